@@ -36,7 +36,7 @@ type Bucket struct {
 	balance         MicroRU
 	burst           bool
 	burstCredit     MicroRU // burst credit: unused units of earlier seconds
-	burstDrawn      MicroRU // taken from bank in this second
+	burstDrawn      MicroRU // taken from burstCredit in this second
 	perMin          bool
 	minute          int64
 	minuteCredit    MicroRU // left of this minute's add-on
@@ -230,7 +230,7 @@ func refill(balance, rate MicroRU, steps int64) MicroRU {
 	return addSaturating(balance, rate*MicroRU(steps))
 }
 
-// payDebt pays a debt from the bank, and then from the minute's add-on.
+// payDebt pays a debt from the burst credit, and then from the minute's add-on.
 func (b *Bucket) payDebt() {
 	b.drawBurstCredit()
 	b.drawMinuteCredit()

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// serverShares holds the number of servers that share the budgets. The zero division is one server.
+// serverShares holds the number of servers that share the budgets. The zero serverShares means one server.
 type serverShares struct {
 	parts   atomic.Int32
 	joining atomic.Bool // this server has received no share yet, and its peers have all of them
@@ -34,7 +34,7 @@ func (p BudgetID) compare(q BudgetID) int {
 	return cmp.Or(cmp.Compare(p.Database, q.Database), cmp.Compare(p.Collection, q.Collection), cmp.Compare(p.Shard, q.Shard))
 }
 
-// Demand is the demand for a purse at one server since the last call of Needs.
+// Demand is the demand for a bucket at one server since the last call of Budgets.TakeDemand.
 type Demand struct {
 	BudgetID
 	Spent      MicroRU

@@ -9,7 +9,7 @@ import (
 
 // Semaphore is a counting semaphore: it bounds how many goroutines do long work at the same time. Users take
 // turns, however many goroutines of theirs wait; the goroutines of one user are served first come first
-// served. A nil *Lanes has no bound. Safe for concurrent use.
+// served. A nil *Semaphore has no bound. Safe for concurrent use.
 type Semaphore struct {
 	mu      sync.Mutex
 	all     int
@@ -36,15 +36,15 @@ func (w *semaphoreWaiter) before(o *semaphoreWaiter) bool {
 	return w.turn <= o.turn
 }
 
-// NewSemaphore creates n lanes, at least one.
+// NewSemaphore creates a semaphore of n slots, at least one.
 func NewSemaphore(n int) *Semaphore {
 	n = max(n, 1)
 	return &Semaphore{all: n, free: n}
 }
 
-// Acquire waits for a lane for a user; if entered is true, the caller calls Leave. A preferred caller is served
-// before others. After patience, if not 0, Enter gives up; the timeout is multiplied by one plus an eighth of
-// the number of waiters. So goroutines that hold lanes without using them cannot block all others. Errors:
+// Acquire waits for a slot for a user; if entered is true, the caller calls Release. A preferred caller is served
+// before others. After patience, if not 0, Acquire gives up; the timeout is multiplied by one plus an eighth of
+// the number of waiters. So goroutines that hold slots without using them cannot block all others. Errors:
 // the cause of ctx.
 func (l *Semaphore) Acquire(ctx context.Context, user string, preferred bool, patience time.Duration) (entered bool, err error) {
 	if l == nil {
@@ -100,7 +100,7 @@ func (l *Semaphore) enqueue(w *semaphoreWaiter) *list.Element {
 	return l.waiting.PushFront(w)
 }
 
-// Release releases a lane.
+// Release releases a slot.
 func (l *Semaphore) Release() {
 	if l == nil {
 		return
@@ -110,7 +110,7 @@ func (l *Semaphore) Release() {
 	l.handOver()
 }
 
-// handOver gives a lane to the next waiter.
+// handOver gives a slot to the next waiter, or frees it.
 func (l *Semaphore) handOver() {
 	if e := l.waiting.Front(); e != nil {
 		w := e.Value.(*semaphoreWaiter)
@@ -126,7 +126,7 @@ func (l *Semaphore) handOver() {
 	l.free++
 }
 
-// InUse returns the number of lanes in use.
+// InUse returns the number of slots in use.
 func (l *Semaphore) InUse() int {
 	if l == nil {
 		return 0

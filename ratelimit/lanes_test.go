@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// TestLanes: lanes are bounded, and given in the order of waiting, preferred callers
-// first. A caller that is cancelled or times out loses no lane.
+// TestLanes: slots are bounded, and given in the order of waiting, preferred callers
+// first. A caller that is cancelled or times out loses no slot.
 func TestLanes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := NewSemaphore(1)
@@ -64,7 +64,7 @@ func TestLanes(t *testing.T) {
 	none.Release()
 }
 
-// TestLanesConcurrently: never more goroutines than lanes, even if some give up
+// TestLanesConcurrently: never more goroutines than slots, even if some give up
 // meanwhile.
 func TestLanesConcurrently(t *testing.T) {
 	l := NewSemaphore(2)

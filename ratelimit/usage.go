@@ -74,7 +74,7 @@ type BucketStats struct {
 	Throttled       int64   // refusals since the server started
 	ThrottledMinute int64   // refusals in the last 60 seconds
 	Balance         MicroRU // left of the running second; negative is a debt
-	BurstCredit     MicroRU // banked for bursts
+	BurstCredit     MicroRU // saved for bursts
 	Waiting         int     // requests queued for server-side retry
 }
 

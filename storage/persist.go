@@ -12,13 +12,13 @@ func Temporary(err error) bool {
 	return errors.Is(err, ErrConflict) || errors.Is(err, ErrUnavailable) || errors.Is(err, ErrUndetermined)
 }
 
-// temporaryPause is the pause between two tries of Persist.
+// temporaryPause is the pause between two tries of RetryTemporary.
 const temporaryPause = 200 * time.Millisecond
 
-// RetryTemporary runs a step until it returns no error that Passes, for up to patience; a try that runs then
+// RetryTemporary runs a step until it returns no Temporary error, for up to patience; a try that runs then
 // is not interrupted. The step starts from the beginning each time and must be idempotent. again is
-// called with each error before a retry. Persist is for callers without a client that could retry,
-// such as a server that starts. Errors: those of the step, the last one if it never succeeds;
+// called with each error before a retry. RetryTemporary is for callers without a client that could
+// retry, such as a server that starts. Errors: those of the step, the last one if it never succeeds;
 // ctx.Err().
 func RetryTemporary(ctx context.Context, patience time.Duration, step func() error, again func(err error)) error {
 	late := time.NewTimer(patience)

@@ -44,8 +44,8 @@ type Member struct {
 	ID          MemberID
 	Name        string    // name for operators
 	LeaseEnd    Timestamp // the end of its lease
-	Description []byte    // the result of its Introduce function
-	Message     []byte    // set by Tell
+	Description []byte    // the result of the function of SetDescription
+	Message     []byte    // set by Publish
 }
 
 // AsShared returns the store as a Shared, nil if this process uses the store exclusively.

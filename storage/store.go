@@ -86,8 +86,8 @@ type Store interface {
 	// a timestamp because it is later than Latest.
 	Now(ctx context.Context) (Timestamp, error)
 
-	// Durable returns the newest timestamp up to which all commits would survive
-	// a power cut. Durable <= Latest.
+	// Durable returns the durable timestamp: the watermark up to which all commits
+	// would survive a power cut. Durable <= Latest.
 	Durable() Timestamp
 
 	// Sync makes everything committed before the call durable. Several Buffered

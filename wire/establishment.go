@@ -15,9 +15,9 @@ type ConnRateLimit struct {
 type ConnStats struct {
 	Current  int   // open now, including those that wait for their turn
 	Active   int   // of these, running a command
-	Queued   int   // of these, waiting for their turn under an Establishment
+	Queued   int   // of these, waiting for their turn under a ConnRateLimit
 	Total    int64 // connections since the start
 	Rejected int64 // closed at once because of a limit on connections
-	TooFast  int64 // closed at once because of the Establishment
+	TooFast  int64 // closed at once because of the ConnRateLimit
 	Free     int   // how many more may open
 }

@@ -15,7 +15,7 @@ import (
 
 // Large incoming messages share Pool.Messages. When the first 64 KiB of a message have
 // arrived, the memory of all of it is reserved before the next byte is read. If there is
-// none, the message waits, and TCP holds up its sender. A message never waits while it holds
+// none, the message waits, and TCP holds up its sender (backpressure). A message never waits while it holds
 // memory, so those that hold memory make progress: they are received, run, and release it.
 // If a sender is too slow, its connection is closed as soon as others wait.
 //
@@ -43,7 +43,7 @@ var (
 )
 
 // largeMessages holds the queues for the memory of large messages, and the messages that have memory
-// and are not complete. The zero inbox is ready.
+// and are not complete. The zero largeMessages is ready.
 type largeMessages struct {
 	once   sync.Once
 	line   *ratelimit.Semaphore // a semaphore of one: the user without memory whose turn it is

@@ -20,7 +20,7 @@ const (
 // Pool holds the memory and the compressors shared by the connections of one server. The
 // zero Pool is ready; it must not be copied. Safe for concurrent use.
 type Pool struct {
-	// Messages is the memory for large incoming messages, Replies that for large replies;
+	// Messages limits the memory of large incoming messages, Replies that of large replies;
 	// nil means no limit. They must be set before the first use.
 	Messages, Replies *ratelimit.Memory
 

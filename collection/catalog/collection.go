@@ -94,7 +94,7 @@ type Index struct {
 	// drops it.
 	Staged bool
 	// Outdated marks an index whose entries have the format version KeysVersion instead of that of its kind, so
-	// that they must not be read. Such an index stays in state Building until Renewed replaces it.
+	// that they must not be read. Such an index stays in state Building until WithIndexRebuild replaces it.
 	Outdated    bool
 	KeysVersion int32
 	// Multikey records which components of which fields have held arrays.

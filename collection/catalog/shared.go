@@ -20,7 +20,8 @@ import (
 )
 
 // peerSync follows the catalogs of the peers over one store. The protocol is that of the online schema
-// change of F1 and TiDB, with notes and heartbeats instead of a schema lease.
+// change of F1 and TiDB, with notes and heartbeats instead of a schema lease. F1's schema version is here the
+// catalog version, published as applied.
 //
 // Each server has a catalog in memory. A change is based on the state of the store at the change's own
 // snapshot, and locks the names that it gives or takes, so that two incompatible changes conflict. In the

@@ -145,7 +145,7 @@ func TestFiltered(t *testing.T) {
 	var all []*reader
 	for _, text := range filters {
 		for _, scope := range []string{"", "a"} {
-			for range 2 { // two that share a sieve
+			for range 2 { // two that share a filter
 				all = append(all, &reader{scope: scope, filter: text, spec: Spec{Filter: w.filter(text)}})
 			}
 			all = append(all, &reader{scope: scope, filter: text, spec: Spec{Filter: w.filter(text), Expanded: true, Before: BeforeRequired}})

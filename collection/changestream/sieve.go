@@ -79,7 +79,7 @@ func (s *sharedFilter) hit(after storage.Timestamp, commands []storage.Timestamp
 	return at, ok
 }
 
-// joinFilter adds a waiter with a question to the sieve of that question. The caller holds mu.
+// joinFilter adds a waiter with a question to the shared filter of that question. The caller holds mu.
 func (h *Hub) joinFilter(w *waiter) {
 	q := w.interest.question
 	if q == nil || w.interest.all {
@@ -98,7 +98,7 @@ func (h *Hub) joinFilter(w *waiter) {
 	w.filter, w.interest.watched = s, s.watched
 }
 
-// part removes a waiter from its sieve. The caller holds mu.
+// part removes a waiter from its shared filter. The caller holds mu.
 func (h *Hub) part(w *waiter) {
 	s := w.filter
 	if s == nil {
@@ -115,7 +115,7 @@ func (h *Hub) part(w *waiter) {
 	}
 }
 
-// look is one pass over the log for all sieves. The event of a record is made once for each form,
+// look is one pass over the log for all filters. The event of a record is made once for each form,
 // and each question is evaluated once.
 type look struct {
 	env     *mql.Env
@@ -132,7 +132,7 @@ type formEvent struct {
 	stream Stream // makes the event
 }
 
-// beginPass prepares l for the next pass: it collects the sieves and clears their hits.
+// beginPass prepares l for the next pass: it collects the filters and clears their hits.
 func (h *Hub) beginPass(ctx context.Context, l *look) {
 	if l.env == nil {
 		l.env = mql.NewEnv(ctx)
@@ -152,7 +152,7 @@ func (h *Hub) beginPass(ctx context.Context, l *look) {
 	}
 }
 
-// evaluate evaluates the sieves for a record. The record is not kept.
+// evaluate evaluates the filters for a record. The record is not kept.
 func (l *look) evaluate(g recordHeader, own storage.Timestamp, enc []byte) {
 	if g.op == changelog.Command || g.op == changelog.Moved {
 		return

@@ -190,7 +190,7 @@ func (p *prefetch) Next(env *mql.Env) (*Row, error) {
 		select {
 		case p.cur = <-p.pages:
 		default:
-			env.ReleaseSlot() // the filling goroutine may need the lane
+			env.ReleaseSlot() // the filling goroutine may need the slot
 			select {
 			case p.cur = <-p.pages:
 			case <-env.Context().Done():

@@ -145,14 +145,15 @@ func (vm *VM) Call(env *mql.Env, c *Script, a *bson.Arena, this bson.Value, args
 	return out, err
 }
 
-// runUninterruptible runs f, which runs scripts, in a solid lane (see mql.Env.BeginUninterruptible) and under the limits of a call.
+// runUninterruptible runs f, which runs scripts, in an uninterruptible slot (see mql.Env.BeginUninterruptible) and
+// under the limits of a call.
 func (vm *VM) runUninterruptible(env *mql.Env, f func() error) error {
 	done, err := env.BeginUninterruptible()
 	if err != nil {
 		return err
 	}
 	defer func() { done() }()
-	vm.withoutSlot = func(wait func()) error { // without a lane
+	vm.withoutSlot = func(wait func()) error { // without a slot
 		done()
 		done = func() {}
 		wait()

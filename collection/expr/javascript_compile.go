@@ -52,7 +52,7 @@ func CompileScript(env *mql.Env, source string) (*Script, error) {
 	return compile(env, source)
 }
 
-// compile is CompileScript for a caller that holds a solid lane.
+// compile is CompileScript for a caller that holds an uninterruptible slot.
 func compile(env *mql.Env, source string) (*Script, error) {
 	if err := env.Interrupted(); err != nil {
 		return nil, err

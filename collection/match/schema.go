@@ -59,7 +59,7 @@ func (j *judge) mustStop() bool {
 	return j.err != nil
 }
 
-// spend is over for work on a number of bytes.
+// spend is mustStop for work on a number of bytes.
 func (j *judge) spend(bytes int) bool {
 	if j.err == nil {
 		j.err = j.env.Spend(bytes)

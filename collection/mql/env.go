@@ -46,19 +46,19 @@ type Env struct {
 	Cosmos *cosmos.Client
 	// StableOnly hides what version 1 of the stable API does not have: text indexes.
 	StableOnly bool
-	// Release is the release of MongoDB that the client sees. Kept is the release of the server: it
+	// Release is the release of MongoDB that the client sees. ServerRelease is that of the server: it
 	// applies to what is read from the catalog, which is the same for all clients.
 	Release, ServerRelease release.Release
 	// ReadsMeta, if set, is called for each kind of metadata that a parsed expression or sort
 	// pattern reads.
 	ReadsMeta func(kind string)
-	// Slot limits the processor time of the goroutine; nil means no limit. Copies of an Env share the
-	// lane, forks have their own.
+	// Slot limits the processor time of the goroutine; nil means no limit. Copies of an Env share
+	// the SlotHolder, forks have their own.
 	Slot *SlotHolder
 
 	compiling   *atomic.Int64 // see Compiling; nil: nothing was compiled yet
 	ticks       uint
-	randomDrawn *atomic.Bool // see Chance; nil: not recorded
+	randomDrawn *atomic.Bool // see WithRandomFlag; nil: not recorded
 }
 
 // StoredScripts are JavaScript functions that a database stores. Safe for concurrent use.
@@ -145,8 +145,8 @@ func (e *Env) ForCatalog() *Env {
 }
 
 // Fork returns an Env for one more goroutine of the same command: with its own
-// variables, meter (merge it back with Meter.Merge) and lane (see Pause), sharing the
-// memory budget.
+// variables, meter (merge it back with Meter.Merge) and SlotHolder (see ReleaseSlot),
+// sharing the memory budget.
 func (e *Env) Fork(ctx context.Context) *Env {
 	f := *e
 	f.ctx, f.Slot = ctx, e.Slot.fork()
@@ -179,7 +179,7 @@ const (
 )
 
 // Tick is called once per row or element. Every 128th call checks whether the command must end, and
-// returns the context's cause if so. The call may wait while other commands compute, see Lane.
+// returns the context's cause if so. The call may wait while other commands compute, see SlotHolder.
 func (e *Env) Tick() error {
 	if e.ticks++; e.ticks < ticksPerCheck {
 		return nil

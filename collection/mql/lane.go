@@ -9,74 +9,73 @@ import (
 )
 
 // CPUSlots is a pair of fair semaphores: it limits how many long computations run at once, so that
-// short commands never wait behind them.
-//
-// A lane is a slot of a semaphore.
+// short commands never wait behind them. A slot is the right to run one of these computations.
 type CPUSlots struct {
-	// Interruptible are held by commands that have computed for slotTime. A command passes its lane to a waiting
+	// Interruptible slots are held by commands that have computed for slotTime. A command passes its slot to a waiting
 	// command when it checks whether it must end (Env.Tick).
 	Interruptible *ratelimit.Semaphore
-	// Uninterruptible lanes are held by work that cannot be interrupted to let other commands run: one call into
+	// Uninterruptible slots are held by work that cannot be interrupted to let other commands run: one call into
 	// JavaScript, one match by backtracking.
 	Uninterruptible *ratelimit.Semaphore
 	// Clock returns the current time.
 	Clock func() time.Time
-	// overloaded is called when long work takes a lane and then holds at least many of them.
+	// overloaded is called when long work takes a slot and then holds at least many of them.
 	overloaded func(still func() bool)
 	many       int
 	begun      atomic.Int64 // commands begun since the start
 }
 
-// NewCPUSlots limits long work to lanes goroutines that can be interrupted and half as many whose work
-// is solid. Whenever a lane is taken, and at least half of the lanes (and at least one) are taken then,
-// the Processor calls crowded, if it is not nil. crowded must not block. It may keep still, which
-// reports whether that many lanes are still taken.
+// NewCPUSlots limits long work to lanes goroutines that can be interrupted, and lanes/2 whose work cannot be
+// (at least one of each). Whenever a slot is taken, and at least lanes/2 slots (and at least one) are in use
+// then, crowded is called, if it is not nil. crowded must not block. It may keep still, which reports
+// whether that many slots are still in use.
 func NewCPUSlots(lanes int, clock func() time.Time, crowded func(still func() bool)) *CPUSlots {
 	return &CPUSlots{Interruptible: ratelimit.NewSemaphore(lanes), Uninterruptible: ratelimit.NewSemaphore(lanes / 2), Clock: clock,
 		overloaded: crowded, many: max(1, lanes/2)}
 }
 
-// isOverloaded reports whether long work holds at least many lanes.
+// isOverloaded reports whether long work holds at least many slots.
 func (p *CPUSlots) isOverloaded() bool {
 	return p.Interruptible.InUse()+p.Uninterruptible.InUse() >= p.many
 }
 
-// notifyOverload calls crowded if necessary. It is called when long work has taken a lane.
+// notifyOverload calls overloaded if necessary. It is called when long work has taken a slot.
 func (p *CPUSlots) notifyOverload() {
 	if p.overloaded != nil && p.isOverloaded() {
 		p.overloaded(p.isOverloaded)
 	}
 }
 
-// slotTime is the time that a command computes before it needs a lane, and the time that it keeps a lane
+// slotTime is the time that a command computes before it needs a slot, and the time that it keeps a slot
 // for which others wait. It equals the time slice of Go's scheduler.
 const slotTime = 10 * time.Millisecond
 
-// slotTimeout is the timeout of waiting for a lane whose holder may be blocked.
+// slotTimeout is the timeout of waiting for a slot whose holder may be blocked.
 const slotTimeout = 200 * time.Millisecond
 
 // aloneMax is the number of commands that may begin within slotTime while a command still counts as
 // computing alone: a cursor's next batch, or the rare request of a quiet client.
 const aloneMax = 2
 
-// quickMax bounds the mean time of a goroutine's solid work. Below it, the goroutine has priority.
+// quickMax bounds the mean time of a goroutine's pieces of uninterruptible work. Below it, the goroutine has
+// priority.
 const quickMax = 5 * time.Millisecond
 
 // SlotHolder limits the processor time of a goroutine: once the goroutine has computed for slotTime, it needs
-// one of the Processor's lanes. Not safe for concurrent use; Envs of one goroutine share it.
+// one of the slots of CPUSlots. Not safe for concurrent use; Envs of one goroutine share it.
 type SlotHolder struct {
 	processor            *CPUSlots
-	user                 string        // lanes are handed out to users in turn
+	user                 string        // slots are handed out to users in turn
 	since                time.Time     // start of the time that used does not contain yet; zero before the first check
-	used                 time.Duration // time computed without a lane
+	used                 time.Duration // time computed without a slot
 	holds                bool
-	begun                int64         // Processor.begun at the start of this slotTime
+	begun                int64         // CPUSlots.begun at the start of this slotTime
 	alone                bool          // at most aloneMax commands began in the previous slotTime
-	uninterruptibleCalls int64         // number of pieces of solid work
+	uninterruptibleCalls int64         // number of pieces of uninterruptible work
 	uninterruptibleTime  time.Duration // time of these pieces
 }
 
-// Begin resets l to a new lane of a user on p, which may be nil.
+// Begin resets l to a holder without a slot, for a user on p, which may be nil.
 func (l *SlotHolder) Begin(p *CPUSlots, user string) {
 	*l = SlotHolder{processor: p, user: user}
 	if p != nil {
@@ -84,7 +83,7 @@ func (l *SlotHolder) Begin(p *CPUSlots, user string) {
 	}
 }
 
-// Long makes the command need a lane from the beginning, for a command that will compute for long before
+// Long makes the command need a slot from the beginning, for a command that will compute for long before
 // its first check whether it must end.
 // Errors: the context's cause.
 func (l *SlotHolder) Long(e *Env) error {
@@ -95,7 +94,7 @@ func (l *SlotHolder) Long(e *Env) error {
 	return l.look(e)
 }
 
-// fork returns a lane for another goroutine.
+// fork returns a holder for another goroutine, without a slot.
 func (l *SlotHolder) fork() *SlotHolder {
 	if l == nil {
 		return nil
@@ -107,7 +106,7 @@ func (l *SlotHolder) fork() *SlotHolder {
 	return f
 }
 
-// look takes a lane, keeps it, or passes it to a waiting command. It is called where a command can wait.
+// look takes a slot, keeps it, or passes it to a waiting command. It is called where a command can wait.
 // Errors: the context's cause.
 func (l *SlotHolder) look(e *Env) error {
 	if l == nil || l.processor == nil {
@@ -144,8 +143,8 @@ func (l *SlotHolder) look(e *Env) error {
 	return err
 }
 
-// ReleaseSlot releases the goroutine's lane. It is called before the goroutine waits for something other than
-// a processor, and at the end of a command. A goroutine that has computed for slotTime needs a lane
+// ReleaseSlot releases the goroutine's slot. It is called before the goroutine waits for something other than
+// a processor, and at the end of a command. A goroutine that has computed for slotTime needs a slot
 // again afterwards.
 func (e *Env) ReleaseSlot() {
 	l := e.Slot
@@ -162,7 +161,7 @@ func (e *Env) ReleaseSlot() {
 }
 
 // BeginUninterruptible begins work that cannot be interrupted to let other commands run and may take long. done must be
-// called at its end. Goroutines whose solid work was short so far have priority.
+// called at its end. Goroutines whose uninterruptible work was short so far have priority.
 // Errors: the context's cause.
 func (e *Env) BeginUninterruptible() (done func(), err error) {
 	if err := e.Interrupted(); err != nil || e.Slot == nil || e.Slot.processor == nil {
@@ -183,7 +182,7 @@ func (e *Env) BeginUninterruptible() (done func(), err error) {
 	}, nil
 }
 
-// UninterruptibleWaiting reports whether a goroutine waits to begin solid work.
+// UninterruptibleWaiting reports whether a goroutine waits to begin uninterruptible work.
 func (e *Env) UninterruptibleWaiting() bool {
 	return e.Slot != nil && e.Slot.processor != nil && e.Slot.processor.Uninterruptible.HasWaiters()
 }

@@ -27,8 +27,8 @@ func compute(t *testing.T, e *Env, d time.Duration) {
 	}
 }
 
-// TestLanes: a short command never takes a lane. Of long commands only as many compute at once as there
-// are lanes, in turns. A command that waits for something other than a processor holds no lane.
+// TestLanes: a short command never takes a slot. Of long commands only as many compute at once as there
+// are slots, in turns. A command that waits for something other than a processor holds no slot.
 func TestLanes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := NewCPUSlots(1, time.Now, nil)
@@ -52,7 +52,7 @@ func TestLanes(t *testing.T) {
 			t.Error("a long command counts as short after a pause")
 		}
 
-		// Two long commands share the lane.
+		// Two long commands share the slot.
 		done := make(chan time.Duration)
 		for _, e := range []*Env{computing(t.Context(), p), long.Fork(t.Context())} {
 			go func() {
@@ -79,7 +79,7 @@ func TestLanes(t *testing.T) {
 	})
 }
 
-// TestLaneEnds: a command that waits for a lane ends when its context is cancelled.
+// TestLaneEnds: a command that waits for a slot ends when its context is cancelled.
 func TestLaneEnds(t *testing.T) {
 	p := NewCPUSlots(1, time.Now, nil)
 	holder := computing(t.Context(), p)
@@ -103,8 +103,8 @@ func TestLaneEnds(t *testing.T) {
 	none.ReleaseSlot()
 }
 
-// TestSolid: one piece of solid work runs at a time, and goroutines whose pieces were short so far go
-// first.
+// TestSolid: one piece of uninterruptible work runs at a time, and goroutines whose pieces were short so far
+// go first.
 func TestSolid(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := NewCPUSlots(2, time.Now, nil)
@@ -139,7 +139,7 @@ func TestSolid(t *testing.T) {
 	})
 }
 
-// TestCrowded: crowded is called for long work that holds half of the lanes.
+// TestCrowded: the callback is called for long work that holds half of the slots.
 func TestCrowded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var still func() bool
@@ -157,7 +157,7 @@ func TestCrowded(t *testing.T) {
 		if still() {
 			t.Error("one is still a crowd")
 		}
-		done, err := second.BeginUninterruptible() // in a solid lane, and in no other
+		done, err := second.BeginUninterruptible() // in an uninterruptible slot, and in no other
 		if err != nil {
 			t.Fatal(err)
 		}

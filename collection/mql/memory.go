@@ -38,7 +38,7 @@ type Memory struct {
 	// RecordsMax is the limit of GrowRecords.
 	RecordsMax int64
 	records    atomic.Int64
-	values     atomic.Int64 // see Hold
+	values     atomic.Int64 // see GrowValues
 	peak       atomic.Int64
 	spills     Spills
 	// AllSpills counts the spills of all commands; nil counts nothing.
@@ -159,7 +159,7 @@ func (m *Memory) ShrinkValues(n int) {
 	m.returnShared()
 }
 
-// reserveShared is cover for bytes that are not allocated yet: if there is no room, it takes nothing.
+// reserveShared is takeShared for bytes that are not allocated yet: if there is no room, it takes nothing.
 func (m *Memory) reserveShared() bool {
 	if m.shared == nil || m.Used() <= m.sharedTaken.Load()+uncountedBytes {
 		return true

@@ -43,7 +43,7 @@ type Choice struct {
 	// Filtered reports that an index filter restricted the candidates.
 	Filtered bool
 	// Cached reports that the choice came from the plan cache. Works is then the work of the plan in the trial that it won.
-	// Again chooses a new plan if the plan does much worse now; several goroutines may call it.
+	// Replan chooses a new plan if the plan does much worse now; several goroutines may call it.
 	Cached bool
 	Works  int64
 	Replan func(env *mql.Env) (*Solution, error)

@@ -248,7 +248,7 @@ func (p *parser) element(path string, cond bson.Value) error {
 	return p.add(path, child{act: element, elem: e})
 }
 
-// add adds a kid at the end of a path.
+// add adds a child at the end of a path.
 func (p *parser) add(path string, k child) error { return p.root.add(path, path, k) }
 
 func (t *tree) add(full, rest string, k child) error {

@@ -8,7 +8,7 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// action is the effect of a kid on its field.
+// action is the effect of a child on its field.
 type action uint8
 
 const (
@@ -33,26 +33,26 @@ type child struct {
 	positional bool
 }
 
-// tree is the effect on the fields of a document. Kids are in the order of the specification.
+// tree is the effect on the fields of a document. The children are in the order of the specification.
 type tree struct {
 	kind     Kind
 	children []child
-	names    []string       // names of the kids
-	index    map[string]int // index of the kids by name, if there are many
+	names    []string       // names of the children
+	index    map[string]int // index of the children by name, if there are many
 	// computes reports that there are computed fields here or below: they are added even if the document
 	// lacks them.
 	computes bool
 	// deferred reports that some fields are added at the end: computed fields, and those of $elemMatch in an
 	// inclusion.
 	deferred bool
-	// placed is the number of kids that can be applied in the place of the document's field.
+	// placed is the number of children that can be applied in the place of the document's field.
 	placed int
 }
 
 // scanMax is the largest number of names that are compared one by one; for more, there is a map.
 const scanMax = 12
 
-// seal completes a tree after its last kid was added.
+// seal completes a tree after its last child was added.
 func (t *tree) seal() {
 	t.names, t.placed = t.names[:0], 0
 	for i := range t.children {
@@ -78,7 +78,7 @@ func (t *tree) seal() {
 	}
 }
 
-// put appends a kid. A map makes the checks of huge projections fast.
+// put appends a child. A map makes the checks of huge projections fast.
 func (t *tree) put(k child) {
 	t.children = append(t.children, k)
 	switch {
@@ -89,7 +89,7 @@ func (t *tree) put(k child) {
 	}
 }
 
-// number makes the map of the kids' names.
+// number makes the map of the children's names.
 func (t *tree) number() {
 	t.index = make(map[string]int, len(t.children))
 	for i := range t.children {
@@ -97,7 +97,7 @@ func (t *tree) number() {
 	}
 }
 
-// find returns the kid of that name, nil if there is none.
+// find returns the child of that name, nil if there is none.
 func (t *tree) find(name string) *child {
 	if t.index != nil {
 		if i, ok := t.index[name]; ok {
@@ -113,7 +113,7 @@ func (t *tree) find(name string) *child {
 	return nil
 }
 
-// next returns the first field from offset p on that has a kid; see bson.Raw.Scan.
+// next returns the first field from offset p on that has a child; see bson.Raw.Scan.
 func (t *tree) next(doc bson.Raw, p int) (which int, v bson.Value, end int) {
 	if t.index == nil {
 		return doc.Scan(p, t.names)
@@ -141,7 +141,7 @@ type run struct {
 	nested int
 }
 
-// bits is a set of kids.
+// bits is a set of children.
 type bits struct {
 	low  uint64
 	high []uint64
@@ -217,14 +217,14 @@ func (r *run) fields(t *tree, doc bson.Raw, positional bool) error {
 	return r.rest(t, doc, &done)
 }
 
-// flush copies a run of fields without kids, unless t is an inclusion.
+// flush copies a run of fields without children, unless t is an inclusion.
 func (r *run) flush(t *tree, doc bson.Raw, from, to int) {
 	if t.kind != Inclusion && from < to {
 		r.dst.Splice(doc[from:to])
 	}
 }
 
-// field appends the result of a kid for an existing field, in its place. placed is false if the result
+// field appends the result of a child for an existing field, in its place. placed is false if the result
 // must be added at the end instead.
 func (r *run) field(t *tree, k *child, v bson.Value, positional bool) (placed bool, err error) {
 	switch k.act {

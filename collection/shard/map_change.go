@@ -8,7 +8,8 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// partitionsMax bounds the partitions of one shard: at this number it has to settle before it may split or merge again.
+// partitionsMax bounds the index partitions (generations of entries, see doc.go) that a shard reads. A split or merge
+// beyond it waits until the entries have been moved to the newest partition (Settle).
 const partitionsMax = 8
 
 // Split returns the map in which a shard is replaced by two that meet at the given position, which becomes the first of

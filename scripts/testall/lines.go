@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// all runs steps in their lines at the same time, prints their output in the order of the steps, and adds up
-// their counts.
+// all runs the lines at the same time, and the steps of each line in order; a step also waits for those in its
+// field after. The output is printed in the order of the steps, and the counts are added up.
 func (r *run) all(chosen []step) {
 	runs, ended := make([]*run, len(chosen)), map[string]chan struct{}{}
 	var before *page

@@ -32,7 +32,7 @@ func (c *Cluster) admit(o *Op, coll *catalog.Collection, shards []*shard.Descrip
 }
 
 // admit is Cluster.admit for a write. Where throttled statements wait, the
-// attempt ends with *unpaid and the wait comes before the next attempt: a writer that
+// attempt ends with *throttledWrite and the wait comes before the next attempt: a writer that
 // waited with a pin would delay every change of the catalog.
 func (a *attempt) admit(shards []*shard.Descriptor) error {
 	if a.op.paid != nil {

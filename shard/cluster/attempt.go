@@ -203,7 +203,7 @@ func (c *Cluster) try(o *Op, ns collection.Namespace, fn func(a *attempt) error)
 	counts := c.Tally.Of(a.coll.ID)
 	turn := counts.Enter()
 	defer counts.Leave(turn)
-	ts, err := a.txn.Commit(o.Env.Context(), storage.Buffered) // Harden waits for the disk
+	ts, err := a.txn.Commit(o.Env.Context(), storage.Buffered) // WaitDurable waits for the disk
 	if err != nil {
 		counts.Failed(err)
 		return err

@@ -20,8 +20,9 @@ var (
 )
 
 // Translate turns errors of storage, budgets and contexts, which the methods of
-// Cluster return unchanged, into errors for clients. The layer above calls it once, on
-// the way to the client. nil and client errors pass unchanged.
+// Cluster return unchanged, into errors for clients. wire/command calls it where it
+// answers; rooms call it earlier where they need the code of the error, or add labels or fields.
+// nil and client errors pass unchanged.
 func Translate(err error) error {
 	if err == nil {
 		return nil

@@ -31,7 +31,7 @@ type Op struct {
 	Waited time.Duration
 	// Receipt sums the charges of the command.
 	Receipt ratelimit.Meter
-	// Durability is that of the write concern; writes have it after Harden.
+	// Durability is that of the write concern; writes have it after WaitDurable.
 	Durability storage.Durability
 	// Txn is the multi-document transaction the command runs in, or nil.
 	Txn *Txn
@@ -94,7 +94,7 @@ type Op struct {
 // environment of its own and may run concurrently with the command. Such a pipeline only reads, so
 // the fields for writes are left out (Durability, Session, TxnNumber, StmtID, StmtIDs,
 // Owner, BypassValidation, WriteBlock, Record, Forget). So are the command's own counters
-// (Waited, Receipt, Committed, Seen), which the command changes meanwhile, and Planned and
+// (Waited, Receipt, Committed, ReadTime), which the command changes meanwhile, and Planned and
 // Trace, which show only the command's own pipeline.
 func (o *Op) forSubPipeline(env *mql.Env) *Op {
 	return &Op{Env: env, Class: o.Class, AppName: o.AppName, Strong: o.Strong, Unmetered: o.Unmetered, Txn: o.Txn, At: o.At, User: o.User, Allowed: o.Allowed}

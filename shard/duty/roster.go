@@ -12,7 +12,7 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// Owners holds the duties of this server. A nil Roster belongs to a server without peers: it owns all duties.
+// Owners holds the duties of this server. A nil *Owners belongs to a server without peers: it owns all duties.
 // Safe for concurrent use.
 type Owners struct {
 	store storage.Shared
@@ -28,7 +28,7 @@ type ownership struct {
 	leaseTerm, epoch uint64
 }
 
-// New returns a Roster; nil if the store is not shared.
+// New returns the Owners of a store; nil if the store is not shared.
 func New(s storage.Store) *Owners {
 	shared := storage.AsShared(s)
 	if shared == nil {
@@ -197,7 +197,7 @@ func (r *Owners) Guard(name string) error {
 	return ErrLost
 }
 
-// Release gives a duty back. If the store does not answer now, a later Tidy gives the duty back; until then
+// Release gives a duty back. If the store does not answer now, a later ReleasePending gives the duty back; until then
 // peers cannot take it.
 func (r *Owners) Release(ctx context.Context, name string) error {
 	if r == nil {

@@ -32,7 +32,7 @@ func two(t *testing.T) (a, b *duty.Owners) {
 	return duty.New(&member{store, storage.MemberID{1}}), duty.New(&member{store, storage.MemberID{2}})
 }
 
-// take calls Take and checks the result.
+// take calls TryAcquire and checks the result.
 func take(t *testing.T, r *duty.Owners, want bool) {
 	t.Helper()
 	ok, err := r.TryAcquire(t.Context(), "d", nil)
@@ -41,8 +41,8 @@ func take(t *testing.T, r *duty.Owners, want bool) {
 	}
 }
 
-// A duty that a living server lost with its lease, and has not taken again, becomes free for peers: Tidy
-// gives its row back.
+// A duty that a living server lost with its lease, and has not taken again, becomes free for peers:
+// ReleasePending gives its row back.
 func TestLapseGivesBack(t *testing.T) {
 	a, b := two(t)
 	take(t, a, true)

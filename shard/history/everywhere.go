@@ -52,7 +52,7 @@ type reply struct {
 	Sorts [][]byte // of the parts of all rows; they need not be text
 }
 
-// replyTo computes the reply of a Recorder to a question.
+// replyTo computes the reply of a Recorder to a request.
 func (r *Recorder) replyTo(q request) reply {
 	if len(q.Metrics) == 0 {
 		l := r.Lines(q.Level, q.From, q.To)
@@ -101,7 +101,7 @@ func readReply(body []byte, q request) (a reply, ok bool) {
 	return a, ok && n == len(a.Sorts)
 }
 
-// parts returns the replies of peers and the histories of dead servers for a question. Errors: those of the
+// parts returns the replies of peers and the histories of dead servers for a request. Errors: those of the
 // store, ctx.Err().
 func (e *AllServers) parts(ctx context.Context, q request) (list []reply, silent []string, err error) {
 	if err := e.own.dropTakenOver(ctx); err != nil {

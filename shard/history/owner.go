@@ -14,7 +14,7 @@ import (
 
 // Over a shared store each server keeps its own history, under its member ID. A server has another ID after
 // a restart, so a starting server takes over the history of a dead one. Histories that no server takes over
-// are shown with those of live servers (Everywhere), and deleted when they are as old as the oldest column.
+// are shown with those of live servers (AllServers), and deleted when they are as old as the oldest column.
 
 // ofMember begins the keys of a server's records, before its ID.
 const ofMember = 'm'

@@ -18,7 +18,8 @@ import (
 
 // counts is a second copy of the counts of all shards, exact at one timestamp: it follows the
 // change log, while the tally follows the writers. It is stored periodically, so that a start reads
-// the stored counts and the change log after them.
+// the stored counts and the change log after them. A checkpoint here is these stored counts, not a
+// checkpoint of the store's files.
 //
 // A shard is identified by collection, epoch and id; its range never changes, so counts stay
 // correct when other shards split or merge. Shards that have not been counted yet (children of a

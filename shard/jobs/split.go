@@ -31,8 +31,8 @@ func (r *Runner) Merge(ctx context.Context, ns collection.Namespace, a, b shard.
 	return r.reshape(ctx, "Merge", ns, func(m *shard.Map) (*shard.Map, error) { return m.Merge(a, b) })
 }
 
-// Move gives a shard another id, which none of the collection's shards has. No
-// record and no index entry changes.
+// Move is MongoDB's chunk migration: it gives a shard another id, which none of the collection's
+// shards has, so that clients see the chunk on another shard. No record and no index entry changes.
 // Errors: NamespaceNotFound (26), ShardNotFound, BadValue.
 func (r *Runner) Move(ctx context.Context, ns collection.Namespace, id, to shard.ID) error {
 	return r.reshape(ctx, "Move Collection", ns, func(m *shard.Map) (*shard.Map, error) { return m.Move(id, to) })

@@ -24,7 +24,7 @@ const (
 	sweepEvery = 10 * time.Second
 )
 
-// Config holds the parameters of an Exchange.
+// Config holds the parameters of a Divider.
 type Config struct {
 	Store        storage.Shared
 	Budgets      *ratelimit.Budgets
@@ -324,7 +324,7 @@ func (x *Divider) state(ctx context.Context, second int64) (map[storage.MemberID
 	return readRows(ctx, r)
 }
 
-// sweepDead removes the rows of dead servers, if Sweeps allows that.
+// sweepDead removes the rows of dead servers, if OwnsSweep allows that.
 func (x *Divider) sweepDead(ctx context.Context) error {
 	if !x.OwnsSweep(ctx) {
 		return nil

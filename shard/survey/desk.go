@@ -37,7 +37,7 @@ const (
 	errorMax  = 1 << 10
 )
 
-// Config holds the parameters of a Desk.
+// Config holds the parameters of Calls.
 type Config struct {
 	Store storage.Shared
 	// Follow registers load, to be called when peers touch a topic.
@@ -48,7 +48,7 @@ type Config struct {
 	Failed func(error)
 }
 
-// Calls calls the peers of a server, and answers their calls. A nil Desk belongs to a server without peers.
+// Calls calls the peers of a server, and answers their calls. A nil *Calls belongs to a server without peers.
 type Calls struct {
 	Config
 	callSlots chan struct{}
@@ -74,7 +74,7 @@ type Answer struct {
 	Body   []byte
 }
 
-// New returns a Desk without functions for answers. Run must be called.
+// New returns Calls without functions for answers. Run must be called.
 func New(c Config) *Calls {
 	d := &Calls{Config: c, callSlots: make(chan struct{}, callsMax), queue: make(chan call, queueMax),
 		handlers: map[string]func(context.Context, []byte) ([]byte, error){}, queued: map[callID]bool{}}
@@ -136,7 +136,7 @@ func (d *Calls) Call(ctx context.Context, kind string, body []byte) (answers []A
 	return answers, silent, err
 }
 
-// newCallID returns a unique ticket for a new call.
+// newCallID returns a unique ID for a new call.
 func (d *Calls) newCallID(now storage.Timestamp) callID {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -10,7 +10,7 @@
 // missing. A server whose lease has expired is not called.
 //
 //	caller                        peer
-//	row of the call     ────────▶ notices it, runs the function of Answer
+//	row of the call     ────────▶ notices it, runs the function of Handle
 //	waits, reads rows   ◀──────── row of its answer, only while the call is there
 //	removes all rows
 package survey

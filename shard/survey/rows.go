@@ -24,8 +24,8 @@ type callID struct {
 
 // callIDLen is the length of the common prefix of the names of all rows, under keyspace.MetaSurvey:
 //
-//	question  'q' ‖ asker(16) ‖ since(8)                → kind ‖ 0 ‖ body
-//	answer    'a' ‖ asker(16) ‖ since(8) ‖ answerer(16) → 0 ‖ body, or 1 ‖ why there is none
+//	call      'q' ‖ caller(16) ‖ sentAt(8)                → kind ‖ 0 ‖ body
+//	answer    'a' ‖ caller(16) ‖ sentAt(8) ‖ answerer(16) → 0 ‖ body, or 1 ‖ why there is none
 const callIDLen = 1 + len(storage.MemberID{}) + 8
 
 func (t callID) name(of byte) []byte {

@@ -133,7 +133,7 @@ func TestNotExact(t *testing.T) {
 	}
 }
 
-// TestExactAfterLate: a count waits for a commit that outlasted an earlier count's patience.
+// TestExactAfterLate: a count waits for a commit that outlasted the timeout of an earlier count.
 func TestExactAfterLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var b tally.Board

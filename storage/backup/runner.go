@@ -28,7 +28,8 @@ const (
 	retryEvery = time.Minute
 )
 
-// Runner makes backups of a store, one at a time: on request and by a policy.
+// Runner makes backups of a store, one at a time: on request and by a policy. A request during a backup gets
+// ErrRunning.
 type Runner struct {
 	src     Source
 	policy  Policy

@@ -36,7 +36,7 @@ type hotSet struct {
 	written storage.Timestamp // timestamp of the last commit that wrote a key of the set
 }
 
-// hotValue is a key and its value. Only marked changes.
+// hotValue is a key and its value. Only recentlyRead changes.
 type hotValue struct {
 	print        uint64
 	from         storage.Timestamp // since this timestamp the value is the newest

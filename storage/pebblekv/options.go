@@ -172,7 +172,7 @@ func (o Options) pebble(stalls func(), t *failureHandler) *pebble.Options {
 	}
 	if !o.InMemory {
 		// Tables written by a flush are soon rewritten by a compaction: compressing them in both took 7 %
-		// of the time of an insert. Only tables of the change log stay as they were flushed (families).
+		// of the time of an insert. Only tables of the change log stay as they were flushed (familyPolicy).
 		packed := func() *sstable.CompressionProfile { return sstable.SnappyCompression }
 		p.Levels[0].Compression = func() *sstable.CompressionProfile { return &unpacked }
 		for i := range p.Levels[1:] {

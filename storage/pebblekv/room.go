@@ -100,7 +100,7 @@ func (r *diskSpace) left() int64 {
 	return r.free.Load() - r.unflushedBytes.Load() - r.unmeasuredBytes.Load() - r.claimedBytes.Load()
 }
 
-// claim reserves space for a large commit, and returns how much the caller must subtract from coming at
+// claim reserves space for a large commit, and returns how much the caller must subtract from claimedBytes at
 // its end. Without it, one large commit that begins just above the reserve would use all of it: then the
 // flush would have no space, and all writes would wait for the flush. For small commits the reserve
 // itself is enough.

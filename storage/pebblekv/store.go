@@ -163,7 +163,7 @@ func (s *store) ApproximateBytes(ctx context.Context, r storage.Range) (uint64, 
 	return max(counted, estimate), nil
 }
 
-// DeleteRange implements storage.Store.
+// DeleteRange implements storage.Store. It writes one range tombstone.
 func (s *store) DeleteRange(ctx context.Context, r storage.Range) error {
 	done, err := s.use(ctx)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 )
 
 // A sync longer than slowSync counts as slow and is logged; one longer than stuckSync makes
-// Away return an error.
+// CheckReachable return an error.
 const (
 	slowSync  = 100 * time.Millisecond
 	stuckSync = 10 * time.Second

@@ -38,7 +38,8 @@ func (t *txn) Commit(ctx context.Context, _ storage.Durability) (storage.Timesta
 	return t.commit(ctx, &l)
 }
 
-// commit passes the buffered writes to client-go and commits them there.
+// commit passes the buffered writes to client-go, which commits them in two phases (two-phase commit of
+// Percolator): prewrites of all keys, then the commit of the primary key, which decides.
 func (t *txn) commit(ctx context.Context, l *latchHold) (storage.Timestamp, error) {
 	s := t.s
 	if err := t.checkUnchanged(ctx); err != nil {
@@ -144,7 +145,7 @@ func (t *txn) bufferWrite(c *transaction.KVTxn, key, value []byte) error {
 
 // failed determines the outcome of a commit for which the client returned an error: an error for
 // the caller, or the commit time if the commit has happened after all. If the outcome stays
-// undetermined, a background task ends the passage once the outcome is found.
+// undetermined, a background task ends the in-flight commit once the outcome is found.
 //
 // A commit that came too late because the lease had expired (the machine or the cluster paused)
 // waits for a new lease and then fails with a conflict, so that the caller retries.
@@ -179,11 +180,11 @@ func (t *txn) failed(e *request, f *fence, err error) (uint64, error) {
 
 // settle finds out whether a transaction was committed whose commit request got no answer. It
 // checks the status of the primary key. If that key is missing, the check itself makes sure that
-// the transaction can never commit later. Like errand, settle waits longer while the cluster
+// the transaction can never commit later. Like a request (beginRequest), settle waits longer while the cluster
 // answers other requests.
 //
 // Errors: ErrConflict if nothing was written; ErrUndetermined if there was no answer in time: then
-// the passage ends later, in the background.
+// the in-flight commit ends later, in the background.
 func (s *store) settle(start uint64, f *fence) (uint64, error) {
 	primary := f.primary.Load()
 	if primary == nil {

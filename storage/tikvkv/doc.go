@@ -14,8 +14,8 @@
 //	window       the longest time that a commit time may be after the place of its log records
 //	lease        the right of this process to use the store until a time; see lease.go
 //	fence        refuses a commit that would come after its window or after the lease; see fence.go
-//	passage      an in-flight commit, as the end of the change log in memory sees it; see tail.go
-//	errand       one request through the client, with a timeout; see errand.go
+//	in-flight    a commit is in flight from its entry in the tail until its outcome is found; see tail.go
+//	request      one request through the client, with a timeout; see errand.go
 //
 // The rows of a store. Their keys begin with "cantle/", the name of the keyspace, and "/". Numbers are
 // big-endian, with their lengths in bytes; parts in brackets may be absent:

@@ -51,7 +51,7 @@ func (s *store) mayExtend(patience time.Duration) bool {
 	return patience > s.o.Lease && s.CheckReachable() == nil
 }
 
-// end releases the timer and the context of the errand.
+// end releases the timer and the context of the request.
 func (e *request) end() {
 	e.timer.Stop()
 	e.stop()

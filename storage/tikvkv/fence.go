@@ -22,7 +22,7 @@ import (
 type fence struct {
 	// bound returns the newest commit time that is allowed; it is called for each request.
 	bound func() uint64
-	way   *inflightCommit // the passage of this commit; nil if there is none
+	way   *inflightCommit // this commit as the tail sees it; nil if the tail does not follow it
 	sent  func()          // called before a request that may commit is sent; may be nil
 
 	primary   atomic.Pointer[[]byte] // the primary key: it decides whether the transaction is committed

@@ -196,8 +196,8 @@ func TestRoundTrips(t *testing.T) {
 	})
 }
 
-// A scan of the end of the log needs three round trips, however many lanes there are: the
-// timestamp, the mark, and the first pages of all lanes together; values written by this store are
+// A scan of the end of the log needs three round trips, however many buckets there are: the
+// timestamp, the mark, and the first pages of all buckets together; values written by this store are
 // cached. A server that has the store exclusively needs no request, if it has a clock.
 func TestLogTrips(t *testing.T) {
 	for what, o := range map[string]Options{"the store": {Lease: time.Hour}, "memory": {Lease: time.Hour, Clock: newWatch().Now}} {

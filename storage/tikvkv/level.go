@@ -12,8 +12,8 @@ import (
 )
 
 // FormatVersion is the format version of what lies in a keyspace: records, the catalog, the change log, rows of
-// sessions, messages of members. A program reads what was written at its own level and at earlier ones. Level
-// increases by one with each change that earlier programs would misread.
+// sessions, messages of members. A program reads what was written at its own level and at earlier ones. The
+// level increases by one with each change that earlier programs would misread.
 //
 // Servers of two releases run side by side during a rolling upgrade. A row of the keyspace stores the level
 // at which all members write, and a newer program writes at that level. Once all members can read the next
@@ -49,7 +49,7 @@ func (s *store) adoptVersion(ctx context.Context, c *transaction.KVTxn) error {
 }
 
 // raiseVersionExclusive raises the level to the newest that this program can write. It is called by an exclusive server.
-// Errors: as comply.
+// Errors: as adoptVersion.
 func (s *store) raiseVersionExclusive(ctx context.Context, c *transaction.KVTxn) error {
 	if err := s.adoptVersion(ctx, c); err != nil || s.formatVersion.Load() == s.o.FormatVersion {
 		return err

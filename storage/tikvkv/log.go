@@ -136,7 +136,7 @@ func (s *store) truncatedTS(ctx context.Context, ts uint64, stream []byte) (stor
 	return storage.Timestamp(binary.BigEndian.Uint64(stored)), nil
 }
 
-// logScan is a scan of a stream in progress: its lanes, and the values that were listed and not yet
+// logScan is a scan of a stream in progress: its buckets, and the values that were listed and not yet
 // emitted.
 type logScan struct {
 	s       *store
@@ -145,7 +145,7 @@ type logScan struct {
 	at      uint64 // the snapshot
 	reverse bool
 	scans   []*bucketScan
-	begun   bool // all lanes have given their first page
+	begun   bool // all scans have their first page
 	heap    []entry
 }
 
@@ -168,7 +168,7 @@ func (s *store) newLogScan(ctx context.Context, stream []byte, at uint64, revers
 	return &logScan{s: s, ctx: ctx, stream: stream, at: at, reverse: reverse}
 }
 
-// addBucket adds a lane with the places above low and up to high.
+// addBucket adds a scan of a bucket, with the places above low and up to high.
 func (w *logScan) addBucket(class, bucket byte, low, high uint64) {
 	prefix := w.s.keys.bucketPrefix(w.stream, class, bucket)
 	l := &bucketScan{class: class,
@@ -238,7 +238,7 @@ func (w *logScan) reached(ts, bound uint64) bool {
 	return ts < bound
 }
 
-// leastAdvanced returns the lane that has been listed least far, nil if all lanes are at their ends.
+// leastAdvanced returns the scan that has been listed least far, nil if all scans are at their ends.
 func (w *logScan) leastAdvanced() (worst *bucketScan) {
 	for _, l := range w.scans {
 		if !l.done && (worst == nil || w.reached(l.bound, worst.bound)) {
@@ -248,8 +248,8 @@ func (w *logScan) leastAdvanced() (worst *bucketScan) {
 	return worst
 }
 
-// list fetches the next page of each of some lanes, all at the same time. So the scan of a short
-// log needs two round trips, however many lanes there are.
+// list fetches the next page of each of some buckets, all at the same time. So the scan of a short
+// log needs two round trips, however many buckets there are.
 func (w *logScan) list(wanted func(ts uint64) bool, lanes ...*bucketScan) error {
 	pages, errs := make([]page, len(lanes)), make([]error, len(lanes))
 	var all sync.WaitGroup
@@ -286,7 +286,7 @@ func (w *logScan) list(wanted func(ts uint64) bool, lanes ...*bucketScan) error 
 	return nil
 }
 
-// addPage adds a page of a lane to the heap. Keys whose values are not cached are appended to
+// addPage adds a page of a bucket to the heap. Keys whose values are not cached are appended to
 // missing.
 func (w *logScan) addPage(l *bucketScan, p page, wanted func(ts uint64) bool, missing [][]byte) [][]byte {
 	if l.done = p.next == nil; !l.done {
@@ -397,7 +397,7 @@ func (s *store) remove(ctx context.Context, stream []byte, last uint64) error {
 	return nil
 }
 
-// removeFromBucket deletes the records of one lane up to a commit time. If the place of a record is
+// removeFromBucket deletes the records of one bucket up to a commit time. If the place of a record is
 // earlier than that by more than the window, so is its commit time, and it need not be fetched.
 func (s *store) removeFromBucket(ctx context.Context, now uint64, l *bucketScan, last uint64) error {
 	sure := subMillis(last, s.limits.windows[l.class])

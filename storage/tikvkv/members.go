@@ -236,7 +236,7 @@ func (l *lease) rejoinExpired(ctx context.Context, s *store) error {
 }
 
 // renewMember renews the lease of a member. If the lease had expired before, peers may have made changes
-// without this process, so remain first calls rejoin to read them, and then begins a new lease term.
+// without this process, so renewMember first calls rejoin to read them, and then begins a new lease term.
 // Errors: as write; those of rejoin.
 func (l *lease) renewMember(ctx context.Context, s *store, now uint64) error {
 	l.mu.Lock()

@@ -22,8 +22,8 @@ type Options struct {
 	// storage.Shared. Without Several this process has the store exclusively.
 	Several bool
 
-	// FormatVersion is the newest level that this process reads in the keyspace; 0 = the constant Level, the
-	// newest of this program.
+	// FormatVersion is the newest level that this process reads in the keyspace; 0 = the constant
+	// FormatVersion, the newest level of this program.
 	FormatVersion uint32
 
 	// Retention is the minimum time for which past states are kept; 0 = 10 minutes. If KeepGarbage is

@@ -98,7 +98,7 @@ func (s *store) commitUnderLease(ctx context.Context, now uint64, do func(ctx co
 	return nil
 }
 
-// ackPollEvery is the interval at which agree reads the rows of members.
+// ackPollEvery is the interval at which waitAcknowledged reads the rows of members.
 const ackPollEvery = 200 * time.Millisecond
 
 // errReaders is returned if a member still reads before the new safe point.

@@ -19,7 +19,7 @@ type view struct {
 
 	readOnly bool // no transaction starts at its timestamp
 
-	// noted holds the number of chunks of each value read that is stored in chunks: a transaction that
+	// chunkCounts holds the number of chunks of each value read that is stored in chunks: a transaction that
 	// overwrites the value deletes these chunks. Only transactions fill it.
 	mu          sync.Mutex
 	notes       bool

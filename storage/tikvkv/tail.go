@@ -18,7 +18,7 @@ import (
 // its own, so readers that follow the log are served from the tail, without a request.
 //
 // The tail is exact. An in-flight commit is entered, with the newest PD timestamp seen, before its commit
-// time is fetched; so the commit time is later than that timestamp (see passage). Once all commits have ended
+// time is fetched; so the commit time is later than that timestamp (see inflightCommit). Once all commits have ended
 // that were entered with a timestamp before T, the list holds every commit up to T. If a commit takes too
 // long, the log is read from the store instead: that scan pushes the commit times of in-flight commits behind
 // itself.
@@ -30,7 +30,7 @@ type tail struct {
 	list     []loggedCommit    // in the order of commit times; valid from index first on
 	first    int
 	size     int64
-	floor    uint64 // all commits after this timestamp are in the list or in flight
+	floor    uint64 // watermark: the list may lack commits up to here; all later ones are in the list or in flight
 }
 
 // loggedCommit is a commit with its log records.
@@ -101,7 +101,7 @@ type inflightCommit struct {
 	prewrites atomic.Int64 // prewrites in flight
 }
 
-// beginInflight begins the passage of a commit, before its commit time is fetched.
+// beginInflight enters a commit as in flight, before its commit time is fetched.
 func (s *store) beginInflight(logs []keyValue) *inflightCommit {
 	p := &inflightCommit{s: s, logs: logs}
 	if len(logs) > 0 && s.exclusive() {
@@ -139,7 +139,7 @@ func (p *inflightCommit) setCommitTS(ts uint64) {
 	p.s.tail.updateInflight(p.id, func() uint64 { return ts - 1 })
 }
 
-// done ends the passage with the commit time, or with 0 if nothing was committed.
+// done ends the in-flight commit with its commit time, or with 0 if nothing was committed.
 func (p *inflightCommit) done(ts uint64) {
 	p.s.tail.endInflight(p.id, ts, p.logs)
 	p.s.noteCommit(ts, p.logs)

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// lruTable is a bounded LRU table. The zero recent is empty. Not safe for concurrent use.
+// lruTable is a bounded LRU table. The zero lruTable is empty. Not safe for concurrent use.
 type lruTable[V any] struct {
 	at    map[uint64]*list.Element
-	order list.List // of *dated[V], oldest first
+	order list.List // of *lruEntry[V], oldest first
 }
 
 // lruEntry is an entry of a table.

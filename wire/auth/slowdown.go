@@ -72,7 +72,7 @@ type attemptLimiter struct {
 	halved   time.Time     // the beginning of the current halvedAfter
 	eased    time.Time     // when a success last halved n
 	last     time.Time     // of the last failure, or a later time for which an attempt has a turn
-	attempts int           // attempts that wait or are being checked; the gate stays as long
+	attempts int           // attempts that wait or are being checked; the limiter stays as long
 	turn     chan struct{} // a semaphore for the one attempt whose turn it is; of pairs only
 }
 
@@ -150,7 +150,7 @@ func (s *LoginThrottle) Enter(ctx context.Context, user Name, address string) (*
 	return a, nil
 }
 
-// begin returns the gates of an attempt. slow is true if too many attempts wait already.
+// begin returns the limiters of an attempt. slow is true if too many attempts wait already.
 func (s *LoginThrottle) begin(user Name, address string) (a *Attempt, slow bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -162,7 +162,7 @@ func (s *LoginThrottle) begin(user Name, address string) (a *Attempt, slow bool)
 	return a, a.pair.attempts > queueMax+1 && a.pair.backoff.delay(a.pair.n) > 0
 }
 
-// limiter finds or makes the gate of a key, which stays until part. The caller holds mu.
+// limiter finds or makes the limiter of a key, which stays until part. The caller holds mu.
 func (s *LoginThrottle) limiter(user Name, address string, p backoff, now time.Time) *attemptLimiter {
 	key := s.key(user, address)
 	g, ok := s.limiters.get(key)
@@ -187,7 +187,7 @@ func (s *LoginThrottle) key(user Name, address string) uint64 {
 }
 
 // reserveTurn computes how long the attempt waits, whose turn it is. strange is true if the delays of the user
-// and of the address apply as well; the attempt has then taken a turn at these gates.
+// and of the address apply as well; the attempt has then taken a turn at these limiters.
 // Errors: ErrTooMany.
 func (a *Attempt) reserveTurn(deadline time.Time) (wait time.Duration, strange bool, err error) {
 	a.s.mu.Lock()
@@ -223,7 +223,7 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// countTimeout counts an attempt that took a turn at the gates of the user and the address, and was not
+// countTimeout counts an attempt that took a turn at the limiters of the user and the address, and was not
 // checked.
 func (a *Attempt) countTimeout() {
 	a.s.mu.Lock()
@@ -248,7 +248,7 @@ func (a *Attempt) Leave(proven bool) {
 	a.part(true)
 }
 
-// part leaves the gates; its is true if it was the attempt's turn.
+// part leaves the limiters; its is true if it was the attempt's turn.
 func (a *Attempt) part(its bool) {
 	if its {
 		<-a.pair.turn

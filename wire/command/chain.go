@@ -59,8 +59,8 @@ const (
 	listBytesMax  = 16<<20 + 16<<10
 )
 
-// CheckReplySize refuses a reply that has grown longer than listBytesMax. Commands with long lists call Fits after each
-// element, so that they do not build more than can be sent. Errors: BSONObjectTooLarge (10334).
+// CheckReplySize refuses a reply that has grown longer than listBytesMax. Commands with long lists call it after
+// each element, so that they do not build more than can be sent. Errors: BSONObjectTooLarge (10334).
 func (c *Call) CheckReplySize() error { return c.checkReplyBytes(listBytesMax) }
 
 func (c *Call) checkReplyBytes(most int) error {

@@ -18,6 +18,6 @@
 // Server.Stages. Code that must see every command after it has ended registers an observer (OnEnd). Rooms
 // join before the server serves; wire/rooms lists them. New writes nothing into the cluster: Attach does.
 //
-// Words. Call: one running command. Peer: the state of a client connection (not a peer server). Page: the
-// batch that a getMore returns. Statement: one of the writes in a batch command.
+// Words. Call: one running command. ConnState: the state of a client connection. Page: the batch
+// that a getMore returns. Statement: one of the writes in a batch command.
 package command

@@ -6,7 +6,7 @@ import (
 	"github.com/cantledb/cantle/wire"
 )
 
-// connRateLimiter is a token bucket: it lets connections in at the rate of an Establishment.
+// connRateLimiter is a token bucket: it lets connections in at the rate of a ConnRateLimit.
 // The caller guards it.
 type connRateLimiter struct {
 	cfg     wire.ConnRateLimit

@@ -46,7 +46,7 @@ func TestTurnstile(t *testing.T) {
 	enter(0, 0, true)
 }
 
-// TestEstablishment: new connections go through the turnstile.
+// TestEstablishment: new connections go through the connRateLimiter.
 func TestEstablishment(t *testing.T) {
 	s, address := start(t, newStub(), Config{})
 	s.SetConnRateLimit(wire.ConnRateLimit{Enabled: true, PerSecond: 1e-6, QueueMax: 1})

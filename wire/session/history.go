@@ -22,7 +22,7 @@ type History interface {
 	// MakeFinal makes sure that no transaction that saved results of these statements, and has not
 	// been committed so far, can be committed later: afterwards Load returns the final outcome.
 	MakeFinal(ctx context.Context, id ID, firsts []int32) error
-	// MakeCommitFinal is Settle for the transaction txnNumber. It reports whether that transaction
+	// MakeCommitFinal is MakeFinal for the transaction txnNumber. It reports whether that transaction
 	// was committed, and a timestamp that is not before its commit.
 	MakeCommitFinal(ctx context.Context, id ID, txnNumber int64) (at storage.Timestamp, committed bool, err error)
 	// Forget removes sessions that ended.

@@ -69,7 +69,7 @@ type Session struct {
 	api          API
 	results      results
 	incomplete   bool     // results of this number were dropped
-	saved        []int32  // first statements passed to Stage by the current command
+	saved        []int32  // first statements passed to SaveResult by the current command
 	heads        []uint64 // of the history: those read, and those that this command has saved since
 	undetermined []int32  // statements whose commits are undetermined
 
@@ -307,7 +307,7 @@ func (s *Session) Remember(stmt int32, result bson.Raw) {
 // Invalidate drops the results in memory of the current retryable write, after a command failed while
 // some of its statements may have taken effect: the next command reads them from the History.
 // Without a History, the results become incomplete. If cause is ErrUndetermined, the next command
-// first makes the outcome final with Settle.
+// first makes the outcome final with MakeFinal.
 func (s *Session) Invalidate(cause error) {
 	if s.state != None {
 		return

@@ -12,7 +12,7 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// Store is a History in the store itself.
+// Store is a History in the store itself: the retryable write records, and which transactions were committed.
 //
 //	meta 't' ‖ UUID(16) ‖ owner(32) ‖ 's' ‖ first(4) → txnNumber(8) ‖ seconds(4) ‖ last(4) ‖ result
 //	meta 't' ‖ UUID(16) ‖ owner(32) ‖ 'c'           → txnNumber(8) ‖ seconds(4)

@@ -10,9 +10,9 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// TestValuesOfPartitions checks the privileges for statistics of partitions: their load requires the
-// privilege for statistics, hot shard key values also the privilege to read the documents, and bounds of
-// partitions that or the privilege to read config.chunks.
+// TestValuesOfPartitions checks the privileges for statistics of partitions. Their load requires the privilege
+// for statistics. Hot shard key values also require the privilege to read the documents. Bounds require the
+// privilege for statistics and one of two: to read the documents, or to read config.chunks.
 func TestValuesOfPartitions(t *testing.T) {
 	s := harness.Start(t, harness.Options{Args: []string{"--auth"}})
 	createRoot(t, dial(t, s.URI))

@@ -43,10 +43,10 @@ func (r Run) rows() (out []string) {
 	return out
 }
 
-// Runs a driver's tests against a server, or only the one with the given name.
+// RunTests runs a driver's tests against a server, or only the one with the given name.
 type RunTests func(ctx context.Context, only string) (map[string]Result, error)
 
-// Results runs all tests, and repeats unexpected failures up to tries times: see Again.
+// Results runs all tests, and repeats unexpected failures up to tries times: see RetryFailures.
 func (r *Scoring) Results(t *testing.T, ask RunTests, tries int) map[string]Result {
 	t.Helper()
 	results, err := ask(t.Context(), "")

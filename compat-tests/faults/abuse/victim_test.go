@@ -25,10 +25,10 @@ import (
 	"github.com/cantledb/cantle/internal/testenv"
 )
 
-// withWrites is the argument that makes a victim write as well.
+// withWrites is the argument that makes a probe write as well.
 const withWrites = "writes"
 
-// TestMain runs the victim if this process was started as one: its arguments are the server's address and
+// TestMain runs the probe if this process was started as one: its arguments are the server's address and
 // perhaps withWrites.
 func TestMain(m *testing.M) {
 	if _, args, ok := testenv.Process(); ok {
@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// interval holds the latencies of the victim's reads in a period.
+// interval holds the latencies of the probe's reads in a period.
 type interval struct {
 	Reads    int
 	P50, P99 time.Duration
@@ -57,7 +57,7 @@ type probe struct {
 // pace is the time between two reads.
 const pace = 2 * time.Millisecond
 
-// newReadProbe starts a victim that only reads.
+// newReadProbe starts a probe that only reads.
 func newReadProbe(t *testing.T, s *harness.Server) *probe { return startProbe(t, s.URI) }
 
 func startProbe(t *testing.T, args ...string) *probe {
@@ -80,7 +80,7 @@ func startProbe(t *testing.T, args ...string) *probe {
 	return v
 }
 
-// interval returns the statistics of the reads since the last lap.
+// interval returns the statistics of the reads since the last call.
 func (v *probe) interval(t *testing.T) (l interval) {
 	t.Helper()
 	if _, err := io.WriteString(v.in, "lap\n"); err != nil || !v.out.Scan() {
@@ -97,7 +97,7 @@ func (v *probe) end() {
 	_ = v.cmd.Wait()
 }
 
-// runProbe reads until its input ends, and prints a lap for each line.
+// runProbe reads until its input ends, and prints an interval for each line.
 func runProbe(uri string) {
 	fail := func(err error) {
 		fmt.Println(err)
@@ -160,7 +160,7 @@ func use(coll *mongo.Collection, i int) error {
 
 var writes bool
 
-// giveWay gives the abusers the lowest scheduling priority: they should slow the victim down only through the
+// giveWay gives the abusers the lowest scheduling priority: they should slow the probe down only through the
 // server.
 func giveWay(t *testing.T) {
 	tasks, err := filepath.Glob("/proc/self/task/*")

@@ -195,7 +195,7 @@ func (w *world) refused(what string, err error) {
 	}
 }
 
-// well checks that writes are accepted again before patience ends, and that everything is there.
+// well checks that writes are accepted again within recoveryTimeout, and that everything is there.
 func (w *world) well() {
 	w.Helper()
 	begun := time.Now()

@@ -2,12 +2,12 @@
 // how much each test has to do and did, and the planted bug with which each was seen to fail. FAULTS.md is
 // generated from it.
 //
-//	Promises   what the server promises users
-//	Rows       test ↔ promises ↔ counts ↔ canary
-//	Due        how much a test has to do in this run
-//	Tell       how much it did
+//	Promises      what the server promises users
+//	Rows          test ↔ promises ↔ counts ↔ canary
+//	Amount        how much a test has to do in this run
+//	RecordAtEnd   how much it did
 //
-// A row is a kind of fault. Its tests get from Due how much they have to do (each run, nightly or before a
+// A row is a kind of fault. Its tests get from Amount how much they have to do (each run, nightly or before a
 // release), and report at their end what they did: that goes into .cache/faults, a file for each test and
 // column, from which ./scripts/test makes its report. A test run changes no committed file: the counts in
 // FAULTS.md are those of counts.txt, which

@@ -45,6 +45,6 @@ func thisPart() (Part, error) { return ParsePart(testenv.Part()) }
 // FirstSeed returns the first of a million seeds that no other run has, not even a run of another part that
 // starts at the same moment.
 func FirstSeed() uint64 {
-	part, _ := thisPart() // Due reports the error
+	part, _ := thisPart() // Amount reports the error
 	return uint64(time.Now().UnixMicro()) + uint64(part.Number)<<40
 }

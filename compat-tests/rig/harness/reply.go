@@ -98,8 +98,8 @@ func Text(doc any) string {
 	return ejson.String(cbson.Raw(raw))
 }
 
-// valueText prints a batch element. A batch holds documents; anything else is printed as an error of the
-// server.
+// valueText prints an element of a batch. Only documents belong there; another value is printed with a note,
+// because it is a mistake of the server.
 func valueText(v bson.RawValue) string {
 	if doc, ok := v.DocumentOK(); ok {
 		return ejson.String(cbson.Raw(doc))

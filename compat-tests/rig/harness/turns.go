@@ -11,7 +11,7 @@ import (
 
 // serverChoice selects the server for each command of a case, of the servers that share a store. Commands go to the
 // servers in turn, except for those that drivers send to a certain server, such as the rest of a cursor or of
-// a transaction.
+// a transaction. A case about the state of one server stays at the first server (own).
 type serverChoice struct {
 	conns        []*Conn
 	last         int

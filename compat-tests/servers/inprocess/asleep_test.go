@@ -90,8 +90,9 @@ func retryExpiredLease(do func() error) error {
 	}
 }
 
-// use writes and reads at the sleeping server until ctx ends. Each reply after the change must show the state
-// after the change.
+// use inserts and counts in turn at the server that sleeps, until ctx ends. Once the peer has made its change
+// (marked), a count must find the document that was written after the change. Acknowledged inserts that
+// the change must not remove are kept for the check at the end.
 func (s *sleeper) use(ctx context.Context, t *testing.T, g *gateway) {
 	for n := 0; ctx.Err() == nil; n++ {
 		one, cancel := context.WithTimeout(context.WithoutCancel(ctx), 15*time.Second)

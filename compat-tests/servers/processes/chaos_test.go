@@ -170,7 +170,7 @@ func (c *chaos) round() (docs, events int) {
 	return log.check()
 }
 
-// do runs an operation of a client with the timeout patience, and records its error.
+// do runs an operation of a client with the timeout clientTimeout, and records its error.
 func (c *chaos) do(ctx context.Context, op func(ctx context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, clientTimeout)
 	defer cancel()

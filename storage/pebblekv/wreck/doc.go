@@ -1,11 +1,11 @@
 // Package wreck reads the files of a Pebble store from a disk without opening the store
 // and without writing. It finds damages, and reads the data that are not damaged.
 //
-//	Survey ──► Folder: manifest, logs, damages that an open would find
-//	             │
-//	             ├─ Tables    the table files, with the range of keys of each
-//	             ├─ Verify    checks every checksum of every table
-//	             └─ Scan      the newest remaining version of each key, in order
+//	ReadFolder ──► Folder: manifest, logs, damages that an open would find
+//	                 │
+//	                 ├─ ListTables  the table files, with the range of keys of each
+//	                 ├─ Verify      checks every checksum of every table
+//	                 └─ Scan        the newest remaining version of each key, in order
 //
 // Pebble takes the first record of a log or a manifest that it cannot read for its end,
 // unless later blocks contradict that, and drops the rest. It deletes tables that the

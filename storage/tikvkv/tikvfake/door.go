@@ -92,7 +92,7 @@ func (d *pausableListener) isPaused() bool {
 	return d.paused
 }
 
-// ofPD is the key of PD among the doors of a cluster; stores have their IDs.
+// ofPD is the key of PD among the listeners of a cluster; stores have their IDs.
 const ofPD = 0
 
 // setListener stores a door.

@@ -13,7 +13,7 @@ import (
 // sendResolving sends a read that lists transactions that are committed, as its client has found out. A real store
 // ignores their locks; the simulator reports each lock again. The client would then resolve the lock in a
 // separate goroutine and retry the read at once, until that goroutine gets its turn: on a busy machine there
-// were thousands of them within seconds, and everything waited for minutes. So through commits these locks
+// were thousands of them within seconds, and everything waited for minutes. So sendResolving commits these locks
 // itself and repeats the read.
 func (c *Cluster) sendResolving(ctx context.Context, to tikv.Client, addr string, req *tikvrpc.Request, timeout time.Duration) (*tikvrpc.Response, error) {
 	for {

@@ -176,7 +176,7 @@ type unansweredTxn struct {
 	done    bool // the requests are executed nevertheless
 }
 
-// unansweredOneIn is the number of prewrites per mute.
+// unansweredOneIn is the number of prewrites for each that gets no answer.
 const unansweredOneIn = 2500
 
 // note counts a fault.

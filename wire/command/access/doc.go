@@ -1,7 +1,7 @@
 // Package access is the room of access control: logging in and out, users and roles, and their privileges.
 //
-//	saslStart ─► saslContinue ─► (proven) ─► Peer.Login     SCRAM
-//	authenticate ──────────────────────────► Peer.Login     X.509
+//	saslStart ─► saslContinue ─► (proven) ─► ConnState.Login     SCRAM
+//	authenticate ──────────────────────────► ConnState.Login     X.509
 //
 // Users and roles are stored in wire/auth's directory; the commands here read arguments, change the directory
 // and format its contents. The room owns the rest of a login's state: the delays after failed attempts of an

@@ -49,7 +49,7 @@ func (p *pace) pause(at time.Time) time.Duration {
 	return min(time.Duration(max(p.was.Load(), p.now.Load()))*paceEach, paceMax)
 }
 
-// awaitPace waits until a stream may have its next answer. If the command is interrupted meanwhile, gather
+// awaitPace waits until a stream may have its next answer. If the command is interrupted meanwhile, awaitPace
 // returns early and the next step reports that.
 func (s *State) awaitPace(c *command.Call, cur *cursor.Cursor) {
 	if cur.Answered.IsZero() || !c.Page.OfStream {
