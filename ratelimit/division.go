@@ -104,7 +104,7 @@ func (b *Budgets) Limited() (any bool) {
 	return any
 }
 
-// Grant is the share of a purse that one server gets for one second, and the use of that second.
+// Grant is the share of a bucket that one server gets for one second, and the use of that second.
 type Grant struct {
 	Share      MicroRU // this server's share, added to its balance
 	PeersSpent MicroRU // spent at the peers in a second
@@ -195,8 +195,8 @@ func (b *Bucket) proportionalShare(all MicroRU) MicroRU {
 	return scale(int64(all), int64(b.own), int64(b.rate))
 }
 
-// TakeDemand returns the demand for every limited bucket since the last call, in the order of purses. Buckets
-// without demand are left out.
+// TakeDemand returns the demand for every limited bucket since the last call, in the order of BudgetID.
+// Buckets without demand are left out.
 func (b *Budgets) TakeDemand(now time.Time) []Demand {
 	found := map[BudgetID]Demand{}
 	b.eachBucket(func(p BudgetID, k *Bucket) {

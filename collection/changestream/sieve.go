@@ -225,7 +225,7 @@ func (l *look) event(f form, e *entry, rec *changelog.Record, ts storage.Timesta
 		l.events = append(l.events, formEvent{form: f, stream: Stream{spec: &Spec{FullDocument: f.full, Before: f.before, Expanded: f.expanded}}})
 	}
 	d := &l.events[i]
-	// Sieves may have the names of a collection at different times.
+	// Filters may have the names of a collection at different times.
 	if d.of != nil && d.of.same(e) {
 		return d.event, nil
 	}

@@ -54,7 +54,7 @@ func (d *shares) row(now time.Time, second int64) (r row, write bool) {
 		next[n.BudgetID] = n.Wanted
 		delete(d.wanted, n.BudgetID)
 	}
-	for p, w := range d.wanted { // purses without demand in this second
+	for p, w := range d.wanted { // buckets without demand in this second
 		if w /= fadeDivisor; w >= ratelimit.RU {
 			next[p] = w
 			r.needs = append(r.needs, ratelimit.Demand{BudgetID: p, Wanted: w})
@@ -123,7 +123,7 @@ func (d *shares) grant(now time.Time, upTo int64) {
 	}
 }
 
-// share computes the share of a member in a purse. If some servers had unused shares in the last second
+// share computes the share of a member in a bucket. If some servers had unused shares in the last second
 // while requests were refused at others, the smaller of the two amounts is distributed once more.
 func (s *demands) share(self int, p ratelimit.BudgetID, rate ratelimit.MicroRU) (g ratelimit.Grant) {
 	wants := make([]ratelimit.MicroRU, len(s.members))

@@ -47,7 +47,7 @@ type Options struct {
 
 	// ReserveBytes is the free disk space below which commits are refused with
 	// ErrDiskFull unless they delete; 0 = 5 % of the disk, at most 2 GiB; negative
-	// = none, and no ballast (see room).
+	// = none, and no ballast (see diskSpace).
 	ReserveBytes int64
 
 	// KeptBytes is the maximum size of the logs that are kept for a backup (KeepWrites); 0 = 8 GiB.

@@ -58,7 +58,7 @@ func encode(t *testing.T, doc any) bson.Raw {
 	return raw
 }
 
-// settled waits until the server's state is as before, and fails if it does not become so. The victim's
+// settled waits until the server's state is as before, and fails if it does not become so. The probe's
 // driver opens and closes connections on its own, hence the slack.
 func settled(t *testing.T, s *harness.Server, before state) state {
 	t.Helper()
