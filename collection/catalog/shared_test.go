@@ -28,7 +28,7 @@ type among struct {
 
 func (a *among) Member() storage.MemberID { return storage.MemberID{1} }
 
-func (a *among) Tell(_ context.Context, message []byte) error {
+func (a *among) Publish(_ context.Context, message []byte) error {
 	a.message = slices.Clone(message)
 	return nil
 }
@@ -37,7 +37,7 @@ func (a *among) Members(context.Context) (storage.Timestamp, []storage.Member, e
 	return a.Latest(), []storage.Member{{ID: a.Member(), Message: a.message}}, nil
 }
 
-func (a *among) Introduce(func() []byte) {}
+func (a *among) SetDescription(func() []byte) {}
 
 func (a *among) Collect(context.Context) error { return nil }
 
