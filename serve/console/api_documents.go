@@ -94,7 +94,7 @@ func (q *query) mayWrite() error {
 	if q.Writable {
 		return nil
 	}
-	return mongoerr.New(mongoerr.Unauthorized, "The console changes no documents; start the server with --console-write to let it")
+	return mongoerr.New(mongoerr.Unauthorized, "The console may not change documents: start the server with --console-write to allow it")
 }
 
 // change runs one write and returns its reply.

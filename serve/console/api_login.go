@@ -45,7 +45,7 @@ func (c *Console) about(q *query) (any, error) {
 // logIn checks a user's password by SCRAM, and begins a login.
 func (c *Console) logIn(q *query) (any, error) {
 	if !c.Server.RequireAuth {
-		return nil, mongoerr.New(mongoerr.BadValue, "The server was started without --auth: nobody has to log in")
+		return nil, mongoerr.New(mongoerr.BadValue, "The server was started without --auth: no login is needed")
 	}
 	n := auth.Name{Name: q.text("user"), DB: q.text("db")}
 	if n.DB == "" {

@@ -67,14 +67,14 @@ func (q *query) onOtherKey(ns collection.Namespace, used *history.Heat, was [][]
 	k.Cost, _ = reply.Get("cost").AsFloat()
 	parts, _ := reply.Get("partitions").AsInt64()
 	if k.Samples == 0 {
-		return nil, nil, mongoerr.New(mongoerr.BadValue, "No statement on %s is remembered of this time: a sample of each minute is, for an hour and until the server stops", ns)
+		return nil, nil, mongoerr.New(mongoerr.BadValue, "No statements on %s are recorded in this time range: the server keeps a sample of each minute in memory for one hour", ns)
 	}
 	minutes, average := minutesOf(reply, int(parts))
 	loads := k.distribute(used, was, minutes, average)
 	goTo, _ := reply.Get("goTo").Doc()
 	k.explain(goTo, int(parts), spec.Len())
 	for _, host := range texts(reply.Get("incomplete")) {
-		k.Notes = append(k.Notes, fmt.Sprintf("The server %s did not answer: what was asked of it is missing.", host))
+		k.Notes = append(k.Notes, fmt.Sprintf("Server %s did not answer: the statements it has recorded are missing.", host))
 	}
 	return k, loads, nil
 }
@@ -160,21 +160,21 @@ func (k *otherKey) explain(goTo bson.Raw, parts, fields int) {
 	if k.Samples < k.Statements {
 		whole = fmt.Sprintf("a sample of %d of them", k.Samples)
 	}
-	k.Notes = append(k.Notes, fmt.Sprintf("The server has met %d statements in this time and remembers %s: what each cost, and which values it fixed.", k.Statements, whole))
+	k.Notes = append(k.Notes, fmt.Sprintf("The server executed %d statements in this time range and recorded %s, with their charges and the values they specify.", k.Statements, whole))
 	if x := part("all"); x > 0.005 {
-		k.Notes = append(k.Notes, fmt.Sprintf("%.0f %% of the work does not fix the key. It would look into all %d partitions and pay for each; where its documents lie nobody knows, so it is taken to be even.", 100*x, parts))
+		k.Notes = append(k.Notes, fmt.Sprintf("%.0f %% of the RU were spent by statements that do not specify the key. They would visit all %d partitions and be charged for each. Where their documents are is unknown, so the load is assumed to be even.", 100*x, parts))
 	}
 	if x := part("some"); x > 0.005 {
-		k.Notes = append(k.Notes, fmt.Sprintf("%.0f %% of the work fixes several values or a part of the key, and is divided evenly over the partitions these lie in.", 100*x))
+		k.Notes = append(k.Notes, fmt.Sprintf("%.0f %% of the RU were spent by statements that specify several values or a part of the key; it is divided evenly among the partitions of these values.", 100*x))
 	}
 	if x := part("unknown"); x > 0.005 {
-		k.Notes = append(k.Notes, fmt.Sprintf("Of %.0f %% of the work the value is not known, as its documents have more fields than are remembered (16): it is taken to be even.", 100*x))
+		k.Notes = append(k.Notes, fmt.Sprintf("For %.0f %% of the RU the value is unknown, because the documents have more fields than are recorded (16): the load is assumed to be even.", 100*x))
 	}
 	if fields > 1 {
-		k.Notes = append(k.Notes, "Partitions are taken to lie where splits would put them once they have seen this work, so this is the best there can be.")
+		k.Notes = append(k.Notes, "The partitions are assumed to be those that splits would make after this load, so this is the best possible result.")
 	}
 	if k.Guessed > 0.005 {
-		k.Notes = append(k.Notes, fmt.Sprintf("%.0f %% of the work was done in minutes of which no statement is remembered; it is divided as the others were.", 100*k.Guessed))
+		k.Notes = append(k.Notes, fmt.Sprintf("%.0f %% of the RU were spent in minutes without recorded statements; they are distributed like the others.", 100*k.Guessed))
 	}
-	k.Notes = append(k.Notes, "A burst of less than a minute on one value shows as part of its minute. What moving the documents costs is not in it.")
+	k.Notes = append(k.Notes, "A burst of less than a minute on one value is averaged over its minute. The cost of moving the documents is not included.")
 }

@@ -62,7 +62,7 @@ func setThroughput(q *query) (any, error) {
 		return nil, err
 	}
 	if (manual == 0) == (auto == 0) {
-		return nil, mongoerr.New(mongoerr.BadValue, "Give manual or autoscale: the RU/s, or the most RU/s")
+		return nil, mongoerr.New(mongoerr.BadValue, "Give manual (RU/s) or autoscale (maximum RU/s)")
 	}
 	return q.custom("UpdateCollection", func(b *bson.Builder) {
 		if manual > 0 {

@@ -79,7 +79,7 @@ func replay(q *query) (any, error) {
 	}
 	loads := t.loads(parts)
 	if len(loads) == 0 {
-		return nil, mongoerr.New(mongoerr.BadValue, "Nothing was recorded of %s in this time", ns)
+		return nil, mongoerr.New(mongoerr.BadValue, "No traffic of %s was recorded in this time range", ns)
 	}
 	var key *otherKey
 	if other {

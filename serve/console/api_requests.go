@@ -105,7 +105,7 @@ const unknown = "\x01"
 func (q *query) fillShape(ns collection.Namespace, shape string) (bson.Raw, error) {
 	d, err := parse(strings.ReplaceAll(strings.ReplaceAll(shape, "…", ""), "?", `"\u0001"`))
 	if err != nil {
-		return nil, mongoerr.New(mongoerr.FailedToParse, "The shape %s cannot be made a filter of: type the filter", shape)
+		return nil, mongoerr.New(mongoerr.FailedToParse, "The shape %s cannot be turned into a filter: type the filter", shape)
 	}
 	reply, err := q.runCommand(ns.DB, func(b *bson.Builder) {
 		b.String("find", ns.Coll)

@@ -28,7 +28,7 @@ func (c *Console) guard(next http.Handler) http.Handler {
 	if c.loopback {
 		all = visitors.OfThisMachine(all, func(w http.ResponseWriter, host string) {
 			fail(w, http.StatusMisdirectedRequest, mongoerr.New(mongoerr.Unauthorized,
-				"The console listens on this machine only and answers to localhost and its addresses, not to %q", host))
+				"The console accepts only localhost and addresses of this machine as host name, not %q", host))
 		})
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -47,7 +47,7 @@ func (c *Console) guard(next http.Handler) http.Handler {
 func asJSON(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodPost && !strings.HasPrefix(r.Header.Get("Content-Type"), "application/json") {
-			fail(w, http.StatusUnsupportedMediaType, mongoerr.New(mongoerr.BadValue, "The body of a request is JSON: say Content-Type: application/json"))
+			fail(w, http.StatusUnsupportedMediaType, mongoerr.New(mongoerr.BadValue, "The body of a request must be JSON: send Content-Type: application/json"))
 			return
 		}
 		next.ServeHTTP(w, r)

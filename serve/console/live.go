@@ -51,7 +51,7 @@ func (c *Console) live(w http.ResponseWriter, r *http.Request) {
 	case c.viewers <- struct{}{}:
 		defer func() { <-c.viewers }()
 	default:
-		fail(w, http.StatusServiceUnavailable, mongoerr.New(mongoerr.BadValue, "%d live streams are open, no more are served", viewersMax))
+		fail(w, http.StatusServiceUnavailable, mongoerr.New(mongoerr.BadValue, "%d live streams are open, which is the maximum", viewersMax))
 		return
 	}
 	h := w.Header()

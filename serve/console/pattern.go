@@ -47,22 +47,22 @@ func patternOf(h *history.Heat, m history.Metric) pattern {
 		}
 	}
 	if all == 0 {
-		return pattern{Kind: "nothing", Text: "Nothing was done in this time.", Partition: -1}
+		return pattern{Kind: "nothing", Text: "No load in this time range.", Partition: -1}
 	}
 	p := pattern{Partition: h.Rows[hot].Part.Place.Shard, Share: most / all}
 	switch lag := period(columns); {
 	case rows <= 1:
-		p.Kind, p.Text = "one", "There is one partition: a shard key and more RU/s would give the work to several."
+		p.Kind, p.Text = "one", "There is one partition: a shard key and more RU/s would distribute the load over several."
 	case moving(tops, best, len(h.Rows)):
-		p.Kind, p.Text = "moving", "A diagonal: the work moves along the key, one partition at a time, as it does when keys count up. A hashed key would spread it."
+		p.Kind, p.Text = "moving", "A diagonal: the load moves along the key, one partition at a time, as with ascending keys. A hashed key would spread it."
 	case p.Share > 2/float64(rows) && p.Share > 0.3:
 		p.Kind = "hot"
-		p.Text = fmt.Sprintf("A hot line: partition %d takes %.0f %% of it, %.1f times the average of %d. See its costliest values; if one value is behind it, "+
-			"only another shard key (or a suffix) divides it.", p.Partition, 100*p.Share, p.Share*float64(rows), rows)
+		p.Text = fmt.Sprintf("A hot line: partition %d has %.0f %% of the load, %.1f times the average of %d partitions. Look at its most expensive values: if one value causes the load, "+
+			"only another shard key (or a suffix) can divide it.", p.Partition, 100*p.Share, p.Share*float64(rows), rows)
 	case lag > 0:
-		p.Kind, p.Text = "waves", fmt.Sprintf("Waves: it comes back every %s. Autoscale pays for the waves only; burst capacity may carry short ones.", duration(int64(lag)*h.Step))
+		p.Kind, p.Text = "waves", fmt.Sprintf("Waves: the load repeats every %s. With autoscale you pay only for the waves; burst capacity may absorb short ones.", duration(int64(lag)*h.Step))
 	default:
-		p.Kind, p.Text = "even", fmt.Sprintf("Even: the fullest of %d partitions has %.1f times the average.", rows, p.Share*float64(rows))
+		p.Kind, p.Text = "even", fmt.Sprintf("Even: the busiest of %d partitions has %.1f times the average.", rows, p.Share*float64(rows))
 	}
 	return p
 }

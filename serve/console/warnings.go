@@ -75,7 +75,7 @@ func refusals(report bson.Raw) (out []warning) {
 			app = " by " + app
 		}
 		out = append(out, warning{Kind: "account", View: "requests", Partition: -1,
-			Text: fmt.Sprintf("An account of Azure Cosmos DB %s refuses %s: used %d times%s.", version, name, count, app)})
+			Text: fmt.Sprintf("An Azure Cosmos DB %s account would refuse %s: used %d times%s.", version, name, count, app)})
 	}
 	return out
 }
@@ -88,10 +88,10 @@ func (q *query) machine() (out []warning) {
 	switch {
 	case store.DiskFull():
 		out = append(out, warning{Kind: "disk", View: "collections", Partition: -1,
-			Text: fmt.Sprintf("The disk is almost full (%.1f of %.0f GB are free): writes are refused until there is room, deletes and drops work.", free, size)})
+			Text: fmt.Sprintf("The disk is almost full (%.1f of %.0f GB free): writes are refused until there is more free space; deletes and drops work.", free, size)})
 	case m.DiskTotal > 0 && m.DiskFree < storage.DiskLow(m.DiskTotal):
 		out = append(out, warning{Kind: "disk", View: "collections", Partition: -1,
-			Text: fmt.Sprintf("%.1f of %.0f GB of the disk are free: make room before writes are refused.", free, size)})
+			Text: fmt.Sprintf("Only %.1f of %.0f GB of the disk are free: free some space before writes are refused.", free, size)})
 	}
 	if q.Certificate == nil {
 		return out
@@ -101,10 +101,10 @@ func (q *query) machine() (out []warning) {
 		switch {
 		case left <= 0:
 			out = append(out, warning{Kind: "certificate", View: "operations", Partition: -1,
-				Text: fmt.Sprintf("The server's certificate ended on %s and clients refuse it: put a new one in its place and send the server SIGHUP.", day)})
+				Text: fmt.Sprintf("The server's certificate expired on %s and clients reject it: replace it and send the server SIGHUP.", day)})
 		case left < certificates.ExpiryWarning:
 			out = append(out, warning{Kind: "certificate", View: "operations", Partition: -1,
-				Text: fmt.Sprintf("The server's certificate ends on %s, in %d days: put a new one in its place and send the server SIGHUP.", day, int(left.Hours()/24))})
+				Text: fmt.Sprintf("The server's certificate expires on %s, in %d days: replace it and send the server SIGHUP.", day, int(left.Hours()/24))})
 		}
 	}
 	return out
@@ -143,7 +143,7 @@ func (q *query) hotPartitions() (out []warning) {
 		r := &refused.Rows[i]
 		if n := sum(r.Cells); n > 0 && r.Until == 0 {
 			out = append(out, warning{Kind: "throttled", NS: r.Part.Namespace, View: "heat", Partition: r.Part.Place.Shard,
-				Text: fmt.Sprintf("partition %d refused about %.0f requests in the last minute for lack of request units", r.Part.Place.Shard, n)})
+				Text: fmt.Sprintf("partition %d refused about %.0f requests in the last minute: its request units were used up", r.Part.Place.Shard, n)})
 		}
 	}
 	for i := range ru.Rows {
@@ -153,7 +153,7 @@ func (q *query) hotPartitions() (out []warning) {
 		told := slices.ContainsFunc(out, func(w warning) bool { return w.NS == ns && w.Partition == r.Part.Place.Shard })
 		if coll := q.partitionsOf(r.Part); !told && r.Until == 0 && coll > 1 && share > hotShare && share > 2/float64(coll) && sums[i] > hotLeast*warnedSeconds {
 			out = append(out, warning{Kind: "hot", NS: ns, View: "heat", Partition: r.Part.Place.Shard,
-				Text: fmt.Sprintf("partition %d does %.0f %% of the work of %d partitions", r.Part.Place.Shard, 100*share, coll)})
+				Text: fmt.Sprintf("partition %d has %.0f %% of the load of %d partitions", r.Part.Place.Shard, 100*share, coll)})
 		}
 	}
 	return out

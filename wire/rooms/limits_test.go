@@ -75,7 +75,7 @@ func TestLogicalPartitionLimit(t *testing.T) {
 	if v := at(r, "largestValues.0.key"); !v.IsMissing() || number(at(r, "largestValues.0.percentOfLimit")) != 85 {
 		t.Errorf("largest to others: %v", r.Get("largestValues"))
 	}
-	if s := r.Get("warnings").String(); !strings.Contains(s, "a shard key value of partition ") || !strings.Contains(s, "has used 85%") {
+	if s := r.Get("warnings").String(); !strings.Contains(s, "a shard key value of partition ") || !strings.Contains(s, "uses 85%") {
 		t.Errorf("warnings to others: %s", s)
 	}
 	w.RequireAuth = false

@@ -49,7 +49,7 @@ func TestHistory(t *testing.T) {
 	}
 	var h heatReply
 	s.get("/api/v1/heat?ns=test.orders&metric=reads&from=-20").into(&h)
-	if h.Columns != 20 || len(h.Rows) != 4 || h.Pattern.Kind != "hot" || !strings.Contains(h.Pattern.Text, "takes 100 % of it") {
+	if h.Columns != 20 || len(h.Rows) != 4 || h.Pattern.Kind != "hot" || !strings.Contains(h.Pattern.Text, "has 100 % of the load") {
 		t.Errorf("%+v", h)
 	}
 	s.post("/api/v1/partitions/split", `{"ns": "test.orders", "id": "0"}`).want(200)
@@ -90,7 +90,7 @@ func TestThrottled(t *testing.T) {
 	if r.Refused != 0 {
 		t.Errorf("with ten times as much: %+v", r)
 	}
-	s.post("/api/v1/replay", `{"ns": "test.none", "ru": 400}`).want(400, "Nothing was recorded")
+	s.post("/api/v1/replay", `{"ns": "test.none", "ru": 400}`).want(400, "No traffic of test.none was recorded")
 }
 
 func TestDocuments(t *testing.T) {

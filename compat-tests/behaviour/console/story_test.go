@@ -53,10 +53,10 @@ func TestStory(t *testing.T) {
 	click := func(selector string) { clicks++; b.click(selector) }
 
 	b.do(chromedp.Navigate(s.url), chromedp.WaitVisible("nav", chromedp.ByQuery))
-	b.has("the page opens on a warning", "of the work of 4 partitions")
+	b.has("the page opens on a warning", "of the load of 4 partitions")
 	b.picture("story-0")
 	click(".warnings li.hot a")
-	b.has("the heat map names the value", `Its costliest value is {tenant: "t7"}`)
+	b.has("the heat map names the value", `Its most expensive value is {tenant: "t7"}`)
 	b.picture("story-1")
 	click("text=Advise a shard key")
 	b.check("a better shard key is named", `/Best: .*order/.test(document.querySelector('main pre.text').innerText)`)
@@ -89,7 +89,7 @@ func TestShapeHistory(t *testing.T) {
 	b.check("its past is drawn", "document.querySelector('.detail .chart canvas').width > 200")
 	b.picture("shape-history")
 	b.open(fmt.Sprintf("#/requests?ns=test.orders&brush=%d-%d", lines.From-60, lines.From+1))
-	b.has("a selected time", "by 1 shapes")
+	b.has("a selected time", "in 1 shapes")
 	b.check("has what was done then", "document.querySelectorAll('main tbody tr').length === 1 && document.querySelector('main tbody tr').innerText.includes('{total: ?}')")
 }
 
@@ -162,8 +162,8 @@ func TestDiskPage(t *testing.T) {
 		free       uint64
 		refused    bool
 	}{
-		{"low", "10.0 of 1024 GB of the disk are free: make room before writes are refused", 10 << 30, false},
-		{"full", "The disk is almost full (1.0 of 1024 GB are free): writes are refused until there is room, deletes and drops work", 1 << 30, true},
+		{"low", "Only 10.0 of 1024 GB of the disk are free: free some space before writes are refused", 10 << 30, false},
+		{"full", "The disk is almost full (1.0 of 1024 GB free): writes are refused until there is more free space; deletes and drops work", 1 << 30, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := startWith(t, func(o *pebblekv.Options) { o.FS = nearlyFull{vfs.Default, c.free} }, "--data", t.TempDir())

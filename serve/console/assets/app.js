@@ -24,8 +24,8 @@ function Login({ onDone, wrong }) {
   const [f, setF] = useState({ user: '', password: '', db: 'admin' }), [error, setError] = useState(wrong);
   const run = async (e) => { e.preventDefault(); try { onDone(await post('login', f)); } catch (x) { setError(x); } };
   const field = (name, title, type, complete) => html`<label class="field">${title}<input name=${name} type=${type} autocomplete=${complete} value=${f[name]} onInput=${(e) => setF({ ...f, [name]: e.target.value })}/></label>`;
-  return html`<main class="login"><form onSubmit=${run}><h1>Cantle</h1><p class="quiet">Log in as a user of the database.</p>
-    ${field('user', 'User', 'text', 'username')}${field('password', 'Password', 'password', 'current-password')}${field('db', 'Database of the user', 'text', 'off')}
+  return html`<main class="login"><form onSubmit=${run}><h1>Cantle</h1><p class="quiet">Log in as a database user.</p>
+    ${field('user', 'User', 'text', 'username')}${field('password', 'Password', 'password', 'current-password')}${field('db', 'Authentication database', 'text', 'off')}
     <${Problem} error=${error}/><button class="primary">Log in</button></form></main>`;
 }
 
@@ -33,7 +33,7 @@ function Broken({ View, ...rest }) {
   const [error, reset] = useErrorBoundary((e) => reportError(e));
   const p = usePlace();
   useEffect(() => reset(), [p.view, p.ns]);
-  return error ? html`<p class="problem" role="alert">This view has failed: ${error.message}. <button onClick=${reset}>Try again</button></p>` : html`<${View} ...${rest}/>`;
+  return error ? html`<p class="problem" role="alert">This view failed: ${error.message}. <button onClick=${reset}>Try again</button></p>` : html`<${View} ...${rest}/>`;
 }
 
 function Frame({ about, onOut }) {
@@ -69,12 +69,12 @@ function Frame({ about, onOut }) {
   const [, title, View] = views.find((v) => v[0] === p.view) ?? views[0];
   const shown = [...new Set([p.ns, ...(list ?? []).filter((c) => !system(c)).map((c) => c.ns)])].filter(Boolean).sort();
   return html`
-    <a class="skip" href="#main" onClick=${(e) => { e.preventDefault(); document.querySelector('main').focus(); }}>To the content</a>
+    <a class="skip" href="#main" onClick=${(e) => { e.preventDefault(); document.querySelector('main').focus(); }}>Skip to content</a>
     <nav aria-label="Views" class=${menu ? 'open' : ''}>
       <a class="brand" href=${link({ view: 'now', ns: '', brush: null })}><img src="icon.svg" alt="" width="24" height="24"/>Cantle</a>
       <ul>${views.map(([name, t], i) => html`<li key=${name}><a href=${link({ view: name })} aria-current=${p.view === name ? 'page' : undefined} onClick=${() => setMenu(false)}><kbd aria-hidden="true">${i + 1}</kbd>${t}</a></li>`)}</ul>
       <div class="foot"><button onClick=${theme} title="t">${isDark() ? 'Light' : 'Dark'}</button>
-        <span class="quiet">${about.version}<br/>as MongoDB ${about.compat}<br/>prices ${about.prices}</span>
+        <span class="quiet">${about.version}<br/>emulates MongoDB ${about.compat}<br/>price list ${about.prices}</span>
         ${about.user && html`<span>${about.user} <button class="small" onClick=${onOut}>Log out</button></span>`}</div>
     </nav>
     <div class="page">
@@ -83,11 +83,11 @@ function Frame({ about, onOut }) {
         <label class="hidden" for="ns">Collection</label>
         <select id="ns" value=${p.ns} onChange=${(e) => go({ ns: e.target.value, extra: '' })}><option value="" selected=${!p.ns}>all collections</option>${shown.map((ns) => html`<option key=${ns} value=${ns} selected=${ns === p.ns}>${ns}</option>`)}</select>
         <div class="ranges" role="group" aria-label="Time">${ranges.map(([r, t]) => html`<button key=${r} aria-pressed=${p.range === r && !p.brush} onClick=${() => go({ range: r, brush: null })}>${t}</button>`)}</div>
-        ${p.brush && html`<button class="brush" onClick=${() => go({ brush: null })} aria-label="End the selection of time">${clock(p.brush[0])} – ${clock(p.brush[1])} ✕</button>`}
+        ${p.brush && html`<button class="brush" onClick=${() => go({ brush: null })} aria-label="Clear the time selection">${clock(p.brush[0])} – ${clock(p.brush[1])} ✕</button>`}
         <span class="grow"></span>
         ${about.load && html`<span class=${live.connected ? 'live on' : 'live'} role="status">${live.connected ? 'live' : 'not connected'}</span>`}
       </header>
-      <main id="main" tabindex="-1"><${Problem} error=${catalogue.error}/>${disk?.refusesWrites && html`<p class="problem full" role="alert"><strong>The disk is full.</strong> Writes are refused until there is room; reads, deletes and drops work. ${bytes(disk.diskFreeBytes)} are free, and ${bytes(disk.diskReserveBytes)} are kept free.</p>`}
+      <main id="main" tabindex="-1"><${Problem} error=${catalogue.error}/>${disk?.refusesWrites && html`<p class="problem full" role="alert"><strong>The disk is full.</strong> Writes are refused until there is free space; reads, deletes and drops work. ${bytes(disk.diskFreeBytes)} are free; ${bytes(disk.diskReserveBytes)} must stay free.</p>`}
         <${Broken} View=${View} about=${about} list=${list} disk=${disk}/></main>
     </div>`;
 }

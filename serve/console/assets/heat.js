@@ -176,7 +176,7 @@ export function HeatMap({ heat, events, keysOf, brush, onBrush }) {
       <div class="heat-box">
         <canvas ref=${base}></canvas>
         <div class="heat-over" ref=${boxes} aria-hidden="true"><i class="shade" hidden></i><i class="shade" hidden></i><i class="chosen" hidden></i><i class="cell" hidden></i></div>
-        <canvas ref=${top} tabindex="0" role="application" aria-label=${`Heat map of ${plan.rows.length} partitions over ${heat.columns} columns. ${heat.pattern.text} Arrow keys move, shift selects a time, enter pins.`}
+        <canvas ref=${top} tabindex="0" role="application" aria-label=${`Heat map of ${plan.rows.length} partitions over ${heat.columns} columns. ${heat.pattern.text} Arrow keys move, shift selects a time range, enter pins.`}
           onPointerMove=${move} onPointerDown=${down} onPointerUp=${up} onPointerLeave=${() => state.current.from === undefined && show(null)} onKeyDown=${key}></canvas>
       </div>
     </div>
@@ -192,19 +192,19 @@ function Tip({ heat, keysOf, tell }) {
   const [tip, setTip] = useState(null), [pinned, setPinned] = useState(null);
   tell.current = (cell, pin) => (pin ? setPinned : setTip)(cell);
   const told = pinned ?? tip;
-  return html`<div class="heat-tip" aria-live="polite">${told ? html`<${Told} cell=${told} heat=${heat} keys=${keysOf?.(told.row)} pinned=${!!pinned} onClose=${() => setPinned(null)}/>` : html`<span class="quiet">Point at a cell to see its partition; drag to select a time; click to pin.</span>`}</div>`;
+  return html`<div class="heat-tip" aria-live="polite">${told ? html`<${Told} cell=${told} heat=${heat} keys=${keysOf?.(told.row)} pinned=${!!pinned} onClose=${() => setPinned(null)}/>` : html`<span class="quiet">Point at a cell to see its partition; drag to select a time range; click to pin.</span>`}</div>`;
 }
 
 // Told is what is known of one cell.
 function Told({ cell, heat, keys, pinned, onClose }) {
   const r = cell.row;
-  const range = r.lo ? `${short(JSON.parse(r.lo))} … ${short(JSON.parse(r.hi))}` : r.to - r.from === 1 ? 'the whole collection' : 'its part of the shard key';
+  const range = r.lo ? `${short(JSON.parse(r.lo))} … ${short(JSON.parse(r.hi))}` : r.to - r.from === 1 ? 'the whole collection' : 'its range of the shard key';
   const text = `${r.ns} partition ${r.partition} (${range}) ${clock(cell.second)}: ${num(cell.value)} ${unit[heat.metric]}, ${percent(cell.share * 100)}`;
   return html`<div class=${pinned ? 'told pinned' : 'told'}>
     <strong>partition ${r.partition}</strong> <span>${clock(cell.second)}</span> <b>${num(cell.value)} ${unit[heat.metric]}</b>
-    <span>${percent(cell.share * 100)} of all then</span> ${r.others > 0 && html`<span>shared with ${r.others} neighbours</span>`}
+    <span>${percent(cell.share * 100)} of the total</span> ${r.others > 0 && html`<span>together with ${r.others} neighbours</span>`}
     <span class="quiet range">${range}</span>
-    ${keys?.[0]?.key && html`<span>costliest values: ${keys.slice(0, 3).map((k) => html`<code key=${short(k.key)}>${short(k.key)} <b>${num(k.ru)} RU</b></code>`)}</span>`}
+    ${keys?.[0]?.key && html`<span>most expensive values: ${keys.slice(0, 3).map((k) => html`<code key=${short(k.key)}>${short(k.key)} <b>${num(k.ru)} RU</b></code>`)}</span>`}
     ${pinned && html`<span class="actions"><button onClick=${() => navigator.clipboard?.writeText(text)}>Copy</button><button onClick=${onClose}>Unpin</button></span>`}
   </div>`;
 }

@@ -5,7 +5,7 @@ import { html, useEffect, useRef, useState } from './vendor/htm-preact.js';
 export const Problem = ({ error }) => error && html`<p class="problem" role="alert"><strong>${error.codeName || 'Error'}</strong> ${error.message}</p>`;
 
 // Missing names the servers that did not answer, whose part is not in a sum over all of them.
-export const Missing = ({ of = [] }) => of.map((host) => html`<p class="problem" key=${host}>The server ${host} did not answer: its part is missing.</p>`);
+export const Missing = ({ of = [] }) => of.map((host) => html`<p class="problem" key=${host}>Server ${host} did not answer: its data is missing here.</p>`);
 
 export const Empty = ({ children }) => html`<p class="empty">${children}</p>`;
 
@@ -30,7 +30,7 @@ export function Table({ columns, rows, sort: first, keyOf, onRow, chosen, captio
       <button onClick=${() => setSort([c.name, sort[0] === c.name ? -sort[1] : c.right ? -1 : 1])}>${c.title}<span aria-hidden="true">${sort[0] === c.name ? (sort[1] > 0 ? ' ▲' : ' ▼') : ''}</span></button></th>`)}</tr></thead>
     <tbody>${list.slice(0, max).map((r) => html`<tr key=${keyOf(r)} class=${chosen === keyOf(r) ? 'chosen' : onRow ? 'click' : ''} onClick=${onRow && (() => onRow(r))}>
       ${columns.map((c, i) => html`<td key=${c.name} class=${c.right ? 'right' : ''}>${i === 0 && onRow ? html`<button class="plain" onClick=${(e) => { e.stopPropagation(); onRow(r); }}>${(c.show ?? c.value)(r)}</button>` : (c.show ?? c.value)(r)}</td>`)}</tr>`)}</tbody>
-  </table>${list.length > max && html`<p class="quiet">${list.length - max} more are not shown.</p>`}</div>`;
+  </table>${list.length > max && html`<p class="quiet">${list.length - max} more rows are not shown.</p>`}</div>`;
 }
 
 // Confirm asks before something is done, and tells what came of it.
@@ -50,6 +50,6 @@ export function Confirm({ title, children, action, danger, onDone, onClose }) {
     <h2 id="confirm-title">${title}</h2>
     ${children}
     <${Problem} error=${state.error}/>
-    <div class="actions"><button onClick=${() => ref.current.close()}>Cancel</button><button class=${danger ? 'danger' : 'primary'} disabled=${state.busy} onClick=${run} data-confirm>Do it</button></div>
+    <div class="actions"><button onClick=${() => ref.current.close()}>Cancel</button><button class=${danger ? 'danger' : 'primary'} disabled=${state.busy} onClick=${run} data-confirm>${title.split(' ')[0]}</button></div>
   </dialog>`;
 }

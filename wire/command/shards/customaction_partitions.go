@@ -93,7 +93,7 @@ func appendLimits(c *command.Call, b *bson.Builder, coll *catalog.Collection, su
 		n := percent(counts.Total(coll.Map).Bytes)
 		b.Int32("percentOfLimit", n)
 		if n >= fullPercent {
-			warnings = append(warnings, fmt.Sprintf("the collection has no shard key and has used %d%% of the %d bytes it may hold: shard it", n, limit))
+			warnings = append(warnings, fmt.Sprintf("the collection has no shard key and uses %d%% of its maximum of %d bytes: shard it", n, limit))
 		}
 	} else {
 		b.BeginArray("largestValues")
@@ -111,7 +111,7 @@ func appendLimits(c *command.Call, b *bson.Builder, coll *catalog.Collection, su
 				if values {
 					which = "the shard key value " + balance.LogicalText(coll, k.key)
 				}
-				warnings = append(warnings, fmt.Sprintf("%s has used %d%% of the %d bytes it may hold: writes beyond will be refused; choose a key of finer grain",
+				warnings = append(warnings, fmt.Sprintf("%s uses %d%% of its maximum of %d bytes: writes that exceed it will be refused; choose a shard key with more distinct values",
 					which, percent(k.bytes), limit))
 			}
 		}

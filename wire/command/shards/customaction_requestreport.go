@@ -177,20 +177,20 @@ func shapeWarnings(c *command.Call, s *shape, average ratelimit.MicroRU) (out []
 		}
 		switch levels := coll.Key.Levels(); {
 		case len(missing) == 1 && levels < len(coll.Key.Fields()) && missing[0] == coll.Key.Fields()[levels].Path.String():
-			out = append(out, fmt.Sprintf("fan-out: %d of %d runs looked for a value's buckets on several of the %d partitions, for %s RU: with %s in the filter one of them would do",
+			out = append(out, fmt.Sprintf("fan-out: %d of %d runs searched the buckets of a value on several of the %d partitions, for %s RU: with %s in the filter one partition would suffice",
 				s.fanOuts, s.runs, s.partitions, s.fanOutCharge, missing[0]))
 		case len(missing) > 0:
-			out = append(out, fmt.Sprintf("fan-out: %d of %d runs looked into several of the %d partitions, for %s RU: the filter does not fix the shard key field %s. "+
-				"Add it to the query if the application knows it; cantle advise compares other shard keys",
+			out = append(out, fmt.Sprintf("fan-out: %d of %d runs visited several of the %d partitions, for %s RU: the filter does not specify the shard key field %s. "+
+				"Add it to the query if the application has it; cantle advise compares other shard keys",
 				s.fanOuts, s.runs, s.partitions, s.fanOutCharge, strings.Join(missing, ", ")))
 		}
 	}
 	if average > expensiveRU {
-		why := "explain shows what for"
+		why := "explain itemises the charge"
 		if loaded := s.loaded / max(1, s.runs); loaded >= 200 {
 			why = fmt.Sprintf("it loads %d documents each time; an index on the fields of its filter would load fewer", loaded)
 		}
-		out = append(out, fmt.Sprintf("dear: %s RU on average; %s", average, why))
+		out = append(out, fmt.Sprintf("expensive: %s RU on average; %s", average, why))
 	}
 	return out
 }

@@ -9,11 +9,11 @@ const system = (c) => ['admin', 'config', 'local'].includes(c.db) || c.name.star
 
 // Disk shows the sizes on the disk of the server that answered.
 function Disk({ of }) {
-  return html`<section class="numbers" aria-label="On the disk">
-    <div><b data-number="disk">${bytes(of.diskBytes)}</b><span>files of the database</span></div>
-    <div><b data-number="change-log">${bytes(of.changeLogBytes)}</b><span>of these, the change log</span></div>
+  return html`<section class="numbers" aria-label="Disk usage">
+    <div><b data-number="disk">${bytes(of.diskBytes)}</b><span>database files</span></div>
+    <div><b data-number="change-log">${bytes(of.changeLogBytes)}</b><span>of which change log</span></div>
     <div><b data-number="kept-log">${bytes(of.keptLogBytes)}</b><span>logs kept for the next backup</span></div>
-    <div class=${of.refusesWrites ? 'bad' : ''}><b data-number="free">${bytes(of.diskFreeBytes)}</b><span>free of ${bytes(of.diskTotalBytes)}; ${bytes(of.diskReserveBytes)} are kept free</span></div>
+    <div class=${of.refusesWrites ? 'bad' : ''}><b data-number="free">${bytes(of.diskFreeBytes)}</b><span>free of ${bytes(of.diskTotalBytes)}; ${bytes(of.diskReserveBytes)} must stay free</span></div>
   </section>`;
 }
 
@@ -24,8 +24,8 @@ export default function Collections({ about, list, disk }) {
   const rows = (list ?? []).filter((c) => all || !system(c));
   return html`
     ${disk?.diskTotalBytes > 0 && html`<${Disk} of=${disk}/>`}
-    <div class="bar-of-controls"><label><input type="checkbox" checked=${all} onChange=${(e) => setAll(e.target.checked)}/> with the server's own</label></div>
-    ${rows.length === 0 ? html`<${Empty}>There are no collections yet that you may see.</${Empty}>` : html`<${Table} caption="Collections" rows=${rows} sort=${['ns', 1]} keyOf=${(c) => c.ns} onRow=${(c) => { location.hash = link({ view: 'collections', ns: c.ns }); }} columns=${[
+    <div class="bar-of-controls"><label><input type="checkbox" checked=${all} onChange=${(e) => setAll(e.target.checked)}/> show system collections</label></div>
+    ${rows.length === 0 ? html`<${Empty}>No collections that you have access to.</${Empty}>` : html`<${Table} caption="Collections" rows=${rows} sort=${['ns', 1]} keyOf=${(c) => c.ns} onRow=${(c) => { location.hash = link({ view: 'collections', ns: c.ns }); }} columns=${[
       { name: 'ns', title: 'Collection', value: (c) => c.ns },
       { name: 'kind', title: 'Kind', value: (c) => c.kind },
       { name: 'key', title: 'Shard key', value: (c) => (c.key ? short(c.key) : ''), show: (c) => html`<code>${c.key ? short(c.key) : '–'}</code>` },
@@ -55,7 +55,7 @@ function One({ about, ns }) {
       { name: 'name', title: 'Name', value: (x) => x.name },
       { name: 'key', title: 'Keys', value: (x) => short(x.key), show: (x) => html`<code>${short(x.key)}</code>` },
       { name: 'kind', title: 'Kind', value: (x) => ['unique', 'sparse', 'hidden'].filter((k) => x[k]).concat(x.partialFilterExpression ? ['partial'] : [], 'expireAfterSeconds' in x ? ['expires'] : []).join(', ') },
-      { name: 'uses', title: 'Uses since the start', right: true, value: (x) => uses(x.name), show: (x) => num(uses(x.name)) },
+      { name: 'uses', title: 'Uses since server start', right: true, value: (x) => uses(x.name), show: (x) => num(uses(x.name)) },
       { name: 'size', title: 'On disk', right: true, value: (x) => size(x.name) ?? -1, show: (x) => bytes(size(x.name)) },
     ]}/>`}
     ${tab === 'options' && data && html`<pre class="text" tabindex="0">${JSON.stringify({ options: data.options, statistics: data.statistics }, null, 1)}</pre>`}</div>`;
@@ -87,16 +87,16 @@ function Documents({ about, ns }) {
   return html`
     <form class="query" onSubmit=${(e) => { e.preventDefault(); run(0); }}>
       ${field('filter', 'Filter', '{customer: "c7"}')}${field('sort', 'Sort', '{_id: -1}')}${field('projection', 'Projection', '{total: 1}')}
-      <label class="field limit">Page<input type="number" min="1" max="1000" value=${form.limit} onInput=${(e) => setForm({ ...form, limit: e.target.value })}/></label>
+      <label class="field limit">Page size<input type="number" min="1" max="1000" value=${form.limit} onInput=${(e) => setForm({ ...form, limit: e.target.value })}/></label>
       <button class="primary" disabled=${state.busy}>Find</button><button type="button" onClick=${explain}>Explain</button>
       ${about.write && html`<button type="button" onClick=${() => setEdit({ text: '{\n  \n}', insert: true })}>Insert…</button>`}
     </form>
     <p class="charge" aria-live="polite">
-      ${before && html`<span>Expected <b data-before>${before.atLeast ? 'at least ' : ''}${num(before.total)} RU</b></span>`}
-      ${page && html`<span>Paid <b data-charge>${num(page.charge)} RU</b> in ${num(page.millis)} ms</span>`}
+      ${before && html`<span>Estimated <b data-before>${before.atLeast ? 'at least ' : ''}${num(before.total)} RU</b></span>`}
+      ${page && html`<span>Charged <b data-charge>${num(page.charge)} RU</b> in ${num(page.millis)} ms</span>`}
       <span class="grow"></span>
-      ${page && html`<span>${page.documents.length === 0 ? 'nothing found' : `${state.skip + 1}–${state.skip + page.documents.length}`}</span>
-      <button disabled=${state.skip === 0} onClick=${() => run(Math.max(0, state.skip - Number(form.limit)))}>← Before</button><button disabled=${!page.more} onClick=${() => run(state.skip + Number(form.limit))}>Next →</button>`}</p>
+      ${page && html`<span>${page.documents.length === 0 ? 'no documents found' : `${state.skip + 1}–${state.skip + page.documents.length}`}</span>
+      <button disabled=${state.skip === 0} onClick=${() => run(Math.max(0, state.skip - Number(form.limit)))}>← Previous</button><button disabled=${!page.more} onClick=${() => run(state.skip + Number(form.limit))}>Next →</button>`}</p>
     <${Problem} error=${state.error}/>
     ${state.plan && html`<${Plan} plan=${state.plan}/>`}
     <ol class="documents" aria-label="Documents">${page?.documents.map((d, i) => html`<li key=${JSON.stringify(d._id) + i}><${Document} d=${d}/>

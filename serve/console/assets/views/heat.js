@@ -43,22 +43,22 @@ export default function Heat() {
   };
   const average = (r) => num(r.sum / (p.brush ? p.brush[1] - p.brush[0] : h.columns * h.step));
   return html`
-    <div class="bar-of-controls" role="group" aria-label="What is shown">
+    <div class="bar-of-controls" role="group" aria-label="Metric">
       ${metrics.map(([name, title]) => html`<button key=${name} aria-pressed=${p.metric === name} onClick=${() => go({ metric: name })}>${title}</button>`)}
     </div>
     <${Missing} of=${h.incomplete}/>
-    <p class=${'pattern ' + h.pattern.kind}><b>${{ nothing: 'Nothing', one: 'One partition', even: 'Even', hot: 'Hot line', moving: 'Diagonal', waves: 'Waves' }[h.pattern.kind]}</b> ${h.pattern.text}
-      ${h.pattern.kind === 'hot' && hotKeys?.[0]?.key && html` Its costliest value is <code>${short(hotKeys[0].key)}</code>.`}
+    <p class=${'pattern ' + h.pattern.kind}><b>${{ nothing: 'No load', one: 'One partition', even: 'Even', hot: 'Hot line', moving: 'Diagonal', waves: 'Waves' }[h.pattern.kind]}</b> ${h.pattern.text}
+      ${h.pattern.kind === 'hot' && hotKeys?.[0]?.key && html` Its most expensive value is <code>${short(hotKeys[0].key)}</code>.`}
       ${p.ns && h.pattern.kind !== 'nothing' && html` <a href=${link({ view: 'requests' })}>Which requests?</a> <button class="small" onClick=${advise}>Advise a shard key</button>`}</p>
     ${advice?.text && html`<pre class="text" tabindex="0">${advice.text}</pre>`}<${Problem} error=${advice?.error}/>
-    ${h.rows.length === 0 ? html`<${Empty}>Nothing was done in this time. Choose a longer one, or another collection.</${Empty}>`
+    ${h.rows.length === 0 ? html`<${Empty}>No load in this time range. Choose a longer one, or another collection.</${Empty}>`
       : html`<${HeatMap} heat=${h} events=${events.data ?? none} keysOf=${keysOf} brush=${p.brush} onBrush=${(brush) => go({ brush })}/>`}
-    ${list.length > 0 && html`<section><h2>${p.brush ? `From ${clock(p.brush[0])} to ${clock(p.brush[1])}` : 'In this time'}</h2>
+    ${list.length > 0 && html`<section><h2>${p.brush ? `From ${clock(p.brush[0])} to ${clock(p.brush[1])}` : 'In this time range'}</h2>
       <${Table} caption="Partitions by their share" rows=${list} sort=${['share', -1]} max=${50} keyOf=${(r) => `${r.collection}/${r.partition}`} chosen=${p.extra && list.find((r) => String(r.partition) === p.extra) ? `${list.find((r) => String(r.partition) === p.extra).collection}/${p.extra}` : undefined} columns=${[
         { name: 'partition', title: 'Partition', value: (r) => r.partition, show: (r) => html`${r.ns === p.ns ? '' : r.ns + ' · '}${r.partition}${r.until ? html` <span class="quiet">until ${clock(r.until)}</span>` : ''}` },
         { name: 'share', title: 'Share', right: true, value: (r) => r.sum, show: (r) => html`<${Bar} share=${all ? r.sum / all : 0} text=${percent(all ? (100 * r.sum) / all : 0)} hot=${all > 0 && r.sum / all > 0.5 && list.length > 1}/>` },
         { name: 'average', title: 'Average', right: true, value: (r) => r.sum, show: average },
         { name: 'most', title: 'Peak', right: true, value: (r) => r.most, show: (r) => num(r.most) },
-        { name: 'keys', title: 'Costliest values now', value: (r) => keysOf(r)?.[0]?.ru ?? 0, show: (r) => (keysOf(r) ?? []).filter((k) => k.key).slice(0, 3).map((k) => html`<code key=${short(k.key)}>${short(k.key)}</code> `) },
+        { name: 'keys', title: 'Most expensive values now', value: (r) => keysOf(r)?.[0]?.ru ?? 0, show: (r) => (keysOf(r) ?? []).filter((k) => k.key).slice(0, 3).map((k) => html`<code key=${short(k.key)}>${short(k.key)}</code> `) },
       ]}/></section>`}`;
 }

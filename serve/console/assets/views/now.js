@@ -12,7 +12,7 @@ export function Warnings({ ns }) {
   const { data } = useAsk(() => get('warnings'), [], 5);
   const list = (data?.warnings ?? []).filter((w) => !ns || w.ns === ns);
   if (!data) return null;
-  if (list.length === 0) return html`<p class="fine">✓ Nothing to worry about.</p>`;
+  if (list.length === 0) return html`<p class="fine">✓ No warnings.</p>`;
   return html`<ul class="warnings" aria-label="Warnings">${list.slice(0, 12).map((w) => html`<li key=${w.kind + w.ns + w.text} class=${w.kind}>
     <a href=${link({ view: w.view, ns: w.ns, brush: null, extra: w.partition >= 0 ? String(w.partition) : '' })}><b>${w.ns}</b> ${w.text}</a></li>`)}</ul>`;
 }
@@ -26,7 +26,7 @@ export default function Now({ about }) {
     live.listeners.add(f);
     return () => live.listeners.delete(f);
   }, []);
-  if (!about.load) return html`<${Empty}>You may not see the load of the whole server: that needs the role clusterMonitor. <a href=${link({ view: 'collections' })}>Your collections</a> are there.</${Empty}>`;
+  if (!about.load) return html`<${Empty}>Seeing the load of the whole server requires the role clusterMonitor. <a href=${link({ view: 'collections' })}>Go to your collections</a>.</${Empty}>`;
   const own = !past.data;
   const times = own ? live.times : past.data.ru.map((_, i) => past.data.from + i * past.data.step);
   const lines = own ? live.lines : Object.fromEntries(names.map((n) => [n, past.data[n]]));
@@ -39,8 +39,8 @@ export default function Now({ about }) {
       <div><b data-number="ru">${num(ru)}</b><span>RU/s${provisioned > 0 ? ` of ${num(provisioned)}` : ''}</span></div>
       <div><b>${num((live.last('reads')[0] ?? 0) + (live.last('writes')[0] ?? 0))}</b><span>requests/s</span></div>
       <div class=${refused > 0 ? 'bad' : ''}><b data-number="refused">${num(refused)}</b><span>refused in the last minute</span></div>
-      <div class=${busiest >= 100 ? 'bad' : ''}><b>${provisioned > 0 ? percent(busiest) : '–'}</b><span>busiest partition, of its share</span></div>
-      <div><b>${num(live.last('p99')[0] ?? 0)} ms</b><span>99 of 100 took at most</span></div>
+      <div class=${busiest >= 100 ? 'bad' : ''}><b>${provisioned > 0 ? percent(busiest) : '–'}</b><span>busiest partition, of its RU/s</span></div>
+      <div><b>${num(live.last('p99')[0] ?? 0)} ms</b><span>p99 latency</span></div>
       <div><b>${num(live.last('connections')[0] ?? 0)}</b><span>connections</span></div>
     </section>
     <${Problem} error=${past.error}/>
@@ -52,16 +52,16 @@ export default function Now({ about }) {
       <${Chart} title="Requests per second" times=${times} marks=${marks} series=${[
         { label: 'reads', colour: '--c1', values: lines.reads }, { label: 'writes', colour: '--c2', values: lines.writes },
         { label: 'refused', colour: '--bad', values: lines.refused }, { label: 'failed', colour: '--c4', dash: [3, 3], values: lines.failed }]}/>
-      <${Chart} title="Milliseconds" times=${times} least=${0.1} series=${[
-        { label: 'half', colour: '--c1', values: lines.p50 }, { label: '99 of 100', colour: '--c2', values: lines.p99 }]}/>
-      <${Chart} title="Busiest partition, % of its share" times=${times} least=${100} series=${[{ label: 'busiest', colour: '--bad', fill: '--bad-soft', values: lines.busiest }]}/>
+      <${Chart} title="Latency, ms" times=${times} least=${0.1} series=${[
+        { label: 'p50', colour: '--c1', values: lines.p50 }, { label: 'p99', colour: '--c2', values: lines.p99 }]}/>
+      <${Chart} title="Busiest partition, % of its RU/s" times=${times} least=${100} series=${[{ label: 'busiest', colour: '--bad', fill: '--bad-soft', values: lines.busiest }]}/>
     </div>
     <div class="columns">
       <section><h2>Busiest partitions this second</h2>
-        ${live.hot.length === 0 ? html`<${Empty}>Nothing is being done.</${Empty}>` : html`<ol class="hot">${live.hot.map((h) => html`<li key=${h.ns + h.partition}><a href=${link({ view: 'heat', ns: h.ns, extra: String(h.partition) })}>${h.ns} · ${h.partition}</a><${Bar} share=${h.share} text=${`${num(h.ru)} RU/s · ${percent(h.share * 100)}`} hot=${h.share > 0.5 && live.hot.length > 1}/></li>`)}</ol>`}
+        ${live.hot.length === 0 ? html`<${Empty}>No load.</${Empty}>` : html`<ol class="hot">${live.hot.map((h) => html`<li key=${h.ns + h.partition}><a href=${link({ view: 'heat', ns: h.ns, extra: String(h.partition) })}>${h.ns} · ${h.partition}</a><${Bar} share=${h.share} text=${`${num(h.ru)} RU/s · ${percent(h.share * 100)}`} hot=${h.share > 0.5 && live.hot.length > 1}/></li>`)}</ol>`}
       </section>
-      <section><h2>What happened</h2>
-        ${live.events.length === 0 ? html`<${Empty}>No split, merge or change of throughput in 15 minutes.</${Empty}>` : html`<ol class="events">${live.events.slice(-12).reverse().map((e) => html`<li key=${e.at + e.ns + e.kind + e.text}><time>${clock(e.at)}</time> <b>${e.kind}</b> ${e.ns} <span class="quiet">${e.text}</span></li>`)}</ol>`}
+      <section><h2>Events</h2>
+        ${live.events.length === 0 ? html`<${Empty}>No split, merge or throughput change in the last 15 minutes.</${Empty}>` : html`<ol class="events">${live.events.slice(-12).reverse().map((e) => html`<li key=${e.at + e.ns + e.kind + e.text}><time>${clock(e.at)}</time> <b>${e.kind}</b> ${e.ns} <span class="quiet">${e.text}</span></li>`)}</ol>`}
       </section>
     </div>`;
 }

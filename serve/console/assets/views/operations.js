@@ -23,10 +23,10 @@ export default function Operations() {
   return html`
     <${Problem} error=${error}/>
     ${missing.length > 0 && html`<ul class="warnings">${missing.map((o) => html`<li key=${o.host ?? ''}><b>${o.host ?? ''}</b> ${o.desc}</li>`)}</ul>`}
-    ${!data.all && html`<p class="quiet">You see your own operations; those of others need the role clusterMonitor.</p>`}
-    <div class="bar-of-controls"><label><input type="checkbox" checked=${mine} onChange=${(e) => setMine(e.target.checked)}/> with the console's own</label></div>
+    ${!data.all && html`<p class="quiet">You see only your own operations; seeing those of other users requires the role clusterMonitor.</p>`}
+    <div class="bar-of-controls"><label><input type="checkbox" checked=${mine} onChange=${(e) => setMine(e.target.checked)}/> show the console's own operations</label></div>
     <section><h2>Running <span class="quiet">${running.length}</span></h2>
-      ${running.length === 0 ? html`<${Empty}>No command runs at this moment.</${Empty}>` : html`<${Table} caption="Running operations" rows=${running} sort=${['seconds', -1]} keyOf=${(o) => String(o.opid ?? o.desc)} columns=${[
+      ${running.length === 0 ? html`<${Empty}>No commands are running.</${Empty}>` : html`<${Table} caption="Running operations" rows=${running} sort=${['seconds', -1]} keyOf=${(o) => String(o.opid ?? o.desc)} columns=${[
         { name: 'op', title: 'Operation', value: (o) => o.op ?? o.type, show: (o) => html`<b>${o.op ?? o.type}</b> ${o.ns ?? ''}` },
         { name: 'seconds', title: 'Seconds', right: true, value: seconds, show: (o) => num(seconds(o)) },
         { name: 'command', title: 'Command', value: what, show: (o) => html`<code class="clip">${o.msg ?? what(o)}</code>` },
@@ -34,7 +34,7 @@ export default function Operations() {
         { name: 'user', title: 'User', value: who },
         { name: 'client', title: 'Client', value: (o) => o.client ?? '' },
         ...(several ? [{ name: 'host', title: 'Server', value: (o) => o.host ?? '' }] : []),
-        { name: 'waits', title: 'Waits', value: (o) => (o.waitingForLock ? 'yes' : ''), show: (o) => (o.waitingForLock ? html`<span class="flag">waits</span>` : o.progress ? `${num(o.progress.done)} of ${num(o.progress.total)}` : '') },
+        { name: 'waits', title: 'Progress', value: (o) => (o.waitingForLock ? 'yes' : ''), show: (o) => (o.waitingForLock ? html`<span class="flag">waiting</span>` : o.progress ? `${num(o.progress.done)} of ${num(o.progress.total)}` : '') },
         { name: 'kill', title: 'End', value: () => '', show: (o) => o.opid !== undefined && html`<button class="small danger" onClick=${() => ask(o)}>Kill…</button>` },
       ]}/>`}</section>
     <${Throttled} shapes=${report.data?.requests ?? []} warnings=${(told.data?.warnings ?? []).filter((w) => w.kind === 'throttled' && (!p.ns || w.ns === p.ns))}/>
@@ -44,9 +44,9 @@ export default function Operations() {
         { name: 'command', title: 'Command', value: what, show: (o) => html`<code class="clip">${what(o)}</code>` }]}/>`}</section>
       <section><h2>Idle sessions and transactions <span class="quiet">${sessions.length}</span></h2>${sessions.length === 0 ? html`<${Empty}>None.</${Empty}>` : html`<${Table} caption="Idle sessions" rows=${sessions} keyOf=${(o) => short(o.lsid)} columns=${[
         { name: 'app', title: 'Application', value: (o) => o.appName ?? '' }, { name: 'client', title: 'Client', value: (o) => o.client ?? '' },
-        { name: 'txn', title: 'Open', right: true, value: (o) => Number(o.transaction?.timeOpenMicros?.$numberLong ?? o.transaction?.timeOpenMicros ?? 0) / 1e6, show: (o) => (o.transaction ? `${num(Number(o.transaction.timeOpenMicros?.$numberLong ?? o.transaction.timeOpenMicros ?? 0) / 1e6)} s` : '–') }]}/>`}</section>
+        { name: 'txn', title: 'Transaction open', right: true, value: (o) => Number(o.transaction?.timeOpenMicros?.$numberLong ?? o.transaction?.timeOpenMicros ?? 0) / 1e6, show: (o) => (o.transaction ? `${num(Number(o.transaction.timeOpenMicros?.$numberLong ?? o.transaction.timeOpenMicros ?? 0) / 1e6)} s` : '–') }]}/>`}</section>
     </div>
-    ${asked && html`<${Confirm} danger title="End an operation" action=${() => post('operations/kill', { id: asked.opid })} onDone=${again} onClose=${() => ask(null)}><p>Operation ${String(asked.opid)} of ${asked.appName || 'an unnamed application'} ends with Interrupted:</p><pre class="text">${what(asked)}</pre></${Confirm}>`}`;
+    ${asked && html`<${Confirm} danger title="Kill an operation" action=${() => post('operations/kill', { id: asked.opid })} onDone=${again} onClose=${() => ask(null)}><p>Operation ${String(asked.opid)} of ${asked.appName || 'an unnamed application'} ends with Interrupted:</p><pre class="text">${what(asked)}</pre></${Confirm}>`}`;
 }
 
 // Throttled is who was refused for lack of request units: at which partitions, and which requests
@@ -57,7 +57,7 @@ function Throttled({ shapes, warnings }) {
   const list = shapes.map((r) => ({ ...r, lately: lately(r) })).filter((r) => r.lately > 0).sort((a, b) => b.lately - a.lately).slice(0, 20);
   return html`<section aria-label="Throttled"><h2>Throttled <span class="quiet">${list.length}</span></h2>
     ${warnings.length > 0 && html`<ul class="warnings">${warnings.map((w) => html`<li key=${w.ns + w.partition} class="throttled"><a href=${link({ view: 'heat', ns: w.ns, extra: String(w.partition) })}><b>${w.ns}</b> ${w.text}</a></li>`)}</ul>`}
-    ${list.length === 0 ? html`<${Empty}>Nobody was refused in the last minutes.</${Empty}>` : html`<${Table} caption="Requests refused in the last minutes" rows=${list} keyOf=${(r) => `${r.ns} ${r.command} ${r.filter}`} columns=${[
+    ${list.length === 0 ? html`<${Empty}>No requests were refused in the last minutes.</${Empty}>` : html`<${Table} caption="Requests refused in the last minutes" rows=${list} keyOf=${(r) => `${r.ns} ${r.command} ${r.filter}`} columns=${[
       { name: 'request', title: 'Request', value: (r) => r.command, show: (r) => html`<b>${r.command}</b> <code class="clip">${r.filter}</code>` },
       { name: 'ns', title: 'Collection', value: (r) => r.ns, show: (r) => html`<a href=${link({ view: 'requests', ns: r.ns })}>${r.ns}</a>` },
       { name: 'n', title: 'Refused', right: true, value: (r) => r.lately, show: (r) => num(r.lately) }]}/>`}</section>`;

@@ -21,41 +21,41 @@ export default function Partitions() {
   const mergePreview = async () => {
     try {
       const plan = await post('partitions/merge', { ns: p.ns, whatIf: true });
-      act('Merge cold neighbours', html`<p>${plan.before} partitions would become <b>${plan.after}</b>.</p>${plan.after === plan.before ? html`<p>None of them is cold and small enough to be merged.</p>` : html`<ul>${plan.merges.map((m) => html`<li key=${m.join()}>${m.join(' and ')}</li>`)}</ul>`}`, () => post('partitions/merge', { ns: p.ns }));
+      act('Merge cold neighbours', html`<p>${plan.before} partitions would become <b>${plan.after}</b>.</p>${plan.after === plan.before ? html`<p>No neighbouring partitions are cold and small enough to merge.</p>` : html`<ul>${plan.merges.map((m) => html`<li key=${m.join()}>${m.join(' and ')}</li>`)}</ul>`}`, () => post('partitions/merge', { ns: p.ns }));
     } catch (e) { act('Merge cold neighbours', html`<${Problem} error=${e}/>`, async () => {}); }
   };
   const scale = () => {
     const n = Number(ru);
-    act(`Scale to ${num(n)} RU/s`, html`<p>${p.ns} gets ${num(n)} RU/s (manual). With ${data.partitions.length} partitions each has ${num(n / data.partitions.length)} of them.</p><p class="quiet">What would have been refused under it: <a href=${link({ view: 'whatif', extra: `replay:${n}` })}>What if</a>.</p>`, () => post('throughput', { ns: p.ns, manual: n }));
+    act(`Scale to ${num(n)} RU/s`, html`<p>${p.ns} gets ${num(n)} RU/s (manual). Each of its ${data.partitions.length} partitions gets ${num(n / data.partitions.length)} of them.</p><p class="quiet"><a href=${link({ view: 'whatif', extra: `replay:${n}` })}>What if</a> shows what would have been refused at this throughput.</p>`, () => post('throughput', { ns: p.ns, manual: n }));
   };
   return html`
     <${Problem} error=${error}/>
     <${Missing} of=${data.incomplete}/>
     ${(data.warnings ?? []).map((w) => html`<p class="problem" key=${w}>${w}</p>`)}
     <div class="bar-of-controls">
-      <span class="quiet">Shard key <code>${sharded ? short(data.shardKeyDefinition) : 'none'}</code> · map ${data.mapVersion}</span>
+      <span class="quiet">Shard key <code>${sharded ? short(data.shardKeyDefinition) : 'none'}</code> · partition map ${data.mapVersion}</span>
       <span class="grow"></span>
       <form onSubmit=${(e) => { e.preventDefault(); if (Number(ru) > 0) scale(); }}><label>RU/s <input type="number" min="400" step="100" value=${ru} onInput=${(e) => setRU(e.target.value)} size="7"/></label><button>Scale…</button></form>
-      <button disabled=${!sharded || data.partitions.length < 2} onClick=${() => act('Divide throughput evenly', html`<p>All ${data.partitions.length} partitions get the same part of the RU/s; what was redistributed before ends.</p>`, () => post('partitions/redistribute', { ns: p.ns, equal: true }))}>Even out…</button>
+      <button disabled=${!sharded || data.partitions.length < 2} onClick=${() => act('Distribute throughput evenly', html`<p>All ${data.partitions.length} partitions get the same share of the RU/s; earlier redistribution is undone.</p>`, () => post('partitions/redistribute', { ns: p.ns, equal: true }))}>Distribute evenly…</button>
       <button disabled=${!sharded || data.partitions.length < 2} onClick=${mergePreview}>Merge…</button>
     </div>
     <${Table} caption=${`Partitions of ${p.ns}`} rows=${data.partitions} sort=${['share', -1]} keyOf=${(x) => x.id} chosen=${open} onRow=${(x) => setOpen(open === x.id ? null : x.id)} columns=${[
       { name: 'id', title: 'Partition', value: (x) => Number(x.id), show: (x) => x.id },
-      { name: 'range', title: 'From', value: (x) => (x.min ? short(x.min) : ''), show: (x) => html`<span class="mono">${x.min ? short(x.min) : sharded ? '–' : 'everything'}</span>` },
+      { name: 'range', title: 'From', value: (x) => (x.min ? short(x.min) : ''), show: (x) => html`<span class="mono">${x.min ? short(x.min) : sharded ? '–' : 'all'}</span>` },
       { name: 'documents', title: 'Documents', right: true, value: (x) => x.documents, show: (x) => num(x.documents) },
       { name: 'bytes', title: 'Size', right: true, value: (x) => x.bytes, show: (x) => html`<${Bar} share=${x.bytes / most} text=${bytes(x.bytes)}/>` },
       { name: 'share', title: p.brush ? 'Share of RU, selected' : 'Share of RU', right: true, value: shareOf, show: (x) => html`<${Bar} share=${shareOf(x)} text=${percent(100 * shareOf(x))} hot=${shareOf(x) > 0.5 && data.partitions.length > 1}/>` },
       { name: 'now', title: 'RU/s now', right: true, value: (x) => x.ruLastSecond, show: (x) => num(x.ruLastSecond) },
       { name: 'minute', title: 'RU last minute', right: true, value: (x) => x.ruLastMinute, show: (x) => num(x.ruLastMinute) },
-      { name: 'throughput', title: 'Has RU/s', right: true, value: (x) => x.throughput ?? 0, show: (x) => (x.throughput ? num(x.throughput) : '∞') },
-      { name: 'normalized', title: 'Busiest second', right: true, value: (x) => x.normalizedPercent, show: (x) => (x.throughput ? percent(x.normalizedPercent) : '–') },
-      { name: 'throttled', title: 'Refused, minute', right: true, value: (x) => x.throttledLastMinute, show: (x) => html`<span class=${x.throttledLastMinute ? 'bad' : ''}>${num(x.throttledLastMinute)}</span>` },
+      { name: 'throughput', title: 'Provisioned RU/s', right: true, value: (x) => x.throughput ?? 0, show: (x) => (x.throughput ? num(x.throughput) : '∞') },
+      { name: 'normalized', title: 'Peak, % of RU/s', right: true, value: (x) => x.normalizedPercent, show: (x) => (x.throughput ? percent(x.normalizedPercent) : '–') },
+      { name: 'throttled', title: 'Refused last minute', right: true, value: (x) => x.throttledLastMinute, show: (x) => html`<span class=${x.throttledLastMinute ? 'bad' : ''}>${num(x.throttledLastMinute)}</span>` },
       { name: 'waiting', title: 'Waiting', right: true, value: (x) => x.waiting, show: (x) => x.waiting },
     ]}/>
     ${chosen && html`<section class="detail" aria-label=${`Partition ${chosen.id}`}><header><h2>Partition ${chosen.id}</h2><span class="grow"></span>
-        <button disabled=${!sharded} onClick=${() => act(`Split partition ${chosen.id}`, html`<p>Partition ${chosen.id} with ${num(chosen.documents)} documents (${bytes(chosen.bytes)}) becomes two of half its range. No document moves.${chosen.throughput ? html` Each gets ${num(chosen.throughput / 2)} RU/s at first.` : ''}</p>`, () => post('partitions/split', { ns: p.ns, id: chosen.id }))}>Split…</button></header>
+        <button disabled=${!sharded} onClick=${() => act(`Split partition ${chosen.id}`, html`<p>Partition ${chosen.id} with ${num(chosen.documents)} documents (${bytes(chosen.bytes)}) becomes two partitions with half of its range each. No documents are moved.${chosen.throughput ? html` Each gets ${num(chosen.throughput / 2)} RU/s at first.` : ''}</p>`, () => post('partitions/split', { ns: p.ns, id: chosen.id }))}>Split…</button></header>
       <p class="mono">${chosen.min ? `${short(chosen.min)} … ${short(chosen.max)}` : sharded ? '' : 'the whole collection'}</p>
-      <div class="columns"><${Keys} title="Costliest values by RU" list=${chosen.hottestByRU} of="ru" show=${(v) => `${num(v)} RU`}/><${Keys} title="Largest values" list=${chosen.hottestByBytes} of="bytes" show=${bytes}/></div></section>`}
+      <div class="columns"><${Keys} title="Most expensive values" list=${chosen.hottestByRU} of="ru" show=${(v) => `${num(v)} RU`}/><${Keys} title="Largest values" list=${chosen.hottestByBytes} of="bytes" show=${bytes}/></div></section>`}
     ${asked && html`<${Confirm} title=${asked.kind} action=${asked.action} onDone=${again} onClose=${() => ask(null)}>${asked.text}</${Confirm}>`}`;
 }
 

@@ -34,17 +34,17 @@ export default function Requests() {
     list.forEach((r) => { r.ruPercent = all ? (100 * r.ru) / all : 0; });
   }
   return html`
-    ${p.brush && html`<p class="pattern" data-selected>In the minutes from ${clock(p.brush[0])} to ${clock(p.brush[1])}: <b>${num(list.reduce((a, r) => a + r.ru, 0))} RU</b> by ${list.length} shapes. Minutes are remembered for an hour; milliseconds, partitions and documents are those of all runs.</p>`}
+    ${p.brush && html`<p class="pattern" data-selected>In the minutes from ${clock(p.brush[0])} to ${clock(p.brush[1])}: <b>${num(list.reduce((a, r) => a + r.ru, 0))} RU</b> in ${list.length} shapes. Data by the minute reaches back one hour; milliseconds, partitions and documents refer to all runs.</p>`}
     <${Missing} of=${data.incomplete}/>
-    <p class="quiet">What commands have cost since ${data.since ? clock(Date.parse(data.since.$date) / 1000) : 'the start'}: <b>${num(data.ruTotal)} RU</b> by ${data.shapes} shapes. Values are left out of filters.</p>
-    ${list.length === 0 ? html`<${Empty}>No requests were counted yet.</${Empty}>` : html`<${Table} caption="Shapes of requests" rows=${list} sort=${['ru', -1]} keyOf=${idOf} chosen=${open} onRow=${(r) => setOpen(open === idOf(r) ? null : idOf(r))} columns=${[
+    <p class="quiet">Cost of commands since ${data.since ? clock(Date.parse(data.since.$date) / 1000) : 'the server started'}: <b>${num(data.ruTotal)} RU</b> in ${data.shapes} shapes. A shape is a command without its values.</p>
+    ${list.length === 0 ? html`<${Empty}>No requests have been counted yet.</${Empty}>` : html`<${Table} caption="Request shapes" rows=${list} sort=${['ru', -1]} keyOf=${idOf} chosen=${open} onRow=${(r) => setOpen(open === idOf(r) ? null : idOf(r))} columns=${[
       { name: 'shape', title: 'Shape', value: idOf, show: (r) => html`<span class="shape"><b>${r.command}</b> <code>${r.filter}${r.sort ? ` sort ${r.sort}` : ''}</code>${!p.ns && html` <span class="quiet">${r.ns}</span>`}${r.warnings.length > 0 && html` <span class="flag" title=${r.warnings.join('\n')}>${r.warnings[0].split(':')[0]}</span>`}</span>` },
       { name: 'ru', title: 'RU', right: true, value: (r) => r.ru, show: (r) => html`<${Bar} share=${(r.ruPercent ?? 0) / 100} text=${`${num(r.ru)} · ${percent(r.ruPercent ?? 0)}`} hot=${r.warnings.length > 0}/>` },
       { name: 'count', title: 'Runs', right: true, value: (r) => r.count, show: (r) => num(r.count) },
       { name: 'average', title: 'RU each', right: true, value: (r) => r.ruAverage, show: (r) => num(r.ruAverage) },
       { name: 'ms', title: 'ms each', right: true, value: (r) => r.millisAverage, show: (r) => num(r.millisAverage) },
-      { name: 'p99', title: '99 of 100, ms', right: true, value: (r) => r.millisP99, show: (r) => num(r.millisP99) },
-      { name: 'slowest', title: 'Slowest ms', right: true, value: (r) => r.millisMax, show: (r) => num(r.millisMax) },
+      { name: 'p99', title: 'p99 ms', right: true, value: (r) => r.millisP99, show: (r) => num(r.millisP99) },
+      { name: 'slowest', title: 'Max ms', right: true, value: (r) => r.millisMax, show: (r) => num(r.millisMax) },
       { name: 'visited', title: 'Partitions', right: true, value: (r) => r.partitionsVisited ?? 0, show: (r) => num(r.partitionsVisited) },
       { name: 'loaded', title: 'Documents', right: true, value: (r) => r.documentsLoaded, show: (r) => num(r.documentsLoaded) },
       { name: 'throttled', title: 'Refused', right: true, value: (r) => r.throttled, show: (r) => html`<span class=${r.throttled ? 'bad' : ''}>${num(r.throttled)}</span>` },
@@ -55,14 +55,14 @@ export default function Requests() {
 
 // Refusals lists what clients used and an account of Azure Cosmos DB does not have.
 function Refusals({ of }) {
-  return html`<section class="detail" aria-label="What an account refuses"><header><h2>An account of Azure Cosmos DB ${of.version} refuses</h2></header>
-    <p class="quiet">${of.lenient ? 'This server accepted it, as --cosmos-lenient is set.' : 'This server refused it, too; --cosmos-lenient accepts and counts.'}</p>
-    <${Table} caption="What an account refuses" rows=${of.refuses} sort=${['count', -1]} keyOf=${(r) => `${r.kind} ${r.name} ${r.appName}`} columns=${[
+  return html`<section class="detail" aria-label="Features that an account refuses"><header><h2>Features that an Azure Cosmos DB ${of.version} account refuses</h2></header>
+    <p class="quiet">${of.lenient ? 'This server accepted them, because --cosmos-lenient is set.' : 'This server refused them, too; with --cosmos-lenient it accepts and counts them.'}</p>
+    <${Table} caption="Features that an account refuses" rows=${of.refuses} sort=${['count', -1]} keyOf=${(r) => `${r.kind} ${r.name} ${r.appName}`} columns=${[
       { name: 'name', title: 'Feature', value: (r) => r.name, show: (r) => html`<code>${r.name}</code>` },
-      { name: 'kind', title: 'Of', value: (r) => r.kind },
+      { name: 'kind', title: 'Kind', value: (r) => r.kind },
       { name: 'app', title: 'Application', value: (r) => r.appName || '-' },
-      { name: 'count', title: 'Times', right: true, value: (r) => Number(r.count), show: (r) => num(Number(r.count)) },
-      { name: 'last', title: 'Last', value: (r) => r.last.$date, show: (r) => clock(Date.parse(r.last.$date) / 1000) },
+      { name: 'count', title: 'Uses', right: true, value: (r) => Number(r.count), show: (r) => num(Number(r.count)) },
+      { name: 'last', title: 'Last used', value: (r) => r.last.$date, show: (r) => clock(Date.parse(r.last.$date) / 1000) },
     ]}/></section>`;
 }
 
@@ -75,7 +75,7 @@ function Shape({ r }) {
   const key = indexFor(r), findable = ['find', 'aggregate', 'count', 'distinct', 'update', 'delete', 'findAndModify'].includes(r.command);
   return html`<section class="detail" aria-label="One shape"><header><h2>${r.command} <code>${r.filter}</code></h2></header>
     ${r.warnings.map((w) => html`<p class="problem" key=${w}>${w}</p>`)}
-    <p>Fixes ${r.fields.length ? r.fields.map((f) => html`<code key=${f.path}>${f.path} (${f.by})</code> `) : 'nothing'}; last ${clock(Date.parse(r.last.$date) / 1000)}; dearest ${num(r.ruMax)} RU; ${num(r.fanOuts)} fan-outs, ${num(r.failed)} failed.</p>
+    <p>Filters by ${r.fields.length ? r.fields.map((f) => html`<code key=${f.path}>${f.path} (${f.by})</code> `) : 'no field'}; last run ${clock(Date.parse(r.last.$date) / 1000)}; most expensive run ${num(r.ruMax)} RU; ${num(r.fanOuts)} fan-outs; ${num(r.failed)} failed.</p>
     <${Past} r=${r}/>
     <div class="actions">
       <button class="primary" disabled=${!findable || state.busy} onClick=${() => explain(true)} data-explain>Explain and run</button>
@@ -85,7 +85,7 @@ function Shape({ r }) {
       <a class="button" href=${link({ view: 'whatif', ns: r.ns, extra: 'advise' })}>Advise a shard key</a></div>
     <${Problem} error=${state.error}/>
     ${state.plan && html`<${Plan} plan=${state.plan}/>`}
-    ${asked && html`<${Confirm} title="Create an index" action=${() => post('collection/index', { ns: r.ns, key })} onDone=${() => go({ view: 'collections', ns: r.ns })} onClose=${() => ask(false)}><p>An index ${short(key)} on ${r.ns} is built while the collection is used. Each write then costs about 0.4 RU more for every entry.</p></${Confirm}>`}</section>`;
+    ${asked && html`<${Confirm} title="Create an index" action=${() => post('collection/index', { ns: r.ns, key })} onDone=${() => go({ view: 'collections', ns: r.ns })} onClose=${() => ask(false)}><p>An index ${short(key)} on ${r.ns} is built while the collection stays in use. Afterwards each write costs about 0.4 RU more per index entry.</p></${Confirm}>`}</section>`;
 }
 
 // Past is what a shape did in each minute of the last hour.
@@ -93,7 +93,7 @@ function Past({ r }) {
   if (!r.history?.length) return null;
   const by = new Map(r.history.map((m) => [Number(m.at), m])), end = Math.floor(Date.now() / 60000) * 60;
   const last = Math.max(end, Number(r.history.at(-1).at)), times = Array.from({ length: 60 }, (_, i) => last - (59 - i) * 60);
-  return html`<${Chart} title="Request units of each minute of the last hour" height=${130} times=${times} series=${[
+  return html`<${Chart} title="Request units per minute, last hour" height=${130} times=${times} series=${[
     { label: 'RU', colour: '--c1', fill: '--c1-soft', values: times.map((t) => by.get(t)?.ru ?? 0) },
     { label: 'refused', colour: '--bad', values: times.map((t) => Number(by.get(t)?.throttled ?? 0)) }]}/>`;
 }
@@ -118,8 +118,8 @@ export function Plan({ plan }) {
   const stats = plan.executionStats;
   return html`<div class="columns">
     <section><h3>Plan</h3><ol class="plan">${list.map((s, i) => html`<li key=${i} class=${'depth' + Math.min(6, s.depth)}><b>${s.stage}</b>${s.shards ? html` on ${s.shards} partition${s.shards > 1 ? 's' : ''}` : ''} ${s.index && html`<code>${s.index}</code>`} ${s.detail && html`<code class="quiet">${short(s.detail)}</code>`}</li>`)}</ol>
-      ${stats && html`<p>${num(stats.nReturned)} returned, ${num(stats.totalDocsExamined)} documents and ${num(stats.totalKeysExamined)} keys looked at, ${num(stats.executionTimeMillis)} ms.</p>`}</section>
-    <section><h3>Bill</h3><p><b data-bill>${num(typeof bill === 'object' ? bill.total : bill)} RU</b>${stats ? ` paid, ${num(estimate?.total)} expected` : ' expected'}; prices of ${estimate?.prices}</p>
+      ${stats && html`<p>${num(stats.nReturned)} returned, ${num(stats.totalDocsExamined)} documents and ${num(stats.totalKeysExamined)} keys examined, ${num(stats.executionTimeMillis)} ms.</p>`}</section>
+    <section><h3>Charge</h3><p><b data-bill>${num(typeof bill === 'object' ? bill.total : bill)} RU</b>${stats ? ` charged, ${num(estimate?.total)} estimated` : ' estimated'}; price list ${estimate?.prices}</p>
       <ol class="hot">${charges.map(([name, v]) => html`<li key=${name}><span>${name}</span><${Bar} share=${v / most} text=${`${num(v)} RU`}/></li>`)}</ol></section></div>
-    <details><summary>All of it</summary><pre class="text" tabindex="0">${JSON.stringify(plan, null, 1)}</pre></details>`;
+    <details><summary>Full explain output</summary><pre class="text" tabindex="0">${JSON.stringify(plan, null, 1)}</pre></details>`;
 }

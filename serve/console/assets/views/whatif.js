@@ -30,20 +30,20 @@ function Replay() {
   if (!p.ns) return html`<${Empty}>Choose a collection above.</${Empty}>`;
   const d = state.data;
   return html`
-    <p class="quiet">The traffic that was recorded of ${p.ns} in the time chosen above, met by another throughput. Refused requests are taken to come again once, at the price of the others.</p>
+    <p class="quiet">Replays the recorded traffic of ${p.ns} in the selected time range against another throughput. Refused requests count as demand, at the average charge of the served ones.</p>
     <div class="sliders">
       <label>Provisioned <output>${num(ru)} RU/s</output><input type="range" min="2" max="6" step="0.01" value=${Math.log10(ru)} onInput=${(e) => setRU(Math.max(100, Math.round(10 ** e.target.value / 100) * 100))} aria-valuetext=${`${ru} RU/s`} data-ru/></label>
       <label>Partitions <output>${parts || 'as recorded'}</output><input type="range" min="0" max="64" value=${parts} onInput=${(e) => setParts(Number(e.target.value))} aria-valuetext=${parts || 'as recorded'}/></label></div>
     <${Problem} error=${state.error}/>
-    ${d && html`<section class="numbers" aria-label="What would happen">
-        <div class=${d.refused > 0 ? 'bad' : ''}><b data-refused>${percent(100 * d.refused)}</b><span>of the work refused, in ${num(d.refusedColumns)} of ${num(d.columns)} steps</span></div>
-        <div><b>${num(d.enough)}</b><span>RU/s would refuse nothing</span></div>
-        <div class=${d.balance > 2 ? 'bad' : ''}><b>${num(d.balance)}×</b><span>the busiest of ${d.partitions}, compared with the average</span></div>
-        <div><b>$${num(monthly(d, d.manualRUHours))}</b><span>a month, manual</span></div>
-        <div><b>$${num(1.5 * monthly(d, d.autoscaleRUHours))}</b><span>a month like this, autoscale</span></div></section>
-      <${Chart} title="RU/s asked for and served" height=${220} times=${d.demand.map((_, i) => d.from + i * d.step)} series=${[
-        { label: 'asked for', colour: '--bad', values: d.demand }, { label: 'served', colour: '--c1', fill: '--c1-soft', values: d.served }, { label: 'provisioned', colour: '--quiet', dash: [5, 4], values: d.demand.map(() => d.ru) }]}/>
-      <p class="quiet">Prices are Azure's list prices of one region: $${price} for 100 RU/s and hour, autoscale half as much again.${!d.recorded ? ' Within a partition that there was, the work is taken to be even.' : ''}</p>`}`;
+    ${d && html`<section class="numbers" aria-label="Result">
+        <div class=${d.refused > 0 ? 'bad' : ''}><b data-refused>${percent(100 * d.refused)}</b><span>of the RU refused, in ${num(d.refusedColumns)} of ${num(d.columns)} time steps</span></div>
+        <div><b>${num(d.enough)}</b><span>RU/s needed to refuse nothing</span></div>
+        <div class=${d.balance > 2 ? 'bad' : ''}><b>${num(d.balance)}×</b><span>the average load, on the busiest of ${d.partitions} partitions</span></div>
+        <div><b>$${num(monthly(d, d.manualRUHours))}</b><span>per month, manual</span></div>
+        <div><b>$${num(1.5 * monthly(d, d.autoscaleRUHours))}</b><span>per month at this load, autoscale</span></div></section>
+      <${Chart} title="RU/s requested and served" height=${220} times=${d.demand.map((_, i) => d.from + i * d.step)} series=${[
+        { label: 'requested', colour: '--bad', values: d.demand }, { label: 'served', colour: '--c1', fill: '--c1-soft', values: d.served }, { label: 'provisioned', colour: '--quiet', dash: [5, 4], values: d.demand.map(() => d.ru) }]}/>
+      <p class="quiet">Prices are Azure's list prices for one region: $${price} per 100 RU/s and hour; autoscale costs 1.5 times as much.${!d.recorded ? ' The load of each recorded partition is assumed to be spread evenly within it.' : ''}</p>`}`;
 }
 
 // keyOf reads a shard key as people write it: tenant, order; or a document.
@@ -74,17 +74,17 @@ function OtherKey() {
   const choose = (text) => { type(text); setKey(text); };
   const list = (fields.data?.fields ?? []).filter((f) => f.fixed > 0.005).slice(0, 8);
   return html`
-    <p class="quiet">What ${p.ns} was asked for in the last hour, met by another shard key. Nothing is changed.</p>
+    <p class="quiet">Replays the requests to ${p.ns} in the last hour against another shard key. Nothing is changed.</p>
     <form class="another" onSubmit=${(e) => { e.preventDefault(); setKey(typed.trim()); }}>
       <label>Shard key <input value=${typed} placeholder="tenant, order" size="28" spellcheck=${false} onInput=${(e) => type(e.target.value)} data-key/></label>
       <button class="primary" data-replay>Replay</button>
-      ${list.length > 0 && html`<span class="chips" role="group" aria-label="Fields that requests fix">${list.map((f) => html`<button type="button" class="small" key=${f.path} aria-pressed=${key === f.path} onClick=${() => choose(f.path)} title=${`${f.values} values in the sample; the one with most work has ${percent(100 * f.largest)}`}>${f.path} <span class="quiet">${percent(100 * f.fixed)}</span></button>`)}</span>`}
+      ${list.length > 0 && html`<span class="chips" role="group" aria-label="Fields that requests filter by">${list.map((f) => html`<button type="button" class="small" key=${f.path} aria-pressed=${key === f.path} onClick=${() => choose(f.path)} title=${`${f.values} values in the sample; the busiest has ${percent(100 * f.largest)} of the RU of these requests`}>${f.path} <span class="quiet">${percent(100 * f.fixed)}</span></button>`)}</span>`}
     </form>
-    ${fields.data && list.length === 0 && html`<${Empty}>No request on ${p.ns} is remembered: a sample of each minute is, for an hour and until the server stops.</${Empty}>`}
-    ${list.length > 0 && html`<p class="quiet">The number is the part of the work that fixes the field, in a filter or a document. Several fields make a hierarchical key; <code>{tenant: "hashed", _id: {buckets: 16}}</code> is one with a suffix.</p>`}
+    ${fields.data && list.length === 0 && html`<${Empty}>No requests on ${p.ns} are recorded. The server keeps a sample of each minute in memory for one hour.</${Empty}>`}
+    ${list.length > 0 && html`<p class="quiet">The percentage is the share of the RU spent by requests that specify the field, in a filter or a document. Several fields make a hierarchical key; <code>{tenant: "hashed", _id: {buckets: 16}}</code> is a key with a suffix.</p>`}
     <${Problem} error=${state.error ?? fields.error}/>
     ${state.then && html`<${Compared} ...${state} ru=${given} setRU=${setRU} parts=${parts} setParts=${setParts}/>`}
-    <h2>What else could be a key</h2><${Advise}/>`;
+    <h2>Other shard keys</h2><${Advise}/>`;
 }
 
 // Compared shows both side by side.
@@ -96,27 +96,27 @@ function Compared({ was, then, ru, setRU, parts, setParts }) {
   };
   const most = Math.max(...k.shares), even = 1 / k.shares.length, heavy = k.values.filter((v) => v.share > 0.02).slice(0, 3);
   return html`
-    <p class=${'pattern ' + (then.balance > 2 ? 'hot' : '')} data-verdict><b>${then.balance > 2 ? 'A hot partition' : then.balance < was.balance * 0.9 ? 'More even' : 'No more even'}</b> Under <code>${name}</code> the busiest of ${then.partitions} partitions would have ${num(then.balance)} times the average; now it has ${num(was.balance)} times.
-      ${k.cost > 1.05 ? ` Requests would cost ${num(k.cost)} times as much, for they look into more partitions.` : k.cost < 0.95 ? ` Requests would cost ${percent(100 * (1 - k.cost))} less.` : ' Requests would cost what they do.'}
-      ${heavy.length > 0 && html` Most work of one value: ${heavy.map((v) => html`<code>${v.value ? `{${Object.entries(v.value).map(([f, x]) => `${f}: ${x}`).join(', ')}}` : 'a value'} <b>${percent(100 * v.share)}</b></code> `)}`}</p>
+    <p class=${'pattern ' + (then.balance > 2 ? 'hot' : '')} data-verdict><b>${then.balance > 2 ? 'A hot partition' : then.balance < was.balance * 0.9 ? 'More even' : 'Not more even'}</b> With <code>${name}</code> the busiest of ${then.partitions} partitions would have ${num(then.balance)} times the average load; now it has ${num(was.balance)} times.
+      ${k.cost > 1.05 ? ` Requests would cost ${num(k.cost)} times as much, because they would visit more partitions.` : k.cost < 0.95 ? ` Requests would cost ${percent(100 * (1 - k.cost))} less.` : ' Requests would cost the same.'}
+      ${heavy.length > 0 && html` Busiest values: ${heavy.map((v) => html`<code>${v.value ? `{${Object.entries(v.value).map(([f, x]) => `${f}: ${x}`).join(', ')}}` : 'a value'} <b>${percent(100 * v.share)}</b></code> `)}`}</p>
     <div class="sliders">
       <label>Provisioned <output>${num(ru)} RU/s</output><input type="range" min="2" max="6" step="0.01" value=${Math.log10(ru)} onInput=${(e) => setRU(Math.max(100, Math.round(10 ** e.target.value / 100) * 100))} aria-valuetext=${`${ru} RU/s`} data-ru/></label>
       <label>Partitions <output>${parts || 'as now'}</output><input type="range" min="0" max="64" value=${parts} onInput=${(e) => setParts(Number(e.target.value))} aria-valuetext=${parts || 'as now'}/></label></div>
-    <div class="columns"><section><div class="scroll"><table class="versus"><caption class="hidden">The shard key there is, and another</caption>
-      <thead><tr><th scope="col"><span class="hidden">What</span></th><th scope="col" class="right">Now</th><th scope="col" class="right"><code>${name}</code></th></tr></thead><tbody>
+    <div class="columns"><section><div class="scroll"><table class="versus"><caption class="hidden">The current shard key and another one</caption>
+      <thead><tr><th scope="col"><span class="hidden">Measure</span></th><th scope="col" class="right">Now</th><th scope="col" class="right"><code>${name}</code></th></tr></thead><tbody>
         ${row('Refused at this throughput', (d) => d.refused, { show: (v) => html`<b data-refused>${percent(100 * v)}</b>`, bad: (v) => v > 0 })}
-        ${row('Nothing refused from', (d) => d.enough, { show: (v) => `${num(v)} RU/s` })}
-        ${row('Busiest partition, times the average', (d) => d.balance, { show: (v) => `${num(v)}×`, bad: (v) => v > 2 })}
+        ${row('RU/s needed to refuse nothing', (d) => d.enough, { show: (v) => `${num(v)} RU/s` })}
+        ${row('Busiest partition, compared with the average', (d) => d.balance, { show: (v) => `${num(v)}×`, bad: (v) => v > 2 })}
         ${row('Cost of the same requests', (d) => d.key?.cost ?? 1, { show: (v) => percent(100 * v), bad: (v) => v > 1.5 })}
-        ${row('A month, with nothing refused', (d) => d.enough, { show: (v) => `$${num((v / 100) * price * 730)}` })}
-        ${row('A month like this, autoscale', (d) => 1.5 * monthly(d, d.autoscaleRUHours), { show: (v) => `$${num(v)}` })}</tbody></table></div></section>
-    <section><h3>Where the work would go</h3><div class="spread" role="img" aria-label=${`Parts of the work by partition: the busiest of ${k.shares.length} has ${percent(100 * most)}, an even part would be ${percent(100 * even)}`}>${k.shares.map((s, i) => html`<${Column} key=${i} share=${s / Math.max(most, 1e-9)} hot=${s > 2 * even}/>`)}</div>
-      <p class="quiet">${k.shares.length} partitions; the highest column is ${percent(100 * most)} of the work.</p>
-      <div class="goes"><${Bar} share=${k.goTo.one} text=${`${percent(100 * k.goTo.one)} goes to one partition`}/> <${Bar} share=${k.goTo.some} text=${`${percent(100 * k.goTo.some)} to some of them`}/> <${Bar} share=${k.goTo.all + k.goTo.unknown} text=${`${percent(100 * (k.goTo.all + k.goTo.unknown))} to all of them`} hot=${k.goTo.all > 0.2}/></div></section></div>
-    <${Chart} title="RU/s that the busiest partition was asked for" height=${180} times=${then.busiest.map((_, i) => then.from + i * then.step)} series=${[
+        ${row('Per month, nothing refused', (d) => d.enough, { show: (v) => `$${num((v / 100) * price * 730)}` })}
+        ${row('Per month at this load, autoscale', (d) => 1.5 * monthly(d, d.autoscaleRUHours), { show: (v) => `$${num(v)}` })}</tbody></table></div></section>
+    <section><h3>Load by partition</h3><div class="spread" role="img" aria-label=${`Load by partition: the busiest of ${k.shares.length} has ${percent(100 * most)}, an even share would be ${percent(100 * even)}`}>${k.shares.map((s, i) => html`<${Column} key=${i} share=${s / Math.max(most, 1e-9)} hot=${s > 2 * even}/>`)}</div>
+      <p class="quiet">${k.shares.length} partitions; the busiest has ${percent(100 * most)} of the RU.</p>
+      <div class="goes"><${Bar} share=${k.goTo.one} text=${`${percent(100 * k.goTo.one)} of the RU go to one partition`}/> <${Bar} share=${k.goTo.some} text=${`${percent(100 * k.goTo.some)} to some of them`}/> <${Bar} share=${k.goTo.all + k.goTo.unknown} text=${`${percent(100 * (k.goTo.all + k.goTo.unknown))} to all of them`} hot=${k.goTo.all > 0.2}/></div></section></div>
+    <${Chart} title="RU/s requested from the busiest partition" height=${180} times=${then.busiest.map((_, i) => then.from + i * then.step)} series=${[
       { label: 'now', colour: '--quiet', values: was.busiest.slice(-then.busiest.length) }, { label: 'other key', colour: '--c1', fill: '--c1-soft', values: then.busiest },
-      { label: 'its part', colour: '--bad', dash: [5, 4], values: then.busiest.map(() => then.ru / then.partitions) }]}/>
-    <details open class="how"><summary>How this is known</summary><ul>${k.notes.map((n) => html`<li key=${n}>${n}</li>`)}</ul></details>`;
+      { label: 'its share', colour: '--bad', dash: [5, 4], values: then.busiest.map(() => then.ru / then.partitions) }]}/>
+    <details open class="how"><summary>Method and limits</summary><ul>${k.notes.map((n) => html`<li key=${n}>${n}</li>`)}</ul></details>`;
 }
 
 // Column is one partition's part of the work.
@@ -130,8 +130,8 @@ function Advise() {
   const p = usePlace();
   const [state, set] = useState({});
   const run = async () => { set({ busy: true }); try { set(await post('advise', { ns: p.ns })); } catch (error) { set({ error }); } };
-  return html`<p class="quiet">Looks at documents of ${p.ns} at low priority, and at the requests that were counted, and ranks the shard keys it could have. Nothing is changed.</p>
-    <div class="actions"><button disabled=${state.busy} onClick=${run} data-advise>${state.busy ? 'Looking…' : 'Rank shard keys'}</button></div>
+  return html`<p class="quiet">Ranks candidate shard keys of ${p.ns} by a sample of its documents, read at low priority, and by the counted requests. Nothing is changed.</p>
+    <div class="actions"><button disabled=${state.busy} onClick=${run} data-advise>${state.busy ? 'Ranking…' : 'Rank shard keys'}</button></div>
     <${Problem} error=${state.error}/>${state.text && html`<pre class="text" tabindex="0">${state.text}</pre>`}`;
 }
 
