@@ -18,7 +18,7 @@ func TestCommandLine(t *testing.T) {
 		{"", 2, "", "cantle serve "},
 		{"--help", 0, "cantle partitions URI db.collection", ""},
 		{"help dump", 0, "Usage: cantle dump", ""},
-		{"help serve", 0, "\nWho may do what:\n  --allow-open", ""},
+		{"help serve", 0, "\nSecurity:\n  --allow-open", ""},
 		{"version", 0, "cantle " + daemon.Version, ""},
 		{"--version", 0, "cantle " + daemon.Version, ""},
 		{"version 1", 2, "", `unexpected argument "1"`},
@@ -32,7 +32,7 @@ func TestCommandLine(t *testing.T) {
 		{"serve --memory --listen 127.0.0.1", 1, "", "host:port, such as 127.0.0.1:27017"},
 		{"serve --memory --log-level loud --check-config --partitions 0", 2, "", "cantle serve: --partitions is at least 1\ncantle serve: --log-level=loud"},
 		{"serve --check-config --config", 2, "", "cantle serve: --config needs a value"},
-		{"serve --check-config --memory", 0, "the settings are good: 1 on the command line\n", ""},
+		{"serve --check-config --memory", 0, "the settings are valid: 1 on the command line\n", ""},
 		{"dump", 2, "", "cantle dump mongodb://127.0.0.1:27017/"},
 	} {
 		var out, errs strings.Builder

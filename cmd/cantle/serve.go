@@ -129,7 +129,7 @@ func checkOnly(cfg *daemon.Config, places daemon.Origins, err error, s cli.Strea
 		printError(s, err)
 		return 2
 	}
-	fmt.Fprintln(s.Out, "the settings are good:", places)
+	fmt.Fprintln(s.Out, "the settings are valid:", places)
 	return 0
 }
 
@@ -159,7 +159,7 @@ func endWith(in io.Reader, signals chan<- os.Signal) {
 }
 
 // errStopped: the server was stopped before its start was complete.
-var errStopped = errors.New("told to stop before the start had come to its end; what was stored before is as it was")
+var errStopped = errors.New("stopped during startup; no data was changed")
 
 // start starts a server. The start takes long if there is much to recover, and can be interrupted by a signal.
 func start(cfg daemon.Config, s cli.Streams, signals chan os.Signal) (*daemon.Daemon, error) {
@@ -210,7 +210,7 @@ func exitOnSecondSignal(s cli.Streams, signals chan os.Signal) {
 	for wish := time.Now(); ; {
 		<-signals
 		if time.Since(wish) >= againAfter {
-			fmt.Fprintln(s.Err, "cantle serve: told to stop again, so nothing is waited for")
+			fmt.Fprintln(s.Err, "cantle serve: second signal to stop: exiting without waiting for running commands")
 			os.Exit(1)
 		}
 	}

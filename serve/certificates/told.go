@@ -6,9 +6,9 @@ import (
 )
 
 // Help is the help text of cantle cert.
-const Help = `Makes certificates for development: an authority of your own, a certificate of the
-server that it vouches for, and one of a client, which is a login too. An authority
-that is in the folder already is used again, so that who trusts it goes on to.
+const Help = `Creates certificates for development: a certificate authority, a server certificate signed
+by it, and a client certificate, which also works as a login. An existing authority in the
+folder is reused, so clients that trust it need no change.
 
   ca.pem        the authority: clients trust it, and so does the server
   ca-key.pem    its key
@@ -38,7 +38,7 @@ Log in with the client's certificate, once its user exists:
   db.getSiblingDB("$external").runCommand({createUser: %[5]q, roles: [{role: "readWrite", db: "test"}]})
   mongosh "mongodb://%[4]s:27017/?tls=true&authMechanism=MONGODB-X509&authSource=%%24external" --tlsCAFile %[3]s --tlsCertificateKeyFile %[6]s
 
-Make programs of this machine trust it without --tlsCAFile:
+To make programs on this machine trust it without --tlsCAFile:
   Debian, Ubuntu  sudo cp %[3]s /usr/local/share/ca-certificates/cantle.crt && sudo update-ca-certificates
   macOS           sudo security add-trusted-cert -d -k /Library/Keychains/System.keychain %[3]s
   Node            export NODE_EXTRA_CA_CERTS=%[3]s

@@ -41,10 +41,10 @@ func look(files pebblekv.FS, data string) (state wreck.State, err error) {
 	if state, err = wreck.StateOf(files, files.PathJoin(data, storeName)); err != nil || state == wreck.Present {
 		return state, err
 	}
-	again := "mount the disk that has it, or restore a backup into an empty folder (cantle restore --from); to begin a new, empty database here, start once with --new"
+	again := "mount its disk, or restore a backup into an empty folder (cantle restore --from); to create a new, empty database here, start once with --new"
 	if exists(files, data, UnfinishedName) {
-		return state, &LostError{data, "has a restore that did not come to its end, or has not yet (" + UnfinishedName + ")",
-			"repeat cantle restore, which begins anew; to begin a new, empty database beside it, start once with --new"}
+		return state, &LostError{data, "has an unfinished or running restore (" + UnfinishedName + ")",
+			"run cantle restore again, which starts over; to create a new, empty database beside it, start once with --new"}
 	}
 	if state == wreck.Lost {
 		return state, &LostError{data, "has had a database and has lost it: " + storeName + " has some of its files and no data", again}

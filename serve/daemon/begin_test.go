@@ -88,7 +88,7 @@ func TestBegin(t *testing.T) {
 			if err := os.Rename(store(data), filepath.Join(data, UnfinishedName)); err != nil {
 				t.Fatal(err)
 			}
-		}, "has a restore that did not come to its end"},
+		}, "has an unfinished or running restore"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			data := filepath.Join(t.TempDir(), "data")
@@ -142,7 +142,7 @@ func TestBegin(t *testing.T) {
 func TestBackupDisk(t *testing.T) {
 	share := filepath.Join(t.TempDir(), "share")
 	_, _, err := begun(t, t.TempDir(), "--backup-to", filepath.Join(share, "x"))
-	if err == nil || !strings.Contains(err.Error(), "--backup-to") || !strings.Contains(err.Error(), "the folder above it is not there") {
+	if err == nil || !strings.Contains(err.Error(), "--backup-to") || !strings.Contains(err.Error(), "its parent folder does not exist") {
 		t.Errorf("without the folder above: %v", err)
 	}
 	if _, err := os.Stat(share); err == nil {

@@ -45,8 +45,8 @@ const defaultEngine = "pebble"
 // contract with all rows. An engine with heavy libraries is a Remote instead, which the
 // program adds.
 var engines = []engine{
-	{"memory", "nothing is written to disk, all is gone at the end", nowhere, openMemory, nil},
-	{"pebble", "in files in the folder of --data", inFolder, openPebble, nil},
+	{"memory", "nothing is written to disk, all data is lost when the server stops", nowhere, openMemory, nil},
+	{"pebble", "in files in the --data folder", inFolder, openPebble, nil},
 }
 
 // storeSettings holds the settings of a server's store.
@@ -149,5 +149,5 @@ func engineHelp(list []engine) string {
 	for _, e := range list {
 		each = append(each, e.name+": "+e.keeps)
 	}
-	return "`engine` that keeps the database. " + strings.Join(each, "; ") + ". It is " + defaultEngine + " unless given"
+	return "storage `engine`. " + strings.Join(each, "; ") + ". The default is " + defaultEngine
 }

@@ -41,7 +41,7 @@ func (p Origins) String() string {
 	}
 	slices.Sort(parts)
 	if parts == nil {
-		return "all are as they are unless given"
+		return "all have their default values"
 	}
 	return strings.Join(parts, ", ")
 }

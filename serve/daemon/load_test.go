@@ -45,7 +45,7 @@ func TestLoad(t *testing.T) {
 	if got := places.String(); !strings.HasPrefix(got, "1 in the environment, 1 on the command line, 2 in /") {
 		t.Error(got)
 	}
-	if got := (Origins{"config": ""}).String(); got != "all are as they are unless given" {
+	if got := (Origins{"config": ""}).String(); got != "all have their default values" {
 		t.Error(got)
 	}
 }

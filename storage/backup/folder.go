@@ -41,7 +41,7 @@ var (
 	// ErrFormat: the folder was written by a newer program.
 	ErrFormat = errors.New("a newer cantle wrote it; use that one")
 	// ErrNoParent: the parent folder does not exist.
-	ErrNoParent = errors.New("the folder above it is not there, and is not made: mount the disk that has it, or make it (mkdir -p)")
+	ErrNoParent = errors.New("its parent folder does not exist and is not created: mount the disk that has it, or create it (mkdir -p)")
 	// ErrGone: the folder had backups of this server.
 	ErrGone = errors.New("it had backups of this database and has none now: mount the disk that has them; if they were deleted on purpose, choose another folder")
 	// ErrForeign: the folder has files that do not belong to backups.
@@ -250,7 +250,7 @@ func openTimeline(dir string) (*Timeline, error) {
 		}
 		b, err := readBase(filepath.Join(dir, e.Name()))
 		if errors.Is(err, fs.ErrNotExist) {
-			t.addFinding("incomplete", t.rel(e.Name()), "a backup that did not come to its end; the next one clears it away")
+			t.addFinding("incomplete", t.rel(e.Name()), "an unfinished backup; the next one removes it")
 			continue
 		}
 		if err == nil && filepath.Base(t.baseDir(b)) != e.Name() {
@@ -274,7 +274,7 @@ func readBase(dir string) (*Base, error) {
 	}
 	text, ok := cutChecksum(data)
 	if !ok {
-		return nil, errors.New("it fails its checksum")
+		return nil, errors.New("the checksum does not match")
 	}
 	b := &Base{}
 	if err := json.Unmarshal(text, b); err != nil {

@@ -171,7 +171,7 @@ func (t *Timeline) openSegments() error {
 	for _, e := range entries {
 		switch {
 		case strings.HasSuffix(e.Name(), partSuffix):
-			t.addFinding("incomplete", t.rel(logName, e.Name()), "the log was about to be copied; the next backup clears it away")
+			t.addFinding("incomplete", t.rel(logName, e.Name()), "an unfinished copy of the log; the next backup removes it")
 		case strings.HasSuffix(e.Name(), segmentSuffix):
 			s, err := readEnd(filepath.Join(t.dir, logName, e.Name()))
 			if errors.Is(err, fs.ErrNotExist) {

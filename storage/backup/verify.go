@@ -109,10 +109,10 @@ func (t *Timeline) verify(ctx context.Context, told progress) error {
 	}
 	for i, b := range t.Bases {
 		if i > 0 && b.Previous != t.Bases[i-1].Number {
-			t.addFinding("missing", t.rel(fmt.Sprintf("%s%06d", basePrefix, b.Previous)), "a backup between two others is gone")
+			t.addFinding("missing", t.rel(fmt.Sprintf("%s%06d", basePrefix, b.Previous)), "a backup between two others is missing")
 		}
 		if !t.restorable(b) {
-			t.addFinding("gap", t.rel(filepath.Base(t.baseDir(b))), "the part of the log that belongs to it is missing, and without it no moment can be restored from it")
+			t.addFinding("gap", t.rel(filepath.Base(t.baseDir(b))), "the log that belongs to this backup is missing: no moment can be restored from it")
 		}
 	}
 	for i, s := range t.Segments {
@@ -122,7 +122,7 @@ func (t *Timeline) verify(ctx context.Context, told progress) error {
 		case errors.As(err, &damaged):
 			t.addFinding("damaged", t.rel(logName, s.Name), err.Error())
 		case errors.Is(err, fs.ErrNotExist):
-			t.addFinding("missing", t.rel(logName, s.Name), "the moments in it cannot be restored without it")
+			t.addFinding("missing", t.rel(logName, s.Name), "the moments in this file cannot be restored")
 		case err != nil:
 			return err
 		}
@@ -159,15 +159,15 @@ func (t *Timeline) verifyFile(ctx context.Context, b *Base, f *File, told progre
 	case err != nil:
 		return err
 	case info.Size() < f.Size:
-		t.addFinding("truncated", where, fmt.Sprintf("it has %d bytes and should have %d", info.Size(), f.Size))
+		t.addFinding("truncated", where, fmt.Sprintf("the file has %d bytes instead of %d", info.Size(), f.Size))
 		return nil
 	case info.Size() != f.Size:
-		t.addFinding("damaged", where, fmt.Sprintf("it has %d bytes and should have %d", info.Size(), f.Size))
+		t.addFinding("damaged", where, fmt.Sprintf("the file has %d bytes instead of %d", info.Size(), f.Size))
 		return nil
 	}
 	_, sum, err := sumFile(ctx, path, told)
 	if err == nil && sum != f.Sum {
-		t.addFinding("damaged", where, "it fails its checksum")
+		t.addFinding("damaged", where, "the checksum does not match")
 	}
 	return err
 }

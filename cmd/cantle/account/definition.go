@@ -62,7 +62,7 @@ func Definitions(text string) (out []*Definition, err error) {
 	for v := range list.Values() {
 		d, ok := v.Doc()
 		if !ok {
-			return nil, fmt.Errorf("%s is no role or user definition", v)
+			return nil, fmt.Errorf("%s is not a role or user definition", v)
 		}
 		one, err := definition(fold(d))
 		if err != nil {

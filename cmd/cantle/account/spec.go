@@ -88,9 +88,9 @@ func ForMongoDB(spec bson.Raw, lastWrite bool) (out bson.Raw, left string) {
 	case IsDefault(spec):
 		return nil, fmt.Sprintf("the index %s of every field", name)
 	case lastWrite && seconds == -1:
-		return nil, fmt.Sprintf("the index %s, by which documents expire by their own ttl", name)
+		return nil, fmt.Sprintf("the index %s, which expires documents by their own ttl", name)
 	case lastWrite:
-		return nil, fmt.Sprintf("the index %s, by which documents expire %d seconds after their last write", name, seconds)
+		return nil, fmt.Sprintf("the index %s, which expires documents %d seconds after their last write", name, seconds)
 	}
 	b := bson.NewBuilder(nil)
 	b.Int32("v", 2)
@@ -114,7 +114,7 @@ func KeyForMongoDB(ns string, key bson.Raw) string {
 	}
 	text := "the shard key " + ejson.String(key)
 	if hashed > 1 || others {
-		return text + ", which MongoDB has none like"
+		return text + ", which has no counterpart in MongoDB"
 	}
 	return fmt.Sprintf("%s (in a sharded cluster: sh.shardCollection(%q, %s))", text, ns, ejson.String(key))
 }

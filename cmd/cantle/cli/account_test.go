@@ -174,7 +174,7 @@ func TestRestoreNamesWhatIsLost(t *testing.T) {
 	}
 	for _, want := range []string{
 		"25 documents restored, 0 there already, 25 failed",
-		"shop.orders: another document with _id 0 is there. In an account _id is unique by value of the shard key",
+		"shop.orders: another document with _id 0 is there. In an account _id is only unique per shard key value",
 		"--shard-key shop.orders=FIELD",
 		"shop.orders has no index bad: ",
 	} {
@@ -288,8 +288,8 @@ func TestDumpForMongoDB(t *testing.T) {
 		code := verbStatus(t, "dump", "", io.Discard, &out, "--for", "mongodb", "--out", dir, uri)
 		for _, want := range []string{
 			`  test.orders: the shard key {"customer":"hashed"}`, `  test.orders: the throughput {"offerThroughput":4000}`,
-			"  test.orders: the index ttl, by which documents expire 3600 seconds after their last write",
-			"test.orders: 25 documents have an _id that another has", "25 documents have an _id that another document",
+			"  test.orders: the index ttl, which expires documents 3600 seconds after their last write",
+			"test.orders: 25 documents have the same _id as a document with another shard key", "25 documents have the same _id as another document",
 		} {
 			if code != 1 || !strings.Contains(out.String(), want) {
 				t.Errorf("status %d, %q is missing in\n%s", code, want, out.String())
@@ -350,7 +350,7 @@ func TestUsersOfAccount(t *testing.T) {
 	user := write("user.json", `{
 	"Id": "test.myName", "UserName": "myName", "Password": "pass", "DatabaseName": "test", "CustomData": "Some_Random_Info",
 	"Mechanisms": "SCRAM-SHA-256", "Roles": [{"Role": "My_Read_Only_Role101", "Db": "test"}]}`)
-	for _, want := range []string{"role test.My_Read_Only_Role101: made", "role test.My_Read_Only_Role101: there already"} {
+	for _, want := range []string{"role test.My_Read_Only_Role101: created", "role test.My_Read_Only_Role101: existed already"} {
 		if code, said := users(as("root:secret", "admin"), user, role); code != 0 || !strings.Contains(said, want) || !strings.Contains(said, "dbStats on the collection test.test is granted on the database test") {
 			t.Errorf("status %d, %q is missing in\n%s", code, want, said)
 		}
@@ -375,8 +375,8 @@ func TestUsersOfAccount(t *testing.T) {
 	{"databaseName": "test", "id": "x/test.read", "roleName": "read", "typePropertiesType": "0", "privileges": [], "roles": []}]`)
 	code, said := users(as("root:secret", "admin"), lists)
 	for _, want := range []string{
-		"user test.other: not made: the file has no password", "role test.Wider: made", "role test.Wider: left out: dropDatabase on the collection test.test",
-		"role test.Narrow: made", "role test.read is built in",
+		"user test.other: not created: the file has no password", "role test.Wider: created", "role test.Wider: left out: dropDatabase on the collection test.test",
+		"role test.Narrow: created", "role test.read is built in",
 	} {
 		if code != 1 || !strings.Contains(said, want) {
 			t.Errorf("status %d, %q is missing in\n%s", code, want, said)
@@ -387,7 +387,7 @@ func TestUsersOfAccount(t *testing.T) {
 			t.Errorf("%s: status %d\n%s", bad, code, said)
 		}
 	}
-	if code, said := users(as("root:secret", "admin"), write("role2.json", `{"RoleName": "r", "DatabaseName": "test", "Privileges": [{"Resource": {"Db": "test", "Collection": "c"}, "Actions": ["fly"]}], "Roles": []}`)); code != 1 || !strings.Contains(said, "role test.r: not made") {
+	if code, said := users(as("root:secret", "admin"), write("role2.json", `{"RoleName": "r", "DatabaseName": "test", "Privileges": [{"Resource": {"Db": "test", "Collection": "c"}, "Actions": ["fly"]}], "Roles": []}`)); code != 1 || !strings.Contains(said, "role test.r: not created") {
 		t.Errorf("an action that there is not: status %d\n%s", code, said)
 	}
 }
@@ -476,7 +476,7 @@ func TestEarlierVersionOfAccount(t *testing.T) {
 	s := startBoth(t, "--cosmos-version", "4.2")
 	for _, verb := range [][]string{{"report", "--timeout", "1s"}, {"doctor", "--timeout", "1s"}} {
 		status, out := verbOut(t, verb[0], append(verb[1:], s.CosmosURI()+"&heartbeatFrequencyMS=500")...)
-		if status == 0 || !strings.Contains(strings.Join(strings.Fields(out), " "), "address of --listen") {
+		if status == 0 || !strings.Contains(strings.Join(strings.Fields(out), " "), "use its --listen address") {
 			t.Errorf("%s: %d, %s", verb[0], status, out)
 		}
 	}

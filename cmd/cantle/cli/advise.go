@@ -16,28 +16,28 @@ import (
 	"github.com/cantledb/cantle/ratelimit"
 )
 
-const adviseHelp = `Looks at the documents of a collection and at the queries the server has recorded
-for it, and ranks the shard keys it could have. Nothing is changed. The scan runs at
-low priority: where request units run short, it gives way.
+const adviseHelp = `Reads the documents of a collection and the queries that the server has recorded for it,
+and ranks candidate shard keys. Nothing is changed. The scan runs at low priority: when
+request units run short, other requests go first.
 
-  score      from 0 to 100: how well documents and recent writes spread, and how many
+  score      from 0 to 100: how evenly documents and recent writes spread, and how many
              of the recorded requests would visit one partition only
-  distinct   values of the key; too few leave partitions empty
-  largest    share of the bytes under one value. A value cannot be divided over
-             partitions, and holds 20 GB at most
-  bytes      fullest of the simulated partitions compared with the average: x1 is even
-  recent     the same for the newest tenth of the documents: what one hot value (today's
-             date) does to the throughput of its partition
-  targeted   share of the recorded requests that fix the key, so that one partition
-             answers them; "-" when none were recorded
-  RU/s       that the recorded requests would take on so many partitions, in percent
-             of the best
-  reach      most RU/s that the key can make use of before its hottest partition refuses
+  distinct   number of values of the key; too few leave partitions empty
+  largest    share of the bytes of the largest value. A value cannot be divided over
+             partitions, and can have at most 20 GB
+  bytes      largest of the simulated partitions compared with the average: x1 is even
+  recent     the same for the newest tenth of the documents: shows how one hot value
+             (today's date) loads its partition
+  targeted   share of the recorded requests that specify the key, so that one partition
+             answers them; "-" if none were recorded
+  RU/s       that the recorded requests would need on this number of partitions, in
+             percent of the best key
+  reach      maximum RU/s that the key can use before its hottest partition refuses
 
-Keys of two fields are hierarchical: both are hashed, and a query that fixes the first
-only still visits few partitions. "day + vin/40" is a synthetic key: the value of day
-with a suffix that the server computes from vin, one of 40; "day + random/40" deals it
-by chance.
+Keys of two fields are hierarchical: both are hashed, and a query that specifies only the
+first still visits few partitions. "day + vin/40" is a synthetic key: the value of day
+with one of 40 suffixes that the server computes from vin; with "day + random/40" the
+suffix is random.
 `
 
 // adviseArgs are the flags of advise.
@@ -51,12 +51,12 @@ type adviseArgs struct {
 
 func adviseVerb(f *pflag.FlagSet) action {
 	var a adviseArgs
-	f.Int64Var(&a.sample, "sample", 200_000, "look at so many documents at most, chosen at random if there are more")
+	f.Int64Var(&a.sample, "sample", 200_000, "maximum `number` of documents to read, a random sample if there are more")
 	f.IntVar(&a.partitions, "partitions", 10, "`number` of partitions to simulate")
-	f.IntVar(&a.top, "top", 10, "how many keys to list")
-	f.StringArrayVar(&a.queries, "query", nil, "a `filter` that the application will use, such as '{device: 1, at: {$gt: 2}}', beside those recorded; may be repeated")
-	f.StringVar(&a.fields, "fields", "", "comma-separated `fields` to consider; all that suit unless given")
-	limit := f.Duration("timeout", 10*time.Minute, "how long to look at documents")
+	f.IntVar(&a.top, "top", 10, "`number` of keys to list")
+	f.StringArrayVar(&a.queries, "query", nil, "a `filter` that the application will use, such as '{device: 1, at: {$gt: 2}}', in addition to the recorded ones; may be repeated")
+	f.StringVar(&a.fields, "fields", "", "comma-separated `fields` to consider; by default all that are suitable")
+	limit := f.Duration("timeout", 10*time.Minute, "maximum time to read documents")
 	return func(ctx context.Context, s Streams) error {
 		db, coll, ok := namespaceOf(f.Arg(1))
 		if a.sample < 1 || a.top < 1 || a.partitions < 2 || a.partitions > shardkeys.PositionBuckets {
@@ -101,7 +101,7 @@ func (s *server) advise(ctx context.Context, db, coll string, a *adviseArgs, out
 		return err
 	}
 	if d.Seen == 0 {
-		return fmt.Errorf("%s.%s has no documents to learn from; cantle estimate works from a sample document", db, coll)
+		return fmt.Errorf("%s.%s has no documents to analyse; cantle estimate works with a sample document", db, coll)
 	}
 	r := shardkeys.Ranking{Prices: pricesOf(incomplete), DB: db, Coll: coll, Partitions: a.partitions, Top: a.top, Docs: d, Requests: requests, Current: now}
 	r.Rank()

@@ -181,7 +181,7 @@ func TestAdviseVerb(t *testing.T) {
 		t.Errorf("status %d: %s", code, out)
 	}
 	fill(t, db, "c", 3000, func(i int) string { return fmt.Sprintf(`{a: %d, deep: {b: {c: {d: %d}}}}`, i, i) })
-	if out := advise(t, "--sample", "500", uri, "test.c"); !strings.Contains(out, "500 documents looked at") || !strings.Contains(out, "no requests were recorded") && strings.Contains(out, "d.d") {
+	if out := advise(t, "--sample", "500", uri, "test.c"); !strings.Contains(out, "500 documents read") || !strings.Contains(out, "no requests were recorded") && strings.Contains(out, "d.d") {
 		t.Errorf("sampled:\n%s", out)
 	}
 	if code, out := verb("--query", "{a: }", uri, "test.c"); code != 1 || !strings.Contains(out, "--query") {
@@ -209,7 +209,7 @@ func TestReportVerb(t *testing.T) {
 	if code, out = verb(uri, "--reset"); code != 0 || !strings.Contains(out, "test.c") {
 		t.Errorf("status %d: %s", code, out)
 	}
-	if code, out = verb(uri, "test"); code != 0 || !strings.Contains(out, "nothing has been run") {
+	if code, out = verb(uri, "test"); code != 0 || !strings.Contains(out, "no commands have been recorded yet") {
 		t.Errorf("after the reset: status %d: %s", code, out)
 	}
 	if code, _ = verb(); code != 2 {

@@ -19,26 +19,27 @@ import (
 	"github.com/cantledb/cantle/storage/backup"
 )
 
-const backupHelp = `Lets a running server copy its files into its folder for backups (--backup-to), or into one
-in it, while everybody goes on writing. The first backup copies everything, each one after it only what is new. Between
-two backups into the same folder the server keeps what is written (at most 8 GB, and two
-days), so that every moment from the first to the last can be restored.
+const backupHelp = `Makes a running server copy its files into its backup folder (--backup-to), or into a
+folder in it, without interrupting its clients. The first backup copies all files, each
+further one only new files. Between two backups into the same folder the server keeps a
+log of all writes (at most 8 GB, and two days), so that every moment from the first to the
+last can be restored.
 
   cantle backup mongodb://127.0.0.1:27017/
   cantle backup --to weekly mongodb://127.0.0.1:27017/
-  cantle backup list /backups/shop                   what there is, and which moments
-  cantle backup verify /backups/shop                 read everything, compare checksums
+  cantle backup list /backups/shop                   list backups and restorable moments
+  cantle backup verify /backups/shop                 read all files, compare checksums
   cantle restore --from /backups/shop --at '10 minutes ago' --data ./restored
 
-An interrupted backup leaves the ones before as they are; the next clears it away. A server
-makes them by itself, every minute up to the present, unless it has --backup-interval 0. The user
-needs the role backup, clusterManager or clusterAdmin.
-Exit status of verify: 0: all is well; 1: something is missing or damaged, or no moment can
-be restored; 2: the folder cannot be looked at.
+An interrupted backup does not affect earlier ones; the next backup removes it. A server
+with --backup-to makes backups automatically, unless it has --backup-interval 0. The user
+needs the role backup, clusterManager or clusterAdmin. Exit status of verify: 0: no
+findings; 1: files are missing or damaged, or no moment can be restored; 2: the folder
+cannot be read.
 `
 
 func backupVerb(f *pflag.FlagSet) action {
-	to := f.String("to", "", "`folder` to copy into: the name of one in the server's --backup-to, or its path on the machine of the server. --backup-to itself unless given")
+	to := f.String("to", "", "`folder` to copy into: the name of a folder in the server's --backup-to, or its path on the server's machine; the default is --backup-to itself")
 	return func(ctx context.Context, s Streams) error {
 		if verb := f.Arg(0); verb == "list" || verb == "verify" {
 			if f.NArg() != 2 || *to != "" {
@@ -94,7 +95,7 @@ func requestBackup(ctx context.Context, uri, dir string, s Streams) error {
 	where, _ := reply.Get("to").Str()
 	t, i, _ := reply.Get("time").Timestamp()
 	took := time.Duration(whole(reply, "millis")) * time.Millisecond
-	fmt.Fprintf(s.Out, "%s: backup %d, %d files with %s, of which %s were new, in %s\nit is of %s; which moments can be restored: cantle backup list %s\n", where, whole(reply, "number"),
+	fmt.Fprintf(s.Out, "%s: backup %d, %d files with %s, of which %s were new, in %s\nit has the state at %s; to list the moments that can be restored: cantle backup list %s\n", where, whole(reply, "number"),
 		whole(reply, "files"), columns.Size(whole(reply, "bytes")), columns.Size(whole(reply, "copied")), took.Round(time.Millisecond), backup.MomentText(storage.MakeTimestamp(t, i)), where)
 	return nil
 }
@@ -161,14 +162,14 @@ func verifyBackups(ctx context.Context, s Streams, folder *backup.Folder) error 
 	}
 	switch covered := printBackups(s, folder); {
 	case harmful > 0:
-		return fmt.Errorf("%d findings: what needs a file that is named cannot be restored; make a new backup", harmful)
+		return fmt.Errorf("%d findings: backups that need one of these files cannot be restored; make a new backup", harmful)
 	case !covered:
 		return errors.New("there is no complete backup")
 	}
 	if len(findings) > 0 {
-		fmt.Fprintln(s.Out, "nothing needs what is incomplete: a backup is being made, or did not come to its end, and the next one clears it away")
+		fmt.Fprintln(s.Out, "incomplete files are not needed by any complete backup: a backup is running or unfinished, and the next one removes them")
 	}
-	fmt.Fprintln(s.Out, "all files are as they were written")
+	fmt.Fprintln(s.Out, "all files of complete backups are intact")
 	return nil
 }
 

@@ -51,7 +51,7 @@ func TestRestoreCollection(t *testing.T) {
 	if status, out := verbOut(t, "backup", "--to", to, d.URI()); status != 0 {
 		t.Fatal(out)
 	}
-	if status, out := verbOut(t, "restore", "--from", to, "--ns", "shop.orders", d.URI()); status != 1 || !strings.Contains(out, "shop.orders is there") {
+	if status, out := verbOut(t, "restore", "--from", to, "--ns", "shop.orders", d.URI()); status != 1 || !strings.Contains(out, "shop.orders exists") {
 		t.Errorf("status %d: %s", status, out)
 	}
 	must(db, bson.D{{Key: "drop", Value: "orders"}})
@@ -81,7 +81,7 @@ func TestRestoreCollection(t *testing.T) {
 	if status, out := verbOut(t, "restore", "--from", to, "--at", "2 days ago", "--data", filepath.Join(dir, "new")); status != 1 || !strings.Contains(out, "no backup covers this moment") {
 		t.Errorf("status %d: %s", status, out)
 	}
-	if status, out := verbOut(t, "backup", "verify", to); status != 0 || !strings.Contains(out, "all files are as they were written") {
+	if status, out := verbOut(t, "backup", "verify", to); status != 0 || !strings.Contains(out, "all files of complete backups are intact") {
 		t.Errorf("status %d: %s", status, out)
 	}
 	if status, out := verbOut(t, "backup", "verify", dir); status != 2 || !strings.Contains(out, "there are no backups in it") {
@@ -99,7 +99,7 @@ func TestBackupFails(t *testing.T) {
 	d := startWith(t, "--data", filepath.Join(dir, "data"), "--backup-to", to)
 	for begun := time.Now(); ; {
 		status, out := doctored(t, d.URI())
-		if status == 1 && strings.Contains(out, "the last one failed") {
+		if status == 1 && strings.Contains(out, "the last backup failed") {
 			return
 		}
 		if time.Since(begun) > time.Minute {

@@ -12,10 +12,10 @@ import (
 )
 
 func certVerb(f *pflag.FlagSet) action {
-	dir := f.String("dir", "./cantle-tls", "`folder` for the files; made when it is missing")
-	hosts := f.String("hosts", "localhost,127.0.0.1,::1", "comma-separated `names` and addresses that clients call the server by")
+	dir := f.String("dir", "./cantle-tls", "`folder` for the files; created if it is missing")
+	hosts := f.String("hosts", "localhost,127.0.0.1,::1", "comma-separated host `names` and addresses by which clients reach the server")
 	client := f.String("client", "cantle-client", "`name` of the client")
-	days := f.Int("days", 397, "how many `days` they are good for")
+	days := f.Int("days", 397, "`days` for which the certificates are valid")
 	return func(_ context.Context, s Streams) error {
 		if f.NArg() > 0 || *days < 1 || *hosts == "" || *client == "" {
 			return usageErrorf("expected flags only, at least one host and one day")

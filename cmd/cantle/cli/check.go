@@ -25,10 +25,10 @@ import (
 	"github.com/cantledb/cantle/storage/pebblekv/wreck"
 )
 
-const checkHelp = `Looks through the folder of a database that no server has open, and changes nothing: the
+const checkHelp = `Checks the folder of a database that no server has open, and changes nothing: the
 checksums of all files; every index against its documents, in both directions; the counts,
-the maps of partitions, the catalog and the change log. Prints a table of what is wrong.
-Exit status 0: nothing is; 1: something is; 2: the folder cannot be looked at.
+the partition maps, the catalog and the change log. Prints a table of findings. Exit
+status 0: no findings; 1: findings; 2: the folder cannot be checked.
 
   cantle check --data ./cantle-data
   cantle check --data ./cantle-data --json
@@ -149,12 +149,12 @@ func printCheck(s Streams, data string, r *checkup.Report) {
 	}
 	fmt.Fprintf(s.Out, "%d collections, %d documents, %d index entries and %d changes were read: %s\n", r.Collections, r.Records, r.Entries, r.Changes, findings(len(r.Findings)))
 	if n := len(r.Outdated); n > 0 {
-		fmt.Fprintf(s.Out, "Indexes whose entries are of another version were not compared; the server that opens the folder next makes them again: %s\n", strings.Join(r.Outdated, ", "))
+		fmt.Fprintf(s.Out, "Indexes with entries of another format version were not compared; the server rebuilds them when it opens the folder: %s\n", strings.Join(r.Outdated, ", "))
 	}
 	if slices.ContainsFunc(r.Findings, func(x checkup.Finding) bool { return x.Kind == "file" }) {
-		fmt.Fprintf(s.Out, "Keep the folder as it is. \"cantle salvage --data %s --out DUMP\" saves what is left of it; restore that, or a backup, into an empty folder.\n", data)
+		fmt.Fprintf(s.Out, "Keep the folder as it is. \"cantle salvage --data %s --out DUMP\" extracts the readable data; restore that, or a backup, into an empty folder.\n", data)
 	} else if slices.ContainsFunc(r.Findings, func(x checkup.Finding) bool { return x.Kind == "index" }) {
-		fmt.Fprintln(s.Out, "An index that does not fit its documents is mended by dropping it and making it again.")
+		fmt.Fprintln(s.Out, "To repair an index that does not match its documents, drop it and create it again.")
 	}
 }
 

@@ -35,7 +35,7 @@ func TestCheckStatus(t *testing.T) {
 	if err := os.Rename(filepath.Join(data, "store"), filepath.Join(data, "store-unfinished")); err != nil {
 		t.Fatal(err)
 	}
-	if out, status := verb("--data", data); status != 1 || !strings.Contains(out, "a restore that did not come to its end") {
+	if out, status := verb("--data", data); status != 1 || !strings.Contains(out, "an unfinished or running restore") {
 		t.Errorf("half a restore: %d %s", status, out)
 	}
 	if err := os.Rename(filepath.Join(data, "store-unfinished"), filepath.Join(data, "store")); err != nil {

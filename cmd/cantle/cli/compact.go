@@ -12,24 +12,24 @@ import (
 	"github.com/cantledb/cantle/cmd/cantle/columns"
 )
 
-const compactHelp = `Lets a running server free what its files keep of documents and index entries that were deleted
-or written over: of one collection, of a database, or of all. The server does so by itself where that
-pays; this is for after a large delete. It works in pieces with pauses between them. After Ctrl-C
-the server still finishes the collection at hand; killOp ends that too, and what is free by then
-stays free.
+const compactHelp = `Makes a running server free the disk space of deleted or overwritten documents and index
+entries: of one collection, of a database, or of all. The server does this automatically
+where it pays off; use this after a large delete. It works in pieces with pauses. After
+Ctrl-C the server still finishes the current collection; killOp stops that, too. Space
+that has been freed stays free.
 
   cantle compact mongodb://127.0.0.1:27017/
   cantle compact --dry-run mongodb://127.0.0.1:27017/ shop
   cantle compact mongodb://127.0.0.1:27017/ shop.orders
 
-Deletes are kept in the change log for its time (--log-retention, --log-size) as well, which this
-does not make shorter. Over a TiKV cluster there is nothing to do: its stores free space by
-themselves. The user needs the role dbAdmin, or hostManager.
+The change log also keeps deletes for its retention (--log-retention, --log-size), which
+this command does not shorten. With a TiKV cluster there is nothing to do: its stores free
+space automatically. The user needs the role dbAdmin, or hostManager.
 `
 
 func compactVerb(f *pflag.FlagSet) action {
-	dry := f.Bool("dry-run", false, "only estimate what would become free")
-	least := f.Int64("free-space-target", 0, "leave out collections of which less than so many `MB` would become free; 20 unless given")
+	dry := f.Bool("dry-run", false, "only estimate the space that would become free")
+	least := f.Int64("free-space-target", 0, "skip collections of which less than this many `MB` would become free; 20 by default")
 	return func(ctx context.Context, s Streams) error {
 		db, coll, _ := strings.Cut(f.Arg(1), ".")
 		if f.NArg() < 1 || f.NArg() > 2 || f.NArg() == 2 && db == "" {

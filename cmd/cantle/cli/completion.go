@@ -14,8 +14,8 @@ import (
 	"github.com/cantledb/cantle/serve/flags"
 )
 
-const completionHelp = `Prints the script that lets a shell complete the commands of cantle, their flags and the
-values of these. Packages install it; otherwise say in the start file of the shell
+const completionHelp = `Prints a script with which a shell completes the commands of cantle, their flags and the
+values of flags. Packages install it; otherwise add this to the start file of the shell:
 
   bash         source <(cantle completion bash)
   zsh          source <(cantle completion zsh)

@@ -17,28 +17,28 @@ import (
 	"github.com/cantledb/cantle/serve/flags"
 )
 
-const doctorHelp = `Looks at what a server needs and says what to do: its settings, the folder of the data
-and its format, room and sync latency of the disk (measured), memory, limits, clock, huge
-pages, certificates and addresses of this machine. Nothing is changed. Run it as the user
-that the server runs as, with the flags or the file of settings that it is started with:
-every flag of cantle serve may be given.
+const doctorHelp = `Checks the environment of a server and prints what to do: its settings, the data folder
+and its format, free space and sync latency of the disk (measured), memory, limits, clock,
+huge pages, certificates and addresses of this machine. Nothing is changed. Run it as the
+server's user, with the server's flags or settings file: it accepts every flag of cantle
+serve.
 
-A server that answers at these addresses is asked as well: how it is, how its clock goes,
-and which drivers are connected. With a URI only that one is asked, wherever it is.
+If a server answers at these addresses, its state, its clock and the connected drivers are
+checked as well. With a URI only that server is checked, on this or another machine.
 
   cantle doctor --config /etc/cantle/cantle.conf      the service of this machine
-  cantle doctor --data ./db --json                    before there is one, for a program
-  cantle doctor mongodb://root@db.example.com/        a server elsewhere
+  cantle doctor --data ./db --json                    before the first start, as JSON
+  cantle doctor mongodb://root@db.example.com/        a server on another machine
 
-The exit status is 1 if something must be mended (FAULT), and 0 otherwise.
+The exit status is 1 if there is a problem to repair (FAULT), and 0 otherwise.
 `
 
 func doctorVerb(f *pflag.FlagSet) action {
 	cfg := daemon.Config{Remotes: []daemon.Remote{tikvengine.Engine()}}
 	cfg.Flags(f)
 	f.VisitAll(func(x *pflag.Flag) { x.Hidden = x.Name != "config" && x.Name != "data" })
-	asJSON := f.Bool("json", false, "print an object for programs instead of a table")
-	limit := f.Duration("timeout", 5*time.Second, "how long to wait for a server")
+	asJSON := f.Bool("json", false, "print a JSON object instead of a table")
+	limit := f.Duration("timeout", 5*time.Second, "maximum time to wait for a server")
 	return func(ctx context.Context, s Streams) error {
 		var found []doctor.Finding
 		switch f.NArg() {
@@ -46,7 +46,7 @@ func doctorVerb(f *pflag.FlagSet) action {
 			places, err := daemon.Load(f, nil)
 			if err != nil {
 				for line := range strings.Lines(err.Error()) {
-					found = append(found, doctor.Finding{Check: "settings", State: doctor.Fault, Found: strings.TrimSpace(line), Advice: "mend them; cantle serve --check-config looks again"})
+					found = append(found, doctor.Finding{Check: "settings", State: doctor.Fault, Found: strings.TrimSpace(line), Advice: "correct the settings and check them with cantle serve --check-config"})
 				}
 			}
 			found = append(found, doctor.Machine(ctx, &cfg, places)...)
@@ -63,7 +63,7 @@ func doctorVerb(f *pflag.FlagSet) action {
 // faultsError is the number of faults, which have been printed already.
 type faultsError int
 
-func (n faultsError) Error() string { return columns.Plural(int(n), "fault") + " to mend" }
+func (n faultsError) Error() string { return columns.Plural(int(n), "fault") + " to repair" }
 
 // reportFindings prints the findings. Errors: faultsError.
 func reportFindings(out io.Writer, found []doctor.Finding, asJSON bool) error {

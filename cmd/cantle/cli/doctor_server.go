@@ -84,14 +84,14 @@ func examine(ctx context.Context, uri string, limit time.Duration) (out []doctor
 	if ms, ok := hello.Get("localTime").DateTime(); ok {
 		ahead := time.UnixMilli(ms).Sub(begun.Add(took / 2))
 		if ahead.Abs() > clockMax+took {
-			add("clock", doctor.Warning, "let chrony or systemd-timesyncd keep both clocks right", "that of the server is %s from ours", ahead.Round(100*time.Millisecond))
+			add("clock", doctor.Warning, "synchronise both clocks with chrony or systemd-timesyncd", "the server's clock differs by %s from this machine's", ahead.Round(100*time.Millisecond))
 		}
 	}
 	for _, ask := range []func(context.Context) ([]doctor.Finding, error){s.health, s.complaints, s.drivers} {
 		more, err := ask(ctx)
 		var refused *refusedError
 		if errors.As(err, &refused) {
-			add("server", doctor.Note, "", "it tells more to a user with the role clusterMonitor: cantle doctor mongodb://user@host/")
+			add("server", doctor.Note, "", "a user with the role clusterMonitor sees more: cantle doctor mongodb://user@host/")
 			break
 		}
 		if err != nil {
@@ -113,7 +113,7 @@ func (s *server) version(ctx context.Context) string {
 	version, _ := theirs.Get("version").Str()
 	switch {
 	case !ok:
-		return "; it is no cantle"
+		return "; it is not a Cantle server"
 	case version != daemon.Version:
 		return fmt.Sprintf("; it is cantle %s, and this program %s", version, daemon.Version)
 	}
@@ -128,9 +128,9 @@ func (s *server) health(ctx context.Context) ([]doctor.Finding, error) {
 	}
 	conns, _ := status.Get("connections").Doc()
 	current, left := whole(conns, "current"), whole(conns, "available")
-	x := doctor.Finding{Check: "connections", State: doctor.Good, Found: fmt.Sprintf("%d now, %d more may come; it has run for %s", current, left, time.Duration(whole(status, "uptime"))*time.Second)}
+	x := doctor.Finding{Check: "connections", State: doctor.Good, Found: fmt.Sprintf("%d open, %d more available; up for %s", current, left, time.Duration(whole(status, "uptime"))*time.Second)}
 	if left < (current+left)/10 {
-		x.State, x.Advice = doctor.Warning, "find out which clients open so many (below), give them smaller pools, or raise --max-connections"
+		x.State, x.Advice = doctor.Warning, "find the clients that open too many (below) and reduce their pool sizes, or raise --max-connections"
 	}
 	out := []doctor.Finding{x}
 	if b, ok := status.Get("backup").Doc(); ok {
@@ -175,7 +175,7 @@ func (s *server) drivers(ctx context.Context) (out []doctor.Finding, err error) 
 		if app, _ := op.Get("appName").Str(); app == "cantle doctor" || whole(op, "connectionId") == 0 {
 			continue
 		}
-		name := "clients that say nothing of themselves"
+		name := "clients without metadata"
 		meta, _ := op.Get("clientMetadata").Doc()
 		if d, ok := meta.Get("driver").Doc(); ok {
 			driver, _ := d.Get("name").Str()
@@ -201,7 +201,7 @@ func (s *server) drivers(ctx context.Context) (out []doctor.Finding, err error) 
 		out = append(out, doctor.Finding{Check: "drivers", State: doctor.Good, Found: text})
 	}
 	if out == nil {
-		out = []doctor.Finding{{Check: "drivers", State: doctor.Good, Found: "none is connected"}}
+		out = []doctor.Finding{{Check: "drivers", State: doctor.Good, Found: "no clients are connected"}}
 	}
 	return out, nil
 }

@@ -55,7 +55,7 @@ func TestDoctorServer(t *testing.T) {
 	}
 	status, out := doctored(t, d.URI())
 	flat := strings.Join(strings.Fields(out), " ")
-	for _, want := range []string{"as mongos; it is cantle " + daemon.Version, "more may come; it has run for", "drivers mongo-go-driver ", " of shop"} {
+	for _, want := range []string{"as mongos; it is cantle " + daemon.Version, "more available; up for", "drivers mongo-go-driver ", " of shop"} {
 		if status != 0 || !strings.Contains(flat, want) {
 			t.Errorf("status %d, no %q in\n%s", status, want, out)
 		}
@@ -81,7 +81,7 @@ func TestDoctorServer(t *testing.T) {
 func TestDoctorStranger(t *testing.T) {
 	d := startWith(t, "--memory", "--auth")
 	status, out := doctored(t, d.URI())
-	if flat := strings.Join(strings.Fields(out), " "); status != 0 || !strings.Contains(flat, "note server it tells more to a user with the role clusterMonitor") {
+	if flat := strings.Join(strings.Fields(out), " "); status != 0 || !strings.Contains(flat, "note server a user with the role clusterMonitor sees more") {
 		t.Errorf("status %d\n%s", status, out)
 	}
 }
@@ -103,7 +103,7 @@ func TestDoctorMachine(t *testing.T) {
 	startWith(t, flags...)
 	status, text := doctored(t, flags...)
 	flat := strings.Join(strings.Fields(text), " ")
-	for _, want := range []string{"a running cantle has the store open", ") listens on " + address + " (--listen)", "ok server mongodb://" + address, "warning certificates", " (127.0.0.1) ends on", "in 19 days"} {
+	for _, want := range []string{"the database is open in a running server", ") listens on " + address + " (--listen)", "ok server mongodb://" + address, "warning certificates", " (127.0.0.1) expires on", "in 19 days"} {
 		if !strings.Contains(flat, want) {
 			t.Errorf("status %d, no %q in\n%s", status, want, text)
 		}

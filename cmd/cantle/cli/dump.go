@@ -22,27 +22,28 @@ import (
 	"github.com/cantledb/cantle/serve/flags"
 )
 
-const dumpHelp = `Writes databases into files, in the layout of mongodump: a folder per database, and in
-it NAME.bson with the documents and NAME.metadata.json with options and indexes. What it
-writes, mongorestore reads, and the other way around; besides, metadata remembers shard
-keys, throughput, also that of a database, and expiry by the last write, so that cantle
-restore makes them alike.
+const dumpHelp = `Writes databases into files, in the layout of mongodump: a folder per database, and in it
+NAME.bson with the documents and NAME.metadata.json with options and indexes. mongorestore
+reads its dumps, and cantle restore those of mongodump. Metadata also has shard keys,
+throughput (also of databases), and expiry after the last write, which cantle restore
+restores.
 
   cantle dump mongodb://127.0.0.1:27017/                       everything into ./dump
   cantle dump --db shop --gzip --out backup URI                one database, compressed
   cantle dump --db shop --archive shop.archive URI             into one file ("-": standard output)
-  cantle dump --resume --out backup URI                        go on after an interruption
-  cantle dump --nsInclude 'shop.*' --nsExclude '*.log*' URI    what these patterns say
+  cantle dump --resume --out backup URI                        continue after an interruption
+  cantle dump --nsInclude 'shop.*' --nsExclude '*.log*' URI    namespaces by pattern
   cantle dump --for mongodb --out to-mongodb URI               for mongorestore into MongoDB
 
-A collection is read in the order of _id while others write: each document is dumped as
-it was at some time during the run. Requests that the server throttles are repeated
-when it says so. The databases admin, config and local are left out unless named.
+A collection is read in the order of _id while other clients write: each document is
+dumped in a state that it had during the run. Throttled requests are retried after the
+time that the server specifies. The databases admin, config and local are left out unless
+named.
 
-With --for mongodb indexes are as MongoDB takes them, and what has no counterpart there is
-left out and listed by collection: shard keys, throughput, expiry by the last write. If
-documents share an _id under several shard keys, which only a sharded collection holds, the
-exit status is 1.
+With --for mongodb, index definitions are those of MongoDB, and features without a
+counterpart are left out and listed by collection: shard keys, throughput, expiry after
+the last write. If documents with different shard keys have the same _id, which only a
+sharded collection can store, the exit status is 1.
 `
 
 // dumpArgs are the settings of a dump.
@@ -65,17 +66,17 @@ func dumpVerb(f *pflag.FlagSet) action {
 	f.StringVar(&a.db, "db", "", "only this `database`")
 	f.StringVar(&a.coll, "collection", "", "only this `collection` of --db")
 	query := f.String("query", "", "only documents that match this `filter`, with --collection")
-	queryFile := f.String("queryFile", "", "the same from a `file`")
-	f.Func("nsInclude", "only namespaces like this `pattern`, such as shop.*; may be given several times", namespaces.Pattern(&a.names.Include))
-	f.Func("nsExclude", "no namespaces like this `pattern`; may be given several times", namespaces.Pattern(&a.names.Exclude))
+	queryFile := f.String("queryFile", "", "the filter from a `file`")
+	f.Func("nsInclude", "only namespaces that match this `pattern`, such as shop.*; may be given several times", namespaces.Pattern(&a.names.Include))
+	f.Func("nsExclude", "no namespaces that match this `pattern`; may be given several times", namespaces.Pattern(&a.names.Exclude))
 	f.Func("excludeCollection", "not this `collection` of --db; may be given several times", appended(&a.without))
 	f.Func("excludeCollectionsWithPrefix", "no collections of --db whose names begin with this `text`; may be given several times", appended(&a.prefixes))
-	f.IntVar(&a.parallel, "numParallelCollections", parallelCollections, "so many `collections` at a time")
-	f.IntVarP(&a.parallel, "j", "j", parallelCollections, "so many `collections` at a time")
+	f.IntVar(&a.parallel, "numParallelCollections", parallelCollections, "number of `collections` to process at a time")
+	f.IntVarP(&a.parallel, "j", "j", parallelCollections, "number of `collections` to process at a time")
 	f.BoolVar(&a.gzip, "gzip", false, "compress")
-	f.StringVar(&a.target, "for", "", "`target` of the dump: mongodb; by default cantle restore")
+	f.StringVar(&a.target, "for", "", "`target` of the dump: mongodb; the default is cantle restore")
 	flags.Choose(f, "for", "mongodb")
-	f.BoolVar(&a.resume, "resume", false, "keep what an interrupted dump has written to --out, and go on")
+	f.BoolVar(&a.resume, "resume", false, "continue an interrupted dump in --out")
 	return func(ctx context.Context, s Streams) error {
 		var err error
 		if *queryFile != "" && *query == "" {
@@ -229,7 +230,7 @@ func (a *dumping) collections(ctx context.Context) ([]*dumps.Collection, error) 
 		}
 		shared := t.shared(ctx, db)
 		if a.target != "" && !shared.IsEmpty() {
-			a.recordOmitted(db, "the throughput "+ejson.String(shared)+", which its collections share")
+			a.recordOmitted(db, "the throughput "+ejson.String(shared)+" that its collections share")
 		}
 		for _, info := range infos {
 			d := &dumps.Collection{DB: db, Kind: "collection"}
@@ -277,7 +278,7 @@ func (a *dumping) one(ctx context.Context, t *transfer, d *dumps.Collection, to 
 		return err
 	}
 	if out == nil {
-		p.Logf("%s is there already", d.NS())
+		p.Logf("%s has been dumped already", d.NS())
 		return nil
 	}
 	if d.Kind == "view" {

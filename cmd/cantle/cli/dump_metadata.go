@@ -37,13 +37,13 @@ func (a *dumping) recordOmitted(ns, what string) {
 // verdict lists the parts that were left out. Errors: documents that an unsharded collection cannot hold.
 func (a *dumping) verdict(errs io.Writer) error {
 	if len(a.omitted) > 0 {
-		fmt.Fprintln(errs, "MongoDB has no counterpart for, and the dump leaves out:")
+		fmt.Fprintln(errs, "left out of the dump, because MongoDB has no counterpart:")
 		for _, text := range a.omitted {
 			fmt.Fprintln(errs, "  "+text)
 		}
 	}
 	if a.shared > 0 {
-		return fmt.Errorf("%d documents have an _id that another document of their collection has: MongoDB holds them in a sharded collection only", a.shared)
+		return fmt.Errorf("%d documents have the same _id as another document of their collection: MongoDB can store them only in a sharded collection", a.shared)
 	}
 	return nil
 }
@@ -53,7 +53,7 @@ func (a *dumping) noteShared(d *dumps.Collection, n int64) {
 	if n == 0 {
 		return
 	}
-	a.shows.Logf("%s: %d documents have an _id that another has under another shard key", d.NS(), n)
+	a.shows.Logf("%s: %d documents have the same _id as a document with another shard key", d.NS(), n)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.shared += n

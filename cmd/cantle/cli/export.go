@@ -21,13 +21,13 @@ import (
 	"github.com/cantledb/cantle/serve/flags"
 )
 
-const exportHelp = `Prints documents as Extended JSON, one a line, or as CSV.
+const exportHelp = `Prints documents as Extended JSON, one per line, or as CSV.
 
   cantle export URI shop.orders > orders.json
   cantle export --query '{total: {$gt: 100}}' --sort '{_id: 1}' --limit 10 URI shop.orders
   cantle export --type csv --fields _id,customer,items.0.sku --out orders.csv URI shop.orders
 
-Requests that the server throttles are repeated when it says so.
+Throttled requests are retried after the time that the server specifies.
 `
 
 // exportArgs are the settings of an export.
@@ -42,16 +42,16 @@ type exportArgs struct {
 func exportVerb(f *pflag.FlagSet) action {
 	var a exportArgs
 	f.StringVar(&a.kind, "type", "json", "`kind` of the output: json or csv")
-	f.StringVar(&a.format, "jsonFormat", "relaxed", "`style` of the values, relaxed or canonical: whether numbers say their types")
-	fields := f.String("fields", "", "comma-separated `fields`, for CSV its columns")
-	fieldFile := f.String("fieldFile", "", "`file` with the fields, one a line")
+	f.StringVar(&a.format, "jsonFormat", "relaxed", "`style` of the JSON: relaxed, or canonical, which also contains the types of numbers")
+	fields := f.String("fields", "", "comma-separated `fields` to export; the columns of CSV")
+	fieldFile := f.String("fieldFile", "", "`file` with the fields, one per line")
 	f.StringVar(&a.query, "query", "", "only documents that match this `filter`")
-	queryFile := f.String("queryFile", "", "the same from a `file`")
-	f.StringVar(&a.sort, "sort", "", "`order`, as in {_id: 1}")
-	f.Int64Var(&a.limit, "limit", 0, "at most so many documents")
-	f.Int64Var(&a.skip, "skip", 0, "leave out so many at the beginning")
+	queryFile := f.String("queryFile", "", "the filter from a `file`")
+	f.StringVar(&a.sort, "sort", "", "sort `order`, as in {_id: 1}")
+	f.Int64Var(&a.limit, "limit", 0, "maximum `number` of documents")
+	f.Int64Var(&a.skip, "skip", 0, "`number` of documents to skip at the beginning")
 	f.BoolVar(&a.array, "jsonArray", false, "one JSON array")
-	f.BoolVar(&a.bare, "noHeaderLine", false, "CSV without the names of its columns")
+	f.BoolVar(&a.bare, "noHeaderLine", false, "CSV without a header line")
 	file := f.String("out", "-", "`file` to write, - for standard output")
 	flags.Choose(f, "type", "json", "csv")
 	flags.Choose(f, "jsonFormat", "relaxed", "canonical")

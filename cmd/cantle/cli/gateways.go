@@ -11,7 +11,7 @@ import (
 
 func gatewaysVerb(f *pflag.FlagSet) action {
 	asJSON := f.Bool("json", false, "print one JSON document per server")
-	limit := f.Duration("timeout", 10*time.Second, "how long to try")
+	limit := f.Duration("timeout", 10*time.Second, "maximum time to wait for an answer")
 	return func(ctx context.Context, s Streams) error {
 		if f.NArg() != 1 {
 			return usageErrorf("expected a connection string, as in\n\n  cantle gateways mongodb://127.0.0.1:27017/")

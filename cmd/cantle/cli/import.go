@@ -25,19 +25,19 @@ const importHelp = `Loads JSON, CSV or TSV: a file, or standard input.
   cantle import --type tsv --fields 'sku.string(),stock.int32(),seen.date(2006-01-02)' --columnsHaveTypes URI shop.items items.tsv
   cantle import --mode upsert --upsertFields sku --type csv --headerline URI shop.items items.csv
 
-JSON is Extended JSON. The values of a table are numbers if they look like it, else
+JSON is Extended JSON. Values of CSV and TSV are numbers if they look like numbers, else
 strings, unless --columnsHaveTypes gives every field a type:
 
   auto()  string()  int32()  int64()  double()  decimal()  boolean()
   binary(hex), binary(base32), binary(base64)
-  date(layout), date_go(layout)   a layout as Go's time package writes it: 2006-01-02 15:04:05
+  date(layout), date_go(layout)   a layout of Go's time package, such as 2006-01-02 15:04:05
 
-A dot in a field's name makes a document in the document. Requests that the server
-throttles are repeated when it says so.
+A dot in a field's name creates an embedded document. Throttled requests are retried after
+the time that the server specifies.
 
-A document that is there already, with the same content, is counted: an import can be run
-again. One whose _id or unique value another document has, also one of the same file, has
-failed; all else is imported, and the exit status is 1.
+A document that exists already with the same content is skipped and counted: an import can
+be repeated. A document fails if another one, also of the same file, has its _id or unique
+value; all others are imported, and the exit status is 1.
 `
 
 // importArgs are the settings of an import.
@@ -54,18 +54,18 @@ type importArgs struct {
 func importVerb(f *pflag.FlagSet) action {
 	var a importArgs
 	f.StringVar(&a.kind, "type", "json", "`kind` of the input: json, csv or tsv")
-	f.StringVar(&a.mode, "mode", "insert", "`what` to do: insert; upsert replaces, merge changes and delete deletes documents that have the same --upsertFields")
+	f.StringVar(&a.mode, "mode", "insert", "`mode` of writing: insert; upsert replaces, merge changes and delete deletes documents with the same --upsertFields")
 	upsert := f.String("upsertFields", "_id", "comma-separated `fields` by which upsert, merge and delete find documents")
-	f.Bool("jsonArray", false, "JSON is one array; this is seen without being told")
-	fieldFile := f.String("fieldFile", "", "`file` with the names of a table's columns, one a line")
-	fields := f.String("fields", "", "comma-separated `names` of a table's columns")
-	f.BoolVar(&a.table.Header, "headerline", false, "the first line of a table has the names")
-	f.BoolVar(&a.table.Typed, "columnsHaveTypes", false, "the names have types, as in stock.int32()")
-	f.BoolVar(&a.table.IgnoreBlanks, "ignoreBlanks", false, "empty columns make no fields")
-	grace := f.String("parseGrace", "stop", "`what` to do with values that are not of their column's type: stop, autoCast, skipField or skipRow")
+	f.Bool("jsonArray", false, "the input is one JSON array; not needed, because arrays are detected")
+	fieldFile := f.String("fieldFile", "", "`file` with the names of the CSV or TSV columns, one per line")
+	fields := f.String("fields", "", "comma-separated `names` of the CSV or TSV columns")
+	f.BoolVar(&a.table.Header, "headerline", false, "the first line has the names of the columns")
+	f.BoolVar(&a.table.Typed, "columnsHaveTypes", false, "the names of the columns have types, as in stock.int32()")
+	f.BoolVar(&a.table.IgnoreBlanks, "ignoreBlanks", false, "leave out fields of empty columns")
+	grace := f.String("parseGrace", "stop", "`reaction` to values that do not have their column's type: stop, autoCast, skipField or skipRow")
 	f.BoolVar(&a.drop, "drop", false, "drop the collection first")
-	f.BoolVar(&a.stopOnError, "stopOnError", false, "stop at the first document that is refused, also for being there already")
-	f.StringVar(&a.journalFile, "resume", "", "write down in this `file` how many documents are done, and begin behind what it says")
+	f.BoolVar(&a.stopOnError, "stopOnError", false, "stop at the first document that is refused, also if it exists already")
+	f.StringVar(&a.journalFile, "resume", "", "record progress in this `file`, and continue from it after an interruption")
 	flags.Choose(f, "type", "json", "csv", "tsv")
 	flags.Choose(f, "mode", "insert", "upsert", "merge", "delete")
 	flags.Choose(f, "parseGrace", "stop", "autoCast", "skipField", "skipRow")
@@ -88,9 +88,9 @@ func importVerb(f *pflag.FlagSet) action {
 		case a.kind == "json" && (*fields != "" || a.table.Header || a.table.Typed):
 			err = errors.New("--fields, --headerline and --columnsHaveTypes are for --type csv and tsv")
 		case a.kind != "json" && (*fields == "") != a.table.Header:
-			err = errors.New("a table needs either --fields or --headerline")
+			err = errors.New("CSV and TSV need either --fields or --headerline")
 		case a.drop && a.journalFile != "":
-			err = errors.New("--resume keeps what is there, --drop does not")
+			err = errors.New("--resume keeps existing documents, --drop deletes them; give one of them")
 		case *grace != "stop" && *grace != "autoCast" && *grace != "skipField" && *grace != "skipRow":
 			err = fmt.Errorf("--parseGrace %s is not stop, autoCast, skipField or skipRow", *grace)
 		}
@@ -183,7 +183,7 @@ func load(ctx context.Context, uri, db, coll string, a importArgs, in io.Reader,
 	t.summary(errs)
 	done := "imported"
 	if a.mode == "delete" {
-		done = "looked for and deleted"
+		done = "searched and deleted"
 	}
 	fmt.Fprintf(errs, "%d documents %s, %d there already, %d failed, %d skipped\n", m.total.done, done, m.total.duplicates, m.total.failed, m.skipped)
 	if err != nil {

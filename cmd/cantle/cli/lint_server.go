@@ -44,9 +44,9 @@ func lintServer(ctx context.Context, uri string, l *lint.Linter, limit time.Dura
 	case err == nil:
 		err = &unreadError{redact(uri)}
 	case ctx.Err() != nil && t.waits.throttled > 0:
-		return fmt.Errorf("%s had no throughput left for %s (throttled %d times): try again when it has less to do, or with a longer --timeout", redact(uri), limit, t.waits.throttled)
+		return fmt.Errorf("%s had no throughput left for %s (throttled %d times): try again when it is less busy, or with a longer --timeout", redact(uri), limit, t.waits.throttled)
 	case ctx.Err() == context.DeadlineExceeded:
-		return fmt.Errorf("%s was not read within %s; is the server running? --timeout is how long to try", redact(uri), limit)
+		return fmt.Errorf("%s was not read within %s; is the server running? --timeout allows more time", redact(uri), limit)
 	default:
 		return t.explain(err)
 	}
@@ -58,7 +58,7 @@ func lintServer(ctx context.Context, uri string, l *lint.Linter, limit time.Dura
 type unreadError struct{ uri string }
 
 func (e *unreadError) Error() string {
-	return fmt.Sprintf("a part of %s was not looked at, which the user may not read: the role readAnyDatabase is enough, or read on each database", e.uri)
+	return fmt.Sprintf("a part of %s was not checked, because the user may not read it: this requires the role readAnyDatabase, or read on each database", e.uri)
 }
 
 // refused records a part that the user may not read, and returns any other error.
@@ -133,7 +133,7 @@ func (c *linting) key(ctx context.Context, db, coll string) (bson.Raw, error) {
 	switch {
 	case isCode(err, 59):
 		c.keys = map[string]bson.Raw{}
-		fmt.Fprintln(c.errs, "shard keys are not looked at: the user may not find in config.collections")
+		fmt.Fprintln(c.errs, "shard keys are not checked: the user may not read config.collections")
 		return nil, nil
 	case isRefusal(err):
 		return nil, nil
@@ -190,7 +190,7 @@ func (c *linting) requests(ctx context.Context) error {
 	reply, err := c.run(ctx, "admin", b.Doc())
 	switch {
 	case isCode(err, codeUnauthorized):
-		fmt.Fprintln(c.errs, "requests that clients sent are not looked at: the server shows them to a user with the role dbAdminAnyDatabase")
+		fmt.Fprintln(c.errs, "requests of clients are not checked: this requires the role dbAdminAnyDatabase")
 		return nil
 	case isRefusal(err):
 		return nil
@@ -204,7 +204,7 @@ func (c *linting) requests(ctx context.Context) error {
 	version, _ := counted.Get("version").Str()
 	capabilities, _ := counted.Get("capabilities").Str()
 	if of := lint.AccountOf(version, capabilities); of != c.Account() {
-		fmt.Fprintf(c.errs, "the server counts what an account refuses that is %s, not %s: start it with the same --cosmos-version and --cosmos-capabilities\n", of, c.Account())
+		fmt.Fprintf(c.errs, "the server counts features that %s refuses, not %s: start it with the same --cosmos-version and --cosmos-capabilities\n", of, c.Account())
 	}
 	c.Requests(counted)
 	return nil

@@ -53,7 +53,7 @@ var foundInCatalog = []string{
 // listed by application.
 func TestLintServer(t *testing.T) {
 	uri, db := start(t)
-	if status, out, errs := lintOf(t, nil, uri); status != 0 || errs != "" || out != "Azure Cosmos DB for MongoDB 7.0 refuses nothing of what was looked at: no command, source file or collection\n" {
+	if status, out, errs := lintOf(t, nil, uri); status != 0 || errs != "" || out != "Azure Cosmos DB for MongoDB 7.0 refuses nothing; checked: no command, source file or collection\n" {
 		t.Errorf("an empty server: status %d, %s%s", status, out, errs)
 	}
 	catalogOfMongoDB(t, db)
@@ -62,7 +62,7 @@ func TestLintServer(t *testing.T) {
 		t.Errorf("status %d, %s", status, errs)
 	}
 	wantFindings(t, out, foundInCatalog...)
-	if !strings.HasSuffix(out, " features of what was looked at: 8 collections\n") {
+	if !strings.HasSuffix(out, " features; checked: 8 collections\n") {
 		t.Error(out)
 	}
 
@@ -70,7 +70,7 @@ func TestLintServer(t *testing.T) {
 	s := startBoth(t, "--cosmos-lenient")
 	run(t, s.account, `{customAction: "CreateCollection", collection: "orders", shardKey: "customer", indexes: [{key: {_id: 1}, name: "_id_"}, {key: {customer: 1, mail: 1}, name: "mail", unique: true}]}`)
 	run(t, s.account, `{createIndexes: "orders", indexes: [{key: {_ts: 1}, name: "ts", expireAfterSeconds: 60}]}`)
-	if status, out, errs := lintOf(t, nil, s.CosmosURI()); status != 0 || errs != "" || !strings.HasSuffix(out, "refuses nothing of what was looked at: 1 collection\n") {
+	if status, out, errs := lintOf(t, nil, s.CosmosURI()); status != 0 || errs != "" || !strings.HasSuffix(out, "refuses nothing; checked: 1 collection\n") {
 		t.Errorf("what an account has: status %d, %s%s", status, out, errs)
 	}
 	client, err := mongo.Connect(options.Client().ApplyURI(s.CosmosURI()).SetAppName("shop"))
@@ -83,7 +83,7 @@ func TestLintServer(t *testing.T) {
 	}
 	run(t, s.account, `{find: "orders", filter: {$where: "true"}, collation: {locale: "simple"}}`)
 	status, out, errs = lintOf(t, nil, "--for", "cosmos-6.0", s.URI())
-	if status != 1 || errs != "the server counts what an account refuses that is Azure Cosmos DB for MongoDB 7.0, not Azure Cosmos DB for MongoDB 6.0: start it with the same --cosmos-version and --cosmos-capabilities\n" {
+	if status != 1 || errs != "the server counts features that Azure Cosmos DB for MongoDB 7.0 refuses, not Azure Cosmos DB for MongoDB 6.0: start it with the same --cosmos-version and --cosmos-capabilities\n" {
 		t.Errorf("status %d, %s", status, errs)
 	}
 	wantFindings(t, out, "an application without a name|1|served|$where|query operators|-|115 '$where' is not supported",
@@ -97,7 +97,7 @@ func TestLintServer(t *testing.T) {
 	if status != 1 || errs != "" {
 		t.Errorf("status %d, %s", status, errs)
 	}
-	if status, _, errs = lintOf(t, nil, s.URI()); status != 0 || !strings.HasPrefix(errs, "the server counts what an account refuses that is Azure Cosmos DB for MongoDB 7.0 with "+capability+", not Azure Cosmos DB for MongoDB 7.0: ") {
+	if status, _, errs = lintOf(t, nil, s.URI()); status != 0 || !strings.HasPrefix(errs, "the server counts features that Azure Cosmos DB for MongoDB 7.0 with "+capability+" refuses, not Azure Cosmos DB for MongoDB 7.0: ") {
 		t.Errorf("other capabilities: status %d, %s", status, errs)
 	}
 	wantFindings(t, out, "an application without a name|1|served|a write to many documents of a sharded collection without its shard key|options, limits and rules of indexes|no capability "+capability+"|61 ")
@@ -129,7 +129,7 @@ func TestLintServerRights(t *testing.T) {
 	run(t, db, `{createIndexes: "french", indexes: [{key: {k: 1}, name: "key", collation: {locale: "simple"}}]}`)
 	run(t, admin, `{shardCollection: "test.french", key: {k: 1}, collation: {locale: "simple"}}`)
 	run(t, client.Database("other"), `{create: "c"}`)
-	const requests = "requests that clients sent are not looked at: the server shows them to a user with the role dbAdminAnyDatabase\n"
+	const requests = "requests of clients are not checked: this requires the role dbAdminAnyDatabase\n"
 	for _, user := range []string{"reader", "all"} {
 		status, out, errs := lintOf(t, nil, as(user))
 		if status != 1 || errs != requests {
@@ -139,7 +139,7 @@ func TestLintServerRights(t *testing.T) {
 	}
 	status, _, errs := lintOf(t, nil, as("lists"))
 	if status != 1 || !strings.Contains(errs, "\ntest: not authorized on test to execute command") ||
-		!strings.Contains(errs, "a part of "+redact(as("lists"))+" was not looked at, which the user may not read: the role readAnyDatabase is enough") {
+		!strings.Contains(errs, "a part of "+redact(as("lists"))+" was not checked, because the user may not read it: this requires the role readAnyDatabase") {
 		t.Errorf("clusterMonitor: status %d, %s", status, errs)
 	}
 

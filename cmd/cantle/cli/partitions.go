@@ -16,24 +16,24 @@ import (
 	"github.com/cantledb/cantle/cmd/cantle/columns"
 )
 
-const partitionsHelp = `Shows what every partition of a collection holds and what its throughput is spent
-on, to find the hot one. URI is a connection string such as
+const partitionsHelp = `Shows the size and the load of every partition of a collection, and the values that cause
+the load, to find a hot partition. URI is a connection string such as
 mongodb://127.0.0.1:27017/.
 
-  share         the partition's part of the RU/s; "-" is unlimited
+  share         the partition's share of the RU/s; "-" is unlimited
   last s, min   RU used in the last complete second, and in the last minute
-  busy          its busiest second of the last minute in percent of its share: at
+  busy          its busiest second of the last minute, in percent of its share: at
                 100% it refuses requests while others may be idle
   refused       requests refused in the last minute, and since the server started
 
-Below the table are the shard key values that cost most. If one of them makes up
-most of a busy partition, more RU/s will not help much: a shard key of finer grain
-will. If the RU are spread evenly over many values, raise the throughput.
+Below the table are the most expensive shard key values. If one of them causes most of a
+busy partition's load, more RU/s will not help much: use a shard key with more distinct
+values. If the RU are spread evenly over many values, raise the throughput.
 `
 
 func partitionsVerb(f *pflag.FlagSet) action {
-	top := f.Int("top", 10, "how many of the costliest shard key values to show, 0 for none")
-	limit := f.Duration("timeout", 10*time.Second, "how long to try")
+	top := f.Int("top", 10, "`number` of the most expensive shard key values to show, 0 for none")
+	limit := f.Duration("timeout", 10*time.Second, "maximum time to wait for an answer")
 	return func(ctx context.Context, s Streams) error {
 		db, coll, ok := namespaceOf(f.Arg(1))
 		if f.NArg() != 2 || !ok {
@@ -87,7 +87,7 @@ func printPartitions(out io.Writer, reply bson.Raw, top int) {
 	}
 	t.Print(out)
 	if strings.Contains(fmt.Sprint(t.Rows), "*") {
-		fmt.Fprintln(out, "* is settling after a split or merge")
+		fmt.Fprintln(out, "* is completing a split or merge")
 	}
 	if hottest != "" && len(t.Rows) > 2 {
 		fmt.Fprintf(out, "\npartition %s was the busiest of the last minute\n", hottest)
@@ -107,7 +107,7 @@ func printPartitions(out io.Writer, reply bson.Raw, top int) {
 func printIncomplete(out io.Writer, reply bson.Raw) {
 	list, _ := reply.Get("incomplete").Array()
 	for v := range list.Values() {
-		fmt.Fprintf(out, "\nincomplete: the server %s did not answer, so its part is missing\n", v)
+		fmt.Fprintf(out, "\nincomplete: server %s did not answer, its data is missing\n", v)
 	}
 }
 
@@ -155,7 +155,7 @@ func printHot(out io.Writer, list bson.Raw, top int) {
 		fmt.Fprintf(out, "\n%s\n\n", by.title)
 		t.Print(out)
 		if !told {
-			fmt.Fprintln(out, "the values are told to those who may read the documents: log in as a user with the role read")
+			fmt.Fprintln(out, "values are shown only to users who may read the documents: log in as a user with the role read")
 		}
 	}
 }

@@ -12,12 +12,12 @@ import (
 	"github.com/cantledb/cantle/bson"
 )
 
-const pingHelp = `Asks a server whether it answers, as health checks do: exit status 0 if it does, 1 if
-not. No login is needed. Of a replica set only the server that URI names is asked.
+const pingHelp = `Checks whether a server answers, for health checks: exit status 0 if it does, 1 if not. No
+login is needed. Of a replica set only the server in the URI is checked.
 
 URI is a connection string such as mongodb://127.0.0.1:27017/, which is also the default:
-the server of this machine is then asked with and, if that is refused, without looking at
-its certificate through TLS.
+this machine's server is then contacted without TLS and, if it refuses that, through TLS
+without verifying its certificate.
 `
 
 // Connection strings that ping uses without an argument.
@@ -27,7 +27,7 @@ const (
 )
 
 func pingVerb(f *pflag.FlagSet) action {
-	limit := f.Duration("timeout", 5*time.Second, "how long to try")
+	limit := f.Duration("timeout", 5*time.Second, "maximum time to wait for an answer")
 	return func(ctx context.Context, s Streams) error {
 		uris := f.Args()
 		switch len(uris) {
@@ -81,7 +81,7 @@ func directly(o *options.ClientOptions) error {
 		return nil
 	}
 	if len(o.Hosts) != 1 {
-		return errors.New("one server is asked at a time; name only one")
+		return errors.New("only one server can be checked at a time; give one host")
 	}
 	o.SetDirect(true)
 	return nil

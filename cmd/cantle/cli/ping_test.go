@@ -25,7 +25,7 @@ func TestPing(t *testing.T) {
 		{uri + "?replicaSet=rs0 --timeout 100ms", 1, "", "cantle ping: "},
 		{uri + "?tls=true --timeout 200ms", 1, "", "cantle ping: "},
 		{"mongodb://" + silent.Addr().String() + "/ --timeout 100ms", 1, "", "cantle ping: no answer from mongodb://"},
-		{"mongodb://127.0.0.1:1,127.0.0.1:2/", 2, "", "cantle ping: one server is asked at a time"},
+		{"mongodb://127.0.0.1:1,127.0.0.1:2/", 2, "", "cantle ping: only one server can be checked at a time"},
 		{"nonsense", 2, "", "cantle ping: error parsing uri"},
 		{uri + " " + uri, 2, "", "cantle ping: expected one connection string"},
 	} {

@@ -87,7 +87,7 @@ func TestReadOnlyFileSystem(t *testing.T) {
 	verb("0 findings", 0, "check", "--data", data)
 	verb("Nothing was lost", 0, "salvage", "--data", data, "--out", filepath.Join(t.TempDir(), "saved"))
 	verb("version 1", 1, "doctor", "--data", data)
-	verb("nothing needs what is incomplete", 0, "backup", "verify", backups)
+	verb("incomplete files are not needed by any complete backup", 0, "backup", "verify", backups)
 	served(t, func(c *mongo.Collection) error {
 		if n, err := c.CountDocuments(t.Context(), bson.D{}); n != 2 || err != nil {
 			t.Errorf("%d documents: %v", n, err)

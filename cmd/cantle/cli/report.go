@@ -13,24 +13,24 @@ import (
 	"github.com/cantledb/cantle/cmd/cantle/columns"
 )
 
-const reportHelp = `Shows what commands have cost by their shape (command, collection, filter, sort,
-without the values) since the server started or the last --reset, the dearest first.
+const reportHelp = `Shows the cost of commands by their shape (command, collection, filter and sort, without
+values) since the server started or the last --reset, the most expensive first.
 
-  RU, share     request units of all runs together, and their part of the total
-  each, most    RU of one run on average, and of the dearest
-  loaded        documents a run looks at; many more than it returns ask for an index
-  parts         partitions a run looks into: 1 when its filter fixes the shard key
-  fan-outs      runs that looked into several
-  refused       runs refused for lack of request units
+  RU, share     request units of all runs together, and their share of the total
+  each, most    RU of one run on average, and of the most expensive run
+  loaded        documents that a run examines; if many more than it returns, it needs an index
+  parts         partitions that a run visits: 1 if its filter specifies the shard key
+  fan-outs      runs that visited several partitions
+  refused       runs that were refused because request units were used up
 
-A second table lists the features that clients of the Cosmos address used and an account of
-Azure Cosmos DB refuses, with their counts and applications (appName).
+A second table lists features that clients used at the Cosmos address and that an Azure
+Cosmos DB account refuses, with their counts and applications (appName).
 `
 
 func reportVerb(f *pflag.FlagSet) action {
-	top := f.Int("top", 20, "how many shapes to show")
-	reset := f.Bool("reset", false, "begin anew: forget what is shown")
-	limit := f.Duration("timeout", 10*time.Second, "how long to try")
+	top := f.Int("top", 20, "`number` of shapes to show")
+	reset := f.Bool("reset", false, "reset the report after printing it")
+	limit := f.Duration("timeout", 10*time.Second, "maximum time to wait for an answer")
 	return func(ctx context.Context, s Streams) error {
 		if *top < 1 || *top > 1000 {
 			return usageErrorf("--top is from 1 to 1000")
@@ -79,7 +79,7 @@ func printRefusals(out io.Writer, reply bson.Raw) {
 	if account.Get("lenient").Truthy() {
 		how = "and this server accepted (--cosmos-lenient)"
 	}
-	fmt.Fprintf(out, "\nAn account of Azure Cosmos DB for MongoDB %s refuses, %s:\n", version, how)
+	fmt.Fprintf(out, "\nFeatures that an Azure Cosmos DB for MongoDB %s account refuses, %s:\n", version, how)
 	t := columns.Table{}
 	t.Row(" times", "feature", "of", "application", "last")
 	for v := range list.Values() {
@@ -99,7 +99,7 @@ func printRefusals(out io.Writer, reply bson.Raw) {
 func printShapes(out io.Writer, reply bson.Raw) {
 	list, _ := reply.Get("requests").Array()
 	if list.Len() == 0 {
-		fmt.Fprintln(out, "nothing has been run yet")
+		fmt.Fprintln(out, "no commands have been recorded yet")
 		return
 	}
 	t := columns.Table{}

@@ -21,32 +21,32 @@ import (
 	"github.com/cantledb/cantle/storage/backup"
 )
 
-const restoreHelp = `Loads what cantle dump or mongodump has written: a folder ("dump" unless named), or an
-archive. Collections are made with their options, shard keys and indexes. Or brings back
-(--from) any moment that the backups of a server cover: the whole server as a new folder
-(--data), or databases and collections beside those of a running server, with options,
-indexes, shard keys and throughput.
+const restoreHelp = `Loads a dump of cantle dump or mongodump: a folder ("dump" by default) or an archive.
+Collections are created with their options, shard keys and indexes. With --from it
+restores any moment that the backups of a server cover: the whole server into a new folder
+(--data), or databases and collections into a running server, with options, indexes, shard
+keys and throughput.
 
   cantle restore mongodb://127.0.0.1:27017/                    everything in ./dump
-  cantle restore --drop --db shop URI backup                   one database, replacing what is there
+  cantle restore --drop --db shop URI backup                   one database, replacing existing collections
   cantle restore --rename shop=shop2 --archive a.archive URI   under another name
   cantle restore --nsInclude 'shop.*' --nsFrom 'shop.*' --nsTo 'test.old_*' URI
-  cantle restore --resume restore.journal URI                  go on after an interruption
-  cantle restore --shard-key shop.orders=customer URI          a dump of an account by mongodump
+  cantle restore --resume restore.journal URI                  continue after an interruption
+  cantle restore --shard-key shop.orders=customer URI          a mongodump of an account
   cantle restore --from /backups/shop --at 2026-11-23T12:00:00Z --data ./restored
   cantle restore --from /backups/shop --at '10 minutes ago' --ns shop.orders URI
                                                                a collection that was dropped
   cantle restore --from /backups/shop --ns shop --rename shop=shop_then URI
 
-A document that is there already is left as it is and counted; one whose _id is there
-with another content has failed. A dump of mongodump has no shard keys: in an account _id
-is unique by value of the shard key, so that a collection which was sharded there needs
---shard-key. Parts of a dump that cannot be restored, such as an index that the server
-refuses, are listed; all else is restored, and the exit status is 1.
+A document that exists already is skipped and counted; a document whose _id exists with
+different content fails. A dump of mongodump has no shard keys: in an account _id is only
+unique per shard key value, so a collection that was sharded there needs --shard-key.
+Parts of a dump that cannot be restored, such as an index that the server refuses, are
+listed; everything else is restored, and the exit status is 1.
 
-Requests that the server throttles are repeated when it says so. Unique indexes are made
-before the documents, as Azure Cosmos DB wants them; the others after. An index {_ts: 1}
-of an account expires documents after their last write, wherever it is restored.
+Throttled requests are retried after the time that the server specifies. Unique indexes
+are created before the documents, as Azure Cosmos DB requires; other indexes after. An
+index {_ts: 1} of an account expires documents after their last write on every server.
 `
 
 // restoreArgs are the settings of a restore.
@@ -76,35 +76,35 @@ func restoreVerb(f *pflag.FlagSet) action {
 	f.StringVar(&a.archive, "archive", "", "read one archive `file`, - for standard input")
 	f.StringVar(&a.db, "db", "", "only this `database`, by its name in the dump")
 	f.StringVar(&a.coll, "collection", "", "only this `collection` of --db")
-	f.StringVar(&a.from, "from", "", "read a `folder` that cantle backup has written")
-	at := f.String("at", "latest", "with --from, the `moment` to bring back: 2026-11-23T12:00:00Z (before that second), a timestamp such as 1795435200,1 (with it), \"10 minutes ago\"")
-	f.StringVar(&a.data, "data", "", "with --from, make this new `folder` for a server, with everything")
+	f.StringVar(&a.from, "from", "", "restore from this `folder` of cantle backup")
+	at := f.String("at", "latest", "with --from, the `moment` to restore: 2026-11-23T12:00:00Z (without that second), a timestamp such as 1795435200,1 (inclusive), \"10 minutes ago\"")
+	f.StringVar(&a.data, "data", "", "with --from, restore the whole server into this new `folder`")
 	ns := f.String("ns", "", "only this `database` or database.collection")
 	rename := f.String("rename", "", "`old=new`: restore database old as new, or database.collection as another")
-	f.Func("nsInclude", "only namespaces like this `pattern` of the dump, such as shop.*; may be given several times", namespaces.Pattern(&a.names.Include))
-	f.Func("nsExclude", "no namespaces like this `pattern`; may be given several times", namespaces.Pattern(&a.names.Exclude))
+	f.Func("nsInclude", "only namespaces of the dump that match this `pattern`, such as shop.*; may be given several times", namespaces.Pattern(&a.names.Include))
+	f.Func("nsExclude", "no namespaces that match this `pattern`; may be given several times", namespaces.Pattern(&a.names.Exclude))
 	var from, to []string
-	f.Func("nsFrom", "restore namespaces like this `pattern`, such as shop.* or $db$.orders, under another name", appended(&from))
-	f.Func("nsTo", "the `pattern` of that name, with as many * and the same $variables$", appended(&to))
-	f.IntVar(&a.parallel, "numParallelCollections", parallelCollections, "so many `collections` at a time")
-	f.IntVarP(&a.parallel, "j", "j", parallelCollections, "so many `collections` at a time")
-	f.IntVar(&a.workers, "numInsertionWorkersPerCollection", 1, "so many `writers` for each of them")
-	f.BoolVar(&a.ordered, "maintainInsertionOrder", false, "insert the documents of a collection one after the other, and stop at the first that is refused")
-	f.BoolVar(&a.stop, "stopOnError", false, "stop at the first document that is refused, also for being there already")
-	f.BoolVar(&a.dry, "dryRun", false, "read everything and say what would be restored")
-	f.BoolVar(&a.gzip, "gzip", false, "the archive is compressed; files in folders say so by their names")
+	f.Func("nsFrom", "rename namespaces that match this `pattern`, such as shop.* or $db$.orders", appended(&from))
+	f.Func("nsTo", "`pattern` of the new name, with as many * and the same $variables$ as --nsFrom", appended(&to))
+	f.IntVar(&a.parallel, "numParallelCollections", parallelCollections, "number of `collections` to process at a time")
+	f.IntVarP(&a.parallel, "j", "j", parallelCollections, "number of `collections` to process at a time")
+	f.IntVar(&a.workers, "numInsertionWorkersPerCollection", 1, "number of concurrent `writers` per collection")
+	f.BoolVar(&a.ordered, "maintainInsertionOrder", false, "insert the documents of a collection in order, and stop at the first that is refused")
+	f.BoolVar(&a.stop, "stopOnError", false, "stop at the first document that is refused, also if it exists already")
+	f.BoolVar(&a.dry, "dryRun", false, "read everything and print what would be restored")
+	f.BoolVar(&a.gzip, "gzip", false, "the archive is compressed; not needed for folders, whose files have the ending .gz")
 	f.BoolVar(&a.drop, "drop", false, "drop each collection before it is restored")
 	for _, name := range []string{"no-indexes", "noIndexRestore"} {
-		f.BoolVar(&a.noIndexes, name, false, "make no indexes")
+		f.BoolVar(&a.noIndexes, name, false, "create no indexes")
 	}
 	for _, name := range []string{"no-options", "noOptionsRestore"} {
-		f.BoolVar(&a.noOptions, name, false, "make collections without their options")
+		f.BoolVar(&a.noOptions, name, false, "create collections without their options")
 	}
-	f.BoolVar(&a.validate, "validate", false, "let validators refuse documents")
+	f.BoolVar(&a.validate, "validate", false, "check documents with the validators of collections")
 	a.keys = account.ShardKeys{}
-	f.Func("shard-key", "`[database.collection=]field` that shards a collection of the dump, or all of them; several fields with commas; may be given several times", a.keys.Set)
-	f.BoolVar(&a.lastWrite, "expireAfterLastWrite", false, "an index {_ts: 1} expires documents after their last write, as in an account, also where the dump does not look like one")
-	f.StringVar(&a.journal, "resume", "", "write down in this `file` what is done, and begin behind what it says is")
+	f.Func("shard-key", "`[database.collection=]field` by which to shard a collection of the dump, or all of them; several fields are separated by commas; may be given several times", a.keys.Set)
+	f.BoolVar(&a.lastWrite, "expireAfterLastWrite", false, "let indexes {_ts: 1} expire documents after their last write, as in an account, even if the dump does not appear to be from an account")
+	f.StringVar(&a.journal, "resume", "", "record progress in this `file`, and continue from it after an interruption")
 	return func(ctx context.Context, s Streams) error {
 		a.dir = "dump"
 		if f.NArg() == 2 {
@@ -132,13 +132,13 @@ func restoreVerb(f *pflag.FlagSet) action {
 		case *rename != "" && (!ok || old == "" || renamed == "" || strings.Contains(old, ".") != strings.Contains(renamed, ".")):
 			err = errors.New("--rename is old=new, of databases or of collections (shop.orders=shop.orders_then)")
 		case len(from) != len(to):
-			err = errors.New("every --nsFrom has its --nsTo")
+			err = errors.New("every --nsFrom needs an --nsTo")
 		case a.parallel < 1 || a.workers < 1:
 			err = errors.New("--numParallelCollections and --numInsertionWorkersPerCollection are at least 1")
 		case a.coll != "" && a.db == "":
 			err = errors.New("--collection needs --db")
 		case a.drop && a.journal != "":
-			err = errors.New("--resume keeps what is there, --drop does not")
+			err = errors.New("--resume keeps existing documents, --drop deletes them; give one of them")
 		case a.archive != "" && f.NArg() == 2:
 			err = errors.New("either --archive or a folder")
 		}
@@ -169,9 +169,9 @@ func (a *restoreArgs) backupArgs(f *pflag.FlagSet, at, ns string) (err error) {
 	case a.from != "" && (a.archive != "" || f.NArg() == 2 || a.journal != ""):
 		return errors.New("--from goes with neither a dump nor --resume")
 	case a.data != "" && (f.NArg() > 0 || a.db != "" || f.Changed("rename") || a.drop):
-		return errors.New("--data restores a server with everything; to bring back a part, give a connection string in its place")
+		return errors.New("--data restores a whole server; to restore a part of it, give a connection string instead")
 	case a.from != "" && a.data == "" && f.NArg() == 0:
-		return errors.New("expected --data and a new folder for a server with everything, or the connection string of a running one, as in\n\n  cantle restore --from /backups/shop --data ./restored\n  cantle restore --from /backups/shop --ns shop.orders --rename shop.orders=shop.orders_then mongodb://127.0.0.1:27017/")
+		return errors.New("expected --data and a new folder for the whole server, or the connection string of a running server, as in\n\n  cantle restore --from /backups/shop --data ./restored\n  cantle restore --from /backups/shop --ns shop.orders --rename shop.orders=shop.orders_then mongodb://127.0.0.1:27017/")
 	}
 	return nil
 }
@@ -259,7 +259,7 @@ func (r *restoring) verdict() error {
 		errs = append(errs, fmt.Errorf("%d documents failed, the first: %s", r.total.failed, r.total.first))
 	}
 	if n := len(r.notRestored); n > 0 {
-		errs = append(errs, fmt.Errorf("%d things that are no documents failed:\n  %s", n, strings.Join(r.notRestored, "\n  ")))
+		errs = append(errs, fmt.Errorf("%d parts other than documents failed:\n  %s", n, strings.Join(r.notRestored, "\n  ")))
 	}
 	return errors.Join(errs...)
 }

@@ -65,7 +65,7 @@ func restoreWhole(ctx context.Context, a restoreArgs, s Streams) error {
 	if err := os.Rename(unfinished, storeOf(a.data)); err != nil {
 		return err
 	}
-	fmt.Fprintf(s.Err, "%s is as the server was at %s\nstart it with: cantle serve --data %s\n", a.data, backup.MomentText(plan.At), a.data)
+	fmt.Fprintf(s.Err, "%s has the state of the server at %s\nstart it with: cantle serve --data %s\n", a.data, backup.MomentText(plan.At), a.data)
 	return nil
 }
 
@@ -118,7 +118,7 @@ func (r *restoring) fromStore(ctx context.Context, store storage.Store, moment s
 		}
 	}
 	if len(wanted)+len(views) == 0 {
-		return fmt.Errorf("at %s there was nothing of what is wanted", moment)
+		return fmt.Errorf("no selected collection existed at %s", moment)
 	}
 	if err := r.mayMake(ctx, snap, slices.Concat(wanted, views)); err != nil {
 		return err
@@ -187,7 +187,7 @@ func (r *restoring) mayMake(ctx context.Context, snap *catalog.Snapshot, list []
 			}
 		}
 		if there[db+"."+name] {
-			return fmt.Errorf("%s.%s is there: give what is restored another name (--rename %s=%s_restored), or replace it (--drop)", db, name, coll.Namespace, coll.Namespace)
+			return fmt.Errorf("%s.%s exists: restore under another name (--rename %s=%s_restored), or replace it (--drop)", db, name, coll.Namespace, coll.Namespace)
 		}
 	}
 	return nil
@@ -245,7 +245,7 @@ func (r *restoring) fromCollection(ctx context.Context, t *transfer, at storage.
 	for it.Next() {
 		doc, err := bson.Parse(it.Value(), bson.Limits{Bytes: bson.MaxInternalBytes})
 		if err != nil {
-			return fmt.Errorf("the backup holds something that is no document: %w", err)
+			return fmt.Errorf("the backup contains an invalid document: %w", err)
 		}
 		if err := l.add(ctx, doc, false); err != nil {
 			return err

@@ -30,7 +30,7 @@ func (r *restoring) fromFolder(ctx context.Context, errs io.Writer) error {
 		return err
 	}
 	if len(found) == 0 {
-		return fmt.Errorf("%s has no folders with .metadata.json files: it is no dump", r.dir)
+		return fmt.Errorf("%s has no folders with .metadata.json files: it is not a dump", r.dir)
 	}
 	var files []dumpedFile
 	var views []*dumps.Collection

@@ -105,7 +105,7 @@ func (l *loading) divide(indexes, options bson.Raw) (first []bson.Raw) {
 		switch {
 		case l.r.noIndexes || name == "_id_" || account.IsID(x):
 		case account.IsDefault(x):
-			l.r.shows.Logf("%s: the index %s is left out, by which an account says that it indexes every field; {\"$**\": 1} is such an index", l.NS(), name)
+			l.r.shows.Logf("%s: the index %s is left out, by which an account represents that it indexes every field; create {\"$**\": 1} if you need it", l.NS(), name)
 		case index.ExpiresByTS(x):
 			l.expiring = append(l.expiring, x.Clone())
 		case x.Get("unique").Truthy():
@@ -127,7 +127,7 @@ func (l *loading) provision(ctx context.Context, t *transfer) {
 	b.String("collection", l.Coll)
 	b.Splice(l.offer.Elements())
 	if _, err := t.run(ctx, l.DB, b.Doc()); err != nil {
-		l.r.recordLost("%s does not have its throughput: %v", l.NS(), l.r.explain(err))
+		l.r.recordLost("%s: the throughput was not restored: %v", l.NS(), l.r.explain(err))
 	}
 }
 
@@ -143,7 +143,7 @@ func (l *loading) add(ctx context.Context, doc bson.Raw, packed bool) error {
 	}
 	docs := []bson.Raw{doc}
 	if packed && l.buckets == nil {
-		return errors.New("the dump has buckets of a collection that is no time series")
+		return errors.New("the dump has buckets of a collection that is not a time series")
 	}
 	if packed {
 		rows, err := agg.Unpack(doc, *l.buckets)
@@ -245,7 +245,7 @@ func (l *loading) hint() string {
 	if l.asked != nil {
 		return ""
 	}
-	return fmt.Sprintf(". In an account _id is unique by value of the shard key: a collection that was sharded is restored with --drop --shard-key %s=FIELD", l.source)
+	return fmt.Sprintf(". In an account _id is only unique per shard key value: restore a collection that was sharded with --drop --shard-key %s=FIELD", l.source)
 }
 
 // abandon ends the workers without further batches.

@@ -25,7 +25,7 @@ func isRefusal(err error) bool {
 }
 
 // errNotMade is returned for a collection that the server refuses, after that was recorded.
-var errNotMade = errors.New("the collection is not there")
+var errNotMade = errors.New("the collection does not exist")
 
 // create makes the collection, with its shard key. own has its properties of dumping.ownOf. The throughput is set
 // at the end, because it would slow down the load. Errors: errNotMade; those of the connection.
@@ -43,7 +43,7 @@ func (l *loading) create(ctx context.Context, options, own bson.Raw) error {
 		if ok {
 			return l.made(l.createInAccount(ctx, field), options)
 		}
-		l.r.recordLost("%s has no shard key: in an account it is one field, and that of the dump is %s", l.NS(), ejson.String(key))
+		l.r.recordLost("%s: the shard key was not restored: in an account it has one field, in the dump it is %s", l.NS(), ejson.String(key))
 		key = nil
 	}
 	b := bson.NewBuilder(nil)
@@ -116,9 +116,9 @@ func (r *restoring) makeDatabase(ctx context.Context, t *transfer, db string, of
 	}
 	switch is := t.shared(ctx, db); {
 	case is.IsEmpty() && !isCode(err, 48):
-		r.recordLost("%s does not have the throughput that its collections share: %v", db, r.explain(err))
+		r.recordLost("%s: the throughput that its collections share was not restored: %v", db, r.explain(err))
 	case !bson.Equal(is.Value(), offer.Value(), nil):
-		r.shows.Logf("%s is there, and keeps its throughput: that of the dump is %s, which its collections share", db, ejson.String(offer))
+		r.shows.Logf("%s exists and keeps its throughput; in the dump its collections share %s", db, ejson.String(offer))
 	}
 	return nil
 }
@@ -214,7 +214,7 @@ func (l *loading) expiry() (out []bson.Raw) {
 		switch {
 		case !byWrite:
 			if !known && !l.dated && l.seen > 0 {
-				l.r.shows.Logf("%s: the index %s expires by the field _ts, which no document has. If the dump is of an account, restore it with --expireAfterLastWrite", l.NS(), name)
+				l.r.shows.Logf("%s: the index %s expires documents by the field _ts, which no document has. If the dump is from an account, restore it with --expireAfterLastWrite", l.NS(), name)
 			}
 			out = append(out, account.New(x, nil))
 		case l.r.account:

@@ -19,14 +19,14 @@ import (
 	"github.com/cantledb/cantle/collection/verify"
 )
 
-const salvageHelp = `Gets everything out of the folder of a damaged database that can still be read, and writes
-it as cantle dump does, for cantle restore and mongorestore. Nothing in the folder is
-changed, and no server may have it open. Works without the list of tables (MANIFEST), with
-a damaged write-ahead log and with tables that are damaged, cut off or missing; damaged
-documents of which the change log has the newest version are taken from there.
+const salvageHelp = `Extracts everything that can still be read from the folder of a damaged database, and
+writes it as a dump for cantle restore and mongorestore. Nothing in the folder is changed,
+and no server may have it open. Works without the list of tables (MANIFEST), with a
+damaged write-ahead log and with tables that are damaged, truncated or missing; damaged
+documents are taken from the change log if it has their newest version.
 
-Documents of which a newer version may have been lost, or that may have been deleted, are
-written into a second folder, the name of the first with -older behind it.
+Documents that may be outdated or deleted, because newer data was lost, are written into a
+second folder, whose name ends in -older.
 
   cantle salvage --data ./cantle-data --out saved
   cantle restore mongodb://127.0.0.1:27017/ saved
@@ -34,7 +34,7 @@ written into a second folder, the name of the first with -older behind it.
 
 func salvageVerb(f *pflag.FlagSet) action {
 	data := f.String("data", "./cantle-data", "`folder` of the damaged database")
-	out := f.String("out", "", "`folder` to write into; made")
+	out := f.String("out", "", "`folder` to write into; created")
 	return func(ctx context.Context, s Streams) error {
 		switch {
 		case f.NArg() != 0:
@@ -82,7 +82,7 @@ func printSalvage(s Streams, out string, r *salvage.Report) {
 	for _, c := range r.Collections {
 		name := c.Namespace.String()
 		if c.Nameless {
-			name += " (its name is lost)"
+			name += " (name lost)"
 		}
 		t.Row(name, fmt.Sprint(c.Documents), fmt.Sprint(c.FromLog), fmt.Sprint(c.Older), fmt.Sprint(c.Invalid))
 	}
@@ -90,16 +90,16 @@ func printSalvage(s Streams, out string, r *salvage.Report) {
 	if len(r.Damages) == 0 {
 		fmt.Fprintln(s.Out, "\nNothing was lost.")
 	} else {
-		fmt.Fprintln(s.Out, "\nWhat is damaged:")
+		fmt.Fprintln(s.Out, "\nDamage:")
 		for _, d := range r.Damages {
 			fmt.Fprintln(s.Out, "-", verify.Sentence(d, r.Catalog))
 		}
 		fmt.Fprintf(s.Out, "\n%s\n", r.Loss(out+olderSuffix))
 	}
 	if !r.Complete {
-		fmt.Fprintln(s.Out, "As nobody knows which files held the newest data, all were read: documents that were deleted shortly before may be among the saved.")
+		fmt.Fprintln(s.Out, "The list of the current files is lost, so all files were read: recently deleted documents may be among the saved ones.")
 	}
-	fmt.Fprintf(s.Out, "\nLoad it into an empty folder with: cantle restore mongodb://127.0.0.1:27017/ %s\nUsers and roles are not part of a dump; make them again.\n", out)
+	fmt.Fprintf(s.Out, "\nLoad it into an empty folder with: cantle restore mongodb://127.0.0.1:27017/ %s\nUsers and roles are not part of a dump: create them again.\n", out)
 }
 
 // salvageSink writes saved documents into folders.

@@ -68,13 +68,13 @@ func TestSharedThroughput(t *testing.T) {
 	run(t, manual, `{customAction: "UpdateDatabase", offerThroughput: 800}`)
 	run(t, manual, `{drop: "a"}`)
 	code, said := restored(t, "--db", "manual", s.URI(), dir)
-	if code != 0 || strings.Count(said, `manual is there, and keeps its throughput: that of the dump is {"offerThroughput":1200}, which its collections share`) != 1 {
+	if code != 0 || strings.Count(said, `manual exists and keeps its throughput; in the dump its collections share {"offerThroughput":1200}`) != 1 {
 		t.Errorf("status %d\n%s", code, said)
 	}
 	wantPool(t, manual, "800 <nil>")
 	var out strings.Builder
 	if code := verbStatus(t, "dump", "", io.Discard, &out, "--for", "mongodb", "--db", "manual", "--out", t.TempDir(), s.URI()); code != 0 ||
-		strings.Count(out.String(), `  manual: the throughput {"offerThroughput":800}, which its collections share`) != 1 {
+		strings.Count(out.String(), `  manual: the throughput {"offerThroughput":800} that its collections share`) != 1 {
 		t.Errorf("status %d\n%s", code, out.String())
 	}
 }

@@ -169,7 +169,7 @@ func TestDumpGoesOn(t *testing.T) {
 			t.Fatal(err)
 		}
 		said := verb(t, "dump", "--resume", "--out", dir, uri)
-		if !strings.Contains(said, "test.sharded is there already") {
+		if !strings.Contains(said, "test.sharded has been dumped already") {
 			t.Error(said)
 		}
 		if got, err := os.ReadFile(filepath.Join(dir, "test", "plain.bson")); err != nil || string(got) != string(whole) {

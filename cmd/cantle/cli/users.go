@@ -15,19 +15,19 @@ import (
 	"github.com/cantledb/cantle/cmd/cantle/account"
 )
 
-const usersHelp = `Makes the roles and users of an account of Azure Cosmos DB for MongoDB from the files that
-were given to the Azure CLI, or that it lists:
+const usersHelp = `Creates the roles and users of an Azure Cosmos DB for MongoDB account from the files that
+you passed to the Azure CLI, or from its lists:
 
   cantle users mongodb://127.0.0.1:27017/ role.json user.json
   az cosmosdb mongodb role definition list --account-name ... > roles.json
   cantle users mongodb://127.0.0.1:27017/ roles.json
 
-A file has one definition, a list of them, or the resources of a template. Roles are made
-before users, whatever the order of the files. One that is there already is changed to match
-the file, so that a second run changes nothing. Names that cannot be translated are
-listed, and the exit status is 1.
+A file has one definition, a list of definitions, or the resources of a template. Roles
+are created before users, in whichever order the files are given. Existing roles and users
+are changed to match the file, so a second run changes nothing. Names that cannot be
+translated are listed, and the exit status is 1.
 
-A list that the Azure CLI prints has no passwords: write "Password" into it for each user.
+Lists printed by the Azure CLI have no passwords: add "Password" for each user.
 `
 
 func usersVerb(f *pflag.FlagSet) action {
@@ -84,7 +84,7 @@ func (t *transfer) define(ctx context.Context, list []*account.Definition, out i
 			case errors.Is(err, errNoPassword):
 				fail(d, err.Error())
 			case isRefusal(err):
-				fail(d, "not made: "+t.explain(err).Error())
+				fail(d, "not created: "+t.explain(err).Error())
 			default:
 				return t.explain(err)
 			}
@@ -92,13 +92,13 @@ func (t *transfer) define(ctx context.Context, list []*account.Definition, out i
 		list = again
 	}
 	if failed > 0 {
-		return fmt.Errorf("%d of the definitions are not there as their files have them", failed)
+		return fmt.Errorf("%d definitions could not be created or changed", failed)
 	}
 	return nil
 }
 
 // errNoPassword refuses a user of a list that the Azure CLI printed.
-var errNoPassword = errors.New("not made: the file has no password for it; add \"Password\" and run this again")
+var errNoPassword = errors.New("not created: the file has no password; add \"Password\" and run this again")
 
 // defineOne makes one role or user, or changes the existing one.
 func (t *transfer) defineOne(ctx context.Context, d *account.Definition, out io.Writer) error {
@@ -116,9 +116,9 @@ func (t *transfer) defineOne(ctx context.Context, d *account.Definition, out io.
 	if _, err := t.run(ctx, d.DB, d.Command(there)); err != nil {
 		return err
 	}
-	done := "made"
+	done := "created"
 	if there {
-		done = "there already, and now as in the file"
+		done = "existed already, updated to match the file"
 	}
 	fmt.Fprintf(out, "%s %s.%s: %s\n", d.Kind(), d.DB, d.Name, done)
 	return nil

@@ -39,26 +39,26 @@ type action func(ctx context.Context, s Streams) error
 // Verbs returns all verbs that work on their own or as clients of a server, in the order in which they are shown.
 func Verbs() []Verb {
 	return []Verb{
-		{"ping", "[URI]", "ask a server whether it answers", pingHelp, pingVerb},
-		{"doctor", "[URI]", "what is wrong with a server or its machine", doctorHelp, doctorVerb},
-		{"gateways", "URI", "the servers that share a TiKV cluster", gateways.Help, gatewaysVerb},
-		{"partitions", "URI db.collection", "what each partition holds and costs", partitionsHelp, partitionsVerb},
-		{"top", "URI", "what a server does, live: heat, requests, warnings", top.Help, topVerb},
-		{"report", "URI [db[.collection]]", "what commands cost, by their shape", reportHelp, reportVerb},
-		{"advise", "URI db.collection", "which shard key suits a collection", adviseHelp, adviseVerb},
-		{"lint", "file|folder|URI...", "find what an account of Azure Cosmos DB refuses", lintHelp, lintVerb},
-		{"estimate", "document.json", "what a workload will cost", estimateHelp, estimateVerb},
+		{"ping", "[URI]", "check whether a server answers", pingHelp, pingVerb},
+		{"doctor", "[URI]", "find problems of a server or its machine", doctorHelp, doctorVerb},
+		{"gateways", "URI", "list the servers that share a TiKV cluster", gateways.Help, gatewaysVerb},
+		{"partitions", "URI db.collection", "show the size, load and cost of each partition", partitionsHelp, partitionsVerb},
+		{"top", "URI", "watch a server live: heat, requests, warnings", top.Help, topVerb},
+		{"report", "URI [db[.collection]]", "show the cost of commands by their shape", reportHelp, reportVerb},
+		{"advise", "URI db.collection", "rank shard keys for a collection", adviseHelp, adviseVerb},
+		{"lint", "file|folder|URI...", "find what an Azure Cosmos DB account refuses", lintHelp, lintVerb},
+		{"estimate", "document.json", "estimate the cost of a workload", estimateHelp, estimateVerb},
 		{"dump", "URI", "write databases into files, as mongodump does", dumpHelp, dumpVerb},
-		{"restore", "[URI] [folder]", "load a dump, or bring back a moment of a backup", restoreHelp, restoreVerb},
-		{"backup", "URI | list folder | verify folder", "copy a running server's files, to restore any moment", backupHelp, backupVerb},
-		{"compact", "URI [db[.collection]]", "free what deleted documents still take", compactHelp, compactVerb},
-		{"check", "", "look for damage in the folder of a database", checkHelp, checkVerb},
-		{"salvage", "", "save what is left in the folder of a damaged database", salvageHelp, salvageVerb},
+		{"restore", "[URI] [folder]", "load a dump, or restore a backup to a moment", restoreHelp, restoreVerb},
+		{"backup", "URI | list folder | verify folder", "back up a running server, to restore any moment", backupHelp, backupVerb},
+		{"compact", "URI [db[.collection]]", "free the disk space of deleted documents", compactHelp, compactVerb},
+		{"check", "", "check the folder of a database for damage", checkHelp, checkVerb},
+		{"salvage", "", "extract the readable data of a damaged database", salvageHelp, salvageVerb},
 		{"import", "URI db.collection [file]", "load JSON, CSV or TSV", importHelp, importVerb},
 		{"export", "URI db.collection", "print JSON or CSV", exportHelp, exportVerb},
-		{"users", "URI file...", "make users and roles from an account's files", usersHelp, usersVerb},
-		{"cert", "", "make certificates for development", certificates.Help, certVerb},
-		{"completion", "bash|fish|powershell|zsh", "let a shell complete command lines", completionHelp, completionVerb},
+		{"users", "URI file...", "create users and roles from an account's files", usersHelp, usersVerb},
+		{"cert", "", "create certificates for development", certificates.Help, certVerb},
+		{"completion", "bash|fish|powershell|zsh", "print the completion script for a shell", completionHelp, completionVerb},
 		{"version", "", "print the version", versionHelp, versionVerb},
 	}
 }
@@ -125,7 +125,7 @@ func remedy(err error) string {
 	if !strings.Contains(err.Error(), "reports wire version") {
 		return ""
 	}
-	return "\nOf a Cantle that shows an earlier --cosmos-version, use the address of --listen. An account of Azure Cosmos DB of that version is dumped by mongodump, whose dumps cantle restore reads."
+	return "\nIf this is a Cantle server with an earlier --cosmos-version, use its --listen address. Dump an Azure Cosmos DB account of that version with mongodump; cantle restore reads its dumps."
 }
 
 // usageError is a wrong command line.

@@ -15,8 +15,8 @@ import (
 	"github.com/cantledb/cantle/serve/daemon"
 )
 
-const versionHelp = `Prints the version, and which commit the program was built from where that is known. With
--v come the modules that are linked into the program, with their versions.
+const versionHelp = `Prints the version, and the commit that the program was built from, if it is known. With
+-v it also prints the linked modules with their versions.
 `
 
 // commit and date are those of the commit that the program was built from. A release sets them with -ldflags.
@@ -48,7 +48,7 @@ func versionVerb(f *pflag.FlagSet) action {
 	var verbose bool
 	f.BoolVarP(&verbose, "v", "v", false, usage)
 	f.BoolVar(&verbose, "verbose", false, usage)
-	asJSON := f.Bool("json", false, "print an object for programs, modules included")
+	asJSON := f.Bool("json", false, "print a JSON object, including the modules")
 	return func(_ context.Context, s Streams) error {
 		if f.NArg() > 0 {
 			return usageErrorf("unexpected argument %q", f.Arg(0))

@@ -21,14 +21,14 @@ func Backups(b bson.Raw, now time.Time) Finding {
 	age := now.Sub(time.Unix(int64(seconds), 0)).Round(time.Second)
 	switch why, failed := b.Get("error").Str(); {
 	case failed:
-		x.State, x.Found, x.Advice = Fault, "the last one failed: "+why, "mend that; it is tried again every minute where --backup-to is set"
+		x.State, x.Found, x.Advice = Fault, "the last backup failed: "+why, "remove the cause; with --backup-to the server retries every minute"
 	case !covered && automatic:
 		to, _ := policy.Get("to").Str()
-		x.State, x.Found = Note, "the first one is on its way to "+to
+		x.State, x.Found = Note, "the first backup is being written to "+to
 	case !covered:
-		x.State, x.Found, x.Advice = Note, "the server makes none by itself, and none was made since it started", "start it with --backup-to FOLDER: every moment can then be restored"
+		x.State, x.Found, x.Advice = Note, "there are no automatic backups, and none was made since the server started", "start it with --backup-to FOLDER: every moment can then be restored"
 	case automatic && age > coveredMax:
-		x.State, x.Found, x.Advice = Warning, fmt.Sprintf("the newest moment that can be restored is %s old, from %s", age, where), "look at the server's log for what holds it up"
+		x.State, x.Found, x.Advice = Warning, fmt.Sprintf("the newest moment that can be restored is %s old, from %s", age, where), "look in the server's log for the cause of the delay"
 	default:
 		x.Found = fmt.Sprintf("moments up to %s ago can be restored, from %s", max(age, 0), where)
 	}

@@ -48,17 +48,17 @@ func Certificate(from string, cert *x509.Certificate, now time.Time) Finding {
 	if cert.IsCA {
 		who = "authority " + cert.Subject.String()
 	}
-	const renew = "put a new one in its place and send the server SIGHUP, which closes no connection"
+	const renew = "replace it and send the server SIGHUP, which closes no connections"
 	day := func(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 	switch {
 	case now.After(cert.NotAfter):
-		return found("certificates", Fault, "%s: %s ended on %s; clients refuse it", from, who, day(cert.NotAfter)).do(renew)
+		return found("certificates", Fault, "%s: %s expired on %s; clients reject it", from, who, day(cert.NotAfter)).do(renew)
 	case now.Before(cert.NotBefore):
-		return found("certificates", Fault, "%s: %s begins on %s only; clients refuse it", from, who, day(cert.NotBefore)).do("wait, or look at the clock of this machine")
+		return found("certificates", Fault, "%s: %s is not valid before %s; clients reject it", from, who, day(cert.NotBefore)).do("wait, or check the clock of this machine")
 	case cert.NotAfter.Sub(now) < certificates.ExpiryWarning:
-		return found("certificates", Warning, "%s: %s ends on %s, in %s", from, who, day(cert.NotAfter), days(cert.NotAfter.Sub(now))).do(renew)
+		return found("certificates", Warning, "%s: %s expires on %s, in %s", from, who, day(cert.NotAfter), days(cert.NotAfter.Sub(now))).do(renew)
 	}
-	return found("certificates", Good, "%s: %s until %s", from, who, day(cert.NotAfter))
+	return found("certificates", Good, "%s: %s is valid until %s", from, who, day(cert.NotAfter))
 }
 
 // addressesOf returns the IP addresses that a certificate is valid for.
@@ -86,8 +86,8 @@ func revocations(file string) (out []Finding) {
 	for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
 		list, err := x509.ParseRevocationList(block.Bytes)
 		if err == nil && !list.NextUpdate.IsZero() && time.Now().After(list.NextUpdate) {
-			out = append(out, found("certificates", Warning, "%s: the list of %s should have been renewed by %s", file, list.Issuer, list.NextUpdate.UTC().Format(time.DateOnly)).
-				do("fetch the newest list and send the server SIGHUP"))
+			out = append(out, found("certificates", Warning, "%s: the revocation list of %s should have been renewed by %s", file, list.Issuer, list.NextUpdate.UTC().Format(time.DateOnly)).
+				do("download the newest list and send the server SIGHUP"))
 		}
 	}
 	return out

@@ -23,26 +23,26 @@ type disk struct {
 func space(folder string) (out []Finding) {
 	d, err := diskOf(folder)
 	if err != nil {
-		return []Finding{found("space", Note, "the file system does not tell: %v", err)}
+		return []Finding{found("space", Note, "the file system does not report its free space: %v", err)}
 	}
 	refused, low := storage.DiskReserve(d.total), storage.DiskLow(d.total)
 	text := fmt.Sprintf("%s of %s are free", size(d.free), size(d.total))
 	switch {
 	case d.free < refused:
-		out = append(out, found("space", Fault, "%s; below %s writes are refused", text, size(refused)).do("make room, or move the folder to a larger disk and name it with --data"))
+		out = append(out, found("space", Fault, "%s; below %s writes are refused", text, size(refused)).do("free some space, or move the folder to a larger disk and set --data"))
 	case d.free < low:
-		out = append(out, found("space", Warning, "%s; below %s writes are refused", text, size(refused)).do("make room before it is used up: compactions need some too"))
+		out = append(out, found("space", Warning, "%s; below %s writes are refused", text, size(refused)).do("free some space in time: compactions need some, too"))
 	default:
 		out = append(out, found("space", Good, "%s", text))
 	}
 	if d.files > 0 && d.unused < 10_000 {
-		out = append(out, found("space", Warning, "only %d more files can be made on this file system", d.unused).do("remove small files, or make the file system anew with more inodes"))
+		out = append(out, found("space", Warning, "only %d more files can be created on this file system", d.unused).do("remove small files, or recreate the file system with more inodes"))
 	}
 	switch {
 	case d.volatile:
-		out = append(out, found("disk", Warning, "the folder is in memory (%s): all is gone when the machine restarts", d.kind).do("name a folder on a disk with --data, or say --memory if that is meant"))
+		out = append(out, found("disk", Warning, "the folder is in memory (%s): all data is lost when the machine restarts", d.kind).do("set --data to a folder on a disk, or use --memory if this is intended"))
 	case d.kind != "":
-		out = append(out, found("disk", Warning, "the folder is on %s; what a sync promises there, and locks, depend on a server elsewhere", d.kind).do("use a disk of this machine, or a block device"))
+		out = append(out, found("disk", Warning, "the folder is on %s: the guarantees of syncs and locks depend on another server", d.kind).do("use a local disk or a block device"))
 	}
 	return out
 }
@@ -62,17 +62,17 @@ func syncs(ctx context.Context, folder, setting string) []Finding {
 		return []Finding{found("sync", Note, "not measured: the disk is full")}
 	}
 	if err != nil || len(took) == 0 {
-		return []Finding{found("sync", Fault, "the disk does not keep what is written: %v", err).do("look into the log of the kernel (dmesg)")}
+		return []Finding{found("sync", Fault, "writes to the disk fail: %v", err).do("look in the kernel log (dmesg)")}
 	}
 	slices.Sort(took)
 	median, worst := took[len(took)/2], took[len(took)*99/100]
 	text := fmt.Sprintf("%s for 4 KB (median of %d; 99%% within %s)", significant(median), len(took), significant(worst))
 	switch {
 	case median > syncSlow && setting == "always":
-		return []Finding{found("sync", Warning, "%s: one client alone can write %.0f times a second", text, 1/median.Seconds()).
-			do("use a faster disk; several clients share a sync, so many of them suffer less; --sync=interval:100 does not wait, and a power cut may lose so many milliseconds of writes")}
+		return []Finding{found("sync", Warning, "%s: a single client can write %.0f times a second", text, 1/median.Seconds()).
+			do("use a faster disk. Concurrent clients share syncs and are slowed less; with --sync=interval:100 writes do not wait, and a power failure may lose 100 milliseconds of writes")}
 	case median < syncUnreal:
-		return []Finding{found("sync", Note, "%s: nothing that lasts is written so fast; memory, or a disk that promises too much", text)}
+		return []Finding{found("sync", Note, "%s: too fast for durable storage; the folder is in memory, or the disk does not sync", text)}
 	}
 	return []Finding{found("sync", Good, "%s", text)}
 }

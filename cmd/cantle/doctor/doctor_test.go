@@ -68,7 +68,7 @@ func TestGood(t *testing.T) {
 		t.Fatal(err)
 	}
 	found := Machine(t.Context(), config(t, "--data", dir), daemon.Origins{"data": ""})
-	for check, what := range map[string]string{"settings": "1 on the command line", "folder": dir, "format": "no store yet", "memory": "B for this process", "ports": "127.0.0.1:0 (--listen) is free"} {
+	for check, what := range map[string]string{"settings": "1 on the command line", "folder": dir, "format": "no database yet", "memory": "B for this process", "ports": "127.0.0.1:0 (--listen) is free"} {
 		want(t, found, check, Good, what)
 	}
 	for _, f := range found {
@@ -86,7 +86,7 @@ func TestGood(t *testing.T) {
 		t.Errorf("%+v", found)
 	}
 	missing := filepath.Join(dir, "a", "b")
-	want(t, Machine(t.Context(), config(t, "--data", missing), nil), "folder", Good, missing+" is not there and will be made")
+	want(t, Machine(t.Context(), config(t, "--data", missing), nil), "folder", Good, missing+" does not exist and will be created")
 	if left, _ := os.ReadDir(dir); len(left) > 0 {
 		t.Errorf("%v was made", left)
 	}
@@ -121,8 +121,8 @@ func TestFormat(t *testing.T) {
 		t.Fatal(err)
 	}
 	found := Machine(t.Context(), config(t, "--data", dir), nil)
-	want(t, found, "format", Good, "a running cantle")
-	want(t, found, "ports", Note, "nobody listens")
+	want(t, found, "format", Good, "open in a running server")
+	want(t, found, "ports", Note, "no program listens")
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +161,7 @@ func TestPorts(t *testing.T) {
 	if runtime.GOOS == "linux" {
 		want(t, found, "ports", Fault, fmt.Sprintf("(process %d)", os.Getpid()))
 	}
-	want(t, Machine(t.Context(), config(t, "--memory", "--listen", "192.0.2.1:1", "--allow-open"), nil), "ports", Fault, "no address of this machine")
+	want(t, Machine(t.Context(), config(t, "--memory", "--listen", "192.0.2.1:1", "--allow-open"), nil), "ports", Fault, "not an address of this machine")
 }
 
 // certificate writes a certificate that is valid from one time until another, with its key.
@@ -201,8 +201,8 @@ func TestCertificates(t *testing.T) {
 	}{
 		{-day, 90 * day, Good, "db.example"},
 		{-day, 10*day + time.Hour, Warning, "in 10 days"},
-		{-30 * day, -day, Fault, "ended on " + now.Add(-day).UTC().Format(time.DateOnly)},
-		{day, 90 * day, Fault, "begins on"},
+		{-30 * day, -day, Fault, "expired on " + now.Add(-day).UTC().Format(time.DateOnly)},
+		{day, 90 * day, Fault, "is not valid before"},
 	} {
 		want(t, look(certificate(t, now.Add(c.from), now.Add(c.until))), "certificates", c.state, c.what)
 	}
@@ -236,7 +236,7 @@ func TestDescriptors(t *testing.T) {
 		}
 	}
 	if limit, ok := filesMax(); ok && limit > 10_000 {
-		want(t, descriptors(int(limit)), "descriptors", Warning, "cannot be reached")
+		want(t, descriptors(int(limit)), "descriptors", Warning, "too few for --max-connections")
 		want(t, descriptors(100), "descriptors", Good, "")
 	}
 }

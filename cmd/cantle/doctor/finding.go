@@ -64,7 +64,7 @@ func Machine(ctx context.Context, c *daemon.Config, places daemon.Origins) (out 
 // settings returns the errors in the settings.
 func settings(c *daemon.Config, places daemon.Origins) (out []Finding) {
 	for _, err := range c.Faults() {
-		out = append(out, found("settings", Fault, "%v", places.Explain(err)).do("mend them; cantle serve --check-config looks again"))
+		out = append(out, found("settings", Fault, "%v", places.Explain(err)).do("correct the settings and check them with cantle serve --check-config"))
 	}
 	if out == nil {
 		out = append(out, found("settings", Good, "%s", places))

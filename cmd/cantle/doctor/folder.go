@@ -30,10 +30,10 @@ func folderOf(data string) (folder string, out []Finding) {
 			_, err = os.Stat(above)
 		}
 		if err := tryFile(above); err != nil {
-			return "", []Finding{found("folder", Fault, "%s is not there and cannot be made: %v", path, err).
+			return "", []Finding{found("folder", Fault, "%s does not exist and cannot be created: %v", path, err).
 				do("let the user of the server write to %s, or choose another folder with --data", above)}
 		}
-		return above, []Finding{found("folder", Good, "%s is not there and will be made", path)}
+		return above, []Finding{found("folder", Good, "%s does not exist and will be created", path)}
 	}
 	if err == nil && !info.IsDir() {
 		return "", []Finding{found("folder", Fault, "%s is a file", path).do("choose a folder with --data")}
@@ -42,14 +42,14 @@ func folderOf(data string) (folder string, out []Finding) {
 		err = tryFile(path)
 	}
 	if err != nil {
-		return "", []Finding{found("folder", Fault, "%s cannot be written to: %v", path, err).
+		return "", []Finding{found("folder", Fault, "%s is not writable: %v", path, err).
 			do("let the user of the server own it (chown -R), mount it for writing, or choose another folder with --data")}
 	}
 	if mode := info.Mode().Perm(); mode&0o077 != 0 && permissions {
-		return path, []Finding{found("folder", Warning, "%s can be looked into by other users of this machine (mode %04o)", path, mode).
+		return path, []Finding{found("folder", Warning, "%s is accessible to other users of this machine (mode %04o)", path, mode).
 			do("chmod 700 %s", path)}
 	}
-	return path, []Finding{found("folder", Good, "%s can be written to", path)}
+	return path, []Finding{found("folder", Good, "%s is writable", path)}
 }
 
 // tryFile creates a file in a folder and removes it.
@@ -79,17 +79,17 @@ func format(data string) (out []Finding, running bool) {
 	version, exists, err := pebblekv.Inspect(filepath.Join(data, "store"))
 	switch {
 	case errors.Is(err, storage.ErrLocked):
-		return []Finding{found("format", Good, "a running cantle has the store open")}, true
+		return []Finding{found("format", Good, "the database is open in a running server")}, true
 	case errors.Is(err, storage.ErrFormat):
 		return []Finding{found("format", Fault, "%v", err).do("start a newer cantle than this one, %s, or choose another folder with --data", daemon.Version)}, false
 	case errors.Is(err, storage.ErrCorruption), err == nil && damage(data) != "":
-		return []Finding{found("format", Fault, "%s", cmp.Or(damage(data), fmt.Sprint(err))).do("cantle check says what is damaged, and cantle salvage gets out what is not; or restore a backup into an empty folder")}, false
+		return []Finding{found("format", Fault, "%s", cmp.Or(damage(data), fmt.Sprint(err))).do("list the damage with cantle check and extract the readable data with cantle salvage, or restore a backup into an empty folder")}, false
 	case err != nil:
-		return []Finding{found("format", Fault, "the store cannot be opened: %v", err).do("run this as the user of the server")}, false
+		return []Finding{found("format", Fault, "the database cannot be opened: %v", err).do("run this as the user of the server")}, false
 	case !exists:
-		return []Finding{found("format", Good, "there is no store yet")}, false
+		return []Finding{found("format", Good, "there is no database yet")}, false
 	case version == 0:
-		return []Finding{found("format", Note, "there is a store that was never finished; the server will do that")}, false
+		return []Finding{found("format", Note, "the creation of the database was interrupted; the server will complete it")}, false
 	}
 	return []Finding{found("format", Good, "version %d, which this program reads and writes", version)}, false
 }

@@ -18,10 +18,10 @@ func hugePages(folder string) []Finding {
 	case runtime.GOOS != "linux" || enabled == "":
 		return nil
 	case enabled == "always" && defrag == "always":
-		return []Finding{found("huge pages", Warning, "always, and whoever asks for memory waits while it is put together").
-			do("echo madvise > %s/defrag, and in the settings of the boot loader transparent_hugepage_defrag=madvise, so that it happens in the background", folder)}
+		return []Finding{found("huge pages", Warning, "always, with synchronous defragmentation: memory allocations wait for it").
+			do("echo madvise > %s/defrag, and set transparent_hugepage_defrag=madvise in the boot loader, to defragment in the background", folder)}
 	case enabled == "always":
-		return []Finding{found("huge pages", Note, "always: the process looks somewhat larger than it is; madvise is tighter")}
+		return []Finding{found("huge pages", Note, "always: the process takes somewhat more memory than with madvise")}
 	}
 	return []Finding{found("huge pages", Good, "%s", enabled)}
 }

@@ -20,9 +20,9 @@ func memory() []Finding {
 	n := daemon.MemoryBytes()
 	if n < memoryLow {
 		return []Finding{found("memory", Warning, "%s for this process", size(uint64(n))).
-			do("give it more: caches and sorts get an eighth and a quarter of that; --cache-size and --work-memory say otherwise")}
+			do("give it more: caches get an eighth of it and sorts a quarter, unless --cache-size and --work-memory are set")}
 	}
-	return []Finding{found("memory", Good, "%s for this process: an eighth for the block cache, a quarter for what clients make it hold", size(uint64(n)))}
+	return []Finding{found("memory", Good, "%s for this process: an eighth for the block cache, a quarter for the work of clients", size(uint64(n)))}
 }
 
 // descriptors checks how many files and connections the process may have open.
@@ -35,11 +35,11 @@ func descriptors(conns int) []Finding {
 	room := max(int64(limit)-storeFiles, 0)
 	switch {
 	case limit < fewFiles:
-		return []Finding{found("descriptors", Fault, "%d files and connections: too few for the files of the store alone", limit).do(how)}
+		return []Finding{found("descriptors", Fault, "%d files and connections: too few even for the files of the database", limit).do(how)}
 	case room < manyClients:
-		return []Finding{found("descriptors", Warning, "%d files and connections, of which a large store takes %d", limit, storeFiles).do(how)}
+		return []Finding{found("descriptors", Warning, "%d files and connections, of which a large database takes %d", limit, storeFiles).do(how)}
 	case int64(conns) > room:
-		return []Finding{found("descriptors", Warning, "%d files and connections: --max-connections %d cannot be reached beside the files of a large store", limit, conns).do(how)}
+		return []Finding{found("descriptors", Warning, "%d files and connections: too few for --max-connections %d and the files of a large database", limit, conns).do(how)}
 	}
 	return []Finding{found("descriptors", Good, "%d files and connections", limit)}
 }

@@ -43,12 +43,12 @@ func TestDisks(t *testing.T) {
 		found = Machine(t.Context(), config(t, "--data", dir), nil)
 		want(t, found, "space", Fault, "0 B of 1.0 MB are free")
 		want(t, found, "sync", Note, "the disk is full")
-		want(t, found, "folder", Good, "can be written to")
+		want(t, found, "folder", Good, "is writable")
 	})
 	t.Run("read-only", func(t *testing.T) {
 		dir := mounted(t, unix.MS_RDONLY)
 		want(t, Machine(t.Context(), config(t, "--data", dir), nil), "folder", Fault, "read-only file system")
-		want(t, Machine(t.Context(), config(t, "--data", filepath.Join(dir, "new")), nil), "folder", Fault, "cannot be made")
+		want(t, Machine(t.Context(), config(t, "--data", filepath.Join(dir, "new")), nil), "folder", Fault, "cannot be created")
 	})
 	t.Run("forbidden", func(t *testing.T) {
 		if os.Getuid() == 0 {

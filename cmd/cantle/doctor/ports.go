@@ -23,7 +23,7 @@ func ports(ctx context.Context, c *daemon.Config, running bool) (out []Finding) 
 		case err == nil:
 			l.Close()
 			if running {
-				out = append(out, found("ports", Note, "nobody listens on %s (%s), though a server runs in that folder; perhaps it has other settings", a.Text, a.Flag))
+				out = append(out, found("ports", Note, "no program listens on %s (%s), although a server uses this folder; it may have other settings", a.Text, a.Flag))
 			} else {
 				out = append(out, found("ports", Good, "%s (%s) is free", a.Text, a.Flag))
 			}
@@ -33,8 +33,8 @@ func ports(ctx context.Context, c *daemon.Config, running bool) (out []Finding) 
 			out = append(out, found("ports", Fault, "this user may not listen on %s (%s)", a.Text, a.Flag).
 				do("choose a port above 1023, or let the service have CAP_NET_BIND_SERVICE"))
 		case errors.Is(err, syscall.EADDRNOTAVAIL):
-			out = append(out, found("ports", Fault, "%s (%s) is no address of this machine", a.Text, a.Flag).
-				do("choose one that it has; 0.0.0.0 is all of them"))
+			out = append(out, found("ports", Fault, "%s (%s) is not an address of this machine", a.Text, a.Flag).
+				do("choose one of its addresses; 0.0.0.0 is all of them"))
 		default:
 			out = append(out, found("ports", Fault, "%s (%s): %v", a.Text, a.Flag, err).do("write it as host:port, such as 127.0.0.1:27017"))
 		}

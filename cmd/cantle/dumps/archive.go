@@ -154,7 +154,7 @@ func NewArchiveReader(in io.Reader, compressed bool) (*ArchiveReader, error) {
 	a := &ArchiveReader{docs: Documents{r: bufio.NewReaderSize(in, 1<<20)}, crcs: map[string]hash.Hash64{}}
 	var magic uint32
 	if err := binary.Read(a.docs.r, binary.LittleEndian, &magic); err != nil || magic != archiveMagic {
-		return nil, errors.New("this is no archive of mongodump or cantle dump, or a compressed one (--gzip)")
+		return nil, errors.New("this is not an archive of mongodump or cantle dump, or it is compressed (--gzip)")
 	}
 	if _, err := a.docs.Next(); err != nil {
 		return nil, err
@@ -202,7 +202,7 @@ func (a *ArchiveReader) Each(emit func(db, coll string, doc bson.Raw) error, end
 			return err
 		}
 		if head == nil {
-			return errors.New("the archive is damaged: a terminator where a block begins")
+			return errors.New("the archive is damaged: a terminator instead of a block")
 		}
 		db, _ := head.Get("db").Str()
 		coll, _ := head.Get("collection").Str()
@@ -227,7 +227,7 @@ func (a *ArchiveReader) Each(emit func(db, coll string, doc bson.Raw) error, end
 		}
 		if eof {
 			if got := a.crcs[ns].Sum64(); got != uint64(want) {
-				return fmt.Errorf("%s: the archive is damaged: its sum is %x and should be %x", ns, got, uint64(want))
+				return fmt.Errorf("%s: the archive is damaged: its checksum is %x instead of %x", ns, got, uint64(want))
 			}
 			if err := ended(db, coll); err != nil {
 				return err

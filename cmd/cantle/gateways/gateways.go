@@ -14,17 +14,17 @@ import (
 )
 
 // Help is the help text of cantle gateways.
-const Help = `Lists the servers that share a database in a TiKV cluster, as any one of them tells. URI
+const Help = `Lists the servers that share a database in a TiKV cluster, as reported by one of them. URI
 is a connection string such as mongodb://127.0.0.1:27017/.
 
-  up            for how long it has run
-  connections   of its clients
-  ops/s         requests that it got in the last second or two
-  lease         for how long it is waited for if it says nothing more
-  duties        the work that it does for all: the others take it over when it goes
-  state         "draining" while it ends and takes no more commands
+  up            time since it started
+  connections   open connections of clients
+  ops/s         requests in the last one or two seconds
+  lease         time until its lease expires if it is not renewed
+  duties        background jobs that it runs for all servers; another one takes them over when it stops
+  state         "draining" while it shuts down and accepts no more commands
 
-A server that has the database to itself is listed alone.
+A server that does not share its database is listed alone.
 `
 
 // serversMax is the maximum number of servers listed.

@@ -69,7 +69,7 @@ func (l *Linter) Print(out io.Writer) int {
 	features := map[feature]bool{}
 	if len(l.found) > 0 {
 		t := columns.Table{}
-		t.Row("place", " times", "basis", "feature", "of", "an account has it with", "and answers")
+		t.Row("place", " times", "basis", "feature", "kind", "available with", "error")
 		for _, f := range l.found {
 			features[f.feature] = true
 			r := f.kind.Find(f.name)
@@ -83,7 +83,7 @@ func (l *Linter) Print(out io.Writer) int {
 	if len(features) > 0 {
 		refused = columns.Plural(len(features), "feature")
 	}
-	fmt.Fprintf(out, "%s refuses %s of what was looked at: %s\n", l.Account(), refused, l.looked)
+	fmt.Fprintf(out, "%s refuses %s; checked: %s\n", l.Account(), refused, l.looked)
 	return len(features)
 }
 

@@ -36,7 +36,7 @@ func Accounts() []string {
 func New(ctx context.Context, name, capabilities string, notes io.Writer) (*Linter, error) {
 	version, ok := strings.CutPrefix(name, Prefix)
 	if !ok {
-		return nil, fmt.Errorf("%q is no account to look for: choose %s", name, strings.Join(Accounts(), ", "))
+		return nil, fmt.Errorf("%q is not a known account: choose %s", name, strings.Join(Accounts(), ", "))
 	}
 	l := &Linter{account: cosmos.NewAccount(), notes: notes}
 	var err error
@@ -76,6 +76,6 @@ func (l *Linter) note(at location, format string, args ...any) {
 	case l.noted <= notesMax:
 		fmt.Fprintf(l.notes, "%s: %s\n", at, fmt.Sprintf(format, args...))
 	case l.noted == notesMax+1:
-		fmt.Fprintln(l.notes, "further places that could not be looked at are not listed")
+		fmt.Fprintln(l.notes, "further places that could not be checked are not listed")
 	}
 }

@@ -89,11 +89,11 @@ func zsh(commands []flags.Command) string {
 	for _, c := range commands {
 		fmt.Fprintf(&b, "\t\t%s\n", quoted(c.Name+":"+c.Summary))
 	}
-	b.WriteString("\t\t'help:tell the flags of a command'\n\t)\n\tif (( CURRENT == 2 )); then\n\t\t_describe command commands\n\t\treturn\n\tfi\n" +
+	b.WriteString("\t\t'help:show the flags of a command'\n\t)\n\tif (( CURRENT == 2 )); then\n\t\t_describe command commands\n\t\treturn\n\tfi\n" +
 		"\tshift words\n\t(( CURRENT-- ))\n\tcase $words[1] in\n")
 	plain := strings.NewReplacer("[", `\[`, "]", `\]`, ":", `\:`)
 	for _, c := range commands {
-		fmt.Fprintf(&b, "\t%s)\n\t\t_arguments -S '--help[tell the flags]'", c.Name)
+		fmt.Fprintf(&b, "\t%s)\n\t\t_arguments -S '--help[show the flags]'", c.Name)
 		for _, x := range flagsOf(c) {
 			for _, name := range x.Names {
 				spec := name
@@ -140,10 +140,10 @@ func fish(commands []flags.Command) string {
 	for _, c := range commands {
 		fmt.Fprintf(&b, "complete -c cantle -n %s -a %s -d %s\n", first, c.Name, quoted(c.Summary))
 	}
-	fmt.Fprintf(&b, "complete -c cantle -n %s -a help -d 'tell the flags of a command'\ncomplete -c cantle -n '__fish_seen_subcommand_from help' -a %s\n", first, quoted(list))
+	fmt.Fprintf(&b, "complete -c cantle -n %s -a help -d 'show the flags of a command'\ncomplete -c cantle -n '__fish_seen_subcommand_from help' -a %s\n", first, quoted(list))
 	for _, c := range commands {
 		in := "complete -c cantle -n " + quoted("__fish_seen_subcommand_from "+c.Name)
-		fmt.Fprintf(&b, "%s -l help -d 'tell the flags'\n", in)
+		fmt.Fprintf(&b, "%s -l help -d 'show the flags'\n", in)
 		for _, x := range flagsOf(c) {
 			line := in
 			for _, name := range x.Names {
@@ -188,10 +188,10 @@ Register-ArgumentCompleter -Native -CommandName cantle -ScriptBlock {
 	for _, c := range commands {
 		fmt.Fprintf(&b, "        %s = %s\n", apostrophes(c.Name), apostrophes(c.Summary))
 	}
-	b.WriteString("        'help' = 'tell the flags of a command'\n    }\n    $flags = @{\n")
+	b.WriteString("        'help' = 'show the flags of a command'\n    }\n    $flags = @{\n")
 	var values []string
 	for _, c := range commands {
-		fmt.Fprintf(&b, "        %s = [ordered]@{ '--help' = 'tell the flags'", apostrophes(c.Name))
+		fmt.Fprintf(&b, "        %s = [ordered]@{ '--help' = 'show the flags'", apostrophes(c.Name))
 		for _, x := range flagsOf(c) {
 			for _, name := range x.Names {
 				fmt.Fprintf(&b, "; %s = %s", apostrophes(name), apostrophes(brief(x)))

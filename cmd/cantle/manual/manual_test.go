@@ -73,7 +73,7 @@ folder to write to. Made when it is missing (default ./x)
 \fB\-\-quiet\fR
 say nothing | little
 .SH EXIT STATUS
-0 if all went well, 1 if something went wrong, 2 if something was wrongly asked.
+0 for success, 1 for an error, 2 for wrong arguments.
 .SH SEE ALSO
 .BR cantle (1)
 `

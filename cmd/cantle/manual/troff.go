@@ -32,15 +32,15 @@ func programPage(e Edition, commands []flags.Command) string {
 	var b strings.Builder
 	head(&b, "cantle", "MongoDB-compatible server with partitions and request units", e)
 	b.WriteString(".SH SYNOPSIS\n.B cantle\n.I command\n[\\fIflags\\fR] [\\fIarguments\\fR]\n.SH DESCRIPTION\n" +
-		"Cantle is a database server that drivers and tools of MongoDB connect to unchanged. Collections lie in\n" +
-		"partitions, and every command is charged in request units, as on Azure Cosmos DB. Server and tools are\n" +
-		"this one program. Flags may stand anywhere behind the command.\n.SH COMMANDS\n")
+		"Cantle is a database server for unmodified MongoDB drivers and tools. Collections are divided into\n" +
+		"partitions, and every command is charged in request units, as in Azure Cosmos DB. Server and tools are\n" +
+		"this one program. Flags may be anywhere after the command.\n.SH COMMANDS\n")
 	for _, c := range commands {
 		fmt.Fprintf(&b, ".TP\n.B %s\n%s", troffText("cantle "+c.Name), troffLines(strings.ToUpper(c.Summary[:1])+c.Summary[1:]+"."))
 		fmt.Fprintf(&b, "See\n.BR cantle\\-%s (1).\n", troffText(c.Name))
 	}
-	b.WriteString(".SH ENVIRONMENT\nEvery flag of\n.B cantle serve\ncan be given as a variable: CANTLE_ and its name in capitals, with _ for\n\\-, such as\n" +
-		".B CANTLE_CACHE_SIZE\nfor\n.BR \\-\\-cache\\-size .\n.SH FILES\n.TP\n.I /etc/cantle/cantle.conf\nSettings of the service that packages install.\n" +
+	b.WriteString(".SH ENVIRONMENT\nEvery flag of\n.B cantle serve\ncan be set by an environment variable: CANTLE_ and its name in capitals, with _ for\n\\-, such as\n" +
+		".B CANTLE_CACHE_SIZE\nfor\n.BR \\-\\-cache\\-size .\n.SH FILES\n.TP\n.I /etc/cantle/cantle.conf\nSettings of the installed service.\n" +
 		".TP\n.I ./cantle\\-data\nThe database, unless\n.B \\-\\-data\nnames another folder.\n.SH EXIT STATUS\n" + exitStatus)
 	b.WriteString(".SH SEE ALSO\n")
 	var also []string
@@ -51,7 +51,7 @@ func programPage(e Edition, commands []flags.Command) string {
 	return b.String()
 }
 
-const exitStatus = "0 if all went well, 1 if something went wrong, 2 if something was wrongly asked.\n"
+const exitStatus = "0 for success, 1 for an error, 2 for wrong arguments.\n"
 
 func commandPage(e Edition, c flags.Command) string {
 	var b strings.Builder

@@ -22,11 +22,11 @@ func (r *Ranking) Print(out io.Writer) {
 		fmt.Fprint(out, ", not sharded")
 	}
 	if r.Docs.Seen < r.Docs.Stored {
-		fmt.Fprintf(out, "; %d documents looked at", r.Docs.Seen)
+		fmt.Fprintf(out, "; %d documents read", r.Docs.Seen)
 	}
 	fmt.Fprint(out, "\n\n")
 	if len(r.list) == 0 {
-		fmt.Fprintln(out, "no field suits as a shard key: a key may not be an array and should be in every document")
+		fmt.Fprintln(out, "no field is suitable as a shard key: a key may not be an array and should be in every document")
 		return
 	}
 	best := math.Inf(1)
@@ -55,7 +55,7 @@ func (r *Ranking) Print(out io.Writer) {
 	}
 	t.Print(out)
 	if r.currentKey() != nil {
-		fmt.Fprintln(out, "* is the key there is")
+		fmt.Fprintln(out, "* is the current key")
 	}
 	fmt.Fprintf(out, "\nsimulated on %d partitions", r.Partitions)
 	if len(r.Requests) == 0 {
@@ -71,7 +71,7 @@ func (r *Ranking) Print(out io.Writer) {
 	for _, c := range others {
 		if bad := r.objections(c); len(bad) > 0 && shown < 5 {
 			if shown == 0 {
-				fmt.Fprint(out, "\nWhy not the others:\n")
+				fmt.Fprint(out, "\nDrawbacks of the others:\n")
 			}
 			shown++
 			fmt.Fprintf(out, "%s\n", wrap(fmt.Sprintf("- %s: %s", c.name(), strings.Join(bad, "; ")), 100))
@@ -81,16 +81,16 @@ func (r *Ranking) Print(out io.Writer) {
 
 // reasons returns sentences on the merits of a key.
 func (r *Ranking) reasons(c *candidate) (out []string) {
-	out = append(out, fmt.Sprintf("It has %d values, of which the largest holds %s of the bytes, so the fullest of %d partitions gets %.1f times the average.",
+	out = append(out, fmt.Sprintf("It has %d values, of which the largest has %s of the bytes: the largest of %d partitions gets %.1f times the average.",
 		c.distinct, percent(c.spread.largest()), r.Partitions, c.fullest(&c.spread, r.Partitions)))
 	if c.newest.docs > 0 {
-		out = append(out, fmt.Sprintf("Of the newest documents one value has %s: writes can use about %s.", percent(c.newest.largest()), rate(c.reach())))
+		out = append(out, fmt.Sprintf("One value has %s of the newest documents: writes can use about %s.", percent(c.newest.largest()), rate(c.reach())))
 	}
 	if c.targeted >= 0.5 { // otherwise it is an objection
-		out = append(out, fmt.Sprintf("%s of the recorded requests fix it and visit one partition.", percent(c.targeted)))
+		out = append(out, fmt.Sprintf("%s of the recorded requests specify it and visit one partition.", percent(c.targeted)))
 	}
 	if bad := r.objections(c); len(bad) > 0 {
-		out = append(out, "But mind: "+strings.Join(bad, "; ")+".")
+		out = append(out, "Drawbacks: "+strings.Join(bad, "; ")+".")
 	}
 	return out
 }
@@ -105,21 +105,21 @@ func (r *Ranking) objections(c *candidate) (out []string) {
 		out = append(out, fmt.Sprintf("only %d values for %d partitions", c.distinct, n))
 	}
 	if c.present < 0.999 {
-		out = append(out, fmt.Sprintf("%s of the documents lack it; they would all lie together", percent(1-c.present)))
+		out = append(out, fmt.Sprintf("%s of the documents lack it; they would all be in one partition", percent(1-c.present)))
 	}
 	if hot := c.newest.largest(); c.newest.docs > 0 && hot > 2/float64(n) && hot > 0.1 {
-		out = append(out, fmt.Sprintf("one value has %s of the newest documents: its partition is hot while the others idle, and more than %s are of no use",
+		out = append(out, fmt.Sprintf("one value has %s of the newest documents: its partition is hot while the others idle, and more than %s cannot be used",
 			percent(hot), rate(partitionRate/hot)))
 	}
 	if big := c.spread.largest(); big > 1/float64(n) && big > 0.05 {
-		out = append(out, fmt.Sprintf("one value has %s of the bytes; it can neither be divided nor grow beyond %s", percent(big), columns.Size(ratelimit.LogicalBytesMax)))
+		out = append(out, fmt.Sprintf("one value has %s of the bytes; it cannot be divided, and cannot grow beyond %s", percent(big), columns.Size(ratelimit.LogicalBytesMax)))
 	}
 	if c.targeted >= 0 && c.targeted < 0.5 {
 		which := "only " + percent(c.targeted)
 		if c.targeted == 0 {
 			which = "none"
 		}
-		out = append(out, fmt.Sprintf("%s of the recorded requests fix it: the others would visit all %d partitions", which, n))
+		out = append(out, fmt.Sprintf("%s of the recorded requests specify it: the others would visit all %d partitions", which, n))
 	}
 	return out
 }
@@ -134,7 +134,7 @@ func (r *Ranking) command(c *candidate) string {
 	verb := "shardCollection"
 	switch {
 	case c.current:
-		return "it is the key there is: nothing to do"
+		return "it is the current key: nothing to do"
 	case r.currentKey() != nil:
 		verb = "reshardCollection"
 	}

@@ -6,7 +6,7 @@ import "github.com/cantledb/cantle/serve/daemon"
 func Engine() daemon.Remote {
 	return daemon.Remote{
 		Scheme:     "tikv",
-		Keeps:      "in a TiKV cluster, which several servers can share, named by the addresses of PD as tikv://pd1:2379,pd2:2379/keyspace",
+		Keeps:      "in a TiKV cluster, which several servers can share, given by the addresses of PD as tikv://pd1:2379,pd2:2379/keyspace",
 		Open:       open,
 		Collectors: collectors,
 	}

@@ -38,7 +38,7 @@ func NewClient(base string, login Login, config *tls.Config, hosts ...string) (*
 	}
 	u, err := url.Parse(base)
 	if err != nil || u.Host == "" {
-		return nil, fmt.Errorf("%q is no address of a console, such as http://127.0.0.1:8080/", base)
+		return nil, fmt.Errorf("%q is not the address of a console, such as http://127.0.0.1:8080/", base)
 	}
 	if u.User != nil {
 		login.User = u.User.Username()
@@ -85,12 +85,12 @@ func (c *Client) get(ctx context.Context, path string, args url.Values, out any)
 			return fmt.Errorf("%s answers %s: is that the console of a cantle server?", c.base, reply.Status)
 		}
 		if reply.StatusCode == http.StatusUnauthorized && c.login.User == "" {
-			return errors.New("the server wants a login: put user:password@ before the host of the address, as in http://ada:secret@127.0.0.1:8080/")
+			return errors.New("the server requires a login: put user:password@ before the host of the address, as in http://ada:secret@127.0.0.1:8080/")
 		}
 		return errors.New(said.Error.Message)
 	}
 	if err := json.Unmarshal(text, out); err != nil {
-		return fmt.Errorf("%s answers something else than a console does: %w", c.base, err)
+		return fmt.Errorf("%s does not answer like a console: %w", c.base, err)
 	}
 	return nil
 }

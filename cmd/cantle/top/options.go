@@ -13,21 +13,21 @@ import (
 )
 
 // Help is the help text of cantle top.
-const Help = `Shows what a server does, as its console knows it (--console-listen): numbers of this
-second, a line of blocks for each partition over time, what somebody should look at, the
-dearest requests, splits and scaling. It goes on until q, and ? says which keys there are.
-Where no terminal is, or with --once, it shows one picture.
+const Help = `Shows the load of a server live, from its console (--console-listen): current numbers, a
+line of blocks for each partition over time, warnings, the most expensive requests, splits
+and scaling. q ends it, ? lists the keys. Without a terminal, or with --once, it prints
+one picture.
 
-URI is the address of the console, such as http://127.0.0.1:8080/, or the connection string
-of a server, which says where its console is. With --auth the user needs clusterMonitor:
+URI is the address of the console, such as http://127.0.0.1:8080/, or the connection
+string of a server that has one. With --auth the user needs the role clusterMonitor:
 http://ada:secret@127.0.0.1:8080/?authSource=admin.
 
-  a bright line       one partition does most of the work: look for its costliest value
+  a bright line       one partition has most of the load: look for its most expensive value
                       (cantle partitions), and for another shard key (cantle advise)
-  a diagonal          keys count up, and so the work moves: a hashed key spreads it
-  refused             requests beyond the RU/s of their partition (cantle report says which)
+  a diagonal          ascending keys move the load along: a hashed key spreads it
+  refused             requests that exceed the RU/s of their partition (cantle report lists them)
 
-Beyond the server's machine:  ssh -L 8080:127.0.0.1:8080 server
+From another machine:  ssh -L 8080:127.0.0.1:8080 server
 `
 
 // Options select what is shown, and how the terminal is used.
@@ -43,13 +43,13 @@ type Options struct {
 
 // Flags defines the flags of cantle top.
 func (o *Options) Flags(f *pflag.FlagSet) {
-	f.StringVar(&o.NS, "collection", "", "`database.collection` to show; all of them unless given")
-	f.StringVar(&o.Metric, "metric", "ru", "what the blocks show: ru, reads, writes, refused, failed, kib or latency")
-	f.DurationVar(&o.Span, "last", 5*time.Minute, "how long to look back: a minute to 168h")
-	f.DurationVar(&o.Every, "every", time.Second, "how often to look")
-	f.BoolVar(&o.ByLoad, "by-load", false, "partitions by their load, not by their ranges")
-	f.BoolVar(&o.Once, "once", false, "show one picture and end")
-	f.BoolVar(&o.JSON, "json", false, "print one picture as JSON: the answers of the console's API, by address")
+	f.StringVar(&o.NS, "collection", "", "`database.collection` to show; all of them by default")
+	f.StringVar(&o.Metric, "metric", "ru", "`metric` of the blocks: ru, reads, writes, refused, failed, kib or latency")
+	f.DurationVar(&o.Span, "last", 5*time.Minute, "time range to show: a minute to 168h")
+	f.DurationVar(&o.Every, "every", time.Second, "refresh interval")
+	f.BoolVar(&o.ByLoad, "by-load", false, "sort partitions by load, not by range")
+	f.BoolVar(&o.Once, "once", false, "print one picture and exit")
+	f.BoolVar(&o.JSON, "json", false, "print one picture as JSON: the answers of the console's API by their address")
 }
 
 // view returns the initial view. Errors: wrong options.
@@ -71,7 +71,7 @@ func (o *Options) view() (*view, error) {
 		}
 	}
 	if v.span == 0 || o.Span <= 0 {
-		return nil, errors.New("--last is at most 168h, for the server remembers seven days")
+		return nil, errors.New("--last is at most 168h: the server keeps seven days")
 	}
 	if o.Every < 100*time.Millisecond {
 		return nil, errors.New("--every is at least 100ms")
@@ -102,7 +102,7 @@ func reachable(at string, hosts []string) (string, error) {
 	case ip.IsUnspecified():
 		u.Host = net.JoinHostPort(strings.Trim(host, "[]"), u.Port())
 	case ip.IsLoopback() && !here:
-		return "", fmt.Errorf("the console of %s answers to its own machine only: ssh -L %[2]s:127.0.0.1:%[2]s %[1]s, then cantle top http://127.0.0.1:%[2]s/", host, u.Port())
+		return "", fmt.Errorf("the console of %s accepts only connections from its own machine: ssh -L %[2]s:127.0.0.1:%[2]s %[1]s, then cantle top http://127.0.0.1:%[2]s/", host, u.Port())
 	}
 	return u.String(), nil
 }

@@ -47,7 +47,7 @@ func live(ctx context.Context, c *Client, o Options, in, out *os.File) error {
 	v.setCollections(p)
 	before, err := term.MakeRaw(int(in.Fd()))
 	if err != nil {
-		return fmt.Errorf("the terminal takes no single keys (%w): --once shows one picture", err)
+		return fmt.Errorf("the terminal cannot read single keys (%w): use --once", err)
 	}
 	defer func() { _ = term.Restore(int(in.Fd()), before) }()
 	// The terminal's alternate screen, left again at the end, without a cursor.

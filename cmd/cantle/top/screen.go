@@ -82,7 +82,7 @@ func (s *screen) head(p *picture, v *view) {
 	at := time.Unix(l.From+int64(len(l.RU))*l.Step, 0)
 	state := ""
 	if v.resting {
-		state = "  (stopped: space goes on)"
+		state = "  (paused: space continues)"
 	}
 	who := ""
 	if p.Server.User != "" {
@@ -180,7 +180,7 @@ func (s *screen) heat(p *picture, v *view, height int) {
 		s.add("%s", s.cut(p.Heat.Pattern.Text, s.width))
 	}
 	if len(list) == 0 {
-		s.add("  nothing was done in this time")
+		s.add("  no load in this time range")
 		return
 	}
 	all := 0.0

@@ -31,11 +31,11 @@ func (v *view) metric() string { return metrics[v.at].name }
 var helpLines = []string{
 	"m M         another metric: request units, reads, writes, refusals, failures, bytes, latency",
 	"c C         another collection; a: all of them",
-	"+ -         a longer or a shorter time: a minute to seven days",
-	"s           partitions by their load, or by their ranges",
+	"+ -         a longer or shorter time range: a minute to seven days",
+	"s           sort partitions by load or by range",
 	"↑ ↓ j k     other partitions",
-	"space       stop, and go on",
-	"? or h      these lines",
+	"space       pause or continue",
+	"? or h      this help",
 	"q, Ctrl-C   end",
 }
 

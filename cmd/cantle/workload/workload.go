@@ -207,7 +207,7 @@ func (p *Workload) Print(out io.Writer) {
 	fmt.Fprintf(out, "partitions  %d, of %s RU/s each if the shard key spreads the load evenly\n", partitions, columns.Amount(math.Floor(float64(manual)/float64(partitions))))
 	switch {
 	case !p.sharded && (manual > ratelimit.UnshardedMax || gb > float64(p.PartitionGB)):
-		fmt.Fprintf(out, "\nThis is more than one partition carries: name a --shard-key.\n")
+		fmt.Fprintf(out, "\nThis exceeds the maximum of one partition: set --shard-key.\n")
 	case p.FanOuts > 0 && partitions > 1:
 		_, over, _ := strings.Cut(ops[2].Name, ", ")
 		whole := "the shard key"

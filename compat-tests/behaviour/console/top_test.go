@@ -147,7 +147,7 @@ func TestTopTerminal(t *testing.T) {
 	await("\x1b[48;5;229m") // the colour of the hottest cells
 	for _, step := range []struct{ key, want string }{
 		{"m", "reads, the last 5 min"}, {"M", "ru, the last 5 min"}, {"+", "the last 15 min"}, {"-", "the last 5 min"}, {"c", "test.orders\x1b[0m  ru"}, {"a", "all collections"},
-		{"?", "another metric"}, {"h", "find test.orders"}, {" ", "stopped: space goes on"}, {"\x1b[B", "all collections"}, {" ", "all collections"},
+		{"?", "another metric"}, {"h", "find test.orders"}, {" ", "paused: space continues"}, {"\x1b[B", "all collections"}, {" ", "all collections"},
 	} {
 		if _, err := io.WriteString(mine, step.key); err != nil {
 			t.Fatal(err)
