@@ -63,7 +63,7 @@ var rules = [ruleCount]Row{
 	},
 	CappedCollections: {
 		Name: "capped collections", In: Never,
-		Code: mongoerr.CommandNotSupported, Text: "'capped' is not supported", Remark: "cloneCollectionAsCapped and convertToCapped have no.",
+		Code: mongoerr.CommandNotSupported, Text: "'capped' is not supported", Remark: "cloneCollectionAsCapped and convertToCapped are documented as not supported.",
 	},
 	ClusteredCollections: {
 		Name: "clustered collections", In: Never,
@@ -75,7 +75,7 @@ var rules = [ruleCount]Row{
 	},
 	CollectionCollations: {
 		Name: "a collation of a collection", In: Never,
-		Code: mongoerr.CommandNotSupported, Text: "'collation' is not supported", Remark: "Case Insensitive has no.",
+		Code: mongoerr.CommandNotSupported, Text: "'collation' is not supported", Remark: "Documented as not supported (Case Insensitive).",
 	},
 	CompositeSorts: {
 		Name: "a sort by several fields without a compound index of the same sequence", In: Never,
@@ -91,7 +91,7 @@ var rules = [ruleCount]Row{
 	},
 	EncryptedFields: {
 		Name: "encryptedFields of collections", In: Never,
-		Code: mongoerr.CommandNotSupported, Text: "'encryptedFields' is not supported", Remark: "The driver encrypts fields explicitly; automatic encryption has no.",
+		Code: mongoerr.CommandNotSupported, Text: "'encryptedFields' is not supported", Remark: "Only explicit encryption by the driver; automatic encryption is documented as not supported.",
 	},
 	FindAndModifySorts: {
 		Name: "findAndModify with a sort by several fields", In: 1 << V4_0,
@@ -99,7 +99,7 @@ var rules = [ruleCount]Row{
 	},
 	IndexCollations: {
 		Name: "a collation of an index", In: Never,
-		Code: mongoerr.CannotCreateIndex, Text: "indexes with a collation are not supported", Remark: "Case Insensitive has no.",
+		Code: mongoerr.CannotCreateIndex, Text: "indexes with a collation are not supported", Remark: "Documented as not supported (Case Insensitive).",
 	},
 	IndexFieldsMany: {
 		Name: "more than 8 fields of an index", In: Never,
@@ -160,7 +160,7 @@ var rules = [ruleCount]Row{
 	Sorts: {
 		Name: "a sort by a field without an index", In: Never,
 		Code: mongoerr.BadValue, Text: "The index path corresponding to the specified order-by item is excluded.", Source: "indexing",
-		Remark: "Drivers read files of GridFS by the indexes that they make.",
+		Remark: "Drivers read GridFS files by the indexes that they create.",
 	},
 	SpacesInNames: {
 		Name: "spaces in the names of databases and collections", In: Never,

@@ -13,7 +13,7 @@ var updates = []Row{
 	{Name: "$pull", In: All},
 	{Name: "$pullAll", In: All},
 	{Name: "$push", In: All},
-	{Name: "$pushAll", In: All, Remark: "MongoDB has not had it since 3.6."},
+	{Name: "$pushAll", In: All, Remark: "Removed from MongoDB in 3.6."},
 	{Name: "$rename", In: All},
 	{Name: "$set", In: All},
 	{Name: "$setOnInsert", In: All},

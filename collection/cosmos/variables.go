@@ -2,7 +2,7 @@ package cosmos
 
 // variables lists the system variables of the service, without the dollar signs.
 var variables = []Row{
-	{Name: "CLUSTER_TIME", In: Since42, Remark: "The pages call it $$CLUSTERTIME."},
+	{Name: "CLUSTER_TIME", In: Since42, Remark: "Documented as $$CLUSTERTIME."},
 	{Name: "CURRENT", In: All},
 	{Name: "DESCEND", In: All},
 	{Name: "KEEP", In: All},

@@ -33,7 +33,7 @@ const (
 var Behaviours = [behaviours]Changed{
 	EarlySums: {
 		Since: V8_3,
-		Says: "A unit longer than a millisecond added to a date before 1970, or taken off, keeps the part of a second; " +
+		Says: "Adding a unit longer than a millisecond to a date before 1970, or subtracting it, keeps the fraction of a second; " +
 			"until then the result was a second too early.",
 		Source: "release-notes/8.3",
 	},
@@ -54,12 +54,12 @@ var Behaviours = [behaviours]Changed{
 	},
 	MergeByCollation: {
 		Since:  V8_3,
-		Says:   "$merge without 'on' wants an _id index of the collation that it compares by.",
+		Says:   "$merge without 'on' requires an _id index with the collation that it compares by.",
 		Source: "SERVER-115810",
 	},
 	MergeOnNull: {
 		Since:  V8_1,
-		Says:   "$merge takes documents that have null or nothing in a field of 'on', unless its index is sparse.",
+		Says:   "$merge accepts documents in which a field of 'on' is null or missing, unless its index is sparse.",
 		Source: "reference/operator/aggregation/merge",
 	},
 	NullSkipsUndefined: {
@@ -69,7 +69,7 @@ var Behaviours = [behaviours]Changed{
 	},
 	NullThroughArrays: {
 		Since:  V9_0,
-		Says:   "A dotted path that ends in an empty array, or in one of scalars, is null to comparisons.",
+		Says:   "A dotted path that ends in an empty array or in an array of scalars compares as null.",
 		Source: "release-notes/9.0-compatibility",
 	},
 	RankNullAsMissing: {
@@ -79,7 +79,7 @@ var Behaviours = [behaviours]Changed{
 	},
 	SubnormalsParse: {
 		Since:  V8_3,
-		Says:   "$convert reads strings that stand for subnormal doubles.",
+		Says:   "$convert reads strings that represent subnormal doubles.",
 		Source: "release-notes/8.3",
 	},
 	TrimBounded: {

@@ -27,7 +27,7 @@ func (r *Report) Loss(aside string) (text string) {
 	}
 	switch lost -= found; {
 	case !known:
-		text += "What else was in the damaged parts is lost."
+		text += "All other data in the damaged parts is lost."
 	case lost <= 0:
 		text += "No document is lost."
 	case lost == 1:
@@ -36,7 +36,7 @@ func (r *Report) Loss(aside string) (text string) {
 		text += fmt.Sprintf("At most %d documents are lost.", lost)
 	}
 	if older > 0 {
-		text += fmt.Sprintf("\n%d documents, which may have been changed or deleted since, were set aside in %s: look through them before you restore them.", older, aside)
+		text += fmt.Sprintf("\n%d documents that may have been changed or deleted later were written to %s: review them before you restore them.", older, aside)
 	}
 	return text
 }

@@ -105,13 +105,13 @@ func idText(coll *catalog.Collection, key []byte) string {
 func Sentence(d storage.Damage, snap *catalog.Snapshot) string {
 	text := d.Error()
 	if d.Kind == storage.DamagedLog {
-		return text + "; what was written last, to whatever collection, is in it"
+		return text + "; it has the most recent writes to all collections"
 	}
 	if d.Kind == storage.DamagedManifest {
-		return text + "; without it nobody knows which files hold the newest data"
+		return text + "; without it the files with the newest data cannot be identified"
 	}
 	if d.Entries == 0 && d.Keys.End != nil {
-		return text + "; no data are lost with it"
+		return text + "; no data is lost"
 	}
 	var list []string
 	documents := false
@@ -120,22 +120,21 @@ func Sentence(d storage.Damage, snap *catalog.Snapshot) string {
 		documents = documents || p.What == "documents"
 	}
 	if len(list) == 0 {
-		return text + "; nothing that is in use was in it"
+		return text + "; it had no data that is in use"
 	}
 	const most = 6
 	if n := len(list) - most; n > 0 {
 		list = append(list[:most], fmt.Sprintf("%d more", n))
 	}
-	text += "; lost with it "
 	switch {
 	case !documents:
-		text += "are no documents, but "
+		text += "; no documents are lost, but "
 	case d.Entries == 1:
-		text += "is at most 1 document: "
+		text += "; at most 1 document is lost: "
 	case d.Entries >= 0:
-		text += fmt.Sprintf("are at most %d documents: ", d.Entries)
+		text += fmt.Sprintf("; at most %d documents are lost: ", d.Entries)
 	default:
-		return text + "may be, in a number that the file does not tell, " + strings.Join(list, "; ")
+		text += "; an unknown number of these may be lost: "
 	}
 	return text + strings.Join(list, "; ")
 }

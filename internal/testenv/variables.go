@@ -31,14 +31,14 @@ type Variable struct {
 // Variables are all variables, sorted by name. scripts/gendocs prints them into CONTRIBUTING.md.
 var Variables = []Variable{
 	{binary, "a path", "the server is built, once per test binary", "the server that suites start"},
-	{child, "arguments", "none", "a test sets it where it runs itself again as a process of its own"},
-	{chromium, "a path", "what `./scripts/test --only=browser` has installed, or the one in the `PATH`", "the browser that looks at pages"},
-	{length, "`1`, `nightly` or `release`", "what each run does", "how much is done. `1`: also what takes minutes, such as canaries and ten minutes of chaos; `nightly` and `release`: that, and the amount of this column of [FAULTS.md](FAULTS.md)"},
-	{mongosh, "a path, or `none`", "what `./scripts/test --only=mongosh` has installed, or the one in the `PATH`", "the shell; `none` skips its tests where it is not installed"},
-	{part, "`2/8`", "all", "of eight equal parts of that amount only the second"},
-	{seed, "a number", "another one in each run", "the seed of what is drawn at random, as a failure prints it; a test of many seeds does this one only"},
+	{child, "arguments", "none", "set by tests that run themselves again as a child process"},
+	{chromium, "a path", "the one installed by `./scripts/test --only=browser`, or the one in the `PATH`", "the browser for tests of pages"},
+	{length, "`1`, `nightly` or `release`", "the amount of each run", "the amount of tests. `1`: also tests that take minutes, such as canaries and ten minutes of chaos; `nightly` and `release`: these, and the amount of this column of [FAULTS.md](FAULTS.md)"},
+	{mongosh, "a path, or `none`", "the one installed by `./scripts/test --only=mongosh`, or the one in the `PATH`", "the shell; `none` skips its tests where it is not installed"},
+	{part, "`2/8`", "all", "only the second of eight equal parts of that amount"},
+	{seed, "a number", "a new one in each run", "the seed of random choices, as printed by a failure; a test of many seeds runs only this one"},
 	{storage, "see below", "memory, or a folder of the test", "the engine of the servers that suites start"},
-	{uri, "a connection string", "the suite starts servers", "a server that is there already; tests that kill servers or set their flags are skipped"},
+	{uri, "a connection string", "the suite starts servers", "an existing server; tests that kill servers or set their flags are skipped"},
 }
 
 // Lengths of a run, from the shortest: the values of CANTLE_LONG.

@@ -14,8 +14,8 @@ import (
 func renderChanges(behaviours []release.Changed) []byte {
 	var b bytes.Buffer
 	b.WriteString("\n## What follows the release\n\n`collection/release.Behaviours`\n\n" +
-		"The same request is answered otherwise since a release, and here from the one that `--compat` shows (" +
-		release.Names() + "):\n\n| since | what | says who |\n|---|---|---|\n")
+		"Behaviours that a release changed. This server follows the release of `--compat` (" +
+		release.Names() + "):\n\n| since | change | source |\n|---|---|---|\n")
 	rows := slices.Clone(behaviours)
 	slices.SortStableFunc(rows, func(a, b release.Changed) int { return cmp.Compare(a.Since, b.Since) })
 	for _, r := range rows {

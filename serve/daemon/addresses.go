@@ -17,23 +17,23 @@ func checkAddresses(cfg *Config) error {
 	if a := strings.TrimSpace(cfg.Console); a != "" && !onlyHere(a) && (!cfg.Auth || cfg.TLSMode == "" || cfg.TLSMode == "disabled") {
 		return fmt.Errorf("other machines may reach %s, and the console shows and changes what its user may. "+
 			"Let --console-listen be an address of this machine, such as 127.0.0.1:8080 (ssh -L brings it to yours), "+
-			"or add --auth, so that users log in, and --tls-mode, so that nobody on the way reads their passwords", a)
+			"or add --auth, so that users log in, and --tls-mode, so that their passwords are encrypted", a)
 	}
 	if cfg.Open {
 		return nil
 	}
 	if m := strings.TrimSpace(cfg.Metrics); m != "" && !onlyHere(m) {
-		return fmt.Errorf("other machines may reach %s, and the metrics are shown to whoever asks. "+
-			"Let --metrics-listen be an address of this machine, such as 127.0.0.1:9216, or say --allow-open if nobody else is on that network", m)
+		return fmt.Errorf("other machines may reach %s, and the metrics need no login. "+
+			"Let --metrics-listen be an address of this machine, such as 127.0.0.1:9216, or set --allow-open if that network is private", m)
 	}
 	if cfg.Auth {
 		return nil
 	}
 	for _, a := range cfg.Addresses() {
 		if a.Flag != "--metrics-listen" && a.Text != "" && !onlyHere(a.Text) {
-			return fmt.Errorf("other machines may reach %s (%s), and without --auth whoever does may read and change everything. "+
-				"Add --auth (the first user can be made from this machine: db.createUser in admin), "+
-				"listen on 127.0.0.1, or say --allow-open if nobody else is on that network", a.Text, a.Flag)
+			return fmt.Errorf("other machines may reach %s (%s), and without --auth they may read and change everything. "+
+				"Add --auth (the first user can be created from this machine: db.createUser in admin), "+
+				"listen on 127.0.0.1, or set --allow-open if that network is private", a.Text, a.Flag)
 		}
 	}
 	return nil

@@ -29,7 +29,7 @@ const scrapesMax = 4
 // without TLS.
 type expiry struct{ shown func() *x509.Certificate }
 
-var descExpiry = prometheus.NewDesc("cantle_certificate_expiry_timestamp_seconds", "When the certificate ends that the server shows.", nil, nil)
+var descExpiry = prometheus.NewDesc("cantle_certificate_expiry_timestamp_seconds", "Expiry time of the server's certificate.", nil, nil)
 
 // Describe implements prometheus.Collector.
 func (expiry) Describe(out chan<- *prometheus.Desc) { out <- descExpiry }

@@ -93,7 +93,7 @@ func (c *Config) storageFlags(f *pflag.FlagSet) {
 func (c *Config) throughputFlags(f *pflag.FlagSet) {
 	f.Int64Var(&c.Throughput, "default-throughput", 0, "`RU/s` of new collections that do not specify a throughput; 0 meters without limiting")
 	f.IntVar(&c.Partitions, "partitions", 1, "`number` of partitions of a sharded collection that specifies neither RU/s nor numInitialChunks")
-	f.Int64Var(&c.PartitionRU, "partition-ru", 0, "maximum `RU/s` of one partition: a collection gets as many partitions as its RU/s require. 0 is as in Azure Cosmos DB: 10000, but 6000 for the first partitions of manual throughput")
+	f.Int64Var(&c.PartitionRU, "partition-ru", 0, "maximum `RU/s` of one partition: a collection gets as many partitions as its RU/s require. 0 is as in Azure Cosmos DB: 10000, or 6000 when a collection with manual throughput is created")
 	f.StringVar(&c.PartitionSize, "partition-size", "50GB", "`size` at which a partition splits in two; set 1MB to see splits on a laptop")
 	f.StringVar(&c.LogicalSize, "logical-partition-size", "20GB", "maximum `bytes` of one shard key value, and of a collection without a shard key, if throughput is provisioned; writes that exceed it are refused")
 	f.BoolVar(&c.Merge, "merge-partitions", false, "merge neighbouring partitions that are small and cold, if the RU/s allow it")

@@ -79,7 +79,7 @@ func (r *Report) Contents(ctx context.Context, store storage.Store, progress fun
 			}
 		}
 		if err := coll.Map.Check(); err != nil {
-			r.add("shards", coll.Namespace.String(), 0, "the map of its partitions makes no sense: %v", err)
+			r.add("shards", coll.Namespace.String(), 0, "the partition map is invalid: %v", err)
 			continue
 		}
 		env := mql.NewEnv(ctx)
@@ -102,20 +102,20 @@ func (r *Report) collection(v *verify.Collection, board *tally.Board) {
 	ns := v.Coll.Namespace.String()
 	r.Records += v.Records
 	if v.Invalid > 0 {
-		r.add("records", ns, v.Invalid, "documents that make no sense, or lie where their _id or shard key does not belong")
+		r.add("records", ns, v.Invalid, "documents that are invalid, or stored under a wrong _id or shard key")
 	}
 	for i := range v.Indexes {
 		x := &v.Indexes[i]
 		r.Entries += x.Keys
 		where := ns + " " + x.Index.Name
 		if x.MissingCount > 0 {
-			r.add("index", where, x.MissingCount, "documents without their entry")
+			r.add("index", where, x.MissingCount, "documents without an index entry")
 		}
 		if x.ExtraCount > 0 {
-			r.add("index", where, x.ExtraCount, "entries without their document")
+			r.add("index", where, x.ExtraCount, "index entries without a document")
 		}
 		if x.Multikey > 0 {
-			r.add("index", where, x.Multikey, "documents with arrays of which the index knows nothing")
+			r.add("index", where, x.Multikey, "documents with arrays in an index that is not marked multikey")
 		}
 	}
 	carried := board.Of(v.Coll.ID).Carried()
@@ -125,14 +125,14 @@ func (r *Report) collection(v *verify.Collection, board *tally.Board) {
 			missing += board.Of(v.Coll.ID).Shard(d.ID).Get().Docs
 		}
 		if missing > 0 && len(carried) == 0 {
-			r.add("records", ns, missing, "documents that are counted and cannot be read")
+			r.add("records", ns, missing, "documents that are counted but cannot be read")
 		}
 		return
 	}
 	for i, d := range v.Coll.Map.Shards() {
 		counted := board.Of(v.Coll.ID).Shard(d.ID).Get().Docs
 		if counted != v.PerShard[i] && len(carried) == 0 {
-			r.add("counts", ns, 0, "partition %d is counted with %d documents and has %d", d.ID, counted, v.PerShard[i])
+			r.add("counts", ns, 0, "partition %d has %d documents by its count and %d in fact", d.ID, counted, v.PerShard[i])
 		}
 	}
 }
@@ -150,10 +150,10 @@ func (r *Report) changes(ctx context.Context, store storage.Store) error {
 		return true
 	})
 	if unreadable > 0 {
-		r.add("change log", "", unreadable, "records that make no sense")
+		r.add("change log", "", unreadable, "invalid records")
 	}
 	if err != nil && ctx.Err() == nil {
-		r.add("change log", "", 0, "it cannot be read to its end: %v", err)
+		r.add("change log", "", 0, "it cannot be read completely: %v", err)
 		return nil
 	}
 	return err

@@ -46,7 +46,7 @@ func TestDamagedLargeDocument(t *testing.T) {
 	flipLarge(t, dir)
 
 	text, status := run(t, bin, "check", "--data", dir)
-	if status != 1 || !strings.Contains(text, "is at most 1 document: documents of shop.large with _id 2") {
+	if status != 1 || !strings.Contains(text, "at most 1 document is lost: documents of shop.large with _id 2") {
 		t.Errorf("check: status %d: %s", status, text)
 	}
 	out := filepath.Join(t.TempDir(), "saved")

@@ -65,7 +65,7 @@ func (c *counts) savedOf(t *testing.T, out, text, ns string, m *made, in injury)
 	t.Helper()
 	seen = map[int32]bool{}
 	list := []string{filepath.Join(out, strings.ReplaceAll(ns, ".", "/")+".bson")}
-	nameless := strings.Contains(text, "its name is lost")
+	nameless := strings.Contains(text, "(name lost)")
 	if _, err := os.Stat(list[0]); err != nil && nameless {
 		list, _ = filepath.Glob(filepath.Join(out, "salvaged", "*.bson"))
 	} else if err != nil && in.to == toTheEnd {
@@ -82,7 +82,7 @@ func (c *counts) savedOf(t *testing.T, out, text, ns string, m *made, in injury)
 				c.saved++
 			case len(list) > 1 || nameless: // that of another collection
 			case in.kind == "log" && changed && (doc == past || known(m, ns, id, doc)):
-			case in.kind == "MANIFEST" && strings.Contains(text, "documents that were deleted shortly before"):
+			case in.kind == "MANIFEST" && strings.Contains(text, "recently deleted documents"):
 				t.Errorf("salvage without a list of tables: %s %d is %q, not %q", ns, id, bson.Raw(doc), bson.Raw(want))
 			default:
 				t.Errorf("salvage: %s %d is %q, not %q", ns, id, bson.Raw(doc), bson.Raw(want))

@@ -108,7 +108,7 @@ func countsOf(lines, row string) map[string]*counted {
 		switch number, _, _ := strings.Cut(part, "/"); {
 		case f[6] == "" || part != "" && number != "1":
 		case part != "":
-			c.details = append(c.details, "part "+part+" of it: "+f[6])
+			c.details = append(c.details, "part "+part+": "+f[6])
 		default:
 			c.details = append(c.details, f[6])
 		}
@@ -120,15 +120,15 @@ func countsOf(lines, row string) map[string]*counted {
 func Page(lines string) []byte {
 	var b bytes.Buffer
 	b.WriteString("<!-- Printed by scripts/gendocs from compat-tests/faults/programme. DO NOT EDIT. -->\n\n# Faults\n\n" +
-		"What you may rely on when a machine loses its power, a disk errs or a client means harm; how that is tested, and how much.\n\n" +
-		"## What is promised\n\n")
+		"What you can rely on when a machine loses its power, a disk fails or a client is hostile, and how and how much this is tested.\n\n" +
+		"## Promises\n\n")
 	for i, p := range Promises {
-		fmt.Fprintf(&b, "%d. %s Shown by: %s.\n", i+1, p, strings.Join(showing(i+1), ", "))
+		fmt.Fprintf(&b, "%d. %s Tested by: %s.\n", i+1, p, strings.Join(showing(i+1), ", "))
 	}
-	b.WriteString("\n## How it is shown\n\n" +
-		"Each kind of fault is a row. *Each run* is what `./scripts/test` and so every change has to pass, *nightly* what `./scripts/test --long` does, " +
-		"*release* what is to be done before one. A **canary** is a bug that was planted to see that the row catches it; it is " +
-		"a test as well, which fails when the bug goes unnoticed; those that need a server of their own are built and run with `--long`.\n\n" +
+	b.WriteString("\n## Tests\n\n" +
+		"Each kind of fault has a row. *Each run* is the amount that `./scripts/test` runs, which every change must pass; *nightly* that of `./scripts/test --long`; " +
+		"*release* the amount before a release. A **canary** is a bug that is planted to check that the row detects it. It is " +
+		"a test as well, which fails if the bug is not detected; canaries that need a server of their own are built and run with `--long`.\n\n" +
 		"| fault | each run | nightly | release | last counted |\n|---|---|---|---|---|\n")
 	for _, r := range Rows {
 		fmt.Fprintf(&b, "| [%s](#%s) | %s | %s | %s | %s |\n", r.Name, r.Name, r.eachRun(), amount(r.Nightly, r.Unit), amount(r.Release, r.Unit), last(countsOf(lines, r.Name)))
@@ -152,14 +152,14 @@ func Page(lines string) []byte {
 			}
 		}
 	}
-	b.WriteString("\n## What is not shown\n\n")
+	b.WriteString("\n## Not tested\n\n")
 	for _, n := range NotShown {
 		fmt.Fprintf(&b, "- %s\n", n)
 	}
-	b.WriteString("\n## Doing it yourself\n\n" +
-		"`./scripts/test --only=end` does what is due each run and ends with its counts; `./scripts/test --long --only=soak,fuzz` does a night's, and with `--rows=simulation,kill` some rows of it, or `--part=2/8` the second of eight parts, so that a night can be split; each count keeps the day it is of. A test alone: " +
-		"`go test ./compat-tests/faults/damage -v`, with `CANTLE_LONG=nightly` in the environment for more. A failure prints its seed and how to repeat it. " +
-		"`go run ./scripts/gendocs -faults` prints the counts of what ran last into this page.\n")
+	b.WriteString("\n## Running the tests\n\n" +
+		"`./scripts/test --only=end` runs the amount of each run and prints its counts; `./scripts/test --long --only=soak,fuzz` runs the nightly amount. With `--rows=simulation,kill` it runs only these rows, with `--part=2/8` the second of eight parts, so that a night can be divided; each count is stored with its day. To run a single test: " +
+		"`go test ./compat-tests/faults/damage -v`, with `CANTLE_LONG=nightly` in the environment for the nightly amount. A failure prints its seed and how to repeat it. " +
+		"`go run ./scripts/gendocs -faults` writes the counts of the last runs into this page.\n")
 	return b.Bytes()
 }
 

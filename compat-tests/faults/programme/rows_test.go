@@ -90,8 +90,8 @@ func TestPage(t *testing.T) {
 		"| [kill](#kill) | 100 kills | 2,000 kills | 20,000 kills | 1,234 run, 2026-11-23<br>5 nightly, 2026-11-23, **failed** |\n",
 		"\nRun, 2026-11-23: nothing was lost.\n",
 		"| [backup](#backup) | 10 moments | 200 moments | 2,000 moments | 45 nightly, 2026-11-23 |\n",
-		"\nNightly, 2026-11-23: part 1/12 of it: one.\n",
-		"1. **What was acknowledged is on the disk.** ",
+		"\nNightly, 2026-11-23: part 1/12: one.\n",
+		"1. **Acknowledged writes are on the disk.** ",
 		"| [memory](#memory) | all ways | all ways | all ways | not counted |\n",
 	} {
 		if !strings.Contains(text, want) {

@@ -46,8 +46,8 @@ func (s *State) statusBackup(_ *command.Call, b *bson.Builder) {
 var (
 	descBackups       = prometheus.NewDesc("cantle_backups_total", "Backups made.", nil, nil)
 	descBackupsFailed = prometheus.NewDesc("cantle_backup_failures_total", "Backups and copies of the log that failed.", nil, nil)
-	descBackupLast    = prometheus.NewDesc("cantle_backup_last_timestamp_seconds", "When the last backup was made.", nil, nil)
-	descBackupEvery   = prometheus.NewDesc("cantle_backup_interval_seconds", "How often backups are made by themselves.", nil, nil)
+	descBackupLast    = prometheus.NewDesc("cantle_backup_last_timestamp_seconds", "Time of the last backup.", nil, nil)
+	descBackupEvery   = prometheus.NewDesc("cantle_backup_interval_seconds", "Interval of automatic backups.", nil, nil)
 	descBackupCovered = prometheus.NewDesc("cantle_backup_covered_timestamp_seconds", "The newest moment that can be restored.", nil, nil)
 )
 

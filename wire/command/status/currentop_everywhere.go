@@ -36,7 +36,7 @@ func (s *State) allServers(ctx context.Context, a currentOpArgs) []bson.Raw {
 		answers, silent, err = s.Cluster.Peers.Call(ctx, currentOpKind, body)
 	}
 	if err != nil {
-		docs = append(docs, missingDoc("", "what other servers do is missing: the store that they share does not answer"))
+		docs = append(docs, missingDoc("", "the operations of other servers are missing: the shared store does not answer"))
 	}
 	for _, other := range answers {
 		if d, err := bson.Parse(other.Body, bson.Limits{Depth: bson.MaxDepth + 10}); err == nil {
@@ -49,7 +49,7 @@ func (s *State) allServers(ctx context.Context, a currentOpArgs) []bson.Raw {
 		}
 	}
 	for _, host := range silent {
-		docs = append(docs, missingDoc(host, "what this server does is missing: it did not answer in time"))
+		docs = append(docs, missingDoc(host, "the operations of this server are missing: it did not answer in time"))
 	}
 	return docs
 }
@@ -83,7 +83,7 @@ func (s *State) answerCurrentOp(_ context.Context, body []byte) ([]byte, error) 
 		b.Value("", d.Value())
 	}
 	if left > 0 {
-		b.Value("", missingDoc(s.Address(), strconv.Itoa(left)+" of what this server does are missing: they are too large to be told; ask it with localOps").Value())
+		b.Value("", missingDoc(s.Address(), strconv.Itoa(left)+" operations of this server are missing: they are too large to send; use localOps on this server").Value())
 	}
 	b.End()
 	return b.Doc(), nil

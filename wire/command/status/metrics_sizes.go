@@ -12,10 +12,10 @@ import (
 
 // Descriptions of the metrics of sizes on disk.
 var (
-	descChangeLog  = prometheus.NewDesc("cantle_change_log_bytes", "What the change log takes of the files of the store.", nil, nil)
-	descKeptLog    = prometheus.NewDesc("cantle_kept_log_bytes", "Write-ahead logs that are kept for the next backup, beside the files of the store.", nil, nil)
-	descCollection = prometheus.NewDesc("cantle_collection_disk_bytes", "What the documents of a collection take of the files of the store.", []string{"database", "collection"}, nil)
-	descIndex      = prometheus.NewDesc("cantle_index_disk_bytes", "What an index takes of the files of the store.", []string{"database", "collection", "index"}, nil)
+	descChangeLog  = prometheus.NewDesc("cantle_change_log_bytes", "Part of the store's files that the change log takes.", nil, nil)
+	descKeptLog    = prometheus.NewDesc("cantle_kept_log_bytes", "Write-ahead logs that are kept for the next backup, not included in the files of the store.", nil, nil)
+	descCollection = prometheus.NewDesc("cantle_collection_disk_bytes", "Part of the store's files that the documents of a collection take.", []string{"database", "collection"}, nil)
+	descIndex      = prometheus.NewDesc("cantle_index_disk_bytes", "Part of the store's files that an index takes.", []string{"database", "collection", "index"}, nil)
 )
 
 // sizes sends the metrics of sizes on disk: of the given collections, and if others is true, of all other
