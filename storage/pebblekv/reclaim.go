@@ -243,27 +243,19 @@ func (s *store) reclaimRound(ctx context.Context) {
 		m.Unlock()
 		shortened = n
 	}
-	deleted, drops := m.take(s.oldestRead())
-	// Each flush adds to level 0, and writes stall when that is too deep.
-	deep := s.db.Metrics().Levels[0].Sublevels > flushDepth
-	if deep || !r.hasLeft(r.part(2)) {
-		for _, span := range deleted {
-			m.again(span)
-		}
-		deleted = nil
-	}
-	switch {
-	case deep && drops:
-		m.requestFlush()
+	// Each flush adds to level 0, and writes stall when it is too deep.
+	if s.db.Metrics().Levels[0].Sublevels > flushDepth {
 		return
-	case deep || !drops && shortened == 0 && len(deleted) == 0:
+	}
+	deleted, drops := m.take(s.oldestRead(), r.hasLeft(r.part(2)))
+	if !drops && shortened == 0 && len(deleted) == 0 {
 		return
 	}
 	levels, err := s.db.SSTables(pebble.WithProperties())
 	if err != nil {
 		return
 	}
-	low := append(levels[bottom-1], levels[bottom]...) // the other levels are small
+	low := slices.Concat(levels[bottom-1], levels[bottom]) // the other levels are small
 	slices.SortFunc(low, func(a, b pebble.SSTableInfo) int { return bytes.Compare(a.Largest.UserKey, b.Largest.UserKey) })
 	var steps []storage.Range
 	for _, span := range deleted {
@@ -304,19 +296,22 @@ func (s *store) oldestRead() storage.Timestamp {
 	return s.snaps.oldest()
 }
 
-// take returns the ranges to compact in this round, and reports whether a drop needs a flush. Ranges in held are
-// included if no older snapshot is open: oldest is the timestamp of the oldest one.
-func (m *reclaimer) take(oldest storage.Timestamp) (deleted spans, drops bool) {
+// take reports whether a drop needs a flush, and returns the ranges to compact in this round: none while there is no space
+// for a compaction, else also the deferred ones if no older snapshot is open. oldest is the timestamp of the oldest one.
+func (m *reclaimer) take(oldest storage.Timestamp, space bool) (deleted spans, drops bool) {
 	m.Lock()
 	defer m.Unlock()
+	drops, m.flushNeeded = m.flushNeeded, false
+	if !space {
+		return nil, drops
+	}
 	if oldest >= m.deferredUntil {
 		for _, span := range m.deferred {
 			m.spans.add(span)
 		}
 		m.deferred = nil
 	}
-	deleted, drops = m.spans, m.flushNeeded
-	m.spans, m.flushNeeded = nil, false
+	deleted, m.spans = m.spans, nil
 	return deleted, drops
 }
 
