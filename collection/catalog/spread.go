@@ -15,7 +15,7 @@ import (
 // name. With this order several servers behave like one, where a change reaches all at the same
 // moment: writes that use the change have a later time than every transaction that began without it.
 
-// EntryAppliedByAll reports whether all peers are known to use an entry or a newer one.
+// EntryAppliedByAll reports whether by their heartbeats all peers use an entry or a newer one.
 func (c *Catalog) EntryAppliedByAll(coll *Collection) bool {
 	if c.peers == nil {
 		return true

@@ -126,7 +126,7 @@ func (m *Mutation) touched() map[keyspace.CollectionID]bool {
 	return out
 }
 
-// reapply makes the edits of another change again, which are known to be possible.
+// reapply makes the edits of another change again, which has made them without an error.
 func (m *Mutation) reapply(other *Mutation) {
 	for id := range other.drops {
 		if coll := m.next.byID.get(id); coll != nil {

@@ -14,7 +14,7 @@ import (
 // Oplog reads the change log in the form of MongoDB's local.oplog.rs, as far as tools need it: one
 // entry per record, with a ts of its own, op, ns, ui, o, o2 and wall. A transaction is one entry, a
 // command applyOps, or several if it is large. Updates are shown in the form {$v: 2, diff: …}, or
-// as a replacement if the new document is known.
+// as a replacement if the record has the new document.
 // Manual: core/replica-set-oplog.
 type Oplog struct {
 	s     *Stream

@@ -29,7 +29,7 @@ type Report struct {
 	Collections []Saved
 	// Damages are the reasons for which documents are missing.
 	Damages []storage.Damage
-	// Complete: it is known which files belonged to the store.
+	// Complete: the manifest lists the tables of the store.
 	Complete bool
 }
 

@@ -112,7 +112,7 @@ func dumpVerb(f *pflag.FlagSet) action {
 	}
 }
 
-// parallelCollections is how many collections are copied at a time, the default of mongodump.
+// parallelCollections is the default number of collections that are copied concurrently, as in mongodump.
 const parallelCollections = 4
 
 // appended is the function of a flag that may be given several times.

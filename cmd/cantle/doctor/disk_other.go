@@ -7,7 +7,7 @@ import "errors"
 // permissions reports whether the mode of a folder restricts access to it on this system.
 const permissions = false
 
-// diskOf is not implemented on this system.
+// diskOf returns ErrUnsupported: no call for free space is portable to the remaining systems.
 func diskOf(string) (disk, error) { return disk{}, errors.ErrUnsupported }
 
 // full reports whether an error means that the disk is full: never, on this system.

@@ -2,5 +2,5 @@
 
 package doctor
 
-// synchronized is not implemented on other systems.
+// synchronized returns an unknown state: only Linux reports the synchronization of its clock by adjtimex.
 func synchronized() (kept, known bool) { return false, false }

@@ -192,7 +192,7 @@ func (r *Ranking) spreadKept(c *candidate) {
 	}
 }
 
-// useful reports whether requests fix the first field of a key, as far as requests are known: otherwise a second
+// useful reports whether recorded requests, if there are any, fix the first field of a key: otherwise a second
 // field below it makes no sense.
 func (r *Ranking) useful(c *candidate) bool {
 	return c.targeted < 0 || r.fixes(c.fields[0])
