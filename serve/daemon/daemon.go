@@ -28,9 +28,9 @@ import (
 	"github.com/cantledb/cantle/shard/balance"
 	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/shard/ddl"
-	"github.com/cantledb/cantle/shard/duty"
 	"github.com/cantledb/cantle/shard/history"
 	"github.com/cantledb/cantle/shard/jobs"
+	"github.com/cantledb/cantle/shard/peers"
 	"github.com/cantledb/cantle/shard/tally"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/backup"
@@ -199,7 +199,7 @@ func (d *Daemon) wire(ctx context.Context, scratch string, durability storage.Du
 	perShard := cmp.Or(d.cfg.PartitionRU, ratelimit.ShardRateMax)
 	board := &tally.Board{}
 	d.runner = jobs.New(jobs.Config{
-		Owners: duty.New(d.store), Self: d.jobOwnerName(),
+		Owners: peers.NewOwners(d.store), Self: d.jobOwnerName(),
 		Store: d.store, Catalog: cat, Budgets: budgets, Tally: board, Now: now, Release: d.release, CPUSlots: d.processor,
 		LogSeconds: int64(d.cfg.LogRetention / time.Second), LogBytes: size.log, ReadOnly: d.cfg.ServeDamaged,
 		Pools:  ratelimit.Options{ServerSideRetry: d.cfg.retriesRequests(d.account), Burst: d.cfg.Burst, ShardMax: perShard},

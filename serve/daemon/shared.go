@@ -11,8 +11,7 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/shard/ddl"
-	"github.com/cantledb/cantle/shard/quota"
-	"github.com/cantledb/cantle/shard/survey"
+	"github.com/cantledb/cantle/shard/peers"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/wire/auth"
 	"github.com/cantledb/cantle/wire/command/shards"
@@ -54,7 +53,7 @@ func (d *Daemon) shareBudgets(ctx context.Context, cat *catalog.Catalog, budgets
 		return nil
 	}
 	return d.retryStep(ctx, "the budgets", func() error {
-		x, err := quota.Join(ctx, quota.Config{
+		x, err := peers.NewDivider(ctx, peers.DividerConfig{
 			Store: shared, Budgets: budgets, Now: now, MachineClock: time.Now, Follow: cat.OnTopic,
 			OwnsSweep: func(ctx context.Context) bool { return d.runner.OwnsLoop(ctx, "quota") },
 			Failed: func(err error) {
@@ -70,19 +69,19 @@ func (d *Daemon) shareBudgets(ctx context.Context, cat *catalog.Catalog, budgets
 
 // newPeerCalls returns the part of this server that calls peers and answers their calls, nil if the
 // store can have no peers.
-func (d *Daemon) newPeerCalls(ctx context.Context, cat *catalog.Catalog) *survey.Calls {
+func (d *Daemon) newPeerCalls(ctx context.Context, cat *catalog.Catalog) *peers.Calls {
 	shared := storage.AsShared(d.store)
 	if shared == nil {
 		return nil
 	}
-	desk := survey.New(survey.Config{
+	calls := peers.NewCalls(peers.CallsConfig{
 		Store: shared, Follow: cat.OnTopic, Name: shards.Host,
 		Failed: func(err error) {
 			d.log.Warn().Err(err).Msg("the cluster-wide view is incomplete: a peer did not answer")
 		},
 	})
-	d.loop(ctx, desk.Run)
-	return desk
+	d.loop(ctx, calls.Run)
+	return calls
 }
 
 // poison ends the cursors on a collection that was dropped or renamed.

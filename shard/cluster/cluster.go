@@ -12,7 +12,7 @@ import (
 	"github.com/cantledb/cantle/collection/plan"
 	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/shard/intents"
-	"github.com/cantledb/cantle/shard/survey"
+	"github.com/cantledb/cantle/shard/peers"
 	"github.com/cantledb/cantle/shard/tally"
 	"github.com/cantledb/cantle/storage"
 )
@@ -40,7 +40,7 @@ type Config struct {
 	// nil if there can be no peers.
 	Recount func(ctx context.Context) error
 	// Peers sends calls to the peers; nil if there can be none.
-	Peers *survey.Calls
+	Peers *peers.Calls
 }
 
 // Cluster runs commands. Safe for concurrent use.

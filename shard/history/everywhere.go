@@ -7,7 +7,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/cantledb/cantle/shard/survey"
+	"github.com/cantledb/cantle/shard/peers"
 	"github.com/cantledb/cantle/storage"
 )
 
@@ -20,7 +20,7 @@ import (
 // not have filled the newest yet.
 type AllServers struct {
 	own   *Recorder
-	calls *survey.Calls
+	calls *peers.Calls
 
 	mu            sync.Mutex
 	deadHistories []*Recorder // of dead servers
@@ -28,7 +28,7 @@ type AllServers struct {
 }
 
 // NewAllServers makes the history of this server and of the peers that others calls; others may be nil.
-func NewAllServers(own *Recorder, others *survey.Calls) *AllServers {
+func NewAllServers(own *Recorder, others *peers.Calls) *AllServers {
 	e := &AllServers{own: own, calls: others}
 	others.Handle(kind, e.answer)
 	return e

@@ -9,7 +9,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/write"
-	"github.com/cantledb/cantle/shard/duty"
+	"github.com/cantledb/cantle/shard/peers"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/keyspace"
 )
@@ -29,11 +29,11 @@ func Delete(m *catalog.Mutation, id keyspace.CollectionID, ix keyspace.IndexID) 
 
 // deleteIfMemberDies records a collection that this process is filling: as long as the process lives,
 // no peer deletes the keys.
-func deleteIfMemberDies(m *catalog.Mutation, id keyspace.CollectionID, duties *duty.Owners) error {
-	if duties == nil {
+func deleteIfMemberDies(m *catalog.Mutation, id keyspace.CollectionID, owners *peers.Owners) error {
+	if owners == nil {
 		return Delete(m, id, 0)
 	}
-	by := duties.Member()
+	by := owners.Member()
 	b := bson.NewBuilder(nil)
 	b.Int64("collection", int64(id))
 	b.Int64("index", 0)

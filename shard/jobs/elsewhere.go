@@ -10,7 +10,7 @@ import (
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/mongoerr"
-	"github.com/cantledb/cantle/shard/duty"
+	"github.com/cantledb/cantle/shard/peers"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/keyspace"
 )
@@ -78,13 +78,13 @@ func (r *Runner) publishJobs(ctx context.Context) error {
 }
 
 // structureOf returns the collection to whose structure an ownership row belongs.
-func structureOf(row duty.Row) (keyspace.CollectionID, bool) {
+func structureOf(row peers.Job) (keyspace.CollectionID, bool) {
 	id, err := strconv.ParseUint(row.Name[len(structurePrefix):], 10, 64)
 	return keyspace.CollectionID(id), err == nil
 }
 
 // handleOwnJob carries out requests to a job of this server, and publishes its progress.
-func (r *Runner) handleOwnJob(ctx context.Context, id keyspace.CollectionID, row duty.Row) error {
+func (r *Runner) handleOwnJob(ctx context.Context, id keyspace.CollectionID, row peers.Job) error {
 	wishes := bson.Raw(row.Note)
 	if c := r.resharding.of(id); c != nil && len(wishes) > 0 {
 		if wishes.Get(noteBlockNow).Truthy() {

@@ -12,7 +12,7 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/collection/release"
 	"github.com/cantledb/cantle/ratelimit"
-	"github.com/cantledb/cantle/shard/duty"
+	"github.com/cantledb/cantle/shard/peers"
 	"github.com/cantledb/cantle/shard/tally"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/keyspace"
@@ -25,7 +25,7 @@ type Config struct {
 	Budgets *ratelimit.Budgets
 	Tally   *tally.Board
 	// Owners holds the ownership of jobs; nil if this process has the store alone.
-	Owners *duty.Owners
+	Owners *peers.Owners
 	// Self is the name of this server in the progress that peers show.
 	Self string
 	// Orphans, if not nil, removes what commands of dead servers have left behind. One of several

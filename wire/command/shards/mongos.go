@@ -63,12 +63,12 @@ func (s *State) mongosDoc() bson.Raw {
 	return b.Doc()
 }
 
-// mongosTimeout is the timeout for reading the members and duties from the store.
+// mongosTimeout is the timeout for reading the members and their jobs from the store.
 const mongosTimeout = 5 * time.Second
 
 // mongosDocs returns the documents of config.mongos: one for each server with a lease, or for this server if
 // it has no peers. Each server publishes its own document when it renews its lease, at least once per third
-// of the lease. The time left of the lease and the duties of the server are added here.
+// of the lease. The time left of the lease and the jobs of the server are added here.
 func (s *State) mongosDocs() (docs []bson.Raw) {
 	shared := storage.AsShared(s.Cluster.Store)
 	if shared == nil {

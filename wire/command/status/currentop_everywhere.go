@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/shard/survey"
+	"github.com/cantledb/cantle/shard/peers"
 )
 
 // currentOpKind is the kind of a call to peers for their operations.
@@ -29,7 +29,7 @@ func (s *State) allServers(ctx context.Context, a currentOpArgs) []bson.Raw {
 	}
 	ctx, cancel := context.WithTimeout(ctx, peersTimeout)
 	defer cancel()
-	var answers []survey.Answer
+	var answers []peers.Answer
 	var silent []string
 	body, err := json.Marshal(a)
 	if err == nil {

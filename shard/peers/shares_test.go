@@ -1,4 +1,4 @@
-package quota
+package peers
 
 import (
 	"fmt"
@@ -49,7 +49,7 @@ func TestAlone(t *testing.T) {
 		b.step()
 		w.now += step
 		if x, y := a.budgets.Collection(1).Stats(w.clock())[0], b.budgets.Collection(1).Stats(w.clock())[0]; x != y {
-			t.Fatalf("at %v: %+v, and without quota %+v", w.now, x, y)
+			t.Fatalf("at %v: %+v, and without a Divider %+v", w.now, x, y)
 		}
 	}
 }
@@ -153,9 +153,9 @@ func TestStalls(t *testing.T) {
 func TestShares(t *testing.T) {
 	w := newWorld(t, 5, nil)
 	for range 2000 {
-		rows, n := map[storage.MemberID]row{}, 1+w.rand.IntN(5)
+		rows, n := map[storage.MemberID]demandRow{}, 1+w.rand.IntN(5)
 		for i := range n {
-			r := row{second: 100 - int64(w.rand.IntN(4))}
+			r := demandRow{second: 100 - int64(w.rand.IntN(4))}
 			if w.rand.IntN(3) > 0 {
 				r.needs = []ratelimit.Demand{{BudgetID: ratelimit.BudgetID{Collection: 1}, Wanted: ratelimit.MicroRU(w.rand.Int64N(5e9))}}
 			}
@@ -224,38 +224,38 @@ func TestAutoscale(t *testing.T) {
 	}
 }
 
-// TestRow checks that encoded rows can be decoded, and that truncated rows are refused.
-func TestRow(t *testing.T) {
-	r := row{second: 7, needs: []ratelimit.Demand{{BudgetID: ratelimit.BudgetID{Database: "d", Shard: 3}, Spent: 1, Wanted: 2}, {BudgetID: ratelimit.BudgetID{Collection: 9, Shard: -1}, Foreground: 5}}}
+// TestDemandRow checks that encoded rows can be decoded, and that truncated rows are refused.
+func TestDemandRow(t *testing.T) {
+	r := demandRow{second: 7, needs: []ratelimit.Demand{{BudgetID: ratelimit.BudgetID{Database: "d", Shard: 3}, Spent: 1, Wanted: 2}, {BudgetID: ratelimit.BudgetID{Collection: 9, Shard: -1}, Foreground: 5}}}
 	b := r.encode()
-	got, err := decodeRow(b)
+	got, err := decodeDemandRow(b)
 	if err != nil || fmt.Sprint(got) != fmt.Sprint(r) {
 		t.Errorf("%v, %v; wanted %v", got, err, r)
 	}
 	for i := 1; i < len(b); i++ {
-		if _, err := decodeRow(b[:i]); err == nil {
+		if _, err := decodeDemandRow(b[:i]); err == nil {
 			t.Errorf("the first %d bytes were taken for a row", i)
 		}
 	}
-	if r, err := decodeRow([]byte{9, 9}); err != nil || len(r.needs) > 0 {
+	if r, err := decodeDemandRow([]byte{9, 9}); err != nil || len(r.needs) > 0 {
 		t.Errorf("a row of another version: %v, %v", r, err)
 	}
 }
 
-func FuzzRow(f *testing.F) {
-	f.Add(row{second: 7, needs: []ratelimit.Demand{{BudgetID: ratelimit.BudgetID{Database: "d", Shard: 3}, Spent: 1}}}.encode())
+func FuzzDemandRow(f *testing.F) {
+	f.Add(demandRow{second: 7, needs: []ratelimit.Demand{{BudgetID: ratelimit.BudgetID{Database: "d", Shard: 3}, Spent: 1}}}.encode())
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if r, err := decodeRow(b); err == nil {
-			if again, err := decodeRow(r.encode()); err != nil || fmt.Sprint(again) != fmt.Sprint(r) {
+		if r, err := decodeDemandRow(b); err == nil {
+			if again, err := decodeDemandRow(r.encode()); err != nil || fmt.Sprint(again) != fmt.Sprint(r) {
 				t.Errorf("%v became %v, %v", r, again, err)
 			}
 		}
 	})
 }
 
-// TestPurses checks that every kind of budget is divided: those of uneven partitions, of a database and of
+// TestAllBudgets checks that every kind of budget is divided: those of uneven partitions, of a database and of
 // metadata.
-func TestPurses(t *testing.T) {
+func TestAllBudgets(t *testing.T) {
 	w := newWorld(t, 9, func(b *ratelimit.Budgets, now time.Time) {
 		p := b.Collection(1)
 		p.Set(now, ratelimit.Throughput{Mode: ratelimit.Manual, RUs: rate}, ratelimit.Options{})

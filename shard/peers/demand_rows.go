@@ -1,4 +1,4 @@
-package quota
+package peers
 
 import (
 	"encoding/binary"
@@ -8,16 +8,16 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// row is the demand of one server. The package comment has its stored form.
-type row struct {
+// demandRow holds the demand of one server. The package comment has its stored form.
+type demandRow struct {
 	second int64 // the second in which it was written; the needs are of the second before
 	needs  []ratelimit.Demand
 }
 
-const rowVersion = 1
+const demandVersion = 1
 
-func (r row) encode() []byte {
-	b := append(binary.AppendVarint([]byte{rowVersion}, r.second), binary.AppendUvarint(nil, uint64(len(r.needs)))...)
+func (r demandRow) encode() []byte {
+	b := append(binary.AppendVarint([]byte{demandVersion}, r.second), binary.AppendUvarint(nil, uint64(len(r.needs)))...)
 	for _, n := range r.needs {
 		b = binary.AppendUvarint(b, uint64(len(n.Database)))
 		b = append(b, n.Database...)
@@ -29,13 +29,13 @@ func (r row) encode() []byte {
 	return b
 }
 
-// decodeRow reads a row. A row of another version counts as that of a live server without demand.
+// decodeDemandRow reads a row. A row of another version counts as that of a live server without demand.
 // Errors: ErrCorruption.
-func decodeRow(b []byte) (r row, err error) {
-	if len(b) == 0 || b[0] != rowVersion {
-		return row{}, nil
+func decodeDemandRow(b []byte) (r demandRow, err error) {
+	if len(b) == 0 || b[0] != demandVersion {
+		return demandRow{}, nil
 	}
-	in := reader{rest: b[1:]}
+	in := rowReader{rest: b[1:]}
 	r.second = in.signed()
 	for n := in.unsigned(); n > 0 && !in.bad; n-- {
 		var x ratelimit.Demand
@@ -47,18 +47,18 @@ func decodeRow(b []byte) (r row, err error) {
 		r.needs = append(r.needs, x)
 	}
 	if in.bad || len(in.rest) > 0 {
-		return row{}, fmt.Errorf("what a server needs of the budgets: %w", storage.ErrCorruption)
+		return demandRow{}, fmt.Errorf("what a server needs of the budgets: %w", storage.ErrCorruption)
 	}
 	return r, nil
 }
 
-// reader reads numbers and bytes one after the other. After an error, bad is set.
-type reader struct {
+// rowReader reads numbers and bytes one after the other. After an error, bad is set.
+type rowReader struct {
 	rest []byte
 	bad  bool
 }
 
-func (r *reader) take(n int) {
+func (r *rowReader) take(n int) {
 	if n <= 0 {
 		r.rest, r.bad = nil, true
 		return
@@ -66,19 +66,19 @@ func (r *reader) take(n int) {
 	r.rest = r.rest[n:]
 }
 
-func (r *reader) unsigned() uint64 {
+func (r *rowReader) unsigned() uint64 {
 	v, n := binary.Uvarint(r.rest)
 	r.take(n)
 	return v
 }
 
-func (r *reader) signed() int64 {
+func (r *rowReader) signed() int64 {
 	v, n := binary.Varint(r.rest)
 	r.take(n)
 	return v
 }
 
-func (r *reader) bytes(n uint64) []byte {
+func (r *rowReader) bytes(n uint64) []byte {
 	if n > uint64(len(r.rest)) {
 		r.rest, r.bad = nil, true
 		return nil

@@ -1,4 +1,4 @@
-package quota
+package peers
 
 import (
 	"bytes"
@@ -39,8 +39,8 @@ type demands struct {
 }
 
 // row returns the row of this server for a second; write is false if there is no demand to report.
-func (d *shares) row(now time.Time, second int64) (r row, write bool) {
-	r = row{second: second, needs: d.budgets.TakeDemand(now)}
+func (d *shares) row(now time.Time, second int64) (r demandRow, write bool) {
+	r = demandRow{second: second, needs: d.budgets.TakeDemand(now)}
 	if second > d.lastWritten+1 { // rows are missing: the amounts were not spent within one second
 		for i := range r.needs {
 			r.needs[i].Spent, r.needs[i].Foreground, r.needs[i].Unused = 0, 0, 0
@@ -66,7 +66,7 @@ func (d *shares) row(now time.Time, second int64) (r row, write bool) {
 
 // setDemands stores the rows of all servers, read in the middle of the second before, from which the shares of a
 // second are computed.
-func (d *shares) setDemands(second int64, rows map[storage.MemberID]row) {
+func (d *shares) setDemands(second int64, rows map[storage.MemberID]demandRow) {
 	if second <= d.last {
 		return
 	}

@@ -1,4 +1,4 @@
-package survey_test
+package peers_test
 
 import (
 	"context"
@@ -11,14 +11,14 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/cantledb/cantle/shard/survey"
+	"github.com/cantledb/cantle/shard/peers"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/keyspace"
 	"github.com/cantledb/cantle/storage/memkv"
 )
 
-// crowd holds several servers over one store.
-type crowd struct {
+// cluster holds several servers over one store.
+type cluster struct {
 	t     *testing.T
 	store storage.Store
 	runs  sync.WaitGroup
@@ -29,10 +29,10 @@ type crowd struct {
 // member is the store of one server.
 type member struct {
 	storage.Store
-	*crowd
-	id   storage.MemberID
-	desk *survey.Calls
-	said []error
+	*cluster
+	id       storage.MemberID
+	calls    *peers.Calls
+	failures []error
 }
 
 func (m *member) Member() storage.MemberID                           { return m.id }
@@ -73,31 +73,31 @@ func (m *member) follow(topic string, load func(ctx context.Context, r storage.R
 	})
 }
 
-func newCrowd(t *testing.T, n int) *crowd {
-	c := &crowd{t: t, store: memkv.Open(memkv.Options{})}
+func newCluster(t *testing.T, n int) *cluster {
+	c := &cluster{t: t, store: memkv.Open(memkv.Options{})}
 	t.Cleanup(func() {
 		c.runs.Wait()
 		c.store.Close()
 	})
 	for i := range n {
-		m := &member{Store: c.store, crowd: c, id: storage.MemberID{byte(i + 1)}}
-		m.desk = survey.New(survey.Config{Store: m, Follow: m.follow, Name: func(o storage.Member) string { return o.Name },
+		m := &member{Store: c.store, cluster: c, id: storage.MemberID{byte(i + 1)}}
+		m.calls = peers.NewCalls(peers.CallsConfig{Store: m, Follow: m.follow, Name: func(o storage.Member) string { return o.Name },
 			Failed: func(err error) {
 				c.mu.Lock()
 				defer c.mu.Unlock()
-				m.said = append(m.said, err)
+				m.failures = append(m.failures, err)
 			}})
-		m.desk.Handle("double", func(_ context.Context, body []byte) ([]byte, error) {
+		m.calls.Handle("double", func(_ context.Context, body []byte) ([]byte, error) {
 			return slices.Concat([]byte(m.name()), []byte(": "), body, body), nil
 		})
-		c.runs.Go(func() { m.desk.Run(t.Context()) })
+		c.runs.Go(func() { m.calls.Run(t.Context()) })
 		c.alive = append(c.alive, m)
 	}
 	return c
 }
 
 // rows returns the number of stored rows.
-func (c *crowd) rows() (n int) {
+func (c *cluster) rows() (n int) {
 	r, err := c.store.Snapshot(c.t.Context(), 0)
 	if err != nil {
 		c.t.Fatal(err)
@@ -114,36 +114,36 @@ func (c *crowd) rows() (n int) {
 	return n
 }
 
-func (m *member) ask(kind, body string) (said, silent []string) {
+func (m *member) call(kind, body string) (answers, unreachable []string) {
 	m.t.Helper()
-	answers, silent, err := m.desk.Call(m.t.Context(), kind, []byte(body))
+	list, unreachable, err := m.calls.Call(m.t.Context(), kind, []byte(body))
 	if err != nil {
 		m.t.Error(err)
 	}
-	for _, a := range answers {
-		said = append(said, a.Host+" says "+string(a.Body))
+	for _, a := range list {
+		answers = append(answers, a.Host+" says "+string(a.Body))
 	}
-	slices.Sort(said)
-	return said, silent
+	slices.Sort(answers)
+	return answers, unreachable
 }
 
-func TestAsk(t *testing.T) { synctest.Test(t, testAsk) }
+func TestCall(t *testing.T) { synctest.Test(t, testCall) }
 
-func testAsk(t *testing.T) {
-	c := newCrowd(t, 3)
+func testCall(t *testing.T) {
+	c := newCluster(t, 3)
 	var all sync.WaitGroup
 	for i, m := range c.alive { // several at once, each more than once
 		for k := range 4 {
 			all.Go(func() {
-				said, silent := m.ask("double", fmt.Sprint(k))
+				answers, unreachable := m.call("double", fmt.Sprint(k))
 				var want []string
 				for o := range 3 {
 					if o != i {
 						want = append(want, fmt.Sprintf("host%d says host%d: %d%d", o+1, o+1, k, k))
 					}
 				}
-				if !slices.Equal(said, want) || silent != nil {
-					t.Errorf("%v, silent: %v; wanted %v", said, silent, want)
+				if !slices.Equal(answers, want) || unreachable != nil {
+					t.Errorf("%v, unreachable: %v; wanted %v", answers, unreachable, want)
 				}
 			})
 		}
@@ -154,40 +154,40 @@ func testAsk(t *testing.T) {
 	}
 }
 
-// A peer that is called and does not answer, or fails, is listed as silent; a dead peer is not called.
-func TestSilent(t *testing.T) { synctest.Test(t, testSilent) }
+// A peer that is called and does not answer, or fails, is listed as unreachable; a dead peer is not called.
+func TestUnreachable(t *testing.T) { synctest.Test(t, testUnreachable) }
 
-func testSilent(t *testing.T) {
-	c := newCrowd(t, 2)
-	asleep := &member{Store: c.store, crowd: c, id: storage.MemberID{9}}
+func testUnreachable(t *testing.T) {
+	c := newCluster(t, 2)
+	asleep := &member{Store: c.store, cluster: c, id: storage.MemberID{9}}
 	c.mu.Lock()
 	c.alive = append(c.alive, asleep)
 	c.mu.Unlock()
-	said, silent := c.alive[0].ask("double", "x")
-	if !slices.Equal(said, []string{"host2 says host2: xx"}) || !slices.Equal(silent, []string{"host9"}) {
-		t.Errorf("%v, silent: %v", said, silent)
+	answers, unreachable := c.alive[0].call("double", "x")
+	if !slices.Equal(answers, []string{"host2 says host2: xx"}) || !slices.Equal(unreachable, []string{"host9"}) {
+		t.Errorf("%v, unreachable: %v", answers, unreachable)
 	}
 	c.mu.Lock()
 	c.alive = c.alive[:2]
 	c.mu.Unlock()
-	c.alive[1].desk.Handle("broken", func(context.Context, []byte) ([]byte, error) { return nil, errors.New("no idea") })
-	c.alive[1].desk.Handle("large", func(context.Context, []byte) ([]byte, error) { return make([]byte, 5<<20), nil })
+	c.alive[1].calls.Handle("broken", func(context.Context, []byte) ([]byte, error) { return nil, errors.New("no idea") })
+	c.alive[1].calls.Handle("large", func(context.Context, []byte) ([]byte, error) { return make([]byte, 5<<20), nil })
 	for kind, why := range map[string]string{"broken": "no idea", "large": "at most", "unknown": "does not know"} {
-		if said, silent := c.alive[0].ask(kind, ""); said != nil || !slices.Equal(silent, []string{"host2"}) {
-			t.Errorf("%s: %v, silent: %v", kind, said, silent)
+		if answers, unreachable := c.alive[0].call(kind, ""); answers != nil || !slices.Equal(unreachable, []string{"host2"}) {
+			t.Errorf("%s: %v, unreachable: %v", kind, answers, unreachable)
 		}
 		c.mu.Lock()
-		if e := c.alive[0].said; len(e) != 1 || !strings.Contains(e[0].Error(), why) {
+		if e := c.alive[0].failures; len(e) != 1 || !strings.Contains(e[0].Error(), why) {
 			t.Errorf("%s: the log has %v", kind, e)
 		}
-		c.alive[0].said = nil
+		c.alive[0].failures = nil
 		c.mu.Unlock()
 	}
 	c.mu.Lock()
 	c.alive = c.alive[:1]
 	c.mu.Unlock()
-	if said, silent := c.alive[0].ask("double", "x"); said != nil || silent != nil {
-		t.Errorf("alone: %v, silent: %v", said, silent)
+	if answers, unreachable := c.alive[0].call("double", "x"); answers != nil || unreachable != nil {
+		t.Errorf("alone: %v, unreachable: %v", answers, unreachable)
 	}
 	if n := c.rows(); n != 0 {
 		t.Errorf("%d rows are left", n)
@@ -195,10 +195,10 @@ func testSilent(t *testing.T) {
 }
 
 // A server without peers makes no calls.
-func TestNobody(t *testing.T) {
-	var d *survey.Calls
+func TestCallWithoutPeers(t *testing.T) {
+	var d *peers.Calls
 	d.Handle("x", nil)
-	if answers, silent, err := d.Call(t.Context(), "x", nil); answers != nil || silent != nil || err != nil {
-		t.Error(answers, silent, err)
+	if answers, unreachable, err := d.Call(t.Context(), "x", nil); answers != nil || unreachable != nil || err != nil {
+		t.Error(answers, unreachable, err)
 	}
 }

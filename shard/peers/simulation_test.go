@@ -1,4 +1,4 @@
-package quota
+package peers
 
 import (
 	"math/rand/v2"
@@ -61,7 +61,7 @@ func (w *world) add(demand func(at time.Duration) ratelimit.MicroRU) *server {
 		scope: ratelimit.Scope{Collection: 1, Shards: []int{0}}, place: ratelimit.ShardID{Collection: 1}, off: time.Duration(w.rand.IntN(40)) * time.Millisecond}
 	s.id[0] = byte(len(w.servers) + 1)
 	s.shares = shares{budgets: s.budgets, self: s.id}
-	w.rows[s.id] = append(w.rows[s.id], commit{w.now, row{}.encode()})
+	w.rows[s.id] = append(w.rows[s.id], commit{w.now, demandRow{}.encode()})
 	w.servers = append(w.servers, s)
 	alive := 0
 	for _, o := range w.servers {
@@ -82,12 +82,12 @@ func (w *world) add(demand func(at time.Duration) ratelimit.MicroRU) *server {
 func (w *world) clock() time.Time { return w.start.Add(w.now) }
 
 // state returns the rows that a read at a time sees.
-func (w *world) state(at time.Duration) map[storage.MemberID]row {
-	rows := map[storage.MemberID]row{}
+func (w *world) state(at time.Duration) map[storage.MemberID]demandRow {
+	rows := map[storage.MemberID]demandRow{}
 	for id, list := range w.rows {
 		for i := len(list) - 1; i >= 0; i-- {
 			if list[i].at <= at {
-				if r, err := decodeRow(list[i].row); err != nil {
+				if r, err := decodeDemandRow(list[i].row); err != nil {
 					w.t.Fatal(err)
 				} else if list[i].row != nil {
 					rows[id] = r

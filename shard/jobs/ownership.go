@@ -10,7 +10,7 @@ import (
 )
 
 // Over a shared store, each loop is a job with one owner. So is work on the structure of a
-// collection, as long as its Lock is held; see shard/duty.
+// collection, as long as its Lock is held; see shard/peers.
 const (
 	jobCollect = "collect"
 	jobCounts  = "counts" // checkpoint and truncate

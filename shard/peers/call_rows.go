@@ -1,4 +1,4 @@
-package survey
+package peers
 
 import (
 	"bytes"
@@ -28,55 +28,55 @@ type callID struct {
 //	answer    'a' ‖ caller(16) ‖ sentAt(8) ‖ answerer(16) → 0 ‖ body, or 1 ‖ why there is none
 const callIDLen = 1 + len(storage.MemberID{}) + 8
 
-func (t callID) name(of byte) []byte {
-	return binary.BigEndian.AppendUint64(append([]byte{of}, t.caller[:]...), uint64(t.sentAt))
+func (id callID) name(of byte) []byte {
+	return binary.BigEndian.AppendUint64(append([]byte{of}, id.caller[:]...), uint64(id.sentAt))
 }
 
-func (t callID) callKey() []byte {
-	return keyspace.AppendMeta(nil, keyspace.MetaSurvey, t.name(callRows))
+func (id callID) callKey() []byte {
+	return keyspace.AppendMeta(nil, keyspace.MetaSurvey, id.name(callRows))
 }
 
-func (t callID) answerKey(by storage.MemberID) []byte {
-	return keyspace.AppendMeta(nil, keyspace.MetaSurvey, append(t.name(answerRows), by[:]...))
+func (id callID) answerKey(by storage.MemberID) []byte {
+	return keyspace.AppendMeta(nil, keyspace.MetaSurvey, append(id.name(answerRows), by[:]...))
 }
 
 // answerRange returns the range of all answers to a call.
-func (t callID) answerRange() storage.Range {
-	return keyspace.MetaPrefixRange(keyspace.MetaSurvey, t.name(answerRows))
+func (id callID) answerRange() storage.Range {
+	return keyspace.MetaPrefixRange(keyspace.MetaSurvey, id.name(answerRows))
 }
 
-// readName reads the name of a call or an answer; by is the server that answered.
+// readCallName reads the name of a call or an answer; by is the server that answered.
 // Errors: ErrCorruption.
-func readName(name []byte) (t callID, by storage.MemberID, err error) {
+func readCallName(name []byte) (id callID, by storage.MemberID, err error) {
 	if len(name) < callIDLen || len(name) != callIDLen && len(name) != callIDLen+len(by) {
-		return t, by, fmt.Errorf("the name of a question to other servers: %w", storage.ErrCorruption)
+		return id, by, fmt.Errorf("the name of a question to other servers: %w", storage.ErrCorruption)
 	}
-	copy(t.caller[:], name[1:])
-	t.sentAt = storage.Timestamp(binary.BigEndian.Uint64(name[callIDLen-8:]))
+	copy(id.caller[:], name[1:])
+	id.sentAt = storage.Timestamp(binary.BigEndian.Uint64(name[callIDLen-8:]))
 	copy(by[:], name[callIDLen:])
-	return t, by, nil
+	return id, by, nil
 }
 
-// each calls fn with the names and values of a range until fn returns an error; both are only valid during
+// eachCallRow calls fn with the names and values of a range until fn returns an error; both are only valid during
 // the call. Errors: ErrCorruption; those of fn; those of the store.
-func each(ctx context.Context, r storage.Reader, in storage.Range, fn func(t callID, by storage.MemberID, value []byte) error) error {
+func eachCallRow(ctx context.Context, r storage.Reader, in storage.Range, fn func(id callID, by storage.MemberID, value []byte) error) error {
 	return storage.Each(ctx, r, in, func(key, value []byte) error {
 		_, name, _ := keyspace.SplitMeta(key)
-		t, by, err := readName(name)
+		id, by, err := readCallName(name)
 		if err != nil {
 			return err
 		}
-		return fn(t, by, value)
+		return fn(id, by, value)
 	})
 }
 
-// remove removes the rows of a range whose tickets which accepts. Errors: those of each.
-func remove(ctx context.Context, t storage.Txn, in storage.Range, which func(callID) bool) error {
+// removeCallRows removes the rows of a range whose calls which accepts. Errors: those of eachCallRow.
+func removeCallRows(ctx context.Context, t storage.Txn, in storage.Range, which func(callID) bool) error {
 	var keys [][]byte
 	err := storage.Each(ctx, t, in, func(key, _ []byte) error {
 		_, name, _ := keyspace.SplitMeta(key)
-		of, _, err := readName(name)
-		if err == nil && which(of) {
+		id, _, err := readCallName(name)
+		if err == nil && which(id) {
 			keys = append(keys, bytes.Clone(key))
 		}
 		return err

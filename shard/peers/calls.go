@@ -1,4 +1,4 @@
-package survey
+package peers
 
 import (
 	"bytes"
@@ -13,12 +13,12 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// Topic is touched when there is a new call.
-const Topic = "survey"
+// callTopic is touched when there is a new call.
+const callTopic = "survey"
 
 const (
-	// timeout is the timeout of a call.
-	timeout = 2 * time.Second
+	// callTimeout is the timeout of a call.
+	callTimeout = 2 * time.Second
 	// pollFirst is the interval of the first looks for answers. After firstPolls looks, when probably a peer
 	// is stalled, the interval is pollLater.
 	pollFirst  = 10 * time.Millisecond
@@ -37,8 +37,8 @@ const (
 	errorMax  = 1 << 10
 )
 
-// Config holds the parameters of Calls.
-type Config struct {
+// CallsConfig holds the parameters of Calls.
+type CallsConfig struct {
 	Store storage.Shared
 	// Follow registers load, to be called when peers touch a topic.
 	Follow func(topic string, load func(ctx context.Context, r storage.Reader) error)
@@ -50,7 +50,7 @@ type Config struct {
 
 // Calls calls the peers of a server, and answers their calls. A nil *Calls belongs to a server without peers.
 type Calls struct {
-	Config
+	CallsConfig
 	callSlots chan struct{}
 	queue     chan call
 
@@ -74,82 +74,82 @@ type Answer struct {
 	Body   []byte
 }
 
-// New returns Calls without functions for answers. Run must be called.
-func New(c Config) *Calls {
-	d := &Calls{Config: c, callSlots: make(chan struct{}, callsMax), queue: make(chan call, queueMax),
+// NewCalls returns Calls without functions for answers. Run must be called.
+func NewCalls(config CallsConfig) *Calls {
+	c := &Calls{CallsConfig: config, callSlots: make(chan struct{}, callsMax), queue: make(chan call, queueMax),
 		handlers: map[string]func(context.Context, []byte) ([]byte, error){}, queued: map[callID]bool{}}
-	c.Follow(Topic, d.load)
-	return d
+	c.Follow(callTopic, c.load)
+	return c
 }
 
 // Handle sets the function that answers calls of a kind. At most handlersMax functions run at once, and a
 // result may have at most 4 MiB. If a server has no function for a kind, it answers with an error and counts
-// as silent.
-func (d *Calls) Handle(kind string, fn func(ctx context.Context, body []byte) ([]byte, error)) {
-	if d == nil {
+// as unreachable.
+func (c *Calls) Handle(kind string, fn func(ctx context.Context, body []byte) ([]byte, error)) {
+	if c == nil {
 		return
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.handlers[kind] = fn
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.handlers[kind] = fn
 }
 
-// Call calls all peers with a valid lease, and waits at most two seconds for their answers. silent lists the
+// Call calls all peers with a valid lease, and waits at most two seconds for their answers. unreachable lists the
 // names of peers that did not answer or failed. Without peers it returns at once.
 // Errors: those of the store; ctx.Err().
-func (d *Calls) Call(ctx context.Context, kind string, body []byte) (answers []Answer, silent []string, err error) {
-	if d == nil {
+func (c *Calls) Call(ctx context.Context, kind string, body []byte) (answers []Answer, unreachable []string, err error) {
+	if c == nil {
 		return nil, nil, nil
 	}
 	select {
-	case d.callSlots <- struct{}{}:
-		defer func() { <-d.callSlots }()
+	case c.callSlots <- struct{}{}:
+		defer func() { <-c.callSlots }()
 	case <-ctx.Done():
 		return nil, nil, ctx.Err()
 	}
-	now, list, err := d.Store.Members(ctx)
+	now, list, err := c.Store.Members(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	owing := map[storage.MemberID]string{}
+	pending := map[storage.MemberID]string{}
 	for _, m := range list {
-		if m.ID != d.Store.Member() {
-			owing[m.ID] = d.Name(m)
+		if m.ID != c.Store.Member() {
+			pending[m.ID] = c.Name(m)
 		}
 	}
-	if len(owing) == 0 {
+	if len(pending) == 0 {
 		return nil, nil, nil
 	}
-	t := d.newCallID(now)
-	if err := d.post(ctx, call{t, kind, body}); err != nil {
+	id := c.newCallID(now)
+	if err := c.post(ctx, call{id, kind, body}); err != nil {
 		return nil, nil, err
 	}
-	defer d.withdraw(context.WithoutCancel(ctx), t)
-	answers, err = d.await(ctx, t, owing)
+	defer c.withdraw(context.WithoutCancel(ctx), id)
+	answers, err = c.await(ctx, id, pending)
 	for _, a := range answers {
-		delete(owing, a.Member)
+		delete(pending, a.Member)
 	}
-	for _, host := range owing {
-		silent = append(silent, host)
+	for _, host := range pending {
+		unreachable = append(unreachable, host)
 	}
-	slices.Sort(silent)
-	return answers, silent, err
+	slices.Sort(unreachable)
+	return answers, unreachable, err
 }
 
 // newCallID returns a unique ID for a new call.
-func (d *Calls) newCallID(now storage.Timestamp) callID {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.last = max(now, d.last+1)
-	return callID{d.Store.Member(), d.last}
+func (c *Calls) newCallID(now storage.Timestamp) callID {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.last = max(now, c.last+1)
+	return callID{c.Store.Member(), c.last}
 }
 
-// await reads answers until all peers in owing have answered, or until the timeout.
-func (d *Calls) await(ctx context.Context, t callID, owing map[storage.MemberID]string) (answers []Answer, err error) {
-	over := time.NewTimer(timeout)
+// await reads answers until all peers in pending have answered, or until the timeout.
+func (c *Calls) await(ctx context.Context, id callID, pending map[storage.MemberID]string) (answers []Answer, err error) {
+	over := time.NewTimer(callTimeout)
 	defer over.Stop()
 	answered := map[storage.MemberID]bool{}
-	for look := 0; len(answered) < len(owing); look++ {
+	for look := 0; len(answered) < len(pending); look++ {
 		pause := pollFirst
 		if look >= firstPolls {
 			pause = pollLater
@@ -161,19 +161,19 @@ func (d *Calls) await(ctx context.Context, t callID, owing map[storage.MemberID]
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
-		found, err := d.read(ctx, t)
+		found, err := c.read(ctx, id)
 		if err != nil {
 			return nil, err
 		}
 		for by, row := range found {
-			host, asked := owing[by]
+			host, asked := pending[by]
 			if !asked || answered[by] {
 				continue
 			}
 			answered[by] = true
 			body, refused := decodeAnswer(row)
 			if refused != nil {
-				d.Failed(fmt.Errorf("the server %s: %w", host, refused))
+				c.Failed(fmt.Errorf("the server %s: %w", host, refused))
 				continue
 			}
 			answers = append(answers, Answer{by, host, body})
@@ -183,14 +183,14 @@ func (d *Calls) await(ctx context.Context, t callID, owing map[storage.MemberID]
 }
 
 // read reads the rows of all answers to a call.
-func (d *Calls) read(ctx context.Context, t callID) (map[storage.MemberID][]byte, error) {
-	r, err := d.Store.Snapshot(ctx, 0)
+func (c *Calls) read(ctx context.Context, id callID) (map[storage.MemberID][]byte, error) {
+	r, err := c.Store.Snapshot(ctx, 0)
 	if err != nil {
 		return nil, err
 	}
 	defer r.Close()
 	rows := map[storage.MemberID][]byte{}
-	err = each(ctx, r, t.answerRange(), func(_ callID, by storage.MemberID, value []byte) error {
+	err = eachCallRow(ctx, r, id.answerRange(), func(_ callID, by storage.MemberID, value []byte) error {
 		rows[by] = bytes.Clone(value)
 		return nil
 	})
@@ -198,74 +198,74 @@ func (d *Calls) read(ctx context.Context, t callID) (map[storage.MemberID][]byte
 }
 
 // change changes rows, also on a disk that is almost full.
-func (d *Calls) change(ctx context.Context, fn func(t storage.Txn) error) error {
-	return storage.Update(ctx, d.Store, storage.TxnOptions{Essential: true}, storage.Buffered, fn)
+func (c *Calls) change(ctx context.Context, fn func(t storage.Txn) error) error {
+	return storage.Update(ctx, c.Store, storage.TxnOptions{Essential: true}, storage.Buffered, fn)
 }
 
 // post writes a call, and removes the rows of callers that have died.
-func (d *Calls) post(ctx context.Context, q call) error {
-	return d.change(ctx, func(t storage.Txn) error {
-		err := remove(ctx, t, keyspace.MetaRange(keyspace.MetaSurvey), func(of callID) bool { return of.sentAt.Seconds()+abandonedSeconds < q.sentAt.Seconds() })
+func (c *Calls) post(ctx context.Context, q call) error {
+	return c.change(ctx, func(t storage.Txn) error {
+		err := removeCallRows(ctx, t, keyspace.MetaRange(keyspace.MetaSurvey), func(id callID) bool { return id.sentAt.Seconds()+abandonedSeconds < q.sentAt.Seconds() })
 		if err != nil {
 			return err
 		}
 		if err := t.Set(q.callKey(), append(append([]byte(q.kind), 0), q.body...)); err != nil {
 			return err
 		}
-		return keyspace.TouchTopic(ctx, d.Store, t, Topic)
+		return keyspace.TouchTopic(ctx, c.Store, t, callTopic)
 	})
 }
 
 // withdraw removes a call and its answers. An answer that is written at the same time is removed later with
 // the rows that are older than abandonedSeconds.
-func (d *Calls) withdraw(ctx context.Context, q callID) {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
+func (c *Calls) withdraw(ctx context.Context, id callID) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	err := d.change(ctx, func(t storage.Txn) error {
-		if err := t.Delete(q.callKey()); err != nil {
+	err := c.change(ctx, func(t storage.Txn) error {
+		if err := t.Delete(id.callKey()); err != nil {
 			return err
 		}
-		return remove(ctx, t, q.answerRange(), func(callID) bool { return true })
+		return removeCallRows(ctx, t, id.answerRange(), func(callID) bool { return true })
 	})
-	d.report(ctx, err)
+	c.report(ctx, err)
 }
 
 // load queues new calls of peers. It is called with a snapshot that contains them.
-func (d *Calls) load(ctx context.Context, r storage.Reader) error {
+func (c *Calls) load(ctx context.Context, r storage.Reader) error {
 	now := r.ReadTimestamp().Seconds()
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	there := map[callID]bool{}
-	err := each(ctx, r, keyspace.MetaPrefixRange(keyspace.MetaSurvey, []byte{callRows}), func(t callID, _ storage.MemberID, value []byte) error {
-		if t.caller == d.Store.Member() || t.sentAt.Seconds()+abandonedSeconds < now {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	current := map[callID]bool{}
+	err := eachCallRow(ctx, r, keyspace.MetaPrefixRange(keyspace.MetaSurvey, []byte{callRows}), func(id callID, _ storage.MemberID, value []byte) error {
+		if id.caller == c.Store.Member() || id.sentAt.Seconds()+abandonedSeconds < now {
 			return nil
 		}
-		if !d.queued[t] {
+		if !c.queued[id] {
 			kind, body, _ := bytes.Cut(value, []byte{0})
 			select {
-			case d.queue <- call{t, string(kind), bytes.Clone(body)}:
-			default: // this server counts as silent
+			case c.queue <- call{id, string(kind), bytes.Clone(body)}:
+			default: // this server counts as unreachable
 			}
 		}
-		there[t] = true
+		current[id] = true
 		return nil
 	})
 	if err == nil {
-		d.queued = there
+		c.queued = current
 	}
 	return err
 }
 
 // Run answers calls until ctx ends.
-func (d *Calls) Run(ctx context.Context) {
+func (c *Calls) Run(ctx context.Context) {
 	var all sync.WaitGroup
 	defer all.Wait()
 	for range handlersMax {
 		all.Go(func() {
 			for {
 				select {
-				case q := <-d.queue:
-					d.report(ctx, d.reply(ctx, q))
+				case q := <-c.queue:
+					c.report(ctx, c.reply(ctx, q))
 				case <-ctx.Done():
 					return
 				}
@@ -275,31 +275,31 @@ func (d *Calls) Run(ctx context.Context) {
 }
 
 // reply writes the answer to a call, if the call is still there.
-func (d *Calls) reply(ctx context.Context, q call) error {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
+func (c *Calls) reply(ctx context.Context, q call) error {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	d.mu.Lock()
-	fn := d.handlers[q.kind]
-	d.mu.Unlock()
+	c.mu.Lock()
+	fn := c.handlers[q.kind]
+	c.mu.Unlock()
 	body, err := []byte(nil), error(fmt.Errorf("it does not know questions of the kind %q", q.kind))
 	if fn != nil {
 		body, err = fn(ctx, q.body)
 	}
 	row := encodeAnswer(body, err)
-	return d.change(ctx, func(t storage.Txn) error {
+	return c.change(ctx, func(t storage.Txn) error {
 		if _, err := t.Get(ctx, q.callKey(), nil); err != nil {
 			if errors.Is(err, storage.ErrNotFound) {
 				return nil
 			}
 			return err
 		}
-		return t.Set(q.answerKey(d.Store.Member()), row)
+		return t.Set(q.answerKey(c.Store.Member()), row)
 	})
 }
 
 // report passes on an error, unless the server is stopping.
-func (d *Calls) report(ctx context.Context, err error) {
+func (c *Calls) report(ctx context.Context, err error) {
 	if err != nil && ctx.Err() == nil && !errors.Is(err, storage.ErrClosed) {
-		d.Failed(fmt.Errorf("questions between servers over one store: %w", err))
+		c.Failed(fmt.Errorf("questions between servers over one store: %w", err))
 	}
 }
