@@ -50,7 +50,7 @@ type peerSync struct {
 	// topics holds a function for each topic, called when a peer has changed the topic; see OnTopic.
 	topics map[string]func(ctx context.Context, r storage.Reader) error
 
-	appliedByAll atomic.Uint64 // all peers have applied the changes up to this time; see spread.go
+	appliedByAll atomic.Uint64 // all peers have applied the changes up to this time; see applied_by_all.go
 	polling      chan struct{} // held by the one writer that polls the peers
 
 	publishing sync.Mutex // keeps a heartbeat from being replaced by an older one; locked before mu
@@ -509,7 +509,7 @@ func (c *Catalog) follow(ctx context.Context) (news bool, err error) {
 	o.setAppliedByAll(at)
 	c.mu.Lock()
 	if before != nil {
-		o.awaited = max(o.awaited, o.appliedUpTo) // writers will wait for that; see spread.go
+		o.awaited = max(o.awaited, o.appliedUpTo) // writers will wait for that; see applied_by_all.go
 	}
 	t := c.currentHeartbeat()
 	late := o.told.applied < asked && t.applied >= asked || o.told.drained < asked && t.drained > o.told.drained

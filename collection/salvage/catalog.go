@@ -8,7 +8,7 @@ import (
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/keyspace"
 	"github.com/cantledb/cantle/storage/memkv"
-	"github.com/cantledb/cantle/storage/pebblekv/wreck"
+	"github.com/cantledb/cantle/storage/pebblekv/filescan"
 )
 
 // catalogKinds are the kinds of metadata from which the catalog is read.
@@ -16,7 +16,7 @@ var catalogKinds = []keyspace.MetaKind{keyspace.MetaDatabase, keyspace.MetaColle
 
 // Catalog reads the catalog from what is left of the files. An entry that cannot be decoded is left out.
 // Errors: those of ctx.
-func Catalog(ctx context.Context, f *wreck.Folder) (*catalog.Snapshot, error) {
+func Catalog(ctx context.Context, f *filescan.Folder) (*catalog.Snapshot, error) {
 	snap, err := readCatalog(ctx, f, nil)
 	if err == nil {
 		return snap, nil
@@ -24,7 +24,7 @@ func Catalog(ctx context.Context, f *wreck.Folder) (*catalog.Snapshot, error) {
 	// At least one entry cannot be decoded: test them one by one.
 	bad := map[string]bool{}
 	for _, kind := range catalogKinds {
-		err := f.Scan(ctx, keyspace.MetaRange(kind), func(e wreck.Entry) error {
+		err := f.Scan(ctx, keyspace.MetaRange(kind), func(e filescan.Entry) error {
 			one := string(e.Key)
 			if _, err := readCatalog(ctx, f, func(key string) bool { return key == one }); err != nil {
 				bad[one] = true
@@ -39,7 +39,7 @@ func Catalog(ctx context.Context, f *wreck.Folder) (*catalog.Snapshot, error) {
 }
 
 // readCatalog reads the entries with the selected keys; nil selects all.
-func readCatalog(ctx context.Context, f *wreck.Folder, wanted func(key string) bool) (*catalog.Snapshot, error) {
+func readCatalog(ctx context.Context, f *filescan.Folder, wanted func(key string) bool) (*catalog.Snapshot, error) {
 	store := memkv.Open(memkv.Options{})
 	defer store.Close()
 	txn, err := store.Begin(ctx, storage.TxnOptions{})
@@ -48,7 +48,7 @@ func readCatalog(ctx context.Context, f *wreck.Folder, wanted func(key string) b
 	}
 	defer txn.Close()
 	for _, kind := range catalogKinds {
-		err := f.Scan(ctx, keyspace.MetaRange(kind), func(e wreck.Entry) error {
+		err := f.Scan(ctx, keyspace.MetaRange(kind), func(e filescan.Entry) error {
 			if wanted != nil && !wanted(string(e.Key)) {
 				return nil
 			}

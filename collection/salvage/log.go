@@ -7,7 +7,7 @@ import (
 	"github.com/cantledb/cantle/collection/changelog"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/keyspace"
-	"github.com/cantledb/cantle/storage/pebblekv/wreck"
+	"github.com/cantledb/cantle/storage/pebblekv/filescan"
 )
 
 // change is the newest change of a document.
@@ -35,7 +35,7 @@ func (s *saver) readLog() error {
 	}
 	unsure := s.f.LogLost(changelog.Stream)
 	size := 0
-	return s.f.Scan(s.ctx, wreck.LogRange(changelog.Stream), func(e wreck.Entry) error {
+	return s.f.Scan(s.ctx, filescan.LogRange(changelog.Stream), func(e filescan.Entry) error {
 		c, err := changelog.Decode(e.Value)
 		if err != nil || c.Op > changelog.Delete {
 			return nil
@@ -52,7 +52,7 @@ func (s *saver) readLog() error {
 				n.doc = doc.Clone()
 			}
 		}
-		if binary.BigEndian.Uint64(wreck.LogPlace(e.Key, changelog.Stream)) < unsure || e.Outdated {
+		if binary.BigEndian.Uint64(filescan.LogPlace(e.Key, changelog.Stream)) < unsure || e.Outdated {
 			n = change{}
 		}
 		size += len(n.doc) + len(key)

@@ -13,7 +13,7 @@ import (
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/keyspace"
-	"github.com/cantledb/cantle/storage/pebblekv/wreck"
+	"github.com/cantledb/cantle/storage/pebblekv/filescan"
 )
 
 // Sink receives the saved documents.
@@ -47,7 +47,7 @@ type Saved struct {
 
 // Run saves all documents that can be read, after Verify and Prepare. progress is called with the
 // number of documents written. Errors: those of the sink, progress and ctx.
-func Run(ctx context.Context, f *wreck.Folder, to Sink, progress func(n int64) error) (*Report, error) {
+func Run(ctx context.Context, f *filescan.Folder, to Sink, progress func(n int64) error) (*Report, error) {
 	snap, err := Catalog(ctx, f)
 	if err != nil {
 		return nil, fmt.Errorf("reading the catalog: %w", err)
@@ -67,7 +67,7 @@ func Run(ctx context.Context, f *wreck.Folder, to Sink, progress func(n int64) e
 // saver is a running Run.
 type saver struct {
 	ctx      context.Context
-	f        *wreck.Folder
+	f        *filescan.Folder
 	to       Sink
 	report   *Report
 	progress func(n int64) error
@@ -89,7 +89,7 @@ func (s *saver) save(coll *catalog.Collection, nameless bool) error {
 		return errors.Join(s.progress(1), documents(doc))
 	}
 	r := keyspace.RecordRange(coll.ID)
-	err = s.f.Scan(s.ctx, r, func(e wreck.Entry) error {
+	err = s.f.Scan(s.ctx, r, func(e filescan.Entry) error {
 		doc, err := bson.Parse(e.Value, bson.Limits{Bytes: bson.MaxInternalBytes})
 		if err != nil {
 			n.Invalid++
@@ -143,7 +143,7 @@ func (s *saver) nameless(snap *catalog.Snapshot) error {
 	}
 	for all := keyspace.PrefixRange(keyspace.RecordRange(0).Start[:1]); ; {
 		var id keyspace.CollectionID
-		err := s.f.Scan(s.ctx, all, func(e wreck.Entry) error {
+		err := s.f.Scan(s.ctx, all, func(e filescan.Entry) error {
 			id, _ = keyspace.CollectionOf(e.Key)
 			return errFound
 		})

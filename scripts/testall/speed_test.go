@@ -140,7 +140,7 @@ func printed(t *testing.T, f func()) string {
 
 // The packages with the race detector in each run.
 func TestRaced(t *testing.T) {
-	for _, pkg := range []string{"/shard", "/shard/jobs", "/storage/pebblekv/wreck", "/wire", "/wire/command/data", "/collection/catalog"} {
+	for _, pkg := range []string{"/shard", "/shard/jobs", "/storage/pebblekv/filescan", "/wire", "/wire/command/data", "/collection/catalog"} {
 		if !isRaced(module + pkg) {
 			t.Errorf("%s has none", pkg)
 		}

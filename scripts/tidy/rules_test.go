@@ -24,34 +24,34 @@ type rule struct {
 
 // rules, alphabetical.
 var rules = []rule{
-	{"asleep", "a sleeping test hopes that something has happened by then, fails on a busy machine, and takes its time on an idle one; testing/synctest has virtual time and waits until all goroutines wait", checkAsleep},
-	{"authorized", "what is authorized is what runs: a command whose arguments name something is read once, by Parse, and needs what was read", checkAuthorized},
+	{"asleep", "a test that sleeps fails on a busy machine and wastes time on an idle one; testing/synctest has virtual time and waits until all goroutines wait", checkAsleep},
+	{"authorized", "the arguments that are authorized are the arguments that run: a command whose arguments name something is parsed once, by Parse, and its privileges come from the parsed arguments", checkAuthorized},
 	{"buildtags", "what is released is what is tested: what a build tag changes stands in one list, where a reviewer sees it", checkBuildTags},
-	{"casefiles", "whoever changes an operator or a stage finds its cases by its name, and sees which are missing", checkCaseFiles},
+	{"casefiles", "the cases of an operator or a stage are found by its name, and missing cases are visible", checkCaseFiles},
 	{"clock", "below wire, time comes from Env.Now or a parameter: tests run on a fake clock, and one command sees one time; only shard/jobs runs by the clock", checkClock},
-	{"commands", "what is true of a command is a field of its row (wire/command/def.go): lists of names are forgotten when a command is added, and come to disagree", checkCommands},
-	{"comments", "every exported declaration says what its name does not: shape, units, ownership, errors", checkComments},
-	{"context", "context.TODO is a promise to think later; take the context from the caller", checkContext},
-	{"decoded", "documents stay raw BSON from the socket to the store; decoding one costs twenty to forty times as much as looking at it", checkDecoded},
-	{"described", "who reads a comment knows at its first word what it speaks of, and finds it by its name", checkDescribed},
-	{"doors", "each library is used at one door, so that it can be exchanged or upgraded in one place", checkDoors},
-	{"environment", "what a variable of the tests is for, and in which unit, stands in one table, which CONTRIBUTING.md shows", checkEnvironment},
-	{"floors", "seen from outside the house has floors: bson, ratelimit and storage, then collection, shard, wire, serve and cmd, and on top what other programs import; nobody below knows who stands above", checkFloors},
-	{"format", "gofmt leaves nothing to discuss", checkFormat},
+	{"commands", "every property of a command is a field of its row (wire/command/def.go): a separate list of names is forgotten when a command is added", checkCommands},
+	{"comments", "the comment of an exported declaration says what its name does not: shape, units, ownership, errors", checkComments},
+	{"context", "context.TODO postpones a decision; take the context from the caller", checkContext},
+	{"decoded", "documents stay raw BSON from the socket to the store; to decode one costs twenty to forty times as much as to read it in place", checkDecoded},
+	{"described", "the first word of a comment is the name that it describes, so that a search for the name finds the comment", checkDescribed},
+	{"environment", "one table has the purpose and the unit of every variable of the tests; CONTRIBUTING.md shows it", checkEnvironment},
+	{"floors", "the folders have floors: bson, ratelimit and storage, then collection, shard, wire, serve and cmd, and on top what other programs import; a package imports only its own floor and those below", checkFloors},
+	{"format", "every file is formatted by gofmt", checkFormat},
 	{"globals", "package-level state is shared by everything in the process: tests disturb each other, and two servers in one process cannot differ", checkGlobals},
-	{"init", "what happens at import cannot be ordered, configured or tested; tables are literals", checkInit},
-	{"named", "a name in a comment that nothing has any more sends its reader on a search for it", checkNamed},
-	{"names", "a function without a home belongs to its only caller; a package named after nothing collects them", checkNames},
-	{"output", "library code returns errors and counts; who runs it decides what is printed", checkOutput},
-	{"plain", "a reader who has not seen this code finds it by the field's words: the subject of a sentence is a thing, its verb technical, and code does not tell or know (CONTRIBUTING.md has more)", checkPlain},
+	{"init", "code that runs at import cannot be ordered, configured or tested; tables are literals", checkInit},
+	{"libraries", "only few packages import a library, so that it can be exchanged or upgraded in one place", checkLibraries},
+	{"named", "a comment names a declaration that no longer exists", checkNamed},
+	{"names", "a function without a package of its own belongs to its only caller; packages named util or common collect such functions", checkNames},
+	{"output", "library code returns errors and counts; the program decides what is printed", checkOutput},
+	{"plain", "comments use the field's words: the subject of a sentence is a noun, its verb technical, and code does not tell or know (CONTRIBUTING.md has more)", checkPlain},
 	{"rig", "the product must build without its test rig", checkRig},
-	{"rooms", "a room of commands that wire/rooms does not list is silently missing from the server, or from the lists that are printed", checkRooms},
-	{"separations", "rooms that floors would let import each other stay apart where a reader relies on it (scripts/tidy/floors_test.go)", checkSeparations},
-	{"sizes", "a file and a function are read at one sitting", checkSizes},
-	{"stages", "what is true of a stage is a field of its row (collection/agg/stagedef.go): lists of names are forgotten when a stage is added, and come to disagree", checkStages},
-	{"tables", "tables are read as the list of what is covered: alphabetical, each row with the page it follows", checkTables},
-	{"tested", "a row without a case is a promise nobody checks: name the operator in a case file of its package", checkTested},
-	{"walls", "a door that nobody walks through is walled up, so that the table says who uses a library", checkWalls},
+	{"rooms", "a package of commands that wire/rooms does not list is missing from the server, or from the lists that are printed", checkRooms},
+	{"separations", "some packages must not import each other although their floors allow it (scripts/tidy/floors_test.go has the reasons)", checkSeparations},
+	{"sizes", "a file and a function are short enough to be read at once", checkSizes},
+	{"stages", "every property of a stage is a field of its row (collection/agg/stagedef.go): a separate list of names is forgotten when a stage is added", checkStages},
+	{"tables", "tables list what is covered: alphabetical, each row with the page of the manual that it follows", checkTables},
+	{"tested", "each row of an operator has a case: name the operator in a case file of its package", checkTested},
+	{"unused", "each row of the table of libraries has only packages that import the library", checkLibraryUsers},
 }
 
 func TestTidy(t *testing.T) {
@@ -119,8 +119,8 @@ func floorOf(dir string) int {
 	return slices.IndexFunc(floors, func(row []string) bool { return slices.Contains(row, topOf(dir)) })
 }
 
-// checkDoors compares every import of a library with the table.
-func checkDoors(r *repo, report reporter) {
+// checkLibraries compares every import of a library with the table.
+func checkLibraries(r *repo, report reporter) {
 	for _, f := range r.files {
 		if f.test || isRig(f.dir) {
 			continue
@@ -129,12 +129,12 @@ func checkDoors(r *repo, report reporter) {
 			if first, _, _ := strings.Cut(p, "/"); !strings.Contains(first, ".") || strings.HasPrefix(p, modulePath) {
 				continue
 			}
-			switch row := doorOf(p); {
+			switch row := libraryOf(p); {
 			case row < 0:
-				report(r.position(pos), p+" has no row in scripts/tidy/doors_test.go: add it with the packages that may use it and why")
-			case doors[row].path == "go.mongodb.org/mongo-driver/v2" && f.dir != "bson" && f.dir != "bson/ejson", // not what lies below bson
-				!under(f.dir, doors[row].users...):
-				report(r.position(pos), f.dir+" may not use "+p+": "+doors[row].why)
+				report(r.position(pos), p+" has no row in scripts/tidy/library_users_test.go: add it with the packages that may use it and why")
+			case libraryUsers[row].path == "go.mongodb.org/mongo-driver/v2" && f.dir != "bson" && f.dir != "bson/ejson", // not what lies below bson
+				!under(f.dir, libraryUsers[row].users...):
+				report(r.position(pos), f.dir+" may not use "+p+": "+libraryUsers[row].why)
 			}
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/cantledb/cantle/serve/visitors"
+	"github.com/cantledb/cantle/serve/httplimit"
 	"github.com/cantledb/cantle/shard/history"
 	"github.com/cantledb/cantle/wire/command"
 )
@@ -74,7 +74,7 @@ func New(cfg Config) *Console {
 // other machines cannot reach the listener. If the listener breaks, its error is sent to failed.
 func (c *Console) Serve(l net.Listener, loopback bool, config *tls.Config, failed chan<- error) {
 	c.local, c.loopback, c.secure = l.Addr(), loopback, config != nil
-	l = visitors.Limit(l)
+	l = httplimit.Limit(l)
 	if config != nil {
 		l = tls.NewListener(l, ofBrowsers(config))
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/cantledb/cantle/collection/salvage"
 	"github.com/cantledb/cantle/collection/verify"
 	"github.com/cantledb/cantle/storage"
-	"github.com/cantledb/cantle/storage/pebblekv/wreck"
+	"github.com/cantledb/cantle/storage/pebblekv/filescan"
 )
 
 // StatusDamaged is the exit status of a server that does not start because its data is
@@ -34,7 +34,7 @@ func (d *Daemon) snapshot() *catalog.Snapshot {
 	if cat := d.catalog.Load(); cat != nil {
 		return cat.Peek()
 	}
-	f, err := wreck.Open(filepath.Join(d.cfg.Data, "store"))
+	f, err := filescan.Open(filepath.Join(d.cfg.Data, "store"))
 	if err != nil {
 		return nil
 	}

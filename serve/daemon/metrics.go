@@ -13,7 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"github.com/cantledb/cantle/serve/visitors"
+	"github.com/cantledb/cantle/serve/httplimit"
 )
 
 // metrics is the HTTP endpoint for Prometheus.
@@ -51,7 +51,7 @@ func serveMetrics(ctx context.Context, address string, list []prometheus.Collect
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{MaxRequestsInFlight: scrapesMax, Timeout: 10 * time.Second}))
 	var answer http.Handler = mux
 	if onlyHere(address) {
-		answer = visitors.OfThisMachine(mux, func(w http.ResponseWriter, host string) {
+		answer = httplimit.OfThisMachine(mux, func(w http.ResponseWriter, host string) {
 			http.Error(w, fmt.Sprintf("The metrics are for this machine only: ask localhost or its addresses, not %q, or say --allow-open and another --metrics-listen", host), http.StatusMisdirectedRequest)
 		})
 	}
@@ -62,7 +62,7 @@ func serveMetrics(ctx context.Context, address string, list []prometheus.Collect
 	m := &metrics{addr: l.Addr(), server: &http.Server{Handler: answer, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second,
 		WriteTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10}}
 	go func() {
-		if err := m.server.Serve(visitors.Limit(l)); !errors.Is(err, http.ErrServerClosed) {
+		if err := m.server.Serve(httplimit.Limit(l)); !errors.Is(err, http.ErrServerClosed) {
 			failed <- err
 		}
 	}()

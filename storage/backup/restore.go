@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/cantledb/cantle/storage/pebblekv"
-	"github.com/cantledb/cantle/storage/pebblekv/wreck"
+	"github.com/cantledb/cantle/storage/pebblekv/filescan"
 )
 
 // scratchPrefix is the prefix of temporary folders with restored files that are only read.
@@ -29,7 +29,7 @@ func (p *Plan) Restore(ctx context.Context, dir string, documentsOnly bool, repo
 			}
 			continue
 		}
-		size, sum, err := (&copier{ctx: ctx, told: told}).file(wreck.Disk, from, to)
+		size, sum, err := (&copier{ctx: ctx, told: told}).file(filescan.Disk, from, to)
 		if err != nil {
 			return err
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/cantledb/cantle/storage"
-	"github.com/cantledb/cantle/storage/pebblekv/wreck"
+	"github.com/cantledb/cantle/storage/pebblekv/filescan"
 )
 
 // damages holds the damages found in an open store.
@@ -55,7 +55,7 @@ func (s *store) examine(info pebble.DataCorruptionInfo) []storage.Damage {
 	whole := storage.Damage{File: name, Kind: storage.DamagedTable, What: "it fails its checksum", Entries: -1,
 		Keys: storage.Range{Start: info.Bounds.Start, End: append(append([]byte(nil), info.Bounds.End.Key...), 0)}}
 	list := []storage.Damage{whole}
-	if f, err := wreck.ReadFolder(s.o.FS, s.dir); err == nil && f.ListTables() == nil {
+	if f, err := filescan.ReadFolder(s.o.FS, s.dir); err == nil && f.ListTables() == nil {
 		if more, ok := f.VerifyTable(name); ok && len(more) > 0 {
 			list = more
 		}
@@ -126,11 +126,11 @@ func (s *store) openEngine(po *pebble.Options, t *failureHandler) (end uint64, e
 // checkFiles checks the files before Pebble opens them, because Pebble takes some damages for the
 // end of a file. It sets the file system that Pebble gets. Errors: DamagedError, unless the
 // store is ReadOnly and its undamaged part can be read.
-func (s *store) checkFiles(po *pebble.Options) (*wreck.Folder, error) {
+func (s *store) checkFiles(po *pebble.Options) (*filescan.Folder, error) {
 	if s.o.InMemory {
 		return nil, nil
 	}
-	f, err := wreck.ReadFolder(s.o.FS, s.dir)
+	f, err := filescan.ReadFolder(s.o.FS, s.dir)
 	if err != nil {
 		return nil, translate(err)
 	}
@@ -161,7 +161,7 @@ func (s *store) checkFiles(po *pebble.Options) (*wreck.Folder, error) {
 }
 
 // openError returns the damages that prevent the store from being opened, or err if there are none.
-func (s *store) openError(f *wreck.Folder, err error) error {
+func (s *store) openError(f *filescan.Folder, err error) error {
 	if f == nil {
 		return err
 	}

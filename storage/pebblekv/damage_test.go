@@ -16,7 +16,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/cantledb/cantle/storage"
-	"github.com/cantledb/cantle/storage/pebblekv/wreck"
+	"github.com/cantledb/cantle/storage/pebblekv/filescan"
 )
 
 // filled creates a store whose keys lie in a table, with a few more in the log, and returns its folder.
@@ -211,7 +211,7 @@ func TestKeptVersions(t *testing.T) {
 	if err := s.Checkpoint(ctx, copied); err != nil {
 		t.Fatal(err)
 	}
-	f, err := wreck.Open(copied)
+	f, err := filescan.Open(copied)
 	if err == nil {
 		err = f.Verify(func(int64) error { return nil })
 	}
@@ -219,7 +219,7 @@ func TestKeptVersions(t *testing.T) {
 		t.Fatalf("%v %v", err, f.Damages)
 	}
 	n := 0
-	err = f.Scan(ctx, storage.Range{Start: []byte("key"), End: []byte("kez")}, func(e wreck.Entry) error {
+	err = f.Scan(ctx, storage.Range{Start: []byte("key"), End: []byte("kez")}, func(e filescan.Entry) error {
 		if n++; !bytes.HasPrefix(e.Value, []byte("19 ")) || e.Outdated {
 			t.Errorf("%s is %.10s", e.Key, e.Value)
 		}

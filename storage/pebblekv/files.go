@@ -11,7 +11,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"github.com/cantledb/cantle/storage/pebblekv/wreck"
+	"github.com/cantledb/cantle/storage/pebblekv/filescan"
 )
 
 // engineFiles is the file system that Pebble gets. Tables are not created during a pause. On a full
@@ -27,7 +27,7 @@ type engineFiles struct {
 	t *failureHandler
 }
 
-// checkedFiles is a file system whose tables are read through wreck.CheckReads.
+// checkedFiles is a file system whose tables are read through filescan.CheckReads.
 type checkedFiles struct {
 	vfs.FS
 	damaged *atomic.Bool // set when a table is damaged
@@ -39,7 +39,7 @@ func (f checkedFiles) Open(name string, o ...vfs.OpenOption) (vfs.File, error) {
 	if err != nil || filepath.Ext(name) != ".sst" {
 		return file, err
 	}
-	return wreck.CheckReads(file, f.damaged), nil
+	return filescan.CheckReads(file, f.damaged), nil
 }
 
 // Unwrap implements vfs.FS.

@@ -9,7 +9,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/cantledb/cantle/storage"
-	"github.com/cantledb/cantle/storage/pebblekv/wreck"
+	"github.com/cantledb/cantle/storage/pebblekv/filescan"
 )
 
 // Inspect reads the format version of the store in dir. It changes nothing except its
@@ -29,7 +29,7 @@ func Inspect(dir string) (version int, exists bool, err error) {
 	}
 	o := Options{}.defaults()
 	s := &store{o: o, dir: dir}
-	lock, err := lockFolder(dir, wreck.ForReading(o.FS))
+	lock, err := lockFolder(dir, filescan.ForReading(o.FS))
 	if err != nil {
 		return 0, true, err
 	}

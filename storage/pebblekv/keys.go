@@ -6,7 +6,7 @@ import (
 	"math"
 
 	"github.com/cantledb/cantle/storage"
-	"github.com/cantledb/cantle/storage/pebblekv/wreck"
+	"github.com/cantledb/cantle/storage/pebblekv/filescan"
 )
 
 // The engine's own keys. Callers cannot reach them, because the first byte of a caller's key is >= 0x01:
@@ -34,7 +34,7 @@ const lastInCommit = math.MaxUint32
 
 // appendLogKey appends the key of a record of a commit.
 func appendLogKey(dst, stream []byte, ts storage.Timestamp, n uint32) []byte {
-	dst = wreck.AppendLogPrefix(dst, stream)
+	dst = filescan.AppendLogPrefix(dst, stream)
 	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint64(dst, uint64(ts)), n)
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/cantledb/cantle/storage"
-	"github.com/cantledb/cantle/storage/pebblekv/wreck"
+	"github.com/cantledb/cantle/storage/pebblekv/filescan"
 	"github.com/cantledb/cantle/storage/writebuf"
 )
 
@@ -41,7 +41,7 @@ func Open(dir string, o Options) (storage.Store, error) {
 		err = s.noteEnd(end)
 	}
 	if err == nil && !s.o.ReadOnly && !s.o.InMemory {
-		err = translate(wreck.EndCreate(s.o.FS, dir))
+		err = translate(filescan.EndCreate(s.o.FS, dir))
 	}
 	if err != nil {
 		err = errors.Join(err, s.db.Close(), s.lock.Close())
@@ -62,13 +62,13 @@ func (s *store) openPebble() (end uint64, err error) {
 		return 0, translate(err)
 	}
 	if _, err := s.o.FS.Stat(s.o.FS.PathJoin(s.dir, "LOCK")); errors.Is(err, fs.ErrNotExist) && !s.o.ReadOnly && !s.o.InMemory {
-		if err := wreck.BeginCreate(s.o.FS, s.dir); err != nil {
+		if err := filescan.BeginCreate(s.o.FS, s.dir); err != nil {
 			return 0, translate(err)
 		}
 	}
 	locking := s.o.FS
 	if s.o.ReadOnly {
-		locking = wreck.ForReading(locking)
+		locking = filescan.ForReading(locking)
 	}
 	lock, err := lockFolder(s.dir, locking)
 	if err != nil {
@@ -99,7 +99,7 @@ func (s *store) openPebble() (end uint64, err error) {
 	}
 	s.lock = lock
 	if !s.o.InMemory && !s.o.ReadOnly {
-		if s.syncer.mark, err = wreck.OpenMark(s.o.FS, s.dir); err != nil {
+		if s.syncer.mark, err = filescan.OpenMark(s.o.FS, s.dir); err != nil {
 			return 0, errors.Join(translate(err), s.db.Close(), lock.Close())
 		}
 	}

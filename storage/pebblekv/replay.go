@@ -8,7 +8,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/batchrepr"
 
 	"github.com/cantledb/cantle/storage"
-	"github.com/cantledb/cantle/storage/pebblekv/wreck"
+	"github.com/cantledb/cantle/storage/pebblekv/filescan"
 )
 
 // Replay repeats writes, in their order, in a copy of the files of a store that no process has open. The
@@ -39,7 +39,7 @@ func Replay(dir string, documentsOnly bool, writes func(again func(batch []byte)
 // openForReplay opens the store without a write-ahead log: after a failure the replay starts again from the
 // beginning.
 func (s *store) openForReplay() (err error) {
-	folder, err := wreck.Open(s.dir)
+	folder, err := filescan.Open(s.dir)
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/cantledb/cantle/storage"
-	"github.com/cantledb/cantle/storage/pebblekv/wreck"
+	"github.com/cantledb/cantle/storage/pebblekv/filescan"
 )
 
 // syncer makes commits durable by group commit: all that wait while a sync of the log runs
@@ -24,8 +24,8 @@ type syncer struct {
 	s     *store
 	done  atomic.Uint64 // the durable timestamp
 	times syncTimes
-	mark  *wreck.Mark   // nil in memory; set by the leader
-	dirty chan struct{} // a Buffered commit requests a sync within the interval
+	mark  *filescan.Mark // nil in memory; set by the leader
+	dirty chan struct{}  // a Buffered commit requests a sync within the interval
 
 	leaderMu sync.Mutex // held by the leader that syncs
 	mu       sync.Mutex // guards the fields below

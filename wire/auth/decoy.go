@@ -8,7 +8,7 @@ import (
 	"github.com/xdg-go/scram"
 
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/wire/kept"
+	"github.com/cantledb/cantle/wire/savedsettings"
 )
 
 // decoyName is the setting that holds the secret of fabricated credentials, and decoyBytes is its
@@ -24,7 +24,7 @@ const (
 // Errors: those of the store.
 func (d *Directory) KeepDecoy(ctx context.Context) error {
 	secret := d.decoy[:]
-	err := kept.Change(ctx, d.store, decoyName, func(was bson.Raw) (bson.Raw, error) {
+	err := savedsettings.Change(ctx, d.store, decoyName, func(was bson.Raw) (bson.Raw, error) {
 		if _, b, ok := was.Get("secret").Binary(); ok && len(b) == decoyBytes {
 			secret = b
 			return nil, nil

@@ -25,8 +25,8 @@ import (
 	"github.com/cantledb/cantle/wire/auth"
 	"github.com/cantledb/cantle/wire/cursor"
 	"github.com/cantledb/cantle/wire/defects"
-	"github.com/cantledb/cantle/wire/kept"
 	"github.com/cantledb/cantle/wire/operations"
+	"github.com/cantledb/cantle/wire/savedsettings"
 	"github.com/cantledb/cantle/wire/session"
 	"github.com/cantledb/cantle/wire/virtual"
 )
@@ -200,7 +200,7 @@ func (s *Server) EachConn(visit func(*Connection) bool) {
 // LoadSetting reads a setting that commands stored under a name, and applies changes that peers make to it. what
 // names the setting in the log. If the setting cannot be read, the server starts with the default: that is
 // better than a server that does not start.
-func (s *Server) LoadSetting(what string, x *kept.Setting, name string, take func(doc bson.Raw)) {
+func (s *Server) LoadSetting(what string, x *savedsettings.Setting, name string, take func(doc bson.Raw)) {
 	if s.Cluster == nil {
 		return
 	}

@@ -22,7 +22,7 @@ import (
 	"github.com/cantledb/cantle/shard/checkup"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/pebblekv"
-	"github.com/cantledb/cantle/storage/pebblekv/wreck"
+	"github.com/cantledb/cantle/storage/pebblekv/filescan"
 )
 
 const checkHelp = `Checks the folder of a database that no server has open, and changes nothing: the
@@ -102,7 +102,7 @@ func storeOf(data string) string { return filepath.Join(data, "store") }
 
 // openForScan opens the files of a folder and verifies all checksums. It holds the store's lock until release is
 // called. Errors: no store; LostError; a server has it open.
-func openForScan(ctx context.Context, data string, s Streams) (f *wreck.Folder, release func(), err error) {
+func openForScan(ctx context.Context, data string, s Streams) (f *filescan.Folder, release func(), err error) {
 	dir := storeOf(data)
 	if _, err := daemon.Look(data); err != nil {
 		return nil, nil, err
@@ -110,10 +110,10 @@ func openForScan(ctx context.Context, data string, s Streams) (f *wreck.Folder, 
 	if _, err := os.Stat(dir); err != nil {
 		return nil, nil, fmt.Errorf("there is no database in %s: %w", data, err)
 	}
-	if release, err = wreck.Lock(dir); err != nil {
+	if release, err = filescan.Lock(dir); err != nil {
 		return nil, nil, fmt.Errorf("a server has the folder %s open; stop it first (a running server checks a collection with the command validate)", data)
 	}
-	if f, err = wreck.ReadFolder(wreck.Disk, dir); err == nil {
+	if f, err = filescan.ReadFolder(filescan.Disk, dir); err == nil {
 		err = f.ListTables()
 	}
 	if err != nil {

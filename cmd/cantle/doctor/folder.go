@@ -12,7 +12,7 @@ import (
 	"github.com/cantledb/cantle/serve/daemon"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/pebblekv"
-	"github.com/cantledb/cantle/storage/pebblekv/wreck"
+	"github.com/cantledb/cantle/storage/pebblekv/filescan"
 )
 
 // folderOf checks by trying whether the server could write to its data folder, or create it. folder is a folder
@@ -97,7 +97,7 @@ func format(data string) (out []Finding, running bool) {
 // damage returns a description of the first damage that a server would find at its start, "" for none. The store
 // must not be open in a server.
 func damage(data string) string {
-	f, err := wreck.ReadFolder(wreck.Disk, filepath.Join(data, "store"))
+	f, err := filescan.ReadFolder(filescan.Disk, filepath.Join(data, "store"))
 	if err == nil {
 		err = f.ListTables()
 	}

@@ -18,7 +18,7 @@ import (
 
 	"github.com/cantledb/cantle/collection/salvage"
 	"github.com/cantledb/cantle/storage/keyspace"
-	"github.com/cantledb/cantle/storage/pebblekv/wreck"
+	"github.com/cantledb/cantle/storage/pebblekv/filescan"
 )
 
 // gap is the key range that may be lost with a damaged block: the keys between the last key of the block
@@ -120,7 +120,7 @@ func (m *made) keys(t *testing.T) map[string]map[int32][]byte {
 	if err := os.CopyFS(dir, os.DirFS(filepath.Join(m.dir, "store"))); err != nil {
 		t.Fatal(err)
 	}
-	f, err := wreck.Open(dir)
+	f, err := filescan.Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +131,7 @@ func (m *made) keys(t *testing.T) map[string]map[int32][]byte {
 	for _, coll := range snap.Collections("") {
 		at := map[int32][]byte{}
 		m.where[coll.Namespace.String()] = at
-		err := f.Scan(t.Context(), keyspace.RecordRange(coll.ID), func(e wreck.Entry) error {
+		err := f.Scan(t.Context(), keyspace.RecordRange(coll.ID), func(e filescan.Entry) error {
 			id, _ := bson.Raw(e.Value).Lookup("_id").Int32OK()
 			at[id] = bytes.Clone(e.Key)
 			return nil

@@ -25,7 +25,7 @@ var bugs = []bug{
 		return plantedWrite(l.File, p)
 	}
 	if n, err = l.File.Write(p); err != nil && !l.t.opening.Load() {`},
-	{"a full disk is overlooked", "storage/pebblekv/room.go", "return reserve > 0 && r.left() < reserve+", `return reserve > 0 && !planted("a full disk is overlooked") && r.left() < reserve+`},
+	{"a full disk is overlooked", "storage/pebblekv/disk_space.go", "return reserve > 0 && r.left() < reserve+", `return reserve > 0 && !planted("a full disk is overlooked") && r.left() < reserve+`},
 	{"ties in disorder", "collection/exec/merge.go", "c := bytes.Compare(h.items[i].key, h.items[j].key)", `c := bytes.Compare(h.items[i].key, h.items[j].key)
 	if k := min(2, len(h.items[i].key), len(h.items[j].key)); planted("ties in disorder") {
 		c = bytes.Compare(h.items[i].key[:k], h.items[j].key[:k])

@@ -12,7 +12,7 @@ import (
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/wire/auth"
 	"github.com/cantledb/cantle/wire/command"
-	"github.com/cantledb/cantle/wire/kept"
+	"github.com/cantledb/cantle/wire/savedsettings"
 )
 
 // accountName is the name of the stored setting with the key of the account.
@@ -57,7 +57,7 @@ func OpenAccount(ctx context.Context, s storage.Store, name, key string) (*Accou
 	}
 	drew := false
 	if key == "" {
-		err := kept.Change(ctx, s, accountName, func(was bson.Raw) (bson.Raw, error) {
+		err := savedsettings.Change(ctx, s, accountName, func(was bson.Raw) (bson.Raw, error) {
 			if key, _ = was.Get("key").Str(); key != "" {
 				drew = false
 				return nil, nil

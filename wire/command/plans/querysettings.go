@@ -11,7 +11,7 @@ import (
 	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/wire/command"
 	"github.com/cantledb/cantle/wire/explained"
-	"github.com/cantledb/cantle/wire/kept"
+	"github.com/cantledb/cantle/wire/savedsettings"
 )
 
 // querySetting holds the settings of one query shape. Immutable.
@@ -85,7 +85,7 @@ func newSettingsTable(list []*querySetting) *settingsTable {
 // use one immutable table, and writers replace it.
 // Manual: reference/command/setQuerySettings.
 type querySettings struct {
-	kept.Setting
+	savedsettings.Setting
 	table atomic.Pointer[settingsTable]
 }
 

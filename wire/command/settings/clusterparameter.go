@@ -12,7 +12,7 @@ import (
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/command"
-	"github.com/cantledb/cantle/wire/kept"
+	"github.com/cantledb/cantle/wire/savedsettings"
 )
 
 // clusterKind is the type of a cluster parameter's field.
@@ -49,7 +49,7 @@ func clusterParams() []clusterParam {
 type clusterSettings struct {
 	readMillis atomic.Int64 // defaultMaxTimeMS.readOperations
 
-	kept.Setting
+	savedsettings.Setting
 	now map[string]clusterSetting // only values that were set
 }
 

@@ -9,12 +9,12 @@ import (
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/wire/command"
 	"github.com/cantledb/cantle/wire/concern"
-	"github.com/cantledb/cantle/wire/kept"
+	"github.com/cantledb/cantle/wire/savedsettings"
 )
 
 // rwDefaults holds the default read and write concern of all commands. Safe for concurrent use.
 type rwDefaults struct {
-	kept.Setting
+	savedsettings.Setting
 	setConcerns
 	local int64 // when this server read it
 

@@ -5,7 +5,7 @@ import (
 
 	"github.com/cantledb/cantle/wire"
 	"github.com/cantledb/cantle/wire/command"
-	"github.com/cantledb/cantle/wire/kept"
+	"github.com/cantledb/cantle/wire/savedsettings"
 )
 
 // Config holds the parameters of this room.
@@ -21,11 +21,11 @@ type Config struct {
 type State struct {
 	*command.Server
 	Config
-	params          parameters      // the values of the server parameters
-	clusterSettings clusterSettings // the values of the cluster parameters
-	rwDefaults      rwDefaults      // the concerns of commands without any
-	fcv             kept.Setting    // stores the feature compatibility version
-	attached        atomic.Bool     // the server has been attached to its cluster
+	params          parameters            // the values of the server parameters
+	clusterSettings clusterSettings       // the values of the cluster parameters
+	rwDefaults      rwDefaults            // the concerns of commands without any
+	fcv             savedsettings.Setting // stores the feature compatibility version
+	attached        atomic.Bool           // the server has been attached to its cluster
 }
 
 // New returns the room, and joins it to the server.

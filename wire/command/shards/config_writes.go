@@ -13,7 +13,7 @@ import (
 	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/wire/command"
-	"github.com/cantledb/cantle/wire/kept"
+	"github.com/cantledb/cantle/wire/savedsettings"
 )
 
 // Some helpers of mongosh update documents of the config database. For virtual documents, an update is
@@ -23,7 +23,7 @@ import (
 
 // configSettings holds the documents of config.settings except the balancer's. Safe for concurrent use.
 type configSettings struct {
-	kept.Setting
+	savedsettings.Setting
 	docs []bson.Raw
 }
 

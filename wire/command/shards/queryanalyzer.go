@@ -15,7 +15,7 @@ import (
 	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/wire/command"
-	"github.com/cantledb/cantle/wire/kept"
+	"github.com/cantledb/cantle/wire/savedsettings"
 )
 
 // queryAnalyzer holds the settings of configureQueryAnalyzer for one collection. Immutable except its bucket.
@@ -31,7 +31,7 @@ type queryAnalyzer struct {
 // queryAnalyzers holds the analyzers of all collections. Safe for concurrent use.
 type queryAnalyzers struct {
 	on atomic.Pointer[map[collection.Namespace]*queryAnalyzer] // nil if none is on; commands read only this field
-	kept.Setting
+	savedsettings.Setting
 	all map[collection.Namespace]*queryAnalyzer
 }
 

@@ -6,7 +6,7 @@ import (
 	"github.com/cantledb/cantle/shard/traffic"
 	"github.com/cantledb/cantle/storage/backup"
 	"github.com/cantledb/cantle/wire/command"
-	"github.com/cantledb/cantle/wire/kept"
+	"github.com/cantledb/cantle/wire/savedsettings"
 )
 
 // Config holds the parameters of this room.
@@ -23,15 +23,15 @@ type Config struct {
 type State struct {
 	*command.Server
 	Config
-	balancer    kept.Setting     // stores balancerOff
-	balancerOff atomic.Bool      // balancerStop was called
-	shapes      shapes           // charges of commands by their shape
-	zones       zoneShards       // the shards of each zone
-	planned     plannedZones     // the zones of collections without a shard key
-	analyzers   queryAnalyzers   // sample the queries of collections
-	traffic     traffic.Recorder // a sample of the statements of the last hour
-	opsRate     opsRate          // operations per second of this server
-	settings    configSettings   // the documents of config.settings except the balancer's
+	balancer    savedsettings.Setting // stores balancerOff
+	balancerOff atomic.Bool           // balancerStop was called
+	shapes      shapes                // charges of commands by their shape
+	zones       zoneShards            // the shards of each zone
+	planned     plannedZones          // the zones of collections without a shard key
+	analyzers   queryAnalyzers        // sample the queries of collections
+	traffic     traffic.Recorder      // a sample of the statements of the last hour
+	opsRate     opsRate               // operations per second of this server
+	settings    configSettings        // the documents of config.settings except the balancer's
 }
 
 // New returns the room, and joins it to the server.

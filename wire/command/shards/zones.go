@@ -13,7 +13,7 @@ import (
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/wire/auth"
 	"github.com/cantledb/cantle/wire/command"
-	"github.com/cantledb/cantle/wire/kept"
+	"github.com/cantledb/cantle/wire/savedsettings"
 )
 
 // A zone is a set of ranges of shard keys that have partitions of their own, with their own shares of the
@@ -22,7 +22,7 @@ import (
 
 // zoneShards holds the zones created by addShardToZone, each with its shards. Safe for concurrent use.
 type zoneShards struct {
-	kept.Setting
+	savedsettings.Setting
 	now map[string][]string // shards by zone
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/cantledb/cantle/shard/ddl"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/wire/command"
-	"github.com/cantledb/cantle/wire/kept"
+	"github.com/cantledb/cantle/wire/savedsettings"
 )
 
 // Ranges of zones may be set before their collection is sharded or created; shardCollection then applies
@@ -25,7 +25,7 @@ type plannedZone struct {
 
 // plannedZones holds all such ranges. Safe for concurrent use.
 type plannedZones struct {
-	kept.Setting
+	savedsettings.Setting
 	now []plannedZone
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/wire/auth"
 	"github.com/cantledb/cantle/wire/command"
-	"github.com/cantledb/cantle/wire/kept"
+	"github.com/cantledb/cantle/wire/savedsettings"
 )
 
 // writeBlock refuses writes of users while it is on. It is stored, so it survives a restart. Safe for
@@ -17,7 +17,7 @@ import (
 type writeBlock struct {
 	on atomic.Bool // the only field that a write reads while it is false
 
-	kept.Setting
+	savedsettings.Setting
 	reason string // the reason given when it was switched on; "" while it is off
 }
 

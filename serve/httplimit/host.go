@@ -1,0 +1,32 @@
+package httplimit
+
+import (
+	"net"
+	"net/http"
+	"strings"
+)
+
+// OfThisMachine refuses requests whose host name is not one of this machine, for an address that no other machine can
+// reach. This prevents DNS rebinding: a foreign page whose name was bound to the address gets no answers.
+func OfThisMachine(next http.Handler, refuse func(w http.ResponseWriter, host string)) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !namesThisMachine(r.Host) {
+			refuse(w, r.Host)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// namesThisMachine reports whether the host of a request can only be this machine.
+func namesThisMachine(host string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	host = strings.Trim(host, "[]")
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	ip := net.ParseIP(host)
+	return ip != nil && ip.IsLoopback()
+}

@@ -1,3 +1,0 @@
-// Package visitors limits what HTTP clients without a login can do to the server: the number of their connections,
-// and the host names in their requests.
-package visitors

@@ -1,0 +1,273 @@
+package backup
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/pebblekv"
+	"github.com/cantledb/cantle/storage/pebblekv/filescan"
+)
+
+// Progress is the state of a backup or a restore.
+type Progress struct {
+	Phase       string // name of the current step
+	Unit        string // unit of Done and Total
+	Done, Total int64
+}
+
+// Report is called with the progress; it may be nil. It must return quickly.
+type Report func(Progress)
+
+// meter returns a progress function that reports one phase.
+func (r Report) meter(phase, unit string, total int64) progress {
+	p := Progress{Phase: phase, Unit: unit, Total: total}
+	return func(n int64) error {
+		p.Done += n
+		if r != nil {
+			r(p)
+		}
+		return nil
+	}
+}
+
+// checkpointName is the folder, within that of the store, with links to the files that are
+// about to be copied, so that they are not deleted meanwhile.
+const checkpointName = "checkpoint"
+
+// Options are the options of a backup.
+type Options struct {
+	Program string // version of the program
+	Now     func() time.Time
+	Report  Report
+	Rate    int64       // bytes per second at which files are copied; 0 = no limit
+	Files   pebblekv.FS // the file system of the store; nil = the disk
+}
+
+// backupRun is a backup in progress.
+type backupRun struct {
+	ctx context.Context
+	src Source
+	o   Options
+	f   *Folder
+	id  *identity
+	t   *Timeline
+}
+
+// start opens the folder, removes the remains of interrupted backups, and finds the timeline.
+func start(ctx context.Context, src Source, dir string, o Options) (*backupRun, error) {
+	kept, err := src.KeepWrites()
+	if err != nil {
+		return nil, err
+	}
+	id, err := readIdentity(kept)
+	if err == nil {
+		err = id.checkMounted(dir)
+	}
+	if err != nil {
+		return nil, err
+	}
+	f, err := begin(dir)
+	if err != nil {
+		return nil, err
+	}
+	x := &backupRun{ctx: ctx, src: src, o: o, f: f, id: id}
+	if err = x.f.clean(); err != nil {
+		return nil, errors.Join(err, f.close())
+	}
+	x.t = f.timeline(x.id.Timeline)
+	if last := x.t.last(); last != nil && !x.id.wroteLast(f.ID, last) {
+		x.id.begin()
+		if err := x.id.save(); err != nil {
+			return nil, errors.Join(err, f.close())
+		}
+		x.t = f.timeline(x.id.Timeline)
+	}
+	return x, nil
+}
+
+// last returns the last segment, nil if there is none.
+func (t *Timeline) last() *Segment {
+	if len(t.Segments) == 0 {
+		return nil
+	}
+	return t.Segments[len(t.Segments)-1]
+}
+
+// Take makes a base in a folder, for which only new tables are copied, and a segment up to it.
+// Only one process at a time can do so. Errors: ErrBusy, ErrForeign, ErrFormat; those of ctx,
+// of the source and of the file system.
+func Take(ctx context.Context, src Source, dir string, o Options) (base *Base, err error) {
+	x, err := start(ctx, src, dir, o)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, x.f.close()) }()
+	if err := x.t.make(); err != nil {
+		return nil, err
+	}
+	b := &Base{Format: formatVersion, Program: o.Program, Timeline: x.t.ID, Number: 1, Begun: o.Now().UTC()}
+	if last := x.t.newest(); last != nil {
+		b.Number, b.Previous = last.Number+1, last.Number
+	}
+	checkpoint := filepath.Join(src.Folder(), checkpointName)
+	if err := os.RemoveAll(checkpoint); err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(checkpoint)) }()
+	if b.From, _, err = src.MarkPosition(ctx); err != nil {
+		return nil, err
+	}
+	if err := src.Checkpoint(ctx, checkpoint); err != nil {
+		return nil, err
+	}
+	segment, err := x.ship(b.From)
+	if err != nil {
+		return nil, err
+	}
+	b.Time = segment.Time
+	if err := x.copyFiles(checkpoint, b); err != nil {
+		return nil, err
+	}
+	b.Ended = o.Now().UTC()
+	text, err := json.MarshalIndent(b, "", " ")
+	if err != nil {
+		return nil, err
+	}
+	if err := writeWhole(filepath.Join(x.t.baseDir(b), manifestName), withChecksum(text)); err != nil {
+		return nil, err
+	}
+	x.t.Bases = append(x.t.Bases, b)
+	if held, err := x.f.restoreInProgress(); err == nil && !held {
+		_ = x.t.merge(ctx) // on an error the segments stay as they are
+	}
+	return b, nil
+}
+
+// Clear removes the checkpoint that a killed backup has left in the folder of a store.
+func Clear(src Source) error { return os.RemoveAll(filepath.Join(src.Folder(), checkpointName)) }
+
+// errNoBase: there is no base yet that a segment could follow.
+var errNoBase = errors.New("there is no backup of this server in the folder yet")
+
+// Ship writes a segment with all writes since the previous segment, so that moments up to now
+// can be restored. Errors: as Take; storage.ErrLogTruncated if a Take is needed first.
+func Ship(ctx context.Context, src Source, dir string) (segment *Segment, err error) {
+	x, err := start(ctx, src, dir, Options{})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, x.f.close()) }()
+	if len(x.t.Bases) == 0 || len(x.t.Segments) == 0 {
+		return nil, errNoBase
+	}
+	return x.ship(0)
+}
+
+// ship writes a segment after the last one. If writes in between are missing, it starts at
+// orFrom, unless that is 0.
+func (x *backupRun) ship(orFrom uint64) (*Segment, error) {
+	_, behind, err := x.src.MarkPosition(x.ctx)
+	if err != nil {
+		return nil, err
+	}
+	from := orFrom
+	if last := x.t.last(); last != nil {
+		from = last.Next
+	}
+	segment, err := x.segment(from, behind)
+	if errors.Is(err, storage.ErrLogTruncated) && orFrom > from {
+		segment, err = x.segment(orFrom, behind)
+	}
+	if err != nil {
+		return nil, err
+	}
+	x.t.Segments = append(x.t.Segments, segment)
+	return segment, x.src.DropWrites(behind.Next)
+}
+
+// segment writes the writes from a sequence number up to a position.
+func (x *backupRun) segment(from uint64, behind pebblekv.LogPosition) (*Segment, error) {
+	nonce, err := x.id.recordNext(x.f, x.t.last())
+	if err != nil {
+		return nil, err
+	}
+	w, err := newSegment(filepath.Join(x.t.dir, logName), from, nonce)
+	if err != nil {
+		return nil, err
+	}
+	told := x.o.Report.meter("copying the log", "writes", int64(behind.Next-from))
+	err = x.src.Writes(x.ctx, from, behind.Next, func(write pebblekv.Write) error {
+		return errors.Join(w.add(write), told(int64(write.Count)))
+	})
+	if err != nil {
+		w.abandon()
+		return nil, err
+	}
+	return w.finish(behind.Time)
+}
+
+// immutable reports whether a file never changes under its name.
+func immutable(name string) bool {
+	return strings.HasSuffix(name, ".sst") || strings.HasSuffix(name, ".blob")
+}
+
+// copyFiles copies the files of a checkpoint: the tables that the last base does not have, and
+// all other files.
+func (x *backupRun) copyFiles(checkpoint string, b *Base) error {
+	entries, err := os.ReadDir(checkpoint)
+	if err != nil {
+		return err
+	}
+	have := map[string]File{}
+	if last := x.t.newest(); last != nil {
+		for _, f := range last.Files {
+			if info, err := os.Stat(x.t.path(last, &f)); f.Table && err == nil && info.Size() == f.Size {
+				have[f.Name] = f
+			}
+		}
+	}
+	var missing []string
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil {
+			return err
+		}
+		if f, ok := have[e.Name()]; ok && f.Size == info.Size() {
+			b.Files = append(b.Files, f)
+			continue
+		}
+		missing = append(missing, e.Name())
+		b.Copied += info.Size()
+	}
+	if err := os.MkdirAll(x.t.baseDir(b), 0o700); err != nil {
+		return err
+	}
+	files := x.o.Files
+	if files == nil {
+		files = filescan.Disk
+	}
+	tables, err := listed(files, checkpoint)
+	if err != nil {
+		return err
+	}
+	told := x.o.Report.meter("copying files", "bytes", b.Copied)
+	b.Copied = 0
+	pace := newPace(x.o.Rate)
+	defer pace.stop()
+	for _, name := range missing {
+		f := File{Name: name, Table: immutable(name)}
+		c := copier{ctx: x.ctx, told: told, pace: pace, check: func(part string) error { return examine(tables, name, part) }}
+		if f.Size, f.Sum, err = c.file(files, filepath.Join(checkpoint, name), x.t.path(b, &f)); err != nil {
+			return err
+		}
+		b.Copied += f.Size
+		b.Files = append(b.Files, f)
+	}
+	return errors.Join(syncFolder(filepath.Join(x.t.dir, tablesName)), syncFolder(x.t.baseDir(b)), syncFolder(x.t.dir))
+}

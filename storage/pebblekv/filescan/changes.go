@@ -1,0 +1,44 @@
+package filescan
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math"
+
+	"github.com/cantledb/cantle/storage"
+)
+
+// AppendLogPrefix appends the common prefix of the keys of all records of a stream of
+// the change log. In a key, the timestamp of the commit (8 bytes) and the number of the
+// record within it (4) follow.
+func AppendLogPrefix(dst, stream []byte) []byte {
+	dst = binary.BigEndian.AppendUint16(append(dst, 0, 'l'), uint16(len(stream)))
+	return append(dst, stream...)
+}
+
+// LogRange returns the range of the keys of a stream of the change log.
+func LogRange(stream []byte) storage.Range {
+	prefix := AppendLogPrefix(nil, stream)
+	return storage.Range{Start: prefix, End: append(append([]byte(nil), prefix...), bytes.Repeat([]byte{0xff}, 13)...)}
+}
+
+// LogPlace returns the position of a record within its stream, as bytes in order: the
+// rest of its key.
+func LogPlace(key, stream []byte) []byte { return key[len(stream)+4:] }
+
+// LogLost returns the timestamp of the newest commit of a stream of which records may be
+// lost in damaged tables, 0 if none are.
+func (f *Folder) LogLost(stream []byte) (newest uint64) {
+	all := LogRange(stream)
+	for i := range f.broken {
+		k := f.broken[i].keys
+		if k.End != nil && bytes.Compare(k.End, all.Start) <= 0 || bytes.Compare(k.Start, all.End) >= 0 {
+			continue
+		}
+		if k.End == nil || bytes.Compare(k.End, all.End) >= 0 || len(k.End) < len(all.Start)+8 {
+			return math.MaxUint64
+		}
+		newest = max(newest, binary.BigEndian.Uint64(k.End[len(all.Start):]))
+	}
+	return newest
+}

@@ -1,0 +1,21 @@
+package filescan
+
+import "github.com/cockroachdb/pebble/v2/vfs"
+
+// Disk is the file system of the machine.
+var Disk = vfs.Default
+
+// Open surveys a folder of the disk, lists its tables and prepares Scan. Without Verify,
+// Scan skips damaged data blocks without marking entries as outdated. Errors: those of
+// the file system.
+func Open(dir string) (*Folder, error) {
+	f, err := ReadFolder(Disk, dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.ListTables(); err != nil {
+		return nil, err
+	}
+	f.Prepare()
+	return f, nil
+}

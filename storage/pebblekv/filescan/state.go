@@ -1,0 +1,113 @@
+package filescan
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// creatingName is a file that exists while a store is being created. If it exists, a store without
+// data is one whose creation was interrupted; otherwise it is one whose data were lost.
+const creatingName = "MAKING"
+
+// State describes what a folder holds of a store.
+type State uint8
+
+// States of a folder.
+const (
+	Absent     State = iota // there is no folder, or nothing of a store in it
+	Unfinished              // the creation of a store was interrupted before anything was written to it
+	Lost                    // other files of a store, such as LOCK, are there, but no data
+	Present                 // a store, perhaps damaged
+)
+
+// StateOf finds the state of a folder. It reads few files. Errors: those of the file system.
+func StateOf(fs vfs.FS, dir string) (State, error) {
+	names, err := fs.List(dir)
+	if vfsMissing(err) {
+		return Absent, nil
+	}
+	if err != nil {
+		return Absent, err
+	}
+	f := &Folder{fs: fs, dir: dir, names: names, mark: readMark(fs, fs.PathJoin(dir, markName))}
+	switch {
+	case f.unfinished(): // judged below
+	case f.mark == 0 || slices.ContainsFunc(names, isData):
+		return Present, nil
+	default:
+		return Lost, nil
+	}
+	if slices.Contains(names, creatingName) {
+		return Unfinished, nil
+	}
+	if slices.ContainsFunc(names, func(name string) bool { return isData(name) || isAuxiliary(name) }) {
+		return Lost, nil
+	}
+	return Absent, nil
+}
+
+// isData reports whether a file is one that a store cannot do without.
+func isData(name string) bool {
+	return strings.HasSuffix(name, tableSuffix) || strings.HasSuffix(name, logSuffix) || strings.HasPrefix(name, manifestName) || strings.HasPrefix(name, "marker.")
+}
+
+// isAuxiliary reports whether a file belongs to a store but holds no data.
+func isAuxiliary(name string) bool {
+	return name == "LOCK" || name == markName || strings.HasPrefix(name, optionsPrefix)
+}
+
+// BeginCreate records durably that a store is about to be created in a folder, so that an interrupted
+// creation is not taken for a lost store. Errors: those of the file system.
+func BeginCreate(fs vfs.FS, dir string) error {
+	file, err := fs.Create(fs.PathJoin(dir, creatingName), vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(file.Sync(), file.Close()); err != nil {
+		return err
+	}
+	if err := fs.Remove(fs.PathJoin(dir, markName)); err != nil && !vfsMissing(err) { // the mark of a lost store
+		return err
+	}
+	return syncFolder(fs, dir)
+}
+
+// EndCreate records that the store has been created. Errors: those of the file system.
+func EndCreate(fs vfs.FS, dir string) error {
+	err := fs.Remove(fs.PathJoin(dir, creatingName))
+	if vfsMissing(err) {
+		return nil
+	}
+	return err
+}
+
+func syncFolder(fs vfs.FS, dir string) error {
+	d, err := fs.OpenDir(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// unfinished reports whether nothing was ever written to the store: there is no table, nothing in
+// a log, and no mark. Other files are left from an interrupted creation or of a lost store.
+func (f *Folder) unfinished() bool {
+	if f.mark != 0 {
+		return false
+	}
+	for _, name := range f.names {
+		switch {
+		case strings.HasSuffix(name, tableSuffix):
+			return false
+		case strings.HasSuffix(name, logSuffix):
+			if data, err := f.readFile(name); err != nil || len(bytes.Trim(data, "\x00")) > 0 {
+				return false
+			}
+		}
+	}
+	return true
+}

@@ -1,0 +1,152 @@
+// Package savedsettings stores settings of the server that survive a restart: a document per name, under
+// keys of their own beside the catalog. A package of commands caches the values of its documents
+// in memory; with peers, it also applies their changes.
+package savedsettings
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/keyspace"
+)
+
+// read reads a setting; nil if it was never saved.
+func read(ctx context.Context, r storage.Reader, name string) (bson.Raw, error) {
+	b, err := r.Get(ctx, key(name), nil)
+	if errors.Is(err, storage.ErrNotFound) {
+		return nil, nil
+	}
+	return bson.Raw(b), err
+}
+
+func key(name string) []byte { return keyspace.AppendMeta(nil, keyspace.MetaSetting, []byte(name)) }
+
+// change writes the result of next as the setting and waits until it is durable; if the result is
+// nil, nothing changes. next is called again after a conflict with a peer.
+func change(ctx context.Context, s storage.Store, name string, next func(t storage.Txn, was bson.Raw) (bson.Raw, error)) (at storage.Timestamp, err error) {
+	err = storage.RetryConflicts(ctx, func() error {
+		t, err := s.Begin(ctx, storage.TxnOptions{})
+		if err != nil {
+			return err
+		}
+		defer t.Close()
+		was, err := read(ctx, t, name)
+		if err != nil {
+			return err
+		}
+		doc, err := next(t, was)
+		if err != nil || doc == nil {
+			at = t.ReadTimestamp()
+			return err
+		}
+		if err := t.Set(key(name), doc); err != nil {
+			return err
+		}
+		if err := keyspace.TouchTopic(ctx, s, t, topic(name)); err != nil {
+			return err
+		}
+		at, err = t.Commit(ctx, storage.Synced)
+		return err
+	})
+	return at, err
+}
+
+// Change sets a setting to the result of next and waits until it is durable. was is nil if the
+// setting was never saved.
+// Errors: those of next and of the store.
+func Change(ctx context.Context, s storage.Store, name string, next func(was bson.Raw) (bson.Raw, error)) error {
+	_, err := change(ctx, s, name, func(_ storage.Txn, was bson.Raw) (bson.Raw, error) { return next(was) })
+	return err
+}
+
+// topic returns the name of a setting among the data that servers over one store cache in memory.
+func topic(name string) string { return "setting." + name }
+
+// Setting is a setting with its value cached in memory.
+type Setting struct {
+	sync.Mutex // guards the cached value, which take sets
+
+	name  string
+	apply func(doc bson.Raw)
+
+	changes          sync.Mutex                                            // held during a change
+	waitAppliedByAll func(ctx context.Context, at storage.Timestamp) error // nil without peers
+	appliedUpTo      storage.Timestamp                                     // of the document that was taken last
+}
+
+// Follower applies the changes of peers over the same store.
+type Follower interface {
+	// OnTopic sets a function that is called with a snapshot in which peers have changed a topic.
+	OnTopic(topic string, load func(ctx context.Context, r storage.Reader) error)
+	// WaitAppliedByAll waits until all peers have applied what was committed up to a time.
+	WaitAppliedByAll(ctx context.Context, at storage.Timestamp) error
+}
+
+// Open reads the setting of a name and follows its changes. take sets the cached value from a
+// document, nil if the setting was never saved; the mutex is held during take.
+func (x *Setting) Open(ctx context.Context, s storage.Store, others Follower, name string, take func(doc bson.Raw)) error {
+	x.name, x.apply = name, take
+	if others != nil && storage.AsShared(s) != nil {
+		x.waitAppliedByAll = others.WaitAppliedByAll
+		others.OnTopic(topic(name), x.reload)
+	}
+	r, err := s.Snapshot(ctx, 0)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	return x.reload(ctx, r)
+}
+
+// reload reads the setting from a snapshot, unless the cached value is newer.
+func (x *Setting) reload(ctx context.Context, r storage.Reader) error {
+	doc, err := read(ctx, r, x.name)
+	if err != nil {
+		return err
+	}
+	x.Lock()
+	defer x.Unlock()
+	x.setIfNewer(doc, r.ReadTimestamp())
+	return nil
+}
+
+// setIfNewer sets the cached value from a document as of a time, unless the value is newer. The mutex
+// is held.
+func (x *Setting) setIfNewer(doc bson.Raw, at storage.Timestamp) {
+	if at >= x.appliedUpTo {
+		x.appliedUpTo = at
+		x.apply(doc)
+	}
+}
+
+// Change stores the result of next and then applies it, here and at all peers. next is called
+// with the mutex held, when the cached value is that of the store, and again after a conflict; if
+// its result is nil, nothing changes.
+// Errors: those of next and of the store; nothing has changed then.
+func (x *Setting) Change(ctx context.Context, s storage.Store, next func() (bson.Raw, error)) error {
+	x.changes.Lock()
+	var doc bson.Raw
+	at, err := change(ctx, s, x.name, func(t storage.Txn, was bson.Raw) (bson.Raw, error) {
+		x.Lock()
+		defer x.Unlock()
+		if x.waitAppliedByAll != nil {
+			x.setIfNewer(was, t.ReadTimestamp())
+		}
+		var err error
+		doc, err = next()
+		return doc, err
+	})
+	if err == nil && doc != nil {
+		x.Lock()
+		x.setIfNewer(doc, at)
+		x.Unlock()
+	}
+	x.changes.Unlock()
+	if err != nil || doc == nil || x.waitAppliedByAll == nil {
+		return err
+	}
+	return x.waitAppliedByAll(ctx, at)
+}
