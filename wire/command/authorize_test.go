@@ -15,6 +15,11 @@ func (find) Commands() []Def {
 	return []Def{{Name: "find", Action: "find", Namespace: FirstField, Run: func(*Call) error { return nil }}}
 }
 
+// connLogin is an Authenticator that returns the login of the connection as it is.
+type connLogin struct{ absent }
+
+func (connLogin) Login(c *Call) (*Login, error) { return c.ConnState.Login, nil }
+
 // authorizing returns a call of find, by a user with a role or, if role is "", without access control.
 func authorizing(tb testing.TB, role string) *Call {
 	store := memkv.Open(memkv.Options{})
@@ -25,7 +30,7 @@ func authorizing(tb testing.TB, role string) *Call {
 	}
 	s := New(Config{Auth: users, RequireAuth: role != ""})
 	s.Add(find{})
-	s.Hooks.Login = func(c *Call) (*Login, error) { return c.ConnState.Login, nil }
+	s.Authenticator = connLogin{}
 	call := &Call{Server: s, ConnState: &ConnState{}, DB: "test"}
 	call.Become(s.Lookup("find"), bson.Empty)
 	call.Running.NS.DB, call.Running.NS.Coll = "test", "c"

@@ -118,7 +118,7 @@ func (c *Call) Env() *mql.Env { return c.Op.Env }
 func (c *Call) LeaveWrite() {
 	if c.inWrite {
 		c.inWrite = false
-		c.Server.Hooks.LeaveWrite()
+		c.Server.WriteGate.LeaveWrite()
 	}
 }
 

@@ -159,7 +159,7 @@ func (s *Server) run(c *Call) error {
 	if err := c.authorize(); err != nil {
 		return err
 	}
-	if err := s.Hooks.Fail(c, FailCommand); err != nil {
+	if err := s.FailPoints.Fail(c, FailCommand); err != nil {
 		return err
 	}
 	if c.Msg.Header.Length >= wire.LargeBytes {
@@ -171,7 +171,7 @@ func (s *Server) run(c *Call) error {
 		return err
 	}
 	if c.writes {
-		if err := s.Hooks.EnterWrite(c); err != nil {
+		if err := s.WriteGate.EnterWrite(c); err != nil {
 			return err
 		}
 		c.inWrite = true
@@ -183,7 +183,7 @@ func (s *Server) run(c *Call) error {
 	if err := s.enterSession(c); err != nil {
 		return err
 	}
-	s.Hooks.Begin(c)
+	s.Profiler.Begin(c)
 	through := false
 	defer func() {
 		if !through { // it panicked
@@ -287,7 +287,7 @@ func (s *Server) limitTime(c *Call) (stop context.CancelFunc, err error) {
 // LimitTime sets a time limit on the context of the command. stop releases the timer.
 // Errors: cluster.ErrTimeLimit if a fail point is set.
 func (c *Call) LimitTime(d time.Duration) (stop context.CancelFunc, err error) {
-	if err := c.Server.Hooks.Fail(c, FailTimeLimit); errors.Is(err, ErrEndless) {
+	if err := c.Server.FailPoints.Fail(c, FailTimeLimit); errors.Is(err, ErrEndless) {
 		return func() {}, nil
 	} else if err != nil {
 		return nil, err
@@ -437,7 +437,7 @@ func (s *Server) readGeneric(c *Call) (err error) {
 	if err := c.checkConcerns(); err != nil {
 		return err
 	}
-	s.Hooks.DefaultConcerns(c)
+	s.Settings.FillConcerns(c)
 	return nil
 }
 

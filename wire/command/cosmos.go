@@ -32,7 +32,7 @@ func (c *Call) defaultTimeLimit() time.Duration {
 	case c.Strict():
 		return cosmosTimeLimit
 	case c.Def.Facts.Has(Limited) && !c.writes:
-		return c.Server.Hooks.ReadLimit()
+		return c.Server.Settings.ReadLimit()
 	}
 	return 0
 }

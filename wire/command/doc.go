@@ -13,10 +13,11 @@
 // a command needs depend on its arguments, they are read once, into a Request: the authorization and the
 // execution use the same values.
 //
-// A room imports the chain and no other room. The chain calls a room, and a room another room, through a hook
-// (Hooks). A collection or stage whose documents are computed when it is read is a row of Server.Virtual or
-// Server.Stages. Code that must see every command after it has ended registers an observer (OnEnd). Rooms
-// join before the server serves; wire/rooms lists them. New writes nothing into the cluster: Attach does.
+// A room imports the chain and no other room. The chain calls a room, and a room another room, through an
+// interface that the room implements (interfaces.go). A collection or stage whose documents are computed when
+// it is read is a row of Server.Virtual or Server.Stages. Code that must see every command after it has ended
+// registers an observer (OnEnd). Rooms join before the server serves; wire/rooms lists them. New writes
+// nothing into the cluster: Attach does.
 //
 // Words. Call: one running command. ConnState: the state of a client connection. Page: the batch
 // that a getMore returns. Statement: one of the writes in a batch command.

@@ -84,7 +84,7 @@ func (c *Call) authorize() error {
 }
 
 func (c *Call) authorizeUser() error {
-	l, err := c.Server.Hooks.Login(c)
+	l, err := c.Server.Authenticator.Login(c)
 	if err != nil {
 		return err
 	}
@@ -95,7 +95,7 @@ func (c *Call) authorizeUser() error {
 		return nil
 	}
 	if l == nil {
-		if c.Server.Hooks.FirstUser(c) {
+		if c.Server.Authenticator.FirstUser(c) {
 			return nil
 		}
 		return mongoerr.New(mongoerr.Unauthorized, "Command %s requires authentication", c.Name())

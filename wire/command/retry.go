@@ -88,7 +88,7 @@ func (c *Call) Recorder(todo []int, result func(*cluster.Modified) bson.Raw) fun
 	c.setStmtIDs(todo)
 	return func(txn storage.Txn, first, last int, m *cluster.Modified) error {
 		if txn != nil {
-			if err := c.Server.Hooks.Fail(c, FailWrite); err != nil {
+			if err := c.Server.FailPoints.Fail(c, FailWrite); err != nil {
 				return err
 			}
 		}

@@ -90,9 +90,15 @@ type Server struct {
 	Config
 	Started time.Time
 
-	// Hooks are set by rooms as they join, before the server serves.
-	Hooks Hooks
-	onEnd []func(c *Call, e Outcome)
+	// Set by rooms as they join, before the server serves.
+	Authenticator Authenticator
+	Settings      Settings
+	FailPoints    FailPoints
+	WriteGate     WriteGate
+	Profiler      Profiler
+	Planner       Planner
+	Sharding      Sharding
+	onEnd         []func(c *Call, e Outcome)
 	// Virtual and Stages compute their documents when they are read.
 	Virtual virtual.Collections
 	Stages  virtual.Stages
@@ -146,7 +152,9 @@ type Room interface {
 
 // New returns a Server without commands: rooms bring them, see Add.
 func New(cfg Config) *Server {
-	s := &Server{Config: cfg, users: ratelimit.NewUserShares(cfg.WorkMemory), writers: ratelimit.NewUserShares(cfg.WriteMemory), Started: time.Now(), byName: map[string]*Def{}, Hooks: noHooks(), Virtual: virtual.Collections{Cluster: cfg.Cluster}}
+	s := &Server{Config: cfg, users: ratelimit.NewUserShares(cfg.WorkMemory), writers: ratelimit.NewUserShares(cfg.WriteMemory), Started: time.Now(), byName: map[string]*Def{}, Virtual: virtual.Collections{Cluster: cfg.Cluster}}
+	s.Authenticator, s.Settings, s.FailPoints, s.WriteGate = absent{}, absent{}, absent{}, absent{}
+	s.Profiler, s.Planner, s.Sharding = absent{}, absent{}, absent{}
 	s.Memory.Init()
 	if s.Account == nil {
 		s.Account = cosmos.NewAccount()
@@ -185,8 +193,8 @@ func (s *Server) add(d *Def) {
 // Attach connects the server to its cluster as the layer above, which New does not do. It is called once,
 // after all rooms have joined and before the first command.
 func (s *Server) Attach() {
-	s.Cluster.Attach(cluster.Upper{Info: s.Stages.Docs, Virtual: s.Virtual.Docs, Dropped: s.Hooks.Dropped})
-	s.Hooks.Attached()
+	s.Cluster.Attach(cluster.Upper{Info: s.Stages.Docs, Virtual: s.Virtual.Docs, Dropped: s.Sharding.Dropped})
+	s.Settings.Attached()
 }
 
 // Table returns the rows of all commands, in alphabetical order.

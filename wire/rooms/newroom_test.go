@@ -99,8 +99,8 @@ func (r *newRoom) runTally(c *command.Call) error {
 	if err != nil {
 		return err
 	}
-	if c.Server.Hooks.HasSettings(x.Ns) {
-		if err := c.Server.Hooks.ApplySettings(c, x); err != nil {
+	if c.Server.Planner.HasSettings(x.Ns) {
+		if err := c.Server.Planner.ApplySettings(c, x); err != nil {
 			return err
 		}
 	}

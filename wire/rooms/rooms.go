@@ -12,7 +12,7 @@
 //	status     hello, serverStatus, currentOp, the profiler, metrics
 //
 // A room imports wire/command, the chain around every command, and no other room. If a
-// room needs something of another room, it uses the chain's hooks.
+// room needs something of another room, it calls an interface of the chain.
 package rooms
 
 import (

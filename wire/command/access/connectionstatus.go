@@ -21,7 +21,7 @@ func (s *State) runConnectionStatus(c *command.Call) error {
 	if err != nil {
 		return err
 	}
-	l, err := s.currentLogin(c)
+	l, err := s.Login(c)
 	if err != nil {
 		return err
 	}

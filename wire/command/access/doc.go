@@ -7,8 +7,7 @@
 // and format its contents. The room owns the rest of a login's state: the delays after failed attempts of an
 // address, the counts for serverStatus, and the account of the Cosmos listener.
 //
-// The room sets the chain's hooks Login, FirstUser, Speculate, Mechanisms and Security, and provides the
-// collections admin.system.users and admin.system.roles.
+// The room implements command.Authenticator, and provides the collections admin.system.users and admin.system.roles.
 //
 // Invariants: a reply to a login does not reveal whether a user exists; no reply and no log contains a
 // password. After a change of the directory, the privileges of a login are looked up again, so that a change

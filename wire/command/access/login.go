@@ -11,9 +11,9 @@ import (
 	"github.com/cantledb/cantle/wire/session"
 )
 
-// currentLogin returns the user of the connection with the current privileges; nil without a login.
+// Login returns the user of the connection with the current privileges; nil without a login.
 // Errors: the reason why the command must end.
-func (s *State) currentLogin(c *command.Call) (*command.Login, error) {
+func (s *State) Login(c *command.Call) (*command.Login, error) {
 	p := c.ConnState
 	l := p.Login
 	if l == nil || l.Version == c.Server.Auth.Version() {
@@ -95,7 +95,7 @@ func setLogin(c *command.Call, l *command.Login) {
 // logIn logs an authenticated user in.
 // Errors: AuthenticationFailed (18), ProtocolError (17) if another user is logged in.
 func (s *State) logIn(c *command.Call, u *auth.User, m auth.Mechanism) error {
-	if l, err := s.currentLogin(c); err != nil {
+	if l, err := s.Login(c); err != nil {
 		return err
 	} else if l != nil {
 		if l.Name == u.Name && l.ID == u.ID {
@@ -180,10 +180,10 @@ func addressKey(a net.Addr) string {
 	return t.IP.String()
 }
 
-// firstUser reports whether the client is on this machine and may create the first user or role, because no
+// FirstUser reports whether the client is on this machine and may create the first user or role, because no
 // client could log in before.
 // Manual: core/localhost-exception.
-func firstUser(c *command.Call) bool {
+func (s *State) FirstUser(c *command.Call) bool {
 	if !c.Def.Facts.Has(command.FirstUser) {
 		return false
 	}

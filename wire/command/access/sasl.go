@@ -159,10 +159,10 @@ func appendExchange(b *bson.Builder, done bool, payload []byte) {
 	b.Binary("payload", 0, payload)
 }
 
-// speculate handles the first step of a login that a client sends along with its first hello. If it fails,
+// Speculate handles the first step of a login that a client sends along with its first hello. If it fails,
 // the client logs in with separate commands.
 // Spec: auth (speculative authentication).
-func (s *State) speculate(c *command.Call, v bson.Value) {
+func (s *State) Speculate(c *command.Call, v bson.Value) {
 	body, ok := v.Doc()
 	if !ok {
 		return
@@ -208,10 +208,10 @@ func appendAuthenticated(b *bson.Builder, n auth.Name) {
 	b.String("user", n.Name)
 }
 
-// appendUserMechanisms answers saslSupportedMechs. For a user that does not exist it lists all mechanisms, so
+// AppendMechanisms answers saslSupportedMechs. For a user that does not exist it lists all mechanisms, so
 // that the reply does not reveal which users exist.
 // Manual: reference/command/hello (saslSupportedMechs).
-func (s *State) appendUserMechanisms(c *command.Call, name auth.Name) {
+func (s *State) AppendMechanisms(c *command.Call, name auth.Name) {
 	s.logins.asked.Add(1)
 	list := []auth.Mechanism{auth.ScramSHA1, auth.ScramSHA256}
 	if u := s.loginUser(c, name); u != nil && name.DB != auth.External {

@@ -60,9 +60,9 @@ func (r *attemptCounts) append(b *bson.Builder, name string) {
 	b.End()
 }
 
-// statusSecurity appends the counts of logins and the server's certificate.
+// AppendSecurity appends the counts of logins and the server's certificate.
 // Manual: reference/command/serverStatus#security.
-func (s *State) statusSecurity(c *command.Call, b *bson.Builder) {
+func (s *State) AppendSecurity(c *command.Call, b *bson.Builder) {
 	b.BeginDoc("authentication")
 	b.Int64("saslSupportedMechsReceived", s.logins.asked.Load())
 	b.BeginDoc("mechanisms")

@@ -214,9 +214,9 @@ func parseCredentials(c *command.Call, a *userArgs) (map[auth.Mechanism]auth.Cre
 // iterations returns the iteration count for credentials of new users.
 func iterations(s *command.Server, m auth.Mechanism) int {
 	if m == auth.ScramSHA1 {
-		return int(s.Hooks.Parameter("scramIterationCount"))
+		return int(s.Settings.Parameter("scramIterationCount"))
 	}
-	return int(s.Hooks.Parameter("scramSHA256IterationCount"))
+	return int(s.Settings.Parameter("scramSHA256IterationCount"))
 }
 
 // checkRoles refuses roles that do not exist. Errors: RoleNotFound (31).

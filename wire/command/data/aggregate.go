@@ -57,10 +57,10 @@ func (a *aggregateArgs) Run(c *command.Call) error {
 		if err := explainedConcern(c); err != nil {
 			return err
 		}
-		return c.Server.Hooks.Explain(c, &explained.Explained{Ns: ns, Pipeline: a.pipeline, Find: plan.Find{Hint: a.hint}, Command: c.Body, Level: explained.PlanOnly})
+		return c.Server.Planner.Explain(c, &explained.Explained{Ns: ns, Pipeline: a.pipeline, Find: plan.Find{Hint: a.hint}, Command: c.Body, Level: explained.PlanOnly})
 	}
-	if c.Server.Hooks.HasSettings(ns) {
-		if err := c.Server.Hooks.ApplySettings(c, &explained.Explained{Ns: ns, Pipeline: a.pipeline}); err != nil {
+	if c.Server.Planner.HasSettings(ns) {
+		if err := c.Server.Planner.ApplySettings(c, &explained.Explained{Ns: ns, Pipeline: a.pipeline}); err != nil {
 			return err
 		}
 	}

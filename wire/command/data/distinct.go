@@ -19,8 +19,8 @@ func runDistinct(c *command.Call) error {
 	if err != nil {
 		return err
 	}
-	if c.Server.Hooks.HasSettings(ns) {
-		if err := c.Server.Hooks.ApplySettings(c, a.explained(ns)); err != nil {
+	if c.Server.Planner.HasSettings(ns) {
+		if err := c.Server.Planner.ApplySettings(c, a.explained(ns)); err != nil {
 			return err
 		}
 	}

@@ -35,8 +35,8 @@ func runFind(c *command.Call) error {
 	if err != nil {
 		return err
 	}
-	if c.Server.Hooks.HasSettings(ns) {
-		if err := c.Server.Hooks.ApplySettings(c, &explained.Explained{Ns: ns, Find: a.Find}); err != nil {
+	if c.Server.Planner.HasSettings(ns) {
+		if err := c.Server.Planner.ApplySettings(c, &explained.Explained{Ns: ns, Find: a.Find}); err != nil {
 			return err
 		}
 	}

@@ -124,7 +124,7 @@ func checkoutCursor(c *command.Call, id cursor.ID, ns collection.Namespace) (*cu
 	}
 	if err == nil {
 		c.Page.OfStream = cur.Options.OfStream()
-		err = c.Server.Hooks.Fail(c, command.FailGetMore)
+		err = c.Server.FailPoints.Fail(c, command.FailGetMore)
 	}
 	through = true
 	if err != nil {

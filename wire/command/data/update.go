@@ -287,7 +287,7 @@ func runStatement(c *command.Call, ns collection.Namespace, i int, a *statementA
 			return cluster.Modified{}, err
 		}
 	}
-	if r, done, err := c.Server.Hooks.UpdateVirtual(c, ns, &m); done {
+	if r, done, err := c.Server.Sharding.UpdateVirtual(c, ns, &m); done {
 		return r, err
 	}
 	c.Op.Record = c.Recorder([]int{i}, modifyResult)

@@ -2,11 +2,11 @@
 // and of applications make commands fail, close connections and kill this server.
 //
 // The room owns the fail points that are on, which each listening address has separately, and the fail point
-// that kills the process at a step of a background job. It sets the chain's hook Fail, which the chain and
+// that kills the process at a step of a background job. The room implements command.FailPoints, which the chain and
 // commands call at places where a failure can be injected (command.FailPlace), and observes the steps of the
 // jobs.
 //
-// Invariants: without --enable-test-commands there are no fail points, and the hook costs one atomic read. A
+// Invariants: without --enable-test-commands there are no fail points, and Fail costs one atomic read. A
 // fail point that is off has no effect.
 //
 // Words. Mode: how often a fail point fires: always, a number of times, after a number of times, or with a

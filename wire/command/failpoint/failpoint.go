@@ -104,9 +104,9 @@ type failCommand struct {
 	extra     []byte   // errorExtraInfo, as elements
 }
 
-// failAt returns an error if a fail point is set at this place. Errors: any; wire.ErrHangUp closes the
+// Fail returns an error if a fail point is set at this place. Errors: any; wire.ErrHangUp closes the
 // connection.
-func (s *State) failAt(c *command.Call, at command.FailPlace) error {
+func (s *State) Fail(c *command.Call, at command.FailPlace) error {
 	if s.failPoints.on.Load() == 0 {
 		return nil
 	}
@@ -121,7 +121,7 @@ func (s *State) failAt(c *command.Call, at command.FailPlace) error {
 	return s.failAny(c)
 }
 
-// failAny fails any command. Errors: as failAt.
+// failAny fails any command. Errors: as Fail.
 func (s *State) failAny(c *command.Call) error {
 	if c.Name() == "configureFailPoint" {
 		return nil

@@ -1,8 +1,8 @@
 package failpoint
 
-// join registers the hook and the observer of the room at the server.
+// join registers the FailPoints and the observer of the room at the server.
 func (s *State) join() {
-	s.Hooks.Fail = s.failAt
+	s.FailPoints = s
 	if s.TestCommands && s.Jobs != nil {
 		s.Jobs.OnStep(s.jobKill.at)
 	}

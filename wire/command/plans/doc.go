@@ -2,8 +2,7 @@
 // settings.
 //
 // The room owns the query settings, which survive a restart; the plan cache and its filters belong to the
-// cluster. The room sets the chain's hooks HasSettings, ApplySettings and Explain, and provides the stages
-// $planCacheStats and $querySettings.
+// cluster. The room is the chain's Planner, and provides the stages $planCacheStats and $querySettings.
 //
 // Explain opens the same read as the command would, and formats the description of its operators; with
 // executionStats it also runs the read. A write is explained by the read that finds its documents, and

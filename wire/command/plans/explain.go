@@ -83,13 +83,13 @@ func (r *explainRequest) Run(c *command.Call) error {
 		return err
 	}
 	x.Command, x.Level = p.Body, r.level
-	err = r.state.explain(&inner, x)
+	err = r.state.Explain(&inner, x)
 	c.Op.Receipt.Merge(&inner.Op.Receipt) // the charge of explain is that of the run
 	return err
 }
 
-// explain opens the read, runs it if the verbosity requires that, and appends the report.
-func (s *State) explain(c *command.Call, x *explained.Explained) error {
+// Explain opens the read, runs it if the verbosity requires that, and appends the report.
+func (s *State) Explain(c *command.Call, x *explained.Explained) error {
 	r := &report{c: c, x: x, trace: &cluster.Trace{}}
 	if shape, err := queryShape(c, x); err == nil { // else opening the read returns the error
 		r.shapeHash = shapeHash(shape)

@@ -142,9 +142,9 @@ func printQuerySettings(list []*querySetting) (bson.Raw, error) {
 	return doc, nil
 }
 
-// mayApply reports whether a read of a collection may have settings: otherwise its shape need not be computed.
-func (s *querySettings) mayApply(ns collection.Namespace) bool {
-	t := s.table.Load()
+// HasSettings reports whether a read of a collection may have settings: otherwise its shape need not be computed.
+func (s *State) HasSettings(ns collection.Namespace) bool {
+	t := s.querySettings.table.Load()
 	return t != nil && (t.nameless || t.namespaces[ns])
 }
 
@@ -180,9 +180,9 @@ func (s *querySettings) docs(debug bool) (out []bson.Raw) {
 	return out
 }
 
-// applyQuerySettings applies the settings of its shape to a read.
+// ApplySettings applies the settings of its shape to a read.
 // Errors: QueryRejectedBySettings (411).
-func (s *State) applyQuerySettings(c *command.Call, x *explained.Explained) error {
+func (s *State) ApplySettings(c *command.Call, x *explained.Explained) error {
 	shape, err := queryShape(c, x)
 	if err != nil {
 		return nil // running the command returns the error

@@ -30,7 +30,7 @@ func runDrop(c *command.Call) error {
 	if ns.DB == "admin" && strings.HasPrefix(ns.Coll, "system.") {
 		return mongoerr.New(mongoerr.IllegalOperation, "can't drop system collection %s", ns)
 	}
-	if ns.Coll == collection.ProfileCollection && c.Server.Hooks.Profiled(ns.DB) {
+	if ns.Coll == collection.ProfileCollection && c.Server.Profiler.Profiled(ns.DB) {
 		return mongoerr.New(mongoerr.IllegalOperation, "turn off profiling before dropping system.profile collection")
 	}
 	if ns.Coll == "system.views" && c.Server.Virtual.HasViews(ns.DB) {
@@ -42,7 +42,7 @@ func runDrop(c *command.Call) error {
 	}
 	found, err := c.Server.DDL.Drop(&c.Op, ns)
 	if err == nil && !found {
-		c.Server.Hooks.Dropped(ns)
+		c.Server.Sharding.Dropped(ns)
 	}
 	if err != nil || !found || coll == nil {
 		return err

@@ -2,8 +2,7 @@
 // cluster parameters, the default read and write concern, and the feature compatibility version.
 //
 // The room owns all of them but the last. Parameters are lost when the process ends; the other settings are
-// stored and read again (command.Server.LoadSetting). The room sets the chain's hooks DefaultConcerns, ReadLimit,
-// Attached and Parameter.
+// stored and read again (command.Server.LoadSetting). The room implements command.Settings.
 //
 // Invariants: a parameter without a row in paramTable or in clusterParams cannot be set. A value takes effect
 // as a whole: readers see the old value or the new one.

@@ -4,9 +4,10 @@ import (
 	"time"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/wire/command"
 )
 
-// join registers the settings and hooks of the room at the server.
+// join registers the stored settings of the room, and the room as the Settings of the server.
 func (s *State) join() {
 	s.params.init()
 	if s.ReplyCharge {
@@ -21,13 +22,21 @@ func (s *State) join() {
 	})
 	s.LoadSetting("the default concerns", &s.rwDefaults.Setting, rwDefaultsName, s.rwDefaults.apply)
 	s.LoadSetting("the feature compatibility version", &s.fcv, fcvName, s.applyFCV)
-	s.Hooks.DefaultConcerns = s.rwDefaults.fill
-	s.Hooks.ReadLimit = func() time.Duration { return time.Duration(s.clusterSettings.readMillis.Load()) * time.Millisecond }
-	s.Hooks.Attached = func() {
-		s.clusterSettings.Lock()
-		defer s.clusterSettings.Unlock()
-		s.attached.Store(true)
-		s.clusterSettings.applyTo(s.Cluster)
-	}
-	s.Hooks.Parameter = s.params.number
+	s.Settings = s
+}
+
+// FillConcerns gives a command without a concern the default one.
+func (s *State) FillConcerns(c *command.Call) { s.rwDefaults.fill(c) }
+
+// ReadLimit returns the time limit of a read without maxTimeMS, from the cluster parameters; 0 for no limit.
+func (s *State) ReadLimit() time.Duration {
+	return time.Duration(s.clusterSettings.readMillis.Load()) * time.Millisecond
+}
+
+// Attached applies the cluster parameters to the cluster, as each later change of them does.
+func (s *State) Attached() {
+	s.clusterSettings.Lock()
+	defer s.clusterSettings.Unlock()
+	s.attached.Store(true)
+	s.clusterSettings.applyTo(s.Cluster)
 }

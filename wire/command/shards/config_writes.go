@@ -69,8 +69,8 @@ func (x *configSettings) put(ctx context.Context, s storage.Store, doc bson.Raw)
 	})
 }
 
-// updateConfig runs an update of a virtual config collection; done is false for any other namespace.
-func (s *State) updateConfig(c *command.Call, ns collection.Namespace, m *cluster.Modify) (r cluster.Modified, done bool, err error) {
+// UpdateVirtual runs an update of a virtual config collection; done is false for any other namespace.
+func (s *State) UpdateVirtual(c *command.Call, ns collection.Namespace, m *cluster.Modify) (r cluster.Modified, done bool, err error) {
 	if ns.DB != "config" || m.Update == nil || ns.Coll != "settings" && ns.Coll != "collections" || !c.Server.Virtual.Is(ns) {
 		return r, false, nil
 	}

@@ -7,8 +7,8 @@
 //
 // The room owns: the switch of the balancer, the charges of commands by their shape (shapes), zones and the
 // shards assigned to them, zone ranges of collections that are not sharded yet (plannedZones), the query
-// analyzers, and the documents of config.settings. All but the shapes survive a restart. The room sets the
-// hooks Dropped and UpdateVirtual, and provides the collections of the database config and the stages
+// analyzers, and the documents of config.settings. All but the shapes survive a restart. The room
+// implements command.Sharding, and provides the collections of the database config and the stages
 // $listSampledQueries and $shardedDataDistribution. It observes each command that ends, for the shapes.
 //
 // Words:

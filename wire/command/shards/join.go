@@ -2,23 +2,17 @@ package shards
 
 import (
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/collection"
-	"github.com/cantledb/cantle/shard/cluster"
-	"github.com/cantledb/cantle/wire/command"
 	"github.com/cantledb/cantle/wire/virtual"
 )
 
-// join registers the settings, hooks, observers and virtual collections of the room at the server.
+// join registers the settings, the Sharding, observers and virtual collections of the room at the server.
 func (s *State) join() {
 	s.LoadSetting("the zones", &s.zones.Setting, zonesName, s.zones.apply)
 	s.LoadSetting("the zones of collections that are not sharded", &s.planned.Setting, plannedZonesName, s.planned.apply)
 	s.LoadSetting("the query analyzers", &s.analyzers.Setting, queryAnalyzersName, s.analyzers.apply)
 	s.LoadSetting("config.settings", &s.settings.Setting, configSettingsName, s.settings.apply)
 	s.LoadSetting("the state of the balancer", &s.balancer, balancerName, s.applyBalancer)
-	s.Hooks.Dropped = s.namespaceDropped
-	s.Hooks.UpdateVirtual = func(c *command.Call, ns collection.Namespace, m *cluster.Modify) (cluster.Modified, bool, error) {
-		return s.updateConfig(c, ns, m)
-	}
+	s.Sharding = s
 	s.OnEnd(s.recordShape)
 	s.publishServer()
 	s.registerCalls()

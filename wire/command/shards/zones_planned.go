@@ -155,8 +155,8 @@ func (s *State) isSharded(ns collection.Namespace) bool {
 	return coll != nil && coll.Sharded()
 }
 
-// namespaceDropped is called after collections were dropped or renamed.
-func (s *State) namespaceDropped(ns collection.Namespace) {
+// Dropped is called after collections were dropped or renamed.
+func (s *State) Dropped(ns collection.Namespace) {
 	s.traffic.Forget(func(x collection.Namespace) bool { return x == ns })
 	if err := s.planned.forget(context.Background(), s.Cluster.Store, ns); err != nil {
 		s.Log.Error().Err(err).Stringer("collection", ns).Msg("zones of a dropped collection could not be deleted; a new collection of this name will have them")

@@ -4,7 +4,7 @@
 //
 // The room owns the latencies, the counters of top for each collection, the profiler's levels, the lock of
 // fsync, the block of users' writes, and the arguments of autoCompact. It observes each command that begins,
-// for the profiler, and each that ends. It sets the chain's hooks EnterWrite, LeaveWrite, Begin and Profiled,
+// for the profiler, and each that ends. It implements command.WriteGate and command.Profiler,
 // and provides the stages $currentOp and $queryStats and the collections admin.system.version,
 // local.startup_log and local.system.replset.
 //

@@ -27,10 +27,10 @@ type fsyncLock struct {
 	waited atomic.Int64 // their waiting time, in nanoseconds
 }
 
-// enterWrite waits until the lock is free and counts a running write; leave must follow. The block of users'
+// EnterWrite waits until the lock is free and counts a running write; LeaveWrite must follow. The block of users'
 // writes is checked after the write has been counted, so that setUserWriteBlockMode waits for every write
 // that passed the check.
-func (s *State) enterWrite(c *command.Call) error {
+func (s *State) EnterWrite(c *command.Call) error {
 	l := &s.fsyncLock
 	l.writing.Add(1)
 	if !l.on.Load() {
@@ -50,6 +50,9 @@ func (s *State) enterWrite(c *command.Call) error {
 	}
 	return err
 }
+
+// LeaveWrite ends the count of a write.
+func (s *State) LeaveWrite() { s.fsyncLock.leave() }
 
 // enter waits until the lock is free and counts a running write.
 func (l *fsyncLock) enter(ctx context.Context) error {

@@ -223,12 +223,12 @@ func (s *State) replyHello(c *command.Call, a helloArgs) error {
 	b.Int32("maxWireVersion", c.ShownVersion().Wire)
 	b.Bool("readOnly", c.Server.ReadOnly)
 	if a.mechs.Name != "" {
-		c.Server.Hooks.Mechanisms(c, a.mechs)
+		c.Server.Authenticator.AppendMechanisms(c, a.mechs)
 	}
 	if err := negotiate(c, a.compression); err != nil || a.speculative.IsMissing() {
 		return err
 	}
-	c.Server.Hooks.Speculate(c, a.speculative)
+	c.Server.Authenticator.Speculate(c, a.speculative)
 	return nil
 }
 

@@ -7,17 +7,15 @@ import (
 	"github.com/cantledb/cantle/wire/virtual"
 )
 
-// join registers the hooks, observers, virtual collections and stages of the room at the server.
+// join registers the WriteGate, the Profiler, observers, virtual collections and stages of the room at the server.
 func (s *State) join() {
-	s.Hooks.EnterWrite, s.Hooks.LeaveWrite = s.enterWrite, s.fsyncLock.leave
+	s.WriteGate, s.Profiler = s, s
 	s.LoadSetting("the block of users' writes", &s.writeBlock.Setting, writeBlockName, s.writeBlock.apply)
-	s.Hooks.Begin = s.onBegin
 	if storage.AsShared(s.Cluster.Store) != nil {
 		s.Cluster.Peers.Handle(killKind, s.answerKill)
 		s.Cluster.Peers.Handle(currentOpKind, s.answerCurrentOp)
 		s.Ops.RandomizeIDs()
 	}
-	s.Hooks.Profiled = func(db string) bool { return s.profiling(db).level > 0 }
 	s.profiler.init(s.Profiling)
 	s.slowWatch.look = s.logInProgress
 	s.OnEnd(s.note)

@@ -29,9 +29,9 @@ const (
 	profileTimeMax = 2 * time.Second
 )
 
-// onBegin is called when a command begins. If the command is profiled, its operators are recorded; if it runs
+// Begin is called when a command begins. If the command is profiled, its operators are recorded; if it runs
 // for long, it is logged.
-func (s *State) onBegin(c *command.Call) {
+func (s *State) Begin(c *command.Call) {
 	if c.Def.Facts.Has(command.Silent) {
 		return
 	}
@@ -40,6 +40,9 @@ func (s *State) onBegin(c *command.Call) {
 		c.Op.Trace = &cluster.Trace{RealRead: true}
 	}
 }
+
+// Profiled reports whether commands on a database are recorded.
+func (s *State) Profiled(db string) bool { return s.profiling(db).level > 0 }
 
 // profiling returns the settings for commands on a database; the zero dbProfile if no database is profiled.
 func (s *State) profiling(db string) dbProfile {

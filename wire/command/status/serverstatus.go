@@ -43,7 +43,7 @@ func (s *State) sections() []section {
 		{name: "latchAnalysis", asked: true, append: statusNothing},
 		{name: "repl", when: command.IsMember, append: s.statusReplication},
 		{name: "requestUnits", append: statusRequestUnits},
-		{name: "security", append: func(c *command.Call, b *bson.Builder) { c.Server.Hooks.Security(c, b) }},
+		{name: "security", append: func(c *command.Call, b *bson.Builder) { c.Server.Authenticator.AppendSecurity(c, b) }},
 		{name: "storageEngine", append: statusEngine},
 		{name: "storageRemote", when: isRemote, append: statusRemote},
 		{name: "tcmalloc", asked: true, append: statusHeap},

@@ -1,0 +1,30 @@
+package command
+
+import (
+	"errors"
+	"time"
+
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/ratelimit"
+)
+
+// Outcome holds the outcome of a command.
+type Outcome struct {
+	Err    error // nil if it succeeded
+	Took   time.Duration
+	Charge ratelimit.MicroRU
+}
+
+// Refused reports whether the command failed for lack of request units.
+func (e Outcome) Refused() bool {
+	if e.Err == nil {
+		return false
+	}
+	var known *mongoerr.Error
+	var throttled *ratelimit.Throttled
+	return errors.As(e.Err, &throttled) || errors.As(e.Err, &known) && known.Code == ratelimit.CodeThrottled
+}
+
+// OnEnd registers fn, an observer. It is called for each command that has a row, after its reply is complete
+// and before the reply is sent.
+func (s *Server) OnEnd(fn func(c *Call, e Outcome)) { s.onEnd = append(s.onEnd, fn) }
