@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// TestLanes: slots are bounded, and given in the order of waiting, preferred callers
+// TestSemaphore: slots are bounded, and given in the order of waiting, preferred callers
 // first. A caller that is cancelled or times out loses no slot.
-func TestLanes(t *testing.T) {
+func TestSemaphore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := NewSemaphore(1)
 		enter := func(ctx context.Context, preferred bool, patience time.Duration) (bool, error) {
@@ -64,9 +64,9 @@ func TestLanes(t *testing.T) {
 	none.Release()
 }
 
-// TestLanesConcurrently: never more goroutines than slots, even if some give up
+// TestSemaphoreConcurrently: never more goroutines than slots, even if some give up
 // meanwhile.
-func TestLanesConcurrently(t *testing.T) {
+func TestSemaphoreConcurrently(t *testing.T) {
 	l := NewSemaphore(2)
 	var mu sync.Mutex
 	inside, most := 0, 0
@@ -97,7 +97,7 @@ func TestLanesConcurrently(t *testing.T) {
 }
 
 // Users take turns, however many goroutines of theirs wait.
-func TestLanesTakeTurns(t *testing.T) {
+func TestCPUSlotsAreFair(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := NewSemaphore(1)
 		if ok, _ := l.Acquire(t.Context(), "", false, 0); !ok {

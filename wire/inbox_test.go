@@ -104,7 +104,7 @@ func TestMessageIsRefused(t *testing.T) {
 }
 
 // A slow sender loses its connection when others wait, and not before.
-func TestSlowSenderGivesWay(t *testing.T) {
+func TestSlowSenderYields(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := ratelimit.NewMemory(2 << 20)
 		p := &Pool{Messages: m}

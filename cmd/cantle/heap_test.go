@@ -19,7 +19,7 @@ func TestPercentFor(t *testing.T) {
 
 // A heap with much garbage is returned when nothing is allocated any more, and not under load or when there is
 // little to return.
-func TestHeapRests(t *testing.T) {
+func TestIdleHeapIsReleased(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	debug.FreeOSMemory()
 	small := readHeap()

@@ -20,9 +20,9 @@ type asked struct {
 
 func (a *asked) Err() error { a.n.Add(1); return nil }
 
-// TestLargeRowsAsk: a pipeline that makes documents of a megabyte checks for each of them whether it
+// TestLargeRowsCheckInterrupts: a pipeline that makes documents of a megabyte checks for each of them whether it
 // must end, not for every 128th as with small documents.
-func TestLargeRowsAsk(t *testing.T) {
+func TestLargeRowsCheckInterrupts(t *testing.T) {
 	const rows = 20
 	pad := strings.Repeat("x", 1<<20)
 	var docs []bson.Raw

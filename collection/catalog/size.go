@@ -18,7 +18,7 @@ const (
 	indexBytesMax = 64 << 10
 
 	// entryHeld, partitionHeld and byteHeld are upper bounds, in bytes, of the heap memory used by an entry, by a partition (both
-	// with all that other packages keep for them), and by each byte of options (TestHeldBytes).
+	// with all that other packages keep for them), and by each byte of options (TestMetadataBytes).
 	entryHeld, partitionHeld, byteHeld = 2 << 10, 3 << 10, 4
 )
 

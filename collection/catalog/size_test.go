@@ -36,7 +36,7 @@ func heap() int64 {
 }
 
 // The bytes counted for options and indexes of all kinds are at least the memory that they use once parsed.
-func TestHeldBytes(t *testing.T) {
+func TestMetadataBytes(t *testing.T) {
 	env := mql.NewEnv(context.Background())
 	const copies = 8
 	options := func(text string) func() (any, int64) {
@@ -119,7 +119,7 @@ func made(t *testing.T, c *Catalog, ns collection.Namespace, bytes, partitions i
 // A definition is bounded, and so is the memory for all definitions of a database, with their partitions, so
 // that room is left for other databases. Existing definitions stay, may be changed if they do not grow, and
 // can be dropped, also after a start with less memory.
-func TestHeldIsBounded(t *testing.T) {
+func TestMetadataIsBounded(t *testing.T) {
 	store := memkv.Open(memkv.Options{})
 	defer store.Close()
 	open := func(bytes int64) (*Catalog, *ratelimit.Memory) {

@@ -69,7 +69,7 @@ func dropped(name string) func(m *catalog.Mutation) error {
 
 // A change whose commit is not answered has been made or not, according to the store. The caller
 // gets the outcome, and memory and store agree.
-func TestChangeUnanswered(t *testing.T) {
+func TestChangeUndetermined(t *testing.T) {
 	for _, arrives := range []bool{true, false} {
 		r, store := onFaults(t)
 		r.create("db.c", "{}")

@@ -63,10 +63,10 @@ func (r *openReader) park(t testing.TB, op exec.Operator) {
 	}
 }
 
-// TestParkedGoesOn compares plans that are parked between two rows with the same plans unparked, chosen
+// TestParkedResumes compares plans that are parked between two rows with the same plans unparked, chosen
 // directly and by the plan cache. TestEveryPlanAnswersAlike, TestTextPlans and TestGeoPlans park the
 // other plans.
-func TestParkedGoesOn(t *testing.T) {
+func TestParkedResumes(t *testing.T) {
 	for _, c := range []struct {
 		key    string
 		shards int

@@ -66,7 +66,7 @@ func TestOnlyWhatLivesCounts(t *testing.T) {
 }
 
 // A row's values are freed with the next row, and a closed Scratch holds nothing.
-func TestRowsGiveBack(t *testing.T) {
+func TestRowsReleaseMemory(t *testing.T) {
 	all := ratelimit.NewMemory(16 << 20)
 	env, e := parsed(t, all, `{$size: {$range: ["$from", 300000]}}`)
 	var s expr.Scratch

@@ -27,9 +27,9 @@ func compute(t *testing.T, e *Env, d time.Duration) {
 	}
 }
 
-// TestLanes: a short command never takes a slot. Of long commands only as many compute at once as there
+// TestCPUSlots: a short command never takes a slot. Of long commands only as many compute at once as there
 // are slots, in turns. A command that waits for something other than a processor holds no slot.
-func TestLanes(t *testing.T) {
+func TestCPUSlots(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := NewCPUSlots(1, time.Now, nil)
 		long := computing(t.Context(), p)
@@ -79,8 +79,8 @@ func TestLanes(t *testing.T) {
 	})
 }
 
-// TestLaneEnds: a command that waits for a slot ends when its context is cancelled.
-func TestLaneEnds(t *testing.T) {
+// TestSlotIsReleased: a command that waits for a slot ends when its context is cancelled.
+func TestSlotIsReleased(t *testing.T) {
 	p := NewCPUSlots(1, time.Now, nil)
 	holder := computing(t.Context(), p)
 	if err := holder.Slot.Long(holder); err != nil || !holder.Slot.holds {
@@ -103,9 +103,9 @@ func TestLaneEnds(t *testing.T) {
 	none.ReleaseSlot()
 }
 
-// TestSolid: one piece of uninterruptible work runs at a time, and goroutines whose pieces were short so far
+// TestUninterruptible: one piece of uninterruptible work runs at a time, and goroutines whose pieces were short so far
 // go first.
-func TestSolid(t *testing.T) {
+func TestUninterruptible(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := NewCPUSlots(2, time.Now, nil)
 		quick, slow, holder := computing(t.Context(), p), computing(t.Context(), p), computing(t.Context(), p)
@@ -139,8 +139,8 @@ func TestSolid(t *testing.T) {
 	})
 }
 
-// TestCrowded: the callback is called for long work that holds half of the slots.
-func TestCrowded(t *testing.T) {
+// TestOverloaded: the callback is called for long work that holds half of the slots.
+func TestOverloaded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var still func() bool
 		p := NewCPUSlots(4, time.Now, func(f func() bool) { still = f })

@@ -31,9 +31,9 @@ func (c *endsAt) Err() error {
 	return nil
 }
 
-// TestPlanningAsks: planning a long filter often checks whether the command must end, and stops soon
+// TestPlanningChecksInterrupts: planning a long filter often checks whether the command must end, and stops soon
 // when it must. Its memory grows at most in proportion to the filter's length.
-func TestPlanningAsks(t *testing.T) {
+func TestPlanningChecksInterrupts(t *testing.T) {
 	for name, clause := range map[string]func(b *bson.Builder, i int){
 		"$or":             func(b *bson.Builder, i int) { b.Int("a", int64(i)); b.Int("b", int64(i)) },
 		"$nor":            func(b *bson.Builder, i int) { b.Int("a", int64(i)); b.Int("b", int64(i)) },

@@ -65,8 +65,8 @@ func TestOneOfTwoWriters(t *testing.T) {
 	}
 }
 
-// TestDuplicateTells checks the error of a duplicate.
-func TestDuplicateTells(t *testing.T) {
+// TestDuplicateNamesKey checks the error of a duplicate.
+func TestDuplicateNamesKey(t *testing.T) {
 	r := newRoom(t, `{}`, "", `{key: {u: 1, v: -1}, name: "uv", unique: true}`, `{key: {c: 1}, name: "c", unique: true, sparse: true, collation: {locale: "en", strength: 2}}`)
 	txn := r.begin()
 	defer txn.Close()

@@ -132,7 +132,7 @@ func TestHistoryAcrossWorkspaces(t *testing.T) {
 }
 
 // Commits that were not checked for lack of time are counted.
-func TestHistorySaysWhatItLeaves(t *testing.T) {
+func TestHistoryReportsWhatItSkips(t *testing.T) {
 	r := newRepository(t)
 	start := r.commit("m: first\n\nWhy.")
 	for _, n := range []string{"1", "2", "3"} {

@@ -11,9 +11,9 @@ import (
 	"github.com/cantledb/cantle/storage/memkv"
 )
 
-// TestCared: a pass checks only collections that may need balancing, by name, also after they were changed,
+// TestWatchedShards: a pass checks only collections that may need balancing, by name, also after they were changed,
 // renamed and dropped.
-func TestCared(t *testing.T) {
+func TestWatchedShards(t *testing.T) {
 	store := memkv.Open(memkv.Options{})
 	defer store.Close()
 	cat, err := catalog.Open(t.Context(), store, release.Default)

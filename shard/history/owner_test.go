@@ -147,7 +147,7 @@ func TestDeadOwner(t *testing.T) {
 
 // A server that slept beyond its lease, and whose history another server took over meanwhile, no longer has
 // it when it wakes: its work counts once.
-func TestSleepingOwner(t *testing.T) {
+func TestStalledOwner(t *testing.T) {
 	o := newOwners(t)
 	a := o.open(1)
 	work := func(r *history.Recorder, n int) {

@@ -43,7 +43,7 @@ func (t *crowdedTxn) Commit(ctx context.Context, d storage.Durability) (storage.
 
 // An index build completes even if clients write so fast that only a few documents can be read and committed
 // without a conflict.
-func TestBatchesGiveWay(t *testing.T) {
+func TestBatchesYield(t *testing.T) {
 	engines(t, func(t *testing.T, make func() storage.Store) {
 		n := open(t, func() storage.Store { return &crowded{make(), 3} })
 		n.must(n.ShardCollection(n.op(), shop, ddl.ShardOptions{Key: bsontest.Doc(t, `{k: "hashed"}`), Shards: 2}))

@@ -14,7 +14,7 @@ import (
 
 // A command that changes a collection being rewritten waits for a bounded time and then fails with the
 // reason; a command that would change nothing need not wait.
-func TestReshardTurnsOthersAway(t *testing.T) {
+func TestReshardRefusesOtherChanges(t *testing.T) {
 	layouts(t, func(t *testing.T, open func() *node) {
 		n := open()
 		n.sharded(2)

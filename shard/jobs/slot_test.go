@@ -12,7 +12,7 @@ import (
 )
 
 // Jobs that compute for long take a slot, as commands do, and hold none when they have ended.
-func TestJobsTakeLanes(t *testing.T) {
+func TestJobsTakeSlots(t *testing.T) {
 	n := start(t, memkv.Open(memkv.Options{}))
 	defer n.store.Close()
 	n.must(n.ShardCollection(n.op(), shop, ddl.ShardOptions{Key: bsontest.Doc(t, `{k: "hashed"}`), Shards: 2}))

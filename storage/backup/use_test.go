@@ -14,7 +14,7 @@ import (
 // Logs kept for the next manual backup are dropped once the folders of the earlier backups
 // are gone, or --backup-to is. If the folder is there again, keeping starts again with the
 // same timeline.
-func TestKeptEndsWithItsBackups(t *testing.T) {
+func TestRetentionEndsWithItsBackups(t *testing.T) {
 	ctx := context.Background()
 	w := newWorld(t, 5)
 	dir := filepath.Join(t.TempDir(), "backups")

@@ -76,7 +76,7 @@ func writeUntilDeath(t *testing.T, dir string, kind errorfs.OpKind) {
 }
 
 // While flushes fail, reads and writes go on, and flushes are retried, but not at once.
-func TestFailingFlushHoldsUpNobody(t *testing.T) {
+func TestFailingFlushBlocksNoWriter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var tries atomic.Int64
 		var broken atomic.Bool

@@ -115,7 +115,7 @@ func mustClose(t *testing.T, s storage.Store) {
 	}
 }
 
-func TestReopenGoesOn(t *testing.T) {
+func TestReopenResumes(t *testing.T) {
 	dir := t.TempDir()
 	last := storage.Timestamp(0)
 	for range 3 {

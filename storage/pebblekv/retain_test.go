@@ -14,7 +14,7 @@ import (
 )
 
 // Kept logs that no backup has fetched are deleted after two days, unless the store is ReadOnly.
-func TestKeptLogsGo(t *testing.T) {
+func TestRetainedLogsAreDeleted(t *testing.T) {
 	dir := t.TempDir()
 	s := mustOpen(t, dir, Options{ReserveBytes: -1}).(*store)
 	kept, err := s.KeepWrites()
@@ -45,7 +45,7 @@ func TestKeptLogsGo(t *testing.T) {
 }
 
 // No more logs are kept than KeptBytes allows; the oldest are deleted.
-func TestKeptLogsHaveASize(t *testing.T) {
+func TestRetainedLogsHaveASize(t *testing.T) {
 	s := mustOpen(t, t.TempDir(), Options{ReserveBytes: -1, KeptBytes: 2500}).(*store)
 	defer s.Close()
 	kept, err := s.KeepWrites()

@@ -47,7 +47,7 @@ func TestOpenOnAFullDisk(t *testing.T) {
 }
 
 // A failure that repeats is logged now and then, with the number of unlogged failures.
-func TestTroublesAreSaidNowAndThen(t *testing.T) {
+func TestTroublesAreLoggedRarely(t *testing.T) {
 	now := time.Unix(1000, 0)
 	tr := &failureHandler{now: func() time.Time { return now }}
 	bad := errors.New("bad")

@@ -35,7 +35,7 @@ func TestFencePrewrites(t *testing.T) {
 
 // A latch lasts until all keys of the commit are committed, not until Commit returns: otherwise the next
 // writer would find the remaining locks.
-func TestLatchLasts(t *testing.T) {
+func TestLatchOutlivesLease(t *testing.T) {
 	c := fake(t)
 	s := separated(t, c, letters())
 	defer s.Close()

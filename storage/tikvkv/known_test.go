@@ -149,7 +149,7 @@ func TestKnownTimesInDoubt(t *testing.T) {
 
 // A process has lost the store if another process had it and gave it back while the first was
 // paused: its state in memory is out of date.
-func TestLostAndGivenBack(t *testing.T) {
+func TestLostAndRecovered(t *testing.T) {
 	c, clock := fake(t), newWatch()
 	s := openOn(t, c, Options{Clock: clock.Now, Lease: time.Hour})
 	must(t, s.writeInternal(t.Context(), nil, [][]byte{s.leaseKey()})) // as if the lease had expired

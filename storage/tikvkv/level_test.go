@@ -42,7 +42,7 @@ func tooOld(t *testing.T, c *tikvfake.Cluster, level uint32, several bool) {
 
 // While one member can only read an older level, all members write at that level. After it has
 // left, the level is raised, and it can no longer join.
-func TestLevelRises(t *testing.T) {
+func TestFormatVersionRises(t *testing.T) {
 	c := fake(t)
 	old, err := openAtLevel(t, c, 1, true)
 	must(t, err)
@@ -70,7 +70,7 @@ func TestLevelRises(t *testing.T) {
 }
 
 // An exclusive server writes at the newest level of its program, which keeps older programs out.
-func TestLevelAlone(t *testing.T) {
+func TestFormatVersionAlone(t *testing.T) {
 	c := fake(t)
 	s, err := openAtLevel(t, c, 2, false)
 	must(t, err)
@@ -83,7 +83,7 @@ func TestLevelAlone(t *testing.T) {
 }
 
 // A member that was paused while the level was raised stops, and reports why.
-func TestLevelAsleep(t *testing.T) {
+func TestStalledFormatVersion(t *testing.T) {
 	c := fake(t)
 	var asleep atomic.Bool
 	said := make(chan string, 1)

@@ -77,7 +77,7 @@ func TestMembers(t *testing.T) {
 
 // A member that was paused for longer than its lease commits nothing that it began before, and
 // reads what its peers have written before it continues.
-func TestMemberAsleep(t *testing.T) {
+func TestStalledMember(t *testing.T) {
 	c := fake(t)
 	a, b := openMember(t, c, Options{ServerName: "a", Lease: time.Second}), openMember(t, c, Options{ServerName: "b"})
 	rejoined := make(chan string, 1)
@@ -143,7 +143,7 @@ func openAsleep(t *testing.T, c *tikvfake.Cluster, asleep *atomic.Bool, o Option
 }
 
 // A member that was paused while an exclusive server took the store does not rejoin beside it.
-func TestMemberAsleepBesideOwner(t *testing.T) {
+func TestStalledMemberBesideOwner(t *testing.T) {
 	c := fake(t)
 	var asleep atomic.Bool
 	fatal := make(chan string, 1)
@@ -168,7 +168,7 @@ func TestMemberAsleepBesideOwner(t *testing.T) {
 }
 
 // An exclusive server that was paused until members took its store does not return beside them.
-func TestOwnerAsleepBesideMember(t *testing.T) {
+func TestStalledOwnerBesideMember(t *testing.T) {
 	c := fake(t)
 	var asleep atomic.Bool
 	fatal := make(chan string, 1)

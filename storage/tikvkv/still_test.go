@@ -92,7 +92,7 @@ func TestSlowCommitsAreLarge(t *testing.T) {
 // If the cluster answers other requests but not a commit, the outcome of the commit is looked up
 // after the timeout: the extension of timeouts for slow clusters is not for answers that never
 // come.
-func TestUnansweredCommitIsAskedAbout(t *testing.T) {
+func TestUndeterminedCommitIsResolved(t *testing.T) {
 	c := fake(t)
 	s := openOn(t, c, Options{Lease: 200 * time.Millisecond})
 	defer s.Close()

@@ -101,9 +101,9 @@ func TestSnapshotsStay(t *testing.T) {
 	}
 }
 
-// TestHeldCountsWhatWasWrittenOver checks that overwritten values count as held
+// TestMemoryCountsOverwrittenValues checks that overwritten values count as held
 // memory.
-func TestHeldCountsWhatWasWrittenOver(t *testing.T) {
+func TestMemoryCountsOverwrittenValues(t *testing.T) {
 	var b Buffer
 	for range 100 {
 		b.Snapshot()

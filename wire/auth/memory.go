@@ -17,7 +17,7 @@ const (
 	// directoryBytesMax is the limit of all entries together, in bytes as weigh counts them.
 	directoryBytesMax = 128 << 20
 	// entryFactor and entryBase bound the heap of an entry: at most entryFactor times the bytes of its document, plus
-	// entryBase (TestHeldBytes).
+	// entryBase (TestMetadataBytes).
 	entryFactor, entryBase = 3, 512
 )
 

@@ -35,7 +35,7 @@ func (d *Directory) add(t *testing.T, u *User) error {
 
 // The bytes counted for users and roles of all kinds are at least those that they hold, after changes and after a
 // start.
-func TestHeldBytes(t *testing.T) {
+func TestMetadataBytes(t *testing.T) {
 	one, err := NewCredential(ScramSHA256, "u", "x", false, 5000)
 	if err != nil {
 		t.Fatal(err)
@@ -114,7 +114,7 @@ func TestHeldBytes(t *testing.T) {
 
 // A user or role has a limit, and so have the entries of a database, which leave room for other databases. Entries
 // that exceed it already stay, and may shrink.
-func TestHeldIsBounded(t *testing.T) {
+func TestMetadataIsBounded(t *testing.T) {
 	s := memkv.Open(memkv.Options{})
 	defer s.Close()
 	m := ratelimit.NewMemory(6 << 20)

@@ -11,9 +11,9 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// TestPrivilegesAsk: parsing many privileges, and resolving those of many roles, stops when the
+// TestPrivilegesAreChecked: parsing many privileges, and resolving those of many roles, stops when the
 // command is to end.
-func TestPrivilegesAsk(t *testing.T) {
+func TestPrivilegesAreChecked(t *testing.T) {
 	b := bson.NewArrayBuilder(nil)
 	for i := range 5000 {
 		Privilege{Resource{DB: "d", Coll: fmt.Sprint(i)}, MakeActions(Find)}.Append(b, "")

@@ -113,9 +113,9 @@ func TestGuesses(t *testing.T) {
 	}
 }
 
-// TestNobodyIsLockedOut: a user with the right password logs in while others guess: at once from an
+// TestFailedLoginsLockNoUserOut: a user with the right password logs in while others guess: at once from an
 // address with a recent login, soon from other addresses, and on many connections at a time.
-func TestNobodyIsLockedOut(t *testing.T) {
+func TestFailedLoginsLockNoUserOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s LoginThrottle
 		if waited, err := logIn(&s, alice, "home"); waited != 0 || err != nil {

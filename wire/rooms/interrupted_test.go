@@ -7,9 +7,9 @@ import (
 	"github.com/cantledb/cantle/wire"
 )
 
-// TestInterruptedSaysWhy: if a read or write ends because its client has disconnected, its
+// TestInterruptedGivesReason: if a read or write ends because its client has disconnected, its
 // error and the profile contain that reason.
-func TestInterruptedSaysWhy(t *testing.T) {
+func TestInterruptedGivesReason(t *testing.T) {
 	w := newWorld(t, nil)
 	w.dial().ok(`{insert: "c", documents: [{_id: 1}, {_id: 2}]}`)
 	w.dial().ok(`{profile: 2}`)

@@ -52,8 +52,8 @@ func TestParameters(t *testing.T) {
 	}
 }
 
-// TestKeptSettings: cluster parameters, query settings and default concerns survive a restart.
-func TestKeptSettings(t *testing.T) {
+// TestSavedSettings: cluster parameters, query settings and default concerns survive a restart.
+func TestSavedSettings(t *testing.T) {
 	store := memkv.Open(memkv.Options{})
 	defer store.Close()
 	c := newWorld(t, store).dial()

@@ -26,7 +26,7 @@ func hasLabel(reply fmt.Stringer, label string) bool {
 }
 
 // A retryable write with an undetermined commit can be retried, and takes effect once.
-func TestUnansweredWrite(t *testing.T) {
+func TestUndeterminedWrite(t *testing.T) {
 	c, unanswer := unanswered(t)
 	c.ok(`{insert: "c", documents: [{_id: 1, n: 0}]}`)
 	want, txnNumber := int64(0), 0
@@ -59,7 +59,7 @@ func TestUnansweredWrite(t *testing.T) {
 
 // A transaction with an undetermined commit is committed or not; a further commitTransaction
 // determines which.
-func TestUnansweredTransaction(t *testing.T) {
+func TestUndeterminedTransaction(t *testing.T) {
 	c, unanswer := unanswered(t)
 	c.ok(`{insert: "c", documents: [{_id: 0}]}`)
 	for i, takesEffect := range []bool{true, false} {

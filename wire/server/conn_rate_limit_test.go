@@ -9,8 +9,8 @@ import (
 	"github.com/cantledb/cantle/wire"
 )
 
-// TestTurnstile: connections enter, wait for the right time, or are refused.
-func TestTurnstile(t *testing.T) {
+// TestConnRateLimiter: connections enter, wait for the right time, or are refused.
+func TestConnRateLimiter(t *testing.T) {
 	ts := &connRateLimiter{}
 	now := time.Unix(1000, 0)
 	enter := func(after time.Duration, wait time.Duration, ok bool) {
@@ -46,8 +46,8 @@ func TestTurnstile(t *testing.T) {
 	enter(0, 0, true)
 }
 
-// TestEstablishment: new connections go through the connRateLimiter.
-func TestEstablishment(t *testing.T) {
+// TestConnRateLimitSettings: new connections go through the connRateLimiter.
+func TestConnRateLimitSettings(t *testing.T) {
 	s, address := start(t, newStub(), Config{})
 	s.SetConnRateLimit(wire.ConnRateLimit{Enabled: true, PerSecond: 1e-6, QueueMax: 1})
 	first := dial(t, address)

@@ -301,8 +301,8 @@ func TestExhaust(t *testing.T) {
 	c.run("ping", 1)
 }
 
-// TestTold: these messages get an error, and the connection stays open.
-func TestTold(t *testing.T) {
+// TestMessageErrorsKeepConnection: these messages get an error, and the connection stays open.
+func TestMessageErrorsKeepConnection(t *testing.T) {
 	_, addr := start(t, newStub(), Config{})
 	c := dial(t, addr)
 	broken := wire.AppendMsg(nil, 1, 0, cmd("ping", 1))

@@ -163,7 +163,7 @@ func TestStoreForget(t *testing.T) {
 
 // A statement whose commit is undetermined runs again only if it was not committed, and
 // the late commit can then no longer happen.
-func TestUnansweredStatement(t *testing.T) {
+func TestUndeterminedStatement(t *testing.T) {
 	st := memkv.Open(memkv.Options{})
 	defer st.Close()
 	for number, arrives := range []bool{true, false} {

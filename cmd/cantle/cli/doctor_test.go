@@ -78,7 +78,7 @@ func TestDoctorServer(t *testing.T) {
 }
 
 // Without a login, the server returns so little that the doctor reports what is missing.
-func TestDoctorStranger(t *testing.T) {
+func TestDoctorWithoutLogin(t *testing.T) {
 	d := startWith(t, "--memory", "--auth")
 	status, out := doctored(t, d.URI())
 	if flat := strings.Join(strings.Fields(out), " "); status != 0 || !strings.Contains(flat, "note server a user with the role clusterMonitor sees more") {

@@ -151,7 +151,7 @@ func TestDumpAndRestore(t *testing.T) {
 	}
 }
 
-func TestDumpGoesOn(t *testing.T) {
+func TestDumpResumes(t *testing.T) {
 	uri, db := start(t)
 	fillShop(t, db)
 	dir := filepath.Join(t.TempDir(), "d")
@@ -178,7 +178,7 @@ func TestDumpGoesOn(t *testing.T) {
 	}
 }
 
-func TestRestoreGoesOn(t *testing.T) {
+func TestRestoreResumes(t *testing.T) {
 	uri, db := start(t)
 	fillShop(t, db)
 	dir := t.TempDir()

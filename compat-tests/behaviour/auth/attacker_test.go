@@ -205,8 +205,8 @@ func TestAttacker(t *testing.T) {
 	}
 }
 
-// TestRolesDoNotTurn checks that a role cannot inherit itself.
-func TestRolesDoNotTurn(t *testing.T) {
+// TestRolesDoNotFlip checks that a role cannot inherit itself.
+func TestRolesDoNotFlip(t *testing.T) {
 	s := harness.Start(t, harness.Options{Args: []string{"--auth"}})
 	createRoot(t, dial(t, s.URI))
 	root := as(t, s, rootCredential)

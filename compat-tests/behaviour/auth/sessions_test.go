@@ -97,10 +97,10 @@ func TestListSessions(t *testing.T) {
 	}
 }
 
-// TestStrangersHaveNoSessions checks that commands that require no login create no sessions, so that
+// TestUnauthenticatedHaveNoSessions checks that commands that require no login create no sessions, so that
 // unauthenticated clients cannot fill the server's table of sessions. Spec:
 // driver-sessions#sending-the-session-id-to-the-server-on-all-commands.
-func TestStrangersHaveNoSessions(t *testing.T) {
+func TestUnauthenticatedHaveNoSessions(t *testing.T) {
 	s := harness.Start(t, harness.Options{Args: []string{"--auth"}})
 	stranger := dial(t, s.URI)
 	createRoot(t, stranger)

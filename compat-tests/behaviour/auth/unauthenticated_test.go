@@ -10,9 +10,9 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// TestStrangersAreBrief checks that messages are limited to the length of a login until the client has logged
+// TestUnauthenticatedMessagesAreShort checks that messages are limited to the length of a login until the client has logged
 // in.
-func TestStrangersAreBrief(t *testing.T) {
+func TestUnauthenticatedMessagesAreShort(t *testing.T) {
 	s := harness.Start(t, harness.Options{Args: []string{"--auth"}})
 	big := func() bson.D {
 		return bson.D{{Key: "insert", Value: "c"}, {Key: "documents", Value: bson.A{bson.D{{Key: "s", Value: string(make([]byte, 100_000))}}}}}

@@ -31,9 +31,9 @@ func challenge(t *testing.T, c *mongo.Client, db, mechanism, user string) (salt 
 	return salt, iterations
 }
 
-// TestNobodyLooksLikeSomebody checks that the replies for unknown users look like those for users and for the
+// TestUnknownUserLooksLikeKnownUser checks that the replies for unknown users look like those for users and for the
 // account, and are the same after a restart.
-func TestNobodyLooksLikeSomebody(t *testing.T) {
+func TestUnknownUserLooksLikeKnownUser(t *testing.T) {
 	o := harness.Options{Data: t.TempDir(), Args: []string{"--auth", "--cosmos-listen", "127.0.0.1:0", "--cosmos-account", "shop"}}
 	s, err := harness.Launch(o)
 	bsontest.Must(t, err)

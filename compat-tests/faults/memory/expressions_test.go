@@ -141,8 +141,8 @@ func TestStagesOfOneRequest(t *testing.T) {
 	within(ctx, t, s, db)
 }
 
-// TestLookupsGiveBack checks that a pipeline that runs for each row frees its memory after each run.
-func TestLookupsGiveBack(t *testing.T) {
+// TestLookupsReleaseMemory checks that a pipeline that runs for each row frees its memory after each run.
+func TestLookupsReleaseMemory(t *testing.T) {
 	ctx := context.Background()
 	_, db := start(t)
 	c := db.Collection("c")

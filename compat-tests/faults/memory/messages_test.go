@@ -46,9 +46,9 @@ func TestHalfSentMessages(t *testing.T) {
 	waitReleased(ctx, t, db, "messages")
 }
 
-// TestRepliesNobodyReads checks that unread replies hold no more than the limit of all replies, and little
+// TestUnreadReplies checks that unread replies hold no more than the limit of all replies, and little
 // more if every document is large; other clients continue, with smaller batches.
-func TestRepliesNobodyReads(t *testing.T) {
+func TestUnreadReplies(t *testing.T) {
 	ctx := context.Background()
 	s, db := start(t)
 	c := db.Collection("c")

@@ -208,9 +208,9 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// TestAway checks that while PD is unavailable commands fail in time with errors that drivers retry, and that
+// TestPeersAway checks that while PD is unavailable commands fail in time with errors that drivers retry, and that
 // the server recovers.
-func TestAway(t *testing.T) {
+func TestPeersAway(t *testing.T) {
 	c, place := cluster(t)
 	console, metrics := freePort(t), freePort(t)
 	s := mustLaunch(t, place, "--console-listen", console, "--metrics-listen", metrics)
