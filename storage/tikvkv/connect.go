@@ -44,9 +44,9 @@ func Open(ctx context.Context, l Location, o Options) (storage.Store, error) {
 	return s, nil
 }
 
-// connect creates a client of a cluster. If PD has not answered within patience, it returns
+// connect creates a client of a cluster. If PD has not answered within timeout, it returns
 // ErrUnavailable.
-func connect(ctx context.Context, l Location, patience time.Duration) (*tikv.KVStore, error) {
+func connect(ctx context.Context, l Location, timeout time.Duration) (*tikv.KVStore, error) {
 	type result struct {
 		kv  *tikv.KVStore
 		err error
@@ -57,7 +57,7 @@ func connect(ctx context.Context, l Location, patience time.Duration) (*tikv.KVS
 		kv, err := dial(life, l)
 		done <- result{kv, err}
 	}()
-	late := time.NewTimer(patience)
+	late := time.NewTimer(timeout)
 	defer late.Stop()
 	select {
 	case r := <-done:

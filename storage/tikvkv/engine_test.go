@@ -48,10 +48,10 @@ func set(key, value string) func(storage.Txn) error {
 // chunkKeys returns the number of keys in the space of chunks.
 func chunkKeys(t *testing.T, s *store) int {
 	t.Helper()
-	now, err := s.fetchTS(t.Context())
+	now, err := s.oracle.fetchTS(t.Context())
 	must(t, err)
 	start, end := s.keys.space(spaceChunk)
-	p, err := s.page(t.Context(), now, pageRequest{start: start, end: end, keysOnly: true, rows: pageRowsMax})
+	p, err := s.rows.page(t.Context(), now, pageRequest{start: start, end: end, keysOnly: true, rows: pageRowsMax})
 	must(t, err)
 	return len(p.keys)
 }
@@ -240,7 +240,7 @@ func TestDestroyAndOthers(t *testing.T) {
 	<-prewritten
 	<-prewritten
 	start, end := s.keys.users(storage.Range{Start: []byte("gone"), End: []byte("h")})
-	must(t, s.destroy(t.Context(), start, end))
+	must(t, s.dropped.destroy(t.Context(), start, end))
 	close(removed)
 	if err := <-outside; err != nil {
 		t.Errorf("a commit outside of the range: %v", err)
@@ -330,8 +330,8 @@ func TestLostAnswers(t *testing.T) {
 			if arrives != (err == nil) || !arrives && !errors.Is(err, storage.ErrConflict) {
 				t.Fatalf("%v, %v", ts, err)
 			}
-			if s.settledCommits.Load() != 1 {
-				t.Errorf("%d commits were settled", s.settledCommits.Load())
+			if s.committer.settled.Load() != 1 {
+				t.Errorf("%d commits were settled", s.committer.settled.Load())
 			}
 			r, err := s.Snapshot(t.Context(), 0)
 			must(t, err)
@@ -386,9 +386,9 @@ func TestUndetermined(t *testing.T) {
 
 // newestCommit returns the timestamp of the newest commit of this process.
 func (s *store) newestCommit() storage.Timestamp {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.newest
+	s.log.mu.Lock()
+	defer s.log.mu.Unlock()
+	return s.log.newest
 }
 
 // stalls delays some prewrites and commits.
@@ -487,10 +487,10 @@ func TestLogWithStalls(t *testing.T) {
 
 	s := openOn(t, c, Options{})
 	defer s.Close()
-	reader := &store{o: s.o, kv: s.kv, keys: s.keys, limits: defaultLimits, stop: s.stop, readers: map[uint64]int{}}
-	reader.lease.term.Store(&leaseTerm{})
+	unbounded := *s.settings
+	unbounded.limits.windows = [classes]int64{40, 40} // the commits exceed it
+	reader := newStore(&unbounded, s.cluster)
 	reader.lease.term.Load().end.Store(math.MaxInt64)
-	reader.limits.windows = [classes]int64{40, 40} // the commits exceed it
 	if missing, refused := logged(t, s, reader, c); missing == 0 || refused > 0 {
 		t.Errorf("without a bound %d commits are missing, %d were refused: this test shows nothing", missing, refused)
 	}

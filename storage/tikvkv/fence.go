@@ -21,9 +21,9 @@ import (
 // nothing of the transaction was or will be committed.
 type fence struct {
 	// bound returns the newest commit time that is allowed; it is called for each request.
-	bound func() uint64
-	way   *inflightCommit // this commit as the tail sees it; nil if the tail does not follow it
-	sent  func()          // called before a request that may commit is sent; may be nil
+	bound    func() uint64
+	inflight *inflightCommit // this commit as the tail sees it; nil if the tail does not follow it
+	sent     func()          // called before a request that may commit is sent; may be nil
 
 	primary   atomic.Pointer[[]byte] // the primary key: it decides whether the transaction is committed
 	passed    atomic.Uint64          // the newest commit time that was allowed
@@ -39,9 +39,9 @@ func (f *fence) wrap() interceptor.RPCInterceptor {
 			switch req.Type {
 			case tikvrpc.CmdPrewrite:
 				f.prewrite(req.Prewrite())
-				if f.way != nil {
-					f.way.beginPrewrite()
-					defer f.way.endPrewrite()
+				if f.inflight != nil {
+					f.inflight.beginPrewrite()
+					defer f.inflight.endPrewrite()
 				}
 				resp, err := next(target, req)
 				f.prewrote(resp)
@@ -91,8 +91,8 @@ func (f *fence) commit(target string, req *tikvrpc.Request, next interceptor.RPC
 		return &tikvrpc.Response{Resp: &kvrpcpb.CommitResponse{Error: &kvrpcpb.KeyError{Abort: "the commit comes later than it may"}}}, nil
 	}
 	f.passed.Store(r.CommitVersion)
-	if f.way != nil && !f.committed.Load() {
-		f.way.setCommitTS(r.CommitVersion)
+	if f.inflight != nil && !f.committed.Load() {
+		f.inflight.setCommitTS(r.CommitVersion)
 	}
 	if f.sent != nil {
 		f.sent()

@@ -35,9 +35,7 @@ const (
 
 // Walk implements writebuf.Below.
 func (v *view) Walk(ctx context.Context, r storage.Range, o storage.IterOptions) (storage.Iterator, error) {
-	v.s.mu.Lock()
-	v.s.iterators++
-	v.s.mu.Unlock()
+	v.rows.snapshots.countIterators(1)
 	i := &iterator{v: v, ctx: ctx, o: o, rows: pageRowsFirst, more: !r.Empty()}
 	i.r.Start = bytes.Clone(r.Start)
 	if r.End != nil {
@@ -79,9 +77,9 @@ func (i *iterator) settle() bool {
 
 // fetch gets the next page.
 func (i *iterator) fetch() bool {
-	start, end := i.v.s.keys.users(i.r)
+	start, end := i.v.rows.keys.users(i.r)
 	if i.err = i.v.Check(i.ctx); i.err == nil {
-		i.page, i.err = i.v.s.page(i.ctx, i.v.ts, pageRequest{start: start, end: end, reverse: i.o.Reverse, keysOnly: i.o.KeysOnly, rows: i.rows})
+		i.page, i.err = i.v.rows.page(i.ctx, i.v.ts, pageRequest{start: start, end: end, reverse: i.o.Reverse, keysOnly: i.o.KeysOnly, rows: i.rows})
 	}
 	if i.err != nil {
 		i.done = true
@@ -90,11 +88,11 @@ func (i *iterator) fetch() bool {
 	size := 0
 	for n, key := range i.page.keys {
 		size += len(i.page.values[n])
-		i.page.keys[n] = i.v.s.keys.userKeyOf(key)
+		i.page.keys[n] = i.v.rows.keys.userKeyOf(key)
 	}
 	i.at, i.more = 0, i.page.next != nil
 	if i.more {
-		next := bytes.Clone(i.v.s.keys.userKeyOf(i.page.next))
+		next := bytes.Clone(i.v.rows.keys.userKeyOf(i.page.next))
 		if i.o.Reverse {
 			i.r.End = next
 		} else {
@@ -169,7 +167,5 @@ func (i *iterator) Close() {
 		return
 	}
 	i.closed = true
-	i.v.s.mu.Lock()
-	i.v.s.iterators--
-	i.v.s.mu.Unlock()
+	i.v.rows.snapshots.countIterators(-1)
 }

@@ -13,11 +13,11 @@ import (
 // The first key of a transaction is the one that decides whether it is committed: with log
 // records it is one of theirs, which no other transaction ever touches.
 const (
-	spaceDrop  = 'd' // ranges that are to be removed, see ranges.go
-	spaceLog   = 'l' // log records, see logkeys.go
-	spaceOwner = 'o' // the rows of the exclusive server and of members, see lease.go
+	spaceDrop  = 'd' // ranges that are to be removed, see dropped_range.go
+	spaceLog   = 'l' // log records, see log_keys.go
+	spaceOwner = 'o' // the rows of the exclusive server and of members, see owner.go and member_row.go
 	spaceMark  = 't' // truncations of streams
-	spaceUser  = 'u' // values, see values.go
+	spaceUser  = 'u' // values, see chunks.go
 	spaceChunk = 'v' // chunks of large values
 )
 

@@ -46,8 +46,8 @@ func TestLease(t *testing.T) {
 		return next()
 	})
 	begun := s.lease.maxCommitTS()
-	for s.lease.maxCommitTS() == begun && s.maxSeenTS.Load() < later(begun, 100) {
-		_, err := s.fetchTS(t.Context())
+	for s.lease.maxCommitTS() == begun && s.oracle.maxSeenTS.Load() < later(begun, 100) {
+		_, err := s.oracle.fetchTS(t.Context())
 		must(t, err)
 	}
 	sleeping.Store(false)
@@ -84,13 +84,13 @@ func TestCollect(t *testing.T) {
 	_, err = commit(t, s, set("a", "2"))
 	must(t, err)
 	pass := func() {
-		for end := later(s.maxSeenTS.Load(), 5); s.maxSeenTS.Load() < end; {
-			_, err := s.fetchTS(t.Context())
+		for end := later(s.oracle.maxSeenTS.Load(), 5); s.oracle.maxSeenTS.Load() < end; {
+			_, err := s.oracle.fetchTS(t.Context())
 			must(t, err)
 		}
 	}
 	pass()
-	must(t, s.collect(t.Context()))
+	must(t, s.safePoints.advance(t.Context()))
 	if again, err := s.Snapshot(t.Context(), first); err != nil {
 		t.Errorf("a time that somebody reads: %v", err)
 	} else {
@@ -101,7 +101,7 @@ func TestCollect(t *testing.T) {
 	}
 	r.Close()
 	pass()
-	must(t, s.collect(t.Context()))
+	must(t, s.safePoints.advance(t.Context()))
 	if _, err := s.Snapshot(t.Context(), first); !errors.Is(err, storage.ErrSnapshotTooOld) {
 		t.Errorf("a time before the safe point: %v", err)
 	}
@@ -122,11 +122,11 @@ func TestCollectPastReader(t *testing.T) {
 	it, err := r.Iter(t.Context(), storage.Range{}, storage.IterOptions{})
 	must(t, err)
 	defer it.Close()
-	for end := later(s.maxSeenTS.Load(), 5); s.maxSeenTS.Load() < end; {
-		_, err := s.fetchTS(t.Context())
+	for end := later(s.oracle.maxSeenTS.Load(), 5); s.oracle.maxSeenTS.Load() < end; {
+		_, err := s.oracle.fetchTS(t.Context())
 		must(t, err)
 	}
-	must(t, s.collect(t.Context()))
+	must(t, s.safePoints.advance(t.Context()))
 	if _, err := r.Get(t.Context(), []byte("a"), nil); !errors.Is(err, storage.ErrSnapshotTooOld) {
 		t.Errorf("a read of a state that may be removed: %v", err)
 	}
@@ -215,7 +215,7 @@ func TestLogTrips(t *testing.T) {
 		must(t, err)
 		sent, times := c.Count()
 		want := map[tikvrpc.CmdType]int{}
-		if s.exclusive() {
+		if s.lease.exclusive() {
 			times++
 		} else {
 			want = map[tikvrpc.CmdType]int{tikvrpc.CmdGet: 1, tikvrpc.CmdScan: classes * buckets}

@@ -38,28 +38,28 @@ const (
 
 // page fetches a page at a PD timestamp. It may have fewer rows than requested, even none, if
 // a region ends there.
-func (s *store) page(ctx context.Context, ts uint64, w pageRequest) (page, error) {
+func (r *rows) page(ctx context.Context, ts uint64, w pageRequest) (page, error) {
 	if bytes.Compare(w.start, w.end) >= 0 {
 		return page{}, nil
 	}
-	e := s.beginRequest(ctx, s.limits.read)
+	e := r.cluster.beginRequest(ctx, r.limits.read)
 	defer e.end()
 	bo := tikv.NewBackofferWithVars(e, pageBackoff, nil)
 	for {
-		p, again, err := s.tryPage(bo, ts, w)
+		p, again, err := r.tryPage(bo, ts, w)
 		if err != nil {
 			return page{}, e.fail(err)
 		}
 		if !again {
-			return p, s.kept(ctx, ts)
+			return p, r.checkRetained(ctx, ts)
 		}
 	}
 }
 
 // tryPage sends one request. again requests a retry, after the regions were looked up again
 // or a lock was resolved.
-func (s *store) tryPage(bo *tikv.Backoffer, ts uint64, w pageRequest) (p page, again bool, err error) {
-	regions := s.kv.GetRegionCache()
+func (r *rows) tryPage(bo *tikv.Backoffer, ts uint64, w pageRequest) (p page, again bool, err error) {
+	regions := r.cluster.kv.GetRegionCache()
 	locate := regions.LocateKey
 	key := w.start
 	if w.reverse {
@@ -76,11 +76,11 @@ func (s *store) tryPage(bo *tikv.Backoffer, ts uint64, w pageRequest) (p page, a
 	if len(loc.EndKey) > 0 && bytes.Compare(loc.EndKey, end) < 0 {
 		end = loc.EndKey
 	}
-	ask := &kvrpcpb.ScanRequest{StartKey: start, EndKey: end, Limit: uint32(w.rows), Version: ts, KeyOnly: w.keysOnly}
+	scan := &kvrpcpb.ScanRequest{StartKey: start, EndKey: end, Limit: uint32(w.rows), Version: ts, KeyOnly: w.keysOnly}
 	if w.reverse {
-		ask.StartKey, ask.EndKey, ask.Reverse = end, start, true
+		scan.StartKey, scan.EndKey, scan.Reverse = end, start, true
 	}
-	resp, err := s.kv.SendReq(bo, tikvrpc.NewRequest(tikvrpc.CmdScan, ask), loc.Region, tikv.ReadTimeoutMedium)
+	resp, err := r.cluster.kv.SendReq(bo, tikvrpc.NewRequest(tikvrpc.CmdScan, scan), loc.Region, tikv.ReadTimeoutMedium)
 	if err != nil {
 		return p, false, err
 	}
@@ -96,13 +96,13 @@ func (s *store) tryPage(bo *tikv.Backoffer, ts uint64, w pageRequest) (p page, a
 	if !ok {
 		return p, false, tikverr.ErrBodyMissing
 	}
-	if err := s.kv.CheckVisibility(ts); err != nil {
+	if err := r.cluster.kv.CheckVisibility(ts); err != nil {
 		return p, false, err
 	}
 	if got.Error != nil {
-		return p, true, s.resolveLock(bo, ts, got.Error)
+		return p, true, r.resolveLock(bo, ts, got.Error)
 	}
-	if err := s.fill(bo, ts, &p, got.Pairs); err != nil {
+	if err := r.fill(bo, ts, &p, got.Pairs); err != nil {
 		return p, false, err
 	}
 	p.next = restOf(w, start, end, got.Pairs)
@@ -126,12 +126,12 @@ func restOf(w pageRequest, start, end []byte, pairs []*kvrpcpb.KvPair) []byte {
 }
 
 // resolveLock waits until a lock no longer blocks reads at a PD timestamp.
-func (s *store) resolveLock(bo *tikv.Backoffer, ts uint64, e *kvrpcpb.KeyError) error {
+func (r *rows) resolveLock(bo *tikv.Backoffer, ts uint64, e *kvrpcpb.KeyError) error {
 	lock, err := txnlock.ExtractLockFromKeyErr(e)
 	if err != nil {
 		return err
 	}
-	wait, err := s.kv.GetLockResolver().ResolveLocks(bo, ts, []*txnlock.Lock{lock})
+	wait, err := r.cluster.kv.GetLockResolver().ResolveLocks(bo, ts, []*txnlock.Lock{lock})
 	if err == nil && wait > 0 {
 		err = bo.BackoffWithMaxSleepTxnLockFast(int(wait), errors.New("a key is locked during a scan"))
 	}
@@ -140,7 +140,7 @@ func (s *store) resolveLock(bo *tikv.Backoffer, ts uint64, e *kvrpcpb.KeyError) 
 
 // fill adds the pairs of a response to the page. Keys that were locked are read again in one
 // batch; those that turn out to be absent are left out.
-func (s *store) fill(bo *tikv.Backoffer, ts uint64, p *page, pairs []*kvrpcpb.KvPair) error {
+func (r *rows) fill(bo *tikv.Backoffer, ts uint64, p *page, pairs []*kvrpcpb.KvPair) error {
 	var locked [][]byte
 	for _, pair := range pairs {
 		if pair.Error != nil {
@@ -154,7 +154,7 @@ func (s *store) fill(bo *tikv.Backoffer, ts uint64, p *page, pairs []*kvrpcpb.Kv
 	}
 	again := map[string][]byte{}
 	if len(locked) > 0 {
-		got, err := s.kv.GetSnapshot(ts).BatchGet(bo.GetCtx(), locked)
+		got, err := r.cluster.kv.GetSnapshot(ts).BatchGet(bo.GetCtx(), locked)
 		if err != nil {
 			return err
 		}

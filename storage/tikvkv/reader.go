@@ -12,7 +12,7 @@ import (
 
 // view is the common part of readers and transactions: reads at one PD timestamp.
 type view struct {
-	s      *store
+	rows   *rows
 	ts     uint64
 	term   *leaseTerm // the lease term in which the view was opened
 	closed atomic.Bool
@@ -53,7 +53,7 @@ func (v *view) Check(ctx context.Context) error {
 	switch {
 	case v.closed.Load():
 		return storage.ErrClosed
-	case v.ts < v.s.safePoint.Load():
+	case v.ts < v.rows.snapshots.safePoint.Load():
 		return storage.ErrSnapshotTooOld
 	}
 	return ctx.Err()
@@ -73,9 +73,9 @@ func (v *view) Prefetch(ctx context.Context, keys [][]byte, _ bool) error {
 	keys = keys[:min(len(keys), prefetchKeysMax)]
 	want := make([][]byte, len(keys))
 	for i, key := range keys {
-		want[i] = v.s.keys.user(key)
+		want[i] = v.rows.keys.user(key)
 	}
-	got, err := v.s.batch(ctx, v.ts, want)
+	got, err := v.rows.batch(ctx, v.ts, want)
 	if err != nil {
 		return err
 	}
@@ -98,14 +98,14 @@ func (v *view) Prefetch(ctx context.Context, keys [][]byte, _ bool) error {
 
 // stored returns the stored value of a key, nil if it is absent.
 func (v *view) stored(ctx context.Context, key []byte) ([]byte, error) {
-	k := v.s.keys.user(key)
+	k := v.rows.keys.user(key)
 	v.mu.Lock()
 	stored, ok := v.fetched[string(k)]
 	v.mu.Unlock()
 	if ok {
 		return stored, nil
 	}
-	return v.s.get(ctx, v.ts, k)
+	return v.rows.get(ctx, v.ts, k)
 }
 
 // Lookup implements writebuf.Below.
@@ -139,9 +139,9 @@ func (v *view) LookupMany(ctx context.Context, layer writebuf.Layer, keys [][]by
 			if _, written := layer.Get(key); written != writebuf.Untouched {
 				continue
 			}
-			want = append(want, v.s.keys.user(key))
+			want = append(want, v.rows.keys.user(key))
 		}
-		got, err := v.s.batch(ctx, v.ts, want)
+		got, err := v.rows.batch(ctx, v.ts, want)
 		if err != nil {
 			return err
 		}
@@ -156,7 +156,7 @@ func (v *view) LookupMany(ctx context.Context, layer writebuf.Layer, keys [][]by
 				continue
 			}
 			var found []byte
-			if entry, ok := got[string(v.s.keys.user(key))]; ok {
+			if entry, ok := got[string(v.rows.keys.user(key))]; ok {
 				if value, err = v.value(ctx, key, entry.Value, value[:0]); err != nil {
 					return err
 				}
@@ -178,6 +178,6 @@ type reader struct {
 
 func (r *reader) Close() {
 	if !r.closed.Swap(true) {
-		r.s.release(&r.view)
+		r.rows.snapshots.release(r.ts)
 	}
 }

@@ -32,7 +32,7 @@ func separated(tb testing.TB, c *tikvfake.Cluster, keys [][]byte) *store {
 	for _, key := range keys {
 		stored = append(stored, s.keys.user(key))
 	}
-	if err := s.splitRegions(tb.Context(), stored); err != nil {
+	if err := s.regions.split(tb.Context(), stored); err != nil {
 		tb.Fatal(err)
 	}
 	return s
@@ -43,7 +43,7 @@ func TestSeparate(t *testing.T) {
 	c := fake(t)
 	s := separated(t, c, letters())
 	for range 2 { // the second call has nothing to do
-		if n, err := s.regions(t.Context(), s.keys.user([]byte("a")), s.keys.user([]byte("z"))); n != 25 || err != nil {
+		if n, err := s.regions.count(t.Context(), s.keys.user([]byte("a")), s.keys.user([]byte("z"))); n != 25 || err != nil {
 			t.Errorf("%d regions from a to z, %v", n, err)
 		}
 		s.Separate(letters())

@@ -14,22 +14,23 @@ type txn struct {
 	view
 	writebuf.Reads
 	writebuf.Writer
-	o     storage.TxnOptions
-	start uint64 // start timestamp, unique among transactions; see past.go
-	buf   writebuf.Buffer
-	held  writebuf.HeldLatches
+	committer *committer
+	o         storage.TxnOptions
+	start     uint64 // start timestamp, unique among transactions; see checkUnchanged
+	buf       writebuf.Buffer
+	held      writebuf.HeldLatches
 
 	claimed map[string]bool // keys that Prefetch has claimed and that were not passed to Claim yet
 }
 
-// Begin implements storage.Store.
-func (s *store) Begin(ctx context.Context, o storage.TxnOptions) (storage.Txn, error) {
-	if err := s.check(ctx); err != nil {
+// begin implements storage.Store.Begin.
+func (m *committer) begin(ctx context.Context, o storage.TxnOptions) (*txn, error) {
+	if err := m.life.check(ctx); err != nil {
 		return nil, err
 	}
-	t := &txn{view: view{s: s, notes: !o.ReadOnly, readOnly: o.ReadOnly}, o: o}
+	t := &txn{view: view{rows: m.rows, notes: !o.ReadOnly, readOnly: o.ReadOnly}, committer: m, o: o}
 	t.Below, t.Layer = &t.view, t.buf.Newest()
-	t.Writer = writebuf.Writer{Bounds: &s.bounds, Memory: s.o.TxnMemory, Closed: &t.closed}
+	t.Writer = writebuf.Writer{Bounds: &m.bounds, Memory: m.o.TxnMemory, Closed: &t.closed}
 	if o.Memory != nil {
 		t.Memory = o.Memory
 	}
@@ -38,18 +39,18 @@ func (s *store) Begin(ctx context.Context, o storage.TxnOptions) (storage.Txn, e
 	}
 	if len(o.Latch) > 0 {
 		var err error
-		if t.held, err = s.latches.Acquire(ctx, o.Latch); err != nil {
+		if t.held, err = m.latches.Acquire(ctx, o.Latch); err != nil {
 			return nil, err
 		}
 		t.o.Latch = nil
 	}
-	if err := s.acquire(ctx, &t.view, o.At); err != nil {
+	if err := m.snapshots.acquire(ctx, &t.view, o.At); err != nil {
 		t.held.Release()
 		return nil, err
 	}
 	if t.start = t.ts; o.At != 0 && !o.ReadOnly {
 		var err error
-		if t.start, err = s.fetchTS(ctx); err != nil {
+		if t.start, err = m.oracle.fetchTS(ctx); err != nil {
 			t.Close()
 			return nil, err
 		}
@@ -78,7 +79,7 @@ func (t *txn) Prefetch(ctx context.Context, keys [][]byte, claim bool) error {
 	stored := make([][]byte, len(keys))
 	t.claimed = make(map[string]bool, len(keys))
 	for i, key := range keys {
-		stored[i] = t.s.keys.user(key)
+		stored[i] = t.rows.keys.user(key)
 	}
 	if err := t.compare(ctx, stored); err != nil {
 		return err
@@ -97,12 +98,12 @@ func (t *txn) Claim(ctx context.Context, keys ...[]byte) error {
 	}
 	stored := make([][]byte, 0, len(keys))
 	for _, key := range keys {
-		if k := t.s.keys.user(key); !t.claimed[string(k)] {
+		if k := t.rows.keys.user(key); !t.claimed[string(k)] {
 			stored = append(stored, k)
 		}
 	}
 	for _, key := range keys {
-		delete(t.claimed, string(t.s.keys.user(key)))
+		delete(t.claimed, string(t.rows.keys.user(key)))
 	}
 	if len(stored) == 0 {
 		return nil
@@ -112,11 +113,11 @@ func (t *txn) Claim(ctx context.Context, keys ...[]byte) error {
 
 // compare implements Claim for keys of the cluster.
 func (t *txn) compare(ctx context.Context, stored [][]byte) error {
-	now, err := t.s.fetchTS(ctx)
+	now, err := t.rows.oracle.fetchTS(ctx)
 	if err != nil {
 		return err
 	}
-	is, err := t.s.batch(ctx, now, stored, clientkv.WithReturnCommitTS())
+	is, err := t.rows.batch(ctx, now, stored, clientkv.WithReturnCommitTS())
 	if err != nil {
 		return err
 	}
@@ -136,7 +137,7 @@ func (t *txn) compare(ctx context.Context, stored [][]byte) error {
 	if len(absent) == 0 {
 		return nil
 	}
-	was, err := t.s.batch(ctx, t.ts, absent)
+	was, err := t.rows.batch(ctx, t.ts, absent)
 	if err == nil && len(was) > 0 {
 		err = storage.ErrConflict
 	}
@@ -147,7 +148,7 @@ func (t *txn) Close() {
 	if t.closed.Swap(true) {
 		return
 	}
-	t.s.release(&t.view)
+	t.rows.snapshots.release(t.ts)
 	t.held.Release()
 	t.free()
 }

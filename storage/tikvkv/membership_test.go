@@ -15,7 +15,7 @@ import (
 )
 
 // openMember opens a store as a member.
-func openMember(tb *testing.T, c *tikvfake.Cluster, o Options) *member {
+func openMember(tb *testing.T, c *tikvfake.Cluster, o Options) *sharedStore {
 	tb.Helper()
 	kv, err := c.Client()
 	must(tb, err)
@@ -25,7 +25,7 @@ func openMember(tb *testing.T, c *tikvfake.Cluster, o Options) *member {
 	if storage.AsShared(s) == nil {
 		tb.Fatal("the store is not one that several use")
 	}
-	return s.(*member)
+	return s.(*sharedStore)
 }
 
 // told returns the messages of the members by Member.Name.
@@ -112,8 +112,8 @@ func TestStalledMember(t *testing.T) {
 	if got := <-rejoined; got != "by b" {
 		t.Errorf("the member that comes back finds %q", got)
 	}
-	for a.lease.expired(a.maxSeenTS.Load()) {
-		_, err := a.fetchTS(t.Context())
+	for a.lease.expired(a.oracle.maxSeenTS.Load()) {
+		_, err := a.oracle.fetchTS(t.Context())
 		must(t, err)
 	}
 	if _, err := asleep.Commit(t.Context(), storage.Synced); err == nil {

@@ -5,16 +5,14 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
-	"math"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/cantledb/cantle/storage"
 )
 
-// tail holds the end of the change log in memory. If this process has the store exclusively, all commits are
+// logTail holds the end of the change log in memory. If this process has the store exclusively, all commits are
 // its own, so readers that follow the log are served from the tail, without a request.
 //
 // The tail is exact. An in-flight commit is entered, with the newest PD timestamp seen, before its commit
@@ -22,7 +20,7 @@ import (
 // that were entered with a timestamp before T, the list holds every commit up to T. If a commit takes too
 // long, the log is read from the store instead: that scan pushes the commit times of in-flight commits behind
 // itself.
-type tail struct {
+type logTail struct {
 	mu       sync.Mutex
 	lastID   uint64
 	inflight map[uint64]uint64 // the in-flight commits, each with a timestamp that its commit time is after
@@ -49,19 +47,19 @@ const (
 )
 
 // addInflight adds an in-flight commit with log records, before its commit time is fetched.
-func (t *tail) addInflight(met uint64) (id uint64) {
+func (t *logTail) addInflight(seen uint64) (id uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.inflight == nil {
 		t.inflight = map[uint64]uint64{}
 	}
 	t.lastID++
-	t.inflight[t.lastID] = met
+	t.inflight[t.lastID] = seen
 	return t.lastID
 }
 
 // endInflight ends an in-flight commit: at ts with its records, or at 0 if nothing was committed.
-func (t *tail) endInflight(id, ts uint64, logs []keyValue) {
+func (t *logTail) endInflight(id, ts uint64, logs []keyValue) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if _, ok := t.inflight[id]; !ok {
@@ -78,7 +76,7 @@ func (t *tail) endInflight(id, ts uint64, logs []keyValue) {
 }
 
 // updateInflight updates the timestamp that the commit time of an in-flight commit is after.
-func (t *tail) updateInflight(id uint64, after func() uint64) {
+func (t *logTail) updateInflight(id uint64, after func() uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if _, ok := t.inflight[id]; !ok {
@@ -91,60 +89,6 @@ func (t *tail) updateInflight(id uint64, after func() uint64) {
 	}
 }
 
-// inflightCommit is an in-flight commit as the tail sees it. Its commit time is fetched when all its prewrites have
-// been answered: while a prewrite is in flight, the commit time will be after every timestamp seen, also
-// after those seen later. When the commit request is sent, the commit time is known.
-type inflightCommit struct {
-	s         *store
-	id        uint64 // ID in the tail, 0 for a commit without log records
-	logs      []keyValue
-	prewrites atomic.Int64 // prewrites in flight
-}
-
-// beginInflight enters a commit as in flight, before its commit time is fetched.
-func (s *store) beginInflight(logs []keyValue) *inflightCommit {
-	p := &inflightCommit{s: s, logs: logs}
-	if len(logs) > 0 && s.exclusive() {
-		p.id = s.tail.addInflight(s.maxSeenTS.Load())
-	}
-	return p
-}
-
-// beginPrewrite notes that a prewrite is sent, prewritten that it was answered. With one-phase or asynchronous
-// commit, TiKV chooses the commit time during the prewrites, so both do nothing.
-func (p *inflightCommit) beginPrewrite() {
-	if p.prewrites.Add(1) == 1 && !p.s.o.AsyncCommit && !p.s.o.OnePhase {
-		p.s.tail.updateInflight(p.id, func() uint64 {
-			if p.prewrites.Load() == 0 {
-				return p.s.maxSeenTS.Load()
-			}
-			return math.MaxUint64
-		})
-	}
-}
-
-func (p *inflightCommit) endPrewrite() {
-	if p.prewrites.Add(-1) == 0 && !p.s.o.AsyncCommit && !p.s.o.OnePhase {
-		p.s.tail.updateInflight(p.id, func() uint64 {
-			if p.prewrites.Load() > 0 {
-				return math.MaxUint64
-			}
-			return p.s.maxSeenTS.Load()
-		})
-	}
-}
-
-// setCommitTS notes the commit time with which the commit request is sent.
-func (p *inflightCommit) setCommitTS(ts uint64) {
-	p.s.tail.updateInflight(p.id, func() uint64 { return ts - 1 })
-}
-
-// done ends the in-flight commit with its commit time, or with 0 if nothing was committed.
-func (p *inflightCommit) done(ts uint64) {
-	p.s.tail.endInflight(p.id, ts, p.logs)
-	p.s.noteCommit(ts, p.logs)
-}
-
 // sizeOf estimates the memory of log values.
 func sizeOf(logs []keyValue) (n int64) {
 	for _, p := range logs {
@@ -154,7 +98,7 @@ func sizeOf(logs []keyValue) (n int64) {
 }
 
 // insert inserts a commit in order, and drops the oldest ones while the tail is too large; mu is held.
-func (t *tail) insert(c loggedCommit) {
+func (t *logTail) insert(c loggedCommit) {
 	at, _ := slices.BinarySearchFunc(t.list[t.first:], c, loggedCommit.compare)
 	t.list = slices.Insert(t.list, t.first+at, c)
 	t.size += c.size
@@ -173,7 +117,7 @@ func (c loggedCommit) compare(d loggedCommit) int {
 }
 
 // drop drops the oldest commit; mu is held.
-func (t *tail) drop() {
+func (t *logTail) drop() {
 	old := &t.list[t.first]
 	t.size -= old.size
 	t.floor = max(t.floor, old.ts)
@@ -182,7 +126,7 @@ func (t *tail) drop() {
 }
 
 // truncate drops the commits up to a timestamp, because the log was truncated there.
-func (t *tail) truncate(ts uint64) {
+func (t *logTail) truncate(ts uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for t.first < len(t.list) && t.list[t.first].ts <= ts {
@@ -192,7 +136,7 @@ func (t *tail) truncate(ts uint64) {
 }
 
 // bytes estimates the size of the tail.
-func (t *tail) bytes() int64 {
+func (t *logTail) bytes() int64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.size
@@ -201,14 +145,14 @@ func (t *tail) bytes() int64 {
 // commitsBetween returns the commits with from < commit time <= upTo. If in-flight commits may be among them, ok is
 // false, and wait is closed when one of these has ended. If the tail does not reach back to from, ok is false
 // and wait is nil.
-func (t *tail) commitsBetween(from, upTo uint64) (list []loggedCommit, wait <-chan struct{}, ok bool) {
+func (t *logTail) commitsBetween(from, upTo uint64) (list []loggedCommit, wait <-chan struct{}, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if from < t.floor {
 		return nil, nil, false
 	}
-	for _, met := range t.inflight {
-		if met < upTo {
+	for _, seen := range t.inflight {
+		if seen < upTo {
 			if t.changed == nil {
 				t.changed = make(chan struct{})
 			}
@@ -231,17 +175,17 @@ func (t *tail) commitsBetween(from, upTo uint64) (list []loggedCommit, wait <-ch
 }
 
 // readTail serves ReadLog from the tail; if ok is false, the log has to be read from the store.
-func (s *store) readTail(ctx context.Context, stream []byte, after storage.Timestamp, yield func(ts, own storage.Timestamp, rec []byte) bool) (next storage.Timestamp, ok bool, err error) {
+func (l *changeLog) readTail(ctx context.Context, stream []byte, after storage.Timestamp, yield func(ts, own storage.Timestamp, rec []byte) bool) (next storage.Timestamp, ok bool, err error) {
 	from := oracleOf(after)
-	upTo, known := s.known()
+	upTo, known := l.cached.readTS()
 	if !known || after == 0 || from >= upTo {
-		return after, known && after > 0, s.check(ctx)
+		return after, known && after > 0, l.life.check(ctx)
 	}
-	list, ok, err := s.commitsFromTail(ctx, from, upTo)
+	list, ok, err := l.commitsFromTail(ctx, from, upTo)
 	if err != nil || !ok {
 		return after, false, err
 	}
-	prefix := s.keys.stream(stream)
+	prefix := l.keys.stream(stream)
 	for _, c := range list {
 		body := bodyOf(c.logs, prefix)
 		if body == nil {
@@ -263,14 +207,14 @@ func (s *store) readTail(ctx context.Context, stream []byte, after storage.Times
 
 // commitsFromTail returns the commits with from < commit time <= upTo from the tail, and waits for in-flight ones up
 // to tailTimeout. ok is false if these have not ended by then, or if the tail does not reach back to from.
-func (s *store) commitsFromTail(ctx context.Context, from, upTo uint64) (list []loggedCommit, ok bool, err error) {
+func (l *changeLog) commitsFromTail(ctx context.Context, from, upTo uint64) (list []loggedCommit, ok bool, err error) {
 	late := time.NewTimer(tailTimeout)
 	defer late.Stop()
 	for {
-		if err := s.check(ctx); err != nil {
+		if err := l.life.check(ctx); err != nil {
 			return nil, false, err
 		}
-		list, wait, ok := s.tail.commitsBetween(from, upTo)
+		list, wait, ok := l.tail.commitsBetween(from, upTo)
 		if wait == nil {
 			return list, ok, nil
 		}
@@ -278,7 +222,7 @@ func (s *store) commitsFromTail(ctx context.Context, from, upTo uint64) (list []
 		case <-wait:
 		case <-late.C:
 			return nil, false, nil
-		case <-s.stop:
+		case <-l.life.stop:
 		case <-ctx.Done():
 		}
 	}

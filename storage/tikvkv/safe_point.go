@@ -6,12 +6,14 @@ import (
 	"errors"
 	"time"
 
-	"github.com/tikv/client-go/v2/tikv"
 	"github.com/tikv/client-go/v2/txnkv/transaction"
 
 	"github.com/cantledb/cantle/storage"
 )
 
+// safePoints moves the safe point, and lets the cluster remove what is before it. gc.go has the steps
+// of an exclusive server.
+//
 // If several servers share the store, the owner of that job moves the safe point for all, because TiKV
 // itself does not refuse reads of versions that are being removed. The safe point moves in three steps:
 //
@@ -25,13 +27,28 @@ import (
 //
 // A process that is paused does not notice that its lease expires. So after each read, a member checks
 // its lease, unless the lease was just renewed by its own clocks.
+type safePoints struct {
+	*settings
+	life      *lifecycle
+	cluster   *cluster
+	oracle    *oracle
+	snapshots *snapshots
+	rows      *rows
+	internal  *internalCommits
+	dropped   *droppedRanges
+}
+
+// newSafePoints returns the safe points of a keyspace.
+func newSafePoints(r *rows, life *lifecycle, i *internalCommits, d *droppedRanges) *safePoints {
+	return &safePoints{settings: r.settings, life: life, cluster: r.cluster, oracle: r.oracle, snapshots: r.snapshots, rows: r, internal: i, dropped: d}
+}
 
 // safePointKey returns the key of the row with the new safe point.
-func (s *store) safePointKey() []byte { return s.keys.in(spaceOwner, []byte{ownerSafePoint}) }
+func (l layout) safePointKey() []byte { return l.in(spaceOwner, []byte{ownerSafePoint}) }
 
-// wanted returns the new safe point in the snapshot of a transaction, 0 if there is none.
-func (s *store) wanted(ctx context.Context, c *transaction.KVTxn) (uint64, error) {
-	stored, err := c.Get(ctx, s.safePointKey())
+// wantedSafePoint returns the new safe point in the snapshot of a transaction, 0 if there is none.
+func (l layout) wantedSafePoint(ctx context.Context, c *transaction.KVTxn) (uint64, error) {
+	stored, err := c.Get(ctx, l.safePointKey())
 	if isAbsent(err) || err == nil && len(stored.Value) != 8 {
 		return 0, nil
 	}
@@ -41,61 +58,25 @@ func (s *store) wanted(ctx context.Context, c *transaction.KVTxn) (uint64, error
 	return binary.BigEndian.Uint64(stored.Value), nil
 }
 
-// adoptSafePoint adopts the new safe point, even if there are readers before it.
-func (s *store) adoptSafePoint(ctx context.Context) error {
-	now, err := s.fetchTS(ctx)
-	if err != nil {
-		return err
-	}
-	stored, err := s.get(ctx, now, s.safePointKey())
-	if err != nil || len(stored) != 8 {
-		return err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.safePoint.Store(max(s.safePoint.Load(), binary.BigEndian.Uint64(stored)))
-	return nil
-}
-
 // want writes the new safe point, unless a newer one is there already, and returns the point that is
 // there then.
-func (s *store) want(ctx context.Context, point uint64) (uint64, error) {
-	now, err := s.fetchTS(ctx)
+func (p *safePoints) want(ctx context.Context, point uint64) (uint64, error) {
+	now, err := p.oracle.fetchTS(ctx)
 	if err != nil {
 		return 0, err
 	}
-	err = s.commitUnderLease(ctx, now, func(e context.Context, c *transaction.KVTxn) (bool, error) {
-		was, err := s.wanted(e, c)
+	err = p.internal.run(ctx, now, func(e context.Context, c *transaction.KVTxn) (bool, error) {
+		was, err := p.keys.wantedSafePoint(e, c)
 		if err != nil || was >= point {
 			point = was
 			return false, err
 		}
-		return true, c.Set(s.safePointKey(), binary.BigEndian.AppendUint64(nil, point))
+		return true, c.Set(p.keys.safePointKey(), binary.BigEndian.AppendUint64(nil, point))
 	})
 	if err != nil {
 		return 0, err
 	}
 	return point, nil
-}
-
-// commitUnderLease runs do in a transaction with start timestamp now. If do returns true, the transaction is
-// committed within the lease. Errors: those of do and of a commit.
-func (s *store) commitUnderLease(ctx context.Context, now uint64, do func(ctx context.Context, c *transaction.KVTxn) (commit bool, err error)) error {
-	c, err := s.kv.Begin(tikv.WithStartTS(now))
-	if err != nil {
-		return translate(err)
-	}
-	f := &fence{bound: s.lease.maxCommitTS}
-	c.SetRPCInterceptor(f.wrap())
-	e := s.beginRequest(ctx, s.limits.commit)
-	defer e.end()
-	if commit, err := do(e, c); err != nil || !commit {
-		return e.fail(err)
-	}
-	if err := c.Commit(e); err != nil {
-		return f.fail(e, err)
-	}
-	return nil
 }
 
 // ackPollEvery is the interval at which waitAcknowledged reads the rows of members.
@@ -106,13 +87,13 @@ var errReaders = errors.New("a server reads before the safe point that is wanted
 
 // waitAcknowledged waits until the rows of all members report the new safe point, for up to three times the length
 // of a lease. Errors: errReaders; those of a read.
-func (s *store) waitAcknowledged(ctx context.Context, point uint64) error {
-	for wait := 3 * s.o.Lease; ; wait -= ackPollEvery {
-		now, err := s.fetchTS(ctx)
+func (p *safePoints) waitAcknowledged(ctx context.Context, point uint64) error {
+	for wait := 3 * p.o.Lease; ; wait -= ackPollEvery {
+		now, err := p.oracle.fetchTS(ctx)
 		if err != nil {
 			return err
 		}
-		list, err := s.members(ctx, now)
+		list, err := p.rows.members(ctx, now)
 		if err != nil {
 			return err
 		}
@@ -132,13 +113,14 @@ func (s *store) waitAcknowledged(ctx context.Context, point uint64) error {
 	}
 }
 
-// Collect implements storage.Shared.
-func (m *member) Collect(ctx context.Context) error {
-	now, err := m.fetchTS(ctx)
+// collectShared moves the safe point once, for all members, and destroys the ranges that no reader can reach
+// any more.
+func (p *safePoints) collectShared(ctx context.Context) error {
+	now, err := p.oracle.fetchTS(ctx)
 	if err != nil {
 		return err
 	}
-	list, err := m.members(ctx, now)
+	list, err := p.rows.members(ctx, now)
 	if err != nil {
 		return err
 	}
@@ -148,17 +130,17 @@ func (m *member) Collect(ctx context.Context) error {
 			oldest = min(oldest, one.oldestReader)
 		}
 	}
-	point := m.safePointAt(now, min(oldest, m.oldestReader(now)))
-	if m.o.KeepGarbage {
-		point, err = m.externalSafePoint(ctx)
+	point := p.safePointAt(now, min(oldest, p.snapshots.oldestReader(now)))
+	if p.o.KeepGarbage {
+		point, err = p.externalSafePoint(ctx)
 	} else {
-		point, err = m.serviceSafePoint(ctx, point)
+		point, err = p.serviceSafePoint(ctx, point)
 	}
 	if err == nil {
-		point, err = m.want(ctx, point)
+		point, err = p.want(ctx, point)
 	}
 	if err == nil {
-		err = m.waitAcknowledged(ctx, point)
+		err = p.waitAcknowledged(ctx, point)
 	}
 	switch {
 	case errors.Is(err, errReaders), errors.Is(err, storage.ErrConflict):
@@ -166,10 +148,10 @@ func (m *member) Collect(ctx context.Context) error {
 	case err != nil:
 		return err
 	}
-	if !m.o.KeepGarbage {
-		if err := m.removeBefore(ctx, point); err != nil {
+	if !p.o.KeepGarbage {
+		if err := p.removeBefore(ctx, point); err != nil {
 			return err
 		}
 	}
-	return m.destroyDropped(ctx, point)
+	return p.dropped.destroyBefore(ctx, point)
 }

@@ -25,7 +25,7 @@ func TestCommitAfterStandstill(t *testing.T) {
 	still.Store(true)
 	waiting, moving := make(chan struct{}, 1), make(chan struct{})
 	c.SetHook(func(_ context.Context, req *tikvrpc.Request, next func() (*tikvrpc.Response, error)) (*tikvrpc.Response, error) {
-		if still.Load() && req.Type == tikvrpc.CmdPrewrite && bytes.Equal(req.Prewrite().PrimaryLock, s.leaseKey()) {
+		if still.Load() && req.Type == tikvrpc.CmdPrewrite && bytes.Equal(req.Prewrite().PrimaryLock, s.membership.key()) {
 			<-moving
 		}
 		if still.Load() && req.Type == tikvrpc.CmdBatchRollback { // of the transaction that the fence has refused
@@ -36,8 +36,8 @@ func TestCommitAfterStandstill(t *testing.T) {
 	tx, err := s.Begin(t.Context(), storage.TxnOptions{})
 	must(t, err)
 	must(t, tx.Set([]byte("a"), []byte("1")))
-	for !s.lease.expired(s.maxSeenTS.Load()) {
-		_, err := s.fetchTS(t.Context())
+	for !s.lease.expired(s.oracle.maxSeenTS.Load()) {
+		_, err := s.oracle.fetchTS(t.Context())
 		must(t, err)
 	}
 	ended := make(chan error, 1)
@@ -72,7 +72,7 @@ func TestSlowCommitsAreLarge(t *testing.T) {
 		many.Set(fmt.Appendf(nil, "k%d", i), []byte("1"))
 	}
 	class := func(b *writebuf.Buffer, want byte, when string) {
-		if got := s.classOf(b); got != want {
+		if got := s.committer.classOf(b); got != want {
 			t.Errorf("%d keys %s: class %d", b.Len(), when, got)
 		}
 	}

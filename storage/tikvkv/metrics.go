@@ -1,7 +1,6 @@
 package tikvkv
 
 import (
-	"fmt"
 	"sync"
 	"time"
 
@@ -27,20 +26,6 @@ func Collectors() []prometheus.Collector {
 	}
 }
 
-// CheckReachable implements storage.Remote. A renewal of the lease includes a request to the oracle, a
-// read and a commit. If renewals fail for the length of a lease, the cluster counts as
-// unavailable.
-func (s *store) CheckReachable() error {
-	since := s.o.Clock().Sub(time.Unix(0, s.lastAnswer.Load()))
-	if since <= s.o.Lease {
-		return nil
-	}
-	return fmt.Errorf("%w: the TiKV cluster has not answered for %v", storage.ErrUnavailable, since.Round(time.Second))
-}
-
-// noteAnswer notes that the cluster has answered.
-func (s *store) noteAnswer() { s.lastAnswer.Store(s.o.Clock().UnixNano()) }
-
 // Figures implements storage.Remote.
 func (s *store) Figures() []storage.Figure {
 	requests, requestTime := total(metrics.TiKVSendReqHistogram)
@@ -58,17 +43,17 @@ func (s *store) Figures() []storage.Figure {
 		{Name: "requests", Help: "Requests to the cluster.", Value: requests},
 		{Name: "requestMillis", Help: "Total time of requests to the cluster.", Value: requestTime},
 		{Name: "requestFailures", Help: "Requests that were not answered.", Value: failures},
-		{Name: "oracleTimes", Help: "Timestamps requested from the oracle, without those of commits.", Value: s.asked.Load()},
-		{Name: "oracleWaitMillis", Help: "Total wait for timestamps of the oracle.", Value: s.tsFetchTime.Load() / int64(time.Millisecond)},
+		{Name: "oracleTimes", Help: "Timestamps requested from the oracle, without those of commits.", Value: s.oracle.fetches.Load()},
+		{Name: "oracleWaitMillis", Help: "Total wait for timestamps of the oracle.", Value: s.oracle.fetchTime.Load() / int64(time.Millisecond)},
 		{Name: "backoffs", Help: "Pauses before retries.", Value: backoffs},
 		{Name: "backoffMillis", Help: "Total time of pauses before retries.", Value: backoffTime},
 		{Name: "lockActions", Help: "Actions on locks of other transactions.", Value: locks},
 		{Name: "regionErrors", Help: "Requests that failed because a region or its leader had moved.", Value: regions},
 		{Name: "regionLoads", Help: "Regions looked up at PD.", Value: loads},
-		{Name: "commitsSettled", Help: "Unanswered commits whose outcome was queried.", Value: s.settledCommits.Load()},
-		{Name: "commitsLate", Help: "Commits that took too long and were refused.", Value: s.lateCommits.Load()},
-		{Name: "rangesDestroyed", Help: "Dropped key ranges that were removed from the stores.", Value: s.destroyedRanges.Load()},
-		{Name: "logCacheBytes", Help: "Log records kept in memory for readers.", Value: s.logCache.bytes() + s.tail.bytes(), Gauge: true},
+		{Name: "commitsSettled", Help: "Unanswered commits whose outcome was queried.", Value: s.committer.settled.Load()},
+		{Name: "commitsLate", Help: "Commits that took too long and were refused.", Value: s.committer.late.Load()},
+		{Name: "rangesDestroyed", Help: "Dropped key ranges that were removed from the stores.", Value: s.dropped.destroyed.Load()},
+		{Name: "logCacheBytes", Help: "Log records kept in memory for readers.", Value: s.log.bytes(), Gauge: true},
 	}
 }
 

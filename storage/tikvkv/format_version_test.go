@@ -21,7 +21,7 @@ func openAtLevel(t *testing.T, c *tikvfake.Cluster, level uint32, several bool) 
 		must(t, kv.Close())
 		return nil, err
 	}
-	if m, ok := s.(*member); ok {
+	if m, ok := s.(*sharedStore); ok {
 		return m.store, nil
 	}
 	return s.(*store), nil
@@ -49,19 +49,19 @@ func TestFormatVersionRises(t *testing.T) {
 	young, err := openAtLevel(t, c, 2, true)
 	must(t, err)
 	for range 3 {
-		must(t, young.lease.again(t.Context(), young))
-		if got := young.formatVersion.Load(); got != 1 {
+		must(t, young.membership.renew(t.Context()))
+		if got := young.membership.version.current.Load(); got != 1 {
 			t.Fatalf("beside a member of level 1 another one writes at level %d", got)
 		}
 	}
 	must(t, old.Close())
-	for young.formatVersion.Load() != 2 {
-		must(t, young.lease.again(t.Context(), young))
+	for young.membership.version.current.Load() != 2 {
+		must(t, young.membership.renew(t.Context()))
 	}
 	tooOld(t, c, 1, true)
 	beside, err := openAtLevel(t, c, 3, true)
 	must(t, err)
-	if got := beside.formatVersion.Load(); got != 2 {
+	if got := beside.membership.version.current.Load(); got != 2 {
 		t.Errorf("one that has just come writes at level %d", got)
 	}
 	must(t, young.Close())
@@ -91,8 +91,8 @@ func TestStalledFormatVersion(t *testing.T) {
 	asleep.Store(true)
 	young, err := openAtLevel(t, c, 2, true)
 	must(t, err)
-	for young.formatVersion.Load() != 2 {
-		must(t, young.lease.again(t.Context(), young))
+	for young.membership.version.current.Load() != 2 {
+		must(t, young.membership.renew(t.Context()))
 	}
 	asleep.Store(false)
 	if got := <-said; !strings.Contains(got, "start the newer one") {

@@ -103,7 +103,7 @@ func TestTailBounds(t *testing.T) {
 		must(t, err)
 		times = append(times, ts)
 	}
-	if n := s.tail.bytes(); n > tailBytesMax || n < tailBytesMax/2 {
+	if n := s.log.tail.bytes(); n > tailBytesMax || n < tailBytesMax/2 {
 		t.Errorf("the tail has %d bytes", n)
 	}
 	for i, after := range append([]storage.Timestamp{begun}, times...) {
@@ -113,7 +113,7 @@ func TestTailBounds(t *testing.T) {
 		if len(list) != 2*(len(times)-i) || len(list) > 0 && (list[0] != large || list[len(list)-1] != "g") {
 			t.Errorf("after commit %d: %d records", i, len(list))
 		}
-		if inMemory := oracleOf(after) >= s.tail.floor; inMemory != (len(sent) == 0) || inMemory != (i > 1) {
+		if inMemory := oracleOf(after) >= s.log.tail.floor; inMemory != (len(sent) == 0) || inMemory != (i > 1) {
 			t.Errorf("after commit %d: %v were sent", i, sent)
 		}
 	}

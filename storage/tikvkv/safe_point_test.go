@@ -16,8 +16,8 @@ import (
 // pass waits until the oracle has advanced by some milliseconds.
 func pass(t *testing.T, s *store) {
 	t.Helper()
-	for end := later(s.maxSeenTS.Load(), 5); s.maxSeenTS.Load() < end; {
-		_, err := s.fetchTS(t.Context())
+	for end := later(s.oracle.maxSeenTS.Load(), 5); s.oracle.maxSeenTS.Load() < end; {
+		_, err := s.oracle.fetchTS(t.Context())
 		must(t, err)
 	}
 }
@@ -45,12 +45,12 @@ func TestCollectAmongMembers(t *testing.T) {
 	if v, err := r.Get(t.Context(), []byte("lost"), nil); string(v) != "1" || err != nil {
 		t.Errorf("a reader at another member finds %q, %v", v, err)
 	}
-	if n := a.destroyedRanges.Load(); n != 0 {
+	if n := a.dropped.destroyed.Load(); n != 0 {
 		t.Errorf("%d ranges were destroyed while somebody reads", n)
 	}
 	r.Close()
 	pass(t, a.store)
-	for a.destroyedRanges.Load() == 0 { // until b has published that it has no reader
+	for a.dropped.destroyed.Load() == 0 { // until b has published that it has no reader
 		must(t, a.Collect(t.Context()))
 	}
 	if _, err := b.Snapshot(t.Context(), first); !errors.Is(err, storage.ErrSnapshotTooOld) {
@@ -60,7 +60,7 @@ func TestCollectAmongMembers(t *testing.T) {
 	if _, err := d.Snapshot(t.Context(), first); !errors.Is(err, storage.ErrSnapshotTooOld) {
 		t.Errorf("a member that comes later reads what was removed: %v", err)
 	}
-	for _, m := range []*member{a, b, d} {
+	for _, m := range []*sharedStore{a, b, d} {
 		must(t, m.Close())
 	}
 }
@@ -84,7 +84,7 @@ func TestCloseWhileCollecting(t *testing.T) {
 	})
 	ended := make(chan struct{})
 	go func() {
-		a.collectWhileOpen()
+		a.safePoints.collectWhileOpen()
 		close(ended)
 	}()
 	select {
@@ -113,7 +113,7 @@ func TestCollectPastSleeper(t *testing.T) {
 	at := r.ReadTimestamp()
 	_, err = commit(t, a, set("k", "2"))
 	must(t, err)
-	for timestampOf(a.safePoint.Load()) <= at { // until the lease of b has expired
+	for timestampOf(a.snapshots.safePoint.Load()) <= at { // until the lease of b has expired
 		must(t, a.Collect(t.Context()))
 	}
 	if v, err := r.Get(t.Context(), []byte("k"), nil); err == nil {

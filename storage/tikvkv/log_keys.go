@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
-	"time"
 
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/writebuf"
@@ -40,19 +39,6 @@ const (
 	largeKeys  = 1000
 )
 
-// slowFor is the time for which all commits are of the large class after one has come too late. So
-// a retry succeeds, however slow the cluster is then. Readers of the log list more places
-// meanwhile.
-const slowFor = 10 * time.Second
-
-// classOf returns the class of a commit.
-func (s *store) classOf(b *writebuf.Buffer) byte {
-	if b.Bytes() > largeBytes || b.Len() > largeKeys || s.o.Clock().UnixNano() < s.slow.Load() {
-		return classLarge
-	}
-	return classSmall
-}
-
 // keyValue is a log value with its key.
 type keyValue struct{ key, body []byte }
 
@@ -67,9 +53,9 @@ func placeOf(key []byte) (place uint64, part uint16) {
 	return binary.BigEndian.Uint64(tail), binary.BigEndian.Uint16(tail[16:])
 }
 
-// logValues builds the log values of a commit.
-func (s *store) logValues(records []writebuf.LogRecord, place uint64, class byte) (out []keyValue) {
-	seq := s.logSeq.Add(1)
+// values builds the log values of a commit.
+func (l *changeLog) values(records []writebuf.LogRecord, place uint64, class byte) (out []keyValue) {
+	seq := l.seq.Add(1)
 	bucket := byte(seq % buckets)
 	for i := range records {
 		stream := records[i].Stream
@@ -84,8 +70,8 @@ func (s *store) logValues(records []writebuf.LogRecord, place uint64, class byte
 				body = append(body, records[n].Rec...)
 			}
 		}
-		key := binary.BigEndian.AppendUint64(s.keys.bucketPrefix(stream, class, bucket), place)
-		key = binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(key, s.writerID), seq)
+		key := binary.BigEndian.AppendUint64(l.keys.bucketPrefix(stream, class, bucket), place)
+		key = binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(key, l.writerID), seq)
 		parts := max(1, (len(body)+partBytes-1)/partBytes)
 		for part := range parts {
 			head := []byte(nil)

@@ -52,9 +52,9 @@ func (v *view) value(ctx context.Context, key, stored, dst []byte) ([]byte, erro
 	for n := uint32(0); n < chunks; n += chunksAtOnce {
 		var keys [][]byte
 		for i := n; i < min(chunks, n+chunksAtOnce); i++ {
-			keys = append(keys, v.s.keys.chunk(key, i))
+			keys = append(keys, v.rows.keys.chunk(key, i))
 		}
-		got, err := v.s.batch(ctx, v.ts, keys)
+		got, err := v.rows.batch(ctx, v.ts, keys)
 		if err != nil {
 			return dst[:begin], err
 		}

@@ -72,13 +72,13 @@ func TestKnownTimes(t *testing.T) {
 	expect("three quarters of the lease have not passed", "3", 0)
 	clock.move(time.Minute)
 	expect("three quarters of the lease have passed", "3", 1)
-	must(t, s.lease.again(t.Context(), s))
+	must(t, s.membership.renew(t.Context()))
 	expect("the lease is renewed", "3", 0)
 	clock.move(-time.Minute)
 	expect("the clock went back", "3", 1)
 	clock.move(time.Minute)
 
-	before := s.maxSeenTS.Load()
+	before := s.oracle.maxSeenTS.Load()
 	tx, err := s.Begin(t.Context(), storage.TxnOptions{})
 	must(t, err)
 	defer tx.Close()
@@ -141,7 +141,7 @@ func TestKnownTimesInDoubt(t *testing.T) {
 		t.Errorf("settled: %q", v)
 	}
 	n := 0
-	_, err = s.ReadLog(t.Context(), []byte("s"), timestampOf(s.tail.floor), func(_, _ storage.Timestamp, _ []byte) bool { n++; return true })
+	_, err = s.ReadLog(t.Context(), []byte("s"), timestampOf(s.log.tail.floor), func(_, _ storage.Timestamp, _ []byte) bool { n++; return true })
 	if n != 1 || err != nil || s.Latest() < before {
 		t.Errorf("%d records of what was settled, %v", n, err)
 	}
@@ -152,13 +152,13 @@ func TestKnownTimesInDoubt(t *testing.T) {
 func TestLostAndRecovered(t *testing.T) {
 	c, clock := fake(t), newWatch()
 	s := openOn(t, c, Options{Clock: clock.Now, Lease: time.Hour})
-	must(t, s.writeInternal(t.Context(), nil, [][]byte{s.leaseKey()})) // as if the lease had expired
+	must(t, s.internal.write(t.Context(), nil, [][]byte{s.membership.key()})) // as if the lease had expired
 	second := openOn(t, c, Options{ServerName: "second"})
 	_, err := commit(t, second, set("a", "2"))
 	must(t, err)
 	must(t, second.Close())
 	clock.move(time.Hour)
-	if err := s.lease.again(t.Context(), s); !errors.Is(err, storage.ErrLocked) {
+	if err := s.membership.renew(t.Context()); !errors.Is(err, storage.ErrLocked) {
 		t.Errorf("the lease is renewed: %v", err)
 	}
 	if _, err := s.Snapshot(t.Context(), 0); !errors.Is(err, storage.ErrUnavailable) {

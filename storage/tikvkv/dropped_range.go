@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/tikv/client-go/v2/tikv"
@@ -15,7 +16,9 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// A range that is not used any more is first noted, and destroyed once none of these can reach its
+// droppedRanges notes ranges that are not used any more, and destroys them later.
+//
+// A range is first noted, and destroyed once none of these can reach its
 // keys:
 //
 //   - snapshots: the safe point has passed the timestamp of the note, so a reader of an older state, such as a cursor
@@ -26,22 +29,36 @@ import (
 //
 // Each TiKV store destroys the range by itself, including files, without Raft. Destroying a range twice
 // is harmless. The note is deleted last: if a server dies on the way, the next one repeats the work.
+type droppedRanges struct {
+	*settings
+	life      *lifecycle
+	cluster   *cluster
+	oracle    *oracle
+	lease     *lease
+	rows      *rows
+	internal  *internalCommits
+	destroyed atomic.Int64 // destroyed ranges
+}
 
-// DeleteRange implements storage.Store: it notes the range. Until the range is destroyed, its keys can
-// be seen.
-func (s *store) DeleteRange(ctx context.Context, r storage.Range) error {
-	if err := s.check(ctx); err != nil || r.Empty() {
+// newDroppedRanges returns the dropped ranges of a keyspace.
+func newDroppedRanges(r *rows, life *lifecycle, i *internalCommits) *droppedRanges {
+	return &droppedRanges{settings: r.settings, life: life, cluster: r.cluster, oracle: r.oracle, lease: r.lease, rows: r, internal: i}
+}
+
+// add notes a range. Until the range is destroyed, its keys can be seen.
+func (d *droppedRanges) add(ctx context.Context, r storage.Range) error {
+	if err := d.life.check(ctx); err != nil || r.Empty() {
 		return err
 	}
-	now, err := s.fetchTS(ctx)
+	now, err := d.oracle.fetchTS(ctx)
 	if err != nil {
 		return err
 	}
-	if err := s.lease.waitUntilCovers(ctx, s, now); err != nil {
+	if err := d.lease.waitUntilCovers(ctx, now); err != nil {
 		return err
 	}
-	d := droppedRange{Range: r, since: now}
-	return s.writeInternal(ctx, []keyValue{{s.keys.dropKey(r), d.note()}}, nil)
+	note := droppedRange{Range: r, since: now}.note()
+	return d.internal.write(ctx, []keyValue{{d.keys.dropKey(r), note}}, nil)
 }
 
 // droppedRange is a range that has not been used since a PD timestamp.
@@ -91,28 +108,28 @@ func decodeDroppedRange(b []byte) (d droppedRange, err error) {
 // region.
 const destroyTimeout = 5 * time.Minute
 
-// destroyDropped destroys the ranges that have not been used since before the safe point.
-func (s *store) destroyDropped(ctx context.Context, point uint64) error {
-	now, err := s.fetchTS(ctx)
+// destroyBefore destroys the ranges that have not been used since before the safe point.
+func (d *droppedRanges) destroyBefore(ctx context.Context, point uint64) error {
+	now, err := d.oracle.fetchTS(ctx)
 	if err != nil {
 		return err
 	}
-	start, end := s.keys.space(spaceDrop)
+	start, end := d.keys.space(spaceDrop)
 	for start != nil {
-		p, err := s.page(ctx, now, pageRequest{start: start, end: end, rows: batchKeysMax})
+		p, err := d.rows.page(ctx, now, pageRequest{start: start, end: end, rows: batchKeysMax})
 		if err != nil {
 			return err
 		}
 		start = p.next
 		for i, key := range p.keys {
-			d, err := decodeDroppedRange(p.values[i])
+			dropped, err := decodeDroppedRange(p.values[i])
 			if err != nil {
 				return err
 			}
-			if d.since >= point {
+			if dropped.since >= point {
 				continue // a reader may still see the keys
 			}
-			if err := s.destroyOne(ctx, key, d); err != nil {
+			if err := d.destroyOne(ctx, key, dropped.Range); err != nil {
 				return err
 			}
 		}
@@ -121,17 +138,17 @@ func (s *store) destroyDropped(ctx context.Context, point uint64) error {
 }
 
 // destroyOne destroys a range and the chunks of its values, and deletes its note.
-func (s *store) destroyOne(ctx context.Context, key []byte, d droppedRange) error {
-	for _, bounds := range []func(storage.Range) (start, end []byte){s.keys.users, s.keys.chunks} {
-		start, end := bounds(d.Range)
-		if err := s.destroy(ctx, start, end); err != nil {
+func (d *droppedRanges) destroyOne(ctx context.Context, key []byte, r storage.Range) error {
+	for _, bounds := range []func(storage.Range) (start, end []byte){d.keys.users, d.keys.chunks} {
+		start, end := bounds(r)
+		if err := d.destroy(ctx, start, end); err != nil {
 			return err
 		}
 	}
-	if err := s.writeInternal(ctx, nil, [][]byte{key}); err != nil {
+	if err := d.internal.write(ctx, nil, [][]byte{key}); err != nil {
 		return err
 	}
-	s.destroyedRanges.Add(1)
+	d.destroyed.Add(1)
 	return nil
 }
 
@@ -151,16 +168,16 @@ func (r rangeLocks) ScanLocksInOneRegion(bo *tikv.Backoffer, key []byte, max uin
 }
 
 // destroy resolves the locks in a range of the cluster's keys and destroys the range.
-func (s *store) destroy(ctx context.Context, start, end []byte) error {
-	now, err := s.fetchTS(ctx)
+func (d *droppedRanges) destroy(ctx context.Context, start, end []byte) error {
+	now, err := d.oracle.fetchTS(ctx)
 	if err != nil {
 		return err
 	}
-	e := s.beginRequest(ctx, destroyTimeout)
+	e := d.cluster.beginRequest(ctx, destroyTimeout)
 	defer e.end()
-	_, err = tikv.ResolveLocksForRange(e, rangeLocks{tikv.NewRegionLockResolver("cantle", s.kv), start, end}, now, start, end, tikv.NewGcResolveLockMaxBackoffer, tikv.GCScanLockLimit)
+	_, err = tikv.ResolveLocksForRange(e, rangeLocks{tikv.NewRegionLockResolver("cantle", d.cluster.kv), start, end}, now, start, end, tikv.NewGcResolveLockMaxBackoffer, tikv.GCScanLockLimit)
 	if err == nil {
-		err = s.kv.UnsafeDestroyRange(e, start, end)
+		err = d.cluster.kv.UnsafeDestroyRange(e, start, end)
 	}
 	if err != nil && e.Err() == nil && named(err) == nil {
 		return errors.Join(storage.ErrUnavailable, err)

@@ -25,27 +25,27 @@ import (
 // pastAtOnce is the number of keys that are looked up at the same time.
 const pastAtOnce = 16
 
-// checkUnchanged checks that no key which the transaction has written or locked was written or locked
+// checkUnchanged checks that no key which a transaction has written or locked was written or locked
 // by another transaction between the snapshot and the start. Errors: ErrConflict, those of a read.
-func (t *txn) checkUnchanged(ctx context.Context) error {
+func (m *committer) checkUnchanged(ctx context.Context, t *txn) error {
 	if t.start == t.ts {
 		return nil
 	}
 	var keys [][]byte
 	for _, key := range t.buf.Locks() {
-		keys = append(keys, t.s.keys.user(key))
+		keys = append(keys, m.keys.user(key))
 	}
 	for key := range t.buf.All() {
-		keys = append(keys, t.s.keys.user(key))
+		keys = append(keys, m.keys.user(key))
 	}
 	for some := range slices.Chunk(keys, pastAtOnce) {
 		errs := make([]error, len(some))
 		var all sync.WaitGroup
 		for i, key := range some {
 			all.Go(func() {
-				changed, err := t.s.changed(ctx, key, t.ts, t.start)
+				changed, err := m.rows.changed(ctx, key, t.ts, t.start)
 				if err == nil && changed {
-					t.s.refused.Add(1)
+					m.refused.Add(1)
 					err = fmt.Errorf("%w: a key was written since the state that the transaction reads", storage.ErrConflict)
 				}
 				errs[i] = err
@@ -61,12 +61,12 @@ func (t *txn) checkUnchanged(ctx context.Context) error {
 
 // changed reports whether a key of the cluster was written after one timestamp and up to another,
 // or is locked by a transaction that began at or before the latter.
-func (s *store) changed(ctx context.Context, key []byte, after, upTo uint64) (bool, error) {
-	e := s.beginRequest(ctx, s.limits.read)
+func (r *rows) changed(ctx context.Context, key []byte, after, upTo uint64) (bool, error) {
+	e := r.cluster.beginRequest(ctx, r.limits.read)
 	defer e.end()
 	bo := tikv.NewBackofferWithVars(e, pageBackoff, nil)
 	for {
-		info, err := s.versions(bo, key)
+		info, err := r.versions(bo, key)
 		if err != nil {
 			return false, e.fail(err)
 		}
@@ -87,12 +87,12 @@ func (s *store) changed(ctx context.Context, key []byte, after, upTo uint64) (bo
 
 // versions returns the versions and the lock of a key; nil requests a retry, with the region
 // looked up again.
-func (s *store) versions(bo *tikv.Backoffer, key []byte) (*kvrpcpb.MvccInfo, error) {
-	loc, err := s.kv.GetRegionCache().LocateKey(bo, key)
+func (r *rows) versions(bo *tikv.Backoffer, key []byte) (*kvrpcpb.MvccInfo, error) {
+	loc, err := r.cluster.kv.GetRegionCache().LocateKey(bo, key)
 	if err != nil {
 		return nil, err
 	}
-	resp, err := s.kv.SendReq(bo, tikvrpc.NewRequest(tikvrpc.CmdMvccGetByKey, &kvrpcpb.MvccGetByKeyRequest{Key: key}), loc.Region, tikv.ReadTimeoutMedium)
+	resp, err := r.cluster.kv.SendReq(bo, tikvrpc.NewRequest(tikvrpc.CmdMvccGetByKey, &kvrpcpb.MvccGetByKeyRequest{Key: key}), loc.Region, tikv.ReadTimeoutMedium)
 	if err != nil {
 		return nil, err
 	}

@@ -24,18 +24,18 @@ type request struct {
 }
 
 // beginRequest begins a request through the client, with a timeout: client-go itself retries for much longer.
-// If the cluster answers other requests, though slowly, the timeout is extended to s.limits.most times
+// If the cluster answers other requests, though slowly, the timeout is extended to c.limits.most times
 // its length, unless the outcome can be found in another way. Whether the cluster answers is known from
 // the renewals of the lease, so only timeouts longer than a lease are extended.
-func (s *store) beginRequest(caller context.Context, patience time.Duration) *request {
+func (c *cluster) beginRequest(caller context.Context, timeout time.Duration) *request {
 	e := &request{caller: caller}
 	e.Context, e.cancel = context.WithCancel(context.WithoutCancel(caller))
 	e.stop = context.AfterFunc(caller, e.cancel)
 	begun, times := make(chan struct{}), 0
-	e.timer = time.AfterFunc(patience, func() {
+	e.timer = time.AfterFunc(timeout, func() {
 		<-begun
-		if times++; times < s.limits.most && e.Err() == nil && !e.resolvable.Load() && s.mayExtend(patience) {
-			e.timer.Reset(patience)
+		if times++; times < c.limits.most && e.Err() == nil && !e.resolvable.Load() && c.mayExtend(timeout) {
+			e.timer.Reset(timeout)
 			return
 		}
 		e.timedOut.Store(true)
@@ -47,8 +47,8 @@ func (s *store) beginRequest(caller context.Context, patience time.Duration) *re
 
 // mayExtend reports whether a timeout may be extended: it is longer than a lease, and the lease was renewed
 // within the length of a lease.
-func (s *store) mayExtend(patience time.Duration) bool {
-	return patience > s.o.Lease && s.CheckReachable() == nil
+func (c *cluster) mayExtend(timeout time.Duration) bool {
+	return timeout > c.o.Lease && c.checkReachable() == nil
 }
 
 // end releases the timer and the context of the request.

@@ -30,11 +30,11 @@ func three(t *testing.T, o Options) *store {
 // left returns the number of keys, chunks and notes of ranges.
 func left(t *testing.T, s *store) (users, chunks, notes int) {
 	t.Helper()
-	now, err := s.fetchTS(t.Context())
+	now, err := s.oracle.fetchTS(t.Context())
 	must(t, err)
 	for n, space := range map[*int]byte{&users: spaceUser, &chunks: spaceChunk, &notes: spaceDrop} {
 		start, end := s.keys.space(space)
-		p, err := s.page(t.Context(), now, pageRequest{start: start, end: end, keysOnly: true, rows: pageRowsMax})
+		p, err := s.rows.page(t.Context(), now, pageRequest{start: start, end: end, keysOnly: true, rows: pageRowsMax})
 		must(t, err)
 		*n = len(p.keys)
 	}
@@ -77,7 +77,7 @@ func TestDropped(t *testing.T) {
 	must(t, s.Collect(t.Context()))
 	expectLeft(t, s, "without an end", 1, 0, 0)
 	must(t, s.Collect(t.Context()))
-	if n := s.destroyedRanges.Load(); n != 2 {
+	if n := s.dropped.destroyed.Load(); n != 2 {
 		t.Errorf("%d ranges were destroyed", n)
 	}
 }
@@ -99,7 +99,7 @@ func TestDroppedLocks(t *testing.T) {
 	must(t, committer.PrewriteAllMutations(t.Context()))
 	must(t, s.DeleteRange(t.Context(), lost))
 	must(t, s.Collect(t.Context()))
-	ts, err := s.fetchTS(t.Context())
+	ts, err := s.oracle.fetchTS(t.Context())
 	must(t, err)
 	committer.SetCommitTS(ts)
 	if err := committer.CommitMutations(t.Context()); err == nil {
@@ -182,9 +182,9 @@ func TestDroppedByOthersPoint(t *testing.T) {
 	must(t, s.DeleteRange(t.Context(), lost))
 	must(t, s.Collect(t.Context()))
 	expectLeft(t, s, "before the others' safe point", 3, 2, 1)
-	now, err := s.fetchTS(t.Context())
+	now, err := s.oracle.fetchTS(t.Context())
 	must(t, err)
-	_, err = s.kv.GetPDClient().UpdateGCSafePoint(t.Context(), now)
+	_, err = s.cluster.kv.GetPDClient().UpdateGCSafePoint(t.Context(), now)
 	must(t, err)
 	must(t, s.Collect(t.Context()))
 	expectLeft(t, s, "after it", 2, 0, 0)

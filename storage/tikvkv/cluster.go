@@ -1,0 +1,45 @@
+package tikvkv
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/tikv/client-go/v2/tikv"
+
+	"github.com/cantledb/cantle/storage"
+)
+
+// cluster holds the client of the TiKV cluster, and when the cluster last answered. beginRequest begins a
+// request through the client.
+type cluster struct {
+	*settings
+	kv         *tikv.KVStore
+	lastAnswer atomic.Int64 // when the lease was last renewed in the cluster, in nanoseconds
+}
+
+// newCluster returns the cluster of a client.
+func newCluster(set *settings, kv *tikv.KVStore) *cluster { return &cluster{settings: set, kv: kv} }
+
+// checkReachable implements storage.Remote. A renewal of the lease includes a request to the oracle, a
+// read and a commit. If renewals fail for the length of a lease, the cluster counts as
+// unavailable.
+func (c *cluster) checkReachable() error {
+	since := c.o.Clock().Sub(time.Unix(0, c.lastAnswer.Load()))
+	if since <= c.o.Lease {
+		return nil
+	}
+	return fmt.Errorf("%w: the TiKV cluster has not answered for %v", storage.ErrUnavailable, since.Round(time.Second))
+}
+
+// noteAnswer notes that the cluster has answered.
+func (c *cluster) noteAnswer() { c.lastAnswer.Store(c.o.Clock().UnixNano()) }
+
+// retryOpen retries a step of opening the store while its error is temporary (storage.Temporary), for
+// example because the cluster is slow, elects a leader, or an answer was lost. Each retry is logged.
+func (c *cluster) retryOpen(ctx context.Context, what string, do func() error) error {
+	return storage.RetryTemporary(ctx, c.limits.open, do, func(err error) {
+		c.o.Log(true, fmt.Sprintf("the keyspace %s is not open yet, and it is tried again: %s: %v", c.o.Keyspace, what, err))
+	})
+}

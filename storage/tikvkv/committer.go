@@ -1,0 +1,63 @@
+package tikvkv
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/cantledb/cantle/storage/writebuf"
+)
+
+// committer begins and commits transactions: latches, two-phase commit under a fence, and the search for
+// the outcome of commits without an answer.
+type committer struct {
+	*settings
+	life      *lifecycle
+	cluster   *cluster
+	oracle    *oracle
+	lease     *lease
+	snapshots *snapshots
+	cached    *cachedTS
+	rows      *rows
+	log       *changeLog
+	latches   *writebuf.Latches
+	bounds    writebuf.Bounds // of a transaction
+
+	slow    atomic.Int64 // until then all commits have the long window, in nanoseconds
+	commits atomic.Int64
+	refused atomic.Int64 // commits refused with a conflict
+	late    atomic.Int64 // commits that the fence refused
+	settled atomic.Int64 // commits whose outcome had to be looked up
+}
+
+// newCommitter returns the committer of a keyspace.
+func newCommitter(r *rows, life *lifecycle, cached *cachedTS, log *changeLog) *committer {
+	return &committer{
+		settings: r.settings, life: life, cluster: r.cluster, oracle: r.oracle, lease: r.lease, snapshots: r.snapshots, cached: cached, rows: r, log: log,
+		latches: writebuf.NewLatches(),
+		bounds:  writebuf.Bounds{Key: keyBytesMax, Value: r.o.ValueBytesMax, Txn: r.o.TxnBytesMax, Copies: 2}, // two copies of a write: the client buffers its own
+	}
+}
+
+// slowFor is the time for which all commits are of the large class after one has come too late. So
+// a retry succeeds, however slow the cluster is then. Readers of the log list more places
+// meanwhile.
+const slowFor = 10 * time.Second
+
+// classOf returns the class of a commit.
+func (m *committer) classOf(b *writebuf.Buffer) byte {
+	if b.Bytes() > largeBytes || b.Len() > largeKeys || m.o.Clock().UnixNano() < m.slow.Load() {
+		return classLarge
+	}
+	return classSmall
+}
+
+// finish ends an in-flight commit with its commit time, or with 0 if nothing was committed.
+func (m *committer) finish(p *inflightCommit, ts uint64) {
+	p.end(ts)
+	if ts == 0 {
+		return
+	}
+	m.oracle.observeTS(ts)
+	m.commits.Add(1)
+	m.log.committed(ts, p.logs)
+}

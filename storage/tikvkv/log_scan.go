@@ -1,0 +1,213 @@
+package tikvkv
+
+import (
+	"bytes"
+	"container/heap"
+	"context"
+	"encoding/binary"
+	"errors"
+	"sync"
+
+	clientkv "github.com/tikv/client-go/v2/kv"
+)
+
+// logScan is a scan of a stream in progress: its buckets, and the values that were listed and not yet
+// emitted.
+type logScan struct {
+	log     *changeLog
+	ctx     context.Context
+	stream  []byte
+	at      uint64 // the snapshot
+	reverse bool
+	scans   []*bucketScan
+	begun   bool // all scans have their first page
+	heap    []entry
+}
+
+// bucketScan is one class and bucket of a stream, listed page by page.
+type bucketScan struct {
+	class      byte
+	start, end []byte
+	bound      uint64 // every record that is not listed yet has a commit time at or after this, or in reverse at or before
+	done       bool
+}
+
+// entry is the first part of a log value.
+type entry struct {
+	ts        uint64 // its commit time
+	key, body []byte
+}
+
+// newLogScan creates a scan of a stream at a snapshot.
+func (l *changeLog) newLogScan(ctx context.Context, stream []byte, at uint64, reverse bool) *logScan {
+	return &logScan{log: l, ctx: ctx, stream: stream, at: at, reverse: reverse}
+}
+
+// addBucket adds a scan of a bucket, with the places above low and up to high.
+func (w *logScan) addBucket(class, bucket byte, low, high uint64) {
+	prefix := w.log.keys.bucketPrefix(w.stream, class, bucket)
+	l := &bucketScan{class: class,
+		start: binary.BigEndian.AppendUint64(bytes.Clone(prefix), low),
+		end:   binary.BigEndian.AppendUint64(bytes.Clone(prefix), high+1), bound: low}
+	if w.reverse {
+		l.bound = later(high, w.log.limits.windows[class])
+	}
+	w.scans = append(w.scans, l)
+}
+
+// Len, Less, Swap, Push and Pop implement heap.Interface.
+func (w *logScan) Len() int { return len(w.heap) }
+
+// Less orders by commit time, then by key.
+func (w *logScan) Less(i, j int) bool {
+	a, b := &w.heap[i], &w.heap[j]
+	if w.reverse {
+		a, b = b, a
+	}
+	return a.ts < b.ts || a.ts == b.ts && bytes.Compare(a.key, b.key) < 0
+}
+
+// Swap see Len.
+func (w *logScan) Swap(i, j int) { w.heap[i], w.heap[j] = w.heap[j], w.heap[i] }
+
+// Push see Len.
+func (w *logScan) Push(x any) { w.heap = append(w.heap, x.(entry)) }
+
+// Pop see Len.
+func (w *logScan) Pop() any {
+	last := w.heap[len(w.heap)-1]
+	w.heap = w.heap[:len(w.heap)-1]
+	return last
+}
+
+// next returns the next value in the order of commit times for which wanted returns true.
+func (w *logScan) next(wanted func(ts uint64) bool) (entry, bool, error) {
+	for {
+		if err := w.log.life.check(w.ctx); err != nil {
+			return entry{}, false, err
+		}
+		if !w.begun {
+			w.begun = true
+			if err := w.list(wanted, w.scans...); err != nil {
+				return entry{}, false, err
+			}
+		}
+		behind := w.leastAdvanced()
+		if len(w.heap) > 0 && (behind == nil || w.reached(w.heap[0].ts, behind.bound)) {
+			return heap.Pop(w).(entry), true, nil
+		}
+		if behind == nil {
+			return entry{}, false, nil
+		}
+		if err := w.list(wanted, behind); err != nil {
+			return entry{}, false, err
+		}
+	}
+}
+
+// reached reports whether no record that is not listed yet comes before a commit time.
+func (w *logScan) reached(ts, bound uint64) bool {
+	if w.reverse {
+		return ts > bound
+	}
+	return ts < bound
+}
+
+// leastAdvanced returns the scan that has been listed least far, nil if all scans are at their ends.
+func (w *logScan) leastAdvanced() (worst *bucketScan) {
+	for _, l := range w.scans {
+		if !l.done && (worst == nil || w.reached(l.bound, worst.bound)) {
+			worst = l
+		}
+	}
+	return worst
+}
+
+// list fetches the next page of each of some buckets, all at the same time. So the scan of a short
+// log needs two round trips, however many buckets there are.
+func (w *logScan) list(wanted func(ts uint64) bool, lanes ...*bucketScan) error {
+	pages, errs := make([]page, len(lanes)), make([]error, len(lanes))
+	var all sync.WaitGroup
+	for i, l := range lanes {
+		all.Go(func() {
+			pages[i], errs[i] = w.log.rows.page(w.ctx, w.at, pageRequest{start: l.start, end: l.end, reverse: w.reverse, keysOnly: true, rows: batchKeysMax})
+		})
+	}
+	all.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	var missing [][]byte
+	for i, l := range lanes {
+		missing = w.addPage(l, pages[i], wanted, missing)
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	got, err := w.log.rows.batch(w.ctx, w.at, missing, clientkv.WithReturnCommitTS())
+	if err != nil {
+		return err
+	}
+	for _, key := range missing {
+		found, ok := got[string(key)]
+		if !ok {
+			continue // removed by an older truncation of the same snapshot
+		}
+		w.log.cache.add(key, found.CommitTS, found.Value)
+		if wanted(found.CommitTS) {
+			heap.Push(w, entry{found.CommitTS, key, found.Value})
+		}
+	}
+	return nil
+}
+
+// addPage adds a page of a bucket to the heap. Keys whose values are not cached are appended to
+// missing.
+func (w *logScan) addPage(l *bucketScan, p page, wanted func(ts uint64) bool, missing [][]byte) [][]byte {
+	if l.done = p.next == nil; !l.done {
+		if w.reverse {
+			l.end = p.next
+		} else {
+			l.start = p.next
+		}
+	}
+	for _, key := range p.keys {
+		place, part := placeOf(key)
+		if l.bound = place; w.reverse {
+			l.bound = later(place, w.log.limits.windows[l.class])
+		}
+		if part > 0 {
+			continue
+		}
+		if ts, body, ok := w.log.cache.get(key); !ok {
+			missing = append(missing, key)
+		} else if wanted(ts) {
+			heap.Push(w, entry{ts, key, body})
+		}
+	}
+	return missing
+}
+
+// body returns the whole value of an entry.
+func (w *logScan) body(e entry) ([]byte, error) {
+	if e.body == nil {
+		stored, err := w.log.rows.get(w.ctx, w.at, e.key)
+		if err != nil {
+			return nil, err
+		}
+		e.body = stored
+	}
+	parts, err := partsOf(e.body)
+	if err != nil || parts == 1 {
+		return e.body, err
+	}
+	whole := bytes.Clone(e.body)
+	for part := uint64(1); part < parts; part++ {
+		more, err := w.log.rows.get(w.ctx, w.at, partKey(e.key[:len(e.key)-2], uint16(part)))
+		if err != nil {
+			return nil, err
+		}
+		whole = append(whole, more...)
+	}
+	return whole, nil
+}
