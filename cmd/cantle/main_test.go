@@ -36,7 +36,7 @@ func TestCommandLine(t *testing.T) {
 		{"dump", 2, "", "cantle dump mongodb://127.0.0.1:27017/"},
 	} {
 		var out, errs strings.Builder
-		status := run(strings.Fields(c.args), cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs})
+		status := cli.Run(t.Context(), strings.Fields(c.args), cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs}, serve)
 		holds := func(text, want string) bool { return strings.Contains(text, want) && (want != "" || text == "") }
 		if status != c.status || !holds(out.String(), c.out) || !holds(errs.String(), c.err) {
 			t.Errorf("cantle %s: status %d\n%s%s", c.args, status, out.String(), errs.String())

@@ -15,24 +15,17 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/cantledb/cantle/cmd/cantle/cli"
-	"github.com/cantledb/cantle/cmd/cantle/tikvengine"
 	"github.com/cantledb/cantle/serve/console"
 	"github.com/cantledb/cantle/serve/daemon"
-	"github.com/cantledb/cantle/serve/flags"
 	"github.com/cantledb/cantle/storage"
 )
 
 // serve runs a server until it is stopped, and returns the exit status: 1 for an error, 2 for wrong settings, 4
-// for damaged data.
-func serve(args []string, s cli.Streams) int {
-	cfg := daemon.Config{Remotes: []daemon.Remote{tikvengine.Engine()}}
-	places, err := settings(&cfg, args)
-	if errors.Is(err, pflag.ErrHelp) {
-		daemon.Command(tikvengine.Engine()).Print(s.Out)
-		return 0
-	}
+// for damaged data. wrong is the error of parsing the flags.
+func serve(cfg *daemon.Config, f *pflag.FlagSet, wrong error, s cli.Streams) int {
+	places, err := settings(cfg, f, wrong)
 	if cfg.CheckOnly {
-		return checkOnly(&cfg, places, err, s)
+		return checkOnly(cfg, places, err, s)
 	}
 	if err != nil {
 		printError(s, err)
@@ -61,7 +54,7 @@ func serve(args []string, s cli.Streams) int {
 		go endWith(s.In, signals)
 	}
 	for {
-		status, again := serveOnce(&cfg, places, s, signals)
+		status, again := serveOnce(cfg, places, s, signals)
 		if !again {
 			return status
 		}
@@ -133,13 +126,11 @@ func checkOnly(cfg *daemon.Config, places daemon.Origins, err error, s cli.Strea
 	return 0
 }
 
-// settings reads the command line, the environment and the settings file, and returns the source of each setting.
-// Errors: pflag.ErrHelp; wrong settings.
-func settings(cfg *daemon.Config, args []string) (daemon.Origins, error) {
-	f := flags.New("cantle serve")
-	cfg.Flags(f)
-	if err := flags.Parse(f, args); err != nil {
-		return nil, err
+// settings adds the environment and the settings file to the parsed flags, and returns the source of each setting.
+// Errors: wrong, the error of parsing the flags; other wrong settings.
+func settings(cfg *daemon.Config, f *pflag.FlagSet, wrong error) (daemon.Origins, error) {
+	if wrong != nil {
+		return nil, wrong
 	}
 	if f.NArg() > 0 {
 		return nil, fmt.Errorf("unexpected argument %q", f.Arg(0))

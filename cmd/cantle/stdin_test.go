@@ -15,7 +15,7 @@ func TestUntilStdinEnds(t *testing.T) {
 	said, out := io.Pipe()
 	ended := make(chan int, 1)
 	go func() {
-		ended <- run(strings.Fields("serve --memory --listen 127.0.0.1:0 --until-stdin-ends"), cli.Streams{In: in, Out: out, Err: io.Discard})
+		ended <- cli.Run(t.Context(), strings.Fields("serve --memory --listen 127.0.0.1:0 --until-stdin-ends"), cli.Streams{In: in, Out: out, Err: io.Discard}, serve)
 		out.Close()
 	}()
 	line, err := bufio.NewReader(said).ReadString('\n')

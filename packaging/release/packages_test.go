@@ -123,8 +123,9 @@ func readManual(t *testing.T, root string) {
 			t.Errorf("man %s: %v\n%s", page, err, out)
 		}
 	}
-	script := `source "$1"; COMP_WORDS=(cantle serve --tls-mode req); COMP_CWORD=3; _cantle; echo "${COMPREPLY[@]}"`
-	out, err := exec.Command("bash", "-c", script, "x", filepath.Join(root, "usr/share/bash-completion/completions/cantle")).CombinedOutput()
+	script := `source "$1/share/bash-completion/completions/cantle"; PATH=$1/bin:$PATH; compopt() { :; }
+COMP_WORDS=(cantle serve --tls-mode req); COMP_CWORD=3; __start_cantle; echo "${COMPREPLY[@]}"`
+	out, err := exec.Command("bash", "-c", script, "x", filepath.Join(root, "usr")).CombinedOutput()
 	if err != nil || string(out) != "requireTLS\n" {
 		t.Errorf("bash offers %q, %v", out, err)
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/cantledb/cantle/cmd/cantle/cli"
 	"github.com/cantledb/cantle/cmd/cantle/manual"
@@ -23,7 +24,7 @@ What clients can ask of the server (commands, operators, stages, kinds of index)
 `
 
 // renderReference returns docs/reference.md.
-func renderReference() string { return referenceHead + manual.Markdown(cli.Commands()) }
+func renderReference() string { return referenceHead + manual.Markdown(cli.Program(nil).Commands()) }
 
 // writeManual writes the man pages and the completions into dir.
 func writeManual(dir string, e manual.Edition) error {
@@ -34,17 +35,21 @@ func writeManual(dir string, e manual.Edition) error {
 		}
 		return os.WriteFile(path, []byte(text), 0o644)
 	}
-	for _, p := range manual.Pages(e, cli.Commands()) {
+	for _, p := range manual.Pages(e, cli.Program(nil).Commands()) {
 		if err := write(filepath.Join("man", p.File), p.Text); err != nil {
 			return err
 		}
 	}
-	for _, shell := range manual.Shells {
+	for _, shell := range cli.Shells {
 		ending := shell
 		if shell == "powershell" {
 			ending = "ps1"
 		}
-		if err := write(filepath.Join("completions", "cantle."+ending), manual.Completion(shell, cli.Commands())); err != nil {
+		var script strings.Builder
+		if err := cli.Completion(&script, shell); err != nil {
+			return err
+		}
+		if err := write(filepath.Join("completions", "cantle."+ending), script.String()); err != nil {
 			return err
 		}
 	}

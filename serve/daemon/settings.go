@@ -25,27 +25,19 @@ var topics = []struct {
 	{"Process and log", (*Config).programFlags},
 }
 
+// Help is the help text of "cantle serve", without the flags.
+const Help = `Starts a server and prints its connection string. Every flag can also be set by an
+environment variable (CANTLE_DATA for --data) or in a file (--config); flags override
+variables, which override the file. On Ctrl-C or SIGTERM the server finishes running
+commands and then exits.
+`
+
 // Flags defines the settings on a flag set.
 func (c *Config) Flags(f *pflag.FlagSet) {
 	for _, t := range topics {
 		t.define(c, f)
+		flags.Group(f, t.title)
 	}
-}
-
-// Command returns the description of "cantle serve" for the help, in a program that has these
-// engines.
-func Command(remotes ...Remote) flags.Command {
-	c := flags.Command{Name: "serve", Summary: "start a server", Help: `Starts a server and prints its connection string. Every flag can also be set by an
-environment variable (CANTLE_DATA for --data) or in a file (--config); flags override
-variables, which override the file. On Ctrl-C or SIGTERM the server finishes running
-commands and then exits.
-`}
-	for _, t := range topics {
-		f := flags.New("")
-		t.define(&Config{Remotes: remotes}, f)
-		c.Groups = append(c.Groups, flags.Group{Title: t.title, Flags: f})
-	}
-	return c
 }
 
 func (c *Config) addressesFlags(f *pflag.FlagSet) {

@@ -15,8 +15,7 @@ func set() *pflag.FlagSet {
 	f.String("listen", "here", "`address` to listen on")
 	f.Duration("drain", 24*time.Hour, "how long to wait, told at such length that no line of eighty-eight columns could hold it")
 	f.Bool("auth", false, "ask for a login")
-	f.Int("parallel", 4, "so `many` at a time")
-	f.IntP("j", "j", 4, "so `many` at a time")
+	f.IntP("parallel", "j", 4, "so `many` at a time")
 	f.Float64("rate", 0, "a rate")
 	f.Func("only", "a `pattern`", func(s string) error {
 		if s == "bad" {
@@ -67,7 +66,7 @@ func TestMistakes(t *testing.T) {
 		"-lisen x":           "there is no flag --lisen; did you mean --listen?",
 		"-j":                 "-j needs a value",
 		"---x":               "bad flag syntax: ---x",
-		"-j 1.5":             `-j is a whole number, not "1.5"`,
+		"-j 1.5":             `--parallel is a whole number, not "1.5"`,
 		"--rate fast":        `--rate is a number, not "fast"`,
 		"--drain 5":          `--drain is a time such as 90s, 15m or 24h, not "5"`,
 		"--only bad":         `--only "bad": has no star`,
@@ -86,7 +85,9 @@ func TestMistakes(t *testing.T) {
 func TestPrint(t *testing.T) {
 	var out strings.Builder
 	Print(&out, set())
-	want := `  --auth                ask for a login
+	want := `
+Flags:
+  --auth                ask for a login
   --drain duration      how long to wait, told at such length that no line of
                         eighty-eight columns could hold it (default 24h)
   -j, --parallel many   so many at a time (default 4)

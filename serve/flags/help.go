@@ -3,6 +3,7 @@ package flags
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -14,72 +15,80 @@ const (
 	helpIndent = 24 // of the descriptions of flags
 )
 
-// Command describes a verb of the program, for its help.
-type Command struct {
-	Name    string // the verb
-	Args    string // the arguments after the flags
-	Summary string // in a few words
-	Help    string // paragraphs; indented lines stay as they are
-	// Groups are the flags by topic.
-	Groups []Group
-}
-
-// Group is a group of flags with a title.
-type Group struct {
+// Topic is a group of flags with a title.
+type Topic struct {
 	Title string
-	Flags *pflag.FlagSet
+	Flags []Flag
 }
 
-// Usage returns the syntax of the command: "cantle dump [flags] URI".
-func (c Command) Usage() string {
-	usage := "cantle " + c.Name
-	if len(c.Groups) > 0 {
-		usage += " [flags]"
+// topic is the name of the annotation that Group sets.
+const topic = "topic"
+
+// Group makes a topic of the flags that have none yet.
+func Group(f *pflag.FlagSet, title string) {
+	f.VisitAll(func(x *pflag.Flag) {
+		if x.Annotations[topic] == nil {
+			_ = f.SetAnnotation(x.Name, topic, []string{title}) // the flag exists
+		}
+	})
+}
+
+// Topics returns the flags of a set by topic. Topics have the order in which they were defined, the flags of a
+// topic are in alphabetical order. Flags without a topic belong to the topic "Flags". Flags with the same usage
+// are one Flag.
+func Topics(f *pflag.FlagSet) (out []Topic) {
+	defer func(sorted bool) { f.SortFlags = sorted }(f.SortFlags)
+	f.SortFlags = false
+	f.VisitAll(func(x *pflag.Flag) {
+		if x.Hidden || x.Name == "help" {
+			return
+		}
+		title := "Flags"
+		if own := x.Annotations[topic]; own != nil {
+			title = own[0]
+		}
+		i := slices.IndexFunc(out, func(t Topic) bool { return t.Title == title })
+		if i < 0 {
+			i = len(out)
+			out = append(out, Topic{Title: title})
+		}
+		_, usage := pflag.UnquoteUsage(x)
+		list := &out[i].Flags
+		if same := slices.IndexFunc(*list, func(y Flag) bool { return y.Usage == usage }); same >= 0 {
+			(*list)[same].Names = append((*list)[same].Names, shown(x.Name))
+			slices.Sort((*list)[same].Names)
+			return
+		}
+		*list = append(*list, describe(x))
+	})
+	for _, t := range out {
+		slices.SortFunc(t.Flags, func(a, b Flag) int {
+			return strings.Compare(strings.TrimLeft(a.Names[0], "-"), strings.TrimLeft(b.Names[0], "-"))
+		})
 	}
-	return strings.TrimSpace(usage + " " + c.Args)
+	return out
 }
 
-// Print prints the help of the command.
-func (c Command) Print(out io.Writer) {
-	fmt.Fprintf(out, "Usage: %s\n\n%s", c.Usage(), c.Help)
-	for _, g := range c.Groups {
-		fmt.Fprintf(out, "\n%s:\n", g.Title)
-		Print(out, g.Flags)
-	}
-}
-
-// Flag describes a flag for the help. Flags with the same meaning are one Flag.
+// Flag describes a flag for the help.
 type Flag struct {
-	Names []string // with their dashes
+	Names []string // with their dashes, the letter first
 	Value string   // the name of its value, "" if it has none
 	Usage string
 	// Default is the value if the flag is not given, "" if that is a zero value.
 	Default string
-	// Choices are the allowed values, nil if they cannot be listed.
-	Choices []string
 }
 
-// List returns the flags of a set in alphabetical order.
-func List(f *pflag.FlagSet) (out []Flag) {
-	seen := map[string]bool{}
-	f.VisitAll(func(x *pflag.Flag) {
-		if seen[x.Name] || x.Hidden {
-			return
-		}
-		one := Flag{Names: []string{shown(x.Name)}, Default: defaultOf(x), Choices: x.Annotations[choices]}
-		one.Value, one.Usage = pflag.UnquoteUsage(x)
-		if one.Value == "int" || one.Value == "uint" || one.Value == "float" {
-			one.Value = "number"
-		}
-		f.VisitAll(func(y *pflag.Flag) {
-			if y.Name != x.Name && y.Usage == x.Usage {
-				seen[y.Name] = true
-				one.Names = append(one.Names, shown(y.Name))
-			}
-		})
-		out = append(out, one)
-	})
-	return out
+// describe returns the description of a flag.
+func describe(x *pflag.Flag) Flag {
+	one := Flag{Names: []string{shown(x.Name)}, Default: defaultOf(x)}
+	if x.Shorthand != "" {
+		one.Names = []string{shown(x.Shorthand), shown(x.Name)}
+	}
+	one.Value, one.Usage = pflag.UnquoteUsage(x)
+	if one.Value == "int" || one.Value == "uint" || one.Value == "float" {
+		one.Value = "number"
+	}
+	return one
 }
 
 // choices is the name of the annotation that Choose sets.
@@ -92,19 +101,25 @@ func Choose(f *pflag.FlagSet, name string, values ...string) {
 	}
 }
 
+// Choices returns the allowed values of a flag, nil if they cannot be listed.
+func Choices(x *pflag.Flag) []string { return x.Annotations[choices] }
+
 // Label returns the flag as the help shows it: "-j, --jobs number".
 func (x Flag) Label() string {
 	return strings.TrimSpace(strings.Join(x.Names, ", ") + " " + x.Value)
 }
 
-// Print prints the descriptions of flags, in alphabetical order.
+// Print prints the descriptions of flags by topic.
 func Print(out io.Writer, f *pflag.FlagSet) {
-	for _, x := range List(f) {
-		usage := x.Usage
-		if x.Default != "" {
-			usage += " (default " + x.Default + ")"
+	for _, t := range Topics(f) {
+		fmt.Fprintf(out, "\n%s:\n", t.Title)
+		for _, x := range t.Flags {
+			usage := x.Usage
+			if x.Default != "" {
+				usage += " (default " + x.Default + ")"
+			}
+			printOne(out, x.Label(), usage)
 		}
-		printOne(out, x.Label(), usage)
 	}
 }
 

@@ -22,12 +22,12 @@ func New(name string) *pflag.FlagSet {
 // "--" is a flag. f.Args returns the other arguments.
 // Errors: pflag.ErrHelp; invalid flags, with texts for people.
 func Parse(f *pflag.FlagSet, args []string) error {
-	return explain(f, f.Parse(withDashes(f, args)))
+	return Explain(f, f.Parse(WithDashes(f, args)))
 }
 
-// withDashes returns the arguments with two dashes before long names and one before
+// WithDashes returns the arguments with two dashes before long names and one before
 // letters, so that -listen works like --listen, as in programs with Go's flag package.
-func withDashes(f *pflag.FlagSet, args []string) []string {
+func WithDashes(f *pflag.FlagSet, args []string) []string {
 	args = slices.Clone(args)
 	for i := 0; i < len(args) && args[i] != "--"; i++ {
 		name, dashed := strings.CutPrefix(args[i], "-")
@@ -37,7 +37,11 @@ func withDashes(f *pflag.FlagSet, args []string) []string {
 			continue
 		}
 		args[i] = shown(before) + name[len(before):]
-		if x := f.Lookup(before); x != nil && x.NoOptDefVal == "" && !hasValue {
+		x := f.Lookup(before)
+		if len(before) == 1 {
+			x = f.ShorthandLookup(before)
+		}
+		if x != nil && x.NoOptDefVal == "" && !hasValue {
 			i++ // its value, even if that begins with a dash
 		}
 	}
@@ -46,10 +50,10 @@ func withDashes(f *pflag.FlagSet, args []string) []string {
 
 // Set sets one flag by its name.
 // Errors: an invalid value, with a text for people.
-func Set(f *pflag.FlagSet, name, value string) error { return explain(f, f.Set(name, value)) }
+func Set(f *pflag.FlagSet, name, value string) error { return Explain(f, f.Set(name, value)) }
 
-// explain rewords an error of package pflag for people.
-func explain(f *pflag.FlagSet, err error) error {
+// Explain rewords an error of package pflag for people.
+func Explain(f *pflag.FlagSet, err error) error {
 	var unknown *pflag.NotExistError
 	var silent *pflag.ValueRequiredError
 	var invalid *pflag.InvalidValueError
@@ -58,7 +62,7 @@ func explain(f *pflag.FlagSet, err error) error {
 		name := unknown.GetSpecifiedName()
 		return fmt.Errorf("there is no flag %s%s", shown(name), suggestion(f, name))
 	case errors.As(err, &silent):
-		return fmt.Errorf("%s needs a value", shown(silent.GetFlag().Name))
+		return fmt.Errorf("%s needs a value", shown(silent.GetSpecifiedName()))
 	case errors.As(err, &invalid):
 		return badValue(invalid)
 	}

@@ -14,7 +14,7 @@ func TestCheckStatus(t *testing.T) {
 	data := t.TempDir()
 	verb := func(args ...string) (string, int) {
 		var out bytes.Buffer
-		status, _ := Run(context.Background(), "check", args, Streams{Out: &out, Err: &out})
+		status := Run(context.Background(), append([]string{"check"}, args...), Streams{Out: &out, Err: &out}, nil)
 		return out.String(), status
 	}
 	if out, status := verb("--data", data); status != 2 || !strings.Contains(out, "no database") {

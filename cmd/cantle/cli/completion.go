@@ -2,15 +2,15 @@ package cli
 
 import (
 	"context"
+	_ "embed"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/cantledb/cantle/cmd/cantle/manual"
-	"github.com/cantledb/cantle/cmd/cantle/tikvengine"
-	"github.com/cantledb/cantle/serve/daemon"
 	"github.com/cantledb/cantle/serve/flags"
 )
 
@@ -23,21 +23,101 @@ values of flags. Packages install it; otherwise add this to the start file of th
   powershell   cantle completion powershell | Out-String | Invoke-Expression
 `
 
-// Commands returns all commands of the program, including serve.
-func Commands() []flags.Command {
-	out := []flags.Command{daemon.Command(tikvengine.Engine())}
-	for _, v := range Verbs() {
-		out = append(out, v.Command())
-	}
-	return out
-}
+// Shells are the shells for which Completion has a script.
+var Shells = []string{"bash", "fish", "powershell", "zsh"}
 
 func completionVerb(f *pflag.FlagSet) action {
 	return func(_ context.Context, s Streams) error {
-		if f.NArg() != 1 || !slices.Contains(manual.Shells, f.Arg(0)) {
-			return usageErrorf("expected one of %s", strings.Join(manual.Shells, ", "))
+		if f.NArg() != 1 || !slices.Contains(Shells, f.Arg(0)) {
+			return usageErrorf("expected one of %s", strings.Join(Shells, ", "))
 		}
-		_, err := fmt.Fprint(s.Out, manual.Completion(f.Arg(0), Commands()))
-		return err
+		return Completion(s.Out, f.Arg(0))
 	}
+}
+
+// withoutPackage defines the two functions of the package bash-completion that the script for bash uses, if the
+// package is not installed.
+//
+//go:embed completion.bash
+var withoutPackage string
+
+// Completion prints the script that lets a shell complete the command line. The script runs "cantle __complete"
+// for the words that are possible.
+func Completion(out io.Writer, shell string) error {
+	root := &cobra.Command{Use: "cantle"}
+	switch shell {
+	case "bash":
+		if _, err := fmt.Fprint(out, withoutPackage); err != nil {
+			return err
+		}
+		return root.GenBashCompletionV2(out, true)
+	case "fish":
+		return root.GenFishCompletion(out, true)
+	case "powershell":
+		return root.GenPowerShellCompletionWithDesc(out)
+	}
+	return root.GenZshCompletion(out)
+}
+
+// prepareCompletion makes the values of flags and the arguments of a command complete, and shortens the usage of
+// flags, which shells print beside them.
+func prepareCompletion(c *cobra.Command) {
+	c.ValidArgsFunction = completeArguments
+	c.Flags().VisitAll(func(x *pflag.Flag) {
+		var value string
+		value, x.Usage = pflag.UnquoteUsage(x)
+		x.Usage = brief(x.Usage)
+		if value == "file" {
+			return // shells complete files if nothing else is defined
+		}
+		if x.Value.Type() == "func" {
+			x.Value = repeatable{x.Value}
+		}
+		words, directive := flags.Choices(x), cobra.ShellCompDirectiveNoFileComp
+		if value == "folder" {
+			directive = cobra.ShellCompDirectiveFilterDirs
+		}
+		_ = c.RegisterFlagCompletionFunc(x.Name, cobra.FixedCompletions(words, directive)) // the flag exists
+	})
+}
+
+// repeatable makes a flag that is on the command line complete again.
+type repeatable struct{ pflag.Value }
+
+func (repeatable) GetSlice() []string { return nil }
+
+// completeArguments completes an argument of a command as its usage names it: a word of "bash|zsh", a file, a folder.
+func completeArguments(c *cobra.Command, before []string, _ string) ([]string, cobra.ShellCompDirective) {
+	_, arguments, _ := strings.Cut(c.Use, " ")
+	arguments = strings.TrimPrefix(arguments, "[flags] ")
+	var words []string
+	for alternative := range strings.SplitSeq(arguments, "|") {
+		word, _, _ := strings.Cut(strings.TrimSpace(alternative), " ")
+		if strings.Contains(arguments, "|") && !strings.HasPrefix(word, "URI") && word != "file" && word != "folder" {
+			words = append(words, word)
+		}
+	}
+	switch {
+	case words != nil && len(before) == 0:
+		return words, cobra.ShellCompDirectiveNoFileComp
+	case strings.Contains(arguments, "file"), strings.Contains(arguments, ".json"):
+		return nil, cobra.ShellCompDirectiveDefault
+	case strings.Contains(arguments, "folder"):
+		return nil, cobra.ShellCompDirectiveFilterDirs
+	}
+	return nil, cobra.ShellCompDirectiveNoFileComp
+}
+
+// briefMax is the maximum length of a description beside a completion.
+const briefMax = 60
+
+// brief returns the beginning of a flag's usage, for a list.
+func brief(usage string) string {
+	for _, end := range []string{". ", "; ", ": ", " (", ", such as "} {
+		usage, _, _ = strings.Cut(usage, end)
+	}
+	if r := []rune(usage); len(r) > briefMax {
+		usage = string(r[:briefMax-1]) + "…"
+	}
+	return usage
 }

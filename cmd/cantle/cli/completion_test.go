@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -12,112 +13,152 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/cantledb/cantle/cmd/cantle/manual"
+	"github.com/cantledb/cantle/serve/daemon"
+	"github.com/cantledb/cantle/serve/flags"
 )
 
-// completing has, for each shell, a script that prints its completions of a command line whose last word is
-// incomplete. The script gets the file with the completions as $1, then the words.
-var completing = map[string]string{
-	"bash": `source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _cantle; printf '%s\n' "${COMPREPLY[@]}"`,
-	"fish": `source $argv[1]; complete -C (string join -- ' ' $argv[2..]) | string replace -r '\t.*' ''`,
-	// It needs a terminal: zsh prints the list only when Tab is pressed in one.
-	"zsh": `zmodload zsh/zpty; file=$1; shift; words="$*"
-zpty z zsh -f -i
-zpty -w z "PS1=; unsetopt zle_bracketed_paste; LISTMAX=10000; autoload -U compinit; compinit -u -D; source $file; zstyle ':completion:*' list-packed no; zstyle ':completion:*' menu no; setopt no_list_beep; stty cols 400 rows 400; print re''ady"
-zpty -r z out '*ready*'
-zpty -w -n z "$words"$'\t\t'
-sleep 1
-zpty -w -n z $'\x15'; zpty -w z "print do''ne"
-zpty -r z out '*done*'
-print -r -- "$out"; zpty -d z`,
-}
+// Kinds of words that a shell completes itself.
+const (
+	noFiles = ":4"
+	files   = ":0"
+	folders = ":16"
+)
 
-// Completions, as the shells themselves print them.
+// The words of "cantle __complete", which the scripts of all shells run.
 func TestCompletion(t *testing.T) {
-	dir := t.TempDir()
-	for _, name := range []string{"data.json", "folder/x"} {
-		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755); err != nil {
-			t.Fatal(err)
+	complete := func(words ...string) (offered []string, kind string) {
+		var out, errs strings.Builder
+		if status := Run(t.Context(), append([]string{"__complete"}, words...), Streams{Out: &out, Err: &errs}, neverServe); status != 0 {
+			t.Fatal(errs.String())
 		}
-		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
-			t.Fatal(err)
+		for line := range strings.Lines(out.String()) {
+			word, _, _ := strings.Cut(strings.TrimSpace(line), "\t")
+			offered = append(offered, word)
+		}
+		return offered, offered[len(offered)-1]
+	}
+	for _, c := range []struct{ typed, offers, not, kind string }{
+		{"", "serve partitions help version", "--data", noFiles},
+		{"res", "restore", "report", noFiles},
+		{"serve --tls-m", "--tls-mode", "--tls-ca-file", noFiles},
+		{"serve --tls-mode ", "allowTLS requireTLS", "--data", noFiles},
+		{"serve --tls-mode=", "allowTLS requireTLS", "--data", noFiles},
+		{"import --type ", "csv json", "--type", noFiles},
+		{"dump --", "--out --gzip --help", "--drop", noFiles},
+		{"dump --nsInclude a --", "--nsInclude --out", "--drop", noFiles},
+		{"dump --out a --", "--nsInclude", "--out", noFiles},
+		{"dump -", "-j --out", "--drop", noFiles},
+		{"dump --out ", "", "--gzip", folders},
+		{"dump --queryFile ", "", "--gzip", files},
+		{"dump --db ", "", "--gzip", noFiles},
+		{"dump ", "", "--gzip", noFiles},
+		{"estimate ", "", "--queries", files},
+		{"lint ", "", "file", files},
+		{"restore URI ", "", "--queries", folders},
+		{"backup ", "list verify", "folder", noFiles},
+		{"backup list ", "", "list", folders},
+		{"completion ", "powershell zsh", "completion", noFiles},
+		{"help im", "import", "export", noFiles},
+	} {
+		got, kind := complete(strings.Split(c.typed, " ")...)
+		for _, want := range strings.Fields(c.offers) {
+			if !slices.Contains(got, want) {
+				t.Errorf("%q: %s is not offered: %q", c.typed, want, got)
+			}
+		}
+		if slices.Contains(got, c.not) || kind != c.kind {
+			t.Errorf("%q: %s, offered is %q", c.typed, kind, got)
 		}
 	}
-	for shell, script := range completing {
-		t.Run(shell, func(t *testing.T) {
-			if _, err := exec.LookPath(shell); err != nil {
-				t.Skip(err)
-			}
-			var printed, errs strings.Builder
-			if status := verbStatus(t, "completion", "", &printed, &errs, shell); status != 0 {
-				t.Fatal(errs.String())
-			}
-			file := filepath.Join(t.TempDir(), "completions")
-			if err := os.WriteFile(file, []byte(printed.String()), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			for _, c := range []struct{ typed, offers, not string }{
-				{"cantle ", "serve partitions help version", "--data"},
-				{"cantle res", "restore", "report"},
-				{"cantle serve --tls-m", "--tls-mode", "--tls-ca-file"},
-				{"cantle serve --tls-mode ", "allowTLS requireTLS", "--data"},
-				{"cantle import --type c", "csv", "json"},
-				{"cantle dump --", "--out --gzip", "--drop"},
-				{"cantle dump --out ", "folder", "data.json"},
-				{"cantle estimate ", "data.json", "--queries"},
-				{"cantle completion ", "powershell zsh", "data.json"},
-				{"cantle help im", "import", "export"},
-			} {
-				if shell == "zsh" && len(strings.Fields(c.offers)) == 1 {
-					continue // it inserts the only completion, and lists nothing
-				}
-				words := strings.Split(c.typed, " ")
-				args := append([]string{"-c", script}, append([]string{"x", file}, words...)...)
-				if shell == "fish" {
-					args = append([]string{"-N", "-c", script, file}, words...)
-				}
-				cmd := exec.CommandContext(t.Context(), shell, args...)
-				cmd.Dir = dir
-				cmd.Env = append(os.Environ(), "HOME="+t.TempDir(), "TERM=dumb")
-				out, err := cmd.CombinedOutput()
-				got := strings.Fields(strings.ReplaceAll(string(out), "folder/", "folder"))
-				for _, want := range strings.Fields(c.offers) {
-					if !slices.Contains(got, want) {
-						t.Errorf("%q: %s is not offered, %v:\n%s", c.typed, want, err, out)
+	for _, command := range Program(neverServe).Commands() {
+		for _, topic := range flags.Topics(command.Flags()) {
+			for _, f := range topic.Flags {
+				for _, name := range f.Names {
+					if got, _ := complete(command.Name(), name); !slices.Contains(got, name) {
+						t.Errorf("%s %s is not offered: %q", command.Name(), name, got)
 					}
 				}
-				if slices.Contains(got, c.not) {
-					t.Errorf("%q: %s is offered:\n%s", c.typed, c.not, out)
-				}
 			}
-		})
+		}
+	}
+}
+
+// neverServe is the server of tests that do not start one.
+func neverServe(*daemon.Config, *pflag.FlagSet, error, Streams) int { return 1 }
+
+// TestMain runs the verbs in place of the tests if the shell of TestCompletionInBash starts this program as cantle.
+func TestMain(m *testing.M) {
+	if filepath.Base(os.Args[0]) == "cantle" {
+		os.Exit(Run(context.Background(), os.Args[1:], Streams{os.Stdin, os.Stdout, os.Stderr}, neverServe))
+	}
+	os.Exit(m.Run())
+}
+
+// The script for bash also completes without the package bash-completion, and words that bash splits.
+func TestCompletionInBash(t *testing.T) {
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip(err)
+	}
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, "here", "folder"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	var script, errs strings.Builder
+	if status := verbStatus(t, "completion", "", &script, &errs, "bash"); status != 0 {
+		t.Fatal(errs.String())
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, err := range map[string]error{
+		"cantle":    os.Symlink(self, filepath.Join(dir, "cantle")),
+		"here/file": os.WriteFile(filepath.Join(dir, "here", "file"), nil, 0o600),
+		"script":    os.WriteFile(filepath.Join(dir, "script"), []byte(script.String()), 0o600),
+	} {
+		if err != nil {
+			t.Fatal(name, err)
+		}
+	}
+	const complete = `compopt() { :; }; source ../script; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); __start_cantle; echo "${COMPREPLY[@]}"`
+	for typed, want := range map[string]string{
+		"serve --tls-mode req":                "requireTLS",
+		"serve --tls-mode = req":              "requireTLS",
+		"dump --out ":                         "folder",
+		"dump mongodb : //127.0.0.1:1/ --arc": "--archive",
+		"help im":                             "import",
+	} {
+		cmd := exec.CommandContext(t.Context(), bash, append([]string{"--norc", "-c", complete, "x", "cantle"}, strings.Split(typed, " ")...)...)
+		cmd.Dir = filepath.Join(dir, "here")
+		cmd.Env = append(os.Environ(), "PATH="+dir+string(filepath.ListSeparator)+os.Getenv("PATH"))
+		if out, err := cmd.CombinedOutput(); err != nil || strings.TrimSpace(string(out)) != want {
+			t.Errorf("%q: %v:\n%s", typed, err, out)
+		}
+	}
+}
+
+// Each shell has a script.
+func TestCompletionScripts(t *testing.T) {
+	for _, shell := range Shells {
+		var out, errs strings.Builder
+		if status := verbStatus(t, "completion", "", &out, &errs, shell); status != 0 || !strings.Contains(out.String(), "__complete") || !strings.Contains(out.String(), shell) {
+			t.Errorf("%s: status %d: %s", shell, status, errs.String())
+		}
 	}
 	var out, errs strings.Builder
 	if status := verbStatus(t, "completion", "", &out, &errs, "csh"); status != 2 || !strings.Contains(errs.String(), "bash, fish, powershell, zsh") {
 		t.Errorf("status %d: %s", status, errs.String())
-	}
-	for _, shell := range manual.Shells { // each page lists all shells
-		text := manual.Completion(shell, Commands())
-		for _, c := range Commands() {
-			if !strings.Contains(text, c.Name) {
-				t.Errorf("%s: no %s", shell, c.Name)
-			}
-			for _, g := range c.Groups {
-				g.Flags.VisitAll(func(f *pflag.Flag) {
-					if !strings.Contains(text, f.Name) {
-						t.Errorf("%s: no flag %s of %s", shell, f.Name, c.Name)
-					}
-				})
-			}
-		}
 	}
 }
 
 // The man pages are valid for the programs that format them.
 func TestPagesForMan(t *testing.T) {
 	dir := t.TempDir()
-	pages := manual.Pages(manual.Edition{Version: "1.0.0", Date: "2026-01-02"}, Commands())
-	if len(pages) != len(Commands())+1 {
-		t.Errorf("%d pages of %d commands", len(pages), len(Commands()))
+	commands := Program(neverServe).Commands()
+	pages := manual.Pages(manual.Edition{Version: "1.0.0", Date: "2026-01-02"}, commands)
+	if len(pages) != len(commands)+1 {
+		t.Errorf("%d pages of %d commands", len(pages), len(commands))
 	}
 	for _, p := range pages {
 		file := filepath.Join(dir, p.File)
@@ -131,6 +172,19 @@ func TestPagesForMan(t *testing.T) {
 			if out, err := exec.Command(check[0], check[1:]...).CombinedOutput(); err != nil || len(out) > 0 {
 				t.Error(fmt.Sprint(check), err, string(out))
 			}
+		}
+	}
+}
+
+func TestBrief(t *testing.T) {
+	for usage, want := range map[string]string{
+		"folder to write to. Made when it is missing":                                       "folder to write to",
+		"kind of a thing: a or b; it's [one] of *these*":                                    "kind of a thing",
+		"say nothing | little":                                                              "say nothing | little",
+		"so many at a time, and at such a length that it would not fit beside a completion": "so many at a time, and at such a length that it would not f…",
+	} {
+		if got := brief(usage); got != want {
+			t.Errorf("%s: %q", usage, got)
 		}
 	}
 }

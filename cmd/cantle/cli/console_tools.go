@@ -10,6 +10,7 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/serve/console"
+	"github.com/cantledb/cantle/serve/flags"
 )
 
 // Verbs that the console uses: they send commands through its connection and print into a text.
@@ -36,18 +37,16 @@ func Advise(ctx context.Context, ask console.RunCommand, namespace string) (stri
 
 // Estimate runs cantle estimate for the console.
 func Estimate(ctx context.Context, args []string, document string) (string, error) {
-	for _, v := range Verbs() {
-		if v.Name != "estimate" {
-			continue
-		}
-		var out strings.Builder
-		err := v.run(ctx, append(args, "-"), Streams{In: strings.NewReader(document), Out: &out, Err: io.Discard})
-		if err != nil {
-			return "", errors.New(strings.TrimPrefix(err.Error(), "-: "))
-		}
-		return out.String(), nil
+	f := flags.New("cantle estimate")
+	estimate := estimateVerb(f)
+	if err := flags.Parse(f, append(args, "-")); err != nil {
+		return "", err
 	}
-	return "", errors.New("this program has no cantle estimate")
+	var out strings.Builder
+	if err := estimate(ctx, Streams{In: strings.NewReader(document), Out: &out, Err: io.Discard}); err != nil {
+		return "", errors.New(strings.TrimPrefix(err.Error(), "-: "))
+	}
+	return out.String(), nil
 }
 
 // eachDocument visits the documents of a cursor until visit returns false.

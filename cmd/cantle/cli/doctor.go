@@ -36,7 +36,7 @@ The exit status is 1 if there is a problem to repair (FAULT), and 0 otherwise.
 func doctorVerb(f *pflag.FlagSet) action {
 	cfg := daemon.Config{Remotes: []daemon.Remote{tikvengine.Engine()}}
 	cfg.Flags(f)
-	f.VisitAll(func(x *pflag.Flag) { x.Hidden = x.Name != "config" && x.Name != "data" })
+	f.VisitAll(func(x *pflag.Flag) { x.Hidden, x.Annotations = x.Name != "config" && x.Name != "data", nil }) // without the topics of serve
 	asJSON := f.Bool("json", false, "print a JSON object instead of a table")
 	limit := f.Duration("timeout", 5*time.Second, "maximum time to wait for a server")
 	return func(ctx context.Context, s Streams) error {

@@ -32,20 +32,20 @@ func TestNamesAreShownPlain(t *testing.T) {
 	for _, v := range Verbs() {
 		for _, args := range [][]string{
 			{uri}, {uri, coll}, {uri, coll, "--json"}, {uri, evil}, {uri, coll, document}, {uri, "--once"}, {uri, "--once", "--json"}, {uri, "--out", filepath.Join(folder, "dump")},
-			{uri, filepath.Join(folder, "dump")}, {uri, coll, "--out", filepath.Join(folder, "out"+v.Name)}, {evil}, {"--" + evil}, {uri, coll, "--query", `{` + name + `: 1}`},
+			{uri, filepath.Join(folder, "dump")}, {uri, coll, "--out", filepath.Join(folder, "out"+v.Name())}, {evil}, {"--" + evil}, {uri, coll, "--query", `{` + name + `: 1}`},
 			{document}, {uri, coll, "--keys", evil}, {uri, coll, evil},
 		} {
-			if v.Name == "backup" || v.Name == "salvage" || v.Name == "check" && args[0] == uri {
+			if v.Name() == "backup" || v.Name() == "salvage" || v.Name() == "check" && args[0] == uri {
 				continue // which need a folder with data
 			}
 			var out, errs strings.Builder
-			verbStatus(t, v.Name, "", &out, &errs, args...)
+			verbStatus(t, v.Name(), "", &out, &errs, args...)
 			ran++
-			if text := out.String() + errs.String(); strings.ContainsAny(text, "\x1b\x07\x7f\u009b\u202e") && !isData(v.Name) {
-				t.Errorf("%s %q prints %q", v.Name, args[1:], text)
+			if text := out.String() + errs.String(); strings.ContainsAny(text, "\x1b\x07\x7f\u009b\u202e") && !isData(v.Name()) {
+				t.Errorf("%s %q prints %q", v.Name(), args[1:], text)
 			}
 			if strings.ContainsAny(errs.String(), "\x1b\x07\x7f\u009b\u202e") {
-				t.Errorf("%s %q tells %q", v.Name, args[1:], errs.String())
+				t.Errorf("%s %q tells %q", v.Name(), args[1:], errs.String())
 			}
 		}
 	}

@@ -79,7 +79,7 @@ func TestReadOnlyFileSystem(t *testing.T) {
 	verb := func(want string, status int, name string, args ...string) {
 		t.Helper()
 		var out bytes.Buffer
-		got, _ := Run(context.Background(), name, args, Streams{Out: &out, Err: &out})
+		got := Run(context.Background(), append([]string{name}, args...), Streams{Out: &out, Err: &out}, nil)
 		if got != status || !strings.Contains(out.String(), want) {
 			t.Errorf("%s %v: %d %s", name, args, got, out.String())
 		}

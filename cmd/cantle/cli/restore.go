@@ -86,8 +86,7 @@ func restoreVerb(f *pflag.FlagSet) action {
 	var from, to []string
 	f.Func("nsFrom", "rename namespaces that match this `pattern`, such as shop.* or $db$.orders", appended(&from))
 	f.Func("nsTo", "`pattern` of the new name, with as many * and the same $variables$ as --nsFrom", appended(&to))
-	f.IntVar(&a.parallel, "numParallelCollections", parallelCollections, "number of `collections` to process at a time")
-	f.IntVarP(&a.parallel, "j", "j", parallelCollections, "number of `collections` to process at a time")
+	f.IntVarP(&a.parallel, "numParallelCollections", "j", parallelCollections, "number of `collections` to process at a time")
 	f.IntVar(&a.workers, "numInsertionWorkersPerCollection", 1, "number of concurrent `writers` per collection")
 	f.BoolVar(&a.ordered, "maintainInsertionOrder", false, "insert the documents of a collection in order, and stop at the first that is refused")
 	f.BoolVar(&a.stop, "stopOnError", false, "stop at the first document that is refused, also if it exists already")

@@ -7,13 +7,13 @@ import (
 	"io"
 	"strings"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/cantledb/cantle/cmd/cantle/columns"
 	"github.com/cantledb/cantle/cmd/cantle/gateways"
 	"github.com/cantledb/cantle/cmd/cantle/top"
 	"github.com/cantledb/cantle/serve/certificates"
-	"github.com/cantledb/cantle/serve/flags"
 )
 
 // Streams are the input and output of a verb: results go to Out, everything else to Err. Both are plain text
@@ -23,99 +23,69 @@ type Streams struct {
 	Out, Err io.Writer
 }
 
-// Verb is a command of the program, chosen by the first argument.
-type Verb struct {
-	Name string
-	Args string // arguments after the flags
-	Does string // for the list of verbs
-	Help string // the help text, without the flags
-	// define defines the flags of the verb and returns the action to run once the flags have been parsed.
-	define func(f *pflag.FlagSet) action
-}
-
 // action executes a verb, with the flags and arguments it was defined with.
 type action func(ctx context.Context, s Streams) error
 
-// Verbs returns all verbs that work on their own or as clients of a server, in the order in which they are shown.
-func Verbs() []Verb {
-	return []Verb{
-		{"ping", "[URI]", "check whether a server answers", pingHelp, pingVerb},
-		{"doctor", "[URI]", "find problems of a server or its machine", doctorHelp, doctorVerb},
-		{"gateways", "URI", "list the servers that share a TiKV cluster", gateways.Help, gatewaysVerb},
-		{"partitions", "URI db.collection", "show the size, load and cost of each partition", partitionsHelp, partitionsVerb},
-		{"top", "URI", "watch a server live: heat, requests, warnings", top.Help, topVerb},
-		{"report", "URI [db[.collection]]", "show the cost of commands by their shape", reportHelp, reportVerb},
-		{"advise", "URI db.collection", "rank shard keys for a collection", adviseHelp, adviseVerb},
-		{"lint", "file|folder|URI...", "find what an Azure Cosmos DB account refuses", lintHelp, lintVerb},
-		{"estimate", "document.json", "estimate the cost of a workload", estimateHelp, estimateVerb},
-		{"dump", "URI", "write databases into files, as mongodump does", dumpHelp, dumpVerb},
-		{"restore", "[URI] [folder]", "load a dump, or restore a backup to a moment", restoreHelp, restoreVerb},
-		{"backup", "URI | list folder | verify folder", "back up a running server, to restore any moment", backupHelp, backupVerb},
-		{"compact", "URI [db[.collection]]", "free the disk space of deleted documents", compactHelp, compactVerb},
-		{"check", "", "check the folder of a database for damage", checkHelp, checkVerb},
-		{"salvage", "", "extract the readable data of a damaged database", salvageHelp, salvageVerb},
-		{"import", "URI db.collection [file]", "load JSON, CSV or TSV", importHelp, importVerb},
-		{"export", "URI db.collection", "print JSON or CSV", exportHelp, exportVerb},
-		{"users", "URI file...", "create users and roles from an account's files", usersHelp, usersVerb},
-		{"cert", "", "create certificates for development", certificates.Help, certVerb},
-		{"completion", "bash|fish|powershell|zsh", "print the completion script for a shell", completionHelp, completionVerb},
-		{"version", "", "print the version", versionHelp, versionVerb},
+// newVerb makes a command of the program. args are the arguments after the flags, and define defines the flags and
+// returns the action that is executed once these have been parsed.
+func newVerb(name, args, does, help string, define func(f *pflag.FlagSet) action) *cobra.Command {
+	c := &cobra.Command{Use: name, Short: does, Long: help, Args: cobra.ArbitraryArgs, DisableFlagsInUseLine: true}
+	do := define(c.Flags())
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		return do(c.Context(), Streams{c.InOrStdin(), columns.PlainWriter(c.OutOrStdout()), columns.PlainWriter(c.ErrOrStderr())})
 	}
-}
-
-// Command returns the verb's description for help, man pages and completion.
-func (v Verb) Command() flags.Command {
-	f := flags.New("cantle " + v.Name)
-	v.define(f)
-	c := flags.Command{Name: v.Name, Args: v.Args, Summary: v.Does, Help: v.Help}
-	if f.HasFlags() {
-		c.Groups = []flags.Group{{Title: "Flags", Flags: f}}
+	if c.Flags().HasFlags() {
+		c.Use += " [flags]"
 	}
+	c.Use = strings.TrimSpace(c.Use + " " + args)
 	return c
 }
 
-// Run runs a verb and returns the exit status: 1 for an error, 2 for a usage error; both are printed to s.Err.
-// known reports whether the verb exists.
-func Run(ctx context.Context, name string, args []string, s Streams) (status int, known bool) {
-	for _, v := range Verbs() {
-		if v.Name == name {
-			s.Out, s.Err = columns.PlainWriter(s.Out), columns.PlainWriter(s.Err)
-			return v.status(v.run(ctx, args, s), s.Err), true
-		}
+// Verbs returns all verbs that work on their own or as clients of a server, in the order in which they are shown.
+func Verbs() []*cobra.Command {
+	return []*cobra.Command{
+		newVerb("ping", "[URI]", "check whether a server answers", pingHelp, pingVerb),
+		newVerb("doctor", "[URI]", "find problems of a server or its machine", doctorHelp, doctorVerb),
+		newVerb("gateways", "URI", "list the servers that share a TiKV cluster", gateways.Help, gatewaysVerb),
+		newVerb("partitions", "URI db.collection", "show the size, load and cost of each partition", partitionsHelp, partitionsVerb),
+		newVerb("top", "URI", "watch a server live: heat, requests, warnings", top.Help, topVerb),
+		newVerb("report", "URI [db[.collection]]", "show the cost of commands by their shape", reportHelp, reportVerb),
+		newVerb("advise", "URI db.collection", "rank shard keys for a collection", adviseHelp, adviseVerb),
+		newVerb("lint", "file|folder|URI...", "find what an Azure Cosmos DB account refuses", lintHelp, lintVerb),
+		newVerb("estimate", "document.json", "estimate the cost of a workload", estimateHelp, estimateVerb),
+		newVerb("dump", "URI", "write databases into files, as mongodump does", dumpHelp, dumpVerb),
+		newVerb("restore", "[URI] [folder]", "load a dump, or restore a backup to a moment", restoreHelp, restoreVerb),
+		newVerb("backup", "URI | list folder | verify folder", "back up a running server, to restore any moment", backupHelp, backupVerb),
+		newVerb("compact", "URI [db[.collection]]", "free the disk space of deleted documents", compactHelp, compactVerb),
+		newVerb("check", "", "check the folder of a database for damage", checkHelp, checkVerb),
+		newVerb("salvage", "", "extract the readable data of a damaged database", salvageHelp, salvageVerb),
+		newVerb("import", "URI db.collection [file]", "load JSON, CSV or TSV", importHelp, importVerb),
+		newVerb("export", "URI db.collection", "print JSON or CSV", exportHelp, exportVerb),
+		newVerb("users", "URI file...", "create users and roles from an account's files", usersHelp, usersVerb),
+		newVerb("cert", "", "create certificates for development", certificates.Help, certVerb),
+		newVerb("completion", "bash|fish|powershell|zsh", "print the completion script for a shell", completionHelp, completionVerb),
+		newVerb("version", "", "print the version", versionHelp, versionVerb),
 	}
-	return 2, false
 }
 
-// run parses the command line and executes it. Errors: pflag.ErrHelp after printing the help; usageError; those
-// of the verb.
-func (v Verb) run(ctx context.Context, args []string, s Streams) error {
-	f := flags.New("cantle " + v.Name)
-	do := v.define(f)
-	err := flags.Parse(f, args)
-	if errors.Is(err, pflag.ErrHelp) {
-		v.Command().Print(s.Out)
-		return err
-	}
-	if err != nil {
-		return usageError{err}
-	}
-	return do(ctx, s)
-}
-
-// status prints an error and returns the exit status for it.
-func (v Verb) status(err error, errs io.Writer) int {
+// printError prints the error of a command, and returns the exit status for it: 1, or 2 for a usage error.
+func printError(c *cobra.Command, err error) int {
 	var wrong usageError
 	var faults faultsError
+	var ended Status
+	errs := columns.PlainWriter(c.ErrOrStderr())
 	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &ended):
+		return int(ended)
 	case errors.As(err, &faults):
 		return 1
-	case err == nil, errors.Is(err, pflag.ErrHelp):
-		return 0
 	case errors.As(err, &wrong):
-		fmt.Fprintf(errs, "cantle %s: %v\nSee cantle %s --help\n", v.Name, err, v.Name)
+		fmt.Fprintf(errs, "%s: %v\nSee %[1]s --help\n", c.CommandPath(), err)
 		return 2
 	}
-	fmt.Fprintf(errs, "cantle %s: %v%s\n", v.Name, err, remedy(err))
+	fmt.Fprintf(errs, "%s: %v%s\n", c.CommandPath(), err, remedy(err))
 	return 1
 }
 

@@ -44,10 +44,7 @@ type linkedModule struct {
 }
 
 func versionVerb(f *pflag.FlagSet) action {
-	const usage = "list the linked modules as well"
-	var verbose bool
-	f.BoolVarP(&verbose, "v", "v", false, usage)
-	f.BoolVar(&verbose, "verbose", false, usage)
+	verbose := f.BoolP("verbose", "v", false, "list the linked modules as well")
 	asJSON := f.Bool("json", false, "print a JSON object, including the modules")
 	return func(_ context.Context, s Streams) error {
 		if f.NArg() > 0 {
@@ -63,7 +60,7 @@ func versionVerb(f *pflag.FlagSet) action {
 			e.SetIndent("", "  ")
 			return e.Encode(v)
 		}
-		return v.print(s.Out, verbose)
+		return v.print(s.Out, *verbose)
 	}
 }
 

@@ -16,7 +16,7 @@ func TestVersion(t *testing.T) {
 	ask := func(args ...string) string {
 		t.Helper()
 		var out, errs strings.Builder
-		if status, known := Run(t.Context(), "version", args, Streams{Out: &out, Err: &errs}); status != 0 || !known || errs.Len() > 0 {
+		if status := verbStatus(t, "version", "", &out, &errs, args...); status != 0 || errs.Len() > 0 {
 			t.Fatalf("%q: status %d: %s", args, status, errs.String())
 		}
 		return out.String()

@@ -1,4 +1,3 @@
 // Package manual prints the help of the program's commands in other forms than --help: the reference in Markdown,
-// the man pages, and the scripts by which shells complete command lines. All of them are made from flags.Command,
-// of which package cli has the list.
+// and the man pages. Both are made from the commands of package cli.
 package manual

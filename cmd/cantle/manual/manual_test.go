@@ -4,20 +4,20 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cantledb/cantle/serve/flags"
+	"github.com/spf13/cobra"
 )
 
 // sample returns a command with all the cases that need escaping.
-func sample() flags.Command {
-	f := flags.New("try")
+func sample() *cobra.Command {
+	c := &cobra.Command{Use: "try [flags] URI [file]", Short: "try a thing", DisableFlagsInUseLine: true,
+		Long: "First line\n.second line_with_a\\backslash.\n\n  as it is\n    and deeper\n\n'Third' paragraph.\n"}
+	(&cobra.Command{Use: "cantle"}).AddCommand(c)
+	f := c.Flags()
 	f.String("out", "./x", "`folder` to write to. Made when it is missing")
 	f.String("kind", "a", "`kind` of a thing: a or b; it's [one] of *these*")
-	flags.Choose(f, "kind", "a", "b")
-	f.IntP("j", "j", 4, "so `many` at a time, and at such a length that it would not fit beside a completion")
-	f.Int("jobs", 4, "so `many` at a time, and at such a length that it would not fit beside a completion")
+	f.IntP("jobs", "j", 4, "so `many` at a time, and at such a length that it would not fit beside a completion")
 	f.Bool("quiet", false, "say nothing | little")
-	return flags.Command{Name: "try", Args: "URI [file]", Summary: "try a thing", Groups: []flags.Group{{Title: "Flags", Flags: f}},
-		Help: "First line\n.second line_with_a\\backslash.\n\n  as it is\n    and deeper\n\n'Third' paragraph.\n"}
+	return c
 }
 
 func TestMarkdown(t *testing.T) {
@@ -28,13 +28,13 @@ func TestMarkdown(t *testing.T) {
 		"| `--kind kind` | `a` | kind of a thing: a or b; it's [one] of \\*these\\* |\n" +
 		"| `--out folder` | `./x` | folder to write to. Made when it is missing |\n" +
 		"| `--quiet` |  | say nothing \\| little |\n"
-	if got := Markdown([]flags.Command{sample()}); got != want {
+	if got := Markdown([]*cobra.Command{sample()}); got != want {
 		t.Errorf("got\n%s", got)
 	}
 }
 
 func TestPages(t *testing.T) {
-	pages := Pages(Edition{"1.2.3", "2026-01-02"}, []flags.Command{sample()})
+	pages := Pages(Edition{"1.2.3", "2026-01-02"}, []*cobra.Command{sample()})
 	if len(pages) != 2 || pages[0].File != "cantle.1" || pages[1].File != "cantle-try.1" {
 		t.Fatalf("%+v", pages)
 	}
@@ -82,18 +82,5 @@ say nothing | little
 	}
 	if got := troffText("a…~"); got != `a\[u2026]\(ti` {
 		t.Error(got)
-	}
-}
-
-func TestBrief(t *testing.T) {
-	got := map[string]string{}
-	for _, x := range flagsOf(sample()) {
-		got[x.Names[0]] = brief(x)
-	}
-	for name, want := range map[string]string{"--out": "folder to write to", "--kind": "kind of a thing", "--quiet": "say nothing | little",
-		"-j": "so many at a time, and at such a length that it would not f…"} {
-		if got[name] != want {
-			t.Errorf("%s: %q", name, got[name])
-		}
 	}
 }

@@ -4,30 +4,33 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/cantledb/cantle/serve/flags"
 )
 
 // Markdown returns the reference of the commands.
-func Markdown(commands []flags.Command) string {
+func Markdown(commands []*cobra.Command) string {
 	var b strings.Builder
 	for _, c := range commands {
-		fmt.Fprintf(&b, "- [`cantle %s`](#cantle-%s): %s\n", c.Name, c.Name, c.Summary)
+		fmt.Fprintf(&b, "- [`cantle %s`](#cantle-%s): %s\n", c.Name(), c.Name(), c.Short)
 	}
 	for _, c := range commands {
-		fmt.Fprintf(&b, "\n## cantle %s\n\n```text\n%s\n```\n", c.Name, c.Usage())
-		for _, p := range paragraphs(c.Help) {
+		fmt.Fprintf(&b, "\n## cantle %s\n\n```text\n%s\n```\n", c.Name(), c.UseLine())
+		for _, p := range paragraphs(c.Long) {
 			if p.asIs {
 				fmt.Fprintf(&b, "\n```text\n%s\n```\n", outdent(p.text))
 				continue
 			}
 			fmt.Fprintf(&b, "\n%s\n", markdownText(p.text))
 		}
-		for _, g := range c.Groups {
-			if len(c.Groups) > 1 {
+		topics := flags.Topics(c.Flags())
+		for _, g := range topics {
+			if len(topics) > 1 {
 				fmt.Fprintf(&b, "\n### %s\n", g.Title)
 			}
 			b.WriteString("\n| flag | default | |\n|---|---|---|\n")
-			for _, x := range flags.List(g.Flags) {
+			for _, x := range g.Flags {
 				label, usual := "`"+x.Label()+"`", ""
 				if x.Default != "" {
 					usual = "`" + x.Default + "`"

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/cantledb/cantle/serve/flags"
 )
 
@@ -14,10 +16,10 @@ type Page struct{ File, Text string }
 type Edition struct{ Version, Date string }
 
 // Pages returns the pages of section 1: one for the program and one for each command.
-func Pages(e Edition, commands []flags.Command) []Page {
+func Pages(e Edition, commands []*cobra.Command) []Page {
 	out := []Page{{"cantle.1", programPage(e, commands)}}
 	for _, c := range commands {
-		out = append(out, Page{"cantle-" + c.Name + ".1", commandPage(e, c)})
+		out = append(out, Page{"cantle-" + c.Name() + ".1", commandPage(e, c)})
 	}
 	return out
 }
@@ -28,7 +30,7 @@ func head(b *strings.Builder, name, does string, e Edition) {
 	fmt.Fprintf(b, ".SH NAME\n%s \\- %s\n", troffText(name), troffText(does))
 }
 
-func programPage(e Edition, commands []flags.Command) string {
+func programPage(e Edition, commands []*cobra.Command) string {
 	var b strings.Builder
 	head(&b, "cantle", "MongoDB-compatible server with partitions and request units", e)
 	b.WriteString(".SH SYNOPSIS\n.B cantle\n.I command\n[\\fIflags\\fR] [\\fIarguments\\fR]\n.SH DESCRIPTION\n" +
@@ -36,8 +38,8 @@ func programPage(e Edition, commands []flags.Command) string {
 		"partitions, and every command is charged in request units, as in Azure Cosmos DB. Server and tools are\n" +
 		"this one program. Flags may be anywhere after the command.\n.SH COMMANDS\n")
 	for _, c := range commands {
-		fmt.Fprintf(&b, ".TP\n.B %s\n%s", troffText("cantle "+c.Name), troffLines(strings.ToUpper(c.Summary[:1])+c.Summary[1:]+"."))
-		fmt.Fprintf(&b, "See\n.BR cantle\\-%s (1).\n", troffText(c.Name))
+		fmt.Fprintf(&b, ".TP\n.B %s\n%s", troffText("cantle "+c.Name()), troffLines(strings.ToUpper(c.Short[:1])+c.Short[1:]+"."))
+		fmt.Fprintf(&b, "See\n.BR cantle\\-%s (1).\n", troffText(c.Name()))
 	}
 	b.WriteString(".SH ENVIRONMENT\nEvery flag of\n.B cantle serve\ncan be set by an environment variable: CANTLE_ and its name in capitals, with _ for\n\\-, such as\n" +
 		".B CANTLE_CACHE_SIZE\nfor\n.BR \\-\\-cache\\-size .\n.SH FILES\n.TP\n.I /etc/cantle/cantle.conf\nSettings of the installed service.\n" +
@@ -45,7 +47,7 @@ func programPage(e Edition, commands []flags.Command) string {
 	b.WriteString(".SH SEE ALSO\n")
 	var also []string
 	for _, c := range commands {
-		also = append(also, fmt.Sprintf(".BR cantle\\-%s (1)", troffText(c.Name)))
+		also = append(also, fmt.Sprintf(".BR cantle\\-%s (1)", troffText(c.Name())))
 	}
 	b.WriteString(strings.Join(also, ",\n") + "\n")
 	return b.String()
@@ -53,15 +55,15 @@ func programPage(e Edition, commands []flags.Command) string {
 
 const exitStatus = "0 for success, 1 for an error, 2 for wrong arguments.\n"
 
-func commandPage(e Edition, c flags.Command) string {
+func commandPage(e Edition, c *cobra.Command) string {
 	var b strings.Builder
-	head(&b, "cantle-"+c.Name, c.Summary, e)
-	fmt.Fprintf(&b, ".SH SYNOPSIS\n.B %s\n", troffText("cantle "+c.Name))
-	if rest := strings.TrimPrefix(c.Usage(), "cantle "+c.Name); rest != "" {
+	head(&b, "cantle-"+c.Name(), c.Short, e)
+	fmt.Fprintf(&b, ".SH SYNOPSIS\n.B %s\n", troffText("cantle "+c.Name()))
+	if rest := strings.TrimPrefix(c.UseLine(), "cantle "+c.Name()); rest != "" {
 		b.WriteString(troffLines(strings.TrimSpace(rest)))
 	}
 	b.WriteString(".SH DESCRIPTION\n")
-	for i, p := range paragraphs(c.Help) {
+	for i, p := range paragraphs(c.Long) {
 		switch {
 		case p.asIs:
 			fmt.Fprintf(&b, ".PP\n.in +4n\n.nf\n%s.fi\n.in\n", troffLines(outdent(p.text)))
@@ -71,14 +73,15 @@ func commandPage(e Edition, c flags.Command) string {
 			b.WriteString(troffLines(p.text))
 		}
 	}
-	if len(c.Groups) > 0 {
+	topics := flags.Topics(c.Flags())
+	if len(topics) > 0 {
 		b.WriteString(".SH OPTIONS\n")
 	}
-	for _, g := range c.Groups {
-		if len(c.Groups) > 1 {
+	for _, g := range topics {
+		if len(topics) > 1 {
 			fmt.Fprintf(&b, ".SS %s\n", troffText(g.Title))
 		}
-		for _, x := range flags.List(g.Flags) {
+		for _, x := range g.Flags {
 			fmt.Fprintf(&b, ".TP\n%s", troffLabel(x))
 			usage := x.Usage
 			if x.Default != "" {

@@ -19,7 +19,7 @@ import (
 func (s *server) top(args ...string) (status int, out, errs string) {
 	s.t.Helper()
 	var o, e bytes.Buffer
-	status, _ = cli.Run(s.t.Context(), "top", args, cli.Streams{In: strings.NewReader(""), Out: &o, Err: &e})
+	status = cli.Run(s.t.Context(), append([]string{"top"}, args...), cli.Streams{In: strings.NewReader(""), Out: &o, Err: &e}, nil)
 	return status, o.String(), e.String()
 }
 
@@ -140,8 +140,7 @@ func TestTopTerminal(t *testing.T) {
 	defer cancel()
 	ended := make(chan int, 1)
 	go func() {
-		status, _ := cli.Run(ctx, "top", []string{"--every", "100ms", s.url}, cli.Streams{In: theirs, Out: theirs, Err: io.Discard})
-		ended <- status
+		ended <- cli.Run(ctx, []string{"top", "--every", "100ms", s.url}, cli.Streams{In: theirs, Out: theirs, Err: io.Discard}, nil)
 	}()
 	await("\x1b[?1049h")
 	await("\x1b[48;5;229m") // the colour of the hottest cells

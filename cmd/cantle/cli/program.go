@@ -1,0 +1,130 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/cantledb/cantle/cmd/cantle/columns"
+	"github.com/cantledb/cantle/cmd/cantle/tikvengine"
+	"github.com/cantledb/cantle/serve/daemon"
+	"github.com/cantledb/cantle/serve/flags"
+)
+
+// Serve runs a server until it is stopped, and returns the exit status. wrong is the error of parsing its flags.
+type Serve func(cfg *daemon.Config, f *pflag.FlagSet, wrong error, s Streams) int
+
+// Status is the exit status of a command that has printed its errors.
+type Status int
+
+func (s Status) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
+
+// Program returns the root command, with serve and all verbs below it.
+func Program(run Serve) *cobra.Command {
+	root := &cobra.Command{Use: "cantle", SilenceErrors: true, SilenceUsage: true}
+	root.CompletionOptions.DisableDefaultCmd = true // there is a verb
+	cobra.EnableCommandSorting = false
+	root.SetHelpFunc(func(c *cobra.Command, _ []string) {
+		out := columns.PlainWriter(c.OutOrStdout())
+		fmt.Fprintf(out, "Usage: %s\n\n%s", c.UseLine(), c.Long)
+		flags.Print(out, c.Flags())
+	})
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usageError{flags.Explain(c.Flags(), err)} })
+	root.AddCommand(serveCommand(run))
+	root.AddCommand(Verbs()...)
+	return root
+}
+
+// serveCommand returns "cantle serve". It also runs with wrong flags, because --check-config reports all errors.
+func serveCommand(run Serve) *cobra.Command {
+	cfg := &daemon.Config{Remotes: []daemon.Remote{tikvengine.Engine()}}
+	serve := func(c *cobra.Command, wrong error) error {
+		if status := run(cfg, c.Flags(), wrong, Streams{c.InOrStdin(), c.OutOrStdout(), c.ErrOrStderr()}); status != 0 {
+			return Status(status)
+		}
+		return nil
+	}
+	c := &cobra.Command{Use: "serve [flags]", Short: "start a server", Long: daemon.Help, Args: cobra.ArbitraryArgs, DisableFlagsInUseLine: true,
+		RunE: func(c *cobra.Command, _ []string) error { return serve(c, nil) }}
+	c.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return serve(c, flags.Explain(c.Flags(), err)) })
+	cfg.Flags(c.Flags())
+	return c
+}
+
+// Run executes a command line and returns the exit status: 1 for an error, 2 for a usage error; both are printed
+// to s.Err.
+func Run(ctx context.Context, args []string, s Streams, serve Serve) int {
+	root := Program(serve)
+	root.SetIn(s.In)
+	root.SetOut(s.Out)
+	root.SetErr(s.Err)
+	if len(args) == 0 {
+		printUsage(s.Err, root)
+		return 2
+	}
+	switch args[0] {
+	case "help", "--help", "-help", "-h":
+		if len(args) == 1 {
+			printUsage(s.Out, root)
+			return 0
+		}
+		args = []string{args[1], "--help"}
+	case "--version", "-version", "-v":
+		args = append([]string{"version"}, args[1:]...)
+	case cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd:
+		for _, c := range root.Commands() {
+			prepareCompletion(c)
+		}
+		root.SetArgs(args)
+		return printError(root.ExecuteContextC(ctx))
+	}
+	c, _, _ := root.Find(args[:1])
+	if c == root {
+		fmt.Fprintf(s.Err, "cantle: there is no command %q%s\nSee cantle --help\n", args[0], similarCommand(root, args[0]))
+		return 2
+	}
+	root.SetArgs(append(args[:1:1], flags.WithDashes(c.Flags(), args[1:])...))
+	return printError(root.ExecuteContextC(ctx))
+}
+
+// similarCommand returns the command that a mistyped one is most similar to.
+func similarCommand(root *cobra.Command, name string) string {
+	names := []string{"help"}
+	for _, c := range root.Commands() {
+		names = append(names, c.Name())
+	}
+	if near := flags.Nearest(name, names); near != "" {
+		return fmt.Sprintf("; did you mean %q?", near)
+	}
+	if strings.HasPrefix(name, "-") {
+		return "; the settings of the server follow it: cantle serve " + name
+	}
+	return ""
+}
+
+// printUsage lists the commands.
+func printUsage(out io.Writer, root *cobra.Command) {
+	fmt.Fprint(out, `cantle is a MongoDB-compatible server with Cosmos-DB-style partitions and
+request units, in one binary.
+
+Usage:
+
+`)
+	for _, c := range root.Commands() {
+		fmt.Fprintf(out, "  cantle %-38s %s\n", strings.Replace(c.Use, " [flags]", "", 1), c.Short)
+	}
+	fmt.Fprint(out, `
+cantle COMMAND --help tells its flags, which may stand anywhere behind it.
+
+Try it:
+
+  cantle serve --memory                     a throwaway server on port 27017
+  mongosh mongodb://127.0.0.1:27017/        talk to it
+  cantle serve --help                       every setting, explained
+
+`)
+}
