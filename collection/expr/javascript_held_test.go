@@ -12,11 +12,11 @@ import (
 // The memory that the calls of a command keep in global variables is limited in sum, by the VM's limit
 // and by the memory of all commands. Freed memory is not counted, and variables are kept.
 func TestScriptKeeps(t *testing.T) {
-	const keep = "function() { if (typeof kept == 'undefined') kept = []; kept.push(new Array(200000).fill(1)); return kept.length }"
-	const drop = "function() { var a = new Array(200000).fill(1); calls = (typeof calls == 'undefined' ? 0 : calls) + 1; return calls }"
-	const local = "function() { return new Array(200000).fill(1).length }"
-	const hide = "function() { Array.kept = [Array.kept, new Array(200000).fill(1)]; return 200000 }"
-	const most = 80 // calls, of 3 MB or more: together twice the limit of a VM
+	const keep = "function() { if (typeof kept == 'undefined') kept = []; kept.push('x'.repeat(3200000)); return kept.length }"
+	const drop = "function() { var a = 'x'.repeat(3200000); calls = (typeof calls == 'undefined' ? 0 : calls) + 1; return calls }"
+	const local = "function() { return 'x'.repeat(3200000).length }"
+	const hide = "function() { Array.kept = [Array.kept, 'x'.repeat(3200000)]; return 3200000 }"
+	const most = 80 // calls, of 3.2 MB: together twice the limit of a VM
 	for _, c := range []struct {
 		name, source string
 		shared       int64
@@ -26,8 +26,8 @@ func TestScriptKeeps(t *testing.T) {
 		{"kept", keep, 1 << 30, true, 0},
 		{"kept beside little memory", keep, 32 << 20, true, 0},
 		{"dropped beside a variable", drop, 1 << 30, false, most},
-		{"dropped", local, 1 << 30, false, 200000},
-		{"hidden beside little memory", hide, 32 << 20, false, 200000},
+		{"dropped", local, 1 << 30, false, 3200000},
+		{"hidden beside little memory", hide, 32 << 20, false, 3200000},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			env := mql.NewEnv(t.Context())

@@ -12,10 +12,13 @@ import (
 var raced = []string{"/collection/catalog", "/shard", "/storage", "/wire"}
 
 // alone lists tests of those folders, by package, in which a single client moves megabytes or hashes passwords,
-// for which the race detector takes ten times as long and has no concurrent goroutines to check. A change runs
-// them without it.
+// or in which the goroutines of a bubble of virtual time guess passwords a hundred thousand times. The race detector
+// takes ten times as long for them, and other tests of the same packages have the same goroutines. A change runs them
+// without it, a night with it.
 var alone = map[string][]string{
+	"/shard/jobs":       {"TestTruncateBySize", "TestTruncateBySizeOverLives"},
 	"/storage/pebblekv": {"TestCrash", "TestDamageAtOpening", "TestDamagedLargeBlock", "TestGrowingKeysAreWrittenOnce"},
+	"/wire/auth":        {"TestGuesses"},
 	"/wire/rooms": {
 		"TestChangeFragments", "TestChargesBySize", "TestFiltersAreBounded", "TestGuessingIsSlow", "TestListTooLong",
 		"TestMetricsOfSizes", "TestOplogLargeTransaction", "TestReplyTooLong",

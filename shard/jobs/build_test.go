@@ -1,7 +1,7 @@
 package jobs_test
 
 import (
-	"fmt"
+	"maps"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -42,7 +42,7 @@ func TestBuildWhileInUse(t *testing.T) {
 		want, err := n.ids(n.op(), `{a: {$gt: 3}}`, "")
 		n.must(err)
 		got, err := n.ids(n.op(), `{a: {$gt: 3}}`, "partial")
-		if err != nil || fmt.Sprint(got) != fmt.Sprint(want) {
+		if err != nil || !maps.Equal(got, want) {
 			t.Fatal(len(got), len(want), err)
 		}
 		if r, err = n.index(`{key: {a: 1}, name: "a"}`); err != nil || r.Note == "" || r.Before != 5 || r.After != 5 {

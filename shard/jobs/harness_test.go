@@ -2,7 +2,7 @@ package jobs_test
 
 import (
 	"context"
-	"fmt"
+	"maps"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -210,7 +210,7 @@ func (n *node) check(filter string) int {
 		}
 		got, err := n.ids(n.op(), filter, ix.Name)
 		n.must(err)
-		if fmt.Sprint(got) != fmt.Sprint(want) {
+		if !maps.Equal(got, want) {
 			n.t.Fatalf("index %s finds %d documents, the scan %d", ix.Name, len(got), len(want))
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -230,7 +231,7 @@ func (n *node) compare() {
 		if overtaken(err) {
 			return
 		}
-		if err != nil || fmt.Sprint(got) != fmt.Sprint(want) {
+		if err != nil || !maps.Equal(got, want) {
 			n.t.Errorf("index %s: %d of %d documents at %v: %v", hint, len(got), len(want), txn.Store.ReadTimestamp(), err)
 		}
 	}

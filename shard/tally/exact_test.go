@@ -2,6 +2,7 @@ package tally_test
 
 import (
 	"context"
+	"runtime"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -65,13 +66,14 @@ func TestExact(t *testing.T) {
 				shard, n := (w+i)%2, int64(1+w-2*(i%3))
 				turn := c.Enter()
 				ts := h.commit(shard, n)
+				runtime.Gosched() // a count begins between a commit and its addition, not where the scheduler preempts a writer
 				c.Shard(ids[shard]).Add(ts, tally.Count{Docs: n})
 				c.Leave(turn)
 			}
 		})
 	}
 	counted := 0
-	for range 3000 {
+	for range 20000 {
 		var at storage.Timestamp
 		docs, ok, err := b.Exact(t.Context(), 1, m, func() (ts storage.Timestamp, err error) {
 			at, err = h.now()
