@@ -94,7 +94,7 @@ func collections(q *query) (any, error) {
 func (q *query) describe(ns collection.Namespace, kind string) listed {
 	l := listed{NS: ns.String(), DB: ns.DB, Name: ns.Coll, Kind: kind, Mode: "none"}
 	cl := q.Server.Cluster
-	coll := cl.Catalog.Peek().Collection(ns)
+	coll := cl.Catalog().Collection(ns)
 	if coll == nil || coll.IsView() || coll.Map == nil {
 		return l
 	}
@@ -108,7 +108,7 @@ func (q *query) describe(ns collection.Namespace, kind string) listed {
 		l.Mode = "shared"
 	}
 	if q.mayNamespace(ns) == nil {
-		n := cl.Tally.Of(coll.ID).Total(coll.Map)
+		n := cl.Counts(coll.ID).Total(coll.Map)
 		l.Documents, l.Bytes = &n.Docs, &n.Bytes
 	}
 	return l
@@ -117,11 +117,11 @@ func (q *query) describe(ns collection.Namespace, kind string) listed {
 // measure adds the sizes of a collection on disk, and returns those of its indexes; nil if the user may not
 // see statistics.
 func (q *query) measure(l *listed) map[string]uint64 {
-	coll := q.Server.Cluster.Catalog.Peek().Collection(collection.Namespace{DB: l.DB, Coll: l.Name})
+	coll := q.Server.Cluster.Catalog().Collection(collection.Namespace{DB: l.DB, Coll: l.Name})
 	if coll == nil || l.Bytes == nil {
 		return nil
 	}
-	z, ok := coll.DiskSizes(q.Context(), q.Server.Cluster.Store)
+	z, ok := q.Server.Cluster.DiskSizes(q.Context(), coll)
 	if !ok {
 		return nil
 	}

@@ -18,7 +18,7 @@ func disk(q *query) (any, error) {
 	if err := q.mayLoad(); err != nil {
 		return nil, err
 	}
-	store := q.Server.Cluster.Store
-	m := store.Metrics()
-	return diskReply{m.DiskBytes, m.LogBytes, m.KeptBytes, m.DiskFree, m.DiskTotal, m.DiskReserve, m.DiskBallast, store.DiskFull()}, nil
+	cl := q.Server.Cluster
+	m := cl.StoreMetrics()
+	return diskReply{m.DiskBytes, m.LogBytes, m.KeptBytes, m.DiskFree, m.DiskTotal, m.DiskReserve, m.DiskBallast, cl.DiskFull()}, nil
 }

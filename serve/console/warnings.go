@@ -82,11 +82,11 @@ func refusals(report bson.Raw) (out []warning) {
 
 // machine returns warnings about disk space and the certificate.
 func (q *query) machine() (out []warning) {
-	store := q.Server.Cluster.Store
-	m := store.Metrics()
+	cl := q.Server.Cluster
+	m := cl.StoreMetrics()
 	free, size := float64(m.DiskFree)/(1<<30), float64(m.DiskTotal)/(1<<30)
 	switch {
-	case store.DiskFull():
+	case cl.DiskFull():
 		out = append(out, warning{Kind: "disk", View: "collections", Partition: -1,
 			Text: fmt.Sprintf("The disk is almost full (%.1f of %.0f GB free): writes are refused until there is more free space; deletes and drops work.", free, size)})
 	case m.DiskTotal > 0 && m.DiskFree < storage.DiskLow(m.DiskTotal):
@@ -169,7 +169,7 @@ func sum(cells []byte) (all float64) {
 
 // partitionsOf returns the present number of partitions of the collection to which the partition p belongs.
 func (q *query) partitionsOf(p *history.Part) int {
-	for _, coll := range q.Server.Cluster.Catalog.Peek().Collections("") {
+	for _, coll := range q.Server.Cluster.Catalog().Collections("") {
 		if uint64(coll.ID) == p.Place.Collection && coll.Map != nil {
 			return coll.Map.Len()
 		}
@@ -184,7 +184,7 @@ func (q *query) mayHoldLarge(coll *catalog.Collection) bool {
 	if coll.Map == nil || limit <= 0 {
 		return false
 	}
-	counts := q.Server.Cluster.Tally.Of(coll.ID)
+	counts := q.Server.Cluster.Counts(coll.ID)
 	for _, d := range coll.Map.Shards() {
 		if counts.Shard(d.ID).Get().Bytes >= int64(largePart*float64(limit)) {
 			return true
@@ -197,7 +197,7 @@ func (q *query) mayHoldLarge(coll *catalog.Collection) bool {
 // provisioned throughput.
 func (q *query) largeValues() (out []warning) {
 	asked := 0
-	for _, coll := range q.Server.Cluster.Catalog.Peek().Collections("") {
+	for _, coll := range q.Server.Cluster.Catalog().Collections("") {
 		if coll.Throughput.RU == 0 || asked >= warnedCollections || !q.mayHoldLarge(coll) {
 			continue
 		}

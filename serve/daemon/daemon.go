@@ -213,7 +213,7 @@ func (d *Daemon) wire(ctx context.Context, scratch string, durability storage.Du
 		Dropped: d.poison, Memory: d.shares.queries, Peers: d.newPeerCalls(ctx, cat), Recount: d.runner.Recount,
 	})
 	definer := ddl.New(d.cluster, ddl.Config{
-		Jobs: d.runner, PlainSeeds: d.cfg.TestCommands,
+		Store: d.store, Catalog: cat, Tally: board, Jobs: d.runner, PlainSeeds: d.cfg.TestCommands,
 		Limits:  ddl.Limits{ShardRU: d.cfg.PartitionRU, ShardBytes: size.shard, DefaultShards: d.cfg.Partitions, DefaultRU: d.cfg.Throughput},
 		Changed: func(ns collection.Namespace) { d.balancer.Wake(ns) },
 		Busy:    func(ns collection.Namespace) bool { return d.balancer.Busy(ns) },

@@ -17,7 +17,7 @@ func (d *Daemon) record(ctx context.Context, s *command.Server) {
 		store = d.store
 	}
 	d.history = history.New(history.Config{
-		Catalog: d.cluster.Catalog, Budgets: d.cluster.Budgets, Store: store, Now: d.cluster.Now,
+		Catalog: d.catalog.Load(), Budgets: d.cluster.Budgets, Store: store, Now: d.cluster.Now,
 		Connections: func() int { return int(d.connections().Current) },
 		Failed:      func(err error) { d.log.Warn().Err(err).Msg("the console's history will have a gap") },
 	})

@@ -24,7 +24,7 @@ func (d *Daemon) followCatalog(ctx context.Context, cat *catalog.Catalog, define
 	if storage.AsShared(d.store) == nil {
 		return
 	}
-	d.cluster.Tally.MarkInDoubt() // peers write documents that this server does not count
+	d.cluster.MarkCountsInDoubt() // peers write documents that this server does not count
 	cat.OnPeerChange(func(before, now *catalog.Snapshot) {
 		now.Changes(before, func(coll, same *catalog.Collection) {
 			if coll == nil {
@@ -35,7 +35,7 @@ func (d *Daemon) followCatalog(ctx context.Context, cat *catalog.Catalog, define
 			}
 			if same == nil && !coll.IsView() {
 				d.cluster.Budgets.Drop(uint64(coll.ID))
-				d.cluster.Tally.Drop(coll.ID)
+				d.cluster.DropCounts(coll.ID)
 			}
 		})
 		go definer.RestoreBudgets()

@@ -197,7 +197,7 @@ func (b *Balancer) isUnsplittable(id keyspace.CollectionID, a Action) bool {
 
 // loads returns the present loads of a collection.
 func (b *Balancer) loads(c *catalog.Collection) Loads {
-	return LoadsOf(b.Tally, b.Budgets, c, b.Now())
+	return LoadsOf(b.Tally.Of(c.ID), b.Budgets, c, b.Now())
 }
 
 func (b *Balancer) carryOut(ctx context.Context, c *catalog.Collection, a Action) error {
@@ -209,7 +209,7 @@ func (b *Balancer) carryOut(ctx context.Context, c *catalog.Collection, a Action
 		err = b.Runner.Split(ctx, c.Namespace, a.Shard, a.At)
 	} else {
 		d := c.Map.Shard(a.Shard)
-		at, ok, e := SplitPoint(ctx, b.Runner.Store, c, d, b.Tally.Of(c.ID).Shard(a.Shard).Get().Docs)
+		at, ok, e := SplitPoint(ctx, b.Runner, c, d)
 		if e != nil {
 			return e
 		}

@@ -11,7 +11,7 @@ import (
 )
 
 // LoadsOf returns the present loads of a collection.
-func LoadsOf(counts *tally.Board, budgets *ratelimit.Budgets, c *catalog.Collection, now time.Time) Loads {
+func LoadsOf(counts *tally.Collection, budgets *ratelimit.Budgets, c *catalog.Collection, now time.Time) Loads {
 	l := Loads{Shards: map[shard.ID]Load{}, Bounds: c.ZoneBounds()}
 	t := jobs.Provisioned(c.Throughput)
 	if t.Mode == ratelimit.Unlimited { // aims at one shard on every partition of its database
@@ -20,9 +20,8 @@ func LoadsOf(counts *tally.Board, budgets *ratelimit.Budgets, c *catalog.Collect
 	if t.Mode == ratelimit.Manual || t.Mode == ratelimit.Autoscale {
 		l.RUs = t.RUs
 	}
-	of := counts.Of(c.ID)
 	for _, d := range c.Map.Shards() {
-		n := of.Shard(d.ID).Get()
+		n := counts.Shard(d.ID).Get()
 		l.Shards[d.ID] = Load{Docs: n.Docs, Bytes: n.Bytes}
 	}
 	for _, s := range budgets.Collection(uint64(c.ID)).Stats(now) {

@@ -8,6 +8,7 @@ import (
 	"github.com/cantledb/cantle/bson/keystring"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/shard"
+	"github.com/cantledb/cantle/shard/jobs"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/keyspace"
 )
@@ -17,18 +18,18 @@ import (
 const scanDocs = 200_000
 
 // SplitPoint returns the position that halves the documents of a shard: the first of the right
-// half. ok is false if all documents have one position, so that no split helps. docs is the number
-// of documents.
-func SplitPoint(ctx context.Context, store storage.Store, c *catalog.Collection, d *shard.Descriptor, docs int64) (at shard.Position, ok bool, err error) {
+// half. ok is false if all documents have one position, so that no split helps.
+func SplitPoint(ctx context.Context, r *jobs.Runner, c *catalog.Collection, d *shard.Descriptor) (at shard.Position, ok bool, err error) {
+	docs := r.Tally.Of(c.ID).Shard(d.ID).Get().Docs
 	if h, ok := d.Middle(); docs < 2 && ok && c.Key.TailParts() == 0 {
 		return shard.HashPosition(h), true, nil
 	}
-	snap, err := store.Snapshot(ctx, 0)
+	snap, err := r.Store.Snapshot(ctx, 0)
 	if err != nil {
 		return nil, false, err
 	}
 	defer snap.Close()
-	s := halving{ctx, store, snap, c}
+	s := halving{ctx, r.Store, snap, c}
 	within := d.Range
 	if docs > scanDocs && c.Key.TailParts() == 0 {
 		if within, err = s.halve(d); err != nil {

@@ -289,7 +289,7 @@ func (x *opener) runDivided(env *mql.Env, q *plan.Query, p *agg.Pipeline, hint b
 		return opened{}, err
 	}
 	if x.o.Txn == nil {
-		ops = exec.Prefetch(env, ops, x.c.Workers)
+		ops = exec.Prefetch(env, ops, x.c.workers)
 	}
 	op, err := rest.Open(env, gather(ops, by), x)
 	return opened{op, sol, shards}, err

@@ -173,14 +173,14 @@ func (c *Cluster) beforeRetry(o *Op, ns collection.Namespace, err error, try int
 func (c *Cluster) try(o *Op, ns collection.Namespace, fn func(a *attempt) error) error {
 	a := newAttempt()
 	a.c, a.op, a.ns = c, o, ns
-	a.snap, a.coll = c.Catalog.Pin(ns)
+	a.snap, a.coll = c.catalog.Pin(ns)
 	a.pinned = a.coll
 	defer a.end()
 	if a.coll != nil && a.coll.Frozen {
 		return &frozen{a.snap}
 	}
-	if a.coll != nil && !c.Catalog.EntryAppliedByAll(a.coll) {
-		return &notAppliedByAll{c.Catalog, a.coll}
+	if a.coll != nil && !c.catalog.EntryAppliedByAll(a.coll) {
+		return &notAppliedByAll{c.catalog, a.coll}
 	}
 	done := false
 	defer func() {
@@ -200,7 +200,7 @@ func (c *Cluster) try(o *Op, ns collection.Namespace, fn func(a *attempt) error)
 	if a.stale() {
 		return errStale
 	}
-	counts := c.Tally.Of(a.coll.ID)
+	counts := c.tally.Of(a.coll.ID)
 	turn := counts.Enter()
 	defer counts.Leave(turn)
 	ts, err := a.txn.Commit(o.Env.Context(), storage.Buffered) // WaitDurable waits for the disk
@@ -227,7 +227,7 @@ func (c *Cluster) try(o *Op, ns collection.Namespace, fn func(a *attempt) error)
 // written to the wrong places. A command that freezes a collection waits for its writers, but not for those
 // of a peer whose lease had ended: they may arrive here with a transaction of the next lease.
 func (a *attempt) stale() bool {
-	now := a.c.Catalog.Peek()
+	now := a.c.catalog.Peek()
 	if now == a.snap {
 		return false
 	}
@@ -258,7 +258,7 @@ func (a *attempt) begin(latch ...[]byte) (err error) {
 	if err = a.lockCapped(); err != nil {
 		return err
 	}
-	if a.txn, err = a.c.Store.Begin(a.op.Env.Context(), storage.TxnOptions{Latch: latch, Memory: a.op.Writes}); err != nil {
+	if a.txn, err = a.c.store.Begin(a.op.Env.Context(), storage.TxnOptions{Latch: latch, Memory: a.op.Writes}); err != nil {
 		return err
 	}
 	return a.readCappedState()

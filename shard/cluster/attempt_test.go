@@ -17,7 +17,7 @@ func TestFrozenWrite(t *testing.T) {
 		s := newScene(t)
 		s.create(made{})
 		freeze := func(frozen bool) {
-			err := s.Catalog.Change(t.Context(), func(m *catalog.Mutation) error {
+			err := s.catalog.Change(t.Context(), func(m *catalog.Mutation) error {
 				return m.Put(m.Snapshot().Collection(dbc).With(func(c *catalog.Collection) { c.Frozen = frozen }))
 			})
 			if err != nil {

@@ -136,7 +136,7 @@ func (a *attempt) trim() error {
 		return nil
 	}
 	t := &a.one
-	have := a.c.Tally.Of(a.coll.ID).Shard(t.Shard.ID).Get()
+	have := a.c.tally.Of(a.coll.ID).Shard(t.Shard.ID).Get()
 	if a.c.shared {
 		have = tally.Count{Docs: a.cappedState.Docs, Bytes: a.cappedState.Bytes}
 	}

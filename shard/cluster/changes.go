@@ -21,7 +21,7 @@ import (
 // watch opens a pipeline over a change stream. It holds no snapshot: a stream
 // may stay open for weeks.
 func (c *Cluster) watch(o *Op, ns collection.Namespace, stages []bson.Raw) (*Stream, error) {
-	snap := c.Catalog.Peek()
+	snap := c.catalog.Peek()
 	coll := snap.Collection(ns)
 	if coll != nil && coll.IsView() {
 		return nil, mongoerr.New(mongoerr.CommandNotSupportedOnView, "Namespace %s is a view, not a collection", ns)
@@ -106,7 +106,7 @@ func (x *opener) Changes(env *mql.Env, ns collection.Namespace, arg bson.Raw) (e
 	if err := checkScope(ns, spec); err != nil {
 		return nil, err
 	}
-	if err := restrictChanges(env, x.c.Catalog.Peek(), ns, spec); err != nil {
+	if err := restrictChanges(env, x.c.catalog.Peek(), ns, spec); err != nil {
 		return nil, err
 	}
 	if spec.Cluster {
@@ -122,7 +122,7 @@ func (x *opener) Changes(env *mql.Env, ns collection.Namespace, arg bson.Raw) (e
 }
 
 func (c *Cluster) changeSource() changestream.Source {
-	return changestream.Source{Store: c.Store, Hub: c.hub, Catalog: c.Catalog.Peek, Lookup: c.lookup, ImagesSince: c.imagesSince}
+	return changestream.Source{Store: c.store, Hub: c.hub, Catalog: c.catalog.Peek, Lookup: c.lookup, ImagesSince: c.imagesSince}
 }
 
 // SetImageLife sets how long change streams show the images of documents before
@@ -197,7 +197,7 @@ func (x *changeOp) Close() {}
 // if it is gone. It reads the record key or, if the collection has another
 // shard key by now, finds the document by its _id.
 func (c *Cluster) lookup(env *mql.Env, uuid [16]byte, rec *changelog.Record) (bson.Raw, error) {
-	snap := c.Catalog.Peek()
+	snap := c.catalog.Peek()
 	coll := snap.ByID(rec.Collection)
 	if coll == nil {
 		coll = snap.ByUUID(uuid)
@@ -232,7 +232,7 @@ func (c *Cluster) lookup(env *mql.Env, uuid [16]byte, rec *changelog.Record) (bs
 
 // lookupRecord reads a record by its key.
 func (c *Cluster) lookupRecord(env *mql.Env, coll *catalog.Collection, rec *changelog.Record) (bson.Raw, error) {
-	r, err := c.Store.Snapshot(env.Context(), 0)
+	r, err := c.store.Snapshot(env.Context(), 0)
 	if err != nil {
 		return nil, err
 	}
@@ -254,7 +254,7 @@ func (c *Cluster) lookupRecord(env *mql.Env, coll *catalog.Collection, rec *chan
 // Source: Azure Cosmos DB for MongoDB, custom action GetChangeStreamTokens.
 // Errors: NamespaceNotFound (26).
 func (c *Cluster) ChangeTokens(ns collection.Namespace, after storage.Timestamp, binary bool) ([]bson.Raw, error) {
-	coll := c.Catalog.Peek().Collection(ns)
+	coll := c.catalog.Peek().Collection(ns)
 	if coll == nil || coll.IsView() {
 		return nil, mongoerr.NoNamespace(ns.String())
 	}

@@ -98,7 +98,7 @@ func (c *Cluster) runTrial(env *mql.Env, o *Op, v *view, q *plan.Query, sols []*
 	case o.Txn != nil:
 		r = o.Txn.Store
 	default:
-		own, err := c.Store.Snapshot(env.Context(), 0)
+		own, err := c.store.Snapshot(env.Context(), 0)
 		if err != nil {
 			return nil, err
 		}

@@ -45,12 +45,25 @@ type Config struct {
 
 // Cluster runs commands. Safe for concurrent use.
 type Cluster struct {
-	Config
+	// Budgets, Now, ScratchDir, LogicalKeyBytes and Peers are those of Config.
+	Budgets         *ratelimit.Budgets
+	Now             func() time.Time
+	ScratchDir      string
+	LogicalKeyBytes int64
+	Peers           *peers.Calls
 	// Plans holds the plans that won their trials.
 	Plans *plan.Cache
 	// Uses counts the uses of indexes.
 	Uses plan.Uses
-	hub  *changestream.Hub
+
+	store   storage.Store
+	catalog *catalog.Catalog
+	tally   *tally.Board
+	workers int
+	dropped func(ns collection.Namespace)
+	memory  *ratelimit.Memory
+	recount func(ctx context.Context) error
+	hub     *changestream.Hub
 	// imageLife is the time for which pre- and post-images of documents are kept, a time.Duration.
 	imageLife atomic.Int64
 	lines     sync.Map // keyspace.CollectionID → *line, of capped collections
@@ -70,8 +83,9 @@ func New(c Config) *Cluster {
 	if c.Dropped == nil {
 		c.Dropped = func(collection.Namespace) {}
 	}
-	return &Cluster{Config: c, Plans: plan.NewCache(), hub: changestream.NewHub(c.Store), states: states{clock: c.Now, window: HistoryWindow}, shared: storage.AsShared(c.Store) != nil}
+	return &Cluster{
+		Budgets: c.Budgets, Now: c.Now, ScratchDir: c.ScratchDir, LogicalKeyBytes: c.LogicalKeyBytes, Peers: c.Peers,
+		store: c.Store, catalog: c.Catalog, tally: c.Tally, workers: c.Workers, dropped: c.Dropped, memory: c.Memory, recount: c.Recount,
+		Plans: plan.NewCache(), hub: changestream.NewHub(c.Store), states: states{clock: c.Now, window: HistoryWindow}, shared: storage.AsShared(c.Store) != nil,
+	}
 }
-
-// sync makes everything committed so far durable.
-func (c *Cluster) sync(ctx context.Context) error { return c.Store.Sync(ctx) }

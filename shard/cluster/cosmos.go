@@ -230,7 +230,7 @@ func (c *Cluster) ExpireDue(o *Op, nss ...collection.Namespace) error {
 	if o.Env.Cosmos == nil || o.Txn != nil || o.At != 0 {
 		return nil
 	}
-	snap := c.Catalog.Peek()
+	snap := c.catalog.Peek()
 	for _, ns := range nss {
 		coll := snap.Collection(ns)
 		if coll == nil || !coll.Expires() {

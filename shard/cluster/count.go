@@ -18,16 +18,16 @@ func isNotFound(err error) bool { return errors.Is(err, storage.ErrNotFound) }
 // Recounted makes the counts of Tally include all that was committed on every server before
 // the call. Errors: those of the store, ctx.Err().
 func (c *Cluster) Recounted(ctx context.Context) error {
-	if c.Recount == nil {
+	if c.recount == nil {
 		return nil
 	}
-	return c.Recount(ctx)
+	return c.recount(ctx)
 }
 
 // Count counts matches, after skip and up to limit. Without a filter it returns
 // the counters of the shards, unless peers write as well.
 func (c *Cluster) Count(o *Op, ns collection.Namespace, f plan.Find) (int64, error) {
-	coll := c.Catalog.Peek().Collection(ns)
+	coll := c.catalog.Peek().Collection(ns)
 	if coll == nil {
 		if _, err := plan.Canonical(o.Env, nil, f); err != nil {
 			return 0, err
@@ -49,7 +49,7 @@ func (c *Cluster) Count(o *Op, ns collection.Namespace, f plan.Find) (int64, err
 			o.meter.Visit(int(d.ID), 1)
 		}
 		c.settle(o)
-		return window(c.Tally.Of(coll.ID).Total(coll.Map).Docs, f.Skip, f.Limit), nil
+		return window(c.tally.Of(coll.ID).Total(coll.Map).Docs, f.Skip, f.Limit), nil
 	}
 	skip, limit := f.Skip, f.Limit
 	if limit > 0 {
@@ -128,7 +128,7 @@ func (c *Cluster) Distinct(o *Op, ns collection.Namespace, key string, filter bs
 		return nil, err
 	}
 	f := plan.Find{Filter: filter, Hint: hint}
-	if c.Catalog.Peek().Collection(ns) == nil {
+	if c.catalog.Peek().Collection(ns) == nil {
 		if _, err := plan.Canonical(o.Env, nil, f); err != nil {
 			return nil, err
 		}

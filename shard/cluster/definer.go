@@ -46,7 +46,7 @@ func (c *Cluster) AttachDefiner(d Definer) { c.definer = d }
 // and ends its cursors.
 func (c *Cluster) ForgetCollection(coll *catalog.Collection) {
 	c.Budgets.Drop(uint64(coll.ID))
-	c.Tally.Drop(coll.ID)
+	c.tally.Drop(coll.ID)
 	c.lines.Delete(coll.ID)
 	c.Uses.Drop(coll.ID)
 	c.NamespaceGone(coll.Namespace)
@@ -55,7 +55,7 @@ func (c *Cluster) ForgetCollection(coll *catalog.Collection) {
 // NamespaceGone ends the cursors on a namespace that no longer names the collection that
 // they read.
 func (c *Cluster) NamespaceGone(ns collection.Namespace) {
-	c.Dropped(ns)
+	c.dropped(ns)
 	if c.upper.Dropped != nil {
 		c.upper.Dropped(ns)
 	}

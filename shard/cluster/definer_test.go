@@ -30,7 +30,7 @@ type made struct {
 }
 
 func (e *entries) Create(o *Op, ns collection.Namespace, opts made) error {
-	return e.c.Catalog.Change(o.Env.Context(), func(m *catalog.Mutation) error {
+	return e.c.catalog.Change(o.Env.Context(), func(m *catalog.Mutation) error {
 		if m.Snapshot().Collection(ns) != nil {
 			return mongoerr.NamespaceTaken(ns.String())
 		}
@@ -67,7 +67,7 @@ func (e *entries) ExpireDue(*Op, *catalog.Collection) error { return nil }
 
 // CreateMissing implements Definer.
 func (e *entries) CreateMissing(o *Op, ns collection.Namespace) error {
-	if e.c.Catalog.Peek().Collection(ns) != nil {
+	if e.c.catalog.Peek().Collection(ns) != nil {
 		return nil
 	}
 	return e.Create(o, ns, made{})
@@ -81,7 +81,7 @@ func (e *entries) CreateTemporary(o *Op, db string, options bson.Raw, indexes []
 
 // Replace implements Definer.
 func (e *entries) Replace(o *Op, temporary, ns collection.Namespace) error {
-	return e.c.Catalog.Change(o.Env.Context(), func(m *catalog.Mutation) error {
+	return e.c.catalog.Change(o.Env.Context(), func(m *catalog.Mutation) error {
 		if old := m.Snapshot().Collection(ns); old != nil {
 			m.Drop(old)
 		}
@@ -91,11 +91,11 @@ func (e *entries) Replace(o *Op, temporary, ns collection.Namespace) error {
 
 // Drop implements Definer.
 func (e *entries) Drop(o *Op, ns collection.Namespace) (existed bool, err error) {
-	gone := e.c.Catalog.Peek().Collection(ns)
+	gone := e.c.catalog.Peek().Collection(ns)
 	if gone == nil {
 		return false, nil
 	}
-	err = e.c.Catalog.Change(o.Env.Context(), func(m *catalog.Mutation) error {
+	err = e.c.catalog.Change(o.Env.Context(), func(m *catalog.Mutation) error {
 		m.Drop(gone)
 		return nil
 	})
@@ -107,7 +107,7 @@ func (e *entries) Drop(o *Op, ns collection.Namespace) (existed bool, err error)
 
 // CommitCreated implements Definer.
 func (e *entries) CommitCreated(ctx context.Context, txn storage.Txn, made []*catalog.Collection, d storage.Durability) (storage.Timestamp, error) {
-	return e.c.Catalog.ChangeIn(ctx, txn, d, func(m *catalog.Mutation) error {
+	return e.c.catalog.ChangeIn(ctx, txn, d, func(m *catalog.Mutation) error {
 		for _, coll := range made {
 			if err := m.Put(coll); err != nil {
 				return err

@@ -133,7 +133,7 @@ func (s *Stream) estimateOn(env *mql.Env, d *shard.Descriptor, to *ratelimit.Met
 	// The progress of a scan is known; any other unfinished plan has no known end.
 	times, of := int64(1), int64(1)
 	if !ended {
-		seen, docs := work(ratelimit.DocLoaded), s.c.Tally.Of(s.Coll.ID).Shard(d.ID).Get().Docs
+		seen, docs := work(ratelimit.DocLoaded), s.c.tally.Of(s.Coll.ID).Shard(d.ID).Get().Docs
 		if scansAll(s.Solution.Shards) && seen > 0 && docs >= seen {
 			times, of = docs, seen
 		} else {

@@ -35,7 +35,7 @@ func (s *Stream) try(env *mql.Env, m *Modify) (*trial, error) {
 		return nil, err
 	}
 	t := &trial{s: s, m: m, filter: plan.BindText(s.Coll, filter)}
-	t.txn, err = s.c.Store.Begin(env.Context(), storage.TxnOptions{})
+	t.txn, err = s.c.store.Begin(env.Context(), storage.TxnOptions{})
 	return t, err
 }
 
@@ -94,7 +94,7 @@ func (t *trial) upsert(env *mql.Env, to *ratelimit.Meter) error {
 		return bson.Value{Type: bson.TypeObjectID, Data: id[:]}
 	})
 	if err == nil {
-		doc, err = write.Prepare(doc, t.s.c.Store)
+		doc, err = write.Prepare(doc, t.s.c.store)
 	}
 	if err == nil {
 		env.Meter = to

@@ -79,7 +79,7 @@ func (c *Cluster) Insert(o *Op, ns collection.Namespace, docs []bson.Raw, ordere
 // no document may be.
 func (c *Cluster) unfit(docs []bson.Raw, ordered bool) (errs []mongoerr.WriteError, none bool) {
 	for i, d := range docs {
-		_, err := write.Prepare(d, c.Store)
+		_, err := write.Prepare(d, c.store)
 		if err == nil {
 			return errs, false
 		}
@@ -136,7 +136,7 @@ func (c *Cluster) groupSize(coll *catalog.Collection, docs []router.Placed) int 
 func (c *Cluster) prepare(o *Op, coll *catalog.Collection, docs []bson.Raw, ordered bool) (placed []router.Placed, errs []mongoerr.WriteError, err error) {
 	placed = make([]router.Placed, 0, len(docs))
 	for i, d := range docs {
-		doc, err := write.Prepare(d, c.Store)
+		doc, err := write.Prepare(d, c.store)
 		if err == nil {
 			err = checkNew(o.Env, coll, doc)
 		}

@@ -43,13 +43,13 @@ type heldSnapshot struct {
 // so that Op.At may be that time.
 func (c *Cluster) SnapshotTime(ctx context.Context) (storage.Timestamp, error) {
 	for {
-		snap := c.Catalog.Peek()
-		r, err := c.Store.Snapshot(ctx, 0)
+		snap := c.catalog.Peek()
+		r, err := c.store.Snapshot(ctx, 0)
 		if err != nil {
 			return 0, err
 		}
 		at := r.ReadTimestamp()
-		changed := c.Catalog.Peek() != snap
+		changed := c.catalog.Peek() != snap
 		if changed || !c.states.retain(r, snap) {
 			r.Close()
 		}

@@ -36,7 +36,7 @@ func applyGrowth(list []growth) {
 // Errors: PartitionKeyFull.
 func (a *attempt) grow(doc bson.Raw, bytes int64) error {
 	if a.coll.Throughput.Mode == catalog.ThroughputServerless && bytes > 0 &&
-		a.c.Tally.Of(a.coll.ID).Total(a.coll.Map).Bytes+bytes > ratelimit.ServerlessBytesMax {
+		a.c.tally.Of(a.coll.ID).Total(a.coll.Map).Bytes+bytes > ratelimit.ServerlessBytesMax {
 		return mongoerr.New(PartitionKeyFull, "The serverless collection %s has reached its maximum size of %s: delete documents, or move to provisioned throughput",
 			a.ns, gigabytesText(ratelimit.ServerlessBytesMax))
 	}
@@ -44,7 +44,7 @@ func (a *attempt) grow(doc bson.Raw, bytes int64) error {
 	if limit <= 0 || a.coll.Options.Capped || !a.c.needsAdmission(a.coll) {
 		return nil
 	}
-	counts := a.c.Tally.Of(a.coll.ID)
+	counts := a.c.tally.Of(a.coll.ID)
 	if !a.coll.Sharded() {
 		if a.coll.Throughput.Mode != catalog.ThroughputNone && bytes > 0 && counts.Total(a.coll.Map).Bytes+bytes > limit {
 			return mongoerr.New(PartitionKeyFull, "The collection %s has reached its maximum size of %s, for it has no shard key: "+

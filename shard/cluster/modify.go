@@ -70,7 +70,7 @@ func (c *Cluster) Modify(o *Op, ns collection.Namespace, m *Modify) (Modified, e
 // byKey reports whether a filter selects one document by its key. A statement for many
 // documents is then run as one for a single document.
 func (c *Cluster) byKey(o *Op, ns collection.Namespace, m *Modify) bool {
-	coll := c.Catalog.Peek().Collection(ns)
+	coll := c.catalog.Peek().Collection(ns)
 	if coll == nil || coll.IsView() {
 		return false
 	}
@@ -351,7 +351,7 @@ func (a *attempt) upsert(m *Modify, r *Modified) error {
 	if err != nil {
 		return err
 	}
-	if doc, err = write.Prepare(doc, c.Store); err != nil {
+	if doc, err = write.Prepare(doc, c.store); err != nil {
 		return err
 	}
 	if err := checkNew(o.Env, a.coll, doc); err != nil {

@@ -30,7 +30,7 @@ func (c *Cluster) commits(o *Op) int {
 	if o.Txn != nil {
 		return batchRows
 	}
-	return storage.CommitRows(c.Store, batchRows)
+	return storage.CommitRows(c.store, batchRows)
 }
 
 // found is the position and id of a matched document of a multi statement.

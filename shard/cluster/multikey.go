@@ -10,8 +10,8 @@ import (
 // transaction reads its own entries by a catalog of its own, which gets the mark
 // as well.
 func (a *attempt) markMultikey(ix *catalog.Index, paths index.MultikeyPaths) error {
-	if now := a.c.Catalog.Peek().ByID(a.coll.ID); withMark(now, ix, paths) != nil {
-		err := a.c.Catalog.Change(a.op.Env.Context(), func(m *catalog.Mutation) error {
+	if now := a.c.catalog.Peek().ByID(a.coll.ID); withMark(now, ix, paths) != nil {
+		err := a.c.catalog.Change(a.op.Env.Context(), func(m *catalog.Mutation) error {
 			now := m.Snapshot().ByID(a.coll.ID)
 			if now == nil {
 				return errStale
@@ -25,7 +25,7 @@ func (a *attempt) markMultikey(ix *catalog.Index, paths index.MultikeyPaths) err
 			return err
 		}
 	} else if now != nil { // another writer has made the mark just now
-		if err := a.c.Catalog.WaitEntryAppliedByAll(a.op.Env.Context(), now); err != nil {
+		if err := a.c.catalog.WaitEntryAppliedByAll(a.op.Env.Context(), now); err != nil {
 			return err
 		}
 	}

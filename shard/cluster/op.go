@@ -137,5 +137,5 @@ func (c *Cluster) WaitDurable(ctx context.Context, o *Op) error {
 		return nil
 	}
 	o.needsSync = false
-	return c.sync(ctx)
+	return c.Sync(ctx)
 }

@@ -122,9 +122,9 @@ func timeOf(v bson.Value) (storage.Timestamp, bool) {
 // empty, both are the newest time of the store.
 // Errors: storage errors.
 func (c *Cluster) OplogRange(ctx context.Context) (oldest, newest storage.Timestamp, err error) {
-	newest = c.Store.Latest()
+	newest = c.store.Latest()
 	oldest = newest
-	_, err = c.Store.ReadLog(ctx, changelog.Stream, 0, func(ts, _ storage.Timestamp, _ []byte) bool {
+	_, err = c.store.ReadLog(ctx, changelog.Stream, 0, func(ts, _ storage.Timestamp, _ []byte) bool {
 		oldest = ts
 		return false
 	})

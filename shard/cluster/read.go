@@ -222,7 +222,7 @@ func (c *Cluster) parallel(o *Op, sol *plan.Solution, ops []exec.Operator) []exe
 	if sol.Limit > 0 && sol.Skip+sol.Limit <= smallLimit && sol.Sorted || o.Txn != nil {
 		return ops // reading ahead would cost more than it saves
 	}
-	return exec.Prefetch(o.Env, ops, c.Workers)
+	return exec.Prefetch(o.Env, ops, c.workers)
 }
 
 // smallLimit is a number of rows for which goroutines cost more than they save.

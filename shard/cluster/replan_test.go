@@ -28,7 +28,7 @@ func TestReplan(t *testing.T) {
 	}
 	active := func() bool {
 		t.Helper()
-		entries := s.Plans.Entries(s.Catalog.Peek().Collection(dbc))
+		entries := s.Plans.Entries(s.catalog.Peek().Collection(dbc))
 		if len(entries) != 1 {
 			t.Fatalf("%d entries of the plan cache", len(entries))
 		}
@@ -63,7 +63,7 @@ func TestReplan(t *testing.T) {
 	} else {
 		r.Close()
 	}
-	if n := len(s.Plans.Entries(s.Catalog.Peek().Collection(dbc))); n != 0 {
+	if n := len(s.Plans.Entries(s.catalog.Peek().Collection(dbc))); n != 0 {
 		t.Fatalf("%d entries after an explain", n)
 	}
 	const few, many = `{a: 5, b: {$gte: 0}}`, `{a: 1, b: {$gte: 2990}}`
@@ -123,7 +123,7 @@ func TestReplanReadsAhead(t *testing.T) {
 			rows++
 		}
 		r.Close()
-		if e := s.Plans.Entries(s.Catalog.Peek().Collection(dbc))[0]; rows != n || e.Active != (i > 0) {
+		if e := s.Plans.Entries(s.catalog.Peek().Collection(dbc))[0]; rows != n || e.Active != (i > 0) {
 			t.Errorf("query %d: %d rows of %d, entry active: %v", i, rows, n, e.Active)
 		}
 	}

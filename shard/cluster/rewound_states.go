@@ -40,7 +40,7 @@ func (c *Cluster) rewoundAt(ctx context.Context, at, newer storage.Timestamp) (*
 	if p := x.find(at, newer); p != nil {
 		return p, nil
 	}
-	s, err := rewind.Open(ctx, c.Store, at, x.since(), c.Memory)
+	s, err := rewind.Open(ctx, c.store, at, x.since(), c.memory)
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +56,7 @@ func (c *Cluster) rewoundAt(ctx context.Context, at, newer storage.Timestamp) (*
 
 // namesAt returns the collections that namespaces named at a time. Errors: ErrSnapshotTooOld.
 func (c *Cluster) namesAt(ctx context.Context, at storage.Timestamp) (map[collection.Namespace]keyspace.CollectionID, error) {
-	names, err := changestream.Numbers(ctx, c.Store, c.Catalog.Peek, at)
+	names, err := changestream.Numbers(ctx, c.store, c.catalog.Peek, at)
 	var lost *mongoerr.Error
 	if errors.As(err, &lost) && lost.Code == mongoerr.ChangeStreamHistoryLost {
 		return nil, storage.ErrSnapshotTooOld

@@ -22,7 +22,7 @@ import (
 // Sink implements agg.Opener. Documents are written as by a command of its own,
 // and charged to the pipeline's command.
 func (x *opener) Sink(env *mql.Env, ns collection.Namespace, spec *agg.SinkSpec) (agg.Sink, error) {
-	target := x.c.Catalog.Peek().Collection(ns)
+	target := x.c.catalog.Peek().Collection(ns)
 	if err := checkSeriesTarget(target, spec); err != nil {
 		return nil, err
 	}
@@ -210,7 +210,7 @@ func (s *mergeSink) merge(fresh bson.Raw) error {
 		}
 		fresh, err := fresh, error(nil)
 		if s.byID() {
-			if fresh, err = write.Prepare(fresh, s.c.Store); err != nil {
+			if fresh, err = write.Prepare(fresh, s.c.store); err != nil {
 				return err
 			}
 		}
@@ -259,7 +259,7 @@ func (s *mergeSink) open(a *attempt, shards []*shard.Descriptor) error {
 
 // insert adds a document without a match; it gets an _id.
 func (s *mergeSink) insert(a *attempt, fresh bson.Raw) error {
-	fresh, err := write.Prepare(s.spec.Inserted(fresh), s.c.Store)
+	fresh, err := write.Prepare(s.spec.Inserted(fresh), s.c.store)
 	if err != nil {
 		return err
 	}

@@ -71,7 +71,7 @@ func (s *scene) create(opts made) *catalog.Collection {
 	if err := s.Create(s.op(ctx), dbc, opts); err != nil {
 		s.t.Fatal(err)
 	}
-	return s.Catalog.Peek().Collection(dbc)
+	return s.catalog.Peek().Collection(dbc)
 }
 
 func (s *scene) fill(n int) {
@@ -141,7 +141,7 @@ func TestBelow(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got, err := agg.Below(s.Catalog.Peek(), []collection.Namespace{{DB: "db", Coll: "w"}})
+	got, err := agg.Below(s.catalog.Peek(), []collection.Namespace{{DB: "db", Coll: "w"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,14 +169,14 @@ func TestThrottledWriterHoldsNoPin(t *testing.T) {
 			done <- err
 		}()
 		synctest.Wait() // until the insert waits, which takes a minute
-		if err := s.Catalog.Change(t.Context(), func(m *catalog.Mutation) error {
+		if err := s.catalog.Change(t.Context(), func(m *catalog.Mutation) error {
 			return m.Put(m.Snapshot().ByID(coll.ID).With(func(c *catalog.Collection) { c.Unmerged = true }))
 		}); err != nil {
 			t.Fatal(err)
 		}
 		limit, stop := context.WithTimeout(t.Context(), 5*time.Second)
 		defer stop()
-		if err := s.Catalog.Drain(limit, coll.ID); err != nil {
+		if err := s.catalog.Drain(limit, coll.ID); err != nil {
 			t.Errorf("the writer holds its pin: %v", err)
 		}
 		select {
@@ -199,7 +199,7 @@ type fuse struct {
 }
 
 func (f fuse) Err() error {
-	if len(f.s.Catalog.Peek().Collections("db")) > 1 {
+	if len(f.s.catalog.Peek().Collections("db")) > 1 {
 		f.cancel(ErrTimeLimit)
 	}
 	return f.Context.Err()
@@ -220,7 +220,7 @@ func TestInterruptedOut(t *testing.T) {
 		t.Error(err)
 	}
 	stream.Close()
-	for _, c := range s.Catalog.Peek().Collections("db") {
+	for _, c := range s.catalog.Peek().Collections("db") {
 		if c.Namespace != dbc {
 			t.Errorf("%s is left", c.Namespace)
 		}
@@ -290,7 +290,7 @@ func TestViewTrees(t *testing.T) {
 			t.Fatal(err)
 		}
 		below = name
-		_, err := agg.Below(s.Catalog.Peek(), []collection.Namespace{{DB: "db", Coll: name}})
+		_, err := agg.Below(s.catalog.Peek(), []collection.Namespace{{DB: "db", Coll: name}})
 		if bounded := mongoerr.CodeOf(err) == mongoerr.ViewPipelineMaxSizeExceeded; err != nil && !bounded || bounded != (i > 12) {
 			t.Errorf("%d levels: %v", i+1, err)
 		}

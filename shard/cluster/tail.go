@@ -46,7 +46,7 @@ func (c *Cluster) Tail(o *Op, ns collection.Namespace, f plan.Find) (*Tail, erro
 	if err := checkTailSort(ns, f.Sort); err != nil {
 		return nil, err
 	}
-	coll := c.Catalog.Peek().Collection(ns)
+	coll := c.catalog.Peek().Collection(ns)
 	if coll == nil {
 		_, err := plan.Canonical(o.Env, &catalog.Collection{}, f)
 		return nil, err
@@ -198,7 +198,7 @@ func (t *Tail) Wait(ctx context.Context) error {
 		<-ctx.Done() // nothing more can come
 		return ctx.Err()
 	}
-	if coll := t.c.Catalog.Settled().Collection(t.ns); coll == nil || coll.ID != t.id {
+	if coll := t.c.catalog.Settled().Collection(t.ns); coll == nil || coll.ID != t.id {
 		return nil // the record of the collection's end may be older than the turn, whose catalog did not have the drop yet
 	}
 	return t.c.hub.WaitFor(ctx, t.at, t.id)

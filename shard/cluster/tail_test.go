@@ -23,7 +23,7 @@ func TestTailMeetsDrop(t *testing.T) {
 	if _, err := s.Drop(s.op(t.Context()), dbc); err != nil {
 		t.Fatal(err)
 	}
-	tail.at = s.Store.Latest()
+	tail.at = s.store.Latest()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	if err := tail.Wait(ctx); err != nil {

@@ -20,8 +20,8 @@ func (x *opener) tallies(coll *catalog.Collection, f agg.Front, hint bson.Value,
 		return nil, nil
 	}
 	ctx := x.o.Env.Context()
-	docs, ok, err := x.c.Tally.Exact(ctx, coll.ID, coll.Map, func() (storage.Timestamp, error) {
-		newest, err := x.c.Store.Snapshot(ctx, 0)
+	docs, ok, err := x.c.tally.Exact(ctx, coll.ID, coll.Map, func() (storage.Timestamp, error) {
+		newest, err := x.c.store.Snapshot(ctx, 0)
 		if err != nil {
 			return 0, err
 		}
@@ -33,7 +33,7 @@ func (x *opener) tallies(coll *catalog.Collection, f agg.Front, hint bson.Value,
 		return nil, err
 	}
 	// Otherwise the documents were counted by a shard map that is no longer current.
-	if now := x.c.Catalog.Peek().ByID(coll.ID); now == nil || now.Map != coll.Map {
+	if now := x.c.catalog.Peek().ByID(coll.ID); now == nil || now.Map != coll.Map {
 		return nil, nil
 	}
 	out := make(map[shard.ID]*exec.Tally, len(docs))

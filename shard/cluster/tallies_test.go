@@ -49,7 +49,7 @@ func TestTallies(t *testing.T) {
 			if docs > 0 {
 				s.fill(docs)
 			}
-			shift := s.Tally.Of(coll.ID).Shard(coll.Map.Shards()[0].ID)
+			shift := s.tally.Of(coll.ID).Shard(coll.Map.Shards()[0].ID)
 			for _, c := range []struct {
 				stages  []string
 				counted bool

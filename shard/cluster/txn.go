@@ -67,7 +67,7 @@ func (c *Cluster) AwaitTxns(o *Op, coll *catalog.Collection) error {
 // statement and the commit check again the entries by which the transaction was routed.
 func (c *Cluster) writeInTxn(o *Op, ns collection.Namespace, fn func(a *attempt) error) error {
 	t := o.Txn
-	now, pinned := c.Catalog.Pin(ns)
+	now, pinned := c.catalog.Pin(ns)
 	defer pinned.Unpin()
 	a := newAttempt()
 	a.c, a.op, a.ns, a.snap = c, o, ns, t.Catalog
@@ -129,12 +129,12 @@ func (t *Txn) unchanged(now *catalog.Snapshot) bool {
 // BeginTxn opens a multi-document transaction.
 func (c *Cluster) BeginTxn(o *Op) (*Txn, error) {
 	for {
-		snap := c.Catalog.Peek()
+		snap := c.catalog.Peek()
 		t, err := c.beginAt(o, snap)
 		if err != nil {
 			return nil, err
 		}
-		if c.Catalog.Peek() == snap {
+		if c.catalog.Peek() == snap {
 			counting := countingTxn{Txn: t.Store, c: c, t: t}
 			if f, ok := t.Store.(storage.Fetcher); ok {
 				t.Store = &fetchingTxn{counting, f}
@@ -154,8 +154,8 @@ func (c *Cluster) BeginTxn(o *Op) (*Txn, error) {
 func (c *Cluster) beginAt(o *Op, snap *catalog.Snapshot) (*Txn, error) {
 	ctx := o.Env.Context()
 	t := &Txn{Catalog: snap, holder: intents.NewHolder()}
-	if o.At == 0 || o.At == c.Store.Latest() || c.states.catalogAt(o.At) == snap {
-		txn, err := c.Store.Begin(ctx, storage.TxnOptions{At: o.At, Memory: o.Writes})
+	if o.At == 0 || o.At == c.store.Latest() || c.states.catalogAt(o.At) == snap {
+		txn, err := c.store.Begin(ctx, storage.TxnOptions{At: o.At, Memory: o.Writes})
 		if err == nil {
 			t.Store, t.layoutAt = txn, txn.ReadTimestamp()
 			return t, nil
@@ -164,7 +164,7 @@ func (c *Cluster) beginAt(o *Op, snap *catalog.Snapshot) (*Txn, error) {
 			return nil, err
 		}
 	}
-	txn, err := rewind.Begin(ctx, c.Store, o.At, c.states.since(), c.Memory)
+	txn, err := rewind.Begin(ctx, c.store, o.At, c.states.since(), c.memory)
 	if err != nil {
 		return nil, err
 	}
@@ -203,7 +203,7 @@ func (x *countingTxn) Commit(ctx context.Context, d storage.Durability) (storage
 	}
 	var ts storage.Timestamp
 	for _, id := range ids {
-		counts := x.c.Tally.Of(id)
+		counts := x.c.tally.Of(id)
 		turn := counts.Enter()
 		defer func() {
 			counts.Failed(err)
@@ -225,16 +225,16 @@ func (x *countingTxn) Commit(ctx context.Context, d storage.Durability) (storage
 // pinAppliedByAll is Catalog.PinIDs, once all peers use the pinned entries.
 func (c *Cluster) pinAppliedByAll(ctx context.Context, ids []keyspace.CollectionID) (s *catalog.Snapshot, unpin func(), err error) {
 	for {
-		s, unpin = c.Catalog.PinIDs(ids...)
+		s, unpin = c.catalog.PinIDs(ids...)
 		i := slices.IndexFunc(ids, func(id keyspace.CollectionID) bool {
 			coll := s.ByID(id)
-			return coll != nil && !c.Catalog.EntryAppliedByAll(coll)
+			return coll != nil && !c.catalog.EntryAppliedByAll(coll)
 		})
 		if i < 0 {
 			return s, unpin, nil
 		}
 		unpin()
-		if err := c.Catalog.WaitEntryAppliedByAll(ctx, s.ByID(ids[i])); err != nil {
+		if err := c.catalog.WaitEntryAppliedByAll(ctx, s.ByID(ids[i])); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -257,7 +257,7 @@ func (x *countingTxn) Close() {
 func (c *Cluster) Committed(t *Txn, ts storage.Timestamp) {
 	for _, x := range t.tallies {
 		if x.Count != (tally.Count{}) {
-			c.Tally.Of(x.coll).Shard(x.shard).Add(ts, x.Count)
+			c.tally.Of(x.coll).Shard(x.shard).Add(ts, x.Count)
 		}
 	}
 	applyGrowth(t.grown)

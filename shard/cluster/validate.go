@@ -22,7 +22,7 @@ func (c *Cluster) Validate(o *Op, ns collection.Namespace) (*verify.Collection, 
 		return nil, err
 	}
 	return verify.Check(o.Env, view.reader, coll, func(int64) error {
-		now := c.Catalog.Peek()
+		now := c.catalog.Peek()
 		if now.ByID(coll.ID) != nil {
 			return nil
 		}

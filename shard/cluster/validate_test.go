@@ -48,7 +48,7 @@ func newNode(t *testing.T) *node {
 		t.Fatal(err)
 	}
 	data := cluster.New(cluster.Config{Store: store, Catalog: cat, Budgets: budgets, Tally: board, Now: time.Now})
-	d := &node{t: t, store: store, Cluster: data, Definer: ddl.New(data, ddl.Config{Jobs: runner})}
+	d := &node{t: t, store: store, Cluster: data, Definer: ddl.New(data, ddl.Config{Store: store, Catalog: cat, Tally: board, Jobs: runner})}
 	data.AttachDefiner(d.Definer)
 	return d
 }
@@ -129,7 +129,7 @@ func TestValidateFindsDamage(t *testing.T) {
 		d.create(ddl.CreateOptions{ShardKey: d.raw(sharded), Shards: 3,
 			Indexes: []bson.Raw{d.raw(`{key: {v: 1}, name: "v"}`), d.raw(`{key: {k: 1}, name: "k", unique: true}`)}})
 		d.insert(`{_id: 1, k: 1, v: [1, 2]}`, `{_id: 2, k: 2, v: "x"}`, `{_id: 3, k: 3}`)
-		coll := d.Catalog.Peek().Collection(ac)
+		coll := d.Catalog().Collection(ac)
 		check := func(what string, invalid int64, missing, extra map[string]int64) {
 			t.Helper()
 			v, err := d.Validate(d.op(), ac)
@@ -185,7 +185,7 @@ func TestValidateShowsCollationKeys(t *testing.T) {
 	d := newNode(t)
 	d.create(ddl.CreateOptions{Indexes: []bson.Raw{d.raw(`{key: {k: 1, v: 1}, name: "v", collation: {locale: "de"}}`)}})
 	d.insert(`{_id: 1, k: 7, v: "Ärger"}`)
-	coll := d.Catalog.Peek().Collection(ac)
+	coll := d.Catalog().Collection(ac)
 	key, _ := d.firstKey(keyspace.IndexRange(coll.ID, coll.Index("v").ID))
 	d.damage(func(txn storage.Txn) error { return txn.Delete(key) })
 	v, err := d.Validate(d.op(), ac)

@@ -31,7 +31,7 @@ func (c *Cluster) latest(o *Op) *catalog.Snapshot {
 	if o.Txn != nil {
 		return o.Txn.Catalog
 	}
-	return c.Catalog.Peek()
+	return c.catalog.Peek()
 }
 
 // view opens a snapshot of the store, and begins again if one of the collections
@@ -44,7 +44,7 @@ func (c *Cluster) view(o *Op, nss ...collection.Namespace) (*view, error) {
 		if err != nil {
 			return nil, err
 		}
-		now := c.Catalog.Peek()
+		now := c.catalog.Peek()
 		for _, ns := range nss {
 			// The keys of a collection dropped, or of shards merged since, may be gone already.
 			then := v.snap.Collection(ns)
@@ -63,7 +63,7 @@ func (c *Cluster) view(o *Op, nss ...collection.Namespace) (*view, error) {
 		return v, v.visible(nss)
 	}
 	for {
-		snap := c.Catalog.Peek()
+		snap := c.catalog.Peek()
 		nss, err := agg.Below(snap, nss)
 		if err != nil {
 			return nil, err
@@ -80,7 +80,7 @@ func (c *Cluster) view(o *Op, nss ...collection.Namespace) (*view, error) {
 		if err != nil {
 			return nil, err
 		}
-		now := c.Catalog.Peek()
+		now := c.catalog.Peek()
 		same := true
 		if now != snap {
 			for _, ns := range nss {
@@ -103,7 +103,7 @@ func (c *Cluster) view(o *Op, nss ...collection.Namespace) (*view, error) {
 
 // newest returns the view of the newest state.
 func (c *Cluster) newest(o *Op, snap *catalog.Snapshot) (*view, error) {
-	r, err := c.Store.Snapshot(o.Env.Context(), 0)
+	r, err := c.store.Snapshot(o.Env.Context(), 0)
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +116,7 @@ func (c *Cluster) newest(o *Op, snap *catalog.Snapshot) (*view, error) {
 func (c *Cluster) viewAt(o *Op, snap *catalog.Snapshot, nss []collection.Namespace) (*view, error) {
 	newer := storage.Timestamp(0)
 	kept := c.states.catalogAt(o.At)
-	if kept == nil && o.At == c.Store.Latest() {
+	if kept == nil && o.At == c.store.Latest() {
 		kept = snap
 	}
 	as := kept != nil
@@ -128,7 +128,7 @@ func (c *Cluster) viewAt(o *Op, snap *catalog.Snapshot, nss []collection.Namespa
 		as = as && (now == kept.Collection(ns) || now != nil && kept.Collection(ns) != nil && now.ID == kept.Collection(ns).ID && now.VisibleFrom <= o.At)
 	}
 	if as {
-		r, err := c.Store.Snapshot(o.Env.Context(), o.At)
+		r, err := c.store.Snapshot(o.Env.Context(), o.At)
 		if err == nil {
 			return &view{snap: snap, reader: r, layoutAt: o.At, own: true}, nil
 		}

@@ -19,7 +19,7 @@ func TestCloneAsCappedEnds(t *testing.T) {
 	o := d.op()
 	o.Env.SetContext(ctx)
 	d.Definer.Jobs.OnStep(func(string) {
-		if d.Catalog.Peek().Collection(ns("db.d")) != nil {
+		if d.Catalog().Collection(ns("db.d")) != nil {
 			t.Error("it is there before all of it is")
 		}
 		cancel()
@@ -27,7 +27,7 @@ func TestCloneAsCappedEnds(t *testing.T) {
 	if err := d.CloneAsCapped(o, ns("db.c"), ns("db.d"), 4096); err == nil {
 		t.Error("it has not been interrupted")
 	}
-	if n := len(d.Catalog.Peek().Collections("db")); n != 1 {
+	if n := len(d.Catalog().Collections("db")); n != 1 {
 		t.Errorf("%d collections", n)
 	}
 }
@@ -40,7 +40,7 @@ func TestConvertToCapped(t *testing.T) {
 	}
 	d.want("missing", d.ConvertToCapped(d.op(), ns("db.none"), 4096), mongoerr.NamespaceNotFound)
 	d.want("convert", d.ConvertToCapped(d.op(), ns("db.c"), 8<<10), 0)
-	coll := d.Catalog.Peek().Collection(ns("db.c"))
+	coll := d.Catalog().Collection(ns("db.c"))
 	if n := d.count("db.c"); !coll.Options.Capped || coll.Frozen || n < 5 || n > 8 {
 		t.Errorf("%d documents are left, %v", n, coll.Options.Raw)
 	}
@@ -49,7 +49,7 @@ func TestConvertToCapped(t *testing.T) {
 		t.Errorf("%d documents are cloned", n)
 	}
 	d.want("clone again", d.CloneAsCapped(d.op(), ns("db.c"), ns("db.d"), 4096), mongoerr.NamespaceExists)
-	if n := len(d.Catalog.Peek().Collections("db")); n != 2 {
+	if n := len(d.Catalog().Collections("db")); n != 2 {
 		t.Errorf("%d collections", n)
 	}
 }

@@ -13,7 +13,7 @@ func TestCollMod(t *testing.T) {
 	d.want("index", second(d.CreateIndexes(d.op(), c, d.raws(`{key: {at: 1}, name: "at", expireAfterSeconds: 5}`))), 0)
 	mod := func(m ddl.CollMod) error { _, err := d.CollMod(d.op(), c, m); return err }
 	r, err := d.CollMod(d.op(), c, ddl.CollMod{IndexName: "at", IndexOptions: d.raw(`{expireAfterSeconds: 100, hidden: true}`)})
-	if err != nil || r.Before.ExpireAfterSeconds != 5 || r.After.ExpireAfterSeconds != 100 || !d.Catalog.Peek().Collection(c).Index("at").Hidden {
+	if err != nil || r.Before.ExpireAfterSeconds != 5 || r.After.ExpireAfterSeconds != 100 || !d.Catalog().Collection(c).Index("at").Hidden {
 		t.Error(r, err)
 	}
 	d.want("by key", mod(ddl.CollMod{IndexKey: d.raw(`{at: 1}`), IndexOptions: d.raw(`{hidden: false}`)}), 0)
@@ -34,10 +34,10 @@ func TestCollMod(t *testing.T) {
 	_, err = d.CollMod(d.op(), ns("db.v"), ddl.CollMod{Options: d.raw(`{pipeline: [{$match: {a: 1}}]}`)})
 	d.want("pipeline", err, 0)
 	d = openNode(t, d.store, ddl.Limits{})
-	if v := d.Catalog.Peek().Collection(ns("db.v")); len(v.Options.Pipeline) != 1 {
+	if v := d.Catalog().Collection(ns("db.v")); len(v.Options.Pipeline) != 1 {
 		t.Error(v.Options.Raw)
 	}
-	if ix := d.Catalog.Peek().Collection(c).Index("at"); ix.ExpireAfterSeconds != 100 || ix.Hidden {
+	if ix := d.Catalog().Collection(c).Index("at"); ix.ExpireAfterSeconds != 100 || ix.Hidden {
 		t.Error(ix.Raw())
 	}
 }

@@ -68,7 +68,7 @@ func TestMadeInTransaction(t *testing.T) {
 	d.insert("db.other", `{_id: 1}`)
 	o, rival := d.txn(), d.txn()
 	d.insertIn(o, "db.c", `{_id: 1}`)
-	if d.Catalog.Peek().Collection(ns("db.c")) != nil {
+	if d.Catalog().Collection(ns("db.c")) != nil {
 		t.Error("everybody sees the collection before the commit")
 	}
 	d.want("again", d.Create(o, ns("db.c"), ddl.CreateOptions{}), mongoerr.NamespaceExists)
@@ -98,11 +98,11 @@ func TestMadeByOutsider(t *testing.T) {
 		} else {
 			d.insert(name, `{_id: 2}`, `{_id: 3}`)
 		}
-		made := d.Catalog.Peek().Collection(ns(name))
+		made := d.Catalog().Collection(ns(name))
 		if _, err := o.Txn.Store.Commit(t.Context(), storage.Buffered); !errors.Is(err, storage.ErrConflict) {
 			t.Errorf("%s: the commit says %v, want a conflict", name, err)
 		}
-		if now := d.Catalog.Peek().Collection(ns(name)); now != made || made == nil {
+		if now := d.Catalog().Collection(ns(name)); now != made || made == nil {
 			t.Errorf("%s: the collection is %v, was %v", name, now, made)
 		}
 	}

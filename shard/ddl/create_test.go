@@ -47,14 +47,14 @@ func TestCreate(t *testing.T) {
 	} {
 		d.want(c.ns+" "+c.options, d.Create(d.op(), ns(c.ns), ddl.CreateOptions{Raw: d.raw(c.options)}), c.code)
 	}
-	if d.Catalog.Peek().Collection(ns("db.v4")) != nil {
+	if d.Catalog().Collection(ns("db.v4")) != nil {
 		t.Error("a refused view exists")
 	}
-	if d.Catalog.Peek().Collection(ns("db.german")).IDIndex().Collation == nil {
+	if d.Catalog().Collection(ns("db.german")).IDIndex().Collation == nil {
 		t.Error("_id has no collation")
 	}
 	d.want("create index", second(d.CreateIndexes(d.op(), ns("db.german"), d.raws(`{key: {a: 1}, name: "a"}`))), 0)
-	if d.Catalog.Peek().Collection(ns("db.german")).Index("a").Collation == nil {
+	if d.Catalog().Collection(ns("db.german")).Index("a").Collation == nil {
 		t.Error("the index has no collation")
 	}
 }
@@ -83,7 +83,7 @@ func TestCreateSharded(t *testing.T) {
 	} {
 		at := collection.Namespace{DB: "db", Coll: name}
 		d.want(name, d.Create(d.op(), at, c.o), c.code)
-		if coll := d.Catalog.Peek().Collection(at); (coll != nil) != (c.code == 0) || coll != nil && coll.Map.Len() != c.shards {
+		if coll := d.Catalog().Collection(at); (coll != nil) != (c.code == 0) || coll != nil && coll.Map.Len() != c.shards {
 			t.Errorf("%s: %+v", name, coll)
 		} else if coll != nil {
 			if pool := d.Budgets.Collection(uint64(coll.ID)); pool.Throughput() != jobs.Provisioned(c.o.Throughput) || len(pool.Shares()) != c.shards {

@@ -17,6 +17,10 @@ import (
 type Config struct {
 	// Jobs runs the slow parts: building, rewriting, splitting, deleting.
 	Jobs *jobs.Runner
+	// Store, Catalog and Tally are those of the data plane.
+	Store   storage.Store
+	Catalog *catalog.Catalog
+	Tally   *tally.Board
 	// Limits are the partition rules of new collections.
 	Limits Limits
 	// PlainSeeds derives the hashes of a collection from its name and shard key, so that its
@@ -57,7 +61,7 @@ func New(data *cluster.Cluster, c Config) *Definer {
 	if c.Changed == nil {
 		c.Changed = func(collection.Namespace) {}
 	}
-	return &Definer{Config: c, data: data, store: data.Store, catalog: data.Catalog, budgets: data.Budgets, tally: data.Tally, now: data.Now}
+	return &Definer{Config: c, data: data, store: c.Store, catalog: c.Catalog, budgets: data.Budgets, tally: c.Tally, now: data.Now}
 }
 
 // alter runs one catalog change of a command and records that the command has committed.

@@ -12,7 +12,7 @@ import (
 func TestDropAndRename(t *testing.T) {
 	d := newNode(t, ddl.Limits{})
 	var gone []string
-	d.Dropped = func(n collection.Namespace) { gone = append(gone, n.String()) }
+	d.dropped = func(n collection.Namespace) { gone = append(gone, n.String()) }
 	d.insert("db.a", `{_id: 1}`)
 	d.insert("db.b", `{_id: 2}`)
 	d.want("view", d.Create(d.op(), ns("db.v"), ddl.CreateOptions{Raw: d.raw(`{viewOn: "a", pipeline: []}`)}), 0)
@@ -39,7 +39,7 @@ func TestDropAndRename(t *testing.T) {
 			t.Errorf("the database existed: %v, want %v", existed, want)
 		}
 	}
-	if s := d.Catalog.Peek(); s.Database("other") != nil || len(s.Collections("")) != 0 {
+	if s := d.Catalog(); s.Database("other") != nil || len(s.Collections("")) != 0 {
 		t.Error("something is left")
 	}
 	if got := strings.Join(gone, " "); got != "db.a db.b db.b db.v other.b" {

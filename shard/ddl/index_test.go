@@ -35,7 +35,7 @@ func TestIndexes(t *testing.T) {
 		_, err := d.DropIndexes(d.op(), c, names, d.raw(key))
 		return err
 	}
-	n := len(d.Catalog.Peek().Collection(c).Indexes)
+	n := len(d.Catalog().Collection(c).Indexes)
 	if r, err := d.CreateIndexes(d.op(), c, d.raws(`{key: {w: 1}, name: "w"}`, `{key: {w: 1}, name: "w"}`)); err != nil || r.Before != n || r.After != n+1 {
 		t.Errorf("one index that is named twice: %+v, %v", r, err)
 	}
@@ -53,7 +53,7 @@ func TestIndexes(t *testing.T) {
 	if was, err := d.DropIndexes(d.op(), c, []string{"*"}, nil); was != 4 || err != nil {
 		t.Error(was, err)
 	}
-	if len(d.Catalog.Peek().Collection(c).Indexes) != 1 {
+	if len(d.Catalog().Collection(c).Indexes) != 1 {
 		t.Error("indexes are left")
 	}
 	d.want("view", d.Create(d.op(), ns("db.v"), ddl.CreateOptions{Raw: d.raw(`{viewOn: "c", pipeline: []}`)}), 0)

@@ -29,9 +29,10 @@ import (
 type node struct {
 	*cluster.Cluster
 	*ddl.Definer
-	t      *testing.T
-	store  storage.Store
-	strict bool // commands come by the Cosmos address
+	t       *testing.T
+	store   storage.Store
+	strict  bool                          // commands come by the Cosmos address
+	dropped func(ns collection.Namespace) // called for each dropped collection; may be nil
 }
 
 // newNode makes a node over a fresh store.
@@ -55,9 +56,14 @@ func openNode(t *testing.T, store storage.Store, limits ddl.Limits) *node {
 	}
 	budgets, board := &ratelimit.Budgets{}, &tally.Board{}
 	runner := jobs.New(jobs.Config{Store: store, Catalog: cat, Budgets: budgets, Tally: board, Now: time.Now})
-	data := cluster.New(cluster.Config{Store: store, Catalog: cat, Budgets: budgets, Tally: board, Now: time.Now})
-	d := &node{t: t, store: store, Cluster: data, Definer: ddl.New(data, ddl.Config{Jobs: runner, Limits: limits})}
-	data.AttachDefiner(d.Definer)
+	d := &node{t: t, store: store}
+	d.Cluster = cluster.New(cluster.Config{Store: store, Catalog: cat, Budgets: budgets, Tally: board, Now: time.Now, Dropped: func(ns collection.Namespace) {
+		if d.dropped != nil {
+			d.dropped(ns)
+		}
+	}})
+	d.Definer = ddl.New(d.Cluster, ddl.Config{Store: store, Catalog: cat, Tally: board, Jobs: runner, Limits: limits})
+	d.AttachDefiner(d.Definer)
 	if err := runner.Recover(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -21,11 +21,11 @@ func TestReplace(t *testing.T) {
 	d.want("view", d.Create(d.op(), ns("db.v"), ddl.CreateOptions{Raw: d.raw(`{viewOn: "c", pipeline: []}`)}), 0)
 	d.want("onto a view", d.Replace(d.op(), temp, ns("db.v")), mongoerr.NamespaceExists)
 	d.want("replace", d.Replace(d.op(), temp, ns("db.c")), 0)
-	coll := d.Catalog.Peek().Collection(ns("db.c"))
+	coll := d.Catalog().Collection(ns("db.c"))
 	if coll.Index("a_1") == nil || coll.Options.Validator == nil || d.count("db.c") != 1 {
 		t.Errorf("%v with %d documents", coll.Options.Raw, d.count("db.c"))
 	}
-	if d.Catalog.Peek().Collection(temp) != nil {
+	if d.Catalog().Collection(temp) != nil {
 		t.Error("the temporary name is left")
 	}
 	d.want("gone", d.Replace(d.op(), temp, ns("db.c")), mongoerr.NamespaceNotFound)
@@ -40,7 +40,7 @@ func TestTemporaryKeepsCollations(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	coll := d.Catalog.Peek().Collection(temp)
+	coll := d.Catalog().Collection(temp)
 	if a, b := coll.Index("a").Collation, coll.Index("b").Collation; a != nil || b.Locale() != "hsb" {
 		t.Errorf("%v, %v", coll.Index("a").Raw(), coll.Index("b").Raw())
 	}
@@ -55,7 +55,7 @@ func TestReplaceSeries(t *testing.T) {
 	}
 	d.want("rename", d.Rename(d.op(), temp, ns("db.s"), false), mongoerr.CommandNotSupportedOnView)
 	d.want("replace", d.Replace(d.op(), temp, ns("db.s")), 0)
-	if coll := d.Catalog.Peek().Collection(ns("db.s")); coll == nil || coll.Options.TimeSeries == nil {
+	if coll := d.Catalog().Collection(ns("db.s")); coll == nil || coll.Options.TimeSeries == nil {
 		t.Error(coll)
 	}
 }
@@ -76,7 +76,7 @@ func TestDropUnfinished(t *testing.T) {
 		t.Fatal(err)
 	}
 	var left []string
-	for _, coll := range d.Catalog.Peek().Collections("db") {
+	for _, coll := range d.Catalog().Collections("db") {
 		left = append(left, coll.Namespace.Coll)
 	}
 	slices.Sort(left)

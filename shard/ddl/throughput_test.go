@@ -14,7 +14,7 @@ func TestThroughput(t *testing.T) {
 	var changed []collection.Namespace
 	d.Changed = func(n collection.Namespace) { changed = append(changed, n) }
 	d.insert("db.c", `{_id: 1}`)
-	if got := d.Catalog.Peek().Collection(ns("db.c")).Throughput; got.RU != 400 {
+	if got := d.Catalog().Collection(ns("db.c")).Throughput; got.RU != 400 {
 		t.Fatal(got)
 	}
 	d.want("raise", d.SetThroughput(d.op(), ns("db.c"), manual(5000)), 0)
@@ -27,10 +27,10 @@ func TestThroughput(t *testing.T) {
 	d.want("database", d.CreateDatabase(d.op(), "pool", manual(1000)), 0)
 	d.want("database again", d.CreateDatabase(d.op(), "pool", manual(1000)), 48)
 	d.insert("pool.c", `{_id: 1}`)
-	if got := d.Catalog.Peek().Collection(ns("pool.c")).Throughput; got.RU != 0 {
+	if got := d.Catalog().Collection(ns("pool.c")).Throughput; got.RU != 0 {
 		t.Fatal(got)
 	}
-	if !d.Budgets.Collection(uint64(d.Catalog.Peek().Collection(ns("pool.c")).ID)).Shared() {
+	if !d.Budgets.Collection(uint64(d.Catalog().Collection(ns("pool.c")).ID)).Shared() {
 		t.Error("the budget is not shared")
 	}
 	d.want("raise database", d.SetDatabaseThroughput(d.op(), "pool", manual(2000)), 0)
@@ -39,7 +39,7 @@ func TestThroughput(t *testing.T) {
 	d.want("strict", d.Create(d.op(), ns("pool.d"), ddl.CreateOptions{}), 0)
 	// After a restart everything is there again.
 	d = openNode(t, d.store, ddl.Limits{})
-	id := uint64(d.Catalog.Peek().Collection(ns("db.c")).ID)
+	id := uint64(d.Catalog().Collection(ns("db.c")).ID)
 	if got := d.Budgets.Collection(id).Throughput(); got.RUs != 5000 {
 		t.Errorf("restored %+v", got)
 	}

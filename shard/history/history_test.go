@@ -79,7 +79,7 @@ func TestSeconds(t *testing.T) {
 func TestRefused(t *testing.T) {
 	w := newWorld(t)
 	w.shard(2)
-	id := uint64(w.cluster.Catalog.Peek().Collection(ns).ID)
+	id := uint64(w.cluster.Catalog().Collection(ns).ID)
 	w.must(w.ddl.SetThroughput(w.op(), ns, catalog.Throughput{Mode: catalog.ThroughputManual, RU: 400}))
 	w.Update()
 	hot := w.shards()[0]

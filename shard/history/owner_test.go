@@ -43,7 +43,7 @@ func newOwners(t *testing.T) *owners {
 func (o *owners) open(id byte) *history.Recorder {
 	o.t.Helper()
 	o.alive = append(o.alive, storage.Member{ID: storage.MemberID{id}})
-	r := history.New(history.Config{Catalog: o.cluster.Catalog, Budgets: o.cluster.Budgets, Store: member{o.store, storage.MemberID{id}, &o.alive},
+	r := history.New(history.Config{Catalog: o.jobs.Catalog, Budgets: o.cluster.Budgets, Store: member{o.store, storage.MemberID{id}, &o.alive},
 		Now: o.clock.Now, Failed: func(err error) { o.t.Error(err) }})
 	o.must(r.Load(context.Background()))
 	return r

@@ -58,7 +58,7 @@ func openWorld(t testing.TB, store storage.Store, clock *ratelimit.VirtualClock)
 	w := &world{t: t, clock: clock, store: store}
 	w.jobs = jobs.New(jobs.Config{Store: store, Catalog: cat, Budgets: budgets, Tally: board, Now: clock.Now})
 	w.cluster = cluster.New(cluster.Config{Store: store, Catalog: cat, Budgets: budgets, Tally: board, Now: clock.Now})
-	w.ddl = ddl.New(w.cluster, ddl.Config{Jobs: w.jobs})
+	w.ddl = ddl.New(w.cluster, ddl.Config{Store: store, Catalog: cat, Tally: board, Jobs: w.jobs})
 	w.cluster.AttachDefiner(w.ddl)
 	if err := w.jobs.Recover(t.Context()); err != nil {
 		t.Fatal(err)
@@ -98,7 +98,7 @@ func (w *world) shard(n int) {
 
 // shards returns the numbers of the partitions, by range.
 func (w *world) shards() (out []int) {
-	for _, d := range w.cluster.Catalog.Peek().Collection(ns).Map.Shards() {
+	for _, d := range w.cluster.Catalog().Collection(ns).Map.Shards() {
 		out = append(out, int(d.ID))
 	}
 	return out
@@ -106,7 +106,7 @@ func (w *world) shards() (out []int) {
 
 // write makes n inserts of a kibibyte into a partition; each takes two milliseconds.
 func (w *world) write(shard, n int) {
-	id := uint64(w.cluster.Catalog.Peek().Collection(ns).ID)
+	id := uint64(w.cluster.Catalog().Collection(ns).ID)
 	for range n {
 		var m ratelimit.Meter
 		m.Reset(id, nil)

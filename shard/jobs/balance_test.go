@@ -18,7 +18,7 @@ import (
 )
 
 func (n *node) balancer(p balance.Policy) *balance.Balancer {
-	return balance.New(balance.Config{Catalog: n.Catalog, Tally: n.Tally, Budgets: n.Budgets, Runner: n.jobs, Now: n.Now, Policy: p, Every: time.Hour})
+	return balance.New(balance.Config{Catalog: n.jobs.Catalog, Tally: n.jobs.Tally, Budgets: n.Budgets, Runner: n.jobs, Now: n.Now, Policy: p, Every: time.Hour})
 }
 
 // Shards that grow too large split at the median of their documents until none is too large; a shard with a
@@ -35,7 +35,7 @@ func TestBalanceBySize(t *testing.T) {
 		}
 		m := n.coll().Map
 		for _, d := range m.Shards() {
-			c := n.Tally.Of(n.coll().ID).Shard(d.ID).Get()
+			c := n.Counts(n.coll().ID).Shard(d.ID).Get()
 			if c.Bytes > limit || c.Bytes < limit/5 {
 				t.Errorf("shard %v of %d holds %d bytes", d.ID, m.Len(), c.Bytes)
 			}
@@ -115,7 +115,7 @@ func TestHeavyValues(t *testing.T) {
 		n.LogicalKeyBytes = 250 * size
 		b := n.balancer(balance.Policy{LogicalBytes: n.LogicalKeyBytes})
 		b.Pass(t.Context())
-		heavy := &n.Tally.Of(n.coll().ID).Heavy
+		heavy := &n.Counts(n.coll().ID).Heavy
 		list := heavy.List()
 		if len(list) != 2 || list[0].Bytes() != 300*size || list[1].Bytes() != 130*size {
 			t.Fatalf("heavy values: %v", list)

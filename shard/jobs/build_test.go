@@ -89,7 +89,7 @@ func TestUniqueBuildWhileDuplicatesGo(t *testing.T) {
 		n.fill(0, 20)
 		n.insert(`{_id: "dup", u: 7}`)
 		c := n.coll()
-		n.must(n.Catalog.Change(t.Context(), func(m *catalog.Mutation) error {
+		n.must(n.jobs.Catalog.Change(t.Context(), func(m *catalog.Mutation) error {
 			return m.Put(withIndex(t, c, `{key: {u: 1}, name: "u", unique: true}`))
 		}))
 		ix := n.coll().Index("u")
@@ -110,7 +110,7 @@ func TestBuildResumes(t *testing.T) {
 		n := open(t, make)
 		n.fill(0, 700)
 		c := n.coll()
-		n.must(n.Catalog.Change(t.Context(), func(m *catalog.Mutation) error {
+		n.must(n.jobs.Catalog.Change(t.Context(), func(m *catalog.Mutation) error {
 			return m.Put(withIndex(t, withIndex(t, c, `{key: {u: 1}, name: "u", unique: true}`), `{key: {a: 1}, name: "a"}`))
 		}))
 		n.fill(700, 750)

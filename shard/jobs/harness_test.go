@@ -78,7 +78,7 @@ func start(t testing.TB, store storage.Store) *node {
 		Failed:          func(job string, err error) { t.Errorf("%s: %v", job, err) },
 		CheckpointEvery: 10 * time.Millisecond})
 	n.Cluster = cluster.New(cluster.Config{Store: store, Catalog: cat, Budgets: budgets, Tally: board, Now: now})
-	n.Definer = ddl.New(n.Cluster, ddl.Config{Jobs: n.jobs, Limits: ddl.Limits{DefaultShards: 2}})
+	n.Definer = ddl.New(n.Cluster, ddl.Config{Store: store, Catalog: cat, Tally: board, Jobs: n.jobs, Limits: ddl.Limits{DefaultShards: 2}})
 	n.AttachDefiner(n.Definer)
 	n.jobs.Rewrite = n.Definer.Rewrite
 	if err := n.jobs.Recover(t.Context()); err != nil {
@@ -203,7 +203,7 @@ func (n *node) check(filter string) int {
 	n.t.Helper()
 	want, err := n.ids(n.op(), filter, "")
 	n.must(err)
-	coll := n.Catalog.Peek().Collection(shop)
+	coll := n.Catalog().Collection(shop)
 	for _, ix := range coll.Indexes {
 		if ix.State != catalog.IndexReady || ix.Partial != nil || ix.ID == 1 && !coll.PhysicalID() {
 			continue
@@ -225,11 +225,11 @@ func (n *node) check(filter string) int {
 // exact compares the counts of every shard with a scan.
 func (n *node) exact() {
 	n.t.Helper()
-	coll := n.Catalog.Peek().Collection(shop)
+	coll := n.Catalog().Collection(shop)
 	snap, err := n.store.Snapshot(context.Background(), 0)
 	n.must(err)
 	defer snap.Close()
-	counts := n.Tally.Of(coll.ID)
+	counts := n.Counts(coll.ID)
 	var sum tally.Count
 	for _, d := range coll.Map.Shards() {
 		it, err := snap.Iter(context.Background(), keyspace.RecordSpan(coll.ID, d.Lo, d.Hi), storage.IterOptions{})
@@ -275,7 +275,7 @@ func (n *node) index(specs ...string) (ddl.IndexesCreated, error) {
 
 func (n *node) coll() *catalog.Collection {
 	n.t.Helper()
-	c := n.Catalog.Peek().Collection(shop)
+	c := n.Catalog().Collection(shop)
 	if c == nil {
 		n.t.Fatal("no collection")
 	}

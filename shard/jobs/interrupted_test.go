@@ -167,7 +167,7 @@ func (n *node) nothingLeft(gone bool) {
 	entries := n.keys(keyspace.PrefixRange(keyspace.CollectionIndexRange(0).Start[:1]))
 	notes := n.keys(keyspace.MetaRange(keyspace.MetaJob))
 	if gone {
-		if n.Catalog.Peek().Collection(shop) != nil || records+entries+notes > 0 {
+		if n.Catalog().Collection(shop) != nil || records+entries+notes > 0 {
 			n.t.Errorf("%d records, %d entries and %d notes are left", records, entries, notes)
 		}
 		return

@@ -104,7 +104,7 @@ func TestRenew(t *testing.T) {
 			}
 			n.insert([]string{`{text: "noch eine Katze", a: 9}`, `{text: "eine Katze mehr", a: 9}`}[i])
 			if crash {
-				n.must(n.Catalog.Change(t.Context(), func(m *catalog.Mutation) error {
+				n.must(n.jobs.Catalog.Change(t.Context(), func(m *catalog.Mutation) error {
 					c := m.Snapshot().ByID(n.coll().ID)
 					n.must(jobs.Delete(m, c.ID, ix.ID))
 					return m.Put(c.WithIndexRebuild(ix.ID))

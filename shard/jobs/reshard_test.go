@@ -152,7 +152,7 @@ func TestReshardOvertakesTransaction(t *testing.T) {
 			t.Fatal(err, errs)
 		}
 		freeze := func(frozen bool) {
-			n.must(n.Catalog.Change(t.Context(), func(m *catalog.Mutation) error {
+			n.must(n.jobs.Catalog.Change(t.Context(), func(m *catalog.Mutation) error {
 				return m.Put(m.Snapshot().Collection(shop).With(func(c *catalog.Collection) { c.Frozen = frozen }))
 			}))
 		}

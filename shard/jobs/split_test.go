@@ -61,7 +61,7 @@ func (n *node) sharded(shards int) {
 func (n *node) halve(id shard.ID) func(m *shard.Map) (*shard.Map, error) {
 	return func(m *shard.Map) (*shard.Map, error) {
 		coll := n.coll()
-		at, ok, err := balance.SplitPoint(n.t.Context(), n.store, coll, m.Shard(id), n.Tally.Of(coll.ID).Shard(id).Get().Docs)
+		at, ok, err := balance.SplitPoint(n.t.Context(), n.jobs, coll, m.Shard(id))
 		if !ok && err == nil {
 			at, ok = coll.Key.Prefix(bsontest.Doc(n.t, `{k: 4}`).Get("k")), true // no documents yet
 		}

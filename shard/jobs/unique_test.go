@@ -168,7 +168,7 @@ func TestStagedIsDropped(t *testing.T) {
 			n.fill(0, 300)
 			n.prepared()
 			c := n.coll()
-			n.must(n.Catalog.Change(t.Context(), func(m *catalog.Mutation) error {
+			n.must(n.jobs.Catalog.Change(t.Context(), func(m *catalog.Mutation) error {
 				with := withIndex(t, c, `{key: {u: 1}, name: "u", unique: true}`)
 				with.Indexes[len(with.Indexes)-1].Staged = true
 				return m.Put(with)
@@ -205,7 +205,7 @@ func TestOutLeavesStagedIndex(t *testing.T) {
 	n := open(t, func() storage.Store { return memkv.Open(memkv.Options{Clock: time.Now}) })
 	n.fill(0, 3)
 	n.prepared()
-	n.must(n.Catalog.Change(t.Context(), func(m *catalog.Mutation) error {
+	n.must(n.jobs.Catalog.Change(t.Context(), func(m *catalog.Mutation) error {
 		with := withIndex(t, n.coll(), `{key: {u: 1}, name: "u", unique: true}`)
 		with.Indexes[len(with.Indexes)-1].Staged = true
 		return m.Put(with)

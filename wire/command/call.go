@@ -185,7 +185,7 @@ func (c *Call) byUUID(db string, v bson.Value) collection.Namespace {
 	_, b, _ := v.Binary()
 	if x := &c.resolved; x.ns.DB != db || string(x.uuid[:]) != string(b) {
 		x.uuid, x.ns = [16]byte(b), collection.Namespace{DB: db}
-		for _, coll := range c.Cluster.Catalog.Peek().Collections(db) {
+		for _, coll := range c.Cluster.Catalog().Collections(db) {
 			if coll.UUID == x.uuid {
 				x.ns = coll.Namespace
 			}
@@ -204,7 +204,7 @@ func (c *Call) OKAsInt() {
 // Collection looks up a collection and refuses views.
 // Errors: NamespaceNotFound (26), CommandNotSupportedOnView (166).
 func (c *Call) Collection(ns collection.Namespace) (*catalog.Collection, error) {
-	coll, err := c.Cluster.Catalog.Peek().Lookup(ns)
+	coll, err := c.Cluster.Catalog().Lookup(ns)
 	if err != nil {
 		return nil, err
 	}

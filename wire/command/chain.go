@@ -133,7 +133,7 @@ func (s *Server) run(c *Call) error {
 	if err := s.find(c); err != nil {
 		return err
 	}
-	c.Time = s.Cluster.Store.Latest()
+	c.Time = s.Cluster.Latest()
 	if err := s.readGeneric(c); err != nil {
 		return err
 	}

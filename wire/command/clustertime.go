@@ -9,14 +9,14 @@ func (c *Call) operationTime() storage.Timestamp {
 	if at := max(c.Op.Committed, c.Op.At, c.Op.ReadTime); at != 0 {
 		return at
 	}
-	return c.Cluster.Store.Latest()
+	return c.Cluster.Latest()
 }
 
 // advanceTime reads the current timestamp from the store if a read requires a later one than c.Time: a peer may
 // have committed since. Errors: storage errors.
 func (c *Call) advanceTime(wanted storage.Timestamp) (err error) {
 	if wanted > c.Time {
-		c.Time, err = c.Cluster.Store.Now(c.Ctx)
+		c.Time, err = c.Cluster.StoreTime(c.Ctx)
 	}
 	return err
 }

@@ -10,7 +10,7 @@ import "github.com/cantledb/cantle/storage"
 // Errors: those of SnapshotTime, storage errors.
 func (c *Call) fixReadTime() (err error) {
 	if c.ReadConcern == "linearizable" {
-		_, err = c.Cluster.Store.Now(c.Ctx)
+		_, err = c.Cluster.StoreTime(c.Ctx)
 		return err
 	}
 	if c.ReadConcern == "snapshot" && !c.Args.InTxn && c.Op.At == 0 {
@@ -44,8 +44,8 @@ func (c *Call) confirmRead() error {
 	}
 	switch c.readLevel() {
 	case "majority", "linearizable", "snapshot":
-		if store := c.Cluster.Store; store.Durable() < c.operationTime() {
-			return store.Sync(c.Ctx)
+		if c.Cluster.Durable() < c.operationTime() {
+			return c.Cluster.Sync(c.Ctx)
 		}
 	}
 	return nil

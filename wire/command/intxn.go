@@ -82,7 +82,7 @@ func (c *Call) mayWriteInTxn(ns collection.Namespace, how string) error {
 	if strings.HasPrefix(ns.Coll, "system.") {
 		return mongoerr.New(50791, "Cannot write to system collection %s within a transaction.", ns)
 	}
-	if coll := c.Cluster.Catalog.Peek().Collection(ns); coll != nil && coll.Options.TimeSeries != nil {
+	if coll := c.Cluster.Catalog().Collection(ns); coll != nil && coll.Options.TimeSeries != nil {
 		return mongoerr.New(mongoerr.OperationNotSupportedInTransaction, "Cannot %s a time-series collection in a multi-document transaction: %s", how, ns)
 	}
 	return nil

@@ -12,6 +12,7 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/cosmos"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
@@ -212,7 +213,9 @@ func (s *Server) LoadSetting(what string, x *savedsettings.Setting, name string,
 	if s.Cluster == nil {
 		return
 	}
-	if err := x.Open(context.Background(), s.Cluster.Store, s.Cluster.Catalog, name, take); err != nil {
+	if err := s.Cluster.WithStore(func(store storage.Store, cat *catalog.Catalog) error {
+		return x.Open(context.Background(), store, cat, name, take)
+	}); err != nil {
 		s.Log.Error().Err(err).Msg(what + " cannot be read: the server goes on as if they were not set")
 	}
 }

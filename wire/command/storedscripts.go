@@ -56,7 +56,7 @@ func (s *storedScripts) Scripts(env *mql.Env) (bson.Raw, error) {
 	}
 	ns := collection.Namespace{DB: env.DB, Coll: "system.js"}
 	var all bson.Raw
-	if s.call.Cluster.Catalog.Peek().Collection(ns) != nil {
+	if s.call.Cluster.Catalog().Collection(ns) != nil {
 		var err error
 		if all, err = s.read(env, ns); err != nil {
 			return nil, err

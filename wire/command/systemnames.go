@@ -33,7 +33,7 @@ func (c *Call) checkSystemName(ns collection.Namespace, how string) error {
 	}
 	series, isBuckets := strings.CutPrefix(ns.Coll, catalog.BucketsPrefix)
 	switch {
-	case isBuckets && c.Cluster.Catalog.Peek().Series(ns) == nil:
+	case isBuckets && c.Cluster.Catalog().Series(ns) == nil:
 		return mongoerr.New(mongoerr.InvalidNamespace, "cannot write to %s: there is no time-series collection %s", ns, series)
 	case isBuckets && c.Def.Op != OpInsert:
 		return mongoerr.New(mongoerr.CommandNotSupported, "Cannot %s %s: measurements are not kept in buckets, write to %s instead", how, ns, series)

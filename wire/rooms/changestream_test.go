@@ -55,7 +55,7 @@ func (c *client) watch(db, coll, arg string, rest ...string) *watched {
 // read returns the events that have arrived, without fields that differ between runs.
 func (s *watched) read() (events []string) {
 	s.c.w.t.Helper()
-	if err := s.c.w.Cluster.Store.Sync(s.c.w.t.Context()); err != nil {
+	if err := s.c.w.Cluster.Sync(s.c.w.t.Context()); err != nil {
 		s.c.w.t.Fatal(err)
 	}
 	for s.id != 0 {
@@ -285,7 +285,7 @@ func TestChangeImages(t *testing.T) {
 	// first returns the images of the first update as after/before, or the code of its error.
 	first := func(coll, options string) string {
 		s := c.watch("test", `"`+coll+`"`, `{resumeAfter: `+tokens[coll]+`, `+options+`}`)
-		if err := c.w.Cluster.Store.Sync(t.Context()); err != nil {
+		if err := c.w.Cluster.Sync(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		r := c.run(fmt.Sprintf(`{getMore: {$numberLong: "%d"}, collection: %q, batchSize: 1}`, s.id, coll))
@@ -380,7 +380,7 @@ func TestChangeHistoryLost(t *testing.T) {
 	c.ok(`{insert: "c", documents: [{_id: 1}]}`)
 	s.read()
 	c.ok(`{insert: "c", documents: [{_id: 2}]}`)
-	store := w.Cluster.Store
+	store := w.Jobs.Store
 	for _, stream := range [][]byte{changelog.Stream, changelog.Commands} {
 		if err := store.TruncateLog(t.Context(), stream, store.Latest()); err != nil {
 			t.Fatal(err)
@@ -450,7 +450,7 @@ func TestChangeFields(t *testing.T) {
 	c.ok(`{collMod: "v", viewOn: "c", pipeline: []}`)
 	c.ok(`{createIndexes: "new", indexes: [{key: {a: 1}, name: "a"}]}`)
 	names := func(s *watched) (out []string) {
-		if err := c.w.Cluster.Store.Sync(t.Context()); err != nil {
+		if err := c.w.Cluster.Sync(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		for {
@@ -519,7 +519,7 @@ func TestChangeFragments(t *testing.T) {
 	c.ok(`{insert: "c", documents: [{_id: 0, largeField: "` + strings.Repeat("a", size) + `"}]}`)
 	s := c.watch("test", `"c"`, `{fullDocument: "required", fullDocumentBeforeChange: "required"}`, `{$changeStreamSplitLargeEvent: {}}`)
 	c.ok(`{update: "c", updates: [{q: {_id: 0}, u: {$set: {largeField: "` + strings.Repeat("b", size) + `"}}}]}`)
-	if err := c.w.Cluster.Store.Sync(t.Context()); err != nil {
+	if err := c.w.Cluster.Sync(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	var got []string
@@ -555,7 +555,7 @@ func TestBatchToken(t *testing.T) {
 	w := c.watch("test", `"c"`, `{}`)
 	c.ok(`{insert: "c", documents: [{_id: 1}]}`)
 	batch := func() (r bson.Raw, event, token string) {
-		if err := c.w.Cluster.Store.Sync(t.Context()); err != nil {
+		if err := c.w.Cluster.Sync(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		r, _ = c.ok(fmt.Sprintf(`{getMore: {$numberLong: "%d"}, collection: "c"}`, w.id)).Get("cursor").Doc()

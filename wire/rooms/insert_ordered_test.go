@@ -12,7 +12,7 @@ import (
 func TestOrderedInsertOverPartitions(t *testing.T) {
 	w := newWorld(t, nil)
 	c := w.dial()
-	commits := func() int64 { return w.Cluster.Store.Metrics().Commits }
+	commits := func() int64 { return w.Cluster.StoreMetrics().Commits }
 	list := func(n, again int) string {
 		var b strings.Builder
 		for i := range n {

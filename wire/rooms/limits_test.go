@@ -19,7 +19,7 @@ import (
 func (w *world) withBalancer(p balance.Policy) (*balance.Balancer, *bytes.Buffer) {
 	var log bytes.Buffer
 	cl := w.Cluster
-	b := balance.New(balance.Config{Catalog: cl.Catalog, Tally: cl.Tally, Budgets: cl.Budgets, Runner: w.Jobs, Now: cl.Now, Policy: p, Every: time.Hour, Log: zerolog.New(&log)})
+	b := balance.New(balance.Config{Catalog: w.Jobs.Catalog, Tally: w.Jobs.Tally, Budgets: cl.Budgets, Runner: w.Jobs, Now: cl.Now, Policy: p, Every: time.Hour, Log: zerolog.New(&log)})
 	cl.LogicalKeyBytes, w.DDL.Limits.ShardRU = p.LogicalBytes, p.ShardRU
 	w.DDL.Busy = b.Busy
 	return b, &log
@@ -139,7 +139,7 @@ func TestScaling(t *testing.T) {
 	w.DDL.Changed = func(collection.Namespace) { wake() }
 	c.ok(`{customAction: "CreateCollection", collection: "c", shardKey: "k", offerThroughput: 9000}`)
 	share := func() (sum int64) {
-		coll := w.Cluster.Catalog.Peek().Collections("test")[0]
+		coll := w.Cluster.Catalog().Collections("test")[0]
 		for _, s := range w.Cluster.Budgets.Collection(uint64(coll.ID)).Shares() {
 			sum += s.RUs
 		}
@@ -165,7 +165,7 @@ func TestScaling(t *testing.T) {
 	}
 	clock.Advance(time.Second)
 	c.ok(`{customAction: "UpdateCollection", collection: "c", offerThroughput: 400}`)
-	if share() > 400 || w.Cluster.Catalog.Peek().Collections("test")[0].Map.Len() != 4 {
+	if share() > 400 || w.Cluster.Catalog().Collections("test")[0].Map.Len() != 4 {
 		t.Errorf("%d RU/s after lowering them; partitions stay until they are merged", share())
 	}
 }
@@ -184,8 +184,8 @@ func TestServerless(t *testing.T) {
 		t.Errorf("%d of 1200 inserts were refused", n)
 	}
 	clock.Advance(time.Second)
-	coll := w.Cluster.Catalog.Peek().Collections("test")[0]
-	size := w.Cluster.Tally.Of(coll.ID).Shard(coll.Map.Shards()[0].ID)
+	coll := w.Cluster.Catalog().Collections("test")[0]
+	size := w.Cluster.Counts(coll.ID).Shard(coll.Map.Shards()[0].ID)
 	size.Add(0, tally.Count{Bytes: 1<<40 - 5*kb - size.Get().Bytes})
 	if n, code, message := c.insertInto("c", 1, 10); n != 5 || code != 1014 || !strings.Contains(message, "maximum size of 1024 GB") {
 		t.Errorf("near 1 TB: %d documents, then code %d: %s", n, code, message)
@@ -208,8 +208,8 @@ func TestAutoscaleForStorage(t *testing.T) {
 	c.ok(`{customAction: "CreateCollection", collection: "c", shardKey: "k", autoScaleSettings: {maxThroughput: 1000}}`)
 	c.ok(`{customAction: "CreateDatabase", $db: "pool", autoScaleSettings: {maxThroughput: 2000}}`)
 	c.ok(`{customAction: "CreateCollection", $db: "pool", collection: "c", shardKey: "k"}`)
-	for _, coll := range w.Cluster.Catalog.Peek().Collections("") {
-		w.Cluster.Tally.Of(coll.ID).Shard(coll.Map.Shards()[0].ID).Add(0, tally.Count{Docs: 1, Bytes: 100 << 30})
+	for _, coll := range w.Cluster.Catalog().Collections("") {
+		w.Cluster.Counts(coll.ID).Shard(coll.Map.Shards()[0].ID).Add(0, tally.Count{Docs: 1, Bytes: 100 << 30})
 	}
 	b.Pass(t.Context())
 	most := func(command string) int64 { return number(at(c.ok(command), "autoScaleSettings.maxThroughput")) }
@@ -217,8 +217,8 @@ func TestAutoscaleForStorage(t *testing.T) {
 	if most(coll) != 1000 || most(db) != 2000 {
 		t.Errorf("at 100 GB: %d, %d", most(coll), most(db))
 	}
-	for _, coll := range w.Cluster.Catalog.Peek().Collections("") {
-		w.Cluster.Tally.Of(coll.ID).Shard(coll.Map.Shards()[0].ID).Add(0, tally.Count{Bytes: 150 << 30})
+	for _, coll := range w.Cluster.Catalog().Collections("") {
+		w.Cluster.Counts(coll.ID).Shard(coll.Map.Shards()[0].ID).Add(0, tally.Count{Bytes: 150 << 30})
 	}
 	b.Pass(t.Context())
 	if most(coll) != 3000 || most(db) != 3000 {

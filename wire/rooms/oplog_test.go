@@ -81,7 +81,7 @@ func TestOplogTimes(t *testing.T) {
 	if before != last {
 		t.Errorf("the last entry is at %v, its command at %v", before, last)
 	}
-	if err := w.Cluster.Store.Sync(t.Context()); err != nil {
+	if err := w.Cluster.Sync(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	r := c.ok(fmt.Sprintf(`{getMore: {$numberLong: "%d"}, collection: "c"}`, stream.id))

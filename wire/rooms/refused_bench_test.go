@@ -23,7 +23,7 @@ func BenchmarkRefused(b *testing.B) {
 			w := newWorldAt(b, nil, clock.Now, &ratelimit.Budgets{Clock: clock})
 			c := w.dial()
 			c.ok(`{customAction: "CreateCollection", collection: "c", shardKey: "k", offerThroughput: 400}`)
-			coll := w.Cluster.Catalog.Peek().Collections("test")[0]
+			coll := w.Cluster.Catalog().Collections("test")[0]
 			w.Cluster.Budgets.ChargeAt(clock.Now(), ratelimit.Class{}, ratelimit.ShardID{Collection: uint64(coll.ID)}, 1e6*ratelimit.RU)
 			answer(b, w, c, text, func(reply bson.Raw) {
 				if code, _ := reply.Get("code").Int32(); code != ratelimit.CodeThrottled {

@@ -155,7 +155,7 @@ func TestThroughputRestart(t *testing.T) {
 	c.ok(`{customAction: "CreateCollection", collection: "c", shardKey: "k", offerThroughput: 12000, serverSideRetry: true}`)
 	c.ok(`{customAction: "RedistributeThroughput", collection: "c", targets: [{id: "1", throughput: 9000}], sources: ["0"]}`)
 	shares := func(w *world) string {
-		coll := w.Cluster.Catalog.Peek().Collections("test")[0]
+		coll := w.Cluster.Catalog().Collections("test")[0]
 		pool := w.Cluster.Budgets.Collection(uint64(coll.ID))
 		return fmt.Sprint(pool.Shares(), pool.Options().ServerSideRetry)
 	}
@@ -351,7 +351,7 @@ func TestMergePartitions(t *testing.T) {
 	for i := range 40 {
 		c.ok(fmt.Sprintf(`{insert: "c", documents: [{_id: %d, k: %d}]}`, i, i))
 	}
-	partitions := func() int { return w.Cluster.Catalog.Peek().Collections("test")[0].Map.Len() }
+	partitions := func() int { return w.Cluster.Catalog().Collections("test")[0].Map.Len() }
 	if n := partitions(); n != 7 {
 		t.Fatalf("%d partitions", n)
 	}

@@ -55,7 +55,7 @@ func newWorldAt(t testing.TB, store storage.Store, now func() time.Time, budgets
 	board := &tally.Board{}
 	runner := jobs.New(jobs.Config{Store: store, Catalog: cat, Budgets: budgets, Tally: board, Now: now})
 	cl := cluster.New(cluster.Config{Store: store, Catalog: cat, Budgets: budgets, Tally: board, Now: now})
-	definer := ddl.New(cl, ddl.Config{Jobs: runner})
+	definer := ddl.New(cl, ddl.Config{Store: store, Catalog: cat, Tally: board, Jobs: runner})
 	cl.AttachDefiner(definer)
 	if err := runner.Recover(t.Context()); err != nil {
 		t.Fatal(err)

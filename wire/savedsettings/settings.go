@@ -69,6 +69,7 @@ func topic(name string) string { return "setting." + name }
 type Setting struct {
 	sync.Mutex // guards the cached value, which take sets
 
+	store storage.Store
 	name  string
 	apply func(doc bson.Raw)
 
@@ -88,7 +89,7 @@ type Follower interface {
 // Open reads the setting of a name and follows its changes. take sets the cached value from a
 // document, nil if the setting was never saved; the mutex is held during take.
 func (x *Setting) Open(ctx context.Context, s storage.Store, others Follower, name string, take func(doc bson.Raw)) error {
-	x.name, x.apply = name, take
+	x.store, x.name, x.apply = s, name, take
 	if others != nil && storage.AsShared(s) != nil {
 		x.waitAppliedByAll = others.WaitAppliedByAll
 		others.OnTopic(topic(name), x.reload)
@@ -126,10 +127,10 @@ func (x *Setting) setIfNewer(doc bson.Raw, at storage.Timestamp) {
 // with the mutex held, when the cached value is that of the store, and again after a conflict; if
 // its result is nil, nothing changes.
 // Errors: those of next and of the store; nothing has changed then.
-func (x *Setting) Change(ctx context.Context, s storage.Store, next func() (bson.Raw, error)) error {
+func (x *Setting) Change(ctx context.Context, next func() (bson.Raw, error)) error {
 	x.changes.Lock()
 	var doc bson.Raw
-	at, err := change(ctx, s, x.name, func(t storage.Txn, was bson.Raw) (bson.Raw, error) {
+	at, err := change(ctx, x.store, x.name, func(t storage.Txn, was bson.Raw) (bson.Raw, error) {
 		x.Lock()
 		defer x.Unlock()
 		if x.waitAppliedByAll != nil {

@@ -66,19 +66,19 @@ func (v *Collections) Docs(_ *cluster.Op, ns collection.Namespace) (docs []bson.
 // IsDerived reports whether the namespace is a view or a virtual collection, which have no
 // stored documents: reads of it are aggregations.
 func (v *Collections) IsDerived(ns collection.Namespace) bool {
-	if coll := v.Cluster.Catalog.Peek().Collection(ns); coll != nil {
+	if coll := v.Cluster.Catalog().Collection(ns); coll != nil {
 		return coll.IsView()
 	}
-	return v.Is(ns) || v.Cluster.Catalog.Peek().Series(ns) != nil
+	return v.Is(ns) || v.Cluster.Catalog().Series(ns) != nil
 }
 
 // Is reports whether the namespace is a virtual collection; reads of it are processed like
 // reads of views.
 func (v *Collections) Is(ns collection.Namespace) bool {
 	if ns.Coll == "system.views" {
-		return v.Cluster.Catalog.Peek().Collection(ns) == nil && v.HasViews(ns.DB)
+		return v.Cluster.Catalog().Collection(ns) == nil && v.HasViews(ns.DB)
 	}
-	return v.find(ns) != nil && v.Cluster.Catalog.Peek().Collection(ns) == nil
+	return v.find(ns) != nil && v.Cluster.Catalog().Collection(ns) == nil
 }
 
 // Names lists the virtual collections of a database that listCollections shows; member
@@ -98,13 +98,13 @@ func (v *Collections) Names(db string, member bool) (names []string) {
 
 // HasViews reports whether the database has views.
 func (v *Collections) HasViews(db string) bool {
-	return slices.ContainsFunc(v.Cluster.Catalog.Peek().Collections(db), (*catalog.Collection).IsView)
+	return slices.ContainsFunc(v.Cluster.Catalog().Collections(db), (*catalog.Collection).IsView)
 }
 
 // viewDocs returns the documents of <db>.system.views.
 // Manual: core/views.
 func (v *Collections) viewDocs(db string) (docs []bson.Raw, ok bool) {
-	for _, coll := range v.Cluster.Catalog.Peek().Collections(db) {
+	for _, coll := range v.Cluster.Catalog().Collections(db) {
 		if !coll.IsView() {
 			continue
 		}

@@ -116,7 +116,7 @@ func (e *entry) complete(c *command.Call) (err error) {
 // find looks up the collection of the entry's UUID.
 func (e *entry) find(c *command.Call) (found bool, ns collection.Namespace) {
 	coll := collectionOf(c, e.uuid)
-	if named := c.Cluster.Catalog.Peek().Collection(e.ns); coll == nil && named != nil && named.Options.TimeSeries != nil {
+	if named := c.Cluster.Catalog().Collection(e.ns); coll == nil && named != nil && named.Options.TimeSeries != nil {
 		coll = named // clients never see the UUID of a time-series collection
 	}
 	if coll == nil {

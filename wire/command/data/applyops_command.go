@@ -117,7 +117,7 @@ func collectionOf(c *command.Call, v bson.Value) *catalog.Collection {
 	if !ok {
 		return nil
 	}
-	snap := c.Cluster.Catalog.Peek()
+	snap := c.Cluster.Catalog()
 	for _, db := range snap.Databases() {
 		for _, coll := range snap.Collections(db.Name) {
 			if coll.UUID == u {

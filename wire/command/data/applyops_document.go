@@ -20,7 +20,7 @@ func applyDocument(c *command.Call, e *entry, upsert bool) error {
 	env := c.Env()
 	env.Collation, env.DB = nil, e.ns.DB // each collection has its own collation
 	c.Cluster.UseDefaultCollation(&c.Op, e.ns)
-	snap := c.Cluster.Catalog.Peek()
+	snap := c.Cluster.Catalog()
 	if series := snap.Series(e.ns); series != nil {
 		return applyBucket(c, e, series)
 	}

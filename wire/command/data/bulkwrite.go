@@ -230,7 +230,7 @@ func (r *bulkRun) modify(i int) error {
 // expectUUID checks the collectionUUID of a namespace.
 // Errors: CollectionUUIDMismatch (361).
 func (r *bulkRun) expectUUID(t bulkTarget) error {
-	snap := r.Cluster.Catalog.Peek()
+	snap := r.Cluster.Catalog()
 	return snap.CheckUUID(t.ns, snap.Collection(t.ns), t.uuid)
 }
 

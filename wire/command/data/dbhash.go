@@ -22,7 +22,7 @@ func runDBHash(c *command.Call) error {
 	if err != nil {
 		return err
 	}
-	snap := c.Cluster.Catalog.Peek()
+	snap := c.Cluster.Catalog()
 	var colls []*catalog.Collection
 	var views []*catalog.Collection
 	for _, coll := range snap.Collections(c.DB) {

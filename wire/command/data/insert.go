@@ -85,7 +85,7 @@ func (r *insertRequest) Run(c *command.Call) error {
 	ns, docs, w := r.ns, r.docs, &r.writeArgs
 	tried := len(docs)
 	defer func() { c.Server.Stats.Insert.Add(int64(tried)) }()
-	if series := c.Cluster.Catalog.Peek().Series(ns); series != nil {
+	if series := c.Cluster.Catalog().Series(ns); series != nil {
 		n, errs, err := insertBuckets(c, series, docs, w.ordered)
 		if err != nil {
 			return err

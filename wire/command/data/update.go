@@ -282,7 +282,7 @@ func runStatement(c *command.Call, ns collection.Namespace, i int, a *statementA
 			return cluster.Modified{}, mongoerr.New(mongoerr.FailedToParse, "multi update is not supported for replacement-style update")
 		}
 	}
-	if c.Cluster.Catalog.Peek().Collection(ns) == nil { // a wrong filter is an error even if the collection does not exist
+	if c.Cluster.Catalog().Collection(ns) == nil { // a wrong filter is an error even if the collection does not exist
 		if _, err := match.Parse(env, q); err != nil {
 			return cluster.Modified{}, err
 		}

@@ -106,7 +106,7 @@ func (s *State) Explain(c *command.Call, x *explained.Explained) error {
 	switch {
 	case x.Pipeline != nil:
 		stream, err = c.Cluster.Aggregate(&c.Op, x.Ns, x.Pipeline, x.Find.Hint)
-	case x.Only && c.Cluster.Catalog.Peek().Collection(x.Ns) != nil:
+	case x.Only && c.Cluster.Catalog().Collection(x.Ns) != nil:
 		stream, err = c.Cluster.FindKeys(&c.Op, x.Ns, x.Find, x.Keys)
 	case x.Stage != "":
 		stream, err = c.Cluster.FindInside(&c.Op, x.Ns, x.Find) // the documents of a write do not leave their partition

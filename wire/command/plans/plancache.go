@@ -42,7 +42,7 @@ func plannedCollection(c *command.Call) (*catalog.Collection, error) {
 	if err != nil {
 		return nil, err
 	}
-	coll := c.Cluster.Catalog.Peek().Collection(ns)
+	coll := c.Cluster.Catalog().Collection(ns)
 	if coll != nil && (coll.IsView() || coll.Options.TimeSeries != nil) {
 		return nil, mongoerr.ViewNotAllowed(ns.String())
 	}
@@ -177,7 +177,7 @@ func appendIndexFilter(b *bson.Builder, f *plan.IndexFilter) {
 // planCacheDocs returns the documents of $planCacheStats.
 // Manual: reference/operator/aggregation/planCacheStats.
 func (s *State) planCacheDocs(_ *cluster.Op, ns collection.Namespace, _ bson.Raw) ([]bson.Raw, error) {
-	coll := s.Cluster.Catalog.Peek().Collection(ns)
+	coll := s.Cluster.Catalog().Collection(ns)
 	if coll == nil {
 		return nil, nil
 	}

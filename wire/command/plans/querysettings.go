@@ -226,7 +226,7 @@ func (s *State) runSetQuerySettings(c *command.Call) error {
 		return err
 	}
 	var q *querySetting
-	err = s.querySettings.Change(c.Ctx, c.Cluster.Store, func() (bson.Raw, error) {
+	err = s.querySettings.Change(c.Ctx, func() (bson.Raw, error) {
 		list := slices.Clone(s.querySettings.all())
 		at := slices.IndexFunc(list, func(q *querySetting) bool { return q.hash == hash })
 		merged, query, shape := change, query, shape
@@ -265,7 +265,7 @@ func (s *State) runRemoveQuerySettings(c *command.Call) error {
 	if err != nil {
 		return err
 	}
-	return s.querySettings.Change(c.Ctx, c.Cluster.Store, func() (bson.Raw, error) {
+	return s.querySettings.Change(c.Ctx, func() (bson.Raw, error) {
 		list := s.querySettings.all()
 		at := slices.IndexFunc(list, func(q *querySetting) bool { return q.hash == hash })
 		if at < 0 {
@@ -278,7 +278,7 @@ func (s *State) runRemoveQuerySettings(c *command.Call) error {
 // forgetPlans drops the cached plans of the collections in the settings.
 func (s *State) forgetPlans(q *querySetting) {
 	for _, a := range q.allowed {
-		if coll := s.Cluster.Catalog.Peek().Collection(a.Namespace); coll != nil {
+		if coll := s.Cluster.Catalog().Collection(a.Namespace); coll != nil {
 			s.Cluster.Plans.Clear(coll, nil)
 		}
 	}

@@ -42,7 +42,7 @@ func runCheckMetadataConsistency(c *command.Call) error {
 		return err
 	}
 	docs := []bson.Raw{}
-	c.Cluster.Catalog.Peek().EachSharded(func(coll *catalog.Collection) {
+	c.Cluster.Catalog().EachSharded(func(coll *catalog.Collection) {
 		ns := coll.Namespace
 		if (c.DB == "admin" || ns.DB == c.DB) && (only == "" || ns.Coll == only) {
 			docs = append(docs, inconsistencies(coll)...)

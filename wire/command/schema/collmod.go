@@ -47,7 +47,7 @@ func parseCollMod(c *command.Call) (command.Request, error) {
 	if err := c.Each(func(name string, v bson.Value) (bool, error) { return collModArg(c, a, name, v) }); err != nil {
 		return nil, err
 	}
-	coll := c.Cluster.Catalog.Peek().Collection(a.ns)
+	coll := c.Cluster.Catalog().Collection(a.ns)
 	if a.view = coll != nil && coll.IsView() && (a.viewOn != "" || a.pipeline != nil); a.view {
 		if a.viewOn == "" {
 			a.viewOn = coll.Options.ViewOn
@@ -70,7 +70,7 @@ func (a *collModArgs) Needs(q *command.PrivilegeCheck) {
 // Run answers collMod. Manual: reference/command/collMod.
 func (a *collModArgs) Run(c *command.Call) error {
 	ns := a.ns
-	coll := c.Cluster.Catalog.Peek().Collection(ns)
+	coll := c.Cluster.Catalog().Collection(ns)
 	if coll == nil && a.capped && ns.DB == "local" && strings.HasPrefix(ns.Coll, "oplog.") {
 		return mongoerr.New(mongoerr.InvalidOptions, "The size of the oplog cannot be changed by collMod: %s", ns)
 	}

@@ -35,7 +35,7 @@ func (s *State) runCollStats(c *command.Call) error {
 	if err != nil {
 		return err
 	}
-	coll := c.Cluster.Catalog.Peek().Collection(ns)
+	coll := c.Cluster.Catalog().Collection(ns)
 	if coll != nil && coll.IsView() {
 		return mongoerr.ViewNotAllowed(ns.String())
 	}
@@ -90,7 +90,7 @@ type storageSizes struct {
 // documents is the minimum.
 func (s *State) sizes(env *cluster.Op, coll *catalog.Collection, docs tally.Count) (z storageSizes, err error) {
 	ctx := env.Env.Context()
-	n, err := s.Cluster.Store.ApproximateBytes(ctx, keyspace.RecordRange(coll.ID))
+	n, err := s.Cluster.ApproximateBytes(ctx, keyspace.RecordRange(coll.ID))
 	if err != nil {
 		return z, err
 	}
@@ -98,7 +98,7 @@ func (s *State) sizes(env *cluster.Op, coll *catalog.Collection, docs tally.Coun
 	for _, ix := range coll.UnstagedIndexes() {
 		n := uint64(collectionBytesMin)
 		if ix.ID != coll.IDIndex().ID || coll.PhysicalID() {
-			if n, err = s.Cluster.Store.ApproximateBytes(ctx, keyspace.IndexRange(coll.ID, ix.ID)); err != nil {
+			if n, err = s.Cluster.ApproximateBytes(ctx, keyspace.IndexRange(coll.ID, ix.ID)); err != nil {
 				return z, err
 			}
 		}
@@ -111,7 +111,7 @@ func (s *State) sizes(env *cluster.Op, coll *catalog.Collection, docs tally.Coun
 
 // collStats appends the statistics of a collection, and of each partition if there are several.
 func (s *State) collStats(c *command.Call, b *bson.Builder, coll *catalog.Collection, scale int64) error {
-	counts := c.Cluster.Tally.Of(coll.ID)
+	counts := c.Cluster.Counts(coll.ID)
 	total := counts.Total(coll.Map)
 	z, err := s.sizes(&c.Op, coll, total)
 	if err != nil {
@@ -164,7 +164,7 @@ func appendThroughput(c *command.Call, b *bson.Builder, coll *catalog.Collection
 // shardStats appends the statistics of one partition. The store does not measure partitions separately, so
 // their sizes on disk are estimated in proportion to the bytes of their documents.
 func (s *State) shardStats(b *bson.Builder, coll *catalog.Collection, d *shard.Descriptor, z storageSizes, total tally.Count, scale int64) {
-	n := s.Cluster.Tally.Of(coll.ID).Shard(d.ID).Get()
+	n := s.Cluster.Counts(coll.ID).Shard(d.ID).Get()
 	part := z
 	if coll.Map.Len() > 1 {
 		share := func(bytes int64) int64 {

@@ -12,7 +12,7 @@ import (
 
 // findCollection returns a collection, or the error that it does not exist.
 func (s *State) findCollection(ns collection.Namespace) (*catalog.Collection, error) {
-	coll := s.Cluster.Catalog.Peek().Collection(ns)
+	coll := s.Cluster.Catalog().Collection(ns)
 	if coll == nil {
 		return nil, mongoerr.New(mongoerr.NamespaceNotFound, "Collection [%s] not found.", ns)
 	}
@@ -23,7 +23,7 @@ func (s *State) findCollection(ns collection.Namespace) (*catalog.Collection, er
 // Manual: reference/operator/aggregation/collStats.
 func (s *State) collStatsDocs(o *cluster.Op, ns collection.Namespace, spec bson.Raw) (docs []bson.Raw, err error) {
 	spec = withoutNulls(spec)
-	coll := s.Cluster.Catalog.Peek().Collection(ns)
+	coll := s.Cluster.Catalog().Collection(ns)
 	var z storageSizes
 	scale := int64(1)
 	storage, wantStorage := spec.Get("storageStats").Doc()
@@ -57,7 +57,7 @@ func (s *State) collStatsDocs(o *cluster.Op, ns collection.Namespace, spec bson.
 	if err := s.Cluster.Recounted(o.Env.Context()); err != nil {
 		return nil, err
 	}
-	total := s.Cluster.Tally.Of(coll.ID).Total(coll.Map)
+	total := s.Cluster.Counts(coll.ID).Total(coll.Map)
 	if wantStorage {
 		if z, err = s.sizes(o, coll, total); err != nil {
 			return nil, err
@@ -74,7 +74,7 @@ func (s *State) collStatsDocs(o *cluster.Op, ns collection.Namespace, spec bson.
 			b.End()
 		}
 		if spec.Has("count") {
-			b.Int("count", s.Cluster.Tally.Of(coll.ID).Shard(d.ID).Get().Docs)
+			b.Int("count", s.Cluster.Counts(coll.ID).Shard(d.ID).Get().Docs)
 		}
 		docs = append(docs, b.Doc())
 	}

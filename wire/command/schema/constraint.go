@@ -73,7 +73,7 @@ func confirmConstraint(c *command.Call, before *catalog.Collection) error {
 // findInvalid searches for a document that does not satisfy its collection's validator.
 // Errors: DocumentValidationFailure (121) if there is one, those of a find.
 func findInvalid(c *command.Call, ns collection.Namespace) error {
-	coll := c.Cluster.Catalog.Peek().Collection(ns)
+	coll := c.Cluster.Catalog().Collection(ns)
 	if coll == nil {
 		return nil
 	}

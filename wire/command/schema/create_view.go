@@ -32,7 +32,7 @@ func checkView(c *command.Call, ns collection.Namespace, viewOn string, pipeline
 	if _, err := agg.Parse(c.Env(), outline.Stages, agg.Options{NS: base, In: agg.InView}); err != nil {
 		return err
 	}
-	g := viewGraph{snap: c.Cluster.Catalog.Peek(), ns: ns, under: map[collection.Namespace]extent{}, over: map[collection.Namespace]extent{}}
+	g := viewGraph{snap: c.Cluster.Catalog(), ns: ns, under: map[collection.Namespace]extent{}, over: map[collection.Namespace]extent{}}
 	return g.check(base, outline, pipeline.Size())
 }
 

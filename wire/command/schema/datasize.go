@@ -55,7 +55,7 @@ func runDataSize(c *command.Call) error {
 	start := c.Cluster.Now()
 	var n tally.Count
 	reached := false
-	coll := c.Cluster.Catalog.Peek().Collection(ns)
+	coll := c.Cluster.Catalog().Collection(ns)
 	switch {
 	case coll != nil && coll.Options.TimeSeries != nil:
 		return mongoerr.New(mongoerr.CommandNotSupportedOnView, "%s is a time-series collection", ns)
@@ -63,7 +63,7 @@ func runDataSize(c *command.Call) error {
 	case coll.IsView():
 		return mongoerr.ViewNotAllowed(ns.String())
 	case lo == nil && most == (tally.Count{}):
-		n = c.Cluster.Tally.Of(coll.ID).Total(coll.Map)
+		n = c.Cluster.Counts(coll.ID).Total(coll.Map)
 	default:
 		var stages []bson.Raw
 		if lo != nil {

@@ -33,12 +33,12 @@ func (s *State) runDBStats(c *command.Call) error {
 	}
 	var n tally.Count
 	var storage, indexSize int64
-	for _, coll := range c.Cluster.Catalog.Peek().Collections(c.DB) {
+	for _, coll := range c.Cluster.Catalog().Collections(c.DB) {
 		if coll.IsView() {
 			views++
 			continue
 		}
-		docs := c.Cluster.Tally.Of(coll.ID).Total(coll.Map)
+		docs := c.Cluster.Counts(coll.ID).Total(coll.Map)
 		z, err := s.sizes(&c.Op, coll, docs)
 		if err != nil {
 			return err
@@ -78,7 +78,7 @@ func (s *State) runDBStats(c *command.Call) error {
 	disk, all := s.disk()
 	scaled("fsUsedSize", disk)
 	scaled("fsTotalSize", all)
-	if d := c.Cluster.Catalog.Peek().Database(c.DB); d != nil {
+	if d := c.Cluster.Catalog().Database(c.DB); d != nil {
 		ddl.AppendThroughput(b, d.Throughput)
 	}
 	return nil

@@ -36,8 +36,8 @@ func runDrop(c *command.Call) error {
 	if ns.Coll == "system.views" && c.Server.Virtual.HasViews(ns.DB) {
 		return dropViews(c, ns)
 	}
-	coll := c.Cluster.Catalog.Peek().Collection(ns)
-	if err := c.Cluster.Catalog.Peek().CheckUUID(ns, coll, uuid); err != nil {
+	coll := c.Cluster.Catalog().Collection(ns)
+	if err := c.Cluster.Catalog().CheckUUID(ns, coll, uuid); err != nil {
 		return err
 	}
 	found, err := c.Server.DDL.Drop(&c.Op, ns)
@@ -56,7 +56,7 @@ func runDrop(c *command.Call) error {
 
 // dropViews drops every view of a database: the effect of dropping system.views.
 func dropViews(c *command.Call, ns collection.Namespace) error {
-	for _, coll := range c.Cluster.Catalog.Peek().Collections(ns.DB) {
+	for _, coll := range c.Cluster.Catalog().Collections(ns.DB) {
 		if coll.IsView() {
 			if _, err := c.Server.DDL.Drop(&c.Op, coll.Namespace); err != nil {
 				return err

@@ -70,7 +70,7 @@ func runCreateIndexes(c *command.Call) error {
 	if err != nil {
 		return err
 	}
-	if coll := c.Cluster.Catalog.Peek().Collection(ns); coll != nil && unlistedID(coll) {
+	if coll := c.Cluster.Catalog().Collection(ns); coll != nil && unlistedID(coll) {
 		made.Before, made.After = made.Before-1, made.After-1
 	}
 	c.Reply.Int32("numIndexesBefore", int32(made.Before))
@@ -183,9 +183,9 @@ func runListIndexes(c *command.Call) error {
 // indexDocs returns the descriptions of the indexes of a collection.
 // Errors: NamespaceNotFound (26), CommandNotSupportedOnView (166).
 func indexDocs(c *command.Call, ns collection.Namespace, info bool) ([]bson.Raw, error) {
-	coll := c.Cluster.Catalog.Peek().Collection(ns)
+	coll := c.Cluster.Catalog().Collection(ns)
 	if coll == nil {
-		if series := c.Cluster.Catalog.Peek().Series(ns); series != nil {
+		if series := c.Cluster.Catalog().Series(ns); series != nil {
 			return bucketIndexDocs(series), nil
 		}
 		if _, ok := c.Server.Virtual.Docs(&c.Op, ns); ok {
@@ -281,7 +281,7 @@ func runDropIndexes(c *command.Call) error {
 		return mongoerr.MissingField(c.Field("index"))
 	}
 	c.Respond("DropIndexesResponse")
-	coll := c.Cluster.Catalog.Peek().Collection(ns)
+	coll := c.Cluster.Catalog().Collection(ns)
 	if coll != nil && coll.Options.Clustered && clusteredChosen(coll, names, key) {
 		return mongoerr.New(5979800, "It is illegal to drop the clusteredIndex")
 	}

@@ -65,7 +65,7 @@ func parseListCollections(c *command.Call) (command.Request, error) {
 func collectionInfos(c *command.Call, db string, nameOnly bool) []bson.Raw {
 	var docs []bson.Raw
 	views := false
-	for _, coll := range c.Cluster.Catalog.Peek().Collections(db) {
+	for _, coll := range c.Cluster.Catalog().Collections(db) {
 		views = views || coll.IsView()
 		docs = append(docs, collectionInfo(coll, nameOnly))
 		if coll.Options.TimeSeries != nil {
@@ -177,7 +177,7 @@ func (s *State) clusterCatalogDocs(_ *cluster.Op, ns collection.Namespace, spec 
 		}
 		docs = append(docs, b.Doc())
 	}
-	for _, coll := range s.Cluster.Catalog.Peek().Collections(db) {
+	for _, coll := range s.Cluster.Catalog().Collections(db) {
 		var shards []*shard.Descriptor
 		if coll.Map != nil {
 			shards = coll.Map.Shards()

@@ -93,7 +93,7 @@ func databaseNames(c *command.Call) []string {
 	if !c.Strict() {
 		names = append(names, "admin", "config", "local")
 	}
-	for _, d := range c.Cluster.Catalog.Peek().Databases() {
+	for _, d := range c.Cluster.Catalog().Databases() {
 		if d.Name != "admin" && d.Name != "config" && d.Name != "local" {
 			names = append(names, d.Name)
 		}
@@ -105,10 +105,10 @@ func databaseNames(c *command.Call) []string {
 // databaseSize returns the size of a database, and whether it has no collection.
 func databaseSize(c *command.Call, db string) (bytes int64, empty bool) {
 	empty = len(c.Server.Virtual.Names(db, c.Server.ReplicaSet.Name != "")) == 0
-	for _, coll := range c.Cluster.Catalog.Peek().Collections(db) {
+	for _, coll := range c.Cluster.Catalog().Collections(db) {
 		empty = false
 		if !coll.IsView() {
-			bytes += c.Cluster.Tally.Of(coll.ID).Total(coll.Map).Bytes + int64(len(coll.Indexes))*collectionBytesMin
+			bytes += c.Cluster.Counts(coll.ID).Total(coll.Map).Bytes + int64(len(coll.Indexes))*collectionBytesMin
 		}
 	}
 	return max(bytes, collectionBytesMin), empty

@@ -10,7 +10,7 @@ func (s *State) oplogStats(b *bson.Builder, scale int64) {
 	if docs > 0 {
 		b.Int("avgObjSize", bytes/docs)
 	}
-	onDisk := int64(s.Cluster.Store.Metrics().LogBytes)
+	onDisk := int64(s.Cluster.StoreMetrics().LogBytes)
 	if onDisk == 0 {
 		onDisk = bytes // the store is remote, or nothing has been written to a file yet
 	}

@@ -91,7 +91,7 @@ func (a *renameArgs) Run(c *command.Call) error {
 			return err
 		}
 	}
-	snap := c.Cluster.Catalog.Peek()
+	snap := c.Cluster.Catalog()
 	if err := snap.CheckUUID(a.from, snap.Collection(a.from), a.uuid); err != nil {
 		return err
 	}

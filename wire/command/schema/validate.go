@@ -43,7 +43,7 @@ func (s *State) runValidate(c *command.Call) error {
 	}
 	// For the buckets of a time-series collection, the collection itself is validated.
 	named := ns
-	if series := c.Cluster.Catalog.Peek().Series(ns); series != nil {
+	if series := c.Cluster.Catalog().Series(ns); series != nil {
 		ns = series.Namespace
 	}
 	coll, err := c.Collection(ns)

@@ -12,7 +12,7 @@ import (
 // virtualCount returns the number of documents of a virtual collection that listCollections lists; ok is false for
 // other collections.
 func (s *State) virtualCount(c *command.Call, ns collection.Namespace) (docs int64, ok bool) {
-	snap := c.Cluster.Catalog.Peek()
+	snap := c.Cluster.Catalog()
 	if snap.Collection(ns) != nil {
 		return 0, false
 	}

@@ -113,7 +113,7 @@ func apiParameters(c *command.Call, params bson.Raw) (version string, strict boo
 // unstableIndexes lists the indexes that version 1 does not have.
 // Manual: reference/stable-api#indexes.
 func unstableIndexes(c *command.Call, only collection.Namespace) {
-	for _, coll := range c.Cluster.Catalog.Peek().Collections(only.DB) {
+	for _, coll := range c.Cluster.Catalog().Collections(only.DB) {
 		if only.Coll != "" && coll.Namespace.Coll != only.Coll {
 			continue
 		}

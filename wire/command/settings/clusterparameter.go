@@ -75,9 +75,9 @@ func (p *clusterSettings) apply(doc bson.Raw) {
 }
 
 // put stores a value.
-func (p *clusterSettings) put(ctx context.Context, s storage.Store, d clusterParam, num int64) error {
-	return p.Change(ctx, s, func() (bson.Raw, error) {
-		at := max(s.Latest(), p.now[d.name].at+1)
+func (p *clusterSettings) put(ctx context.Context, latest func() storage.Timestamp, d clusterParam, num int64) error {
+	return p.Change(ctx, func() (bson.Raw, error) {
+		at := max(latest(), p.now[d.name].at+1)
 		b := bson.NewBuilder(nil)
 		for _, q := range clusterParams() {
 			v, ok := p.now[q.name]
@@ -218,7 +218,7 @@ func (s *State) runSetClusterParameter(c *command.Call) error {
 	if err != nil || !set {
 		return err
 	}
-	return s.clusterSettings.put(c.Ctx, c.Cluster.Store, d, num)
+	return s.clusterSettings.put(c.Ctx, c.Cluster.Latest, d, num)
 }
 
 // parse reads a parameter's value; set is false if the value changes nothing. A null resets a plain field.

@@ -174,7 +174,7 @@ func (s *State) runSetDefaultRWConcern(c *command.Call) error {
 		return mongoerr.New(mongoerr.BadValue, "At least one of the \"defaultReadConcern\" or \"defaultWriteConcern\" fields must be present")
 	}
 	d := &s.rwDefaults
-	err = d.Change(c.Ctx, c.Cluster.Store, func() (_ bson.Raw, err error) {
+	err = d.Change(c.Ctx, func() (_ bson.Raw, err error) {
 		next := d.setConcerns
 		if hasWrite {
 			if next.write, err = defaultWrite(c, write, d.write != nil); err != nil {

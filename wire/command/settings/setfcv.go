@@ -53,7 +53,7 @@ func (s *State) runSetFCV(c *command.Call) error {
 		return mongoerr.New(7369100, "Once you have downgraded the FCV to %s, a downgrade of the binary version needs support assistance. "+
 			"Please re-run this command with 'confirm: true' to acknowledge this and continue with the FCV downgrade.", version)
 	}
-	return s.fcv.Change(c.Ctx, s.Cluster.Store, func() (bson.Raw, error) {
+	return s.fcv.Change(c.Ctx, func() (bson.Raw, error) {
 		b := bson.NewBuilder(nil)
 		b.String("version", version)
 		return b.Doc(), nil

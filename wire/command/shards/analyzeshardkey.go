@@ -38,7 +38,7 @@ func (s *State) runAnalyzeShardKey(c *command.Call) error {
 	if err != nil {
 		return err
 	}
-	coll := c.Cluster.Catalog.Peek().Collection(ns)
+	coll := c.Cluster.Catalog().Collection(ns)
 	switch {
 	case coll == nil:
 		return mongoerr.NoNamespace(ns.String())
@@ -132,7 +132,7 @@ type keySample struct {
 
 // keyCharacteristics appends a description of the key's values.
 func keyCharacteristics(c *command.Call, coll *catalog.Collection, a *keyAnalysis) error {
-	total := c.Cluster.Tally.Of(coll.ID).Total(coll.Map)
+	total := c.Cluster.Counts(coll.ID).Total(coll.Map)
 	if total.Docs == 0 {
 		return mongoerr.New(mongoerr.IllegalOperation, "Cannot analyze the characteristics of a shard key for an empty collection")
 	}

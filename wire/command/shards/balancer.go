@@ -27,7 +27,7 @@ const balancerName = "balancer"
 
 // switchBalancer switches automatic splits and merges on or off, and stores that.
 func (s *State) switchBalancer(c *command.Call, off bool) error {
-	return s.balancer.Change(c.Ctx, c.Cluster.Store, func() (bson.Raw, error) {
+	return s.balancer.Change(c.Ctx, func() (bson.Raw, error) {
 		b := bson.NewBuilder(nil)
 		b.Bool("stopped", off)
 		return b.Doc(), nil

@@ -89,7 +89,7 @@ func shardedCollection(c *command.Call) (*catalog.Collection, error) {
 	if err != nil {
 		return nil, err
 	}
-	coll := c.Cluster.Catalog.Peek().Collection(ns)
+	coll := c.Cluster.Catalog().Collection(ns)
 	if coll == nil || !coll.Sharded() {
 		return nil, mongoerr.New(mongoerr.NamespaceNotSharded, "Collection '%s' is not sharded", ns)
 	}

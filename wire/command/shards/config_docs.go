@@ -17,7 +17,7 @@ import (
 // shardIDs lists the partition numbers in use, always with 0.
 func (s *State) shardIDs() []shard.ID {
 	used := map[shard.ID]bool{0: true}
-	s.Cluster.Catalog.Peek().EachMap(func(coll *catalog.Collection) {
+	s.Cluster.Catalog().EachMap(func(coll *catalog.Collection) {
 		for _, d := range coll.Map.Shards() {
 			used[d.ID] = true
 		}
@@ -53,7 +53,7 @@ func (s *State) shardDocs() (docs []bson.Raw) {
 
 // databaseDocs returns the documents of config.databases.
 func (s *State) databaseDocs() (docs []bson.Raw) {
-	for _, d := range s.Cluster.Catalog.Peek().Databases() {
+	for _, d := range s.Cluster.Catalog().Databases() {
 		if d.Name == "admin" || d.Name == "config" || d.Name == "local" {
 			continue
 		}
@@ -74,7 +74,7 @@ func (s *State) databaseDocs() (docs []bson.Raw) {
 
 // collectionDocs returns the documents of config.collections.
 func (s *State) collectionDocs() (docs []bson.Raw) {
-	s.Cluster.Catalog.Peek().EachSharded(func(coll *catalog.Collection) {
+	s.Cluster.Catalog().EachSharded(func(coll *catalog.Collection) {
 		b := bson.NewBuilder(nil)
 		b.String("_id", coll.Namespace.String())
 		b.ObjectID("lastmodEpoch", epochOf(coll))
@@ -108,7 +108,7 @@ func epochOf(coll *catalog.Collection) (id [12]byte) {
 
 // chunkDocs returns the documents of config.chunks: one chunk per partition.
 func (s *State) chunkDocs() (docs []bson.Raw) {
-	s.Cluster.Catalog.Peek().EachSharded(func(coll *catalog.Collection) {
+	s.Cluster.Catalog().EachSharded(func(coll *catalog.Collection) {
 		for _, d := range coll.Map.Shards() {
 			b := bson.NewBuilder(nil)
 			id := epochOf(coll)

@@ -11,7 +11,6 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/update"
 	"github.com/cantledb/cantle/shard/cluster"
-	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/wire/command"
 	"github.com/cantledb/cantle/wire/savedsettings"
 )
@@ -52,8 +51,8 @@ func (x *configSettings) list() []bson.Raw {
 }
 
 // put adds a document or replaces the document with its _id.
-func (x *configSettings) put(ctx context.Context, s storage.Store, doc bson.Raw) error {
-	return x.Change(ctx, s, func() (bson.Raw, error) {
+func (x *configSettings) put(ctx context.Context, doc bson.Raw) error {
+	return x.Change(ctx, func() (bson.Raw, error) {
 		next := slices.DeleteFunc(slices.Clone(x.docs), func(d bson.Raw) bool { return bson.Equal(d.Get("_id"), doc.Get("_id"), nil) })
 		next = append(next, doc)
 		if len(next) > configSettingsMax {
@@ -127,5 +126,5 @@ func (s *State) keepConfig(c *command.Call, ns collection.Namespace, doc bson.Ra
 		mode, _ := doc.Get("mode").Str()
 		return s.switchBalancer(c, doc.Get("stopped").Truthy() || mode == "off")
 	}
-	return s.settings.put(c.Ctx, c.Cluster.Store, doc)
+	return s.settings.put(c.Ctx, doc)
 }

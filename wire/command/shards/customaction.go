@@ -389,13 +389,13 @@ func getDatabase(c *command.Call, _ *customArgs) error {
 // collection gets the smallest throughput.
 func createCollection(c *command.Call, a *customArgs) error {
 	shared := catalog.Throughput{}
-	if d := c.Cluster.Catalog.Peek().Database(c.DB); d != nil {
+	if d := c.Cluster.Catalog().Database(c.DB); d != nil {
 		shared = d.Throughput
 	}
 	if a.throughput.Mode == catalog.ThroughputNone && shared.Mode == catalog.ThroughputNone {
 		a.throughput.Mode, a.throughput.RU = catalog.ThroughputManual, ratelimit.ManualMin
 	}
-	if c.Cluster.Catalog.Peek().Collection(a.ns) != nil {
+	if c.Cluster.Catalog().Collection(a.ns) != nil {
 		return mongoerr.NamespaceTaken(a.ns.String())
 	}
 	key, err := shard.WithSuffix(a.shardKey, a.suffix)

@@ -64,7 +64,7 @@ func mergePartitions(c *command.Call, a *customArgs) error {
 	if policy.ShardRU <= 0 {
 		policy.ShardRU = ratelimit.ShardRateMax
 	}
-	plan, after, loads, err := balance.PlanMerges(coll.Map, balance.LoadsOf(cl.Tally, cl.Budgets, coll, cl.Now()), policy)
+	plan, after, loads, err := balance.PlanMerges(coll.Map, balance.LoadsOf(cl.Counts(coll.ID), cl.Budgets, coll, cl.Now()), policy)
 	if err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func mergePartitions(c *command.Call, a *customArgs) error {
 			return err
 		}
 		after = coll.Map
-		loads = balance.LoadsOf(cl.Tally, cl.Budgets, coll, cl.Now())
+		loads = balance.LoadsOf(cl.Counts(coll.ID), cl.Budgets, coll, cl.Now())
 	}
 	b.Int32("after", int32(after.Len()))
 	b.BeginArray("merges")

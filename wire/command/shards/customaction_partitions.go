@@ -48,7 +48,7 @@ func (s *State) getPartitions(c *command.Call, a *customArgs) error {
 	if err := c.Cluster.Recounted(c.Ctx); err != nil {
 		return err
 	}
-	counts := c.Cluster.Tally.Of(coll.ID)
+	counts := c.Cluster.Counts(coll.ID)
 	bounds, values := coll.Sharded() && c.Server.MaySeeBounds(c.ConnState.Login, a.ns), c.Server.MaySeeValues(c.ConnState.Login, a.ns)
 	b.BeginArray("partitions")
 	for _, d := range coll.Map.Shards() {
@@ -85,7 +85,7 @@ func appendLimits(c *command.Call, b *bson.Builder, coll *catalog.Collection, su
 	if limit <= 0 || !pool.Limited() && !pool.Shared() {
 		return
 	}
-	counts := c.Cluster.Tally.Of(coll.ID)
+	counts := c.Cluster.Counts(coll.ID)
 	percent := func(n int64) int32 { return int32(n * 100 / limit) }
 	var warnings []string
 	b.Int64("logicalPartitionLimit", limit)

@@ -167,7 +167,7 @@ func appendMinutes(b *bson.Builder, s *shape) {
 
 // shapeWarnings describes what is expensive about a shape, and what would help.
 func shapeWarnings(c *command.Call, s *shape, average ratelimit.MicroRU) (out []string) {
-	coll := c.Cluster.Catalog.Peek().Collection(s.ns)
+	coll := c.Cluster.Catalog().Collection(s.ns)
 	if s.fanOuts > 0 && coll != nil && coll.Sharded() {
 		var missing []string
 		for _, f := range coll.Key.Fields() {

@@ -14,12 +14,12 @@ func (s *State) distributionDocs(o *cluster.Op, _ collection.Namespace, _ bson.R
 	if err := s.Cluster.Recounted(o.Env.Context()); err != nil {
 		return nil, err
 	}
-	s.Cluster.Catalog.Peek().EachSharded(func(coll *catalog.Collection) {
+	s.Cluster.Catalog().EachSharded(func(coll *catalog.Collection) {
 		b := bson.NewBuilder(nil)
 		b.String("ns", coll.Namespace.String())
 		b.BeginArray("shards")
 		for _, d := range coll.Map.Shards() {
-			n := s.Cluster.Tally.Of(coll.ID).Shard(d.ID).Get()
+			n := s.Cluster.Counts(coll.ID).Shard(d.ID).Get()
 			b.BeginDoc("")
 			b.String("shardName", command.ShardName(d.ID))
 			b.Int32("numOrphanedDocs", 0)

@@ -13,7 +13,7 @@ func runGetShardVersion(c *command.Call) error {
 	if s, ok := c.Value.Str(); ok {
 		ns = collection.ParseNamespace(s)
 	}
-	coll := c.Cluster.Catalog.Peek().Collection(ns)
+	coll := c.Cluster.Catalog().Collection(ns)
 	if coll == nil || !coll.Sharded() {
 		return mongoerr.New(mongoerr.NamespaceNotSharded, "Collection '%s' is not sharded", ns)
 	}

@@ -146,7 +146,7 @@ func withShardKey(c *command.Call, coll *catalog.Collection, key shard.KeyPatter
 	if err != nil {
 		return nil, err
 	}
-	if docs := c.Cluster.Tally.Of(coll.ID).Total(coll.Map).Docs; key.Kind() == shard.Ranged && docs > 1 {
+	if docs := c.Cluster.Counts(coll.ID).Total(coll.Map).Docs; key.Kind() == shard.Ranged && docs > 1 {
 		const perRange = 10
 		step := max(1, float64(docs)/(keyRangesMax*perRange))
 		var found []shard.Position

@@ -54,7 +54,7 @@ func runMergeChunks(c *command.Call) error {
 // mergeWithin merges all partitions of a range, whose ends are ends of partitions.
 func mergeWithin(c *command.Call, coll *catalog.Collection, r shard.Range) error {
 	for range coll.Map.Len() {
-		now := c.Cluster.Catalog.Peek().ByID(coll.ID)
+		now := c.Cluster.Catalog().ByID(coll.ID)
 		if now == nil {
 			return mongoerr.NoNamespace(coll.Namespace.String())
 		}

@@ -70,7 +70,7 @@ const mongosTimeout = 5 * time.Second
 // it has no peers. Each server publishes its own document when it renews its lease, at least once per third
 // of the lease. The time left of the lease and the jobs of the server are added here.
 func (s *State) mongosDocs() (docs []bson.Raw) {
-	shared := storage.AsShared(s.Cluster.Store)
+	shared := s.Cluster.Shared()
 	if shared == nil {
 		return []bson.Raw{s.mongosDoc()}
 	}
@@ -137,7 +137,7 @@ func Prices(m storage.Member) string {
 
 // publishServer registers the document that this server publishes to its peers.
 func (s *State) publishServer() {
-	if shared := storage.AsShared(s.Cluster.Store); shared != nil {
+	if shared := s.Cluster.Shared(); shared != nil {
 		shared.SetDescription(func() []byte { return s.mongosDoc() })
 	}
 }

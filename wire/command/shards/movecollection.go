@@ -62,9 +62,9 @@ func (s *State) shardNamed(name string) (shard.ID, error) {
 // lightestShard returns the shard with the least data, the first if there are several.
 func (s *State) lightestShard() shard.ID {
 	bytes := map[shard.ID]int64{}
-	s.Cluster.Catalog.Peek().EachMap(func(coll *catalog.Collection) {
+	s.Cluster.Catalog().EachMap(func(coll *catalog.Collection) {
 		for _, d := range coll.Map.Shards() {
-			bytes[d.ID] += s.Cluster.Tally.Of(coll.ID).Shard(d.ID).Get().Bytes
+			bytes[d.ID] += s.Cluster.Counts(coll.ID).Shard(d.ID).Get().Bytes
 		}
 	})
 	ids := s.shardIDs()

@@ -57,7 +57,7 @@ func (s *State) localPartitions(coll *catalog.Collection, keys int) *partitionsS
 		p, hot := sum.part(int(d.ID)), pool.Hot(int(d.ID))
 		p.byRU, p.byBytes = hot.ByRU.Top(keys), hot.ByBytes.Top(keys)
 	}
-	for _, k := range s.Cluster.Tally.Of(coll.ID).Heavy.List() {
+	for _, k := range s.Cluster.Counts(coll.ID).Heavy.List() {
 		sum.heavy[k.Key] = heavySum{k.Key, k.Shard(), k.Bytes()}
 	}
 	return sum
@@ -88,7 +88,7 @@ func (s *State) answerPartitions(_ context.Context, question []byte) ([]byte, er
 	if err != nil {
 		return nil, err
 	}
-	coll := s.Cluster.Catalog.Peek().ByID(keyspace.CollectionID(whole(q, "id")))
+	coll := s.Cluster.Catalog().ByID(keyspace.CollectionID(whole(q, "id")))
 	if coll == nil || coll.Map == nil {
 		return bson.Empty, nil
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/shard/cluster"
-	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/wire/command"
 	"github.com/cantledb/cantle/wire/savedsettings"
 )
@@ -86,11 +85,11 @@ func (q *queryAnalyzers) apply(doc bson.Raw) {
 }
 
 // set stores the analyzer of a collection, or removes it if a is nil, and returns the previous analyzer.
-func (q *queryAnalyzers) set(ctx context.Context, s storage.Store, ns collection.Namespace, a *queryAnalyzer) (was *queryAnalyzer, err error) {
+func (q *queryAnalyzers) set(ctx context.Context, ns collection.Namespace, a *queryAnalyzer) (was *queryAnalyzer, err error) {
 	if a == nil && !q.has(ns) {
 		return nil, nil // the usual case
 	}
-	err = q.Change(ctx, s, func() (bson.Raw, error) {
+	err = q.Change(ctx, func() (bson.Raw, error) {
 		if was = q.all[ns]; was == nil && a == nil {
 			return nil, nil
 		}
@@ -193,7 +192,7 @@ func (s *State) runConfigureQueryAnalyzer(c *command.Call) error {
 	case mode == "full" && !(rate > 0 && rate <= samplesPerSecondMax):
 		return mongoerr.New(mongoerr.InvalidOptions, "'samplesPerSecond' must be greater than 0 and at most %d, got %v", samplesPerSecondMax, rate)
 	}
-	coll := c.Cluster.Catalog.Peek().Collection(ns)
+	coll := c.Cluster.Catalog().Collection(ns)
 	switch {
 	case coll == nil:
 		return mongoerr.NoNamespace(ns.String())
@@ -207,7 +206,7 @@ func (s *State) runConfigureQueryAnalyzer(c *command.Call) error {
 	} else if err := makeSampled(c); err != nil {
 		return err
 	}
-	was, err := s.analyzers.set(c.Ctx, c.Cluster.Store, a.ns, a)
+	was, err := s.analyzers.set(c.Ctx, a.ns, a)
 	if err != nil {
 		return err
 	}

@@ -141,7 +141,7 @@ func withoutGeneric(body bson.Raw) bson.Raw {
 
 // eachSample visits the samples that have not expired.
 func (s *State) eachSample(o *cluster.Op, visit func(doc bson.Raw) error) error {
-	if s.Cluster.Catalog.Peek().Collection(sampledNS) == nil {
+	if s.Cluster.Catalog().Collection(sampledNS) == nil {
 		return nil
 	}
 	env := *o.Env

@@ -367,7 +367,7 @@ func (s *State) recordShape(c *command.Call, e command.Outcome) {
 	r := shapeRun{charge: e.Charge, took: e.Took, loaded: c.Op.Receipt.Sum(ratelimit.DocLoaded), paid: c.Op.Receipt.Sum(ratelimit.PartitionVisit), failed: err != nil, refused: e.Refused()}
 	coll, shards := c.Op.Receipt.Spread()
 	if r.visited = shards; shards > 1 {
-		if x := s.Cluster.Catalog.Peek().ByID(keyspace.CollectionID(coll)); x != nil && x.Map != nil {
+		if x := s.Cluster.Catalog().ByID(keyspace.CollectionID(coll)); x != nil && x.Map != nil {
 			r.of = x.Map.Len()
 		}
 	}

@@ -65,7 +65,7 @@ func (s *State) runShardCollection(c *command.Call) error {
 	if err := c.Server.DDL.ShardCollection(&c.Op, ns, opts); err != nil {
 		return err
 	}
-	if err := s.planned.forget(c.Ctx, c.Cluster.Store, ns); err != nil {
+	if err := s.planned.forget(c.Ctx, ns); err != nil {
 		return err
 	}
 	c.RespondAlways("ShardCollectionResponse")

@@ -51,5 +51,5 @@ func midpoint(c *command.Call, coll *catalog.Collection, d *shard.Descriptor) (a
 		h, ok := d.Middle()
 		return shard.HashPosition(h), ok, nil
 	}
-	return balance.SplitPoint(c.Ctx, c.Cluster.Store, coll, d, c.Cluster.Tally.Of(coll.ID).Shard(d.ID).Get().Docs)
+	return balance.SplitPoint(c.Ctx, c.Server.Jobs, coll, d)
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/shard/ddl"
-	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/wire/auth"
 	"github.com/cantledb/cantle/wire/command"
 	"github.com/cantledb/cantle/wire/savedsettings"
@@ -45,8 +44,8 @@ func (z *zoneShards) apply(doc bson.Raw) {
 }
 
 // change changes the shards of one zone; a zone without shards is removed.
-func (z *zoneShards) change(ctx context.Context, s storage.Store, zone string, fn func(shards []string) []string) error {
-	return z.Change(ctx, s, func() (bson.Raw, error) {
+func (z *zoneShards) change(ctx context.Context, zone string, fn func(shards []string) []string) error {
+	return z.Change(ctx, func() (bson.Raw, error) {
 		next := maps.Clone(z.now)
 		if next == nil {
 			next = map[string][]string{}
@@ -89,7 +88,7 @@ func (s *State) tags(shard string) []string {
 		}
 	}
 	s.zones.Unlock()
-	s.Cluster.Catalog.Peek().EachSharded(func(coll *catalog.Collection) {
+	s.Cluster.Catalog().EachSharded(func(coll *catalog.Collection) {
 		for _, d := range coll.Map.Shards() {
 			if zone := coll.ZoneOf(d); zone != "" && command.ShardName(d.ID) == shard {
 				seen[zone] = true
@@ -101,7 +100,7 @@ func (s *State) tags(shard string) []string {
 
 // tagDocs returns the documents of config.tags: the ranges of zones.
 func (s *State) tagDocs() (docs []bson.Raw) {
-	s.Cluster.Catalog.Peek().EachSharded(func(coll *catalog.Collection) {
+	s.Cluster.Catalog().EachSharded(func(coll *catalog.Collection) {
 		for _, z := range coll.Zones {
 			docs = append(docs, tagDoc(coll.Namespace, ddl.ZoneRange{Name: z.Name, Min: coll.Key.Bound(z.Lo, bson.MinKey), Max: coll.Key.Bound(z.Hi, bson.MaxKey)}))
 		}
@@ -171,7 +170,7 @@ func (s *State) runAddShardToZone(c *command.Call) error {
 	if err != nil {
 		return err
 	}
-	return s.zones.change(c.Ctx, c.Cluster.Store, zone, func(shards []string) []string {
+	return s.zones.change(c.Ctx, zone, func(shards []string) []string {
 		if slices.Contains(shards, shard) {
 			return shards
 		}
@@ -189,7 +188,7 @@ func (s *State) runRemoveShardFromZone(c *command.Call) error {
 	}
 	if now := s.zones.of(zone); len(now) == 1 && now[0] == shard {
 		used := ""
-		c.Cluster.Catalog.Peek().EachSharded(func(coll *catalog.Collection) {
+		c.Cluster.Catalog().EachSharded(func(coll *catalog.Collection) {
 			for _, z := range coll.Zones {
 				if z.Name == zone {
 					used = coll.Namespace.String()
@@ -205,7 +204,7 @@ func (s *State) runRemoveShardFromZone(c *command.Call) error {
 			return mongoerr.New(mongoerr.ZoneStillInUse, "shard %s is the only one of zone %s, in which ranges of %s lie: remove those first", shard, zone, used)
 		}
 	}
-	return s.zones.change(c.Ctx, c.Cluster.Store, zone, func(shards []string) []string {
+	return s.zones.change(c.Ctx, zone, func(shards []string) []string {
 		return slices.DeleteFunc(shards, func(other string) bool { return other == shard })
 	})
 }
@@ -247,7 +246,7 @@ func (s *State) runUpdateZoneKeyRange(c *command.Call) error {
 		return mongoerr.New(mongoerr.ZoneNotFound, "zone %s does not exist; addShardToZone makes it", zone)
 	}
 	if !s.isSharded(ns) {
-		return s.planned.set(c.Ctx, c.Cluster.Store, plannedZone{ns, ddl.ZoneRange{Name: zone, Min: min, Max: max}})
+		return s.planned.set(c.Ctx, plannedZone{ns, ddl.ZoneRange{Name: zone, Min: min, Max: max}})
 	}
 	return c.Server.DDL.SetZone(&c.Op, ns, min, max, zone)
 }

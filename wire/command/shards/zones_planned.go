@@ -8,7 +8,6 @@ import (
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/shard/ddl"
-	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/wire/command"
 	"github.com/cantledb/cantle/wire/savedsettings"
 )
@@ -69,12 +68,12 @@ func printPlanned(next []plannedZone) bson.Raw {
 
 // set assigns a range to a zone, or removes it from its zone if the name is empty.
 // Errors: BadValue (2), RangeOverlapConflict (178).
-func (p *plannedZones) set(ctx context.Context, s storage.Store, z plannedZone) error {
+func (p *plannedZones) set(ctx context.Context, z plannedZone) error {
 	if err := checkPlanned(z.Min, z.Max); err != nil {
 		return err
 	}
 	less := func(a, b bson.Raw) bool { return bson.Compare(a.Value(), b.Value(), nil) < 0 }
-	return p.Change(ctx, s, func() (bson.Raw, error) {
+	return p.Change(ctx, func() (bson.Raw, error) {
 		next := slices.DeleteFunc(slices.Clone(p.now), func(o plannedZone) bool {
 			return o.ns == z.ns && bson.Equal(o.Min.Value(), z.Min.Value(), nil) && bson.Equal(o.Max.Value(), z.Max.Value(), nil)
 		})
@@ -136,11 +135,11 @@ func (p *plannedZones) list(sharded func(collection.Namespace) bool) []plannedZo
 }
 
 // forget removes the ranges of a collection that was dropped, or that has them in its catalog entry now.
-func (p *plannedZones) forget(ctx context.Context, s storage.Store, ns collection.Namespace) error {
+func (p *plannedZones) forget(ctx context.Context, ns collection.Namespace) error {
 	if len(p.of(ns)) == 0 {
 		return nil // the usual case
 	}
-	return p.Change(ctx, s, func() (bson.Raw, error) {
+	return p.Change(ctx, func() (bson.Raw, error) {
 		next := slices.DeleteFunc(slices.Clone(p.now), func(z plannedZone) bool { return z.ns == ns })
 		if len(next) == len(p.now) {
 			return nil, nil
@@ -151,17 +150,17 @@ func (p *plannedZones) forget(ctx context.Context, s storage.Store, ns collectio
 
 // isSharded reports whether a collection has a shard key.
 func (s *State) isSharded(ns collection.Namespace) bool {
-	coll := s.Cluster.Catalog.Peek().Collection(ns)
+	coll := s.Cluster.Catalog().Collection(ns)
 	return coll != nil && coll.Sharded()
 }
 
 // Dropped is called after collections were dropped or renamed.
 func (s *State) Dropped(ns collection.Namespace) {
 	s.traffic.Forget(func(x collection.Namespace) bool { return x == ns })
-	if err := s.planned.forget(context.Background(), s.Cluster.Store, ns); err != nil {
+	if err := s.planned.forget(context.Background(), ns); err != nil {
 		s.Log.Error().Err(err).Stringer("collection", ns).Msg("zones of a dropped collection could not be deleted; a new collection of this name will have them")
 	}
-	if _, err := s.analyzers.set(context.Background(), s.Cluster.Store, ns, nil); err != nil {
+	if _, err := s.analyzers.set(context.Background(), ns, nil); err != nil {
 		s.Log.Error().Err(err).Stringer("collection", ns).Msg("the query analyzer of a dropped collection could not be deleted; a new collection of this name will have it")
 	}
 }

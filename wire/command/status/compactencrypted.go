@@ -36,7 +36,7 @@ func runCompactEncrypted(c *command.Call) error {
 	if err != nil {
 		return err
 	}
-	for _, coll := range c.Cluster.Catalog.Peek().Collections(c.DB) {
+	for _, coll := range c.Cluster.Catalog().Collections(c.DB) {
 		if coll.Namespace.Coll == name {
 			if coll.IsView() {
 				return mongoerr.ViewNotAllowed(coll.Namespace.String())

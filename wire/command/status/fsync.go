@@ -8,7 +8,6 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mongoerr"
-	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/wire/command"
 )
 
@@ -162,20 +161,20 @@ func (s *State) runFsync(c *command.Call) error {
 		return err
 	}
 	if !lock {
-		if err := c.Cluster.Store.Sync(c.Ctx); err != nil {
+		if err := c.Cluster.Sync(c.Ctx); err != nil {
 			return err
 		}
 		c.Reply.Int32("numFiles", 1)
 		return nil
 	}
-	if storage.AsShared(c.Cluster.Store) != nil {
+	if c.Cluster.Shared() != nil {
 		return mongoerr.New(mongoerr.CommandNotSupported, "fsync cannot lock a database that several servers share: the others would go on writing. Back the cluster up with its own tools, or a database with cantle dump")
 	}
 	held, err := s.fsyncLock.lock(c.Ctx, limit)
 	if err != nil {
 		return err
 	}
-	if err := c.Cluster.Store.Sync(c.Ctx); err != nil {
+	if err := c.Cluster.Sync(c.Ctx); err != nil {
 		s.fsyncLock.unlock()
 		return err
 	}

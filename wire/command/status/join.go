@@ -2,7 +2,6 @@ package status
 
 import (
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/wire/command"
 	"github.com/cantledb/cantle/wire/virtual"
 )
@@ -11,7 +10,7 @@ import (
 func (s *State) join() {
 	s.WriteGate, s.Profiler = s, s
 	s.LoadSetting("the block of users' writes", &s.writeBlock.Setting, writeBlockName, s.writeBlock.apply)
-	if storage.AsShared(s.Cluster.Store) != nil {
+	if s.Cluster.Shared() != nil {
 		s.Cluster.Peers.Handle(killKind, s.answerKill)
 		s.Cluster.Peers.Handle(currentOpKind, s.answerCurrentOp)
 		s.Ops.RandomizeIDs()

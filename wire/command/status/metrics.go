@@ -119,7 +119,7 @@ func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 	count(descReceived, s.Stats.BytesIn.Load())
 	count(descSent, s.Stats.BytesOut.Load())
 	gauge(descInfo, 1, s.Version, s.Cluster.Budgets.PriceList().String())
-	x := s.Cluster.Store.Metrics()
+	x := s.Cluster.StoreMetrics()
 	gauge(descDisk, float64(x.DiskBytes))
 	gauge(descChangeLog, float64(x.LogBytes))
 	gauge(descKeptLog, float64(x.KeptBytes))
@@ -130,7 +130,7 @@ func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 		gauge(descBallast, float64(x.DiskBallast))
 	}
 	refuses := 0.0
-	if s.Cluster.Store.DiskFull() {
+	if s.Cluster.DiskFull() {
 		refuses = 1
 	}
 	gauge(descRefuses, refuses)
@@ -142,7 +142,7 @@ func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 	count(descStalls, x.Stalls)
 	count(descCacheHits, x.CacheHits)
 	count(descCacheMisses, x.CacheMisses)
-	if remote, ok := s.Cluster.Store.(storage.Remote); ok {
+	if remote := s.Cluster.Remote(); remote != nil {
 		for _, f := range remote.Figures() {
 			if f.Gauge {
 				gauge(descOf(f, ""), float64(f.Value))
@@ -192,12 +192,12 @@ func (m *Metrics) partitions(out chan<- prometheus.Metric) {
 	}
 	now := m.s.Cluster.Now()
 	var all []used
-	for _, coll := range m.s.Cluster.Catalog.Peek().Collections("") {
+	for _, coll := range m.s.Cluster.Catalog().Collections("") {
 		if coll.IsView() || coll.Map == nil {
 			continue
 		}
 		u := used{coll: coll}
-		counts := m.s.Cluster.Tally.Of(coll.ID)
+		counts := m.s.Cluster.Counts(coll.ID)
 		stats := map[int]ratelimit.BucketStats{}
 		for _, b := range m.s.Cluster.Budgets.Collection(uint64(coll.ID)).Stats(now) {
 			stats[b.Shard] = b

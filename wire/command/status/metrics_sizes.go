@@ -21,7 +21,7 @@ var (
 // sizes sends the metrics of sizes on disk: of the given collections, and if others is true, of all other
 // collections together. A remote store has no sizes.
 func (m *Metrics) sizes(out chan<- prometheus.Metric, colls []*catalog.Collection, others bool) {
-	store, ok := m.s.Cluster.Store.(storage.Compactor)
+	store, ok := m.s.Cluster.Compactor()
 	if !ok {
 		return
 	}
@@ -31,7 +31,7 @@ func (m *Metrics) sizes(out chan<- prometheus.Metric, colls []*catalog.Collectio
 	var records, indexes uint64
 	for _, coll := range colls {
 		ns := coll.Namespace
-		z, _ := coll.DiskSizes(context.Background(), m.s.Cluster.Store)
+		z, _ := m.s.Cluster.DiskSizes(context.Background(), coll)
 		records += z.Documents
 		send(descCollection, z.Documents, ns.DB, ns.Coll)
 		for _, ix := range z.Indexes {

@@ -1,7 +1,6 @@
 package status
 
 import (
-	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/wire/command"
 )
 
@@ -12,7 +11,7 @@ func runPing(c *command.Call) error {
 	if err := c.NoArguments(); err != nil {
 		return err
 	}
-	if remote, ok := c.Cluster.Store.(storage.Remote); ok {
+	if remote := c.Cluster.Remote(); remote != nil {
 		return remote.CheckReachable()
 	}
 	return nil

@@ -15,7 +15,6 @@ import (
 	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/shard/ddl"
-	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/wire/command"
 	"github.com/cantledb/cantle/wire/operations"
 )
@@ -100,13 +99,13 @@ func (s *State) profile(c *command.Call, e command.Outcome) {
 // profilable reports whether the initial level applies to a database. A database that does not exist is not
 // created for a read of it, and the server's own databases are not filled.
 func (s *State) profilable(db string) bool {
-	return db != "local" && db != "config" && s.Cluster.Catalog.Peek().Database(db) != nil
+	return db != "local" && db != "config" && s.Cluster.Catalog().Database(db) != nil
 }
 
 // record stores an entry of the profiler.
 func (s *State) record(env *mql.Env, db string, doc bson.Raw) {
 	ns := collection.Namespace{DB: db, Coll: collection.ProfileCollection}
-	if s.Cluster.Catalog.Peek().Collection(ns) == nil {
+	if s.Cluster.Catalog().Collection(ns) == nil {
 		if err := s.createProfile(env, ns); err != nil {
 			s.Log.Warn().Err(err).Str("database", db).Msg("system.profile cannot be created: commands of this database are not profiled")
 			return
@@ -166,7 +165,7 @@ func profileEntry(c *command.Call, err error, took time.Duration) bson.Raw {
 		b.Double("estimatedDelayFromRateLimitingInMilliseconds", float64(c.Op.Waited)/float64(time.Millisecond))
 	}
 	b.DateTime("ts", c.Cluster.Now().UnixMilli())
-	if storage.AsShared(c.Cluster.Store) != nil {
+	if c.Cluster.Shared() != nil {
 		b.String("host", c.Server.Address()) // the entries of all servers are in one collection
 	}
 	b.String("client", clientHost(c.Conn.Remote().String()))

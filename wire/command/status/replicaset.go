@@ -37,7 +37,7 @@ func appendSet(c *command.Call, b *bson.Builder, r command.ReplicaSet) {
 		b.End()
 	}
 	b.ObjectID("electionId", electionID)
-	latest := c.Cluster.Store.Latest() // not c.Time, because an awaitable hello may have waited
+	latest := c.Cluster.Latest() // not c.Time, because an awaitable hello may have waited
 	b.BeginDoc("lastWrite")
 	appendOpTime(b, "opTime", latest)
 	b.DateTime("lastWriteDate", wallMillis(latest))

@@ -8,7 +8,6 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/release"
-	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/wire"
 	"github.com/cantledb/cantle/wire/command"
 )
@@ -122,7 +121,7 @@ func statusAsserts(c *command.Call, b *bson.Builder) {
 // statusCatalog appends the number of collections of each kind.
 func statusCatalog(c *command.Call, b *bson.Builder) {
 	var colls, capped, views, timeseries int32
-	for coll := range c.Cluster.Catalog.Peek().Each {
+	for coll := range c.Cluster.Catalog().Each {
 		if coll.IsView() {
 			views++
 			continue
@@ -265,7 +264,7 @@ func statusMetrics(c *command.Call, b *bson.Builder) {
 	b.End()
 	b.BeginDoc("operation")
 	b.Int64("killedDueToMaxTimeMSExpired", c.Server.Stats.TimedOut.Load())
-	b.Int64("writeConflicts", c.Cluster.Store.Metrics().Conflicts)
+	b.Int64("writeConflicts", c.Cluster.StoreMetrics().Conflicts)
 	b.End()
 	b.BeginDoc("query")
 	for _, stage := range [...]string{"bucketAuto", "group", "lookup", "setWindowFields", "sort"} {
@@ -333,7 +332,7 @@ func statusEngine(c *command.Call, b *bson.Builder) {
 	b.Bool("readOnly", c.Server.ReadOnly)
 	b.Bool("persistent", !c.Server.Transient)
 	b.Bool("backupCursorOpen", false)
-	m := c.Cluster.Store.Metrics()
+	m := c.Cluster.StoreMetrics()
 	b.Int64("diskBytes", int64(m.DiskBytes))
 	b.Int64("changeLogBytes", int64(m.LogBytes))
 	b.Int64("keptLogBytes", m.KeptBytes)
@@ -369,7 +368,7 @@ func statusTransactions(c *command.Call, b *bson.Builder) {
 // because every connection may run a command, there are as many tickets as connections. Source: mongo-tools,
 // mongostat/status.
 func (s *State) statusCache(c *command.Call, b *bson.Builder) {
-	m := c.Cluster.Store.Metrics()
+	m := c.Cluster.StoreMetrics()
 	b.BeginDoc("cache")
 	b.Int64("tracked dirty bytes in the cache", int64(m.DirtyBytes))
 	b.Int64("bytes currently in the cache", m.CacheBytes+int64(m.DirtyBytes))
@@ -397,13 +396,12 @@ func (s *State) statusCache(c *command.Call, b *bson.Builder) {
 
 // isRemote reports whether the store is remote.
 func isRemote(c *command.Call) bool {
-	_, ok := c.Cluster.Store.(storage.Remote)
-	return ok
+	return c.Cluster.Remote() != nil
 }
 
 // statusRemote appends the figures of a remote store.
 func statusRemote(c *command.Call, b *bson.Builder) {
-	for _, f := range c.Cluster.Store.(storage.Remote).Figures() {
+	for _, f := range c.Cluster.Remote().Figures() {
 		b.Int64(f.Name, f.Value)
 	}
 }

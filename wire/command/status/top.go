@@ -54,7 +54,7 @@ func (s *State) runTop(c *command.Call) error {
 	b := c.Reply
 	b.BeginDoc("totals")
 	b.String("note", "all times in microseconds")
-	snap := c.Cluster.Catalog.Peek()
+	snap := c.Cluster.Catalog()
 	u := &s.usage
 	u.mu.RLock()
 	defer u.mu.RUnlock()

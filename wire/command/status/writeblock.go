@@ -6,7 +6,6 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mongoerr"
-	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/wire/auth"
 	"github.com/cantledb/cantle/wire/command"
 	"github.com/cantledb/cantle/wire/savedsettings"
@@ -35,8 +34,8 @@ func (w *writeBlock) apply(doc bson.Raw) {
 
 // set switches the block. A change must give the reason for which the block was switched on.
 // Errors: IllegalOperation (20) for another reason.
-func (w *writeBlock) set(ctx context.Context, s storage.Store, on bool, reason string) error {
-	return w.Change(ctx, s, func() (bson.Raw, error) {
+func (w *writeBlock) set(ctx context.Context, on bool, reason string) error {
+	return w.Change(ctx, func() (bson.Raw, error) {
 		if was := w.reason; was != "" && was != reason {
 			verb := "disable"
 			if on {
@@ -96,7 +95,7 @@ func (s *State) runSetUserWriteBlockMode(c *command.Call) error {
 	if err != nil {
 		return err
 	}
-	if err := s.writeBlock.set(c.Ctx, c.Cluster.Store, on, reason); err != nil || !on {
+	if err := s.writeBlock.set(c.Ctx, on, reason); err != nil || !on {
 		return err
 	}
 	return s.fsyncLock.drain(c.Ctx, 0) // earlier writes have ended when the client gets the reply
