@@ -79,13 +79,18 @@ func (v *view) Walk(_ context.Context, rg storage.Range, o storage.IterOptions) 
 	return &iterator{v: v, reverse: o.Reverse, start: string(rg.Start), end: string(rg.End), bounded: rg.End != nil}, nil
 }
 
-func (v *view) Close() {
-	if v.closed.Swap(true) {
-		return
-	}
+// release ends the reader.
+func (v *view) release() {
 	v.s.mu.Lock()
 	v.s.release(v.ts)
 	v.s.mu.Unlock()
+}
+
+// Close implements storage.Reader.
+func (r *reader) Close() {
+	if !r.closed.Swap(true) {
+		r.release()
+	}
 }
 
 // iterator searches for each next key, so the store may change meanwhile.

@@ -25,8 +25,8 @@ var bounds = writebuf.Bounds{Txn: 256 << 20, Value: 64 << 20}
 
 // store implements storage.Store.
 type store struct {
-	o       Options
-	latches *writebuf.Latches
+	o         Options
+	txnConfig writebuf.Config
 
 	mu        sync.Mutex
 	versions  map[string][]version
@@ -58,7 +58,7 @@ type record struct {
 // Open returns an empty store.
 func Open(o Options) storage.Store {
 	s := &store{
-		o: o, latches: writebuf.NewLatches(), latest: 1,
+		o: o, txnConfig: writebuf.Config{Bounds: bounds, Latches: writebuf.NewLatches()}, latest: 1,
 		versions: map[string][]version{}, touched: map[string]storage.Timestamp{},
 		logs: map[string][]record{}, truncated: map[string]storage.Timestamp{},
 		readers: map[storage.Timestamp]int{}, wake: make(chan struct{}),
@@ -90,19 +90,17 @@ func (s *store) lock(ctx context.Context) error {
 
 // Begin implements storage.Store.
 func (s *store) Begin(ctx context.Context, o storage.TxnOptions) (storage.Txn, error) {
-	held, err := s.latches.Acquire(ctx, o.Latch)
-	if err != nil {
+	t := &txn{}
+	t.Below, t.Closed = &t.view, &t.closed
+	if err := t.Txn.Begin(ctx, t, &s.txnConfig, &o); err != nil {
 		return nil, err
 	}
-	t := &txn{held: held}
-	if err := s.open(ctx, &t.view, o.At); err != nil {
-		held.Release()
-		return nil, err
-	}
-	t.Below, t.Layer = &t.view, t.buf.Newest()
-	t.Writer = writebuf.Writer{Bounds: &bounds, Closed: &t.closed}
 	if !o.ReadOnly {
-		t.Buf = &t.buf
+		t.Write(&t.buf)
+	}
+	if err := s.open(ctx, &t.view, o.At); err != nil {
+		t.Abandon()
+		return nil, err
 	}
 	return t, nil
 }

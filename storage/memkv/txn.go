@@ -11,15 +11,11 @@ import (
 // txn implements storage.Txn.
 type txn struct {
 	view
-	writebuf.Reads
-	writebuf.Writer
-	buf  writebuf.Buffer
-	held writebuf.HeldLatches
+	writebuf.Txn
+	buf writebuf.Buffer
 }
 
-// Snapshot implements storage.Txn.
-func (t *txn) Snapshot() storage.Reader { return t.At(t.Written()) }
-
+// Claim implements storage.Txn.
 func (t *txn) Claim(ctx context.Context, keys ...[]byte) error {
 	if err := t.s.lock(ctx); err != nil {
 		return err
@@ -33,16 +29,8 @@ func (t *txn) Claim(ctx context.Context, keys ...[]byte) error {
 	return nil
 }
 
-func (t *txn) Close() {
-	t.view.Close()
-	t.held.Release()
-}
-
-func (t *txn) Commit(ctx context.Context, _ storage.Durability) (storage.Timestamp, error) {
-	if t.closed.Load() {
-		return 0, storage.ErrClosed
-	}
-	defer t.Close()
+// Apply implements writebuf.Engine.
+func (t *txn) Apply(ctx context.Context, _ storage.Durability) (storage.Timestamp, error) {
 	if t.buf.Empty() {
 		return t.ts, nil
 	}
@@ -51,19 +39,14 @@ func (t *txn) Commit(ctx context.Context, _ storage.Durability) (storage.Timesta
 		return 0, err
 	}
 	defer s.mu.Unlock()
-	defer t.leave()
-	touch := t.buf.Locks()
-	for k := range t.buf.All() {
-		touch = append(touch, k)
-	}
-	for _, k := range touch {
+	for k := range t.buf.Touched() {
 		if s.touched[string(k)] > t.ts {
 			s.conflicts++
 			return 0, storage.ErrConflict
 		}
 	}
 	ts := s.next(len(t.buf.Logs()))
-	for _, k := range touch {
+	for k := range t.buf.Touched() {
 		s.touched[string(k)] = ts
 	}
 	for k, v := range t.buf.All() {
@@ -77,9 +60,5 @@ func (t *txn) Commit(ctx context.Context, _ storage.Durability) (storage.Timesta
 	return ts, nil
 }
 
-// leave ends the reader; mu is held.
-func (t *txn) leave() {
-	if !t.closed.Swap(true) {
-		t.s.release(t.ts)
-	}
-}
+// Release implements writebuf.Engine.
+func (t *txn) Release() { t.release() }

@@ -21,22 +21,19 @@ const (
 // documents of usual size. Idle batches are garbage-collected.
 var keepBatch = pebble.WithMaxRetainedSizeBytes(4 << 20)
 
-// Commit implements storage.Txn.
-func (t *txn) Commit(ctx context.Context, d storage.Durability) (storage.Timestamp, error) {
-	if t.closed.Load() {
-		return 0, storage.ErrClosed
-	}
+// Apply implements writebuf.Engine.
+func (t *txn) Apply(ctx context.Context, d storage.Durability) (storage.Timestamp, error) {
 	t.dropPoints()
-	if t.work == nil || t.work.buf.Empty() {
+	if t.Empty() {
 		ts := t.snap.ts
-		t.Close()
+		t.End()
 		if d == storage.Synced {
 			return ts, t.s.syncer.wait(ts)
 		}
 		return ts, nil
 	}
 	ts, err := t.write(ctx)
-	t.Close() // if write failed early
+	t.End() // if write failed early
 	if err == nil && d == storage.Synced {
 		err = t.s.syncer.wait(ts)
 	} else if err == nil {
@@ -54,7 +51,7 @@ func (t *txn) write(ctx context.Context) (storage.Timestamp, error) {
 	if s.o.DiskFull {
 		return 0, storage.ErrDiskFull
 	}
-	if s.o.ReadOnly || s.damaged.Load() && !t.o.Essential {
+	if s.o.ReadOnly || s.damaged.Load() && !t.Essential {
 		return 0, storage.ErrNotWritable
 	}
 	sets, metas, deletes := 0, 0, 0
@@ -90,7 +87,7 @@ func (t *txn) write(ctx context.Context) (storage.Timestamp, error) {
 			sets -= metas // such as the record of a retryable delete
 		}
 		adds := sets >= deletes && (sets > 0 || len(w.buf.Logs()) > 0)
-		if err := s.admit(ctx, w, adds, t.o.Essential); err != nil {
+		if err := s.admit(ctx, w, adds, t.Essential); err != nil {
 			return 0, err
 		}
 	} else if deletes > 0 && s.diskSpace.nearlyFull() {
@@ -139,10 +136,8 @@ func (s *store) apply(b *pebble.Batch, w *work, t *txn) (storage.Timestamp, erro
 
 	s.mu.Lock()
 	s.latest.Store(uint64(ts))
-	var own *pebble.Snapshot
 	if t != nil {
-		t.closed.Store(true)
-		own = t.leave()
+		t.leave()
 	}
 	unused := s.snaps.advance(ts)
 	s.recordConflicts(w.prints, ts)
@@ -151,7 +146,7 @@ func (s *store) apply(b *pebble.Batch, w *work, t *txn) (storage.Timestamp, erro
 		s.syncer.advance(ts)
 	}
 	if t != nil {
-		t.finish(own)
+		t.End()
 	}
 	s.anchor.close(unused)
 	return ts, nil

@@ -24,10 +24,10 @@ func Open(dir string, o Options) (storage.Store, error) {
 	}
 	s := &store{
 		o: o, dir: dir,
-		seed:    maphash.MakeSeed(),
-		hot:     newHotCache(hotShare(o.CacheBytes)),
-		latches: writebuf.NewLatches(), bounds: writebuf.Bounds{Txn: o.TxnBytesMax, Value: o.ValueBytesMax},
-		stop: make(chan struct{}),
+		seed:      maphash.MakeSeed(),
+		hot:       newHotCache(hotShare(o.CacheBytes)),
+		txnConfig: writebuf.Config{Bounds: writebuf.Bounds{Txn: o.TxnBytesMax, Value: o.ValueBytesMax}, Memory: o.TxnMemory, Latches: writebuf.NewLatches()},
+		stop:      make(chan struct{}),
 	}
 	s.conflicts.last = map[uint64]storage.Timestamp{}
 	s.marks.of = map[string]storage.Timestamp{}

@@ -19,16 +19,15 @@ import (
 
 // store implements storage.Store.
 type store struct {
-	o       Options
-	dir     string
-	db      *pebble.DB
-	lock    *pebble.Lock
-	watch   io.Closer    // stops the watchdog
-	seed    maphash.Seed // seed of key fingerprints
-	latches *writebuf.Latches
-	hot     *hotCache
-	buffers sync.Pool       // *work
-	bounds  writebuf.Bounds // of a transaction
+	o         Options
+	dir       string
+	db        *pebble.DB
+	lock      *pebble.Lock
+	watch     io.Closer    // stops the watchdog
+	seed      maphash.Seed // seed of key fingerprints
+	hot       *hotCache
+	buffers   sync.Pool // *work
+	txnConfig writebuf.Config
 
 	commit  sync.Mutex        // one commit at a time; taken before mu
 	ceiling storage.Timestamp // timestamps are below this; the stored value; guarded by commit

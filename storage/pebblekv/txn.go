@@ -23,12 +23,11 @@ type work struct {
 // after Commit cannot end another transaction.
 type txn struct {
 	view
-	writebuf.Reads
-	writebuf.Writer
-	o          storage.TxnOptions
-	work       *work // nil if closed or read-only
-	held       writebuf.HeldLatches
-	prev, next *txn // in txnList
+	writebuf.Txn
+	work       *work            // nil if closed or read-only
+	left       bool             // the transaction has left the lists of the store
+	unused     *pebble.Snapshot // to close, once it has left
+	prev, next *txn             // in txnList
 }
 
 // txnList holds the open writable transactions, in order of their snapshot's
@@ -72,23 +71,14 @@ func (s *store) Begin(ctx context.Context, o storage.TxnOptions) (storage.Txn, e
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	t := &txn{view: view{s: s, keeps: true}, o: o}
-	t.Below = &t.view
-	t.Writer = writebuf.Writer{Bounds: &s.bounds, Memory: s.o.TxnMemory, Closed: &t.closed}
-	if o.Memory != nil {
-		t.Memory = o.Memory
-	}
-	if len(o.Latch) > 0 {
-		var err error
-		if t.held, err = s.latches.Acquire(ctx, o.Latch); err != nil {
-			return nil, err
-		}
-		t.o.Latch = nil
+	t := &txn{view: view{s: s, keeps: true}}
+	t.Below, t.Closed = &t.view, &t.closed
+	if err := t.Txn.Begin(ctx, t, &s.txnConfig, &o); err != nil {
+		return nil, err
 	}
 	if !o.ReadOnly {
 		t.work = s.buffers.Get().(*work)
-		t.Buf = &t.work.buf
-		t.Layer = t.Buf.Newest()
+		t.Write(&t.work.buf)
 	}
 	s.mu.Lock()
 	err := s.acquire(&t.view, o.At)
@@ -103,15 +93,13 @@ func (s *store) Begin(ctx context.Context, o storage.TxnOptions) (storage.Txn, e
 	}
 	s.mu.Unlock()
 	if err != nil {
-		t.held.Release()
+		t.Abandon()
 		return nil, err
 	}
 	return t, nil
 }
 
-// Snapshot implements storage.Txn.
-func (t *txn) Snapshot() storage.Reader { return t.At(t.Written()) }
-
+// Claim implements storage.Txn.
 func (t *txn) Claim(ctx context.Context, keys ...[]byte) error {
 	if err := t.Check(ctx); err != nil {
 		return err
@@ -128,34 +116,27 @@ func (t *txn) Claim(ctx context.Context, keys ...[]byte) error {
 	return nil
 }
 
-func (t *txn) Close() {
-	if t.closed.Swap(true) {
-		return
-	}
-	t.dropPoints()
-	t.s.mu.Lock()
-	ps := t.leave()
-	t.s.mu.Unlock()
-	t.finish(ps)
-}
-
 // leave removes the transaction from the store's lists; store.mu is held.
-func (t *txn) leave() (ps *pebble.Snapshot) {
+func (t *txn) leave() {
 	if t.work != nil {
 		t.s.txns.remove(t)
 	}
-	return t.release()
+	t.left, t.unused = true, t.release()
 }
 
-// finish releases the remaining resources of a transaction; store.mu is not held.
-func (t *txn) finish(ps *pebble.Snapshot) {
-	t.s.anchor.close(ps)
-	t.held.Release()
+// Release implements writebuf.Engine; store.mu is not held.
+func (t *txn) Release() {
+	t.dropPoints()
+	if !t.left {
+		t.s.mu.Lock()
+		t.leave()
+		t.s.mu.Unlock()
+	}
+	t.s.anchor.close(t.unused)
 	if w := t.work; w != nil {
-		t.work, t.Buf = nil, nil
+		t.work = nil
 		w.reset()
 		t.s.buffers.Put(w)
-		t.Free()
 	}
 }
 

@@ -10,26 +10,17 @@ import (
 	"github.com/tikv/client-go/v2/txnkv/transaction"
 
 	"github.com/cantledb/cantle/storage"
-	"github.com/cantledb/cantle/storage/writebuf"
 )
 
-// Commit implements storage.Txn.
-func (t *txn) Commit(ctx context.Context, _ storage.Durability) (storage.Timestamp, error) {
-	if t.closed.Swap(true) {
-		return 0, storage.ErrClosed
-	}
-	defer t.free()
-	defer t.rows.snapshots.release(t.ts)
+// Apply implements writebuf.Engine.
+func (t *txn) Apply(ctx context.Context, _ storage.Durability) (storage.Timestamp, error) {
 	if err := t.committer.life.check(ctx); err != nil {
-		t.held.Release()
 		return 0, err
 	}
-	if t.buf.Empty() {
-		t.held.Release()
+	if t.Empty() {
 		return t.ReadTimestamp(), nil
 	}
-	l := latchHold{held: t.held, most: t.committer.limits.latch}
-	t.held = writebuf.HeldLatches{}
+	l := latchHold{held: t.TakeLatches(), most: t.committer.limits.latch}
 	l.begin()
 	defer l.returned()
 	return t.committer.commit(ctx, t, &l)
@@ -62,7 +53,7 @@ func (m *committer) commit(ctx context.Context, t *txn, l *latchHold) (storage.T
 	c.SetEnableAsyncCommit(m.o.AsyncCommit)
 	c.SetEnable1PC(m.o.OnePhase)
 	c.SetBackgroundGoroutineLifecycleHooks(transaction.LifecycleHooks{Pre: l.begin, Post: l.end})
-	if t.o.Essential {
+	if t.Essential {
 		c.SetDiskFullOpt(kvrpcpb.DiskFullOpt_AllowedOnAlmostFull)
 	}
 	inflight := m.log.beginInflight(logged)

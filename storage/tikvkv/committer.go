@@ -19,8 +19,7 @@ type committer struct {
 	cached    *cachedTS
 	rows      *rows
 	log       *changeLog
-	latches   *writebuf.Latches
-	bounds    writebuf.Bounds // of a transaction
+	txnConfig writebuf.Config
 
 	slow    atomic.Int64 // until then all commits have the long window, in nanoseconds
 	commits atomic.Int64
@@ -33,8 +32,11 @@ type committer struct {
 func newCommitter(r *rows, life *lifecycle, cached *cachedTS, log *changeLog) *committer {
 	return &committer{
 		settings: r.settings, life: life, cluster: r.cluster, oracle: r.oracle, lease: r.lease, snapshots: r.snapshots, cached: cached, rows: r, log: log,
-		latches: writebuf.NewLatches(),
-		bounds:  writebuf.Bounds{Key: keyBytesMax, Value: r.o.ValueBytesMax, Txn: r.o.TxnBytesMax, Copies: 2}, // two copies of a write: the client buffers its own
+		txnConfig: writebuf.Config{
+			Bounds:  writebuf.Bounds{Key: keyBytesMax, Value: r.o.ValueBytesMax, Txn: r.o.TxnBytesMax, Copies: 2}, // two copies of a write: the client buffers its own
+			Memory:  r.o.TxnMemory,
+			Latches: writebuf.NewLatches(),
+		},
 	}
 }
 

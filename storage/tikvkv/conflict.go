@@ -32,10 +32,7 @@ func (m *committer) checkUnchanged(ctx context.Context, t *txn) error {
 		return nil
 	}
 	var keys [][]byte
-	for _, key := range t.buf.Locks() {
-		keys = append(keys, m.keys.user(key))
-	}
-	for key := range t.buf.All() {
+	for key := range t.buf.Touched() {
 		keys = append(keys, m.keys.user(key))
 	}
 	for some := range slices.Chunk(keys, pastAtOnce) {

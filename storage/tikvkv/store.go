@@ -48,7 +48,7 @@ func newStore(set *settings, c *cluster) *store {
 
 // Begin implements storage.Store.
 func (s *store) Begin(ctx context.Context, o storage.TxnOptions) (storage.Txn, error) {
-	t, err := s.committer.begin(ctx, o)
+	t, err := s.committer.begin(ctx, &o)
 	if err != nil {
 		return nil, err
 	}

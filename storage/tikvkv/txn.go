@@ -12,40 +12,29 @@ import (
 // txn implements storage.Txn.
 type txn struct {
 	view
-	writebuf.Reads
-	writebuf.Writer
+	writebuf.Txn
 	committer *committer
-	o         storage.TxnOptions
 	start     uint64 // start timestamp, unique among transactions; see checkUnchanged
 	buf       writebuf.Buffer
-	held      writebuf.HeldLatches
 
 	claimed map[string]bool // keys that Prefetch has claimed and that were not passed to Claim yet
 }
 
 // begin implements storage.Store.Begin.
-func (m *committer) begin(ctx context.Context, o storage.TxnOptions) (*txn, error) {
+func (m *committer) begin(ctx context.Context, o *storage.TxnOptions) (*txn, error) {
 	if err := m.life.check(ctx); err != nil {
 		return nil, err
 	}
-	t := &txn{view: view{rows: m.rows, notes: !o.ReadOnly, readOnly: o.ReadOnly}, committer: m, o: o}
-	t.Below, t.Layer = &t.view, t.buf.Newest()
-	t.Writer = writebuf.Writer{Bounds: &m.bounds, Memory: m.o.TxnMemory, Closed: &t.closed}
-	if o.Memory != nil {
-		t.Memory = o.Memory
+	t := &txn{view: view{rows: m.rows, notes: !o.ReadOnly, readOnly: o.ReadOnly}, committer: m}
+	t.Below, t.Closed = &t.view, &t.closed
+	if err := t.Txn.Begin(ctx, t, &m.txnConfig, o); err != nil {
+		return nil, err
 	}
 	if !o.ReadOnly {
-		t.Buf = &t.buf
-	}
-	if len(o.Latch) > 0 {
-		var err error
-		if t.held, err = m.latches.Acquire(ctx, o.Latch); err != nil {
-			return nil, err
-		}
-		t.o.Latch = nil
+		t.Write(&t.buf)
 	}
 	if err := m.snapshots.acquire(ctx, &t.view, o.At); err != nil {
-		t.held.Release()
+		t.Abandon()
 		return nil, err
 	}
 	if t.start = t.ts; o.At != 0 && !o.ReadOnly {
@@ -57,9 +46,6 @@ func (m *committer) begin(ctx context.Context, o storage.TxnOptions) (*txn, erro
 	}
 	return t, nil
 }
-
-// Snapshot implements storage.Txn.
-func (t *txn) Snapshot() storage.Reader { return t.At(t.Written()) }
 
 // Set implements storage.Txn. The keys of chunks are longer than that of the value, so
 // large values have a lower bound for keys.
@@ -144,17 +130,8 @@ func (t *txn) compare(ctx context.Context, stored [][]byte) error {
 	return err
 }
 
-func (t *txn) Close() {
-	if t.closed.Swap(true) {
-		return
-	}
+// Release implements writebuf.Engine.
+func (t *txn) Release() {
 	t.rows.snapshots.release(t.ts)
-	t.held.Release()
-	t.free()
-}
-
-// free releases the memory of the buffered writes.
-func (t *txn) free() {
-	t.buf, t.Buf = writebuf.Buffer{}, nil
-	t.Free()
+	t.buf = writebuf.Buffer{}
 }

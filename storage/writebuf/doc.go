@@ -10,8 +10,8 @@
 // Most transactions write fewer than ten keys, so the order is kept in one short sorted slice; larger ones
 // get a row of such slices. Keys and values are copied once, into chunks that live as long as the Buffer.
 // Once a snapshot of the Buffer was taken, an overwritten value stays as an older version, for the readers of
-// that snapshot. A Writer is the half of storage.Txn that writes, over a Buffer, and Reads the half that
-// reads, over a Layer: an engine embeds both, with its bounds and the memory that transactions share. A
-// Buffer belongs to one transaction; reads may be concurrent, but no other call may be concurrent with a
+// that snapshot. Txn is the transaction of all engines: Writer is its half that writes, over a Buffer, and
+// Reads the half that reads, over a Layer. An engine gives it snapshot reads (Below) and the commit (Engine).
+// A Buffer belongs to one transaction; reads may be concurrent, but no other call may be concurrent with a
 // write.
 package writebuf
