@@ -12,7 +12,7 @@ const localRows = 32
 // alone, because that needs the least space.
 func CommitRows(s Store, batch int) int {
 	switch {
-	case AsShared(s) != nil:
+	case !Exclusive(s): // a commit is a round trip
 		return batch
 	case s.DiskFull():
 		return 1

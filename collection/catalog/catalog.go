@@ -1,7 +1,6 @@
 package catalog
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -20,74 +19,37 @@ type Catalog struct {
 	store   storage.Store
 	current atomic.Pointer[Snapshot]
 
-	mu      sync.Mutex                        // one change at a time; the fields below
-	retired map[keyspace.CollectionID][]*pins // of replaced entries that may still be pinned
-	unsure  *Mutation                         // a change whose commit is undetermined; nil if there is none
+	mu           sync.Mutex                        // one change at a time; the fields below
+	retired      map[keyspace.CollectionID][]*pins // of replaced entries that may still be pinned
+	undetermined *Mutation                         // a change whose commit is undetermined; nil if there is none
 	// changed is the time of the last change that the current snapshot contains.
 	changed storage.Timestamp
 
 	format int // format version of the store, as far as this process has raised it
 
 	memory *ratelimit.Memory // that counts the bytes of definitions; see CountIn
-	peers  *peerSync         // peers over the same store; nil if this process has the store alone
+	peers  *peerSync         // keeps the catalog in step with those of the peers
 }
 
 // Open reads the catalog of a store. r is the release of MongoDB that the server reports.
 func Open(ctx context.Context, store storage.Store, r release.Release) (*Catalog, error) {
-	c := &Catalog{store: store, retired: map[keyspace.CollectionID][]*pins{}}
+	env := mql.NewEnv(context.WithoutCancel(ctx))
+	env.Release, env.ServerRelease = r, r
+	env.JavaScript = true // stored validators were checked when they were made
+	c := &Catalog{store: store, retired: map[keyspace.CollectionID][]*pins{}, peers: newPeerSync(store, env)}
+	c.current.Store(newSnapshot(0))
 	reader, err := store.Snapshot(ctx, 0)
 	if err != nil {
 		return nil, err
 	}
 	defer reader.Close()
-	if shared := storage.AsShared(store); shared != nil {
-		return c, c.join(ctx, shared, reader, r)
-	}
-	s := newSnapshot(1)
-	env := mql.NewEnv(ctx)
-	env.Release, env.ServerRelease = r, r
-	env.JavaScript = true // stored validators were checked when they were made
-	err = eachMeta(ctx, reader, keyspace.MetaDatabase, func(value []byte) error {
-		d, err := decodeDatabase(value)
-		if err == nil {
-			s.databases.put(d.Name, d)
-		}
-		return err
-	})
+	m, rows, err := c.read(ctx, reader, reader.ReadTimestamp())
 	if err != nil {
-		return nil, fmt.Errorf("reading databases: %w", err)
+		return nil, err
 	}
-	err = eachMeta(ctx, reader, keyspace.MetaCollection, func(value []byte) error {
-		coll, err := decodeCollection(env, value)
-		if err != nil {
-			return err
-		}
-		coll.pins, coll.Frozen = newPins(), false // the freeze ended with the process that set it
-		s.byName.put(coll.Namespace, coll)
-		s.byID.put(coll.ID, coll)
-		s.count(coll.Namespace.DB, coll.held)
-		s.Version = max(s.Version, coll.Version)
-		return nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("reading collections: %w", err)
-	}
-	c.current.Store(s)
+	c.current.Store(m.next)
+	c.join(rows, reader.ReadTimestamp())
 	return c, nil
-}
-
-func eachMeta(ctx context.Context, r storage.Reader, kind keyspace.MetaKind, visit func(value []byte) error) error {
-	return eachRow(ctx, r, keyspace.MetaRange(kind), func(_, value []byte) error { return visit(bytes.Clone(value)) })
-}
-
-// eachRow visits the rows of a range; keys and values are valid until the visit returns.
-func eachRow(ctx context.Context, r storage.Reader, within storage.Range, visit func(key, value []byte) error) error {
-	return storage.Each(ctx, r, within, func(key, value []byte) error {
-		if err := visit(key, value); err != nil {
-			return fmt.Errorf("%s: %w", keyspace.Pretty(key), err)
-		}
-		return nil
-	})
 }
 
 // Peek returns the current snapshot without pinning anything in it. It serves for inspection, never
@@ -105,8 +67,8 @@ func (c *Catalog) Change(ctx context.Context, fn func(m *Mutation) error) error 
 	if err != nil || at == 0 {
 		return err
 	}
-	if c.peers != nil { // a commit in a shared store is durable
-		return c.await(ctx, at, false)
+	if err := c.await(ctx, at, false); err != nil || !c.peers.exclusive {
+		return err // a commit to a store with several members is durable
 	}
 	// The sync runs without mu, so that other changes need not wait for the disk and share the sync.
 	return c.store.Sync(context.WithoutCancel(ctx))
@@ -179,15 +141,13 @@ func (c *Catalog) ChangeIn(ctx context.Context, txn storage.Txn, d storage.Durab
 // change runs one step in a transaction. larger is true if the transaction contains other writes of
 // the caller. The caller holds mu.
 func (c *Catalog) change(ctx context.Context, txn storage.Txn, d storage.Durability, larger bool, fn func(m *Mutation) error) (storage.Timestamp, error) {
-	if c.unsure != nil {
+	if c.undetermined != nil {
 		return 0, errCommitUndetermined
 	}
-	if c.peers != nil {
-		if before, err := c.refresh(ctx, txn); err != nil {
-			return 0, err
-		} else if before != nil {
-			c.peers.notifyPeerChange(before, c.current.Load())
-		}
+	if before, err := c.refresh(ctx, txn); err != nil {
+		return 0, err
+	} else if before != nil {
+		c.peers.notifyPeerChange(before, c.current.Load())
 	}
 	if err := storage.Guard(ctx); err != nil {
 		return 0, err
@@ -205,12 +165,9 @@ func (c *Catalog) change(ctx context.Context, txn storage.Txn, d storage.Durabil
 	if err := m.write(); err != nil {
 		return 0, err
 	}
-	var s sharedChange
-	if c.peers != nil {
-		var err error
-		if s, err = m.prepareForPeers(ctx, c.peers, larger); err != nil {
-			return 0, err
-		}
+	notes, err := m.prepareForPeers(ctx, c.peers, larger)
+	if err != nil {
+		return 0, err
 	}
 	ts, err := txn.Commit(ctx, d)
 	if errors.Is(err, storage.ErrUndetermined) {
@@ -219,9 +176,7 @@ func (c *Catalog) change(ctx context.Context, txn storage.Txn, d storage.Durabil
 	if err != nil {
 		return 0, err
 	}
-	if c.peers != nil {
-		c.peers.recordOwnChange(s, ts)
-	}
+	c.peers.recordOwnChange(notes, ts)
 	c.publish(m, ts)
 	return ts, nil
 }

@@ -14,7 +14,7 @@
 // collections.
 //
 // Several servers over one store follow each other's changes with a protocol like the online
-// schema change of F1 and TiDB; see the type others.
+// schema change of F1 and TiDB (sync.go). A server that has the store exclusively is a cluster of one.
 //
 // Invariants: a Snapshot and everything reachable from it never changes; ids of
 // collections and indexes are never reused; what is published is durable.

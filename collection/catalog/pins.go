@@ -124,10 +124,8 @@ func (c *Catalog) retire(old *Snapshot, m *Mutation, at storage.Timestamp) {
 // have users. The caller must not hold a pin of the collection. With peers, Drain first applies
 // what the store holds, and also waits until no peer uses an older entry of any collection.
 func (c *Catalog) Drain(ctx context.Context, id keyspace.CollectionID) error {
-	if c.peers != nil {
-		if err := storage.RetryConflicts(ctx, func() error { return c.look(ctx) }); err != nil {
-			return err
-		}
+	if err := storage.RetryConflicts(ctx, func() error { return c.look(ctx) }); err != nil {
+		return err
 	}
 	c.mu.Lock()
 	old, at := slices.Clone(c.retired[id]), c.changed

@@ -67,7 +67,7 @@ func pause(ctx context.Context) bool {
 
 // freeze makes the writers of the collections of a change wait. The caller holds mu.
 func (c *Catalog) freeze(m *Mutation) {
-	c.unsure = m
+	c.undetermined = m
 	f := newMutation(m.ctx, c.current.Load(), nil, c.memory)
 	for id := range m.touched() {
 		if now := f.next.byID.get(id); now != nil {
@@ -90,8 +90,8 @@ func (c *Catalog) resolve(ctx context.Context, m *Mutation) {
 		}
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.unsure = nil
-		if c.peers != nil { // in either case the next refresh reads the outcome from the store
+		c.undetermined = nil
+		if !c.peers.exclusive { // in either case the next refresh reads the outcome from the store
 			for id := range m.touched() {
 				delete(c.peers.rows, id)
 			}

@@ -11,16 +11,13 @@ import (
 // ownerTimeout is the timeout for reading from the store which peer has a cursor.
 const ownerTimeout = time.Second
 
-// cursorPeers finds the peer that has a cursor; nil if the store cannot have peers.
-func (d *Daemon) cursorPeers() *cursor.Peers {
-	shared := storage.AsShared(d.store)
-	if shared == nil {
-		return nil
-	}
-	return &cursor.Peers{Self: shared.Member(), Owner: func(ofIt func(storage.MemberID) bool) string {
+// cursorPeers finds the peer that has a cursor.
+func (d *Daemon) cursorPeers() cursor.Peers {
+	members := storage.MembershipOf(d.store)
+	return cursor.Peers{Self: members.Member(), Owner: func(ofIt func(storage.MemberID) bool) string {
 		ctx, cancel := context.WithTimeout(context.Background(), ownerTimeout)
 		defer cancel()
-		_, list, err := shared.Members(ctx)
+		_, list, err := members.Members(ctx)
 		if err != nil {
 			return ""
 		}

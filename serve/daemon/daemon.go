@@ -30,7 +30,6 @@ import (
 	"github.com/cantledb/cantle/shard/ddl"
 	"github.com/cantledb/cantle/shard/history"
 	"github.com/cantledb/cantle/shard/jobs"
-	"github.com/cantledb/cantle/shard/peers"
 	"github.com/cantledb/cantle/shard/tally"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/backup"
@@ -199,8 +198,7 @@ func (d *Daemon) wire(ctx context.Context, scratch string, durability storage.Du
 	perShard := cmp.Or(d.cfg.PartitionRU, ratelimit.ShardRateMax)
 	board := &tally.Board{}
 	d.runner = jobs.New(jobs.Config{
-		Owners: peers.NewOwners(d.store), Self: d.jobOwnerName(),
-		Store: d.store, Catalog: cat, Budgets: budgets, Tally: board, Now: now, Release: d.release, CPUSlots: d.processor,
+		Self: d.jobOwnerName(), Store: d.store, Catalog: cat, Budgets: budgets, Tally: board, Now: now, Release: d.release, CPUSlots: d.processor,
 		LogSeconds: int64(d.cfg.LogRetention / time.Second), LogBytes: size.log, ReadOnly: d.cfg.ServeDamaged,
 		Pools:  ratelimit.Options{ServerSideRetry: d.cfg.retriesRequests(d.account), Burst: d.cfg.Burst, ShardMax: perShard},
 		Failed: d.jobFailed, Renewing: d.logRenewal,
@@ -245,7 +243,7 @@ func (d *Daemon) wire(ctx context.Context, scratch string, durability storage.Du
 	if err := d.startTracing(ctx, handler.Server); err != nil {
 		return nil, err
 	}
-	d.loop(ctx, d.comparePrices)
+	d.peerLoop(ctx, d.comparePrices)
 	d.loop(ctx, d.cursors.Run)
 	d.loop(ctx, d.sessions.Run)
 	if d.checkReadOnly(ctx) {

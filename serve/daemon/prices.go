@@ -49,15 +49,11 @@ const pricesEvery = time.Minute
 // comparePrices warns once of each peer that charges by another price list: servers over one store spend the same
 // RU/s.
 func (d *Daemon) comparePrices(ctx context.Context) {
-	shared := storage.AsShared(d.store)
-	if shared == nil {
-		return
-	}
 	own, warned := d.cluster.Budgets.PriceList().String(), map[storage.MemberID]bool{}
 	tick := time.NewTicker(pricesEvery)
 	defer tick.Stop()
 	for {
-		_, list, err := shared.Members(ctx)
+		_, list, err := storage.MembershipOf(d.store).Members(ctx)
 		if err != nil {
 			list = nil // read again after pricesEvery
 		}

@@ -27,13 +27,9 @@ const quietPeriod = time.Second
 // drainToPeers makes clients change to the peers, if there are any, and serves their commands
 // meanwhile.
 func (d *Daemon) drainToPeers(ctx context.Context) {
-	shared := storage.AsShared(d.store)
-	if shared == nil {
-		return
-	}
 	leave, cancel := context.WithTimeout(ctx, d.cfg.Drain/leaveFraction)
 	defer cancel()
-	_, list, err := shared.Members(leave)
+	_, list, err := storage.MembershipOf(d.store).Members(leave)
 	if err != nil || len(list) < 2 {
 		return
 	}

@@ -224,15 +224,14 @@ func (c *Cluster) try(o *Op, ns collection.Namespace, fn func(a *attempt) error)
 }
 
 // stale reports whether the catalog has changed since the attempt began in a way that the attempt may have
-// written to the wrong places. A command that freezes a collection waits for its writers, but not for those
-// of a peer whose lease had ended: they may arrive here with a transaction of the next lease.
+// written to the wrong places.
 func (a *attempt) stale() bool {
 	now := a.c.catalog.Peek()
 	if now == a.snap {
 		return false
 	}
 	coll := now.Collection(a.ns)
-	return coll != a.coll && (!sameRoute(coll, a.coll) || a.c.shared && coll.Frozen)
+	return coll != a.coll && (!sameRoute(coll, a.coll) || a.c.catalog.MayHaveMissedFreeze(coll))
 }
 
 // sameRoute reports whether a write planned with one entry may commit under the

@@ -47,9 +47,13 @@ func (a *attempt) lockCapped() error {
 	}
 }
 
+// sharesCapped reports whether the attempt writes to a capped collection to which peers may write too. Without
+// peers, the line and the tally have the state, and no write pays for a row.
+func (a *attempt) sharesCapped() bool { return a.line != nil && !a.c.exclusive }
+
 // readCappedState reads what peers have written to the capped collection.
 func (a *attempt) readCappedState() (err error) {
-	if a.line == nil || !a.c.shared {
+	if !a.sharesCapped() {
 		return nil
 	}
 	if a.cappedState, err = write.ReadCappedState(a.op.Env.Context(), a.txn, a.coll.ID); err == nil {
@@ -61,7 +65,7 @@ func (a *attempt) readCappedState() (err error) {
 // saveCappedState writes the attempt's changes of the capped collection to the row that it shares with
 // peers.
 func (a *attempt) saveCappedState() error {
-	if a.line == nil || !a.c.shared {
+	if !a.sharesCapped() {
 		return nil
 	}
 	l := a.cappedState
@@ -137,7 +141,7 @@ func (a *attempt) trim() error {
 	}
 	t := &a.one
 	have := a.c.tally.Of(a.coll.ID).Shard(t.Shard.ID).Get()
-	if a.c.shared {
+	if a.sharesCapped() {
 		have = tally.Count{Docs: a.cappedState.Docs, Bytes: a.cappedState.Bytes}
 	}
 	docs, size := int64(0), have.Bytes+t.Bytes-limits.CapBytes

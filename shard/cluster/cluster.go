@@ -37,9 +37,9 @@ type Config struct {
 	// Memory counts the states of the past; nil has no limit.
 	Memory *ratelimit.Memory
 	// Recount makes the counts of Tally include all that peers have committed;
-	// nil if there can be no peers.
+	// nil leaves them as they are.
 	Recount func(ctx context.Context) error
-	// Peers sends calls to the peers; nil if there can be none.
+	// Peers sends calls to the peers. If it is nil, New makes it.
 	Peers *peers.Calls
 }
 
@@ -68,11 +68,11 @@ type Cluster struct {
 	imageLife atomic.Int64
 	lines     sync.Map // keyspace.CollectionID → *line, of capped collections
 
-	definer Definer
-	upper   Upper // see Attach
-	intents intents.Table
-	states  states
-	shared  bool // peers may use the store
+	definer   Definer
+	upper     Upper // see Attach
+	intents   intents.Table
+	states    states
+	exclusive bool // no peer can write
 }
 
 // New makes a Cluster.
@@ -80,12 +80,15 @@ func New(c Config) *Cluster {
 	if c.Workers <= 0 {
 		c.Workers = 4
 	}
+	if c.Peers == nil {
+		c.Peers = peers.NewCalls(peers.CallsConfig{Store: c.Store, Follow: c.Catalog.OnTopic})
+	}
 	if c.Dropped == nil {
 		c.Dropped = func(collection.Namespace) {}
 	}
 	return &Cluster{
 		Budgets: c.Budgets, Now: c.Now, ScratchDir: c.ScratchDir, LogicalKeyBytes: c.LogicalKeyBytes, Peers: c.Peers,
 		store: c.Store, catalog: c.Catalog, tally: c.Tally, workers: c.Workers, dropped: c.Dropped, memory: c.Memory, recount: c.Recount,
-		Plans: plan.NewCache(), hub: changestream.NewHub(c.Store), states: states{clock: c.Now, window: HistoryWindow}, shared: storage.AsShared(c.Store) != nil,
+		Plans: plan.NewCache(), hub: changestream.NewHub(c.Store), states: states{clock: c.Now, window: HistoryWindow}, exclusive: storage.Exclusive(c.Store),
 	}
 }

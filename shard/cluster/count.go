@@ -37,7 +37,7 @@ func (c *Cluster) Count(o *Op, ns collection.Namespace, f plan.Find) (int64, err
 	if coll.IsView() {
 		return 0, mongoerr.ViewNotAllowed(ns.String())
 	}
-	if f.Filter.IsEmpty() && o.Txn == nil && o.At == 0 && f.Hint.IsMissing() && !c.shared {
+	if f.Filter.IsEmpty() && o.Txn == nil && o.At == 0 && f.Hint.IsMissing() && c.exclusive {
 		if err := c.ExpireDue(o, ns); err != nil {
 			return 0, err
 		}

@@ -58,8 +58,11 @@ func (c *Cluster) Remote() storage.Remote {
 	return s
 }
 
-// Shared returns the store if peers may use it; nil otherwise.
-func (c *Cluster) Shared() storage.Shared { return storage.AsShared(c.store) }
+// Membership returns the servers that use the store.
+func (c *Cluster) Membership() storage.Membership { return storage.MembershipOf(c.store) }
+
+// Exclusive reports whether this server has the store exclusively: there are no peers.
+func (c *Cluster) Exclusive() bool { return c.exclusive }
 
 // MarkCountsInDoubt marks the counts of all collections as incomplete, because peers write too.
 func (c *Cluster) MarkCountsInDoubt() { c.tally.MarkInDoubt() }

@@ -25,11 +25,10 @@ func temporary(db, prefix string) collection.Namespace {
 	return collection.Namespace{DB: db, Coll: prefix + hex.EncodeToString(id[:])}
 }
 
-// temporary returns a new, unique name with one of the prefixes and the ID of this server, if the
-// store is shared.
+// temporary returns a new, unique name with one of the prefixes and the ID of this server. The only
+// member of a store has none.
 func (d *Definer) temporary(db, prefix string) collection.Namespace {
-	if shared := storage.AsShared(d.store); shared != nil {
-		id := shared.Member()
+	if id := storage.MembershipOf(d.store).Member(); id != (storage.MemberID{}) {
 		prefix += hex.EncodeToString(id[:]) + "."
 	}
 	return temporary(db, prefix)

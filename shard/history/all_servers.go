@@ -27,10 +27,10 @@ type AllServers struct {
 	read          int64       // the second in which they were last read; 0 = never
 }
 
-// NewAllServers makes the history of this server and of the peers that others calls; others may be nil.
-func NewAllServers(own *Recorder, others *peers.Calls) *AllServers {
-	e := &AllServers{own: own, calls: others}
-	others.Handle(kind, e.answer)
+// NewAllServers makes the history of this server and of the peers that calls reaches.
+func NewAllServers(own *Recorder, calls *peers.Calls) *AllServers {
+	e := &AllServers{own: own, calls: calls}
+	calls.Handle(kind, e.answer)
 	return e
 }
 
@@ -131,7 +131,7 @@ const deadReadSeconds = 10
 
 // deadServerHistories returns the histories of dead servers, without those that a live server has taken over meanwhile.
 func (e *AllServers) deadServerHistories(ctx context.Context) []*Recorder {
-	if e.own.Store == nil || storage.AsShared(e.own.Store) == nil {
+	if e.own.Store == nil {
 		return nil
 	}
 	e.mu.Lock()

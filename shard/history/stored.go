@@ -205,10 +205,8 @@ func (r *Recorder) Load(ctx context.Context) error {
 	if r.Store == nil {
 		return nil
 	}
-	if storage.AsShared(r.Store) != nil {
-		if err := r.inherit(ctx); err != nil {
-			return err
-		}
+	if err := r.inherit(ctx); err != nil {
+		return err
 	}
 	old, err := r.load(ctx, owner(r.Store))
 	if err != nil {

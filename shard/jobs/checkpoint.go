@@ -99,19 +99,14 @@ const followsPerCheckpoint = 8
 func (r *Runner) checkpointLoop(ctx context.Context) {
 	ctx = r.asOwner(ctx, jobCounts)
 	for step := 1; sleep(ctx, r.CheckpointEvery/followsPerCheckpoint, nil); step++ {
-		if r.Owners != nil && step%followsPerCheckpoint == 0 {
-			r.report("checkpoint", r.shareCounts(ctx))
-			continue
-		}
-		if !r.Owners.Owns(jobCounts) {
-			continue
-		}
-		if step%followsPerCheckpoint == 0 {
+		due := step%followsPerCheckpoint == 0
+		switch {
+		case due && r.exclusive():
 			r.report("checkpoint", r.checkpoint(ctx, false))
-			if r.Owners == nil {
-				_ = r.Store.WaitLog(ctx, r.countedUpTo()) // after an error the loop continues by time
-			}
-		} else {
+			_ = r.Store.WaitLog(ctx, r.countedUpTo()) // after an error the loop continues by time
+		case due:
+			r.report("checkpoint", r.shareCounts(ctx))
+		case r.Owners.Owns(jobCounts):
 			r.report("checkpoint", r.catchUp(ctx))
 		}
 	}

@@ -101,7 +101,7 @@ func (r *Runner) try(ctx context.Context, id keyspace.CollectionID, meter *ratel
 	if err := b.env.Spend(batchBytes); err != nil {
 		return err
 	}
-	if coll.Options.Capped && storage.AsShared(r.Store) != nil {
+	if b.sharesCapped() {
 		if b.line, err = write.ReadCappedState(ctx, txn, id); err != nil {
 			return err
 		}
@@ -113,7 +113,7 @@ func (r *Runner) try(ctx context.Context, id keyspace.CollectionID, meter *ratel
 		return err
 	}
 	b.env.ReleaseSlot()
-	if now := r.Catalog.Peek(); now != snap && (!sameRoute(now.ByID(id), coll) || r.Owners != nil && now.ByID(id).Frozen) {
+	if now := r.Catalog.Peek(); now != snap && (!sameRoute(now.ByID(id), coll) || r.Catalog.MayHaveMissedFreeze(now.ByID(id))) {
 		return errStale // a freeze may not have waited for this server; see cluster.attempt
 	}
 	counts := r.Tally.Of(id)
@@ -174,9 +174,12 @@ func sameRoute(now, then *catalog.Collection) bool {
 	return true
 }
 
+// sharesCapped reports whether the batch writes to a capped collection to which peers may write too.
+func (b *batch) sharesCapped() bool { return b.coll.Options.Capped && !b.r.exclusive() }
+
 // saveCappedState writes the batch's changes of a capped collection to the row that it shares with peers.
 func (b *batch) saveCappedState() error {
-	if !b.coll.Options.Capped || storage.AsShared(b.r.Store) == nil {
+	if !b.sharesCapped() {
 		return nil
 	}
 	l := b.line

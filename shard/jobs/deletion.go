@@ -9,7 +9,6 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/write"
-	"github.com/cantledb/cantle/shard/peers"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/keyspace"
 )
@@ -29,11 +28,10 @@ func Delete(m *catalog.Mutation, id keyspace.CollectionID, ix keyspace.IndexID) 
 
 // deleteIfMemberDies records a collection that this process is filling: as long as the process lives,
 // no peer deletes the keys.
-func deleteIfMemberDies(m *catalog.Mutation, id keyspace.CollectionID, owners *peers.Owners) error {
-	if owners == nil {
+func deleteIfMemberDies(m *catalog.Mutation, id keyspace.CollectionID, by storage.MemberID) error {
+	if by == (storage.MemberID{}) {
 		return Delete(m, id, 0)
 	}
-	by := owners.Member()
 	b := bson.NewBuilder(nil)
 	b.Int64("collection", int64(id))
 	b.Int64("index", 0)
@@ -64,7 +62,7 @@ func (r *Runner) deleteLoop(ctx context.Context) {
 			r.report("delete", err)
 		}
 		wait = time.Hour
-		if held || err != nil || r.Owners != nil {
+		if held || err != nil || !r.exclusive() { // a peer does not wake this loop
 			wait = time.Second
 		}
 		if !sleep(ctx, wait, r.deleteWake) {
@@ -101,11 +99,9 @@ func (r *Runner) DeleteRecorded(ctx context.Context) error {
 
 // deleteRecorded is DeleteRecorded; held is true if writers still use something.
 func (r *Runner) deleteRecorded(ctx context.Context) (held bool, err error) {
-	var alive map[storage.MemberID]bool
-	if r.Owners != nil { // before the records are read: a member that is dead now removes none later
-		if alive, err = r.Owners.Alive(ctx); err != nil {
-			return false, err
-		}
+	alive, err := r.Owners.Alive(ctx) // before the records are read: a member that is dead now removes none later
+	if err != nil {
+		return false, err
 	}
 	noted, err := r.recordedDeletions(ctx)
 	if err != nil || len(noted) == 0 {
@@ -178,7 +174,7 @@ func (r *Runner) deleteOne(ctx context.Context, d deletion) error {
 		}
 	}
 	return storage.Update(ctx, r.Store, storage.TxnOptions{Essential: true}, storage.Synced, func(txn storage.Txn) error {
-		if err := txn.Delete(d.key); err != nil || d.ix != 0 || storage.AsShared(r.Store) == nil {
+		if err := txn.Delete(d.key); err != nil || d.ix != 0 || r.exclusive() {
 			return err
 		}
 		return txn.Delete(write.CappedStateKey(d.id))

@@ -28,11 +28,11 @@ const collectEvery = time.Minute
 
 // collectLoop removes overwritten values as long as this server owns the job.
 func (r *Runner) collectLoop(ctx context.Context) {
-	shared := storage.AsShared(r.Store)
+	members := storage.MembershipOf(r.Store)
 	for last := time.Now(); sleep(ctx, ownRetryInterval, nil); {
 		if r.OwnsLoop(ctx, jobCollect) && time.Since(last) >= collectEvery {
 			last = time.Now()
-			r.report(jobCollect, shared.Collect(ctx))
+			r.report(jobCollect, members.Collect(ctx))
 		}
 	}
 }
@@ -44,9 +44,6 @@ const structurePrefix = "collection."
 
 // asOwner returns the context of a job that is guarded by the ownership of name.
 func (r *Runner) asOwner(ctx context.Context, name string) context.Context {
-	if r.exclusiveStore() {
-		return ctx
-	}
 	return storage.WithGuard(ctx, func() error { return r.Owners.Guard(name) })
 }
 
@@ -62,9 +59,10 @@ func (r *Runner) structure(ctx context.Context, id keyspace.CollectionID) contex
 	return r.Locked(r.withSlot(ctx), id)
 }
 
-// exclusiveStore reports whether this process has the store alone. With peers, the next holder of the Lock
-// of a collection finishes what a dead server began.
-func (r *Runner) exclusiveStore() bool { return r.Owners == nil }
+// exclusive reports whether this process has the store exclusively. What it began and a crash interrupted is
+// then finished after its next start, before or beside its clients. With peers, the next holder of the Lock of a
+// collection finishes it.
+func (r *Runner) exclusive() bool { return storage.Exclusive(r.Store) }
 
 // Locked returns the context of work that relies on the Lock of a collection.
 func (r *Runner) Locked(ctx context.Context, id keyspace.CollectionID) context.Context {
@@ -74,8 +72,8 @@ func (r *Runner) Locked(ctx context.Context, id keyspace.CollectionID) context.C
 // lockAcrossServers waits until no peer changes the structure of the collection. unlock releases the
 // local lock.
 func (r *Runner) lockAcrossServers(ctx context.Context, id keyspace.CollectionID, unlock func()) (func(), error) {
-	if r.exclusiveStore() {
-		return unlock, nil
+	if r.exclusive() {
+		return unlock, nil // no server froze the collection and lost the ownership
 	}
 	name, began := structureJob(id), time.Now()
 	for {

@@ -80,10 +80,10 @@ func (r *Runner) Recover(ctx context.Context) error {
 	return nil
 }
 
-// deleteCappedStates deletes the rows of capped collections that peers shared, if this process has the store alone
-// now.
+// deleteCappedStates deletes the rows of capped collections that servers shared, if this process has the store
+// exclusively now.
 func (r *Runner) deleteCappedStates(ctx context.Context) error {
-	if _, remote := r.Store.(storage.Remote); !remote || storage.AsShared(r.Store) != nil {
+	if _, remote := r.Store.(storage.Remote); !remote || !r.exclusive() {
 		return nil
 	}
 	t, err := r.Store.Begin(ctx, storage.TxnOptions{})

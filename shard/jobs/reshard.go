@@ -132,7 +132,7 @@ func (c *copying) begin(m *catalog.Mutation) error {
 		return err
 	}
 	c.from = old
-	if c.job.RestartCommand != nil && c.r.exclusiveStore() {
+	if c.job.RestartCommand != nil && c.r.exclusive() {
 		again := &catalog.Rewriting{Command: c.job.RestartCommand, Runs: 1}
 		if old.Rewriting != nil {
 			again.Runs += old.Rewriting.Runs
@@ -150,7 +150,7 @@ func (c *copying) begin(m *catalog.Mutation) error {
 		}
 	})
 	c.r.filling.add(c.to.ID)
-	return deleteIfMemberDies(m, c.to.ID, c.r.Owners)
+	return deleteIfMemberDies(m, c.to.ID, c.r.Owners.Member())
 }
 
 // Bounds of catching up. The last round, for which writers wait, follows a round shorter than

@@ -24,8 +24,6 @@ type Config struct {
 	Catalog *catalog.Catalog
 	Budgets *ratelimit.Budgets
 	Tally   *tally.Board
-	// Owners holds the ownership of jobs; nil if this process has the store alone.
-	Owners *peers.Owners
 	// Self is the name of this server in the progress that peers show.
 	Self string
 	// Orphans, if not nil, removes what commands of dead servers have left behind. One of several
@@ -60,7 +58,8 @@ type Config struct {
 // DDL for its callers. Safe for concurrent use.
 type Runner struct {
 	Config
-	expireEvery    atomic.Int64 // nanoseconds; SetExpireEvery
+	Owners         *peers.Owners // of the jobs of all servers over the store
+	expireEvery    atomic.Int64  // nanoseconds; SetExpireEvery
 	expireOff      atomic.Bool
 	passes         atomic.Int64
 	expired        atomic.Int64
@@ -100,7 +99,7 @@ func New(c Config) *Runner {
 	if c.Renewing == nil {
 		c.Renewing = func(Renewal) {}
 	}
-	r := &Runner{Config: c, expireWake: make(chan struct{}, 1), expireLock: make(chan struct{}, 1), deleteWake: make(chan struct{}, 1), publishWake: make(chan struct{}, 1)}
+	r := &Runner{Config: c, Owners: peers.NewOwners(c.Store), expireWake: make(chan struct{}, 1), expireLock: make(chan struct{}, 1), deleteWake: make(chan struct{}, 1), publishWake: make(chan struct{}, 1)}
 	r.expireEvery.Store(int64(c.ExpireEvery))
 	return r
 }
@@ -118,7 +117,7 @@ func (r *Runner) Start(ctx context.Context) {
 	r.mu.Lock()
 	r.cancel = cancel
 	r.mu.Unlock()
-	if r.exclusiveStore() {
+	if r.exclusive() {
 		r.renewUnique(ctx)
 		r.loop(ctx, "resume", r.resumeExclusive)
 	} else {

@@ -39,7 +39,7 @@ const (
 
 // CallsConfig holds the parameters of Calls.
 type CallsConfig struct {
-	Store storage.Shared
+	Store storage.Store
 	// Follow registers load, to be called when peers touch a topic.
 	Follow func(topic string, load func(ctx context.Context, r storage.Reader) error)
 	// Name returns the name of a peer for people.
@@ -48,9 +48,10 @@ type CallsConfig struct {
 	Failed func(error)
 }
 
-// Calls calls the peers of a server, and answers their calls. A nil *Calls belongs to a server without peers.
+// Calls calls the peers of a server, and answers their calls.
 type Calls struct {
 	CallsConfig
+	members   storage.Membership
 	callSlots chan struct{}
 	queue     chan call
 
@@ -74,9 +75,9 @@ type Answer struct {
 	Body   []byte
 }
 
-// NewCalls returns Calls without functions for answers. Run must be called.
+// NewCalls returns Calls without functions for answers. Run must be called if the store can have peers.
 func NewCalls(config CallsConfig) *Calls {
-	c := &Calls{CallsConfig: config, callSlots: make(chan struct{}, callsMax), queue: make(chan call, queueMax),
+	c := &Calls{CallsConfig: config, members: storage.MembershipOf(config.Store), callSlots: make(chan struct{}, callsMax), queue: make(chan call, queueMax),
 		handlers: map[string]func(context.Context, []byte) ([]byte, error){}, queued: map[callID]bool{}}
 	c.Follow(callTopic, c.load)
 	return c
@@ -86,9 +87,6 @@ func NewCalls(config CallsConfig) *Calls {
 // result may have at most 4 MiB. If a server has no function for a kind, it answers with an error and counts
 // as unreachable.
 func (c *Calls) Handle(kind string, fn func(ctx context.Context, body []byte) ([]byte, error)) {
-	if c == nil {
-		return
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.handlers[kind] = fn
@@ -98,22 +96,19 @@ func (c *Calls) Handle(kind string, fn func(ctx context.Context, body []byte) ([
 // names of peers that did not answer or failed. Without peers it returns at once.
 // Errors: those of the store; ctx.Err().
 func (c *Calls) Call(ctx context.Context, kind string, body []byte) (answers []Answer, unreachable []string, err error) {
-	if c == nil {
-		return nil, nil, nil
-	}
 	select {
 	case c.callSlots <- struct{}{}:
 		defer func() { <-c.callSlots }()
 	case <-ctx.Done():
 		return nil, nil, ctx.Err()
 	}
-	now, list, err := c.Store.Members(ctx)
+	now, list, err := c.members.Members(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
 	pending := map[storage.MemberID]string{}
 	for _, m := range list {
-		if m.ID != c.Store.Member() {
+		if m.ID != c.members.Member() {
 			pending[m.ID] = c.Name(m)
 		}
 	}
@@ -141,7 +136,7 @@ func (c *Calls) newCallID(now storage.Timestamp) callID {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.last = max(now, c.last+1)
-	return callID{c.Store.Member(), c.last}
+	return callID{c.members.Member(), c.last}
 }
 
 // await reads answers until all peers in pending have answered, or until the timeout.
@@ -237,7 +232,7 @@ func (c *Calls) load(ctx context.Context, r storage.Reader) error {
 	defer c.mu.Unlock()
 	current := map[callID]bool{}
 	err := eachCallRow(ctx, r, keyspace.MetaPrefixRange(keyspace.MetaSurvey, []byte{callRows}), func(id callID, _ storage.MemberID, value []byte) error {
-		if id.caller == c.Store.Member() || id.sentAt.Seconds()+abandonedSeconds < now {
+		if id.caller == c.members.Member() || id.sentAt.Seconds()+abandonedSeconds < now {
 			return nil
 		}
 		if !c.queued[id] {
@@ -293,7 +288,7 @@ func (c *Calls) reply(ctx context.Context, q call) error {
 			}
 			return err
 		}
-		return t.Set(q.answerKey(c.Store.Member()), row)
+		return t.Set(q.answerKey(c.members.Member()), row)
 	})
 }
 

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/shard/peers"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/keyspace"
@@ -194,11 +195,32 @@ func testUnreachable(t *testing.T) {
 	}
 }
 
-// A server without peers makes no calls.
-func TestCallWithoutPeers(t *testing.T) {
-	var d *peers.Calls
-	d.Handle("x", nil)
-	if answers, unreachable, err := d.Call(t.Context(), "x", nil); answers != nil || unreachable != nil || err != nil {
+// A server that has the store exclusively calls no peer, owns each job, and has all of each budget, without a
+// row in the store.
+func TestClusterOfOne(t *testing.T) {
+	store := memkv.Open(memkv.Options{})
+	defer store.Close()
+	before := store.Latest()
+	c := peers.NewCalls(peers.CallsConfig{Store: store, Follow: func(string, func(context.Context, storage.Reader) error) {}})
+	c.Handle("x", nil)
+	if answers, unreachable, err := c.Call(t.Context(), "x", nil); answers != nil || unreachable != nil || err != nil {
 		t.Error(answers, unreachable, err)
+	}
+	o := peers.NewOwners(store)
+	acquire(t, o, true)
+	for _, err := range []error{o.Guard("other"), o.Release(t.Context(), "j"), o.ReleasePending(t.Context()), o.ReleaseAll(t.Context())} {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	if jobs, err := o.List(t.Context(), ""); err != nil || len(jobs) > 0 {
+		t.Errorf("rows of jobs: %v, %v", jobs, err)
+	}
+	b := &ratelimit.Budgets{}
+	if _, err := peers.NewDivider(t.Context(), peers.DividerConfig{Store: store, Budgets: b, Now: time.Now}); err != nil || b.Servers() > 1 {
+		t.Errorf("%d servers, %v", b.Servers(), err)
+	}
+	if store.Latest() != before {
+		t.Error("something was written")
 	}
 }

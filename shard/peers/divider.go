@@ -26,7 +26,7 @@ const (
 
 // DividerConfig holds the parameters of a Divider.
 type DividerConfig struct {
-	Store        storage.Shared
+	Store        storage.Store
 	Budgets      *ratelimit.Budgets
 	Now          func() time.Time // the clock of the budgets
 	MachineClock func() time.Time // the machine's clock, by which the store's time is extrapolated
@@ -41,7 +41,8 @@ type DividerConfig struct {
 // Divider takes part in the division of the budgets for one server.
 type Divider struct {
 	DividerConfig
-	wake chan struct{}
+	members storage.Membership
+	wake    chan struct{}
 
 	mu         sync.Mutex
 	shares     shares
@@ -53,11 +54,14 @@ type Divider struct {
 }
 
 // NewDivider writes the row of this server and counts its peers. It must return before the server admits commands;
-// Run takes part from then on.
+// Run takes part from then on. A server that has the store exclusively has all of each budget, without a row.
 // Errors: those of the store.
 func NewDivider(ctx context.Context, c DividerConfig) (*Divider, error) {
-	d := &Divider{DividerConfig: c, wake: make(chan struct{}, 1)}
-	d.shares = shares{budgets: c.Budgets, self: c.Store.Member()}
+	d := &Divider{DividerConfig: c, members: storage.MembershipOf(c.Store), wake: make(chan struct{}, 1)}
+	if storage.Exclusive(c.Store) {
+		return d, nil
+	}
+	d.shares = shares{budgets: c.Budgets, self: d.members.Member()}
 	if err := d.change(ctx, func(t storage.Txn) error {
 		if err := d.sweep(ctx, t); err != nil {
 			return err
@@ -121,7 +125,7 @@ func (d *Divider) sweep(ctx context.Context, t storage.Txn) error {
 	if err != nil || len(rows) == 0 {
 		return err
 	}
-	_, list, err := d.Store.Members(ctx)
+	_, list, err := d.members.Members(ctx)
 	if err != nil {
 		return err
 	}
@@ -338,7 +342,7 @@ func (d *Divider) sweepDead(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, list, err := d.Store.Members(ctx)
+	_, list, err := d.members.Members(ctx)
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,9 @@
 // exchange is a row in the store. Peers notice a change of rows by a topic (keyspace.TouchTopic), as they
 // notice changes of users and settings.
 //
+// A server that has the store exclusively is a cluster of one: its calls reach no peer and have no answers, it
+// owns each job, and its share is all of each budget. That costs neither a row nor a goroutine.
+//
 // # Calls
 //
 // A server calls all its peers for data that each of them only has for itself, such as the RU it admitted or

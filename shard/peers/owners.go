@@ -12,10 +12,12 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// Owners holds the jobs of this server. A nil *Owners belongs to a server without peers: it owns all jobs.
+// Owners holds the jobs of this server. A server that has the store exclusively owns all jobs, without rows.
 // Safe for concurrent use.
 type Owners struct {
-	store storage.Shared
+	store     storage.Store
+	members   storage.Membership
+	exclusive bool
 
 	mu        sync.Mutex
 	leaseTerm uint64                // counts the lease terms of this server
@@ -28,13 +30,9 @@ type ownership struct {
 	leaseTerm, epoch uint64
 }
 
-// NewOwners returns the Owners of a store; nil if the store is not shared.
+// NewOwners returns the Owners of a store.
 func NewOwners(s storage.Store) *Owners {
-	shared := storage.AsShared(s)
-	if shared == nil {
-		return nil
-	}
-	return &Owners{store: shared, leaseTerm: 1, owned: map[string]*ownership{}, toRelease: map[string]*ownership{}}
+	return &Owners{store: s, members: storage.MembershipOf(s), exclusive: storage.Exclusive(s), leaseTerm: 1, owned: map[string]*ownership{}, toRelease: map[string]*ownership{}}
 }
 
 // ErrOwnershipLost is the error of a job that this server does not own any more, because its lease expired. It is an
@@ -97,7 +95,7 @@ func readJob(ctx context.Context, r storage.Reader, name string) (Job, error) {
 
 // Owns reports whether this server owns a job.
 func (o *Owners) Owns(name string) bool {
-	if o == nil {
+	if o.exclusive {
 		return true
 	}
 	o.mu.Lock()
@@ -109,7 +107,7 @@ func (o *Owners) Owns(name string) bool {
 // Calls for the same job must not be concurrent.
 // Errors: those of the store.
 func (o *Owners) TryAcquire(ctx context.Context, name string, note []byte) (bool, error) {
-	if o == nil || o.Owns(name) {
+	if o.Owns(name) {
 		return true, nil
 	}
 	o.mu.Lock()
@@ -124,7 +122,7 @@ func (o *Owners) TryAcquire(ctx context.Context, name string, note []byte) (bool
 	if err != nil {
 		return false, err
 	}
-	if was.Epoch > 0 && was.Owner != o.store.Member() { // an owner without a lease now has lost the job that the row gave it
+	if was.Epoch > 0 && was.Owner != o.members.Member() { // an owner without a lease now has lost the job that the row gave it
 		if alive, err := o.alive(ctx, was.Owner); alive || err != nil {
 			return false, err
 		}
@@ -138,7 +136,7 @@ func (o *Owners) TryAcquire(ctx context.Context, name string, note []byte) (bool
 	if err != nil || now.Epoch != was.Epoch || now.Owner != was.Owner {
 		return false, err
 	}
-	next := Job{Owner: o.store.Member(), Epoch: was.Epoch + 1, Note: note}
+	next := Job{Owner: o.members.Member(), Epoch: was.Epoch + 1, Note: note}
 	if err := t.Set(jobKey(name), next.encode()); err != nil {
 		return false, err
 	}
@@ -164,7 +162,7 @@ func (o *Owners) TryAcquire(ctx context.Context, name string, note []byte) (bool
 
 // alive reports whether a member has a valid lease.
 func (o *Owners) alive(ctx context.Context, id storage.MemberID) (bool, error) {
-	_, list, err := o.store.Members(ctx)
+	_, list, err := o.members.Members(ctx)
 	for _, m := range list {
 		if m.ID == id {
 			return true, nil
@@ -176,7 +174,7 @@ func (o *Owners) alive(ctx context.Context, id storage.MemberID) (bool, error) {
 // Alive returns the members with a valid lease. Transactions of all other servers have been committed by the
 // time of the call, or never will be.
 func (o *Owners) Alive(ctx context.Context) (map[storage.MemberID]bool, error) {
-	_, list, err := o.store.Members(ctx)
+	_, list, err := o.members.Members(ctx)
 	out := map[storage.MemberID]bool{}
 	for _, m := range list {
 		out[m.ID] = true
@@ -185,7 +183,7 @@ func (o *Owners) Alive(ctx context.Context) (map[storage.MemberID]bool, error) {
 }
 
 // Member returns the identifier of this server among the members of the store.
-func (o *Owners) Member() storage.MemberID { return o.store.Member() }
+func (o *Owners) Member() storage.MemberID { return o.members.Member() }
 
 // Guard fails if this server has lost a job. Transactions of the job call it after they have begun: if the
 // job is lost later, the store refuses the commit.
@@ -200,9 +198,6 @@ func (o *Owners) Guard(name string) error {
 // Release gives a job back. If the store does not answer now, a later ReleasePending gives the job back; until then
 // peers cannot take it.
 func (o *Owners) Release(ctx context.Context, name string) error {
-	if o == nil {
-		return nil
-	}
 	o.mu.Lock()
 	h := o.owned[name]
 	delete(o.owned, name)
@@ -228,9 +223,6 @@ func (o *Owners) tryRelease(ctx context.Context, name string, h *ownership) erro
 
 // ReleasePending gives back the jobs that could not be given back before.
 func (o *Owners) ReleasePending(ctx context.Context) error {
-	if o == nil {
-		return nil
-	}
 	o.mu.Lock()
 	names := make([]string, 0, len(o.toRelease))
 	for name := range o.toRelease {
@@ -251,9 +243,6 @@ func (o *Owners) ReleasePending(ctx context.Context) error {
 
 // ReleaseAll gives all jobs back, before this server stops.
 func (o *Owners) ReleaseAll(ctx context.Context) error {
-	if o == nil {
-		return nil
-	}
 	o.mu.Lock()
 	for name, h := range o.owned {
 		o.toRelease[name] = h
@@ -276,7 +265,7 @@ func (o *Owners) updateRow(ctx context.Context, name string, h *ownership, note 
 		switch {
 		case err != nil:
 			return err
-		case now.Owner != o.store.Member() || now.Epoch != h.epoch:
+		case now.Owner != o.members.Member() || now.Epoch != h.epoch:
 			return ErrOwnershipLost
 		case note == nil:
 			err = t.Delete(jobKey(name))

@@ -12,8 +12,8 @@ func twoOwners(t *testing.T) (a, b *peers.Owners) {
 	return peers.NewOwners(c.alive[0]), peers.NewOwners(c.alive[1])
 }
 
-// take calls TryAcquire and checks the result.
-func take(t *testing.T, r *peers.Owners, want bool) {
+// acquire calls TryAcquire and checks the result.
+func acquire(t *testing.T, r *peers.Owners, want bool) {
 	t.Helper()
 	ok, err := r.TryAcquire(t.Context(), "j", nil)
 	if err != nil || ok != want {
@@ -25,7 +25,7 @@ func take(t *testing.T, r *peers.Owners, want bool) {
 // ReleasePending gives its row back.
 func TestLostJobIsReleased(t *testing.T) {
 	a, b := twoOwners(t)
-	take(t, a, true)
+	acquire(t, a, true)
 	a.LoseAll()
 	if a.Owns("j") || a.Guard("j") == nil {
 		t.Error("a lost job is owned")
@@ -33,20 +33,20 @@ func TestLostJobIsReleased(t *testing.T) {
 	if err := a.ReleasePending(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	take(t, b, true)
-	take(t, a, false)
+	acquire(t, b, true)
+	acquire(t, a, false)
 }
 
 // A server that takes a lost job again keeps it.
 func TestLostJobIsAcquiredAgain(t *testing.T) {
 	a, b := twoOwners(t)
-	take(t, a, true)
+	acquire(t, a, true)
 	a.LoseAll()
-	take(t, a, true)
+	acquire(t, a, true)
 	if err := a.ReleasePending(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	take(t, b, false)
+	acquire(t, b, false)
 	if err := a.Guard("j"); err != nil {
 		t.Error(err)
 	}

@@ -20,10 +20,10 @@ const (
 // TopicKey returns the key of the note that a topic has changed.
 func TopicKey(topic string) []byte { return AppendMeta(nil, MetaVersion, []byte(topicPrefix+topic)) }
 
-// TouchTopic records in a transaction that a topic has changed, if the store is shared; two such
-// transactions at the same time conflict.
+// TouchTopic records in a transaction that a topic has changed; two such transactions at the same
+// time conflict. In an exclusive store it writes nothing, because no peer reads the note.
 func TouchTopic(ctx context.Context, s storage.Store, t storage.Txn, topic string) error {
-	if storage.AsShared(s) == nil {
+	if storage.Exclusive(s) {
 		return nil
 	}
 	v, err := t.Get(ctx, TopicKey(topic), nil)

@@ -22,7 +22,7 @@ func openMember(tb *testing.T, c *tikvfake.Cluster, o Options) *sharedStore {
 	o.Keyspace, o.Several = "test", true
 	s, err := OpenOn(tb.Context(), kv, o)
 	must(tb, err)
-	if storage.AsShared(s) == nil {
+	if storage.Exclusive(s) {
 		tb.Fatal("the store is not one that several use")
 	}
 	return s.(*sharedStore)

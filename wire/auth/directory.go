@@ -280,24 +280,44 @@ func (e *Edit) DropRoles(env *mql.Env, names ...Name) error {
 	return nil
 }
 
-// Change makes the change that fn describes. If fn returns an error, nothing changes.
+// Change makes the change that fn describes, and waits until it is durable and all peers have applied it. fn is
+// called over the state in the store, and again after a conflict. If fn returns an error, nothing changes.
 // Errors: those of fn and of the store; BSONObjectTooLarge (10334) and OperationFailed (96) if the change exceeds a
 // limit.
 func (d *Directory) Change(ctx context.Context, fn func(e *Edit) error) error {
 	d.changes.Lock()
 	defer d.changes.Unlock()
-	if storage.AsShared(d.store) != nil {
-		return d.changeShared(ctx, fn)
-	}
-	e, err := d.edit(fn)
-	if e == nil || err != nil {
+	var at storage.Timestamp
+	err := storage.RetryConflicts(ctx, func() error {
+		t, err := d.store.Begin(ctx, storage.TxnOptions{})
+		if err != nil {
+			return err
+		}
+		defer t.Close()
+		if !storage.Exclusive(d.store) { // peers may have changed users
+			if err := d.Reload(ctx, t); err != nil {
+				return err
+			}
+		}
+		e, err := d.edit(fn)
+		if e == nil || err != nil {
+			return err
+		}
+		if err := e.put(t); err != nil {
+			return err
+		}
+		if err := keyspace.TouchTopic(ctx, d.store, t, Topic); err != nil {
+			return err
+		}
+		if at, err = t.Commit(ctx, storage.Synced); err == nil {
+			d.apply(e, at)
+		}
+		return err
+	})
+	if err != nil || d.WaitAppliedByAll == nil {
 		return err
 	}
-	if err := storage.RetryConflicts(ctx, func() error { return e.save(ctx) }); err != nil {
-		return err
-	}
-	d.apply(e, 0)
-	return nil
+	return d.WaitAppliedByAll(ctx, at)
 }
 
 // edit calls fn to change the present state; nil if fn changes nothing.
@@ -360,20 +380,6 @@ func (d *Directory) part(users []*User) {
 	for _, u := range users {
 		gone(u)
 	}
-}
-
-// save writes the change and waits until it is durable.
-func (e *Edit) save(ctx context.Context) error {
-	t, err := e.store.Begin(ctx, storage.TxnOptions{})
-	if err != nil {
-		return err
-	}
-	if err := e.put(t); err != nil {
-		t.Close()
-		return err
-	}
-	_, err = t.Commit(ctx, storage.Synced)
-	return err
 }
 
 // put writes the change in a transaction.

@@ -24,7 +24,7 @@ type Config struct {
 	BytesMax int64         // of all cursors together; default 256 MB
 	WarmMax  int           // idle cursors whose iterators stay open, -1 for none; default 256
 	IdleMax  time.Duration // after which an idle cursor is closed; default 10 minutes (cursorTimeoutMillis)
-	Peers    *Peers        // nil without peers
+	Peers    Peers
 }
 
 // Registry holds all open cursors. Safe for concurrent use.

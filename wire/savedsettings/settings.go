@@ -90,7 +90,7 @@ type Follower interface {
 // document, nil if the setting was never saved; the mutex is held during take.
 func (x *Setting) Open(ctx context.Context, s storage.Store, others Follower, name string, take func(doc bson.Raw)) error {
 	x.store, x.name, x.apply = s, name, take
-	if others != nil && storage.AsShared(s) != nil {
+	if others != nil && !storage.Exclusive(s) { // an exclusive server has the newest value
 		x.waitAppliedByAll = others.WaitAppliedByAll
 		others.OnTopic(topic(name), x.reload)
 	}

@@ -77,7 +77,7 @@ var bugs = []bug{
 	} else {
 		err = c.Commit(e)
 	}`},
-	{"nobody is waited for", "collection/catalog/shared.go", "if m.ID != o.store.Member() && (", `if !planted("nobody is waited for") && m.ID != o.store.Member() && (`},
+	{"nobody is waited for", "collection/catalog/sync.go", "if m.ID != o.members.Member() && (", `if !planted("nobody is waited for") && m.ID != o.members.Member() && (`},
 	{"the first of two fields of a stage", "collection/agg/stage_argument.go", "d.Skim = func(arg bson.Value) (mentioning, error) { return read(arg) }",
 		"d.Skim = func(arg bson.Value) (mentioning, error) { return read(plantedFirst(arg)) }"},
 	{"the first of two fields of a stage", "collection/agg/stage_argument.go", "if !ok || d.OwnFields {", `if !ok || d.OwnFields || planted("the first of two fields of a stage") {`},

@@ -78,9 +78,6 @@ func (s *State) answerKill(_ context.Context, body []byte) ([]byte, error) {
 // killAtPeers kills the sessions at all peers.
 // Errors: HostUnreachable (6) if a peer does not answer; those of the store.
 func killAtPeers(c *command.Call, patterns []sessionPattern) error {
-	if c.Cluster.Peers == nil {
-		return nil
-	}
 	for first := true; first || len(patterns) > 0; first = false {
 		part := patterns[:min(len(patterns), patternsMax)]
 		patterns = patterns[len(part):]

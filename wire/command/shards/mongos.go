@@ -70,13 +70,12 @@ const mongosTimeout = 5 * time.Second
 // it has no peers. Each server publishes its own document when it renews its lease, at least once per third
 // of the lease. The time left of the lease and the jobs of the server are added here.
 func (s *State) mongosDocs() (docs []bson.Raw) {
-	shared := s.Cluster.Shared()
-	if shared == nil {
-		return []bson.Raw{s.mongosDoc()}
+	if s.Cluster.Exclusive() {
+		return []bson.Raw{s.mongosDoc()} // without a lease
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), mongosTimeout)
 	defer cancel()
-	now, list, err := shared.Members(ctx)
+	now, list, err := s.Cluster.Membership().Members(ctx)
 	if err != nil {
 		return nil
 	}
@@ -137,7 +136,5 @@ func Prices(m storage.Member) string {
 
 // publishServer registers the document that this server publishes to its peers.
 func (s *State) publishServer() {
-	if shared := s.Cluster.Shared(); shared != nil {
-		shared.SetDescription(func() []byte { return s.mongosDoc() })
-	}
+	s.Cluster.Membership().SetDescription(func() []byte { return s.mongosDoc() })
 }

@@ -167,7 +167,7 @@ func (s *State) runFsync(c *command.Call) error {
 		c.Reply.Int32("numFiles", 1)
 		return nil
 	}
-	if c.Cluster.Shared() != nil {
+	if !c.Cluster.Exclusive() {
 		return mongoerr.New(mongoerr.CommandNotSupported, "fsync cannot lock a database that several servers share: the others would go on writing. Back the cluster up with its own tools, or a database with cantle dump")
 	}
 	held, err := s.fsyncLock.lock(c.Ctx, limit)

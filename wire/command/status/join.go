@@ -10,10 +10,10 @@ import (
 func (s *State) join() {
 	s.WriteGate, s.Profiler = s, s
 	s.LoadSetting("the block of users' writes", &s.writeBlock.Setting, writeBlockName, s.writeBlock.apply)
-	if s.Cluster.Shared() != nil {
-		s.Cluster.Peers.Handle(killKind, s.answerKill)
-		s.Cluster.Peers.Handle(currentOpKind, s.answerCurrentOp)
-		s.Ops.RandomizeIDs()
+	s.Cluster.Peers.Handle(killKind, s.answerKill)
+	s.Cluster.Peers.Handle(currentOpKind, s.answerCurrentOp)
+	if !s.Cluster.Exclusive() {
+		s.Ops.RandomizeIDs() // killOp names an operation of any server
 	}
 	s.profiler.init(s.Profiling)
 	s.slowWatch.look = s.logInProgress

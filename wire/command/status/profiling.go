@@ -165,7 +165,7 @@ func profileEntry(c *command.Call, err error, took time.Duration) bson.Raw {
 		b.Double("estimatedDelayFromRateLimitingInMilliseconds", float64(c.Op.Waited)/float64(time.Millisecond))
 	}
 	b.DateTime("ts", c.Cluster.Now().UnixMilli())
-	if c.Cluster.Shared() != nil {
+	if !c.Cluster.Exclusive() {
 		b.String("host", c.Server.Address()) // the entries of all servers are in one collection
 	}
 	b.String("client", clientHost(c.Conn.Remote().String()))

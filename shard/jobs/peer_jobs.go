@@ -170,9 +170,6 @@ func reportOf(note bson.Raw) (p Report, ok bool) {
 // requestFromPeer requests that a peer aborts its Reshard or finishes it now, and waits until it has ended.
 // Errors: NoSuchReshardCollection (339).
 func (r *Runner) requestFromPeer(ctx context.Context, id keyspace.CollectionID, wish string) error {
-	if r.Owners == nil {
-		return notResharding()
-	}
 	epoch, err := r.peerReshardEpoch(ctx, id)
 	if err != nil {
 		return err

@@ -12,24 +12,24 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// Over a shared store each server keeps its own history, under its member ID. A server has another ID after
+// With peers, each server keeps its own history, under its member ID. A server has another ID after
 // a restart, so a starting server takes over the history of a dead one. Histories that no server takes over
 // are shown with those of live servers (AllServers), and deleted when they are as old as the oldest column.
+// A server that has the store exclusively keeps its history under no ID, and leaves the others as they are.
 
 // ofMember begins the keys of a server's records, before its ID.
 const ofMember = 'm'
 
-// owner returns the prefix of the records' names in a store: empty if this process has the store alone.
-func owner(s storage.Store) []byte {
-	shared := storage.AsShared(s)
-	if shared == nil {
+// owner returns the prefix of the names of this server's records in a store.
+func owner(s storage.Store) []byte { return ownedBy(storage.MembershipOf(s).Member()) }
+
+// ownedBy returns the prefix of the names of a server's records; nil for the only member of a store.
+func ownedBy(id storage.MemberID) []byte {
+	if id == (storage.MemberID{}) {
 		return nil
 	}
-	return ownedBy(shared.Member())
+	return append([]byte{ofMember}, id[:]...)
 }
-
-// ownedBy returns the prefix of the names of a server's records.
-func ownedBy(id storage.MemberID) []byte { return append([]byte{ofMember}, id[:]...) }
 
 // inherit takes over the newest of the histories of dead servers, and deletes those that are too old. If two
 // servers take over the same one, one of them conflicts and gets none.
@@ -38,7 +38,7 @@ func (r *Recorder) inherit(ctx context.Context) error { return r.clear(ctx, true
 // Forget deletes the histories of dead servers that are older than the oldest column. One server should call
 // it now and then. Errors: those of the store.
 func (r *Recorder) Forget(ctx context.Context) error {
-	if r.Store == nil || storage.AsShared(r.Store) == nil {
+	if r.Store == nil {
 		return nil
 	}
 	return r.clear(ctx, false)
@@ -76,6 +76,9 @@ func (r *Recorder) dropTakenOver(ctx context.Context) error {
 // rest. If another server does the same, or the dead one is back, clear changes nothing. Errors: those of
 // the store.
 func (r *Recorder) clear(ctx context.Context, takes bool) error {
+	if owner(r.Store) == nil {
+		return nil
+	}
 	t, err := r.Store.Begin(ctx, storage.TxnOptions{})
 	if err != nil {
 		return err
@@ -113,7 +116,7 @@ func (r *Recorder) dead(ctx context.Context, in storage.Reader) (list []deadOwne
 	if err != nil || len(left) == 0 {
 		return nil, err
 	}
-	_, alive, err := storage.AsShared(r.Store).Members(ctx)
+	_, alive, err := storage.MembershipOf(r.Store).Members(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -133,6 +136,9 @@ const deadHistoriesMax = 8
 
 // readDeadHistories reads the histories of dead servers.
 func (r *Recorder) readDeadHistories(ctx context.Context) (list []*Recorder, err error) {
+	if owner(r.Store) == nil {
+		return nil, nil
+	}
 	snap, err := r.Store.Snapshot(ctx, 0)
 	if err != nil {
 		return nil, err
@@ -174,7 +180,7 @@ func stillDead(ctx context.Context, s storage.Store, pasts []*Recorder) (list []
 		return nil, err
 	}
 	defer snap.Close()
-	_, alive, err := storage.AsShared(s).Members(ctx)
+	_, alive, err := storage.MembershipOf(s).Members(ctx)
 	if err != nil {
 		return nil, err
 	}

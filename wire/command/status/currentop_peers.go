@@ -24,9 +24,6 @@ const peersTimeout = 3 * time.Second
 // for each server whose operations are missing. Jobs are in the store, so every server lists all of them.
 func (s *State) allServers(ctx context.Context, a currentOpArgs) []bson.Raw {
 	docs := s.currentOps(a)
-	if s.Cluster.Peers == nil {
-		return docs
-	}
 	ctx, cancel := context.WithTimeout(ctx, peersTimeout)
 	defer cancel()
 	var answers []peers.Answer

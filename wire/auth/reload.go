@@ -58,37 +58,3 @@ func (d *Directory) replace(users map[Name]*User, roles map[Name]*Role, at stora
 	d.version.Add(1)
 	return gone
 }
-
-// changeShared is Change with peers, which may change users as well: fn is called over the
-// state in the store, and again after a conflict. The caller holds changes.
-func (d *Directory) changeShared(ctx context.Context, fn func(e *Edit) error) error {
-	var at storage.Timestamp
-	err := storage.RetryConflicts(ctx, func() error {
-		t, err := d.store.Begin(ctx, storage.TxnOptions{})
-		if err != nil {
-			return err
-		}
-		defer t.Close()
-		if err := d.Reload(ctx, t); err != nil {
-			return err
-		}
-		e, err := d.edit(fn)
-		if e == nil || err != nil {
-			return err
-		}
-		if err := e.put(t); err != nil {
-			return err
-		}
-		if err := keyspace.TouchTopic(ctx, d.store, t, Topic); err != nil {
-			return err
-		}
-		if at, err = t.Commit(ctx, storage.Synced); err == nil {
-			d.apply(e, at)
-		}
-		return err
-	})
-	if err != nil || d.WaitAppliedByAll == nil {
-		return err
-	}
-	return d.WaitAppliedByAll(ctx, at)
-}

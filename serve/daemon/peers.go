@@ -18,13 +18,19 @@ import (
 	"github.com/cantledb/cantle/wire/session"
 )
 
-// followCatalog applies the catalog changes of peers, if the store can have peers. It also makes a change
-// of users wait until all servers have applied it.
-func (d *Daemon) followCatalog(ctx context.Context, cat *catalog.Catalog, definer *ddl.Definer, users *auth.Directory) {
-	if storage.AsShared(d.store) == nil {
-		return
+// peerLoop runs a loop that serves peers. A server that has the store exclusively spares its goroutine.
+func (d *Daemon) peerLoop(ctx context.Context, run func(context.Context)) {
+	if !storage.Exclusive(d.store) {
+		d.loop(ctx, run)
 	}
-	d.cluster.MarkCountsInDoubt() // peers write documents that this server does not count
+}
+
+// followCatalog applies the catalog changes of peers. It also makes a change of users wait until all servers
+// have applied it.
+func (d *Daemon) followCatalog(ctx context.Context, cat *catalog.Catalog, definer *ddl.Definer, users *auth.Directory) {
+	if !storage.Exclusive(d.store) {
+		d.cluster.MarkCountsInDoubt() // peers write documents that this server does not count
+	}
 	cat.OnPeerChange(func(before, now *catalog.Snapshot) {
 		now.Changes(before, func(coll, same *catalog.Collection) {
 			if coll == nil {
@@ -42,45 +48,36 @@ func (d *Daemon) followCatalog(ctx context.Context, cat *catalog.Catalog, define
 	})
 	users.WaitAppliedByAll = cat.WaitAppliedByAll
 	cat.OnTopic(auth.Topic, users.Reload)
-	d.loop(ctx, cat.Follow)
+	d.peerLoop(ctx, cat.Follow)
 }
 
 // shareBudgets divides the budgets between this server and its peers. It must come before the
 // budgets of the catalog are set.
 func (d *Daemon) shareBudgets(ctx context.Context, cat *catalog.Catalog, budgets *ratelimit.Budgets, now func() time.Time) error {
-	shared := storage.AsShared(d.store)
-	if shared == nil {
-		return nil
-	}
 	return d.retryStep(ctx, "the budgets", func() error {
 		x, err := peers.NewDivider(ctx, peers.DividerConfig{
-			Store: shared, Budgets: budgets, Now: now, MachineClock: time.Now, Follow: cat.OnTopic,
+			Store: d.store, Budgets: budgets, Now: now, MachineClock: time.Now, Follow: cat.OnTopic,
 			OwnsSweep: func(ctx context.Context) bool { return d.runner.OwnsLoop(ctx, "quota") },
 			Failed: func(err error) {
 				d.log.Warn().Err(err).Msg("budget shares could not be exchanged; this server admits less than its share until a retry succeeds")
 			},
 		})
 		if err == nil {
-			d.loop(ctx, x.Run)
+			d.peerLoop(ctx, x.Run)
 		}
 		return err
 	})
 }
 
-// newPeerCalls returns the part of this server that calls peers and answers their calls, nil if the
-// store can have no peers.
+// newPeerCalls returns the part of this server that calls peers and answers their calls.
 func (d *Daemon) newPeerCalls(ctx context.Context, cat *catalog.Catalog) *peers.Calls {
-	shared := storage.AsShared(d.store)
-	if shared == nil {
-		return nil
-	}
 	calls := peers.NewCalls(peers.CallsConfig{
-		Store: shared, Follow: cat.OnTopic, Name: shards.Host,
+		Store: d.store, Follow: cat.OnTopic, Name: shards.Host,
 		Failed: func(err error) {
 			d.log.Warn().Err(err).Msg("the cluster-wide view is incomplete: a peer did not answer")
 		},
 	})
-	d.loop(ctx, calls.Run)
+	d.peerLoop(ctx, calls.Run)
 	return calls
 }
 
@@ -102,25 +99,22 @@ func (d *Daemon) newSessions() *session.Registry {
 		Memory: d.shares.sessions, ResultBytes: d.shares.results,
 		History:   session.NewStore(d.store),
 		OnEnd:     func(id session.ID) { d.cursors.KillSession(id) },
-		Shared:    storage.AsShared(d.store) != nil,
+		Shared:    !storage.Exclusive(d.store),
 		OwnsSweep: func(ctx context.Context) bool { return d.runner.OwnsLoop(ctx, "sessions") },
 	})
 }
 
-// shareJobs divides background jobs among the servers over the store, if it can have peers: a lost
-// lease ends this server's ownership of jobs, and one server at a time removes the unfinished
-// collections of servers that have died.
+// shareJobs divides background jobs among the servers over the store: a lost lease ends this server's
+// ownership of jobs, and one server at a time removes the unfinished collections of servers that have died.
 func (d *Daemon) shareJobs(cat *catalog.Catalog, definer *ddl.Definer) {
-	if d.runner.Owners != nil {
-		cat.OnLeaseLost(d.runner.Owners.LoseAll)
-		d.runner.Orphans = definer.DropUnfinished
-	}
+	cat.OnLeaseLost(d.runner.Owners.LoseAll)
+	d.runner.Orphans = definer.DropUnfinished
 }
 
 // dropUnfinished removes unfinished temporary collections that a crashed process left. With peers,
 // the owner of that job does so continuously instead.
 func (d *Daemon) dropUnfinished(ctx context.Context, definer *ddl.Definer) error {
-	if d.runner.Owners != nil {
+	if !storage.Exclusive(d.store) {
 		return nil
 	}
 	return definer.DropUnfinished(ctx, nil)

@@ -1,20 +1,18 @@
 package catalog
 
 import (
-	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/mql"
-	"github.com/cantledb/cantle/collection/release"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/keyspace"
 )
@@ -30,9 +28,13 @@ import (
 // publishes in its heartbeat up to which time it has applied changes. A change is complete when every peer has
 // applied it or has lost its lease: without a lease a server neither reads nor writes, and it applies
 // what is new before it gets the next lease. So when a change returns, all servers use it.
+//
+// A server that has the store exclusively has always applied everything, and no peer is behind it. Its changes
+// write no notes and lock no names.
 type peerSync struct {
-	store storage.Shared
-	env   *mql.Env
+	members   storage.Membership
+	exclusive bool
+	env       *mql.Env
 	// onPeerChange, if not nil, is called after changes of peers have been applied.
 	onPeerChange atomic.Pointer[func(before, now *Snapshot)]
 	// onLeaseLost, if not nil, is called when the lease of this server has ended.
@@ -46,11 +48,11 @@ type peerSync struct {
 	staleNotes  [][]byte                           // keys of own notes that the next change deletes; see txnNoteKey
 	rows        map[keyspace.CollectionID]entryRow // stored form of the entries in the current snapshot
 	awaited     storage.Timestamp                  // the time that peers are requested to apply
-	told        heartbeat                          // the heartbeat published last
+	lastSent    heartbeat                          // the heartbeat published last
 	// topics holds a function for each topic, called when a peer has changed the topic; see OnTopic.
 	topics map[string]func(ctx context.Context, r storage.Reader) error
 
-	appliedByAll atomic.Uint64 // all peers have applied the changes up to this time; see applied_by_all.go
+	appliedByAll atomic.Uint64 // all peers have applied the changes up to this time; see EntryAppliedByAll
 	polling      chan struct{} // held by the one writer that polls the peers
 
 	publishing sync.Mutex // keeps a heartbeat from being replaced by an older one; locked before mu
@@ -94,30 +96,6 @@ const (
 	awaitEvery = 5 * time.Millisecond
 )
 
-// notePrefix begins the keys of the servers' notes; notes of topics are stored beside them.
-const notePrefix = keyspace.ChangePrefix + "by."
-
-// noteKey returns the key of this server's note.
-func (o *peerSync) noteKey() []byte {
-	id := o.store.Member()
-	return keyspace.AppendMeta(nil, keyspace.MetaVersion, append([]byte(notePrefix), id[:]...))
-}
-
-// txnNoteKey returns the key for the note of a change inside a larger transaction. That transaction may have
-// begun before the newest change of this server, so that writing noteKey, as every other change does, would
-// conflict. The next change deletes the note.
-func (o *peerSync) txnNoteKey() []byte { return binary.BigEndian.AppendUint64(o.noteKey(), o.count) }
-
-// nameKey returns the key that a change locks to give or take the name of a collection. Names of databases are
-// locked by databaseNameKey, where names that differ only in case have the same key.
-func nameKey(ns collection.Namespace) []byte {
-	return keyspace.AppendMeta(nil, keyspace.MetaVersion, []byte("name."+ns.String()))
-}
-
-func databaseNameKey(name string) []byte {
-	return keyspace.AppendMeta(nil, keyspace.MetaVersion, []byte("database."+strings.ToLower(name)))
-}
-
 // refresh applies the changes of peers up to the snapshot of a reader. The caller holds
 // mu. It returns the snapshot that was replaced, nil if there was nothing new. If the reader is older than
 // the newest change of this server, applying its state would undo that change: a frozen collection would
@@ -126,7 +104,7 @@ func (c *Catalog) refresh(ctx context.Context, r storage.Reader) (before *Snapsh
 	o := c.peers
 	at := r.ReadTimestamp()
 	switch {
-	case c.unsure != nil:
+	case c.undetermined != nil:
 		return nil, errCommitUndetermined
 	case at <= o.appliedUpTo:
 		return nil, nil
@@ -171,9 +149,6 @@ func (c *Catalog) refresh(ctx context.Context, r storage.Reader) (before *Snapsh
 // An example is a transaction that creates a collection: the change that took the collection's number
 // is newer. The snapshot of txn itself is then too old to be applied. The caller holds mu.
 func (c *Catalog) catchUp(ctx context.Context, txn storage.Reader) error {
-	if c.peers == nil {
-		return nil
-	}
 	if at := txn.ReadTimestamp(); at <= c.peers.appliedUpTo || at >= c.peers.own {
 		return nil
 	}
@@ -191,6 +166,9 @@ func (c *Catalog) catchUp(ctx context.Context, txn storage.Reader) error {
 
 // look applies what peers have changed by now. Errors: those of refresh.
 func (c *Catalog) look(ctx context.Context) error {
+	if c.peers.exclusive {
+		return nil // this process has made all changes
+	}
 	r, err := c.store.Snapshot(ctx, 0)
 	if err != nil {
 		return err
@@ -233,8 +211,8 @@ func (o *peerSync) reloadTopics(ctx context.Context, r storage.Reader, notes map
 // OnTopic sets the function that reloads a topic, which is something else that servers keep in memory. It is
 // called after peers have changed the topic, with a reader that has the changes. It must not change the catalog.
 func (c *Catalog) OnTopic(topic string, load func(ctx context.Context, r storage.Reader) error) {
-	if c.peers == nil {
-		return
+	if c.peers.exclusive {
+		return // this process has made all changes
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -260,35 +238,36 @@ func (o *peerSync) notifyPeerChange(before, now *Snapshot) {
 // publishes that: so before the command that made the change returns to its client. It must be quick, and
 // must not wait for the catalog.
 func (c *Catalog) OnPeerChange(f func(before, now *Snapshot)) {
-	if c.peers != nil {
-		c.peers.onPeerChange.Store(&f)
-	}
+	c.peers.onPeerChange.Store(&f)
 }
 
 // OnLeaseLost sets the function that is called when the lease of this server has ended, before the server
 // does anything under the next lease.
 func (c *Catalog) OnLeaseLost(f func()) {
-	if c.peers != nil {
-		c.peers.onLeaseLost.Store(&f)
-	}
+	c.peers.onLeaseLost.Store(&f)
 }
 
-// join reads the catalog for the first time, as a member of a shared store.
-func (c *Catalog) join(ctx context.Context, shared storage.Shared, r storage.Reader, show release.Release) error {
-	env := mql.NewEnv(context.WithoutCancel(ctx))
-	env.Release, env.ServerRelease, env.JavaScript = show, show, true
-	c.peers = &peerSync{store: shared, env: env, topics: map[string]func(context.Context, storage.Reader) error{}, polling: make(chan struct{}, 1)}
-	c.current.Store(newSnapshot(0))
+// newPeerSync returns a peerSync that has not read the catalog yet.
+func newPeerSync(store storage.Store, env *mql.Env) *peerSync {
+	o := &peerSync{members: storage.MembershipOf(store), exclusive: storage.Exclusive(store), env: env,
+		topics: map[string]func(context.Context, storage.Reader) error{}, polling: make(chan struct{}, 1)}
+	if o.exclusive {
+		o.appliedUpTo = math.MaxUint64
+		o.setAppliedByAll(math.MaxUint64)
+	}
+	return o
+}
+
+// join begins to follow the peers, after the catalog was read for the first time from the state of a timestamp.
+func (c *Catalog) join(rows map[keyspace.CollectionID]entryRow, at storage.Timestamp) {
+	if c.peers.exclusive {
+		return
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	m, rows, err := c.read(ctx, r, r.ReadTimestamp())
-	if err != nil {
-		return fmt.Errorf("reading the catalog: %w", err)
-	}
 	c.peers.rows = rows
-	c.current.Store(m.next)
-	c.changed = r.ReadTimestamp() // or earlier: peers may not have applied the newest change yet, and its server may be dead
-	shared.Rejoin(func(ctx context.Context, r storage.Reader) error {
+	c.changed = at // or earlier: peers may not have applied the newest change yet, and its server may be dead
+	c.peers.members.Rejoin(func(ctx context.Context, r storage.Reader) error {
 		if f := c.peers.onLeaseLost.Load(); f != nil {
 			(*f)()
 		}
@@ -300,160 +279,11 @@ func (c *Catalog) join(ctx context.Context, shared storage.Shared, r storage.Rea
 		}
 		return err
 	})
-	return nil
 }
 
-// read makes a snapshot from the state of a reader. Entries whose stored form is unchanged are
-// reused, and so are the unchanged parts of changed entries, because writers compare them by identity.
-func (c *Catalog) read(ctx context.Context, r storage.Reader, at storage.Timestamp) (*Mutation, map[keyspace.CollectionID]entryRow, error) {
-	now := c.current.Load()
-	m := &Mutation{next: newSnapshot(now.Version + 1), puts: map[keyspace.CollectionID]*Collection{}, drops: map[keyspace.CollectionID]bool{}}
-	err := eachMeta(ctx, r, keyspace.MetaDatabase, func(value []byte) error {
-		d, err := decodeDatabase(value)
-		if err == nil {
-			m.next.databases.put(d.Name, d)
-		}
-		return err
-	})
-	if err != nil {
-		return nil, nil, err
-	}
-	rows := map[keyspace.CollectionID]entryRow{}
-	err = eachMeta(ctx, r, keyspace.MetaCollection, func(value []byte) error {
-		coll, err := decodeCollection(c.peers.env, value)
-		if err != nil {
-			return err
-		}
-		was := now.byID.get(coll.ID)
-		rows[coll.ID] = value
-		if was != nil && bytes.Equal(c.peers.rows[coll.ID], value) {
-			coll = was
-		} else {
-			coll.pins, coll.since = newPins(), at
-			coll.inherit(was, at)
-			m.puts[coll.ID] = coll
-		}
-		m.next.Version = max(m.next.Version, coll.Version)
-		m.next.byName.put(coll.Namespace, coll)
-		m.next.byID.put(coll.ID, coll)
-		m.next.count(coll.Namespace.DB, coll.held)
-		if m.next.databases.get(coll.Namespace.DB) == nil { // the database was dropped while a collection was created in it
-			m.next.databases.put(coll.Namespace.DB, &Database{Name: coll.Namespace.DB})
-		}
-		return nil
-	})
-	for id := range now.byID.each {
-		if m.next.byID.get(id) == nil {
-			m.drops[id] = true
-		}
-	}
-	return m, rows, err
-}
-
-// inherit reuses the unchanged parts of the previous entry, which may be nil, and sets the time from
-// which readers can use the new entry.
-func (c *Collection) inherit(was *Collection, at storage.Timestamp) {
-	if was == nil {
-		if c.Map != nil && c.Map.Version().Epoch > 1 {
-			c.VisibleFrom = at
-		}
-		return
-	}
-	if bytes.Equal(c.Options.Raw, was.Options.Raw) {
-		c.Options = was.Options
-	}
-	if c.Map != nil && was.Map != nil && bytes.Equal(c.Map.Encode(), was.Map.Encode()) {
-		c.Map, c.Key = was.Map, was.Key
-	}
-	for _, ix := range c.Indexes {
-		for _, old := range was.Indexes {
-			if ix.ID == old.ID && bytes.Equal(ix.Raw(), old.Raw()) {
-				ix.Spec = old.Spec
-			}
-		}
-	}
-	c.VisibleFrom = was.VisibleFrom
-	if !sameReads(was, c) {
-		c.VisibleFrom = at
-	}
-}
-
-// sharedChange holds what a change writes for the peers.
-type sharedChange struct {
-	rows map[keyspace.CollectionID]entryRow // of all entries
-	note []byte                             // key of the note that it writes
-	gone [][]byte                           // keys of notes that it has deleted
-}
-
-// prepareForPeers prepares a change to be seen by peers: it locks names and writes the note, under txnNoteKey if the
-// change is part of a larger transaction. The caller holds mu.
-func (m *Mutation) prepareForPeers(ctx context.Context, o *peerSync, aside bool) (sharedChange, error) {
-	var keys [][]byte
-	for id, c := range m.puts {
-		was := m.base.byID.get(id)
-		if was == nil || was.Namespace != c.Namespace {
-			keys = append(keys, nameKey(c.Namespace))
-		}
-		if was != nil && was.Namespace != c.Namespace {
-			keys = append(keys, nameKey(was.Namespace))
-		}
-	}
-	for id := range m.drops {
-		if was := m.base.byID.get(id); was != nil {
-			keys = append(keys, nameKey(was.Namespace))
-		}
-	}
-	for name := range m.dbPuts {
-		if m.base.databases.get(name) == nil {
-			keys = append(keys, databaseNameKey(name))
-		}
-	}
-	if len(keys) > 0 {
-		if err := m.txn.Lock(ctx, keys...); err != nil {
-			return sharedChange{}, err
-		}
-	}
-	o.count++
-	s := sharedChange{rows: maps.Clone(o.rows), note: o.noteKey(), gone: o.staleNotes}
-	for id, c := range m.puts {
-		s.rows[id] = entryRow(encodeCollection(c))
-	}
-	for id := range m.drops {
-		delete(s.rows, id)
-	}
-	if aside {
-		s.note, s.gone = o.txnNoteKey(), nil
-		o.staleNotes = append(o.staleNotes, s.note)
-	}
-	for _, key := range s.gone {
-		if err := m.txn.Delete(key); err != nil {
-			return sharedChange{}, err
-		}
-	}
-	return s, m.txn.Set(s.note, binary.BigEndian.AppendUint64(nil, o.count))
-}
-
-// recordOwnChange records that a change of this server was committed at a time. The caller holds mu.
-func (o *peerSync) recordOwnChange(s sharedChange, ts storage.Timestamp) {
-	o.own = max(o.own, ts)
-	o.rows = s.rows
-	o.notes = maps.Clone(o.notes)
-	if o.notes == nil {
-		o.notes = map[string]string{}
-	}
-	o.notes[string(s.note)] = string(binary.BigEndian.AppendUint64(nil, o.count))
-	for _, key := range s.gone {
-		delete(o.notes, string(key))
-	}
-	o.staleNotes = o.staleNotes[len(s.gone):]
-}
-
-// Follow applies changes of peers and publishes up to which time it has, until ctx ends. It
-// returns at once if this server has the store alone.
+// Follow applies changes of peers and publishes up to which time it has, until ctx ends. A server that has
+// the store exclusively need not run it.
 func (c *Catalog) Follow(ctx context.Context) {
-	if c.peers == nil {
-		return
-	}
 	next := time.NewTimer(followEvery)
 	defer next.Stop()
 	for idle := 0; ; {
@@ -480,11 +310,11 @@ func (c *Catalog) Follow(ctx context.Context) {
 // follow polls the changes and requests of peers once, and reports whether there were any.
 func (c *Catalog) follow(ctx context.Context) (news bool, err error) {
 	o := c.peers
-	at, list, err := o.store.Members(ctx)
+	at, list, err := o.members.Members(ctx)
 	if err != nil {
 		return false, err
 	}
-	r, err := o.store.Snapshot(ctx, at) // the snapshot is not older than what any peer waits for
+	r, err := c.store.Snapshot(ctx, at) // the snapshot is not older than what any peer waits for
 	if err != nil {
 		return false, err
 	}
@@ -501,7 +331,7 @@ func (c *Catalog) follow(ctx context.Context) (news bool, err error) {
 	}
 	asked := storage.Timestamp(0)
 	for _, m := range list {
-		if m.ID != o.store.Member() {
+		if m.ID != o.members.Member() {
 			t := decodeHeartbeat(m.Message)
 			asked, at = max(asked, t.awaited), min(at, t.applied)
 		}
@@ -509,11 +339,11 @@ func (c *Catalog) follow(ctx context.Context) (news bool, err error) {
 	o.setAppliedByAll(at)
 	c.mu.Lock()
 	if before != nil {
-		o.awaited = max(o.awaited, o.appliedUpTo) // writers will wait for that; see applied_by_all.go
+		o.awaited = max(o.awaited, o.appliedUpTo) // writers will wait for that; see EntryAppliedByAll
 	}
 	t := c.currentHeartbeat()
-	late := o.told.applied < asked && t.applied >= asked || o.told.drained < asked && t.drained > o.told.drained
-	news = before != nil || o.told.drained < asked
+	late := o.lastSent.applied < asked && t.applied >= asked || o.lastSent.drained < asked && t.drained > o.lastSent.drained
+	news = before != nil || o.lastSent.drained < asked
 	c.mu.Unlock()
 	if late || before != nil {
 		return news, c.publishHeartbeat(ctx)
@@ -541,13 +371,13 @@ func (c *Catalog) publishHeartbeat(ctx context.Context) error {
 	c.mu.Lock()
 	t := c.currentHeartbeat()
 	c.mu.Unlock()
-	if err := c.peers.store.Publish(ctx, t.encode()); err != nil {
+	if err := c.peers.members.Publish(ctx, t.encode()); err != nil {
 		return err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.peers.told.applied = max(c.peers.told.applied, t.applied)
-	c.peers.told.drained = max(c.peers.told.drained, t.drained)
+	c.peers.lastSent.applied = max(c.peers.lastSent.applied, t.applied)
+	c.peers.lastSent.drained = max(c.peers.lastSent.drained, t.drained)
 	return nil
 }
 
@@ -555,13 +385,13 @@ func (c *Catalog) publishHeartbeat(ctx context.Context) error {
 // also waits until no user of older entries is left there. Errors: those of ctx; ErrClosed.
 func (c *Catalog) await(ctx context.Context, at storage.Timestamp, drained bool) error {
 	o := c.peers
-	if o == nil || at == 0 {
+	if at == 0 {
 		return nil
 	}
 	every := time.NewTicker(awaitEvery)
 	defer every.Stop()
 	for asked := false; ; {
-		_, list, err := o.store.Members(ctx)
+		_, list, err := o.members.Members(ctx)
 		switch {
 		case errors.Is(err, storage.ErrClosed):
 			return err
@@ -592,9 +422,74 @@ func (c *Catalog) want(ctx context.Context, at storage.Timestamp) error {
 func (o *peerSync) anyBehind(list []storage.Member, at storage.Timestamp, drained bool) bool {
 	for _, m := range list {
 		t := decodeHeartbeat(m.Message)
-		if m.ID != o.store.Member() && (t.applied < at || drained && t.drained < at) {
+		if m.ID != o.members.Member() && (t.applied < at || drained && t.drained < at) {
 			return true
 		}
 	}
 	return false
+}
+
+// A server uses a change of the catalog from the change's commit on, its peers a little later. No
+// server writes by a change before all peers have applied it. Otherwise a peer that has not applied
+// it, and whose transaction begins after such a write, would read that write and misinterpret it: it
+// would delete a document but leave its entry in a new index, or miss an entry in a dropped index, a
+// document in a partition that was split off, in a copy under another shard key, or under another
+// name. With this order several servers behave like one, where a change reaches all at the same
+// moment: writes that use the change have a later time than every transaction that began without it.
+
+// EntryAppliedByAll reports whether by their heartbeats all peers use an entry or a newer one.
+func (c *Catalog) EntryAppliedByAll(coll *Collection) bool {
+	return coll.since <= storage.Timestamp(c.peers.appliedByAll.Load())
+}
+
+// MayHaveMissedFreeze reports whether a frozen entry may have writers that its freeze has not waited for. A
+// command that freezes a collection waits for its writers, but not for those of a peer whose lease had ended:
+// they may arrive with a transaction of the next lease.
+func (c *Catalog) MayHaveMissedFreeze(coll *Collection) bool {
+	return coll.Frozen && !storage.Exclusive(c.store)
+}
+
+// WaitEntryAppliedByAll waits until every peer uses an entry or a newer one, or has lost its lease.
+// Errors: those of ctx and of the store.
+func (c *Catalog) WaitEntryAppliedByAll(ctx context.Context, coll *Collection) error {
+	if c.EntryAppliedByAll(coll) {
+		return nil
+	}
+	o := c.peers
+	select {
+	case o.polling <- struct{}{}:
+		defer func() { <-o.polling }()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	every := time.NewTicker(awaitEvery)
+	defer every.Stop()
+	for asked := false; !c.EntryAppliedByAll(coll); {
+		_, list, err := o.members.Members(ctx)
+		switch {
+		case err != nil:
+			return err
+		case !o.anyBehind(list, coll.since, false):
+			o.setAppliedByAll(coll.since)
+			return nil
+		case !asked:
+			if err := c.want(ctx, coll.since); err != nil {
+				return err
+			}
+			asked = true
+		}
+		select {
+		case <-every.C:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
+
+// setAppliedByAll records that all peers have applied the changes up to a time.
+func (o *peerSync) setAppliedByAll(at storage.Timestamp) {
+	for old := o.appliedByAll.Load(); uint64(at) > old && !o.appliedByAll.CompareAndSwap(old, uint64(at)); {
+		old = o.appliedByAll.Load()
+	}
 }

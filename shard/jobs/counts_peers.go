@@ -40,8 +40,8 @@ const recountDocsMax = 20_000
 // have been counted. It reads the stored counts and the change log after them, and stores nothing.
 // Errors: those of the store.
 func (r *Runner) Recount(ctx context.Context) error {
-	if r.Owners == nil {
-		return nil
+	if r.exclusive() {
+		return nil // the tally has all commits
 	}
 	if !r.Owners.Owns(jobCounts) {
 		if err := r.readCounts(ctx); err != nil {

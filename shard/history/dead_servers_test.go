@@ -98,7 +98,7 @@ func TestDeadOwner(t *testing.T) {
 	a, b := o.open(1), o.open(2)
 	o.work(a, 5)
 	o.work(b, 7)
-	all := history.NewAllServers(b, nil)
+	all := history.NewAllServers(b, o.cluster.Peers)
 	seen := func() (lines, heat float32) {
 		t.Helper()
 		l, silent, err := all.Lines(t.Context(), history.Seconds, start.Unix(), start.Unix()+300)
@@ -162,7 +162,7 @@ func TestStalledOwner(t *testing.T) {
 		}
 		r.StoreFullColumns(t.Context())
 	}
-	all := history.NewAllServers(a, nil)
+	all := history.NewAllServers(a, o.cluster.Peers)
 	count := func(r *history.AllServers, level int) float32 {
 		t.Helper()
 		l, _, err := r.Lines(t.Context(), level, start.Unix(), start.Unix()+3600)
@@ -172,7 +172,7 @@ func TestStalledOwner(t *testing.T) {
 	work(a, 300)
 	asleep := o.alive
 	o.alive = nil
-	heir := history.NewAllServers(o.open(2), nil)
+	heir := history.NewAllServers(o.open(2), o.cluster.Peers)
 	o.alive = append(asleep, o.alive...)
 	for _, level := range []int{history.Tens, history.Fives} {
 		if got, other := count(all, level), count(heir, level); got != 0 || other != 300 {

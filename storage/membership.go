@@ -2,13 +2,12 @@ package storage
 
 import "context"
 
-// Shared is a Store that several servers, its members, use at the same time. Each member has a
+// Membership holds the servers that use a store at the same time, its members. Each member has a
 // lease, which ends at a timestamp of the store: without a lease a member neither reads nor
 // writes. The message of a member is stored with its lease, and the other members can read it.
-type Shared interface {
-	Store
-
-	// Member returns the ID of this process among the members; it is never reused.
+type Membership interface {
+	// Member returns the ID of this process among the members; it is never reused. The only member
+	// of an exclusive store has the ID 0.
 	Member() MemberID
 
 	// Publish replaces the message of this member, and renews its lease.
@@ -36,6 +35,12 @@ type Shared interface {
 	Rejoin(func(ctx context.Context, r Reader) error)
 }
 
+// Shared is a Store that can have several members.
+type Shared interface {
+	Store
+	Membership
+}
+
 // MemberID identifies a process that uses a store.
 type MemberID [16]byte
 
@@ -43,13 +48,35 @@ type MemberID [16]byte
 type Member struct {
 	ID          MemberID
 	Name        string    // name for operators
-	LeaseEnd    Timestamp // the end of its lease
+	LeaseEnd    Timestamp // the end of its lease; 0 without one
 	Description []byte    // the result of the function of SetDescription
 	Message     []byte    // set by Publish
 }
 
-// AsShared returns the store as a Shared, nil if this process uses the store exclusively.
-func AsShared(s Store) Shared {
-	shared, _ := s.(Shared)
-	return shared
+// Exclusive reports whether this process uses the store exclusively: it is the only member, and no
+// peer can join. Most code needs no Exclusive, because a Membership of one behaves correctly;
+// Exclusive spares what only peers would read, or selects what only a server without peers can do.
+func Exclusive(s Store) bool {
+	_, shared := s.(Shared)
+	return !shared
+}
+
+// MembershipOf returns the members of a store. An exclusive store has one, without a lease.
+func MembershipOf(s Store) Membership {
+	if shared, ok := s.(Shared); ok {
+		return shared
+	}
+	return soleMember{s}
+}
+
+// soleMember is the membership of an exclusive store. It costs nothing: no row, no goroutine, no read.
+type soleMember struct{ store Store }
+
+func (soleMember) Member() MemberID                           { return MemberID{} }
+func (soleMember) Publish(context.Context, []byte) error      { return nil }
+func (soleMember) SetDescription(func() []byte)               {}
+func (soleMember) Collect(context.Context) error              { return nil }
+func (soleMember) Rejoin(func(context.Context, Reader) error) {}
+func (m soleMember) Members(context.Context) (Timestamp, []Member, error) {
+	return m.store.Latest(), []Member{{}}, nil
 }
