@@ -16,10 +16,10 @@ var namingWords = []string{"coll", "collection", "collections", "db", "dbName", 
 // namingAllowed lists arguments of such a name that rows without Parse read, each with the reason why they need
 // no more than the Action of the row. A row's argument is "command.argument".
 var namingAllowed = map[string]string{
-	"authenticate.db":               "before a login nobody has privileges",
 	"authenticate.user":             "before a login nobody has privileges",
 	"checkMetadataConsistency.coll": "the word is of the reply",
 	"clearJumboFlag.to":             "a partition",
+	"configureFailPoint.namespace":  "the Action is on the cluster",
 	"createIndexes.ns":              "left aside, as in older drivers' index specifications",
 	"dbHash.collections":            "collections of the database on which the Action is",
 	"getMore.collection":            "that of the cursor, which must be the user's own",
@@ -91,8 +91,8 @@ func hasKey(lit *ast.CompositeLit, name string) bool {
 	})
 }
 
-// readWords returns the naming words that a function, and those that it calls in its folder, compare with or look
-// up.
+// readWords returns the naming words that a function, and those that it calls in its folder, compare with, look up
+// or have as rows of arguments.
 func readWords(functions map[string]*ast.FuncDecl, name string) (words []string) {
 	seen := map[string]bool{}
 	var walk func(name string)
@@ -121,8 +121,17 @@ func readWords(functions map[string]*ast.FuncDecl, name string) (words []string)
 				switch called := lastName(n.Fun); called {
 				case "Get", "Lookup", "Has", "Docs":
 					note(n.Args...)
+				case "ReadArgs", "ReadFields":
+					for _, row := range n.Args {
+						ast.Inspect(row, func(n ast.Node) bool {
+							if call, ok := n.(*ast.CallExpr); ok {
+								note(call.Args...)
+							}
+							return true
+						})
+					}
 				default:
-					if sel, ok := n.Fun.(*ast.SelectorExpr); !ok || lastName(sel.X) == "s" { // of the room, not of the chain
+					if sel, ok := n.Fun.(*ast.SelectorExpr); !ok || slices.Contains([]string{"a", "p", "r", "s"}, lastName(sel.X)) { // of the room, not of the chain
 						walk(called)
 					}
 				}

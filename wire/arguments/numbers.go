@@ -60,10 +60,14 @@ func (r *Reader) AtLeast(name string, v bson.Value, least int64) (int64, error) 
 	if err != nil || v.IsMissing() {
 		return n, err
 	}
+	return n, checkLeast(name, n, least)
+}
+
+func checkLeast(name string, n, least int64) error {
 	if n < least {
-		return 0, mongoerr.New(51024, "BSON field '%s' value must be >= %d, actual value '%d'", name, least, n)
+		return mongoerr.New(51024, "BSON field '%s' value must be >= %d, actual value '%d'", name, least, n)
 	}
-	return n, nil
+	return nil
 }
 
 // Between refuses a number outside [lo, hi]. Errors: BadValue (2).

@@ -8,10 +8,10 @@
 // The chain is the same for all commands and mentions none of them by name: the properties of a command are
 // fields of its row. The chain reads the generic arguments (lsid, txnNumber, readConcern, writeConcern,
 // maxTimeMS, comment), checks the session out, sets the deadline of the context, runs the command, attaches
-// error labels, and ends the reply with ok, operationTime and $clusterTime. A command reads its own arguments
-// with Call.Each, which refuses unknown fields, and appends its fields to Call.Reply. If the privileges that
-// a command needs depend on its arguments, they are read once, into a Request: the authorization and the
-// execution use the same values.
+// error labels, and ends the reply with ok, operationTime and $clusterTime. A command lists its own
+// arguments as rows for Call.ReadArgs, which refuses unknown fields, and appends its fields to Call.Reply. If
+// the privileges that a command needs depend on its arguments, they are read once, into a Request: the
+// authorization and the execution use the same values.
 //
 // A room imports the chain and no other room. The chain calls a room, and a room another room, through an
 // interface that the room implements (interfaces.go). A collection or stage whose documents are computed when

@@ -3,8 +3,8 @@ package access
 import (
 	"crypto/x509"
 
-	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/auth"
 	"github.com/cantledb/cantle/wire/command"
 )
@@ -15,18 +15,11 @@ import (
 func (s *State) runAuthenticate(c *command.Call) error {
 	n := auth.Name{DB: c.DB}
 	var mechanism string
-	err := c.Each(func(name string, v bson.Value) (bool, error) {
-		var err error
-		switch name {
-		case "mechanism":
-			mechanism, err = c.StringArg(name, v)
-		case "user":
-			n.Name, err = c.StringArg(name, v)
-		case "db":
-		default: // arguments of older mechanisms are ignored
-		}
-		return true, err
-	})
+	err := c.ReadArgs(
+		arguments.String("mechanism", &mechanism),
+		arguments.String("user", &n.Name),
+		arguments.Others(), // arguments of older mechanisms are ignored
+	)
 	if err != nil {
 		return err
 	}

@@ -1,7 +1,7 @@
 package access
 
 import (
-	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/auth"
 	"github.com/cantledb/cantle/wire/command"
 )
@@ -10,14 +10,7 @@ import (
 // Manual: reference/command/connectionStatus.
 func (s *State) runConnectionStatus(c *command.Call) error {
 	privileges := false
-	err := c.Each(func(name string, v bson.Value) (bool, error) {
-		var err error
-		if name != "showPrivileges" {
-			return false, nil
-		}
-		privileges, err = c.BoolArg(name, v)
-		return true, err
-	})
+	err := c.ReadArgs(arguments.Bool("showPrivileges", &privileges))
 	if err != nil {
 		return err
 	}

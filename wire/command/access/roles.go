@@ -6,6 +6,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/auth"
 	"github.com/cantledb/cantle/wire/command"
 )
@@ -22,26 +23,20 @@ func parseRoleArgs(c *command.Call) (a *roleArgs, err error) {
 	if a.role.Name, err = entryName(c); err != nil {
 		return a, err
 	}
-	err = c.Each(func(name string, v bson.Value) (bool, error) {
-		var err error
-		present := !v.IsMissing()
-		switch name {
-		case "privileges":
-			if a.hasPrivileges = present; present {
-				a.role.Privileges, err = grantedArg(c, name, v)
-			}
-		case "roles":
-			a.hasRoles = present
-			a.role.Roles, err = namesArg(c, name, "role", v)
-		case "authenticationRestrictions":
-			if a.hasRestrictions = present; present {
-				a.role.Restrictions, err = auth.ParseRestrictions(v)
-			}
-		default:
-			return false, nil
-		}
-		return true, err
-	})
+	err = c.ReadArgs(
+		arguments.By("privileges", func(v bson.Value) (err error) {
+			a.role.Privileges, err = grantedArg(c, "privileges", v)
+			return err
+		}).Given(&a.hasPrivileges),
+		arguments.By("roles", func(v bson.Value) (err error) {
+			a.role.Roles, err = namesArg(c, "roles", "role", v)
+			return err
+		}).Given(&a.hasRoles),
+		arguments.By("authenticationRestrictions", func(v bson.Value) (err error) {
+			a.role.Restrictions, err = auth.ParseRestrictions(v)
+			return err
+		}).Given(&a.hasRestrictions),
+	)
 	return a, err
 }
 
@@ -286,24 +281,11 @@ func privilegesOnly(c *command.Call, read readPrivileges) (n auth.Name, list []a
 	if n, err = entryName(c); err != nil {
 		return n, nil, err
 	}
-	given := false
-	err = c.Each(func(name string, v bson.Value) (bool, error) {
-		if name != "privileges" {
-			return false, nil
-		}
-		if v.IsMissing() {
-			return true, nil
-		}
-		var err error
-		given = true
-		list, err = read(c, name, v)
-		return true, err
-	})
-	switch {
-	case err != nil:
-	case !given:
-		err = mongoerr.MissingField(c.Field("privileges"))
-	case len(list) == 0:
+	err = c.ReadArgs(arguments.By("privileges", func(v bson.Value) (err error) {
+		list, err = read(c, "privileges", v)
+		return err
+	}).Required())
+	if err == nil && len(list) == 0 {
 		err = mongoerr.New(mongoerr.BadValue, "%s command requires a non-empty \"privileges\" array", c.Name())
 	}
 	return n, list, err

@@ -5,6 +5,7 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/auth"
 	"github.com/cantledb/cantle/wire/command"
 )
@@ -19,30 +20,27 @@ type rolesInfoArgs struct {
 // parseRolesInfo reads the arguments of rolesInfo.
 func parseRolesInfo(c *command.Call) (command.Request, error) {
 	a := &rolesInfoArgs{}
-	err := c.Each(func(name string, v bson.Value) (bool, error) {
-		var err error
-		switch name {
-		case "showPrivileges":
-			if s, ok := v.Str(); ok && v.Type == bson.TypeString {
-				if a.fragment = s == "asUserFragment"; !a.fragment {
-					err = mongoerr.New(mongoerr.BadValue, "Failed to parse 'showPrivileges'. '%s' is neither a boolean nor 'asUserFragment'", s)
-				}
-				break
-			}
-			a.privileges, err = c.BoolArg(name, v)
-		case "showBuiltinRoles":
-			a.builtin, err = c.BoolArg(name, v)
-		case "showAuthenticationRestrictions":
-			a.restrictions, err = c.BoolArg(name, v)
-		default:
-			return false, nil
-		}
-		return true, err
-	})
+	err := c.ReadArgs(
+		arguments.By("showPrivileges", func(v bson.Value) error { return a.readShowPrivileges(c, v) }),
+		arguments.Bool("showBuiltinRoles", &a.builtin),
+		arguments.Bool("showAuthenticationRestrictions", &a.restrictions),
+	)
 	if err == nil {
 		a.asked, err = selectRoles(c)
 	}
 	return a, err
+}
+
+// readShowPrivileges reads showPrivileges, a boolean or "asUserFragment". Errors: TypeMismatch (14), BadValue (2).
+func (a *rolesInfoArgs) readShowPrivileges(c *command.Call, v bson.Value) (err error) {
+	if s, ok := v.Str(); ok && v.Type == bson.TypeString {
+		if a.fragment = s == "asUserFragment"; !a.fragment {
+			return mongoerr.New(mongoerr.BadValue, "Failed to parse 'showPrivileges'. '%s' is neither a boolean nor 'asUserFragment'", s)
+		}
+		return nil
+	}
+	a.privileges, err = c.BoolArg("showPrivileges", v)
+	return err
 }
 
 // Needs notes the privilege to see roles that the user does not have.

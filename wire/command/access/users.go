@@ -7,6 +7,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/auth"
 	"github.com/cantledb/cantle/wire/command"
 )
@@ -56,36 +57,23 @@ func parseUserArgs(c *command.Call) (a *userArgs, err error) {
 	if a.name, err = entryName(c); err != nil {
 		return a, err
 	}
-	err = c.Each(func(name string, v bson.Value) (bool, error) {
-		var err error
-		present := !v.IsMissing()
-		switch name {
-		case "pwd":
-			a.hasPwd = present
-			a.pwd, err = c.StringArg(name, v)
-		case "digestPassword":
-			var digest bool
-			digest, err = c.BoolArg(name, v)
-			a.digested = present && !digest
-		case "roles":
-			a.hasRoles = present
-			a.roles, err = namesArg(c, name, "role", v)
-		case "customData":
-			a.hasData = present
-			a.customData, err = c.DocArg(name, v)
-			a.customData = a.customData.Clone()
-		case "mechanisms":
-			a.hasMechanisms = present
-			a.mechanisms, err = mechanismsArg(c, name, v)
-		case "authenticationRestrictions":
-			if a.hasRestrictions = present; present {
-				a.restrictions, err = auth.ParseRestrictions(v)
-			}
-		default:
-			return false, nil
-		}
-		return true, err
-	})
+	digest, digestGiven := false, false
+	err = c.ReadArgs(
+		arguments.String("pwd", &a.pwd).Given(&a.hasPwd),
+		arguments.Bool("digestPassword", &digest).Given(&digestGiven),
+		arguments.By("roles", func(v bson.Value) (err error) { a.roles, err = namesArg(c, "roles", "role", v); return err }).Given(&a.hasRoles),
+		arguments.Doc("customData", &a.customData).Given(&a.hasData),
+		arguments.By("mechanisms", func(v bson.Value) (err error) {
+			a.mechanisms, err = mechanismsArg(c, "mechanisms", v)
+			return err
+		}).Given(&a.hasMechanisms),
+		arguments.By("authenticationRestrictions", func(v bson.Value) (err error) {
+			a.restrictions, err = auth.ParseRestrictions(v)
+			return err
+		}).Given(&a.hasRestrictions),
+	)
+	a.digested = digestGiven && !digest
+	a.customData = a.customData.Clone()
 	return a, err
 }
 
@@ -432,21 +420,11 @@ func rolesArg(c *command.Call) (n auth.Name, roles []auth.Name, err error) {
 	if n, err = entryName(c); err != nil {
 		return n, nil, err
 	}
-	given := false
-	err = c.Each(func(name string, v bson.Value) (bool, error) {
-		if name != "roles" {
-			return false, nil
-		}
-		var err error
-		given = !v.IsMissing()
-		roles, err = namesArg(c, name, "role", v)
-		return true, err
-	})
-	switch {
-	case err != nil:
-	case !given:
-		err = mongoerr.MissingField(c.Field("roles"))
-	case len(roles) == 0:
+	err = c.ReadArgs(arguments.By("roles", func(v bson.Value) (err error) {
+		roles, err = namesArg(c, "roles", "role", v)
+		return err
+	}).Required())
+	if err == nil && len(roles) == 0 {
 		err = mongoerr.New(mongoerr.BadValue, "%s command requires a non-empty \"roles\" array", c.Name())
 	}
 	return n, roles, err

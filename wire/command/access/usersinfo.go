@@ -5,6 +5,7 @@ import (
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/match"
 	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/auth"
 	"github.com/cantledb/cantle/wire/command"
 )
@@ -44,28 +45,14 @@ func (x *asked) needs(q *command.PrivilegeCheck, a auth.Action, own func(auth.Na
 // parseUsersInfo reads the arguments of usersInfo.
 func parseUsersInfo(c *command.Call) (command.Request, error) {
 	a := &usersInfoArgs{customData: true}
-	err := c.Each(func(name string, v bson.Value) (bool, error) {
-		var err error
-		switch name {
-		case "showCredentials":
-			a.credentials, err = c.BoolArg(name, v)
-		case "showPrivileges":
-			a.privileges, err = c.BoolArg(name, v)
-		case "showAuthenticationRestrictions":
-			a.restrictions, err = c.BoolArg(name, v)
-		case "showCustomData":
-			if !v.IsMissing() {
-				a.customData, err = c.BoolArg(name, v)
-			}
-		case "authenticatedMechanism": // users of all mechanisms are stored in the same place
-			_, err = c.StringArg(name, v)
-		case "filter":
-			a.filter, err = c.DocArg(name, v)
-		default:
-			return false, nil
-		}
-		return true, err
-	})
+	err := c.ReadArgs(
+		arguments.Bool("showCredentials", &a.credentials),
+		arguments.Bool("showPrivileges", &a.privileges),
+		arguments.Bool("showAuthenticationRestrictions", &a.restrictions),
+		arguments.Bool("showCustomData", &a.customData),
+		arguments.String("authenticatedMechanism", nil), // users of all mechanisms are stored in the same place
+		arguments.Doc("filter", &a.filter),
+	)
 	if err == nil {
 		a.asked, err = selectUsers(c)
 	}

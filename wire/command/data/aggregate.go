@@ -120,48 +120,25 @@ func parseAggregate(c *command.Call) (command.Request, error) {
 	first, _ := c.Body.First()
 	c.Value = first.Value
 	a := &aggregateArgs{}
-	hasPipeline := false
-	err := c.Each(func(name string, v bson.Value) (known bool, err error) {
-		known = true
-		switch name {
-		case "pipeline":
-			hasPipeline = !v.IsMissing()
-			if hasPipeline {
-				a.pipeline, err = c.AggregatePipeline(v)
-			}
-		case "cursor":
-			a.cursor = true
-			err = aggregateCursor(c, a, v)
-		case "explain":
-			a.explain, err = c.BoolArg(name, v)
-		case "allowDiskUse":
-			if v.IsMissing() {
-				return true, mongoerr.WrongType(c.Field(name), bson.TypeNull.String(), "bool")
-			}
-			c.Env().Memory.Spill, err = c.StrictBool(name, v)
-		case "bypassDocumentValidation":
-			a.bypass, err = c.BoolArg(name, v)
-			c.Op.BypassValidation = a.bypass
-		case "hint":
-			a.hint, err = c.GivenHint(v)
-		case "collation":
-			err = c.SetCollation(v)
-		case "let":
-			err = setLet(c, v)
-		case "fromMongos", "needsMerge", "requestResumeToken", "isMapReduceCommand", "fromRouter", "includeQueryStatsMetrics":
-			_, err = c.StrictBool(name, v)
-		case "exchange":
-			_, err = c.DocArg(name, v)
-		case "collectionUUID":
-			err = c.CheckUUIDArg(name, v)
-		default:
-			known = false
-		}
-		return known, err
-	})
-	if err == nil && !hasPipeline {
-		err = mongoerr.MissingField(c.Field("pipeline"))
-	}
+	err := c.ReadArgs(
+		arguments.By("pipeline", func(v bson.Value) (err error) { a.pipeline, err = c.AggregatePipeline(v); return err }).Required(),
+		arguments.By("cursor", func(v bson.Value) error { a.cursor = true; return aggregateCursor(c, a, v) }).WithNull(),
+		arguments.Bool("explain", &a.explain),
+		arguments.StrictBool("allowDiskUse", &c.Env().Memory.Spill).NotNull(),
+		arguments.Bool("bypassDocumentValidation", &a.bypass),
+		arguments.GivenHint("hint", &a.hint),
+		arguments.By("collation", func(v bson.Value) error { return c.SetCollation(v) }),
+		arguments.By("let", func(v bson.Value) error { return setLet(c, v) }),
+		arguments.StrictBool("fromMongos", nil),
+		arguments.StrictBool("needsMerge", nil),
+		arguments.StrictBool("requestResumeToken", nil),
+		arguments.StrictBool("isMapReduceCommand", nil),
+		arguments.StrictBool("fromRouter", nil),
+		arguments.StrictBool("includeQueryStatsMetrics", nil),
+		arguments.Doc("exchange", nil),
+		arguments.UUID("collectionUUID", nil),
+	)
+	c.Op.BypassValidation = a.bypass
 	if err == nil {
 		a.ns, a.byUUID, err = aggregateNamespace(c)
 	}

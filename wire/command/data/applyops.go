@@ -5,6 +5,7 @@ import (
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/auth"
 	"github.com/cantledb/cantle/wire/command"
 	"github.com/cantledb/cantle/wire/operations"
@@ -33,32 +34,25 @@ type applyOpsArgs struct {
 // Manual: reference/command/applyOps. Observed: MongoDB 8.2.
 func parseApplyOps(c *command.Call) (command.Request, error) {
 	a := &applyOpsArgs{upsert: true}
-	err := c.Each(func(name string, v bson.Value) (_ bool, err error) {
-		switch name {
-		case "alwaysUpsert":
-			if v.IsMissing() {
-				break
+	refused := func(name string, code mongoerr.Code, text string) arguments.Arg {
+		return arguments.By(name, func(bson.Value) error { return mongoerr.New(code, "%s", text) }).WithNull()
+	}
+	err := c.ReadArgs(
+		arguments.StrictBool("alwaysUpsert", &a.upsert).Check(func() error {
+			if a.upsert {
+				return mongoerr.New(6711601, "The argument alwaysUpsert is not supported any more")
 			}
-			if a.upsert, err = c.StrictBool(name, v); a.upsert {
-				err = mongoerr.New(6711601, "The argument alwaysUpsert is not supported any more")
-			}
-		case "allowAtomic": // entries need not be atomic
-			_, err = c.StrictBool(name, v)
-		case "bypassDocumentValidation":
-			c.Op.BypassValidation, err = c.BoolArg(name, v)
-		case "oplogApplicationMode":
-			_, err = c.EnumArg(name, v, "ApplyOps", "InitialSync", "Secondary")
-		case "count":
-			_, err = c.LongArg(name, v)
-		case "partialTxn":
-			err = mongoerr.New(31056, "applyOps does not take the field %s: parts of transactions are not applied", name)
-		case "preCondition":
-			err = mongoerr.New(6711600, "The argument preCondition is not supported any more")
-		case "prepare":
-			err = mongoerr.New(mongoerr.BadValue, "applyOps does not take the field prepare: transactions are not prepared by it")
-		}
-		return true, err
-	})
+			return nil
+		}),
+		arguments.StrictBool("allowAtomic", nil), // entries need not be atomic
+		arguments.Bool("bypassDocumentValidation", &c.Op.BypassValidation),
+		arguments.Enum("oplogApplicationMode", nil, "ApplyOps", "InitialSync", "Secondary"),
+		arguments.Long("count", nil),
+		refused("partialTxn", 31056, "applyOps does not take the field partialTxn: parts of transactions are not applied"),
+		refused("preCondition", 6711600, "The argument preCondition is not supported any more"),
+		refused("prepare", mongoerr.BadValue, "applyOps does not take the field prepare: transactions are not prepared by it"),
+		arguments.Others(),
+	)
 	if err != nil {
 		return nil, err
 	}

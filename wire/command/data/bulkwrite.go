@@ -276,24 +276,19 @@ func (r *bulkRun) fail(e mongoerr.WriteError) {
 // InvalidNamespace (73), IDLFailedToParse (40414), IDLUnknownField (40415).
 func parseBulk(c *command.Call) (command.Request, error) {
 	a := &bulkArgs{writeArgs: writeArgs{ordered: true}, batch: -1}
-	err := c.Each(func(name string, v bson.Value) (bool, error) {
-		var err error
-		switch name {
-		case "ops", "nsInfo":
-		case "errorsOnly":
-			a.errorsOnly, err = c.StrictBool(name, v)
-		case "let":
-			err = setLet(c, v)
-		case "cursor":
-			a.batch, err = c.CursorArg(name, v)
-		default:
-			return writeArg(c, &a.writeArgs, name, v)
-		}
-		return true, err
-	})
+	err := c.ReadArgs(
+		arguments.Ignored("ops", "nsInfo"), // read below: they may be document sequences
+		arguments.StrictBool("errorsOnly", &a.errorsOnly),
+		arguments.By("let", func(v bson.Value) error { return setLet(c, v) }),
+		arguments.CursorSize("cursor", &a.batch),
+		arguments.StrictBool("ordered", &a.ordered),
+		arguments.Bool("bypassDocumentValidation", &a.bypass),
+		arguments.Bool("bypassEmptyTsReplacement", nil),
+	)
 	if err != nil {
 		return a, err
 	}
+	a.finish(c)
 	ops, err := c.Docs("ops", c.BatchMax())
 	if err != nil {
 		return a, err

@@ -4,6 +4,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/plan"
+	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/command"
 )
 
@@ -31,30 +32,21 @@ func runCount(c *command.Call) error {
 
 // parseCount reads the arguments of count.
 func parseCount(c *command.Call) (f plan.Find, err error) {
-	err = c.Each(func(name string, v bson.Value) (known bool, err error) {
-		known = true
-		switch name {
-		case "query":
-			f.Filter, err = c.DocArg(name, v)
-		case "limit":
+	err = c.ReadArgs(
+		arguments.Doc("query", &f.Filter),
+		arguments.By("limit", func(v bson.Value) (err error) {
 			if v.IsMissing() {
-				return true, mongoerr.New(mongoerr.BadValue, "limit value is not a valid number")
+				return mongoerr.New(mongoerr.BadValue, "limit value is not a valid number")
 			}
-			f.Limit, err = c.IntArg(name, v)
+			f.Limit, err = c.IntArg("limit", v)
 			f.Limit = max(f.Limit, -f.Limit) // a negative limit counts as positive
-		case "skip":
-			f.Skip, err = c.AtLeast(name, v, 0)
-		case "hint":
-			f.Hint, err = c.GivenHint(v)
-		case "collation":
-			err = c.SetCollation(v)
-		case "includeQueryStatsMetrics":
-			_, err = c.StrictBool(name, v)
-		case "fields", "queryMetadata":
-		default:
-			known = false
-		}
-		return known, err
-	})
+			return err
+		}).WithNull(),
+		arguments.Long("skip", &f.Skip).Least(0),
+		arguments.GivenHint("hint", &f.Hint),
+		arguments.By("collation", c.SetCollation),
+		arguments.StrictBool("includeQueryStatsMetrics", nil),
+		arguments.Ignored("fields", "queryMetadata"),
+	)
 	return f, err
 }

@@ -5,6 +5,7 @@ import (
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/plan"
+	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/command"
 	"github.com/cantledb/cantle/wire/explained"
 )
@@ -51,26 +52,18 @@ func (a *distinctArgs) explained(ns collection.Namespace) *explained.Explained {
 
 // parseDistinct reads the arguments of distinct.
 func parseDistinct(c *command.Call) (a distinctArgs, err error) {
-	err = c.Each(func(name string, v bson.Value) (known bool, err error) {
-		known = true
-		switch name {
-		case "key":
-			if a.key, err = c.StringArg(name, v); err == nil && v.IsMissing() {
-				err = mongoerr.MissingField(c.Field(name))
+	err = c.ReadArgs(
+		arguments.By("key", func(v bson.Value) (err error) {
+			if a.key, err = c.StringArg("key", v); err == nil && v.IsMissing() {
+				err = mongoerr.MissingField(c.Field("key"))
 			}
-		case "query":
-			a.filter, err = c.DocArg(name, v)
-		case "hint":
-			a.hint, err = c.HintArg(v)
-		case "collation":
-			err = c.SetCollation(v)
-		case "includeQueryStatsMetrics":
-			_, err = c.StrictBool(name, v)
-		default:
-			known = false
-		}
-		return known, err
-	})
+			return err
+		}).WithNull(),
+		arguments.Doc("query", &a.filter),
+		arguments.Hint("hint", &a.hint),
+		arguments.By("collation", c.SetCollation),
+		arguments.StrictBool("includeQueryStatsMetrics", nil),
+	)
 	if err == nil && a.key == "" && !c.Body.Has("key") {
 		err = mongoerr.MissingField(c.Field("key"))
 	}

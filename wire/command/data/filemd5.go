@@ -8,6 +8,7 @@ import (
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/agg"
 	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/command"
 )
 
@@ -16,18 +17,16 @@ import (
 // Errors: those of an aggregation, 50848 if a chunk is missing.
 func runFileMD5(c *command.Call) error {
 	root := "fs"
-	err := c.Each(func(name string, v bson.Value) (bool, error) {
-		if name != "root" {
-			return name == "partialOk", nil
-		}
-		text, err := c.StringArg(name, v)
-		if text != "" {
-			root = text
-		}
-		return true, err
-	})
+	given := ""
+	err := c.ReadArgs(
+		arguments.String("root", &given),
+		arguments.Ignored("partialOk"),
+	)
 	if err != nil {
 		return err
+	}
+	if given != "" {
+		root = given
 	}
 	ns := collection.Namespace{DB: c.DB, Coll: root + ".chunks"}
 	s, err := c.Cluster.Aggregate(&c.Op, ns, agg.NewOutline(chunkStages(c.Value)), bson.Value{})

@@ -7,6 +7,7 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/plan"
 	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/command"
 	"github.com/cantledb/cantle/wire/cursor"
 	"github.com/cantledb/cantle/wire/explained"
@@ -70,57 +71,31 @@ func (a *findArgs) batchSize(c *command.Call) int {
 // parseFind reads the arguments of find.
 func parseFind(c *command.Call) (a findArgs, err error) {
 	env := c.Env()
-	err = c.Each(func(name string, v bson.Value) (bool, error) {
-		var err error
-		switch name {
-		case "filter":
-			a.Filter, err = c.DocArg(name, v)
-		case "sort":
-			a.Sort, err = c.DocArg(name, v)
-		case "projection":
-			a.Projection, err = c.DocArg(name, v)
-		case "hint":
-			a.Hint, err = c.HintArg(v)
-		case "skip":
-			a.Skip, err = c.AtLeast(name, v, 0)
-		case "limit":
-			a.Limit, err = c.AtLeast(name, v, 0)
-		case "batchSize":
-			a.hasBatch = !v.IsMissing()
-			a.batch, err = c.AtLeast(name, v, 0)
-		case "singleBatch":
-			a.single, err = c.StrictBool(name, v)
-		case "min":
-			a.Min, err = c.DocArg(name, v)
-		case "max":
-			a.Max, err = c.DocArg(name, v)
-		case "returnKey":
-			a.ReturnKey, err = c.StrictBool(name, v)
-		case "showRecordId":
-			a.ShowRecordID, err = c.StrictBool(name, v)
-		case "tailable":
-			a.tailable, err = c.StrictBool(name, v)
-		case "awaitData":
-			a.awaitData, err = c.StrictBool(name, v)
-		case "noCursorTimeout":
-			a.noTimeout, err = c.StrictBool(name, v)
-		case "allowDiskUse":
-			var yes bool
-			if yes, err = c.StrictBool(name, v); !v.IsMissing() {
-				env.Memory.Spill = yes
-			}
-		case "oplogReplay", "allowPartialResults", "requestResumeToken", "includeQueryStatsMetrics":
-			_, err = c.StrictBool(name, v)
-		case "collation":
-			err = c.SetCollation(v)
-		case "let":
-			err = setLet(c, v)
-		case "term", "resumeAfter", "startAt", "options":
-		default:
-			return false, nil
-		}
-		return true, err
-	})
+	err = c.ReadArgs(
+		arguments.Doc("filter", &a.Filter),
+		arguments.Doc("sort", &a.Sort),
+		arguments.Doc("projection", &a.Projection),
+		arguments.Hint("hint", &a.Hint),
+		arguments.Long("skip", &a.Skip).Least(0),
+		arguments.Long("limit", &a.Limit).Least(0),
+		arguments.Long("batchSize", &a.batch).Least(0).Given(&a.hasBatch),
+		arguments.StrictBool("singleBatch", &a.single),
+		arguments.Doc("min", &a.Min),
+		arguments.Doc("max", &a.Max),
+		arguments.StrictBool("returnKey", &a.ReturnKey),
+		arguments.StrictBool("showRecordId", &a.ShowRecordID),
+		arguments.StrictBool("tailable", &a.tailable),
+		arguments.StrictBool("awaitData", &a.awaitData),
+		arguments.StrictBool("noCursorTimeout", &a.noTimeout),
+		arguments.StrictBool("allowDiskUse", &env.Memory.Spill),
+		arguments.StrictBool("oplogReplay", nil),
+		arguments.StrictBool("allowPartialResults", nil),
+		arguments.StrictBool("requestResumeToken", nil),
+		arguments.StrictBool("includeQueryStatsMetrics", nil),
+		arguments.By("collation", func(v bson.Value) error { return c.SetCollation(v) }),
+		arguments.By("let", func(v bson.Value) error { return setLet(c, v) }),
+		arguments.Ignored("term", "resumeAfter", "startAt", "options"),
+	)
 	if err == nil && a.awaitData && !a.tailable {
 		err = mongoerr.New(mongoerr.FailedToParse, "Cannot set 'awaitData' without also setting 'tailable'")
 	}

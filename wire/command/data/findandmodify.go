@@ -13,6 +13,7 @@ import (
 	"github.com/cantledb/cantle/collection/update"
 	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/auth"
 	"github.com/cantledb/cantle/wire/command"
 )
@@ -193,48 +194,33 @@ func parseFindAndModify(c *command.Call) (command.Request, error) {
 	if a.ns, err = c.Namespace(); err != nil {
 		return nil, err
 	}
-	err = c.Each(func(name string, v bson.Value) (known bool, err error) {
-		known = true
-		switch name {
-		case "query":
-			a.query, err = c.DocArg(name, v)
-		case "sort":
-			if a.sort, err = c.DocArg(name, v); err == nil && a.sort.Len() > 1 {
-				err = c.Env().Cosmos.CheckRule(cosmos.FindAndModifySorts)
+	err = c.ReadArgs(
+		arguments.Doc("query", &a.query),
+		arguments.Doc("sort", &a.sort).Check(func() error {
+			if a.sort.Len() > 1 {
+				return c.Env().Cosmos.CheckRule(cosmos.FindAndModifySorts)
 			}
-		case "fields", "projection":
-			a.fields, err = c.DocArg(name, v)
-		case "update":
-			a.update = v
-			if !v.IsMissing() && v.Type != bson.TypeDocument && v.Type != bson.TypeArray {
-				err = mongoerr.New(mongoerr.FailedToParse, "Update argument must be either an object or an array")
+			return nil
+		}),
+		arguments.Doc("fields", &a.fields),
+		arguments.Doc("projection", &a.fields),
+		arguments.Value("update", &a.update).Check(func() error {
+			if a.update.Type != bson.TypeDocument && a.update.Type != bson.TypeArray {
+				return mongoerr.New(mongoerr.FailedToParse, "Update argument must be either an object or an array")
 			}
-		case "remove":
-			a.remove, err = c.BoolArg(name, v)
-		case "new":
-			a.new, err = c.BoolArg(name, v)
-		case "upsert":
-			a.upsert, err = c.BoolArg(name, v)
-		case "arrayFilters":
-			if !v.IsMissing() {
-				a.hasFilters = true
-				a.filters, err = c.DocArray(name, v, command.BatchMax)
-			}
-		case "hint":
-			a.hint, err = c.HintArg(v)
-		case "collation":
-			err = c.SetCollation(v)
-		case "let":
-			err = setLet(c, v)
-		case "bypassDocumentValidation":
-			a.bypass, err = c.BoolArg(name, v)
-			c.Op.BypassValidation = a.bypass
-		case "bypassEmptyTsReplacement", "sampleId":
-		default:
-			known = false
-		}
-		return known, err
-	})
+			return nil
+		}),
+		arguments.Bool("remove", &a.remove),
+		arguments.Bool("new", &a.new),
+		arguments.Bool("upsert", &a.upsert),
+		arguments.Docs("arrayFilters", &a.filters, command.BatchMax).Given(&a.hasFilters),
+		arguments.Hint("hint", &a.hint),
+		arguments.By("collation", func(v bson.Value) error { return c.SetCollation(v) }),
+		arguments.By("let", func(v bson.Value) error { return setLet(c, v) }),
+		arguments.Bool("bypassDocumentValidation", &a.bypass),
+		arguments.Ignored("bypassEmptyTsReplacement", "sampleId"),
+	)
+	c.Op.BypassValidation = a.bypass
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/command"
 	"github.com/cantledb/cantle/wire/cursor"
 	"github.com/cantledb/cantle/wire/operations"
@@ -70,27 +71,20 @@ func parseGetMore(c *command.Call) (a getMoreArgs, err error) {
 	}
 	id, _ := c.Value.Int64()
 	a.id = cursor.ID(id)
-	err = c.Each(func(name string, v bson.Value) (known bool, err error) {
-		switch name {
-		case "collection":
-			a.coll, err = c.StringArg(name, v)
-		case "batchSize":
-			var size int64
-			if size, err = c.LongArg(name, v); size < 0 {
-				err = mongoerr.New(mongoerr.BadValue, "Batch size for getMore must be non-negative, but received: %d", size)
+	size := int64(0)
+	err = c.ReadArgs(
+		arguments.String("collection", &a.coll),
+		arguments.Long("batchSize", &size).Check(func() error {
+			if size < 0 {
+				return mongoerr.New(mongoerr.BadValue, "Batch size for getMore must be non-negative, but received: %d", size)
 			}
-			a.size = int(size)
-		case "term":
-			_, err = c.LongArg(name, v)
-		case "lastKnownCommittedOpTime":
-			_, err = c.DocArg(name, v)
-		case "includeQueryStatsMetrics":
-			_, err = c.StrictBool(name, v)
-		default:
-			return false, nil
-		}
-		return true, err
-	})
+			return nil
+		}),
+		arguments.Long("term", nil),
+		arguments.Doc("lastKnownCommittedOpTime", nil),
+		arguments.StrictBool("includeQueryStatsMetrics", nil),
+	)
+	a.size = int(size)
 	if err == nil && a.coll == "" {
 		err = mongoerr.MissingField("getMore.collection")
 	}

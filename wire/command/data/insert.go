@@ -23,23 +23,10 @@ func (w *writeArgs) needs(q *command.PrivilegeCheck, ns collection.Namespace) {
 	}
 }
 
-// writeArg reads one of these arguments; known is false for other arguments.
-func writeArg(c *command.Call, w *writeArgs, name string, v bson.Value) (known bool, err error) {
-	switch name {
-	case "ordered":
-		if !v.IsMissing() {
-			w.ordered, err = c.StrictBool(name, v)
-			w.ordered = w.ordered || c.Args.InTxn // the first error ends a transaction
-		}
-	case "bypassDocumentValidation":
-		w.bypass, err = c.BoolArg(name, v)
-		c.Op.BypassValidation = w.bypass
-	case "bypassEmptyTsReplacement":
-		_, err = c.BoolArg(name, v)
-	default:
-		return false, nil
-	}
-	return true, err
+// finish applies the arguments to the command, after they have been read.
+func (w *writeArgs) finish(c *command.Call) {
+	w.ordered = w.ordered || c.Args.InTxn // the first error ends a transaction
+	c.Op.BypassValidation = w.bypass
 }
 
 // insertRequest is an insert with parsed arguments.
@@ -59,15 +46,16 @@ func parseInsert(c *command.Call) (command.Request, error) {
 	if err := c.MayWriteTo(r.ns, "insert into"); err != nil {
 		return nil, err
 	}
-	err = c.Each(func(name string, v bson.Value) (bool, error) {
-		if name == "documents" {
-			return true, nil
-		}
-		return writeArg(c, &r.writeArgs, name, v)
-	})
+	err = c.ReadArgs(
+		arguments.Ignored("documents"), // read below: it may be a document sequence
+		arguments.StrictBool("ordered", &r.ordered),
+		arguments.Bool("bypassDocumentValidation", &r.bypass),
+		arguments.Bool("bypassEmptyTsReplacement", nil),
+	)
 	if err != nil {
 		return nil, err
 	}
+	r.finish(c)
 	if r.docs, err = c.Docs("documents", c.BatchMax()); err != nil {
 		return nil, err
 	}

@@ -4,10 +4,27 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/wire"
+	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/auth"
 	"github.com/cantledb/cantle/wire/command"
 	"github.com/cantledb/cantle/wire/cursor"
 )
+
+// cursorIDs reads the argument cursors. Errors: TypeMismatch (14).
+func cursorIDs(c *command.Call, v bson.Value) (ids []int64, err error) {
+	list, ok := v.Array()
+	if !ok {
+		return nil, mongoerr.WrongType(c.Field("cursors"), v.Type.String(), "array")
+	}
+	for it := list.Iter(); it.Next(); {
+		id, ok := it.Value.Int64()
+		if !ok || it.Value.Type != bson.TypeInt64 {
+			return nil, mongoerr.WrongType(c.Field("cursors."+string(it.Name)), it.Value.Type.String(), "long")
+		}
+		ids = append(ids, id)
+	}
+	return ids, nil
+}
 
 // runKillCursors answers killCursors. Manual: reference/command/killCursors.
 func runKillCursors(c *command.Call) error {
@@ -17,24 +34,11 @@ func runKillCursors(c *command.Call) error {
 	}
 	var ids []int64
 	given := false
-	err = c.Each(func(name string, v bson.Value) (bool, error) {
-		if name != "cursors" {
-			return false, nil
-		}
-		list, ok := v.Array()
-		if !ok {
-			return true, mongoerr.WrongType(c.Field(name), v.Type.String(), "array")
-		}
+	err = c.ReadArgs(arguments.By("cursors", func(v bson.Value) (err error) {
 		given = true
-		for it := list.Iter(); it.Next(); {
-			id, ok := it.Value.Int64()
-			if !ok || it.Value.Type != bson.TypeInt64 {
-				return true, mongoerr.WrongType(c.Field("cursors."+string(it.Name)), it.Value.Type.String(), "long")
-			}
-			ids = append(ids, id)
-		}
-		return true, nil
-	})
+		ids, err = cursorIDs(c, v)
+		return err
+	}).WithNull())
 	if err != nil {
 		return err
 	}

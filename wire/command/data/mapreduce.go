@@ -7,6 +7,7 @@ import (
 	"github.com/cantledb/cantle/collection/expr"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/plan"
+	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/auth"
 	"github.com/cantledb/cantle/wire/command"
 )
@@ -152,48 +153,29 @@ func parseMapReduce(c *command.Call) (command.Request, error) {
 	if !c.Server.JavaScript {
 		return nil, mongoerr.New(16149, "cannot run map reduce without the js engine")
 	}
-	err = c.Each(func(name string, v bson.Value) (known bool, err error) {
-		known = true
-		switch name {
-		case "map":
-			a.mapper, err = mapReduceScript(c, name, v)
-		case "reduce":
-			a.reduce, err = mapReduceScript(c, name, v)
-		case "finalize":
-			a.finalize, err = mapReduceScript(c, name, v)
-		case "out":
-			if !v.IsMissing() {
-				a.out, err = parseMapReduceOut(c.DB, v)
-			}
-		case "query":
-			a.Filter, err = c.DocArg(name, v)
-		case "sort":
-			a.Sort, err = c.DocArg(name, v)
-		case "limit":
-			a.Limit, err = c.AtLeast(name, v, 0)
-		case "scope":
-			a.scope, err = c.DocArg(name, v)
-		case "collation":
-			err = c.SetCollation(v)
-		case "bypassDocumentValidation":
-			a.bypass, err = c.BoolArg(name, v)
-			c.Op.BypassValidation = a.bypass
-		case "jsMode", "verbose": // they have no effect
-			_, err = c.BoolArg(name, v)
-		default:
-			known = false
-		}
-		return known, err
-	})
-	switch {
-	case err != nil:
+	script := func(name string, to **expr.Script) arguments.Arg {
+		return arguments.By(name, func(v bson.Value) (err error) {
+			*to, err = mapReduceScript(c, name, v)
+			return err
+		})
+	}
+	err = c.ReadArgs(
+		script("map", &a.mapper).Required(),
+		script("reduce", &a.reduce).Required(),
+		script("finalize", &a.finalize),
+		arguments.By("out", func(v bson.Value) (err error) { a.out, err = parseMapReduceOut(c.DB, v); return err }).Required(),
+		arguments.Doc("query", &a.Filter),
+		arguments.Doc("sort", &a.Sort),
+		arguments.Long("limit", &a.Limit).Least(0),
+		arguments.Doc("scope", &a.scope),
+		arguments.By("collation", c.SetCollation),
+		arguments.Bool("bypassDocumentValidation", &a.bypass),
+		arguments.Bool("jsMode", nil),
+		arguments.Bool("verbose", nil),
+	)
+	c.Op.BypassValidation = a.bypass
+	if err != nil {
 		return nil, err
-	case a.mapper == nil:
-		return nil, mongoerr.MissingField(c.Field("map"))
-	case a.reduce == nil:
-		return nil, mongoerr.MissingField(c.Field("reduce"))
-	case a.out == nil:
-		return nil, mongoerr.MissingField(c.Field("out"))
 	}
 	return a, nil
 }

@@ -51,18 +51,17 @@ func parseStatements(c *command.Call, list string, read func(bson.Raw) (statemen
 		return s, err
 	}
 	s.ordered = true
-	err = c.Each(func(name string, v bson.Value) (bool, error) {
-		switch name {
-		case list:
-			return true, nil
-		case "let":
-			return true, setLet(c, v)
-		}
-		return writeArg(c, &s.writeArgs, name, v)
-	})
+	err = c.ReadArgs(
+		arguments.Ignored(list), // read below: it may be a document sequence
+		arguments.By("let", func(v bson.Value) error { return setLet(c, v) }),
+		arguments.StrictBool("ordered", &s.ordered),
+		arguments.Bool("bypassDocumentValidation", &s.bypass),
+		arguments.Bool("bypassEmptyTsReplacement", nil),
+	)
 	if err != nil {
 		return s, err
 	}
+	s.finish(c)
 	docs, err := c.Docs(list, c.BatchMax())
 	if err != nil {
 		return s, err

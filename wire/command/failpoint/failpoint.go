@@ -13,6 +13,7 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/wire"
+	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/command"
 )
 
@@ -275,19 +276,14 @@ func (s *State) runConfigureFailPoint(c *command.Call) error {
 	var mode failMode
 	var data bson.Raw
 	hasMode := false
-	err := c.Each(func(name string, v bson.Value) (bool, error) {
-		var err error
-		switch name {
-		case "mode":
+	err := c.ReadArgs(
+		arguments.By("mode", func(v bson.Value) (err error) {
 			hasMode = true
 			mode, err = parseFailMode(v)
-		case "data":
-			data, err = c.DocArg(name, v)
-		default:
-			return false, nil
-		}
-		return true, err
-	})
+			return err
+		}).WithNull(),
+		arguments.Doc("data", &data),
+	)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/cantledb/cantle/collection/cosmos"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/command"
 	"github.com/cantledb/cantle/wire/explained"
 )
@@ -27,23 +28,7 @@ func (s *State) parseExplain(c *command.Call) (command.Request, error) {
 		return nil, mongoerr.WrongType("explain.explain", c.Value.Type.String(), "object")
 	}
 	r := &explainRequest{state: s, level: explained.AllPlans}
-	err := c.Each(func(name string, v bson.Value) (bool, error) {
-		if name != "verbosity" {
-			return false, nil
-		}
-		if asked, ok, err := cosmosVerbosity(c, v); ok {
-			r.level = asked
-			return true, err
-		}
-		word, err := c.EnumArg(name, v, "queryPlanner", "executionStats", "allPlansExecution")
-		switch word {
-		case "queryPlanner":
-			r.level = explained.PlanOnly
-		case "executionStats":
-			r.level = explained.WithStats
-		}
-		return true, err
-	})
+	err := c.ReadArgs(arguments.By("verbosity", func(v bson.Value) error { return r.readVerbosity(c, v) }))
 	if err != nil {
 		return nil, err
 	}
@@ -63,6 +48,22 @@ func (s *State) parseExplain(c *command.Call) (command.Request, error) {
 		return nil, mongoerr.New(mongoerr.InvalidNamespace, "Mismatched $db in explain command. Expected %s but got %s", c.DB, db)
 	}
 	return r, nil
+}
+
+// readVerbosity reads the argument verbosity. Errors: TypeMismatch (14), BadValue (2).
+func (r *explainRequest) readVerbosity(c *command.Call, v bson.Value) error {
+	if asked, ok, err := cosmosVerbosity(c, v); ok {
+		r.level = asked
+		return err
+	}
+	word, err := c.EnumArg("verbosity", v, "queryPlanner", "executionStats", "allPlansExecution")
+	switch word {
+	case "queryPlanner":
+		r.level = explained.PlanOnly
+	case "executionStats":
+		r.level = explained.WithStats
+	}
+	return err
 }
 
 // Needs notes the privileges of the explained command.

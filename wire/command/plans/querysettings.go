@@ -9,6 +9,7 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/plan"
 	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/command"
 	"github.com/cantledb/cantle/wire/explained"
 	"github.com/cantledb/cantle/wire/savedsettings"
@@ -203,21 +204,14 @@ func (s *State) ApplySettings(c *command.Call, x *explained.Explained) error {
 // Manual: reference/command/setQuerySettings.
 func (s *State) runSetQuerySettings(c *command.Call) error {
 	var change bson.Raw
-	err := c.Each(func(name string, v bson.Value) (bool, error) {
-		if name != "settings" || v.IsMissing() {
-			return name == "settings", nil
-		}
+	err := c.ReadArgs(arguments.By("settings", func(v bson.Value) (err error) {
 		d, ok := v.Doc()
 		if !ok {
-			return true, mongoerr.WrongType(c.Field(name), v.Type.String(), "object")
+			return mongoerr.WrongType(c.Field("settings"), v.Type.String(), "object")
 		}
-		var err error
 		change, err = settingsArg(c, d)
-		return true, err
-	})
-	if err == nil && change == nil {
-		err = mongoerr.MissingField(c.Field("settings"))
-	}
+		return err
+	}).Required())
 	if err != nil {
 		return err
 	}
@@ -258,7 +252,7 @@ func (s *State) runSetQuerySettings(c *command.Call) error {
 // runRemoveQuerySettings answers removeQuerySettings; it succeeds if there are no settings.
 // Manual: reference/command/removeQuerySettings.
 func (s *State) runRemoveQuerySettings(c *command.Call) error {
-	if err := c.Each(func(string, bson.Value) (bool, error) { return false, nil }); err != nil {
+	if err := c.NoArguments(); err != nil {
 		return err
 	}
 	hash, _, _, err := shapeOrHash(c, nil)

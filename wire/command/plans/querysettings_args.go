@@ -128,35 +128,31 @@ func settingsArg(c *command.Call, d bson.Raw) (bson.Raw, error) {
 	if d.IsEmpty() {
 		return nil, mongoerr.New(8727502, "settings names nothing to be set: give indexHints, queryFramework or reject")
 	}
-	field := c.Field("settings")
 	b := bson.NewBuilder(nil)
-	err := arguments.EachField(d, field, func(name string, v bson.Value) (bool, error) {
-		switch name {
-		case "indexHints":
-			if v.IsMissing() {
-				return true, nil
-			}
-			return true, indexHintsArg(c, b, v)
-		case "queryFramework":
+	err := c.ReadFields("settings", d,
+		arguments.By("indexHints", func(v bson.Value) error { return indexHintsArg(c, b, v) }),
+		arguments.By("queryFramework", func(v bson.Value) error {
 			s, err := c.EnumArg("settings.queryFramework", v, "classic", "sbe")
 			if s != "" {
-				b.String(name, s)
+				b.String("queryFramework", s)
 			}
-			return true, err
-		case "reject":
-			v = d.Get(name)
+			return err
+		}),
+		arguments.By("reject", func(bson.Value) error {
+			v := d.Get("reject") // null is an error
 			reject, ok := v.Boolean()
 			if !ok {
-				return true, mongoerr.WrongType(field+"."+name, v.Type.String(), "bool")
+				return mongoerr.WrongType(c.Field("settings.reject"), v.Type.String(), "bool")
 			}
-			b.Bool(name, reject)
-		case "comment":
-			b.Value(name, d.Get(name))
-		default:
-			return name == "serialization_context", nil
-		}
-		return true, nil
-	})
+			b.Bool("reject", reject)
+			return nil
+		}).WithNull(),
+		arguments.By("comment", func(bson.Value) error {
+			b.Value("comment", d.Get("comment")) // may be null
+			return nil
+		}).WithNull(),
+		arguments.Ignored("serialization_context"),
+	)
 	return b.Doc(), err
 }
 
@@ -202,42 +198,28 @@ func indexHintArg(c *command.Call, v bson.Value) (ns collection.Namespace, index
 	if !ok || v.Type != bson.TypeDocument {
 		return ns, nil, mongoerr.WrongType(field, v.Type.String(), "array", "object")
 	}
+	const name = "settings.indexHints"
 	named := false
-	err = arguments.EachField(d, field, func(name string, v bson.Value) (bool, error) {
-		switch name {
-		case "ns":
-			if v.IsMissing() {
-				return true, nil
-			}
+	err = c.ReadFields(name, d,
+		arguments.By("ns", func(v bson.Value) error {
 			d, ok := v.Doc()
 			if !ok || v.Type != bson.TypeDocument {
-				return true, mongoerr.WrongType(field+".ns", v.Type.String(), "object")
+				return mongoerr.WrongType(field+".ns", v.Type.String(), "object")
 			}
-			named = true
-			return true, arguments.EachField(d, field+".ns", func(name string, v bson.Value) (_ bool, err error) {
-				switch name {
-				case "db":
-					ns.DB, err = c.StringArg("settings.indexHints.ns.db", v)
-				case "coll":
-					ns.Coll, err = c.StringArg("settings.indexHints.ns.coll", v)
-				default:
-					return false, nil
-				}
-				return true, err
-			})
-		case "allowedIndexes":
-			if v.IsMissing() {
-				return true, nil
-			}
+			return c.ReadFields(name+".ns", d,
+				arguments.String("db", &ns.DB),
+				arguments.String("coll", &ns.Coll),
+			)
+		}).Given(&named),
+		arguments.By("allowedIndexes", func(v bson.Value) error {
 			list, ok := v.Array()
 			if !ok {
-				return true, mongoerr.WrongType(field+".allowedIndexes", v.Type.String(), "array")
+				return mongoerr.WrongType(field+".allowedIndexes", v.Type.String(), "array")
 			}
 			indexes = list
-			return true, nil
-		}
-		return false, nil
-	})
+			return nil
+		}),
+	)
 	switch {
 	case err != nil:
 	case !named:

@@ -8,6 +8,7 @@ import (
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/shard"
+	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/command"
 )
 
@@ -19,25 +20,18 @@ func runCheckMetadataConsistency(c *command.Call) error {
 	if c.Value.Type == bson.TypeString {
 		only, _ = c.Value.Str()
 	}
-	size := int64(-1)
-	err := c.Each(func(name string, v bson.Value) (_ bool, err error) {
-		switch name {
-		case "coll":
-			only, err = c.StringArg(name, v)
-		case "checkIndexes":
-			_, err = c.BoolArg(name, v)
-		case "performStrictChunkChecksIfBelowThreshold": // chunks are compared strictly, however many
-			var n int64
-			if n, err = c.IntArg(name, v); err == nil && n < 0 {
-				err = mongoerr.New(mongoerr.BadValue, "BSON field '%s' value must be >= 0, actual value '%d'", c.Field(name), n)
+	size, below := int64(-1), int64(0)
+	err := c.ReadArgs(
+		arguments.String("coll", &only),
+		arguments.Bool("checkIndexes", nil),
+		arguments.Truncated("performStrictChunkChecksIfBelowThreshold", &below).Check(func() error { // chunks are compared strictly, however many
+			if below < 0 {
+				return mongoerr.New(mongoerr.BadValue, "BSON field '%s' value must be >= 0, actual value '%d'", c.Field("performStrictChunkChecksIfBelowThreshold"), below)
 			}
-		case "cursor":
-			size, err = c.CursorArg(name, v)
-		default:
-			return false, nil
-		}
-		return true, err
-	})
+			return nil
+		}),
+		arguments.CursorSize("cursor", &size),
+	)
 	if err != nil {
 		return err
 	}

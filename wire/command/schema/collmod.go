@@ -44,7 +44,7 @@ func parseCollMod(c *command.Call) (command.Request, error) {
 	if a.ns, err = c.Namespace(); err != nil {
 		return nil, err
 	}
-	if err := c.Each(func(name string, v bson.Value) (bool, error) { return collModArg(c, a, name, v) }); err != nil {
+	if err := a.read(c); err != nil {
 		return nil, err
 	}
 	coll := c.Cluster.Catalog().Collection(a.ns)
@@ -122,74 +122,80 @@ func (a *collModArgs) Run(c *command.Call) error {
 	return nil
 }
 
-// collModArg reads one argument.
-func collModArg(c *command.Call, a *collModArgs, name string, v bson.Value) (known bool, err error) {
-	given := !v.IsMissing()
-	switch name {
-	case "index":
-		if given {
-			a.index, err = indexChangeArg(c, name, v)
-		}
-	case "validator":
-		a.validates = a.validates || given
-		if a.validator, err = c.DocArg(name, v); err == nil && given {
-			if err = checkValidator(c, a.validator); err == nil {
-				if a.validator.IsEmpty() {
-					a.set.Null("validator")
-				} else {
-					a.set.Raw("validator", a.validator)
-				}
-			}
-		}
-	case "validationLevel":
-		a.validates = a.validates || given
-		_, err = c.EnumArg(name, v, validationLevels...)
-		a.set.Value(name, v)
-	case "validationAction":
-		a.validates = a.validates || given
-		_, err = c.EnumArg(name, v, validationActions...)
-		a.set.Value(name, v)
-	case "viewOn":
-		if a.viewOn, err = c.StringArg(name, v); err == nil && given && a.viewOn == "" {
-			err = mongoerr.New(mongoerr.BadValue, "'viewOn' option cannot be empty")
-		}
-		a.set.Value(name, v)
-	case "pipeline":
-		if a.pipeline, err = pipelineArg(c, name, v); err == nil && given {
-			a.set.Array(name, a.pipeline)
-		}
-	case "cappedSize", "cappedMax":
-		if given {
-			err = cappedArg(c, a, name, v)
-		}
-	case "expireAfterSeconds":
-		if !given { // null is an error here, although elsewhere it counts as absent
-			return true, mongoerr.WrongType(c.Field(name), bson.TypeNull.String(), "string", "long", "int", "decimal", "double")
-		}
-		err = expireArg(c, a, name, v)
-	case "changeStreamPreAndPostImages":
-		var on bool
-		if on, a.images, err = imagesArg(c, name, v); err == nil && a.images {
-			if on {
-				a.set.Raw(name, enabledDoc())
-			} else {
-				a.set.Null(name)
-			}
-		}
-	case "timeseries":
-		if given {
-			a.series, err = seriesChangeArg(c, name, v)
-		}
-	case "dryRun":
-		a.dryRun, err = c.BoolArg(name, v)
-	case "collectionUUID":
-		err = c.CheckUUIDArg(name, v)
-	case "isTimeseriesNamespace":
-		_, err = c.BoolArg(name, v)
-	default:
-		return false, nil
+// read reads the arguments. Options of the collection are added to set in the order of the command.
+func (a *collModArgs) read(c *command.Call) error {
+	var level, action bool
+	capped := func(name string) arguments.Arg {
+		return arguments.By(name, func(v bson.Value) error { return cappedArg(c, a, name, v) })
 	}
-	return true, err
+	copied := func(name string, words []string, given *bool) arguments.Arg {
+		return arguments.By(name, func(v bson.Value) error {
+			_, err := c.EnumArg(name, v, words...)
+			a.set.Value(name, v)
+			return err
+		}).Given(given)
+	}
+	var validator bool
+	err := c.ReadArgs(
+		arguments.By("index", func(v bson.Value) (err error) { a.index, err = indexChangeArg(c, "index", v); return err }),
+		arguments.Doc("validator", &a.validator).Given(&validator).Check(func() error { return a.setValidator(c) }),
+		copied("validationLevel", validationLevels, &level),
+		copied("validationAction", validationActions, &action),
+		arguments.String("viewOn", &a.viewOn).Check(a.setViewOn),
+		arguments.By("pipeline", func(v bson.Value) (err error) {
+			if a.pipeline, err = pipelineArg(c, "pipeline", v); err == nil {
+				a.set.Array("pipeline", a.pipeline)
+			}
+			return err
+		}),
+		capped("cappedSize"),
+		capped("cappedMax"),
+		arguments.By("expireAfterSeconds", func(v bson.Value) error { return expireArg(c, a, "expireAfterSeconds", v) }).WithNull(),
+		arguments.By("changeStreamPreAndPostImages", func(v bson.Value) error { return a.readImages(c, v) }),
+		arguments.By("timeseries", func(v bson.Value) (err error) { a.series, err = seriesChangeArg(c, "timeseries", v); return err }),
+		arguments.Bool("dryRun", &a.dryRun),
+		arguments.UUID("collectionUUID", nil),
+		arguments.Bool("isTimeseriesNamespace", nil),
+	)
+	a.validates = validator || level || action
+	return err
+}
+
+// setValidator checks the validator and adds it to the options; an empty one removes the present validator.
+func (a *collModArgs) setValidator(c *command.Call) error {
+	if err := checkValidator(c, a.validator); err != nil {
+		return err
+	}
+	if a.validator.IsEmpty() {
+		a.set.Null("validator")
+	} else {
+		a.set.Raw("validator", a.validator)
+	}
+	return nil
+}
+
+// setViewOn adds viewOn to the options. Errors: BadValue (2).
+func (a *collModArgs) setViewOn() error {
+	if a.viewOn == "" {
+		return mongoerr.New(mongoerr.BadValue, "'viewOn' option cannot be empty")
+	}
+	a.set.String("viewOn", a.viewOn)
+	return nil
+}
+
+// readImages reads changeStreamPreAndPostImages.
+func (a *collModArgs) readImages(c *command.Call, v bson.Value) (err error) {
+	const name = "changeStreamPreAndPostImages"
+	var on bool
+	if on, a.images, err = imagesArg(c, name, v); err != nil {
+		return err
+	}
+	if on {
+		a.set.Raw(name, enabledDoc())
+	} else {
+		a.set.Null(name)
+	}
+	return nil
 }
 
 // enabledDoc returns {enabled: true}.
@@ -226,6 +232,9 @@ func cappedArg(c *command.Call, a *collModArgs, name string, v bson.Value) error
 
 // expireArg reads the time to live of a collection, or "off".
 func expireArg(c *command.Call, a *collModArgs, name string, v bson.Value) error {
+	if v.IsMissing() { // null is an error here, although elsewhere it counts as absent
+		return mongoerr.WrongType(c.Field(name), bson.TypeNull.String(), "string", "long", "int", "decimal", "double")
+	}
 	a.expire = true
 	if s, ok := v.Str(); ok && v.Type == bson.TypeString {
 		if s != "off" {
@@ -267,7 +276,7 @@ func checkCollMod(c *command.Call, ns collection.Namespace, coll *catalog.Collec
 		return invalid("option not supported on a time-series collection: changeStreamPreAndPostImages")
 	case a.series != nil && coll.Options.TimeSeries == nil:
 		return invalid("option only supported on a time-series collection: timeseries")
-	case a.dryRun && (a.index == nil || !a.index.has["unique"]):
+	case a.dryRun && (a.index == nil || !a.index.hasUnique):
 		return invalid("'dryRun' is only supported for the conversion of an index to a unique one")
 	}
 	if err := checkValidated(ns, a.validator); err != nil && a.validator != nil {

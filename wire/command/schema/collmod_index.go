@@ -13,12 +13,13 @@ import (
 
 // indexChange is collMod's index argument: an index, and the options to set.
 type indexChange struct {
-	name string
-	key  bson.Raw
-	has  map[string]bool
-	// The new values, if has contains their names.
-	hidden, prepareUnique, unique bool
-	expire                        int64
+	name            string
+	key             bson.Raw
+	hasName, hasKey bool
+	// The new values, if they are given.
+	hidden, prepareUnique, unique                     bool
+	hasHidden, hasPrepareUnique, hasUnique, hasExpire bool
+	expire                                            int64
 	// converts is the index that was found, before the change.
 	converts *catalog.Index
 }
@@ -30,41 +31,28 @@ func indexChangeArg(c *command.Call, name string, v bson.Value) (*indexChange, e
 	if err != nil {
 		return nil, err
 	}
-	x := &indexChange{has: map[string]bool{}}
-	err = arguments.EachField(d, c.Field(name), func(field string, v bson.Value) (_ bool, err error) {
-		full := name + "." + field
-		switch field {
-		case "name":
-			x.name, err = c.StringArg(full, v)
-		case "keyPattern":
-			x.key, err = c.DocArg(full, v)
-		case "hidden":
-			x.hidden, err = c.BoolArg(full, v)
-		case "prepareUnique":
-			x.prepareUnique, err = c.BoolArg(full, v)
-		case "unique":
-			x.unique, err = c.BoolArg(full, v)
-		case "expireAfterSeconds":
-			x.expire, err = c.LongArg(full, v)
-			x.expire = min(x.expire, math.MaxInt32)
-		default:
-			return false, nil
-		}
-		x.has[field] = !v.IsMissing()
-		return true, err
-	})
+	x := &indexChange{}
+	err = c.ReadFields(name, d,
+		arguments.String("name", &x.name).Given(&x.hasName),
+		arguments.Doc("keyPattern", &x.key).Given(&x.hasKey),
+		arguments.Bool("hidden", &x.hidden).Given(&x.hasHidden),
+		arguments.Bool("prepareUnique", &x.prepareUnique).Given(&x.hasPrepareUnique),
+		arguments.Bool("unique", &x.unique).Given(&x.hasUnique),
+		arguments.Long("expireAfterSeconds", &x.expire).Given(&x.hasExpire),
+	)
+	x.expire = min(x.expire, math.MaxInt32)
 	if err != nil {
 		return nil, err
 	}
 	invalid := func(text string) (*indexChange, error) { return nil, mongoerr.New(mongoerr.InvalidOptions, text) }
 	switch {
-	case !x.has["name"] && !x.has["keyPattern"]:
+	case !x.hasName && !x.hasKey:
 		return invalid("must specify either index name or key pattern")
-	case x.has["name"] && x.has["keyPattern"]:
+	case x.hasName && x.hasKey:
 		return invalid("can only specify one of index name or key pattern")
-	case x.has["expireAfterSeconds"] && x.expire < 0:
+	case x.hasExpire && x.expire < 0:
 		return invalid("TTL index 'expireAfterSeconds' option cannot be less than 0")
-	case x.has["unique"] && !x.unique:
+	case x.hasUnique && !x.unique:
 		return nil, mongoerr.New(mongoerr.BadValue, "Cannot make index non-unique")
 	}
 	return x, nil
@@ -72,13 +60,13 @@ func indexChangeArg(c *command.Call, name string, v bson.Value) (*indexChange, e
 
 // changesMore reports whether an option other than unique is set.
 func (x *indexChange) changesMore() bool {
-	return x.has["hidden"] || x.has["prepareUnique"] || x.has["expireAfterSeconds"]
+	return x.hasHidden || x.hasPrepareUnique || x.hasExpire
 }
 
 // find looks the index up.
 // Errors: IndexNotFound (27), AmbiguousIndexKeyPattern (181).
 func (x *indexChange) find(coll *catalog.Collection) (*catalog.Index, error) {
-	if x.has["name"] {
+	if x.hasName {
 		if ix := coll.Index(x.name); ix != nil {
 			return ix, nil
 		}
@@ -110,41 +98,41 @@ func prepareIndexChange(c *command.Call, ns collection.Namespace, coll *catalog.
 		return false, err
 	}
 	x.name, x.key = ix.Name, nil
-	if !x.has["hidden"] && !x.has["expireAfterSeconds"] && !x.has["prepareUnique"] && !x.has["unique"] {
+	if !x.hasHidden && !x.hasExpire && !x.hasPrepareUnique && !x.hasUnique {
 		return false, mongoerr.New(mongoerr.InvalidOptions, "no expireAfterSeconds, hidden, unique, or prepareUnique field")
 	}
-	if x.has["hidden"] && ix.IsID() {
+	if x.hasHidden && ix.IsID() {
 		return false, mongoerr.New(mongoerr.BadValue, "can't hide _id index")
 	}
-	if x.has["expireAfterSeconds"] && (ix.IsID() || len(ix.Parts) != 1 || ix.Parts[0].Plugin == "wildcard" || ix.Parts[0].Plugin == "text") {
+	if x.hasExpire && (ix.IsID() || len(ix.Parts) != 1 || ix.Parts[0].Plugin == "wildcard" || ix.Parts[0].Plugin == "text") {
 		return false, mongoerr.New(mongoerr.InvalidOptions, "TTL indexes are single-field indexes, compound indexes do not support TTL")
 	}
-	if x.has["prepareUnique"] && x.prepareUnique != ix.PrepareUnique && (x.has["hidden"] || x.has["expireAfterSeconds"] || x.has["unique"]) {
+	if x.hasPrepareUnique && x.prepareUnique != ix.PrepareUnique && (x.hasHidden || x.hasExpire || x.hasUnique) {
 		return false, mongoerr.New(mongoerr.InvalidOptions, "cannot combine prepareUnique with any other modification")
 	}
-	if x.has["prepareUnique"] && x.prepareUnique && coll.Sharded() && !coll.Key.IsPrefixOf(ix.Key) {
+	if x.hasPrepareUnique && x.prepareUnique && coll.Sharded() && !coll.Key.IsPrefixOf(ix.Key) {
 		return false, mongoerr.New(mongoerr.InvalidOptions, "Cannot prepare index %s of the sharded collection %s to be unique: it must begin with the shard key", ix.Name, ns)
 	}
-	if x.has["hidden"] && x.hidden == ix.Hidden {
-		x.has["hidden"] = false
+	if x.hasHidden && x.hidden == ix.Hidden {
+		x.hasHidden = false
 	}
-	if x.has["prepareUnique"] && x.prepareUnique == ix.PrepareUnique {
-		x.has["prepareUnique"] = false
+	if x.hasPrepareUnique && x.prepareUnique == ix.PrepareUnique {
+		x.hasPrepareUnique = false
 	}
-	if x.has["unique"] && ix.Unique {
-		x.has["unique"] = false
+	if x.hasUnique && ix.Unique {
+		x.hasUnique = false
 	}
-	if x.has["unique"] && !ix.PrepareUnique {
+	if x.hasUnique && !ix.PrepareUnique {
 		return false, mongoerr.New(mongoerr.InvalidOptions, "Cannot make index unique with 'unique: true' without first setting 'prepareUnique: true'")
 	}
 	x.converts = ix
 	if a.dryRun {
-		if !x.has["unique"] {
+		if !x.hasUnique {
 			return true, nil
 		}
 		return true, dryRunUnique(c, ns, ix)
 	}
-	nothing := !x.has["hidden"] && !x.has["expireAfterSeconds"] && !x.has["prepareUnique"] && !x.has["unique"]
+	nothing := !x.hasHidden && !x.hasExpire && !x.hasPrepareUnique && !x.hasUnique
 	if nothing {
 		a.index = nil
 	}
@@ -164,7 +152,7 @@ func dryRunUnique(c *command.Call, ns collection.Namespace, ix *catalog.Index) e
 // cannotConvert returns the error of a collMod whose unique index could not be built: it lists the documents
 // that prevent that.
 func (x *indexChange) cannotConvert(c *command.Call, ns collection.Namespace, err error) error {
-	if !x.has["unique"] || mongoerr.CodeOf(err) != mongoerr.DuplicateKey {
+	if !x.hasUnique || mongoerr.CodeOf(err) != mongoerr.DuplicateKey {
 		return err
 	}
 	found, err := violations(c, ns, x.converts)
@@ -177,16 +165,16 @@ func (x *indexChange) cannotConvert(c *command.Call, ns collection.Namespace, er
 // document returns the options to set, with the names of createIndexes.
 func (x *indexChange) document() bson.Raw {
 	b := bson.NewBuilder(nil)
-	if x.has["hidden"] {
+	if x.hasHidden {
 		b.Bool("hidden", x.hidden)
 	}
-	if x.has["prepareUnique"] {
+	if x.hasPrepareUnique {
 		b.Bool("prepareUnique", x.prepareUnique)
 	}
-	if x.has["unique"] {
+	if x.hasUnique {
 		b.Bool("unique", true)
 	}
-	if x.has["expireAfterSeconds"] {
+	if x.hasExpire {
 		b.Int("expireAfterSeconds", x.expire)
 	}
 	return b.Doc()
@@ -194,21 +182,21 @@ func (x *indexChange) document() bson.Raw {
 
 // report appends the old and the new values.
 func (x *indexChange) report(b *bson.Builder, before, after *catalog.Index) {
-	if x.has["expireAfterSeconds"] {
+	if x.hasExpire {
 		if before.HasTTL {
 			b.Int64("expireAfterSeconds_old", before.ExpireAfterSeconds)
 		}
 		b.Int64("expireAfterSeconds_new", after.ExpireAfterSeconds)
 	}
-	if x.has["hidden"] {
+	if x.hasHidden {
 		b.Bool("hidden_old", before.Hidden)
 		b.Bool("hidden_new", after.Hidden)
 	}
-	if x.has["prepareUnique"] {
+	if x.hasPrepareUnique {
 		b.Bool("prepareUnique_old", before.PrepareUnique)
 		b.Bool("prepareUnique_new", after.PrepareUnique)
 	}
-	if x.has["unique"] {
+	if x.hasUnique {
 		b.Bool("unique_new", true)
 	}
 }

@@ -23,26 +23,11 @@ func seriesChangeArg(c *command.Call, name string, v bson.Value) (*seriesChange,
 		return nil, err
 	}
 	s := &seriesChange{}
-	return s, arguments.EachField(d, c.Field(name), func(field string, v bson.Value) (_ bool, err error) {
-		full := name + "." + field
-		switch field {
-		case "granularity":
-			s.granularity, err = c.EnumArg(full, v, "seconds", "minutes", "hours")
-		case "bucketMaxSpanSeconds":
-			s.hasSpan = !v.IsMissing()
-			if s.span, err = c.LongArg(full, v); err == nil && s.hasSpan {
-				err = arguments.Between(field, s.span, 1, bucketSpanMax)
-			}
-		case "bucketRoundingSeconds":
-			s.hasRounding = !v.IsMissing()
-			if s.rounding, err = c.LongArg(full, v); err == nil && s.hasRounding {
-				err = arguments.Between(field, s.rounding, 1, bucketSpanMax)
-			}
-		default:
-			return false, nil
-		}
-		return true, err
-	})
+	return s, c.ReadFields(name, d,
+		arguments.Enum("granularity", &s.granularity, "seconds", "minutes", "hours"),
+		arguments.Long("bucketMaxSpanSeconds", &s.span).Within(1, bucketSpanMax).Given(&s.hasSpan),
+		arguments.Long("bucketRoundingSeconds", &s.rounding).Within(1, bucketSpanMax).Given(&s.hasRounding),
+	)
 }
 
 // apply sets the new value of the option: the span of buckets can only grow.

@@ -9,6 +9,7 @@ import (
 	"github.com/cantledb/cantle/shard/ddl"
 	"github.com/cantledb/cantle/shard/tally"
 	"github.com/cantledb/cantle/storage/keyspace"
+	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/command"
 )
 
@@ -19,19 +20,12 @@ func (s *State) runCollStats(c *command.Call) error {
 		return err
 	}
 	scale := int64(1)
-	err = c.Each(func(name string, v bson.Value) (_ bool, err error) {
-		switch name {
-		case "scale":
-			scale, err = scaleArg(c, name, v)
-		case "verbose", "waitForLock":
-			_, err = c.BoolArg(name, v)
-		case "numericOnly":
-			_, err = c.BoolArg(name, v)
-		default:
-			return false, nil
-		}
-		return true, err
-	})
+	err = c.ReadArgs(
+		arguments.Long("scale", &scale).From(1),
+		arguments.Bool("verbose", nil),
+		arguments.Bool("waitForLock", nil),
+		arguments.Bool("numericOnly", nil),
+	)
 	if err != nil {
 		return err
 	}
@@ -49,18 +43,6 @@ func (s *State) runCollStats(c *command.Call) error {
 		return nil
 	}
 	return s.collStats(c, c.Reply, coll, scale)
-}
-
-// scaleArg reads scale. Errors: TypeMismatch (14), BadValue (2).
-func scaleArg(c *command.Call, name string, v bson.Value) (int64, error) {
-	if v.IsMissing() {
-		return 1, nil
-	}
-	n, err := c.LongArg(name, v)
-	if err == nil && n < 1 {
-		err = mongoerr.OutOfRange(name, n, ">=", 1)
-	}
-	return n, err
 }
 
 // appendNoStats appends the statistics of a collection that does not exist.

@@ -1,9 +1,8 @@
 package schema
 
 import (
-	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/shard/jobs"
+	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/command"
 )
 
@@ -17,30 +16,17 @@ func (s *State) runCompact(c *command.Call) error {
 	if err != nil {
 		return err
 	}
-	work := jobs.Compaction{Namespace: ns, Command: c.Body, MinFree: compactTargetMB << 20}
-	err = c.Each(func(name string, v bson.Value) (_ bool, err error) {
-		switch name {
-		case "force":
-			_, err = c.StrictBool(name, v)
-		case "dryRun":
-			work.DryRun, err = c.StrictBool(name, v)
-		case "freeSpaceTargetMB":
-			var n int64
-			if n, err = c.LongArg(name, v); err != nil || v.IsMissing() {
-				break
-			}
-			if n < 1 {
-				err = mongoerr.OutOfRange(name, n, ">=", 1)
-			}
-			work.MinFree = min(n, 1<<40) << 20
-		default:
-			return false, nil
-		}
-		return true, err
-	})
+	work := jobs.Compaction{Namespace: ns, Command: c.Body}
+	target := int64(compactTargetMB)
+	err = c.ReadArgs(
+		arguments.StrictBool("force", nil),
+		arguments.StrictBool("dryRun", &work.DryRun),
+		arguments.Long("freeSpaceTargetMB", &target).From(1),
+	)
 	if err != nil {
 		return err
 	}
+	work.MinFree = min(target, 1<<40) << 20
 	if work.Collection, err = c.Collection(ns); err != nil {
 		return err
 	}

@@ -25,35 +25,17 @@ func clusteredArg(c *command.Call, v bson.Value) (bson.Raw, error) {
 		return nil, mongoerr.WrongType(c.Field(field), v.Type.String(), "bool", "object", "long", "int", "decimal", "double")
 	}
 	var key bson.Raw
-	var hasUnique, unique bool
+	var unique bool
 	version, name := int64(2), "_id_"
-	err := arguments.EachField(d, c.Field(field), func(option string, v bson.Value) (_ bool, err error) {
-		switch option {
-		case "key":
-			key, err = c.DocArg(field+"."+option, v)
-		case "unique":
-			hasUnique = !v.IsMissing()
-			unique, err = c.BoolArg(field+"."+option, v)
-		case "v":
-			if version, err = c.LongArg(field+"."+option, v); v.IsMissing() {
-				version = 2
-			}
-		case "name":
-			if !v.IsMissing() {
-				name, err = c.StringArg(field+"."+option, v)
-			}
-		default:
-			return false, nil
-		}
-		return true, err
-	})
+	err := c.ReadFields(field, d,
+		arguments.Doc("key", &key).Required(),
+		arguments.Bool("unique", &unique).Required(),
+		arguments.Long("v", &version),
+		arguments.String("name", &name),
+	)
 	switch {
 	case err != nil:
 		return nil, err
-	case key == nil:
-		return nil, mongoerr.MissingField(c.Field(field + ".key"))
-	case !hasUnique:
-		return nil, mongoerr.MissingField(c.Field(field + ".unique"))
 	case !unique:
 		return nil, mongoerr.New(5979700, "The clusteredIndex option requires unique: true to be specified")
 	case version != 2:

@@ -21,26 +21,13 @@ func encryptedFieldsArg(c *command.Call, name string, v bson.Value) (bson.Raw, e
 		return nil, err
 	}
 	var fields []bson.Raw
-	given := false
-	err = arguments.EachField(d, c.Field(name), func(field string, v bson.Value) (_ bool, err error) {
-		switch field {
-		case "escCollection", "eccCollection", "ecocCollection":
-			_, err = c.StringArg(name+"."+field, v)
-		case "strEncodeVersion":
-			_, err = c.LongArg(name+"."+field, v)
-		case "fields":
-			given = !v.IsMissing()
-			if given {
-				fields, err = c.DocArray(name+"."+field, v, math.MaxInt32)
-			}
-		default:
-			return false, nil
-		}
-		return true, err
-	})
-	if err == nil && !given {
-		err = mongoerr.MissingField(c.Field(name + ".fields"))
-	}
+	err = c.ReadFields(name, d,
+		arguments.String("escCollection", nil),
+		arguments.String("eccCollection", nil),
+		arguments.String("ecocCollection", nil),
+		arguments.Long("strEncodeVersion", nil),
+		arguments.Docs("fields", &fields, math.MaxInt32).Required(),
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -79,34 +66,22 @@ type encrypted struct {
 // encryptedField reads one of the fields. Errors: those of encryptedFieldsArg.
 func encryptedField(c *command.Call, at string, d bson.Raw) (e encrypted, err error) {
 	var queries []encryptedQuery
-	hasPath, hasKey := false, false
-	err = arguments.EachField(d, c.Field(at), func(field string, v bson.Value) (_ bool, err error) {
-		full := at + "." + field
-		switch field {
-		case "keyId":
-			hasKey = !v.IsMissing()
-			_, data, _ := v.Binary()
-			e.key, err = string(data), c.CheckUUIDArg(full, v)
-		case "path":
-			hasPath = !v.IsMissing()
-			e.path, err = c.StringArg(full, v)
-		case "bsonType":
-			e.kind, err = c.StringArg(full, v)
-		case "queries":
-			queries, err = encryptedQueries(c, full, v)
-			e.queries = len(queries)
-		default:
-			return false, nil
-		}
-		return true, err
-	})
+	var key bson.Value
+	err = c.ReadFields(at, d,
+		arguments.UUID("keyId", &key).Required(),
+		arguments.String("path", &e.path).Required(),
+		arguments.String("bsonType", &e.kind),
+		arguments.By("queries", func(v bson.Value) (err error) {
+			queries, err = encryptedQueries(c, at+".queries", v)
+			return err
+		}).WithNull(),
+	)
+	e.queries = len(queries)
+	_, data, _ := key.Binary()
+	e.key = string(data)
 	switch {
 	case err != nil:
 		return e, err
-	case !hasKey:
-		return e, mongoerr.MissingField(c.Field(at + ".keyId"))
-	case !hasPath:
-		return e, mongoerr.MissingField(c.Field(at + ".path"))
 	case e.path == "":
 		return e, mongoerr.New(6316402, "The path of an encrypted field cannot be empty")
 	case e.path == "_id" || strings.HasPrefix(e.path, "_id."):
@@ -178,41 +153,32 @@ func encryptedQueries(c *command.Call, at string, v bson.Value) ([]encryptedQuer
 // Errors: TypeMismatch (14), BadValue (2), FailedToParse (9), IDLUnknownField (40415), IDLFailedToParse
 // (40414).
 func encryptedQueryArg(c *command.Call, at string, d bson.Raw) (q encryptedQuery, err error) {
-	err = arguments.EachField(d, c.Field(at), func(field string, v bson.Value) (_ bool, err error) {
-		full := at + "." + field
-		switch field {
-		case "queryType":
-			q.kind, err = c.EnumArg(full, v, "equality", "range", "rangePreview", "substringPreview", "suffixPreview", "prefixPreview")
-		case "min":
-			q.min = v
-		case "max":
-			q.max = v
-		case "contention", "trimFactor", "precision":
-			_, err = wholeArg(c, full, v, 0, math.MaxInt64)
-		case "sparsity":
-			_, err = wholeArg(c, full, v, 1, 8)
-		case "strMaxLength":
-			_, err = wholeArg(c, full, v, 1, math.MaxInt64)
-		case "strMinQueryLength":
-			q.hasShortest = !v.IsMissing()
-			q.shortest, err = wholeArg(c, full, v, 1, math.MaxInt64)
-		case "strMaxQueryLength":
-			q.hasLong = !v.IsMissing()
-			q.longest, err = wholeArg(c, full, v, 1, math.MaxInt64)
-		case "caseSensitive":
-			q.hasCase = !v.IsMissing()
-			_, err = c.StrictBool(full, v)
-		case "diacriticSensitive":
-			q.hasDiacritics = !v.IsMissing()
-			_, err = c.StrictBool(full, v)
-		default:
-			return false, nil
-		}
-		if n, ok := v.TruncInt64(); err == nil && ok && field == "trimFactor" && n > 128 {
-			err = mongoerr.New(8574000, "A trimFactor of %d is more than any type of range has bits", n)
-		}
-		return true, err
-	})
+	whole := func(name string, to *int64, lo, hi int64) arguments.Arg {
+		return arguments.By(name, func(v bson.Value) (err error) {
+			*to, err = wholeArg(c, at+"."+name, v, lo, hi)
+			return err
+		})
+	}
+	var unused, trim int64
+	err = c.ReadFields(at, d,
+		arguments.Enum("queryType", &q.kind, "equality", "range", "rangePreview", "substringPreview", "suffixPreview", "prefixPreview"),
+		arguments.Value("min", &q.min),
+		arguments.Value("max", &q.max),
+		whole("contention", &unused, 0, math.MaxInt64),
+		whole("precision", &unused, 0, math.MaxInt64),
+		whole("trimFactor", &trim, 0, math.MaxInt64).Check(func() error {
+			if trim > 128 {
+				return mongoerr.New(8574000, "A trimFactor of %d is more than any type of range has bits", trim)
+			}
+			return nil
+		}),
+		whole("sparsity", &unused, 1, 8),
+		whole("strMaxLength", &unused, 1, math.MaxInt64),
+		whole("strMinQueryLength", &q.shortest, 1, math.MaxInt64).Given(&q.hasShortest),
+		whole("strMaxQueryLength", &q.longest, 1, math.MaxInt64).Given(&q.hasLong),
+		arguments.StrictBool("caseSensitive", nil).Given(&q.hasCase),
+		arguments.StrictBool("diacriticSensitive", nil).Given(&q.hasDiacritics),
+	)
 	if err == nil && q.kind == "" {
 		err = mongoerr.MissingField(c.Field(at + ".queryType"))
 	}

@@ -52,113 +52,102 @@ func (o *createOptions) isView() bool { return o.hasViewOn }
 // parseCreate reads and checks the arguments.
 func parseCreate(c *command.Call, ns collection.Namespace) (*createOptions, error) {
 	o := &createOptions{}
-	err := c.Each(func(name string, v bson.Value) (bool, error) { return createOption(c, o, name, v) })
+	guard := func(rule cosmos.RuleID) func(bson.Value) error {
+		return func(v bson.Value) error { return offered(c, rule, v) }
+	}
+	autoIndex := true
+	err := c.ReadArgs(
+		arguments.Bool("capped", &o.capped).Given(&o.hasCapped).Guard(guard(cosmos.CappedCollections)),
+		arguments.Long("size", &o.size).Within(1, cappedBytesMax).Given(&o.hasSize),
+		arguments.Long("max", &o.max).Given(&o.hasMax).Check(func() error {
+			if o.max > cappedDocsMax {
+				return mongoerr.New(mongoerr.BadValue, "max in a capped collection has to be < 2^31 or not set")
+			}
+			return nil
+		}),
+		arguments.Bool("autoIndexId", &autoIndex).Check(func() error {
+			if !autoIndex {
+				return mongoerr.New(mongoerr.InvalidOptions, "Collections must have an _id index: autoIndexId: false is not supported")
+			}
+			return nil
+		}),
+		arguments.StrictBool("temp", nil),
+		arguments.StrictBool("recordIdsReplicated", nil),
+		arguments.Truncated("flags", nil),
+		arguments.String("viewOn", &o.viewOn).Given(&o.hasViewOn).Guard(guard(cosmos.Views)).Check(func() error {
+			if o.viewOn == "" {
+				return mongoerr.New(mongoerr.BadValue, "'viewOn' cannot be empty")
+			}
+			return nil
+		}),
+		arguments.By("pipeline", func(v bson.Value) (err error) { o.pipeline, err = pipelineArg(c, "pipeline", v); return err }),
+		arguments.By("collation", func(v bson.Value) error { return o.readCollation(c, v) }),
+		arguments.Doc("validator", &o.validator).Guard(guard(cosmos.Validators)).Check(func() error { return checkValidator(c, o.validator) }),
+		arguments.Enum("validationLevel", &o.level, validationLevels...),
+		arguments.Enum("validationAction", &o.action, validationActions...),
+		arguments.By("clusteredIndex", func(v bson.Value) error { return o.readClustered(c, v) }).WithNull(),
+		arguments.By("timeseries", func(v bson.Value) error { return o.readTimeseries(c, v) }),
+		arguments.Long("expireAfterSeconds", &o.expire).Given(&o.hasExpire).Check(func() error { return checkExpire(c, o.expire) }),
+		arguments.By("changeStreamPreAndPostImages", func(v bson.Value) (err error) {
+			o.images, o.hasImages, err = imagesArg(c, "changeStreamPreAndPostImages", v)
+			return err
+		}),
+		arguments.Doc("idIndex", &o.idIndex),
+		arguments.Doc("storageEngine", &o.storage).Check(func() error { return checkStorageEngine(o.storage) }),
+		arguments.By("indexOptionDefaults", func(v bson.Value) (err error) {
+			o.indexDefault, err = indexDefaultsArg(c, "indexOptionDefaults", v)
+			return err
+		}),
+		arguments.By("encryptedFields", func(v bson.Value) error { return o.readEncryptedFields(c, v) }),
+		arguments.ShardKey("shardKey", &o.shardKey), // an argument of Azure Cosmos DB, accepted on all listeners
+		arguments.Doc("suffix", &o.suffix),
+		arguments.Docs("indexes", &o.indexes, index.SpecsMax),
+	)
+	o.shardKey, o.suffix = o.shardKey.Clone(), o.suffix.Clone()
 	if err != nil {
 		return nil, err
 	}
 	return o, checkCreate(c, ns, o)
 }
 
-// accountRules maps options of create to the rules by which an account of Azure Cosmos DB refuses them.
-var accountRules = map[string]cosmos.RuleID{
-	"capped": cosmos.CappedCollections, "clusteredIndex": cosmos.ClusteredCollections, "collation": cosmos.CollectionCollations,
-	"encryptedFields": cosmos.EncryptedFields, "timeseries": cosmos.TimeSeries, "validator": cosmos.Validators, "viewOn": cosmos.Views,
+// offered refuses an option if the rule of an account of Azure Cosmos DB does, and the value switches the option on.
+func offered(c *command.Call, rule cosmos.RuleID, v bson.Value) error {
+	if !v.Truthy() {
+		return nil
+	}
+	return c.Env().Cosmos.CheckRule(rule)
 }
 
-// createOption reads one argument.
-func createOption(c *command.Call, o *createOptions, name string, v bson.Value) (known bool, err error) {
-	known = true
-	if rule, ok := accountRules[name]; ok && v.Truthy() {
-		if err := c.Env().Cosmos.CheckRule(rule); err != nil {
-			return true, err
-		}
+func (o *createOptions) readCollation(c *command.Call, v bson.Value) (err error) {
+	if err := offered(c, cosmos.CollectionCollations, v); err != nil {
+		return err
 	}
-	switch name {
-	case "capped", "size", "max":
-		err = cappedOption(c, o, name, v)
-	case "autoIndexId":
-		var yes bool
-		if yes, err = c.BoolArg(name, v); err == nil && !v.IsMissing() && !yes {
-			err = mongoerr.New(mongoerr.InvalidOptions, "Collections must have an _id index: autoIndexId: false is not supported")
-		}
-	case "temp", "recordIdsReplicated":
-		_, err = c.StrictBool(name, v)
-	case "flags":
-		_, err = c.IntArg(name, v)
-	case "viewOn":
-		o.hasViewOn = !v.IsMissing()
-		if o.viewOn, err = c.StringArg(name, v); err == nil && o.hasViewOn && o.viewOn == "" {
-			err = mongoerr.New(mongoerr.BadValue, "'viewOn' cannot be empty")
-		}
-	case "pipeline":
-		o.pipeline, err = pipelineArg(c, name, v)
-	case "collation":
-		o.collation, err = collationArg(c, name, v)
-	case "validator":
-		if o.validator, err = c.DocArg(name, v); err == nil {
-			err = checkValidator(c, o.validator)
-		}
-	case "validationLevel":
-		o.level, err = c.EnumArg(name, v, validationLevels...)
-	case "validationAction":
-		o.action, err = c.EnumArg(name, v, validationActions...)
-	case "clusteredIndex":
-		o.hasClustered = true
-		o.clustered, err = clusteredArg(c, v)
-	case "timeseries":
-		o.timeseries, err = timeseriesArg(c, name, v)
-	case "expireAfterSeconds":
-		o.hasExpire = !v.IsMissing()
-		if o.expire, err = c.LongArg(name, v); err == nil {
-			err = checkExpire(c, o.expire)
-		}
-	case "changeStreamPreAndPostImages":
-		o.images, o.hasImages, err = imagesArg(c, name, v)
-	case "idIndex":
-		o.idIndex, err = c.DocArg(name, v)
-	case "storageEngine":
-		if o.storage, err = c.DocArg(name, v); err == nil {
-			err = checkStorageEngine(o.storage)
-		}
-	case "indexOptionDefaults":
-		o.indexDefault, err = indexDefaultsArg(c, name, v)
-	case "encryptedFields":
-		o.encrypted, err = encryptedFieldsArg(c, name, v)
-	case "shardKey": // an argument of Azure Cosmos DB, accepted on all listeners
-		if o.shardKey, err = c.ShardKeyArg(name, v); err == nil {
-			o.shardKey = o.shardKey.Clone()
-		}
-	case "suffix":
-		if o.suffix, err = c.DocArg(name, v); err == nil {
-			o.suffix = o.suffix.Clone()
-		}
-	case "indexes":
-		if !v.IsMissing() {
-			o.indexes, err = c.DocArray(name, v, index.SpecsMax)
-		}
-	default:
-		known = false
-	}
-	return known, err
+	o.collation, err = collationArg(c, "collation", v)
+	return err
 }
 
-// cappedOption reads one of the options of a capped collection.
-func cappedOption(c *command.Call, o *createOptions, name string, v bson.Value) (err error) {
-	switch name {
-	case "capped":
-		o.hasCapped = !v.IsMissing()
-		o.capped, err = c.BoolArg(name, v)
-	case "size":
-		o.hasSize = !v.IsMissing()
-		if o.size, err = c.LongArg(name, v); err == nil && o.hasSize {
-			err = arguments.Between(name, o.size, 1, cappedBytesMax)
-		}
-	case "max":
-		o.hasMax = !v.IsMissing()
-		if o.max, err = c.LongArg(name, v); err == nil && o.max > cappedDocsMax {
-			err = mongoerr.New(mongoerr.BadValue, "max in a capped collection has to be < 2^31 or not set")
-		}
+func (o *createOptions) readClustered(c *command.Call, v bson.Value) (err error) {
+	if err := offered(c, cosmos.ClusteredCollections, v); err != nil {
+		return err
 	}
+	o.hasClustered = true
+	o.clustered, err = clusteredArg(c, v)
+	return err
+}
+
+func (o *createOptions) readTimeseries(c *command.Call, v bson.Value) (err error) {
+	if err := offered(c, cosmos.TimeSeries, v); err != nil {
+		return err
+	}
+	o.timeseries, err = timeseriesArg(c, "timeseries", v)
+	return err
+}
+
+func (o *createOptions) readEncryptedFields(c *command.Call, v bson.Value) (err error) {
+	if err := offered(c, cosmos.EncryptedFields, v); err != nil {
+		return err
+	}
+	o.encrypted, err = encryptedFieldsArg(c, "encryptedFields", v)
 	return err
 }
 
@@ -241,18 +230,7 @@ func imagesArg(c *command.Call, name string, v bson.Value) (enabled, given bool,
 	if err != nil || v.IsMissing() {
 		return false, false, err
 	}
-	has := false
-	err = arguments.EachField(d, c.Field(name), func(field string, v bson.Value) (bool, error) {
-		if field != "enabled" {
-			return false, nil
-		}
-		has = !v.IsMissing()
-		enabled, err = c.StrictBool(name+"."+field, v)
-		return true, err
-	})
-	if err == nil && !has {
-		err = mongoerr.MissingField(c.Field(name + ".enabled"))
-	}
+	err = c.ReadFields(name, d, arguments.StrictBool("enabled", &enabled).Required())
 	return enabled, true, err
 }
 
@@ -305,14 +283,8 @@ func indexDefaultsArg(c *command.Call, name string, v bson.Value) (bson.Raw, err
 	if err != nil || d.IsEmpty() {
 		return nil, err
 	}
-	return d, arguments.EachField(d, c.Field(name), func(field string, v bson.Value) (bool, error) {
-		if field != "storageEngine" {
-			return false, nil
-		}
-		engine, err := c.DocArg(name+"."+field, v)
-		if err == nil {
-			err = checkStorageEngine(engine)
-		}
-		return true, err
-	})
+	var engine bson.Raw
+	return d, c.ReadFields(name, d,
+		arguments.Doc("storageEngine", &engine).Check(func() error { return checkStorageEngine(engine) }),
+	)
 }

@@ -50,40 +50,18 @@ func timeseriesArg(c *command.Call, name string, v bson.Value) (bson.Raw, error)
 		return nil, err
 	}
 	var timeField, metaField, granularity string
-	var hasTime, hasMeta bool
+	var hasMeta bool
 	var span, rounding int64
 	var hasSpan, hasRounding bool
-	err = arguments.EachField(d, c.Field(name), func(field string, v bson.Value) (_ bool, err error) {
-		full := name + "." + field
-		switch field {
-		case "timeField":
-			hasTime = !v.IsMissing()
-			timeField, err = c.StringArg(full, v)
-		case "metaField":
-			hasMeta = !v.IsMissing()
-			metaField, err = c.StringArg(full, v)
-		case "granularity":
-			granularity, err = c.EnumArg(full, v, "seconds", "minutes", "hours")
-		case "bucketMaxSpanSeconds":
-			hasSpan = !v.IsMissing()
-			if span, err = c.LongArg(full, v); err == nil && hasSpan {
-				err = arguments.Between(field, span, 1, bucketSpanMax)
-			}
-		case "bucketRoundingSeconds":
-			hasRounding = !v.IsMissing()
-			if rounding, err = c.LongArg(full, v); err == nil && hasRounding {
-				err = arguments.Between(field, rounding, 1, bucketSpanMax)
-			}
-		default:
-			return false, nil
-		}
-		return true, err
-	})
+	err = c.ReadFields(name, d,
+		arguments.String("timeField", &timeField).Required(),
+		arguments.String("metaField", &metaField).Given(&hasMeta),
+		arguments.Enum("granularity", &granularity, "seconds", "minutes", "hours"),
+		arguments.Long("bucketMaxSpanSeconds", &span).Within(1, bucketSpanMax).Given(&hasSpan),
+		arguments.Long("bucketRoundingSeconds", &rounding).Within(1, bucketSpanMax).Given(&hasRounding),
+	)
 	if err != nil {
 		return nil, err
-	}
-	if !hasTime {
-		return nil, mongoerr.MissingField(c.Field(name + ".timeField"))
 	}
 	if err := checkTimeField("timeField", timeField); err != nil {
 		return nil, err

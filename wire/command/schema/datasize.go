@@ -8,6 +8,7 @@ import (
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/shard/tally"
+	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/command"
 )
 
@@ -27,25 +28,14 @@ func runDataSize(c *command.Call) error {
 	var lo, hi, key bson.Raw
 	var most tally.Count
 	estimate := false
-	err := c.Each(func(name string, v bson.Value) (_ bool, err error) {
-		switch name {
-		case "keyPattern":
-			key, err = c.DocArg(name, v)
-		case "min":
-			lo, err = c.DocArg(name, v)
-		case "max":
-			hi, err = c.DocArg(name, v)
-		case "estimate":
-			estimate, err = c.BoolArg(name, v)
-		case "maxSize":
-			most.Bytes, err = c.LongArg(name, v)
-		case "maxObjects":
-			most.Docs, err = c.LongArg(name, v)
-		default:
-			return false, nil
-		}
-		return true, err
-	})
+	err := c.ReadArgs(
+		arguments.Doc("keyPattern", &key),
+		arguments.Doc("min", &lo),
+		arguments.Doc("max", &hi),
+		arguments.Bool("estimate", &estimate),
+		arguments.Long("maxSize", &most.Bytes),
+		arguments.Long("maxObjects", &most.Docs),
+	)
 	if err != nil {
 		return err
 	}

@@ -1,31 +1,24 @@
 package schema
 
 import (
-	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/shard/ddl"
 	"github.com/cantledb/cantle/shard/tally"
+	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/command"
 )
 
 // runDBStats answers dbStats. Manual: reference/command/dbStats.
 func (s *State) runDBStats(c *command.Call) error {
-	scale, free := int64(1), int64(0)
-	err := c.Each(func(name string, v bson.Value) (_ bool, err error) {
-		switch name {
-		case "scale":
-			scale, err = scaleArg(c, name, v)
-		case "freeStorage":
-			var yes bool
-			if yes, err = c.BoolArg(name, v); yes {
-				free = 1
-			}
-		default:
-			return false, nil
-		}
-		return true, err
-	})
+	scale, free, showFree := int64(1), int64(0), false
+	err := c.ReadArgs(
+		arguments.Long("scale", &scale).From(1),
+		arguments.Bool("freeStorage", &showFree),
+	)
 	if err != nil {
 		return err
+	}
+	if showFree {
+		free = 1
 	}
 	var colls, views, indexes int64
 	if c.Server.Virtual.HasViews(c.DB) {

@@ -7,6 +7,7 @@ import (
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/command"
 )
 
@@ -17,13 +18,7 @@ func runDrop(c *command.Call) error {
 		return err
 	}
 	var uuid bson.Value
-	err = c.Each(func(name string, v bson.Value) (bool, error) {
-		if name != "collectionUUID" {
-			return false, nil
-		}
-		uuid = v
-		return true, c.CheckUUIDArg(name, v)
-	})
+	err = c.ReadArgs(arguments.UUID("collectionUUID", &uuid))
 	if err != nil {
 		return err
 	}

@@ -1,7 +1,6 @@
 package schema
 
 import (
-	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/wire/arguments"
@@ -11,7 +10,7 @@ import (
 
 // runDropDatabase answers dropDatabase. Manual: reference/command/dropDatabase.
 func runDropDatabase(c *command.Call) error {
-	if err := c.Each(func(string, bson.Value) (bool, error) { return false, nil }); err != nil {
+	if err := c.NoArguments(); err != nil {
 		return err
 	}
 	v := c.Value

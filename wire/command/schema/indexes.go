@@ -8,6 +8,7 @@ import (
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/index"
 	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/command"
 )
 
@@ -22,32 +23,22 @@ func runCreateIndexes(c *command.Call) error {
 		return err
 	}
 	var specs []bson.Raw
-	given := false
-	err = c.Each(func(name string, v bson.Value) (_ bool, err error) {
-		switch name {
-		case "indexes":
-			if given = !v.IsMissing(); given {
-				specs, err = c.DocArray(name, v, index.SpecsMax)
+	err = c.ReadArgs(
+		arguments.Docs("indexes", &specs, index.SpecsMax).Required(),
+		arguments.By("commitQuorum", func(v bson.Value) error {
+			if v.Type != bson.TypeString && !v.IsNumber() {
+				return mongoerr.WrongType(c.Field("commitQuorum"), v.Type.String(), "string", "long", "int", "decimal", "double")
 			}
-		case "commitQuorum":
-			switch v.Type {
-			case bson.TypeMissing, bson.TypeString, bson.TypeInt32, bson.TypeInt64, bson.TypeDouble, bson.TypeDecimal128:
-			default:
-				err = mongoerr.WrongType(c.Field(name), v.Type.String(), "string", "long", "int", "decimal", "double")
-			}
-		case "ignoreUnknownIndexOptions", "returnOnStart", "background":
-			_, err = c.BoolArg(name, v)
-		case "v", "isTimeseriesNamespace": // old tools send the version here too
-		default:
-			return false, nil
-		}
-		return true, err
-	})
+			return nil
+		}),
+		arguments.Bool("ignoreUnknownIndexOptions", nil),
+		arguments.Bool("returnOnStart", nil),
+		arguments.Bool("background", nil),
+		arguments.Ignored("v", "isTimeseriesNamespace"), // old tools send the version here too
+	)
 	switch {
 	case err != nil:
 		return err
-	case !given:
-		return mongoerr.MissingField(c.Field("indexes"))
 	case len(specs) == 0:
 		return mongoerr.New(mongoerr.BadValue, "Must specify at least one index to create")
 	}
@@ -152,21 +143,12 @@ func runListIndexes(c *command.Call) error {
 	}
 	size := int64(-1)
 	var uuids, info bool
-	err = c.Each(func(name string, v bson.Value) (_ bool, err error) {
-		switch name {
-		case "cursor":
-			size, err = c.CursorArg(name, v)
-		case "includeBuildUUIDs":
-			uuids, err = c.BoolArg(name, v)
-		case "includeIndexBuildInfo":
-			info, err = c.BoolArg(name, v)
-		case "isTimeseriesNamespace":
-			_, err = c.BoolArg(name, v)
-		default:
-			return false, nil
-		}
-		return true, err
-	})
+	err = c.ReadArgs(
+		arguments.CursorSize("cursor", &size),
+		arguments.Bool("includeBuildUUIDs", &uuids),
+		arguments.Bool("includeIndexBuildInfo", &info),
+		arguments.Bool("isTimeseriesNamespace", nil),
+	)
 	if err != nil {
 		return err
 	}
@@ -260,20 +242,15 @@ func runDropIndexes(c *command.Call) error {
 	var key bson.Raw
 	given := false
 	index, _ := c.Body.Lookup("index")
-	err = c.Each(func(name string, v bson.Value) (_ bool, err error) {
-		switch name {
-		case "index":
+	err = c.ReadArgs(
+		arguments.By("index", func(bson.Value) (err error) {
 			given = true
 			names, key, err = indexChoice(c, index)
-		case "collectionUUID":
-			err = c.CheckUUIDArg(name, v)
-		case "isTimeseriesNamespace":
-			_, err = c.BoolArg(name, v)
-		default:
-			return false, nil
-		}
-		return true, err
-	})
+			return err
+		}).WithNull(),
+		arguments.UUID("collectionUUID", nil),
+		arguments.Bool("isTimeseriesNamespace", nil),
+	)
 	if err != nil {
 		return err
 	}
@@ -342,7 +319,7 @@ func runReIndex(c *command.Call) error {
 	if err != nil {
 		return err
 	}
-	if err := c.Each(func(string, bson.Value) (bool, error) { return false, nil }); err != nil {
+	if err := c.NoArguments(); err != nil {
 		return err
 	}
 	coll, err := c.Collection(ns)

@@ -9,6 +9,7 @@ import (
 	"github.com/cantledb/cantle/collection/match"
 	"github.com/cantledb/cantle/collection/shard"
 	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/auth"
 	"github.com/cantledb/cantle/wire/command"
 )
@@ -20,23 +21,13 @@ func parseListCollections(c *command.Call) (command.Request, error) {
 	var filter bson.Raw
 	var nameOnly, authorized bool
 	size := int64(-1)
-	err := c.Each(func(name string, v bson.Value) (_ bool, err error) {
-		switch name {
-		case "filter":
-			filter, err = c.DocArg(name, v)
-		case "nameOnly":
-			nameOnly, err = c.StrictBool(name, v)
-		case "authorizedCollections":
-			authorized, err = c.StrictBool(name, v)
-		case "includePendingDrops":
-			_, err = c.StrictBool(name, v)
-		case "cursor":
-			size, err = c.CursorArg(name, v)
-		default:
-			return false, nil
-		}
-		return true, err
-	})
+	err := c.ReadArgs(
+		arguments.Doc("filter", &filter),
+		arguments.StrictBool("nameOnly", &nameOnly),
+		arguments.StrictBool("authorizedCollections", &authorized),
+		arguments.StrictBool("includePendingDrops", nil),
+		arguments.CursorSize("cursor", &size),
+	)
 	if err != nil {
 		return nil, err
 	}

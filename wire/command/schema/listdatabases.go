@@ -5,6 +5,7 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/match"
+	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/auth"
 	"github.com/cantledb/cantle/wire/command"
 )
@@ -19,20 +20,13 @@ type listDatabasesArgs struct {
 // parseListDatabases reads listDatabases. Manual: reference/command/listDatabases.
 func parseListDatabases(c *command.Call) (command.Request, error) {
 	a := &listDatabasesArgs{}
-	err := c.Each(func(name string, v bson.Value) (_ bool, err error) {
-		switch name {
-		case "filter":
-			a.filter, err = c.DocArg(name, v)
-		case "nameOnly":
-			a.nameOnly, err = c.BoolArg(name, v)
-		case "authorizedDatabases":
-			a.authorized, err = c.StrictBool(name, v)
-			a.all = !v.IsMissing() && !a.authorized
-		default:
-			return false, nil
-		}
-		return true, err
-	})
+	given := false
+	err := c.ReadArgs(
+		arguments.Doc("filter", &a.filter),
+		arguments.Bool("nameOnly", &a.nameOnly),
+		arguments.StrictBool("authorizedDatabases", &a.authorized).Given(&given),
+	)
+	a.all = given && !a.authorized
 	return a, err
 }
 

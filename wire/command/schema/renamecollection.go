@@ -6,6 +6,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/auth"
 	"github.com/cantledb/cantle/wire/command"
 )
@@ -27,45 +28,35 @@ func parseRename(c *command.Call) (command.Request, error) {
 	}
 	source, _ := c.Value.Str()
 	var target string
-	var hasTarget bool
 	a := &renameArgs{}
-	err := c.Each(func(name string, v bson.Value) (_ bool, err error) {
-		switch name {
-		case "to":
-			hasTarget = !v.IsMissing()
-			target, err = c.StringArg(name, v)
-		case "dropTarget":
-			switch v.Type {
-			case bson.TypeMissing:
-				if c.Body.Has(name) {
-					err = mongoerr.WrongType(c.Field(name), "null", "bool", "binData")
-				}
-			case bson.TypeBool:
-				a.drop, _ = v.Boolean()
-			case bson.TypeBinary:
-				a.dropUUID, a.drop = v, true
-				err = c.CheckUUIDArg(name, v)
-			default:
-				err = mongoerr.WrongType(c.Field(name), v.Type.String(), "bool", "binData")
-			}
-		case "stayTemp":
-			_, err = c.StrictBool(name, v)
-		case "collectionUUID":
-			a.uuid = v
-			err = c.CheckUUIDArg(name, v)
-		default:
-			return false, nil
-		}
-		return true, err
-	})
-	if err == nil && !hasTarget {
-		err = mongoerr.MissingField("renameCollection.to")
-	}
+	err := c.ReadArgs(
+		arguments.String("to", &target).Required(),
+		arguments.By("dropTarget", func(v bson.Value) error { return a.readDropTarget(c, v) }).WithNull(),
+		arguments.StrictBool("stayTemp", nil),
+		arguments.UUID("collectionUUID", &a.uuid),
+	)
 	if err != nil {
 		return nil, err
 	}
 	a.from, a.to = collection.ParseNamespace(source), collection.ParseNamespace(target)
 	return a, nil
+}
+
+// readDropTarget reads whether an existing target is dropped, or which UUID it must have.
+// Errors: TypeMismatch (14), InvalidUUID (207).
+func (a *renameArgs) readDropTarget(c *command.Call, v bson.Value) error {
+	const name = "dropTarget"
+	switch v.Type {
+	case bson.TypeMissing:
+		return mongoerr.WrongType(c.Field(name), "null", "bool", "binData")
+	case bson.TypeBool:
+		a.drop, _ = v.Boolean()
+		return nil
+	case bson.TypeBinary:
+		a.dropUUID, a.drop = v, true
+		return c.CheckUUIDArg(name, v)
+	}
+	return mongoerr.WrongType(c.Field(name), v.Type.String(), "bool", "binData")
 }
 
 // Needs notes the privileges to rename: within a database there is an action for that; otherwise the user

@@ -8,6 +8,7 @@ import (
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/verify"
+	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/command"
 )
 
@@ -20,14 +21,15 @@ func (s *State) runValidate(c *command.Call) error {
 		return err
 	}
 	flags := map[string]bool{}
-	err = c.Each(func(name string, v bson.Value) (bool, error) {
-		switch name {
-		case "full", "repair", "metadata", "checkBSONConformance", "background", "fixMultikey", "enforceFastCount",
-			"collHash", "hashPrefixes", "unrevealHashes", "logDiagnostics", "wiredTigerVerifyConfigurationOverride", "scandata":
+	var rows []arguments.Arg
+	for _, name := range []string{"full", "repair", "metadata", "checkBSONConformance", "background", "fixMultikey", "enforceFastCount",
+		"collHash", "hashPrefixes", "unrevealHashes", "logDiagnostics", "wiredTigerVerifyConfigurationOverride", "scandata"} {
+		rows = append(rows, arguments.By(name, func(v bson.Value) error {
 			flags[name] = v.Truthy()
-		}
-		return true, nil // unknown options are ignored. Observed: mongod 8.0
-	})
+			return nil
+		}))
+	}
+	err = c.ReadArgs(append(rows, arguments.Others())...) // unknown options are ignored. Observed: mongod 8.0
 	if err != nil {
 		return err
 	}

@@ -29,27 +29,16 @@ func (a *validateMetadata) Needs(q *command.PrivilegeCheck) {
 // parseValidateDBMetadata reads the arguments of validateDBMetadata.
 func parseValidateDBMetadata(c *command.Call) (command.Request, error) {
 	a := &validateMetadata{}
-	err := c.Each(func(name string, v bson.Value) (_ bool, err error) {
-		switch name {
-		case "apiParameters":
-			a.params, err = c.DocArg(name, v)
-		case "db":
-			if a.only.DB, err = c.StringArg(name, v); err == nil && !v.IsMissing() {
-				err = checkFilterDB(a.only.DB)
+	err := c.ReadArgs(
+		arguments.Doc("apiParameters", &a.params).Required(),
+		arguments.String("db", &a.only.DB).Check(func() error { return checkFilterDB(a.only.DB) }),
+		arguments.String("collection", &a.only.Coll).Check(func() error {
+			if a.only.Coll == "" || a.only.Coll[0] == '.' || strings.ContainsRune(a.only.Coll, 0) {
+				return mongoerr.BadNamespace(a.only.String())
 			}
-		case "collection":
-			if a.only.Coll, err = c.StringArg(name, v); err == nil && !v.IsMissing() &&
-				(a.only.Coll == "" || a.only.Coll[0] == '.' || strings.ContainsRune(a.only.Coll, 0)) {
-				err = mongoerr.BadNamespace(a.only.String())
-			}
-		default:
-			return false, nil
-		}
-		return true, err
-	})
-	if err == nil && a.params == nil {
-		err = mongoerr.MissingField(c.Field("apiParameters"))
-	}
+			return nil
+		}),
+	)
 	return a, err
 }
 
@@ -84,29 +73,11 @@ func checkFilterDB(db string) error {
 
 // apiParameters reads the API version and strictness to check for.
 func apiParameters(c *command.Call, params bson.Raw) (version string, strict bool, err error) {
-	const field = "apiParameters"
-	given := false
-	err = arguments.EachField(params, c.Field(field), func(name string, v bson.Value) (_ bool, err error) {
-		switch name {
-		case "version":
-			given = !v.IsMissing()
-			version, err = c.StringArg(field+"."+name, v)
-		case "strict", "deprecationErrors":
-			if v.IsMissing() {
-				return true, mongoerr.WrongType(c.Field(field+"."+name), "null", "bool")
-			}
-			var yes bool
-			if yes, err = c.StrictBool(field+"."+name, v); name == "strict" {
-				strict = yes
-			}
-		default:
-			return false, nil
-		}
-		return true, err
-	})
-	if err == nil && !given {
-		err = mongoerr.MissingField(c.Field(field + ".version"))
-	}
+	err = c.ReadFields("apiParameters", params,
+		arguments.String("version", &version).Required(),
+		arguments.StrictBool("strict", &strict).NotNull(),
+		arguments.StrictBool("deprecationErrors", nil).NotNull(),
+	)
 	return version, strict, err
 }
 

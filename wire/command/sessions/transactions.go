@@ -3,7 +3,6 @@ package sessions
 import (
 	"errors"
 
-	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/storage"
@@ -13,7 +12,7 @@ import (
 // runCommit commits the transaction of the session.
 // Manual: reference/command/commitTransaction.
 func runCommit(c *command.Call) error {
-	if err := c.Each(func(string, bson.Value) (bool, error) { return false, nil }); err != nil {
+	if err := c.NoArguments(); err != nil {
 		return err
 	}
 	if !c.Args.InTxn {
@@ -44,7 +43,7 @@ func runCommit(c *command.Call) error {
 // runAbort aborts the transaction of the session.
 // Manual: reference/command/abortTransaction.
 func runAbort(c *command.Call) error {
-	if err := c.Each(func(string, bson.Value) (bool, error) { return false, nil }); err != nil {
+	if err := c.NoArguments(); err != nil {
 		return err
 	}
 	if !c.Args.InTxn {

@@ -7,6 +7,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/command"
 	"github.com/cantledb/cantle/wire/concern"
 	"github.com/cantledb/cantle/wire/savedsettings"
@@ -126,14 +127,7 @@ func (d *rwDefaults) append(b *bson.Builder) {
 // Manual: reference/command/getDefaultRWConcern.
 func (s *State) runGetDefaultRWConcern(c *command.Call) error {
 	memory := false
-	err := c.Each(func(name string, v bson.Value) (bool, error) {
-		if name != "inMemory" {
-			return false, nil
-		}
-		var err error
-		memory, err = c.StrictBool(name, v)
-		return true, err
-	})
+	err := c.ReadArgs(arguments.StrictBool("inMemory", &memory))
 	if err != nil {
 		return err
 	}
@@ -153,20 +147,10 @@ func (s *State) runGetDefaultRWConcern(c *command.Call) error {
 func (s *State) runSetDefaultRWConcern(c *command.Call) error {
 	var read, write bson.Raw
 	var hasRead, hasWrite bool
-	err := c.Each(func(name string, v bson.Value) (bool, error) {
-		var err error
-		switch name {
-		case "defaultReadConcern":
-			hasRead = !v.IsMissing()
-			read, err = c.DocArg(name, v)
-		case "defaultWriteConcern":
-			hasWrite = !v.IsMissing()
-			write, err = c.DocArg(name, v)
-		default:
-			return false, nil
-		}
-		return true, err
-	})
+	err := c.ReadArgs(
+		arguments.Doc("defaultReadConcern", &read).Given(&hasRead),
+		arguments.Doc("defaultWriteConcern", &write).Given(&hasWrite),
+	)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/command"
 )
 
@@ -24,19 +25,11 @@ func (s *State) runSetFCV(c *command.Call) error {
 		return mongoerr.WrongType(field, c.Value.Type.String(), "string")
 	}
 	confirm, dry := false, false
-	err := c.Each(func(name string, v bson.Value) (bool, error) {
-		var err error
-		switch name {
-		case "confirm":
-			confirm, err = c.BoolArg(name, v)
-		case "dryRun":
-			dry, err = c.BoolArg(name, v)
-		case "fromConfigServer", "phase", "changeTimestamp", "downgradeOnDiskChanges":
-		default:
-			return false, nil
-		}
-		return true, err
-	})
+	err := c.ReadArgs(
+		arguments.Bool("confirm", &confirm),
+		arguments.Bool("dryRun", &dry),
+		arguments.Ignored("fromConfigServer", "phase", "changeTimestamp", "downgradeOnDiskChanges"),
+	)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/plan"
 	"github.com/cantledb/cantle/collection/shard"
+	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/command"
 )
 
@@ -64,45 +65,22 @@ func parseKeyAnalysis(c *command.Call) (a keyAnalysis, err error) {
 	a.characteristics, a.distribution = true, true
 	var key, suffix bson.Raw
 	rated, sized := false, false
-	err = c.Each(func(name string, v bson.Value) (_ bool, err error) {
-		switch name {
-		case "key":
-			key, err = c.DocArg(name, v)
-		case "suffix":
-			suffix, err = c.DocArg(name, v)
-		case "keyCharacteristics":
-			if !v.IsMissing() {
-				a.characteristics, err = c.BoolArg(name, v)
+	err = c.ReadArgs(
+		arguments.Doc("key", &key).Required(),
+		arguments.Doc("suffix", &suffix),
+		arguments.Bool("keyCharacteristics", &a.characteristics),
+		arguments.Bool("readWriteDistribution", &a.distribution),
+		arguments.By("sampleRate", func(v bson.Value) error { return a.readSampleRate(c, v) }).Given(&rated),
+		arguments.Long("sampleSize", &a.size).Given(&sized).Check(func() error {
+			if a.size < 1 {
+				return mongoerr.New(mongoerr.BadValue, "sampleSize must be at least 1, got %d", a.size)
 			}
-		case "readWriteDistribution":
-			if !v.IsMissing() {
-				a.distribution, err = c.BoolArg(name, v)
-			}
-		case "sampleRate":
-			if rated = !v.IsMissing(); rated {
-				var ok bool
-				if a.rate, ok = v.AsFloat(); !ok {
-					err = mongoerr.WrongType(c.Field(name), v.Type.String(), "double")
-				} else if !(a.rate > 0 && a.rate <= 1) {
-					err = mongoerr.New(mongoerr.BadValue, "sampleRate must be greater than 0 and at most 1, got %v", a.rate)
-				}
-			}
-		case "sampleSize":
-			if sized = !v.IsMissing(); sized {
-				if a.size, err = c.LongArg(name, v); err == nil && a.size < 1 {
-					err = mongoerr.New(mongoerr.BadValue, "sampleSize must be at least 1, got %d", a.size)
-				}
-			}
-		default:
-			return false, nil
-		}
-		return true, err
-	})
+			return nil
+		}),
+	)
 	switch {
 	case err != nil:
 		return a, err
-	case key == nil:
-		return a, mongoerr.MissingField(c.Field("key"))
 	case !a.characteristics && !a.distribution:
 		return a, mongoerr.New(mongoerr.InvalidOptions, "Cannot analyze a shard key without analyzing the key characteristics or read and write distribution")
 	case rated && sized:
@@ -112,6 +90,18 @@ func parseKeyAnalysis(c *command.Call) (a keyAnalysis, err error) {
 		a.key, err = shard.ParseKeyPattern(key)
 	}
 	return a, err
+}
+
+// readSampleRate reads sampleRate. Errors: TypeMismatch (14), BadValue (2).
+func (a *keyAnalysis) readSampleRate(c *command.Call, v bson.Value) error {
+	var ok bool
+	if a.rate, ok = v.AsFloat(); !ok {
+		return mongoerr.WrongType(c.Field("sampleRate"), v.Type.String(), "double")
+	}
+	if !(a.rate > 0 && a.rate <= 1) {
+		return mongoerr.New(mongoerr.BadValue, "sampleRate must be greater than 0 and at most 1, got %v", a.rate)
+	}
+	return nil
 }
 
 // hashKey returns a hash of a shard key value (FNV-1a). It is the same in every run, so that equally common

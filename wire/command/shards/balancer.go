@@ -3,6 +3,7 @@ package shards
 import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/command"
 )
 
@@ -15,7 +16,7 @@ func (s *State) runBalancerStop(c *command.Call) error { return s.setBalancer(c,
 
 // setBalancer reads the arguments of both commands, and switches the balancer.
 func (s *State) setBalancer(c *command.Call, off bool) error {
-	err := c.Each(func(name string, _ bson.Value) (bool, error) { return name == "maxTimeMS", nil })
+	err := c.ReadArgs(arguments.Ignored("maxTimeMS"))
 	if err != nil {
 		return err
 	}

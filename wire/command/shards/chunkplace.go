@@ -5,6 +5,7 @@ import (
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/shard"
+	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/command"
 )
 
@@ -16,35 +17,37 @@ type chunkSelector struct {
 	to                     string
 }
 
+// row returns the row of an argument.
+func (p *chunkSelector) row(name string) arguments.Arg {
+	switch name {
+	case "find":
+		return arguments.Doc(name, &p.find)
+	case "middle":
+		return arguments.Doc(name, &p.middle)
+	case "min":
+		return arguments.Doc(name, &p.min)
+	case "max":
+		return arguments.Doc(name, &p.max)
+	case "bounds":
+		return arguments.Docs(name, &p.bounds, 2).Check(func() error {
+			if len(p.bounds) != 2 {
+				return mongoerr.New(mongoerr.BadValue, "'bounds' must hold two documents")
+			}
+			return nil
+		})
+	case "to", "toShard", "shard":
+		return arguments.String(name, &p.to)
+	}
+	return arguments.Ignored(name)
+}
+
 // parseChunkSelector reads the arguments of the commands about chunks.
 func parseChunkSelector(c *command.Call, allowed ...string) (p chunkSelector, err error) {
-	err = c.Each(func(name string, v bson.Value) (known bool, err error) {
-		for _, a := range allowed {
-			known = known || a == name
-		}
-		if !known {
-			return false, nil
-		}
-		switch name {
-		case "find":
-			p.find, err = c.DocArg(name, v)
-		case "middle":
-			p.middle, err = c.DocArg(name, v)
-		case "min":
-			p.min, err = c.DocArg(name, v)
-		case "max":
-			p.max, err = c.DocArg(name, v)
-		case "bounds":
-			if !v.IsMissing() {
-				if p.bounds, err = c.DocArray(name, v, 2); err == nil && len(p.bounds) != 2 {
-					err = mongoerr.New(mongoerr.BadValue, "'bounds' must hold two documents")
-				}
-			}
-		case "to", "toShard", "shard":
-			p.to, err = c.StringArg(name, v)
-		}
-		return true, err
-	})
+	rows := make([]arguments.Arg, len(allowed))
+	for i, name := range allowed {
+		rows[i] = p.row(name)
+	}
+	err = c.ReadArgs(rows...)
 	return p, err
 }
 

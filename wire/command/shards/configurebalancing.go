@@ -3,6 +3,7 @@ package shards
 import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/command"
 )
 
@@ -18,31 +19,17 @@ func runConfigureCollectionBalancing(c *command.Call) error {
 	if err != nil {
 		return err
 	}
-	unbalanced, unmerged := coll.Unbalanced, coll.Unmerged
-	err = c.Each(func(name string, v bson.Value) (_ bool, err error) {
-		on := false
-		switch name {
-		case "chunkSize":
-			err = checkChunkSize(c, name, v)
-		case "defragmentCollection":
-			_, err = c.BoolArg(name, v)
-		case "enableAutoMerger":
-			if on, err = c.BoolArg(name, v); !v.IsMissing() {
-				unmerged = !on
-			}
-		case "enableBalancing":
-			if on, err = c.BoolArg(name, v); !v.IsMissing() {
-				unbalanced = !on
-			}
-		default:
-			return false, nil
-		}
-		return true, err
-	})
-	if err != nil || unbalanced == coll.Unbalanced && unmerged == coll.Unmerged {
+	balance, merge := !coll.Unbalanced, !coll.Unmerged
+	err = c.ReadArgs(
+		arguments.By("chunkSize", func(v bson.Value) error { return checkChunkSize(c, "chunkSize", v) }),
+		arguments.Bool("defragmentCollection", nil),
+		arguments.Bool("enableAutoMerger", &merge),
+		arguments.Bool("enableBalancing", &balance),
+	)
+	if err != nil || balance == !coll.Unbalanced && merge == !coll.Unmerged {
 		return err
 	}
-	return c.Server.DDL.SetBalancing(&c.Op, coll.Namespace, unbalanced, unmerged)
+	return c.Server.DDL.SetBalancing(&c.Op, coll.Namespace, !balance, !merge)
 }
 
 // checkChunkSize accepts 0, which stands for the size of all collections.

@@ -79,14 +79,11 @@ func (s *State) parseCustomAction(c *command.Call) (command.Request, error) {
 	r := &customRequest{row: run}
 	a := &r.customArgs
 	a.ns.DB = c.DB
-	err := c.Each(func(name string, v bson.Value) (bool, error) {
-		for _, field := range run.fields {
-			if field == name {
-				return true, customArg(c, a, name, v)
-			}
-		}
-		return false, nil
-	})
+	rows := make([]arguments.Arg, len(run.fields))
+	for i, name := range run.fields {
+		rows[i] = arguments.By(name, func(v bson.Value) error { return customArg(c, a, name, v) }).WithNull()
+	}
+	err := c.ReadArgs(rows...)
 	if err != nil {
 		return nil, err
 	}
@@ -278,21 +275,10 @@ func autoscaleArg(c *command.Call, a *customArgs, name string, v bson.Value) err
 	if a.throughput.Mode != catalog.ThroughputNone {
 		return bothModes()
 	}
-	given := false
-	err = arguments.EachField(d, c.Field(name), func(field string, v bson.Value) (bool, error) {
-		if field != "maxThroughput" {
-			return false, nil
-		}
-		given = !v.IsMissing()
-		var err error
-		if given {
-			a.throughput.RU, err = wholeArg(c, name+"."+field, v)
-		}
-		return true, err
-	})
-	if err == nil && !given {
-		err = mongoerr.MissingField(c.Field(name + ".maxThroughput"))
-	}
+	err = c.ReadFields(name, d, arguments.By("maxThroughput", func(v bson.Value) (err error) {
+		a.throughput.RU, err = wholeArg(c, name+".maxThroughput", v)
+		return err
+	}).Required())
 	a.throughput.Mode = catalog.ThroughputAutoscale
 	return err
 }

@@ -131,17 +131,10 @@ func sharesArg(c *command.Call, a *customArgs, name string, v bson.Value) (err e
 		}
 		for _, d := range list {
 			s := ratelimit.Share{Shard: -1}
-			err := arguments.EachField(d, c.Field(name), func(field string, v bson.Value) (_ bool, err error) {
-				switch field {
-				case "id":
-					s.Shard, err = partitionArg(c, name+".id", v)
-				case "throughput":
-					s.RUs, err = wholeArg(c, name+"."+field, v)
-				default:
-					return false, nil
-				}
-				return true, err
-			})
+			err := c.ReadFields(name, d,
+				arguments.By("id", func(v bson.Value) (err error) { s.Shard, err = partitionArg(c, name+".id", v); return err }).WithNull(),
+				arguments.By("throughput", func(v bson.Value) (err error) { s.RUs, err = wholeArg(c, name+".throughput", v); return err }).WithNull(),
+			)
 			if err != nil {
 				return err
 			}

@@ -45,30 +45,22 @@ func bucketsArg(c *command.Call, s *catalog.Switches, name string, v bson.Value)
 	}
 	for _, d := range list {
 		id, percent, app := int64(0), int64(0), ""
-		err := arguments.EachField(d, c.Field(name), func(field string, v bson.Value) (_ bool, err error) {
-			switch field {
-			case "id":
-				if id, err = wholeArg(c, name+".id", v); err == nil {
-					err = arguments.Between(name+".id", id, 1, catalog.BucketsMax)
+		whole := func(field string, to *int64, most int64) arguments.Arg {
+			return arguments.By(field, func(v bson.Value) (err error) {
+				if *to, err = wholeArg(c, name+"."+field, v); err == nil {
+					err = arguments.Between(name+"."+field, *to, 1, most)
 				}
-			case "maxThroughputPercentage":
-				if percent, err = wholeArg(c, name+"."+field, v); err == nil {
-					err = arguments.Between(name+"."+field, percent, 1, 100)
-				}
-			case "appName":
-				app, err = c.StringArg(name+".appName", v)
-			default:
-				return false, nil
-			}
-			return true, err
-		})
+				return err
+			}).WithNull().Required()
+		}
+		err := c.ReadFields(name, d,
+			whole("id", &id, catalog.BucketsMax),
+			whole("maxThroughputPercentage", &percent, 100),
+			arguments.String("appName", &app),
+		)
 		switch {
 		case err != nil:
 			return err
-		case id == 0:
-			return mongoerr.MissingField(c.Field(name + ".id"))
-		case percent == 0:
-			return mongoerr.MissingField(c.Field(name + ".maxThroughputPercentage"))
 		case s.Buckets[id-1].Percent > 0:
 			return mongoerr.New(mongoerr.BadValue, "throughput bucket %d is given twice", id)
 		}

@@ -4,6 +4,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/auth"
 	"github.com/cantledb/cantle/wire/command"
 )
@@ -16,13 +17,7 @@ func parseEnableSharding(c *command.Call) (command.Request, error) {
 		return nil, mongoerr.WrongType("enableSharding.enableSharding", c.Value.Type.String(), "string")
 	}
 	db, _ := c.Value.Str()
-	err := c.Each(func(name string, v bson.Value) (bool, error) {
-		if name != "primaryShard" {
-			return false, nil
-		}
-		_, err := c.StringArg(name, v)
-		return true, err
-	})
+	err := c.ReadArgs(arguments.String("primaryShard", nil))
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/shard"
+	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/command"
 )
 
@@ -77,17 +78,11 @@ func (s *State) runMergeAllChunksOnShard(c *command.Call) error {
 		return err
 	}
 	shard := ""
-	err := c.Each(func(name string, v bson.Value) (_ bool, err error) {
-		switch name {
-		case "shard":
-			shard, err = c.StringArg(name, v)
-		case "maxNumberOfChunksToMerge", "maxTimeProcessingChunksMS":
-			_, err = c.LongArg(name, v)
-		default:
-			return false, nil
-		}
-		return true, err
-	})
+	err := c.ReadArgs(
+		arguments.String("shard", &shard),
+		arguments.Long("maxNumberOfChunksToMerge", nil),
+		arguments.Long("maxTimeProcessingChunksMS", nil),
+	)
 	if err != nil {
 		return err
 	}

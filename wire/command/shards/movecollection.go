@@ -1,10 +1,10 @@
 package shards
 
 import (
-	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/shard"
+	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/command"
 )
 
@@ -31,14 +31,7 @@ func (s *State) runMoveCollection(c *command.Call) error {
 // Errors: TypeMismatch (14), ShardNotFound (70).
 func (s *State) toShard(c *command.Call) (to shard.ID, given bool, err error) {
 	name := ""
-	err = c.Each(func(arg string, v bson.Value) (_ bool, err error) {
-		if arg != "toShard" {
-			return false, nil
-		}
-		given = !v.IsMissing()
-		name, err = c.StringArg(arg, v)
-		return true, err
-	})
+	err = c.ReadArgs(arguments.String("toShard", &name).Given(&given))
 	if err != nil {
 		return 0, given, err
 	}

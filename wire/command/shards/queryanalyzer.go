@@ -13,6 +13,7 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/command"
 	"github.com/cantledb/cantle/wire/savedsettings"
 )
@@ -164,22 +165,16 @@ func (s *State) runConfigureQueryAnalyzer(c *command.Call) error {
 		return err
 	}
 	mode, rate, rated := "", 0.0, false
-	err = c.Each(func(name string, v bson.Value) (_ bool, err error) {
-		switch name {
-		case "mode":
-			mode, err = c.StringArg(name, v)
-		case "samplesPerSecond":
-			if rated = !v.IsMissing(); rated {
-				var ok bool
-				if rate, ok = v.AsFloat(); !ok {
-					err = mongoerr.WrongType(c.Field(name), v.Type.String(), "double", "long", "int", "decimal")
-				}
+	err = c.ReadArgs(
+		arguments.String("mode", &mode),
+		arguments.By("samplesPerSecond", func(v bson.Value) error {
+			var ok bool
+			if rate, ok = v.AsFloat(); !ok {
+				return mongoerr.WrongType(c.Field("samplesPerSecond"), v.Type.String(), "double", "long", "int", "decimal")
 			}
-		default:
-			return false, nil
-		}
-		return true, err
-	})
+			return nil
+		}).Given(&rated),
+	)
 	switch {
 	case err != nil:
 		return err

@@ -5,6 +5,7 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/shard"
 	"github.com/cantledb/cantle/shard/ddl"
+	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/command"
 )
 
@@ -18,34 +19,30 @@ func (s *State) runReshardCollection(c *command.Call) error {
 	}
 	opts := ddl.ShardOptions{}
 	var suffix bson.Raw
-	err = c.Each(func(name string, v bson.Value) (_ bool, err error) {
-		switch name {
-		case "key":
-			opts.Key, err = c.DocArg(name, v)
-		case "suffix":
-			suffix, err = c.DocArg(name, v)
-		case "unique":
-			if opts.Unique, err = c.BoolArg(name, v); err == nil && opts.Unique {
-				err = mongoerr.New(mongoerr.BadValue, "reshardCollection cannot make a shard key unique: leave 'unique' out or give false")
+	var perChunk int64
+	err = c.ReadArgs(
+		arguments.Doc("key", &opts.Key),
+		arguments.Doc("suffix", &suffix),
+		arguments.Bool("unique", &opts.Unique).Check(func() error {
+			if opts.Unique {
+				return mongoerr.New(mongoerr.BadValue, "reshardCollection cannot make a shard key unique: leave 'unique' out or give false")
 			}
-		case "numInitialChunks":
-			opts.Shards, err = chunksArg(c, name, v)
-		case "forceRedistribution":
-			opts.Force, err = c.BoolArg(name, v)
-		case "numSamplesPerChunk":
-			var n int64
-			if n, err = c.LongArg(name, v); err == nil && !v.IsMissing() && n < 1 {
-				err = mongoerr.New(mongoerr.BadValue, "%s must be at least 1, got %d", name, n)
+			return nil
+		}),
+		arguments.By("numInitialChunks", func(v bson.Value) (err error) {
+			opts.Shards, err = chunksArg(c, "numInitialChunks", v)
+			return err
+		}),
+		arguments.Bool("forceRedistribution", &opts.Force),
+		arguments.Long("numSamplesPerChunk", &perChunk).Check(func() error {
+			if perChunk < 1 {
+				return mongoerr.New(mongoerr.BadValue, "numSamplesPerChunk must be at least 1, got %d", perChunk)
 			}
-		case "collation":
-			err = simpleCollation(c, name, v)
-		case "zones":
-			opts.Zones, err = s.zonesArg(c, name, v)
-		default:
-			return false, nil
-		}
-		return true, err
-	})
+			return nil
+		}),
+		arguments.By("collation", func(v bson.Value) error { return simpleCollation(c, "collation", v) }),
+		arguments.By("zones", func(v bson.Value) (err error) { opts.Zones, err = s.zonesArg(c, "zones", v); return err }),
+	)
 	if err != nil {
 		return err
 	}

@@ -1,8 +1,7 @@
 package shards
 
 import (
-	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/command"
 )
 
@@ -14,20 +13,10 @@ func runSetAllowMigrations(c *command.Call) error {
 	if err != nil {
 		return err
 	}
-	allow, given := false, false
-	err = c.Each(func(name string, v bson.Value) (_ bool, err error) {
-		if name != "allowMigrations" {
-			return false, nil
-		}
-		given = !v.IsMissing()
-		allow, err = c.BoolArg(name, v)
-		return true, err
-	})
+	allow := false
+	err = c.ReadArgs(arguments.Bool("allowMigrations", &allow).Required())
 	if err != nil {
 		return err
-	}
-	if !given {
-		return mongoerr.MissingField(c.Field("allowMigrations"))
 	}
 	return c.Server.DDL.SetBalancing(&c.Op, coll.Namespace, !allow, coll.Unmerged)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/shard"
 	"github.com/cantledb/cantle/shard/ddl"
+	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/command"
 )
 
@@ -22,36 +23,26 @@ func (s *State) runShardCollection(c *command.Call) error {
 	var suffix bson.Raw
 	opts := ddl.ShardOptions{Zones: s.planned.of(ns)}
 	presplit := false
-	err = c.Each(func(name string, v bson.Value) (_ bool, err error) {
-		switch name {
-		case "key":
-			opts.Key, err = c.DocArg(name, v)
-		case "suffix":
-			suffix, err = c.DocArg(name, v)
-		case "unique":
-			opts.Unique, err = c.BoolArg(name, v)
-		case "numInitialChunks":
-			opts.Shards, err = chunksArg(c, name, v)
-		case "presplitHashedZones":
-			presplit, err = c.BoolArg(name, v)
-		case "implicitlyCreateIndex", "enforceUniquenessCheck", "unsplittable":
-			_, err = c.BoolArg(name, v)
-		case "collation":
-			err = simpleCollation(c, name, v)
-		case "timeseries":
-			if !v.IsMissing() {
-				err = mongoerr.NotImplementedYet("option timeseries of shardCollection")
-			}
-		default:
-			return false, nil
-		}
-		return true, err
-	})
+	err = c.ReadArgs(
+		arguments.Doc("key", &opts.Key).Required(),
+		arguments.Doc("suffix", &suffix),
+		arguments.Bool("unique", &opts.Unique),
+		arguments.By("numInitialChunks", func(v bson.Value) (err error) {
+			opts.Shards, err = chunksArg(c, "numInitialChunks", v)
+			return err
+		}),
+		arguments.Bool("presplitHashedZones", &presplit),
+		arguments.Bool("implicitlyCreateIndex", nil),
+		arguments.Bool("enforceUniquenessCheck", nil),
+		arguments.Bool("unsplittable", nil),
+		arguments.By("collation", func(v bson.Value) error { return simpleCollation(c, "collation", v) }),
+		arguments.By("timeseries", func(bson.Value) error {
+			return mongoerr.NotImplementedYet("option timeseries of shardCollection")
+		}),
+	)
 	switch {
 	case err != nil:
 		return err
-	case opts.Key == nil:
-		return mongoerr.MissingField(c.Field("key"))
 	case opts.Key.IsEmpty():
 		return mongoerr.New(mongoerr.InvalidOptions, "Empty shard key")
 	case presplit && !hasHashedField(opts.Key):

@@ -2,6 +2,7 @@ package shards
 
 import (
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/command"
 )
 
@@ -12,19 +13,16 @@ func runSplitVector(c *command.Call) error {
 	if err != nil {
 		return err
 	}
-	err = c.Each(func(name string, v bson.Value) (_ bool, err error) {
-		switch name {
-		case "keyPattern", "min", "max":
-			_, err = c.DocArg(name, v)
-		case "maxChunkSize", "maxChunkSizeBytes", "maxSplitPoints", "maxChunkObjects":
-			_, err = c.LongArg(name, v)
-		case "force":
-			_, err = c.BoolArg(name, v)
-		default:
-			return false, nil
-		}
-		return true, err
-	})
+	err = c.ReadArgs(
+		arguments.Doc("keyPattern", nil),
+		arguments.Doc("min", nil),
+		arguments.Doc("max", nil),
+		arguments.Long("maxChunkSize", nil),
+		arguments.Long("maxChunkSizeBytes", nil),
+		arguments.Long("maxSplitPoints", nil),
+		arguments.Long("maxChunkObjects", nil),
+		arguments.Bool("force", nil),
+	)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/shard/ddl"
+	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/auth"
 	"github.com/cantledb/cantle/wire/command"
 	"github.com/cantledb/cantle/wire/savedsettings"
@@ -131,13 +132,7 @@ func (s *State) parseZone(c *command.Call) (shard, zone string, err error) {
 		return "", "", mongoerr.WrongType(c.Field(c.Name()), c.Value.Type.String(), "string")
 	}
 	shard, _ = c.Value.Str()
-	err = c.Each(func(name string, v bson.Value) (_ bool, err error) {
-		if name != "zone" {
-			return false, nil
-		}
-		zone, err = c.StringArg(name, v)
-		return true, err
-	})
+	err = c.ReadArgs(arguments.String("zone", &zone))
 	if err == nil && zone == "" {
 		err = mongoerr.MissingField(c.Field("zone"))
 	}
@@ -219,27 +214,18 @@ func (s *State) runUpdateZoneKeyRange(c *command.Call) error {
 	}
 	var min, max bson.Raw
 	zone, given := "", false
-	err = c.Each(func(name string, v bson.Value) (_ bool, err error) {
-		switch name {
-		case "min":
-			min, err = c.DocArg(name, v)
-		case "max":
-			max, err = c.DocArg(name, v)
-		case "zone":
+	err = c.ReadArgs(
+		arguments.Doc("min", &min).Required(),
+		arguments.Doc("max", &max).Required(),
+		arguments.By("zone", func(v bson.Value) (err error) {
 			given = true // also if it is null
-			zone, err = c.StringArg(name, v)
-		default:
-			return false, nil
-		}
-		return true, err
-	})
+			zone, err = c.StringArg("zone", v)
+			return err
+		}).WithNull(),
+	)
 	switch {
 	case err != nil:
 		return err
-	case min == nil:
-		return mongoerr.MissingField(c.Field("min"))
-	case max == nil:
-		return mongoerr.MissingField(c.Field("max"))
 	case !given:
 		return mongoerr.MissingField(c.Field("zone"))
 	case zone != "" && len(s.zones.of(zone)) == 0:

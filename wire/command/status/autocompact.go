@@ -4,8 +4,8 @@ import (
 	"math"
 	"sync"
 
-	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/command"
 )
 
@@ -29,23 +29,10 @@ func (s *State) runAutoCompact(c *command.Call) error {
 		return mongoerr.WrongType(field, c.Value.Type.String(), "bool")
 	}
 	target, once := int64(20), false
-	err := c.Each(func(name string, v bson.Value) (bool, error) {
-		var err error
-		switch name {
-		case "freeSpaceTargetMB":
-			if v.IsMissing() {
-				break
-			}
-			if target, err = c.LongArg(name, v); err == nil && target < 1 {
-				err = mongoerr.OutOfRange(name, target, ">=", 1)
-			}
-		case "runOnce":
-			once, err = c.StrictBool(name, v)
-		default:
-			return false, nil
-		}
-		return true, err
-	})
+	err := c.ReadArgs(
+		arguments.Long("freeSpaceTargetMB", &target).From(1),
+		arguments.StrictBool("runOnce", &once),
+	)
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package status
 import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/command"
 )
 
@@ -19,20 +20,10 @@ func runCompactEncrypted(c *command.Call) error {
 		return mongoerr.BadNamespace(c.DB + ".")
 	}
 	var tokens bson.Raw
-	err := c.Each(func(name string, v bson.Value) (bool, error) {
-		var err error
-		switch name {
-		case "compactionTokens":
-			tokens, err = c.DocArg(name, v)
-		case "encryptionInformation", "anchorPaddingFactor":
-		default:
-			return false, nil
-		}
-		return true, err
-	})
-	if err == nil && tokens == nil {
-		err = mongoerr.MissingField(c.Field("compactionTokens"))
-	}
+	err := c.ReadArgs(
+		arguments.Doc("compactionTokens", &tokens).Required(),
+		arguments.Ignored("encryptionInformation", "anchorPaddingFactor"),
+	)
 	if err != nil {
 		return err
 	}

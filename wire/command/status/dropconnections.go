@@ -7,43 +7,33 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/command"
 )
 
 // runDropConnections closes connections to other servers, of which there are none.
 // Manual: reference/command/dropConnections.
 func runDropConnections(c *command.Call) error {
-	has := false
-	err := c.Each(func(name string, v bson.Value) (bool, error) {
-		if name != "hostAndPort" {
-			return false, nil
-		}
-		if v.IsMissing() {
-			return true, nil
-		}
-		has = true
+	return c.ReadArgs(arguments.By("hostAndPort", func(v bson.Value) error {
+		name := c.Field("hostAndPort")
 		list, ok := v.Array()
 		if !ok {
-			return true, mongoerr.WrongType(c.Field(name), v.Type.String(), "array")
+			return mongoerr.WrongType(name, v.Type.String(), "array")
 		}
 		for it := list.Iter(); it.Next(); {
 			if it.Value.IsNullish() {
 				continue
 			}
 			if it.Value.Type != bson.TypeString {
-				return true, mongoerr.WrongType(c.Field(name)+"."+string(it.Name), it.Value.Type.String(), "string")
+				return mongoerr.WrongType(name+"."+string(it.Name), it.Value.Type.String(), "string")
 			}
 			s, _ := it.Value.Str()
 			if err := checkHostAndPort(s); err != nil {
-				return true, err
+				return err
 			}
 		}
-		return true, nil
-	})
-	if err == nil && !has {
-		err = mongoerr.MissingField(c.Field("hostAndPort"))
-	}
-	return err
+		return nil
+	}).Required())
 }
 
 // checkHostAndPort refuses a text that is not of the form "host" or "host:port".

@@ -2,13 +2,14 @@ package status
 
 import (
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/command"
 )
 
 // runFeatures answers features, an old command to query the abilities of a server.
 // Manual: reference/command/features.
 func runFeatures(c *command.Call) error {
-	err := c.Each(func(name string, _ bson.Value) (bool, error) { return name == "oidReset", nil })
+	err := c.ReadArgs(arguments.Ignored("oidReset"))
 	if err != nil {
 		return err
 	}

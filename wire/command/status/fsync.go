@@ -8,6 +8,7 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/command"
 )
 
@@ -138,25 +139,17 @@ func (l *fsyncLock) count() int64 {
 func (s *State) runFsync(c *command.Call) error {
 	lock := false
 	limit := 90 * time.Second
-	err := c.Each(func(name string, v bson.Value) (bool, error) {
-		var err error
-		switch name {
-		case "lock":
-			lock, err = c.BoolArg(name, v)
-		case "fsyncLockAcquisitionTimeoutMillis":
-			if v.IsMissing() {
-				break
-			}
+	err := c.ReadArgs(
+		arguments.Bool("lock", &lock),
+		arguments.By("fsyncLockAcquisitionTimeoutMillis", func(v bson.Value) error {
 			n, ok := v.Int32()
 			if !ok || v.Type != bson.TypeInt32 {
-				err = mongoerr.WrongType(c.Field(name), v.Type.String(), "int")
+				return mongoerr.WrongType(c.Field("fsyncLockAcquisitionTimeoutMillis"), v.Type.String(), "int")
 			}
 			limit = time.Duration(n) * time.Millisecond
-		default:
-			return false, nil
-		}
-		return true, err
-	})
+			return nil
+		}),
+	)
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/command"
 	"github.com/cantledb/cantle/wire/operations"
 )
@@ -127,7 +128,7 @@ func (s *State) statusLocks(_ *command.Call, b *bson.Builder) {
 // runLockInfo lists the locks that are held, and the operations that wait for them: only fsync's lock, if it
 // is held. Manual: reference/command/lockInfo.
 func (s *State) runLockInfo(c *command.Call) error {
-	err := c.Each(func(name string, v bson.Value) (bool, error) { return name == "includeStorageEngineDump", nil })
+	err := c.ReadArgs(arguments.Ignored("includeStorageEngineDump"))
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/match"
 	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/auth"
 	"github.com/cantledb/cantle/wire/command"
 )
@@ -102,38 +103,20 @@ func (s *State) runProfile(c *command.Call) error {
 	if level >= 0 && level <= 2 {
 		now.level = int32(level)
 	}
-	err := c.Each(func(name string, v bson.Value) (bool, error) {
-		var err error
-		switch name {
-		case "slowms":
-			var n int64
-			if n, err = c.LongArg(name, v); !v.IsMissing() {
-				slowms = int32(max(math.MinInt32, min(n, math.MaxInt32)))
-			}
-		case "slowinprogms":
-			var n int64
-			if n, err = c.LongArg(name, v); !v.IsMissing() {
-				now.inProg = time.Duration(max(math.MinInt32, min(n, math.MaxInt32))) * time.Millisecond
-			}
-		case "sampleRate":
-			if v.IsMissing() {
-				break
-			}
-			f, ok := v.AsFloat()
-			switch {
-			case !ok:
-				err = mongoerr.WrongType(c.Field(name), v.Type.String(), "long", "int", "decimal", "double")
-			case !(f >= 0 && f <= 1):
-				err = mongoerr.New(mongoerr.BadValue, "'sampleRate' must be between 0.0 and 1.0 inclusive")
-			}
-			rate = f
-		case "filter":
-			now.filter, err = profileFilter(c, v)
-		default:
-			return false, nil
-		}
-		return true, err
-	})
+	var slow, inProg int64
+	var hasSlow, hasInProg bool
+	err := c.ReadArgs(
+		arguments.Long("slowms", &slow).Given(&hasSlow),
+		arguments.Long("slowinprogms", &inProg).Given(&hasInProg),
+		arguments.By("sampleRate", func(v bson.Value) (err error) { rate, err = sampleRateArg(c, v); return err }),
+		arguments.By("filter", func(v bson.Value) (err error) { now.filter, err = profileFilter(c, v); return err }).WithNull(),
+	)
+	if hasSlow {
+		slowms = int32(max(math.MinInt32, min(slow, math.MaxInt32)))
+	}
+	if hasInProg {
+		now.inProg = time.Duration(max(math.MinInt32, min(inProg, math.MaxInt32))) * time.Millisecond
+	}
 	if err != nil {
 		return err
 	}
@@ -163,6 +146,18 @@ func (s *State) runProfile(c *command.Call) error {
 		return s.createProfile(c.Env(), collection.Namespace{DB: c.DB, Coll: collection.ProfileCollection})
 	}
 	return nil
+}
+
+// sampleRateArg reads sampleRate. Errors: TypeMismatch (14), BadValue (2).
+func sampleRateArg(c *command.Call, v bson.Value) (float64, error) {
+	f, ok := v.AsFloat()
+	switch {
+	case !ok:
+		return 0, mongoerr.WrongType(c.Field("sampleRate"), v.Type.String(), "long", "int", "decimal", "double")
+	case !(f >= 0 && f <= 1):
+		return 0, mongoerr.New(mongoerr.BadValue, "'sampleRate' must be between 0.0 and 1.0 inclusive")
+	}
+	return f, nil
 }
 
 // profileFilter reads a filter; "unset" removes the filter.

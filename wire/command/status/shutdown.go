@@ -1,8 +1,8 @@
 package status
 
 import (
-	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/command"
 )
 
@@ -13,18 +13,10 @@ import (
 // Errors: Unauthorized (13) from another machine without access control; IllegalOperation (20) if the server
 // is embedded in a program, which stops the server itself.
 func (s *State) runShutdown(c *command.Call) error {
-	err := c.Each(func(name string, v bson.Value) (bool, error) {
-		var err error
-		switch name {
-		case "force":
-			_, err = c.BoolArg(name, v)
-		case "timeoutSecs":
-			_, err = c.AtLeast(name, v, 0)
-		default:
-			return false, nil
-		}
-		return true, err
-	})
+	err := c.ReadArgs(
+		arguments.Bool("force", nil),
+		arguments.Long("timeoutSecs", nil).Least(0),
+	)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/auth"
 	"github.com/cantledb/cantle/wire/command"
 	"github.com/cantledb/cantle/wire/savedsettings"
@@ -72,26 +73,11 @@ func (w *writeBlock) refusal(c *command.Call) *mongoerr.Error {
 // runSetUserWriteBlockMode blocks writes of users, or admits them again.
 // Manual: reference/command/setUserWriteBlockMode.
 func (s *State) runSetUserWriteBlockMode(c *command.Call) error {
-	on, given, reason := false, false, blockReasons[0]
-	err := c.Each(func(name string, v bson.Value) (bool, error) {
-		var err error
-		switch name {
-		case "global":
-			if given = !v.IsNullish(); given {
-				on, err = c.StrictBool(name, v)
-			}
-		case "reason":
-			if !v.IsNullish() {
-				reason, err = c.EnumArg(name, v, blockReasons...)
-			}
-		default:
-			return false, nil
-		}
-		return true, err
-	})
-	if err == nil && !given {
-		err = mongoerr.MissingField(c.Field("global"))
-	}
+	on, reason := false, blockReasons[0]
+	err := c.ReadArgs(
+		arguments.StrictBool("global", &on).Required(),
+		arguments.Enum("reason", &reason, blockReasons...),
+	)
 	if err != nil {
 		return err
 	}
