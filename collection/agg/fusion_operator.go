@@ -70,18 +70,12 @@ func (o *rankedOp) open(env *mql.Env) (err error) {
 		o.sub, err = o.opener.Open(env, o.ns, sub)
 		return err
 	}
-	for !o.loaded {
-		r, err := o.in.Next(env)
+	if !o.loaded {
+		err := exec.Drain(env, o.in, func(r *exec.Row) error { return o.spool.add(env, r.Doc, o.metas.kept(r)) })
 		if err != nil {
 			return err
 		}
-		if r == nil {
-			o.loaded = true
-			break
-		}
-		if err := o.spool.add(env, r.Doc, o.metas.kept(r)); err != nil {
-			return err
-		}
+		o.loaded = true
 	}
 	o.sub, err = sub.Optimize().Open(env, &spoolOp{cursor: spoolCursor{s: &o.spool}}, o.opener)
 	return err

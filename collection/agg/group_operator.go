@@ -60,32 +60,11 @@ func (o *groupOp) load(env *mql.Env) error {
 	if err != nil {
 		return err
 	}
-	for !tallied {
-		r, err := o.in.Next(env)
-		if err != nil {
-			return err
-		}
-		if r == nil {
-			break
-		}
-		if err := env.Tick(); err != nil {
-			return err
-		}
-		o.look(r)
-		held := t.held
-		if o.mode == groupMerge {
-			err = o.takePartial(env, r)
-		} else {
-			err = o.take(env, r)
-		}
-		if err == nil && t.held != held {
-			err = t.count(env, held)
-		}
-		if err != nil {
-			return err
-		}
+	if tallied {
+		o.in.Close()
+	} else if err := exec.Drain(env, o.in, func(r *exec.Row) error { return o.add(env, r) }); err != nil {
+		return err
 	}
-	o.in.Close()
 	if t.runs == nil {
 		return nil
 	}
@@ -98,6 +77,21 @@ func (o *groupOp) load(env *mql.Env) error {
 		return err
 	}
 	return o.advance()
+}
+
+// add adds a row of the input to its group, and counts the memory that the groups hold.
+func (o *groupOp) add(env *mql.Env, r *exec.Row) (err error) {
+	o.look(r)
+	held := o.table.held
+	if o.mode == groupMerge {
+		err = o.takePartial(env, r)
+	} else {
+		err = o.take(env, r)
+	}
+	if err == nil && o.table.held != held {
+		err = o.table.count(env, held)
+	}
+	return err
 }
 
 // groupOf returns the group of a document.

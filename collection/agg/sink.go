@@ -270,28 +270,19 @@ func (o *sinkOp) Next(env *mql.Env) (*exec.Row, error) {
 		buf, ends = buf[:0], ends[:0]
 		return o.sink.Write(env, docs)
 	}
-	for {
-		r, err := o.in.Next(env)
-		if err != nil {
-			return nil, err
-		}
-		if r == nil {
-			break
-		}
-		if err := env.Tick(); err != nil {
-			return nil, err
-		}
+	err = exec.Drain(env, o.in, func(r *exec.Row) error {
 		if err := o.check(r.Doc); err != nil {
-			return nil, err
+			return err
 		}
 		buf = append(buf, r.Doc...)
 		if ends = append(ends, len(buf)); len(ends) >= sinkBatchDocs || len(buf) >= sinkBatchBytes {
-			if err := flush(); err != nil {
-				return nil, err
-			}
+			return flush()
 		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
-	o.in.Close()
 	if err := flush(); err != nil {
 		return nil, err
 	}

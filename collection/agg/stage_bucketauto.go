@@ -144,17 +144,7 @@ func (*bucketAutoOp) Park() (int, bool) { return 0, true }
 // load sorts the input by the groupBy value.
 func (o *bucketAutoOp) load(env *mql.Env) error {
 	var key []byte
-	for {
-		r, err := o.in.Next(env)
-		if err != nil {
-			return err
-		}
-		if r == nil {
-			break
-		}
-		if err := env.Tick(); err != nil {
-			return err
-		}
+	err := exec.Drain(env, o.in, func(r *exec.Row) error {
 		o.look(r)
 		v, err := o.by.Eval(env, r.Doc, &o.scratch)
 		if err != nil {
@@ -170,8 +160,11 @@ func (o *bucketAutoOp) load(env *mql.Env) error {
 			return err
 		}
 		o.count++
+		return nil
+	})
+	if err != nil {
+		return err
 	}
-	o.in.Close()
 	if err := o.rows.finish(env); err != nil {
 		return err
 	}

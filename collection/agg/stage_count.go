@@ -69,23 +69,17 @@ func (o *countOp) Next(env *mql.Env) (*exec.Row, error) {
 	if t, ok := o.in.(*exec.Tally); ok && !o.merge {
 		n = t.Take(env)
 	}
-	for {
-		r, err := o.in.Next(env)
-		if err != nil {
-			return nil, err
-		}
-		if r == nil {
-			break
-		}
-		if err := env.Tick(); err != nil {
-			return nil, err
-		}
+	err := exec.Drain(env, o.in, func(r *exec.Row) error {
 		if o.merge {
 			m, _ := r.Doc.Get(o.field).Int64()
 			n += m
 		} else {
 			n++
 		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	o.done = true
 	if n == 0 {

@@ -259,27 +259,18 @@ func (*densifyOp) Park() (int, bool) { return 0, true }
 // load sorts the input.
 func (o *densifyOp) load(env *mql.Env) error {
 	var key []byte
-	for {
-		r, err := o.in.Next(env)
-		if err != nil {
-			return err
-		}
-		if r == nil {
-			o.in.Close()
-			return o.rows.finish(env)
-		}
-		if err := env.Tick(); err != nil {
-			return err
-		}
+	err := exec.Drain(env, o.in, func(r *exec.Row) error {
 		key = key[:0]
 		if o.each {
 			key = o.partKey(env, key, r.Doc)
 		}
 		key = keystring.Append(key, o.field.get(r.Doc), keystring.Ascending, env.Order(), nil)
-		if err := o.rows.add(env, key, r.Doc, o.metas.kept(r)); err != nil {
-			return err
-		}
+		return o.rows.add(env, key, r.Doc, o.metas.kept(r))
+	})
+	if err != nil {
+		return err
 	}
+	return o.rows.finish(env)
 }
 
 func (o *densifyOp) partKey(env *mql.Env, dst []byte, doc bson.Raw) []byte {

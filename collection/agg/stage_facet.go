@@ -120,22 +120,10 @@ func (o *facetOp) Next(env *mql.Env) (*exec.Row, error) {
 	if o.done {
 		return nil, nil
 	}
-	for {
-		r, err := o.in.Next(env)
-		if err != nil {
-			return nil, err
-		}
-		if r == nil {
-			break
-		}
-		if err := env.Tick(); err != nil {
-			return nil, err
-		}
-		if err := o.spool.add(env, r.Doc, o.metas.kept(r)); err != nil {
-			return nil, err
-		}
+	err := exec.Drain(env, o.in, func(r *exec.Row) error { return o.spool.add(env, r.Doc, o.metas.kept(r)) })
+	if err != nil {
+		return nil, err
 	}
-	o.in.Close()
 	o.env = env
 	b := o.begin()
 	for i, name := range o.names {

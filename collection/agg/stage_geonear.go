@@ -310,31 +310,17 @@ func (*geoNearOp) Park() (int, bool) { return 0, true }
 // load computes the distances of the input and sorts it.
 func (o *geoNearOp) load(env *mql.Env) error {
 	var key []byte
-	for {
-		r, err := o.in.Next(env)
-		if err != nil {
-			return err
-		}
-		if r == nil {
-			o.in.Close()
-			return o.rows.finish(env)
-		}
-		if err := env.Tick(); err != nil {
-			return err
-		}
+	err := exec.Drain(env, o.in, func(r *exec.Row) error {
 		o.scratch.Reset()
 		if o.filter != nil {
 			ok, err := o.filter.Matches(env, r.Doc, &o.scratch)
-			if err != nil {
+			if !ok || err != nil {
 				return err
-			}
-			if !ok {
-				continue
 			}
 		}
 		d, loc, ok := o.nearest(r.Doc)
 		if !ok {
-			continue
+			return nil
 		}
 		key = keystring.Append(key[:0], o.scratch.Double(d), keystring.Ascending, nil, nil)
 		b := o.begin()
@@ -344,10 +330,12 @@ func (o *geoNearOp) load(env *mql.Env) error {
 		b.Value("geoNearPoint", loc)
 		b.End()
 		o.buf = b.Finish()
-		if err := o.rows.add(env, key, bson.Raw(o.buf), nil); err != nil {
-			return err
-		}
+		return o.rows.add(env, key, bson.Raw(o.buf), nil)
+	})
+	if err != nil {
+		return err
 	}
+	return o.rows.finish(env)
 }
 
 // nearest returns the smallest distance of a geometry of the document.

@@ -103,23 +103,14 @@ func (*sampleOp) Park() (int, bool) { return 0, true }
 func (o *sampleOp) load(env *mql.Env) error {
 	env.NoteRandom()
 	var key [8]byte
-	for {
-		r, err := o.in.Next(env)
-		if err != nil {
-			return err
-		}
-		if r == nil {
-			o.in.Close()
-			return o.rows.finish(env)
-		}
-		if err := env.Tick(); err != nil {
-			return err
-		}
+	err := exec.Drain(env, o.in, func(r *exec.Row) error {
 		binary.BigEndian.PutUint64(key[:], rand.Uint64())
-		if err := o.rows.add(env, key[:], r.Doc, o.metas.kept(r)); err != nil {
-			return err
-		}
+		return o.rows.add(env, key[:], r.Doc, o.metas.kept(r))
+	})
+	if err != nil {
+		return err
 	}
+	return o.rows.finish(env)
 }
 
 func (o *sampleOp) Close() {

@@ -218,19 +218,11 @@ func (o *scoringOp) withScore(meta bson.Raw, raw float64) bson.Raw {
 
 // nextScaled is Next for minMaxScaler, which needs all scores first.
 func (o *scoringOp) nextScaled(env *mql.Env) (*exec.Row, error) {
-	for !o.loaded {
-		r, err := o.in.Next(env)
-		if err != nil {
+	if !o.loaded {
+		if err := exec.Drain(env, o.in, func(r *exec.Row) error { return o.load(env, r) }); err != nil {
 			return nil, err
 		}
-		if r == nil {
-			o.in.Close()
-			o.loaded = true
-			break
-		}
-		if err := o.load(env, r); err != nil {
-			return nil, err
-		}
+		o.loaded = true
 	}
 	if o.at == o.spool.len() {
 		return nil, nil
@@ -261,9 +253,6 @@ func (o *scoringOp) load(env *mql.Env, r *exec.Row) error {
 		b.Raw("meta", meta)
 	}
 	b.Double("score", score)
-	if err := env.Tick(); err != nil {
-		return err
-	}
 	return o.spool.add(env, bson.Raw(b.Finish()), nil)
 }
 

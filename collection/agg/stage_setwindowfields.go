@@ -247,17 +247,7 @@ func (*windowOp) Park() (int, bool) { return 0, true }
 // load sorts the input.
 func (o *windowOp) load(env *mql.Env) error {
 	var key []byte
-	for {
-		r, err := o.in.Next(env)
-		if err != nil {
-			return err
-		}
-		if r == nil {
-			break
-		}
-		if err := env.Tick(); err != nil {
-			return err
-		}
+	err := exec.Drain(env, o.in, func(r *exec.Row) (err error) {
 		o.look(r)
 		if key, err = o.partitionKey(env, key[:0], r.Doc); err != nil {
 			return err
@@ -265,11 +255,11 @@ func (o *windowOp) load(env *mql.Env) error {
 		if key, err = exec.AppendKey(env, &o.by, key, r); err != nil {
 			return err
 		}
-		if err := o.rows.add(env, key, r.Doc, o.metas.kept(r)); err != nil {
-			return err
-		}
+		return o.rows.add(env, key, r.Doc, o.metas.kept(r))
+	})
+	if err != nil {
+		return err
 	}
-	o.in.Close()
 	if err := o.rows.finish(env); err != nil {
 		return err
 	}

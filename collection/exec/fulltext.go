@@ -91,35 +91,34 @@ func (t *textOr) load(env *mql.Env) error {
 	t.env = env
 	t.index = map[[2]uint64]int{}
 	for _, in := range t.in {
-		for {
-			r, err := in.Next(env)
-			if err != nil {
-				return err
-			}
-			if r == nil {
-				break
-			}
-			t.Works++
-			score, err := t.score(r)
-			if err != nil {
-				return err
-			}
-			if _, err := t.seen.add(env, r); err != nil {
-				return err
-			}
-			k := t.seen.hash(r)
-			if i, ok := t.index[k]; ok {
-				t.found[i].score += score
-				t.Dropped++
-				continue
-			}
-			t.index[k] = len(t.found)
-			t.found = append(t.found, scored{r.Hash, append([]byte(nil), r.ID...), r.Shard, score})
-			t.held += len(r.ID) + 128
-			if !env.Memory.Grow(len(r.ID) + 128) {
-				return env.Memory.ExceededError("$text with textScore")
-			}
+		if err := Drain(env, in, func(r *Row) error { return t.add(env, r) }); err != nil {
+			return err
 		}
+	}
+	return nil
+}
+
+// add adds the score of an entry to that of its record.
+func (t *textOr) add(env *mql.Env, r *Row) error {
+	t.Works++
+	score, err := t.score(r)
+	if err != nil {
+		return err
+	}
+	if _, err := t.seen.add(env, r); err != nil {
+		return err
+	}
+	k := t.seen.hash(r)
+	if i, ok := t.index[k]; ok {
+		t.found[i].score += score
+		t.Dropped++
+		return nil
+	}
+	t.index[k] = len(t.found)
+	t.found = append(t.found, scored{r.Hash, append([]byte(nil), r.ID...), r.Shard, score})
+	t.held += len(r.ID) + 128
+	if !env.Memory.Grow(len(r.ID) + 128) {
+		return env.Memory.ExceededError("$text with textScore")
 	}
 	return nil
 }

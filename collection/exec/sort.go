@@ -97,29 +97,20 @@ func (s *sorter) Next(env *mql.Env) (*Row, error) {
 // load reads the input to its end.
 func (s *sorter) load(env *mql.Env) error {
 	s.env = env
-	for {
-		r, err := s.in.Next(env)
-		if err != nil {
-			return err
-		}
-		if r == nil {
-			break
-		}
+	err := Drain(env, s.in, func(r *Row) (err error) {
 		s.Works++
 		if s.keyBuf, err = AppendKey(env, s.node.Pattern, s.keyBuf[:0], r); err != nil {
 			return err
 		}
 		s.seq++
 		if s.node.Limit > 0 {
-			err = s.keepTop(env, r)
-		} else {
-			err = s.keep(env, r)
+			return s.keepTop(env, r)
 		}
-		if err != nil {
-			return err
-		}
+		return s.keep(env, r)
+	})
+	if err != nil {
+		return err
 	}
-	s.in.Close()
 	if s.node.Limit > 0 && s.runs == nil {
 		s.rows = s.largest
 	}

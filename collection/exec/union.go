@@ -72,17 +72,12 @@ func (x *intersect) Next(env *mql.Env) (*Row, error) {
 	if x.others == nil {
 		x.others = make([]recordSet, len(x.in)-1)
 		for i, o := range x.in[1:] {
-			for {
-				r, err := o.Next(env)
-				if err != nil {
-					return nil, err
-				}
-				if r == nil {
-					break
-				}
-				if _, err := x.others[i].add(env, r); err != nil {
-					return nil, err
-				}
+			err := Drain(env, o, func(r *Row) error {
+				_, err := x.others[i].add(env, r)
+				return err
+			})
+			if err != nil {
+				return nil, err
 			}
 		}
 	}
