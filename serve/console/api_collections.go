@@ -45,11 +45,7 @@ func (l *listed) size() int64 {
 // collections returns all databases and collections that listDatabases and listCollections show to this
 // user, with their data in the catalog.
 func collections(q *query) (any, error) {
-	reply, err := q.runCommand("admin", func(b *bson.Builder) {
-		b.Int32("listDatabases", 1)
-		b.Bool("nameOnly", true)
-		b.Bool("authorizedDatabases", true)
-	})
+	reply, err := q.runCommand("admin", bson.D{{"listDatabases", 1}, {"nameOnly", true}, {"authorizedDatabases", true}})
 	if err != nil {
 		return nil, err
 	}
@@ -58,14 +54,8 @@ func collections(q *query) (any, error) {
 	for v := range list.Values() {
 		d, _ := v.Doc()
 		db, _ := d.Get("name").Str()
-		names, err := q.runCommand(db, func(b *bson.Builder) {
-			b.Int32("listCollections", 1)
-			b.Bool("nameOnly", true)
-			b.Bool("authorizedCollections", true)
-			b.BeginDoc("cursor")
-			b.Int32("batchSize", collectionsMax)
-			b.End()
-		})
+		names, err := q.runCommand(db, bson.D{{"listCollections", 1}, {"nameOnly", true}, {"authorizedCollections", true},
+			{"cursor", bson.D{{"batchSize", collectionsMax}}}})
 		if err != nil {
 			continue // dropped meanwhile, or hidden from this user
 		}
@@ -151,31 +141,21 @@ func oneCollection(q *query) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	indexes, err := q.runCommand(ns.DB, func(b *bson.Builder) { b.String("listIndexes", ns.Coll) })
+	indexes, err := q.runCommand(ns.DB, bson.D{{"listIndexes", ns.Coll}})
 	if err != nil {
 		return nil, err
 	}
 	out := collectionReply{listed: q.describe(ns, "collection"), Indexes: batchOf(indexes), Options: json.RawMessage("null"), Statistics: json.RawMessage("null"), Uses: json.RawMessage("[]")}
 	out.IndexDisk = q.measure(&out.listed)
-	if reply, err := q.runCommand(ns.DB, func(b *bson.Builder) {
-		b.Int32("listCollections", 1)
-		b.BeginDoc("filter")
-		b.String("name", ns.Coll)
-		b.End()
-	}); err == nil {
+	if reply, err := q.runCommand(ns.DB, bson.D{{"listCollections", 1}, {"filter", bson.D{{"name", ns.Coll}}}}); err == nil {
 		out.Options = batchOf(reply)
 	}
 	for _, x := range []struct {
 		to    *json.RawMessage
-		stage func(b *bson.Builder)
+		stage bson.D
 	}{
-		{&out.Uses, func(b *bson.Builder) { b.BeginDoc("$indexStats"); b.End() }},
-		{&out.Statistics, func(b *bson.Builder) {
-			b.BeginDoc("$collStats")
-			b.BeginDoc("storageStats")
-			b.End()
-			b.End()
-		}},
+		{&out.Uses, bson.D{{"$indexStats", bson.D{}}}},
+		{&out.Statistics, bson.D{{"$collStats", bson.D{{"storageStats", bson.D{}}}}}},
 	} {
 		reply, err := q.aggregate(ns, x.stage)
 		if err == nil {
@@ -186,22 +166,12 @@ func oneCollection(q *query) (any, error) {
 }
 
 // aggregate runs a pipeline of one stage.
-func (q *query) aggregate(ns collection.Namespace, stage func(b *bson.Builder)) (bson.Raw, error) {
-	return q.runCommand(ns.DB, func(b *bson.Builder) {
-		if ns.Coll == "" {
-			b.Int32("aggregate", 1)
-		} else {
-			b.String("aggregate", ns.Coll)
-		}
-		b.BeginArray("pipeline")
-		b.BeginDoc("")
-		stage(b)
-		b.End()
-		b.End()
-		b.BeginDoc("cursor")
-		b.Int32("batchSize", 1000)
-		b.End()
-	})
+func (q *query) aggregate(ns collection.Namespace, stage bson.D) (bson.Raw, error) {
+	of := bson.E{"aggregate", ns.Coll}
+	if ns.Coll == "" {
+		of[1] = 1
+	}
+	return q.runCommand(ns.DB, bson.D{of, {"pipeline", bson.A{stage}}, {"cursor", bson.D{{"batchSize", 1000}}}})
 }
 
 // batchOf returns the first batch of a reply as JSON.
@@ -239,18 +209,11 @@ func createIndex(q *query) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	reply, err := q.runCommand(ns.DB, func(b *bson.Builder) {
-		b.String("createIndexes", ns.Coll)
-		b.BeginArray("indexes")
-		b.BeginDoc("")
-		b.Raw("key", key)
-		if !options.Has("name") {
-			b.String("name", indexName(key))
-		}
-		b.Splice(options.Elements())
-		b.End()
-		b.End()
-	})
+	index := bson.D{{"key", key}}
+	if !options.Has("name") {
+		index = append(index, bson.E{"name", indexName(key)})
+	}
+	reply, err := q.runCommand(ns.DB, bson.D{{"createIndexes", ns.Coll}, {"indexes", bson.A{append(index, options.D()...)}}})
 	if err != nil {
 		return nil, err
 	}

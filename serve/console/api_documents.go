@@ -2,6 +2,7 @@ package console
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/ejson"
@@ -34,10 +35,7 @@ func find(q *query) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	plan, err := q.runCommand(ns.DB, func(b *bson.Builder) {
-		b.Raw("explain", inner)
-		b.String("verbosity", "queryPlanner")
-	})
+	plan, err := q.runCommand(ns.DB, bson.D{{"explain", inner}, {"verbosity", "queryPlanner"}})
 	if err != nil {
 		return nil, err
 	}
@@ -50,20 +48,10 @@ func find(q *query) (any, error) {
 	}
 	limit, _ := inner.Get("limit").AsInt64()
 	begun := q.Now()
-	reply, err := q.runCommand(ns.DB, func(b *bson.Builder) {
-		for it := inner.Iter(); it.Next(); {
-			if string(it.Name) != "limit" {
-				b.ValueBytes(it.Name, it.Value)
-			}
-		}
-		b.Int64("limit", limit+1) // one more shows whether there are more
-		b.Bool("singleBatch", true)
-		b.Int64("batchSize", limit+1)
-		b.Int64("maxTimeMS", 60_000)
-		b.BeginDoc("comment")
-		b.Bool("requestCharge", true)
-		b.End()
-	})
+	command := slices.DeleteFunc(inner.D(), func(e bson.E) bool { return e[0] == "limit" })
+	// One more document shows whether there are more.
+	command = append(command, bson.D{{"limit", limit + 1}, {"singleBatch", true}, {"batchSize", limit + 1}, {"maxTimeMS", int64(60_000)}, charged}...)
+	reply, err := q.runCommand(ns.DB, command)
 	if err != nil {
 		return nil, err
 	}
@@ -97,8 +85,11 @@ func (q *query) mayWrite() error {
 	return mongoerr.New(mongoerr.Unauthorized, "The console may not change documents: start the server with --console-write to allow it")
 }
 
-// change runs one write and returns its reply.
-func (q *query) change(build func(b *bson.Builder, coll string) error) (any, error) {
+// charged is the comment by which the server returns the charge of a command.
+var charged = bson.E{"comment", bson.D{{"requestCharge", true}}}
+
+// change runs one write, which command returns for a collection, and returns its reply.
+func (q *query) change(command func(coll string) (bson.D, error)) (any, error) {
 	if err := q.mayWrite(); err != nil {
 		return nil, err
 	}
@@ -106,14 +97,11 @@ func (q *query) change(build func(b *bson.Builder, coll string) error) (any, err
 	if err != nil {
 		return nil, err
 	}
-	b := bson.NewBuilder(nil)
-	if err := build(b, ns.Coll); err != nil {
+	write, err := command(ns.Coll)
+	if err != nil {
 		return nil, err
 	}
-	b.BeginDoc("comment")
-	b.Bool("requestCharge", true)
-	b.End()
-	reply, err := q.in.runCommand(q.Context(), ns.DB, b.Doc())
+	reply, err := q.runCommand(ns.DB, append(write, charged))
 	if err != nil {
 		return nil, err
 	}
@@ -130,45 +118,23 @@ func (q *query) change(build func(b *bson.Builder, coll string) error) (any, err
 
 // insertDocument inserts a document.
 func insertDocument(q *query) (any, error) {
-	return q.change(func(b *bson.Builder, coll string) error {
+	return q.change(func(coll string) (bson.D, error) {
 		d, err := q.document("document")
-		b.String("insert", coll)
-		b.BeginArray("documents")
-		b.Raw("", d)
-		b.End()
-		return err
+		return bson.D{{"insert", coll}, {"documents", bson.A{d}}}, err
 	})
 }
 
 // replaceDocument replaces a document, found by its _id.
 func replaceDocument(q *query) (any, error) {
-	return q.change(func(b *bson.Builder, coll string) error {
+	return q.change(func(coll string) (bson.D, error) {
 		d, err := q.document("document")
-		b.String("update", coll)
-		b.BeginArray("updates")
-		b.BeginDoc("")
-		b.BeginDoc("q")
-		b.Value("_id", q.body.Get("id"))
-		b.End()
-		b.Raw("u", d)
-		b.End()
-		b.End()
-		return err
+		return bson.D{{"update", coll}, {"updates", bson.A{bson.D{{"q", bson.D{{"_id", q.body.Get("id")}}}, {"u", d}}}}}, err
 	})
 }
 
 // deleteDocument deletes a document, found by its _id.
 func deleteDocument(q *query) (any, error) {
-	return q.change(func(b *bson.Builder, coll string) error {
-		b.String("delete", coll)
-		b.BeginArray("deletes")
-		b.BeginDoc("")
-		b.BeginDoc("q")
-		b.Value("_id", q.body.Get("id"))
-		b.End()
-		b.Int32("limit", 1)
-		b.End()
-		b.End()
-		return nil
+	return q.change(func(coll string) (bson.D, error) {
+		return bson.D{{"delete", coll}, {"deletes", bson.A{bson.D{{"q", bson.D{{"_id", q.body.Get("id")}}}, {"limit", 1}}}}}, nil
 	})
 }

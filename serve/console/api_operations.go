@@ -20,14 +20,8 @@ type operationsReply struct {
 // this user.
 func operations(q *query) (any, error) {
 	for _, all := range []bool{true, false} {
-		reply, err := q.aggregate(collection.Namespace{DB: "admin"}, func(b *bson.Builder) {
-			b.BeginDoc("$currentOp")
-			b.Bool("allUsers", all)
-			b.Bool("idleConnections", false)
-			b.Bool("idleCursors", true)
-			b.Bool("idleSessions", true)
-			b.End()
-		})
+		reply, err := q.aggregate(collection.Namespace{DB: "admin"}, bson.D{{"$currentOp",
+			bson.D{{"allUsers", all}, {"idleConnections", false}, {"idleCursors", true}, {"idleSessions", true}}}})
 		var e *mongoerr.Error
 		if all && errors.As(err, &e) && e.Code == mongoerr.Unauthorized {
 			continue
@@ -46,10 +40,7 @@ func killOperation(q *query) (any, error) {
 	if id.IsNullish() {
 		return nil, mongoerr.New(mongoerr.BadValue, "id is the opid of an operation")
 	}
-	reply, err := q.runCommand("admin", func(b *bson.Builder) {
-		b.Int32("killOp", 1)
-		b.Value("op", id)
-	})
+	reply, err := q.runCommand("admin", bson.D{{"killOp", 1}, {"op", id}})
 	if err != nil {
 		return nil, err
 	}

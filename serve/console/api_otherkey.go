@@ -37,7 +37,7 @@ type otherKey struct {
 
 // recorded returns the fields that recorded statements fix.
 func recorded(q *query) (any, error) {
-	return q.custom("GetRecordedTraffic", func(*bson.Builder) {})
+	return q.custom("GetRecordedTraffic")
 }
 
 // onOtherKey distributes the work of a collection, which the history has column by column, over n
@@ -48,16 +48,12 @@ func (q *query) onOtherKey(ns collection.Namespace, used *history.Heat, was [][]
 	if err != nil {
 		return nil, nil, err
 	}
-	reply, err := q.runCommand(ns.DB, func(b *bson.Builder) {
-		b.String("customAction", "GetRecordedTraffic")
-		b.String("collection", ns.Coll)
-		b.Raw("shardKey", spec)
-		if n > 0 {
-			b.Int64("partitions", int64(n))
-		}
-		b.Int64("from", used.From)
-		b.Int64("to", used.From+int64(used.Columns)*used.Step)
-	})
+	command := bson.D{{"customAction", "GetRecordedTraffic"}, {"collection", ns.Coll}, {"shardKey", spec}, {"from", used.From},
+		{"to", used.From + int64(used.Columns)*used.Step}}
+	if n > 0 {
+		command = append(command, bson.E{"partitions", int64(n)})
+	}
+	reply, err := q.runCommand(ns.DB, command)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -5,17 +5,13 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-// custom runs a custom action on a collection.
-func (q *query) custom(action string, more func(b *bson.Builder)) (any, error) {
+// custom runs a custom action on a collection, with further arguments.
+func (q *query) custom(action string, arguments ...bson.E) (any, error) {
 	ns, err := q.namespace()
 	if err != nil {
 		return nil, err
 	}
-	reply, err := q.runCommand(ns.DB, func(b *bson.Builder) {
-		b.String("customAction", action)
-		b.String("collection", ns.Coll)
-		more(b)
-	})
+	reply, err := q.runCommand(ns.DB, append(bson.D{{"customAction", action}, {"collection", ns.Coll}}, arguments...))
 	if err != nil {
 		return nil, err
 	}
@@ -28,26 +24,27 @@ func partitions(q *query) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return q.custom("GetPartitions", func(b *bson.Builder) { b.Int64("top", top) })
+	return q.custom("GetPartitions", bson.E{"top", top})
 }
 
-// copyFields copies those of the arguments that the body has.
-func (q *query) copyFields(b *bson.Builder, names ...string) {
+// fields returns those of the arguments that the body has.
+func (q *query) fields(names ...string) (out bson.D) {
 	for _, name := range names {
 		if v := q.body.Get(name); !v.IsNullish() {
-			b.Value(name, v)
+			out = append(out, bson.E{name, v})
 		}
 	}
+	return out
 }
 
 // mergePartitions runs MergePartitions.
 func mergePartitions(q *query) (any, error) {
-	return q.custom("MergePartitions", func(b *bson.Builder) { b.Bool("whatIf", q.body.Get("whatIf").Truthy()) })
+	return q.custom("MergePartitions", bson.E{"whatIf", q.body.Get("whatIf").Truthy()})
 }
 
 // redistribute runs RedistributeThroughput.
 func redistribute(q *query) (any, error) {
-	return q.custom("RedistributeThroughput", func(b *bson.Builder) { q.copyFields(b, "targets", "sources", "equal") })
+	return q.custom("RedistributeThroughput", q.fields("targets", "sources", "equal")...)
 }
 
 // setThroughput changes the throughput of a collection, from manual to autoscale and back
@@ -64,15 +61,10 @@ func setThroughput(q *query) (any, error) {
 	if (manual == 0) == (auto == 0) {
 		return nil, mongoerr.New(mongoerr.BadValue, "Give manual (RU/s) or autoscale (maximum RU/s)")
 	}
-	return q.custom("UpdateCollection", func(b *bson.Builder) {
-		if manual > 0 {
-			b.Int64("offerThroughput", manual)
-			return
-		}
-		b.BeginDoc("autoScaleSettings")
-		b.Int64("maxThroughput", auto)
-		b.End()
-	})
+	if manual > 0 {
+		return q.custom("UpdateCollection", bson.E{"offerThroughput", manual})
+	}
+	return q.custom("UpdateCollection", bson.E{"autoScaleSettings", bson.D{{"maxThroughput", auto}}})
 }
 
 // splitPartition halves a partition; GetPartitions returns its bounds.
@@ -81,10 +73,7 @@ func splitPartition(q *query) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	reply, err := q.runCommand(ns.DB, func(b *bson.Builder) {
-		b.String("customAction", "GetPartitions")
-		b.String("collection", ns.Coll)
-	})
+	reply, err := q.runCommand(ns.DB, bson.D{{"customAction", "GetPartitions"}, {"collection", ns.Coll}})
 	if err != nil {
 		return nil, err
 	}
@@ -98,13 +87,7 @@ func splitPartition(q *query) (any, error) {
 		if d.Get("min").IsMissing() {
 			break
 		}
-		reply, err := q.runCommand("admin", func(b *bson.Builder) {
-			b.String("split", ns.String())
-			b.BeginArray("bounds")
-			b.Value("", d.Get("min"))
-			b.Value("", d.Get("max"))
-			b.End()
-		})
+		reply, err := q.runCommand("admin", bson.D{{"split", ns.String()}, {"bounds", bson.A{d.Get("min"), d.Get("max")}}})
 		if err != nil {
 			return nil, err
 		}

@@ -23,14 +23,11 @@ func requests(q *query) (any, error) {
 		}
 		db, coll = ns.DB, ns.Coll
 	}
-	reply, err := q.runCommand(db, func(b *bson.Builder) {
-		b.String("customAction", "GetRequestReport")
-		if coll != "" {
-			b.String("collection", coll)
-		}
-		b.Int64("top", top)
-		b.Bool("history", q.text("history") == "1")
-	})
+	command := bson.D{{"customAction", "GetRequestReport"}, {"top", top}, {"history", q.text("history") == "1"}}
+	if coll != "" {
+		command = append(command, bson.E{"collection", coll})
+	}
+	reply, err := q.runCommand(db, command)
 	if err != nil {
 		return nil, err
 	}
@@ -53,10 +50,7 @@ func explain(q *query) (any, error) {
 	if q.body.Get("run").Truthy() {
 		verbosity = "executionStats"
 	}
-	reply, err := q.runCommand(ns.DB, func(b *bson.Builder) {
-		b.Raw("explain", inner)
-		b.String("verbosity", verbosity)
-	})
+	reply, err := q.runCommand(ns.DB, bson.D{{"explain", inner}, {"verbosity", verbosity}})
 	if err != nil {
 		return nil, err
 	}
@@ -65,8 +59,7 @@ func explain(q *query) (any, error) {
 
 // findCommand returns the find command that the arguments describe.
 func (q *query) findCommand(ns collection.Namespace) (bson.Raw, error) {
-	b := bson.NewBuilder(nil)
-	b.String("find", ns.Coll)
+	find := bson.D{{"find", ns.Coll}}
 	for _, name := range []string{"filter", "sort", "projection"} {
 		var d bson.Raw
 		var err error
@@ -79,7 +72,7 @@ func (q *query) findCommand(ns collection.Namespace) (bson.Raw, error) {
 			return nil, err
 		}
 		if !d.IsEmpty() {
-			b.Raw(name, d)
+			find = append(find, bson.E{name, d})
 		}
 	}
 	for _, x := range []struct {
@@ -91,10 +84,10 @@ func (q *query) findCommand(ns collection.Namespace) (bson.Raw, error) {
 			return nil, err
 		}
 		if n > 0 {
-			b.Int64(x.name, n)
+			find = append(find, bson.E{x.name, n})
 		}
 	}
-	return b.Doc(), nil
+	return find.Doc(), nil
 }
 
 // unknown replaces a question mark of a shape while the shape is parsed.
@@ -107,11 +100,7 @@ func (q *query) fillShape(ns collection.Namespace, shape string) (bson.Raw, erro
 	if err != nil {
 		return nil, mongoerr.New(mongoerr.FailedToParse, "The shape %s cannot be turned into a filter: type the filter", shape)
 	}
-	reply, err := q.runCommand(ns.DB, func(b *bson.Builder) {
-		b.String("find", ns.Coll)
-		b.Int32("limit", 1)
-		b.Bool("singleBatch", true)
-	})
+	reply, err := q.runCommand(ns.DB, bson.D{{"find", ns.Coll}, {"limit", 1}, {"singleBatch", true}})
 	if err != nil {
 		return nil, err
 	}
@@ -121,14 +110,12 @@ func (q *query) fillShape(ns collection.Namespace, shape string) (bson.Raw, erro
 	for v := range list.Values() {
 		sample, _ = v.Doc()
 	}
-	b := bson.NewBuilder(nil)
-	fill(b, d, sample, "")
-	return b.Doc(), nil
+	return fill(d, sample, "").Doc(), nil
 }
 
-// fill writes the elements of a shape with values of a sample. path is the field to which
+// fill returns the elements of a shape with values of a sample. path is the field to which
 // operators apply.
-func fill(b *bson.Builder, shape, sample bson.Raw, path string) {
+func fill(shape, sample bson.Raw, path string) (out bson.D) {
 	for it := shape.Iter(); it.Next(); {
 		name := string(it.Name)
 		at := path
@@ -136,43 +123,37 @@ func fill(b *bson.Builder, shape, sample bson.Raw, path string) {
 			at = name
 		}
 		if s, ok := it.Value.Str(); ok && s == unknown {
-			fillValue(b, name, valueAt(sample, at))
+			out = append(out, bson.E{name, filling(name, valueAt(sample, at))})
 			continue
 		}
 		if list, ok := it.Value.Array(); ok && it.Value.Type == bson.TypeArray {
-			b.BeginArray(name)
+			parts := bson.A{}
 			for v := range list.Values() {
 				inner, _ := v.Doc()
-				b.BeginDoc("")
-				fill(b, inner, sample, at)
-				b.End()
+				parts = append(parts, fill(inner, sample, at))
 			}
-			b.End()
+			out = append(out, bson.E{name, parts})
 			continue
 		}
 		inner, _ := it.Value.Doc()
-		b.BeginDoc(name)
-		fill(b, inner, sample, at)
-		b.End()
+		out = append(out, bson.E{name, fill(inner, sample, at)})
 	}
+	return out
 }
 
-// fillValue writes the operand of an operator, or the value of a field.
-func fillValue(b *bson.Builder, name string, v bson.Value) {
+// filling returns the operand of an operator, or the value of a field.
+func filling(name string, v bson.Value) any {
 	switch name {
 	case "$in", "$nin", "$all":
-		b.BeginArray(name)
-		b.Value("", v)
-		b.End()
+		return bson.A{v}
 	case "$exists":
-		b.Bool(name, true)
+		return true
 	case "$size":
-		b.Int32(name, 1)
+		return 1
 	case "$regex":
-		b.String(name, "^a")
-	default:
-		b.Value(name, v)
+		return "^a"
 	}
+	return v
 }
 
 // valueAt returns the value at a dotted path, of arrays the first element; null if there is

@@ -72,21 +72,9 @@ func (c *localConn) TLS() *tls.ConnectionState                                  
 
 // introduce sends hello, so that currentOp and the log name the console.
 func (c *localConn) introduce(ctx context.Context) error {
-	b := bson.NewBuilder(nil)
-	b.Int32("hello", 1)
-	b.BeginDoc("client")
-	b.BeginDoc("application")
-	b.String("name", "cantle console")
-	b.End()
-	b.BeginDoc("driver")
-	b.String("name", "console")
-	b.String("version", c.server.Version)
-	b.End()
-	b.BeginDoc("os")
-	b.String("type", "browser")
-	b.End()
-	b.End()
-	_, err := c.runCommand(ctx, "admin", b.Doc())
+	client := bson.D{{"application", bson.D{{"name", "cantle console"}}}, {"driver", bson.D{{"name", "console"}, {"version", c.server.Version}}},
+		{"os", bson.D{{"type", "browser"}}}}
+	_, err := c.runCommand(ctx, "admin", bson.D{{"hello", 1}, {"client", client}}.Doc())
 	return err
 }
 
@@ -113,10 +101,7 @@ var errClosed = errors.New("the connection was closed")
 // runCommand runs a command and returns a copy of the reply.
 // Errors: *mongoerr.Error as in the reply; errClosed.
 func (c *localConn) runCommand(ctx context.Context, db string, body bson.Raw) (bson.Raw, error) {
-	b := bson.NewBuilder(nil)
-	b.Splice(body.Elements())
-	b.String("$db", db)
-	doc, err := bson.Parse(b.Doc(), bson.Limits{Depth: bson.MaxDepth + 1})
+	doc, err := bson.Parse(append(body.D(), bson.E{"$db", db}).Doc(), bson.Limits{Depth: bson.MaxDepth + 1})
 	if err != nil {
 		return nil, mongoerr.New(mongoerr.FailedToParse, "%s", err)
 	}
@@ -159,20 +144,13 @@ func (c *localConn) authenticate(ctx context.Context, n auth.Name, password stri
 	if err != nil {
 		return mongoerr.New(mongoerr.AuthenticationFailed, "Authentication failed.")
 	}
-	say := func(b *bson.Builder) (bson.Raw, error) { return c.runCommand(ctx, n.DB, b.Doc()) }
 	first, err := proof.Step("")
 	if err != nil {
 		return err
 	}
-	b := bson.NewBuilder(nil)
-	b.Int32("saslStart", 1)
-	b.String("mechanism", string(m))
-	b.Binary("payload", 0, []byte(first))
-	b.BeginDoc("options")
-	b.Bool("skipEmptyExchange", true)
-	b.End()
+	command := bson.D{{"saslStart", 1}, {"mechanism", string(m)}, {"payload", []byte(first)}, {"options", bson.D{{"skipEmptyExchange", true}}}}
 	for {
-		reply, err := say(b)
+		reply, err := c.runCommand(ctx, n.DB, command.Doc())
 		if err != nil {
 			return err
 		}
@@ -184,19 +162,13 @@ func (c *localConn) authenticate(ctx context.Context, n auth.Name, password stri
 		if reply.Get("done").Truthy() {
 			return nil
 		}
-		b = bson.NewBuilder(nil)
-		b.Int32("saslContinue", 1)
-		b.Value("conversationId", reply.Get("conversationId"))
-		b.Binary("payload", 0, []byte(answer))
+		command = bson.D{{"saslContinue", 1}, {"conversationId", reply.Get("conversationId")}, {"payload", []byte(answer)}}
 	}
 }
 
 // mechanismOf returns the mechanism by which a user can log in.
 func (c *localConn) mechanismOf(ctx context.Context, n auth.Name) (auth.Mechanism, error) {
-	b := bson.NewBuilder(nil)
-	b.Int32("hello", 1)
-	b.String("saslSupportedMechs", n.DB+"."+n.Name)
-	reply, err := c.runCommand(ctx, "admin", b.Doc())
+	reply, err := c.runCommand(ctx, "admin", bson.D{{"hello", 1}, {"saslSupportedMechs", n.DB + "." + n.Name}}.Doc())
 	if err != nil {
 		return "", err
 	}

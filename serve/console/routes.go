@@ -147,11 +147,9 @@ func parse(text string) (bson.Raw, error) {
 	return d, nil
 }
 
-// runCommand runs a command that build writes, in the name of the user.
-func (q *query) runCommand(db string, build func(b *bson.Builder)) (bson.Raw, error) {
-	b := bson.NewBuilder(nil)
-	build(b)
-	return q.in.runCommand(q.Context(), db, b.Doc())
+// runCommand runs a command in the name of the user.
+func (q *query) runCommand(db string, command bson.D) (bson.Raw, error) {
+	return q.in.runCommand(q.Context(), db, command.Doc())
 }
 
 // namespace reads the argument ns, of the address or of the body.
@@ -214,7 +212,7 @@ func (q *query) document(name string) (bson.Raw, error) {
 		}
 		return d, nil
 	}
-	return bson.NewBuilder(nil).Doc(), nil
+	return bson.Empty, nil
 }
 
 // mayLoad refuses a user that may not see the load of the server.

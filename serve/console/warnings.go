@@ -39,10 +39,7 @@ func warnings(q *query) (any, error) {
 		out = append(out, q.machine()...)
 		out = append(out, q.hotPartitions()...)
 	}
-	if reply, err := q.runCommand("admin", func(b *bson.Builder) {
-		b.String("customAction", "GetRequestReport")
-		b.Int32("top", warnedShapes)
-	}); err == nil {
+	if reply, err := q.runCommand("admin", bson.D{{"customAction", "GetRequestReport"}, {"top", warnedShapes}}); err == nil {
 		list, _ := reply.Get("requests").Array()
 		for v := range list.Values() {
 			d, _ := v.Doc()
@@ -202,11 +199,7 @@ func (q *query) largeValues() (out []warning) {
 			continue
 		}
 		asked++
-		reply, err := q.runCommand(coll.Namespace.DB, func(b *bson.Builder) {
-			b.String("customAction", "GetPartitions")
-			b.String("collection", coll.Namespace.Coll)
-			b.Int32("top", 1)
-		})
+		reply, err := q.runCommand(coll.Namespace.DB, bson.D{{"customAction", "GetPartitions"}, {"collection", coll.Namespace.Coll}, {"top", 1}})
 		if err != nil {
 			continue // not allowed for this user
 		}

@@ -1,6 +1,7 @@
 package account
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -36,10 +37,8 @@ func (d *Definition) Command(update bool) bson.Raw {
 	if update {
 		verb = "update"
 	}
-	b := bson.NewBuilder(nil)
-	b.String(verb+strings.ToUpper(d.Kind()[:1])+d.Kind()[1:], d.Name)
-	b.Splice(d.Fields.Elements())
-	return b.Doc()
+	name := verb + strings.ToUpper(d.Kind()[:1]) + d.Kind()[1:]
+	return append(bson.D{{name, d.Name}}, d.Fields.D()...).Doc()
 }
 
 // Definitions reads a file: one definition, or a list of them, with names in the case of
@@ -53,11 +52,7 @@ func Definitions(text string) (out []*Definition, err error) {
 	}
 	list, ok := doc.Get("list").Array()
 	if !ok {
-		b := bson.NewBuilder(nil)
-		b.BeginArray("list")
-		b.Value("", doc.Get("list"))
-		b.End()
-		list, _ = b.Doc().Get("list").Array()
+		list, _ = bson.D{{"list", bson.A{doc.Get("list")}}}.Doc().Get("list").Array()
 	}
 	for v := range list.Values() {
 		d, ok := v.Doc()
@@ -127,25 +122,15 @@ func definition(f folded) (*Definition, error) {
 		return nil, fmt.Errorf("expected a role definition (RoleName, DatabaseName, Privileges) or a user definition (UserName, DatabaseName, Roles), found the fields %s",
 			strings.Join(f.names(), ", "))
 	}
-	b := bson.NewBuilder(nil)
+	fields := d.role
 	if d.User {
-		d.user(f, b)
-	} else {
-		d.role(f, b)
+		fields = d.user
 	}
-	b.BeginArray("roles")
+	roles := bson.A{}
 	for _, r := range f.list("roles") {
-		b.BeginDoc("")
-		b.String("role", r.text("role"))
-		db := r.text("db")
-		if db == "" {
-			db = d.DB
-		}
-		b.String("db", db)
-		b.End()
+		roles = append(roles, bson.D{{"role", r.text("role")}, {"db", cmp.Or(r.text("db"), d.DB)}})
 	}
-	b.End()
-	d.Fields = b.Doc()
+	d.Fields = append(fields(f), bson.E{"roles", roles}).Doc()
 	return d, nil
 }
 
@@ -158,33 +143,31 @@ func (f folded) names() (out []string) {
 	return out
 }
 
-// user adds the fields of a user other than roles. Custom data is a text there, and a document here.
-func (d *Definition) user(f folded, b *bson.Builder) {
+// user returns the fields of a user other than roles. Custom data is a text there, and a document here.
+func (d *Definition) user(f folded) (out bson.D) {
 	if password := f.text("password"); password != "" {
 		d.Secret = true
-		b.String("pwd", password)
+		out = append(out, bson.E{"pwd", password})
 	}
 	if text := f.text("customdata"); text != "" {
 		doc, err := ejson.Parse(text)
 		if err != nil {
-			inner := bson.NewBuilder(nil)
-			inner.String("customData", text)
-			doc = inner.Doc()
+			doc = bson.D{{"customData", text}}.Doc()
 		}
-		b.Raw("customData", doc)
+		out = append(out, bson.E{"customData", doc})
 	}
 	mechanisms := f.texts("mechanisms")
 	if text := f.text("mechanisms"); text != "" {
 		mechanisms = strings.Split(text, ",")
 	}
 	if len(mechanisms) == 0 {
-		return
+		return out
 	}
-	b.BeginArray("mechanisms")
+	names := bson.A{}
 	for _, m := range mechanisms {
-		b.String("", strings.TrimSpace(m))
+		names = append(names, strings.TrimSpace(m))
 	}
-	b.End()
+	return append(out, bson.E{"mechanisms", names})
 }
 
 // builtIn are the values of a role's type for those that every database has.
@@ -193,8 +176,8 @@ var builtIn = []string{"builtinrole", "0"}
 // ofDatabase are actions that MongoDB checks for a database, and the service takes for a collection as well.
 var ofDatabase = []string{"dbStats", "listCollections"}
 
-// role adds the privileges of a role.
-func (d *Definition) role(f folded, b *bson.Builder) {
+// role returns the privileges of a role.
+func (d *Definition) role(f folded) bson.D {
 	kind := strings.ToLower(f.text("type"))
 	if n, ok := f["type"].AsInt64(); ok {
 		kind = fmt.Sprint(n)
@@ -203,23 +186,12 @@ func (d *Definition) role(f folded, b *bson.Builder) {
 		kind = strings.ToLower(k)
 	}
 	d.BuiltIn = slices.Contains(builtIn, kind)
-	privilege := func(db, coll string, actions []string) {
-		if len(actions) == 0 {
-			return
+	privileges := bson.A{}
+	privilege := func(db, coll string, actions bson.A) {
+		if len(actions) > 0 {
+			privileges = append(privileges, bson.D{{"resource", bson.D{{"db", db}, {"collection", coll}}}, {"actions", actions}})
 		}
-		b.BeginDoc("")
-		b.BeginDoc("resource")
-		b.String("db", db)
-		b.String("collection", coll)
-		b.End()
-		b.BeginArray("actions")
-		for _, a := range actions {
-			b.String("", a)
-		}
-		b.End()
-		b.End()
 	}
-	b.BeginArray("privileges")
 	for _, p := range f.list("privileges") {
 		resource, _ := p["resource"].Doc()
 		at := fold(resource)
@@ -227,7 +199,7 @@ func (d *Definition) role(f folded, b *bson.Builder) {
 		if db == "" {
 			db = d.DB
 		}
-		var here, wider []string
+		var here, wider bson.A
 		for _, action := range p.texts("actions") {
 			switch {
 			case action == "listDatabases":
@@ -244,5 +216,5 @@ func (d *Definition) role(f folded, b *bson.Builder) {
 		privilege(db, coll, here)
 		privilege(db, "", wider)
 	}
-	b.End()
+	return bson.D{{"privileges", privileges}}
 }

@@ -20,14 +20,14 @@ func (k ShardKeys) Set(text string) error {
 	if named && !strings.Contains(ns, ".") {
 		return fmt.Errorf("%s is not a database and a collection, as in shop.orders=customer", ns)
 	}
-	b := bson.NewBuilder(nil)
+	key := bson.D{}
 	for _, f := range strings.Split(fields, ",") {
 		if f = strings.TrimSpace(f); f == "" {
 			return fmt.Errorf("%q has a field without a name", text)
 		}
-		b.String(f, "hashed")
+		key = append(key, bson.E{f, "hashed"})
 	}
-	k[ns] = b.Doc()
+	k[ns] = key.Doc()
 	return nil
 }
 

@@ -57,12 +57,7 @@ func New(spec, options bson.Raw) bson.Raw {
 	if spec.Has("collation") || !options.Has("collation") {
 		return spec
 	}
-	b := bson.NewBuilder(nil)
-	b.BeginDoc("collation")
-	b.String("locale", "simple")
-	b.End()
-	b.Splice(spec.Elements())
-	return b.Doc()
+	return append(bson.D{{"collation", bson.D{{"locale", "simple"}}}}, spec.D()...).Doc()
 }
 
 // ByLastWrite makes an index {_ts: 1} by which documents expire so many seconds after their last
@@ -92,10 +87,7 @@ func ForMongoDB(spec bson.Raw, lastWrite bool) (out bson.Raw, left string) {
 	case lastWrite:
 		return nil, fmt.Sprintf("the index %s, which expires documents %d seconds after their last write", name, seconds)
 	}
-	b := bson.NewBuilder(nil)
-	b.Int32("v", 2)
-	b.Splice(plain(spec).Elements())
-	return b.Doc(), ""
+	return append(bson.D{{"v", 2}}, plain(spec).D()...).Doc(), ""
 }
 
 // KeyForMongoDB returns a text with the command that gives a collection of MongoDB the shard key, or

@@ -89,10 +89,7 @@ func (s *server) advise(ctx context.Context, db, coll string, a *adviseArgs, out
 		}
 		requests = append(requests, r)
 	}
-	b := bson.NewBuilder(nil)
-	b.String("customAction", "GetPartitions")
-	b.String("collection", coll)
-	now, err := s.runCommand(ctx, db, b.Doc())
+	now, err := s.runCommand(ctx, db, bson.D{{"customAction", "GetPartitions"}, {"collection", coll}}.Doc())
 	if err != nil {
 		return err
 	}
@@ -121,11 +118,7 @@ func pricesOf(reply bson.Raw) *ratelimit.PriceList {
 
 // requests returns the shapes that the server has recorded for a collection, and its reply.
 func (s *server) requests(ctx context.Context, db, coll string) (out []shardkeys.Request, reply bson.Raw, err error) {
-	b := bson.NewBuilder(nil)
-	b.String("customAction", "GetRequestReport")
-	b.String("collection", coll)
-	b.Int32("top", 1000)
-	reply, err = s.runCommand(ctx, db, b.Doc())
+	reply, err = s.runCommand(ctx, db, bson.D{{"customAction", "GetRequestReport"}, {"collection", coll}, {"top", 1000}}.Doc())
 	if err != nil {
 		return nil, nil, err
 	}
@@ -176,24 +169,12 @@ func (s *server) scan(ctx context.Context, db, coll string, a *adviseArgs, parti
 		d.Stored += whole(p, "documents")
 		d.StoredBytes += whole(p, "bytes")
 	}
-	b := bson.NewBuilder(nil)
-	b.String("aggregate", coll)
-	b.BeginArray("pipeline")
+	pipeline := bson.A{}
 	if d.Stored > a.sample {
-		b.BeginDoc("")
-		b.BeginDoc("$sample")
-		b.Int64("size", a.sample)
-		b.End()
-		b.End()
+		pipeline = bson.A{bson.D{{"$sample", bson.D{{"size", a.sample}}}}}
 	}
-	b.End()
-	b.BeginDoc("cursor")
-	b.Int32("batchSize", scanBatch)
-	b.End()
-	b.Bool("allowDiskUse", true)
-	b.BeginDoc("comment")
-	b.String("priority", "low")
-	b.End()
+	command := bson.D{{"aggregate", coll}, {"pipeline", pipeline}, {"cursor", bson.D{{"batchSize", scanBatch}}}, {"allowDiskUse", true},
+		{"comment", bson.D{{"priority", "low"}}}}.Doc()
 	p := progress.Show(errs, "documents", min(d.Stored, a.sample))
 	defer p.End()
 	take := func(doc bson.Raw) bool {
@@ -202,9 +183,9 @@ func (s *server) scan(ctx context.Context, db, coll string, a *adviseArgs, parti
 		return d.Seen < a.sample
 	}
 	if s.consoleRun != nil {
-		return s.eachDocument(ctx, db, coll, b.Doc(), take)
+		return s.eachDocument(ctx, db, coll, command, take)
 	}
-	cur, err := s.client.Database(db).RunCommandCursor(ctx, []byte(b.Doc()))
+	cur, err := s.client.Database(db).RunCommandCursor(ctx, []byte(command))
 	if err != nil {
 		return s.explain(err)
 	}

@@ -79,12 +79,11 @@ func requestBackup(ctx context.Context, uri, dir string, s Streams) error {
 		return err
 	}
 	defer server.close()
-	b := bson.NewBuilder(nil)
-	b.String("customAction", "Backup")
+	command := bson.D{{"customAction", "Backup"}}
 	if dir != "" {
-		b.String("to", dir)
+		command = append(command, bson.E{"to", dir})
 	}
-	reply, err := runWithProgress(ctx, server, "admin", b.Doc(), backingUp, s.Err)
+	reply, err := runWithProgress(ctx, server, "admin", command.Doc(), backingUp, s.Err)
 	var refused mongo.CommandError
 	if errors.As(err, &refused) && refused.Code == 2 {
 		return usageErrorf("%s", refused.Message)

@@ -168,26 +168,13 @@ func findings(n int) string {
 
 // checkJSON returns the report for programs.
 func checkJSON(r *checkup.Report) bson.Raw {
-	b := bson.NewBuilder(nil)
-	b.Bool("valid", len(r.Findings) == 0)
-	b.Int("collections", int64(r.Collections))
-	b.Int("documents", r.Records)
-	b.Int("indexEntries", r.Entries)
-	b.Int("changes", r.Changes)
-	b.BeginArray("outdatedIndexes")
+	outdated, findings := bson.A{}, bson.A{}
 	for _, name := range r.Outdated {
-		b.String("", name)
+		outdated = append(outdated, name)
 	}
-	b.End()
-	b.BeginArray("findings")
 	for _, x := range r.Findings {
-		b.BeginDoc("")
-		b.String("kind", x.Kind)
-		b.String("where", x.Where)
-		b.String("what", x.What)
-		b.Int("count", max(x.Count, 1))
-		b.End()
+		findings = append(findings, bson.D{{"kind", x.Kind}, {"where", x.Where}, {"what", x.What}, {"count", int(max(x.Count, 1))}})
 	}
-	b.End()
-	return b.Doc()
+	return bson.D{{"valid", len(r.Findings) == 0}, {"collections", r.Collections}, {"documents", int(r.Records)}, {"indexEntries", int(r.Entries)},
+		{"changes", int(r.Changes)}, {"outdatedIndexes", outdated}, {"findings", findings}}.Doc()
 }

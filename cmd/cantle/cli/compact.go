@@ -60,10 +60,7 @@ func compactVerb(f *pflag.FlagSet) action {
 func collectionsOf(ctx context.Context, server *server, db string) (list []string, err error) {
 	dbs := []string{db}
 	if db == "" {
-		b := bson.NewBuilder(nil)
-		b.Int32("listDatabases", 1)
-		b.Bool("nameOnly", true)
-		reply, err := server.runCommand(ctx, "admin", b.Doc())
+		reply, err := server.runCommand(ctx, "admin", bson.D{{"listDatabases", 1}, {"nameOnly", true}}.Doc())
 		if err != nil {
 			return nil, err
 		}
@@ -101,15 +98,14 @@ func compactAll(ctx context.Context, server *server, s Streams, list []string, d
 	total, rows := int64(0), 0
 	for _, name := range list {
 		db, coll, _ := strings.Cut(name, ".")
-		b := bson.NewBuilder(nil)
-		b.String("compact", coll)
+		command := bson.D{{"compact", coll}}
 		if dry {
-			b.Bool("dryRun", true)
+			command = append(command, bson.E{"dryRun", true})
 		}
 		if least > 0 {
-			b.Int64("freeSpaceTargetMB", least)
+			command = append(command, bson.E{"freeSpaceTargetMB", least})
 		}
-		reply, err := runWithProgress(ctx, server, db, b.Doc(), compaction(name), s.Err)
+		reply, err := runWithProgress(ctx, server, db, command.Doc(), compaction(name), s.Err)
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
@@ -133,11 +129,7 @@ func compactAll(ctx context.Context, server *server, s Streams, list []string, d
 
 // compaction returns the look that reads the progress of a collection's compaction.
 func compaction(name string) look {
-	b := bson.NewBuilder(nil)
-	b.Int32("currentOp", 1)
-	b.String("desc", "Compact")
-	b.String("ns", name)
-	return look{b.Doc(), func(answer bson.Raw) (what string, done, total int64) {
+	return look{bson.D{{"currentOp", 1}, {"desc", "Compact"}, {"ns", name}}.Doc(), func(answer bson.Raw) (what string, done, total int64) {
 		list, _ := answer.Get("inprog").Array()
 		for v := range list.Values() {
 			op, _ := v.Doc()

@@ -62,15 +62,10 @@ func (s *server) eachDocument(ctx context.Context, db, coll string, command bson
 			list, _ = cursor.Get("nextBatch").Array()
 		}
 		id, _ := cursor.Get("id").AsInt64()
-		b := bson.NewBuilder(nil)
 		for v := range list.Values() {
 			if doc, _ := v.Doc(); !visit(doc) {
 				if id != 0 {
-					b.String("killCursors", coll)
-					b.BeginArray("cursors")
-					b.Int64("", id)
-					b.End()
-					_, err = s.runCommand(ctx, db, b.Doc())
+					_, err = s.runCommand(ctx, db, bson.D{{"killCursors", coll}, {"cursors", bson.A{id}}}.Doc())
 				}
 				return err
 			}
@@ -78,9 +73,6 @@ func (s *server) eachDocument(ctx context.Context, db, coll string, command bson
 		if id == 0 {
 			return nil
 		}
-		b.Int64("getMore", id)
-		b.String("collection", coll)
-		b.Int32("batchSize", scanBatch)
-		command = b.Doc()
+		command = bson.D{{"getMore", id}, {"collection", coll}, {"batchSize", scanBatch}}.Doc()
 	}
 }

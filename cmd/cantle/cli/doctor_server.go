@@ -141,9 +141,7 @@ func (s *server) health(ctx context.Context) ([]doctor.Finding, error) {
 
 // complaints returns the startup warnings of a server.
 func (s *server) complaints(ctx context.Context) (out []doctor.Finding, err error) {
-	b := bson.NewBuilder(nil)
-	b.String("getLog", "startupWarnings")
-	log, err := s.runCommand(ctx, "admin", b.Doc())
+	log, err := s.runCommand(ctx, "admin", bson.D{{"getLog", "startupWarnings"}}.Doc())
 	if err != nil {
 		return nil, err
 	}
@@ -157,10 +155,7 @@ func (s *server) complaints(ctx context.Context) (out []doctor.Finding, err erro
 
 // drivers reports the connected drivers, by their client metadata.
 func (s *server) drivers(ctx context.Context) (out []doctor.Finding, err error) {
-	b := bson.NewBuilder(nil)
-	b.Int32("currentOp", 1)
-	b.Bool("$all", true)
-	ops, err := s.runCommand(ctx, "admin", b.Doc())
+	ops, err := s.runCommand(ctx, "admin", bson.D{{"currentOp", 1}, {"$all", true}}.Doc())
 	if err != nil {
 		return nil, err
 	}

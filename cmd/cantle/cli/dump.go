@@ -191,9 +191,7 @@ func dump(ctx context.Context, uri string, a dumpArgs, out, errs io.Writer) erro
 
 // serverVersion returns the MongoDB release that the server reports.
 func (t *transfer) serverVersion(ctx context.Context) (string, error) {
-	b := bson.NewBuilder(nil)
-	b.Int32("buildInfo", 1)
-	reply, err := t.run(ctx, "admin", b.Doc())
+	reply, err := t.run(ctx, "admin", bson.D{{"buildInfo", 1}}.Doc())
 	version, _ := reply.Get("version").Str()
 	return version, err
 }
@@ -204,10 +202,7 @@ func (a *dumping) collections(ctx context.Context) ([]*dumps.Collection, error) 
 	dbs := []string{a.db}
 	if a.db == "" {
 		dbs = nil
-		b := bson.NewBuilder(nil)
-		b.Int32("listDatabases", 1)
-		b.Bool("nameOnly", true)
-		reply, err := t.run(ctx, "admin", b.Doc())
+		reply, err := t.run(ctx, "admin", bson.D{{"listDatabases", 1}, {"nameOnly", true}}.Doc())
 		if err != nil {
 			return nil, err
 		}
@@ -221,9 +216,7 @@ func (a *dumping) collections(ctx context.Context) ([]*dumps.Collection, error) 
 	}
 	var out []*dumps.Collection
 	for _, db := range dbs {
-		b := bson.NewBuilder(nil)
-		b.Int32("listCollections", 1)
-		infos, err := t.all(ctx, db, b.Doc())
+		infos, err := t.all(ctx, db, bson.D{{"listCollections", 1}}.Doc())
 		if err != nil {
 			return nil, err
 		}
@@ -257,15 +250,9 @@ func (a *dumping) collections(ctx context.Context) ([]*dumps.Collection, error) 
 // plainBuckets reports whether any server can decode all buckets of a time-series collection. If so, the buckets
 // are dumped, as mongodump does; otherwise the measurements are.
 func (t *transfer) plainBuckets(ctx context.Context, d *dumps.Collection) bool {
-	b := bson.NewBuilder(nil)
-	b.String("find", dumps.BucketsPrefix+d.Coll)
-	b.BeginDoc("filter")
-	b.BeginDoc("control.version")
-	b.Int32("$ne", 1)
-	b.End()
-	b.End()
-	b.Int32("limit", 1)
-	others, err := t.all(ctx, d.DB, b.Doc())
+	others, err := t.all(ctx, d.DB, bson.D{
+		{"find", dumps.BucketsPrefix + d.Coll}, {"filter", bson.D{{"control.version", bson.D{{"$ne", 1}}}}}, {"limit", 1},
+	}.Doc())
 	return err == nil && len(others) == 0
 }
 
@@ -285,26 +272,18 @@ func (a *dumping) one(ctx context.Context, t *transfer, d *dumps.Collection, to 
 	}
 	after, n := out.Done()
 	p.Add(n)
-	b := bson.NewBuilder(nil)
-	b.String("find", d.Data)
+	command := bson.D{{"find", d.Data}}
 	if query != nil {
-		b.Raw("filter", query)
+		command = append(command, bson.E{"filter", query})
 	}
 	if d.ByID() {
-		b.BeginDoc("sort")
-		b.Int32("_id", 1)
-		b.End()
-		b.BeginDoc("hint")
-		b.Int32("_id", 1)
-		b.End()
+		command = append(command, bson.E{"sort", bson.D{{"_id", 1}}}, bson.E{"hint", bson.D{{"_id", 1}}})
 		if !after.IsMissing() {
-			b.BeginDoc("min")
-			b.Value("_id", after)
-			b.End()
+			command = append(command, bson.E{"min", bson.D{{"_id", after}}})
 		}
 	}
 	twice := sharedIDs{on: a.target != "" && d.ByID()}
-	err = t.scan(ctx, d.DB, b.Doc(), func(doc bson.Raw) error {
+	err = t.scan(ctx, d.DB, command.Doc(), func(doc bson.Raw) error {
 		if !after.IsMissing() && doc.Get("_id").Identical(after) {
 			return nil // min includes its bound
 		}

@@ -83,45 +83,34 @@ func (s *sharedIDs) look(doc bson.Raw) {
 // write, and the throughput that the collections of its database share. Other servers have none of them, and
 // an address without sharding has no list of shard keys.
 func (a *dumping) ownOf(ctx context.Context, d *dumps.Collection, indexes []bson.Raw, shared bson.Raw) bson.Raw {
-	own := bson.NewBuilder(nil)
-	q := bson.NewBuilder(nil)
-	q.String("find", "collections")
-	q.BeginDoc("filter")
-	q.String("_id", d.NS())
-	q.End()
-	if entries, err := a.all(ctx, "config", q.Doc()); err == nil && len(entries) == 1 {
+	var own bson.D
+	find := bson.D{{"find", "collections"}, {"filter", bson.D{{"_id", d.NS()}}}}.Doc()
+	if entries, err := a.all(ctx, "config", find); err == nil && len(entries) == 1 {
 		if key := entries[0].Get("key"); !key.IsMissing() {
-			own.Value("shardKey", key)
-			own.Value("unique", bson.Bool(entries[0].Get("unique").Truthy()))
+			own = bson.D{{"shardKey", key}, {"unique", entries[0].Get("unique").Truthy()}}
 		}
 	}
 	if d.Kind == "view" {
 		return own.Doc()
 	}
 	if !shared.IsEmpty() {
-		own.Raw("sharedThroughput", shared)
+		own = append(own, bson.E{"sharedThroughput", shared})
 	}
-	q.Reset(nil)
-	q.String("customAction", "GetCollection")
-	q.String("collection", d.Coll)
-	q.Bool("showIndexes", true)
-	is, err := a.run(ctx, d.DB, q.Doc())
+	is, err := a.run(ctx, d.DB, bson.D{{"customAction", "GetCollection"}, {"collection", d.Coll}, {"showIndexes", true}}.Doc())
 	if err == nil {
 		if offer := offerIn(is); !offer.IsEmpty() {
-			own.Raw("throughput", offer)
+			own = append(own, bson.E{"throughput", offer})
 		}
 	}
 	if err == nil || a.account {
-		a.appendExpiry(own, is, indexes)
+		own = append(own, a.expiry(is, indexes)...)
 	}
 	return own.Doc()
 }
 
 // shared returns the throughput that the collections of a database share, as CreateDatabase takes it; empty for none.
 func (t *transfer) shared(ctx context.Context, db string) bson.Raw {
-	q := bson.NewBuilder(nil)
-	q.String("customAction", "GetDatabase")
-	is, err := t.run(ctx, db, q.Doc())
+	is, err := t.run(ctx, db, bson.D{{"customAction", "GetDatabase"}}.Doc())
 	if err != nil || is.Get("provisionedThroughput").IsMissing() {
 		return bson.Empty
 	}
@@ -130,24 +119,24 @@ func (t *transfer) shared(ctx context.Context, db string) bson.Raw {
 
 // offerIn returns the throughput that GetCollection or GetDatabase shows, as the commands that set it take it.
 func offerIn(is bson.Raw) bson.Raw {
-	offer := bson.NewBuilder(nil)
+	offer := bson.D{}
 	for _, name := range []string{"autoScaleSettings", "serverless", "serverSideRetry", "burst", "ruPerMinute"} {
 		if v := is.Get(name); !v.IsMissing() {
-			offer.Value(name, v)
+			offer = append(offer, bson.E{name, v})
 		}
 	}
 	if v := is.Get("provisionedThroughput"); !v.IsMissing() && is.Get("autoScaleSettings").IsMissing() {
-		offer.Value("offerThroughput", v)
+		offer = append(offer, bson.E{"offerThroughput", v})
 	}
 	return offer.Doc()
 }
 
-// appendExpiry adds, if there are indexes {_ts: 1} that expire documents, which of them expire by the last write,
-// and after how many seconds; MongoDB's do not.
-func (a *dumping) appendExpiry(own *bson.Builder, is bson.Raw, indexes []bson.Raw) {
+// expiry returns, if there are indexes {_ts: 1} that expire documents, an element with those that expire by the last
+// write, and after how many seconds; MongoDB's do not.
+func (a *dumping) expiry(is bson.Raw, indexes []bson.Raw) bson.D {
 	indexes = slices.DeleteFunc(slices.Clone(indexes), func(x bson.Raw) bool { return !index.ExpiresByTS(x) })
 	if len(indexes) == 0 {
-		return
+		return nil
 	}
 	shown := map[string]bson.Raw{}
 	list, _ := is.Get("indexes").Array()
@@ -156,57 +145,52 @@ func (a *dumping) appendExpiry(own *bson.Builder, is bson.Raw, indexes []bson.Ra
 		name, _ := x.Get("name").Str()
 		shown[name] = x
 	}
-	own.BeginDoc(index.LastWriteOption)
+	byLastWrite := bson.D{}
 	for _, x := range indexes {
 		name, _ := x.Get("name").Str()
 		if kept, ok := shown[name]; ok {
 			x = kept
 		}
 		if seconds, ok := x.Get("expireAfterSeconds").AsInt64(); ok && (a.account || x.Get(index.LastWriteOption).Truthy()) {
-			own.Int64(name, seconds)
+			byLastWrite = append(byLastWrite, bson.E{name, seconds})
 		}
 	}
-	own.End()
+	return bson.D{{index.LastWriteOption, byLastWrite}}
 }
 
 // metadata prints options and indexes of a collection as mongodump does, and under
 // "cantle" the properties of ownOf.
 func (a *dumping) metadata(ctx context.Context, d *dumps.Collection, info, shared bson.Raw) (string, error) {
-	b := bson.NewBuilder(nil)
 	options, _ := info.Get("options").Doc()
 	if options == nil {
 		options = bson.Empty
 	}
-	b.Value("options", options.Value())
 	var indexes []bson.Raw
 	if d.Kind != "view" {
-		q := bson.NewBuilder(nil)
-		q.String("listIndexes", d.Coll)
 		var err error
-		if indexes, err = a.all(ctx, d.DB, q.Doc()); err != nil {
+		if indexes, err = a.all(ctx, d.DB, bson.D{{"listIndexes", d.Coll}}.Doc()); err != nil {
 			return "", err
 		}
 	}
 	own := a.ownOf(ctx, d, indexes, shared)
-	b.BeginArray("indexes")
+	listed := bson.A{}
 	for _, x := range indexes {
 		if x = a.restorable(d, x, own); x != nil {
-			b.Value("", x.Value())
+			listed = append(listed, x)
 		}
 	}
-	b.End()
+	out := bson.D{{"options", options}, {"indexes", listed}}
 	detail, _ := info.Get("info").Doc()
 	if _, id, ok := detail.Get("uuid").Binary(); ok {
-		b.String("uuid", fmt.Sprintf("%x", id))
+		out = append(out, bson.E{"uuid", fmt.Sprintf("%x", id)})
 	}
-	b.String("collectionName", d.Coll)
-	b.String("type", d.Kind)
+	out = append(out, bson.D{{"collectionName", d.Coll}, {"type", d.Kind}}...)
 	if a.target != "" {
 		a.recordOmittedOwn(d, own)
 	} else if !own.IsEmpty() {
-		b.Raw("cantle", own)
+		out = append(out, bson.E{"cantle", own})
 	}
-	return ejson.Canonical(b.Doc()), nil
+	return ejson.Canonical(out.Doc()), nil
 }
 
 // restorable returns the specification of an index for the target of the dump, nil if the target has no such

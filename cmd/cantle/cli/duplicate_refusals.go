@@ -65,22 +65,16 @@ type looker struct {
 // find compares documents with those on the server that have their _id.
 func (l *looker) find(ctx context.Context, db, coll string, docs []bson.Raw) ([]int, error) {
 	byID := map[string][]int{}
-	b := bson.NewBuilder(nil)
-	b.String("find", coll)
-	b.BeginDoc("filter")
-	b.BeginDoc("_id")
-	b.BeginArray("$in")
+	ids := bson.A{}
 	for i, doc := range docs {
 		id := doc.Get("_id")
 		if id.IsMissing() { // the server gave it one: a unique index refused it
 			continue
 		}
 		byID[idBytes(id)] = append(byID[idBytes(id)], i)
-		b.Value("", id)
+		ids = append(ids, id)
 	}
-	b.End()
-	b.End()
-	b.End()
+	find := bson.D{{"find", coll}, {"filter", bson.D{{"_id", bson.D{{"$in", ids}}}}}}.Doc()
 	found := make([]int, len(docs))
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -92,7 +86,7 @@ func (l *looker) find(ctx context.Context, db, coll string, docs []bson.Raw) ([]
 		t.waits = l.waits
 		l.t = t
 	}
-	err := l.t.scan(ctx, db, b.Doc(), func(doc bson.Raw) error {
+	err := l.t.scan(ctx, db, find, func(doc bson.Raw) error {
 		for _, i := range byID[idBytes(doc.Get("_id"))] {
 			if equalDocument(docs[i], doc) {
 				found[i] = isThere

@@ -110,8 +110,7 @@ func (a *exportArgs) check() error {
 
 // find returns the command that reads the documents. Errors: text that is not a document.
 func (a *exportArgs) find(coll string) (bson.Raw, error) {
-	b := bson.NewBuilder(nil)
-	b.String("find", coll)
+	find := bson.D{{"find", coll}}
 	for _, part := range []struct{ name, text string }{{"filter", a.query}, {"sort", a.sort}} {
 		if part.text == "" {
 			continue
@@ -120,27 +119,27 @@ func (a *exportArgs) find(coll string) (bson.Raw, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", part.name, err)
 		}
-		b.Raw(part.name, d)
+		find = append(find, bson.E{part.name, d})
 	}
 	if a.fields != nil {
-		b.BeginDoc("projection")
+		projection := bson.D{}
 		id := false
 		for _, name := range a.fields {
-			b.Int32(projected(name), 1)
+			projection = append(projection, bson.E{projected(name), 1})
 			id = id || name == "_id"
 		}
 		if !id && a.kind == "csv" {
-			b.Int32("_id", 0)
+			projection = append(projection, bson.E{"_id", 0})
 		}
-		b.End()
+		find = append(find, bson.E{"projection", projection})
 	}
 	if a.limit > 0 {
-		b.Int64("limit", a.limit)
+		find = append(find, bson.E{"limit", a.limit})
 	}
 	if a.skip > 0 {
-		b.Int64("skip", a.skip)
+		find = append(find, bson.E{"skip", a.skip})
 	}
-	return b.Doc(), nil
+	return find.Doc(), nil
 }
 
 // projected returns the path of a field without array positions, which projections do not support.

@@ -166,9 +166,7 @@ func load(ctx context.Context, uri, db, coll string, a importArgs, in io.Reader,
 	m.statements.db, m.statements.coll = db, coll
 	m.statements.ordered, m.statements.stop = a.stopOnError, a.stopOnError
 	if a.drop {
-		b := bson.NewBuilder(nil)
-		b.String("drop", coll)
-		if _, err := t.run(ctx, db, b.Doc()); err != nil && !isCode(err, 26) {
+		if _, err := t.run(ctx, db, bson.D{{"drop", coll}}.Doc()); err != nil && !isCode(err, 26) {
 			return t.explain(err)
 		}
 	}

@@ -75,10 +75,7 @@ func (c *linting) refused(what string, err error) error {
 const codeUnauthorized = 13
 
 func (c *linting) server(ctx context.Context) error {
-	b := bson.NewBuilder(nil)
-	b.Int32("listDatabases", 1)
-	b.Bool("nameOnly", true)
-	reply, err := c.run(ctx, "admin", b.Doc())
+	reply, err := c.run(ctx, "admin", bson.D{{"listDatabases", 1}, {"nameOnly", true}}.Doc())
 	if err != nil {
 		return c.refused("the list of databases", err)
 	}
@@ -100,10 +97,8 @@ func (c *linting) server(ctx context.Context) error {
 
 // shardKeys reads the shard keys of all collections. Servers that shard nothing have no list of them.
 func (c *linting) shardKeys(ctx context.Context) error {
-	b := bson.NewBuilder(nil)
-	b.String("find", "collections")
 	keys := map[string]bson.Raw{}
-	err := c.scan(ctx, "config", b.Doc(), func(doc bson.Raw) error {
+	err := c.scan(ctx, "config", bson.D{{"find", "collections"}}.Doc(), func(doc bson.Raw) error {
 		ns, _ := doc.Get("_id").Str()
 		if key, ok := doc.Get("key").Doc(); ok && !doc.Get("dropped").Truthy() {
 			keys[ns] = key.Clone()
@@ -126,10 +121,7 @@ func (c *linting) key(ctx context.Context, db, coll string) (bson.Raw, error) {
 	if c.keys != nil {
 		return c.keys[db+"."+coll], nil
 	}
-	b := bson.NewBuilder(nil)
-	b.String("customAction", "GetCollection")
-	b.String("collection", coll)
-	reply, err := c.run(ctx, db, b.Doc())
+	reply, err := c.run(ctx, db, bson.D{{"customAction", "GetCollection"}, {"collection", coll}}.Doc())
 	switch {
 	case isCode(err, 59):
 		c.keys = map[string]bson.Raw{}
@@ -145,9 +137,7 @@ func (c *linting) key(ctx context.Context, db, coll string) (bson.Raw, error) {
 // database checks the collections of a database.
 func (c *linting) database(ctx context.Context, db string) error {
 	c.namespaces++
-	b := bson.NewBuilder(nil)
-	b.Int32("listCollections", 1)
-	infos, err := c.all(ctx, db, b.Doc())
+	infos, err := c.all(ctx, db, bson.D{{"listCollections", 1}}.Doc())
 	if err != nil {
 		return c.refused(db, err)
 	}
@@ -160,9 +150,7 @@ func (c *linting) database(ctx context.Context, db string) error {
 		c.namespaces++
 		x.Options, _ = info.Get("options").Doc()
 		if kind, _ := info.Get("type").Str(); kind != "view" {
-			b.Reset(nil)
-			b.String("listIndexes", x.Name)
-			x.Indexes, err = c.all(ctx, db, b.Doc())
+			x.Indexes, err = c.all(ctx, db, bson.D{{"listIndexes", x.Name}}.Doc())
 			switch {
 			case isCode(err, 26): // dropped since
 				continue
@@ -184,10 +172,7 @@ func (c *linting) database(ctx context.Context, db string) error {
 
 // requests reads the features that a Cantle server counts. Other servers, and accounts, have no such list.
 func (c *linting) requests(ctx context.Context) error {
-	b := bson.NewBuilder(nil)
-	b.String("customAction", "GetRequestReport")
-	b.Int32("top", 1)
-	reply, err := c.run(ctx, "admin", b.Doc())
+	reply, err := c.run(ctx, "admin", bson.D{{"customAction", "GetRequestReport"}, {"top", 1}}.Doc())
 	switch {
 	case isCode(err, codeUnauthorized):
 		fmt.Fprintln(c.errs, "requests of clients are not checked: this requires the role dbAdminAnyDatabase")

@@ -41,11 +41,9 @@ func partitionsVerb(f *pflag.FlagSet) action {
 		}
 		ctx, cancel := context.WithTimeout(ctx, *limit)
 		defer cancel()
-		b := bson.NewBuilder(nil)
-		b.String("customAction", "GetPartitions")
-		b.String("collection", coll)
-		b.Int32("top", int32(min(max(1, *top), 64)))
-		reply, err := runOnce(ctx, f.Arg(0), "cantle partitions", db, b.Doc())
+		reply, err := runOnce(ctx, f.Arg(0), "cantle partitions", db, bson.D{
+			{"customAction", "GetPartitions"}, {"collection", coll}, {"top", int32(min(max(1, *top), 64))},
+		}.Doc())
 		if err != nil {
 			return err
 		}

@@ -101,7 +101,5 @@ func roleOf(hello bson.Raw) string {
 
 // command returns a command without arguments.
 func command(name string) bson.Raw {
-	b := bson.NewBuilder(nil)
-	b.Int32(name, 1)
-	return b.Doc()
+	return bson.D{{name, 1}}.Doc()
 }

@@ -44,14 +44,12 @@ func reportVerb(f *pflag.FlagSet) action {
 		}
 		ctx, cancel := context.WithTimeout(ctx, *limit)
 		defer cancel()
-		b := bson.NewBuilder(nil)
-		b.String("customAction", "GetRequestReport")
-		b.Int32("top", int32(*top))
+		command := bson.D{{"customAction", "GetRequestReport"}, {"top", int32(*top)}}
 		if coll != "" {
-			b.String("collection", coll)
+			command = append(command, bson.E{"collection", coll})
 		}
-		b.Bool("reset", *reset)
-		reply, err := runOnce(ctx, f.Arg(0), "cantle report", db, b.Doc())
+		command = append(command, bson.E{"reset", *reset})
+		reply, err := runOnce(ctx, f.Arg(0), "cantle report", db, command.Doc())
 		if err != nil {
 			return err
 		}

@@ -174,10 +174,7 @@ func (r *restoring) mayMake(ctx context.Context, snap *catalog.Snapshot, list []
 		db, name := r.named(asDumped(snap, coll))
 		if !asked[db] {
 			asked[db] = true
-			b := bson.NewBuilder(nil)
-			b.Int32("listCollections", 1)
-			b.Bool("nameOnly", true)
-			docs, err := r.all(ctx, db, b.Doc())
+			docs, err := r.all(ctx, db, bson.D{{"listCollections", 1}, {"nameOnly", true}}.Doc())
 			if err != nil {
 				return err
 			}
@@ -193,26 +190,26 @@ func (r *restoring) mayMake(ctx context.Context, snap *catalog.Snapshot, list []
 	return nil
 }
 
-// appendOffer adds throughput in the form of the extension commands.
-func appendOffer(b *bson.Builder, t catalog.Throughput) {
+// offerOf returns throughput in the form of the extension commands.
+func offerOf(t catalog.Throughput) bson.D {
+	offer := bson.D{}
 	switch t.Mode {
 	case catalog.ThroughputManual:
-		b.Int64("offerThroughput", t.RU)
+		offer = bson.D{{"offerThroughput", t.RU}}
 	case catalog.ThroughputAutoscale:
-		b.BeginDoc("autoScaleSettings")
-		b.Int64("maxThroughput", t.RU)
-		b.End()
+		offer = bson.D{{"autoScaleSettings", bson.D{{"maxThroughput", t.RU}}}}
 	case catalog.ThroughputServerless:
-		b.Bool("serverless", true)
+		offer = bson.D{{"serverless", true}}
 	}
 	for _, x := range []struct {
 		name  string
 		value catalog.Switch
 	}{{"serverSideRetry", t.Switches.ServerSideRetry}, {"burst", t.Switches.Burst}} {
 		if x.value != catalog.Inherit {
-			b.Bool(x.name, x.value == catalog.On)
+			offer = append(offer, bson.E{x.name, x.value == catalog.On})
 		}
 	}
+	return offer
 }
 
 // countRecords counts the documents of a collection.

@@ -71,9 +71,7 @@ func (r *restoring) begin(ctx context.Context, t *transfer, d *dumps.Collection,
 		return l, nil
 	}
 	if r.drop {
-		b := bson.NewBuilder(nil)
-		b.String("drop", to.Coll)
-		if _, err := t.run(ctx, to.DB, b.Doc()); err != nil && !isCode(err, 26) {
+		if _, err := t.run(ctx, to.DB, bson.D{{"drop", to.Coll}}.Doc()); err != nil && !isCode(err, 26) {
 			return nil, err
 		}
 	}
@@ -122,11 +120,8 @@ func (l *loading) provision(ctx context.Context, t *transfer) {
 	if l.offer == nil {
 		return
 	}
-	b := bson.NewBuilder(nil)
-	b.String("customAction", "UpdateCollection")
-	b.String("collection", l.Coll)
-	b.Splice(l.offer.Elements())
-	if _, err := t.run(ctx, l.DB, b.Doc()); err != nil {
+	command := append(bson.D{{"customAction", "UpdateCollection"}, {"collection", l.Coll}}, l.offer.D()...)
+	if _, err := t.run(ctx, l.DB, command.Doc()); err != nil {
 		l.r.recordLost("%s: the throughput was not restored: %v", l.NS(), l.r.explain(err))
 	}
 }

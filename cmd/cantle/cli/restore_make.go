@@ -46,24 +46,21 @@ func (l *loading) create(ctx context.Context, options, own bson.Raw) error {
 		l.r.recordLost("%s: the shard key was not restored: in an account it has one field, in the dump it is %s", l.NS(), ejson.String(key))
 		key = nil
 	}
-	b := bson.NewBuilder(nil)
-	b.String("create", l.Coll)
+	create := bson.D{{"create", l.Coll}}
 	for name, v := range options.Fields() {
 		if !l.r.noOptions && string(name) != "autoIndexId" && string(name) != "uuid" {
-			b.ValueBytes(name, v)
+			create = append(create, bson.E{string(name), v})
 		}
 	}
-	_, err := l.t.run(ctx, l.DB, b.Doc())
+	_, err := l.t.run(ctx, l.DB, create.Doc())
 	if err = l.made(err, options); err != nil || key == nil {
 		return err
 	}
-	b.Reset(nil)
-	b.String("shardCollection", l.NS())
-	b.Raw("key", key)
+	shard := bson.D{{"shardCollection", l.NS()}, {"key", key}}
 	if l.asked == nil {
-		b.Value("unique", bson.Bool(own.Get("unique").Truthy()))
+		shard = append(shard, bson.E{"unique", own.Get("unique").Truthy()})
 	}
-	_, err = l.t.run(ctx, "admin", b.Doc())
+	_, err = l.t.run(ctx, "admin", shard.Doc())
 	if isRefusal(err) {
 		l.r.recordLost("%s is not sharded by %s: %v", l.NS(), ejson.String(key), l.r.explain(err))
 		err = nil
@@ -107,10 +104,7 @@ func (r *restoring) makeDatabase(ctx context.Context, t *transfer, db string, of
 		return nil
 	}
 	r.made[db] = true
-	b := bson.NewBuilder(nil)
-	b.String("customAction", "CreateDatabase")
-	b.Splice(offer.Elements())
-	_, err := t.run(ctx, db, b.Doc())
+	_, err := t.run(ctx, db, append(bson.D{{"customAction", "CreateDatabase"}}, offer.D()...).Doc())
 	if !isRefusal(err) {
 		return err
 	}
@@ -127,16 +121,13 @@ func (r *restoring) makeDatabase(ctx context.Context, t *transfer, db string, of
 // dump at once, because the default of an account would slow down the load. Source: Azure Cosmos DB for MongoDB,
 // "custom-commands".
 func (l *loading) createInAccount(ctx context.Context, field string) error {
-	b := bson.NewBuilder(nil)
-	b.String("customAction", "CreateCollection")
-	b.String("collection", l.Coll)
-	b.String("shardKey", field)
+	command := bson.D{{"customAction", "CreateCollection"}, {"collection", l.Coll}, {"shardKey", field}}
 	for _, name := range []string{"offerThroughput", "autoScaleSettings"} {
 		if v := l.offer.Get(name); !v.IsMissing() {
-			b.Value(name, v)
+			command = append(command, bson.E{name, v})
 		}
 	}
-	_, err := l.t.run(ctx, l.DB, b.Doc())
+	_, err := l.t.run(ctx, l.DB, command.Doc())
 	return err
 }
 
@@ -159,14 +150,7 @@ func (l *loading) index(ctx context.Context, t *transfer, list []bson.Raw) error
 	if len(list) == 0 {
 		return nil
 	}
-	b := bson.NewBuilder(nil)
-	b.String("createIndexes", l.Coll)
-	b.BeginArray("indexes")
-	for _, x := range list {
-		b.Value("", x.Value())
-	}
-	b.End()
-	_, err := t.run(ctx, l.DB, b.Doc())
+	_, err := t.run(ctx, l.DB, bson.D{{"createIndexes", l.Coll}, {"indexes", bson.Docs(list)}}.Doc())
 	if !isRefusal(err) {
 		return err
 	}

@@ -138,45 +138,35 @@ func savedMetadata(coll *catalog.Collection, db *catalog.Database) string {
 	if options == nil {
 		options = bson.Empty
 	}
-	b := bson.NewBuilder(nil)
-	b.Raw("options", options)
-	b.BeginArray("indexes")
+	indexes := bson.A{}
 	if !coll.IsView() {
 		for i, ix := range coll.Indexes {
 			if hidden := i == 0 && (coll.Options.Clustered || coll.Options.TimeSeries != nil); !hidden && !ix.Staged && ix.State != catalog.IndexDropping {
-				b.Raw("", ix.Listed())
+				indexes = append(indexes, ix.Listed())
 			}
 		}
 	}
-	b.End()
 	kind := coll.Kind()
+	out := bson.D{{"options", options}, {"indexes", indexes}}
 	if kind == "collection" {
-		b.String("uuid", fmt.Sprintf("%x", coll.UUID[:]))
+		out = append(out, bson.E{"uuid", fmt.Sprintf("%x", coll.UUID[:])})
 	}
-	b.String("collectionName", coll.Namespace.Coll)
-	b.String("type", kind)
-	own := bson.NewBuilder(nil)
+	var own bson.D
 	if coll.Sharded() {
-		own.Raw("shardKey", coll.Key.Spec())
-		own.Bool("unique", false)
+		own = bson.D{{"shardKey", coll.Key.Spec()}, {"unique", false}}
 	}
 	if db != nil && db.Throughput.Mode != catalog.ThroughputNone && !coll.IsView() {
-		own.BeginDoc("sharedThroughput")
-		appendOffer(own, db.Throughput)
-		own.End()
+		own = append(own, bson.E{"sharedThroughput", offerOf(db.Throughput)})
 	}
 	if coll.Throughput.Mode != catalog.ThroughputNone {
-		own.BeginDoc("throughput")
-		appendOffer(own, coll.Throughput)
-		own.End()
+		own = append(own, bson.E{"throughput", offerOf(coll.Throughput)})
 	}
-	own.BeginDoc(index.LastWriteOption)
+	byLastWrite := bson.D{}
 	for _, ix := range coll.Indexes {
 		if ix.LastWrite {
-			own.Int64(ix.Name, ix.ExpireAfterSeconds)
+			byLastWrite = append(byLastWrite, bson.E{ix.Name, ix.ExpireAfterSeconds})
 		}
 	}
-	own.End()
-	b.Raw("cantle", own.Doc())
-	return ejson.Canonical(b.Doc())
+	own = append(own, bson.E{index.LastWriteOption, byLastWrite})
+	return ejson.Canonical(append(out, bson.D{{"collectionName", coll.Namespace.Coll}, {"type", kind}, {"cantle", own}}...).Doc())
 }

@@ -176,10 +176,7 @@ func (t *transfer) scan(ctx context.Context, db string, command bson.Raw, emit f
 		}
 		ns, _ := cursor.Get("ns").Str()
 		_, coll, _ := strings.Cut(ns, ".")
-		b := bson.NewBuilder(nil)
-		b.Int64("getMore", id)
-		b.String("collection", coll)
-		if reply, err = t.run(ctx, db, b.Doc()); err != nil {
+		if reply, err = t.run(ctx, db, bson.D{{"getMore", id}, {"collection", coll}}.Doc()); err != nil {
 			return err
 		}
 	}
@@ -197,18 +194,14 @@ func (t *transfer) all(ctx context.Context, db string, command bson.Raw) (docs [
 // account reports whether a server looks like an account of Azure Cosmos DB for MongoDB, by the name of its
 // replica set.
 func (t *transfer) account(ctx context.Context) (bool, error) {
-	b := bson.NewBuilder(nil)
-	b.Int32("hello", 1)
-	reply, err := t.run(ctx, "admin", b.Doc())
+	reply, err := t.run(ctx, "admin", bson.D{{"hello", 1}}.Doc())
 	name, _ := reply.Get("setName").Str()
 	return name == cosmos.ReplicaSet, err
 }
 
 // count returns the number of documents from the collection's counter, 0 if that cannot be read.
 func (t *transfer) count(ctx context.Context, db, coll string) int64 {
-	b := bson.NewBuilder(nil)
-	b.String("count", coll)
-	reply, err := t.run(ctx, db, b.Doc())
+	reply, err := t.run(ctx, db, bson.D{{"count", coll}}.Doc())
 	if err != nil {
 		return 0
 	}
@@ -254,18 +247,12 @@ type writes struct {
 // Errors: those of connections, and commands that are refused as a whole.
 func (t *transfer) write(ctx context.Context, w writes, statements []bson.Raw) (out written, err error) {
 	for len(statements) > 0 {
-		b := bson.NewBuilder(nil)
-		b.String(w.command, w.coll)
-		b.Bool("ordered", w.ordered)
+		command := bson.D{{w.command, w.coll}, {"ordered", w.ordered}}
 		if w.bypass {
-			b.Bool("bypassDocumentValidation", true)
+			command = append(command, bson.E{"bypassDocumentValidation", true})
 		}
-		b.BeginArray(w.list)
-		for _, s := range statements {
-			b.Value("", s.Value())
-		}
-		b.End()
-		_, err := t.run(ctx, w.db, b.Doc())
+		command = append(command, bson.E{w.list, bson.Docs(statements)})
+		_, err := t.run(ctx, w.db, command.Doc())
 		var partly mongo.WriteException
 		if err != nil && (!errors.As(err, &partly) || len(partly.WriteErrors) == 0) {
 			return out, err

@@ -126,9 +126,7 @@ func (t *transfer) defineOne(ctx context.Context, d *account.Definition, out io.
 
 // isDefined reports whether a role or user of the name exists.
 func (t *transfer) isDefined(ctx context.Context, d *account.Definition) (bool, error) {
-	b := bson.NewBuilder(nil)
-	b.String(d.Kind()+"sInfo", d.Name)
-	reply, err := t.run(ctx, d.DB, b.Doc())
+	reply, err := t.run(ctx, d.DB, bson.D{{d.Kind() + "sInfo", d.Name}}.Doc())
 	list, _ := reply.Get(d.Kind() + "s").Array()
 	return !list.IsEmpty(), err
 }

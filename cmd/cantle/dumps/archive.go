@@ -58,20 +58,9 @@ func NewArchiveWriter(out io.Writer, version string, compress bool, parallel int
 	}
 	a.w = bufio.NewWriterSize(out, 1<<20)
 	_ = binary.Write(a.w, binary.LittleEndian, uint32(archiveMagic)) // errors stay in a.w
-	b := bson.NewBuilder(nil)
-	b.Int32("concurrent_collections", int32(parallel))
-	b.String("version", "0.1")
-	b.String("server_version", version)
-	b.String("tool_version", "cantle")
-	a.w.Write(b.Doc())
+	a.w.Write(bson.D{{"concurrent_collections", int32(parallel)}, {"version", "0.1"}, {"server_version", version}, {"tool_version", "cantle"}}.Doc())
 	for _, d := range list {
-		b := bson.NewBuilder(nil)
-		b.String("db", d.DB)
-		b.String("collection", d.Coll)
-		b.String("metadata", d.Metadata)
-		b.Int32("size", 0)
-		b.String("type", d.Kind)
-		a.w.Write(b.Doc())
+		a.w.Write(bson.D{{"db", d.DB}, {"collection", d.Coll}, {"metadata", d.Metadata}, {"size", 0}, {"type", d.Kind}}.Doc())
 	}
 	_, err := a.w.Write(archiveTerminator)
 	return a, err
@@ -105,14 +94,10 @@ func (p *archivePart) flush() error {
 }
 
 func (p *archivePart) block(eof bool, crc uint64) error {
-	b := bson.NewBuilder(nil)
-	b.String("db", p.d.DB)
-	b.String("collection", p.d.Data)
-	b.Bool("EOF", eof)
-	b.Int64("CRC", int64(crc))
+	head := bson.D{{"db", p.d.DB}, {"collection", p.d.Data}, {"EOF", eof}, {"CRC", int64(crc)}}
 	p.a.mu.Lock()
 	defer p.a.mu.Unlock()
-	p.a.w.Write(b.Doc()) // errors stay in a.w
+	p.a.w.Write(head.Doc()) // errors stay in a.w
 	p.a.w.Write(p.buf)
 	_, err := p.a.w.Write(archiveTerminator)
 	return err

@@ -32,14 +32,7 @@ const serversMax = 1000
 
 // Command returns a find of the live servers, for database config.
 func Command() bson.Raw {
-	b := bson.NewBuilder(nil)
-	b.String("find", "mongos")
-	b.BeginDoc("sort")
-	b.Int32("_id", 1)
-	b.End()
-	b.Int32("batchSize", serversMax)
-	b.Bool("singleBatch", true)
-	return b.Doc()
+	return bson.D{{"find", "mongos"}, {"sort", bson.D{{"_id", 1}}}, {"batchSize", serversMax}, {"singleBatch", true}}.Doc()
 }
 
 // Print prints the reply to Command: a table, or a JSON document per server.

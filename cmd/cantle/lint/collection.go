@@ -3,6 +3,7 @@ package lint
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/cmd/cantle/account"
@@ -28,25 +29,16 @@ var ofServer = map[string]bool{"autoIndexId": true, "uuid": true}
 func (l *Linter) Collection(ctx context.Context, c *Collection) error {
 	l.looked.collections++
 	at := location{in: c.ns()}
-	b := bson.NewBuilder(nil)
-	b.String("create", c.Name)
-	for name, v := range c.Options.Fields() {
-		if !ofServer[string(name)] {
-			b.ValueBytes(name, v)
-		}
-	}
-	if err := l.try(ctx, at, c.DB, b.Doc()); err != nil {
+	create := slices.DeleteFunc(c.Options.D(), func(e bson.E) bool { return ofServer[e[0].(string)] })
+	if err := l.try(ctx, at, c.DB, append(bson.D{{"create", c.Name}}, create...).Doc()); err != nil {
 		return err
 	}
 	if c.Key != nil {
-		b.Reset(nil)
-		b.String("shardCollection", c.ns())
-		b.BeginDoc("key")
-		for name := range c.Key.Fields() { // a range of values would make an index of its own
-			b.String(string(name), "hashed")
+		key := c.Key.D()
+		for i := range key { // a range of values would make an index of its own
+			key[i][1] = "hashed"
 		}
-		b.End()
-		if err := l.try(ctx, at, "admin", b.Doc()); err != nil {
+		if err := l.try(ctx, at, "admin", bson.D{{"shardCollection", c.ns()}, {"key", key}}.Doc()); err != nil {
 			return err
 		}
 	}
@@ -55,12 +47,8 @@ func (l *Linter) Collection(ctx context.Context, c *Collection) error {
 			continue
 		}
 		name, _ := x.Get("name").Str()
-		b.Reset(nil)
-		b.String("createIndexes", c.Name)
-		b.BeginArray("indexes")
-		b.Raw("", account.New(x, c.Options))
-		b.End()
-		if err := l.try(ctx, location{in: fmt.Sprintf("%s index %s", c.ns(), name)}, c.DB, b.Doc()); err != nil {
+		command := bson.D{{"createIndexes", c.Name}, {"indexes", bson.A{account.New(x, c.Options)}}}
+		if err := l.try(ctx, location{in: fmt.Sprintf("%s index %s", c.ns(), name)}, c.DB, command.Doc()); err != nil {
 			return err
 		}
 	}

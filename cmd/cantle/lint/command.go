@@ -71,11 +71,7 @@ func (l *Linter) document(ctx context.Context, at location, doc bson.Raw) error 
 		return nil
 	case l.isCommand(doc):
 	case isUpdate(string(first.Name)):
-		b := bson.NewBuilder(nil)
-		b.BeginDoc("q")
-		b.End()
-		b.Raw("u", doc)
-		doc = updateOf(aboutColl, b.Doc())
+		doc = updateOf(aboutColl, bson.D{{"q", bson.D{}}, {"u", doc}}.Doc())
 	default:
 		doc = findOf(doc)
 	}
@@ -89,12 +85,7 @@ func isUpdate(name string) bool {
 
 // pipeline checks the stages of a pipeline.
 func (l *Linter) pipeline(ctx context.Context, at location, stages bson.Value) error {
-	b := bson.NewBuilder(nil)
-	b.String("aggregate", aboutColl)
-	b.Value("pipeline", stages)
-	b.BeginDoc("cursor")
-	b.End()
-	return l.command(ctx, at, b.Doc(), false)
+	return l.command(ctx, at, bson.D{{"aggregate", aboutColl}, {"pipeline", stages}, {"cursor", bson.D{}}}.Doc(), false)
 }
 
 // written returns the command of an entry of a log, which has only the statement of a write.
@@ -104,46 +95,25 @@ func written(ns string, command bson.Raw) bson.Raw {
 	case !command.Get("q").IsMissing() && !command.Get("u").IsMissing():
 		command = updateOf(coll, command)
 	case !command.Get("q").IsMissing():
-		b := bson.NewBuilder(nil)
-		b.String("delete", coll)
-		b.BeginArray("deletes")
-		b.BeginDoc("")
-		b.Value("q", command.Get("q"))
-		b.Int32("limit", 0)
-		b.End()
-		b.End()
-		command = b.Doc()
+		command = bson.D{{"delete", coll}, {"deletes", bson.A{bson.D{{"q", command.Get("q")}, {"limit", 0}}}}}.Doc()
 	}
 	if !command.Get("$db").IsMissing() {
 		return command
 	}
-	b := bson.NewBuilder(nil)
-	b.Splice(command.Elements())
-	b.String("$db", db)
-	return b.Doc()
+	return append(command.D(), bson.E{"$db", db}).Doc()
 }
 
 // updateOf makes a command of a statement.
 func updateOf(coll string, statement bson.Raw) bson.Raw {
-	b := bson.NewBuilder(nil)
-	b.String("update", coll)
-	b.BeginArray("updates")
-	b.BeginDoc("")
+	var parts bson.D
 	for _, name := range []string{"q", "u", "multi", "upsert", "arrayFilters", "collation", "sort", "c"} {
-		if v := statement.Get(name); !v.IsMissing() {
-			b.Value(name, v)
-		}
+		parts = append(parts, bson.E{name, statement.Get(name)})
 	}
-	b.End()
-	b.End()
-	return b.Doc()
+	return bson.D{{"update", coll}, {"updates", bson.A{parts}}}.Doc()
 }
 
 func findOf(filter bson.Raw) bson.Raw {
-	b := bson.NewBuilder(nil)
-	b.String("find", aboutColl)
-	b.Raw("filter", filter)
-	return b.Doc()
+	return bson.D{{"find", aboutColl}, {"filter", filter}}.Doc()
 }
 
 // ignoredArguments are arguments of a command that do not depend on the features of an account, or have a meaning

@@ -57,9 +57,7 @@ func (s *scratch) connect(ctx context.Context) error {
 		return err
 	}
 	s.reader = wire.NewReader(s.conn, &wire.Pool{})
-	b := bson.NewBuilder(nil)
-	b.Int32("listCommands", 1)
-	reply, err := s.run(ctx, "admin", b.Doc())
+	reply, err := s.run(ctx, "admin", bson.D{{"listCommands", 1}}.Doc())
 	if err != nil {
 		return err
 	}
@@ -81,11 +79,9 @@ func (s *scratch) close() {
 // run runs a command and returns the reply, whether it failed or not; see failure.
 // Errors: those of the connection.
 func (s *scratch) run(ctx context.Context, db string, command bson.Raw) (bson.Raw, error) {
-	b := bson.NewBuilder(nil)
-	b.Splice(command.Elements())
-	b.String("$db", db)
+	command = append(command.D(), bson.E{"$db", db}).Doc()
 	defer context.AfterFunc(ctx, func() { s.conn.Close() })()
-	if _, err := s.conn.Write(wire.AppendMsg(nil, 1, 0, b.Doc())); err != nil {
+	if _, err := s.conn.Write(wire.AppendMsg(nil, 1, 0, command)); err != nil {
 		return nil, err
 	}
 	var m wire.Message
@@ -100,9 +96,7 @@ func (s *scratch) clear(ctx context.Context, db, command string) error {
 	if collection.IsInternal(db) || slices.Contains([]string{"count", "distinct", "explain", "find"}, command) {
 		return nil
 	}
-	b := bson.NewBuilder(nil)
-	b.Int32("dropDatabase", 1)
-	_, err := s.run(ctx, db, b.Doc())
+	_, err := s.run(ctx, db, bson.D{{"dropDatabase", 1}}.Doc())
 	return err
 }
 

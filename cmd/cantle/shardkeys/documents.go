@@ -129,11 +129,11 @@ func (d *Documents) newField(path string) *field {
 
 // patternOf returns the hashed shard key of some paths.
 func patternOf(paths ...string) (shard.KeyPattern, error) {
-	b := bson.NewBuilder(nil)
+	key := bson.D{}
 	for _, p := range paths {
-		b.String(p, "hashed")
+		key = append(key, bson.E{p, "hashed"})
 	}
-	return shard.ParseKeyPattern(b.Doc())
+	return shard.ParseKeyPattern(key.Doc())
 }
 
 // add counts a document under a shard key, at the position where the server would store it.

@@ -174,14 +174,11 @@ func (r *Ranking) trySuffix(a *candidate, from string, distinct int64, present f
 
 // SuffixSpec makes the suffix for shardCollection.
 func SuffixSpec(from string, buckets int) bson.Raw {
-	b := bson.NewBuilder(nil)
+	source := bson.E{"from", from}
 	if from == "_id" {
-		b.Bool("random", true)
-	} else {
-		b.String("from", from)
+		source = bson.E{"random", true}
 	}
-	b.Int32("buckets", int32(buckets))
-	return b.Doc()
+	return bson.D{source, {"buckets", int32(buckets)}}.Doc()
 }
 
 // spreadKept distributes the kept documents over the values of a key.

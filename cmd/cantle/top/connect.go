@@ -29,9 +29,7 @@ func Connect(ctx context.Context, uri string) (*Client, error) {
 	defer client.Disconnect(context.WithoutCancel(ctx))
 	ctx, cancel := context.WithTimeout(ctx, connectTime)
 	defer cancel()
-	b := bson.NewBuilder(nil)
-	b.Int32("getCmdLineOpts", 1)
-	raw, err := client.Database("admin").RunCommand(ctx, []byte(b.Doc())).Raw()
+	raw, err := client.Database("admin").RunCommand(ctx, []byte(bson.D{{"getCmdLineOpts", 1}}.Doc())).Raw()
 	if err != nil {
 		if mongo.IsTimeout(err) {
 			err = fmt.Errorf("no answer from %s; is the server running?", strings.Join(o.Hosts, ","))

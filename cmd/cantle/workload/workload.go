@@ -45,9 +45,7 @@ func (p *Workload) Prepare(ctx context.Context, doc bson.Raw, key string, indexe
 	id := keystring.Append(nil, doc.Get("_id"), keystring.Ascending, nil, nil)
 	p.terms = prices.TermWeight(len(id))
 	if key != "" && key != "_id" {
-		b := bson.NewBuilder(nil)
-		b.String(key, "hashed")
-		spec := b.Doc()
+		spec := bson.D{{key, "hashed"}}.Doc()
 		var err error
 		if p.Buckets > 0 {
 			spec, err = shard.WithSuffix(spec, shardkeys.SuffixSpec("_id", p.Buckets))
