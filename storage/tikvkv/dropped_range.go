@@ -57,7 +57,7 @@ func (d *droppedRanges) add(ctx context.Context, r storage.Range) error {
 	if err := d.lease.waitUntilCovers(ctx, now); err != nil {
 		return err
 	}
-	note := droppedRange{Range: r, since: now}.note()
+	note := droppedRange{Range: r, since: now}.encode()
 	return d.internal.write(ctx, []keyValue{{d.keys.dropKey(r), note}}, nil)
 }
 
@@ -76,9 +76,9 @@ func (l layout) dropKey(r storage.Range) []byte {
 	return key
 }
 
-// note encodes the value of a note: the timestamp, the length of the start, the start, and, if the
+// encode returns the value of a note: the timestamp, the length of the start, the start, and, if the
 // range has an end, one byte and the end.
-func (d droppedRange) note() []byte {
+func (d droppedRange) encode() []byte {
 	b := binary.BigEndian.AppendUint64(nil, d.since)
 	b = append(binary.BigEndian.AppendUint32(b, uint32(len(d.Start))), d.Start...)
 	if d.End != nil {

@@ -45,7 +45,7 @@ func (e *recordingEngine) begin(t *testing.T, c *Config, closed *atomic.Bool, me
 // A Txn is committed or closed once, releases everything once, and takes memory from the budget of its options.
 func TestTxn(t *testing.T) {
 	failed := errors.New("failed")
-	c := &Config{Bounds: Bounds{Value: 1 << 20, Txn: 1 << 20}, Memory: &purse{}, Latches: NewLatches()}
+	c := &Config{Bounds: Bounds{Value: 1 << 20, Txn: 1 << 20}, Memory: &memoryBudget{}, Latches: NewLatches()}
 	for _, test := range []struct {
 		what   string
 		engine recordingEngine
@@ -60,7 +60,7 @@ func TestTxn(t *testing.T) {
 	} {
 		t.Run(test.what, func(t *testing.T) {
 			var closed atomic.Bool
-			memory := &purse{left: 1 << 20}
+			memory := &memoryBudget{left: 1 << 20}
 			e := &test.engine
 			e.begin(t, c, &closed, memory)
 			if memory.taken == 0 {

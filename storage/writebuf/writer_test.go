@@ -8,10 +8,10 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// purse is a memory budget for tests.
-type purse struct{ left, taken int64 }
+// memoryBudget is a memory budget for tests.
+type memoryBudget struct{ left, taken int64 }
 
-func (p *purse) Take(n int64) bool {
+func (p *memoryBudget) Take(n int64) bool {
 	if p.taken+n > p.left {
 		return false
 	}
@@ -19,14 +19,14 @@ func (p *purse) Take(n int64) bool {
 	return true
 }
 
-func (p *purse) Give(n int64) { p.taken -= n }
+func (p *memoryBudget) Give(n int64) { p.taken -= n }
 
 // A Writer refuses writes beyond its bounds, takes memory for the copies of large transactions, and returns
 // all of it.
 func TestWriter(t *testing.T) {
 	var buf Buffer
 	var closed atomic.Bool
-	memory := &purse{left: 2 << 20}
+	memory := &memoryBudget{left: 2 << 20}
 	w := Writer{Buf: &buf, Bounds: &Bounds{Key: 10, Value: 300 << 10, Txn: 600 << 10, Copies: 2}, Memory: memory, Closed: &closed}
 	is := func(what string, got, want error) {
 		t.Helper()

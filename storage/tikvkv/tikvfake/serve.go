@@ -29,7 +29,7 @@ func (c *Cluster) Serve(address string) (at string, stop func(), err error) {
 	at = l.Addr().String()
 	c.setListener(ofPD, l)
 	pd := grpc.NewServer(grpc.MaxRecvMsgSize(messageMax), grpc.MaxSendMsgSize(messageMax))
-	pdpb.RegisterPDServer(pd, &placement{c: c, at: at})
+	pdpb.RegisterPDServer(pd, &pdServer{c: c, at: at})
 	keys := &etcd{values: map[string][]byte{}}
 	c.mu.Lock()
 	c.etcd = keys
@@ -44,22 +44,22 @@ func (c *Cluster) Serve(address string) (at string, stop func(), err error) {
 	}
 	stores := c.Layout.GetAllStores()
 	for _, store := range stores {
-		on, door := pd, l
+		on, listener := pd, l
 		if len(stores) > 1 {
-			if door, err = listen(net.JoinHostPort(host(at), "0")); err != nil {
+			if listener, err = listen(net.JoinHostPort(host(at), "0")); err != nil {
 				stop()
 				return "", nil, err
 			}
 			on = grpc.NewServer(grpc.MaxRecvMsgSize(messageMax), grpc.MaxSendMsgSize(messageMax))
 			servers = append(servers, on)
-			c.setListener(store.Id, door)
+			c.setListener(store.Id, listener)
 		}
-		addr := door.Addr().String()
+		addr := listener.Addr().String()
 		c.Layout.UpdateStoreAddr(store.Id, addr)
-		tikvpb.RegisterTikvServer(on, &node{c: c, at: addr, door: door})
+		tikvpb.RegisterTikvServer(on, &node{c: c, at: addr, listener: listener})
 		grpc_health_v1.RegisterHealthServer(on, health.NewServer())
 		if on != pd {
-			go func() { _ = on.Serve(door) }()
+			go func() { _ = on.Serve(listener) }()
 		}
 	}
 	go func() { _ = pd.Serve(l) }()
@@ -78,9 +78,9 @@ func host(at string) string {
 // node simulates a TiKV server.
 type node struct {
 	tikvpb.UnimplementedTikvServer
-	c    *Cluster
-	at   string
-	door *pausableListener
+	c        *Cluster
+	at       string
+	listener *pausableListener
 }
 
 // send passes a request to the hook and the cluster.
@@ -91,7 +91,7 @@ func (k *node) send(ctx context.Context, kind tikvrpc.CmdType, msg any, of *kvrp
 	}
 	resp, err := (&client{Client: k.c.rpc, c: k.c}).SendRequest(ctx, k.at, req, time.Minute)
 	if errors.Is(err, errCut) {
-		k.door.closeConns()
+		k.listener.closeConns()
 	}
 	if err != nil {
 		return nil, err

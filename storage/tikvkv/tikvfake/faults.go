@@ -134,9 +134,9 @@ func regionError(e *errorpb.Error) Hook {
 // they are too late; connections are cut; leaders move; regions split and merge; stores go down one
 // at a time; and PD does not answer for seconds. The cluster must have several stores and be served.
 // end stops the faults.
-func (c *Cluster) InjectFaults(seed uint64) (met *FaultCounts, end func()) {
+func (c *Cluster) InjectFaults(seed uint64) (counts *FaultCounts, end func()) {
 	ctx, cancel := context.WithCancel(context.Background())
-	t := &trouble{FaultCounts: FaultCounts{n: map[string]int{}}, c: c, random: rand.New(rand.NewPCG(seed, 0)), unanswered: map[uint64]unansweredTxn{}}
+	t := &faultInjector{FaultCounts: FaultCounts{n: map[string]int{}}, c: c, random: rand.New(rand.NewPCG(seed, 0)), unanswered: map[uint64]unansweredTxn{}}
 	c.SetHook(t.hook)
 	var group sync.WaitGroup
 	for _, often := range []struct {
@@ -161,8 +161,8 @@ func (c *Cluster) InjectFaults(seed uint64) (met *FaultCounts, end func()) {
 	}
 }
 
-// trouble injects faults into a cluster.
-type trouble struct {
+// faultInjector injects faults into a cluster.
+type faultInjector struct {
 	FaultCounts
 	c          *Cluster
 	random     *rand.Rand               // guarded by mu
@@ -180,28 +180,28 @@ type unansweredTxn struct {
 const unansweredOneIn = 2500
 
 // note counts a fault.
-func (t *trouble) note(what string) {
+func (t *faultInjector) note(what string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.n[what]++
 }
 
 // upTo returns a random duration up to d.
-func (t *trouble) upTo(d time.Duration) time.Duration {
+func (t *faultInjector) upTo(d time.Duration) time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return time.Duration(t.random.Int64N(int64(d) + 1))
 }
 
 // number returns a random number below n.
-func (t *trouble) number(n int) int {
+func (t *faultInjector) number(n int) int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.random.IntN(n)
 }
 
 // hook is the Hook that injects the faults.
-func (t *trouble) hook(ctx context.Context, req *tikvrpc.Request, next func() (*tikvrpc.Response, error)) (*tikvrpc.Response, error) {
+func (t *faultInjector) hook(ctx context.Context, req *tikvrpc.Request, next func() (*tikvrpc.Response, error)) (*tikvrpc.Response, error) {
 	if req.Type == tikvrpc.CmdSplitRegion {
 		return next()
 	}
@@ -235,7 +235,7 @@ func (t *trouble) hook(ctx context.Context, req *tikvrpc.Request, next func() (*
 }
 
 // isUnanswered reports whether a commit gets no answer, and counts it; mu is held.
-func (t *trouble) isUnanswered(req *tikvrpc.Request) (m unansweredTxn, ok bool) {
+func (t *faultInjector) isUnanswered(req *tikvrpc.Request) (m unansweredTxn, ok bool) {
 	if req.Type != tikvrpc.CmdCommit {
 		return m, false
 	}
@@ -252,10 +252,10 @@ func (t *trouble) isUnanswered(req *tikvrpc.Request) (m unansweredTxn, ok bool) 
 }
 
 // regions returns the regions of the cluster.
-func (t *trouble) regions() []*pd.Region { return t.c.Layout.ScanRegions(nil, nil, 0) }
+func (t *faultInjector) regions() []*pd.Region { return t.c.Layout.ScanRegions(nil, nil, 0) }
 
 // moveLeader makes another replica the leader of a region.
-func (t *trouble) moveLeader(context.Context) {
+func (t *faultInjector) moveLeader(context.Context) {
 	t.c.regionMu.Lock()
 	defer t.c.regionMu.Unlock()
 	list := t.regions()
@@ -272,7 +272,7 @@ func (t *trouble) moveLeader(context.Context) {
 const regionsMost = 24
 
 // splitOrMerge splits a region at a key that was written, or merges two regions.
-func (t *trouble) splitOrMerge(context.Context) {
+func (t *faultInjector) splitOrMerge(context.Context) {
 	t.mu.Lock()
 	key := t.seen
 	t.mu.Unlock()
@@ -297,7 +297,7 @@ func (t *trouble) splitOrMerge(context.Context) {
 }
 
 // downStore closes a store for a while; meanwhile its leaders are elected elsewhere.
-func (t *trouble) downStore(ctx context.Context) {
+func (t *faultInjector) downStore(ctx context.Context) {
 	stores := t.c.Layout.GetAllStores()
 	victim := stores[t.number(len(stores))].Id
 	d := t.c.listener(victim)
@@ -315,7 +315,7 @@ func (t *trouble) downStore(ctx context.Context) {
 }
 
 // moveLeadersFrom moves the leaders of a store to other stores.
-func (t *trouble) moveLeadersFrom(victim uint64) {
+func (t *faultInjector) moveLeadersFrom(victim uint64) {
 	t.c.regionMu.Lock()
 	defer t.c.regionMu.Unlock()
 	for _, r := range t.regions() {
@@ -327,7 +327,7 @@ func (t *trouble) moveLeadersFrom(victim uint64) {
 }
 
 // interruptPD makes PD fail for a while: PD answers with errors, or cannot be reached.
-func (t *trouble) interruptPD(ctx context.Context) {
+func (t *faultInjector) interruptPD(ctx context.Context) {
 	t.note(PDUnavailable)
 	if t.number(2) == 0 {
 		d := t.c.listener(ofPD)

@@ -15,8 +15,8 @@ import (
 	"go.etcd.io/etcd/api/v3/mvccpb"
 )
 
-// placement simulates a PD server: the oracle and the locations of regions.
-type placement struct {
+// pdServer simulates a PD server: the oracle and the locations of regions.
+type pdServer struct {
 	pdpb.UnimplementedPDServer
 	c  *Cluster
 	at string
@@ -26,12 +26,12 @@ type placement struct {
 // clusterID is the ID of the simulated cluster.
 const clusterID = 1
 
-func (p *placement) pd() *oracle { return p.c.oracle(alwaysReachable) }
+func (p *pdServer) pd() *oracle { return p.c.oracle(alwaysReachable) }
 
 func header() *pdpb.ResponseHeader { return &pdpb.ResponseHeader{ClusterId: clusterID} }
 
 // GetMembers implements pdpb.PDServer.
-func (p *placement) GetMembers(context.Context, *pdpb.GetMembersRequest) (*pdpb.GetMembersResponse, error) {
+func (p *pdServer) GetMembers(context.Context, *pdpb.GetMembersRequest) (*pdpb.GetMembersResponse, error) {
 	if err := p.pd().stopped(); err != nil {
 		return nil, err
 	}
@@ -40,12 +40,12 @@ func (p *placement) GetMembers(context.Context, *pdpb.GetMembersRequest) (*pdpb.
 }
 
 // GetClusterInfo implements pdpb.PDServer.
-func (p *placement) GetClusterInfo(context.Context, *pdpb.GetClusterInfoRequest) (*pdpb.GetClusterInfoResponse, error) {
+func (p *pdServer) GetClusterInfo(context.Context, *pdpb.GetClusterInfoRequest) (*pdpb.GetClusterInfoResponse, error) {
 	return &pdpb.GetClusterInfoResponse{Header: header(), ServiceModes: []pdpb.ServiceMode{pdpb.ServiceMode_PD_SVC_MODE}}, nil
 }
 
 // Tso implements pdpb.PDServer.
-func (p *placement) Tso(s pdpb.PD_TsoServer) error {
+func (p *pdServer) Tso(s pdpb.PD_TsoServer) error {
 	for {
 		r, err := s.Recv()
 		if err != nil {
@@ -62,7 +62,7 @@ func (p *placement) Tso(s pdpb.PD_TsoServer) error {
 }
 
 // times fetches n consecutive timestamps within one millisecond, and returns the last one.
-func (p *placement) times(ctx context.Context, n uint32) (physical, logical int64, err error) {
+func (p *pdServer) times(ctx context.Context, n uint32) (physical, logical int64, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	last, run := int64(-1), uint32(0)
@@ -78,30 +78,30 @@ func (p *placement) times(ctx context.Context, n uint32) (physical, logical int6
 }
 
 // region encodes a region for the protocol.
-func (p *placement) region(r *metapb.Region, leader *metapb.Peer) (*pdpb.GetRegionResponse, error) {
+func (p *pdServer) region(r *metapb.Region, leader *metapb.Peer) (*pdpb.GetRegionResponse, error) {
 	return &pdpb.GetRegionResponse{Header: header(), Region: r, Leader: leader}, p.pd().stopped()
 }
 
 // GetRegion implements pdpb.PDServer.
-func (p *placement) GetRegion(_ context.Context, r *pdpb.GetRegionRequest) (*pdpb.GetRegionResponse, error) {
+func (p *pdServer) GetRegion(_ context.Context, r *pdpb.GetRegionRequest) (*pdpb.GetRegionResponse, error) {
 	found, leader, _, _ := p.c.Layout.GetRegionByKey(r.RegionKey)
 	return p.region(found, leader)
 }
 
 // GetPrevRegion implements pdpb.PDServer.
-func (p *placement) GetPrevRegion(_ context.Context, r *pdpb.GetRegionRequest) (*pdpb.GetRegionResponse, error) {
+func (p *pdServer) GetPrevRegion(_ context.Context, r *pdpb.GetRegionRequest) (*pdpb.GetRegionResponse, error) {
 	found, leader, _, _ := p.c.Layout.GetPrevRegionByKey(r.RegionKey)
 	return p.region(found, leader)
 }
 
 // GetRegionByID implements pdpb.PDServer.
-func (p *placement) GetRegionByID(_ context.Context, r *pdpb.GetRegionByIDRequest) (*pdpb.GetRegionResponse, error) {
+func (p *pdServer) GetRegionByID(_ context.Context, r *pdpb.GetRegionByIDRequest) (*pdpb.GetRegionResponse, error) {
 	found, leader, _, _ := p.c.Layout.GetRegionByID(r.RegionId)
 	return p.region(found, leader)
 }
 
 // regions encodes the regions of a range for the protocol.
-func (p *placement) regions(start, end []byte, limit int32) (out []*pdpb.Region) {
+func (p *pdServer) regions(start, end []byte, limit int32) (out []*pdpb.Region) {
 	for _, f := range p.c.Layout.ScanRegions(start, end, int(limit)) {
 		out = append(out, &pdpb.Region{Region: f.Meta, Leader: f.Leader})
 	}
@@ -109,7 +109,7 @@ func (p *placement) regions(start, end []byte, limit int32) (out []*pdpb.Region)
 }
 
 // BatchScanRegions implements pdpb.PDServer.
-func (p *placement) BatchScanRegions(_ context.Context, r *pdpb.BatchScanRegionsRequest) (*pdpb.BatchScanRegionsResponse, error) {
+func (p *pdServer) BatchScanRegions(_ context.Context, r *pdpb.BatchScanRegionsRequest) (*pdpb.BatchScanRegionsResponse, error) {
 	out := &pdpb.BatchScanRegionsResponse{Header: header()}
 	for _, each := range r.Ranges {
 		out.Regions = append(out.Regions, p.regions(each.StartKey, each.EndKey, r.Limit)...)
@@ -118,35 +118,35 @@ func (p *placement) BatchScanRegions(_ context.Context, r *pdpb.BatchScanRegions
 }
 
 // ScanRegions implements pdpb.PDServer.
-func (p *placement) ScanRegions(_ context.Context, r *pdpb.ScanRegionsRequest) (*pdpb.ScanRegionsResponse, error) {
+func (p *pdServer) ScanRegions(_ context.Context, r *pdpb.ScanRegionsRequest) (*pdpb.ScanRegionsResponse, error) {
 	return &pdpb.ScanRegionsResponse{Header: header(), Regions: p.regions(r.StartKey, r.EndKey, r.Limit)}, p.pd().stopped()
 }
 
 // ScatterRegion implements pdpb.PDServer. It does nothing.
-func (p *placement) ScatterRegion(context.Context, *pdpb.ScatterRegionRequest) (*pdpb.ScatterRegionResponse, error) {
+func (p *pdServer) ScatterRegion(context.Context, *pdpb.ScatterRegionRequest) (*pdpb.ScatterRegionResponse, error) {
 	return &pdpb.ScatterRegionResponse{Header: header(), FinishedPercentage: 100}, p.pd().stopped()
 }
 
 // GetStore implements pdpb.PDServer.
-func (p *placement) GetStore(ctx context.Context, r *pdpb.GetStoreRequest) (*pdpb.GetStoreResponse, error) {
+func (p *pdServer) GetStore(ctx context.Context, r *pdpb.GetStoreRequest) (*pdpb.GetStoreResponse, error) {
 	store, err := p.c.pd.GetStore(ctx, r.StoreId)
 	return &pdpb.GetStoreResponse{Header: header(), Store: store}, err
 }
 
 // GetAllStores implements pdpb.PDServer.
-func (p *placement) GetAllStores(ctx context.Context, _ *pdpb.GetAllStoresRequest) (*pdpb.GetAllStoresResponse, error) {
+func (p *pdServer) GetAllStores(ctx context.Context, _ *pdpb.GetAllStoresRequest) (*pdpb.GetAllStoresResponse, error) {
 	stores, err := p.c.pd.GetAllStores(ctx)
 	return &pdpb.GetAllStoresResponse{Header: header(), Stores: stores}, err
 }
 
 // UpdateGCSafePoint implements pdpb.PDServer.
-func (p *placement) UpdateGCSafePoint(ctx context.Context, r *pdpb.UpdateGCSafePointRequest) (*pdpb.UpdateGCSafePointResponse, error) {
+func (p *pdServer) UpdateGCSafePoint(ctx context.Context, r *pdpb.UpdateGCSafePointRequest) (*pdpb.UpdateGCSafePointResponse, error) {
 	point, err := p.c.pd.UpdateGCSafePoint(ctx, r.SafePoint)
 	return &pdpb.UpdateGCSafePointResponse{Header: header(), NewSafePoint: point}, err
 }
 
 // UpdateServiceGCSafePoint implements pdpb.PDServer.
-func (p *placement) UpdateServiceGCSafePoint(ctx context.Context, r *pdpb.UpdateServiceGCSafePointRequest) (*pdpb.UpdateServiceGCSafePointResponse, error) {
+func (p *pdServer) UpdateServiceGCSafePoint(ctx context.Context, r *pdpb.UpdateServiceGCSafePointRequest) (*pdpb.UpdateServiceGCSafePointResponse, error) {
 	point, err := p.c.pd.UpdateServiceGCSafePoint(ctx, string(r.ServiceId), r.TTL, r.SafePoint)
 	return &pdpb.UpdateServiceGCSafePointResponse{Header: header(), ServiceId: r.ServiceId, TTL: r.TTL, MinSafePoint: point}, err
 }

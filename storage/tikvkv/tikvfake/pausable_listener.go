@@ -18,7 +18,7 @@ type pausableListener struct {
 	in     map[net.Conn]struct{}
 }
 
-// listen opens a door at an address.
+// listen opens a listener at an address.
 func listen(address string) (*pausableListener, error) {
 	l, err := net.Listen("tcp", address)
 	if err != nil {
@@ -28,84 +28,84 @@ func listen(address string) (*pausableListener, error) {
 }
 
 // Accept implements net.Listener.
-func (d *pausableListener) Accept() (net.Conn, error) {
+func (l *pausableListener) Accept() (net.Conn, error) {
 	for {
-		c, err := d.Listener.Accept()
+		c, err := l.Listener.Accept()
 		if err != nil {
 			return nil, err
 		}
-		d.mu.Lock()
-		shut := d.paused
+		l.mu.Lock()
+		shut := l.paused
 		if !shut {
-			d.in[c] = struct{}{}
+			l.in[c] = struct{}{}
 		}
-		d.mu.Unlock()
+		l.mu.Unlock()
 		if !shut {
-			return &trackedConn{c, d}, nil
+			return &trackedConn{c, l}, nil
 		}
 		_ = c.Close()
 	}
 }
 
-// trackedConn is a connection that removes itself from its door when it is closed.
+// trackedConn is a connection that removes itself from its listener when it is closed.
 type trackedConn struct {
 	net.Conn
-	d *pausableListener
+	listener *pausableListener
 }
 
 // Close implements net.Conn.
 func (v *trackedConn) Close() error {
-	v.d.mu.Lock()
-	delete(v.d.in, v.Conn)
-	v.d.mu.Unlock()
+	v.listener.mu.Lock()
+	delete(v.listener.in, v.Conn)
+	v.listener.mu.Unlock()
 	return v.Conn.Close()
 }
 
 // closeConns closes all connections.
-func (d *pausableListener) closeConns() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for c := range d.in {
+func (l *pausableListener) closeConns() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for c := range l.in {
 		_ = c.Close()
 	}
-	clear(d.in)
+	clear(l.in)
 }
 
 // pause closes all connections and refuses new ones; resume accepts connections again.
-func (d *pausableListener) pause() {
-	d.mu.Lock()
-	d.paused = true
-	d.mu.Unlock()
-	d.closeConns()
+func (l *pausableListener) pause() {
+	l.mu.Lock()
+	l.paused = true
+	l.mu.Unlock()
+	l.closeConns()
 }
 
-func (d *pausableListener) resume() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.paused = false
+func (l *pausableListener) resume() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.paused = false
 }
 
 // isPaused reports whether new connections are refused.
-func (d *pausableListener) isPaused() bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.paused
+func (l *pausableListener) isPaused() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.paused
 }
 
 // ofPD is the key of PD among the listeners of a cluster; stores have their IDs.
 const ofPD = 0
 
-// setListener stores a door.
-func (c *Cluster) setListener(of uint64, d *pausableListener) {
+// setListener stores a listener.
+func (c *Cluster) setListener(of uint64, l *pausableListener) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.listeners == nil {
 		c.listeners = map[uint64]*pausableListener{}
 	}
-	c.listeners[of] = d
+	c.listeners[of] = l
 }
 
-// listener returns the door of PD or of a store; nil if it has none of its own.
+// listener returns the listener of PD or of a store; nil if it has none of its own.
 func (c *Cluster) listener(of uint64) *pausableListener {
 	c.mu.Lock()
 	defer c.mu.Unlock()
