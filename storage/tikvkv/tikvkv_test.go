@@ -12,6 +12,7 @@ import (
 // fake returns a cluster that lives as long as the test.
 func fake(tb testing.TB) *tikvfake.Cluster {
 	tb.Helper()
+	nameMetrics() // Open would otherwise do it later, while goroutines of another test's client use the metrics
 	c, err := tikvfake.New()
 	if err != nil {
 		tb.Fatal(err)
