@@ -20,11 +20,11 @@ func TestNodeSuite(t *testing.T) {
 	if !testenv.IsLong() {
 		t.Skip("it takes minutes: ./scripts/test --long or CANTLE_LONG=1 runs it")
 	}
-	scoreboard.Suite{Head: scoreboardHead, Runs: runs, Missing: missing, Install: install, Start: start}.Judge(t)
+	scoreboard.Suite{Head: scoreboardHead, Runs: runs, Source: source, Start: start}.Judge(t)
 }
 
-// start starts a server and returns a function that runs tests against it.
-func start(t *testing.T, r scoreboard.Run, dir string) scoreboard.RunTests {
+// start starts a server and returns the runner of the tests against it.
+func start(t *testing.T, r scoreboard.Run, dir string) scoreboard.Runner {
 	args := []string{"--enable-test-commands", "--listen", "127.0.0.1:0,127.0.0.1:0"}
 	if r.On == scoreboard.ReplicaSet {
 		args = []string{"--enable-test-commands", "--replica-set", "rs0"}
@@ -38,6 +38,5 @@ func start(t *testing.T, r scoreboard.Run, dir string) scoreboard.RunTests {
 		uri.Host += "," + strings.Trim(strings.TrimPrefix(more, "mongodb://"), "/")
 	}
 	uri.Path = "/integration_tests"
-	a := &runner{Run: r, dir: dir, uri: uri.String(), titles: map[string]string{}}
-	return a.run
+	return (&mocha{Run: r, uri: uri.String(), titles: map[string]string{}}).runner(dir)
 }

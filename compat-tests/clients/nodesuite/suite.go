@@ -1,15 +1,8 @@
 package nodesuite
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/cantledb/cantle/compat-tests/clients/scoreboard"
@@ -53,24 +46,23 @@ const encryption = "needs mongocryptd or the native module for encryption"
 // minutesMax bounds the duration of one run.
 const minutesMax = 15
 
-// runner runs the tests of a run against one server.
-type runner struct {
+// mocha runs the tests of a run against one server.
+type mocha struct {
 	scoreboard.Run
-	dir, uri string
-	titles   map[string]string // mocha's titles, by the names of tests
+	uri    string
+	titles map[string]string // mocha's titles, by the names of tests
 }
 
-// Runs the tests, or only the one with the given name. It returns results by the name of the test:
-// row::file::title.
-func (a *runner) run(ctx context.Context, only string) (map[string]scoreboard.Result, error) {
-	ctx, cancel := context.WithTimeout(ctx, minutesMax*time.Minute)
-	defer cancel()
-	temp, err := os.MkdirTemp("", "nodesuite-")
-	if err != nil {
-		return nil, err
+// runner returns the runner of the tests in a folder. Its results have the names row::file::title.
+func (a *mocha) runner(dir string) scoreboard.Runner {
+	return scoreboard.Runner{
+		Name: "mocha", Limit: minutesMax * time.Minute, Dir: dir, Program: "node_modules/.bin/mocha", Args: a.args, Parse: a.parse,
+		Env: []string{"AUTH=noauth", "MONGODB_URI=" + a.uri},
 	}
-	defer os.RemoveAll(temp)
-	report := filepath.Join(temp, "report.json")
+}
+
+// args returns the arguments of mocha. Its exit status is the number of failed tests.
+func (a *mocha) args(report, only string) []string {
 	args := []string{"--config", "test/mocha_mongodb.js", "--exit", "--reporter", "json", "--reporter-option", "output=" + report}
 	if only != "" {
 		args = append(args, "--fgrep", a.titles[only])
@@ -78,24 +70,8 @@ func (a *runner) run(ctx context.Context, only string) (map[string]scoreboard.Re
 	for folder := range strings.FieldsSeq(a.Parts) {
 		args = append(args, "test/integration/"+folder)
 	}
-	cmd := exec.CommandContext(ctx, "node_modules/.bin/mocha", args...)
-	cmd.Dir = a.dir
-	// Only the environment variables that programs need: the driver sends the server information about clouds
-	// and containers that it finds there, and the tests have settings of their own.
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "TMPDIR=" + temp, "AUTH=noauth", "MONGODB_URI=" + a.uri}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	cmd.WaitDelay = 5 * time.Second
-	out, ended := cmd.CombinedOutput() // the exit status is the number of failed tests
-	text, err := os.ReadFile(report)
-	if err != nil {
-		return nil, fmt.Errorf("mocha: %w\n%s", ended, tail(string(out)))
-	}
-	return a.parse(text)
+	return args
 }
-
-// tail returns the end of the output of a program.
-func tail(s string) string { return s[max(0, len(s)-4000):] }
 
 // entry is a test in mocha's report.
 type entry struct {
@@ -103,13 +79,13 @@ type entry struct {
 	Err             struct{ Message, Stack string }
 }
 
-// parse reads mocha's report. If several tests have the same name, a failure of one counts.
-func (a *runner) parse(text []byte) (map[string]scoreboard.Result, error) {
+// parse reads mocha's report.
+func (a *mocha) parse(text []byte) (scoreboard.Results, error) {
 	var report struct{ Passes, Pending, Failures []entry }
 	if err := json.Unmarshal(text, &report); err != nil {
-		return nil, fmt.Errorf("mocha's report: %w", err)
+		return nil, err
 	}
-	results := map[string]scoreboard.Result{}
+	results := scoreboard.Results{}
 	for _, list := range []struct {
 		outcome string
 		entries []entry
@@ -120,15 +96,12 @@ func (a *runner) parse(text []byte) (map[string]scoreboard.Result, error) {
 			}
 			name := a.name(e)
 			a.titles[name] = e.FullTitle
-			one := scoreboard.Result{Outcome: list.outcome}
 			if list.outcome == scoreboard.Failed {
-				one.Said = append(results[name].Said, e.Err.Message+"\n"+e.Err.Stack)
+				results.Add(name, list.outcome, e.Err.Message+"\n"+e.Err.Stack)
+			} else {
+				results.Add(name, list.outcome)
 			}
-			results[name] = one
 		}
-	}
-	if len(results) == 0 {
-		return nil, errors.New("mocha ran no tests")
 	}
 	return results, nil
 }
@@ -144,7 +117,7 @@ func leftOut(title string) bool {
 }
 
 // name returns a test's name, without blanks.
-func (a *runner) name(e entry) string {
+func (a *mocha) name(e entry) string {
 	_, path, _ := strings.Cut(e.File, "/test/integration/")
 	folder, file, _ := strings.Cut(path, "/")
 	return a.Row(folder) + "::" + file + "::" + strings.Join(strings.Fields(e.FullTitle), "_")

@@ -21,14 +21,14 @@ const scoreboardHead = `# PyMongo's tests for servers: what passed, what failed,
 // TestPyMongoSuite runs the driver's tests and compares the results with the
 // scoreboard.
 func TestPyMongoSuite(t *testing.T) {
-	scoreboard.Suite{Head: scoreboardHead, Runs: runs, Missing: missing, Install: install, Start: start}.Judge(t)
+	scoreboard.Suite{Head: scoreboardHead, Runs: runs, Source: source, Start: start}.Judge(t)
 }
 
 // startTriesMax bounds the choices of two ports, which another program may take before the server does.
 const startTriesMax = 5
 
-// start starts a server and returns a function that runs tests against it.
-func start(t *testing.T, r scoreboard.Run, dir string) scoreboard.RunTests {
+// start starts a server and returns the runner of the tests against it.
+func start(t *testing.T, r scoreboard.Run, dir string) scoreboard.Runner {
 	t.Helper()
 	server := harness.StartRetry(t, func() harness.Options { return harness.Options{Args: args(t, r, dir)} }, startTriesMax)
 	uri, err := url.Parse(server.URI)
@@ -39,7 +39,7 @@ func start(t *testing.T, r scoreboard.Run, dir string) scoreboard.RunTests {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return runner{r, dir, port}.run
+	return pytest{r, port}.runner(dir)
 }
 
 // args returns the flags of the server.

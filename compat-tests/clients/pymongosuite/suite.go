@@ -1,15 +1,10 @@
 package pymongosuite
 
 import (
-	"context"
 	"encoding/xml"
-	"errors"
 	"fmt"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/cantledb/cantle/compat-tests/clients/scoreboard"
@@ -68,27 +63,23 @@ const (
 	runMinutesMax  = 12
 )
 
-// runner runs the tests of a run against one server, by its port.
-type runner struct {
+// pytest runs the tests of a run against one server, by its port.
+type pytest struct {
 	scoreboard.Run
-	dir  string
 	port int
 }
 
-// Runs the tests, or only the one with the given name. It returns results by the name of the test:
-// row::class::function.
-func (a runner) run(ctx context.Context, only string) (map[string]scoreboard.Result, error) {
-	ctx, cancel := context.WithTimeout(ctx, runMinutesMax*time.Minute)
-	defer cancel()
-	report, err := os.CreateTemp("", "pymongo-*.xml")
-	if err != nil {
-		return nil, err
+// runner returns the runner of the tests in a folder. Its results have the names row::class::function.
+func (a pytest) runner(dir string) scoreboard.Runner {
+	return scoreboard.Runner{
+		Name: "pytest", Limit: runMinutesMax * time.Minute, Dir: dir, Program: filepath.Join(dir, "venv", "bin", "python"), Args: a.args, Parse: a.parse,
+		Env: []string{"LANG=C.UTF-8", fmt.Sprintf("DB_PORT=%d", a.port)}, Statuses: []int{testsFailed},
 	}
-	report.Close()
-	defer os.Remove(report.Name())
-	marker := "default"
-	args := []string{"-m", "pytest", "-q", "-p", "no:cacheprovider", "-o", "addopts=", "--tb=short", fmt.Sprintf("--timeout=%d", testSecondsMax),
-		"--junitxml=" + report.Name()}
+}
+
+// args returns the arguments of Python.
+func (a pytest) args(report, only string) []string {
+	args := []string{"-m", "pytest", "-q", "-p", "no:cacheprovider", "-o", "addopts=", "--tb=short", fmt.Sprintf("--timeout=%d", testSecondsMax), "--junitxml=" + report}
 	if only != "" {
 		row, rest, _ := strings.Cut(only, "::")
 		file, _, _ := strings.Cut(row, "@")
@@ -98,6 +89,7 @@ func (a runner) run(ctx context.Context, only string) (map[string]scoreboard.Res
 			args = append(args, "test/test_"+file+".py")
 		}
 	}
+	marker := "default"
 	if a.Parts == "auth" {
 		marker = "auth"
 	}
@@ -105,31 +97,11 @@ func (a runner) run(ctx context.Context, only string) (map[string]scoreboard.Res
 	for id := range without {
 		args = append(args, "--deselect", "test/"+id)
 	}
-	cmd := exec.CommandContext(ctx, filepath.Join(a.dir, "venv", "bin", "python"), args...)
-	cmd.Dir = a.dir
-	// Only the environment variables that programs need: the driver sends the server information about clouds
-	// and containers that it finds there, and the tests have settings of their own.
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "TMPDIR=" + os.TempDir(), "LANG=C.UTF-8", fmt.Sprintf("DB_PORT=%d", a.port)}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	cmd.WaitDelay = 5 * time.Second
-	out, err := cmd.CombinedOutput()
-	var exit *exec.ExitError
-	if err != nil && (!errors.As(err, &exit) || exit.ExitCode() != testsFailed) {
-		return nil, fmt.Errorf("pytest: %w\n%s", err, tail(string(out)))
-	}
-	text, err := os.ReadFile(report.Name())
-	if err != nil {
-		return nil, err
-	}
-	return a.parse(text)
+	return args
 }
 
 // testsFailed is pytest's exit status when it completed and tests failed.
 const testsFailed = 1
-
-// tail returns the end of the output of a program.
-func tail(s string) string { return s[max(0, len(s)-4000):] }
 
 // testcase is an entry of pytest's report. A test has several entries if it fails twice, or if parts of it
 // fail.
@@ -147,17 +119,14 @@ type failure struct {
 }
 
 // parse reads pytest's report.
-func (a runner) parse(text []byte) (map[string]scoreboard.Result, error) {
+func (a pytest) parse(text []byte) (scoreboard.Results, error) {
 	var report struct {
 		Cases []testcase `xml:"testsuite>testcase"`
 	}
 	if err := xml.Unmarshal(text, &report); err != nil {
-		return nil, fmt.Errorf("pytest's report: %w", err)
+		return nil, err
 	}
-	if len(report.Cases) == 0 {
-		return nil, errors.New("pytest ran no tests")
-	}
-	results := map[string]scoreboard.Result{}
+	results := scoreboard.Results{}
 	for _, c := range report.Cases {
 		file, class, _ := strings.Cut(strings.TrimPrefix(c.Class, "test.test_"), ".")
 		name := a.Row(file)
@@ -166,20 +135,18 @@ func (a runner) parse(text []byte) (map[string]scoreboard.Result, error) {
 				name += "::" + part
 			}
 		}
-		one := scoreboard.Result{Outcome: scoreboard.Passed}
-		switch bad := append(c.Failures, c.Errors...); {
-		case len(bad) > 0:
-			one.Outcome = scoreboard.Failed
-			for _, f := range bad {
-				one.Said = append(one.Said, tail(f.Text))
-			}
+		var said []string
+		for _, f := range append(c.Failures, c.Errors...) {
+			said = append(said, scoreboard.Tail(f.Text))
+		}
+		switch {
+		case len(said) > 0:
+			results.Add(name, scoreboard.Failed, said...)
 		case c.Skipped != nil:
-			one.Outcome = scoreboard.Skipped
+			results.Add(name, scoreboard.Skipped)
+		default:
+			results.Add(name, scoreboard.Passed)
 		}
-		if before, ok := results[name]; ok && before.Outcome == scoreboard.Failed {
-			one.Outcome, one.Said = scoreboard.Failed, append(before.Said, one.Said...)
-		}
-		results[name] = one
 	}
 	return results, nil
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestFile checks that a written file can be read.
@@ -41,5 +42,36 @@ func TestReadErrors(t *testing.T) {
 	}
 	if _, err := Read(path); err == nil || !strings.Contains(err.Error(), "scoreboard.txt:1") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestRunner checks the end of a program that runs tests: a run has completed if there is a report and the exit
+// status is one of those of a completed run.
+func TestRunner(t *testing.T) {
+	for _, c := range []struct {
+		script   string
+		statuses []int
+		fails    string
+	}{
+		{"echo a > $0; exit 7", nil, ""},
+		{"echo a > $0", []int{1}, ""},
+		{"echo a > $0; exit 1", []int{1}, ""},
+		{"echo a > $0; echo usage; exit 2", []int{1}, "exit status 2\nusage"},
+		{"exit 0", nil, "no such file"},
+		{": > $0", nil, "the program ran no tests"},
+	} {
+		r := Runner{Name: "the program", Limit: time.Minute, Dir: t.TempDir(), Program: "sh", Statuses: c.statuses,
+			Args: func(report, only string) []string { return []string{"-c", c.script, report} },
+			Parse: func(report []byte) (Results, error) {
+				results := Results{}
+				for _, name := range strings.Fields(string(report)) {
+					results.Add(name, Passed)
+				}
+				return results, nil
+			}}
+		results, err := r.Run(t.Context(), "")
+		if c.fails == "" && (err != nil || results["a"].Outcome != Passed) || c.fails != "" && (err == nil || !strings.Contains(err.Error(), c.fails)) {
+			t.Errorf("%q: %v, %v", c.script, results, err)
+		}
 	}
 }

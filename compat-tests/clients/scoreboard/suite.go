@@ -62,24 +62,21 @@ func (r *Scoring) Results(t *testing.T, ask RunTests, tries int) map[string]Resu
 // Suite describes a driver's own tests for servers, and the parts that run. The name of a test begins with
 // its row and "::".
 type Suite struct {
-	Head string // of scoreboard.txt
-	Runs []Run
-	// Missing returns a missing prerequisite of this machine, "" if there is none.
-	Missing func() string
-	// Install fetches the tests and returns their folder.
-	Install func(ctx context.Context) (dir string, err error)
-	// Start starts a server for a run and returns a function that runs tests against it.
-	Start func(t *testing.T, r Run, dir string) RunTests
+	Head   string // of scoreboard.txt
+	Runs   []Run
+	Source Source
+	// Start starts a server for a run, and returns the runner of the tests in dir against it.
+	Start func(t *testing.T, r Run, dir string) Runner
 }
 
 // Judge runs a driver's tests, each run against a server of its own and beside the others, and compares the
 // results with scoreboard.txt. If the tests cannot be installed, it skips the test.
 func (s Suite) Judge(t *testing.T) {
 	testenv.SkipWithURI(t)
-	if what := s.Missing(); what != "" {
+	if what := s.Source.missing(); what != "" {
 		t.Skip(what)
 	}
-	dir, err := s.Install(t.Context())
+	dir, err := s.Source.install(t.Context())
 	if errors.Is(err, harness.ErrFetch) {
 		t.Skip(err)
 	} else if err != nil {
@@ -96,7 +93,7 @@ func (s Suite) Judge(t *testing.T) {
 					t.Skip("it takes minutes: ./scripts/test --long or CANTLE_LONG=1 runs it")
 				}
 				t.Parallel() // most of their time they wait
-				score.takeRun(t, r, score.Results(t, s.Start(t, r, dir), 1))
+				score.takeRun(t, r, score.Results(t, s.Start(t, r, dir).Run, 1))
 			})
 		}
 	})

@@ -1,0 +1,86 @@
+package scoreboard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"time"
+)
+
+// Runner runs a driver's tests against one server, by a program such as mocha or pytest that writes a report.
+type Runner struct {
+	Name    string        // of the program, for messages
+	Limit   time.Duration // of one run
+	Dir     string        // working directory
+	Program string        // relative to Dir
+	// Args returns the arguments with which the program writes a report to a file, for all tests or the one with
+	// the given name.
+	Args func(report, only string) []string
+	Env  []string // besides the variables that every program needs
+	// Statuses are the exit statuses of a program that has completed; without any, the status is ignored.
+	Statuses []int
+	// Parse reads a report. The result is empty if no test ran.
+	Parse func(report []byte) (Results, error)
+}
+
+// Run runs the tests, or only the one with the given name, and returns their results.
+// Errors: the program did not complete, the report cannot be read, no test ran.
+func (r Runner) Run(ctx context.Context, only string) (map[string]Result, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.Limit)
+	defer cancel()
+	temp, err := os.MkdirTemp("", "scoreboard-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(temp)
+	report := filepath.Join(temp, "report")
+	cmd := exec.CommandContext(ctx, r.Program, r.Args(report, only)...)
+	cmd.Dir = r.Dir
+	// Only the environment variables that programs need: the driver sends the server information about clouds
+	// and containers that it finds there, and the tests have settings of their own.
+	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "TMPDIR=" + temp}, r.Env...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = 5 * time.Second
+	out, ended := cmd.CombinedOutput()
+	text, err := os.ReadFile(report)
+	if err != nil || !r.completed(ended) {
+		return nil, fmt.Errorf("%s: %w\n%s", r.Name, errors.Join(ended, err), Tail(string(out)))
+	}
+	results, err := r.Parse(text)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("the report of %s: %w", r.Name, err)
+	case len(results) == 0:
+		return nil, fmt.Errorf("%s ran no tests", r.Name)
+	}
+	return results, nil
+}
+
+// completed reports whether the end of the program is that of a run that has completed.
+func (r Runner) completed(ended error) bool {
+	if ended == nil || r.Statuses == nil {
+		return true
+	}
+	var exit *exec.ExitError
+	return errors.As(ended, &exit) && slices.Contains(r.Statuses, exit.ExitCode())
+}
+
+// Tail returns the end of the output of a program.
+func Tail(s string) string { return s[max(0, len(s)-4000):] }
+
+// Results holds the results of a run by the names of the tests.
+type Results map[string]Result
+
+// Add adds an entry of a report. If several entries have one name, a failure of one counts.
+func (r Results) Add(name, outcome string, said ...string) {
+	if before := r[name]; before.Outcome == Failed {
+		outcome, said = Failed, append(before.Said, said...)
+	}
+	r[name] = Result{Outcome: outcome, Said: said}
+}

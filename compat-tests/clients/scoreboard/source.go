@@ -1,0 +1,55 @@
+package scoreboard
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	"github.com/cantledb/cantle/compat-tests/rig/harness"
+)
+
+// Source describes the installation of a driver and its tests, in a folder below .cache.
+type Source struct {
+	Folder string
+	Needs  []string          // programs that must be installed
+	Check  []string          // a program with arguments, whose exit status is 0 if the installed versions are sufficient
+	Wants  string            // the message if Check fails
+	Files  map[string]string // written into the folder before Fetch
+	Fetch  []string          // shell commands that download, see harness.Install
+	Build  []string          // shell commands after them
+	Tests  string            // the folder of the tests, below Folder; "" for Folder itself
+}
+
+// missing returns a message about a missing prerequisite, "" if there is none.
+func (s Source) missing() string {
+	for _, program := range s.Needs {
+		if _, err := exec.LookPath(program); err != nil {
+			return program + " is not installed"
+		}
+	}
+	if exec.Command(s.Check[0], s.Check[1:]...).Run() != nil {
+		return s.Wants
+	}
+	return ""
+}
+
+// install installs the driver and its tests, unless that was done before, and returns the folder of the tests.
+// Errors: as harness.Install.
+func (s Source) install(ctx context.Context) (dir string, err error) {
+	root, err := harness.Root()
+	if err != nil {
+		return "", err
+	}
+	dir = filepath.Join(root, ".cache", s.Folder)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", err
+	}
+	for name, text := range s.Files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			return "", err
+		}
+	}
+	return filepath.Join(dir, s.Tests), harness.Install(ctx, dir, fmt.Sprint(s.Files, s.Fetch, s.Build), s.Fetch, s.Build)
+}
