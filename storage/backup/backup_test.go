@@ -17,18 +17,23 @@ import (
 
 // world is a store, with its expected content after each commit.
 type world struct {
-	t      *testing.T
-	data   string
-	store  storage.Store
-	rnd    *rand.Rand
-	now    map[string]string
-	states map[storage.Timestamp]map[string]string
-	times  []storage.Timestamp
+	t     *testing.T
+	data  string
+	store storage.Store
+	rnd   *rand.Rand
+	sets  []set
+	times []storage.Timestamp
+}
+
+// set is a key that a transaction wrote, or deleted if the value is empty.
+type set struct {
+	at         storage.Timestamp
+	key, value string
 }
 
 func newWorld(t *testing.T, seed uint64) *world {
 	t.Logf("seed %d", seed)
-	w := &world{t: t, data: filepath.Join(t.TempDir(), "store"), rnd: rand.New(rand.NewPCG(seed, 1)), now: map[string]string{}, states: map[storage.Timestamp]map[string]string{}}
+	w := &world{t: t, data: filepath.Join(t.TempDir(), "store"), rnd: rand.New(rand.NewPCG(seed, 1))}
 	w.open()
 	t.Cleanup(func() { _ = w.store.Close() }) // otherwise a running compaction could write into a folder that is being removed
 	return w
@@ -57,19 +62,19 @@ func (w *world) write(n int) {
 		if err != nil {
 			w.t.Fatal(err)
 		}
+		begun := len(w.sets)
 		for range 1 + w.rnd.IntN(5) {
-			key := fmt.Sprintf("r%03d", w.rnd.IntN(300))
+			key, value := fmt.Sprintf("r%03d", w.rnd.IntN(300)), ""
 			if w.rnd.IntN(4) == 0 {
 				err = txn.Delete([]byte(key))
-				delete(w.now, key)
 			} else {
-				value := fmt.Sprint(w.rnd.Uint64(), string(make([]byte, w.rnd.IntN(2000))))
+				value = fmt.Sprint(w.rnd.Uint64(), string(make([]byte, w.rnd.IntN(2000))))
 				err = txn.Set([]byte(key), []byte(value))
-				w.now[key] = value
 			}
 			if err != nil {
 				w.t.Fatal(err)
 			}
+			w.sets = append(w.sets, set{key: key, value: value})
 		}
 		if w.rnd.IntN(2) == 0 {
 			if err := txn.AppendLog([]byte("changes"), []byte("something")); err != nil {
@@ -81,8 +86,26 @@ func (w *world) write(n int) {
 			w.t.Fatal(err)
 		}
 		w.times = append(w.times, ts)
-		w.states[ts] = maps.Clone(w.now)
+		for i := range w.sets[begun:] {
+			w.sets[begun+i].at = ts
+		}
 	}
+}
+
+// state returns the content at a moment.
+func (w *world) state(at storage.Timestamp) map[string]string {
+	out := map[string]string{}
+	for _, s := range w.sets {
+		switch {
+		case s.at > at:
+			return out
+		case s.value == "":
+			delete(out, s.key)
+		default:
+			out[s.key] = s.value
+		}
+	}
+	return out
 }
 
 func (w *world) src() Source { return w.store.(Source) }
@@ -200,8 +223,8 @@ func TestMoments(t *testing.T) {
 		if i == 0 {
 			ts = w.times[len(w.times)-1]
 		}
-		if got := restored(t, dir, ts, i%2 == 1); !maps.Equal(got, w.states[ts]) {
-			t.Fatalf("%v is not as it was: %d keys, not %d", ts, len(got), len(w.states[ts]))
+		if got := restored(t, dir, ts, i%2 == 1); !maps.Equal(got, w.state(ts)) {
+			t.Fatalf("%v is not as it was: %d keys, not %d", ts, len(got), len(w.state(ts)))
 		}
 	}
 	verified(t, dir, "")
@@ -315,7 +338,7 @@ func TestCopiedFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	at := w.times[len(w.times)-1]
-	twin := &world{t: t, data: other, rnd: rand.New(rand.NewPCG(7, 7)), now: map[string]string{}, states: map[storage.Timestamp]map[string]string{}}
+	twin := &world{t: t, data: other, rnd: rand.New(rand.NewPCG(7, 7))}
 	twin.open()
 	defer twin.store.Close()
 	twin.write(50)
@@ -329,7 +352,7 @@ func TestCopiedFolder(t *testing.T) {
 	if err != nil || len(f.Timelines) != 2 {
 		t.Fatalf("two timelines: %v %v", err, f)
 	}
-	if got := restored(t, dir, at, false); !maps.Equal(got, w.states[at]) {
+	if got := restored(t, dir, at, false); !maps.Equal(got, w.state(at)) {
 		t.Error("the original is not as it was")
 	}
 	w.store.Close()
@@ -367,7 +390,7 @@ func TestMerge(t *testing.T) {
 		t.Errorf("%d segments", n)
 	}
 	for i, ts := range []storage.Timestamp{w.times[30], w.times[180], w.times[249]} {
-		if got := restored(t, dir, ts, false); !maps.Equal(got, w.states[ts]) {
+		if got := restored(t, dir, ts, false); !maps.Equal(got, w.state(ts)) {
 			t.Errorf("%v is not as it was", ts)
 		}
 		if entries, err := os.ReadDir(old); err == nil && i < 2 { // as if killed before the last ones were removed
@@ -418,7 +441,7 @@ func TestPrune(t *testing.T) {
 		t.Errorf("it is still there: %v", err)
 	}
 	last := w.times[len(w.times)-1]
-	if got := restored(t, dir, 0, false); !maps.Equal(got, w.states[last]) {
+	if got := restored(t, dir, 0, false); !maps.Equal(got, w.state(last)) {
 		t.Error("the newest state is not as it was")
 	}
 	w.store.Close()

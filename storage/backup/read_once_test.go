@@ -124,8 +124,8 @@ func TestDamagedTableIsNoCopy(t *testing.T) {
 	if f, err = Open(dir); err != nil || len(f.Timelines[0].Bases) != 1 {
 		t.Fatalf("the bases: %v, %v", f.Timelines[0].Bases, err)
 	}
-	if got := restored(t, dir, kept, false); len(got) != len(w.states[kept]) {
-		t.Errorf("the backup before has %d keys, not %d", len(got), len(w.states[kept]))
+	if got := restored(t, dir, kept, false); len(got) != len(w.state(kept)) {
+		t.Errorf("the backup before has %d keys, not %d", len(got), len(w.state(kept)))
 	}
 }
 

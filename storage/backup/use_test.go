@@ -86,7 +86,7 @@ func TestRetentionEndsWithItsBackups(t *testing.T) {
 		t.Errorf("%d timelines", len(f.Timelines))
 	}
 	last := w.times[len(w.times)-1]
-	if got := restored(t, dir, last, false); len(got) != len(w.states[last]) {
-		t.Errorf("%d keys of %d came back", len(got), len(w.states[last]))
+	if got := restored(t, dir, last, false); len(got) != len(w.state(last)) {
+		t.Errorf("%d keys of %d came back", len(got), len(w.state(last)))
 	}
 }
