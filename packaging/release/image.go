@@ -140,7 +140,7 @@ func (r *release) image(p platform) (v1.Image, error) {
 		return nil, err
 	}
 	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(tar.Bytes())), nil },
-		tarball.WithMediaType(types.OCILayer), tarball.WithCompressionLevel(9))
+		tarball.WithMediaType(types.OCILayer), tarball.WithCompressionLevel(9), tarball.WithCompressedCaching) // compressed once, not for each file
 	if err != nil {
 		return nil, err
 	}

@@ -21,6 +21,7 @@ import (
 // container is an unpacked image with a volume.
 type container struct {
 	root, data string
+	image      v1.Image
 	config     v1.Config
 	readOnly   bool // the machine allows mounting
 }
@@ -33,14 +34,11 @@ func unpackImage(t *testing.T) *container {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := validate.Image(img); err != nil {
-		t.Fatal(err)
-	}
 	config, err := img.ConfigFile()
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &container{root: t.TempDir(), data: t.TempDir(), config: config.Config}
+	c := &container{root: t.TempDir(), data: t.TempDir(), image: img, config: config.Config}
 	files := mutate.Extract(img)
 	defer files.Close()
 	unpack(t, files, c.root)
@@ -79,6 +77,9 @@ func asRoot(t *testing.T) {
 func TestImage(t *testing.T) {
 	asRoot(t)
 	c := unpackImage(t)
+	if err := validate.Image(c.image); err != nil {
+		t.Fatal(err)
+	}
 	c.readOnly = exec.Command("unshare", "--mount", "true").Run() == nil
 	for _, dir := range []string{c.data, filepath.Join(c.root, "data")} {
 		if err := os.Chown(dir, imageUser, imageUser); err != nil {

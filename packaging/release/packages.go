@@ -20,7 +20,7 @@ const (
 func (r *release) packages() error {
 	for _, p := range r.linux() {
 		for kind, packager := range map[string]nfpm.Packager{"deb": deb.Default, "rpm": rpm.DefaultRPM} {
-			if _, err := r.linuxPackage(p, kind, packager); err != nil {
+			if _, err := r.linuxPackage(r.packageInfo(p, kind), kind, packager); err != nil {
 				return err
 			}
 		}
@@ -29,8 +29,8 @@ func (r *release) packages() error {
 }
 
 // linuxPackage makes one package and returns its path.
-func (r *release) linuxPackage(p platform, kind string, packager nfpm.Packager) (path string, err error) {
-	info := nfpm.WithDefaults(r.packageInfo(p, kind))
+func (r *release) linuxPackage(info *nfpm.Info, kind string, packager nfpm.Packager) (path string, err error) {
+	info = nfpm.WithDefaults(info)
 	if err := nfpm.PrepareForPackager(info, kind); err != nil {
 		return "", err
 	}

@@ -79,7 +79,9 @@ func TestDeb(t *testing.T) {
 	}
 	later := *r
 	later.version = "0.9.2"
-	second, err := later.linuxPackage(here, "deb", deb.Default)
+	info := later.packageInfo(here, "deb")
+	info.Deb.Compression = "none" // the released package, installed before, is compressed
+	second, err := later.linuxPackage(info, "deb", deb.Default)
 	if err != nil {
 		t.Fatal(err)
 	}
