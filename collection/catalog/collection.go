@@ -47,7 +47,7 @@ type Collection struct {
 	// yet. It is not stored, since older snapshots end with the process.
 	VisibleFrom storage.Timestamp
 	// Frozen makes writers wait while the collection is being rewritten. It is stored,
-	// but ignored when a process that has the store alone starts.
+	// but ignored when a process that has the store exclusively starts.
 	Frozen bool
 	// Rewriting is the command that copies the documents to other positions; nil for none. It is
 	// stored, and the command runs again after a restart.

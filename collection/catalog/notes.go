@@ -46,7 +46,7 @@ type peerNotes struct {
 // change is part of a larger transaction. The caller holds mu.
 func (m *Mutation) prepareForPeers(ctx context.Context, o *peerSync, aside bool) (peerNotes, error) {
 	if o.exclusive {
-		return peerNotes{}, nil
+		return peerNotes{}, nil // no peer reads notes or takes names
 	}
 	var keys [][]byte
 	for id, c := range m.puts {

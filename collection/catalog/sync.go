@@ -212,7 +212,7 @@ func (o *peerSync) reloadTopics(ctx context.Context, r storage.Reader, notes map
 // called after peers have changed the topic, with a reader that has the changes. It must not change the catalog.
 func (c *Catalog) OnTopic(topic string, load func(ctx context.Context, r storage.Reader) error) {
 	if c.peers.exclusive {
-		return // this process has made all changes
+		return // no peer changes the topic
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -260,9 +260,6 @@ func newPeerSync(store storage.Store, env *mql.Env) *peerSync {
 
 // join begins to follow the peers, after the catalog was read for the first time from the state of a timestamp.
 func (c *Catalog) join(rows map[keyspace.CollectionID]entryRow, at storage.Timestamp) {
-	if c.peers.exclusive {
-		return
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.peers.rows = rows

@@ -91,7 +91,7 @@ func (c *Catalog) resolve(ctx context.Context, m *Mutation) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.undetermined = nil
-		if !c.peers.exclusive { // in either case the next refresh reads the outcome from the store
+		if !c.peers.exclusive { // in either case the next refresh reads the outcome from the store; an exclusive server has none
 			for id := range m.touched() {
 				delete(c.peers.rows, id)
 			}

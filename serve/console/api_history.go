@@ -75,12 +75,12 @@ func lines(q *query) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, silent, err := q.History.Lines(q.Context(), level, from, to)
+	l, unreachable, err := q.History.Lines(q.Context(), level, from, to)
 	if err != nil {
 		return nil, err
 	}
 	out := newLines(l)
-	out.Incomplete = silent
+	out.Incomplete = unreachable
 	return out, nil
 }
 
@@ -139,11 +139,11 @@ func heat(q *query) (any, error) {
 			return nil, mongoerr.New(mongoerr.BadValue, "metric is ru, reads, writes, refused, failed, kib or latency")
 		}
 	}
-	h, silent, err := q.History.Heat(q.Context(), level, m, name, from, to)
+	h, unreachable, err := q.History.Heat(q.Context(), level, m, name, from, to)
 	if err != nil {
 		return nil, err
 	}
-	out := heatReply{Incomplete: silent, Step: h.Step, From: h.From, Columns: h.Columns, Metric: m.String(), Least: history.ScaleLeast, Ratio: history.ScaleStep,
+	out := heatReply{Incomplete: unreachable, Step: h.Step, From: h.From, Columns: h.Columns, Metric: m.String(), Least: history.ScaleLeast, Ratio: history.ScaleStep,
 		Rows: []heatRow{}, Pattern: patternOf(&h, m)}
 	for i := range h.Rows {
 		r, p := &h.Rows[i], h.Rows[i].Part

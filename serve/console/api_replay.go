@@ -67,7 +67,7 @@ func replay(q *query) (any, error) {
 		from = max(from, to-recordedSeconds)
 		level = history.LevelFor(q.History.Second() - from)
 	}
-	heats, silent, err := q.History.Heats(q.Context(), level, ns.String(), from, to, history.RU, history.Reads, history.Writes, history.Refused)
+	heats, unreachable, err := q.History.Heats(q.Context(), level, ns.String(), from, to, history.RU, history.Reads, history.Writes, history.Refused)
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +88,7 @@ func replay(q *query) (any, error) {
 		}
 	}
 	out := simulate(loads, used.Columns, float64(ru))
-	out.Key, out.Incomplete = key, silent
+	out.Key, out.Incomplete = key, unreachable
 	out.From, out.Step, out.Recorded = used.From, used.Step, n == 0 && !other
 	hours := float64(used.Step) / 3600
 	out.Manual = float64(ru) * hours * float64(used.Columns)

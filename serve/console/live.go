@@ -147,7 +147,7 @@ func (x *frames) of(ctx context.Context, from, to int64, make func(ctx context.C
 
 // frame returns the events and loads of a range of seconds.
 func (c *Console) frame(ctx context.Context, from, to int64) (*frame, error) {
-	l, silent, err := c.History.Lines(ctx, history.Seconds, from, to)
+	l, unreachable, err := c.History.Lines(ctx, history.Seconds, from, to)
 	if err != nil {
 		return nil, err
 	}
@@ -156,7 +156,7 @@ func (c *Console) frame(ctx context.Context, from, to int64) (*frame, error) {
 		return nil, err
 	}
 	f := &frame{Second: to - 1, Lines: newLines(l), Hot: []hotPartition{}, Events: newEvents(c.History.Events("", from, to))}
-	f.Lines.Incomplete = silent
+	f.Lines.Incomplete = unreachable
 	all := 0.0
 	for i := range h.Rows {
 		if v := sum(h.Rows[i].Cells); v > 0 {

@@ -28,9 +28,6 @@ func (d *Daemon) peerLoop(ctx context.Context, run func(context.Context)) {
 // followCatalog applies the catalog changes of peers. It also makes a change of users wait until all servers
 // have applied it.
 func (d *Daemon) followCatalog(ctx context.Context, cat *catalog.Catalog, definer *ddl.Definer, users *auth.Directory) {
-	if !storage.Exclusive(d.store) {
-		d.cluster.MarkCountsInDoubt() // peers write documents that this server does not count
-	}
 	cat.OnPeerChange(func(before, now *catalog.Snapshot) {
 		now.Changes(before, func(coll, same *catalog.Collection) {
 			if coll == nil {

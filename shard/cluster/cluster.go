@@ -72,7 +72,7 @@ type Cluster struct {
 	upper     Upper // see Attach
 	intents   intents.Table
 	states    states
-	exclusive bool // no peer can write
+	exclusive bool // no peer can write: counts and states of capped collections in memory are complete
 }
 
 // New makes a Cluster.

@@ -64,9 +64,6 @@ func (c *Cluster) Membership() storage.Membership { return storage.MembershipOf(
 // Exclusive reports whether this server has the store exclusively: there are no peers.
 func (c *Cluster) Exclusive() bool { return c.exclusive }
 
-// MarkCountsInDoubt marks the counts of all collections as incomplete, because peers write too.
-func (c *Cluster) MarkCountsInDoubt() { c.tally.MarkInDoubt() }
-
 // DropCounts forgets the counts of a dropped collection.
 func (c *Cluster) DropCounts(id keyspace.CollectionID) { c.tally.Drop(id) }
 

@@ -103,7 +103,7 @@ func readReply(body []byte, q request) (a reply, ok bool) {
 
 // parts returns the replies of peers and the histories of dead servers for a request. Errors: those of the
 // store, ctx.Err().
-func (e *AllServers) parts(ctx context.Context, q request) (list []reply, silent []string, err error) {
+func (e *AllServers) parts(ctx context.Context, q request) (list []reply, unreachable []string, err error) {
 	if err := e.own.dropTakenOver(ctx); err != nil {
 		return nil, nil, err
 	}
@@ -114,15 +114,15 @@ func (e *AllServers) parts(ctx context.Context, q request) (list []reply, silent
 	if err != nil {
 		return nil, nil, err
 	}
-	answers, silent, err := e.calls.Call(ctx, kind, body)
+	answers, unreachable, err := e.calls.Call(ctx, kind, body)
 	for _, a := range answers {
 		if r, ok := readReply(a.Body, q); ok {
 			list = append(list, r)
 		} else {
-			silent = append(silent, a.Host) // a peer of another release
+			unreachable = append(unreachable, a.Host) // a peer of another release
 		}
 	}
-	return list, silent, err
+	return list, unreachable, err
 }
 
 // deadReadSeconds is the interval at which the histories of dead servers are read again, while clients read the
@@ -150,33 +150,33 @@ func (e *AllServers) deadServerHistories(ctx context.Context) []*Recorder {
 	return e.deadHistories
 }
 
-// Lines is Recorder.Lines for all servers; silent lists the peers whose part is missing.
+// Lines is Recorder.Lines for all servers; unreachable lists the peers whose part is missing.
 // Errors: those of the store, ctx.Err().
-func (e *AllServers) Lines(ctx context.Context, level int, from, to int64) (l Lines, silent []string, err error) {
-	list, silent, err := e.parts(ctx, request{Level: level, From: from, To: to})
+func (e *AllServers) Lines(ctx context.Context, level int, from, to int64) (l Lines, unreachable []string, err error) {
+	list, unreachable, err := e.parts(ctx, request{Level: level, From: from, To: to})
 	l = e.own.Lines(level, from, to)
 	for _, o := range list {
 		l.add(o.Lines)
 	}
-	return l, silent, err
+	return l, unreachable, err
 }
 
-// Heats is Recorder.Heats for all servers; silent as in Lines. All have the same rows.
-func (e *AllServers) Heats(ctx context.Context, level int, namespace string, from, to int64, metrics ...Metric) (list []Heat, silent []string, err error) {
-	parts, silent, err := e.parts(ctx, request{Level: level, Metrics: metrics, Namespace: namespace, From: from, To: to})
+// Heats is Recorder.Heats for all servers; unreachable as in Lines. All have the same rows.
+func (e *AllServers) Heats(ctx context.Context, level int, namespace string, from, to int64, metrics ...Metric) (list []Heat, unreachable []string, err error) {
+	parts, unreachable, err := e.parts(ctx, request{Level: level, Metrics: metrics, Namespace: namespace, From: from, To: to})
 	list = e.own.Heats(level, namespace, from, to, metrics...)
 	for _, o := range parts {
 		for i := range list {
 			list[i].add(&o.Heats[i], metrics[i])
 		}
 	}
-	return list, silent, err
+	return list, unreachable, err
 }
 
 // Heat is Heats for one metric.
-func (e *AllServers) Heat(ctx context.Context, level int, m Metric, namespace string, from, to int64) (h Heat, silent []string, err error) {
-	list, silent, err := e.Heats(ctx, level, namespace, from, to, m)
-	return list[0], silent, err
+func (e *AllServers) Heat(ctx context.Context, level int, m Metric, namespace string, from, to int64) (h Heat, unreachable []string, err error) {
+	list, unreachable, err := e.Heats(ctx, level, namespace, from, to, m)
+	return list[0], unreachable, err
 }
 
 // Events is Recorder.Events: every server sees all changes of the catalog while it lives.

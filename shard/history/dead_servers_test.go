@@ -101,9 +101,9 @@ func TestDeadOwner(t *testing.T) {
 	all := history.NewAllServers(b, o.cluster.Peers)
 	seen := func() (lines, heat float32) {
 		t.Helper()
-		l, silent, err := all.Lines(t.Context(), history.Seconds, start.Unix(), start.Unix()+300)
-		if err != nil || silent != nil {
-			t.Errorf("%v is silent, %v", silent, err)
+		l, unreachable, err := all.Lines(t.Context(), history.Seconds, start.Unix(), start.Unix()+300)
+		if err != nil || unreachable != nil {
+			t.Errorf("%v is unreachable, %v", unreachable, err)
 		}
 		h, _, err := all.Heat(t.Context(), history.Seconds, history.Writes, "", start.Unix(), start.Unix()+300)
 		o.must(err)

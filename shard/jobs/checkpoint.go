@@ -101,7 +101,7 @@ func (r *Runner) checkpointLoop(ctx context.Context) {
 	for step := 1; sleep(ctx, r.CheckpointEvery/followsPerCheckpoint, nil); step++ {
 		due := step%followsPerCheckpoint == 0
 		switch {
-		case due && r.exclusive():
+		case due && r.exclusive(): // every commit of the log is of this process, and none is missed while it waits
 			r.report("checkpoint", r.checkpoint(ctx, false))
 			_ = r.Store.WaitLog(ctx, r.countedUpTo()) // after an error the loop continues by time
 		case due:

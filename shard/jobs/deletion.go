@@ -175,7 +175,7 @@ func (r *Runner) deleteOne(ctx context.Context, d deletion) error {
 	}
 	return storage.Update(ctx, r.Store, storage.TxnOptions{Essential: true}, storage.Synced, func(txn storage.Txn) error {
 		if err := txn.Delete(d.key); err != nil || d.ix != 0 || r.exclusive() {
-			return err
+			return err // without peers there is no row; see deleteCappedStates
 		}
 		return txn.Delete(write.CappedStateKey(d.id))
 	})

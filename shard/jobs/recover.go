@@ -21,9 +21,10 @@ func (r *Runner) Recover(ctx context.Context) error {
 	if err := r.Store.Sync(ctx); err != nil {
 		return err
 	}
-	if r.ReadOnly {
+	if r.ReadOnly || !r.exclusive() { // peers write documents that this server does not count
 		r.Tally.MarkInDoubt()
-	} else if err := r.deleteCappedStates(ctx); err != nil {
+	}
+	if err := r.deleteCappedStates(ctx); err != nil {
 		return err
 	}
 	c := &r.counts
@@ -83,7 +84,7 @@ func (r *Runner) Recover(ctx context.Context) error {
 // deleteCappedStates deletes the rows of capped collections that servers shared, if this process has the store
 // exclusively now.
 func (r *Runner) deleteCappedStates(ctx context.Context) error {
-	if _, remote := r.Store.(storage.Remote); !remote || !r.exclusive() {
+	if _, remote := r.Store.(storage.Remote); !remote || r.ReadOnly || !r.exclusive() {
 		return nil
 	}
 	t, err := r.Store.Begin(ctx, storage.TxnOptions{})

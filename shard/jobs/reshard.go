@@ -132,7 +132,7 @@ func (c *copying) begin(m *catalog.Mutation) error {
 		return err
 	}
 	c.from = old
-	if c.job.RestartCommand != nil && c.r.exclusive() {
+	if c.job.RestartCommand != nil && c.r.exclusive() { // with peers, the next holder of the lock undoes the rewriting
 		again := &catalog.Rewriting{Command: c.job.RestartCommand, Runs: 1}
 		if old.Rewriting != nil {
 			again.Runs += old.Rewriting.Runs

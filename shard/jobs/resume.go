@@ -35,7 +35,7 @@ func (r *Runner) Resume(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// resumeExclusive is the loop of a process that has the store alone; it ends when everything is
+// resumeExclusive is the loop of a process that has the store exclusively; it ends when everything is
 // finished.
 func (r *Runner) resumeExclusive(ctx context.Context) {
 	for pause := resumePause; ; pause = min(2*pause, resumePauseMax) {

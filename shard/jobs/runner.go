@@ -117,7 +117,7 @@ func (r *Runner) Start(ctx context.Context) {
 	r.mu.Lock()
 	r.cancel = cancel
 	r.mu.Unlock()
-	if r.exclusive() {
+	if r.exclusive() { // with peers, owners of jobs do at any time what is done here once
 		r.renewUnique(ctx)
 		r.loop(ctx, "resume", r.resumeExclusive)
 	} else {

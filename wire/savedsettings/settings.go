@@ -73,9 +73,9 @@ type Setting struct {
 	name  string
 	apply func(doc bson.Raw)
 
-	changes          sync.Mutex                                            // held during a change
-	waitAppliedByAll func(ctx context.Context, at storage.Timestamp) error // nil without peers
-	appliedUpTo      storage.Timestamp                                     // of the document that was taken last
+	changes     sync.Mutex // held during a change
+	peers       Follower
+	appliedUpTo storage.Timestamp // of the document that was taken last
 }
 
 // Follower applies the changes of peers over the same store.
@@ -88,12 +88,9 @@ type Follower interface {
 
 // Open reads the setting of a name and follows its changes. take sets the cached value from a
 // document, nil if the setting was never saved; the mutex is held during take.
-func (x *Setting) Open(ctx context.Context, s storage.Store, others Follower, name string, take func(doc bson.Raw)) error {
-	x.store, x.name, x.apply = s, name, take
-	if others != nil && !storage.Exclusive(s) { // an exclusive server has the newest value
-		x.waitAppliedByAll = others.WaitAppliedByAll
-		others.OnTopic(topic(name), x.reload)
-	}
+func (x *Setting) Open(ctx context.Context, s storage.Store, peers Follower, name string, take func(doc bson.Raw)) error {
+	x.store, x.peers, x.name, x.apply = s, peers, name, take
+	peers.OnTopic(topic(name), x.reload)
 	r, err := s.Snapshot(ctx, 0)
 	if err != nil {
 		return err
@@ -133,7 +130,7 @@ func (x *Setting) Change(ctx context.Context, next func() (bson.Raw, error)) err
 	at, err := change(ctx, x.store, x.name, func(t storage.Txn, was bson.Raw) (bson.Raw, error) {
 		x.Lock()
 		defer x.Unlock()
-		if x.waitAppliedByAll != nil {
+		if !storage.Exclusive(x.store) { // a peer may have changed the value
 			x.setIfNewer(was, t.ReadTimestamp())
 		}
 		var err error
@@ -146,8 +143,8 @@ func (x *Setting) Change(ctx context.Context, next func() (bson.Raw, error)) err
 		x.Unlock()
 	}
 	x.changes.Unlock()
-	if err != nil || doc == nil || x.waitAppliedByAll == nil {
+	if err != nil || doc == nil {
 		return err
 	}
-	return x.waitAppliedByAll(ctx, at)
+	return x.peers.WaitAppliedByAll(ctx, at)
 }

@@ -18,14 +18,14 @@ const kind = "killSessions"
 // patternsMax is the maximum number of patterns in a call.
 const patternsMax = 10_000
 
-// told is the form of a sessionPattern in a call to peers.
-type told struct {
+// patternMessage is the form of a sessionPattern in a call to peers.
+type patternMessage struct {
 	UUID, Owner []byte   `json:",omitempty"`
 	Users       [][]byte // nil: those of any user
 	UID         []byte   `json:",omitempty"`
 }
 
-func (p *sessionPattern) doc() (t told) {
+func (p *sessionPattern) doc() (t patternMessage) {
 	if !p.id.IsZero() {
 		t.UUID, t.Owner = p.id.UUID[:], p.id.Owner[:]
 	}
@@ -41,7 +41,7 @@ func (p *sessionPattern) doc() (t told) {
 	return t
 }
 
-func (t *told) pattern() (p sessionPattern) {
+func (t *patternMessage) pattern() (p sessionPattern) {
 	copy(p.id.UUID[:], t.UUID)
 	copy(p.id.Owner[:], t.Owner)
 	if t.Users != nil {
@@ -58,7 +58,7 @@ func (t *told) pattern() (p sessionPattern) {
 
 // answerKill kills sessions at this server for a peer.
 func (s *State) answerKill(_ context.Context, body []byte) ([]byte, error) {
-	var list []told
+	var list []patternMessage
 	if err := json.Unmarshal(body, &list); err != nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func killAtPeers(c *command.Call, patterns []sessionPattern) error {
 	for first := true; first || len(patterns) > 0; first = false {
 		part := patterns[:min(len(patterns), patternsMax)]
 		patterns = patterns[len(part):]
-		list := make([]told, len(part))
+		list := make([]patternMessage, len(part))
 		for i := range part {
 			list[i] = part[i].doc()
 		}
@@ -89,13 +89,13 @@ func killAtPeers(c *command.Call, patterns []sessionPattern) error {
 		if err != nil {
 			return err
 		}
-		_, silent, err := c.Cluster.Peers.Call(c.Ctx, kind, body)
+		_, unreachable, err := c.Cluster.Peers.Call(c.Ctx, kind, body)
 		if err != nil {
 			return err
 		}
-		if len(silent) > 0 {
+		if len(unreachable) > 0 {
 			return mongoerr.New(mongoerr.HostUnreachable, "What the sessions do was ended at all servers but %s, which did not answer: run the command again, "+
-				"until they do or are gone", strings.Join(silent, ", "))
+				"until they do or are gone", strings.Join(unreachable, ", "))
 		}
 	}
 	return nil

@@ -22,8 +22,8 @@ func (s *State) registerCalls() {
 
 // callPeers calls all peers, and returns their answers. incomplete lists the peers that did not answer,
 // which the reply must name. Errors: those of the store; an answer that is not a document.
-func (s *State) callPeers(ctx context.Context, kind string, question bson.Raw) (told []bson.Raw, incomplete []string, err error) {
-	answers, incomplete, err := s.Cluster.Peers.Call(ctx, kind, question)
+func (s *State) callPeers(ctx context.Context, kind string, body bson.Raw) (docs []bson.Raw, incomplete []string, err error) {
+	answers, incomplete, err := s.Cluster.Peers.Call(ctx, kind, body)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -32,18 +32,18 @@ func (s *State) callPeers(ctx context.Context, kind string, question bson.Raw) (
 		if err != nil {
 			return nil, nil, err
 		}
-		told = append(told, d)
+		docs = append(docs, d)
 	}
-	return told, incomplete, nil
+	return docs, incomplete, nil
 }
 
 // appendIncomplete appends the names of the servers whose part is missing in a sum.
-func appendIncomplete(b *bson.Builder, silent []string) {
-	if len(silent) == 0 {
+func appendIncomplete(b *bson.Builder, unreachable []string) {
+	if len(unreachable) == 0 {
 		return
 	}
 	b.BeginArray("incomplete")
-	for _, host := range silent {
+	for _, host := range unreachable {
 		b.String("", host)
 	}
 	b.End()

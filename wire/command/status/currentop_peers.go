@@ -27,10 +27,10 @@ func (s *State) allServers(ctx context.Context, a currentOpArgs) []bson.Raw {
 	ctx, cancel := context.WithTimeout(ctx, peersTimeout)
 	defer cancel()
 	var answers []peers.Answer
-	var silent []string
+	var unreachable []string
 	body, err := json.Marshal(a)
 	if err == nil {
-		answers, silent, err = s.Cluster.Peers.Call(ctx, currentOpKind, body)
+		answers, unreachable, err = s.Cluster.Peers.Call(ctx, currentOpKind, body)
 	}
 	if err != nil {
 		docs = append(docs, missingDoc("", "the operations of other servers are missing: the shared store does not answer"))
@@ -45,7 +45,7 @@ func (s *State) allServers(ctx context.Context, a currentOpArgs) []bson.Raw {
 			}
 		}
 	}
-	for _, host := range silent {
+	for _, host := range unreachable {
 		docs = append(docs, missingDoc(host, "the operations of this server are missing: it did not answer in time"))
 	}
 	return docs
