@@ -9,14 +9,14 @@ type User struct {
 
 // String returns "name@db" for display; "" for no user.
 func (u User) String() string {
-	if u.Nobody() {
+	if u.IsZero() {
 		return ""
 	}
 	return u.Name + "@" + u.DB
 }
 
-// Nobody reports whether there is no user.
-func (u User) Nobody() bool { return u == User{} }
+// IsZero reports whether there is no user.
+func (u User) IsZero() bool { return u == User{} }
 
 // Called reports whether this is the name of the user.
 func (u User) Called(name, db string) bool { return u.Name == name && u.DB == db }
@@ -24,7 +24,7 @@ func (u User) Called(name, db string) bool { return u.Name == name && u.DB == db
 // Key returns "db.name", the _id in admin.system.users. Unlike String it identifies one user, because the
 // names of databases have no dots. It is "" for no user.
 func (u User) Key() string {
-	if u.Nobody() {
+	if u.IsZero() {
 		return ""
 	}
 	return u.DB + "." + u.Name

@@ -28,7 +28,7 @@ func (a *account) of(s *Server, c wire.Conn, p *ConnState) *account {
 	a.leave()
 	a.user, a.app, a.server = p.User, p.AppName, s
 	switch {
-	case !p.User.Nobody():
+	case !p.User.IsZero():
 		a.name = "user " + p.User.Key()
 	case p.AppName != "":
 		a.name = "application " + p.AppName

@@ -41,24 +41,24 @@ func certificatesOf(c *daemon.Config) (out []Finding) {
 
 // Certificate reports how long a certificate is valid. from is the place of the certificate.
 func Certificate(from string, cert *x509.Certificate, now time.Time) Finding {
-	who := cert.Subject.String()
+	subject := cert.Subject.String()
 	if names := append(cert.DNSNames, addressesOf(cert)...); len(names) > 0 {
-		who += " (" + strings.Join(names, ", ") + ")"
+		subject += " (" + strings.Join(names, ", ") + ")"
 	}
 	if cert.IsCA {
-		who = "authority " + cert.Subject.String()
+		subject = "authority " + cert.Subject.String()
 	}
 	const renew = "replace it and send the server SIGHUP, which closes no connections"
 	day := func(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 	switch {
 	case now.After(cert.NotAfter):
-		return found("certificates", Fault, "%s: %s expired on %s; clients reject it", from, who, day(cert.NotAfter)).do(renew)
+		return found("certificates", Fault, "%s: %s expired on %s; clients reject it", from, subject, day(cert.NotAfter)).do(renew)
 	case now.Before(cert.NotBefore):
-		return found("certificates", Fault, "%s: %s is not valid before %s; clients reject it", from, who, day(cert.NotBefore)).do("wait, or check the clock of this machine")
+		return found("certificates", Fault, "%s: %s is not valid before %s; clients reject it", from, subject, day(cert.NotBefore)).do("wait, or check the clock of this machine")
 	case cert.NotAfter.Sub(now) < certificates.ExpiryWarning:
-		return found("certificates", Warning, "%s: %s expires on %s, in %s", from, who, day(cert.NotAfter), days(cert.NotAfter.Sub(now))).do(renew)
+		return found("certificates", Warning, "%s: %s expires on %s, in %s", from, subject, day(cert.NotAfter), days(cert.NotAfter.Sub(now))).do(renew)
 	}
-	return found("certificates", Good, "%s: %s is valid until %s", from, who, day(cert.NotAfter))
+	return found("certificates", Good, "%s: %s is valid until %s", from, subject, day(cert.NotAfter))
 }
 
 // addressesOf returns the IP addresses that a certificate is valid for.

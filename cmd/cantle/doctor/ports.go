@@ -44,16 +44,16 @@ func ports(ctx context.Context, c *daemon.Config, running bool) (out []Finding) 
 
 // taken returns the finding for an address that is in use.
 func taken(a daemon.Address, running bool) Finding {
-	who := holder(a.Text)
-	if who == "" {
-		who = "another program"
+	listener := holder(a.Text)
+	if listener == "" {
+		listener = "another program"
 		if running {
-			who = "a server"
+			listener = "a server"
 		}
 	}
-	if running || strings.HasPrefix(who, "cantle ") { // the server itself is examined separately
-		return found("ports", Good, "%s listens on %s (%s)", who, a.Text, a.Flag)
+	if running || strings.HasPrefix(listener, "cantle ") { // the server itself is examined separately
+		return found("ports", Good, "%s listens on %s (%s)", listener, a.Text, a.Flag)
 	}
-	return found("ports", Fault, "%s listens on %s (%s) already", who, a.Text, a.Flag).
+	return found("ports", Fault, "%s listens on %s (%s) already", listener, a.Text, a.Flag).
 		do("stop it, or choose another address with %s; port 0 picks a free one", a.Flag)
 }

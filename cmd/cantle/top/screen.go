@@ -84,11 +84,11 @@ func (s *screen) head(p *picture, v *view) {
 	if v.resting {
 		state = "  (paused: space continues)"
 	}
-	who := ""
+	user := ""
 	if p.Server.User != "" {
-		who = " as " + p.Server.User
+		user = " as " + p.Server.User
 	}
-	s.add("%s  %s%s  %s%s", s.style(bold, "cantle "+p.Server.Version), at.Format(time.TimeOnly), who, "? for help, q to end", state)
+	s.add("%s  %s%s  %s%s", s.style(bold, "cantle "+p.Server.Version), at.Format(time.TimeOnly), user, "? for help, q to end", state)
 	of := ""
 	if most := last(l.Provisioned); most > 0 {
 		of = fmt.Sprintf(" of %s, busiest partition %s%%", num(most), num(last(l.Busiest)))

@@ -33,7 +33,7 @@ type currentOpArgs struct {
 
 // userNames returns the name of a user; nil for the zero User.
 func userNames(u collection.User) []auth.Name {
-	if u.Nobody() {
+	if u.IsZero() {
 		return nil
 	}
 	return []auth.Name{{Name: u.Name, DB: u.DB}}

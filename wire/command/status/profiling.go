@@ -186,7 +186,7 @@ func workingTime(c *command.Call, took time.Duration) time.Duration {
 func appendUser(c *command.Call, b *bson.Builder) {
 	b.BeginArray("allUsers")
 	u := c.ConnState.User
-	if !u.Nobody() {
+	if !u.IsZero() {
 		b.BeginDoc("")
 		b.String("user", u.Name)
 		b.String("db", u.DB)
