@@ -30,8 +30,8 @@ type Bucket struct {
 	origin          time.Time // when it started; elapsed counts from here
 	second          int64     // the second that balance belongs to
 	rate            MicroRU   // of all servers together
-	own             MicroRU   // this server's share: the whole rate, unless there are peers
-	parts           int       // servers that share the rate; 0 or 1 = not shared
+	share           MicroRU   // this server's share: the whole rate, unless there are peers
+	servers         int       // servers that share the rate; 0 or 1 = not shared
 	hasShare        bool      // this server has received a share; see Budgets.Grant
 	balance         MicroRU
 	burst           bool
@@ -65,10 +65,10 @@ func (b *Bucket) setRate(now time.Time, rate MicroRU, o *Options) {
 	defer b.mu.Unlock()
 	fresh := !b.started || !b.limited.Load()
 	b.roll(now)
-	was := b.own
-	b.own = b.part(fresh, min(max(rate, 0), microMax))
+	was := b.share
+	b.share = b.newShare(fresh, min(max(rate, 0), microMax))
 	b.rate = min(max(rate, 0), microMax)
-	added := b.own - was
+	added := b.share - was
 	b.burst, b.perMin = o.Burst && rate < burstRate, o.RUPerMinute && rate <= perMinuteRateMax
 	b.burstCredit = min(b.burstCredit, b.burstCreditMax())
 	if !b.perMin {
@@ -78,15 +78,15 @@ func (b *Bucket) setRate(now time.Time, rate MicroRU, o *Options) {
 	}
 	switch {
 	case fresh:
-		b.balance = b.own
+		b.balance = b.share
 	case added > 0: // the higher rate is usable at once
 		b.balance = addSaturating(b.balance, added)
 	}
-	b.balance = min(b.balance, b.own)
+	b.balance = min(b.balance, b.share)
 	for i := range b.groups {
 		g := &b.groups[i]
 		g.percent = o.Groups[i].Percent
-		rate := b.own / 100 * MicroRU(g.percent)
+		rate := b.share / 100 * MicroRU(g.percent)
 		if g.rate == 0 {
 			g.balance = rate
 		}
@@ -185,7 +185,7 @@ func (b *Bucket) roll(now time.Time) {
 			b.minuteCredit = b.evenShare(perMinuteFactor * b.rate)
 		}
 	}
-	if b.parts > 1 {
+	if b.servers > 1 {
 		b.burstDrawn = 0 // refilled by Budgets.Grant
 		return
 	}
@@ -202,16 +202,16 @@ func (b *Bucket) refill(steps int64) {
 	b.burstDrawn = 0
 	for steps > 0 && b.balance < 0 && b.burstCredit > 0 {
 		b.burstDrawn = 0
-		b.balance += b.own
+		b.balance += b.share
 		b.payDebt()
 		steps--
 	}
 	if steps > 0 {
 		b.burstDrawn = 0
-		b.balance = refill(b.balance, b.own, steps)
+		b.balance = refill(b.balance, b.share, steps)
 	}
-	if over := b.balance - b.own; over > 0 {
-		b.balance = b.own
+	if over := b.balance - b.share; over > 0 {
+		b.balance = b.share
 		b.burstCredit = min(b.burstCreditMax(), addSaturating(b.burstCredit, over))
 	}
 	if b.balance < 0 {
@@ -278,12 +278,12 @@ func (b *Bucket) wait(now time.Time, c Class) time.Duration {
 	case Low:
 		switch {
 		case b.lastHighRefused >= b.second-1:
-			need = b.own - b.own/lowPriorityLeast
+			need = b.share - b.share/lowPriorityLeast
 		case b.lastHigh >= b.second-1:
-			need = b.own / lowPriorityRest
+			need = b.share / lowPriorityRest
 		}
 	case Background:
-		need = b.own / backgroundRest
+		need = b.share / backgroundRest
 	}
 	if b.balance < 0 && c.Priority == High && c.Group == 0 && !c.NoMinute {
 		b.drawMinuteCredit() // a debt of requests that opted out of the add-on

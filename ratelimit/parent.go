@@ -43,7 +43,7 @@ func (p *parent) admit(now time.Time, child *Pool, shards []int, c Class) (shard
 		}
 	}
 	if wait > 0 {
-		set.at(p.home(shard)).refused()
+		set.at(p.home(shard)).countRefusal()
 	}
 	return shard, wait
 }

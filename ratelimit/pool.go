@@ -201,7 +201,7 @@ func (p *Pool) admit(now time.Time, shards []int, c Class) (shard int, wait time
 				wait, deny = w, i
 			}
 		}
-		set.buckets[deny].refused()
+		set.buckets[deny].countRefusal()
 		return set.shards[deny], wait
 	}
 	for _, s := range shards {
@@ -210,7 +210,7 @@ func (p *Pool) admit(now time.Time, shards []int, c Class) (shard int, wait time
 		}
 	}
 	if wait > 0 {
-		set.at(shard).refused()
+		set.at(shard).countRefusal()
 	}
 	return shard, wait
 }
@@ -283,8 +283,8 @@ func (b *Bucket) peek(now time.Time, c Class) time.Duration {
 	return b.wait(now, c)
 }
 
-// refused counts a refusal that was decided elsewhere.
-func (b *Bucket) refused() {
+// countRefusal counts a refusal that was decided elsewhere.
+func (b *Bucket) countRefusal() {
 	b.mu.Lock()
 	b.countRefusalLocked()
 	b.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 // served. A nil *Semaphore has no bound. Safe for concurrent use.
 type Semaphore struct {
 	mu      sync.Mutex
-	all     int
+	size    int
 	free    int
 	waiting list.List // of *semaphoreWaiter: preferred ones first, then by turn
 	// turn is the highest turn that was served. turns holds, for each user with waiting goroutines, the turn
@@ -22,16 +22,16 @@ type Semaphore struct {
 }
 
 type semaphoreWaiter struct {
-	granted chan struct{}
-	first   bool // preferred
-	user    string
-	turn    uint64 // the goroutines of one user have consecutive turns
+	granted   chan struct{}
+	preferred bool // preferred
+	user      string
+	turn      uint64 // the goroutines of one user have consecutive turns
 }
 
 // before reports whether w is served before o, which came at the same time or later.
 func (w *semaphoreWaiter) before(o *semaphoreWaiter) bool {
-	if w.first != o.first {
-		return w.first
+	if w.preferred != o.preferred {
+		return w.preferred
 	}
 	return w.turn <= o.turn
 }
@@ -39,7 +39,7 @@ func (w *semaphoreWaiter) before(o *semaphoreWaiter) bool {
 // NewSemaphore creates a semaphore of n slots, at least one.
 func NewSemaphore(n int) *Semaphore {
 	n = max(n, 1)
-	return &Semaphore{all: n, free: n}
+	return &Semaphore{size: n, free: n}
 }
 
 // Acquire waits for a slot for a user; if entered is true, the caller calls Release. A preferred caller is served
@@ -59,7 +59,7 @@ func (l *Semaphore) Acquire(ctx context.Context, user string, preferred bool, pa
 	if l.turns == nil {
 		l.turns = map[string]uint64{}
 	}
-	w := &semaphoreWaiter{granted: make(chan struct{}), first: preferred, user: user, turn: max(l.turn, l.turns[user]) + 1}
+	w := &semaphoreWaiter{granted: make(chan struct{}), preferred: preferred, user: user, turn: max(l.turn, l.turns[user]) + 1}
 	l.turns[user] = w.turn
 	at := l.enqueue(w)
 	var tired <-chan time.Time
@@ -133,7 +133,7 @@ func (l *Semaphore) InUse() int {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.all - l.free
+	return l.size - l.free
 }
 
 // HasWaiters reports whether a goroutine waits.

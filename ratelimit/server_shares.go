@@ -10,7 +10,7 @@ import (
 
 // serverShares holds the number of servers that share the budgets. The zero serverShares means one server.
 type serverShares struct {
-	parts   atomic.Int32
+	servers atomic.Int32
 	joining atomic.Bool // this server has received no share yet, and its peers have all of them
 }
 
@@ -18,7 +18,7 @@ type serverShares struct {
 func (d *serverShares) newBucket() *Bucket {
 	b := &Bucket{}
 	if d != nil {
-		b.parts, b.hasShare = int(d.parts.Load()), !d.joining.Load()
+		b.servers, b.hasShare = int(d.servers.Load()), !d.joining.Load()
 	}
 	return b
 }
@@ -72,7 +72,7 @@ func (b *Bucket) countRefusalLocked() {
 // gives new buckets an even part of the rate. A server that joins running peers, which have all of the
 // budgets, starts with a part of the reserve.
 func (b *Budgets) SetServers(now time.Time, parts int, joining bool) {
-	was := b.serverShares.parts.Swap(int32(parts))
+	was := b.serverShares.servers.Swap(int32(parts))
 	joining = joining && parts > 1
 	b.serverShares.joining.Store(joining)
 	if parts > 1 && !joining || parts <= 1 && was <= 1 {
@@ -83,20 +83,20 @@ func (b *Budgets) SetServers(now time.Time, parts int, joining bool) {
 		defer k.mu.Unlock()
 		k.roll(now)
 		if joining {
-			k.parts, k.hasShare = parts, false
-			k.own = k.part(true, k.rate)
-			k.balance = min(k.balance, k.own)
+			k.servers, k.hasShare = parts, false
+			k.share = k.newShare(true, k.rate)
+			k.balance = min(k.balance, k.share)
 			k.setGroupRates()
 			return
 		}
-		k.parts, k.hasShare, k.own = 1, true, k.rate
+		k.servers, k.hasShare, k.share = 1, true, k.rate
 		k.setGroupRates()
 		k.queue.wakeHead()
 	})
 }
 
 // Servers returns the number of servers that share the budgets, at least 1.
-func (b *Budgets) Servers() int { return max(1, int(b.serverShares.parts.Load())) }
+func (b *Budgets) Servers() int { return max(1, int(b.serverShares.servers.Load())) }
 
 // Limited reports whether there is a budget with a limit.
 func (b *Budgets) Limited() (any bool) {
@@ -114,7 +114,7 @@ type Grant struct {
 // Grant gives every limited bucket its share of one second; parts is the number of servers. The shares of all
 // servers for a second must not exceed the rate.
 func (b *Budgets) Grant(now time.Time, parts int, share func(p BudgetID, rate MicroRU) Grant) {
-	b.serverShares.parts.Store(int32(parts))
+	b.serverShares.servers.Store(int32(parts))
 	b.serverShares.joining.Store(false)
 	b.eachBucket(func(p BudgetID, k *Bucket) {
 		k.mu.Lock()
@@ -128,13 +128,13 @@ func (b *Budgets) Grant(now time.Time, parts int, share func(p BudgetID, rate Mi
 // grant adds the share of a second. The first share replaces what the clock has refilled. b.mu is held.
 func (b *Bucket) grant(now time.Time, parts int, g Grant) {
 	b.roll(now)
-	first := b.parts <= 1
-	b.parts, b.hasShare, b.own = parts, true, g.Share
+	first := b.servers <= 1
+	b.servers, b.hasShare, b.share = parts, true, g.Share
 	b.burstCredit = min(b.burstCredit, b.burstCreditMax())
 	if first {
-		b.balance = min(b.balance, b.own)
+		b.balance = min(b.balance, b.share)
 	} else {
-		b.add(b.own)
+		b.addShare(b.share)
 	}
 	b.setGroupRates()
 	if !first {
@@ -147,11 +147,11 @@ func (b *Bucket) grant(now time.Time, parts int, g Grant) {
 	b.queue.wakeHead()
 }
 
-// add adds a share to the balance; b.mu is held.
-func (b *Bucket) add(share MicroRU) {
+// addShare adds a share to the balance; b.mu is held.
+func (b *Bucket) addShare(share MicroRU) {
 	b.balance = addSaturating(b.balance, share)
-	if over := b.balance - b.own; over > 0 {
-		b.balance = b.own
+	if over := b.balance - b.share; over > 0 {
+		b.balance = b.share
 		saved := min(over, b.burstCreditMax()-b.burstCredit)
 		b.burstCredit += saved
 		b.demand.unused = addSaturating(b.demand.unused, over-saved)
@@ -165,34 +165,34 @@ func (b *Bucket) add(share MicroRU) {
 func (b *Bucket) setGroupRates() {
 	for i := range b.groups {
 		if g := &b.groups[i]; g.percent > 0 {
-			g.rate = max(1, b.own/100*MicroRU(g.percent))
+			g.rate = max(1, b.share/100*MicroRU(g.percent))
 			g.balance = min(g.balance, g.rate)
 		}
 	}
 }
 
-// part returns this server's part of a new rate; b.mu is held.
-func (b *Bucket) part(fresh bool, rate MicroRU) MicroRU {
+// newShare returns this server's part of a new rate; b.mu is held.
+func (b *Bucket) newShare(fresh bool, rate MicroRU) MicroRU {
 	switch {
-	case b.parts <= 1 || rate == 0:
+	case b.servers <= 1 || rate == 0:
 		return rate
 	case fresh && !b.hasShare:
 		return max(1, b.evenShare(rate/reservePart))
 	case fresh || b.rate == 0:
 		return max(1, b.evenShare(rate))
 	}
-	return max(1, scale(int64(rate), int64(b.own), int64(b.rate)))
+	return max(1, scale(int64(rate), int64(b.share), int64(b.rate)))
 }
 
 // evenShare returns an equal part of an amount for all servers.
-func (b *Bucket) evenShare(all MicroRU) MicroRU { return all / MicroRU(max(1, b.parts)) }
+func (b *Bucket) evenShare(all MicroRU) MicroRU { return all / MicroRU(max(1, b.servers)) }
 
 // proportionalShare returns this server's part of an amount, in proportion to its part of the rate.
 func (b *Bucket) proportionalShare(all MicroRU) MicroRU {
-	if b.parts <= 1 || b.rate == 0 {
+	if b.servers <= 1 || b.rate == 0 {
 		return all
 	}
-	return scale(int64(all), int64(b.own), int64(b.rate))
+	return scale(int64(all), int64(b.share), int64(b.rate))
 }
 
 // TakeDemand returns the demand for every limited bucket since the last call, in the order of BudgetID.

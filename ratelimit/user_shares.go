@@ -7,12 +7,12 @@ import "sync"
 // as memory is released, all converge on equal shares. A nil *UserShares has one part without
 // a limit. Safe for concurrent use.
 type UserShares struct {
-	of        *Memory
+	memory    *Memory
 	mu        sync.Mutex
 	connected map[string]*userShare
-	// gone holds users without connections that still hold memory, for example in a running
+	// disconnected holds users without connections that still hold memory, for example in a running
 	// transaction.
-	gone map[string]*userShare
+	disconnected map[string]*userShare
 }
 
 // ShareFactor is the multiple of the free memory that one user may hold.
@@ -29,29 +29,29 @@ type userShare struct {
 
 // NewUserShares divides m.
 func NewUserShares(m *Memory) *UserShares {
-	return &UserShares{of: m, connected: map[string]*userShare{}, gone: map[string]*userShare{}}
+	return &UserShares{memory: m, connected: map[string]*userShare{}, disconnected: map[string]*userShare{}}
 }
 
 // Enter counts one more connection of a user, and returns the user's part. The caller calls
 // Leave.
 func (s *UserShares) Enter(user string) *Memory {
-	if s == nil || s.of == nil {
+	if s == nil || s.memory == nil {
 		return nil
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for name, u := range s.gone {
+	for name, u := range s.disconnected {
 		if u.part.used.Load() == 0 {
-			delete(s.gone, name)
+			delete(s.disconnected, name)
 		}
 	}
 	u := s.connected[user]
 	if u == nil {
-		u = s.gone[user]
-		delete(s.gone, user)
+		u = s.disconnected[user]
+		delete(s.disconnected, user)
 	}
 	if u == nil {
-		u = &userShare{part: &Memory{of: s.of, max: s.of.max, shared: true}}
+		u = &userShare{part: &Memory{of: s.memory, max: s.memory.max, shared: true}}
 	}
 	s.connected[user] = u
 	u.conns++
@@ -60,7 +60,7 @@ func (s *UserShares) Enter(user string) *Memory {
 
 // Leave counts one connection of a user less.
 func (s *UserShares) Leave(user string) {
-	if s == nil || s.of == nil {
+	if s == nil || s.memory == nil {
 		return
 	}
 	s.mu.Lock()
@@ -69,7 +69,7 @@ func (s *UserShares) Leave(user string) {
 		if u.conns--; u.conns <= 0 {
 			delete(s.connected, user)
 			if u.part.used.Load() > 0 {
-				s.gone[user] = u
+				s.disconnected[user] = u
 			}
 		}
 	}

@@ -46,7 +46,7 @@ var (
 // and are not complete. The zero largeMessages is ready.
 type largeMessages struct {
 	once   sync.Once
-	line   *ratelimit.Semaphore // a semaphore of one: the user without memory whose turn it is
+	turn   *ratelimit.Semaphore // a semaphore of one: the user without memory whose turn it is
 	shares *ratelimit.UserShares
 
 	mu        sync.Mutex
@@ -58,7 +58,7 @@ type largeMessages struct {
 type sender struct {
 	name  string
 	share *ratelimit.Memory
-	line  *ratelimit.Semaphore // a semaphore of one: the user's message whose turn it is
+	turn  *ratelimit.Semaphore // a semaphore of one: the user's message whose turn it is
 	conns int
 }
 
@@ -99,7 +99,7 @@ func (r *Reader) ChargeTo(user string) {
 	share := x.shares.Enter(user) // the same for all connections of a user
 	s := x.senders[user]
 	if s == nil {
-		s = &sender{name: user, share: share, line: ratelimit.NewSemaphore(1)}
+		s = &sender{name: user, share: share, turn: ratelimit.NewSemaphore(1)}
 		x.senders[user] = s
 	}
 	s.conns++
@@ -108,7 +108,7 @@ func (r *Reader) ChargeTo(user string) {
 
 // init makes the queue and the shares of a memory, which may be nil.
 func (x *largeMessages) init(m *ratelimit.Memory) {
-	x.line, x.shares = ratelimit.NewSemaphore(1), ratelimit.NewUserShares(m)
+	x.turn, x.shares = ratelimit.NewSemaphore(1), ratelimit.NewUserShares(m)
 	x.senders = map[string]*sender{}
 }
 
@@ -135,37 +135,37 @@ func (r *Reader) reserve(n int64) bool {
 
 // reserve reserves n bytes of a user's share in turn.
 func (x *largeMessages) reserve(s *sender, n int64) bool {
-	if s.line.InUse() == 0 && x.line.InUse() == 0 && s.share.Take(n) {
+	if s.turn.InUse() == 0 && x.turn.InUse() == 0 && s.share.Take(n) {
 		return true
 	}
-	if entered, _ := s.line.Acquire(context.Background(), "", false, memoryTimeout); !entered {
+	if entered, _ := s.turn.Acquire(context.Background(), "", false, memoryTimeout); !entered {
 		return false
 	}
-	defer s.line.Release()
-	return asked(func() (done, ok bool) {
+	defer s.turn.Release()
+	return pollUntil(func() (done, ok bool) {
 		if s.share.Stats().Used == 0 {
 			return true, x.await(s, n)
 		}
 		x.closeSlow(s)
-		return x.line.InUse() == 0 && s.share.Take(n), true
+		return x.turn.InUse() == 0 && s.share.Take(n), true
 	})
 }
 
 // await waits for memory in the queue of users that hold none.
 func (x *largeMessages) await(s *sender, n int64) bool {
-	if entered, _ := x.line.Acquire(context.Background(), "", false, memoryTimeout); !entered {
+	if entered, _ := x.turn.Acquire(context.Background(), "", false, memoryTimeout); !entered {
 		return false
 	}
-	defer x.line.Release()
-	return asked(func() (done, ok bool) {
+	defer x.turn.Release()
+	return pollUntil(func() (done, ok bool) {
 		x.closeSlow(nil)
 		return s.share.Take(n), true
 	})
 }
 
-// asked calls ask until it is done, and returns the last ok; false if that takes longer than
+// pollUntil calls ask until it is done, and returns the last ok; false if that takes longer than
 // memoryTimeout.
-func asked(ask func() (done, ok bool)) bool {
+func pollUntil(ask func() (done, ok bool)) bool {
 	t := time.NewTicker(pollEvery)
 	defer t.Stop()
 	for begun := time.Now(); time.Since(begun) <= memoryTimeout; <-t.C {
@@ -211,9 +211,9 @@ func (x *largeMessages) leave(a *largeMessage) {
 	delete(x.receiving, a)
 }
 
-// refused reads and discards the rest of a message, of which first has been read. It returns
+// discard reads and discards the rest of a message, of which first has been read. It returns
 // an error for the sender, if the message can be answered.
-func (r *Reader) refused(m *Message, h Header, first []byte) error {
+func (r *Reader) discard(m *Message, h Header, first []byte) error {
 	if h.OpCode == OpCompressed {
 		return ErrNoMemory
 	}

@@ -85,8 +85,8 @@ func (x *incoming) acquire() {
 	}
 }
 
-// rest returns the buffer if it is empty.
-func (x *incoming) rest() {
+// releaseEmpty returns the buffer if it is empty.
+func (x *incoming) releaseEmpty() {
 	if x.frame != nil && x.r == x.w {
 		x.pool.put(x.frame)
 		x.frame, x.r, x.w = nil, 0, 0

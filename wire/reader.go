@@ -128,7 +128,7 @@ func (r *Reader) fill(m *Message, h Header, need int64) ([]byte, error) {
 		return first, err
 	}
 	if !r.reserve(need) {
-		return nil, r.refused(m, h, first)
+		return nil, r.discard(m, h, first)
 	}
 	a := &r.receiving
 	r.pool.largeMessages.enter(a, r.sender, r.Cut)

@@ -16,16 +16,16 @@ import (
 // readSocket reads the bytes that have arrived, into at least one byte.
 func readSocket(fd int, b []byte) (int, error) {
 	n, _, e := syscall.RawSyscall(syscall.SYS_READ, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)))
-	return told(n, e)
+	return syscallResult(n, e)
 }
 
 // writeSocket writes as many bytes as the socket accepts.
 func writeSocket(fd int, b []byte) (int, error) {
 	n, _, e := syscall.RawSyscall(syscall.SYS_WRITE, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)))
-	return told(n, e)
+	return syscallResult(n, e)
 }
 
-func told(n uintptr, e syscall.Errno) (int, error) {
+func syscallResult(n uintptr, e syscall.Errno) (int, error) {
 	if e != 0 {
 		return 0, e
 	}

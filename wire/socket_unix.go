@@ -78,7 +78,7 @@ func (x *incoming) attempt(fd uintptr) bool {
 	done := x.last.read(fd)
 	x.last.b = nil // belongs to the frame, which another connection may use next
 	if !done {
-		x.rest()
+		x.releaseEmpty()
 	}
 	return done
 }

@@ -30,14 +30,14 @@ func (s *procsRaiser) raise(still func() bool) {
 	if !s.raised.Load() && s.raised.CompareAndSwap(false, true) {
 		s.stillOverloaded = still
 		runtime.GOMAXPROCS(s.more)
-		time.AfterFunc(procsCheckInterval, s.look)
+		time.AfterFunc(procsCheckInterval, s.lower)
 	}
 }
 
-// look lowers GOMAXPROCS when the long work is over.
-func (s *procsRaiser) look() {
+// lower lowers GOMAXPROCS when the long work is over.
+func (s *procsRaiser) lower() {
 	if s.stillOverloaded() {
-		time.AfterFunc(procsCheckInterval, s.look)
+		time.AfterFunc(procsCheckInterval, s.lower)
 		return
 	}
 	runtime.GOMAXPROCS(s.usual)

@@ -71,7 +71,7 @@ func (o *rankedOp) open(env *mql.Env) (err error) {
 		return err
 	}
 	if !o.loaded {
-		err := exec.Drain(env, o.in, func(r *exec.Row) error { return o.spool.add(env, r.Doc, o.metas.kept(r)) })
+		err := exec.Drain(env, o.in, func(r *exec.Row) error { return o.spool.add(env, r.Doc, o.metas.metaToStore(r)) })
 		if err != nil {
 			return err
 		}

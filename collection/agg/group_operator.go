@@ -81,7 +81,7 @@ func (o *groupOp) load(env *mql.Env) error {
 
 // add adds a row of the input to its group, and counts the memory that the groups hold.
 func (o *groupOp) add(env *mql.Env, r *exec.Row) (err error) {
-	o.look(r)
+	o.setRow(r)
 	held := o.table.held
 	if o.mode == groupMerge {
 		err = o.takePartial(env, r)

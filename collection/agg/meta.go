@@ -53,11 +53,11 @@ func (k metaKinds) giveStored(meta bson.Raw, s *expr.Scratch) {
 	}
 }
 
-// kept returns the metadata to store with a row.
-func (k metaKinds) kept(r *exec.Row) bson.Raw { return r.MetaToStore(uint32(k)) }
+// metaToStore returns the metadata to store with a row.
+func (k metaKinds) metaToStore(r *exec.Row) bson.Raw { return r.MetaToStore(uint32(k)) }
 
-// look resets the scratch for the next row and passes the row's metadata to the expressions.
-func (m *maker) look(r *exec.Row) {
+// setRow resets the scratch for the next row and passes the row's metadata to the expressions.
+func (m *maker) setRow(r *exec.Row) {
 	m.scratch.Reset()
 	m.metas.give(r, &m.scratch)
 }

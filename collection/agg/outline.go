@@ -69,7 +69,7 @@ func (o *Outline) Read(stages []bson.Raw) {
 // read looks the stages up in the table.
 func (o *Outline) read() {
 	for i, raw := range o.Stages {
-		f, def, err := o.known(raw)
+		f, def, err := o.firstField(raw)
 		if o.Err == nil && err == nil {
 			err = o.skim(f.Value, def, Involved{}, 0)
 		}
@@ -86,11 +86,11 @@ func (o *Outline) read() {
 	}
 }
 
-// known returns the first field of a stage and its row, which is nil for an unknown name. It may return
+// firstField returns the first field of a stage and its row, which is nil for an unknown name. It may return
 // a row even with an error.
 //
 // Errors: 40323, 40324.
-func (o *Outline) known(raw bson.Raw) (bson.Field, *StageDef, error) {
+func (o *Outline) firstField(raw bson.Raw) (bson.Field, *StageDef, error) {
 	f, ok := raw.First()
 	if !ok {
 		return f, nil, notOneField()
@@ -156,7 +156,7 @@ func (o *Outline) skimSub(stages []bson.Raw, at Involved, depth int) error {
 		return mongoerr.New(mongoerr.MaxSubPipelineDepthExceeded, "Maximum number of nested sub-pipelines exceeded. Limit is %d", depthMax)
 	}
 	for _, raw := range stages {
-		f, def, err := o.known(raw)
+		f, def, err := o.firstField(raw)
 		if err != nil {
 			return err
 		}

@@ -145,7 +145,7 @@ func (*bucketAutoOp) Park() (int, bool) { return 0, true }
 func (o *bucketAutoOp) load(env *mql.Env) error {
 	var key []byte
 	err := exec.Drain(env, o.in, func(r *exec.Row) error {
-		o.look(r)
+		o.setRow(r)
 		v, err := o.by.Eval(env, r.Doc, &o.scratch)
 		if err != nil {
 			return err
@@ -156,7 +156,7 @@ func (o *bucketAutoOp) load(env *mql.Env) error {
 			}
 		}
 		key = keystring.Append(key[:0], v, keystring.Ascending, env.Order(), nil)
-		if err := o.rows.add(env, key, r.Doc, o.metas.kept(r)); err != nil {
+		if err := o.rows.add(env, key, r.Doc, o.metas.metaToStore(r)); err != nil {
 			return err
 		}
 		o.count++

@@ -265,7 +265,7 @@ func (o *densifyOp) load(env *mql.Env) error {
 			key = o.partKey(env, key, r.Doc)
 		}
 		key = keystring.Append(key, o.field.get(r.Doc), keystring.Ascending, env.Order(), nil)
-		return o.rows.add(env, key, r.Doc, o.metas.kept(r))
+		return o.rows.add(env, key, r.Doc, o.metas.metaToStore(r))
 	})
 	if err != nil {
 		return err

@@ -120,7 +120,7 @@ func (o *facetOp) Next(env *mql.Env) (*exec.Row, error) {
 	if o.done {
 		return nil, nil
 	}
-	err := exec.Drain(env, o.in, func(r *exec.Row) error { return o.spool.add(env, r.Doc, o.metas.kept(r)) })
+	err := exec.Drain(env, o.in, func(r *exec.Row) error { return o.spool.add(env, r.Doc, o.metas.metaToStore(r)) })
 	if err != nil {
 		return nil, err
 	}

@@ -203,20 +203,20 @@ func (o *graphOp) Park() (int, bool) { o.buf, o.joined = nil, nil; return o.in.P
 // search runs the search for one document of the input.
 func (o *graphOp) search(env *mql.Env, r *exec.Row) error {
 	o.release()
-	o.look(r)
+	o.setRow(r)
 	v, err := o.start.Eval(env, r.Doc, &o.scratch)
 	if err != nil {
 		return err
 	}
 	if a, ok := v.Array(); ok {
 		for it := a.Iter(); it.Next(); {
-			o.want(env, it.Value)
+			o.addToFrontier(env, it.Value)
 		}
 	} else {
 		if v.IsMissing() {
 			v = bson.Null
 		}
-		o.want(env, v)
+		o.addToFrontier(env, v)
 	}
 	for depth := int64(0); len(o.next.values) > 0 && (o.max < 0 || depth <= o.max); depth++ {
 		o.frontier, o.next = o.next, o.frontier
@@ -233,8 +233,8 @@ func (o *graphOp) search(env *mql.Env, r *exec.Row) error {
 	return nil
 }
 
-// want adds a value to the next level unless it was already looked up.
-func (o *graphOp) want(env *mql.Env, v bson.Value) {
+// addToFrontier adds a value to the next level unless it was already looked up.
+func (o *graphOp) addToFrontier(env *mql.Env, v bson.Value) {
 	if _, fresh := o.seen.add(env, v); fresh {
 		o.next.add(env, v)
 	}
@@ -298,7 +298,7 @@ func (o *graphOp) visit(env *mql.Env, doc bson.Raw, depth int64) error {
 	if o.held > listBytesMax {
 		return mongoerr.New(40099, "$graphLookup reached maximum memory consumption")
 	}
-	localValues(doc, o.from, func(v bson.Value) { o.want(env, v) })
+	localValues(doc, o.from, func(v bson.Value) { o.addToFrontier(env, v) })
 	return nil
 }
 

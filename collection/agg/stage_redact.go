@@ -79,7 +79,7 @@ func (o *redactOp) Next(env *mql.Env) (*exec.Row, error) {
 		if err := env.Tick(); err != nil {
 			return nil, err
 		}
-		o.look(r)
+		o.setRow(r)
 		o.scratch.Root = r.Doc
 		b := o.begin()
 		keep, err := o.level(b, r.Doc)

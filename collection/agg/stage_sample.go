@@ -105,7 +105,7 @@ func (o *sampleOp) load(env *mql.Env) error {
 	var key [8]byte
 	err := exec.Drain(env, o.in, func(r *exec.Row) error {
 		binary.BigEndian.PutUint64(key[:], rand.Uint64())
-		return o.rows.add(env, key[:], r.Doc, o.metas.kept(r))
+		return o.rows.add(env, key[:], r.Doc, o.metas.metaToStore(r))
 	})
 	if err != nil {
 		return err

@@ -175,7 +175,7 @@ func (o *scoringOp) Next(env *mql.Env) (*exec.Row, error) {
 //
 // Errors: TypeMismatch.
 func (o *scoringOp) raw(env *mql.Env, r *exec.Row) (float64, error) {
-	o.look(r)
+	o.setRow(r)
 	v, err := o.score.Eval(env, r.Doc, &o.scratch)
 	if err != nil {
 		return 0, err
@@ -249,7 +249,7 @@ func (o *scoringOp) load(env *mql.Env, r *exec.Row) error {
 	o.least, o.greatest = min(o.least, score), max(o.greatest, score)
 	b := o.begin()
 	b.Raw("doc", r.Doc)
-	if meta := o.metas.kept(r); len(meta) > 0 {
+	if meta := o.metas.metaToStore(r); len(meta) > 0 {
 		b.Raw("meta", meta)
 	}
 	b.Double("score", score)

@@ -248,14 +248,14 @@ func (*windowOp) Park() (int, bool) { return 0, true }
 func (o *windowOp) load(env *mql.Env) error {
 	var key []byte
 	err := exec.Drain(env, o.in, func(r *exec.Row) (err error) {
-		o.look(r)
+		o.setRow(r)
 		if key, err = o.partitionKey(env, key[:0], r.Doc); err != nil {
 			return err
 		}
 		if key, err = exec.AppendKey(env, &o.by, key, r); err != nil {
 			return err
 		}
-		return o.rows.add(env, key, r.Doc, o.metas.kept(r))
+		return o.rows.add(env, key, r.Doc, o.metas.metaToStore(r))
 	})
 	if err != nil {
 		return err

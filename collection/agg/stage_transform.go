@@ -87,7 +87,7 @@ func (o *transformOp) Next(env *mql.Env) (*exec.Row, error) {
 	if r == nil || err != nil {
 		return nil, err
 	}
-	o.look(r)
+	o.setRow(r)
 	if err := o.t.Apply(env, o.begin(), r.Doc, &o.scratch); err != nil {
 		return nil, err
 	}

@@ -149,7 +149,7 @@ func (o *unionOp) Next(env *mql.Env) (*exec.Row, error) {
 		return nil, err
 	}
 	o.returned++
-	o.row = exec.Row{Doc: r.Doc, Meta: o.metas.kept(r)}
+	o.row = exec.Row{Doc: r.Doc, Meta: o.metas.metaToStore(r)}
 	return &o.row, nil
 }
 

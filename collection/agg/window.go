@@ -72,8 +72,8 @@ func (p *partition) cursor(s *expr.Scratch) spoolCursor {
 	return spoolCursor{s: p.docs, to: s, metas: p.metas}
 }
 
-// look resets s and passes the current document's metadata to the expressions of s.
-func (p *partition) look(s *expr.Scratch) {
+// setCurrent resets s and passes the current document's metadata to the expressions of s.
+func (p *partition) setCurrent(s *expr.Scratch) {
 	s.Reset()
 	p.metas.giveStored(p.meta, s)
 }

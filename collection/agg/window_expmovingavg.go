@@ -88,7 +88,7 @@ type movingAverageRun struct {
 }
 
 func (r *movingAverageRun) at(env *mql.Env, b *bson.Builder, name string, _ int, doc bson.Raw) error {
-	r.p.look(&r.scratch)
+	r.p.setCurrent(&r.scratch)
 	v, err := r.input.Eval(env, doc, &r.scratch)
 	if err != nil {
 		return err

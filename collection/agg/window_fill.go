@@ -35,7 +35,7 @@ type carriedRun struct {
 }
 
 func (r *carriedRun) at(env *mql.Env, b *bson.Builder, name string, _ int, doc bson.Raw) error {
-	r.p.look(&r.scratch)
+	r.p.setCurrent(&r.scratch)
 	v, err := r.e.Eval(env, doc, &r.scratch)
 	if err != nil {
 		return err
@@ -87,7 +87,7 @@ type linearFillRun struct {
 }
 
 func (r *linearFillRun) at(env *mql.Env, b *bson.Builder, name string, i int, doc bson.Raw) error {
-	r.p.look(&r.scratch)
+	r.p.setCurrent(&r.scratch)
 	x, y, err := r.point(env, doc, &r.scratch)
 	if err != nil {
 		return err

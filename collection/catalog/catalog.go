@@ -67,7 +67,7 @@ func (c *Catalog) Change(ctx context.Context, fn func(m *Mutation) error) error 
 	if err != nil || at == 0 {
 		return err
 	}
-	if err := c.await(ctx, at, false); err != nil || !c.peers.exclusive {
+	if err := c.waitApplied(ctx, at, false); err != nil || !c.peers.exclusive {
 		return err // a commit to a store with several members is durable
 	}
 	// The sync runs without mu, so that other changes need not wait for the disk and share the sync.
@@ -81,7 +81,7 @@ func (c *Catalog) ChangeSoon(ctx context.Context, fn func(m *Mutation) error) er
 	if err != nil {
 		return err
 	}
-	return c.await(ctx, at, false)
+	return c.waitApplied(ctx, at, false)
 }
 
 // changeSoon commits a change, retrying after conflicts, and returns the time of the commit; 0 if
@@ -133,7 +133,7 @@ func (c *Catalog) ChangeIn(ctx context.Context, txn storage.Txn, d storage.Durab
 	}
 	c.mu.Unlock()
 	if err == nil {
-		err = c.await(context.WithoutCancel(ctx), at, false) // it is committed
+		err = c.waitApplied(context.WithoutCancel(ctx), at, false) // it is committed
 	}
 	return at, err
 }

@@ -23,7 +23,9 @@ func (o *peerSync) noteKey() []byte {
 // txnNoteKey returns the key for the note of a change inside a larger transaction. That transaction may have
 // begun before the newest change of this server, so that writing noteKey, as every other change does, would
 // conflict. The next change deletes the note.
-func (o *peerSync) txnNoteKey() []byte { return binary.BigEndian.AppendUint64(o.noteKey(), o.count) }
+func (o *peerSync) txnNoteKey() []byte {
+	return binary.BigEndian.AppendUint64(o.noteKey(), o.noteCount)
+}
 
 // nameKey returns the key that a change locks to give or take the name of a collection. Names of databases are
 // locked by databaseNameKey, where names that differ only in case have the same key.
@@ -73,7 +75,7 @@ func (m *Mutation) prepareForPeers(ctx context.Context, o *peerSync, aside bool)
 			return peerNotes{}, err
 		}
 	}
-	o.count++
+	o.noteCount++
 	s := peerNotes{rows: maps.Clone(o.rows), note: o.noteKey(), gone: o.staleNotes}
 	for id, c := range m.puts {
 		s.rows[id] = entryRow(encodeCollection(c))
@@ -90,7 +92,7 @@ func (m *Mutation) prepareForPeers(ctx context.Context, o *peerSync, aside bool)
 			return peerNotes{}, err
 		}
 	}
-	return s, m.txn.Set(s.note, binary.BigEndian.AppendUint64(nil, o.count))
+	return s, m.txn.Set(s.note, binary.BigEndian.AppendUint64(nil, o.noteCount))
 }
 
 // recordOwnChange records that a change of this server was committed at a time. The caller holds mu.
@@ -98,13 +100,13 @@ func (o *peerSync) recordOwnChange(s peerNotes, ts storage.Timestamp) {
 	if s.note == nil {
 		return
 	}
-	o.own = max(o.own, ts)
+	o.lastOwnChange = max(o.lastOwnChange, ts)
 	o.rows = s.rows
 	o.notes = maps.Clone(o.notes)
 	if o.notes == nil {
 		o.notes = map[string]string{}
 	}
-	o.notes[string(s.note)] = string(binary.BigEndian.AppendUint64(nil, o.count))
+	o.notes[string(s.note)] = string(binary.BigEndian.AppendUint64(nil, o.noteCount))
 	for _, key := range s.gone {
 		delete(o.notes, string(key))
 	}

@@ -13,14 +13,14 @@ import (
 // pins counts the users of one catalog entry. The count belongs to the entry and not to the
 // snapshot, so that a drain does not wait for writers of another collection.
 type pins struct {
-	refs atomic.Int64  // the current entry holds one reference
-	gone chan struct{} // closed when the last reference is dropped
+	refs     atomic.Int64  // the current entry holds one reference
+	released chan struct{} // closed when the last reference is dropped
 	// replaced is the time at which the entry was replaced; set while mu of the Catalog is held.
 	replaced storage.Timestamp
 }
 
 func newPins() *pins {
-	p := &pins{gone: make(chan struct{})}
+	p := &pins{released: make(chan struct{})}
 	p.refs.Store(1)
 	return p
 }
@@ -41,7 +41,7 @@ func (p *pins) pin() bool {
 // isReleased reports whether the last reference has been dropped.
 func (p *pins) isReleased() bool {
 	select {
-	case <-p.gone:
+	case <-p.released:
 		return true
 	default:
 		return false
@@ -50,7 +50,7 @@ func (p *pins) isReleased() bool {
 
 func (p *pins) unpin() {
 	if p.refs.Add(-1) == 0 {
-		close(p.gone)
+		close(p.released)
 	}
 }
 
@@ -124,7 +124,7 @@ func (c *Catalog) retire(old *Snapshot, m *Mutation, at storage.Timestamp) {
 // have users. The caller must not hold a pin of the collection. With peers, Drain first applies
 // what the store holds, and also waits until no peer uses an older entry of any collection.
 func (c *Catalog) Drain(ctx context.Context, id keyspace.CollectionID) error {
-	if err := storage.RetryConflicts(ctx, func() error { return c.look(ctx) }); err != nil {
+	if err := storage.RetryConflicts(ctx, func() error { return c.applyPeerChanges(ctx) }); err != nil {
 		return err
 	}
 	c.mu.Lock()
@@ -132,10 +132,10 @@ func (c *Catalog) Drain(ctx context.Context, id keyspace.CollectionID) error {
 	c.mu.Unlock()
 	for _, p := range old {
 		select {
-		case <-p.gone:
+		case <-p.released:
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
 	}
-	return c.await(ctx, at, true)
+	return c.waitApplied(ctx, at, true)
 }

@@ -41,14 +41,14 @@ type peerSync struct {
 	onLeaseLost atomic.Pointer[func()]
 
 	// Guarded by mu of the Catalog.
-	appliedUpTo storage.Timestamp                  // everything committed up to then is in the current snapshot
-	own         storage.Timestamp                  // at or after the newest change of this server, which the current snapshot includes too
-	notes       map[string]string                  // the notes that the current snapshot includes, by key
-	count       uint64                             // of attempts to write own notes: no two notes have the same value
-	staleNotes  [][]byte                           // keys of own notes that the next change deletes; see txnNoteKey
-	rows        map[keyspace.CollectionID]entryRow // stored form of the entries in the current snapshot
-	awaited     storage.Timestamp                  // the time that peers are requested to apply
-	lastSent    heartbeat                          // the heartbeat published last
+	appliedUpTo   storage.Timestamp                  // everything committed up to then is in the current snapshot
+	lastOwnChange storage.Timestamp                  // at or after the newest change of this server, which the current snapshot includes too
+	notes         map[string]string                  // the notes that the current snapshot includes, by key
+	noteCount     uint64                             // of attempts to write own notes: no two notes have the same value
+	staleNotes    [][]byte                           // keys of own notes that the next change deletes; see txnNoteKey
+	rows          map[keyspace.CollectionID]entryRow // stored form of the entries in the current snapshot
+	awaited       storage.Timestamp                  // the time that peers are requested to apply
+	lastSent      heartbeat                          // the heartbeat published last
 	// topics holds a function for each topic, called when a peer has changed the topic; see OnTopic.
 	topics map[string]func(ctx context.Context, r storage.Reader) error
 
@@ -108,7 +108,7 @@ func (c *Catalog) refresh(ctx context.Context, r storage.Reader) (before *Snapsh
 		return nil, errCommitUndetermined
 	case at <= o.appliedUpTo:
 		return nil, nil
-	case at < o.own:
+	case at < o.lastOwnChange:
 		return nil, fmt.Errorf("%w: this state is older than the catalog", storage.ErrConflict)
 	}
 	notes := map[string]string{}
@@ -149,7 +149,7 @@ func (c *Catalog) refresh(ctx context.Context, r storage.Reader) (before *Snapsh
 // An example is a transaction that creates a collection: the change that took the collection's number
 // is newer. The snapshot of txn itself is then too old to be applied. The caller holds mu.
 func (c *Catalog) catchUp(ctx context.Context, txn storage.Reader) error {
-	if at := txn.ReadTimestamp(); at <= c.peers.appliedUpTo || at >= c.peers.own {
+	if at := txn.ReadTimestamp(); at <= c.peers.appliedUpTo || at >= c.peers.lastOwnChange {
 		return nil
 	}
 	r, err := c.store.Snapshot(ctx, 0)
@@ -164,8 +164,8 @@ func (c *Catalog) catchUp(ctx context.Context, txn storage.Reader) error {
 	return err
 }
 
-// look applies what peers have changed by now. Errors: those of refresh.
-func (c *Catalog) look(ctx context.Context) error {
+// applyPeerChanges applies what peers have changed by now. Errors: those of refresh.
+func (c *Catalog) applyPeerChanges(ctx context.Context) error {
 	if c.peers.exclusive {
 		return nil // this process has made all changes
 	}
@@ -224,7 +224,7 @@ func (c *Catalog) OnTopic(topic string, load func(ctx context.Context, r storage
 // WaitAppliedByAll waits until every peer has applied all that was committed up to a time, or has lost its lease.
 // Errors: those of ctx; ErrClosed.
 func (c *Catalog) WaitAppliedByAll(ctx context.Context, at storage.Timestamp) error {
-	return c.await(ctx, at, false)
+	return c.waitApplied(ctx, at, false)
 }
 
 // notifyPeerChange calls the function set by OnPeerChange; the caller may hold mu.
@@ -378,9 +378,9 @@ func (c *Catalog) publishHeartbeat(ctx context.Context) error {
 	return nil
 }
 
-// await waits until every peer has applied all changes up to a time or has lost its lease. With drained it
+// waitApplied waits until every peer has applied all changes up to a time or has lost its lease. With drained it
 // also waits until no user of older entries is left there. Errors: those of ctx; ErrClosed.
-func (c *Catalog) await(ctx context.Context, at storage.Timestamp, drained bool) error {
+func (c *Catalog) waitApplied(ctx context.Context, at storage.Timestamp, drained bool) error {
 	o := c.peers
 	if at == 0 {
 		return nil
@@ -396,7 +396,7 @@ func (c *Catalog) await(ctx context.Context, at storage.Timestamp, drained bool)
 			o.setAppliedByAll(at)
 			return nil
 		case err == nil && !asked:
-			asked = c.want(ctx, at) == nil
+			asked = c.requestHeartbeats(ctx, at) == nil
 		}
 		select {
 		case <-every.C:
@@ -406,8 +406,8 @@ func (c *Catalog) await(ctx context.Context, at storage.Timestamp, drained bool)
 	}
 }
 
-// want makes the peers publish as soon as they have applied changes up to a time.
-func (c *Catalog) want(ctx context.Context, at storage.Timestamp) error {
+// requestHeartbeats makes the peers publish as soon as they have applied changes up to a time.
+func (c *Catalog) requestHeartbeats(ctx context.Context, at storage.Timestamp) error {
 	c.mu.Lock()
 	c.peers.awaited = max(c.peers.awaited, at)
 	c.mu.Unlock()
@@ -470,7 +470,7 @@ func (c *Catalog) WaitEntryAppliedByAll(ctx context.Context, coll *Collection) e
 			o.setAppliedByAll(coll.since)
 			return nil
 		case !asked:
-			if err := c.want(ctx, coll.since); err != nil {
+			if err := c.requestHeartbeats(ctx, coll.since); err != nil {
 				return err
 			}
 			asked = true

@@ -95,7 +95,7 @@ func (c *Catalog) resolve(ctx context.Context, m *Mutation) {
 			for id := range m.touched() {
 				delete(c.peers.rows, id)
 			}
-			c.peers.notes, c.peers.own = nil, max(c.peers.own, ts)
+			c.peers.notes, c.peers.lastOwnChange = nil, max(c.peers.lastOwnChange, ts)
 			return
 		}
 		now := newMutation(m.ctx, c.current.Load(), nil, c.memory)
@@ -156,7 +156,7 @@ func (m *Mutation) replace(coll *Collection) {
 // only takes a number or writes a note, counts as not committed.
 // Errors: those of the store; the outcome is then still undetermined.
 func (m *Mutation) outcome(ctx context.Context, store storage.Store) (at storage.Timestamp, happened bool, err error) {
-	key, value := m.row()
+	key, value := m.outcomeRow()
 	if key == nil {
 		return 0, false, nil
 	}
@@ -181,9 +181,9 @@ func (m *Mutation) outcome(ctx context.Context, store storage.Store) (at storage
 	return at, happened, err
 }
 
-// row returns a key that a change writes, and the value that only this change writes there: an
+// outcomeRow returns a key that a change writes, and the value that only this change writes there: an
 // entry contains its catalog version. A nil value means that the change deletes the key.
-func (m *Mutation) row() (key, value []byte) {
+func (m *Mutation) outcomeRow() (key, value []byte) {
 	for id, coll := range m.puts {
 		return collectionKey(id), encodeCollection(coll)
 	}

@@ -106,7 +106,7 @@ var operations = [...]string{changelog.Insert: "insert", changelog.Update: "upda
 func (s *Stream) documentEvent(env *mql.Env, e *entry, rec *changelog.Record, t Token) (bson.Raw, error) {
 	if s.spec.Latest {
 		var err error
-		if rec.Doc, err = s.src.Lookup(env, e.uuid, rec); err != nil || rec.Doc == nil || s.versions.again(rec.Position, rec.ID, rec.Doc) {
+		if rec.Doc, err = s.src.Lookup(env, e.uuid, rec); err != nil || rec.Doc == nil || s.versions.wasDelivered(rec.Position, rec.ID, rec.Doc) {
 			return nil, err
 		}
 	}

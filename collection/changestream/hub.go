@@ -157,7 +157,7 @@ func (h *Hub) run(ctx context.Context) {
 	after := h.readUpTo
 	h.mu.Unlock()
 	var fresh []recordHeader
-	var look look
+	var look logPass
 	pause := readPause
 	for {
 		err := h.store.WaitLog(ctx, after)
@@ -282,7 +282,7 @@ func (h *Hub) wake(w *waiter, after storage.Timestamp, err error) {
 // remove removes a waiter. The caller holds mu.
 func (h *Hub) remove(w *waiter) {
 	delete(h.waiting, w)
-	h.part(w)
+	h.leaveFilter(w)
 }
 
 // remember keeps the last records. The caller holds mu.

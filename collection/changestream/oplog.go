@@ -55,7 +55,7 @@ func (o *Oplog) Next(env *mql.Env) (bson.Raw, error) {
 	for {
 		for s.at == len(s.items) {
 			if !s.reachedEnd {
-				if err := s.look(env); err != nil {
+				if err := s.readLog(env); err != nil {
 					return nil, err
 				}
 				if s.at < len(s.items) || s.moreInLog {

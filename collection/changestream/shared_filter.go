@@ -98,8 +98,8 @@ func (h *Hub) joinFilter(w *waiter) {
 	w.filter, w.interest.watched = s, s.watched
 }
 
-// part removes a waiter from its shared filter. The caller holds mu.
-func (h *Hub) part(w *waiter) {
+// leaveFilter removes a waiter from its shared filter. The caller holds mu.
+func (h *Hub) leaveFilter(w *waiter) {
 	s := w.filter
 	if s == nil {
 		return
@@ -115,9 +115,9 @@ func (h *Hub) part(w *waiter) {
 	}
 }
 
-// look is one pass over the log for all filters. The event of a record is made once for each form,
+// logPass is one pass over the log for all filters. The event of a record is made once for each form,
 // and each question is evaluated once.
-type look struct {
+type logPass struct {
 	env     *mql.Env
 	filters []*sharedFilter
 	scratch expr.Scratch
@@ -133,7 +133,7 @@ type formEvent struct {
 }
 
 // beginPass prepares l for the next pass: it collects the filters and clears their hits.
-func (h *Hub) beginPass(ctx context.Context, l *look) {
+func (h *Hub) beginPass(ctx context.Context, l *logPass) {
 	if l.env == nil {
 		l.env = mql.NewEnv(ctx)
 	}
@@ -153,7 +153,7 @@ func (h *Hub) beginPass(ctx context.Context, l *look) {
 }
 
 // evaluate evaluates the filters for a record. The record is not kept.
-func (l *look) evaluate(g recordHeader, own storage.Timestamp, enc []byte) {
+func (l *logPass) evaluate(g recordHeader, own storage.Timestamp, enc []byte) {
 	if g.op == changelog.Command || g.op == changelog.Moved {
 		return
 	}
@@ -187,7 +187,7 @@ func (l *look) evaluate(g recordHeader, own storage.Timestamp, enc []byte) {
 
 // passes evaluates a question for a record. If that requires further reads, or fails, the record
 // passes: the stream evaluates it itself.
-func (l *look) passes(q *question, e *entry, rec *changelog.Record, ts storage.Timestamp) bool {
+func (l *logPass) passes(q *question, e *entry, rec *changelog.Record, ts storage.Timestamp) bool {
 	if q.partition != nil && !q.partition.Owns(rec.Position, rec.ID) {
 		return false
 	}
@@ -218,7 +218,7 @@ func (l *look) passes(q *question, e *entry, rec *changelog.Record, ts storage.T
 }
 
 // event makes the event of the current record in a form; its token differs from that of the stream.
-func (l *look) event(f form, e *entry, rec *changelog.Record, ts storage.Timestamp) (bson.Raw, error) {
+func (l *logPass) event(f form, e *entry, rec *changelog.Record, ts storage.Timestamp) (bson.Raw, error) {
 	i := slices.IndexFunc(l.events, func(d formEvent) bool { return d.form == f })
 	if i < 0 {
 		i = len(l.events)

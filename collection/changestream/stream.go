@@ -211,7 +211,7 @@ func (s *Stream) Next(env *mql.Env) (bson.Raw, error) {
 		if s.at == len(s.items) {
 			if s.reachedEnd {
 				s.mark()
-			} else if err := s.look(env); err != nil {
+			} else if err := s.readLog(env); err != nil {
 				return nil, err
 			}
 			if s.at == len(s.items) {
@@ -276,9 +276,9 @@ func (s *Stream) resumed(t Token) (deliver bool, err error) {
 	return split, nil
 }
 
-// look takes the next records of interest from the log. Afterwards there are items, or the stream
+// readLog takes the next records of interest from the log. Afterwards there are items, or the stream
 // is behind, or the end was reached and last is a mark.
-func (s *Stream) look(env *mql.Env) error {
+func (s *Stream) readLog(env *mql.Env) error {
 	s.items, s.at, s.arena = s.items[:0], 0, s.arena[:0]
 	if cap(s.arena) > 4*passBytesMin {
 		s.arena = nil

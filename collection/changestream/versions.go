@@ -17,8 +17,8 @@ type versions struct {
 	last  uint64 // of the last call of again
 }
 
-// again reports whether a version of a record was delivered already.
-func (v *versions) again(h keyspace.Hash, id, doc []byte) bool {
+// wasDelivered reports whether a version of a record was delivered already.
+func (v *versions) wasDelivered(h keyspace.Hash, id, doc []byte) bool {
 	if v.known == nil {
 		v.seed, v.known = maphash.MakeSeed(), map[uint64]struct{}{}
 	}

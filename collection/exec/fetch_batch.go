@@ -128,7 +128,7 @@ func (f *fetch) take(i int, value []byte) error {
 		}
 	}
 	if r.Doc == nil {
-		r.Doc = a.page.own(value)
+		r.Doc = a.page.copyIn(value)
 	}
 	a.keep[i] = true
 	return nil

@@ -104,7 +104,7 @@ func (s *indexScan) Next(env *mql.Env) (*Row, error) {
 			s.it = nil
 			continue
 		}
-		row, err := s.look(env)
+		row, err := s.checkCurrent(env)
 		if row != nil || err != nil {
 			return row, err
 		}
@@ -146,8 +146,8 @@ func (s *indexScan) step() bool {
 	return ok
 }
 
-// look decodes and checks the current entry.
-func (s *indexScan) look(env *mql.Env) (*Row, error) {
+// checkCurrent decodes and checks the current entry.
+func (s *indexScan) checkCurrent(env *mql.Env) (*Row, error) {
 	s.KeysExamined++
 	key := s.it.Key()
 	values, err := s.values(key[len(s.prefix):])

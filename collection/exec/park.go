@@ -81,7 +81,7 @@ func (f *fetch) Park() (int, bool) {
 
 func (w *cachedPlanOp) Park() (int, bool) {
 	n, done := w.op.Park()
-	return n + w.kept.bytes(), done
+	return n + w.heldBack.bytes(), done
 }
 
 func (m *merge) Park() (int, bool) {

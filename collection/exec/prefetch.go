@@ -142,7 +142,7 @@ func (pg *page) fill(env *mql.Env, in Operator, rows int) {
 // copy copies a row and the memory that it points to into the page.
 func (pg *page) copy(r *Row) Row {
 	pg.reserve(len(r.Doc) + len(r.ID) + len(r.SortKey) + len(r.Values) + len(r.Meta))
-	return Row{Doc: pg.own(r.Doc), ID: pg.own(r.ID), SortKey: pg.own(r.SortKey), Values: pg.own(r.Values), Meta: pg.own(r.Meta), Hash: r.Hash, Shard: r.Shard}
+	return Row{Doc: pg.copyIn(r.Doc), ID: pg.copyIn(r.ID), SortKey: pg.copyIn(r.SortKey), Values: pg.copyIn(r.Values), Meta: pg.copyIn(r.Meta), Hash: r.Hash, Shard: r.Shard}
 }
 
 // reserve makes room for n more bytes. Earlier rows point to the old memory, which stays valid.
@@ -156,8 +156,8 @@ func (pg *page) reserve(n int) {
 // as the current one.
 func (pg *page) bytes() int { return 2*cap(pg.mem) + cap(pg.rows)*int(unsafe.Sizeof(Row{})) }
 
-// own copies b into the page; nil stays nil.
-func (pg *page) own(b []byte) []byte {
+// copyIn copies b into the page; nil stays nil.
+func (pg *page) copyIn(b []byte) []byte {
 	if b == nil {
 		return nil
 	}

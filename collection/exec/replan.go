@@ -30,22 +30,22 @@ func BuildChosen(s *plan.Solution, rows int64, src Source) (Operator, error) {
 	if rows > 0 {
 		want = min(want, rows)
 	}
-	return &cachedPlanOp{op: op, src: unwatched, trial: src.Trial, again: s.Replan, want: want}, nil
+	return &cachedPlanOp{op: op, src: unwatched, trial: src.Trial, replan: s.Replan, rowsUntilTrusted: want}, nil
 }
 
 // cachedPlanOp runs a plan from the cache. Until the plan is trusted, its rows are held back, because another
 // plan would deliver them again.
 type cachedPlanOp struct {
-	op    Operator
-	src   Source
-	trial *trial
-	again func(env *mql.Env) (*plan.Solution, error)
-	want  int64
+	op               Operator
+	src              Source
+	trial            *trial
+	replan           func(env *mql.Env) (*plan.Solution, error)
+	rowsUntilTrusted int64
 
-	settled bool // the plan is trusted or replaced
-	ended   bool // the plan ended while its rows were held back
-	kept    page
-	at      int
+	settled  bool // the plan is trusted or replaced
+	ended    bool // the plan ended while its rows were held back
+	heldBack page
+	at       int
 }
 
 func (w *cachedPlanOp) Next(env *mql.Env) (*Row, error) {
@@ -54,14 +54,14 @@ func (w *cachedPlanOp) Next(env *mql.Env) (*Row, error) {
 			return nil, err
 		}
 	}
-	if w.at < len(w.kept.rows) {
+	if w.at < len(w.heldBack.rows) {
 		w.at++
-		return &w.kept.rows[w.at-1], nil
+		return &w.heldBack.rows[w.at-1], nil
 	}
 	if w.ended {
 		return nil, nil
 	}
-	w.kept = page{}
+	w.heldBack = page{}
 	w.at = 0
 	return w.op.Next(env)
 }
@@ -72,7 +72,7 @@ func (w *cachedPlanOp) settle(env *mql.Env) error {
 	w.settled = true
 	own := env.Fork(env.Context())
 	own.Slot = env.Slot
-	for int64(len(w.kept.rows)) < w.want && len(w.kept.mem) < pageBytes {
+	for int64(len(w.heldBack.rows)) < w.rowsUntilTrusted && len(w.heldBack.mem) < pageBytes {
 		r, err := w.op.Next(own)
 		if w.trial.workUsedUp() {
 			return w.change(env)
@@ -85,7 +85,7 @@ func (w *cachedPlanOp) settle(env *mql.Env) error {
 			w.ended = true
 			break
 		}
-		w.kept.rows = append(w.kept.rows, w.kept.copy(r))
+		w.heldBack.rows = append(w.heldBack.rows, w.heldBack.copy(r))
 	}
 	env.Meter.Merge(own.Meter)
 	w.trial.lift()
@@ -95,8 +95,8 @@ func (w *cachedPlanOp) settle(env *mql.Env) error {
 // change replaces the plan by another one.
 func (w *cachedPlanOp) change(env *mql.Env) error {
 	w.op.Close()
-	w.kept = page{}
-	s, err := w.again(env)
+	w.heldBack = page{}
+	s, err := w.replan(env)
 	if err != nil {
 		return err
 	}

@@ -163,7 +163,7 @@ func (s *recordScan) Next(env *mql.Env) (*Row, error) {
 		if !found {
 			continue
 		}
-		row, err := s.look(env)
+		row, err := s.filterCurrent(env)
 		if row != nil || err != nil {
 			return row, err
 		}
@@ -221,8 +221,8 @@ func (s *recordScan) open(env *mql.Env) error {
 	return s.begin(env, s.src.Reader, r, storage.IterOptions{Reverse: s.node.Reverse, KeysOnly: s.node.Count})
 }
 
-// look applies the filter to the current record.
-func (s *recordScan) look(env *mql.Env) (*Row, error) {
+// filterCurrent applies the filter to the current record.
+func (s *recordScan) filterCurrent(env *mql.Env) (*Row, error) {
 	var doc bson.Raw
 	if s.node.Count {
 		s.KeysExamined++

@@ -144,8 +144,8 @@ func sortRows(env *mql.Env, rows []sortRow) (err error) {
 	return err
 }
 
-// own copies the row's memory into mem, or into new memory if mem is too small.
-func (s *sorter) own(r *Row, mem []byte) sortRow {
+// copyRow copies the row's memory into mem, or into new memory if mem is too small.
+func (s *sorter) copyRow(r *Row, mem []byte) sortRow {
 	k, d := len(s.keyBuf), len(s.keyBuf)+len(r.Doc)
 	i := d + len(r.ID)
 	n := i + len(r.Meta)
@@ -167,12 +167,12 @@ func (s *sorter) keepTop(env *mql.Env, r *Row) error {
 			return nil
 		}
 		s.shrink(env, s.largest[0].size())
-		s.largest[0] = s.own(r, s.largest[0].mem)
+		s.largest[0] = s.copyRow(r, s.largest[0].mem)
 		heap.Fix(&s.largest, 0)
 		s.grow(env, s.largest[0].size())
 		return nil
 	}
-	kept := s.own(r, nil)
+	kept := s.copyRow(r, nil)
 	heap.Push(&s.largest, kept)
 	if !s.grow(env, kept.size()) {
 		return s.overflow(env)
@@ -197,7 +197,7 @@ func (s *sorter) overflow(env *mql.Env) error {
 }
 
 func (s *sorter) keep(env *mql.Env, r *Row) error {
-	kept := s.own(r, nil)
+	kept := s.copyRow(r, nil)
 	s.rows = append(s.rows, kept)
 	if s.grow(env, kept.size()) {
 		return nil

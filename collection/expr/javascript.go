@@ -181,8 +181,8 @@ type guard struct {
 	done  bool
 	cause error
 	ended chan struct{} // closed with the first cause
-	// wanted reports whether others wait to run scripts.
-	wanted func() bool
+	// othersWaiting reports whether others wait to run scripts.
+	othersWaiting func() bool
 }
 
 // interrupt ends the call with a cause, unless the call has ended.
@@ -203,13 +203,13 @@ func (g *guard) endCause() error {
 	return g.cause
 }
 
-// look checks the limits periodically.
-func (g *guard) look() {
+// checkLimits checks the limits periodically.
+func (g *guard) checkLimits() {
 	g.mu.Lock()
 	over := g.done
 	g.ticks++
 	most := scriptTimeMax
-	if !over && g.wanted() {
+	if !over && g.othersWaiting() {
 		most = scriptTimeContended
 	}
 	late := g.ticks > int64(most/watchEvery)
@@ -239,11 +239,11 @@ func (g *guard) growth() uint64 {
 // guarded runs f under the limits and translates its errors.
 func (vm *VM) guarded(env *mql.Env, f func() error) (err error) {
 	ctx := env.Context()
-	g := &guard{rt: vm.rt, base: heapBytes(), ended: make(chan struct{}), wanted: env.UninterruptibleWaiting,
+	g := &guard{rt: vm.rt, base: heapBytes(), ended: make(chan struct{}), othersWaiting: env.UninterruptibleWaiting,
 		ticks: int64(env.Compiling(0) / watchEvery)}
 	vm.guard = g
 	g.mu.Lock()
-	g.timer = time.AfterFunc(watchEvery, g.look)
+	g.timer = time.AfterFunc(watchEvery, g.checkLimits)
 	g.mu.Unlock()
 	stop := context.AfterFunc(ctx, func() { g.interrupt(context.Cause(ctx)) })
 	defer func() {

@@ -33,7 +33,7 @@ func parseCollation(v bson.Value, by CollatorVersion, kept bool) (*Collation, er
 	if !ok {
 		return nil, mongoerr.WrongType("collation", v.Type.String(), "object")
 	}
-	p := collationParser{kept: kept, spec: collationSpec{
+	p := collationParser{stored: kept, spec: collationSpec{
 		version: by, strength: 3, caseFirst: "off", alternate: "non-ignorable", maxVariable: "punct",
 	}}
 	for it := doc.Iter(); it.Next(); {
@@ -45,8 +45,8 @@ func parseCollation(v bson.Value, by CollatorVersion, kept bool) (*Collation, er
 }
 
 type collationParser struct {
-	spec collationSpec
-	kept bool // see ParseStoredCollation
+	spec   collationSpec
+	stored bool // see ParseStoredCollation
 	// hasLocale and the other three report which options the document sets: an option that is not set
 	// has the locale's default.
 	hasLocale, hasCaseFirst, hasAlternate, hasBackwards bool
@@ -136,7 +136,7 @@ func (p *collationParser) finish() (*Collation, error) {
 	switch {
 	case !known:
 		return nil, mongoerr.New(mongoerr.BadValue, "Field 'locale' is invalid in: collation with locale '%s'", s.locale)
-	case !here && !p.kept:
+	case !here && !p.stored:
 		return nil, mongoerr.New(mongoerr.BadValue, "The collation of locale '%s' is not supported, as strings would come in another order than its own; "+
 			"use one of %s, or sort in the application", s.locale, supportedLocales())
 	}

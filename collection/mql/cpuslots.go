@@ -20,9 +20,9 @@ type CPUSlots struct {
 	// Clock returns the current time.
 	Clock func() time.Time
 	// overloaded is called when long work takes a slot and then holds at least many of them.
-	overloaded func(still func() bool)
-	many       int
-	begun      atomic.Int64 // commands begun since the start
+	overloaded     func(still func() bool)
+	overloadedFrom int
+	begun          atomic.Int64 // commands begun since the start
 }
 
 // NewCPUSlots limits long work to lanes goroutines that can be interrupted, and lanes/2 whose work cannot be
@@ -31,12 +31,12 @@ type CPUSlots struct {
 // whether that many slots are still in use.
 func NewCPUSlots(lanes int, clock func() time.Time, crowded func(still func() bool)) *CPUSlots {
 	return &CPUSlots{Interruptible: ratelimit.NewSemaphore(lanes), Uninterruptible: ratelimit.NewSemaphore(lanes / 2), Clock: clock,
-		overloaded: crowded, many: max(1, lanes/2)}
+		overloaded: crowded, overloadedFrom: max(1, lanes/2)}
 }
 
 // isOverloaded reports whether long work holds at least many slots.
 func (p *CPUSlots) isOverloaded() bool {
-	return p.Interruptible.InUse()+p.Uninterruptible.InUse() >= p.many
+	return p.Interruptible.InUse()+p.Uninterruptible.InUse() >= p.overloadedFrom
 }
 
 // notifyOverload calls overloaded if necessary. It is called when long work has taken a slot.
@@ -64,7 +64,7 @@ const quickMax = 5 * time.Millisecond
 // SlotHolder limits the processor time of a goroutine: once the goroutine has computed for slotTime, it needs
 // one of the slots of CPUSlots. Not safe for concurrent use; Envs of one goroutine share it.
 type SlotHolder struct {
-	processor            *CPUSlots
+	slots                *CPUSlots
 	user                 string        // slots are handed out to users in turn
 	since                time.Time     // start of the time that used does not contain yet; zero before the first check
 	used                 time.Duration // time computed without a slot
@@ -77,7 +77,7 @@ type SlotHolder struct {
 
 // Begin resets l to a holder without a slot, for a user on p, which may be nil.
 func (l *SlotHolder) Begin(p *CPUSlots, user string) {
-	*l = SlotHolder{processor: p, user: user}
+	*l = SlotHolder{slots: p, user: user}
 	if p != nil {
 		l.begun = p.begun.Add(1)
 	}
@@ -87,11 +87,11 @@ func (l *SlotHolder) Begin(p *CPUSlots, user string) {
 // its first check whether it must end.
 // Errors: the context's cause.
 func (l *SlotHolder) Long(e *Env) error {
-	if l.processor == nil {
+	if l.slots == nil {
 		return nil
 	}
-	l.used, l.since = slotTime, l.processor.Clock()
-	return l.look(e)
+	l.used, l.since = slotTime, l.slots.Clock()
+	return l.reschedule(e)
 }
 
 // fork returns a holder for another goroutine, without a slot.
@@ -99,20 +99,20 @@ func (l *SlotHolder) fork() *SlotHolder {
 	if l == nil {
 		return nil
 	}
-	f := &SlotHolder{processor: l.processor, user: l.user}
-	if f.processor != nil {
-		f.begun = f.processor.begun.Load()
+	f := &SlotHolder{slots: l.slots, user: l.user}
+	if f.slots != nil {
+		f.begun = f.slots.begun.Load()
 	}
 	return f
 }
 
-// look takes a slot, keeps it, or passes it to a waiting command. It is called where a command can wait.
+// reschedule takes a slot, keeps it, or passes it to a waiting command. It is called where a command can wait.
 // Errors: the context's cause.
-func (l *SlotHolder) look(e *Env) error {
-	if l == nil || l.processor == nil {
+func (l *SlotHolder) reschedule(e *Env) error {
+	if l == nil || l.slots == nil {
 		return nil
 	}
-	p := l.processor
+	p := l.slots
 	now := p.Clock()
 	if l.since.IsZero() {
 		l.since = now
@@ -153,9 +153,9 @@ func (e *Env) ReleaseSlot() {
 	}
 	if l.holds {
 		l.holds, l.used = false, slotTime
-		l.processor.Interruptible.Release()
+		l.slots.Interruptible.Release()
 	} else {
-		l.used += l.processor.Clock().Sub(l.since)
+		l.used += l.slots.Clock().Sub(l.since)
 	}
 	l.since = time.Time{}
 }
@@ -164,25 +164,25 @@ func (e *Env) ReleaseSlot() {
 // called at its end. Goroutines whose uninterruptible work was short so far have priority.
 // Errors: the context's cause.
 func (e *Env) BeginUninterruptible() (done func(), err error) {
-	if err := e.Interrupted(); err != nil || e.Slot == nil || e.Slot.processor == nil {
+	if err := e.Interrupted(); err != nil || e.Slot == nil || e.Slot.slots == nil {
 		return func() {}, err
 	}
 	l := e.Slot
 	e.ReleaseSlot()
 	quick := l.uninterruptibleCalls > 0 && l.uninterruptibleTime < time.Duration(l.uninterruptibleCalls)*quickMax
-	if _, err := l.processor.Uninterruptible.Acquire(e.ctx, l.user, quick, 0); err != nil {
+	if _, err := l.slots.Uninterruptible.Acquire(e.ctx, l.user, quick, 0); err != nil {
 		return func() {}, err
 	}
-	l.processor.notifyOverload()
-	begun := l.processor.Clock()
+	l.slots.notifyOverload()
+	begun := l.slots.Clock()
 	return func() {
-		l.processor.Uninterruptible.Release()
+		l.slots.Uninterruptible.Release()
 		l.uninterruptibleCalls++
-		l.uninterruptibleTime += l.processor.Clock().Sub(begun)
+		l.uninterruptibleTime += l.slots.Clock().Sub(begun)
 	}, nil
 }
 
 // UninterruptibleWaiting reports whether a goroutine waits to begin uninterruptible work.
 func (e *Env) UninterruptibleWaiting() bool {
-	return e.Slot != nil && e.Slot.processor != nil && e.Slot.processor.Uninterruptible.HasWaiters()
+	return e.Slot != nil && e.Slot.slots != nil && e.Slot.slots.Uninterruptible.HasWaiters()
 }

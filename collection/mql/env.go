@@ -184,7 +184,7 @@ func (e *Env) Tick() error {
 	if e.ticks++; e.ticks < ticksPerCheck {
 		return nil
 	}
-	return e.look()
+	return e.checkInterrupt()
 }
 
 // Spend is Tick for work on a number of bytes. It is called before the work is done.
@@ -192,7 +192,7 @@ func (e *Env) Spend(bytes int) error {
 	if e.ticks += uint(bytes) / tickBytes; e.ticks < ticksPerCheck {
 		return nil
 	}
-	return e.look()
+	return e.checkInterrupt()
 }
 
 // Row is called for each row that was read or made, in addition to Tick: otherwise a client could make
@@ -201,15 +201,15 @@ func (e *Env) Row(bytes int) error {
 	if e.ticks += uint(bytes) / rowBytes; e.ticks < ticksPerCheck {
 		return nil
 	}
-	return e.look()
+	return e.checkInterrupt()
 }
 
-func (e *Env) look() error {
+func (e *Env) checkInterrupt() error {
 	e.ticks = 0
 	if err := e.Interrupted(); err != nil {
 		return err
 	}
-	return e.Slot.look(e)
+	return e.Slot.reschedule(e)
 }
 
 // Interrupted returns the reason why the command must end, or nil.

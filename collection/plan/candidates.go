@@ -64,8 +64,8 @@ func (q *Query) Candidates(env *mql.Env) ([]*Solution, error) {
 	if ended := asked.asking.err; ended != nil {
 		return nil, ended
 	}
-	if q.free != nil && (err != nil || len(sols) == 0) {
-		return q.free.Candidates(env)
+	if q.unrestricted != nil && (err != nil || len(sols) == 0) {
+		return q.unrestricted.Candidates(env)
 	}
 	return sols, err
 }
@@ -142,7 +142,7 @@ func (q *Query) candidatesAllowed() ([]*Solution, error) {
 		}
 	}
 	if len(out) == 0 {
-		if q.free != nil && !q.scans {
+		if q.unrestricted != nil && !q.scans {
 			return nil, nil
 		}
 		out = q.only(q.scan(cs))

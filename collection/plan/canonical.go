@@ -47,10 +47,10 @@ type Query struct {
 	// Only restricts the plan to some indexes, by name or key pattern, as an index filter does; nil
 	// means no restriction.
 	Only []bson.Value
-	// free is the query without the settings of Allow; nil without settings. scans reports that the
+	// unrestricted is the query without the settings of Allow; nil without settings. scans reports that the
 	// settings permit a collection scan.
-	free  *Query
-	scans bool
+	unrestricted *Query
+	scans        bool
 
 	text *match.Text // the $text anywhere in the filter
 	// noText forbids text indexes.

@@ -30,7 +30,7 @@ func (q *Query) Allow(list []Allowed) (allowed *Query, some bool) {
 
 func (q *Query) allow(indexes []bson.Value) *Query {
 	r := *q
-	r.free = q
+	r.unrestricted = q
 	r.Hint = bson.Value{}
 	if r.naturalHint {
 		r.Natural, r.naturalHint = 0, false

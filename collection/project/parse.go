@@ -213,7 +213,7 @@ func (p *parser) operator(path string, d bson.Raw) error {
 		if err := p.env.Cosmos.Check(cosmos.Projection, name); err != nil {
 			return err
 		}
-	case !known(name):
+	case !isExpression(name):
 		return mongoerr.New(31325, "Unknown expression %s", name)
 	}
 	if p.typed && p.kind != Inclusion && name != "$meta" {
@@ -302,8 +302,8 @@ func checkPath(path string) error {
 // Manual: reference/database-references.
 func isDBRefField(name string) bool { return name == "$ref" || name == "$id" || name == "$db" }
 
-// known reports whether there is an expression operator of that name.
-func known(name string) bool {
+// isExpression reports whether there is an expression operator of that name.
+func isExpression(name string) bool {
 	_, ok := slices.BinarySearchFunc(expr.Operators, name, func(o expr.Operator, n string) int { return strings.Compare(o.Name, n) })
 	return ok
 }

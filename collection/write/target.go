@@ -53,7 +53,7 @@ type memory struct {
 	id, key []byte
 	record  []byte
 	undo    []byte
-	named   *bson.Builder // for the document key
+	docKey  *bson.Builder // for the document key
 	oldKeys entrySet
 	newKeys entrySet
 }
@@ -70,8 +70,8 @@ func (t *Target) Reset() {
 	if cap(m.undo) > keepBytes {
 		m.undo = nil
 	}
-	if m.named != nil && cap(m.named.Since(0)) > keepBytes {
-		m.named = nil
+	if m.docKey != nil && cap(m.docKey.Since(0)) > keepBytes {
+		m.docKey = nil
 	}
 	t.scratch.Close()
 	m.oldKeys.reset()
@@ -227,12 +227,12 @@ func (t *Target) claim(key []byte) error {
 // documentKey returns _id and shard key of a document, for a delete event. The result is valid until the
 // next call.
 func (t *Target) documentKey(doc bson.Raw) bson.Raw {
-	if t.named == nil {
-		t.named = bson.NewBuilder(nil)
+	if t.docKey == nil {
+		t.docKey = bson.NewBuilder(nil)
 	}
-	t.named.Reset(t.named.Since(0)[:0])
-	t.Coll.Key.AppendDocumentKey(t.named, doc)
-	return t.named.Doc()
+	t.docKey.Reset(t.docKey.Since(0)[:0])
+	t.Coll.Key.AppendDocumentKey(t.docKey, doc)
+	return t.docKey.Doc()
 }
 
 // append writes the log record prepared in t.log.

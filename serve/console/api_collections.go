@@ -16,8 +16,8 @@ const (
 	measuredMax    = 500  // the largest of them, whose sizes on disk are measured
 )
 
-// listed is a collection in the list of all.
-type listed struct {
+// collectionInfo is a collection in the list of all.
+type collectionInfo struct {
 	NS         string          `json:"ns"`
 	DB         string          `json:"db"`
 	Name       string          `json:"name"`
@@ -35,7 +35,7 @@ type listed struct {
 }
 
 // size returns the bytes of the collection's documents, 0 if the user may not see them.
-func (l *listed) size() int64 {
+func (l *collectionInfo) size() int64 {
 	if l.Bytes == nil {
 		return 0
 	}
@@ -49,7 +49,7 @@ func collections(q *query) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := []listed{}
+	out := []collectionInfo{}
 	list, _ := reply.Get("databases").Array()
 	for v := range list.Values() {
 		d, _ := v.Doc()
@@ -70,19 +70,19 @@ func collections(q *query) (any, error) {
 			}
 		}
 	}
-	slices.SortFunc(out, func(a, b listed) int { return cmp.Compare(b.size(), a.size()) })
+	slices.SortFunc(out, func(a, b collectionInfo) int { return cmp.Compare(b.size(), a.size()) })
 	for i := range out[:min(len(out), measuredMax)] {
 		q.measure(&out[i])
 	}
-	slices.SortFunc(out, func(a, b listed) int { return strings.Compare(a.NS, b.NS) })
+	slices.SortFunc(out, func(a, b collectionInfo) int { return strings.Compare(a.NS, b.NS) })
 	return struct {
-		Collections []listed `json:"collections"`
+		Collections []collectionInfo `json:"collections"`
 	}{out}, nil
 }
 
 // describe returns the catalog's data of a collection.
-func (q *query) describe(ns collection.Namespace, kind string) listed {
-	l := listed{NS: ns.String(), DB: ns.DB, Name: ns.Coll, Kind: kind, Mode: "none"}
+func (q *query) describe(ns collection.Namespace, kind string) collectionInfo {
+	l := collectionInfo{NS: ns.String(), DB: ns.DB, Name: ns.Coll, Kind: kind, Mode: "none"}
 	cl := q.Server.Cluster
 	coll := cl.Catalog().Collection(ns)
 	if coll == nil || coll.IsView() || coll.Map == nil {
@@ -106,7 +106,7 @@ func (q *query) describe(ns collection.Namespace, kind string) listed {
 
 // measure adds the sizes of a collection on disk, and returns those of its indexes; nil if the user may not
 // see statistics.
-func (q *query) measure(l *listed) map[string]uint64 {
+func (q *query) measure(l *collectionInfo) map[string]uint64 {
 	coll := q.Server.Cluster.Catalog().Collection(collection.Namespace{DB: l.DB, Coll: l.Name})
 	if coll == nil || l.Bytes == nil {
 		return nil
@@ -126,7 +126,7 @@ func (q *query) measure(l *listed) map[string]uint64 {
 
 // collectionReply describes one collection.
 type collectionReply struct {
-	listed
+	collectionInfo
 	// IndexDisk has the bytes of each index on disk, without an _id_ that is stored as the documents.
 	IndexDisk  map[string]uint64 `json:"indexDisk,omitempty"`
 	Options    json.RawMessage   `json:"options"`
@@ -145,8 +145,8 @@ func oneCollection(q *query) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := collectionReply{listed: q.describe(ns, "collection"), Indexes: batchOf(indexes), Options: json.RawMessage("null"), Statistics: json.RawMessage("null"), Uses: json.RawMessage("[]")}
-	out.IndexDisk = q.measure(&out.listed)
+	out := collectionReply{collectionInfo: q.describe(ns, "collection"), Indexes: batchOf(indexes), Options: json.RawMessage("null"), Statistics: json.RawMessage("null"), Uses: json.RawMessage("[]")}
+	out.IndexDisk = q.measure(&out.collectionInfo)
 	if reply, err := q.runCommand(ns.DB, bson.D{{"listCollections", 1}, {"filter", bson.D{{"name", ns.Coll}}}}); err == nil {
 		out.Options = batchOf(reply)
 	}

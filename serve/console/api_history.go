@@ -149,7 +149,7 @@ func heat(q *query) (any, error) {
 		r, p := &h.Rows[i], h.Rows[i].Part
 		row := heatRow{Partition: p.Place.Shard, Collection: p.Place.Collection, NS: p.Namespace,
 			From: p.From, To: p.To, First: r.First, Until: r.Until, Others: p.Others, Cells: r.Cells}
-		if q.Server.MaySeeBounds(q.in.login(), collection.ParseNamespace(p.Namespace)) {
+		if q.Server.MaySeeBounds(q.conn.login(), collection.ParseNamespace(p.Namespace)) {
 			row.Lo, row.Hi = p.Lo, p.Hi
 		}
 		out.Rows = append(out.Rows, row)

@@ -29,11 +29,11 @@ func (c *Console) about(q *query) (any, error) {
 	s := c.Server
 	out := aboutReply{Version: s.Version, Compat: s.Release.String(), Prices: s.Cluster.Budgets.PriceList().String(), Auth: s.RequireAuth,
 		Roles: []string{}, Second: c.Now().Unix(), Started: s.Started.Unix(), Virtual: s.Cluster.Budgets.Clock.Stopped()}
-	if q.in == nil {
+	if q.conn == nil {
 		return out, nil
 	}
 	out.Write, out.Load = c.Writable, q.mayLoad() == nil
-	if l := q.in.login(); l != nil {
+	if l := q.conn.login(); l != nil {
 		out.User = l.Name.String()
 		for _, r := range l.Roles {
 			out.Roles = append(out.Roles, r.String())
@@ -68,7 +68,7 @@ func (c *Console) logIn(q *query) (any, error) {
 	}
 	http.SetCookie(q.w, c.cookie(c.sessions.add(in, time.Now())))
 	fresh := *q
-	fresh.in = in
+	fresh.conn = in
 	return c.about(&fresh)
 }
 

@@ -117,7 +117,7 @@ func (t *traffic) loads(n int) [][]float64 {
 		each := make([]float64, t.used.Columns)
 		if n == 0 {
 			for j := range each {
-				each[j] = gone
+				each[j] = absent
 			}
 		}
 		at := int((r.First - t.used.From) / t.used.Step)
@@ -147,8 +147,8 @@ func (t *traffic) loads(n int) [][]float64 {
 	return out
 }
 
-// gone is the load of a partition that did not exist yet or any more.
-const gone = -1
+// absent is the load of a partition that did not exist yet or any more.
+const absent = -1
 
 // cell returns the value of a cell, or 0 if the cell does not exist: each metric is read at a
 // slightly later time, so the tables may differ.
@@ -166,7 +166,7 @@ func simulate(loads [][]float64, columns int, ru float64) *replayReply {
 	parts := make([]float64, columns) // number of partitions in each column
 	for _, load := range loads {
 		for j, v := range load {
-			if v != gone {
+			if v != absent {
 				parts[j]++
 			}
 		}
@@ -175,7 +175,7 @@ func simulate(loads [][]float64, columns int, ru float64) *replayReply {
 	for _, load := range loads {
 		all := 0.0
 		for j, v := range load {
-			if v == gone {
+			if v == absent {
 				continue
 			}
 			out.Demand[j] += v

@@ -22,16 +22,16 @@ func advise(q *query) (any, error) {
 		return nil, mongoerr.New(mongoerr.CommandNotSupported, "This program has no cantle advise")
 	}
 	text, err := q.Advise(q.Context(), func(ctx context.Context, db string, command []byte) ([]byte, error) {
-		return q.in.runCommand(ctx, db, bson.Raw(command))
+		return q.conn.runCommand(ctx, db, bson.Raw(command))
 	}, ns.String())
 	if err != nil {
-		return nil, known(err)
+		return nil, userError(err)
 	}
 	return textReply{text}, nil
 }
 
-// known returns an error whose text is for the user.
-func known(err error) error {
+// userError returns an error whose text is for the user.
+func userError(err error) error {
 	if e := mongoerr.From(err); e.Code != mongoerr.InternalError {
 		return e
 	}
@@ -45,7 +45,7 @@ func estimate(q *query) (any, error) {
 	}
 	text, err := q.Estimate(q.Context(), append(texts(q.body.Get("args")), "--prices", q.Console.Server.Cluster.Budgets.PriceList().Name), q.text("document"))
 	if err != nil {
-		return nil, known(err)
+		return nil, userError(err)
 	}
 	return textReply{text}, nil
 }

@@ -61,10 +61,10 @@ func (c *Console) open(r *http.Request) (*localConn, error) {
 	return c.openAs(r, func(in *localConn) error { return c.identify(in, r) })
 }
 
-// again opens a connection for a request whose user has logged in before, with the user's present
+// reopen opens a connection for a request whose user has logged in before, with the user's present
 // privileges.
 // Errors: Unauthorized (13) if the password was changed, or the user was dropped.
-func (c *Console) again(r *http.Request, before *localConn) (*localConn, error) {
+func (c *Console) reopen(r *http.Request, before *localConn) (*localConn, error) {
 	return c.openAs(r, func(in *localConn) error { return in.adoptUser(before) })
 }
 
@@ -110,7 +110,7 @@ func (c *Console) identify(in *localConn, r *http.Request) error {
 		}
 		return in.authenticate(r.Context(), auth.Name{Name: name, DB: db}, password)
 	}
-	known := c.sessions.of(r, time.Now())
+	known := c.sessions.find(r, time.Now())
 	if known == nil {
 		return errNoLogin
 	}

@@ -39,9 +39,9 @@ const (
 func (c *Console) live(w http.ResponseWriter, r *http.Request) {
 	q := &query{Console: c, Request: r, w: w}
 	var err error
-	if q.in, err = c.open(r); err == nil {
+	if q.conn, err = c.open(r); err == nil {
 		err = q.mayLoad()
-		q.in.hangUp()
+		q.conn.hangUp()
 	}
 	if err != nil {
 		failed(w, err)
@@ -67,7 +67,7 @@ func (c *Console) live(w http.ResponseWriter, r *http.Request) {
 		second := c.History.Second()
 		text := ""
 		if second > last {
-			f, err := c.frames.of(r.Context(), last, second, c.frame)
+			f, err := c.frames.get(r.Context(), last, second, c.frame)
 			if err != nil {
 				return
 			}
@@ -109,18 +109,18 @@ func (q *query) recheckAccess() error {
 	if !q.Server.RequireAuth {
 		return nil
 	}
-	if _, _, basic := q.BasicAuth(); !basic && q.sessions.of(q.Request, time.Now()) == nil {
+	if _, _, basic := q.BasicAuth(); !basic && q.sessions.find(q.Request, time.Now()) == nil {
 		return errNoLogin
 	}
-	if q.in.login().Version == q.Server.Auth.Version() {
+	if q.conn.login().Version == q.Server.Auth.Version() {
 		return nil
 	}
-	in, err := q.again(q.Request, q.in)
+	in, err := q.reopen(q.Request, q.conn)
 	if err != nil {
 		return err
 	}
 	in.hangUp()
-	q.in = in
+	q.conn = in
 	return q.mayLoad()
 }
 
@@ -131,8 +131,8 @@ type frames struct {
 	newest   *frame
 }
 
-// of returns the frame of a range of seconds, and makes it if it is not the newest one.
-func (x *frames) of(ctx context.Context, from, to int64, make func(ctx context.Context, from, to int64) (*frame, error)) (*frame, error) {
+// get returns the frame of a range of seconds, and makes it if it is not the newest one.
+func (x *frames) get(ctx context.Context, from, to int64, make func(ctx context.Context, from, to int64) (*frame, error)) (*frame, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.newest != nil && x.from == from && x.to == to {

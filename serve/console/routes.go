@@ -63,7 +63,7 @@ type query struct {
 	*Console
 	*http.Request
 	w    http.ResponseWriter
-	in   *localConn
+	conn *localConn
 	body bson.Raw // of a POST
 }
 
@@ -98,11 +98,11 @@ func (c *Console) answer(w http.ResponseWriter, r *http.Request, to route) {
 	w.Header().Set("Cache-Control", "no-store")
 	q := &query{Console: c, Request: r, w: w}
 	var err error
-	if q.in, err = c.open(r); err != nil && to.anonymous() {
+	if q.conn, err = c.open(r); err != nil && to.anonymous() {
 		err = nil
 	}
-	if q.in != nil {
-		defer q.in.hangUp()
+	if q.conn != nil {
+		defer q.conn.hangUp()
 	}
 	if err == nil && r.Method == http.MethodPost {
 		err = q.read()
@@ -149,7 +149,7 @@ func parse(text string) (bson.Raw, error) {
 
 // runCommand runs a command in the name of the user.
 func (q *query) runCommand(db string, command bson.D) (bson.Raw, error) {
-	return q.in.runCommand(q.Context(), db, command.Doc())
+	return q.conn.runCommand(q.Context(), db, command.Doc())
 }
 
 // namespace reads the argument ns, of the address or of the body.
@@ -218,7 +218,7 @@ func (q *query) document(name string) (bson.Raw, error) {
 // mayLoad refuses a user that may not see the load of the server.
 // Errors: Unauthorized (13).
 func (q *query) mayLoad() error {
-	if !q.Server.RequireAuth || q.in.login().Allows().MayCluster(auth.ServerStatus) {
+	if !q.Server.RequireAuth || q.conn.login().Allows().MayCluster(auth.ServerStatus) {
 		return nil
 	}
 	return mongoerr.New(mongoerr.Unauthorized, "Seeing the load of the whole server needs the privilege serverStatus, which the role clusterMonitor has")
@@ -228,7 +228,7 @@ func (q *query) mayLoad() error {
 // statistics of a collection.
 // Errors: Unauthorized (13).
 func (q *query) mayNamespace(ns collection.Namespace) error {
-	if q.mayLoad() == nil || q.in.login().Allows().May(auth.CollStats, ns) {
+	if q.mayLoad() == nil || q.conn.login().Allows().May(auth.CollStats, ns) {
 		return nil
 	}
 	return mongoerr.New(mongoerr.Unauthorized, "Seeing the load of %s needs the privilege collStats, which the role read has", ns)

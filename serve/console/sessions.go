@@ -70,8 +70,8 @@ func (s *sessions) drop(id [32]byte) {
 	}
 }
 
-// of returns the connection of a request's login, nil if there is none.
-func (s *sessions) of(r *http.Request, now time.Time) *localConn {
+// find returns the connection of a request's login, nil if there is none.
+func (s *sessions) find(r *http.Request, now time.Time) *localConn {
 	cookie, err := r.Cookie(cookieName)
 	if err != nil {
 		return nil

@@ -134,7 +134,7 @@ func Start(ctx context.Context, cfg Config, out io.Writer) (*Daemon, error) {
 		}
 		return nil, err
 	}
-	d.log.Info().Str("version", Version).Str("compat", d.release.String()).Str("data", d.cfg.home()).Str("took", time.Since(begun).Round(time.Millisecond).String()).Msg("started")
+	d.log.Info().Str("version", Version).Str("compat", d.release.String()).Str("data", d.cfg.dataLocation()).Str("took", time.Since(begun).Round(time.Millisecond).String()).Msg("started")
 	return d, nil
 }
 
@@ -239,7 +239,7 @@ func (d *Daemon) wire(ctx context.Context, scratch string, durability storage.Du
 	d.commands = handler.Server
 	handler.Attach()
 	d.followCatalog(ctx, cat, definer, handler.Auth)
-	d.record(ctx, handler.Server)
+	d.startHistory(ctx, handler.Server)
 	if err := d.startTracing(ctx, handler.Server); err != nil {
 		return nil, err
 	}
@@ -288,7 +288,7 @@ func (d *Daemon) openCatalog(ctx context.Context) (cat *catalog.Catalog, err err
 		return err
 	})
 	if errors.Is(err, storage.ErrFormat) {
-		return nil, cannotOpen(d.cfg.home(), err)
+		return nil, cannotOpen(d.cfg.dataLocation(), err)
 	}
 	if err == nil {
 		cat.CountIn(d.shares.catalog)

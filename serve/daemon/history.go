@@ -10,8 +10,8 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// record creates the history of the partitions, and counts every command in it.
-func (d *Daemon) record(ctx context.Context, s *command.Server) {
+// startHistory creates the history of the partitions, and counts every command in it.
+func (d *Daemon) startHistory(ctx context.Context, s *command.Server) {
 	var store storage.Store
 	if d.cfg.isDurable() && !d.cfg.ServeDamaged {
 		store = d.store

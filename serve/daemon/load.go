@@ -46,13 +46,13 @@ func (p Origins) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// named finds the flags in the text of an error.
-var named = regexp.MustCompile(`--([a-z][a-z-]+)`)
+// flagPattern finds the flags in the text of an error.
+var flagPattern = regexp.MustCompile(`--([a-z][a-z-]+)`)
 
 // Explain prefixes an error with the place of the first setting that it names, unless that
 // is the command line.
 func (p Origins) Explain(err error) error {
-	for _, m := range named.FindAllStringSubmatch(err.Error(), -1) {
+	for _, m := range flagPattern.FindAllStringSubmatch(err.Error(), -1) {
 		if place := p[m[1]]; place != "" {
 			return fmt.Errorf("%s: %w", place, err)
 		}

@@ -73,8 +73,8 @@ func TestEngineIsOneRow(t *testing.T) {
 		if files := name == "reel"; files != (err == nil) || len(opened) != 1 || files != strings.HasPrefix(opened[0], data) || strings.HasPrefix(name, "sky") && opened[0] != name {
 			t.Errorf("%s was opened in %q, and its folder is there: %v", name, opened, err)
 		}
-		if want := map[string]string{"reel": data, "sky://a:1,b:2/k?key=secret": "sky://a:1,b:2/k", "wire": "in the cloud"}[name]; cfg.home() != want {
-			t.Errorf("the data of %s are %q", name, cfg.home())
+		if want := map[string]string{"reel": data, "sky://a:1,b:2/k?key=secret": "sky://a:1,b:2/k", "wire": "in the cloud"}[name]; cfg.dataLocation() != want {
+			t.Errorf("the data of %s are %q", name, cfg.dataLocation())
 		}
 		if flag := cfg.NeedsNoFolder(); flag != map[string]string{"sky://a:1,b:2/k?key=secret": "--storage sky", "wire": "--storage wire"}[name] {
 			t.Errorf("%q makes --data useless on %s", flag, name)

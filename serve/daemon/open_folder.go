@@ -61,10 +61,10 @@ func exists(files pebblekv.FS, dir, name string) bool {
 	return err == nil
 }
 
-// begin examines the folder of --data before anything is made in it, and reports whether a new
+// checkDataFolder examines the folder of --data before anything is made in it, and reports whether a new
 // database is to begin there.
 // Errors: the folder has no database, and none may begin.
-func (d *Daemon) begin(s storeSettings) (anew bool, err error) {
+func (d *Daemon) checkDataFolder(s storeSettings) (anew bool, err error) {
 	files := filescan.Disk
 	if s.files != nil {
 		var o pebblekv.Options
@@ -77,7 +77,7 @@ func (d *Daemon) begin(s storeSettings) (anew bool, err error) {
 	switch {
 	case state == filescan.Present:
 		if err == nil && exists(files, d.cfg.Data, UnfinishedName) {
-			d.log.Warn().Str("folder", filepath.Join(d.cfg.home(), UnfinishedName)).Msg("an unfinished restore lies beside the database; it is of no use and can be deleted")
+			d.log.Warn().Str("folder", filepath.Join(d.cfg.dataLocation(), UnfinishedName)).Msg("an unfinished restore lies beside the database; it is of no use and can be deleted")
 		}
 		return false, err
 	case errors.As(err, &lost) && d.cfg.New && !d.cfg.ServeDamaged && !d.cfg.MustExist:

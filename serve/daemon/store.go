@@ -51,7 +51,7 @@ func (d *Daemon) openStore() (scratch string, durability storage.Durability, err
 	}
 	if e.location == inFolder {
 		dir, scratch = filepath.Join(d.cfg.Data, storeName), filepath.Join(d.cfg.Data, scratchName)
-		if anew, err = d.begin(s); err != nil {
+		if anew, err = d.checkDataFolder(s); err != nil {
 			return "", 0, cannotOpen(d.cfg.Data, err)
 		}
 		if err := makeFolder(d.cfg.Data, dir); err != nil {
@@ -71,7 +71,7 @@ func (d *Daemon) openStore() (scratch string, durability storage.Durability, err
 		return "", 0, cannotOpen(d.cfg.Data, err)
 	}
 	if anew {
-		d.log.Warn().Str("folder", d.cfg.home()).Msg("created a new, empty database: the --data folder had none")
+		d.log.Warn().Str("folder", d.cfg.dataLocation()).Msg("created a new, empty database: the --data folder had none")
 	}
 	d.files = d.store
 	if d.cfg.Wrap != nil {
@@ -114,8 +114,8 @@ func (d *Daemon) logStore(isError bool, message string) {
 	event.Str("room", "storage").Msg(message)
 }
 
-// home returns the place of the data, for people.
-func (c *Config) home() string {
+// dataLocation returns the place of the data, for people.
+func (c *Config) dataLocation() string {
 	switch e, err := c.engine(); {
 	case err == nil && e.location == atRemote:
 		place, _, _ := strings.Cut(c.Storage, "?") // omits the paths of TLS files

@@ -13,13 +13,13 @@ const (
 )
 
 // Limit returns a listener that holds at most MaxTotal connections, and MaxPerAddress of one address.
-func Limit(l net.Listener) net.Listener { return &listener{Listener: l, of: map[string]int{}} }
+func Limit(l net.Listener) net.Listener { return &listener{Listener: l, byAddress: map[string]int{}} }
 
 type listener struct {
 	net.Listener
-	mu  sync.Mutex
-	all int
-	of  map[string]int // by address
+	mu        sync.Mutex
+	all       int
+	byAddress map[string]int // by address
 }
 
 // Accept waits for a connection within the limits.
@@ -43,11 +43,11 @@ func (l *listener) Accept() (net.Conn, error) {
 func (l *listener) enter(from string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.all >= MaxTotal || l.of[from] >= MaxPerAddress {
+	if l.all >= MaxTotal || l.byAddress[from] >= MaxPerAddress {
 		return false
 	}
 	l.all++
-	l.of[from]++
+	l.byAddress[from]++
 	return true
 }
 
@@ -55,8 +55,8 @@ func (l *listener) leave(from string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.all--
-	if l.of[from]--; l.of[from] == 0 {
-		delete(l.of, from)
+	if l.byAddress[from]--; l.byAddress[from] == 0 {
+		delete(l.byAddress, from)
 	}
 }
 

@@ -30,13 +30,13 @@ type Config struct {
 // Exporter sends spans. Safe for concurrent use.
 type Exporter struct {
 	Config
-	ratio   float64
-	url     string
-	headers http.Header
-	queue   chan span
-	lost    atomic.Int64 // dropped spans
-	client  http.Client
-	told    time.Time
+	ratio        float64
+	url          string
+	headers      http.Header
+	queue        chan span
+	lost         atomic.Int64 // dropped spans
+	client       http.Client
+	lastReported time.Time
 }
 
 // Bounds.
@@ -127,8 +127,8 @@ func (e *Exporter) send(ctx context.Context, batch []span, tries int) {
 	if err != nil {
 		lost = e.lost.Add(int64(len(batch)))
 	}
-	if lost > 0 && time.Since(e.told) > reportEvery && e.Failed != nil {
-		e.told = time.Now()
+	if lost > 0 && time.Since(e.lastReported) > reportEvery && e.Failed != nil {
+		e.lastReported = time.Now()
 		e.lost.Add(-lost)
 		if err == nil {
 			err = errors.New("more commands end than the collector takes: see --otlp-ratio")

@@ -43,7 +43,7 @@ type Balancer struct {
 	mu       sync.Mutex
 	disabled bool
 	ns       map[collection.Namespace]bool // woken
-	at       collection.Namespace          // the collection being balanced
+	current  collection.Namespace          // the collection being balanced
 }
 
 // New makes a Balancer; it works while Run runs.
@@ -95,7 +95,7 @@ func (b *Balancer) Run(ctx context.Context) {
 			mine := b.IsOwner == nil || b.IsOwner(ctx)
 			for _, ns := range b.woken() {
 				if mine {
-					b.look(ctx, ns)
+					b.balanceOne(ctx, ns)
 				} else {
 					b.setCurrent(ns) // the owner checks all collections every second
 				}
@@ -120,14 +120,14 @@ func (b *Balancer) woken() (out []collection.Namespace) {
 func (b *Balancer) Busy(ns collection.Namespace) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return !b.disabled && (b.ns[ns] || b.at == ns)
+	return !b.disabled && (b.ns[ns] || b.current == ns)
 }
 
 // setCurrent sets the collection that the balancer works on.
 func (b *Balancer) setCurrent(ns collection.Namespace) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.at = ns
+	b.current = ns
 	delete(b.ns, ns)
 }
 
@@ -139,7 +139,7 @@ func (b *Balancer) Pass(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		b.look(ctx, ns)
+		b.balanceOne(ctx, ns)
 	}
 	for _, d := range snap.Databases() {
 		b.raiseDatabase(ctx, d.Name)
@@ -149,8 +149,8 @@ func (b *Balancer) Pass(ctx context.Context) {
 // roundsMax bounds the rounds for one collection: each round can at most double the shards.
 const roundsMax = 16
 
-// look decides on the actions for one collection and carries them out, until there are none left.
-func (b *Balancer) look(ctx context.Context, ns collection.Namespace) {
+// balanceOne decides on the actions for one collection and carries them out, until there are none left.
+func (b *Balancer) balanceOne(ctx context.Context, ns collection.Namespace) {
 	b.setCurrent(ns)
 	defer b.setCurrent(collection.Namespace{})
 	b.heavy(ctx, ns)

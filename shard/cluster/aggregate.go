@@ -182,7 +182,7 @@ func (x *opener) Open(env *mql.Env, ns collection.Namespace, p *agg.Pipeline) (e
 		if probes != nil {
 			hits = len(probes.Values)
 		}
-		return &foreign{in.Operator, uint64(coll.ID), probing, hits}, nil
+		return &foreignOp{in.Operator, uint64(coll.ID), probing, hits}, nil
 	}
 	return in.Operator, nil
 }

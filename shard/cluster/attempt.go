@@ -47,7 +47,7 @@ type attempt struct {
 	targets     map[shard.ID]*write.Target
 	one         write.Target      // for the common case of one shard
 	multi       bool              // inside a multi-document transaction
-	line        *line             // of a capped collection, held from begin to end
+	cappedLock  *cappedLock       // of a capped collection, held from begin to end
 	cappedState write.CappedState // the collection's row as the transaction read it, where peers write too
 	trimmed     keyspace.Hash     // position of its first document after the commit, 0 if unchanged
 	grown       []growth          // of shard key values near their limit
@@ -217,7 +217,7 @@ func (c *Cluster) try(o *Op, ns collection.Namespace, fn func(a *attempt) error)
 		}
 	}
 	applyGrowth(a.grown)
-	if a.line != nil {
+	if a.cappedLock != nil {
 		a.finishCapped()
 	}
 	return nil

@@ -10,37 +10,37 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// line orders the writers of a capped collection in this process. If peers write to the collection
+// cappedLock orders the writers of a capped collection in this process. If peers write to the collection
 // as well, its state is that of their common row; see write.CappedState. The documents are stored in the
 // order of their insertion: a position is a number that grows by one, and is not reused while a
 // cursor may remember it. One writer is in the line at a time, so that no position below a visible
 // one is still to come, and so that the counts are exact when trim determines which documents to
 // delete.
-type line struct {
+type cappedLock struct {
 	free  chan struct{} // holds a value while no writer is in the line
 	next  keyspace.Hash // the next position, 0 before the first use; for the writer in the line
 	first keyspace.Hash // no document has a position before it
 }
 
-func (c *Cluster) line(id keyspace.CollectionID) *line {
-	if l, ok := c.lines.Load(id); ok {
-		return l.(*line)
+func (c *Cluster) cappedLockOf(id keyspace.CollectionID) *cappedLock {
+	if l, ok := c.cappedLocks.Load(id); ok {
+		return l.(*cappedLock)
 	}
-	l := &line{free: make(chan struct{}, 1)}
+	l := &cappedLock{free: make(chan struct{}, 1)}
 	l.free <- struct{}{}
-	known, _ := c.lines.LoadOrStore(id, l)
-	return known.(*line)
+	known, _ := c.cappedLocks.LoadOrStore(id, l)
+	return known.(*cappedLock)
 }
 
 // lockCapped waits until the attempt may write to a capped collection.
 func (a *attempt) lockCapped() error {
-	if a.coll == nil || !a.coll.Options.Capped || a.line != nil {
+	if a.coll == nil || !a.coll.Options.Capped || a.cappedLock != nil {
 		return nil
 	}
-	l, ctx := a.c.line(a.coll.ID), a.op.Env.Context()
+	l, ctx := a.c.cappedLockOf(a.coll.ID), a.op.Env.Context()
 	select {
 	case <-l.free:
-		a.line = l
+		a.cappedLock = l
 		return nil
 	case <-ctx.Done():
 		return a.op.Env.Interrupted()
@@ -49,7 +49,7 @@ func (a *attempt) lockCapped() error {
 
 // sharesCapped reports whether the attempt writes to a capped collection to which peers may write too. Without
 // peers, the line and the tally have the state, and no write pays for a row.
-func (a *attempt) sharesCapped() bool { return a.line != nil && !a.c.exclusive }
+func (a *attempt) sharesCapped() bool { return a.cappedLock != nil && !a.c.exclusive }
 
 // readCappedState reads what peers have written to the capped collection.
 func (a *attempt) readCappedState() (err error) {
@@ -57,7 +57,7 @@ func (a *attempt) readCappedState() (err error) {
 		return nil
 	}
 	if a.cappedState, err = write.ReadCappedState(a.op.Env.Context(), a.txn, a.coll.ID); err == nil {
-		a.line.next, a.line.first = a.cappedState.Next, a.cappedState.First
+		a.cappedLock.next, a.cappedLock.first = a.cappedState.Next, a.cappedState.First
 	}
 	return err
 }
@@ -72,7 +72,7 @@ func (a *attempt) saveCappedState() error {
 	for t := range a.all() {
 		l.Docs, l.Bytes = l.Docs+t.Docs, l.Bytes+t.Bytes
 	}
-	l.Next, l.First = a.line.next, max(l.First, a.trimmed)
+	l.Next, l.First = a.cappedLock.next, max(l.First, a.trimmed)
 	if l == a.cappedState {
 		return nil
 	}
@@ -81,21 +81,21 @@ func (a *attempt) saveCappedState() error {
 
 // finishCapped leaves the line after a commit.
 func (a *attempt) finishCapped() {
-	a.line.first = max(a.line.first, a.trimmed)
+	a.cappedLock.first = max(a.cappedLock.first, a.trimmed)
 	a.unlockCapped()
 }
 
 // unlockCapped lets the next writer into the line, if the attempt is in it.
 func (a *attempt) unlockCapped() {
-	if a.line != nil {
-		a.line.free <- struct{}{}
-		a.line = nil
+	if a.cappedLock != nil {
+		a.cappedLock.free <- struct{}{}
+		a.cappedLock = nil
 	}
 }
 
 // cappedPosition returns the next position of a capped collection.
 func (a *attempt) cappedPosition() (keyspace.Hash, error) {
-	l := a.line
+	l := a.cappedLock
 	if l.next == 0 {
 		last, err := lastPosition(a.op, a.txn, a.coll.ID)
 		if err != nil {
@@ -136,7 +136,7 @@ const (
 // Manual: core/capped-collections.
 func (a *attempt) trim() error {
 	limits := &a.coll.Options
-	if !limits.Capped || a.one.Shard == nil || a.line.next == 0 {
+	if !limits.Capped || a.one.Shard == nil || a.cappedLock.next == 0 {
 		return nil
 	}
 	t := &a.one
@@ -174,7 +174,7 @@ type oldDoc struct {
 // oldest copies the oldest documents, until docs documents and size bytes are reached, but at most
 // one batch and never the newest document.
 func (a *attempt) oldest(docs, size int64) (out []oldDoc, err error) {
-	from, last := max(a.line.first, a.trimmed), a.line.next-1
+	from, last := max(a.cappedLock.first, a.trimmed), a.cappedLock.next-1
 	it, err := a.txn.Iter(a.op.Env.Context(), keyspace.RecordHashRange(a.coll.ID, from, last), storage.IterOptions{FetchRows: int(min(max(docs, 1), batchRows))})
 	if err != nil {
 		return nil, err

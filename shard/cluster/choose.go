@@ -52,16 +52,16 @@ func (c *Cluster) chooseUncounted(o *Op, v *view, q *plan.Query) (*plan.Solution
 	if !o.explained() {
 		if s := c.Plans.Choose(q, sols); s != nil {
 			s.Cached = true
-			s.Replan = c.again(o, v, q, sols)
+			s.Replan = c.replan(o, v, q, sols)
 			return s, nil
 		}
 	}
 	return c.runTrial(o.Env, o, v, q, sols)
 }
 
-// again chooses anew for a query whose cached plan does worse than expected, once for all
+// replan chooses anew for a query whose cached plan does worse than expected, once for all
 // shards.
-func (c *Cluster) again(o *Op, v *view, q *plan.Query, sols []*plan.Solution) func(env *mql.Env) (*plan.Solution, error) {
+func (c *Cluster) replan(o *Op, v *view, q *plan.Query, sols []*plan.Solution) func(env *mql.Env) (*plan.Solution, error) {
 	var once sync.Once
 	var s *plan.Solution
 	var err error

@@ -65,8 +65,8 @@ type Cluster struct {
 	recount func(ctx context.Context) error
 	hub     *changestream.Hub
 	// imageLife is the time for which pre- and post-images of documents are kept, a time.Duration.
-	imageLife atomic.Int64
-	lines     sync.Map // keyspace.CollectionID → *line, of capped collections
+	imageLife   atomic.Int64
+	cappedLocks sync.Map // keyspace.CollectionID → *line, of capped collections
 
 	definer   Definer
 	upper     Upper // see Attach

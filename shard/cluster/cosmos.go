@@ -147,12 +147,12 @@ func (o *Op) confineTxn(coll *catalog.Collection) error {
 			return err
 		}
 	}
-	if o.Txn.only != 0 && o.Txn.only != coll.ID {
+	if o.Txn.confinedTo != 0 && o.Txn.confinedTo != coll.ID {
 		if err := o.Env.Cosmos.CheckRule(cosmos.CrossCollectionTransactions); err != nil {
 			return err
 		}
 	}
-	o.Txn.only = coll.ID
+	o.Txn.confinedTo = coll.ID
 	return nil
 }
 

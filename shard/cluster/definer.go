@@ -47,7 +47,7 @@ func (c *Cluster) AttachDefiner(d Definer) { c.definer = d }
 func (c *Cluster) ForgetCollection(coll *catalog.Collection) {
 	c.Budgets.Drop(uint64(coll.ID))
 	c.tally.Drop(coll.ID)
-	c.lines.Delete(coll.ID)
+	c.cappedLocks.Delete(coll.ID)
 	c.Uses.Drop(coll.ID)
 	c.NamespaceGone(coll.Namespace)
 }

@@ -102,7 +102,7 @@ func (s *Stream) estimateOn(env *mql.Env, d *shard.Descriptor, to *ratelimit.Met
 	if err != nil {
 		return 0, false, err
 	}
-	if !s.inside {
+	if !s.internal {
 		op = exec.CountReturned(op)
 	}
 	defer op.Close()

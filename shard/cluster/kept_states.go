@@ -22,14 +22,14 @@ const (
 // read at the time of its first read. The state of any other time is made from the change log on
 // demand: see rewoundState. Safe for concurrent use.
 type states struct {
-	clock   func() time.Time
-	mu      sync.Mutex
-	window  time.Duration
-	kept    []heldSnapshot // oldest first
-	expiry  *time.Timer
-	rewound []*rewoundState // the one used last at the end
-	idle    *time.Timer
-	closed  bool
+	clock     func() time.Time
+	mu        sync.Mutex
+	window    time.Duration
+	snapshots []heldSnapshot // oldest first
+	expiry    *time.Timer
+	rewound   []*rewoundState // the one used last at the end
+	idle      *time.Timer
+	closed    bool
 }
 
 // heldSnapshot is one state, with the catalog of its time.
@@ -63,9 +63,9 @@ func (c *Cluster) SnapshotTime(ctx context.Context) (storage.Timestamp, error) {
 func (x *states) catalogAt(at storage.Timestamp) *catalog.Snapshot {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	for i := len(x.kept) - 1; i >= 0 && x.kept[i].reader.ReadTimestamp() >= at; i-- {
-		if x.kept[i].reader.ReadTimestamp() == at {
-			return x.kept[i].catalog
+	for i := len(x.snapshots) - 1; i >= 0 && x.snapshots[i].reader.ReadTimestamp() >= at; i-- {
+		if x.snapshots[i].reader.ReadTimestamp() == at {
+			return x.snapshots[i].catalog
 		}
 	}
 	return nil
@@ -89,14 +89,14 @@ func (x *states) retain(r storage.Reader, snap *catalog.Snapshot) bool {
 	if x.closed {
 		return false
 	}
-	for i := len(x.kept) - 1; i >= 0 && x.kept[i].reader.ReadTimestamp() >= r.ReadTimestamp(); i-- {
-		if x.kept[i].reader.ReadTimestamp() == r.ReadTimestamp() {
-			x.kept[i].since = now
+	for i := len(x.snapshots) - 1; i >= 0 && x.snapshots[i].reader.ReadTimestamp() >= r.ReadTimestamp(); i-- {
+		if x.snapshots[i].reader.ReadTimestamp() == r.ReadTimestamp() {
+			x.snapshots[i].since = now
 			return false
 		}
 	}
-	x.kept = append(x.kept, heldSnapshot{r, snap, now})
-	if len(x.kept) > snapshotsMax {
+	x.snapshots = append(x.snapshots, heldSnapshot{r, snap, now})
+	if len(x.snapshots) > snapshotsMax {
 		x.drop(1)
 	}
 	if x.expiry == nil {
@@ -113,7 +113,7 @@ func (x *states) expire() {
 		return
 	}
 	n, now := 0, x.clock()
-	for n < len(x.kept) && now.Sub(x.kept[n].since) >= x.window {
+	for n < len(x.snapshots) && now.Sub(x.snapshots[n].since) >= x.window {
 		n++
 	}
 	x.drop(n)
@@ -121,19 +121,19 @@ func (x *states) expire() {
 		x.expiry.Stop()
 		x.expiry = nil
 	}
-	if len(x.kept) > 0 {
-		x.expiry = time.AfterFunc(max(time.Second, x.window-now.Sub(x.kept[0].since)), x.expire)
+	if len(x.snapshots) > 0 {
+		x.expiry = time.AfterFunc(max(time.Second, x.window-now.Sub(x.snapshots[0].since)), x.expire)
 	}
 }
 
 // drop closes the n oldest; mu is held.
 func (x *states) drop(n int) {
-	for _, s := range x.kept[:n] {
+	for _, s := range x.snapshots[:n] {
 		s.reader.Close()
 	}
-	kept := append(x.kept[:0], x.kept[n:]...)
-	clear(x.kept[len(kept):])
-	x.kept = kept
+	kept := append(x.snapshots[:0], x.snapshots[n:]...)
+	clear(x.snapshots[len(kept):])
+	x.snapshots = kept
 }
 
 // Close releases what the cluster holds of the store, which may be closed
@@ -146,7 +146,7 @@ func (c *Cluster) Close() {
 	if x.expiry != nil {
 		x.expiry.Stop()
 	}
-	x.drop(len(x.kept))
+	x.drop(len(x.snapshots))
 	if x.idle != nil {
 		x.idle.Stop()
 	}

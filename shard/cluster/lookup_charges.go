@@ -11,16 +11,16 @@ import (
 	"github.com/cantledb/cantle/shard/router"
 )
 
-// foreign is the operator of the rows of another collection: its reads are
+// foreignOp is the operator of the rows of another collection: its reads are
 // charged to that collection.
-type foreign struct {
+type foreignOp struct {
 	exec.Operator
 	coll    uint64
 	probing ratelimit.Probing
 	hits    int // probes without a row so far: each row counts as the first one of a further probe
 }
 
-func (f *foreign) Next(env *mql.Env) (*exec.Row, error) {
+func (f *foreignOp) Next(env *mql.Env) (*exec.Row, error) {
 	if env.Meter == nil {
 		return f.Operator.Next(env)
 	}

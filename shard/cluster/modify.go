@@ -114,9 +114,9 @@ func (c *Cluster) modifyOne(o *Op, ns collection.Namespace, m *Modify) (r Modifi
 		}
 		var row *exec.Row
 		if w.express {
-			row, err = a.named(p, w.shards[0])
+			row, err = a.readByID(p, w.shards[0])
 		} else {
-			row, err = a.first(w.sol, w.shards)
+			row, err = a.readFirst(w.sol, w.shards)
 		}
 		if err != nil {
 			return err
@@ -192,10 +192,10 @@ func point(sol *plan.Solution) (*plan.PointRead, bool) {
 	}
 }
 
-// first returns a copy of the first row of a solution. It reads through the
+// readFirst returns a copy of the first row of a solution. It reads through the
 // attempt's transaction and closes its iterators before the row is written. The copy
 // is valid until the attempt ends.
-func (a *attempt) first(sol *plan.Solution, shards []*shard.Descriptor) (*exec.Row, error) {
+func (a *attempt) readFirst(sol *plan.Solution, shards []*shard.Descriptor) (*exec.Row, error) {
 	ops, err := onShards(sol, 1, exec.Source{Coll: a.coll, Reader: a.txn}, shards, nil)
 	if err != nil {
 		return nil, err
@@ -212,9 +212,9 @@ func (a *attempt) first(sol *plan.Solution, shards []*shard.Descriptor) (*exec.R
 	return old, nil
 }
 
-// named is first for the record of an _id, whose key is in the attempt: it reads the document
+// readByID is first for the record of an _id, whose key is in the attempt: it reads the document
 // directly into its final place, without operators.
-func (a *attempt) named(p *plan.PointRead, d *shard.Descriptor) (*exec.Row, error) {
+func (a *attempt) readByID(p *plan.PointRead, d *shard.Descriptor) (*exec.Row, error) {
 	env, old := a.op.Env, &a.old
 	doc, err := a.txn.Get(env.Context(), a.key[0], old.Doc[:0])
 	if isNotFound(err) {

@@ -33,8 +33,8 @@ func (c *Cluster) commits(o *Op) int {
 	return storage.CommitRows(c.store, batchRows)
 }
 
-// found is the position and id of a matched document of a multi statement.
-type found struct {
+// matchKey is the position and id of a matched document of a multi statement.
+type matchKey struct {
 	hash keyspace.Hash
 	id   []byte
 }
@@ -99,7 +99,7 @@ func (c *Cluster) modifyMatches(o *Op, ns collection.Namespace, m *Modify) (r Mo
 		return r, err
 	}
 	for more := true; more; {
-		var batch []found
+		var batch []matchKey
 		if batch, more, err = c.collect(o, s); err != nil {
 			return r, err
 		}
@@ -131,7 +131,7 @@ const collectedMax = 1 << 20
 // collect takes the keys of the next matches. In a transaction it takes those of all matches and closes
 // the stream. more is false at the end of the stream.
 // Errors: storage.ErrTxnTooLarge.
-func (c *Cluster) collect(o *Op, s *Stream) (out []found, more bool, err error) {
+func (c *Cluster) collect(o *Op, s *Stream) (out []matchKey, more bool, err error) {
 	size := 0
 	if o.Txn != nil {
 		defer s.Close()
@@ -147,7 +147,7 @@ func (c *Cluster) collect(o *Op, s *Stream) (out []found, more bool, err error) 
 		if row == nil {
 			return out, false, nil
 		}
-		out = append(out, found{row.Hash, append([]byte(nil), row.ID...)})
+		out = append(out, matchKey{row.Hash, append([]byte(nil), row.ID...)})
 		size += len(row.Doc)
 	}
 	return out, true, nil
@@ -158,14 +158,14 @@ func (c *Cluster) collect(o *Op, s *Stream) (out []found, more bool, err error) 
 // a document whose shard key was changed meanwhile is not found there and left alone.
 // Errors: QueryPlanKilled (175) if another collection has replaced the one that is read, by a drop,
 // a rename or $out; those of a read.
-func (s *Stream) placesIn(now *catalog.Collection, ns collection.Namespace, batch []found) ([]found, error) {
+func (s *Stream) placesIn(now *catalog.Collection, ns collection.Namespace, batch []matchKey) ([]matchKey, error) {
 	if now == nil || now.IsView() || now.UUID != s.Coll.UUID || s.v == nil {
 		return nil, mongoerr.New(mongoerr.QueryPlanKilled, "collection %s was dropped or renamed while its documents were changed", ns)
 	}
 	if now.ID == s.Coll.ID {
 		return batch, nil
 	}
-	out := make([]found, 0, len(batch))
+	out := make([]matchKey, 0, len(batch))
 	var key []byte
 	for _, f := range batch {
 		key = keyspace.AppendRecord(key[:0], s.Coll.ID, f.hash, f.id)
@@ -177,14 +177,14 @@ func (s *Stream) placesIn(now *catalog.Collection, ns collection.Namespace, batc
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, found{h, now.AppendID(nil, doc)})
+		out = append(out, matchKey{h, now.AppendID(nil, doc)})
 	}
 	return out, nil
 }
 
 // changeBatch changes, in one transaction, all documents of a batch that a stream has found, or none.
 // Errors: those of Stream.placesIn.
-func (c *Cluster) changeBatch(o *Op, from *Stream, ns collection.Namespace, m *Modify, batch []found) (r Modified, err error) {
+func (c *Cluster) changeBatch(o *Op, from *Stream, ns collection.Namespace, m *Modify, batch []matchKey) (r Modified, err error) {
 	defer c.settle(o)
 	err = c.write(o, ns, func(a *attempt) error {
 		r = Modified{}
@@ -241,7 +241,7 @@ func (c *Cluster) changeBatch(o *Op, from *Stream, ns collection.Namespace, m *M
 	return r, nil
 }
 
-func (c *Cluster) shardsOf(coll *catalog.Collection, batch []found) []*shard.Descriptor {
+func (c *Cluster) shardsOf(coll *catalog.Collection, batch []matchKey) []*shard.Descriptor {
 	var out []*shard.Descriptor
 	for _, f := range batch {
 		d := coll.Map.Find(f.hash, f.id)

@@ -29,7 +29,7 @@ type Stream struct {
 	c              *Cluster
 	op             *Op
 	v              *view
-	inside         bool // the rows are not returned to the client: see FindInside
+	internal       bool // the rows are not returned to the client: see FindInside
 	after          func()
 	delayedRefusal *ratelimit.Throttled // a refusal of a change stream's first page, injected by a test
 }
@@ -95,7 +95,7 @@ func (c *Cluster) open(o *Op, v *view, coll *catalog.Collection, f plan.Find, in
 		if _, err := plan.Canonical(o.Env, &catalog.Collection{}, f); err != nil {
 			return nil, err
 		}
-		return &Stream{Operator: exec.Concat(nil), c: c, op: o, v: v, inside: inside}, nil
+		return &Stream{Operator: exec.Concat(nil), c: c, op: o, v: v, internal: inside}, nil
 	}
 	if coll.IsView() {
 		return nil, mongoerr.ViewNotAllowed(coll.Namespace.String())
@@ -127,7 +127,7 @@ func (c *Cluster) openExpress(o *Op, v *view, coll *catalog.Collection, n *plan.
 		return nil, err
 	}
 	o.Trace.add(d, op)
-	s.Stream = Stream{Operator: op, Coll: coll, Solution: &s.solution, Shards: shards, c: c, op: o, v: v, inside: inside}
+	s.Stream = Stream{Operator: op, Coll: coll, Solution: &s.solution, Shards: shards, c: c, op: o, v: v, internal: inside}
 	return &s.Stream, nil
 }
 
@@ -195,7 +195,7 @@ func (c *Cluster) openQuery(o *Op, v *view, q *plan.Query, inside bool) (*Stream
 	if err != nil {
 		return nil, err
 	}
-	return &Stream{Operator: op, Coll: q.Coll, Solution: sol, query: q, Shards: shards, c: c, op: o, v: v, inside: inside}, nil
+	return &Stream{Operator: op, Coll: q.Coll, Solution: sol, query: q, Shards: shards, c: c, op: o, v: v, internal: inside}, nil
 }
 
 // scatter opens a solution on every shard and combines the rows.

@@ -26,11 +26,11 @@ const (
 // rewoundState is the store at a time for which no snapshot was kept. The fields below state
 // are guarded by states.mu.
 type rewoundState struct {
-	state *rewind.State
-	names map[collection.Namespace]keyspace.CollectionID // at that time
-	refs  int
-	used  time.Time
-	gone  bool // removed from the list; closed by its last user
+	state    *rewind.State
+	names    map[collection.Namespace]keyspace.CollectionID // at that time
+	refs     int
+	used     time.Time
+	detached bool // removed from the list; closed by its last user
 }
 
 // rewoundAt returns the state at a time, laid over a snapshot that is not older than
@@ -99,7 +99,7 @@ func (x *states) release(p *rewoundState) {
 	defer x.mu.Unlock()
 	p.refs--
 	p.used = x.clock()
-	if p.gone && p.refs == 0 {
+	if p.detached && p.refs == 0 {
 		p.state.Close()
 	}
 	x.trim()
@@ -144,7 +144,7 @@ func (x *states) forget(chosen func(*rewoundState) bool) {
 		if !chosen(p) {
 			return false
 		}
-		p.gone = true
+		p.detached = true
 		if p.refs == 0 {
 			p.state.Close()
 		}

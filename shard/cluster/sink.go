@@ -233,7 +233,7 @@ func (s *mergeSink) merge(fresh bson.Raw) error {
 		if err := s.open(a, shards); err != nil {
 			return err
 		}
-		row, err := a.first(sol, shards)
+		row, err := a.readFirst(sol, shards)
 		switch {
 		case err != nil:
 			return err

@@ -29,10 +29,10 @@ type Txn struct {
 	tallies  []tallied
 	grown    []growth
 	written  []*catalog.Collection   // one per statement, with repetitions
-	made     []keyspace.CollectionID // created by the transaction: see createInTxn
-	// only is the collection that the transaction is confined to under the rules
+	created  []keyspace.CollectionID // created by the transaction: see createInTxn
+	// confinedTo is the collection that the transaction is confined to under the rules
 	// of Azure Cosmos DB; 0 = none yet.
-	only keyspace.CollectionID
+	confinedTo keyspace.CollectionID
 }
 
 // tallied is a change of counts to be applied after a commit.
@@ -210,7 +210,7 @@ func (x *countingTxn) Commit(ctx context.Context, d storage.Durability) (storage
 			counts.Leave(turn)
 		}()
 	}
-	if len(x.t.made) > 0 {
+	if len(x.t.created) > 0 {
 		ts, err = x.c.definer.CommitCreated(ctx, x.Txn, x.t.createdCollections(), d)
 	} else {
 		ts, err = x.Txn.Commit(ctx, d)

@@ -30,20 +30,20 @@ func creationKey(ns collection.Namespace) []byte { return []byte("create " + ns.
 // Errors: SnapshotUnavailable (246) in a transaction at a time in the past.
 func (c *Cluster) AddCreated(o *Op, coll *catalog.Collection) error {
 	t := o.Txn
-	t.made = append(t.made, coll.ID)
+	t.created = append(t.created, coll.ID)
 	t.Catalog = t.Catalog.Adopt(coll)
 	return c.rewindInTxn(o, coll.Namespace, coll)
 }
 
 // HasCreated reports whether the transaction created the collection itself.
 func (t *Txn) HasCreated(coll *catalog.Collection) bool {
-	return coll != nil && slices.Contains(t.made, coll.ID)
+	return coll != nil && slices.Contains(t.created, coll.ID)
 }
 
 // createdCollections returns the entries of the collections that the transaction created.
 func (t *Txn) createdCollections() []*catalog.Collection {
-	out := make([]*catalog.Collection, len(t.made))
-	for i, id := range t.made {
+	out := make([]*catalog.Collection, len(t.created))
+	for i, id := range t.created {
 		out[i] = t.Catalog.ByID(id)
 	}
 	return out

@@ -12,15 +12,15 @@ import (
 // view is the basis of one read: a catalog snapshot and a snapshot of the store
 // that agree.
 type view struct {
-	snap     *catalog.Snapshot // not pinned
-	reader   storage.Reader
-	layoutAt storage.Timestamp // the time for whose shards and indexes the reader can be read
-	rewound  *rewoundState     // the state behind reader, nil for a state of the store
-	own      bool              // the view closes the reader
+	snap       *catalog.Snapshot // not pinned
+	reader     storage.Reader
+	layoutAt   storage.Timestamp // the time for whose shards and indexes the reader can be read
+	rewound    *rewoundState     // the state behind reader, nil for a state of the store
+	ownsReader bool              // the view closes the reader
 }
 
 func (v *view) close() {
-	if v.own && v.reader != nil {
+	if v.ownsReader && v.reader != nil {
 		v.reader.Close()
 	}
 	v.reader = nil
@@ -108,7 +108,7 @@ func (c *Cluster) newest(o *Op, snap *catalog.Snapshot) (*view, error) {
 		return nil, err
 	}
 	o.ReadTime = max(o.ReadTime, r.ReadTimestamp())
-	return &view{snap: snap, reader: r, layoutAt: r.ReadTimestamp(), own: true}, nil
+	return &view{snap: snap, reader: r, layoutAt: r.ReadTimestamp(), ownsReader: true}, nil
 }
 
 // viewAt returns the view of the state at Op.At: a kept state if shards and indexes of the
@@ -130,7 +130,7 @@ func (c *Cluster) viewAt(o *Op, snap *catalog.Snapshot, nss []collection.Namespa
 	if as {
 		r, err := c.store.Snapshot(o.Env.Context(), o.At)
 		if err == nil {
-			return &view{snap: snap, reader: r, layoutAt: o.At, own: true}, nil
+			return &view{snap: snap, reader: r, layoutAt: o.At, ownsReader: true}, nil
 		}
 		if !errors.Is(err, storage.ErrSnapshotTooOld) {
 			return nil, err
@@ -140,7 +140,7 @@ func (c *Cluster) viewAt(o *Op, snap *catalog.Snapshot, nss []collection.Namespa
 	if err != nil {
 		return nil, err
 	}
-	return &view{snap: snap, reader: p.state.Reader(func() { c.states.release(p) }), layoutAt: p.state.Base(), rewound: p, own: true}, nil
+	return &view{snap: snap, reader: p.state.Reader(func() { c.states.release(p) }), layoutAt: p.state.Base(), rewound: p, ownsReader: true}, nil
 }
 
 // rewindView rewinds the collections to be read, and removes from the view those that did not

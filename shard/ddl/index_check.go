@@ -37,7 +37,7 @@ func checkIndex(o *cluster.Op, coll *catalog.Collection, spec *index.Spec, docs 
 		if !spec.Collation.Equal(coll.IDIndex().Collation) {
 			own, _ := spec.Raw().Get("collation").Doc()
 			return false, mongoerr.New(mongoerr.BadValue, "The _id index must have the same collation as the collection. Index collation: %s, collection collation: %s",
-				shown(own), shown(coll.Options.CollationRaw))
+				docText(own), docText(coll.Options.CollationRaw))
 		}
 		return true, nil
 	}
@@ -50,7 +50,7 @@ func checkIndex(o *cluster.Op, coll *catalog.Collection, spec *index.Spec, docs 
 		}
 	}
 	if len(coll.Indexes) >= indexLimit(o) {
-		return false, mongoerr.New(mongoerr.CannotCreateIndex, "add index fails, too many indexes for %s key:%s", coll.Namespace, shown(spec.Key))
+		return false, mongoerr.New(mongoerr.CannotCreateIndex, "add index fails, too many indexes for %s key:%s", coll.Namespace, docText(spec.Key))
 	}
 	if spec.Unique {
 		if err := checkUnique(o, coll, spec); err != nil {
@@ -67,13 +67,13 @@ func checkUnique(o *cluster.Op, coll *catalog.Collection, spec *index.Spec) erro
 		return nil
 	}
 	if !coversKey(o, coll, spec) || spec.Collation != nil {
-		return mongoerr.New(mongoerr.CannotCreateIndex, "cannot create unique index over %s with shard key pattern %s", shown(spec.Key), coll.Key)
+		return mongoerr.New(mongoerr.CannotCreateIndex, "cannot create unique index over %s with shard key pattern %s", docText(spec.Key), coll.Key)
 	}
 	return nil
 }
 
-// shown prints a document for a message.
-func shown(r bson.Raw) string {
+// docText prints a document for a message.
+func docText(r bson.Raw) string {
 	if len(r) == 0 {
 		return "{}"
 	}

@@ -118,10 +118,10 @@ func indexesToDrop(coll *catalog.Collection, names []string, key bson.Raw) (out 
 		}
 		switch {
 		case len(out) == 0:
-			return nil, mongoerr.New(mongoerr.IndexNotFound, "can't find index with key: %s", shown(key))
+			return nil, mongoerr.New(mongoerr.IndexNotFound, "can't find index with key: %s", docText(key))
 		case len(out) > 1:
 			return nil, mongoerr.New(mongoerr.AmbiguousIndexKeyPattern, "%d indexes found for key: %s, identify by name instead. Conflicting indexes: %s, %s",
-				len(out), shown(key), shown(out[0].Raw()), shown(out[1].Raw()))
+				len(out), docText(key), docText(out[0].Raw()), docText(out[1].Raw()))
 		case out[0].ID == coll.IDIndex().ID:
 			return nil, noID()
 		}

@@ -97,15 +97,15 @@ func (d *Definer) reshard(o *cluster.Op, ns collection.Namespace, opts ShardOpti
 	if sameKey(coll, key) && !opts.Force {
 		return nil
 	}
-	again := opts.again(command)
+	again := opts.restartCommand(command)
 	opts.seed = coll.Key.Seed()
 	if err := d.sample(o, coll, key, &opts); err != nil {
 		return err
 	}
 	return d.rewrite(o, coll, rewriting{
-		kind:    kind,
-		command: doc,
-		again:   again,
+		kind:           kind,
+		command:        doc,
+		restartCommand: again,
 		next: func(was *catalog.Collection) (*catalog.Collection, error) {
 			if err := canShard(was, key); err != nil {
 				return nil, err

@@ -11,10 +11,10 @@ import (
 	"github.com/cantledb/cantle/shard/cluster"
 )
 
-// again encodes a command for catalog.Rewriting.
+// restartCommand encodes a command for catalog.Rewriting.
 // Format: {<command>: "", key: {…}, unique, shards, force, zones: [{zone, min, max}]}; readers ignore the
 // fields of a later version.
-func (opts *ShardOptions) again(command string) bson.Raw {
+func (opts *ShardOptions) restartCommand(command string) bson.Raw {
 	return commandDoc(func(b *bson.Builder) {
 		b.String(command, "")
 		b.Raw("key", opts.Key)

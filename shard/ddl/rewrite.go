@@ -11,9 +11,9 @@ import (
 
 // rewriting is a command that copies the documents of a collection to other positions.
 type rewriting struct {
-	kind    string   // of the work, as currentOp shows it
-	command bson.Raw // as currentOp shows it
-	again   bson.Raw // for Rewrite
+	kind           string   // of the work, as currentOp shows it
+	command        bson.Raw // as currentOp shows it
+	restartCommand bson.Raw // for Rewrite
 	// next makes the future entry of the collection from the present one; nil leaves everything
 	// unchanged.
 	next func(was *catalog.Collection) (*catalog.Collection, error)
@@ -29,7 +29,7 @@ func (d *Definer) rewrite(o *cluster.Op, coll *catalog.Collection, r rewriting) 
 		Collection:     coll.ID,
 		Kind:           r.kind,
 		Command:        r.command,
-		RestartCommand: r.again,
+		RestartCommand: r.restartCommand,
 		Next: func(coll *catalog.Collection) (*catalog.Collection, error) {
 			was = coll
 			next, err := r.next(coll)

@@ -62,9 +62,9 @@ func (d *Definer) ShardCollection(o *cluster.Op, ns collection.Namespace, opts S
 	}
 	defer unlock()
 	return d.rewrite(o, coll, rewriting{
-		kind:    "Shard Collection",
-		command: doc,
-		again:   opts.again("shardCollection"),
+		kind:           "Shard Collection",
+		command:        doc,
+		restartCommand: opts.restartCommand("shardCollection"),
 		next: func(was *catalog.Collection) (*catalog.Collection, error) {
 			if done, err := alreadySharded(was, key); err != nil || done {
 				return nil, err

@@ -124,7 +124,7 @@ func canShard(coll *catalog.Collection, key shard.KeyPattern) error {
 		}
 		if ix.Unique && (!key.IsPrefixOf(ix.Key) || ix.Collation != nil) {
 			return mongoerr.New(mongoerr.InvalidOptions, "can't shard collection '%s' with unique index on %s and proposed shard key %s. "+
-				"Uniqueness can't be maintained unless shard key is a prefix", coll.Namespace, shown(ix.Key), key)
+				"Uniqueness can't be maintained unless shard key is a prefix", coll.Namespace, docText(ix.Key), key)
 		}
 	}
 	return nil

@@ -38,7 +38,7 @@ func (d *Definer) UnshardCollection(o *cluster.Op, ns collection.Namespace, to s
 	return d.rewrite(o, coll, rewriting{
 		kind:    "Unshard Collection",
 		command: doc,
-		again: commandDoc(func(b *bson.Builder) {
+		restartCommand: commandDoc(func(b *bson.Builder) {
 			b.String("unshardCollection", "")
 			b.Int64("to", int64(to))
 		}),

@@ -19,18 +19,18 @@ import (
 // share, for which the maximum counts. Columns are those of this server; a peer whose clock is behind may
 // not have filled the newest yet.
 type AllServers struct {
-	own   *Recorder
+	local *Recorder
 	calls *peers.Calls
 
 	mu            sync.Mutex
 	deadHistories []*Recorder // of dead servers
-	read          int64       // the second in which they were last read; 0 = never
+	deadReadAt    int64       // the second in which they were last read; 0 = never
 }
 
 // NewAllServers makes the history of this server and of the peers that calls reaches.
 func NewAllServers(own *Recorder, calls *peers.Calls) *AllServers {
-	e := &AllServers{own: own, calls: calls}
-	calls.Handle(kind, e.answer)
+	e := &AllServers{local: own, calls: calls}
+	calls.Handle(kind, e.handle)
 	return e
 }
 
@@ -72,17 +72,17 @@ func (a *reply) rows(visit func(i int, r *HeatRow)) (n int) {
 	return n
 }
 
-// answer handles a call of a peer.
-func (e *AllServers) answer(ctx context.Context, body []byte) ([]byte, error) {
+// handle handles a call of a peer.
+func (e *AllServers) handle(ctx context.Context, body []byte) ([]byte, error) {
 	var q request
 	if err := json.Unmarshal(body, &q); err != nil || q.Level < 0 || q.Level >= levelCount || len(q.Metrics) > int(metricCount) ||
 		slices.ContainsFunc(q.Metrics, func(m Metric) bool { return m >= metricCount }) {
 		return nil, fmt.Errorf("the question about the history cannot be read: %w", storage.ErrCorruption)
 	}
-	if err := e.own.dropTakenOver(ctx); err != nil {
+	if err := e.local.dropTakenOver(ctx); err != nil {
 		return nil, err
 	}
-	a := e.own.replyTo(q)
+	a := e.local.replyTo(q)
 	a.rows(func(_ int, r *HeatRow) { a.Sorts = append(a.Sorts, []byte(r.Part.Sort)) })
 	return json.Marshal(a)
 }
@@ -104,7 +104,7 @@ func readReply(body []byte, q request) (a reply, ok bool) {
 // parts returns the replies of peers and the histories of dead servers for a request. Errors: those of the
 // store, ctx.Err().
 func (e *AllServers) parts(ctx context.Context, q request) (list []reply, unreachable []string, err error) {
-	if err := e.own.dropTakenOver(ctx); err != nil {
+	if err := e.local.dropTakenOver(ctx); err != nil {
 		return nil, nil, err
 	}
 	for _, past := range e.deadServerHistories(ctx) {
@@ -131,21 +131,21 @@ const deadReadSeconds = 10
 
 // deadServerHistories returns the histories of dead servers, without those that a live server has taken over meanwhile.
 func (e *AllServers) deadServerHistories(ctx context.Context) []*Recorder {
-	if e.own.Store == nil {
+	if e.local.Store == nil {
 		return nil
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	now, err := e.own.Now().Unix(), error(nil)
-	if e.read == 0 || now-e.read >= deadReadSeconds {
-		if e.deadHistories, err = e.own.readDeadHistories(ctx); err == nil {
-			e.read = now
+	now, err := e.local.Now().Unix(), error(nil)
+	if e.deadReadAt == 0 || now-e.deadReadAt >= deadReadSeconds {
+		if e.deadHistories, err = e.local.readDeadHistories(ctx); err == nil {
+			e.deadReadAt = now
 		}
 	} else {
-		e.deadHistories, err = stillDead(ctx, e.own.Store, e.deadHistories)
+		e.deadHistories, err = stillDead(ctx, e.local.Store, e.deadHistories)
 	}
 	if err != nil {
-		e.own.Failed(fmt.Errorf("the history of servers that are gone cannot be read: %w", err))
+		e.local.Failed(fmt.Errorf("the history of servers that are gone cannot be read: %w", err))
 	}
 	return e.deadHistories
 }
@@ -154,7 +154,7 @@ func (e *AllServers) deadServerHistories(ctx context.Context) []*Recorder {
 // Errors: those of the store, ctx.Err().
 func (e *AllServers) Lines(ctx context.Context, level int, from, to int64) (l Lines, unreachable []string, err error) {
 	list, unreachable, err := e.parts(ctx, request{Level: level, From: from, To: to})
-	l = e.own.Lines(level, from, to)
+	l = e.local.Lines(level, from, to)
 	for _, o := range list {
 		l.add(o.Lines)
 	}
@@ -164,7 +164,7 @@ func (e *AllServers) Lines(ctx context.Context, level int, from, to int64) (l Li
 // Heats is Recorder.Heats for all servers; unreachable as in Lines. All have the same rows.
 func (e *AllServers) Heats(ctx context.Context, level int, namespace string, from, to int64, metrics ...Metric) (list []Heat, unreachable []string, err error) {
 	parts, unreachable, err := e.parts(ctx, request{Level: level, Metrics: metrics, Namespace: namespace, From: from, To: to})
-	list = e.own.Heats(level, namespace, from, to, metrics...)
+	list = e.local.Heats(level, namespace, from, to, metrics...)
 	for _, o := range parts {
 		for i := range list {
 			list[i].add(&o.Heats[i], metrics[i])
@@ -181,8 +181,8 @@ func (e *AllServers) Heat(ctx context.Context, level int, m Metric, namespace st
 
 // Events is Recorder.Events: every server sees all changes of the catalog while it lives.
 func (e *AllServers) Events(namespace string, from, to int64) []Event {
-	return e.own.Events(namespace, from, to)
+	return e.local.Events(namespace, from, to)
 }
 
 // Second is Recorder.Second.
-func (e *AllServers) Second() int64 { return e.own.Second() }
+func (e *AllServers) Second() int64 { return e.local.Second() }

@@ -54,7 +54,7 @@ func TestMemory(t *testing.T) {
 
 // However many partitions there are, the busy ones share the existing rows, and the sums stay correct.
 func TestTooMany(t *testing.T) {
-	r := rows{home: map[ratelimit.ShardID]int{}, shared: map[ratelimit.ShardID]bool{}}
+	r := rows{rowOf: map[ratelimit.ShardID]int{}, shared: map[ratelimit.ShardID]bool{}}
 	part := func(i int) *Part {
 		return &Part{Place: ratelimit.ShardID{Collection: 1, Shard: i}, Sort: string([]byte{byte(i >> 8), byte(i)})}
 	}

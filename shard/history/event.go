@@ -43,9 +43,9 @@ type census struct {
 
 // changes holds the differences between two versions of the catalog.
 type changes struct {
-	parts  []*Part             // new or changed partitions
-	gone   []ratelimit.ShardID // of partitions that no longer exist
-	events []Event             // that explain the differences; At is not set yet
+	parts   []*Part             // new or changed partitions
+	removed []ratelimit.ShardID // of partitions that no longer exist
+	events  []Event             // that explain the differences; At is not set yet
 }
 
 // take updates the census to a version of the catalog. It visits only the collections that have
@@ -100,7 +100,7 @@ func (c *census) move(was, is *catalog.Collection, all *changes) {
 			if is == nil || is.Map.Shard(d.ID) == nil {
 				at := placeOf(was, d)
 				delete(c.parts, at)
-				all.gone = append(all.gone, at)
+				all.removed = append(all.removed, at)
 			}
 		}
 	}

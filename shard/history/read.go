@@ -13,7 +13,7 @@ type Lines struct {
 func (r *Recorder) Lines(level int, from, to int64) Lines {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.look()
+	r.update()
 	first, last := r.window(level, from, to)
 	ring := &r.rings[level]
 	out := Lines{Step: ring.step, From: first * ring.step, Totals: []Total{}}
@@ -55,7 +55,7 @@ func (r *Recorder) Heat(level int, m Metric, namespace string, from, to int64) H
 func (r *Recorder) Heats(level int, namespace string, from, to int64, metrics ...Metric) []Heat {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.look()
+	r.update()
 	out := make([]Heat, len(metrics))
 	for i, m := range metrics {
 		out[i] = r.heat(level, m, namespace, from, to)
@@ -96,7 +96,7 @@ func (r *Recorder) heat(level int, m Metric, namespace string, from, to int64) H
 func (r *Recorder) Events(namespace string, from, to int64) []Event {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.look()
+	r.update()
 	out := []Event{}
 	for _, e := range r.events {
 		if e.At >= from && e.At < to && (namespace == "" || e.Namespace == namespace) {
@@ -110,6 +110,6 @@ func (r *Recorder) Events(namespace string, from, to int64) []Event {
 func (r *Recorder) Second() int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.look()
+	r.update()
 	return r.open
 }

@@ -58,17 +58,17 @@ func New(cfg Config) *Recorder {
 	if cfg.Failed == nil {
 		cfg.Failed = func(error) {}
 	}
-	return &Recorder{Config: cfg, seen: map[ratelimit.ShardID]seen{}, rows: rows{home: map[ratelimit.ShardID]int{}, shared: map[ratelimit.ShardID]bool{}}}
+	return &Recorder{Config: cfg, seen: map[ratelimit.ShardID]seen{}, rows: rows{rowOf: map[ratelimit.ShardID]int{}, shared: map[ratelimit.ShardID]bool{}}}
 }
 
 // Update updates the history to now. Work since the last look counts for the second of that look.
 func (r *Recorder) Update() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.look()
+	r.update()
 }
 
-func (r *Recorder) look() {
+func (r *Recorder) update() {
 	if r.deadServer != (storage.MemberID{}) {
 		return
 	}
@@ -105,9 +105,9 @@ func (r *Recorder) recount() {
 	changes := r.census.take(s)
 	if first { // partitions of the first census are not new
 		changes.events = nil
-		for at := range r.rows.home {
+		for at := range r.rows.rowOf {
 			if p := r.census.parts[at]; p == nil {
-				r.rows.gone(at, r.open)
+				r.rows.endStay(at, r.open)
 			}
 		}
 	}
@@ -118,18 +118,18 @@ func (r *Recorder) recount() {
 	if n := len(r.events) - eventsMax; n > 0 {
 		r.events = append([]Event(nil), r.events[n:]...)
 	}
-	for _, at := range changes.gone {
-		r.rows.gone(at, r.open)
+	for _, at := range changes.removed {
+		r.rows.endStay(at, r.open)
 		delete(r.seen, at)
 	}
 	for _, p := range changes.parts {
-		i, ok := r.rows.home[p.Place]
+		i, ok := r.rows.rowOf[p.Place]
 		if !ok || r.rows.shared[p.Place] {
 			continue
 		}
 		if s := r.rows.list[i].now(); s != nil && *s.part != *p { // the partition was renamed, or its range has changed
 			r.rows.settle(i, p, r.open)
-			r.rows.home[p.Place] = i
+			r.rows.rowOf[p.Place] = i
 		}
 	}
 }

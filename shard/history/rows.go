@@ -52,28 +52,28 @@ func (w *row) now() *stay {
 // rows assigns rows to partitions.
 type rows struct {
 	list   []row
-	home   map[ratelimit.ShardID]int
+	rowOf  map[ratelimit.ShardID]int
 	shared map[ratelimit.ShardID]bool // partitions that share the row of another
 }
 
 // of returns the row of a partition that has work in a second.
 func (r *rows) of(p *Part, second int64) int {
-	i, ok := r.home[p.Place]
+	i, ok := r.rowOf[p.Place]
 	if !ok {
-		if i, ok = r.free(second); ok {
+		if i, ok = r.freeRow(second); ok {
 			r.settle(i, p, second)
 		} else {
 			i = r.shareRow(p)
 			r.shared[p.Place] = true
 		}
-		r.home[p.Place] = i
+		r.rowOf[p.Place] = i
 	}
 	r.list[i].used = second
 	return i
 }
 
-// free finds a row for a new partition: an unused row, or the one that has been idle for longest.
-func (r *rows) free(second int64) (int, bool) {
+// freeRow finds a row for a new partition: an unused row, or the one that has been idle for longest.
+func (r *rows) freeRow(second int64) (int, bool) {
 	if len(r.list) < RowsMax {
 		r.list = append(r.list, row{})
 		return len(r.list) - 1, true
@@ -92,7 +92,7 @@ func (r *rows) settle(i int, p *Part, second int64) {
 	w := &r.list[i]
 	if s := w.now(); s != nil {
 		s.until = max(s.from, w.used) + 1
-		delete(r.home, s.part.Place)
+		delete(r.rowOf, s.part.Place)
 	}
 	if len(w.stays) >= staysMax {
 		w.stays = slices.Delete(w.stays, 0, len(w.stays)-staysMax+1)
@@ -125,13 +125,13 @@ func (r *rows) shareRow(p *Part) int {
 	return best
 }
 
-// gone ends the stay of a partition that no longer exists.
-func (r *rows) gone(p ratelimit.ShardID, second int64) {
-	i, ok := r.home[p]
+// endStay ends the stay of a partition that no longer exists.
+func (r *rows) endStay(p ratelimit.ShardID, second int64) {
+	i, ok := r.rowOf[p]
 	if !ok {
 		return
 	}
-	delete(r.home, p)
+	delete(r.rowOf, p)
 	if r.shared[p] {
 		delete(r.shared, p)
 	} else if s := r.list[i].now(); s != nil {
@@ -143,7 +143,7 @@ func (r *rows) gone(p ratelimit.ShardID, second int64) {
 // again.
 func (r *rows) reclaim() {
 	for p := range r.shared {
-		delete(r.home, p)
+		delete(r.rowOf, p)
 	}
 	clear(r.shared)
 	for i := range r.list {

@@ -111,7 +111,7 @@ func (r *Recorder) records(final bool) ([]record, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if final {
-		r.look()
+		r.update()
 	}
 	var out []record
 	put := func(name []byte, v any) error {
@@ -259,7 +259,7 @@ func (r *Recorder) loadRows(value []byte) {
 		return
 	}
 	r.events = t.Events
-	r.rows = rows{home: map[ratelimit.ShardID]int{}, shared: map[ratelimit.ShardID]bool{}}
+	r.rows = rows{rowOf: map[ratelimit.ShardID]int{}, shared: map[ratelimit.ShardID]bool{}}
 	for i, k := range t.Rows {
 		w := row{used: k.Used}
 		for _, s := range k.Stays {
@@ -269,7 +269,7 @@ func (r *Recorder) loadRows(value []byte) {
 		}
 		r.rows.list = append(r.rows.list, w)
 		if s := w.now(); s != nil {
-			r.rows.home[s.part.Place] = i
+			r.rows.rowOf[s.part.Place] = i
 		}
 	}
 }
@@ -311,6 +311,6 @@ func (r *ring) resume(c column, t Total) {
 	}
 	all := [metricCount]float32{RU: t.RU, Reads: t.Reads, Writes: t.Writes, Refused: t.Refused, Failed: t.Failed, KiB: t.KiB, Latency: t.P50}
 	s := sums{work: workOf(func(m Metric) float64 { return float64(all[m]) }), provisioned: float64(t.Provisioned), connections: float64(t.Connections), busiest: float64(t.Busiest)}
-	s.took[durationBucket(millis(t.P50))] += s.reads + s.writes + s.fails
+	s.durations[durationBucket(millis(t.P50))] += s.reads + s.writes + s.fails
 	r.sum.add(&s)
 }

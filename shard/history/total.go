@@ -24,21 +24,21 @@ type Total struct {
 type sums struct {
 	work
 	provisioned, connections, busiest float64 // highest seen
-	took                              histogram
+	durations                         histogram
 }
 
 func (s *sums) add(o *sums) {
 	s.work.add(&o.work)
 	s.provisioned, s.connections, s.busiest = max(s.provisioned, o.provisioned), max(s.connections, o.connections), max(s.busiest, o.busiest)
-	for i, n := range o.took {
-		s.took[i] += n
+	for i, n := range o.durations {
+		s.durations[i] += n
 	}
 }
 
 func (s *sums) total(seconds int64) Total {
 	v := func(m Metric) float32 { return float32(s.value(m, seconds)) }
 	return Total{RU: v(RU), Provisioned: float32(s.provisioned), Busiest: float32(s.busiest), Reads: v(Reads), Writes: v(Writes), Refused: v(Refused),
-		Failed: v(Failed), KiB: v(KiB), P50: s.took.quantile(0.5), P99: s.took.quantile(0.99), Connections: float32(s.connections)}
+		Failed: v(Failed), KiB: v(KiB), P50: s.durations.quantile(0.5), P99: s.durations.quantile(0.99), Connections: float32(s.connections)}
 }
 
 // Latencies are counted by powers of two of microseconds, each divided in four parts: a quantile is
@@ -90,7 +90,7 @@ func (h *histogram) quantile(part float64) float32 {
 // counters are incremented by requests as they end.
 type counters struct {
 	reads, writes, refused, failed atomic.Int64
-	took                           [durationBuckets]atomic.Int64
+	durations                      [durationBuckets]atomic.Int64
 }
 
 // take moves the counts into s, and resets them to 0.
@@ -99,9 +99,9 @@ func (c *counters) take(s *sums) {
 	s.writes += c.writes.Swap(0)
 	s.refused += c.refused.Swap(0)
 	s.fails += c.failed.Swap(0)
-	for i := range c.took {
-		if c.took[i].Load() != 0 {
-			s.took[i] += c.took[i].Swap(0)
+	for i := range c.durations {
+		if c.durations[i].Load() != 0 {
+			s.durations[i] += c.durations[i].Swap(0)
 		}
 	}
 }
@@ -131,5 +131,5 @@ func (r *Recorder) Ended(o Outcome, took time.Duration) {
 	case DidFail:
 		c.failed.Add(1)
 	}
-	c.took[durationBucket(took)].Add(1)
+	c.durations[durationBucket(took)].Add(1)
 }

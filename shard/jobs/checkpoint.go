@@ -33,7 +33,7 @@ type counts struct {
 	log   logLength
 
 	mu    sync.Mutex
-	inbox []known
+	inbox []scanResult
 }
 
 // counted holds the counts of one collection.
@@ -48,8 +48,8 @@ type countedShard struct {
 	from storage.Timestamp // records up to here are included already
 }
 
-// known is the result of a scan: exact counts of some shards at a timestamp.
-type known struct {
+// scanResult is the result of a scan: exact counts of some shards at a timestamp.
+type scanResult struct {
 	id     keyspace.CollectionID
 	epoch  uint64
 	at     storage.Timestamp
@@ -57,7 +57,7 @@ type known struct {
 }
 
 // queueScan queues the result of a scan for the next checkpoint.
-func (c *counts) queueScan(k known) {
+func (c *counts) queueScan(k scanResult) {
 	if len(k.shards) == 0 {
 		return
 	}
@@ -66,7 +66,7 @@ func (c *counts) queueScan(k known) {
 	c.inbox = append(c.inbox, k)
 }
 
-func (c *counts) take() []known {
+func (c *counts) take() []scanResult {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	in := c.inbox
@@ -272,7 +272,7 @@ func (c *counts) entry(coll *catalog.Collection) *counted {
 
 // install takes over the result of a scan. If the log was followed beyond the scan already, the
 // records in between are read again.
-func (r *Runner) install(ctx context.Context, n known) error {
+func (r *Runner) install(ctx context.Context, n scanResult) error {
 	c := &r.counts
 	coll := r.Catalog.Peek().ByID(n.id)
 	if coll == nil || coll.Map.Version().Epoch != n.epoch {

@@ -34,13 +34,13 @@ const (
 
 // batch is one small transaction of a job, under a pinned catalog entry.
 type batch struct {
-	r       *Runner
-	env     *mql.Env
-	coll    *catalog.Collection
-	txn     storage.Txn
-	rows    int // maximum number of rows in this try, at least 1
-	targets map[shard.ID]*write.Target
-	line    write.CappedState // of a capped collection to which peers write too
+	r           *Runner
+	env         *mql.Env
+	coll        *catalog.Collection
+	txn         storage.Txn
+	rows        int // maximum number of rows in this try, at least 1
+	targets     map[shard.ID]*write.Target
+	cappedState write.CappedState // of a capped collection to which peers write too
 }
 
 // commit runs fn until its transaction commits without a conflict. fn starts
@@ -102,7 +102,7 @@ func (r *Runner) try(ctx context.Context, id keyspace.CollectionID, meter *ratel
 		return err
 	}
 	if b.sharesCapped() {
-		if b.line, err = write.ReadCappedState(ctx, txn, id); err != nil {
+		if b.cappedState, err = write.ReadCappedState(ctx, txn, id); err != nil {
 			return err
 		}
 	}
@@ -182,11 +182,11 @@ func (b *batch) saveCappedState() error {
 	if !b.sharesCapped() {
 		return nil
 	}
-	l := b.line
+	l := b.cappedState
 	for _, t := range b.targets {
 		l.Docs, l.Bytes = l.Docs+t.Docs, l.Bytes+t.Bytes
 	}
-	if l == b.line {
+	if l == b.cappedState {
 		return nil
 	}
 	return l.Save(b.txn, b.coll.ID)

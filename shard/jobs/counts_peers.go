@@ -161,7 +161,7 @@ func (r *Runner) countShards(ctx context.Context, coll *catalog.Collection, list
 		return 0, err
 	}
 	defer snap.Close()
-	found := known{id: coll.ID, epoch: coll.Map.Version().Epoch, at: snap.ReadTimestamp(), shards: map[shard.ID]tally.Count{}}
+	found := scanResult{id: coll.ID, epoch: coll.Map.Version().Epoch, at: snap.ReadTimestamp(), shards: map[shard.ID]tally.Count{}}
 	for _, d := range list {
 		n, all, err := scanCountUpTo(ctx, snap, coll.ID, d, most-docs)
 		if err != nil {

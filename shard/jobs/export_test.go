@@ -15,7 +15,7 @@ func (r *Runner) Prepare(ctx context.Context, id keyspace.CollectionID, change f
 }
 
 func (r *Runner) Rest(ctx context.Context, id keyspace.CollectionID) error {
-	return r.rest(ctx, id, &Progress{})
+	return r.settleShards(ctx, id, &Progress{})
 }
 
 func (r *Runner) SettleShard(ctx context.Context, id keyspace.CollectionID, d *shard.Descriptor) error {

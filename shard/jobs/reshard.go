@@ -56,7 +56,7 @@ func (r *Runner) Reshard(ctx context.Context, job *Reshard) (made *catalog.Colle
 		if c.to != nil {
 			r.filling.remove(c.to.ID)
 		}
-		return nil, gone(err)
+		return nil, asClientError(err)
 	}
 	defer r.filling.remove(c.to.ID)
 	c.progress = r.begin(job.Kind, c.from.Namespace, job.Command, r.size(c.from.ID))
@@ -81,17 +81,17 @@ func (r *Runner) Reshard(ctx context.Context, job *Reshard) (made *catalog.Colle
 		if cause := context.Cause(ctx); cause != nil && errors.Is(err, context.Canceled) {
 			err = cause
 		}
-		return nil, gone(err)
+		return nil, asClientError(err)
 	}
 	finished = true
-	r.counts.queueScan(known{id: c.to.ID, epoch: c.to.Map.Version().Epoch, at: c.at, shards: c.counts})
+	r.counts.queueScan(scanResult{id: c.to.ID, epoch: c.to.Map.Version().Epoch, at: c.at, shards: c.counts})
 	r.Provision(c.to)
 	r.WakeDelete()
 	return c.to, nil
 }
 
-// gone maps errDropped to the error for the client.
-func gone(err error) error {
+// asClientError maps errDropped to the error for the client.
+func asClientError(err error) error {
 	if errors.Is(err, errDropped) {
 		return mongoerr.New(mongoerr.NamespaceNotFound, "the collection was dropped while it was sharded")
 	}

@@ -111,7 +111,7 @@ func (r *Runner) complete(ctx context.Context, id keyspace.CollectionID) error {
 	defer unlock()
 	ctx = r.asOwner(ctx, structureJob(id))
 	p := &Progress{}
-	if err := r.rest(ctx, id, p); err != nil {
+	if err := r.settleShards(ctx, id, p); err != nil {
 		return err
 	}
 	c := r.Catalog.Peek().ByID(id)

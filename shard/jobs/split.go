@@ -50,14 +50,14 @@ func (r *Runner) reshape(ctx context.Context, kind string, ns collection.Namespa
 	ctx = r.structure(ctx, id)
 	p := r.begin(kind, ns, nil, r.size(id))
 	defer r.end(p)
-	if err := r.rest(ctx, id, p); err != nil { // what an earlier job left behind
+	if err := r.settleShards(ctx, id, p); err != nil { // what an earlier job left behind
 		return notFound(err, ns)
 	}
 	if err := r.prepare(ctx, id, change); err != nil {
 		return notFound(err, ns)
 	}
 	r.Step(stepPrepared)
-	return notFound(r.rest(ctx, id, p), ns)
+	return notFound(r.settleShards(ctx, id, p), ns)
 }
 
 func notFound(err error, ns collection.Namespace) error {
@@ -138,10 +138,10 @@ func appendIDs(b *bson.Builder, name string, ids []shard.ID) {
 	b.End()
 }
 
-// rest settles the shards of a collection: afterwards all index entries are in the newest
+// settleShards settles the shards of a collection: afterwards all index entries are in the newest
 // partitions, and all counts are exact. The caller holds the collection's Lock. It continues where
 // an earlier call was interrupted, and does nothing if there is nothing to do.
-func (r *Runner) rest(ctx context.Context, id keyspace.CollectionID, p *Progress) error {
+func (r *Runner) settleShards(ctx context.Context, id keyspace.CollectionID, p *Progress) error {
 	counts := r.Tally.Of(id)
 	carried := counts.Carried()
 	coll := r.Catalog.Peek().ByID(id)
@@ -189,7 +189,7 @@ func (r *Runner) rest(ctx context.Context, id keyspace.CollectionID, p *Progress
 		return err
 	}
 	counts.Settle(carried, at, scanned)
-	r.counts.queueScan(known{id: id, epoch: coll.Map.Version().Epoch, at: at, shards: scanned})
+	r.counts.queueScan(scanResult{id: id, epoch: coll.Map.Version().Epoch, at: at, shards: scanned})
 	return nil
 }
 

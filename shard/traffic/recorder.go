@@ -24,10 +24,10 @@ const (
 
 // Recorder keeps a sample of requests. The zero Recorder is ready. Safe for concurrent use.
 type Recorder struct {
-	now   atomic.Pointer[minute] // the minute that is being filled
-	mu    sync.Mutex
-	kept  [minutesKept]*minute // at their number modulo the length
-	paths paths
+	now     atomic.Pointer[minute] // the minute that is being filled
+	mu      sync.Mutex
+	minutes [minutesKept]*minute // at their number modulo the length
+	paths   paths
 }
 
 // minute holds the sample of one minute.
@@ -129,7 +129,7 @@ func (r *Recorder) minuteOf(at int64) *minute {
 	m := &minute{at: at}
 	m.bins.Store(&map[collection.Namespace]*bin{})
 	m.room.Store(samplesOf)
-	r.kept[at%minutesKept] = m
+	r.minutes[at%minutesKept] = m
 	r.now.Store(m)
 	if old != nil {
 		for _, b := range *old.bins.Load() {
@@ -201,7 +201,7 @@ func (b *bin) trim(room int) {
 func (r *Recorder) Forget(which func(collection.Namespace) bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, m := range r.kept {
+	for _, m := range r.minutes {
 		for m != nil {
 			old := m.bins.Load()
 			next := maps.Clone(*old)

@@ -126,7 +126,7 @@ func (t *tally) name(l *layout, x weighed) {
 		t.texts = make([]string, len(l.levels))
 	}
 	for i, f := range l.levels {
-		if t.texts[i] != "" || !f.known {
+		if t.texts[i] != "" || !f.numbered {
 			continue
 		}
 		for _, v := range x.values {

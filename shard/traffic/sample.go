@@ -38,7 +38,7 @@ type weighed struct {
 // Sample returns the sample of a collection from one second to another.
 func (r *Recorder) Sample(ns collection.Namespace, from, to int64) *Sample {
 	r.mu.Lock()
-	kept := slices.DeleteFunc(slices.Clone(r.kept[:]), func(m *minute) bool { return m == nil || m.at*60+60 <= from || m.at*60 >= to })
+	kept := slices.DeleteFunc(slices.Clone(r.minutes[:]), func(m *minute) bool { return m == nil || m.at*60+60 <= from || m.at*60 >= to })
 	r.mu.Unlock()
 	slices.SortFunc(kept, func(a, b *minute) int { return cmp.Compare(a.at, b.at) })
 	s := &Sample{}

@@ -29,8 +29,8 @@ type layout struct {
 
 // field is a field of the key; a field that occurs in no statement has no number.
 type field struct {
-	path  uint16
-	known bool
+	path     uint16
+	numbered bool
 }
 
 // targetSet holds the partitions of a statement.
@@ -51,7 +51,7 @@ func (s *Sample) layoutOf(key shard.KeyPattern, partitions int) (*layout, error)
 	l.id, l.hasID = s.numbers["_id"]
 	for _, f := range key.Fields() {
 		x := field{}
-		x.path, x.known = s.numbers[f.Path.String()]
+		x.path, x.numbered = s.numbers[f.Path.String()]
 		if f.Buckets > 0 {
 			l.suffix, l.buckets = x, f.Buckets
 		} else {
@@ -130,7 +130,7 @@ func (l *layout) level(i int, h uint32) uint64 {
 
 // values returns the values to which a statement fixes a field.
 func (l *layout) values(x *sample, f field) (out []uint32, blind bool) {
-	if f.known {
+	if f.numbered {
 		for _, v := range x.values {
 			if v.path == f.path {
 				out = append(out, v.hash)

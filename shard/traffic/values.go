@@ -52,7 +52,7 @@ func (p *paths) number(path string, minute int64) (uint16, bool) {
 	}
 	n := len(p.list)
 	if n >= pathsMax {
-		if n = p.free(minute); n < 0 {
+		if n = p.unusedNumber(minute); n < 0 {
 			return 0, false
 		}
 		delete(p.by, p.list[n].text)
@@ -67,8 +67,8 @@ func (p *paths) number(path string, minute int64) (uint16, bool) {
 	return uint16(n), true
 }
 
-// free returns the number of a path that no kept statement uses any more, -1 if there is none.
-func (p *paths) free(minute int64) int {
+// unusedNumber returns the number of a path that no kept statement uses any more, -1 if there is none.
+func (p *paths) unusedNumber(minute int64) int {
 	for n := range p.list {
 		if p.list[n].used <= minute-minutesKept {
 			return n

@@ -72,7 +72,7 @@ func start(ctx context.Context, src Source, dir string, o Options) (*backupRun, 
 	if err != nil {
 		return nil, err
 	}
-	f, err := begin(dir)
+	f, err := openForWriting(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +108,7 @@ func Take(ctx context.Context, src Source, dir string, o Options) (base *Base, e
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, x.f.close()) }()
-	if err := x.t.make(); err != nil {
+	if err := x.t.makeFolders(); err != nil {
 		return nil, err
 	}
 	b := &Base{Format: formatVersion, Program: o.Program, Timeline: x.t.ID, Number: 1, Begun: o.Now().UTC()}
@@ -262,7 +262,7 @@ func (x *backupRun) copyFiles(checkpoint string, b *Base) error {
 	defer pace.stop()
 	for _, name := range missing {
 		f := File{Name: name, Table: immutable(name)}
-		c := copier{ctx: x.ctx, told: told, pace: pace, check: func(part string) error { return examine(tables, name, part) }}
+		c := copier{ctx: x.ctx, report: told, pace: pace, check: func(part string) error { return examine(tables, name, part) }}
 		if f.Size, f.Sum, err = c.file(files, filepath.Join(checkpoint, name), x.t.path(b, &f)); err != nil {
 			return err
 		}

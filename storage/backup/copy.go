@@ -16,10 +16,10 @@ import (
 
 // copier copies files.
 type copier struct {
-	ctx   context.Context
-	told  progress
-	pace  *pace                   // nil = no limit
-	check func(part string) error // checks the copy before it gets its name; nil = no check
+	ctx    context.Context
+	report progress
+	pace   *pace                   // nil = no limit
+	check  func(part string) error // checks the copy before it gets its name; nil = no check
 }
 
 // file copies a file and syncs it before giving it its final name, so that under that name the file is
@@ -36,7 +36,7 @@ func (c *copier) file(files pebblekv.FS, from, to string) (size int64, sum strin
 		return 0, "", err
 	}
 	h := sha256.New()
-	size, err = pump(c.ctx, io.MultiWriter(out, h), in, c.told, c.pace)
+	size, err = pump(c.ctx, io.MultiWriter(out, h), in, c.report, c.pace)
 	if err == nil && c.check != nil {
 		err = c.check(part)
 	}

@@ -164,9 +164,9 @@ func (f *Folder) dropIncompleteIfLocked() {
 	}
 }
 
-// begin opens a folder for writing, and creates it if necessary. The caller closes it. Errors: ErrBusy,
+// openForWriting opens a folder for writing, and creates it if necessary. The caller closes it. Errors: ErrBusy,
 // ErrForeign, ErrFormat; those of the file system.
-func begin(dir string) (*Folder, error) {
+func openForWriting(dir string) (*Folder, error) {
 	if err := makeFolder(dir); err != nil {
 		return nil, err
 	}
@@ -227,8 +227,8 @@ func (f *Folder) timeline(id string) *Timeline {
 	return &Timeline{ID: id, dir: filepath.Join(f.Dir, id)}
 }
 
-// make creates the folders of a timeline.
-func (t *Timeline) make() error {
+// makeFolders creates the folders of a timeline.
+func (t *Timeline) makeFolders() error {
 	for _, name := range []string{tablesName, logName} {
 		if err := os.MkdirAll(filepath.Join(t.dir, name), 0o700); err != nil {
 			return err

@@ -123,7 +123,7 @@ type Pruned struct {
 // Prune deletes what no moment since a timestamp needs. It keeps the newest backup in any
 // case, and deletes nothing during a restore. Errors: ErrBusy, those of the file system.
 func Prune(dir string, since storage.Timestamp) (p Pruned, err error) {
-	f, err := begin(dir)
+	f, err := openForWriting(dir)
 	if err != nil {
 		return p, err
 	}

@@ -29,7 +29,7 @@ func (p *Plan) Restore(ctx context.Context, dir string, documentsOnly bool, repo
 			}
 			continue
 		}
-		size, sum, err := (&copier{ctx: ctx, told: told}).file(filescan.Disk, from, to)
+		size, sum, err := (&copier{ctx: ctx, report: told}).file(filescan.Disk, from, to)
 		if err != nil {
 			return err
 		}

@@ -35,8 +35,8 @@ type Runner struct {
 	policy  Policy
 	program string
 	now     func() time.Time
-	// told is called after an automatic backup, or with the error if it failed.
-	told func(what string, err error)
+	// report is called after an automatic backup, or with the error if it failed.
+	report func(what string, err error)
 
 	mu     sync.Mutex
 	status Status
@@ -68,7 +68,7 @@ func NewRunner(src Source, policy Policy, program string, now func() time.Time, 
 	if told == nil {
 		told = func(string, error) {}
 	}
-	return &Runner{src: src, policy: policy, program: program, now: now, told: told, status: Status{Policy: policy}}
+	return &Runner{src: src, policy: policy, program: program, now: now, report: told, status: Status{Policy: policy}}
 }
 
 // Status returns the current state.
@@ -164,7 +164,7 @@ func (r *Runner) Run(ctx context.Context) {
 		r.watchRetention(ctx)
 		return
 	}
-	r.look()
+	r.findLast()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -177,8 +177,8 @@ func (r *Runner) Run(ctx context.Context) {
 	}
 }
 
-// look finds out when the last backup of this data folder was made.
-func (r *Runner) look() {
+// findLast finds out when the last backup of this data folder was made.
+func (r *Runner) findLast() {
 	f, err := Open(r.policy.Folder)
 	if err != nil {
 		return // the first attempt reports the error
@@ -214,7 +214,7 @@ func (r *Runner) step(ctx context.Context) time.Duration {
 	if due {
 		var b *Base
 		if b, err = r.take(ctx, r.policy.Folder); err == nil {
-			r.told("a backup was made: "+r.policy.Folder, nil)
+			r.report("a backup was made: "+r.policy.Folder, nil)
 			if r.policy.Retention > 0 {
 				before := max(0, b.Ended.Add(-r.policy.Retention).Unix())
 				_, err = Prune(r.policy.Folder, storage.MakeTimestamp(uint32(before), 0))
@@ -225,7 +225,7 @@ func (r *Runner) step(ctx context.Context) time.Duration {
 		return every
 	}
 	if ctx.Err() == nil && !errors.Is(err, ErrRunning) {
-		r.told("a backup failed and will be tried again in a minute: moments since the last one cannot be restored until it succeeds", err)
+		r.report("a backup failed and will be tried again in a minute: moments since the last one cannot be restored until it succeeds", err)
 	}
 	return min(retryEvery, every)
 }

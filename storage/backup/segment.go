@@ -334,12 +334,12 @@ func (t *Timeline) each(ctx context.Context, s *Segment, told progress, visit fu
 // progressReader is a reader that reports the number of bytes read.
 type progressReader struct {
 	io.Reader
-	told progress
+	report progress
 }
 
 func (t *progressReader) Read(b []byte) (int, error) {
 	n, err := t.Reader.Read(b)
-	if told := t.told(int64(n)); told != nil {
+	if told := t.report(int64(n)); told != nil {
 		return n, told
 	}
 	return n, err

@@ -17,9 +17,9 @@ func (r *Runner) watchRetention(ctx context.Context) {
 	defer tick.Stop()
 	for {
 		if ended, err := r.endUnusedRetention(); err != nil {
-			r.told("the log that is kept for a backup cannot be let go", err)
+			r.report("the log that is kept for a backup cannot be let go", err)
 		} else if ended {
-			r.told("the log is kept for backups no more: none of this server is in the folder of --backup-to, or that was not given", nil)
+			r.report("the log is kept for backups no more: none of this server is in the folder of --backup-to, or that was not given", nil)
 		}
 		select {
 		case <-ctx.Done():
@@ -39,16 +39,16 @@ func (r *Runner) endUnusedRetention() (ended bool, err error) {
 	}
 	if r.policy.Folder != "" {
 		id, err := readIdentity(kept)
-		if err != nil || used(r.policy.Folder, id.Timeline) {
+		if err != nil || hasBackups(r.policy.Folder, id.Timeline) {
 			return false, err
 		}
 	}
 	return true, r.src.EndKeeping()
 }
 
-// used reports whether a folder, or a backup folder directly in it, has backups of a timeline. If
+// hasBackups reports whether a folder, or a backup folder directly in it, has backups of a timeline. If
 // the disk does not answer, the result is true.
-func used(dir, timeline string) bool {
+func hasBackups(dir, timeline string) bool {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return !os.IsNotExist(err)

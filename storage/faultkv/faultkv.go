@@ -127,9 +127,9 @@ func (f *Store) Calls(op Op) int {
 
 // call describes a call for the rules.
 type call struct {
-	op    Op
-	named bool                       // it has a timestamp
-	wrote map[*ruleState]writtenKeys // what the transaction has written
+	op          Op
+	atTimestamp bool                       // it has a timestamp
+	wrote       map[*ruleState]writtenKeys // what the transaction has written
 }
 
 // writtenKeys records for a rule which keys a transaction has written: key if Key was true for
@@ -139,7 +139,7 @@ type writtenKeys struct{ key, unless bool }
 // matches reports whether a rule applies to a call.
 func (r *ruleState) matches(c call) bool {
 	w := c.wrote[r]
-	return r.Op == c.op && (c.named || !r.AtTimestamp) && (w.key || r.Key == nil) && !w.unless
+	return r.Op == c.op && (c.atTimestamp || !r.AtTimestamp) && (w.key || r.Key == nil) && !w.unless
 }
 
 // apply applies the rules to a call: the first one that fails it decides.
@@ -174,7 +174,7 @@ func (f *Store) apply(ctx context.Context, c call) (after bool, err error) {
 
 // Begin implements storage.Store.
 func (f *Store) Begin(ctx context.Context, o storage.TxnOptions) (storage.Txn, error) {
-	if _, err := f.apply(ctx, call{op: Begin, named: o.At != 0}); err != nil {
+	if _, err := f.apply(ctx, call{op: Begin, atTimestamp: o.At != 0}); err != nil {
 		return nil, err
 	}
 	t, err := f.Store.Begin(ctx, o)
@@ -186,7 +186,7 @@ func (f *Store) Begin(ctx context.Context, o storage.TxnOptions) (storage.Txn, e
 
 // Snapshot implements storage.Store.
 func (f *Store) Snapshot(ctx context.Context, at storage.Timestamp) (storage.Reader, error) {
-	if _, err := f.apply(ctx, call{op: Snapshot, named: at != 0}); err != nil {
+	if _, err := f.apply(ctx, call{op: Snapshot, atTimestamp: at != 0}); err != nil {
 		return nil, err
 	}
 	r, err := f.Store.Snapshot(ctx, at)

@@ -57,8 +57,8 @@ func (b *ballast) bytes() int64 {
 	return b.size
 }
 
-// wanted returns the target size of the ballast for a store of so many bytes.
-func (b *ballast) wanted(disk, store int64) int64 {
+// target returns the target size of the ballast for a store of so many bytes.
+func (b *ballast) target(disk, store int64) int64 {
 	most := min(disk/ballastShare, ballastMax)
 	step := most / ballastSteps
 	if step == 0 {

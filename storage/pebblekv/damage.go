@@ -21,10 +21,10 @@ type damages struct {
 	examining sync.WaitGroup
 }
 
-// found starts the examination of a table that failed a checksum. It is called by reads and
+// onCorruption starts the examination of a table that failed a checksum. It is called by reads and
 // compactions, and must not wait, because Pebble may hold locks. After close it starts none,
 // because compactions run on until Pebble is closed.
-func (s *store) found(info pebble.DataCorruptionInfo) {
+func (s *store) onCorruption(info pebble.DataCorruptionInfo) {
 	s.damaged.Store(true)
 	d := &s.damages
 	d.startMu.Lock()
@@ -102,9 +102,9 @@ func (s *store) openEngine(po *pebble.Options, t *failureHandler) (end uint64, e
 		}
 	}()
 	if !s.o.ReadOnly && !s.o.InMemory {
-		s.kept.FS = po.FS
-		po.FS = s.kept
-		if s.kept.active.Load() {
+		s.retained.FS = po.FS
+		po.FS = s.retained
+		if s.retained.active.Load() {
 			if end, err = s.endOfLogs(); err != nil {
 				return 0, translate(err)
 			}

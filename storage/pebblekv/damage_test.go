@@ -246,7 +246,7 @@ func TestDamagesWhileClosing(t *testing.T) {
 					case <-end:
 						return
 					default:
-						s.found(info)
+						s.onCorruption(info)
 						runtime.Gosched()
 					}
 				}

@@ -23,15 +23,15 @@ import (
 // Halves and quarters are of the reserve, or of eight memtables if the reserve is larger than that. If
 // work that frees space finds less than a half, the ballast is released.
 type diskSpace struct {
-	files vfs.FS // nil in memory
-	dir   string
-	kept  int64 // Options.ReserveBytes
+	files        vfs.FS // nil in memory
+	dir          string
+	reserveBytes int64 // Options.ReserveBytes
 	// memtable is the size of a memtable.
 	memtable int64
 	log      logger
 	ballast  ballast
 
-	known           atomic.Bool // the free space could be read
+	measured        atomic.Bool // the free space could be read
 	free            atomic.Int64
 	total           atomic.Int64
 	unflushedBytes  atomic.Int64 // bytes in memtables, not flushed yet
@@ -39,9 +39,9 @@ type diskSpace struct {
 	claimedBytes    atomic.Int64 // bytes that large commits in progress will write, into the log and into tables
 	blockedWriters  atomic.Int64 // writers of the log or the manifest that wait for space
 	closing         atomic.Bool
-	changed         chan struct{} // a flush has ended
-	asked           chan struct{} // reclaim is to run
-	wanted          atomic.Int64  // free space that the last aborted compaction needed; 0 = none was aborted
+	flushEnded      chan struct{} // a flush has ended
+	reclaimNeeded   chan struct{} // reclaim is to run
+	compactionNeeds atomic.Int64  // free space that the last aborted compaction needed; 0 = none was aborted
 }
 
 const (
@@ -55,17 +55,17 @@ var errNoSpace = fmt.Errorf("a compaction waits until there is more room: %w", s
 
 // open starts to watch the disk of a store.
 func (r *diskSpace) open(o Options, dir string) {
-	r.files, r.dir, r.kept, r.log = o.FS, dir, o.ReserveBytes, logger{o}
+	r.files, r.dir, r.reserveBytes, r.log = o.FS, dir, o.ReserveBytes, logger{o}
 	if o.ReadOnly {
-		r.kept = -1
+		r.reserveBytes = -1
 	}
-	r.changed, r.asked = make(chan struct{}, 1), make(chan struct{}, 1)
+	r.flushEnded, r.reclaimNeeded = make(chan struct{}, 1), make(chan struct{}, 1)
 	r.ballast.open(o.FS, dir)
-	r.look()
+	r.measure()
 }
 
-// look reads the free space from the file system.
-func (r *diskSpace) look() {
+// measure reads the free space from the file system.
+func (r *diskSpace) measure() {
 	du, err := r.files.GetDiskUsage(r.dir)
 	if err != nil {
 		return
@@ -73,23 +73,23 @@ func (r *diskSpace) look() {
 	r.unmeasuredBytes.Store(0)
 	r.free.Store(int64(du.AvailBytes))
 	r.total.Store(int64(du.TotalBytes))
-	r.known.Store(true)
+	r.measured.Store(true)
 }
 
 // addWritten counts bytes that are written to the disk.
 func (r *diskSpace) addWritten(n int) {
-	if r.unmeasuredBytes.Add(int64(n)) >= measureEvery && r.known.Load() {
-		r.look()
+	if r.unmeasuredBytes.Add(int64(n)) >= measureEvery && r.measured.Load() {
+		r.measure()
 	}
 }
 
 // reserve returns the number of bytes to be kept free, 0 for none.
 func (r *diskSpace) reserve() int64 {
 	switch {
-	case r.kept < 0 || !r.known.Load():
+	case r.reserveBytes < 0 || !r.measured.Load():
 		return 0
-	case r.kept > 0:
-		return r.kept
+	case r.reserveBytes > 0:
+		return r.reserveBytes
 	}
 	return int64(storage.DiskReserve(uint64(r.total.Load())))
 }
@@ -113,9 +113,9 @@ func (r *diskSpace) claim(bytes int) int64 {
 	return n
 }
 
-// part returns an n-th of the reserve. If the reserve is large, it returns an n-th of eight memtables:
+// reservePart returns an n-th of the reserve. If the reserve is large, it returns an n-th of eight memtables:
 // background work needs no more.
-func (r *diskSpace) part(n int64) int64 { return min(r.reserve(), 8*r.memtable) / n }
+func (r *diskSpace) reservePart(n int64) int64 { return min(r.reserve(), 8*r.memtable) / n }
 
 // hasLeft reports whether so many bytes are left, or there is no reserve.
 func (r *diskSpace) hasLeft(bytes int64) bool { return r.left() >= bytes || r.reserve() == 0 }
@@ -138,20 +138,20 @@ func (r *diskSpace) isBlocked() bool { return r.blockedWriters.Load() > 0 }
 
 // mayCompact reports whether a compaction may start.
 func (r *diskSpace) mayCompact() bool {
-	if !r.hasLeft(r.part(2)) {
+	if !r.hasLeft(r.reservePart(2)) {
 		return false
 	}
-	w := r.wanted.Load()
+	w := r.compactionNeeds.Load()
 	return w == 0 || r.left() > w+w/4
 }
 
 // checkCompaction returns errNoSpace to abort a compaction that would use up the reserve.
 func (r *diskSpace) checkCompaction() error {
-	if r.hasLeft(r.part(4)) {
+	if r.hasLeft(r.reservePart(4)) {
 		return nil
 	}
-	if r.wanted.Swap(max(r.left(), 1)+r.part(4)) == 0 {
-		time.AfterFunc(compactionNeedsExpire, func() { r.wanted.Store(0) })
+	if r.compactionNeeds.Swap(max(r.left(), 1)+r.reservePart(4)) == 0 {
+		time.AfterFunc(compactionNeedsExpire, func() { r.compactionNeeds.Store(0) })
 	}
 	return errNoSpace
 }
@@ -159,8 +159,8 @@ func (r *diskSpace) checkCompaction() error {
 // releaseBallastIfLow releases the ballast if less than a half would be left besides so many bytes, and reports
 // whether it did.
 func (r *diskSpace) releaseBallastIfLow(beside int64) bool {
-	r.look()
-	return r.reserve() > 0 && r.left()-beside < r.part(2) && r.releaseBallast()
+	r.measure()
+	return r.reserve() > 0 && r.left()-beside < r.reservePart(2) && r.releaseBallast()
 }
 
 // releaseBallast releases the ballast, and reports whether there was one.
@@ -169,8 +169,8 @@ func (r *diskSpace) releaseBallast() bool {
 		return false
 	}
 	r.log.Errorf("the disk is full: the ballast is deleted, so that deletes and drops have room; writes that add are refused until there is room for it again")
-	r.wanted.Store(0)
-	r.look()
+	r.compactionNeeds.Store(0)
+	r.measure()
 	return true
 }
 
@@ -192,15 +192,15 @@ func (r *diskSpace) retryWhileFull(do func() error) error {
 			said = true
 		}
 		time.Sleep(spacePause)
-		r.look()
+		r.measure()
 	}
 	return err
 }
 
-// await blocks a flush until so many bytes are free, which it needs next.
-func (r *diskSpace) await(bytes int64) {
-	for r.known.Load() && !r.closing.Load() {
-		r.look()
+// waitForSpace blocks a flush until so many bytes are free, which it needs next.
+func (r *diskSpace) waitForSpace(bytes int64) {
+	for r.measured.Load() && !r.closing.Load() {
+		r.measure()
 		if r.free.Load() >= bytes || r.releaseBallast() {
 			return
 		}
@@ -211,7 +211,7 @@ func (r *diskSpace) await(bytes int64) {
 // flushed signals that a flush has ended.
 func (r *diskSpace) flushed() {
 	if r != nil {
-		signal(r.changed)
+		signal(r.flushEnded)
 	}
 }
 

@@ -55,7 +55,7 @@ func (f engineFiles) Create(name string, c vfs.DiskWriteCategory) (vfs.File, err
 		return f.table(name, c)
 	}
 	if strings.HasPrefix(f.PathBase(name), "marker.") {
-		f.t.must("the folder of the store cannot be synced", syncFolder(f.FS, f.PathDir(name)))
+		f.t.exitOnError("the folder of the store cannot be synced", syncFolder(f.FS, f.PathDir(name)))
 	}
 	return f.log(name, func() (vfs.File, error) { return f.FS.Create(name, c) })
 }
@@ -67,7 +67,7 @@ func (f engineFiles) table(name string, c vfs.DiskWriteCategory) (vfs.File, erro
 	}
 	room, flush := f.t.diskSpace, c == flushCategory
 	if flush && !f.t.opening.Load() {
-		room.await(min(room.memtable, flushSpace) + listChunk)
+		room.waitForSpace(min(room.memtable, flushSpace) + listChunk)
 	} else if !flush {
 		if err := room.checkCompaction(); err != nil {
 			return nil, err
@@ -114,7 +114,7 @@ func (f engineFiles) log(name string, make func() (vfs.File, error)) (vfs.File, 
 		what = "the file " + f.PathBase(name)
 	}
 	if err != nil {
-		f.t.must(what+" cannot be made", err)
+		f.t.exitOnError(what+" cannot be made", err)
 		if err = create(); err != nil { // only if Exit returned
 			return nil, err
 		}
@@ -140,7 +140,7 @@ func (f engineFiles) Rename(from, to string) error {
 	if !f.t.opening.Load() {
 		return f.t.diskSpace.retryWhileFull(rename)
 	}
-	f.t.must("the file "+f.PathBase(to)+" cannot be made", rename())
+	f.t.exitOnError("the file "+f.PathBase(to)+" cannot be made", rename())
 	return nil
 }
 
@@ -153,8 +153,8 @@ func (f engineFiles) OpenDir(name string) (vfs.File, error) {
 	return folderFile{file, f.t}, nil
 }
 
-// must ends the process on an error. If Exit returns, the caller continues as if there were no error.
-func (t *failureHandler) must(what string, err error) {
+// exitOnError ends the process on an error. If Exit returns, the caller continues as if there were no error.
+func (t *failureHandler) exitOnError(what string, err error) {
 	if err != nil {
 		t.log.Fatalf("%s: %v", what, err)
 	}
@@ -168,7 +168,7 @@ type folderFile struct {
 
 // Sync implements vfs.File.
 func (f folderFile) Sync() error {
-	f.t.must("the folder of the store cannot be synced", f.File.Sync())
+	f.t.exitOnError("the folder of the store cannot be synced", f.File.Sync())
 	return nil
 }
 
@@ -230,11 +230,11 @@ func continueWrite(r *diskSpace, file vfs.File, p []byte, n int, err error) (int
 // is being opened. Space is allocated ahead of its writes.
 type logFile struct {
 	vfs.File
-	t     *failureHandler
-	what  string // in messages; "" if Pebble handles errors
-	chunk int64  // step in which space is allocated
-	at    int64  // offset of the next write
-	kept  int64
+	t         *failureHandler
+	what      string // in messages; "" if Pebble handles errors
+	chunk     int64  // step in which space is allocated
+	at        int64  // offset of the next write
+	allocated int64
 }
 
 // mustSucceed ends the process if an operation failed, unless Pebble handles errors.
@@ -242,7 +242,7 @@ func (l *logFile) mustSucceed(done string, err error) error {
 	if l.what == "" {
 		return err
 	}
-	l.t.must(l.what+" cannot be "+done, err)
+	l.t.exitOnError(l.what+" cannot be "+done, err)
 	return nil
 }
 
@@ -251,12 +251,12 @@ func (l *logFile) Preallocate(int64, int64) error { return nil }
 
 // Write implements vfs.File. If the disk is full it waits, except while the store is being opened.
 func (l *logFile) Write(p []byte) (n int, err error) {
-	if end := l.at + int64(len(p)); end > l.kept && l.t.diskSpace.known.Load() {
-		more := (end - l.kept + l.chunk - 1) / l.chunk * l.chunk
-		if isDiskFull(l.File.Preallocate(l.kept, more)) && l.t.diskSpace.releaseBallastIfLow(more) {
-			_ = l.File.Preallocate(l.kept, more)
+	if end := l.at + int64(len(p)); end > l.allocated && l.t.diskSpace.measured.Load() {
+		more := (end - l.allocated + l.chunk - 1) / l.chunk * l.chunk
+		if isDiskFull(l.File.Preallocate(l.allocated, more)) && l.t.diskSpace.releaseBallastIfLow(more) {
+			_ = l.File.Preallocate(l.allocated, more)
 		}
-		l.kept += more
+		l.allocated += more
 	}
 	l.t.diskSpace.addWritten(len(p))
 	if n, err = l.File.Write(p); err != nil && !l.t.opening.Load() {

@@ -188,7 +188,7 @@ func (s *store) TruncateLog(ctx context.Context, stream []byte, ts storage.Times
 		return s.translate(err)
 	}
 	if s.diskSpace.nearlyFull() {
-		s.reclaimer.again(dropped)
+		s.reclaimer.addSpan(dropped)
 	}
 	return nil
 }

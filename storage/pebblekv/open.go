@@ -74,10 +74,10 @@ func (s *store) openPebble() (end uint64, err error) {
 	if err != nil {
 		return 0, translate(err)
 	}
-	s.kept = newRetainingFS(s.o.FS, s.dir, s.o.KeptBytes)
+	s.retained = newRetainingFS(s.o.FS, s.dir, s.o.KeptBytes)
 	if !s.o.InMemory {
 		s.diskSpace.open(s.o, s.dir)
-		if s.diskSpace.known.Load() {
+		if s.diskSpace.measured.Load() {
 			s.o.MemtableBytes = min(s.o.MemtableBytes, max(s.diskSpace.total.Load()/memtableShare, 1<<20))
 		}
 		s.diskSpace.memtable = s.o.MemtableBytes
@@ -86,8 +86,8 @@ func (s *store) openPebble() (end uint64, err error) {
 	t.opening.Store(true)
 	defer t.opening.Store(false)
 	po := s.o.pebble(func() { s.stalls.Add(1) }, t)
-	po.EventListener.DataCorruption = s.found
-	po.Experimental.SpanPolicyFunc = s.spans
+	po.EventListener.DataCorruption = s.onCorruption
+	po.Experimental.SpanPolicyFunc = s.spanPolicy
 	scheduler := newCompactionScheduler(t)
 	po.Experimental.CompactionScheduler = scheduler
 	defer po.Cache.Unref()

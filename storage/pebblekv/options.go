@@ -153,7 +153,7 @@ func (o Options) pebble(stalls func(), t *failureHandler) *pebble.Options {
 		EventListener: &pebble.EventListener{
 			WriteStallBegin: func(pebble.WriteStallBeginInfo) { stalls(); t.stalled.Store(1) },
 			WriteStallEnd:   func() { t.stalled.Store(0) },
-			BackgroundError: t.failed,
+			BackgroundError: t.handle,
 			FlushEnd:        func(pebble.FlushInfo) { t.diskSpace.flushed() },
 		},
 	}

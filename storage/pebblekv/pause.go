@@ -28,12 +28,12 @@ func (p *pause) on() bool { return p.failures.Load() > 0 }
 // open that fails. It implements pebble.CompactionScheduler and, because single compactions
 // need no state, also their grant handles.
 type compactionScheduler struct {
-	of    *failureHandler
-	db    pebble.DBForCompaction
-	poke  chan struct{} // there may be room for a compaction, or one may be waiting
-	stop  chan struct{}
-	ended chan struct{}
-	once  sync.Once
+	failures *failureHandler
+	db       pebble.DBForCompaction
+	poke     chan struct{} // there may be room for a compaction, or one may be waiting
+	stop     chan struct{}
+	ended    chan struct{}
+	once     sync.Once
 
 	mu      sync.Mutex
 	running int
@@ -44,7 +44,7 @@ type compactionScheduler struct {
 const compactionsEvery = 100 * time.Millisecond
 
 func newCompactionScheduler(t *failureHandler) *compactionScheduler {
-	return &compactionScheduler{of: t, poke: make(chan struct{}, 1), stop: make(chan struct{}), ended: make(chan struct{})}
+	return &compactionScheduler{failures: t, poke: make(chan struct{}, 1), stop: make(chan struct{}), ended: make(chan struct{})}
 }
 
 // Register implements pebble.CompactionScheduler.
@@ -80,7 +80,7 @@ func (c *compactionScheduler) TrySchedule() (bool, pebble.CompactionGrantHandle)
 func (c *compactionScheduler) take() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.of.opening.Load() || c.of.pause.on() || !c.of.diskSpace.mayCompact() || c.running >= c.db.GetAllowedWithoutPermission() {
+	if c.failures.opening.Load() || c.failures.pause.on() || !c.failures.diskSpace.mayCompact() || c.running >= c.db.GetAllowedWithoutPermission() {
 		return false
 	}
 	c.running++

@@ -30,7 +30,7 @@ type reclaimer struct {
 	sync.Mutex
 	shorten       func(ctx context.Context, bytes int64) (int64, error)
 	credit        int64             // bytes by which the log was shortened, minus those that deletes wrote; if negative, the log is to be shortened by as many
-	wanted        int64             // the credit that a delete was lacking
+	creditNeeded  int64             // the credit that a delete was lacking
 	logExhausted  bool              // the log cannot be shortened further
 	flushNeeded   bool              // a commit that is admitted on a full disk, perhaps a drop, is to be flushed
 	spans         spans             // ranges of deleted keys
@@ -56,7 +56,7 @@ func (s *store) updateSpace() {
 	if r.files == nil {
 		return
 	}
-	r.look()
+	r.measure()
 	reserve := r.reserve()
 	if reserve == 0 {
 		return
@@ -64,7 +64,7 @@ func (s *store) updateSpace() {
 	m := s.db.Metrics()
 	r.unflushedBytes.Store(int64(m.MemTable.Size))
 	r.growBallast(int64(m.DiskSpaceUsage()))
-	if !r.hasLeft(reserve) && !s.kept.active.Load() {
+	if !r.hasLeft(reserve) && !s.retained.active.Load() {
 		s.dropLogs()
 	}
 }
@@ -72,28 +72,28 @@ func (s *store) updateSpace() {
 // growBallast enlarges the ballast to its size for a store of so many bytes, if there is space.
 func (r *diskSpace) growBallast(store int64) {
 	b := &r.ballast
-	want, size := b.wanted(r.total.Load(), store), b.bytes()
+	want, size := b.target(r.total.Load(), store), b.bytes()
 	if want > size && !b.failed.Load() && r.left() >= r.reserve()+want-size {
 		if err := b.grow(want); err != nil {
 			b.failed.Store(true)
 			time.AfterFunc(ballastRetry, func() { b.failed.Store(false) })
 			r.log.Errorf("the ballast cannot be made: %v", err)
 		}
-		r.look()
+		r.measure()
 	}
 	b.missing.Store(max(want-b.bytes(), 0))
 }
 
 // dropLogs deletes the logs that are kept for reuse, but one.
 func (s *store) dropLogs() {
-	logs, err := s.kept.list()
+	logs, err := s.retained.list()
 	if err != nil {
 		return
 	}
 	// Counted after listing: the logs in use are among the newest inUse ones of the list.
 	inUse := int(s.db.Metrics().WAL.Files)
 	for _, l := range logs[:max(len(logs)-inUse-1, 0)] {
-		_ = s.o.FS.Remove(s.kept.path(l))
+		_ = s.o.FS.Remove(s.retained.path(l))
 	}
 }
 
@@ -103,11 +103,11 @@ func (s *store) admit(ctx context.Context, w *work, adds, essential bool) error 
 	r := &s.diskSpace
 	switch {
 	case r.isBlocked() || adds && !essential:
-		signal(r.asked)
+		signal(r.reclaimNeeded)
 		return storage.ErrDiskFull
 	case essential:
 		s.reclaimer.requestFlush()
-		signal(r.asked)
+		signal(r.reclaimNeeded)
 		return nil
 	}
 	need := int64(w.buf.Bytes())
@@ -115,12 +115,12 @@ func (s *store) admit(ctx context.Context, w *work, adds, essential bool) error 
 		if !r.full() {
 			return nil
 		}
-		if (r.left() >= r.part(2) || r.releaseBallastIfLow(0)) && s.reclaimer.spend(need) {
-			s.reclaimer.note(w)
-			signal(r.asked)
+		if (r.left() >= r.reservePart(2) || r.releaseBallastIfLow(0)) && s.reclaimer.spend(need) {
+			s.reclaimer.recordDeletes(w)
+			signal(r.reclaimNeeded)
 			return nil
 		}
-		signal(r.asked)
+		signal(r.reclaimNeeded)
 		if waited >= deleteWaits {
 			return storage.ErrDiskFull
 		}
@@ -131,7 +131,7 @@ func (s *store) admit(ctx context.Context, w *work, adds, essential bool) error 
 			return storage.ErrClosed
 		case <-time.After(spacePause):
 		}
-		r.look()
+		r.measure()
 	}
 }
 
@@ -140,7 +140,7 @@ func (m *reclaimer) spend(bytes int64) bool {
 	m.Lock()
 	defer m.Unlock()
 	if m.credit < bytes && !m.logExhausted && m.shorten != nil {
-		m.wanted = max(m.wanted, bytes)
+		m.creditNeeded = max(m.creditNeeded, bytes)
 		return false
 	}
 	m.credit -= bytes
@@ -150,14 +150,14 @@ func (m *reclaimer) spend(bytes int64) bool {
 // spendUnchecked records a commit with deletes on a disk that is nearly full. It needs no credit; the log is shortened
 // by as much once the disk is full.
 func (m *reclaimer) spendUnchecked(w *work) {
-	m.note(w)
+	m.recordDeletes(w)
 	m.Lock()
 	defer m.Unlock()
 	m.credit -= int64(w.buf.Bytes())
 }
 
-// note records the keys that a commit deletes.
-func (m *reclaimer) note(w *work) {
+// recordDeletes records the keys that a commit deletes.
+func (m *reclaimer) recordDeletes(w *work) {
 	m.Lock()
 	defer m.Unlock()
 	for key, value := range w.buf.All() {
@@ -196,12 +196,12 @@ func (s *store) reclaim() {
 		select {
 		case <-s.stop:
 			return
-		case <-s.diskSpace.asked:
+		case <-s.diskSpace.reclaimNeeded:
 		}
 		if s.diskSpace.full() && !s.diskSpace.isBlocked() {
 			s.reclaimRound(ctx)
 			if s.reclaimer.pending() {
-				signal(s.diskSpace.asked)
+				signal(s.diskSpace.reclaimNeeded)
 			}
 		} else if !s.diskSpace.full() {
 			s.reclaimSteps.Store(nil)
@@ -221,9 +221,9 @@ func (s *store) reclaimRound(ctx context.Context) {
 	r, m := &s.diskSpace, &s.reclaimer
 	r.releaseBallastIfLow(0)
 	m.Lock()
-	step := max(min(max(r.part(4), 1<<20), compactBytes), m.wanted)
-	m.wanted = 0
-	barred := !r.hasLeft(r.part(2)) && s.oldestRead() >= s.Latest()
+	step := max(min(max(r.reservePart(4), 1<<20), compactBytes), m.creditNeeded)
+	m.creditNeeded = 0
+	barred := !r.hasLeft(r.reservePart(2)) && s.oldestRead() >= s.Latest()
 	shorten, due := m.shorten, m.credit < step || barred
 	if due {
 		step = min(step-min(m.credit, 0), compactBytes)
@@ -247,7 +247,7 @@ func (s *store) reclaimRound(ctx context.Context) {
 	if s.db.Metrics().Levels[0].Sublevels > flushDepth {
 		return
 	}
-	deleted, drops := m.take(s.oldestRead(), r.hasLeft(r.part(2)))
+	deleted, drops := m.take(s.oldestRead(), r.hasLeft(r.reservePart(2)))
 	if !drops && shortened == 0 && len(deleted) == 0 {
 		return
 	}
@@ -271,9 +271,9 @@ func (s *store) reclaimRound(ctx context.Context) {
 	if err := s.db.Flush(); err != nil {
 		return
 	}
-	r.look()
+	r.measure()
 	for _, step := range steps {
-		r.wanted.Store(0)
+		r.compactionNeeds.Store(0)
 		s.anchor.release()
 		err := s.compact(ctx, step)
 		if err != nil && ctx.Err() == nil && r.releaseBallast() {
@@ -281,12 +281,12 @@ func (s *store) reclaimRound(ctx context.Context) {
 		}
 		switch {
 		case err != nil:
-			m.again(step)
+			m.addSpan(step)
 		case kept:
 			m.deferSpan(step, latest)
 		}
 	}
-	r.look()
+	r.measure()
 }
 
 // oldestRead returns the timestamp of the oldest state that has a reader, or of the newest state.
@@ -322,8 +322,8 @@ func (m *reclaimer) requestFlush() {
 	m.flushNeeded = true
 }
 
-// again adds a range to the next round.
-func (m *reclaimer) again(span storage.Range) {
+// addSpan adds a range to the next round.
+func (m *reclaimer) addSpan(span storage.Range) {
 	m.Lock()
 	defer m.Unlock()
 	m.spans.add(span)
@@ -353,7 +353,7 @@ func (s *store) steps(span storage.Range, tables []pebble.SSTableInfo) (steps []
 		if bytes.Compare(end, start) <= 0 || bytes.Compare(end, span.End) >= 0 {
 			continue
 		}
-		if size += int64(table.Size); size >= min(compactBytes, max(s.diskSpace.part(4), 1<<20)) {
+		if size += int64(table.Size); size >= min(compactBytes, max(s.diskSpace.reservePart(4), 1<<20)) {
 			steps = append(steps, storage.Range{Start: start, End: end})
 			start, size = end, 0
 		}
@@ -411,9 +411,9 @@ func (s *store) compact(ctx context.Context, r storage.Range) error {
 	return s.db.Compact(ctx, r.Start, r.End, false)
 }
 
-// spans returns the key at which a table that begins with key has to end: at the end of its family and, while
+// spanPolicy returns the key at which a table that begins with key has to end: at the end of its family and, while
 // room is made, at the start of the next step.
-func (s *store) spans(key []byte) (pebble.SpanPolicy, []byte, error) {
+func (s *store) spanPolicy(key []byte) (pebble.SpanPolicy, []byte, error) {
 	policy, end, err := familyPolicy(key)
 	if cuts := s.reclaimSteps.Load(); cuts != nil {
 		i, _ := slices.BinarySearchFunc(*cuts, key, func(c storage.Range, key []byte) int { return cmp.Or(bytes.Compare(c.Start, key), -1) })

@@ -122,14 +122,14 @@ func (k *retainingFS) Unwrap() vfs.FS { return k.FS }
 
 // walFile is a log of the store, in use or kept.
 type walFile struct {
-	number uint64
-	name   string
-	kept   bool
+	number   uint64
+	name     string
+	retained bool
 }
 
 // path returns the path of a log; a log in use may have been moved since it was listed.
 func (k *retainingFS) path(l walFile) string {
-	if l.kept {
+	if l.retained {
 		return k.PathJoin(k.folder(), l.name)
 	}
 	return k.PathJoin(k.dir, l.name)
@@ -138,8 +138,8 @@ func (k *retainingFS) path(l walFile) string {
 // open opens a log for reading.
 func (k *retainingFS) open(l walFile) (vfs.File, error) {
 	file, err := k.FS.Open(k.path(l))
-	if errors.Is(err, fs.ErrNotExist) && !l.kept {
-		l.kept = true
+	if errors.Is(err, fs.ErrNotExist) && !l.retained {
+		l.retained = true
 		file, err = k.FS.Open(k.path(l))
 	}
 	return file, err
@@ -176,7 +176,7 @@ func (k *retainingFS) drop(below uint64) error {
 		return err
 	}
 	for _, l := range logs {
-		if l.kept && l.number < below {
+		if l.retained && l.number < below {
 			if err := k.FS.Remove(k.path(l)); err != nil {
 				return err
 			}
@@ -197,7 +197,7 @@ func (k *retainingFS) limit(now time.Time, full bool) (gaveUp bool) {
 	}
 	total := int64(0)
 	for _, l := range slices.Backward(logs) {
-		if !l.kept {
+		if !l.retained {
 			continue
 		}
 		info, err := k.Stat(k.path(l))

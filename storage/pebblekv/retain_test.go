@@ -62,7 +62,7 @@ func TestRetainedLogsHaveASize(t *testing.T) {
 	if err != nil || len(left) != 2 || filepath.Base(left[0]) != "900002.log" {
 		t.Errorf("%v are left, %v", left, err)
 	}
-	if n := s.kept.bytes.Load(); n != 2000 {
+	if n := s.retained.bytes.Load(); n != 2000 {
 		t.Errorf("%d bytes are said to be kept", n)
 	}
 }

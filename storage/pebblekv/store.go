@@ -55,7 +55,7 @@ type store struct {
 	reclaimSteps atomic.Pointer[[]storage.Range]
 	damaged      atomic.Bool // a damaged table was found; writes are refused
 	damages      damages
-	kept         *retainingFS
+	retained     *retainingFS
 	written      atomic.Uint64 // sequence number after the last applied write
 	stop         chan struct{}
 	stopped      sync.WaitGroup
@@ -222,7 +222,7 @@ func (s *store) Metrics() storage.Metrics {
 	p := s.db.Metrics()
 	m.DiskBytes, m.DirtyBytes = p.DiskSpaceUsage(), p.MemTable.Size
 	m.LogBytes, _ = s.db.EstimateDiskUsage(logStart, logEnd) // on an error the other metrics are still returned
-	m.KeptBytes = s.kept.bytes.Load()
+	m.KeptBytes = s.retained.bytes.Load()
 	m.CacheMax, m.Checkpoints = s.o.CacheBytes, p.Flush.Count
 	m.CacheBytes, m.CacheHits, m.CacheMisses = p.BlockCache.Size+s.hot.bytes.Load(), p.BlockCache.Hits, p.BlockCache.Misses
 	return m

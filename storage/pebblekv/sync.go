@@ -208,7 +208,7 @@ func (s *store) background() {
 			s.updateSpace()
 			s.limitRetained(now)
 			s.anchor.release()
-		case <-s.diskSpace.changed:
+		case <-s.diskSpace.flushEnded:
 			s.updateSpace()
 		case <-dirty:
 			// A commit during the interval leaves its mark in the channel and so starts the

@@ -64,11 +64,11 @@ type failureHandler struct {
 	suppressed  int
 }
 
-// failed logs a failure, unless one was logged lately, and delays the retry. If the flush
+// handle logs a failure, unless one was logged lately, and delays the retry. If the flush
 // at the end of an open fails repeatedly, the process ends: otherwise the open would wait
 // for as long as the disk fails. Damage does not end it: no flush reads tables, and the
 // open does not wait for the work that does.
-func (t *failureHandler) failed(err error) {
+func (t *failureHandler) handle(err error) {
 	damage := pebble.IsCorruptionError(err)
 	if t.opening.Load() && !damage && (isDiskFull(err) || t.tries.Add(1) > openingTries) {
 		t.log.Fatalf("the store cannot be opened: %v", err)

@@ -79,7 +79,7 @@ func TestDamageEndsNoOpening(t *testing.T) {
 		tr := &failureHandler{log: logger{o}}
 		tr.opening.Store(true)
 		for range 2 * openingTries {
-			tr.failed(test.err)
+			tr.handle(test.err)
 		}
 		if ended != test.ends {
 			t.Errorf("%v ends the process: %v", test.err, ended)

@@ -46,18 +46,20 @@ func (s *store) KeepWrites() (folder string, err error) {
 	if s.o.ReadOnly {
 		return "", storage.ErrNotWritable
 	}
-	return s.kept.folder(), s.kept.begin()
+	return s.retained.folder(), s.retained.begin()
 }
 
 // Keeping returns the folder in which logs are kept, and reports whether they are.
-func (s *store) Keeping() (folder string, on bool) { return s.kept.folder(), s.kept.active.Load() }
+func (s *store) Keeping() (folder string, on bool) {
+	return s.retained.folder(), s.retained.active.Load()
+}
 
 // EndKeeping deletes all logs that KeepWrites has kept, and stops keeping them.
 func (s *store) EndKeeping() error {
 	if s.o.ReadOnly {
 		return storage.ErrNotWritable
 	}
-	return s.kept.end()
+	return s.retained.end()
 }
 
 // errNoFiles is the error of operations that need files.
@@ -99,7 +101,7 @@ func (s *store) Writes(ctx context.Context, from, upTo uint64, visit func(Write)
 		return err
 	}
 	defer done()
-	logs, err := s.kept.list()
+	logs, err := s.retained.list()
 	if err != nil {
 		return err
 	}
@@ -153,7 +155,7 @@ const followsNote = "follows"
 
 // endOfLogs returns the sequence number after the last write in all logs, 0 if there is none.
 func (s *store) endOfLogs() (end uint64, err error) {
-	logs, err := s.kept.list()
+	logs, err := s.retained.list()
 	if err != nil {
 		return 0, err
 	}
@@ -197,10 +199,10 @@ func follows(batch []byte) uint64 {
 
 // DropWrites deletes kept logs with only writes before a sequence number.
 func (s *store) DropWrites(before uint64) error {
-	if !s.kept.active.Load() {
+	if !s.retained.active.Load() {
 		return nil
 	}
-	logs, err := s.kept.list()
+	logs, err := s.retained.list()
 	if err != nil {
 		return err
 	}
@@ -210,7 +212,7 @@ func (s *store) DropWrites(before uint64) error {
 			return err
 		}
 		if first != 0 && first <= before {
-			return s.kept.drop(logs[i].number)
+			return s.retained.drop(logs[i].number)
 		}
 	}
 	return nil
@@ -219,7 +221,7 @@ func (s *store) DropWrites(before uint64) error {
 // limitRetained deletes logs that no backup has fetched, if they are too large or too old. In a ReadOnly store it
 // does nothing.
 func (s *store) limitRetained(now time.Time) {
-	if !s.o.ReadOnly && s.kept.limit(now, s.diskSpace.full()) {
+	if !s.o.ReadOnly && s.retained.limit(now, s.diskSpace.full()) {
 		logger{s.o}.Errorf("logs that no backup has come for were deleted: moments between the last backup and the next are lost; make one")
 	}
 }
@@ -242,7 +244,7 @@ func (s *store) firstWrite(l walFile) (first uint64, err error) {
 // eachWrite visits the writes of a log up to its end. A log that is being written to may end in an incomplete
 // record.
 func (s *store) eachWrite(l walFile, visit func(Write) error) error {
-	file, err := s.kept.open(l)
+	file, err := s.retained.open(l)
 	if err != nil {
 		return err
 	}

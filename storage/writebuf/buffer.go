@@ -29,7 +29,7 @@ const (
 // Buffer is the uncommitted content of one transaction. The zero value is empty
 // and ready. It does not check keys and values; see CheckKey.
 type Buffer struct {
-	writes sorted
+	writes sortedEntries
 	arena  arena
 	locks  [][]byte
 	logs   []LogRecord

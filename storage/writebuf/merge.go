@@ -20,7 +20,7 @@ type merge struct {
 	base           storage.Iterator
 	resumed        storage.ContextSetter // base, if it is one
 	layer          Layer
-	b              *sorted
+	b              *sortedEntries
 	r              storage.Range
 	at             entryPos // place of key, valid while moves equals that of b
 	moves          uint64   // see sorted

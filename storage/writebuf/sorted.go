@@ -16,8 +16,8 @@ type entry struct {
 	epoch      uint32   // of the buffer when value was written
 }
 
-// sorted holds the entries in key order, in a row of non-empty blocks.
-type sorted struct {
+// sortedEntries holds the entries in key order, in a row of non-empty blocks.
+type sortedEntries struct {
 	blocks [][]entry
 	spare  [][]entry // empty ones of earlier use
 	count  int
@@ -28,7 +28,7 @@ type sorted struct {
 type entryPos struct{ block, at int }
 
 // find returns the place of key, or of the first larger key.
-func (s *sorted) find(key []byte) (p entryPos, ok bool) {
+func (s *sortedEntries) find(key []byte) (p entryPos, ok bool) {
 	// The last block whose first key is <= key is the only one that can hold it.
 	lo, hi := 0, len(s.blocks)
 	for lo < hi {
@@ -62,10 +62,10 @@ func (s *sorted) find(key []byte) (p entryPos, ok bool) {
 	return p, false
 }
 
-func (s *sorted) entry(p entryPos) *entry { return &s.blocks[p.block][p.at] }
+func (s *sortedEntries) entry(p entryPos) *entry { return &s.blocks[p.block][p.at] }
 
 // insert inserts e before p, as returned by find for e.key.
-func (s *sorted) insert(p entryPos, e entry) {
+func (s *sortedEntries) insert(p entryPos, e entry) {
 	s.count++
 	s.moves++
 	if p.at == 0 && p.block > 0 {
@@ -97,7 +97,7 @@ func (s *sorted) insert(p entryPos, e entry) {
 }
 
 // block returns an empty block: a spare one, or a new one with the given capacity.
-func (s *sorted) block(room int) []entry {
+func (s *sortedEntries) block(room int) []entry {
 	if n := len(s.spare); n > 0 {
 		b := s.spare[n-1]
 		s.spare = s.spare[:n-1]
@@ -107,7 +107,7 @@ func (s *sorted) block(room int) []entry {
 }
 
 // remove removes the entry at p.
-func (s *sorted) remove(p entryPos) {
+func (s *sortedEntries) remove(p entryPos) {
 	s.count--
 	s.moves++
 	b := slices.Delete(s.blocks[p.block], p.at, p.at+1)
@@ -118,14 +118,14 @@ func (s *sorted) remove(p entryPos) {
 }
 
 // next and prev return the neighbouring places; prev of the first place has block -1.
-func (s *sorted) next(p entryPos) entryPos {
+func (s *sortedEntries) next(p entryPos) entryPos {
 	if p.at+1 < len(s.blocks[p.block]) {
 		return entryPos{p.block, p.at + 1}
 	}
 	return entryPos{p.block + 1, 0}
 }
 
-func (s *sorted) prev(p entryPos) entryPos {
+func (s *sortedEntries) prev(p entryPos) entryPos {
 	if p.at > 0 {
 		return entryPos{p.block, p.at - 1}
 	}
@@ -135,10 +135,10 @@ func (s *sorted) prev(p entryPos) entryPos {
 	return entryPos{p.block - 1, len(s.blocks[p.block-1]) - 1}
 }
 
-func (s *sorted) valid(p entryPos) bool { return p.block >= 0 && p.block < len(s.blocks) }
+func (s *sortedEntries) valid(p entryPos) bool { return p.block >= 0 && p.block < len(s.blocks) }
 
 // reset empties s and keeps some blocks.
-func (s *sorted) reset() {
+func (s *sortedEntries) reset() {
 	s.count = 0
 	s.moves++
 	for _, b := range s.blocks {

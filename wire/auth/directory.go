@@ -28,7 +28,7 @@ type Directory struct {
 	WaitAppliedByAll func(ctx context.Context, at storage.Timestamp) error
 
 	mu          sync.RWMutex
-	gone        func(*User)       // called for users that were dropped; see OnDropped
+	onDropped   func(*User)       // called for users that were dropped; see OnDropped
 	appliedUpTo storage.Timestamp // the users and roles are at least as new; used with peers only
 	users       map[Name]*User
 	roles       map[Name]*Role
@@ -357,7 +357,7 @@ func (d *Directory) apply(e *Edit, at storage.Timestamp) {
 	}
 	d.mu.Unlock()
 	d.version.Add(1)
-	d.part(gone)
+	d.notifyDropped(gone)
 }
 
 // OnDropped sets a function that is called for each dropped user, whichever server dropped it, and even if a new user
@@ -366,13 +366,13 @@ func (d *Directory) apply(e *Edit, at storage.Timestamp) {
 func (d *Directory) OnDropped(fn func(*User)) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.gone = fn
+	d.onDropped = fn
 }
 
-// part calls the function of OnDropped for users that were dropped. The caller does not hold mu.
-func (d *Directory) part(users []*User) {
+// notifyDropped calls the function of OnDropped for users that were dropped. The caller does not hold mu.
+func (d *Directory) notifyDropped(users []*User) {
 	d.mu.RLock()
-	gone := d.gone
+	gone := d.onDropped
 	d.mu.RUnlock()
 	if gone == nil {
 		return

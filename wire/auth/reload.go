@@ -36,7 +36,7 @@ func (d *Directory) Reload(ctx context.Context, r storage.Reader) error {
 	if err != nil {
 		return err
 	}
-	d.part(d.replace(users, roles, r.ReadTimestamp()))
+	d.notifyDropped(d.replace(users, roles, r.ReadTimestamp()))
 	return nil
 }
 

@@ -16,10 +16,10 @@ import (
 // all users. The first count slows a guesser down. The others begin later, grow more slowly, and apply
 // only if that user has not logged in from that address recently.
 type LoginThrottle struct {
-	mu       sync.Mutex
-	seed     maphash.Seed
-	limiters lruTable[*attemptLimiter]
-	known    lruTable[struct{}] // users at addresses with a recent login
+	mu           sync.Mutex
+	seed         maphash.Seed
+	limiters     lruTable[*attemptLimiter]
+	recentLogins lruTable[struct{}] // users at addresses with a recent login
 }
 
 // ErrTooMany refuses an attempt without a check of its proof.
@@ -68,7 +68,7 @@ func (p backoff) delay(n int) time.Duration {
 type attemptLimiter struct {
 	key      uint64
 	backoff  backoff
-	n        int           // failures, halved from time to time
+	failures int           // failures, halved from time to time
 	halved   time.Time     // the beginning of the current halvedAfter
 	eased    time.Time     // when a success last halved n
 	last     time.Time     // of the last failure, or a later time for which an attempt has a turn
@@ -78,7 +78,7 @@ type attemptLimiter struct {
 
 // ready returns when the next attempt may be checked.
 func (g *attemptLimiter) ready(now time.Time) time.Time {
-	if at := g.last.Add(g.backoff.delay(g.n)); at.After(now) {
+	if at := g.last.Add(g.backoff.delay(g.failures)); at.After(now) {
 		return at
 	}
 	return now
@@ -87,16 +87,16 @@ func (g *attemptLimiter) ready(now time.Time) time.Time {
 // decay halves the failures once for each halvedAfter that has passed.
 func (g *attemptLimiter) decay(now time.Time) {
 	if k := now.Sub(g.halved) / halvedAfter; k > 0 {
-		g.n >>= min(k, 62)
+		g.failures >>= min(k, 62)
 		g.halved = now
 	}
 }
 
-// failed counts a failure. The count stops growing where the delay does not increase any more, so that
+// countFailure counts a failure. The count stops growing where the delay does not increase any more, so that
 // a few successes, each of which halves it, have an effect.
-func (g *attemptLimiter) failed(now time.Time) {
-	if g.backoff.delay(g.n) < g.backoff.longest || g.n < 3+g.backoff.free+8*g.backoff.step {
-		g.n++
+func (g *attemptLimiter) countFailure(now time.Time) {
+	if g.backoff.delay(g.failures) < g.backoff.longest || g.failures < 3+g.backoff.free+8*g.backoff.step {
+		g.failures++
 	}
 	g.last, g.halved = later(g.last, now), now
 }
@@ -104,7 +104,7 @@ func (g *attemptLimiter) failed(now time.Time) {
 // countSuccess halves the failures after a success.
 func (g *attemptLimiter) countSuccess(now time.Time) {
 	if now.Sub(g.eased) >= easedAfter {
-		g.n, g.eased = g.n/2, now
+		g.failures, g.eased = g.failures/2, now
 	}
 }
 
@@ -122,13 +122,13 @@ func (s *LoginThrottle) Enter(ctx context.Context, user Name, address string) (*
 	defer cancel()
 	a, slow := s.begin(user, address)
 	if slow {
-		a.part(false)
+		a.release(false)
 		return nil, ErrTooMany
 	}
 	select {
 	case a.pair.turn <- struct{}{}:
 	case <-ctx.Done():
-		a.part(false)
+		a.release(false)
 		return nil, context.Cause(ctx)
 	}
 	wait, strange, err := a.reserveTurn(deadline)
@@ -144,7 +144,7 @@ func (s *LoginThrottle) Enter(ctx context.Context, user Name, address string) (*
 		}
 	}
 	if err != nil {
-		a.part(true)
+		a.release(true)
 		return nil, err
 	}
 	return a, nil
@@ -159,7 +159,7 @@ func (s *LoginThrottle) begin(user Name, address string) (a *Attempt, slow bool)
 	if a.pair.turn == nil {
 		a.pair.turn = make(chan struct{}, 1)
 	}
-	return a, a.pair.attempts > queueMax+1 && a.pair.backoff.delay(a.pair.n) > 0
+	return a, a.pair.attempts > queueMax+1 && a.pair.backoff.delay(a.pair.failures) > 0
 }
 
 // limiter finds or makes the limiter of a key, which stays until part. The caller holds mu.
@@ -194,19 +194,19 @@ func (a *Attempt) reserveTurn(deadline time.Time) (wait time.Duration, strange b
 	defer a.s.mu.Unlock()
 	now := time.Now()
 	at := a.pair.ready(now)
-	if since, ok := a.s.known.putTime(a.pair.key); !ok || now.Sub(since) > recentLoginFor {
+	if since, ok := a.s.recentLogins.putTime(a.pair.key); !ok || now.Sub(since) > recentLoginFor {
 		for _, g := range [...]*attemptLimiter{a.user, a.address} {
 			if next := g.ready(now); next.After(at) {
 				at = next
 			}
 		}
 		for _, g := range [...]*attemptLimiter{a.user, a.address} {
-			strange = strange || g.backoff.delay(g.n) > 0
+			strange = strange || g.backoff.delay(g.failures) > 0
 		}
 	}
 	if at.After(deadline) {
 		if strange {
-			a.pair.failed(now) // so that its next attempt waits
+			a.pair.countFailure(now) // so that its next attempt waits
 		}
 		return 0, false, ErrTooMany
 	}
@@ -228,7 +228,7 @@ func later(a, b time.Time) time.Time {
 func (a *Attempt) countTimeout() {
 	a.s.mu.Lock()
 	defer a.s.mu.Unlock()
-	a.pair.failed(time.Now())
+	a.pair.countFailure(time.Now())
 }
 
 // Leave ends an attempt; proven is the result of its check.
@@ -238,25 +238,25 @@ func (a *Attempt) Leave(proven bool) {
 	if proven {
 		a.pair.countSuccess(now)
 		a.user.countSuccess(now)
-		a.s.known.put(a.pair.key, struct{}{}, recentLoginsMax, func(struct{}) bool { return true })
+		a.s.recentLogins.put(a.pair.key, struct{}{}, recentLoginsMax, func(struct{}) bool { return true })
 	} else {
 		for _, g := range [...]*attemptLimiter{a.pair, a.user, a.address} {
-			g.failed(now)
+			g.countFailure(now)
 		}
 	}
 	a.s.mu.Unlock()
-	a.part(true)
+	a.release(true)
 }
 
-// part leaves the limiters; its is true if it was the attempt's turn.
-func (a *Attempt) part(its bool) {
+// release leaves the limiters; its is true if it was the attempt's turn.
+func (a *Attempt) release(its bool) {
 	if its {
 		<-a.pair.turn
 	}
 	a.s.mu.Lock()
 	defer a.s.mu.Unlock()
 	for _, g := range [...]*attemptLimiter{a.pair, a.user, a.address} {
-		if g.attempts--; g.attempts == 0 && g.n == 0 {
+		if g.attempts--; g.attempts == 0 && g.failures == 0 {
 			a.s.limiters.drop(g.key)
 		}
 	}

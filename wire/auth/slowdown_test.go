@@ -198,8 +198,8 @@ func TestSlowdownIsBounded(t *testing.T) {
 		for i := range 3 * limitersMax {
 			logIn(&s, Name{fmt.Sprint("user", i), "admin"}, fmt.Sprint("address", i))
 		}
-		if len(s.limiters.at) != 0 || len(s.known.at) != recentLoginsMax || s.known.order.Len() != recentLoginsMax {
-			t.Errorf("%d gates, %d known", len(s.limiters.at), len(s.known.at))
+		if len(s.limiters.at) != 0 || len(s.recentLogins.at) != recentLoginsMax || s.recentLogins.order.Len() != recentLoginsMax {
+			t.Errorf("%d gates, %d known", len(s.limiters.at), len(s.recentLogins.at))
 		}
 		for i := range 3 * limitersMax {
 			a, err := s.Enter(context.Background(), Name{fmt.Sprint("user", i), "admin"}, fmt.Sprint("address", i))

@@ -19,9 +19,9 @@ type account struct {
 	server *Server
 }
 
-// of returns the account of a connection, and replaces it after a login. Only the connection's own goroutine
+// refresh returns the account of a connection, and replaces it after a login. Only the connection's own goroutine
 // calls it.
-func (a *account) of(s *Server, c wire.Conn, p *ConnState) *account {
+func (a *account) refresh(s *Server, c wire.Conn, p *ConnState) *account {
 	if a.name != "" && a.user == p.User && a.app == p.AppName {
 		return a
 	}
@@ -54,4 +54,6 @@ func (a *account) leave() {
 }
 
 // Account returns the name of the account for which the command's work is counted.
-func (c *Call) Account() string { return c.ConnState.account.of(c.Server, c.Conn, c.ConnState).name }
+func (c *Call) Account() string {
+	return c.ConnState.account.refresh(c.Server, c.Conn, c.ConnState).name
+}

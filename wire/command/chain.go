@@ -30,7 +30,7 @@ func (s *Server) Connect(c wire.Conn) error {
 	}
 	c.SetState(p)
 	c.SetUnauthenticated(s.RequireAuth)
-	p.account.of(s, c, p)
+	p.account.refresh(s, c, p)
 	s.conns.Store(c.ID(), &Connection{c, p})
 	s.Ops.Open(c.ID(), &p.slot)
 	return nil
@@ -103,7 +103,7 @@ func (s *Server) Handle(ctx context.Context, conn wire.Conn, m *wire.Message, ou
 		s.fail(c, err)
 	}
 	s.finish(c, err)
-	p.account.of(s, conn, p) // a login or a first hello may have changed the account that the next message counts for
+	p.account.refresh(s, conn, p) // a login or a first hello may have changed the account that the next message counts for
 	s.Stats.BytesOut.Add(int64(c.Reply.Len()))
 	p.slot.Reset()
 	if !c.retained {
@@ -336,7 +336,7 @@ func (c *Call) Progress() *operations.Progress { return &c.ConnState.slot.Progre
 // prepareEnv prepares the language environment of the command.
 func (c *Call) prepareEnv() {
 	env := &c.env
-	who := c.ConnState.account.of(c.Server, c.Conn, c.ConnState)
+	who := c.ConnState.account.refresh(c.Server, c.Conn, c.ConnState)
 	c.memory.Reset(c.Server.Memory.Bytes(), who.memory)
 	c.memory.AllSpills = &c.Server.Spills
 	env.Reset(c.Ctx, &c.vars, c.memory)

@@ -62,15 +62,15 @@ func (d *Def) resolve() {
 // PrivilegeCheck compares one command with the privileges of its user. The command may be part of another
 // command, as in explain.
 type PrivilegeCheck struct {
-	Call     *Call
-	Def      *Def
-	DB       string
-	Value    bson.Value // of the first field of the command
-	Grants   *auth.Grants
-	Denied   bool
-	unread   error // the error of a part of the arguments, which ends the command
-	collects bool  // needed actions are collected in kept
-	kept     []auth.Needed
+	Call      *Call
+	Def       *Def
+	DB        string
+	Value     bson.Value // of the first field of the command
+	Grants    *auth.Grants
+	Denied    bool
+	unread    error // the error of a part of the arguments, which ends the command
+	collects  bool  // needed actions are collected in kept
+	collected []auth.Needed
 }
 
 // authorize refuses commands that the user of the connection may not run, and then commands that the account
@@ -155,7 +155,7 @@ func (c *Call) needed() []auth.Needed {
 	if q.row(); c.request != nil {
 		c.request.Needs(&q)
 	}
-	return q.kept
+	return q.collected
 }
 
 // MayStill refuses to continue a cursor if its user may no longer run the command that opened it.
@@ -256,7 +256,7 @@ func (q *PrivilegeCheck) MayEverywhere(a auth.Action) bool {
 // need sets Denied if the user lacks a privilege.
 func (q *PrivilegeCheck) need(n auth.Needed) {
 	if q.collects {
-		q.kept = append(q.kept, n)
+		q.collected = append(q.collected, n)
 	}
 	if !q.Grants.Has(n) {
 		q.Denied = true

@@ -129,21 +129,21 @@ func (c *Call) recordResult(txn storage.Txn, first, last int32, r bson.Raw) erro
 		}
 	}
 	k.result = r.Clone()
-	c.results.kept = append(c.results.kept, k)
+	c.results.recorded = append(c.results.recorded, k)
 	return nil
 }
 
 // forgetResults drops the results of a transaction that did not commit: when its statements run again, some may not
 // be reached.
 func (c *Call) forgetResults(txn storage.Txn) {
-	c.results.kept = slices.DeleteFunc(c.results.kept, func(k recordedResult) bool { return k.txn == txn })
+	c.results.recorded = slices.DeleteFunc(c.results.recorded, func(k recordedResult) bool { return k.txn == txn })
 }
 
 // statementResults collects the outcomes of the statements of a command that its session needs.
 type statementResults struct {
-	kept    []recordedResult // for the session to remember
-	retried []int32          // answered from the session's record
-	failed  []int32          // their results in kept are ignored
+	recorded []recordedResult // for the session to remember
+	retried  []int32          // answered from the session's record
+	failed   []int32          // their results in kept are ignored
 }
 
 // recordedResult is the common result of some statements, which the session remembers after the command has
@@ -167,14 +167,14 @@ func (c *Call) StatementFailed(i int32, e *mongoerr.Error) {
 // rememberResults passes the results to the session, except those of statements that failed in the end.
 func (c *Call) rememberResults() {
 	slices.Sort(c.results.failed)
-	for _, k := range c.results.kept {
+	for _, k := range c.results.recorded {
 		for stmt := k.first; stmt <= k.last; stmt++ {
 			if _, failed := slices.BinarySearch(c.results.failed, stmt); !failed {
 				c.Session.Remember(stmt, k.result)
 			}
 		}
 	}
-	c.results.kept = nil
+	c.results.recorded = nil
 }
 
 // AppendRetried names the statements that were answered from memory.

@@ -22,24 +22,24 @@ func (c *Call) Release() release.Release {
 	return c.Server.Release
 }
 
-// shown is the release that a client sees in hello and buildInfo.
-type shown struct {
+// shownVersion is the release that a client sees in hello and buildInfo.
+type shownVersion struct {
 	Version string   // such as "4.2.0"
 	Parts   [4]int32 // of the version
 	Wire    int32    // the last version of the protocol
 }
 
 // ShownVersion returns the release that the client sees; on the Cosmos listener that of the account.
-func (c *Call) ShownVersion() shown {
+func (c *Call) ShownVersion() shownVersion {
 	r := c.Release()
 	if !c.Strict() {
-		return shown{r.Version(), r.VersionArray(), r.MaxWireVersion()}
+		return shownVersion{r.Version(), r.VersionArray(), r.MaxWireVersion()}
 	}
 	v := c.ConnState.Cosmos.Version
 	if v == cosmos.Newest {
-		return shown{r.Version(), r.VersionArray(), v.Wire()}
+		return shownVersion{r.Version(), r.VersionArray(), v.Wire()}
 	}
-	s := shown{Version: v.String() + ".0", Wire: v.Wire()}
+	s := shownVersion{Version: v.String() + ".0", Wire: v.Wire()}
 	for i, part := range strings.Split(v.String(), ".") {
 		n, _ := strconv.ParseInt(part, 10, 32) // digits of a row
 		s.Parts[i] = int32(n)

@@ -78,8 +78,8 @@ func (b *budget) removeWarm(c *Cursor) {
 	}
 }
 
-// gone removes a cursor from the budget.
-func (b *budget) gone(c *Cursor) {
+// remove removes a cursor from the budget.
+func (b *budget) remove(c *Cursor) {
 	b.removeIdle(c)
 	b.count(c, 0)
 }

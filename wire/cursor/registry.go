@@ -197,7 +197,7 @@ func (r *Registry) remove(c *Cursor) {
 	if r.accounts[c.Options.Account]--; r.accounts[c.Options.Account] <= 0 {
 		delete(r.accounts, c.Options.Account)
 	}
-	r.budget.gone(c)
+	r.budget.remove(c)
 }
 
 // Kill closes a cursor, or interrupts the command that uses it. may returns an error if the

@@ -16,8 +16,8 @@ type addressLimit struct {
 
 // addressLimits counts connections by address. The caller guards it.
 type addressLimits struct {
-	now   map[netip.Addr]*addressLimit
-	swept time.Time
+	byAddress map[netip.Addr]*addressLimit
+	swept     time.Time
 }
 
 // sweepEvery is the least time for which an address is kept after its last connection.
@@ -55,14 +55,14 @@ func (ps *addressLimits) enter(a net.Addr, cfg *Config, at time.Time) bool {
 	if !ok || !cfg.isLimited(ip) {
 		return true
 	}
-	p, rate := ps.now[ip], cfg.rateOf(ip)
+	p, rate := ps.byAddress[ip], cfg.rateOf(ip)
 	burst := float64(2 * rate)
 	if p == nil {
-		if ps.now == nil {
-			ps.now = map[netip.Addr]*addressLimit{}
+		if ps.byAddress == nil {
+			ps.byAddress = map[netip.Addr]*addressLimit{}
 		}
 		p = &addressLimit{tokens: burst, at: at}
-		ps.now[ip] = p
+		ps.byAddress[ip] = p
 	}
 	if rate > 0 {
 		p.tokens = min(burst, p.tokens+at.Sub(p.at).Seconds()*float64(rate))
@@ -82,7 +82,7 @@ func (ps *addressLimits) enter(a net.Addr, cfg *Config, at time.Time) bool {
 // leave uncounts a connection.
 func (ps *addressLimits) leave(a net.Addr, cfg *Config) {
 	if ip, ok := addressKey(a); ok && cfg.isLimited(ip) {
-		if p := ps.now[ip]; p != nil {
+		if p := ps.byAddress[ip]; p != nil {
 			p.conns--
 		}
 	}
@@ -90,13 +90,13 @@ func (ps *addressLimits) leave(a net.Addr, cfg *Config) {
 
 // sweep removes addresses without connections.
 func (ps *addressLimits) sweep(cfg *Config, at time.Time) {
-	if len(ps.now) == 0 || at.Sub(ps.swept) < sweepEvery {
+	if len(ps.byAddress) == 0 || at.Sub(ps.swept) < sweepEvery {
 		return
 	}
 	ps.swept = at
-	for ip, p := range ps.now {
+	for ip, p := range ps.byAddress {
 		if p.conns == 0 && at.Sub(p.at) > sweepEvery {
-			delete(ps.now, ip)
+			delete(ps.byAddress, ip)
 		}
 	}
 }

@@ -63,8 +63,8 @@ func TestPlaces(t *testing.T) {
 		ps.leave(address("2001:db8::1"), &cfg)
 	}
 	ps.sweep(&cfg, now.Add(time.Minute))
-	if len(ps.now) != 0 {
-		t.Errorf("%d addresses are remembered", len(ps.now))
+	if len(ps.byAddress) != 0 {
+		t.Errorf("%d addresses are remembered", len(ps.byAddress))
 	}
 }
 

@@ -39,18 +39,18 @@ type Conn struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 
-	phase   atomic.Uint64 // the state of the goroutine, and a count of changes
-	watched watchedPhase  // used by the watcher only
-	gone    bool          // the client has closed its side; used by the watcher only
+	phase      atomic.Uint64 // the state of the goroutine, and a count of changes
+	watched    watchedPhase  // used by the watcher only
+	clientGone bool          // the client has closed its side; used by the watcher only
 
 	// wait is the longest time that the connection waits for its turn, which comes earlier if
 	// turn is closed. If turn is nil, the connection does not wait.
 	wait time.Duration
 	turn <-chan struct{}
 
-	// stranger marks a connection without a login where one is required, so that less is
+	// unauthenticated marks a connection without a login where one is required, so that less is
 	// allowed.
-	stranger atomic.Bool
+	unauthenticated atomic.Bool
 
 	// large is the shared memory that a large reply holds while it is being sent, in bytes.
 	large atomic.Int64
@@ -130,7 +130,7 @@ func (c *Conn) TLS() *tls.ConnectionState {
 
 // SetUnauthenticated implements wire.Conn.
 func (c *Conn) SetUnauthenticated(yes bool) {
-	c.stranger.Store(yes)
+	c.unauthenticated.Store(yes)
 	c.reader.BytesMax = wire.MessageSizeMax
 	if yes {
 		c.reader.BytesMax = min(c.server.cfg.UnauthenticatedBytesMax, wire.MessageSizeMax)

@@ -30,14 +30,14 @@ const roundsPerSweep = 10
 type watcher struct {
 	*Server
 	// clock counts rounds, so that connections do not seem idle after the process was suspended.
-	clock time.Duration
-	busy  map[*Conn]struct{} // busy at the last sweep
-	gone  map[int64]bool     // clients that have closed their side since
+	clock       time.Duration
+	busy        map[*Conn]struct{} // busy at the last sweep
+	clientsGone map[int64]bool     // clients that have closed their side since
 }
 
 // watch runs the watcher until the server stops.
 func (s *Server) watch() {
-	w := &watcher{Server: s, busy: map[*Conn]struct{}{}, gone: map[int64]bool{}}
+	w := &watcher{Server: s, busy: map[*Conn]struct{}{}, clientsGone: map[int64]bool{}}
 	t := time.NewTimer(s.cfg.WatchEvery)
 	defer t.Stop()
 	defer func() {
@@ -73,9 +73,9 @@ func (w *watcher) round(conns map[*Conn]struct{}) {
 	patience := w.writeTimeout()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.hangups.poll(func(id int64) { w.gone[id] = true })
+	w.hangups.poll(func(id int64) { w.clientsGone[id] = true })
 	for c := range conns {
-		w.look(c, patience)
+		w.examine(c, patience)
 	}
 }
 
@@ -84,14 +84,14 @@ func (w *watcher) sweep() {
 	patience := w.writeTimeout()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.hangups.poll(func(id int64) { w.gone[id] = true })
+	w.hangups.poll(func(id int64) { w.clientsGone[id] = true })
 	clear(w.busy)
 	for c := range w.conns {
-		if w.look(c, patience) {
+		if w.examine(c, patience) {
 			w.busy[c] = struct{}{}
 		}
 	}
-	clear(w.gone)
+	clear(w.clientsGone)
 	w.addressLimits.sweep(&w.cfg, time.Now())
 }
 
@@ -113,9 +113,9 @@ func (s *Server) writeTimeout() time.Duration {
 	return s.cfg.WriteMax
 }
 
-// look examines a connection, and reports whether it is busy.
-func (w *watcher) look(c *Conn, patience time.Duration) bool {
-	c.gone = c.gone || len(w.gone) > 0 && w.gone[c.id]
+// examine examines a connection, and reports whether it is busy.
+func (w *watcher) examine(c *Conn, patience time.Duration) bool {
+	c.clientGone = c.clientGone || len(w.clientsGone) > 0 && w.clientsGone[c.id]
 	p := c.phase.Load()
 	if p != c.watched.phase {
 		c.watched = watchedPhase{phase: p, since: w.clock}
@@ -124,7 +124,7 @@ func (w *watcher) look(c *Conn, patience time.Duration) bool {
 	since := w.clock - c.watched.since
 	switch p & phaseMask {
 	case running:
-		if c.gone && !c.survivesDisconnect.Load() {
+		if c.clientGone && !c.survivesDisconnect.Load() {
 			c.cancel(wire.ErrClientGone)
 		}
 	case reading:
@@ -153,7 +153,7 @@ func (s *Server) readTimeout(c *Conn, p uint64) time.Duration {
 	if p/phaseStep <= 2 { // the first message, or the handshake and then the first message
 		lower(s.cfg.FirstMax)
 	}
-	if c.stranger.Load() {
+	if c.unauthenticated.Load() {
 		lower(s.cfg.UnauthenticatedIdleMax)
 	}
 	return limit

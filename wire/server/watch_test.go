@@ -35,7 +35,7 @@ func TestNewConnectionIsNotIdle(t *testing.T) {
 		ended bool
 	}{{0, false}, {cfg.FirstMax, false}, {1, true}} {
 		w.clock += look.after
-		if w.look(c, s.writeTimeout()); nc.ended != look.ended {
+		if w.examine(c, s.writeTimeout()); nc.ended != look.ended {
 			t.Errorf("%v later: ended is %v", look.after, nc.ended)
 		}
 	}

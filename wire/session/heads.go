@@ -83,10 +83,10 @@ func (s *Session) advanceHead(ctx context.Context, t storage.Txn) error {
 // each transaction, of which the last one applies.
 const headsMax = 256
 
-// again makes a numbered command read its session anew if peers may have used it. If the
+// refresh makes a numbered command read its session anew if peers may have used it. If the
 // command ends a transaction that ran at a peer, again makes its outcome final: committed, or
 // aborted for ever.
-func (s *Session) again(ctx context.Context, a Args) error {
+func (s *Session) refresh(ctx context.Context, a Args) error {
 	if !s.registry.cfg.Shared || s.state == InProgress && a.TxnNumber <= s.number {
 		return s.load(ctx)
 	}

@@ -47,12 +47,12 @@ type StatementResult struct {
 // results are the results of one retryable write, ascending by statement. Equal results of
 // neighbours share one run, so a batch of 100,000 inserts costs one run.
 type results struct {
-	runs  []run
-	bytes int
+	ranges []resultRange
+	bytes  int
 }
 
-// run is the common result of the statements first to last.
-type run struct {
+// resultRange is the common result of the statements first to last.
+type resultRange struct {
 	first, last int32
 	result      bson.Raw
 }
@@ -62,7 +62,7 @@ const rangeBytes = 48
 
 // find returns the index of the run that holds stmt, or the index at which to insert it.
 func (r *results) find(stmt int32) (int, bool) {
-	i, _ := slices.BinarySearchFunc(r.runs, stmt, func(x run, s int32) int {
+	i, _ := slices.BinarySearchFunc(r.ranges, stmt, func(x resultRange, s int32) int {
 		switch {
 		case x.last < s:
 			return -1
@@ -71,7 +71,7 @@ func (r *results) find(stmt int32) (int, bool) {
 		}
 		return 0
 	})
-	return i, i < len(r.runs) && r.runs[i].first <= stmt
+	return i, i < len(r.ranges) && r.ranges[i].first <= stmt
 }
 
 // get returns the result of a statement.
@@ -80,7 +80,7 @@ func (r *results) get(stmt int32) (bson.Raw, bool) {
 	if !ok {
 		return nil, false
 	}
-	return r.runs[i].result, true
+	return r.ranges[i].result, true
 }
 
 // add stores a copy of result; a second result of a statement is ignored.
@@ -89,10 +89,10 @@ func (r *results) add(stmt int32, result bson.Raw) {
 	if ok {
 		return
 	}
-	if i > 0 && r.runs[i-1].last == stmt-1 && bytes.Equal(r.runs[i-1].result, result) {
-		r.runs[i-1].last = stmt
+	if i > 0 && r.ranges[i-1].last == stmt-1 && bytes.Equal(r.ranges[i-1].result, result) {
+		r.ranges[i-1].last = stmt
 		return
 	}
-	r.runs = slices.Insert(r.runs, i, run{stmt, stmt, result.Clone()})
+	r.ranges = slices.Insert(r.ranges, i, resultRange{stmt, stmt, result.Clone()})
 	r.bytes += rangeBytes + len(result)
 }

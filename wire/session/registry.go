@@ -170,7 +170,7 @@ func (r *Registry) Checkout(ctx context.Context, a Args) (*Session, error) {
 			s.release()
 			continue
 		}
-		if err = s.again(ctx, a); err == nil {
+		if err = s.refresh(ctx, a); err == nil {
 			err = s.begin(a)
 		}
 		if err != nil {
@@ -281,8 +281,8 @@ func (r *Registry) drop(id ID, cause error, still func(s *Session) bool) bool {
 	return true
 }
 
-// opened adds a transaction to those in progress; closed removes it.
-func (r *Registry) opened(s *Session, max time.Duration) {
+// addOpenTxn adds a transaction to those in progress; closed removes it.
+func (r *Registry) addOpenTxn(s *Session, max time.Duration) {
 	r.stats.started.Add(1)
 	r.openMu.Lock()
 	defer r.openMu.Unlock()

@@ -137,7 +137,7 @@ func (s *Session) begin(a Args) error {
 		s.advance(n, InProgress)
 		s.api, s.user = a.API, a.User
 		s.begun = time.Now()
-		s.registry.opened(s, a.TxnMax)
+		s.registry.addOpenTxn(s, a.TxnMax)
 		return nil
 	case n > s.number:
 		return mongoerr.New(mongoerr.NoSuchTransaction,

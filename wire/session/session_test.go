@@ -218,8 +218,8 @@ func TestReplay(t *testing.T) {
 	s.Remember(200_000, bson.Empty)
 	s.Remember(150_000, bson.Empty)
 	s.Remember(150_000, result) // ignored
-	if len(s.results.runs) != 3 {
-		t.Errorf("%d runs", len(s.results.runs))
+	if len(s.results.ranges) != 3 {
+		t.Errorf("%d runs", len(s.results.ranges))
 	}
 	s.Checkin()
 	s, _ = r.Checkout(t.Context(), write(1))

@@ -100,7 +100,7 @@ func requestBackup(ctx context.Context, uri, dir string, s Streams) error {
 }
 
 // backingUp reads the progress of a backup at a server.
-var backingUp = look{command("serverStatus"), func(answer bson.Raw) (what string, done, total int64) {
+var backingUp = progressReader{command("serverStatus"), func(answer bson.Raw) (what string, done, total int64) {
 	status, _ := answer.Get("backup").Doc()
 	if what, _ = status.Get("unit").Str(); what != "" {
 		phase, _ := status.Get("phase").Str()

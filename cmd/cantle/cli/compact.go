@@ -127,9 +127,9 @@ func compactAll(ctx context.Context, server *server, s Streams, list []string, d
 	return nil
 }
 
-// compaction returns the look that reads the progress of a collection's compaction.
-func compaction(name string) look {
-	return look{bson.D{{"currentOp", 1}, {"desc", "Compact"}, {"ns", name}}.Doc(), func(answer bson.Raw) (what string, done, total int64) {
+// compaction returns the reader of the progress of a collection's compaction.
+func compaction(name string) progressReader {
+	return progressReader{bson.D{{"currentOp", 1}, {"desc", "Compact"}, {"ns", name}}.Doc(), func(answer bson.Raw) (what string, done, total int64) {
 		list, _ := answer.Get("inprog").Array()
 		for v := range list.Values() {
 			op, _ := v.Doc()

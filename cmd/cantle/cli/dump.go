@@ -122,7 +122,7 @@ func appended(list *[]string) func(string) error {
 	}
 }
 
-func (a *dumpArgs) wanted(d *dumps.Collection) bool {
+func (a *dumpArgs) selects(d *dumps.Collection) bool {
 	return a.names.Holds(d.NS()) && !slices.Contains(a.without, d.Coll) &&
 		!slices.ContainsFunc(a.prefixes, func(p string) bool { return strings.HasPrefix(d.Coll, p) })
 }
@@ -231,7 +231,7 @@ func (a *dumping) collections(ctx context.Context) ([]*dumps.Collection, error) 
 				d.Kind = kind
 			}
 			d.Data = d.Coll
-			if (a.coll != "" && d.Coll != a.coll) || strings.HasPrefix(d.Coll, "system.") || !a.wanted(d) {
+			if (a.coll != "" && d.Coll != a.coll) || strings.HasPrefix(d.Coll, "system.") || !a.selects(d) {
 				continue
 			}
 			if d.Kind == "timeseries" && t.plainBuckets(ctx, d) {
@@ -289,7 +289,7 @@ func (a *dumping) one(ctx context.Context, t *transfer, d *dumps.Collection, to 
 		}
 		n++
 		p.Add(1)
-		twice.look(doc)
+		twice.count(doc)
 		return out.Write(doc)
 	})
 	if err != nil {

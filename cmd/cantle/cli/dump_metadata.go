@@ -66,7 +66,7 @@ type sharedIDs struct {
 	n    int64
 }
 
-func (s *sharedIDs) look(doc bson.Raw) {
+func (s *sharedIDs) count(doc bson.Raw) {
 	if !s.on {
 		return
 	}

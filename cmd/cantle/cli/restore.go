@@ -263,7 +263,7 @@ func (r *restoring) verdict() error {
 	return errors.Join(errs...)
 }
 
-func (r *restoring) wanted(d *dumps.Collection) bool {
+func (r *restoring) selects(d *dumps.Collection) bool {
 	if !r.names.Holds(d.NS()) {
 		return false
 	}

@@ -40,7 +40,7 @@ func (r *restoring) fromArchive(ctx context.Context, in io.Reader, errs io.Write
 		}
 	}()
 	for _, d := range a.List {
-		if !r.wanted(d) {
+		if !r.selects(d) {
 			continue
 		}
 		l, err := r.begin(ctx, r.transfer, d, cancel)
@@ -94,7 +94,7 @@ func (r *restoring) blocks(ctx context.Context, a *dumps.ArchiveReader, cancel c
 			defer func() { <-free }()
 			t, err := r.worker()
 			if err == nil {
-				defer t.rest()
+				defer t.endWorker()
 				err = r.finish(ctx, t, l)
 			}
 			if err != nil {

@@ -110,7 +110,7 @@ func (r *restoring) fromStore(ctx context.Context, store storage.Store, moment s
 	var wanted, views []*catalog.Collection
 	for _, coll := range snap.Collections("") {
 		switch d := asDumped(snap, coll); {
-		case !r.wanted(d) || strings.HasPrefix(d.Coll, "system.") && d.Coll != "system.js":
+		case !r.selects(d) || strings.HasPrefix(d.Coll, "system.") && d.Coll != "system.js":
 		case d.Kind == "view":
 			views = append(views, coll)
 		default:

@@ -40,7 +40,7 @@ func (r *restoring) fromFolder(ctx context.Context, errs io.Writer) error {
 		if err != nil {
 			return err
 		}
-		if !r.wanted(d) {
+		if !r.selects(d) {
 			continue
 		}
 		if d.Kind == "view" { // what they show comes first

@@ -189,7 +189,7 @@ func (l *loading) inOrder() bool { return l.r.ordered || l.Capped() }
 func (l *loading) serve(ctx context.Context, work <-chan chunk) {
 	t, err := l.t.worker()
 	if err == nil {
-		defer t.rest()
+		defer t.endWorker()
 	}
 	for c := range work {
 		if err == nil && ctx.Err() == nil {

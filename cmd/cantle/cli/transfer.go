@@ -73,7 +73,7 @@ func (t *transfer) worker() (*transfer, error) {
 	return &transfer{server: t.server, session: session, waits: t.waits}, nil
 }
 
-func (t *transfer) rest() { t.session.EndSession(context.Background()) }
+func (t *transfer) endWorker() { t.session.EndSession(context.Background()) }
 
 // each calls do with every item, by a number of workers at once, and returns the first error, after which no
 // further items are started.
@@ -93,7 +93,7 @@ func each[T any](ctx context.Context, t *transfer, workers int, items []T, do fu
 				cancel(err)
 				return
 			}
-			defer w.rest()
+			defer w.endWorker()
 			for item := range queue {
 				if ctx.Err() != nil {
 					return

@@ -9,8 +9,8 @@ import (
 	"github.com/cantledb/cantle/cmd/cantle/progress"
 )
 
-// look reads the progress of long work at a server.
-type look struct {
+// progressReader reads the progress of long work at a server.
+type progressReader struct {
 	question bson.Raw // a command for the database admin
 	// progress reads the answer; what is "" if the answer shows no work.
 	progress func(answer bson.Raw) (what string, done, total int64)
@@ -18,7 +18,7 @@ type look struct {
 
 // runWithProgress runs a long command, and shows its progress on out every second. If the user lacks the right to see
 // the progress, nothing is shown. Errors: those of the command.
-func runWithProgress(ctx context.Context, server *server, db string, command bson.Raw, l look, out io.Writer) (bson.Raw, error) {
+func runWithProgress(ctx context.Context, server *server, db string, command bson.Raw, l progressReader, out io.Writer) (bson.Raw, error) {
 	done, shown := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(shown)
@@ -32,7 +32,7 @@ func runWithProgress(ctx context.Context, server *server, db string, command bso
 }
 
 // show shows the progress until done is closed.
-func (l look) show(ctx context.Context, server *server, out io.Writer, done <-chan struct{}) {
+func (l progressReader) show(ctx context.Context, server *server, out io.Writer, done <-chan struct{}) {
 	var p *progress.Bar
 	defer func() {
 		if p != nil {

@@ -33,7 +33,7 @@ func certificatesOf(c *daemon.Config) (out []Finding) {
 			}
 		}
 		if info, err := os.Stat(file.name); err == nil && secret && permissions && info.Mode().Perm()&0o077 != 0 {
-			out = append(out, found("certificates", Warning, "%s has a key and can be read by other users of this machine (mode %04o)", file.name, info.Mode().Perm()).do("chmod 600 %s", file.name))
+			out = append(out, newFinding("certificates", Warning, "%s has a key and can be read by other users of this machine (mode %04o)", file.name, info.Mode().Perm()).do("chmod 600 %s", file.name))
 		}
 	}
 	return append(out, revocations(c.TLSRevoked)...)
@@ -52,13 +52,13 @@ func Certificate(from string, cert *x509.Certificate, now time.Time) Finding {
 	day := func(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 	switch {
 	case now.After(cert.NotAfter):
-		return found("certificates", Fault, "%s: %s expired on %s; clients reject it", from, subject, day(cert.NotAfter)).do(renew)
+		return newFinding("certificates", Fault, "%s: %s expired on %s; clients reject it", from, subject, day(cert.NotAfter)).do(renew)
 	case now.Before(cert.NotBefore):
-		return found("certificates", Fault, "%s: %s is not valid before %s; clients reject it", from, subject, day(cert.NotBefore)).do("wait, or check the clock of this machine")
+		return newFinding("certificates", Fault, "%s: %s is not valid before %s; clients reject it", from, subject, day(cert.NotBefore)).do("wait, or check the clock of this machine")
 	case cert.NotAfter.Sub(now) < certificates.ExpiryWarning:
-		return found("certificates", Warning, "%s: %s expires on %s, in %s", from, subject, day(cert.NotAfter), days(cert.NotAfter.Sub(now))).do(renew)
+		return newFinding("certificates", Warning, "%s: %s expires on %s, in %s", from, subject, day(cert.NotAfter), days(cert.NotAfter.Sub(now))).do(renew)
 	}
-	return found("certificates", Good, "%s: %s is valid until %s", from, subject, day(cert.NotAfter))
+	return newFinding("certificates", Good, "%s: %s is valid until %s", from, subject, day(cert.NotAfter))
 }
 
 // addressesOf returns the IP addresses that a certificate is valid for.
@@ -86,7 +86,7 @@ func revocations(file string) (out []Finding) {
 	for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
 		list, err := x509.ParseRevocationList(block.Bytes)
 		if err == nil && !list.NextUpdate.IsZero() && time.Now().After(list.NextUpdate) {
-			out = append(out, found("certificates", Warning, "%s: the revocation list of %s should have been renewed by %s", file, list.Issuer, list.NextUpdate.UTC().Format(time.DateOnly)).
+			out = append(out, newFinding("certificates", Warning, "%s: the revocation list of %s should have been renewed by %s", file, list.Issuer, list.NextUpdate.UTC().Format(time.DateOnly)).
 				do("download the newest list and send the server SIGHUP"))
 		}
 	}

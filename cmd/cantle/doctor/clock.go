@@ -13,16 +13,16 @@ const aheadMax = time.Minute
 // clock checks that the clock is synchronised, and that it has not been set back.
 func clock(folder string) (out []Finding) {
 	if at, name := newest(filepath.Join(folder, "store")); time.Until(at) > aheadMax {
-		out = append(out, found("clock", Fault, "it is %s behind the newest file of the database, %s: it was set back", time.Until(at).Round(time.Second), name).
+		out = append(out, newFinding("clock", Fault, "it is %s behind the newest file of the database, %s: it was set back", time.Until(at).Round(time.Second), name).
 			do("set the clock (timedatectl): times of documents, TTL indexes and certificates depend on it"))
 	}
 	switch kept, known := synchronized(); {
 	case !known:
 	case !kept:
-		out = append(out, found("clock", Warning, "not synchronised (%s)", time.Now().UTC().Format(time.DateTime+" MST")).
+		out = append(out, newFinding("clock", Warning, "not synchronised (%s)", time.Now().UTC().Format(time.DateTime+" MST")).
 			do("start chrony or systemd-timesyncd; for a container or virtual machine, on its host"))
 	default:
-		out = append(out, found("clock", Good, "%s, synchronised", time.Now().UTC().Format(time.DateTime+" MST")))
+		out = append(out, newFinding("clock", Good, "%s, synchronised", time.Now().UTC().Format(time.DateTime+" MST")))
 	}
 	return out
 }

@@ -23,26 +23,26 @@ type disk struct {
 func space(folder string) (out []Finding) {
 	d, err := diskOf(folder)
 	if err != nil {
-		return []Finding{found("space", Note, "the file system does not report its free space: %v", err)}
+		return []Finding{newFinding("space", Note, "the file system does not report its free space: %v", err)}
 	}
 	refused, low := storage.DiskReserve(d.total), storage.DiskLow(d.total)
 	text := fmt.Sprintf("%s of %s are free", size(d.free), size(d.total))
 	switch {
 	case d.free < refused:
-		out = append(out, found("space", Fault, "%s; below %s writes are refused", text, size(refused)).do("free some space, or move the folder to a larger disk and set --data"))
+		out = append(out, newFinding("space", Fault, "%s; below %s writes are refused", text, size(refused)).do("free some space, or move the folder to a larger disk and set --data"))
 	case d.free < low:
-		out = append(out, found("space", Warning, "%s; below %s writes are refused", text, size(refused)).do("free some space in time: compactions need some, too"))
+		out = append(out, newFinding("space", Warning, "%s; below %s writes are refused", text, size(refused)).do("free some space in time: compactions need some, too"))
 	default:
-		out = append(out, found("space", Good, "%s", text))
+		out = append(out, newFinding("space", Good, "%s", text))
 	}
 	if d.files > 0 && d.unused < 10_000 {
-		out = append(out, found("space", Warning, "only %d more files can be created on this file system", d.unused).do("remove small files, or recreate the file system with more inodes"))
+		out = append(out, newFinding("space", Warning, "only %d more files can be created on this file system", d.unused).do("remove small files, or recreate the file system with more inodes"))
 	}
 	switch {
 	case d.volatile:
-		out = append(out, found("disk", Warning, "the folder is in memory (%s): all data is lost when the machine restarts", d.kind).do("set --data to a folder on a disk, or use --memory if this is intended"))
+		out = append(out, newFinding("disk", Warning, "the folder is in memory (%s): all data is lost when the machine restarts", d.kind).do("set --data to a folder on a disk, or use --memory if this is intended"))
 	case d.kind != "":
-		out = append(out, found("disk", Warning, "the folder is on %s: the guarantees of syncs and locks depend on another server", d.kind).do("use a local disk or a block device"))
+		out = append(out, newFinding("disk", Warning, "the folder is on %s: the guarantees of syncs and locks depend on another server", d.kind).do("use a local disk or a block device"))
 	}
 	return out
 }
@@ -59,22 +59,22 @@ const (
 func syncs(ctx context.Context, folder, setting string) []Finding {
 	took, err := measure(ctx, folder)
 	if full(err) {
-		return []Finding{found("sync", Note, "not measured: the disk is full")}
+		return []Finding{newFinding("sync", Note, "not measured: the disk is full")}
 	}
 	if err != nil || len(took) == 0 {
-		return []Finding{found("sync", Fault, "writes to the disk fail: %v", err).do("look in the kernel log (dmesg)")}
+		return []Finding{newFinding("sync", Fault, "writes to the disk fail: %v", err).do("look in the kernel log (dmesg)")}
 	}
 	slices.Sort(took)
 	median, worst := took[len(took)/2], took[len(took)*99/100]
 	text := fmt.Sprintf("%s for 4 KB (median of %d; 99%% within %s)", significant(median), len(took), significant(worst))
 	switch {
 	case median > syncSlow && setting == "always":
-		return []Finding{found("sync", Warning, "%s: a single client can write %.0f times a second", text, 1/median.Seconds()).
+		return []Finding{newFinding("sync", Warning, "%s: a single client can write %.0f times a second", text, 1/median.Seconds()).
 			do("use a faster disk. Concurrent clients share syncs and are slowed less; with --sync=interval:100 writes do not wait, and a power failure may lose 100 milliseconds of writes")}
 	case median < syncUnreal:
-		return []Finding{found("sync", Note, "%s: too fast for durable storage; the folder is in memory, or the disk does not sync", text)}
+		return []Finding{newFinding("sync", Note, "%s: too fast for durable storage; the folder is in memory, or the disk does not sync", text)}
 	}
-	return []Finding{found("sync", Good, "%s", text)}
+	return []Finding{newFinding("sync", Good, "%s", text)}
 }
 
 // measure returns the durations of syncs of a growing file, such as the log of a store.

@@ -26,8 +26,8 @@ type Finding struct {
 	Advice string // what to do, "" if nothing
 }
 
-// found makes a finding.
-func found(check string, state State, format string, args ...any) Finding {
+// newFinding makes a finding.
+func newFinding(check string, state State, format string, args ...any) Finding {
 	return Finding{Check: check, State: state, Found: fmt.Sprintf(format, args...)}
 }
 
@@ -64,10 +64,10 @@ func Machine(ctx context.Context, c *daemon.Config, places daemon.Origins) (out 
 // settings returns the errors in the settings.
 func settings(c *daemon.Config, places daemon.Origins) (out []Finding) {
 	for _, err := range c.Faults() {
-		out = append(out, found("settings", Fault, "%v", places.Explain(err)).do("correct the settings and check them with cantle serve --check-config"))
+		out = append(out, newFinding("settings", Fault, "%v", places.Explain(err)).do("correct the settings and check them with cantle serve --check-config"))
 	}
 	if out == nil {
-		out = append(out, found("settings", Good, "%s", places))
+		out = append(out, newFinding("settings", Good, "%s", places))
 	}
 	return out
 }

@@ -30,26 +30,26 @@ func folderOf(data string) (folder string, out []Finding) {
 			_, err = os.Stat(above)
 		}
 		if err := tryFile(above); err != nil {
-			return "", []Finding{found("folder", Fault, "%s does not exist and cannot be created: %v", path, err).
+			return "", []Finding{newFinding("folder", Fault, "%s does not exist and cannot be created: %v", path, err).
 				do("let the user of the server write to %s, or choose another folder with --data", above)}
 		}
-		return above, []Finding{found("folder", Good, "%s does not exist and will be created", path)}
+		return above, []Finding{newFinding("folder", Good, "%s does not exist and will be created", path)}
 	}
 	if err == nil && !info.IsDir() {
-		return "", []Finding{found("folder", Fault, "%s is a file", path).do("choose a folder with --data")}
+		return "", []Finding{newFinding("folder", Fault, "%s is a file", path).do("choose a folder with --data")}
 	}
 	if err == nil {
 		err = tryFile(path)
 	}
 	if err != nil {
-		return "", []Finding{found("folder", Fault, "%s is not writable: %v", path, err).
+		return "", []Finding{newFinding("folder", Fault, "%s is not writable: %v", path, err).
 			do("let the user of the server own it (chown -R), mount it for writing, or choose another folder with --data")}
 	}
 	if mode := info.Mode().Perm(); mode&0o077 != 0 && permissions {
-		return path, []Finding{found("folder", Warning, "%s is accessible to other users of this machine (mode %04o)", path, mode).
+		return path, []Finding{newFinding("folder", Warning, "%s is accessible to other users of this machine (mode %04o)", path, mode).
 			do("chmod 700 %s", path)}
 	}
-	return path, []Finding{found("folder", Good, "%s is writable", path)}
+	return path, []Finding{newFinding("folder", Good, "%s is writable", path)}
 }
 
 // tryFile creates a file in a folder and removes it.
@@ -69,29 +69,29 @@ func tryFile(folder string) error {
 // format checks the store in the data folder. running reports whether a server has the store open.
 func format(data string) (out []Finding, running bool) {
 	if _, err := os.Stat(filepath.Join(data, "WiredTiger")); err == nil {
-		return []Finding{found("format", Fault, "%s holds the files of a mongod, which cantle does not read", data).
+		return []Finding{newFinding("format", Fault, "%s holds the files of a mongod, which cantle does not read", data).
 			do("dump them from a running mongod (cantle dump URI), load them (cantle restore URI), and choose another folder with --data")}, false
 	}
 	var lost *daemon.LostError
 	if _, err := daemon.Look(data); errors.As(err, &lost) {
-		return []Finding{found("format", Fault, "%s %s", data, lost.What).do("%s", lost.Do)}, false
+		return []Finding{newFinding("format", Fault, "%s %s", data, lost.What).do("%s", lost.Do)}, false
 	}
 	version, exists, err := pebblekv.Inspect(filepath.Join(data, "store"))
 	switch {
 	case errors.Is(err, storage.ErrLocked):
-		return []Finding{found("format", Good, "the database is open in a running server")}, true
+		return []Finding{newFinding("format", Good, "the database is open in a running server")}, true
 	case errors.Is(err, storage.ErrFormat):
-		return []Finding{found("format", Fault, "%v", err).do("start a newer cantle than this one, %s, or choose another folder with --data", daemon.Version)}, false
+		return []Finding{newFinding("format", Fault, "%v", err).do("start a newer cantle than this one, %s, or choose another folder with --data", daemon.Version)}, false
 	case errors.Is(err, storage.ErrCorruption), err == nil && damage(data) != "":
-		return []Finding{found("format", Fault, "%s", cmp.Or(damage(data), fmt.Sprint(err))).do("list the damage with cantle check and extract the readable data with cantle salvage, or restore a backup into an empty folder")}, false
+		return []Finding{newFinding("format", Fault, "%s", cmp.Or(damage(data), fmt.Sprint(err))).do("list the damage with cantle check and extract the readable data with cantle salvage, or restore a backup into an empty folder")}, false
 	case err != nil:
-		return []Finding{found("format", Fault, "the database cannot be opened: %v", err).do("run this as the user of the server")}, false
+		return []Finding{newFinding("format", Fault, "the database cannot be opened: %v", err).do("run this as the user of the server")}, false
 	case !exists:
-		return []Finding{found("format", Good, "there is no database yet")}, false
+		return []Finding{newFinding("format", Good, "there is no database yet")}, false
 	case version == 0:
-		return []Finding{found("format", Note, "the creation of the database was interrupted; the server will complete it")}, false
+		return []Finding{newFinding("format", Note, "the creation of the database was interrupted; the server will complete it")}, false
 	}
-	return []Finding{found("format", Good, "version %d, which this program reads and writes", version)}, false
+	return []Finding{newFinding("format", Good, "version %d, which this program reads and writes", version)}, false
 }
 
 // damage returns a description of the first damage that a server would find at its start, "" for none. The store

@@ -18,12 +18,12 @@ func hugePages(folder string) []Finding {
 	case runtime.GOOS != "linux" || enabled == "":
 		return nil
 	case enabled == "always" && defrag == "always":
-		return []Finding{found("huge pages", Warning, "always, with synchronous defragmentation: memory allocations wait for it").
+		return []Finding{newFinding("huge pages", Warning, "always, with synchronous defragmentation: memory allocations wait for it").
 			do("echo madvise > %s/defrag, and set transparent_hugepage_defrag=madvise in the boot loader, to defragment in the background", folder)}
 	case enabled == "always":
-		return []Finding{found("huge pages", Note, "always: the process takes somewhat more memory than with madvise")}
+		return []Finding{newFinding("huge pages", Note, "always: the process takes somewhat more memory than with madvise")}
 	}
-	return []Finding{found("huge pages", Good, "%s", enabled)}
+	return []Finding{newFinding("huge pages", Good, "%s", enabled)}
 }
 
 // chosen returns the word in brackets in a file of the kernel: the active setting.

@@ -19,10 +19,10 @@ const (
 func memory() []Finding {
 	n := daemon.MemoryBytes()
 	if n < memoryLow {
-		return []Finding{found("memory", Warning, "%s for this process", size(uint64(n))).
+		return []Finding{newFinding("memory", Warning, "%s for this process", size(uint64(n))).
 			do("give it more: caches get an eighth of it and sorts a quarter, unless --cache-size and --work-memory are set")}
 	}
-	return []Finding{found("memory", Good, "%s for this process: an eighth for the block cache, a quarter for the work of clients", size(uint64(n)))}
+	return []Finding{newFinding("memory", Good, "%s for this process: an eighth for the block cache, a quarter for the work of clients", size(uint64(n)))}
 }
 
 // descriptors checks how many files and connections the process may have open.
@@ -35,11 +35,11 @@ func descriptors(conns int) []Finding {
 	room := max(int64(limit)-storeFiles, 0)
 	switch {
 	case limit < fewFiles:
-		return []Finding{found("descriptors", Fault, "%d files and connections: too few even for the files of the database", limit).do(how)}
+		return []Finding{newFinding("descriptors", Fault, "%d files and connections: too few even for the files of the database", limit).do(how)}
 	case room < manyClients:
-		return []Finding{found("descriptors", Warning, "%d files and connections, of which a large database takes %d", limit, storeFiles).do(how)}
+		return []Finding{newFinding("descriptors", Warning, "%d files and connections, of which a large database takes %d", limit, storeFiles).do(how)}
 	case int64(conns) > room:
-		return []Finding{found("descriptors", Warning, "%d files and connections: too few for --max-connections %d and the files of a large database", limit, conns).do(how)}
+		return []Finding{newFinding("descriptors", Warning, "%d files and connections: too few for --max-connections %d and the files of a large database", limit, conns).do(how)}
 	}
-	return []Finding{found("descriptors", Good, "%d files and connections", limit)}
+	return []Finding{newFinding("descriptors", Good, "%d files and connections", limit)}
 }

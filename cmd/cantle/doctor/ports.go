@@ -23,20 +23,20 @@ func ports(ctx context.Context, c *daemon.Config, running bool) (out []Finding) 
 		case err == nil:
 			l.Close()
 			if running {
-				out = append(out, found("ports", Note, "no program listens on %s (%s), although a server uses this folder; it may have other settings", a.Text, a.Flag))
+				out = append(out, newFinding("ports", Note, "no program listens on %s (%s), although a server uses this folder; it may have other settings", a.Text, a.Flag))
 			} else {
-				out = append(out, found("ports", Good, "%s (%s) is free", a.Text, a.Flag))
+				out = append(out, newFinding("ports", Good, "%s (%s) is free", a.Text, a.Flag))
 			}
 		case errors.Is(err, syscall.EADDRINUSE):
 			out = append(out, taken(a, running))
 		case errors.Is(err, syscall.EACCES):
-			out = append(out, found("ports", Fault, "this user may not listen on %s (%s)", a.Text, a.Flag).
+			out = append(out, newFinding("ports", Fault, "this user may not listen on %s (%s)", a.Text, a.Flag).
 				do("choose a port above 1023, or let the service have CAP_NET_BIND_SERVICE"))
 		case errors.Is(err, syscall.EADDRNOTAVAIL):
-			out = append(out, found("ports", Fault, "%s (%s) is not an address of this machine", a.Text, a.Flag).
+			out = append(out, newFinding("ports", Fault, "%s (%s) is not an address of this machine", a.Text, a.Flag).
 				do("choose one of its addresses; 0.0.0.0 is all of them"))
 		default:
-			out = append(out, found("ports", Fault, "%s (%s): %v", a.Text, a.Flag, err).do("write it as host:port, such as 127.0.0.1:27017"))
+			out = append(out, newFinding("ports", Fault, "%s (%s): %v", a.Text, a.Flag, err).do("write it as host:port, such as 127.0.0.1:27017"))
 		}
 	}
 	return out
@@ -52,8 +52,8 @@ func taken(a daemon.Address, running bool) Finding {
 		}
 	}
 	if running || strings.HasPrefix(listener, "cantle ") { // the server itself is examined separately
-		return found("ports", Good, "%s listens on %s (%s)", listener, a.Text, a.Flag)
+		return newFinding("ports", Good, "%s listens on %s (%s)", listener, a.Text, a.Flag)
 	}
-	return found("ports", Fault, "%s listens on %s (%s) already", listener, a.Text, a.Flag).
+	return newFinding("ports", Fault, "%s listens on %s (%s) already", listener, a.Text, a.Flag).
 		do("stop it, or choose another address with %s; port 0 picks a free one", a.Flag)
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/cantledb/cantle/wire/session"
 )
 
-// runs are the commands that have a language or options, and are harmless to a server without data. Of
+// harmlessCommands are the commands that have a language or options, and are harmless to a server without data. Of
 // all others only the names are checked.
-var runs = []string{
+var harmlessCommands = []string{
 	"aggregate", "bulkWrite", "collMod", "count", "create", "createIndexes", "delete", "distinct", "explain", "find",
 	"findAndModify", "findandmodify", "insert", "mapReduce", "mapreduce", "update",
 }
@@ -39,7 +39,7 @@ func (l *Linter) isCommand(doc bson.Raw) bool {
 	case name == "explain":
 		return first.Value.Type == bson.TypeDocument
 	}
-	return first.Value.IsNumber() && (!slices.Contains(runs, name) || !doc.Get("pipeline").IsMissing() || !doc.Get("ops").IsMissing())
+	return first.Value.IsNumber() && (!slices.Contains(harmlessCommands, name) || !doc.Get("pipeline").IsMissing() || !doc.Get("ops").IsMissing())
 }
 
 // row returns the row of a command, in whatever case it is written; nil without one.
@@ -129,8 +129,8 @@ func (l *Linter) command(ctx context.Context, at location, doc bson.Raw, togethe
 	}
 	l.looked.commands++
 	name := string(first.Name)
-	if !slices.Contains(runs, name) {
-		l.named(at, name, together)
+	if !slices.Contains(harmlessCommands, name) {
+		l.checkName(at, name, together)
 		return nil
 	}
 	db, ok := doc.Get("$db").Str()
@@ -150,8 +150,8 @@ func (l *Linter) command(ctx context.Context, at location, doc bson.Raw, togethe
 	return l.scratch.clear(ctx, db, name)
 }
 
-// named checks a command by its name only.
-func (l *Linter) named(at location, name string, together bool) {
+// checkName checks a command by its name only.
+func (l *Linter) checkName(at location, name string, together bool) {
 	r := l.row(name)
 	switch {
 	case r != nil && !l.account.Has(r):

@@ -150,8 +150,8 @@ type picture struct {
 	Events   []event
 }
 
-// look requests all data of a screen.
-func (c *Client) look(ctx context.Context, v *view) (*picture, error) {
+// fetchPicture requests all data of a screen.
+func (c *Client) fetchPicture(ctx context.Context, v *view) (*picture, error) {
 	p := &picture{}
 	into := map[string]any{"server": &p.Server, "lines": &p.Lines, "heat": &p.Heat, "warnings": &p.Warnings, "requests": &p.Requests, "events": &p.Events}
 	return p, c.fetch(ctx, v, func(path string) any { return into[path] })

@@ -40,7 +40,7 @@ func live(ctx context.Context, c *Client, o Options, in, out *os.File) error {
 	if err != nil {
 		return err
 	}
-	p, err := c.look(ctx, v)
+	p, err := c.fetchPicture(ctx, v)
 	if err != nil {
 		return err
 	}
@@ -70,12 +70,12 @@ func live(ctx context.Context, c *Client, o Options, in, out *os.File) error {
 			asked := *v
 			v.press(key)
 			if v.ns != asked.ns || v.at != asked.at || v.span != asked.span {
-				l.look(ctx)
+				l.refresh(ctx)
 			}
 			l.draw()
 		case <-tick.C:
 			if !v.resting {
-				l.look(ctx)
+				l.refresh(ctx)
 			}
 			l.draw()
 		}
@@ -92,9 +92,9 @@ type loop struct {
 	fault  error    // the error since then, nil if there is none
 }
 
-// look requests a new picture. If the server does not answer, the error is shown and the request repeated.
-func (l *loop) look(ctx context.Context) {
-	p, err := l.client.look(ctx, l.view)
+// refresh requests a new picture. If the server does not answer, the error is shown and the request repeated.
+func (l *loop) refresh(ctx context.Context) {
+	p, err := l.client.fetchPicture(ctx, l.view)
 	if l.fault = err; err == nil {
 		l.last = p
 		l.view.setCollections(p)
@@ -176,7 +176,7 @@ func once(ctx context.Context, c *Client, o Options, out io.Writer) error {
 		}
 		return json.NewEncoder(out).Encode(all)
 	}
-	p, err := c.look(ctx, v)
+	p, err := c.fetchPicture(ctx, v)
 	if err != nil {
 		return err
 	}

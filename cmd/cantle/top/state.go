@@ -6,15 +6,15 @@ import (
 
 // view holds what is shown.
 type view struct {
-	ns      string // "" for all collections
-	at      int    // index in metrics
-	span    int64  // shown, in seconds up to now
-	byLoad  bool   // rows are ordered by load, otherwise by their ranges
-	resting bool   // paused: no requests are sent
-	help    bool
-	scroll  int
-	known   []string // collections, to choose from
-	ended   bool
+	ns          string // "" for all collections
+	at          int    // index in metrics
+	span        int64  // shown, in seconds up to now
+	byLoad      bool   // rows are ordered by load, otherwise by their ranges
+	resting     bool   // paused: no requests are sent
+	help        bool
+	scroll      int
+	collections []string // collections, to choose from
+	ended       bool
 }
 
 // metrics are those that a heat map can show.
@@ -74,7 +74,7 @@ func (v *view) press(key string) {
 
 // choose moves to the next collection, or the previous one.
 func (v *view) choose(by int) {
-	all := append([]string{""}, v.known...)
+	all := append([]string{""}, v.collections...)
 	at := max(0, slices.Index(all, v.ns))
 	v.ns, v.scroll = all[(at+by+len(all))%len(all)], 0
 }
@@ -84,11 +84,11 @@ func (v *view) setCollections(p *picture) {
 	if v.ns != "" {
 		return
 	}
-	v.known = v.known[:0]
+	v.collections = v.collections[:0]
 	for _, r := range p.Heat.Rows {
-		if !slices.Contains(v.known, r.NS) {
-			v.known = append(v.known, r.NS)
+		if !slices.Contains(v.collections, r.NS) {
+			v.collections = append(v.collections, r.NS)
 		}
 	}
-	slices.Sort(v.known)
+	slices.Sort(v.collections)
 }

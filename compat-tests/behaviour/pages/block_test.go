@@ -74,7 +74,7 @@ func TestHolds(t *testing.T) {
 
 func TestAddresses(t *testing.T) {
 	r := &reader{ports: map[string]string{"27017": "5", "10255": "6"}}
-	if got := r.here("mongodb://127.0.0.1:27017/ localhost:10255 0.0.0.0:27017, 27018:27017 10.0.0.1:27017"); got != "mongodb://127.0.0.1:5/ localhost:6 0.0.0.0:5, 27018:27017 10.0.0.1:27017" {
+	if got := r.withFreePorts("mongodb://127.0.0.1:27017/ localhost:10255 0.0.0.0:27017, 27018:27017 10.0.0.1:27017"); got != "mongodb://127.0.0.1:5/ localhost:6 0.0.0.0:5, 27018:27017 10.0.0.1:27017" {
 		t.Error(got)
 	}
 }

@@ -54,7 +54,7 @@ func newReader(t *testing.T, p *page) *reader {
 	}
 	harness.MongoshHome(t, home)
 	r.env = append(harness.Environment(), "HOME="+home, "NO_COLOR=1", "PAGE_BINARY="+binary, "PAGE_LOGS="+r.folder+"/.logs",
-		"PAGE_LISTEN="+r.here("127.0.0.1:27017"), "PATH="+bin+":"+os.Getenv("PATH"))
+		"PAGE_LISTEN="+r.withFreePorts("127.0.0.1:27017"), "PATH="+bin+":"+os.Getenv("PATH"))
 	for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOPATH"} { // keep those outside of the new home
 		value, err := exec.Command("go", "env", name).Output()
 		if err != nil {
@@ -73,7 +73,7 @@ func newReader(t *testing.T, p *page) *reader {
 	}
 	t.Cleanup(func() { r.stop(t) })
 	if !p.none {
-		r.bash(t, "cantle serve "+r.here(strings.Join(append([]string{"--memory"}, p.server...), " ")))
+		r.bash(t, "cantle serve "+r.withFreePorts(strings.Join(append([]string{"--memory"}, p.server...), " ")))
 	}
 	return r
 }
@@ -146,7 +146,7 @@ func (r *reader) stop(t *testing.T) {
 // do runs one block.
 func (r *reader) do(t *testing.T, b *block) {
 	t.Helper()
-	text := r.here(b.text)
+	text := r.withFreePorts(b.text)
 	switch {
 	case b.skip != "":
 		t.Logf("%s:%d: not run: %s", r.page.name, b.line, b.skip)
@@ -253,8 +253,8 @@ func (r *reader) write(t *testing.T, path, text string) {
 // addresses matches the addresses that are replaced.
 var addresses = regexp.MustCompile(`\b(127\.0\.0\.1|localhost|0\.0\.0\.0):(\d{4,5})\b`)
 
-// here replaces the ports of the page by free ports.
-func (r *reader) here(text string) string {
+// withFreePorts replaces the ports of the page by free ports.
+func (r *reader) withFreePorts(text string) string {
 	return addresses.ReplaceAllStringFunc(text, func(address string) string {
 		host, port, _ := strings.Cut(address, ":")
 		if r.ports[port] == "" {

@@ -34,7 +34,7 @@ func (r *reader) typed(t *testing.T, b *block, text string) {
 	if uri == "" {
 		uri = defaultURI
 	}
-	if uri = r.here(uri); r.shells[uri] == nil {
+	if uri = r.withFreePorts(uri); r.shells[uri] == nil {
 		r.shells[uri] = r.open(t, uri)
 	}
 	for _, st := range statements(text) {

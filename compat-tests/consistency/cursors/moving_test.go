@@ -115,8 +115,8 @@ func code(err error, codes ...int) bool {
 	return errors.As(err, &said) && slices.ContainsFunc(codes, said.HasErrorCode)
 }
 
-// rest waits, and reports whether ctx is still valid.
-func rest(ctx context.Context, d time.Duration) bool {
+// sleep waits, and reports whether ctx is still valid.
+func sleep(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-time.After(d):
 		return true
@@ -151,7 +151,7 @@ func (w *world) prepare(ctx context.Context) {
 func (w *world) move(ctx context.Context) {
 	r := rand.New(rand.NewPCG(w.seed, 1))
 	admin := w.all.Database("admin")
-	for rest(ctx, time.Duration(r.IntN(60))*time.Millisecond) {
+	for sleep(ctx, time.Duration(r.IntN(60))*time.Millisecond) {
 		ns := []string{docs, docs, more}[r.IntN(3)]
 		at := bson.E{Key: "find", Value: document(r.IntN(4*keysEach), 0)[:3]}
 		to := bson.E{Key: "to", Value: fmt.Sprintf("p%d", r.IntN(4))}
@@ -190,7 +190,7 @@ func (w *world) move(ctx context.Context) {
 // each has time to take over jobs.
 func (w *world) kills(ctx context.Context) {
 	r := rand.New(rand.NewPCG(w.seed, 2))
-	for rest(ctx, time.Duration(800+r.IntN(1200))*time.Millisecond*time.Duration(len(w.direct))) {
+	for sleep(ctx, time.Duration(800+r.IntN(1200))*time.Millisecond*time.Duration(len(w.direct))) {
 		w.kill(r)
 	}
 }

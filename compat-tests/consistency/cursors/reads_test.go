@@ -81,7 +81,7 @@ type moment struct {
 
 // work reads until working ends.
 func (d *reads) work(working, ctx context.Context) {
-	for rest(working, time.Duration(d.r.IntN(10))*time.Millisecond) {
+	for sleep(working, time.Duration(d.r.IntN(10))*time.Millisecond) {
 		s := seen{question: drawQuestion(d.r, 0, 34*keysEach), ns: docs, sent: d.now()}
 		if d.r.IntN(3) == 0 {
 			s.ns = more
@@ -92,7 +92,7 @@ func (d *reads) work(working, ctx context.Context) {
 		case 0:
 			s.at, err = "with read concern snapshot", d.snapshot(ctx, one, &s)
 		case 1:
-			s.at, err = "at a time in the past", d.again(ctx, one, &s)
+			s.at, err = "at a time in the past", d.readPast(ctx, one, &s)
 		default:
 			s.at = "as it is"
 			err = s.read(ctx, coll(one, s.ns), func(rows []histories.Row) error { d.take(&s, rows); return nil })
@@ -138,8 +138,8 @@ func (d *reads) snapshot(ctx context.Context, one *mongo.Client, s *seen) error 
 	return nil
 }
 
-// again reads at the cluster time of an earlier snapshot.
-func (d *reads) again(ctx context.Context, one *mongo.Client, s *seen) error {
+// readPast reads at the cluster time of an earlier snapshot.
+func (d *reads) readPast(ctx context.Context, one *mongo.Client, s *seen) error {
 	if len(d.past) == 0 {
 		return nil
 	}

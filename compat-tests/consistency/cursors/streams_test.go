@@ -32,11 +32,11 @@ type follower struct {
 
 	token      bson.Raw
 	sent, back int64
-	events     []told
+	events     []received
 }
 
 // Change event with its resume token and its cluster time.
-type told struct {
+type received struct {
 	histories.Event
 	token bson.Raw
 	at    bson.Timestamp
@@ -102,7 +102,7 @@ func (f *follower) open(ctx context.Context, c *mongo.Client, from *options.Chan
 
 // work follows until working ends.
 func (f *follower) work(working, ctx context.Context, r *rand.Rand) {
-	for rest(working, time.Duration(r.IntN(50))*time.Millisecond) {
+	for sleep(working, time.Duration(r.IntN(50))*time.Millisecond) {
 		f.some(ctx, r, 1+r.IntN(200))
 	}
 }
@@ -132,7 +132,7 @@ func (f *follower) some(ctx context.Context, r *rand.Rand, most int) {
 
 // take opens a stream and returns up to most events. It ends at the last document, or after idle empty
 // batches. token is the resume token behind the last event.
-func (f *follower) take(ctx context.Context, c *mongo.Client, o *options.ChangeStreamOptionsBuilder, most, idle int) (list []told, token bson.Raw, err error) {
+func (f *follower) take(ctx context.Context, c *mongo.Client, o *options.ChangeStreamOptionsBuilder, most, idle int) (list []received, token bson.Raw, err error) {
 	s, err := f.open(ctx, c, o)
 	if err != nil {
 		return nil, nil, err
@@ -163,7 +163,7 @@ func (f *follower) take(ctx context.Context, c *mongo.Client, o *options.ChangeS
 }
 
 // event decodes an event.
-func (f *follower) event(e bson.Raw) (out told, err error) {
+func (f *follower) event(e bson.Raw) (out received, err error) {
 	ns := e.Lookup("ns", "db").StringValue() + "." + e.Lookup("ns", "coll").StringValue()
 	key, ok := e.Lookup("documentKey", "_id").AsInt64OK()
 	if !ok || !slices.Contains(f.names, ns) {

@@ -75,7 +75,7 @@ func (w *world) follow(working, ctx context.Context, r *rand.Rand, t *tailed) er
 			return err
 		}
 		if r.IntN(5) == 0 {
-			rest(working, time.Duration(r.IntN(60))*time.Millisecond)
+			sleep(working, time.Duration(r.IntN(60))*time.Millisecond)
 		}
 	}
 	return nil

@@ -30,7 +30,7 @@ func (w *world) writer(client int, ns string) *writer {
 
 // work writes until working ends. It completes a write that has begun.
 func (p *writer) work(working, ctx context.Context) {
-	for rest(working, time.Duration(p.r.IntN(8))*time.Millisecond) {
+	for sleep(working, time.Duration(p.r.IntN(8))*time.Millisecond) {
 		switch {
 		case p.ns == tail || p.ns == small:
 			p.n++
@@ -202,7 +202,7 @@ func (p *writer) append(ctx context.Context, key int) {
 // client's own documents between the batches.
 func (w *world) transactions(working, ctx context.Context, client int) {
 	p := w.writer(client, docs)
-	for rest(working, time.Duration(p.r.IntN(30))*time.Millisecond) {
+	for sleep(working, time.Duration(p.r.IntN(30))*time.Millisecond) {
 		p.transaction(ctx)
 	}
 }
@@ -270,12 +270,12 @@ func (p *writer) transaction(ctx context.Context) {
 		p.bad("a commit: %v", err)
 	}
 	if len(list) > 0 {
-		p.again(ctx, list, begin)
+		p.repeat(ctx, list, begin)
 	}
 }
 
-// again repeats the changes of a transaction that may have been committed.
-func (p *writer) again(ctx context.Context, list []change, begin int64) {
+// repeat repeats the changes of a transaction that may have been committed.
+func (p *writer) repeat(ctx context.Context, list []change, begin int64) {
 	p.together(ctx, list)
 	for i := range list {
 		list[i].Begin = begin

@@ -30,7 +30,7 @@ var backwards = []*rewrite{
 		slices.Reverse(a.rows)
 		return a
 	}},
-	{name: "$natural backwards", fits: func(q *question) bool { return isFind(q) && q.sort == nil && q.skip+q.limit == 0 }, in: func(k *kept) bool {
+	{name: "$natural backwards", fits: func(q *question) bool { return isFind(q) && q.sort == nil && q.skip+q.limit == 0 }, in: func(k *populatedWay) bool {
 		return k.shard == nil && !k.view && !k.moves // there is no order between partitions
 	}, ask: func(q *question, _ bson.D, ask func(*question) answer) answer {
 		natural := func(direction int32) answer {

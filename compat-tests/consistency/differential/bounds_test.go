@@ -169,7 +169,7 @@ func scalar(fields bson.D, docs []bson.D) bool {
 }
 
 // bounded reports whether the way supports min and max.
-func (k *kept) bounded() bool {
+func (k *populatedWay) bounded() bool {
 	return !k.view && slices.ContainsFunc(k.indexes, func(x index) bool { return x.name() == common })
 }
 
@@ -182,7 +182,7 @@ func (q *question) filtered() *question {
 
 // first is the reference way: all others must return its answer. It is the scan. If no filter can replace
 // min and max, it is the first way that supports them, or nil.
-func (r *round) first(q *question) *kept {
+func (r *round) first(q *question) *populatedWay {
 	if q.bounds == nil || scalar(q.bounds.key, r.docs) {
 		return r.kept[0]
 	}
@@ -195,6 +195,6 @@ func (r *round) first(q *question) *kept {
 }
 
 // takesBounds reports whether a way supports the bounds of a question, or a filter can replace them.
-func (k *kept) takesBounds(q *question, docs []bson.D) bool {
+func (k *populatedWay) takesBounds(q *question, docs []bson.D) bool {
 	return q.bounds == nil || k.bounded() || scalar(q.bounds.key, docs)
 }

@@ -159,7 +159,7 @@ type round struct {
 	drawer
 	*set
 	initial []bson.D // the documents before the writes
-	kept    []*kept
+	kept    []*populatedWay
 	drawn   [][]index
 	writes  []*write // applied in all ways
 }
@@ -265,7 +265,7 @@ func (r *round) populateAll() error {
 }
 
 // manner draws the manner in which a question is sent to a way.
-func (r *round) manner(q *question, k *kept) (m manner) {
+func (r *round) manner(q *question, k *populatedWay) (m manner) {
 	m.batch = oneOf(r.drawer, int32(0), 0, 0, 1, 2, 101)
 	if q.kind == "distinct" || q.kind == "count" {
 		m.batch = 0
@@ -275,7 +275,7 @@ func (r *round) manner(q *question, k *kept) (m manner) {
 		if r.rarely(4) {
 			w = oneOf(r.drawer, backwards...)
 		}
-		if mayRewrite(q, w, r.docs) && (w.in == nil || w.in(k)) && !(k.inTransaction && (w.name == "$unionWith" || w.name == "$out and read")) && !((k.own || k.concern != nil) && w.name == "$out and read") {
+		if mayRewrite(q, w, r.docs) && (w.in == nil || w.in(k)) && !(k.inTransaction && (w.name == "$unionWith" || w.name == "$out and read")) && !((k.hasCollation || k.concern != nil) && w.name == "$out and read") {
 			m.rewrite, m.aside = w, r.filter(1)
 			if w.of != nil && k.bounded() && q.collation == nil && r.rarely(2) {
 				m.hint = common
@@ -398,7 +398,7 @@ func (r *round) ask(n int) error {
 }
 
 // trial fills in the state of the round in a trial of a way.
-func (r *round) trial(k *kept, x *trial) *trial {
+func (r *round) trial(k *populatedWay, x *trial) *trial {
 	x.seed, x.docs, x.foreign, x.needs = r.seed, r.initial, r.foreign, r.needs
 	x.way, x.at, x.indexes = k.way, slices.Index(r.kept, k), k.indexes
 	if x.writes == nil {
@@ -423,7 +423,7 @@ func (m manner) String() string {
 }
 
 // restore repeats a transaction after an error has ended it.
-func (r *round) restore(k *kept) error {
+func (r *round) restore(k *populatedWay) error {
 	if !k.inTransaction {
 		return nil
 	}

@@ -33,8 +33,8 @@ const allRows = 1 << 20
 const rowsMost = 20_000
 
 // command returns the command of a question.
-func (k *kept) command(q *question, m manner) bson.D {
-	if k.own {
+func (k *populatedWay) command(q *question, m manner) bson.D {
+	if k.hasCollation {
 		other := *q
 		other.collation = nil
 		q = &other
@@ -64,7 +64,7 @@ func (k *kept) command(q *question, m manner) bson.D {
 }
 
 // open sends a question and takes the first batch. Errors: of the connection.
-func (k *kept) open(q *question, m manner) (*cursor, error) {
+func (k *populatedWay) open(q *question, m manner) (*cursor, error) {
 	reply, err := k.conn.reply(k.set.db, k.command(q, m))
 	if err != nil {
 		return nil, err
@@ -119,7 +119,7 @@ func (c *cursor) take(reply bson.Raw, batch string) error {
 }
 
 // more takes another batch.
-func (k *kept) more(c *cursor, m manner) error {
+func (k *populatedWay) more(c *cursor, m manner) error {
 	k.between(true)
 	command := bson.D{{Key: "getMore", Value: c.id}, {Key: "collection", Value: c.coll}}
 	if m.batch > 0 {
@@ -142,7 +142,7 @@ func (k *kept) more(c *cursor, m manner) error {
 const parkedBeside = 300
 
 // sendPlain sends a question without a rewrite and without warm questions.
-func (k *kept) sendPlain(q *question, m manner) (answer, error) {
+func (k *populatedWay) sendPlain(q *question, m manner) (answer, error) {
 	c, err := k.open(q, m)
 	if err != nil {
 		return answer{}, err
@@ -151,7 +151,7 @@ func (k *kept) sendPlain(q *question, m manner) (answer, error) {
 }
 
 // rest takes all remaining batches of an answer.
-func (k *kept) rest(c *cursor, m manner) (answer, error) {
+func (k *populatedWay) rest(c *cursor, m manner) (answer, error) {
 	var beside []*cursor
 	for c.id != 0 {
 		if m.parked && beside == nil {
@@ -180,7 +180,7 @@ func (k *kept) rest(c *cursor, m manner) (answer, error) {
 }
 
 // Sends a question in a manner, after its warm questions.
-func (k *kept) send(q *question, m manner) (answer, error) {
+func (k *populatedWay) send(q *question, m manner) (answer, error) {
 	for _, w := range m.warm {
 		if a, err := k.sendPlain(w, manner{}); err != nil || a.code != 0 && k.inTransaction {
 			return answer{code: -5, message: "a question before failed"}, err
@@ -201,7 +201,7 @@ func (k *kept) send(q *question, m manner) (answer, error) {
 
 // asking is a question to one way, for sendTogether.
 type asking struct {
-	k *kept
+	k *populatedWay
 	m manner
 	answer
 }
@@ -261,7 +261,7 @@ type rewrite struct {
 	// of reports whether the form is equivalent over these documents; nil if over any.
 	of func(q *question, docs []bson.D) bool
 	// in reports whether the form is equivalent in a way; nil if in all.
-	in  func(k *kept) bool
+	in  func(k *populatedWay) bool
 	ask func(q *question, g bson.D, ask func(*question) answer) answer
 }
 

@@ -73,7 +73,7 @@ func (p *places) of(at where) ([]string, error) {
 }
 
 // settle connects a way to its servers. Errors: of starting them.
-func (k *kept) settle() error {
+func (k *populatedWay) settle() error {
 	switch {
 	case k.way.tight:
 		k.conn = k.set.tight
@@ -100,7 +100,7 @@ func (k *kept) settle() error {
 }
 
 // nextServer switches to the next of several servers.
-func (k *kept) nextServer() {
+func (k *populatedWay) nextServer() {
 	if len(k.serverConns) > 1 {
 		k.questionCount++
 		k.conn = k.serverConns[k.questionCount%len(k.serverConns)]
@@ -108,7 +108,7 @@ func (k *kept) nextServer() {
 }
 
 // launch starts a server for this way alone.
-func (k *kept) launch() error {
+func (k *populatedWay) launch() error {
 	binary, err := harness.Binary()
 	if err != nil {
 		return err
@@ -126,17 +126,17 @@ func (k *kept) launch() error {
 }
 
 // backups returns the folder of backups.
-func (k *kept) backups() string { return k.data + "-backups" }
+func (k *populatedWay) backups() string { return k.data + "-backups" }
 
 // restart kills the way's server, and starts it again.
-func restart(k *kept) error {
+func restart(k *populatedWay) error {
 	k.server.Kill()
 	_ = k.conn.Close()
 	return k.launch()
 }
 
 // restored makes a backup and switches to a server in a folder that was restored from it.
-func restored(k *kept) error {
+func restored(k *populatedWay) error {
 	binary, err := harness.Binary()
 	if err != nil {
 		return err
@@ -159,7 +159,7 @@ func restored(k *kept) error {
 }
 
 // passed makes all questions read at the current cluster time, then changes documents and partitions.
-func passed(k *kept) error {
+func passed(k *populatedWay) error {
 	reply, err := k.conn.must(k.set.db, bson.D{{Key: "find", Value: k.coll}, {Key: "limit", Value: 1}, {Key: "readConcern", Value: one("level", "snapshot")}})
 	if err != nil {
 		return err
@@ -188,7 +188,7 @@ func passed(k *kept) error {
 
 // move splits, merges, moves or reshards; the command may be refused, for example if there is nothing to
 // merge.
-func (k *kept) move(kind int) {
+func (k *populatedWay) move(kind int) {
 	ns := k.set.db + "." + k.coll
 	if k.rng == nil {
 		k.rng = rand.New(rand.NewPCG(k.set.seed, 7))
@@ -217,7 +217,7 @@ func (w *way) excuses(code int32) bool {
 }
 
 // between moves partitions of a way between two batches and before a question.
-func (k *kept) between(batches bool) {
+func (k *populatedWay) between(batches bool) {
 	if !k.way.moves {
 		return
 	}

@@ -195,7 +195,7 @@ func (s *shrinker) fails(x *trial) bool {
 }
 
 // failsBehindWrites is fails for a trial with writes.
-func (s *shrinker) failsBehindWrites(x *trial, r *round, plain *kept) bool {
+func (s *shrinker) failsBehindWrites(x *trial, r *round, plain *populatedWay) bool {
 	k, err := r.set.populate(x.way, 1, x.indexes)
 	if err != nil {
 		return false

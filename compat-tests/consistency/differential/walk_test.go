@@ -116,7 +116,7 @@ type walker struct {
 // run does the steps of a walk in a new database. differs describes the first cursor with a wrong
 // answer, "" for none. Errors: of the connection, and of commands that cannot fail.
 func (w *walk) run(s *set) (differs string, cursors int, err error) {
-	k := &kept{way: &way{shard: w.shard, shards: 3}, set: s, conn: s.normal, foreign: walked[0]}
+	k := &populatedWay{way: &way{shard: w.shard, shards: 3}, set: s, conn: s.normal, foreign: walked[0]}
 	for _, coll := range walked {
 		k.coll = coll
 		if err := k.create(coll); err != nil {

@@ -34,15 +34,15 @@ type way struct {
 	series bool
 	// reads reports that no writes are sent, because the way refuses some.
 	reads bool
-	// own ways have a default collation, which questions leave out.
-	own bool
+	// hasCollation ways have a default collation, which questions leave out.
+	hasCollation bool
 	// place is the place of the servers, "" for those in memory. alone ways have their own server on files.
 	place where
 	alone bool
 	// moves ways split, merge, move and reshard their partitions between batches and before questions.
 	moves bool
 	// then runs after the documents and the indexes are made.
-	then func(k *kept) error
+	then func(k *populatedWay) error
 	// every n: one in n sets has the way; 0: all sets have it.
 	every uint64
 	// supports reports whether the way supports a question; nil supports all.
@@ -62,7 +62,7 @@ var ways = []*way{
 	{name: "sharded by _id", shard: one("_id", "hashed"), shards: 5, indexed: true},
 	{name: "sharded by k", shard: one("k", "hashed"), shards: 3, indexed: true},
 	{name: "ranges of k", shard: one("k", int32(1)), indexed: true},
-	{name: "collation of its own", options: one("collation", ownCollation), indexed: true, reads: true, own: true, supports: func(q *question) bool { return js(q.collation) == js(ownCollation) && !q.needs }},
+	{name: "collation of its own", options: one("collation", ownCollation), indexed: true, reads: true, hasCollation: true, supports: func(q *question) bool { return js(q.collation) == js(ownCollation) && !q.needs }},
 	{name: "view", indexed: true, view: true, reads: true, supports: func(q *question) bool {
 		return !q.needs && q.collation == nil && !(q.kind == "find" && hasOperator(q.projection))
 	}},
@@ -143,8 +143,8 @@ type set struct {
 	scratch func() string // returns a folder for servers of a single way
 }
 
-// kept is a way with the documents stored in it.
-type kept struct {
+// populatedWay is a way with the documents stored in it.
+type populatedWay struct {
 	*way
 	set           *set
 	conn          *conn
@@ -177,8 +177,8 @@ var refusesSeries = []int32{72, 7246201}
 
 // populate stores the documents of a set in a way. Indexes that the documents do not allow are left out. Errors:
 // of the connection, and of commands that should not fail.
-func (s *set) populate(w *way, at int, indexes []index) (*kept, error) {
-	k := &kept{way: w, set: s, coll: fmt.Sprintf("c%d", at), foreign: fmt.Sprintf("f%d", at)}
+func (s *set) populate(w *way, at int, indexes []index) (*populatedWay, error) {
+	k := &populatedWay{way: w, set: s, coll: fmt.Sprintf("c%d", at), foreign: fmt.Sprintf("f%d", at)}
 	if err := k.settle(); err != nil {
 		k.close()
 		return nil, err
@@ -197,7 +197,7 @@ func (s *set) populate(w *way, at int, indexes []index) (*kept, error) {
 }
 
 // fill creates the collections, the documents and the indexes.
-func (k *kept) fill(indexes []index) error {
+func (k *populatedWay) fill(indexes []index) error {
 	w, s := k.way, k.set
 	if err := k.create(k.coll); err != nil {
 		return err
@@ -246,7 +246,7 @@ func (k *kept) fill(indexes []index) error {
 }
 
 // create makes a collection of the way.
-func (k *kept) create(coll string) error {
+func (k *populatedWay) create(coll string) error {
 	if k.options != nil {
 		if _, err := k.conn.must(k.set.db, append(bson.D{{Key: "create", Value: coll}}, k.options...)); err != nil {
 			return err
@@ -272,7 +272,7 @@ func (k *kept) create(coll string) error {
 }
 
 // insert puts documents into a collection.
-func (k *kept) insert(coll string, docs []bson.D, session bson.D) error {
+func (k *populatedWay) insert(coll string, docs []bson.D, session bson.D) error {
 	for part := range slices.Chunk(docs, 200) {
 		list := bson.A{}
 		for _, d := range part {
@@ -286,7 +286,7 @@ func (k *kept) insert(coll string, docs []bson.D, session bson.D) error {
 }
 
 // index creates the indexes that the documents allow.
-func (k *kept) index(indexes []index) error {
+func (k *populatedWay) index(indexes []index) error {
 	for _, x := range indexes {
 		a, err := k.conn.run(k.set.db, bson.D{{Key: "createIndexes", Value: k.coll}, {Key: "indexes", Value: bson.A{bson.D(x)}}})
 		switch {
@@ -303,7 +303,7 @@ func (k *kept) index(indexes []index) error {
 
 // begin starts the transaction and inserts the other documents in it. A document that an index refuses ends
 // it with an error: then begin drops the indexes one after the other, and tries again.
-func (k *kept) begin(half int) error {
+func (k *populatedWay) begin(half int) error {
 	for {
 		k.session = bson.D{{Key: "lsid", Value: one("id", k.conn.newSession())}, {Key: "txnNumber", Value: int64(1)}, {Key: "autocommit", Value: false}}
 		list := bson.A{}
@@ -333,7 +333,7 @@ func (k *kept) begin(half int) error {
 }
 
 // again repeats the transaction, if the way has one that an error has ended.
-func (k *kept) again() error {
+func (k *populatedWay) again() error {
 	if !k.inTransaction {
 		return nil
 	}
@@ -342,7 +342,7 @@ func (k *kept) again() error {
 }
 
 // close ends the transaction, the connections and the server of a way.
-func (k *kept) close() {
+func (k *populatedWay) close() {
 	if k.inTransaction {
 		_, _ = k.conn.run("admin", append(bson.D{{Key: "abortTransaction", Value: 1}}, k.session...))
 	}

@@ -140,12 +140,12 @@ func drop(q bson.D, name string) bson.D {
 }
 
 // writeCommand returns the command of a write in a way.
-func (k *kept) writeCommand(w *write) bson.D {
+func (k *populatedWay) writeCommand(w *write) bson.D {
 	return append(bind(w.command, k.coll, k.foreign).(bson.D), k.session...)
 }
 
 // apply runs a write in a way.
-func (k *kept) apply(w *write) (answer, error) {
+func (k *populatedWay) apply(w *write) (answer, error) {
 	reply, err := k.conn.reply(k.set.db, k.writeCommand(w))
 	if err != nil {
 		return answer{}, err
@@ -193,7 +193,7 @@ func (r *round) write(n int) error {
 		}
 		writes := append(slices.Clone(r.writes), w)
 		list := r.writing()
-		answers, err := together(list, func(k *kept) bson.D { return k.writeCommand(w) })
+		answers, err := together(list, func(k *populatedWay) bson.D { return k.writeCommand(w) })
 		if err != nil {
 			return fmt.Errorf("%s: %w", js(w.command), err)
 		}
@@ -239,7 +239,7 @@ func (r *round) compareAll() error {
 		return err
 	}
 	list := r.writing()
-	answers, err := together(list, func(k *kept) bson.D { return k.command(q, manner{}) })
+	answers, err := together(list, func(k *populatedWay) bson.D { return k.command(q, manner{}) })
 	if err != nil {
 		return err
 	}
@@ -258,7 +258,7 @@ func (r *round) compareAll() error {
 }
 
 // writing returns the ways that take part in writes, without the first.
-func (r *round) writing() (out []*kept) {
+func (r *round) writing() (out []*populatedWay) {
 	for _, k := range r.kept[1:] {
 		if !k.out && !k.reads {
 			k.nextServer()
@@ -270,7 +270,7 @@ func (r *round) writing() (out []*kept) {
 }
 
 // together sends a command to several ways before the first is answered.
-func together(list []*kept, command func(k *kept) bson.D) (out []bson.Raw, err error) {
+func together(list []*populatedWay, command func(k *populatedWay) bson.D) (out []bson.Raw, err error) {
 	for _, k := range list {
 		if err := k.conn.queue(k.set.db, command(k)); err != nil {
 			return nil, err

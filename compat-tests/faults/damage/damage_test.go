@@ -123,7 +123,7 @@ func readEverything(t *testing.T, s *server, m *made, back bool, rng *rand.Rand,
 		if ok && got == want || !ok && got == "" {
 			return
 		}
-		if past, changed := m.past[ns][id]; back && changed && (got == past || got == "" || known(m, ns, id, got)) {
+		if past, changed := m.past[ns][id]; back && changed && (got == past || got == "" || isReplacedVersion(m, ns, id, got)) {
 			return
 		}
 		wrong("a wrong answer: %s %d is %q, not %q", ns, id, bson.Raw(got), bson.Raw(want))
@@ -178,9 +178,9 @@ func readEverything(t *testing.T, s *server, m *made, back bool, rng *rand.Rand,
 	return bad
 }
 
-// known reports whether a document can be a version that the last life wrote and replaced later: the log may
+// isReplacedVersion reports whether a document can be a version that the last life wrote and replaced later: the log may
 // have been cut between the two.
-func known(m *made, ns string, id int32, got string) bool {
+func isReplacedVersion(m *made, ns string, id int32, got string) bool {
 	doc := bson.Raw(got)
 	n, ok := doc.Lookup("_id").Int32OK()
 	return ok && n == id && doc.Validate() == nil && len(got) == len(m.sample(ns))

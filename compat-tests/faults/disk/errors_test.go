@@ -77,16 +77,16 @@ type trial struct {
 	over    func(vfs.FS) vfs.FS // a planted bug
 	wrap    func(storage.Store) storage.Store
 
-	started bool
-	died    string         // why the store stopped
-	told    map[string]int // errors that clients got
-	wrong   []string       // violations
-	images  []*vfs.MemFS   // possible contents of the disk afterwards
+	started     bool
+	died        string         // why the store stopped
+	errorCounts map[string]int // errors that clients got
+	wrong       []string       // violations
+	images      []*vfs.MemFS   // possible contents of the disk afterwards
 }
 
 // run runs both lives.
 func (x *trial) run() {
-	x.told = map[string]int{}
+	x.errorCounts = map[string]int{}
 	files := copyOf(x.base)
 	upper := watch(files, x.breaker)
 	if x.over != nil {
@@ -169,16 +169,16 @@ func (x *trial) named(what string, err error) {
 		var w *wrongAnswer
 		switch {
 		case errors.Is(err, errLost):
-			x.told[what+": "+errLost.Error()]++
+			x.errorCounts[what+": "+errLost.Error()]++
 		case errors.As(err, &w):
 			x.wrong = append(x.wrong, what+": "+err.Error())
 		case errors.As(err, &r):
-			x.told[fmt.Sprintf("%s: %s (%d) %s", what, r.name, r.code, digits.ReplaceAllString(r.message, "0"))]++
+			x.errorCounts[fmt.Sprintf("%s: %s (%d) %s", what, r.name, r.code, digits.ReplaceAllString(r.message, "0"))]++
 			if r.code == 0 || r.code == 1 {
 				x.wrong = append(x.wrong, what+": an error without a name: "+r.Error())
 			}
 		default:
-			x.told[what+": "+digits.ReplaceAllString(err.Error(), "0")]++
+			x.errorCounts[what+": "+digits.ReplaceAllString(err.Error(), "0")]++
 		}
 		x.wrong = append(x.wrong, strange(err.Error())...)
 	}
@@ -204,8 +204,8 @@ func newRig(t *testing.T, sc *scenario) *rig {
 		}
 		x := r.trial(uint64(i), &breaker{})
 		x.run()
-		if len(x.wrong) > 0 || len(x.told) > 0 {
-			t.Fatalf("%s without a fault: %v %v", sc.name, x.wrong, x.told)
+		if len(x.wrong) > 0 || len(x.errorCounts) > 0 {
+			t.Fatalf("%s without a fault: %v %v", sc.name, x.wrong, x.errorCounts)
 		}
 		r.counts[i] = x.breaker.count
 	}
@@ -250,7 +250,7 @@ func TestErrors(t *testing.T) {
 		if !x.started {
 			refusedStart++
 		}
-		for text, n := range x.told {
+		for text, n := range x.errorCounts {
 			told[text] += n
 		}
 		if len(x.wrong) > 0 {

@@ -190,7 +190,7 @@ func clockSteps(h *hardship) {
 			h.Error(err)
 		}
 		if by > 0 {
-			h.held.apply([]change{gone("shop.orders", id-1)}) // has expired: older than half an hour
+			h.held.apply([]change{deleted("shop.orders", id-1)}) // has expired: older than half an hour
 		}
 		h.some(m, 4000+100*i)
 		reply, err := m.run("shop", bson.D{{Key: "ping", Value: 1}})

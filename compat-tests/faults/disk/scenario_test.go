@@ -160,8 +160,8 @@ func held(ns string, doc bson.D) change {
 	return change{"docs " + ns + " " + bson.Raw(raw).Lookup("_id").String(), string(raw)}
 }
 
-// gone returns the change of a deleted document.
-func gone(ns string, id int) change {
+// deleted returns the change of a deleted document.
+func deleted(ns string, id int) change {
 	return change{held(ns, bson.D{{Key: "_id", Value: int32(id)}}).key, ""}
 }
 
@@ -194,7 +194,7 @@ func replace(ns string, doc bson.D) *step {
 func remove(ns string, id int) *step {
 	db, coll := namespace(ns)
 	return command("delete", db, bson.D{{Key: "delete", Value: coll}, {Key: "deletes", Value: bson.A{
-		bson.D{{Key: "q", Value: bson.D{{Key: "_id", Value: int32(id)}}}, {Key: "limit", Value: 1}}}}}, false, gone(ns, id))
+		bson.D{{Key: "q", Value: bson.D{{Key: "_id", Value: int32(id)}}}, {Key: "limit", Value: 1}}}}}, false, deleted(ns, id))
 }
 
 // find returns a step that reads a document and compares it.

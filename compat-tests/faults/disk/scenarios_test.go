@@ -103,7 +103,7 @@ func transactionLanes(rng *rand.Rand) [][]*step {
 			{"shop", bson.D{{Key: "insert", Value: "orders"}, {Key: "documents", Value: bson.A{a}}}},
 			{"shop", bson.D{{Key: "update", Value: "items"}, {Key: "updates", Value: bson.A{bson.D{{Key: "q", Value: b[:1]}, {Key: "u", Value: b}}}}}},
 			{"shop", bson.D{{Key: "delete", Value: "items"}, {Key: "deletes", Value: bson.A{bson.D{{Key: "q", Value: bson.D{{Key: "_id", Value: int32(20 + i)}}}, {Key: "limit", Value: 1}}}}}},
-		}, held("shop.orders", a), held("shop.items", b), gone("shop.items", 20+i)))
+		}, held("shop.orders", a), held("shop.items", b), deleted("shop.items", 20+i)))
 	}
 	return [][]*step{steps, writes(rng, "shop.orders", 1000, 10, 150)}
 }
@@ -201,7 +201,7 @@ func reshardLanes(rng *rand.Rand) [][]*step {
 func dropped(ns string) []change {
 	out := []change{{"collection " + ns, ""}, {"index " + ns + " _id_", ""}, {"index " + ns + " v", ""}}
 	for id := range baseDocs {
-		out = append(out, gone(ns, id))
+		out = append(out, deleted(ns, id))
 	}
 	return out
 }
@@ -255,7 +255,7 @@ func ttlLanes(rng *rand.Rand) [][]*step {
 			return c.store.Sync(context.Background()) // the server does not sync after deleting expired documents
 		}}
 		for _, id := range ids {
-			s.changes = append(s.changes, gone("shop.aging", id))
+			s.changes = append(s.changes, deleted("shop.aging", id))
 		}
 		return s
 	}

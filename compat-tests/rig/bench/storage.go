@@ -103,7 +103,7 @@ func measureStorage(ctx context.Context, w io.Writer, s settings, e extent) erro
 		if err := f.follow(ctx); err != nil {
 			return err
 		}
-		if err := f.rest(ctx); err != nil {
+		if err := f.measureIdle(ctx); err != nil {
 			return err
 		}
 	}
@@ -391,9 +391,9 @@ func (f *fleet) delays(ctx context.Context, watched *mongo.Collection) (took []t
 	return took, nil
 }
 
-// rest measures the requests to the cluster and the processor time of idle servers.
-func (f *fleet) rest(ctx context.Context) error {
-	before, err := f.asked(ctx)
+// measureIdle measures the requests to the cluster and the processor time of idle servers.
+func (f *fleet) measureIdle(ctx context.Context) error {
+	before, err := f.storeRequests(ctx)
 	if err != nil {
 		return err
 	}
@@ -404,7 +404,7 @@ func (f *fleet) rest(ctx context.Context) error {
 		return ctx.Err()
 	}
 	cpu, store = processCPU(f.pids()...)-cpu, processCPU(f.store)-store
-	after, err := f.asked(ctx)
+	after, err := f.storeRequests(ctx)
 	if err != nil {
 		return err
 	}
@@ -415,7 +415,7 @@ func (f *fleet) rest(ctx context.Context) error {
 }
 
 // Sums the requests that the servers have sent to the cluster: all requests, and those for timestamps.
-func (f *fleet) asked(ctx context.Context) (sum [2]int64, err error) {
+func (f *fleet) storeRequests(ctx context.Context) (sum [2]int64, err error) {
 	for _, c := range f.clients {
 		var status struct {
 			StorageRemote struct{ Requests, OracleTimes int64 }

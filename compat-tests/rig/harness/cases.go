@@ -249,7 +249,7 @@ func (r *runner) run(t *testing.T, c *casefile.Case) string {
 		if a.Key == "errmsg" || a.Key == "only" {
 			continue
 		}
-		reply := r.command(t, c, a, r.wanted(c, len(replies)))
+		reply := r.command(t, c, a, r.expected(c, len(replies)))
 		if only != nil && reply.Lookup("ok").Type == bson.TypeDouble && reply.Lookup("ok").Double() == 1 {
 			reply = fieldsOf(reply, only)
 		}
@@ -266,7 +266,7 @@ func (r *runner) run(t *testing.T, c *casefile.Case) string {
 }
 
 // Returns the expected reply to command n of a case, nil where commands do not run in transactions.
-func (r *runner) wanted(c *casefile.Case, n int) *string {
+func (r *runner) expected(c *casefile.Case, n int) *string {
 	if !r.config.InTxn {
 		return nil
 	}

@@ -20,10 +20,10 @@ type serverChoice struct {
 	transactions map[string]int // the server of each transaction, by session
 }
 
-// own are the commands about state that each server of a cluster has of its own, as each mongos or mongod
+// perServerCommands are the commands about state that each server of a cluster has of its own, as each mongos or mongod
 // has. A case with one of them is sent to one server. So is a case that reads statistics: they include the
 // writes of peers only after about a second. Manual: the pages of the commands.
-var own = []string{
+var perServerCommands = []string{
 	"autoCompact", "configureFailPoint", "connectionStatus", "currentOp", "getLastRequestStatistics", "getLog", "killOp", "killSessions",
 	"logout", "planCacheClear", "planCacheClearFilters", "planCacheListFilters", "planCacheSetFilter", "profile", "saslStart",
 	"serverStatus", "setParameter", "startSession", "top",
@@ -56,7 +56,7 @@ func isPerServer(text string) bool {
 	if err != nil {
 		return false
 	}
-	return slices.Contains(own, first.Key()) || slices.ContainsFunc(perServerStages, func(stage string) bool { return strings.Contains(text, stage) })
+	return slices.Contains(perServerCommands, first.Key()) || slices.ContainsFunc(perServerStages, func(stage string) bool { return strings.Contains(text, stage) })
 }
 
 // next returns the number of the server that a command goes to.

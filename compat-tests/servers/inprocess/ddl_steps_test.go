@@ -98,9 +98,9 @@ func TestEveryStep(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			g := c.prepare(t)
-			begun := g[0].asked.Load()
+			begun := g[0].timestampRequests.Load()
 			bsontest.Must(t, c.run(t.Context(), g[0]))
-			total := g[0].asked.Load() - begun
+			total := g[0].timestampRequests.Load() - begun
 			if !c.done(g[1]) {
 				t.Error("the other gateway does not see what was acknowledged")
 			}
@@ -120,13 +120,13 @@ func TestEveryStep(t *testing.T) {
 func (c *change) cutOff(t *testing.T, after int64) {
 	g := c.prepare(t)
 	first, other := g[0], g[1]
-	first.timestampLimit.Store(first.asked.Load() + after)
+	first.timestampLimit.Store(first.timestampRequests.Load() + after)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	told := make(chan error, 1)
 	go func() { told <- c.run(ctx, first) }()
 	eventually(t, "cut off", func() (any, bool) {
-		return nil, len(told) > 0 || first.asked.Load() > first.timestampLimit.Load()
+		return nil, len(told) > 0 || first.timestampRequests.Load() > first.timestampLimit.Load()
 	})
 	first.away.Store(true)
 	// A writer waits for the lease to expire, and not longer.

@@ -23,19 +23,19 @@ import (
 // gateway is one of several servers over a store.
 type gateway struct {
 	*mongo.Client
-	URI            string
-	c              *tikvfake.Cluster
-	d              *daemon.Daemon
-	away           atomic.Bool  // cut off from the cluster
-	asked          atomic.Int64 // timestamps that the server has requested
-	timestampLimit atomic.Int64 // timestamps that it may request before it is cut off; 0 = any number
-	ended          bool
+	URI               string
+	c                 *tikvfake.Cluster
+	d                 *daemon.Daemon
+	away              atomic.Bool  // cut off from the cluster
+	timestampRequests atomic.Int64 // timestamps that the server has requested
+	timestampLimit    atomic.Int64 // timestamps that it may request before it is cut off; 0 = any number
+	ended             bool
 }
 
 // oracle returns an error if the server is cut off from the cluster's timestamps. Without new ones it neither
 // renews its lease nor makes progress, like a suspended process.
 func (g *gateway) oracle() error {
-	n, last := g.asked.Add(1), g.timestampLimit.Load()
+	n, last := g.timestampRequests.Add(1), g.timestampLimit.Load()
 	if g.away.Load() || last > 0 && n > last {
 		return errors.New("this gateway is cut off")
 	}

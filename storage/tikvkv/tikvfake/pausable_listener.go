@@ -15,7 +15,7 @@ type pausableListener struct {
 	net.Listener
 	mu     sync.Mutex
 	paused bool
-	in     map[net.Conn]struct{}
+	conns  map[net.Conn]struct{}
 }
 
 // listen opens a listener at an address.
@@ -24,7 +24,7 @@ func listen(address string) (*pausableListener, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &pausableListener{Listener: l, in: map[net.Conn]struct{}{}}, nil
+	return &pausableListener{Listener: l, conns: map[net.Conn]struct{}{}}, nil
 }
 
 // Accept implements net.Listener.
@@ -37,7 +37,7 @@ func (l *pausableListener) Accept() (net.Conn, error) {
 		l.mu.Lock()
 		shut := l.paused
 		if !shut {
-			l.in[c] = struct{}{}
+			l.conns[c] = struct{}{}
 		}
 		l.mu.Unlock()
 		if !shut {
@@ -56,7 +56,7 @@ type trackedConn struct {
 // Close implements net.Conn.
 func (v *trackedConn) Close() error {
 	v.listener.mu.Lock()
-	delete(v.listener.in, v.Conn)
+	delete(v.listener.conns, v.Conn)
 	v.listener.mu.Unlock()
 	return v.Conn.Close()
 }
@@ -65,10 +65,10 @@ func (v *trackedConn) Close() error {
 func (l *pausableListener) closeConns() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for c := range l.in {
+	for c := range l.conns {
 		_ = c.Close()
 	}
-	clear(l.in)
+	clear(l.conns)
 }
 
 // pause closes all connections and refuses new ones; resume accepts connections again.

@@ -44,8 +44,8 @@ type Account struct {
 	key       string
 	generated bool // OpenAccount generated the key, instead of reading it from the store
 
-	mu   sync.Mutex
-	made *auth.User // the user with credentials; recomputed after a change of the iteration counts
+	mu         sync.Mutex
+	cachedUser *auth.User // the user with credentials; recomputed after a change of the iteration counts
 }
 
 // OpenAccount returns the account. If key is "", the key in the store is used; at the first start it is
@@ -85,7 +85,7 @@ func (a *Account) Key() (key string, drew bool) { return a.key, a.generated }
 func (a *Account) user(s *command.Server) *auth.User {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if u := a.made; u != nil && u.Credentials[auth.ScramSHA1].Iters == iterations(s, auth.ScramSHA1) &&
+	if u := a.cachedUser; u != nil && u.Credentials[auth.ScramSHA1].Iters == iterations(s, auth.ScramSHA1) &&
 		u.Credentials[auth.ScramSHA256].Iters == iterations(s, auth.ScramSHA256) {
 		return u
 	}
@@ -95,6 +95,6 @@ func (a *Account) user(s *command.Server) *auth.User {
 			u.Credentials[m] = c
 		}
 	}
-	a.made = u
+	a.cachedUser = u
 	return u
 }

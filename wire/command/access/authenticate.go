@@ -36,7 +36,7 @@ func (s *State) runAuthenticate(c *command.Call) error {
 // x509 logs in the subject of the client's certificate. n.Name must be empty, or equal to that subject.
 // Errors: AuthenticationFailed (18).
 func (s *State) x509(c *command.Call, n auth.Name, speculative bool) error {
-	s.begun(c, auth.X509, speculative)
+	s.countAttempt(c, auth.X509, speculative)
 	cert, subject := certificate(c), ""
 	if cert != nil {
 		subject = auth.Subject(cert)

@@ -14,7 +14,7 @@ import (
 type rolesInfoArgs struct {
 	privileges, fragment, builtin, restrictions bool
 
-	asked
+	selection
 }
 
 // parseRolesInfo reads the arguments of rolesInfo.
@@ -26,7 +26,7 @@ func parseRolesInfo(c *command.Call) (command.Request, error) {
 		arguments.Bool("showAuthenticationRestrictions", &a.restrictions),
 	)
 	if err == nil {
-		a.asked, err = selectRoles(c)
+		a.selection, err = selectRoles(c)
 	}
 	return a, err
 }
@@ -70,7 +70,7 @@ func (a *rolesInfoArgs) Run(c *command.Call) error {
 }
 
 // selectRoles reads the first field of rolesInfo. Errors: TypeMismatch (14), BadValue (2).
-func selectRoles(c *command.Call) (x asked, err error) {
+func selectRoles(c *command.Call) (x selection, err error) {
 	if !c.Value.IsNumber() {
 		x.names, err = namesOf(c, "role")
 		return x, err
@@ -83,7 +83,7 @@ func selectRoles(c *command.Call) (x asked, err error) {
 }
 
 // roles returns the selected roles.
-func (x *asked) roles(c *command.Call, builtin bool) (names []auth.Name) {
+func (x *selection) roles(c *command.Call, builtin bool) (names []auth.Name) {
 	if !x.ofDatabase {
 		return slices.DeleteFunc(slices.Clone(x.names), func(n auth.Name) bool { return !c.Server.Auth.HasRole(n) })
 	}

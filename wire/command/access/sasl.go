@@ -54,7 +54,7 @@ func (s *State) saslStart(c *command.Call, body bson.Raw, db string, b *bson.Bui
 	if m != auth.ScramSHA1 && m != auth.ScramSHA256 {
 		return mongoerr.New(mongoerr.MechanismUnavailable, "Received authentication for mechanism %s which is unknown or not enabled", name)
 	}
-	s.begun(c, m, speculative)
+	s.countAttempt(c, m, speculative)
 	login := &saslState{}
 	if o, ok := body.Get("options").Doc(); ok {
 		login.skipEmpty = o.Get("skipEmptyExchange").Truthy()
@@ -212,7 +212,7 @@ func appendAuthenticated(b *bson.Builder, n auth.Name) {
 // that the reply does not reveal which users exist.
 // Manual: reference/command/hello (saslSupportedMechs).
 func (s *State) AppendMechanisms(c *command.Call, name auth.Name) {
-	s.logins.asked.Add(1)
+	s.logins.mechanismQueries.Add(1)
 	list := []auth.Mechanism{auth.ScramSHA1, auth.ScramSHA256}
 	if u := s.loginUser(c, name); u != nil && name.DB != auth.External {
 		list = u.Mechanisms()

@@ -10,7 +10,7 @@ import (
 
 // loginCounts counts attempts to log in, for serverStatus.
 type loginCounts struct {
-	asked               atomic.Int64 // hellos that request a user's mechanisms
+	mechanismQueries    atomic.Int64 // hellos that request a user's mechanisms
 	sha1, sha256, other attempts
 }
 
@@ -31,8 +31,8 @@ func (l *loginCounts) of(m auth.Mechanism) *attempts {
 	return &l.other
 }
 
-// begun counts an attempt, and stores whether it came with a hello, for countLogin.
-func (s *State) begun(c *command.Call, m auth.Mechanism, speculative bool) {
+// countAttempt counts an attempt, and stores whether it came with a hello, for countLogin.
+func (s *State) countAttempt(c *command.Call, m auth.Mechanism, speculative bool) {
 	a := s.logins.of(m)
 	c.ConnState.Speculative = speculative
 	if speculative {
@@ -64,7 +64,7 @@ func (r *attemptCounts) append(b *bson.Builder, name string) {
 // Manual: reference/command/serverStatus#security.
 func (s *State) AppendSecurity(c *command.Call, b *bson.Builder) {
 	b.BeginDoc("authentication")
-	b.Int64("saslSupportedMechsReceived", s.logins.asked.Load())
+	b.Int64("saslSupportedMechsReceived", s.logins.mechanismQueries.Load())
 	b.BeginDoc("mechanisms")
 	for _, m := range []auth.Mechanism{auth.X509, auth.ScramSHA1, auth.ScramSHA256} {
 		a := s.logins.of(m)

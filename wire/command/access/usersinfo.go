@@ -16,11 +16,11 @@ type usersInfoArgs struct {
 	customData                            bool
 	filter                                bson.Raw
 
-	asked
+	selection
 }
 
-// asked is the selection in the first field of usersInfo and rolesInfo.
-type asked struct {
+// selection is the selection in the first field of usersInfo and rolesInfo.
+type selection struct {
 	all        bool // the users of all databases
 	ofDatabase bool // the users or roles of the command's database
 	names      []auth.Name
@@ -28,7 +28,7 @@ type asked struct {
 
 // needs notes the action that is needed for the selection, except for names that the user may always see
 // (own).
-func (x *asked) needs(q *command.PrivilegeCheck, a auth.Action, own func(auth.Name) bool) {
+func (x *selection) needs(q *command.PrivilegeCheck, a auth.Action, own func(auth.Name) bool) {
 	if x.all {
 		q.NeedEverywhere(a)
 	}
@@ -54,7 +54,7 @@ func parseUsersInfo(c *command.Call) (command.Request, error) {
 		arguments.Doc("filter", &a.filter),
 	)
 	if err == nil {
-		a.asked, err = selectUsers(c)
+		a.selection, err = selectUsers(c)
 	}
 	return a, err
 }
@@ -102,7 +102,7 @@ func (a *usersInfoArgs) Run(c *command.Call) (err error) {
 }
 
 // selectUsers reads the first field of usersInfo. Errors: TypeMismatch (14), BadValue (2).
-func selectUsers(c *command.Call) (x asked, err error) {
+func selectUsers(c *command.Call) (x selection, err error) {
 	if c.Value.IsNumber() {
 		if n, ok := c.Value.AsInt64(); !ok || n != 1 {
 			return x, mongoerr.New(mongoerr.BadValue, "usersInfo takes 1, a name, or names")
@@ -122,7 +122,7 @@ func selectUsers(c *command.Call) (x asked, err error) {
 }
 
 // users returns the selected users.
-func (x *asked) users(c *command.Call) (users []*auth.User) {
+func (x *selection) users(c *command.Call) (users []*auth.User) {
 	switch {
 	case x.all:
 		return c.Server.Auth.Users("")

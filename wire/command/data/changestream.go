@@ -19,10 +19,10 @@ type changeSource struct {
 	// token is the resume token after the last batch.
 	token bson.Raw
 	last  storage.Timestamp // the commit time of the last delivered event
-	// refused is the wait that the budget requires; until then batches are empty.
-	refused time.Duration
-	// again is true if the next Append belongs to the same poll as the previous one.
-	again bool
+	// throttledFor is the wait that the budget requires; until then batches are empty.
+	throttledFor time.Duration
+	// samePoll is true if the next Append belongs to the same poll as the previous one.
+	samePoll bool
 }
 
 // newChangeSource returns the source of a cursor for a change stream.
@@ -37,11 +37,11 @@ func (x *changeSource) Append(ctx context.Context, b *bson.Builder, most, maxByt
 	start := b.Len()
 	// A throttled stream delivers an empty batch instead of an error: the client sends another getMore.
 	// Source: Azure Cosmos DB for MongoDB, "change-streams".
-	if x.refused = x.s.Refused(); x.refused > 0 {
+	if x.throttledFor = x.s.Refused(); x.throttledFor > 0 {
 		return 0, true, nil
 	}
-	again := x.again
-	x.again = false
+	again := x.samePoll
+	x.samePoll = false
 	defer x.s.Settle()
 	defer func() {
 		if n > 0 || !again {
@@ -132,8 +132,8 @@ func shownID(doc bson.Raw) string {
 
 // Wait implements cursor.Waiter.
 func (x *changeSource) Wait(ctx context.Context) error {
-	if x.refused > 0 {
-		t := time.NewTimer(x.refused)
+	if x.throttledFor > 0 {
+		t := time.NewTimer(x.throttledFor)
 		defer t.Stop()
 		select {
 		case <-t.C:
@@ -143,7 +143,7 @@ func (x *changeSource) Wait(ctx context.Context) error {
 		}
 	}
 	err := x.s.Changes.Wait(ctx)
-	x.again = err == nil
+	x.samePoll = err == nil
 	if x.held == nil {
 		x.token = x.s.Changes.Token().Document()
 	}

@@ -190,7 +190,7 @@ func await(c *command.Call, w cursor.Waiter, cur *cursor.Cursor, b *bson.Builder
 	stopping := c.Conn.Draining()
 	for {
 		var err error
-		rest(c, func() { err = w.Wait(ctx) })
+		waitIdle(c, func() { err = w.Wait(ctx) })
 		if err != nil {
 			if c.Page.OfStream && c.Leaving() {
 				return 0, false, command.ResumeElsewhere(c)
@@ -227,8 +227,8 @@ func untilStopped(c *command.Call, d time.Duration) (ctx context.Context, end fu
 	return ctx, func() { stay(); stop(); cancel() }
 }
 
-// rest waits without the memory for the connection's reply, and counts the wait as idle time of the command.
-func rest(c *command.Call, wait func()) {
+// waitIdle waits without the memory for the connection's reply, and counts the wait as idle time of the command.
+func waitIdle(c *command.Call, wait func()) {
 	c.Out.ReleaseMemory()
 	idle := &c.Progress().Idle
 	idle.Begin(c.Cluster.Now())

@@ -159,8 +159,8 @@ func defined(v bson.Value) bson.Value {
 	return v
 }
 
-// again reduces the value of an earlier run together with a new value.
-func (e *emitted) again(key, old, fresh bson.Value) (bson.Raw, error) {
+// rereduce reduces the value of an earlier run together with a new value.
+func (e *emitted) rereduce(key, old, fresh bson.Value) (bson.Raw, error) {
 	v, err := e.reduced(key, []bson.Value{defined(old), fresh})
 	if err != nil {
 		return nil, err

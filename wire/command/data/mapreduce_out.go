@@ -96,7 +96,7 @@ func (o *mapReduceOut) sink(e *emitted) *agg.SinkSpec {
 	case "reduce":
 		s.WhenMatched = agg.MatchCombine
 		s.Combine = func(_ *mql.Env, old, fresh bson.Raw) (bson.Raw, error) {
-			return e.again(old.Get("_id"), old.Get("value"), fresh.Get("value"))
+			return e.rereduce(old.Get("_id"), old.Get("value"), fresh.Get("value"))
 		}
 	}
 	return s

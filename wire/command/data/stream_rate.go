@@ -62,5 +62,5 @@ func (s *State) awaitPace(c *command.Call, cur *cursor.Cursor) {
 	}
 	ctx, end := untilStopped(c, left)
 	defer end()
-	rest(c, func() { <-ctx.Done() })
+	waitIdle(c, func() { <-ctx.Done() })
 }

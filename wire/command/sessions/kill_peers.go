@@ -11,9 +11,9 @@ import (
 	"github.com/cantledb/cantle/wire/session"
 )
 
-// kind is the kind of a call to peers to kill sessions: as with mongos, commands of a session are killed at
+// killSessionsKind is the kind of a call to peers to kill sessions: as with mongos, commands of a session are killed at
 // all servers.
-const kind = "killSessions"
+const killSessionsKind = "killSessions"
 
 // patternsMax is the maximum number of patterns in a call.
 const patternsMax = 10_000
@@ -89,7 +89,7 @@ func killAtPeers(c *command.Call, patterns []sessionPattern) error {
 		if err != nil {
 			return err
 		}
-		_, unreachable, err := c.Cluster.Peers.Call(c.Ctx, kind, body)
+		_, unreachable, err := c.Cluster.Peers.Call(c.Ctx, killSessionsKind, body)
 		if err != nil {
 			return err
 		}

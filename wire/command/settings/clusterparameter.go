@@ -50,7 +50,7 @@ type clusterSettings struct {
 	readMillis atomic.Int64 // defaultMaxTimeMS.readOperations
 
 	savedsettings.Setting
-	now map[string]clusterSetting // only values that were set
+	values map[string]clusterSetting // only values that were set
 }
 
 // clusterSetting is the value of a parameter, with the time when it was set.
@@ -64,23 +64,23 @@ const clusterParamsName = "clusterParameters"
 
 // apply applies the stored setting.
 func (p *clusterSettings) apply(doc bson.Raw) {
-	p.now = map[string]clusterSetting{}
+	p.values = map[string]clusterSetting{}
 	for it := doc.Iter(); it.Next(); {
 		d, _ := it.Value.Doc()
 		n, _ := d.Get("n").Int64()
 		t, i, _ := d.Get("at").Timestamp()
-		p.now[string(it.Name)] = clusterSetting{n, storage.MakeTimestamp(t, i)}
+		p.values[string(it.Name)] = clusterSetting{n, storage.MakeTimestamp(t, i)}
 	}
-	p.readMillis.Store(p.now["defaultMaxTimeMS"].num)
+	p.readMillis.Store(p.values["defaultMaxTimeMS"].num)
 }
 
 // put stores a value.
 func (p *clusterSettings) put(ctx context.Context, latest func() storage.Timestamp, d clusterParam, num int64) error {
 	return p.Change(ctx, func() (bson.Raw, error) {
-		at := max(latest(), p.now[d.name].at+1)
+		at := max(latest(), p.values[d.name].at+1)
 		b := bson.NewBuilder(nil)
 		for _, q := range clusterParams() {
-			v, ok := p.now[q.name]
+			v, ok := p.values[q.name]
 			if q.name == d.name {
 				v, ok = clusterSetting{num, at}, true
 			}
@@ -98,12 +98,12 @@ func (p *clusterSettings) put(ctx context.Context, latest func() storage.Timesta
 // applyTo passes values to the cluster that it does not read itself; it is called when the cluster is
 // attached.
 func (p *clusterSettings) applyTo(c *cluster.Cluster) {
-	c.SetImageLife(time.Duration(max(p.now["changeStreamOptions"].num, 0)) * time.Second)
+	c.SetImageLife(time.Duration(max(p.values["changeStreamOptions"].num, 0)) * time.Second)
 }
 
 // append appends a parameter with its current value.
 func (p *clusterSettings) append(b *bson.Builder, d clusterParam) {
-	v, ok := p.now[d.name]
+	v, ok := p.values[d.name]
 	if !ok {
 		v.num = d.num
 	}

@@ -123,7 +123,7 @@ func appendRequest(c *command.Call, b *bson.Builder, s *shape, total ratelimit.M
 	b.Int64("count", s.runs)
 	b.Double("ru", s.charge.Float())
 	b.Double("ruAverage", average.Float())
-	b.Double("ruMax", s.most.Float())
+	b.Double("ruMax", s.maxCharge.Float())
 	if total > 0 {
 		b.Double("ruPercent", float64(s.charge*1000/total)/10)
 	}

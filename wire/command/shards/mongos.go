@@ -25,8 +25,8 @@ type opsRate struct {
 	done int64
 }
 
-// look returns the operations per second since the last call.
-func (p *opsRate) look(now time.Time, done int64) (rate float64) {
+// measure returns the operations per second since the last call.
+func (p *opsRate) measure(now time.Time, done int64) (rate float64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if s := now.Sub(p.at).Seconds(); !p.at.IsZero() && s > 0 {
@@ -57,7 +57,7 @@ func (s *State) mongosDoc() bson.Raw {
 	if s.Advertised.Connections != nil {
 		b.Int32("connections", int32(s.Advertised.Connections().Current))
 	}
-	b.Double("operationsPerSecond", s.opsRate.look(time.Now(), s.Stats.Requests.Load()))
+	b.Double("operationsPerSecond", s.opsRate.measure(time.Now(), s.Stats.Requests.Load()))
 	b.Bool("draining", s.Advertised.Draining != nil && s.Advertised.Draining())
 	b.End()
 	return b.Doc()

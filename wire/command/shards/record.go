@@ -9,9 +9,9 @@ import (
 // refusedRU is the assumed cost of a refused statement if no statement of its shape has ever succeeded.
 const refusedRU = 1
 
-// record records the statements of a completed command for GetRecordedTraffic, each with an equal part of the
+// recordTraffic records the statements of a completed command for GetRecordedTraffic, each with an equal part of the
 // charge. body is the query; for a getMore, the query that opened the cursor.
-func (s *State) record(c *command.Call, def *command.Def, body bson.Raw, r shapeRun, usual averageRun) {
+func (s *State) recordTraffic(c *command.Call, def *command.Def, body bson.Raw, r shapeRun, usual averageRun) {
 	x := traffic.Statement{NS: c.Running.NS, At: c.Start.Add(r.took), RU: r.charge.Float(), Visits: float64(r.paid), Write: def.Kind != command.KindRead, Page: r.more}
 	if r.refused {
 		x.RU, x.Visits = max(usual.ru, refusedRU), usual.visits

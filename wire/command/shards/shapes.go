@@ -42,24 +42,24 @@ const (
 
 // shape holds the sums of one shape. Guarded by the mutex of its part.
 type shape struct {
-	ns            collection.Namespace
-	command       string
-	filter, sort  string
-	fields        []filterField
-	runs, failed  int64
-	refused       int64
-	charge, most  ratelimit.MicroRU
-	took, slowest time.Duration
-	loaded        int64 // documents
-	visited       int64 // partitions, summed over runs
-	visits        int64 // runs that visited any
-	paid          int64 // visits that were paid for
-	fanOuts       int64 // runs that visited several partitions
-	fanOutCharge  ratelimit.MicroRU
-	partitions    int // of the collection, at the last fan-out
-	last          time.Time
-	times         shapeTimes                // durations of the runs
-	minutes       [shapeMinutes]shapeMinute // of the last hour, at index minute modulo shapeMinutes
+	ns                collection.Namespace
+	command           string
+	filter, sort      string
+	fields            []filterField
+	runs, failed      int64
+	refused           int64
+	charge, maxCharge ratelimit.MicroRU
+	took, slowest     time.Duration
+	loaded            int64 // documents
+	visited           int64 // partitions, summed over runs
+	visits            int64 // runs that visited any
+	paid              int64 // visits that were paid for
+	fanOuts           int64 // runs that visited several partitions
+	fanOutCharge      ratelimit.MicroRU
+	partitions        int // of the collection, at the last fan-out
+	last              time.Time
+	times             shapeTimes                // durations of the runs
+	minutes           [shapeMinutes]shapeMinute // of the last hour, at index minute modulo shapeMinutes
 }
 
 // shapeMinute holds the counts of a shape in one minute.
@@ -77,21 +77,21 @@ type filterField struct {
 
 // shapeRun holds the measurements of one command.
 type shapeRun struct {
-	charge  ratelimit.MicroRU
-	took    time.Duration
-	loaded  int64
-	visited int
-	paid    int64 // visits of partitions in the charge
-	of      int   // partitions of the collection
-	failed  bool
-	refused bool
-	more    bool // a getMore: its query has been counted already
+	charge     ratelimit.MicroRU
+	took       time.Duration
+	loaded     int64
+	visited    int
+	paid       int64 // visits of partitions in the charge
+	partitions int   // partitions of the collection
+	failed     bool
+	refused    bool
+	more       bool // a getMore: its query has been counted already
 }
 
-// note counts a command; for a batch, body is its first statement. text is memory that is reused, and
+// record counts a command; for a batch, body is its first statement. text is memory that is reused, and
 // returned. usual is the average cost of runs of the shape that were not refused. warn is a copy of a shape
 // that has just reached fanOutsWarned.
-func (x *shapes) note(text []byte, ns collection.Namespace, d *command.Def, body bson.Raw, r shapeRun, now time.Time) (_ []byte, usual averageRun, warn *shape) {
+func (x *shapes) record(text []byte, ns collection.Namespace, d *command.Def, body bson.Raw, r shapeRun, now time.Time) (_ []byte, usual averageRun, warn *shape) {
 	x.once.Do(func() { x.seed = maphash.MakeSeed(); x.since.Store(now.UnixMilli()) })
 	var filter, sort bson.Raw
 	if d.Query != nil {
@@ -145,7 +145,7 @@ func (s *shape) add(r shapeRun, now time.Time) (warn *shape) {
 	}
 	s.charge += r.charge
 	s.paid += r.paid
-	s.most = max(s.most, r.charge)
+	s.maxCharge = max(s.maxCharge, r.charge)
 	s.took += r.took
 	s.slowest = max(s.slowest, r.took)
 	s.loaded += r.loaded
@@ -170,7 +170,7 @@ func (s *shape) add(r shapeRun, now time.Time) (warn *shape) {
 	if r.visited > 1 && len(s.fields) > 0 {
 		s.fanOuts++
 		s.fanOutCharge += r.charge
-		s.partitions = r.of
+		s.partitions = r.partitions
 		if s.fanOuts == fanOutsWarned {
 			copied := *s
 			return &copied
@@ -368,7 +368,7 @@ func (s *State) recordShape(c *command.Call, e command.Outcome) {
 	coll, shards := c.Op.Receipt.Spread()
 	if r.visited = shards; shards > 1 {
 		if x := s.Cluster.Catalog().ByID(keyspace.CollectionID(coll)); x != nil && x.Map != nil {
-			r.of = x.Map.Len()
+			r.partitions = x.Map.Len()
 		}
 	}
 	if c.Page.Opened != nil {
@@ -376,8 +376,8 @@ func (s *State) recordShape(c *command.Call, e command.Outcome) {
 	}
 	var warn *shape
 	var usual averageRun
-	c.ConnState.Shape, usual, warn = s.shapes.note(c.ConnState.Shape, ns, def, body, r, c.Start.Add(e.Took))
-	s.record(c, def, body, r, usual)
+	c.ConnState.Shape, usual, warn = s.shapes.record(c.ConnState.Shape, ns, def, body, r, c.Start.Add(e.Took))
+	s.recordTraffic(c, def, body, r, usual)
 	if warn != nil {
 		s.Log.Warn().Str("collection", warn.ns.String()).Str("command", warn.command).Str("filter", warn.filter).
 			Int("partitions", warn.partitions).Stringer("ru", warn.fanOutCharge).

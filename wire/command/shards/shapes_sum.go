@@ -164,7 +164,7 @@ func (s *shape) merge(o *shape) {
 	for name, n := range s.counters() {
 		*n += *theirs[name]
 	}
-	s.most, s.slowest = max(s.most, o.most), max(s.slowest, o.slowest)
+	s.maxCharge, s.slowest = max(s.maxCharge, o.maxCharge), max(s.slowest, o.slowest)
 	s.partitions = max(s.partitions, o.partitions)
 	if o.last.After(s.last) {
 		s.last = o.last
@@ -194,7 +194,7 @@ func (s *shape) appendForPeer(b *bson.Builder, history bool) {
 	for name, n := range s.counters() {
 		b.Int64(name, *n)
 	}
-	b.Int64("most", int64(s.most))
+	b.Int64("most", int64(s.maxCharge))
 	b.Int64("slowest", int64(s.slowest))
 	b.Int64("partitions", int64(s.partitions))
 	b.DateTime("last", s.last.UnixMilli())
@@ -232,7 +232,7 @@ func parseFromPeer(d bson.Raw) (s shape) {
 	for name, n := range s.counters() {
 		*n = whole(d, name)
 	}
-	s.most, s.slowest = ratelimit.MicroRU(whole(d, "most")), time.Duration(whole(d, "slowest"))
+	s.maxCharge, s.slowest = ratelimit.MicroRU(whole(d, "most")), time.Duration(whole(d, "slowest"))
 	s.partitions = int(whole(d, "partitions"))
 	if ms, ok := d.Get("last").DateTime(); ok {
 		s.last = time.UnixMilli(ms)

@@ -25,7 +25,7 @@ func noting() func() {
 		return filter, nil
 	}
 	now, def := time.Unix(1000, 0), &command.Def{Name: "find", Query: query}
-	return func() { text, _, _ = x.note(text, ns, def, d, shapeRun{charge: 5}, now) }
+	return func() { text, _, _ = x.record(text, ns, def, d, shapeRun{charge: 5}, now) }
 }
 
 // Counting a command does not allocate, except for the first of its shape.

@@ -23,7 +23,7 @@ import (
 // zoneShards holds the zones created by addShardToZone, each with its shards. Safe for concurrent use.
 type zoneShards struct {
 	savedsettings.Setting
-	now map[string][]string // shards by zone
+	shards map[string][]string // shards by zone
 }
 
 // zonesName is the name of the stored setting.
@@ -31,7 +31,7 @@ const zonesName = "zones"
 
 // apply applies the stored setting.
 func (z *zoneShards) apply(doc bson.Raw) {
-	z.now = map[string][]string{}
+	z.shards = map[string][]string{}
 	list, _ := doc.Get("zones").Array()
 	for v := range list.Values() {
 		d, _ := v.Doc()
@@ -39,7 +39,7 @@ func (z *zoneShards) apply(doc bson.Raw) {
 		shards, _ := d.Get("shards").Array()
 		for v := range shards.Values() {
 			name, _ := v.Str()
-			z.now[zone] = append(z.now[zone], name)
+			z.shards[zone] = append(z.shards[zone], name)
 		}
 	}
 }
@@ -47,7 +47,7 @@ func (z *zoneShards) apply(doc bson.Raw) {
 // change changes the shards of one zone; a zone without shards is removed.
 func (z *zoneShards) change(ctx context.Context, zone string, fn func(shards []string) []string) error {
 	return z.Change(ctx, func() (bson.Raw, error) {
-		next := maps.Clone(z.now)
+		next := maps.Clone(z.shards)
 		if next == nil {
 			next = map[string][]string{}
 		}
@@ -75,7 +75,7 @@ func (z *zoneShards) change(ctx context.Context, zone string, fn func(shards []s
 func (z *zoneShards) of(zone string) []string {
 	z.Lock()
 	defer z.Unlock()
-	return slices.Clone(z.now[zone])
+	return slices.Clone(z.shards[zone])
 }
 
 // tags lists the zones of a shard: those assigned to it, and those of the ranges that contain partitions with
@@ -83,7 +83,7 @@ func (z *zoneShards) of(zone string) []string {
 func (s *State) tags(shard string) []string {
 	seen := map[string]bool{}
 	s.zones.Lock()
-	for zone, shards := range s.zones.now {
+	for zone, shards := range s.zones.shards {
 		if slices.Contains(shards, shard) {
 			seen[zone] = true
 		}

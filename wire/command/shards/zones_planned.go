@@ -25,7 +25,7 @@ type plannedZone struct {
 // plannedZones holds all such ranges. Safe for concurrent use.
 type plannedZones struct {
 	savedsettings.Setting
-	now []plannedZone
+	zones []plannedZone
 }
 
 // plannedZonesName is the name of the stored setting, plannedZonesMax the maximum number of ranges.
@@ -36,7 +36,7 @@ const (
 
 // apply applies the stored setting.
 func (p *plannedZones) apply(doc bson.Raw) {
-	p.now = nil
+	p.zones = nil
 	list, _ := doc.Get("ranges").Array()
 	for v := range list.Values() {
 		d, _ := v.Doc()
@@ -46,7 +46,7 @@ func (p *plannedZones) apply(doc bson.Raw) {
 		lo, _ := d.Get("min").Doc()
 		hi, _ := d.Get("max").Doc()
 		z.Min, z.Max = lo.Clone(), hi.Clone()
-		p.now = append(p.now, z)
+		p.zones = append(p.zones, z)
 	}
 }
 
@@ -74,7 +74,7 @@ func (p *plannedZones) set(ctx context.Context, z plannedZone) error {
 	}
 	less := func(a, b bson.Raw) bool { return bson.Compare(a.Value(), b.Value(), nil) < 0 }
 	return p.Change(ctx, func() (bson.Raw, error) {
-		next := slices.DeleteFunc(slices.Clone(p.now), func(o plannedZone) bool {
+		next := slices.DeleteFunc(slices.Clone(p.zones), func(o plannedZone) bool {
 			return o.ns == z.ns && bson.Equal(o.Min.Value(), z.Min.Value(), nil) && bson.Equal(o.Max.Value(), z.Max.Value(), nil)
 		})
 		if z.Name != "" {
@@ -118,7 +118,7 @@ func checkPlanned(lo, hi bson.Raw) error {
 func (p *plannedZones) of(ns collection.Namespace) (out []ddl.ZoneRange) {
 	p.Lock()
 	defer p.Unlock()
-	for _, z := range p.now {
+	for _, z := range p.zones {
 		if z.ns == ns {
 			out = append(out, z.ZoneRange)
 		}
@@ -131,7 +131,7 @@ func (p *plannedZones) of(ns collection.Namespace) (out []ddl.ZoneRange) {
 func (p *plannedZones) list(sharded func(collection.Namespace) bool) []plannedZone {
 	p.Lock()
 	defer p.Unlock()
-	return slices.DeleteFunc(slices.Clone(p.now), func(z plannedZone) bool { return sharded(z.ns) })
+	return slices.DeleteFunc(slices.Clone(p.zones), func(z plannedZone) bool { return sharded(z.ns) })
 }
 
 // forget removes the ranges of a collection that was dropped, or that has them in its catalog entry now.
@@ -140,8 +140,8 @@ func (p *plannedZones) forget(ctx context.Context, ns collection.Namespace) erro
 		return nil // the usual case
 	}
 	return p.Change(ctx, func() (bson.Raw, error) {
-		next := slices.DeleteFunc(slices.Clone(p.now), func(z plannedZone) bool { return z.ns == ns })
-		if len(next) == len(p.now) {
+		next := slices.DeleteFunc(slices.Clone(p.zones), func(z plannedZone) bool { return z.ns == ns })
+		if len(next) == len(p.zones) {
 			return nil, nil
 		}
 		return printPlanned(next), nil

@@ -21,7 +21,7 @@ type fsyncLock struct {
 	mu       sync.Mutex
 	held     int64
 	acquired int64         // acquisitions since the start
-	free     chan struct{} // closed when held falls to 0
+	released chan struct{} // closed when held falls to 0
 
 	waits  atomic.Int64 // writes that had to wait
 	waited atomic.Int64 // their waiting time, in nanoseconds
@@ -63,7 +63,7 @@ func (l *fsyncLock) enter(ctx context.Context) error {
 		}
 		l.leave()
 		l.mu.Lock()
-		free := l.free
+		free := l.released
 		l.mu.Unlock()
 		if free == nil {
 			continue
@@ -84,7 +84,7 @@ func (l *fsyncLock) leave() { l.writing.Add(-1) }
 func (l *fsyncLock) lock(ctx context.Context, limit time.Duration) (held int64, err error) {
 	l.mu.Lock()
 	if l.held == 0 {
-		l.free = make(chan struct{})
+		l.released = make(chan struct{})
 		l.on.Store(true)
 	}
 	l.held++
@@ -121,8 +121,8 @@ func (l *fsyncLock) unlock() (held int64, ok bool) {
 	}
 	if l.held--; l.held == 0 {
 		l.on.Store(false)
-		close(l.free)
-		l.free = nil
+		close(l.released)
+		l.released = nil
 	}
 	return l.held, true
 }

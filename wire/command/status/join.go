@@ -16,8 +16,8 @@ func (s *State) join() {
 		s.Ops.RandomizeIDs() // killOp names an operation of any server
 	}
 	s.profiler.init(s.Profiling)
-	s.slowWatch.look = s.logInProgress
-	s.OnEnd(s.note)
+	s.slowWatch.check = s.logInProgress
+	s.OnEnd(s.countCommand)
 	s.OnEnd(s.profile)
 	none := func() []bson.Raw { return nil }
 	s.Virtual.Add(
@@ -32,8 +32,8 @@ func (s *State) join() {
 	)
 }
 
-// note counts a completed command, for the latencies, for top and for Prometheus.
-func (s *State) note(c *command.Call, e command.Outcome) {
+// countCommand counts a completed command, for the latencies, for top and for Prometheus.
+func (s *State) countCommand(c *command.Call, e command.Outcome) {
 	s.observeDuration(c.Name(), e.Took)
 	s.latencies.add(c.Def.Kind, e.Took)
 	if c.Running.NS.Coll != "" {

@@ -47,10 +47,10 @@ func (m *Metrics) sizes(out chan<- prometheus.Metric, colls []*catalog.Collectio
 			}
 			return n
 		}
-		send(descCollection, rest(measure(keyspace.AllRecords()), records), otherLabel, otherLabel)
-		send(descIndex, rest(measure(keyspace.AllIndexes()), indexes), otherLabel, otherLabel, otherLabel)
+		send(descCollection, remainder(measure(keyspace.AllRecords()), records), otherLabel, otherLabel)
+		send(descIndex, remainder(measure(keyspace.AllIndexes()), indexes), otherLabel, otherLabel, otherLabel)
 	}
 }
 
-// rest returns the difference; 0 if the sizes have changed in between.
-func rest(all, part uint64) uint64 { return all - min(all, part) }
+// remainder returns the difference; 0 if the sizes have changed in between.
+func remainder(all, part uint64) uint64 { return all - min(all, part) }

@@ -14,10 +14,10 @@ import (
 
 // section is a part of serverStatus that a request can include or exclude.
 type section struct {
-	name   string
-	asked  bool                       // only if the request includes it
-	when   func(c *command.Call) bool // nil: always
-	append func(c *command.Call, b *bson.Builder)
+	name      string
+	onRequest bool                       // only if the request includes it
+	when      func(c *command.Call) bool // nil: always
+	append    func(c *command.Call, b *bson.Builder)
 }
 
 // sections returns the parts in the order of the reply.
@@ -27,25 +27,25 @@ func (s *State) sections() []section {
 		{name: "backup", when: func(*command.Call) bool { return s.Backups != nil }, append: s.statusBackup},
 		{name: "catalogStats", append: statusCatalog},
 		{name: "connections", append: s.statusConnections},
-		{name: "electionMetrics", asked: true, append: statusNothing},
+		{name: "electionMetrics", onRequest: true, append: statusNothing},
 		{name: "extra_info", append: statusExtra},
 		{name: "flowControl", append: statusFlowControl},
 		{name: "globalLock", append: statusGlobalLock},
 		{name: "locks", append: s.statusLocks},
 		{name: "logicalSessionRecordCache", append: statusSessions},
 		{name: "metrics", append: statusMetrics},
-		{name: "mirroredReads", asked: true, append: statusNothing},
+		{name: "mirroredReads", onRequest: true, append: statusNothing},
 		{name: "network", append: statusNetwork},
 		{name: "opLatencies", append: s.statusLatencies},
 		{name: "opcounters", append: statusOpcounters},
 		{name: "opcountersRepl", append: statusNoOpcounters},
-		{name: "latchAnalysis", asked: true, append: statusNothing},
+		{name: "latchAnalysis", onRequest: true, append: statusNothing},
 		{name: "repl", when: command.IsMember, append: s.statusReplication},
 		{name: "requestUnits", append: statusRequestUnits},
 		{name: "security", append: func(c *command.Call, b *bson.Builder) { c.Server.Authenticator.AppendSecurity(c, b) }},
 		{name: "storageEngine", append: statusEngine},
 		{name: "storageRemote", when: isRemote, append: statusRemote},
-		{name: "tcmalloc", asked: true, append: statusHeap},
+		{name: "tcmalloc", onRequest: true, append: statusHeap},
 		{name: "trafficRecording", append: statusRecording},
 		{name: "transactions", append: statusTransactions},
 		{name: "wiredTiger", append: s.statusCache},
@@ -74,7 +74,7 @@ func (s *State) runServerStatus(c *command.Call) error {
 		all = v.Truthy()
 	}
 	for _, part := range s.sections() {
-		want := all || !part.asked
+		want := all || !part.onRequest
 		if v, ok := c.Body.Lookup(part.name); ok {
 			want = v.Truthy()
 		}

@@ -61,10 +61,10 @@ func appendLogged(b *bson.Builder, name string, d bson.Raw) {
 // slowWatch examines the running commands once per second as long as there are any; on an idle server nothing
 // runs. Safe for concurrent use.
 type slowWatch struct {
-	armed atomic.Bool
-	look  func() (again bool) // reports whether commands are still running
-	mu    sync.Mutex
-	told  map[int64]bool // the running commands that have been logged
+	armed  atomic.Bool
+	check  func() (again bool) // reports whether commands are still running
+	mu     sync.Mutex
+	logged map[int64]bool // the running commands that have been logged
 }
 
 // slowWatchEvery is the interval of slowWatch.
@@ -80,7 +80,7 @@ func (w *slowWatch) arm() {
 // tick calls look, and restarts the timer if commands are still running.
 func (w *slowWatch) tick() {
 	w.armed.Store(false) // a command that begins from now on arms it again
-	if w.look() {
+	if w.check() {
 		w.arm()
 	}
 }
@@ -97,7 +97,7 @@ func (s *State) logInProgress() bool {
 			continue
 		}
 		running = true
-		if s.slowWatch.told[op.ID] {
+		if s.slowWatch.logged[op.ID] {
 			told[op.ID] = true
 			continue
 		}
@@ -110,7 +110,7 @@ func (s *State) logInProgress() bool {
 			told[op.ID] = true
 		}
 	}
-	s.slowWatch.told = told
+	s.slowWatch.logged = told
 	return running
 }
 
