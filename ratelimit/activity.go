@@ -6,22 +6,22 @@ import (
 	"time"
 )
 
-// Activity holds counters of one shard since the server started, for a history of them. All numbers but Limit
-// only increase.
+// Activity holds the counters of one shard since the server started, from which its history is recorded. All numbers
+// but Limit only increase.
 type Activity struct {
 	Limit   MicroRU // its RU/s share now; 0 when unlimited
 	Charge  MicroRU
 	Refused int64
 	Bytes   int64         // of documents read, returned or stored
 	Reads   int64         // requests that only read, and succeeded
-	Writes  int64         // documents written by requests that succeeded; a request that found nothing to write counts as one
+	Writes  int64         // documents written by requests that succeeded; a request that found no document to write counts as one
 	Failed  int64         // requests that failed for another reason than throttling
 	Ended   int64         // requests that were not throttled
-	Took    time.Duration // total duration of those
+	Took    time.Duration // total duration of the requests in Ended
 }
 
-// requestCounts counts the requests that ended at one shard. It is not guarded by the bucket's mutex, for which
-// running requests compete.
+// requestCounts counts the requests that ended at one shard. Its counters are atomic and outside of the bucket's
+// mutex, because the mutex is contended by running requests.
 type requestCounts struct {
 	bytes, reads, writes, failed, ended, took atomic.Int64
 }
@@ -36,7 +36,8 @@ const (
 	HasFailed
 )
 
-// Ended counts the end of a request at every shard where m counted work. It does not allocate.
+// Ended counts the end of a request, with its outcome and duration, at every shard where the meter of the request
+// counted work. It does not allocate.
 func (b *Budgets) Ended(m *Meter, o Outcome, took time.Duration) {
 	if m == nil {
 		return
@@ -59,8 +60,8 @@ func (b *Budgets) Ended(m *Meter, o Outcome, took time.Duration) {
 	})
 }
 
-// activePools lists the collections with changed counters since the last EachActivity, so that a reader need not
-// check ten thousand collections of which one works.
+// activePools lists the pools whose counters have changed since the last EachActivity. So the reader visits one
+// active collection instead of checking ten thousand idle ones.
 type activePools struct {
 	mu    sync.Mutex
 	pools []*Pool
@@ -76,8 +77,9 @@ func (p *Pool) markActive() {
 	p.active.mu.Unlock()
 }
 
-// EachActivity calls visit with the counters of shards: those of every collection that had a request since
-// the last call, and of every collection with limited throughput. There may be only one reader.
+// EachActivity calls visit with the counters of each shard, for every collection that had a request since the last
+// call, and for every collection with limited throughput. A call removes collections from the list, so there may be
+// only one reader.
 func (b *Budgets) EachActivity(visit func(ShardID, Activity)) {
 	b.active.mu.Lock()
 	pools := b.active.pools

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// TestEachActivity: only collections with activity since the last call are visited, and those
+// TestEachActivity checks that EachActivity visits only the collections with requests since the last call, and those
 // with limited throughput until they are dropped.
 func TestEachActivity(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)

@@ -1,13 +1,13 @@
 package ratelimit
 
-// reservePart is the part of a rate that is divided evenly among servers without regard to their needs: a
-// hundredth. So the first request at any server can start, and the others do not notice the loss.
+// reservePart sets the reserve: one hundredth of a rate is divided evenly among the servers, whatever their needs.
+// So even a server without any need can start a first request, and the loss of the others is too small to notice.
 const reservePart = 100
 
-// Allot divides a rate among servers by their needs, in units per second; a need above the rate counts as the
-// rate. The parts add up to the rate. If the rate suffices, each server gets its need, and the rest is
-// divided evenly. Otherwise the rate minus the reserve is divided in proportion to the needs, and the reserve
-// evenly.
+// Allot divides a budget's rate among servers by their needs, all in millionths of an RU per second, and returns one
+// part per server; the parts add up to the rate. A need above the rate counts as the rate. If the needs fit into the
+// rate minus the reserve, each server gets its need, and the rest is divided evenly. Otherwise the rate minus the
+// reserve is divided in proportion to the needs, and the reserve evenly.
 func Allot(rate MicroRU, needs []MicroRU) []MicroRU {
 	n := int64(len(needs))
 	if n == 0 {

@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// Limits of the optional sources a bucket may draw on once the second's budget is spent.
+// Limits of the optional sources on which a bucket may draw after the budget of the running second is used up.
 const (
-	burstSecondsMax  = 300         // burst credit: unused units of this many seconds
-	burstRate        = 3000 * RU   // maximum rate with burst credit; buckets at or above it get no credit
-	perMinuteFactor  = 10          // RU-per-minute add-on: this many seconds' worth in every minute
+	burstSecondsMax  = 300         // burst credit: the unused RU of at most this many seconds are saved
+	burstRate        = 3000 * RU   // the most RU/s that a bucket reaches with burst credit; buckets with this rate or more have no credit
+	perMinuteFactor  = 10          // RU-per-minute add-on: each minute adds the budget of this many seconds
 	perMinuteRateMax = 5000 * RU   // buckets above it get no add-on
 	lowPriorityRest  = 5           // Low leaves 1/5 of the second to High
 	lowPriorityLeast = 10          // Low gets 1/10 of the second at most while High is refused
@@ -42,7 +42,7 @@ type Bucket struct {
 	minuteCredit    MicroRU // left of this minute's add-on
 	lastHigh        int64   // the last second with High traffic
 	lastHighRefused int64   // the last second in which High was refused
-	uncharged       MicroRU // expected price of requests released from the queue in this second and not charged yet
+	uncharged       MicroRU // expected charge of the requests that were released from the queue in this second and are not charged yet
 	averageCharge   MicroRU // moving average of charges
 	demand          demand  // since the last Budgets.TakeDemand
 	groups          [GroupsMax]groupBudget
@@ -59,7 +59,9 @@ type groupBudget struct {
 	balance MicroRU
 }
 
-// setRate sets the rate. The balance is capped, but a debt stays. With rate ≤ 0 the bucket is unlimited.
+// setRate sets the rate of a bucket in millionths of an RU per second; a rate of 0 or less makes the bucket
+// unlimited. A balance above the new share of this server is cut, but a debt stays, so that a change of throughput
+// cannot erase a debt.
 func (b *Bucket) setRate(now time.Time, rate MicroRU, o *Options) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -96,8 +98,8 @@ func (b *Bucket) setRate(now time.Time, rate MicroRU, o *Options) {
 	b.queue.wakeHead()
 }
 
-// Admit decides whether a high-priority request may start: 0 means now, otherwise the result is the time
-// after which it may if there are no other requests. A refusal is counted.
+// Admit returns 0 if a high-priority request may start now. Otherwise it counts a refusal, and returns the time
+// after which the request may start if there are no other requests.
 func (b *Bucket) Admit(now time.Time) (wait time.Duration) { return b.AdmitAs(now, Class{}) }
 
 // AdmitAs is Admit for a class of requests.
@@ -154,8 +156,9 @@ func (b *Bucket) Balance(now time.Time) MicroRU {
 	return b.balance
 }
 
-// elapsed returns the time since the bucket started. If times have one, the monotonic clock is used: if the
-// wall clock steps, budgets continue as before, with neither extra seconds nor a long wait.
+// elapsed returns the time since the bucket started, counted from the beginning of the second in which it started.
+// It subtracts by the monotonic clock if the times have one: when the wall clock is set forward or back, the bucket
+// then gains no extra seconds, and refuses no longer than before.
 func (b *Bucket) elapsed(now time.Time) time.Duration {
 	return now.Sub(b.origin) + time.Duration(b.origin.Nanosecond())
 }
@@ -196,8 +199,9 @@ func (b *Bucket) roll(now time.Time) {
 	b.refill(steps)
 }
 
-// refill adds the budgets of some seconds to the balance. Burst credit helps to pay a debt second by second;
-// what is left of a second becomes burst credit or is lost.
+// refill adds the rate of some seconds to the balance, for a bucket that has no peers. While the balance is a debt,
+// burst credit helps to pay it, second by second. What exceeds the budget of one second becomes burst credit, or is
+// lost.
 func (b *Bucket) refill(steps int64) {
 	b.burstDrawn = 0
 	for steps > 0 && b.balance < 0 && b.burstCredit > 0 {
@@ -258,7 +262,8 @@ func (b *Bucket) burstCreditMax() MicroRU {
 	return b.evenShare(burstSecondsMax * b.rate)
 }
 
-// burstLeft returns how much burst credit may still be used in this second.
+// burstLeft returns how much burst credit the bucket may still use in this second, so that it stays within
+// burstRate.
 func (b *Bucket) burstLeft() MicroRU {
 	if !b.burst {
 		return 0
@@ -266,7 +271,8 @@ func (b *Bucket) burstLeft() MicroRU {
 	return b.proportionalShare(burstRate-b.rate) - b.burstDrawn
 }
 
-// wait returns the time until a request of the class may start; 0 is now. The bucket has been rolled to now.
+// wait returns the time until a request of the class may start; 0 means now. It also records the second in which
+// High requests came or were refused, to which Low yields. The caller has rolled the bucket to now, and holds b.mu.
 func (b *Bucket) wait(now time.Time, c Class) time.Duration {
 	if !b.limited.Load() {
 		return 0
@@ -303,8 +309,8 @@ func (b *Bucket) wait(now time.Time, c Class) time.Duration {
 	return wait
 }
 
-// untilAbove returns the time until a balance that is refilled with rate in whole seconds is above need; need
-// < rate.
+// untilAbove returns the time until a balance is above need (in millionths of an RU), if the clock adds rate at the
+// beginning of each second; at most waitMax. need is below rate.
 func (b *Bucket) untilAbove(now time.Time, balance, rate, need MicroRU) time.Duration {
 	if balance > need {
 		return 0
@@ -316,5 +322,5 @@ func (b *Bucket) untilAbove(now time.Time, balance, rate, need MicroRU) time.Dur
 	return max(time.Nanosecond, time.Duration(b.second+steps-b.origin.Unix())*time.Second-b.elapsed(now))
 }
 
-// waitMax bounds every wait a refusal may report: a day.
+// waitMax is the longest wait that a refusal reports to a client: one day.
 const waitMax = 24 * time.Hour

@@ -47,7 +47,8 @@ func TestBucketDebt(t *testing.T) {
 	}
 }
 
-// A refusal's wait is exact: one nanosecond earlier still refuses, then it admits.
+// The wait of a refusal is exact: one nanosecond earlier the request is still refused, and at that time it is
+// admitted.
 func TestBucketWaitIsExact(t *testing.T) {
 	for debt := MicroRU(1); debt < 2000*RU; debt = debt*3 + 7 {
 		b := limitedBucket(130*RU, Options{})
@@ -72,7 +73,8 @@ func TestBucketClockBackwards(t *testing.T) {
 	}
 }
 
-// Unused for five minutes at 100 RU/s: burst credit of 30 000 RU, spent at 3 000 RU/s for ten seconds.
+// A bucket of 100 RU/s that is unused for five minutes has a burst credit of 30,000 RU, which can be used at 3,000
+// RU/s for ten seconds.
 func TestBucketBurst(t *testing.T) {
 	b := limitedBucket(100*RU, Options{Burst: true})
 	start := after(301 * time.Second)
@@ -102,7 +104,7 @@ func TestBucketBurst(t *testing.T) {
 	}
 }
 
-// Burst credit pays a debt at burst speed, not at the provisioned speed.
+// Burst credit pays a debt at the burst rate of 3,000 RU/s, not at the provisioned rate.
 func TestBucketBurstPaysDebt(t *testing.T) {
 	b := limitedBucket(100*RU, Options{Burst: true})
 	now := after(301 * time.Second)
@@ -249,7 +251,8 @@ func TestBucketPerMinuteOptOut(t *testing.T) {
 	}
 }
 
-// A clock stops at the beginning of a second, moves only by Advance, and does not go back when it runs again.
+// A VirtualClock stops at the beginning of a second, moves only by Advance while it is stopped, and does not go back
+// when it runs again.
 func TestClockStopsAndRuns(t *testing.T) {
 	machine := t0.Add(300 * time.Millisecond)
 	c := FollowClock(func() time.Time { return machine })
@@ -271,8 +274,8 @@ func TestClockStopsAndRuns(t *testing.T) {
 	}
 }
 
-// While High is refused, Low gets at most a tenth of each second; from the second after the next on, as
-// before.
+// While High requests are refused, Low requests get at most a tenth of each second. Two seconds after the last
+// refusal, Low is admitted as usual.
 func TestLowYieldsWhileHighIsRefused(t *testing.T) {
 	b := limitedBucket(1000*RU, Options{})
 	now := t0

@@ -10,17 +10,17 @@ import (
 // Scope is the collection and the shards on which a request works.
 type Scope struct {
 	Collection uint64
-	Shards     []int // as routed; nil before routing: then one shard that can admit it is enough
+	Shards     []int // as routed; nil before routing: then one shard that can admit the request is enough
 }
 
 // Budgets holds all throughput of a server: one Pool per collection, one per database with shared throughput,
 // and the metadata budget. The zero Budgets is ready and unlimited. Safe for concurrent use.
 type Budgets struct {
-	// Clock, while it is stopped, replaces sleeping: Wait advances it by the time that it would have slept.
-	// It is for deterministic tests. The caller's now is its time; nil is never stopped.
+	// Clock replaces sleeping while it is stopped: Wait advances it by the time for which it would have slept. It
+	// exists for deterministic tests, whose callers pass its time as now. A nil Clock is never stopped.
 	Clock *VirtualClock
-	// Prices is the price list of the server, nil for Normative. It is set before the server starts: all work
-	// on one budget must have the same prices, at whichever address it arrives.
+	// Prices is the price list of the server, nil for Normative. It is set before the server starts, and is the same
+	// for every address of the server: all work that is paid from one budget must have the same prices.
 	Prices *PriceList
 
 	collections  [16]pools // by number
@@ -39,7 +39,7 @@ type pools struct {
 	m  map[uint64]*Pool
 }
 
-// Collection returns the pool of a collection, created on first use: unlimited, one shard.
+// Collection returns the pool of a collection. At the first call it creates the pool, unlimited and with one shard.
 func (b *Budgets) Collection(id uint64) *Pool {
 	s := &b.collections[id%uint64(len(b.collections))]
 	s.mu.RLock()
@@ -76,8 +76,8 @@ func (b *Budgets) Database(name string) *Pool {
 	return p
 }
 
-// SetDatabase makes a collection pay from a database's throughput; an empty name ends that. homes maps each shard
-// of the collection to the partition of the database on which it lies.
+// SetDatabase makes a collection pay from the throughput of a database too; an empty name ends that. homes maps each
+// shard of the collection to the partition of the database on which the shard lies.
 func (b *Budgets) SetDatabase(collection uint64, database string, homes map[int]int) {
 	p := b.Collection(collection)
 	if database == "" {
@@ -105,8 +105,8 @@ func (b *Budgets) DropDatabase(name string) {
 	b.dbMu.Unlock()
 }
 
-// SetMetadataRate limits metadata commands to rus RU/s over the whole server; 0 is unlimited, MetadataRate is
-// the published value.
+// SetMetadataRate limits the metadata commands (create, drop, list) of the whole server to rus RU/s together; 0 is
+// unlimited. MetadataRate is the published value.
 func (b *Budgets) SetMetadataRate(now time.Time, rus int64) {
 	b.metadata.setRate(now, MicroRU(rus)*RU, &Options{})
 }
@@ -114,7 +114,8 @@ func (b *Budgets) SetMetadataRate(now time.Time, rus int64) {
 // Metadata returns the budget of metadata commands.
 func (b *Budgets) Metadata() *Bucket { return &b.metadata }
 
-// Admit decides whether a request may start. nil means now; a refusal changes nothing but statistics.
+// Admit returns nil if a request may start now, otherwise the refusal with the time to wait. A refusal changes
+// nothing but the statistics.
 func (b *Budgets) Admit(now time.Time, s Scope, c Class) *Throttled {
 	p := b.Collection(s.Collection)
 	shard, wait := p.admit(now, s.Shards, c)
@@ -127,8 +128,8 @@ func (b *Budgets) Admit(now time.Time, s Scope, c Class) *Throttled {
 	return &Throttled{ShardID: ShardID{s.Collection, shard}, RetryAfter: wait}
 }
 
-// Charge charges everything that a meter counted, at the collections and shards where it happened, and
-// returns the total. It does not allocate.
+// Charge takes the price of everything that a meter counted from the budgets of the collections and shards where it
+// was counted, and returns the total. It does not allocate.
 func (b *Budgets) Charge(now time.Time, c Class, m *Meter) (total MicroRU) {
 	m.SetPrices(b.Prices)
 	m.EachCharge(func(at ShardID, charge MicroRU) {
@@ -138,7 +139,8 @@ func (b *Budgets) Charge(now time.Time, c Class, m *Meter) (total MicroRU) {
 	return total
 }
 
-// ChargeAt charges work at one place.
+// ChargeAt takes a charge from the budget of one shard, and from that of the database if the collection pays there
+// too.
 func (b *Budgets) ChargeAt(now time.Time, c Class, at ShardID, charge MicroRU) {
 	if charge <= 0 {
 		return
@@ -151,8 +153,8 @@ func (b *Budgets) ChargeAt(now time.Time, c Class, at ShardID, charge MicroRU) {
 	}
 }
 
-// Enter admits a request as its collection is configured: with server-side retry the request waits, otherwise
-// it is refused at once. Errors: *Throttled, ErrRetryTimeout, ctx.Err().
+// Enter admits a request as its collection is configured: with server-side retry the request waits, for at most
+// RetrySecondsMax seconds; otherwise it is refused at once. Errors: *Throttled, ErrRetryTimeout, ctx.Err().
 func (b *Budgets) Enter(ctx context.Context, now time.Time, s Scope, c Class) (waited time.Duration, err error) {
 	if b.HasServerSideRetry(s.Collection) {
 		return b.Wait(ctx, now, s, c, RetrySecondsMax*time.Second)
@@ -170,8 +172,9 @@ func (b *Budgets) HasServerSideRetry(collection uint64) bool {
 	return p.retry.Load() || parent != nil && parent.retry.Load()
 }
 
-// Wait admits a request, waiting for at most limit in the order of arrival at each shard. It returns the time
-// spent. Errors: ErrRetryTimeout; *Throttled if too many requests wait already; ctx.Err().
+// Wait admits a request. If the budget of one of its shards or of its database is used up, the request waits there
+// in the order of arrival, for at most limit altogether. Wait returns the time waited. Errors: ErrRetryTimeout;
+// *Throttled if too many requests wait already; ctx.Err().
 func (b *Budgets) Wait(ctx context.Context, now time.Time, s Scope, c Class, limit time.Duration) (waited time.Duration, err error) {
 	p := b.Collection(s.Collection)
 	for pool := range p.chain() {
@@ -216,14 +219,15 @@ func (p *Pool) chain() func(yield func(*Pool) bool) {
 	}
 }
 
-// bucketWait is a bucket to wait for, on behalf of a shard.
+// bucketWait is one bucket for which a request has to wait, and the shard of the request that pays from this bucket.
 type bucketWait struct {
 	shard  int
 	bucket *Bucket
 }
 
-// bucketWaits returns the buckets of one of the chain's pools that have to admit a request, each once, in the order
-// of shards. Before routing it returns only the bucket that can admit the request first.
+// bucketWaits returns the buckets of pool that have to admit a request, each once, in the order of shards. pool is
+// p, the pool of the request's collection, or the pool of its database. If the request is not routed yet, only the
+// bucket is returned that can admit the request first.
 func (p *Pool) bucketWaits(now time.Time, pool *Pool, set *bucketSet, shards []int, c Class) (out []bucketWait) {
 	bucketOf := set.at
 	if parent := p.parent.Load(); pool != p && parent != nil {
@@ -250,8 +254,8 @@ func (p *Pool) bucketWaits(now time.Time, pool *Pool, set *bucketSet, shards []i
 	return out
 }
 
-// NoteChange counts one change of throughput; more than ChangesMax in ChangesSeconds are refused. Errors:
-// *InvalidThroughput.
+// NoteChange counts one change of throughput. It refuses the change if ChangesMax were made in the last
+// ChangesSeconds. Errors: *InvalidThroughput.
 func (b *Budgets) NoteChange(now time.Time) error { return b.changes.note(now) }
 
 // changes stores the times of the latest throughput changes.

@@ -16,7 +16,8 @@ func shardIDs(n int) []int {
 	return ids
 }
 
-// A steady fourfold overload is admitted within 2 % of the provisioned rate, on any number of partitions.
+// Under a steady load of four times the provisioned rate, the admitted RU differ from the rate by at most 2 %, with
+// 1, 4 and 16 partitions.
 func TestOverloadAccuracy(t *testing.T) {
 	for _, partitions := range []int{1, 4, 16} {
 		const perSecond, seconds = 16_000, 30
@@ -50,7 +51,8 @@ func TestOverloadAccuracy(t *testing.T) {
 	}
 }
 
-// With expensive requests, charged only when they end, the rate still holds over time.
+// Requests that are expensive, and charged only when they end, still use no more than the provisioned rate over a
+// longer time.
 func TestOverloadAccuracyLateCharges(t *testing.T) {
 	var b Budgets
 	b.Collection(1).Set(t0, Throughput{Manual, 1000}, Options{})
@@ -157,8 +159,8 @@ func TestSharedDatabase(t *testing.T) {
 	}
 }
 
-// A database's throughput is divided over its partitions, and shards of its collections pay at the
-// partition on which they lie.
+// The throughput of a database is divided over its partitions, and each shard of its collections pays at the
+// partition on which it lies.
 func TestSharedDatabasePartitions(t *testing.T) {
 	var b Budgets
 	db := b.Database("app")
@@ -298,7 +300,8 @@ func TestThroughputRules(t *testing.T) {
 	}
 }
 
-// Shards at creation: manual throughput by 6,000 RU/s, autoscale by 10,000, a configured limit as it is.
+// The number of shards of a new collection is computed by 6,000 RU/s for a shard with manual throughput, by 10,000
+// with autoscale, and by the configured maximum of a shard if there is one.
 func TestFirstShardRate(t *testing.T) {
 	for _, c := range []struct {
 		mode       Mode
@@ -310,7 +313,7 @@ func TestFirstShardRate(t *testing.T) {
 	}
 }
 
-// A serverless collection gets no burst credit, however small the parts of its shards are.
+// A serverless collection gets no burst credit, even if the parts of its shards are below the burst rate.
 func TestServerlessDoesNotBurst(t *testing.T) {
 	var b Budgets
 	p := b.Collection(1)
@@ -394,7 +397,8 @@ func TestInjected(t *testing.T) {
 	}
 }
 
-// Many goroutines use few pools: the sums are right. Run it with the race detector.
+// If many goroutines charge few pools at the same time, the totals are exact. The race detector should run this
+// test.
 func TestConcurrentUse(t *testing.T) {
 	var b Budgets
 	var wg sync.WaitGroup

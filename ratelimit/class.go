@@ -26,10 +26,10 @@ type Class struct {
 	NoMinute bool  // opts out of the minute's add-on
 }
 
-// Group is one throughput bucket of a collection: a limit for its requests, not a reservation.
+// Group is one throughput bucket of a collection: a limit for the requests that belong to it, not a reservation.
 type Group struct {
 	Percent uint8  // of each shard's RU/s, 1..100; 0 leaves the group undefined, so it does not limit
-	AppName string // clients with this appName belong to the group unless they choose another
+	AppName string // clients that connect with this appName belong to the group unless they choose another
 }
 
 // Groups are the throughput buckets 1..GroupsMax.
@@ -45,7 +45,7 @@ func (g Groups) named() *Groups {
 	return nil
 }
 
-// byApp returns the group of a client, 0 for none. g may be nil.
+// byApp returns the number of the group to which clients with the appName belong, 0 if there is none. g may be nil.
 func (g *Groups) byApp(appName string) uint8 {
 	if g == nil {
 		return 0
@@ -58,8 +58,8 @@ func (g *Groups) byApp(appName string) uint8 {
 	return 0
 }
 
-// ClassOf assigns a request without a group to the group of its client's appName: of the collection, or else
-// of the database whose throughput it shares.
+// ClassOf returns the class of a request, with a group added if it has none: the group of the client's appName among
+// those of the collection, or else of the database whose throughput the collection shares.
 func (p *Pool) ClassOf(c Class, appName string) Class {
 	if c.Group != 0 || appName == "" {
 		return c
@@ -72,8 +72,8 @@ func (p *Pool) ClassOf(c Class, appName string) Class {
 	return c
 }
 
-// ClassFor returns the class of a request: group and priority come from its comment document (comment:
-// {bucket: 2, priority: "low"}; 0 and "" if absent), and appName from its connection. Errors: a plain error
+// ClassFor returns the class of a request. group and priority come from the comment document of the request
+// (comment: {bucket: 2, priority: "low"}; 0 and "" if absent), appName from its connection. Errors: a plain error
 // with the bad value, which the command layer reports as BadValue.
 func (g *Groups) ClassFor(group int, priority, appName string) (Class, error) {
 	var c Class

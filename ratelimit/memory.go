@@ -2,11 +2,9 @@ package ratelimit
 
 import "sync/atomic"
 
-// Memory is a memory limit that many holders share: the bytes that all commands of a
-// server hold together. There is no waiting for memory, because a waiting holder may
-// hold what another one waits for. If Take fails, the caller uses less (it spills, or
-// sends a shorter reply) or fails. A nil *Memory has no limit. Safe for concurrent
-// use.
+// Memory is a memory limit for the bytes that all commands of a server hold together. Take never waits for memory: a
+// waiting command would itself hold memory for which another one waits. If Take fails, the caller uses less (it
+// spills, or sends a shorter reply) or fails. A nil *Memory has no limit. Safe for concurrent use.
 type Memory struct {
 	of         *Memory // the memory of which this one is a part
 	max        int64
@@ -24,8 +22,8 @@ type MemoryStats struct {
 // NewMemory creates a memory limit of max bytes.
 func NewMemory(max int64) *Memory { return &Memory{max: max} }
 
-// Part returns a memory limit of at most max bytes, which are also counted in m. So
-// one kind of holder cannot take all of m.
+// Part returns a memory limit of at most max bytes, which are also counted in m. With it, one kind of use cannot
+// take all of m.
 func (m *Memory) Part(max int64) *Memory { return &Memory{of: m, max: max} }
 
 // Max returns the limit in bytes; 0 = no limit.
@@ -36,7 +34,7 @@ func (m *Memory) Max() int64 {
 	return m.max
 }
 
-// Take takes n bytes if there are as many. If it returns true, the caller calls Give.
+// Take takes n bytes if so many are free, and reports whether it did. If so, the caller releases them with Give.
 func (m *Memory) Take(n int64) bool {
 	if m == nil {
 		return true
@@ -58,8 +56,8 @@ func (m *Memory) Take(n int64) bool {
 	return true
 }
 
-// Force takes n bytes that are held already, even above the limit. The caller calls
-// Give.
+// Force takes n bytes that the caller holds already, even above the limit, so that later Takes are refused. The
+// caller releases them with Give.
 func (m *Memory) Force(n int64) {
 	if m != nil {
 		m.used.Add(n)

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A part is bounded by itself and by the memory that it is a part of; refused bytes
-// are counted nowhere.
+// A Part is bounded by its own limit and by that of the Memory to which it belongs. A refused Take does not change
+// the used bytes of either.
 func TestMemoryParts(t *testing.T) {
 	all := NewMemory(100)
 	a, b := all.Part(80), all.Part(80)

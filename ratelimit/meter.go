@@ -24,20 +24,21 @@ type Meter struct {
 // inlineShards is the number of shards for which a Meter does not allocate.
 const inlineShards = 4
 
-// Probing distinguishes the work of one query from that of a batch of queries that the server makes itself,
-// as $lookup does. The caller charges a batch by its queries (R8), so the work that their price includes is
-// not counted a second time.
+// Probing distinguishes the work of one query from the work of a batch of queries that the server itself makes for a
+// command, as $lookup does. The caller charges such a batch by its number of queries (rule R8), so the meter does
+// not count the work that is part of that price a second time.
 type Probing uint8
 
-// NotProbing is one query; ProbeQueries a batch of queries (R2), whose partition visits are counted already;
-// ProbePoints a batch of point reads (R1), which pay for nothing else.
+// NotProbing means the work of one query. ProbeQueries means a batch of queries (R2): the caller has counted their
+// partition visits. ProbePoints means a batch of point reads (R1), for which the caller has counted everything.
 const (
 	NotProbing Probing = iota
 	ProbeQueries
 	ProbePoints
 )
 
-// Probe switches to counting for a batch, and returns the previous setting.
+// Probe sets for which kind of batch the meter counts from now on, and returns the previous setting, which the
+// caller restores afterwards.
 func (m *Meter) Probe(p Probing) (before Probing) {
 	if m == nil {
 		return NotProbing
@@ -53,7 +54,8 @@ type slot struct {
 	quantity [itemCount]int64
 }
 
-// Reset empties the meter and prepares it for one collection's work; prices nil means Normative.
+// Reset empties the meter and prepares it to count the work on one collection; if prices is nil, by the list
+// Normative.
 func (m *Meter) Reset(collection uint64, prices *PriceList) {
 	if m == nil {
 		return
@@ -64,7 +66,7 @@ func (m *Meter) Reset(collection uint64, prices *PriceList) {
 	m.strong, m.probing, m.last, m.n = false, NotProbing, 0, 0
 }
 
-// SetPrices makes everything the meter has counted and will count be priced by a list; nil means Normative.
+// SetPrices sets the price list for everything that the meter has counted and will count; nil means Normative.
 func (m *Meter) SetPrices(prices *PriceList) {
 	if m != nil {
 		m.prices = prices
@@ -82,7 +84,8 @@ func (m *Meter) Prices() *PriceList {
 // Empty reports whether a meter has counted nothing since its Reset. A nil meter is empty.
 func (m *Meter) Empty() bool { return m == nil || m.n == 0 }
 
-// SetCollection makes Add count for another collection from now on; what was counted stays.
+// SetCollection sets the collection for which Add counts from now on; earlier counts stay with the earlier
+// collection.
 func (m *Meter) SetCollection(collection uint64) {
 	if m != nil {
 		m.collection = collection
@@ -104,8 +107,8 @@ func (m *Meter) SetStrong(strong bool) {
 	}
 }
 
-// Fork returns an empty meter for another goroutine or another collection ($lookup, $merge), to be merged later.
-// Fork of nil is nil.
+// Fork returns an empty meter for another goroutine, or for another collection of the same command ($lookup,
+// $merge). The caller adds it to m later, with Merge. Fork of nil is nil.
 func (m *Meter) Fork(collection uint64) *Meter {
 	if m == nil {
 		return nil
@@ -127,7 +130,8 @@ func (m *Meter) Merge(o *Meter) {
 	})
 }
 
-// Cut moves what was counted so far to to, and resets to before. m may be nil.
+// Cut moves everything that m has counted to the meter to, whose earlier counts are discarded, and empties m. So
+// each part of a long command can be charged separately. m may be nil.
 func (m *Meter) Cut(to *Meter) {
 	if m == nil {
 		return
@@ -152,7 +156,8 @@ func (m *Meter) Add(shard int, i Item, quantity int64) {
 	}
 }
 
-// Loaded counts one fetched document of bytes bytes, on which predicates beyond the query's first are tested.
+// Loaded counts one document of the given size in bytes that a query fetched. predicates is the number of
+// predicates, beyond the first of the query, that are tested on the document.
 func (m *Meter) Loaded(shard int, bytes, predicates int) {
 	if m == nil || m.probing == ProbePoints {
 		return
@@ -163,16 +168,16 @@ func (m *Meter) Loaded(shard int, bytes, predicates int) {
 	s.quantity[PredicateTest] += int64(predicates)
 }
 
-// PointRead counts one read by _id and shard key; bytes is the document's size, 0 when nothing was found.
+// PointRead counts one read by _id and full shard key. bytes is the size of the document, 0 if none was found.
 func (m *Meter) PointRead(shard int, bytes int) {
 	if m != nil && m.probing == NotProbing {
 		m.sized(shard, PointRead, bytes)
 	}
 }
 
-// WaiveLocate removes the point reads of a statement that then wrote, or failed to: the price of a write by
-// key includes finding the document (R6, R12). A statement that left the document unchanged still pays for
-// them.
+// WaiveLocate removes the point reads of a statement that then wrote a document, or failed to: the price of a write
+// by key includes finding the document (rules R6, R12). If the statement left the document unchanged, its point
+// reads stay and are charged.
 func (m *Meter) WaiveLocate() {
 	if m == nil || m.Sum(WriteNew)+m.Sum(WriteOld)+m.Sum(Failure) == 0 {
 		return
@@ -180,8 +185,8 @@ func (m *Meter) WaiveLocate() {
 	m.each(func(s *slot) { s.quantity[PointRead], s.quantity[PointReadByte] = 0, 0 })
 }
 
-// Conflict removes the writes of a statement that had a write conflict, and its reads by key before. The
-// statement pays for a failure instead (R12), at its first shard.
+// Conflict replaces the counted work of a statement that had a write conflict: its writes and its reads by key are
+// removed, and one Failure is counted at its first shard (rule R12).
 func (m *Meter) Conflict() {
 	if m == nil {
 		return
@@ -213,7 +218,7 @@ func (m *Meter) WriteOld(shard int, bytes int) {
 	}
 }
 
-// Replaced counts the old version of an update, whose new one WriteNew counts.
+// Replaced counts the old version of an updated document; WriteNew counts the new version.
 func (m *Meter) Replaced(shard int, bytes int) {
 	if m != nil {
 		m.sized(shard, WriteReplaced, bytes)
@@ -230,7 +235,7 @@ func (m *Meter) Visit(shard int, seeks int) {
 	s.quantity[ExtraSeek] += max(0, int64(seeks)-1)
 }
 
-// Terms counts index entries whose weights (PriceList.TermWeight) add up to the given sums.
+// Terms counts written and removed index entries at one shard, by the sums of their weights (PriceList.TermWeight).
 func (m *Meter) Terms(shard int, added, removed int64) {
 	m.Add(shard, TermAdded, added)
 	m.Add(shard, TermRemoved, removed)
@@ -263,7 +268,8 @@ func (m *Meter) Sum(i Item) int64 {
 	return q
 }
 
-// Spread returns the collection of the first counted work, and the number of its shards with counted work.
+// Spread returns the collection of the first work that was counted, and the number of shards of that collection with
+// counted work.
 func (m *Meter) Spread() (collection uint64, shards int) {
 	m.each(func(s *slot) {
 		if shards == 0 {
@@ -276,15 +282,16 @@ func (m *Meter) Spread() (collection uint64, shards int) {
 	return collection, shards
 }
 
-// Total returns the charge for everything counted so far. A command answered in pages charges each page with
-// the growth of Total, so the pages add up to the price of the whole.
+// Total returns the charge for everything counted so far. If a command is answered in several batches, each is
+// charged the increase of Total, so the batches add up to the price of the whole.
 func (m *Meter) Total() MicroRU {
 	var total MicroRU
 	m.EachCharge(func(_ ShardID, c MicroRU) { total = addSaturating(total, c) })
 	return total
 }
 
-// EachCharge calls yield with the charge of every place, in the order of first use. It does not allocate.
+// EachCharge calls yield with the charge of every shard, in the order in which work was first counted there. It does
+// not allocate.
 func (m *Meter) EachCharge(yield func(ShardID, MicroRU)) {
 	if m == nil {
 		return
@@ -301,8 +308,8 @@ func (m *Meter) EachCharge(yield func(ShardID, MicroRU)) {
 	})
 }
 
-// sized counts one operation of the given base item, and its bytes beyond the first KiB as the item after the
-// base item.
+// sized counts one operation on a document of the given size: one of the item base, and the bytes beyond the first
+// KiB as the item that follows base (PointReadByte after PointRead).
 func (m *Meter) sized(shard int, base Item, bytes int) {
 	s := m.slot(ShardID{m.collection, shard})
 	s.bytes += int64(bytes)

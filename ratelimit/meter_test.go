@@ -24,7 +24,7 @@ func TestNilMeter(t *testing.T) {
 	}
 }
 
-// Merging forks in any order gives the same receipt as counting in one meter.
+// Merging forks in any order gives the same receipt as counting all work in one meter.
 func TestMeterMerge(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 50 {
@@ -66,7 +66,8 @@ func TestMeterCollections(t *testing.T) {
 	}
 }
 
-// The pages of a query add up to the price of the whole, whatever the page size.
+// The charges of the batches of a query add up to the price of the whole query, whatever the number of documents in
+// a batch.
 func TestPagesAddUp(t *testing.T) {
 	for _, page := range []int{1, 7, 100} {
 		var m Meter
@@ -125,7 +126,7 @@ func BenchmarkUnlimitedCommand(b *testing.B) {
 	}
 }
 
-// Cut moves what was counted so far, and the pieces add up to the whole.
+// Cut moves what a meter has counted so far to another meter, and the pieces add up to the whole.
 func TestMeterCut(t *testing.T) {
 	var whole, parts, m, piece Meter
 	m.Reset(3, nil)
@@ -154,7 +155,7 @@ func TestMeterCut(t *testing.T) {
 	}
 }
 
-// A statement with a write conflict pays only for the failure.
+// A statement that had a write conflict pays only for the failure, not for the reads and writes before it.
 func TestMeterConflict(t *testing.T) {
 	var m Meter
 	m.Reset(1, nil)

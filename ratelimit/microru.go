@@ -6,13 +6,14 @@ import (
 	"strconv"
 )
 
-// MicroRU is an amount of work in millionths of a request unit. Amounts saturate instead of overflowing.
+// MicroRU is an amount of work in millionths of a request unit. Sums that would overflow stay at the largest amount.
 type MicroRU int64
 
 // RU is one request unit.
 const RU MicroRU = 1_000_000
 
-// microMax bounds every amount so that sums of a few amounts cannot overflow.
+// microMax is the largest amount, positive or negative: an eighth of the range of int64, so that a sum of a few
+// amounts cannot overflow.
 const microMax = MicroRU(math.MaxInt64 / 8)
 
 // Hundredths returns the amount in hundredths of a request unit, rounded half up: the precision shown to
@@ -47,12 +48,12 @@ func (c MicroRU) Append(dst []byte) []byte {
 	return append(dst, '.', byte('0'+h/10%10), byte('0'+h%10))
 }
 
-// addSaturating adds two amounts within ±microMax.
+// addSaturating returns the sum of two amounts, cut to the range from -microMax to microMax.
 func addSaturating(a, b MicroRU) MicroRU {
 	return max(-microMax, min(microMax, max(-microMax, min(microMax, a))+max(-microMax, min(microMax, b))))
 }
 
-// scale returns n*num/den rounded half up, saturating; n ≥ 0, num ≥ 0, den > 0.
+// scale returns n*num/den rounded half up, at most microMax, and 0 if n or num is not positive; den > 0.
 func scale(n, num, den int64) MicroRU {
 	if n <= 0 || num <= 0 {
 		return 0

@@ -2,16 +2,16 @@ package ratelimit
 
 import "time"
 
-// parent is the throughput of a database for one of its collections. A database has partitions of its own,
-// each with its part of the RU/s, and every shard of a collection lies on one of them. Source: Azure Cosmos
+// parent is the shared throughput of a database as one of its collections pays from it. A database has partitions of
+// its own, each with its part of the RU/s, and every shard of a collection lies on one of them. Source: Azure Cosmos
 // DB, "set-throughput" (database with shared throughput).
 type parent struct {
 	*Pool
 	homes map[int]int // by shard of the collection; never written
 }
 
-// home returns the database's partition on which a shard lies. An unknown shard lies on the partition of its
-// number, see bucketSet.at.
+// home returns the number of the database's partition on which a shard of the collection lies. A shard that is not
+// in homes lies on the partition of its own number; bucketSet.at replaces a missing one.
 func (p *parent) home(shard int) int {
 	if h, ok := p.homes[shard]; ok {
 		return h
@@ -19,11 +19,11 @@ func (p *parent) home(shard int) int {
 	return shard
 }
 
-// at returns the bucket that pays for a shard.
+// at returns the bucket of the database's partition from which a shard of the collection pays.
 func (p *parent) at(shard int) *Bucket { return p.set.Load().at(p.home(shard)) }
 
-// admit is Pool.admit for a request on shards of a collection, at their homes. It returns the collection's
-// shard.
+// admit decides as Pool.admit does, but by the database's partitions on which the shards of a collection lie. child
+// is the pool of the collection; the returned shard is one of its shards.
 func (p *parent) admit(now time.Time, child *Pool, shards []int, c Class) (shard int, wait time.Duration) {
 	set := p.set.Load()
 	if !set.limited {

@@ -12,7 +12,7 @@ type Options struct {
 	Burst           bool  // burst credit, see Bucket
 	RUPerMinute     bool  // the retired RU-per-minute add-on
 	ServerSideRetry bool  // queue throttled requests instead of refusing them
-	ShardMax        int64 // maximum RU/s of one shard, 0 = no maximum; throughput above it takes effect as shards split
+	ShardMax        int64 // maximum RU/s of one shard, 0 = no maximum; throughput above the sum of these becomes usable as shards split
 	Groups          Groups
 }
 
@@ -22,8 +22,9 @@ type Share struct {
 	RUs   int64
 }
 
-// Pool is the provisioned throughput of one collection or database, divided over the buckets of its shards:
-// evenly unless redistributed. The zero Pool is not ready; Budgets creates pools. Safe for concurrent use.
+// Pool holds the provisioned throughput of one collection or database, and divides it over the buckets of the
+// shards: evenly, unless an operator has redistributed it. The zero Pool is not usable; Budgets creates pools. Safe
+// for concurrent use.
 type Pool struct {
 	collection   uint64
 	serverShares *serverShares
@@ -56,8 +57,8 @@ type bucketSet struct {
 	buckets []*Bucket
 }
 
-// at returns the bucket of a shard. A shard that is not in the set (of a command that still uses an older
-// shard map) is accounted to one of the others, always the same.
+// at returns the bucket of a shard. A command that still uses an older shard map may name a shard that is no longer
+// in the set: its work is charged to one of the other buckets, always the same one for a number.
 func (s *bucketSet) at(shard int) *Bucket {
 	if i, ok := slices.BinarySearch(s.shards, shard); ok {
 		return s.buckets[i]
@@ -86,11 +87,11 @@ func (p *Pool) Options() Options {
 	return p.options
 }
 
-// Limited reports whether requests can be refused by this pool itself.
+// Limited reports whether this pool itself can refuse requests; the pool of the database is not considered.
 func (p *Pool) Limited() bool { return p.set.Load().limited }
 
-// Set changes throughput and options, and ends a redistribution. A higher rate is usable at once; a debt
-// stays. The caller has checked t with CheckCollection or CheckDatabase.
+// Set sets the throughput and the options of the pool, and ends a redistribution. A higher rate is usable at once; a
+// debt stays. The caller has checked t with CheckCollection or CheckDatabase.
 func (p *Pool) Set(now time.Time, t Throughput, o Options) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -100,8 +101,8 @@ func (p *Pool) Set(now time.Time, t Throughput, o Options) {
 	p.divide(now, p.set.Load().shards)
 }
 
-// SetShards sets the shards of the collection's current map. Shards that stay keep their balances; the
-// throughput is divided again, evenly.
+// SetShards sets the shards of the pool to those of the collection's current shard map. Shards that stay keep their
+// balances; the throughput is divided again, evenly.
 func (p *Pool) SetShards(now time.Time, shards []int) {
 	if len(shards) == 0 {
 		return
@@ -124,7 +125,9 @@ func (p *Pool) SetShards(now time.Time, shards []int) {
 	})
 }
 
-// divide publishes buckets for the shards with their shares of the throughput. Holds p.mu.
+// divide publishes a new bucketSet for the shards, in which each bucket has its part of the throughput. Buckets of
+// shards that stay are kept; those of removed shards become unlimited, which releases their waiting requests. The
+// caller holds p.mu.
 func (p *Pool) divide(now time.Time, shards []int) {
 	old := p.set.Load()
 	perSecond := min(p.throughput.PerSecond(len(shards)), int64(microMax/RU))
@@ -180,8 +183,9 @@ func (p *Pool) Shares() []Share {
 	return out
 }
 
-// admit returns how long a request on the shards has to wait. Without shards (not routed yet) it may start if
-// any shard admits it. A refusal is counted at the shard with the decisive wait.
+// admit returns 0 if a request may start on all the given shards, otherwise the time that it has to wait and the
+// shard that causes it. Without shards (the request is not routed yet) one shard that can admit the request is
+// enough. A refusal is counted at the returned shard.
 func (p *Pool) admit(now time.Time, shards []int, c Class) (shard int, wait time.Duration) {
 	set := p.set.Load()
 	if !set.limited {
@@ -229,8 +233,8 @@ func (p *Pool) Stats(now time.Time) []BucketStats {
 	return out
 }
 
-// Totals returns the units used and the requests refused since the server started, over all shards that the
-// collection has had.
+// Totals returns the units used and the requests refused since the server started, including those of shards that
+// the collection no longer has.
 func (p *Pool) Totals() (spent MicroRU, throttled int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -244,8 +248,8 @@ func (p *Pool) Totals() (spent MicroRU, throttled int64) {
 	return sum.spent, sum.throttled
 }
 
-// Normalized returns the Normalized RU Consumption of the last minute: the busiest shard's busiest second in
-// percent of its share, 0..100.
+// Normalized returns the metric Normalized RU Consumption for the last minute: the use of the busiest shard in its
+// busiest second, in percent of the shard's RU/s, 0..100.
 func (p *Pool) Normalized(now time.Time) int {
 	highest := 0
 	for _, s := range p.Stats(now) {
@@ -254,9 +258,9 @@ func (p *Pool) Normalized(now time.Time) int {
 	return highest
 }
 
-// Autoscaled returns the RU/s for which an autoscale pool is billed: the highest reached in the current hour
-// and in the previous hour, summed over shards, each between a tenth of its share and its share. 0, 0 in
-// other modes.
+// Autoscaled returns the RU/s for which an autoscale pool is billed in the current and in the previous hour: the sum
+// over the shards of each shard's highest use in one second of that hour, but at least a tenth of the shard's RU/s
+// and at most all of them. In other modes it returns 0, 0.
 func (p *Pool) Autoscaled(now time.Time) (thisHour, lastHour int64) {
 	if p.Throughput().Mode != Autoscale {
 		return 0, 0
@@ -272,7 +276,7 @@ func (p *Pool) Autoscaled(now time.Time) (thisHour, lastHour int64) {
 	return ceilDiv(int64(this), int64(RU)), ceilDiv(int64(last), int64(RU))
 }
 
-// peek is AdmitAs without counting a refusal.
+// peek returns the same wait as AdmitAs, but counts no refusal.
 func (b *Bucket) peek(now time.Time, c Class) time.Duration {
 	if !b.limited.Load() {
 		return 0

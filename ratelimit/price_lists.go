@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// Normative returns the list of the published rules: a point read of 1 KiB is 1, an insert of 1 KiB is 5.
+// Normative returns the price list that follows the published rules: a point read of 1 KiB costs 1 RU, an insert of
+// 1 KiB costs 5 RU.
 func Normative() *PriceList { return &normative }
 
 // PriceList returns the price list of the server.
@@ -26,8 +27,8 @@ func PriceListNames() (names []string) {
 	return names
 }
 
-// FindPriceList returns the list with a name, or with a name and version as String prints them; nil if there
-// is none.
+// FindPriceList returns the price list with the given name ("mongo-2023") or name and version
+// ("mongo-2023/2026-11"); nil if there is none.
 func FindPriceList(name string) *PriceList {
 	for _, p := range PriceLists() {
 		if name == p.Name || name == p.String() {
@@ -37,7 +38,8 @@ func FindPriceList(name string) *PriceList {
 	return nil
 }
 
-// ParsePriceList returns the list that FindPriceList finds. Errors: one that lists the names.
+// ParsePriceList returns the price list that FindPriceList finds by the name. If there is none, it returns an error
+// whose text lists the valid names.
 func ParsePriceList(name string) (*PriceList, error) {
 	if list := FindPriceList(name); list != nil {
 		return list, nil
@@ -45,9 +47,9 @@ func ParsePriceList(name string) (*PriceList, error) {
 	return nil, fmt.Errorf("%s: there is no such list; there are %s", name, strings.Join(PriceListNames(), ", "))
 }
 
-// normative and mongo2023 are the only places with prices. A document of s KiB (at least 1) costs 1 +
-// (s-1)/11 to read by key and W0(s) = 5 + (s-1)·5/11 to write; both are a base for the first KiB plus a rate
-// for every byte beyond.
+// normative and mongo2023 are the only places with prices. Under the normative list a document of s KiB (at least 1)
+// costs 1 + (s-1)/11 RU to read by key, and 5 + (s-1)·5/11 RU to write without its index entries. Both are a base
+// price for the first KiB plus a rate for every further byte.
 var normative = PriceList{
 	Name:       "normative",
 	Version:    "2026-11",
@@ -83,10 +85,10 @@ var normative = PriceList{
 	},
 }
 
-// mongo2023 differs from the first list where accounts of this API were observed to differ: a small write is
-// about 10, a query that returns something about 5, and documents read cost by their size and by the
-// predicates tested on them. Each of these points is compared with what a server charges in
-// compat-tests/behaviour/prices.
+// mongo2023 differs from the normative list where accounts of Azure Cosmos DB for MongoDB were observed to differ: a
+// small write costs about 10 RU, a query that returns something about 5, and the documents read cost by their size
+// and by the predicates tested on them. The tests in compat-tests/behaviour/prices compare each of these points with
+// the charges of a server.
 var mongo2023 = normative.with("mongo-2023", "2026-11", []Price{
 	{Item: Predicate, Micro: 500_000, Per: 1},
 	{Item: DocLoaded, Micro: 15_500, Per: 1},
@@ -94,7 +96,7 @@ var mongo2023 = normative.with("mongo-2023", "2026-11", []Price{
 	{Item: PredicateTest, Micro: 7_000, Per: 1},
 	{Item: ComputedTest, Micro: 34_000, Per: 1},
 	{Item: ResultSet, Micro: 2_400_000, Per: 1},
-	{Item: CountEntry, Micro: 15_500, Per: 1}, // the service loads what it counts
+	{Item: CountEntry, Micro: 15_500, Per: 1}, // the service loads the documents that it counts
 	{Item: WriteNew, Micro: 8_600_000, Per: 1},
 	{Item: WriteOld, Micro: 8_600_000, Per: 1},
 	{Item: WriteReplaced, Micro: 3_000_000, Per: 1}, // the old version is read, the new one written
@@ -102,7 +104,7 @@ var mongo2023 = normative.with("mongo-2023", "2026-11", []Price{
 	{Item: TermRemoved, Micro: 250_000, Per: 1},
 })
 
-// with returns the list with other prices for some items.
+// with returns a copy of the price list with another name and version, and with other prices for some items.
 func (p PriceList) with(name, version string, prices []Price) PriceList {
 	p.Name, p.Version = name, version
 	for _, x := range prices {

@@ -1,11 +1,11 @@
 package ratelimit
 
 // Item is one kind of work that has a price. The quantity of an item is a count, except for the …Byte items, whose
-// quantity is bytes. Its number is in-process only and may change between versions.
+// quantity is bytes. The numbers of items are not stored, and may change between versions of the server.
 type Item uint8
 
-// The items. Bytes "beyond the first KiB" are counted per operation, because the first KiB of every operation is
-// covered by its base price; Meter.PointRead, WriteNew, WriteOld and Replaced split a size that way.
+// The items. Bytes "beyond the first KiB" are counted for each operation, because its base price covers the first
+// KiB; Meter.PointRead, WriteNew, WriteOld and Replaced divide the size of a document in this way.
 const (
 	PointRead         Item = iota // reads answered by _id and full shard key, found or not
 	PointReadByte                 // their bytes beyond the first KiB each
@@ -27,9 +27,9 @@ const (
 	WriteReplacedByte             // their bytes beyond the first KiB each
 	TermAdded                     // weight of index entries written, see PriceList.TermWeight
 	TermRemoved                   // weight of index entries removed
-	Failure                       // duplicate key, write conflict, document validation failure: instead of the write
+	Failure                       // an operation that failed by a duplicate key, a write conflict or document validation: counted instead of its write
 	Refusal                       // throttled requests
-	Metadata                      // create, drop, list, customAction: against the account's metadata budget
+	Metadata                      // create, drop, list, customAction; paid from the budget of metadata commands of the whole account
 	IdlePoll                      // change stream pages without an event
 	itemCount                     // number of items
 )
@@ -37,7 +37,8 @@ const (
 // ofQuery reports whether queries pay for the item and point reads do not.
 func (i Item) ofQuery() bool { return i >= PartitionVisit && i <= CountEntry }
 
-// Once reports whether the quantity of the item in a partition is independent of what a query finds there.
+// Once reports whether a query counts the item a number of times that does not depend on how many documents it finds
+// in a partition, such as one PartitionVisit.
 func (i Item) Once() bool {
 	switch i {
 	case PointRead, PartitionVisit, ExtraSeek, Predicate, ResultSet:
@@ -54,7 +55,8 @@ func (i Item) String() string {
 	return normative.rows[i].Name
 }
 
-// Price is the row of one item: Micro millionths of a request unit for every Per units of quantity.
+// Price is the row of one item in a price list: Micro millionths of a request unit are charged for every Per units
+// of quantity.
 type Price struct {
 	Item  Item
 	Name  string
@@ -91,7 +93,8 @@ func (p *PriceList) Price(i Item, quantity int64) MicroRU {
 	return scale(quantity, p.rows[i].Micro, p.rows[i].Per)
 }
 
-// priceFor is Price with the strong-consistency factor applied to read items.
+// priceFor returns the charge for a quantity of an item as Price does, but multiplies it by ReadFactor for a read
+// item under a strong consistency level.
 func (p *PriceList) priceFor(i Item, quantity int64, strong bool) MicroRU {
 	r := &p.rows[i]
 	if strong && r.Read {
@@ -100,20 +103,20 @@ func (p *PriceList) priceFor(i Item, quantity int64, strong bool) MicroRU {
 	return scale(quantity, r.Micro, r.Per)
 }
 
-// PointRead returns the charge for reading one document of the given size by its key (R1). A size of 0 means
-// nothing found.
+// PointRead returns the charge for reading one document of the given size in bytes by its key (rule R1). A size of 0
+// means that no document was found.
 func (p *PriceList) PointRead(bytes int64) MicroRU {
 	return p.Price(PointRead, 1) + p.Price(PointReadByte, bytes-p.FirstBytes)
 }
 
-// BaseWrite returns W0: the charge for storing or removing one document of the given size, without its index
+// BaseWrite returns the charge for storing or removing one document of the given size in bytes, without its index
 // entries.
 func (p *PriceList) BaseWrite(bytes int64) MicroRU {
 	return p.Price(WriteNew, 1) + p.Price(WriteNewByte, bytes-p.FirstBytes)
 }
 
-// TermWeight returns the weight of one index entry whose key values take the given bytes: 1 for every 128, at
-// most 16.
+// TermWeight returns the weight of one index entry, the quantity by which TermAdded and TermRemoved are charged: 1
+// for every started 128 bytes of its key values, at least 1 and at most 16.
 func (p *PriceList) TermWeight(keyBytes int) int64 {
 	return max(1, min(p.TermMax, (int64(keyBytes)+p.TermBytes-1)/p.TermBytes))
 }

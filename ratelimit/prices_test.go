@@ -35,7 +35,8 @@ func update(old, new int, added, removed int64) op {
 	return func(m *Meter) { m.Replaced(0, old); m.WriteNew(0, new); m.Terms(0, added, removed) }
 }
 
-// query is one query over partitions; docs and bytes are totals.
+// query returns an operation for a price test: one query over some partitions, in which docs documents are loaded
+// and returned bytes are returned in total.
 func query(partitions, seeks int, docs, computed, returned int64) op {
 	return func(m *Meter) {
 		for s := range partitions {

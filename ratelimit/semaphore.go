@@ -7,16 +7,16 @@ import (
 	"time"
 )
 
-// Semaphore is a counting semaphore: it bounds how many goroutines do long work at the same time. Users take
-// turns, however many goroutines of theirs wait; the goroutines of one user are served first come first
-// served. A nil *Semaphore has no bound. Safe for concurrent use.
+// Semaphore is a counting semaphore: it bounds how many goroutines do long work at the same time. Users take turns,
+// however many goroutines each of them has waiting; the goroutines of one user are served first come first served. A
+// nil *Semaphore has no bound. Safe for concurrent use.
 type Semaphore struct {
 	mu      sync.Mutex
 	size    int
 	free    int
 	waiting list.List // of *semaphoreWaiter: preferred ones first, then by turn
-	// turn is the highest turn that was served. turns holds, for each user with waiting goroutines, the turn
-	// of the last one.
+	// turn is the highest turn that was served. turns holds, for each user with waiting goroutines, the turn of the
+	// goroutine that came last, from which the turn of the user's next goroutine is computed.
 	turn  uint64
 	turns map[string]uint64
 }
@@ -28,7 +28,7 @@ type semaphoreWaiter struct {
 	turn      uint64 // the goroutines of one user have consecutive turns
 }
 
-// before reports whether w is served before o, which came at the same time or later.
+// before reports whether the waiter w is served before o, which began to wait later.
 func (w *semaphoreWaiter) before(o *semaphoreWaiter) bool {
 	if w.preferred != o.preferred {
 		return w.preferred
@@ -43,9 +43,9 @@ func NewSemaphore(n int) *Semaphore {
 }
 
 // Acquire waits for a slot for a user; if entered is true, the caller calls Release. A preferred caller is served
-// before others. After patience, if not 0, Acquire gives up; the timeout is multiplied by one plus an eighth of
-// the number of waiters. So goroutines that hold slots without using them cannot block all others. Errors:
-// the cause of ctx.
+// before others. If patience is not 0, Acquire gives up after this time, multiplied by one plus an eighth of the
+// number of waiters, and returns false without an error. So goroutines that hold slots without using them cannot
+// block all others. Errors: the cause of ctx.
 func (l *Semaphore) Acquire(ctx context.Context, user string, preferred bool, patience time.Duration) (entered bool, err error) {
 	if l == nil {
 		return true, nil
@@ -90,7 +90,7 @@ func (l *Semaphore) Acquire(ctx context.Context, user string, preferred bool, pa
 	}
 }
 
-// enqueue inserts a waiter in order.
+// enqueue inserts a waiter into the list at the place that before defines.
 func (l *Semaphore) enqueue(w *semaphoreWaiter) *list.Element {
 	for e := l.waiting.Back(); e != nil; e = e.Prev() {
 		if e.Value.(*semaphoreWaiter).before(w) {

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// TestSemaphore: slots are bounded, and given in the order of waiting, preferred callers
-// first. A caller that is cancelled or times out loses no slot.
+// TestSemaphore checks that slots are bounded and are given in the order of waiting, to preferred callers first, and
+// that a slot is not lost if a waiting caller is cancelled or times out.
 func TestSemaphore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := NewSemaphore(1)
@@ -64,8 +64,8 @@ func TestSemaphore(t *testing.T) {
 	none.Release()
 }
 
-// TestSemaphoreConcurrently: never more goroutines than slots, even if some give up
-// meanwhile.
+// TestSemaphoreConcurrently checks that there are never more goroutines inside than slots, even if some give up
+// while they wait.
 func TestSemaphoreConcurrently(t *testing.T) {
 	l := NewSemaphore(2)
 	var mu sync.Mutex

@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// serverShares holds the number of servers that share the budgets. The zero serverShares means one server.
+// serverShares holds the number of servers over one store that share the budgets. The zero value means one server.
 type serverShares struct {
 	servers atomic.Int32
-	joining atomic.Bool // this server has received no share yet, and its peers have all of them
+	joining atomic.Bool // this server has received no share yet: its peers have the whole budgets
 }
 
 // newBucket creates a bucket.
@@ -23,7 +23,7 @@ func (d *serverShares) newBucket() *Bucket {
 	return b
 }
 
-// BudgetID identifies a bucket with a limit; it is the same on all servers.
+// BudgetID identifies a bucket with a limit; it is the same on all servers, which exchange their demands by it.
 type BudgetID struct {
 	Database   string // of shared throughput, or ""
 	Collection uint64 // if there is no database; 0 is the budget of metadata commands
@@ -34,7 +34,8 @@ func (p BudgetID) compare(q BudgetID) int {
 	return cmp.Or(cmp.Compare(p.Database, q.Database), cmp.Compare(p.Collection, q.Collection), cmp.Compare(p.Shard, q.Shard))
 }
 
-// Demand is the demand for a bucket at one server since the last call of Budgets.TakeDemand.
+// Demand is the need of one server for a bucket since the last call of Budgets.TakeDemand; by the demands of all
+// servers the rate of the bucket is divided.
 type Demand struct {
 	BudgetID
 	Spent      MicroRU
@@ -43,10 +44,11 @@ type Demand struct {
 	Unused     MicroRU // part of the shares that was not used and is lost
 }
 
-// refusedWeight is the weight of a refused request: its client is held back, and has more requests to send.
+// refusedWeight is the factor by which the expected price of a refused request counts as demand: its client was held
+// back, and has more requests to send.
 const refusedWeight = 2
 
-// demand counts the demand for Budgets.TakeDemand.
+// demand accumulates what happened at one bucket since the last Budgets.TakeDemand, which computes the Demand.
 type demand struct {
 	spent, foreground MicroRU
 	charges, refused  int64
@@ -61,16 +63,17 @@ func (n *demand) charge(c MicroRU, foreground bool) {
 	}
 }
 
-// countRefusalLocked counts a refusal; b.mu is held.
+// countRefusalLocked counts a refused request in the statistics and in the demand of a bucket. The caller holds
+// b.mu.
 func (b *Bucket) countRefusalLocked() {
 	b.use.countRefusal()
 	b.demand.refused++
 }
 
 // SetServers sets the number of servers that share the budgets, including this one. With more than one server,
-// buckets are refilled by Grant and not by the clock. Before its first Grant a server keeps its balances and
-// gives new buckets an even part of the rate. A server that joins running peers, which have all of the
-// budgets, starts with a part of the reserve.
+// buckets are refilled by Grant and not by the clock. Before its first Grant a server keeps its balances, and gives
+// new buckets an even part of the rate. A server that joins running peers, which have the whole budgets, starts with
+// an even part of the reserve (reservePart).
 func (b *Budgets) SetServers(now time.Time, parts int, joining bool) {
 	was := b.serverShares.servers.Swap(int32(parts))
 	joining = joining && parts > 1
@@ -104,15 +107,15 @@ func (b *Budgets) Limited() (any bool) {
 	return any
 }
 
-// Grant is the share of a bucket that one server gets for one second, and the use of that second.
+// Grant holds the share of a bucket that one server gets for one second, and what all servers spent in a second.
 type Grant struct {
 	Share      MicroRU // this server's share, added to its balance
 	PeersSpent MicroRU // spent at the peers in a second
 	Foreground MicroRU // spent at all servers in a second, without the class Background
 }
 
-// Grant gives every limited bucket its share of one second; parts is the number of servers. The shares of all
-// servers for a second must not exceed the rate.
+// Grant gives every limited bucket this server's share for one second, which the function share returns; parts is
+// the number of servers. The shares of all servers for one second must not exceed the rate of the bucket.
 func (b *Budgets) Grant(now time.Time, parts int, share func(p BudgetID, rate MicroRU) Grant) {
 	b.serverShares.servers.Store(int32(parts))
 	b.serverShares.joining.Store(false)
@@ -125,7 +128,8 @@ func (b *Budgets) Grant(now time.Time, parts int, share func(p BudgetID, rate Mi
 	})
 }
 
-// grant adds the share of a second. The first share replaces what the clock has refilled. b.mu is held.
+// grant adds this server's share for one second to the balance of a bucket. At the first grant the share becomes the
+// limit of the balance that the clock has refilled, and nothing is added. The caller holds b.mu.
 func (b *Bucket) grant(now time.Time, parts int, g Grant) {
 	b.roll(now)
 	first := b.servers <= 1
@@ -147,7 +151,8 @@ func (b *Bucket) grant(now time.Time, parts int, g Grant) {
 	b.queue.wakeHead()
 }
 
-// addShare adds a share to the balance; b.mu is held.
+// addShare adds a share to the balance. What exceeds one share becomes burst credit, or is counted as unused. Burst
+// credit pays a debt that remains. The caller holds b.mu.
 func (b *Bucket) addShare(share MicroRU) {
 	b.balance = addSaturating(b.balance, share)
 	if over := b.balance - b.share; over > 0 {
@@ -161,7 +166,8 @@ func (b *Bucket) addShare(share MicroRU) {
 	}
 }
 
-// setGroupRates sets the limits of throughput buckets by this server's share; b.mu is held.
+// setGroupRates sets the limits of the throughput buckets to their percentages of this server's share. The caller
+// holds b.mu.
 func (b *Bucket) setGroupRates() {
 	for i := range b.groups {
 		if g := &b.groups[i]; g.percent > 0 {
@@ -171,7 +177,8 @@ func (b *Bucket) setGroupRates() {
 	}
 }
 
-// newShare returns this server's part of a new rate; b.mu is held.
+// newShare returns this server's part of a new rate of the bucket: the same proportion as before; an even part for a
+// fresh bucket; an even part of the reserve if this server has received no share yet. The caller holds b.mu.
 func (b *Bucket) newShare(fresh bool, rate MicroRU) MicroRU {
 	switch {
 	case b.servers <= 1 || rate == 0:
@@ -187,7 +194,8 @@ func (b *Bucket) newShare(fresh bool, rate MicroRU) MicroRU {
 // evenShare returns an equal part of an amount for all servers.
 func (b *Bucket) evenShare(all MicroRU) MicroRU { return all / MicroRU(max(1, b.servers)) }
 
-// proportionalShare returns this server's part of an amount, in proportion to its part of the rate.
+// proportionalShare returns the part of an amount of all servers that belongs to this server, in the proportion of
+// its share to the rate of the bucket.
 func (b *Bucket) proportionalShare(all MicroRU) MicroRU {
 	if b.servers <= 1 || b.rate == 0 {
 		return all
@@ -195,8 +203,8 @@ func (b *Bucket) proportionalShare(all MicroRU) MicroRU {
 	return scale(int64(all), int64(b.share), int64(b.rate))
 }
 
-// TakeDemand returns the demand for every limited bucket since the last call, in the order of BudgetID.
-// Buckets without demand are left out.
+// TakeDemand returns the demand of this server for every limited bucket since the last call, in the order of
+// BudgetID, and starts counting anew. Buckets without demand are left out.
 func (b *Budgets) TakeDemand(now time.Time) []Demand {
 	found := map[BudgetID]Demand{}
 	b.eachBucket(func(p BudgetID, k *Bucket) {
@@ -222,7 +230,8 @@ func (b *Budgets) TakeDemand(now time.Time) []Demand {
 	return list
 }
 
-// eachBucket visits the buckets of all pools that have a limit, and that of metadata commands.
+// eachBucket calls visit for the buckets of all pools with a limit, and for the bucket of metadata commands if it
+// has a limit.
 func (b *Budgets) eachBucket(visit func(BudgetID, *Bucket)) {
 	pool := func(name string, p *Pool) {
 		set := p.set.Load()

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// Redistribute moves throughput between shards: see MoveShares. Errors: *InvalidThroughput.
+// Redistribute moves throughput of the pool from the source shards to the target shards, by the rules of MoveShares.
+// Errors: *InvalidThroughput.
 func (p *Pool) Redistribute(now time.Time, targets []Share, sources []int) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -26,8 +27,9 @@ func (p *Pool) Redistribute(now time.Time, targets []Share, sources []int) error
 // Equalize ends a redistribution.
 func (p *Pool) Equalize(now time.Time) { p.Arrange(now, nil) }
 
-// Arrange sets the shares of an earlier redistribution, as stored in the catalog; nil is even. Shares that no
-// longer fit the pool, because its shards or the sum have changed, count as nil.
+// Arrange divides the throughput of the pool by the shares of an earlier redistribution, as stored in the catalog;
+// nil divides it evenly. Shares that no longer fit the pool, because its shards or the sum have changed, count as
+// nil.
 func (p *Pool) Arrange(now time.Time, shares []Share) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -42,7 +44,7 @@ func (p *Pool) Arrange(now time.Time, shares []Share) {
 	p.divide(now, set.shards)
 }
 
-// Fits reports whether shares name exactly the shards, ascending, and add up to the throughput.
+// Fits reports whether the shares name exactly the given shards, in ascending order, and add up to the throughput.
 func Fits(shares []Share, shards []int, t Throughput) bool {
 	if len(shares) != len(shards) {
 		return false
@@ -75,10 +77,10 @@ func EvenShares(t Throughput, shards []int) []Share {
 	return out
 }
 
-// MoveShares moves throughput between the shards of a plan, which is in the order of shard numbers: the
-// targets get the given RU/s, and the sources give up the difference in equal parts. No named shard may fall
-// below ShardRateMin or rise above ShardRateMax, and the sum does not change. The plan itself is not
-// modified. Errors: *InvalidThroughput. Source: Azure Cosmos DB, "distribute-throughput-across-partitions".
+// MoveShares returns a copy of a plan, the RU/s of every shard in the order of shard numbers, with throughput moved
+// between the shards: the targets get the given RU/s, and the sources give up the difference in equal parts. No
+// named shard may fall below ShardRateMin or rise above ShardRateMax, and the sum does not change. Errors:
+// *InvalidThroughput. Source: Azure Cosmos DB, "distribute-throughput-across-partitions".
 func MoveShares(plan, targets []Share, sources []int) ([]Share, error) {
 	if len(plan) == 0 {
 		return nil, invalid(RuleShares, 0, 0, "throughput can only be redistributed where it is provisioned")

@@ -7,12 +7,13 @@ import (
 	"sync"
 )
 
-// keyBytesMax is the length to which a sketch cuts keys; longer keys with the same prefix count as one.
+// keyBytesMax is the length in bytes to which a sketch cuts keys; longer keys that are equal up to it count as one
+// key.
 const keyBytesMax = 512
 
-// Sketch finds the heaviest keys of a stream in bounded memory (the space-saving algorithm): with room for k
-// keys, every key with more than 1/k of the total weight is in it, and a weight is too high by at most its
-// Error. The zero Sketch has room for 64 keys. Safe for concurrent use.
+// Sketch finds the heaviest keys of a stream in bounded memory, by the space-saving algorithm. With room for k keys
+// it contains every key with more than 1/k of the total weight, and a weight is too high by at most the Error of its
+// key. The zero Sketch has room for 64 keys. Safe for concurrent use.
 type Sketch struct {
 	mu    sync.Mutex
 	room  int
@@ -35,7 +36,8 @@ type hotKey struct {
 // NewSketch creates a sketch with room for k keys.
 func NewSketch(k int) *Sketch { return &Sketch{room: max(1, k)} }
 
-// Add adds weight to a key, whose bytes it copies if necessary. For a key in the sketch it does not allocate.
+// Add adds weight to a key, and copies the bytes of the key if it keeps them. For a key that is already in the
+// sketch it does not allocate.
 func (s *Sketch) Add(key []byte, weight int64) {
 	if weight <= 0 {
 		return
@@ -66,7 +68,7 @@ func (s *Sketch) Add(key []byte, weight int64) {
 	heap.Fix(&s.heap, h.at)
 }
 
-// Top returns the n heaviest keys, heaviest first, equal weights by key.
+// Top returns the n heaviest keys, the heaviest first; keys of equal weight are in the order of the keys.
 func (s *Sketch) Top(n int) []Hot {
 	s.mu.Lock()
 	out := make([]Hot, len(s.heap))
@@ -77,8 +79,9 @@ func (s *Sketch) Top(n int) []Hot {
 	return heaviest(out, n)
 }
 
-// MergeHot adds up the heaviest keys of sketches, key by key, and returns the n heaviest. If a sketch had no
-// room for a key, the sum is too low by at most the weight of that sketch's lightest key.
+// MergeHot adds up lists of heavy keys, one from each sketch (those of several servers), and returns the n heaviest
+// keys of all. If a sketch had no room for a key, the sum of this key is too low by at most the weight of the
+// lightest key in that sketch.
 func MergeHot(n int, lists ...[]Hot) []Hot {
 	sum := map[string]Hot{}
 	for _, list := range lists {
@@ -94,7 +97,7 @@ func MergeHot(n int, lists ...[]Hot) []Hot {
 	return heaviest(out, n)
 }
 
-// heaviest sorts keys, the heaviest first, equal weights by key, and keeps n of them.
+// heaviest sorts keys by weight, the heaviest first, equal weights by key, and returns the first n.
 func heaviest(list []Hot, n int) []Hot {
 	slices.SortFunc(list, func(a, b Hot) int {
 		return cmp.Or(cmp.Compare(b.Weight, a.Weight), cmp.Compare(a.Key, b.Key))
@@ -102,7 +105,7 @@ func heaviest(list []Hot, n int) []Hot {
 	return list[:max(0, min(n, len(list)))]
 }
 
-// Halve halves all weights, so that a sketch halved every minute represents the last minutes.
+// Halve halves all weights. A sketch that is halved every minute represents mostly the last minutes.
 func (s *Sketch) Halve() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -111,7 +114,7 @@ func (s *Sketch) Halve() {
 	}
 }
 
-// hotHeap orders keys by weight. Halving keeps the order.
+// hotHeap is a heap of the keys of a Sketch, the lightest on top. Halving all weights keeps their order.
 type hotHeap []*hotKey
 
 // Len, Less, Swap, Push and Pop implement heap.Interface.
@@ -127,8 +130,8 @@ type HotKeys struct {
 	ByBytes Sketch // weights in bytes written
 }
 
-// CountKey counts the charge and the bytes written of one shard key value, in any form that the caller can
-// display again.
+// CountKey adds a charge and the bytes written to one shard key value, so that HotKeys finds the hot keys of a
+// shard. key may have any encoding that the caller can display again.
 func (p *Pool) CountKey(shard int, key []byte, charge MicroRU, bytesWritten int64) {
 	h := p.Hot(shard)
 	h.ByRU.Add(key, int64(charge))

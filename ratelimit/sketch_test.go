@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// The heavy keys of a skewed stream are found, and their weights bracket the true weights.
+// A Sketch finds the heavy keys of a skewed stream, and their true weights lie between Weight-Error and Weight.
 func TestSketch(t *testing.T) {
 	s := NewSketch(32)
 	truth := map[string]int64{}
@@ -66,8 +66,7 @@ func TestHotKeysFollowTheMap(t *testing.T) {
 	}
 }
 
-// Sketches of two servers are added up key by key, and the heaviest keys of both together are
-// returned.
+// MergeHot adds up the sketches of two servers key by key, and returns the keys that are heaviest in both together.
 func TestMergeHot(t *testing.T) {
 	a, b := NewSketch(4), NewSketch(4)
 	for key, w := range map[string]int64{"x": 5, "y": 4, "z": 1} {

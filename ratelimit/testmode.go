@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// VirtualClock is a clock that can be stopped and then moves only by Advance: the deterministic test mode.
-// Safe for concurrent use.
+// VirtualClock is a clock that tests can stop; it then moves only by Advance, so that throttling is the same in
+// every run. Safe for concurrent use.
 type VirtualClock struct {
 	stopped atomic.Bool
 	mu      sync.Mutex
-	now     time.Time        // while it is stopped
+	now     time.Time        // the time while the clock is stopped
 	machine func() time.Time // the clock that it follows otherwise
-	ahead   time.Duration    // difference to machine, from earlier stops: the clock never goes back
+	ahead   time.Duration    // added to machine, because of earlier stops and advances: the clock never goes back
 }
 
 // NewVirtualClock creates a stopped clock.
@@ -44,8 +44,8 @@ func (c *VirtualClock) time() time.Time {
 	return c.machine().Add(c.ahead)
 }
 
-// Stop stops the clock at the beginning of the next second, so that what fits into a second does not depend
-// on the moment of the stop. It returns the new time.
+// Stop stops the clock at the beginning of the next second, so that the number of requests that fit into a second
+// does not depend on the moment of the stop. It returns the new time.
 func (c *VirtualClock) Stop() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -56,7 +56,7 @@ func (c *VirtualClock) Stop() time.Time {
 	return c.now
 }
 
-// Run lets a stopped clock follow the other one again.
+// Run makes a stopped clock follow its machine clock again, without going back.
 func (c *VirtualClock) Run() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -78,7 +78,8 @@ func (c *VirtualClock) Advance(d time.Duration) time.Time {
 	return c.time()
 }
 
-// waitVirtual waits for a bucket by advancing the virtual clock.
+// waitVirtual waits until a bucket admits a request, as Bucket.Wait does, by advancing the virtual clock instead of
+// sleeping. It returns the time by which it advanced, at most limit. Errors: ErrRetryTimeout, ctx.Err().
 func (b *Budgets) waitVirtual(ctx context.Context, k *Bucket, c Class, limit time.Duration) (time.Duration, error) {
 	var waited time.Duration
 	for {
@@ -98,7 +99,7 @@ func (b *Budgets) waitVirtual(ctx context.Context, k *Bucket, c Class, limit tim
 	}
 }
 
-// Kind is the kind of a statement, for rules that refuse only one kind.
+// Kind is the kind of a statement; a RefuseRule may refuse only reads or only writes.
 type Kind uint8
 
 // The kinds of statement.
@@ -108,14 +109,14 @@ const (
 	WriteKind
 )
 
-// RefuseRule refuses statements by count, regardless of the budgets: "throttle the fifth write". A bulk write
-// counts each of its statements.
+// RefuseRule refuses statements by their number, whatever the budgets, so that a test can throttle exactly the fifth
+// write. Each statement of a bulk write is counted.
 type RefuseRule struct {
 	Collection uint64 // 0 for all
 	Kind       Kind
 	Nth        int64 // the first statement refused, counted from 1 after Inject
-	Count      int64 // how many in a row, at least 1; negative for all that follow
-	Every      int64 // repeat after so many statements; 0 for once
+	Count      int64 // number of consecutive statements to refuse, at least 1; negative for all that follow
+	Every      int64 // the rule repeats after so many statements; 0 for once
 	RetryAfter time.Duration
 }
 
@@ -142,8 +143,8 @@ func (b *Budgets) Inject(list ...RefuseRule) {
 	b.rules.active.Store(len(list) > 0)
 }
 
-// Injected counts one statement that is about to run, and returns an error if a rule refuses it. Without
-// rules it costs one atomic read.
+// Injected counts one statement that is about to run, and returns the refusal if a rule of Inject refuses it,
+// otherwise nil. Without rules it costs one atomic read.
 func (b *Budgets) Injected(at ShardID, k Kind) *Throttled {
 	if !b.rules.active.Load() {
 		return nil
@@ -164,7 +165,7 @@ func (b *Budgets) Injected(at ShardID, k Kind) *Throttled {
 	return out
 }
 
-// hits reports whether the statement just counted is refused.
+// hits reports whether the rule refuses the statement that was counted last.
 func (r *activeRule) hits() bool {
 	past := r.seen - max(1, r.Nth)
 	if past < 0 {

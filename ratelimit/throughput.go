@@ -2,10 +2,10 @@ package ratelimit
 
 import "fmt"
 
-// Mode is the way in which throughput is provisioned.
+// Mode is the way in which the throughput of a collection or database is provisioned.
 type Mode uint8
 
-// The modes. Unlimited is metered and never refused: the default of a server without limits.
+// The modes. Under Unlimited, work is measured and no request is refused: the default of a server without limits.
 const (
 	Unlimited Mode = iota
 	Manual
@@ -24,8 +24,8 @@ type Throughput struct {
 	RUs  int64 // RU/s; for Autoscale the maximum, of which a tenth is the minimum; unused by the other modes
 }
 
-// Minimum returns the RU/s that GetCollection and GetDatabase report as provisioned: a tenth of an autoscale
-// maximum.
+// Minimum returns the RU/s that the commands GetCollection and GetDatabase report as provisioned: a tenth of the
+// maximum with autoscale, otherwise the set RU/s.
 func (t Throughput) Minimum() int64 {
 	if t.Mode == Autoscale {
 		return t.RUs / 10
@@ -33,7 +33,8 @@ func (t Throughput) Minimum() int64 {
 	return t.RUs
 }
 
-// PerSecond returns the RU/s to divide over the given number of shards; 0 is unlimited.
+// PerSecond returns the RU/s of a whole collection or database with the given number of shards, which its Pool
+// divides over these shards; 0 means unlimited.
 func (t Throughput) PerSecond(shards int) int64 {
 	switch t.Mode {
 	case Manual, Autoscale:
@@ -54,7 +55,7 @@ const (
 	ShardRateMax        = 10_000
 	ShardRateMin        = 100 // of a redistributed share
 	RateMax             = 1_000_000_000
-	SharedCollections   = 25  // collections a shared database holds at its lowest price, and may hold at most
+	SharedCollections   = 25  // a shared database may hold this many collections at most, and all of them at its lowest price
 	NamespacesMax       = 500 // databases and collections of one account
 	MetadataRate        = 240 // RU/s for metadata commands of one account
 	ChangesMax          = 25  // throughput changes per ChangesSeconds
@@ -68,10 +69,10 @@ const (
 	serverlessShardRate = 1_000
 )
 
-// FirstShardRate returns the RU/s per shard by which the number of shards of a new collection is computed.
-// most is the maximum of one shard; 0 is the published limit of 10,000, below which manual throughput has
-// room to grow: its shards begin with 6,000. Source: Azure Cosmos DB,
-// "scaling-provisioned-throughput-best-practices".
+// FirstShardRate returns the RU/s of one shard by which the number of shards of a new collection is computed. most
+// is the configured maximum of a shard, and is returned if it is not 0. Otherwise manual throughput begins with
+// 6,000 RU/s for each shard, so that it can grow to the published limit of 10,000 without splits, and all other
+// modes with 10,000. Source: Azure Cosmos DB, "scaling-provisioned-throughput-best-practices".
 func FirstShardRate(m Mode, most int64) int64 {
 	switch {
 	case most > 0:
@@ -82,7 +83,7 @@ func FirstShardRate(m Mode, most int64) int64 {
 	return firstAutoscale
 }
 
-// Load holds what the lower limit of a collection's or database's throughput depends on.
+// Load holds the facts of a collection or database by which the lowest allowed throughput is computed.
 type Load struct {
 	StoredGB    int64 // rounded up
 	HighestRUs  int64 // the highest RU/s ever provisioned
@@ -107,13 +108,14 @@ func MinAutoscale(l Load) int64 {
 	return roundUp(m, AutoscaleStep)
 }
 
-// ToAutoscale returns the autoscale maximum after a switch from manual throughput. The switch back keeps the
-// number.
+// ToAutoscale returns the autoscale maximum in RU/s of a collection or database that changes from manual throughput
+// to autoscale. A change in the other direction keeps the number.
 func ToAutoscale(manual int64, l Load) int64 {
 	return roundUp(max(AutoscaleMin, manual, l.StoredGB*10, ceilDiv(l.HighestRUs, 10)), AutoscaleStep)
 }
 
-// AutoscaleForStorage raises an autoscale maximum until a tenth of it in GB holds the data.
+// AutoscaleForStorage returns an autoscale maximum that is large enough for the stored data: at least 10 RU/s for
+// each stored GB, so a tenth of the maximum, read as GB, holds the data.
 func AutoscaleForStorage(rus, storedGB int64) int64 {
 	return max(rus, roundUp(storedGB*10, AutoscaleStep))
 }
@@ -123,7 +125,7 @@ func ServerlessRate(shards int) int64 {
 	return serverlessRate + max(0, int64(shards)-serverlessShards)*serverlessShardRate
 }
 
-// Rule names the limit that an InvalidThroughput breaks.
+// Rule identifies the rule on throughput that a refused setting breaks.
 type Rule uint8
 
 // The rules on throughput.
@@ -138,7 +140,8 @@ const (
 	RuleTooManyChanges
 )
 
-// InvalidThroughput is a refused throughput setting. Its text has the values that would be accepted.
+// InvalidThroughput is the error of a refused throughput setting. Its text contains the values that would be
+// accepted.
 type InvalidThroughput struct {
 	Rule  Rule
 	Given int64

@@ -46,8 +46,8 @@ func (u *usage) charge(c MicroRU, foreground bool) {
 	}
 }
 
-// addPeersSpent adds the units that peers used in a second; foreground is the sum of all servers without the class
-// Background.
+// addPeersSpent adds the units that peers used in a second. foreground is the use of all servers in that second
+// without requests of the priority Background, for the peak of the hour.
 func (u *usage) addPeersSpent(spent, foreground MicroRU) {
 	s := slotOf(u.second)
 	u.peersSpent[s] = addSaturating(u.peersSpent[s], spent)
@@ -59,7 +59,8 @@ func (u *usage) countRefusal() {
 	u.throttled++
 }
 
-// slotOf returns the ring slot of a second, also of one before 1970.
+// slotOf returns the index of a second in the ring of usageSeconds slots; it is not negative even for a second
+// before 1970.
 func slotOf(second int64) int64 { return ((second % usageSeconds) + usageSeconds) % usageSeconds }
 
 // BucketStats holds the statistics of one shard, for hot-partition diagnosis.
@@ -78,8 +79,9 @@ type BucketStats struct {
 	Waiting         int     // requests queued for server-side retry
 }
 
-// Add adds what the same shard used at a peer. The limit is the same for all servers. Normalized of each
-// server already includes the units of its peers, as far as it has received them.
+// Add adds to s the statistics of the same shard at a peer, so that s has those of all servers. Limit is the same at
+// all servers. Normalized is the higher of the two, because each server has already added the units of its peers, as
+// far as it has received them.
 func (s *BucketStats) Add(o BucketStats) {
 	s.Limit = max(s.Limit, o.Limit)
 	s.LastSecond = addSaturating(s.LastSecond, o.LastSecond)
@@ -91,7 +93,7 @@ func (s *BucketStats) Add(o BucketStats) {
 	s.Waiting += o.Waiting
 }
 
-// stats reads the statistics; the bucket has been rolled and is locked.
+// stats returns the statistics of a bucket. The caller holds b.mu and has rolled the bucket to the present second.
 func (b *Bucket) stats() BucketStats {
 	u := &b.use
 	s := BucketStats{

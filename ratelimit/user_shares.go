@@ -2,10 +2,10 @@ package ratelimit
 
 import "sync"
 
-// UserShares divides one memory limit among users. A user may hold at most ShareFactor times
-// the free memory. One user alone can take two thirds, a second one two thirds of the rest;
-// as memory is released, all converge on equal shares. A nil *UserShares has one part without
-// a limit. Safe for concurrent use.
+// UserShares divides one memory limit among the users of a server, so that one user cannot take all memory. A user
+// may hold at most ShareFactor times the free memory: a single user two thirds of all memory, a second one two
+// thirds of the rest. As memory is released, all users converge on equal shares. A nil *UserShares returns a part
+// without a limit. Safe for concurrent use.
 type UserShares struct {
 	memory    *Memory
 	mu        sync.Mutex
@@ -15,13 +15,14 @@ type UserShares struct {
 	disconnected map[string]*userShare
 }
 
-// ShareFactor is the multiple of the free memory that one user may hold.
+// ShareFactor is the multiple of the free memory that one user may hold: with 2, a single user holds at most two
+// thirds of the memory.
 const ShareFactor = 2
 
-// ShareMax returns the most that a user gets of m, if there are no other users.
+// ShareMax returns the most bytes of m that one user can hold while no other user holds any.
 func ShareMax(m *Memory) int64 { return m.Max() / (ShareFactor + 1) * ShareFactor }
 
-// userShare holds a user's part, and the number of the user's connections.
+// userShare holds the memory limit of one user, and the number of the user's connections.
 type userShare struct {
 	part  *Memory
 	conns int
@@ -32,8 +33,8 @@ func NewUserShares(m *Memory) *UserShares {
 	return &UserShares{memory: m, connected: map[string]*userShare{}, disconnected: map[string]*userShare{}}
 }
 
-// Enter counts one more connection of a user, and returns the user's part. The caller calls
-// Leave.
+// Enter counts one more connection of a user, and returns the user's memory limit. When the connection closes, the
+// caller calls Leave.
 func (s *UserShares) Enter(user string) *Memory {
 	if s == nil || s.memory == nil {
 		return nil

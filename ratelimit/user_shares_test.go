@@ -2,8 +2,8 @@ package ratelimit
 
 import "testing"
 
-// One user may hold two thirds of a memory; users that come later find room, and a user
-// that retries again and again does not get their part.
+// TestUserShares checks that one user may hold two thirds of a memory, that users that come later find free memory,
+// and that a user that retries again and again cannot take the part of another.
 func TestUserShares(t *testing.T) {
 	all := NewMemory(9000)
 	s := NewUserShares(all.Part(9000))

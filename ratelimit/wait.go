@@ -12,16 +12,17 @@ const RetrySecondsMax = 60
 // queueMax is the maximum number of requests that wait for one bucket; more are refused at once.
 const queueMax = 1000
 
-// ErrRetryTimeout is returned if server-side retry gave up; the client gets ExceededTimeLimit.
+// ErrRetryTimeout is the error of Wait if the request is still throttled after the time limit of server-side retry;
+// the client gets the error ExceededTimeLimit.
 var ErrRetryTimeout = errors.New("ratelimit: request still throttled after server-side retry")
 
-// queue holds the waiting requests of one bucket, first come first served. It is guarded by the bucket's
-// mutex.
+// queue holds the requests that wait for one bucket under server-side retry, first come first served. It is guarded
+// by the bucket's mutex.
 type queue struct {
 	waiters []*waiter
 }
 
-// waiter is one queued request; turn is signalled when it may check the balance (again).
+// waiter is one queued request. A send on wake makes it check the balance of the bucket again.
 type waiter struct{ wake chan struct{} }
 
 func (q *queue) len() int { return len(q.waiters) }
@@ -50,14 +51,14 @@ func (q *queue) remove(w *waiter) {
 	}
 }
 
-// timerClock computes the time from timers alone: the caller's now plus the time that has passed by timers
-// since.
+// timerClock computes the present time from timers alone: the time that the caller passed at the start, plus the
+// time that timers have measured since then. So the package reads no clock.
 type timerClock struct {
 	now, first time.Time
 	timer      *time.Timer
 }
 
-// newTimerClock starts at the caller's now.
+// newTimerClock returns a timerClock that starts at now, the caller's time.
 func newTimerClock(now time.Time) *timerClock {
 	s := &timerClock{now: now, timer: time.NewTimer(0)}
 	s.first = <-s.timer.C
@@ -66,8 +67,9 @@ func newTimerClock(now time.Time) *timerClock {
 
 func (s *timerClock) at(tick time.Time) time.Time { return s.now.Add(tick.Sub(s.first)) }
 
-// Wait admits a request, queueing it behind earlier ones while the bucket is in debt, for at most limit. It returns the
-// time spent. Errors: ErrRetryTimeout; *Throttled without place when the queue is full; ctx.Err().
+// Wait admits a request under server-side retry. While the bucket is in debt, the request waits in a queue behind
+// earlier ones, for at most limit. Wait returns the time waited. Errors: ErrRetryTimeout; *Throttled without ShardID
+// if the queue is full; ctx.Err().
 func (b *Bucket) Wait(ctx context.Context, now time.Time, c Class, limit time.Duration) (time.Duration, error) {
 	if !b.limited.Load() {
 		return 0, nil
@@ -124,9 +126,10 @@ func (b *Bucket) Wait(ctx context.Context, now time.Time, c Class, limit time.Du
 	}
 }
 
-// tryAdmit lets a waiter check the balance: 0 admits it and removes it from the queue. Only the head is admitted,
-// and per second only as many as the balance is expected to pay for, by the typical price. Otherwise a whole
-// queue would start at the beginning of the second, before any of it is charged.
+// tryAdmit admits a waiter and removes it from the queue, or returns the time after which it should try again. It
+// admits only the head of the queue, and in each second only as many requests as the balance is expected to pay for
+// at the average charge. Otherwise the whole queue would start at the beginning of a second, before any of its
+// requests is charged.
 func (b *Bucket) tryAdmit(now time.Time, c Class, w *waiter) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()

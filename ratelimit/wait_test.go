@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// retryBudgets has one collection of the given throughput with server-side retry.
+// retryBudgets returns budgets with one collection, numbered 1, that has manual throughput of the given RU/s and
+// server-side retry.
 func retryBudgets(rus int64) *Budgets {
 	b := &Budgets{}
 	b.Collection(1).Set(time.Now(), Throughput{Manual, rus}, Options{ServerSideRetry: true})
@@ -54,7 +55,8 @@ func TestWaitTimeoutAndCancel(t *testing.T) {
 	})
 }
 
-// Requests go in the order of arrival, paced by the budget, also if one in the middle gives up.
+// Queued requests are admitted in the order of their arrival, as fast as the budget allows, even if one in the
+// middle of the queue gives up.
 func TestWaitIsFIFO(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := retryBudgets(400)
@@ -124,7 +126,8 @@ func TestWaitQueueIsBounded(t *testing.T) {
 			t.Error(err)
 		}
 		q.waiters = q.waiters[:real]
-		// Lifting the limit releases the queue without waiting for the old debt.
+		// When the limit is removed, the queued requests are admitted at once, without waiting until the old debt is
+		// paid.
 		time.Sleep(100 * time.Millisecond)
 		b.Collection(1).Set(time.Now(), Throughput{}, Options{})
 		start := time.Now()
@@ -135,7 +138,7 @@ func TestWaitQueueIsBounded(t *testing.T) {
 	})
 }
 
-// A request that waits for a shard that splits continues to wait for the shards that replace it.
+// A request that waits for a shard continues to wait, after a split of this shard, for the shards that replace it.
 func TestWaitAcrossSplit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := retryBudgets(400)
