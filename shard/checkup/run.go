@@ -48,9 +48,9 @@ func (r *Report) Files(damages []storage.Damage, snap *catalog.Snapshot) {
 	}
 }
 
-// Contents checks the consistency of a store. progress is called with the numbers of records and
-// entries read. It returns the catalog, nil if that cannot be read.
-// Errors: those of ctx, progress and storage, except damage, which is a finding.
+// Contents checks the consistency of a store. progress is called with the numbers of records and entries read. It
+// returns the catalog, nil if that cannot be read.
+// Errors: the errors of ctx, progress and storage, except damage, which is a finding.
 func (r *Report) Contents(ctx context.Context, store storage.Store, progress func(n int64) error) (*catalog.Snapshot, error) {
 	cat, err := catalog.Open(ctx, store, release.Default)
 	if err != nil {

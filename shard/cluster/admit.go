@@ -9,7 +9,8 @@ import (
 	"github.com/cantledb/cantle/ratelimit"
 )
 
-// settle charges the cost of the statement to the budgets and adds it to the receipt.
+// settle charges the cost that the op's meter has counted since the last call to the budgets, adds it to the
+// command's receipt, and clears the meter. For an unmetered op it does nothing.
 func (c *Cluster) settle(o *Op) {
 	if o.Unmetered || o.meter.Empty() && len(o.touches.list) == 0 {
 		return
@@ -23,7 +24,8 @@ func (c *Cluster) settle(o *Op) {
 	o.meter.SetStrong(o.Strong)
 }
 
-// admit waits until the budgets let a statement start on the shards, or returns a refusal.
+// admit waits until the budgets of a collection and its shards let a statement start, or returns their refusal. A
+// collection without a budget needs no admission.
 func (c *Cluster) admit(o *Op, coll *catalog.Collection, shards []*shard.Descriptor, kind ratelimit.Kind) error {
 	if limited, err := c.classify(o, coll, shards, kind); !limited || err != nil {
 		return err
@@ -31,9 +33,9 @@ func (c *Cluster) admit(o *Op, coll *catalog.Collection, shards []*shard.Descrip
 	return c.admitScope(o.Env.Context(), o, scopeOf(coll, shards))
 }
 
-// admit is Cluster.admit for a write. Where throttled statements wait, the
-// attempt ends with *throttledWrite and the wait comes before the next attempt: a writer that
-// waited with a pin would delay every change of the catalog.
+// admit admits a write on some shards, as Cluster.admit does for other statements. If the budget makes throttled
+// statements wait, the attempt ends with *throttledWrite, and the wait precedes the next attempt, which is then
+// admitted at once: a writer that waited with its pin on the catalog entry would delay every change of the catalog.
 func (a *attempt) admit(shards []*shard.Descriptor) error {
 	if a.op.paid != nil {
 		scope := scopeOf(a.coll, shards)
@@ -52,9 +54,9 @@ func (a *attempt) admit(shards []*shard.Descriptor) error {
 	return a.c.admitScope(a.op.Env.Context(), a.op, scope)
 }
 
-// classify determines the class by which the budgets treat a statement on a collection, and
-// reports whether the statement needs admission at all. A refusal injected by a test comes
-// first, even where the statement would otherwise wait.
+// classify sets the op's class (priority and throughput bucket), by which the budgets treat a statement on a
+// collection, and reports whether the collection has a budget, so that the statement needs admission. A refusal that
+// a test has injected is returned first, even where the statement would otherwise wait.
 func (c *Cluster) classify(o *Op, coll *catalog.Collection, shards []*shard.Descriptor, kind ratelimit.Kind) (limited bool, err error) {
 	place := ratelimit.ShardID{Collection: uint64(coll.ID)}
 	if len(shards) > 0 {
@@ -68,7 +70,9 @@ func (c *Cluster) classify(o *Op, coll *catalog.Collection, shards []*shard.Desc
 	return pool.Limited() || pool.Shared(), nil
 }
 
-// admitScope gets the admission of the budgets of a scope, which may take a while.
+// admitScope waits until the budgets of a scope, a collection and some of its shards, admit the op's statement, or
+// returns their refusal. It releases the op's processor slot, because the wait may be long, and adds the wait to
+// Op.Waited.
 func (c *Cluster) admitScope(ctx context.Context, o *Op, scope ratelimit.Scope) error {
 	o.Env.ReleaseSlot()
 	waited, err := c.Budgets.Enter(ctx, c.Now(), scope, o.class)
@@ -90,7 +94,8 @@ func scopeOf(coll *catalog.Collection, shards []*shard.Descriptor) ratelimit.Sco
 	return ratelimit.Scope{Collection: uint64(coll.ID), Shards: ids}
 }
 
-// throttledWrite is the error of a write that has to wait for request units in a scope.
+// throttledWrite is the error of an attempt of a write that must wait for request units of a scope, a collection and
+// its shards, before the next attempt.
 type throttledWrite struct {
 	c     *Cluster
 	op    *Op
@@ -100,7 +105,8 @@ type throttledWrite struct {
 // Error implements error.
 func (u *throttledWrite) Error() string { return "the write waits for request units" }
 
-// Wait implements delay. After it the scope is paid, and the next attempt is admitted.
+// Wait implements delay: it waits for the request units of the scope. Afterwards the op has paid for the scope, so
+// the next attempt is admitted at once.
 func (u *throttledWrite) Wait(ctx context.Context) error {
 	if err := u.c.admitScope(ctx, u.op, u.scope); err != nil {
 		return err

@@ -38,8 +38,8 @@ func (c *Cluster) Aggregate(o *Op, ns collection.Namespace, outline *agg.Outline
 	return c.openStages(o, v, ns, outline, hint)
 }
 
-// openStages resolves views, then parses a pipeline and opens it at a view. The stream
-// owns the view from then on.
+// openStages resolves the views (viewOn) that a pipeline reads, parses the pipeline and opens it at the read view v.
+// The returned stream owns v and closes it.
 func (c *Cluster) openStages(o *Op, v *view, ns collection.Namespace, outline *agg.Outline, hint bson.Value) (*Stream, error) {
 	coll, base, prefix, err := v.snap.Resolve(ns)
 	if err != nil {
@@ -102,7 +102,8 @@ func (c *Cluster) openStages(o *Op, v *view, ns collection.Namespace, outline *a
 	return s, nil
 }
 
-// checkFusion rejects stages that rank by several pipelines on time-series collections.
+// checkFusion rejects a pipeline on a time-series collection that begins with a stage which ranks the results of
+// several pipelines; name is the stage ($rankFusion, $scoreFusion).
 // Observed: mongod 8.2.
 func checkFusion(name string, coll *catalog.Collection, ns collection.Namespace) error {
 	if coll != nil && coll.Options.TimeSeries != nil || strings.HasPrefix(ns.Coll, "system.buckets.") {
@@ -119,20 +120,21 @@ func (c *Cluster) checkWritable(o *Op) error {
 	return nil
 }
 
-// opener runs the pipelines of one command at its view.
+// opener opens the pipelines of one command, its own and those inside its stages ($lookup, $unionWith, …), at the
+// command's read view. It implements agg.Opener.
 type opener struct {
 	c *Cluster
 	o *Op
 	v *view
 	// depth is the number of pipelines that enclose this one.
 	depth int
-	// trace collects the operators of the pipeline itself, not those of pipelines inside it.
+	// trace collects, for explain, the operators of the command's own pipeline, not of pipelines inside it.
 	trace *Trace
-	// changes is the stream that Changes has opened, nil for other pipelines.
+	// changes is the change stream that Changes has opened below the pipeline, nil for other pipelines.
 	changes *changestream.Stream
-	events  *changestream.Filter // what the first stages of its pipeline filter; nil = nothing
-	oplog   *oplogOp             // that the pipeline reads; nil for other pipelines
-	span    span                 // the times of the change log that it selects
+	events  *changestream.Filter // the condition of the stages after $changeStream on the events; nil = none
+	oplog   *oplogOp             // the reader of the change log below the pipeline; nil for other pipelines
+	span    span                 // the times of the change log that the pipeline selects
 	// singleRead is true if the command reads one collection, once.
 	singleRead bool
 }
@@ -168,8 +170,8 @@ func (x *opener) Open(env *mql.Env, ns collection.Namespace, p *agg.Pipeline) (e
 	if err != nil {
 		return nil, err
 	}
-	// The goroutine of a shard may open the pipeline while the command
-	// itself continues, or has ended until the next getMore.
+	// inner has an op of its own, because the goroutine of a shard may open it while the command continues, or after
+	// a batch, before the next getMore.
 	inner := opener{c: x.c, o: x.o.forSubPipeline(env), v: x.v, depth: x.depth + 1}
 	before := env.Meter.Probe(probing)
 	in, err := inner.pipeline(env, coll, p.Optimize(), bson.Value{})
@@ -187,8 +189,8 @@ func (x *opener) Open(env *mql.Env, ns collection.Namespace, p *agg.Pipeline) (e
 	return in.Operator, nil
 }
 
-// pipeline opens an optimised pipeline on a collection entry, nil for a missing
-// one.
+// pipeline opens an optimised pipeline on the collection with the given catalog entry; the entry of a missing
+// collection is nil.
 func (x *opener) pipeline(env *mql.Env, coll *catalog.Collection, p *agg.Pipeline, hint bson.Value) (opened, error) {
 	p, err := withGeoKey(coll, p)
 	if err != nil {
@@ -229,8 +231,8 @@ func (x *opener) source(p *agg.Pipeline) (exec.Operator, error) {
 	return x.c.virtualDocs(x.o, p.NS)
 }
 
-// virtualDocs delivers the documents of a namespace that is not stored: those of a
-// virtual collection, or none.
+// virtualDocs delivers the documents of a namespace that is not stored: those that Upper.Virtual computes
+// (config.chunks, …), or none.
 func (c *Cluster) virtualDocs(o *Op, ns collection.Namespace) (exec.Operator, error) {
 	if c.upper.Virtual != nil {
 		if docs, ok := c.upper.Virtual(o, ns); ok {
@@ -240,7 +242,8 @@ func (c *Cluster) virtualDocs(o *Op, ns collection.Namespace) (exec.Operator, er
 	return exec.Concat(nil), nil
 }
 
-// choose picks the plan for the front of a pipeline. q is the query of the front's filter.
+// choose picks the plan for the front of a pipeline: the first stages (filter, sort, skip, limit, projection), which
+// the plan of a query executes. q is the query of the front's filter.
 func (x *opener) choose(q *plan.Query, f agg.Front, hint bson.Value) (*plan.Solution, error) {
 	find := plan.Find{Skip: f.Skip, Limit: f.Limit, Hint: hint, KeysOnly: f.Count || f.Projection != nil, Distinct: f.Distinct, Metas: f.Metas}
 	if !f.Count && f.Projection != nil {
@@ -273,8 +276,8 @@ func (x *opener) runOnOneShard(env *mql.Env, q *plan.Query, p *agg.Pipeline, hin
 	return opened{ops[0], sol, shards}, nil
 }
 
-// runDivided runs the pipeline's shard part on every shard, and its merge part on the
-// rows of all shards.
+// runDivided runs the first part of a pipeline on every shard, and the rest on the merged rows of all shards. Outside
+// of transactions the shards run concurrently.
 func (x *opener) runDivided(env *mql.Env, q *plan.Query, p *agg.Pipeline, hint bson.Value, shards []*shard.Descriptor) (opened, error) {
 	part, rest, by := p.Divide()
 	f := part.Front()
@@ -295,8 +298,8 @@ func (x *opener) runDivided(env *mql.Env, q *plan.Query, p *agg.Pipeline, hint b
 	return opened{op, sol, shards}, err
 }
 
-// openShards opens a solution for the front of a pipeline on each shard. top adds the part of the
-// pipeline that runs on the shard.
+// openShards opens a plan (sol) for the front of a pipeline on each shard; where counters suffice, see tallies, a
+// counter replaces the scan. top adds the further stages that run on the shard.
 func (x *opener) openShards(coll *catalog.Collection, sol *plan.Solution, f agg.Front, hint bson.Value, shards []*shard.Descriptor, top func(in exec.Operator) (exec.Operator, error)) ([]exec.Operator, error) {
 	tallies, err := x.tallies(coll, f, hint, shards)
 	if err != nil {

@@ -14,7 +14,7 @@ type Upper struct {
 	// Virtual computes the documents of collections that are not stored
 	// (config.chunks, …); ok is false for any other namespace.
 	Virtual func(o *Op, ns collection.Namespace) (docs []bson.Raw, ok bool)
-	// Dropped is called for dropped collections, after Config.Dropped.
+	// Dropped is called for a dropped collection, after Config.Dropped, to release what the layer above holds of it.
 	Dropped func(ns collection.Namespace)
 }
 

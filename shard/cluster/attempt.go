@@ -47,10 +47,10 @@ type attempt struct {
 	targets     map[shard.ID]*write.Target
 	one         write.Target      // for the common case of one shard
 	multi       bool              // inside a multi-document transaction
-	cappedLock  *cappedLock       // of a capped collection, held from begin to end
-	cappedState write.CappedState // the collection's row as the transaction read it, where peers write too
-	trimmed     keyspace.Hash     // position of its first document after the commit, 0 if unchanged
-	grown       []growth          // of shard key values near their limit
+	cappedLock  *cappedLock       // lock of a capped collection, held from begin to end; nil for others
+	cappedState write.CappedState // the row of a capped collection that servers share, as the transaction read it; used only if peers write
+	trimmed     keyspace.Hash     // the position of a capped collection's first document after the commit, 0 if unchanged
+	grown       []growth          // the changes of the sizes of shard key values near their limit
 	key         [1][]byte         // memory for the record key, if a statement names the record
 	old         exec.Row          // memory for the row to be changed
 	fresh       *bson.Builder     // memory for the new version of its document
@@ -58,9 +58,9 @@ type attempt struct {
 	scratch     expr.Scratch      // of the update
 }
 
-// delay is the error of an attempt that cannot continue now. The next attempt
-// follows once Wait has returned nil. Until then nothing is held: no pin and no
-// transaction. Such attempts do not count towards retriesMax.
+// delay is the error of an attempt of a write that must wait before the next attempt, for request units, for peers,
+// or for the end of a rewriting. During Wait the write holds no pin and no transaction. Such attempts do not count
+// towards retriesMax.
 type delay interface {
 	error
 	// Wait returns nil when another attempt is worth making, or the error with which the command
@@ -68,8 +68,8 @@ type delay interface {
 	Wait(ctx context.Context) error
 }
 
-// frozen means that the collection is being rewritten. The write waits for the end of
-// the rewriting, which the catalog shows.
+// frozen is the error of a write to a collection that is being rewritten, for another shard key for example. The
+// write waits until the catalog changes; a new entry shows the end of the rewriting.
 type frozen struct{ snap *catalog.Snapshot }
 
 // Error implements error.
@@ -85,7 +85,8 @@ func (f *frozen) Wait(ctx context.Context) error {
 	}
 }
 
-// notAppliedByAll means that not all peers have applied the collection's entry yet.
+// notAppliedByAll is the error of a write by a catalog entry that not all peers have applied yet. The write waits
+// until they have.
 type notAppliedByAll struct {
 	catalog *catalog.Catalog
 	coll    *catalog.Collection
@@ -99,9 +100,9 @@ func (s *notAppliedByAll) Wait(ctx context.Context) error {
 	return s.catalog.WaitEntryAppliedByAll(ctx, s.coll)
 }
 
-// write runs fn until it commits without a conflict. fn calls a.begin before it
-// reads or writes, and must start from nothing each time. In a multi-document
-// transaction fn runs once, inside a savepoint, and nothing is committed.
+// write runs fn, which makes the changes of one statement, until its transaction commits without a conflict. fn calls
+// a.begin before it reads or writes, and must start from nothing each time. In a multi-document transaction fn runs
+// once, inside a savepoint, and nothing is committed.
 func (c *Cluster) write(o *Op, ns collection.Namespace, fn func(a *attempt) error) error {
 	if err := o.MayWrite(ns.DB); err != nil {
 		return err
@@ -136,7 +137,9 @@ func (c *Cluster) write(o *Op, ns collection.Namespace, fn func(a *attempt) erro
 	}
 }
 
-// txnWriteError maps the error of a write in a transaction, which is attempted once.
+// txnWriteError converts the error of a write in a multi-document transaction, where a write is attempted once. A
+// collection that was dropped meanwhile is reported as NamespaceNotFound, and a write conflict is counted on the
+// meter.
 func txnWriteError(o *Op, ns collection.Namespace, err error) error {
 	switch {
 	case errors.Is(err, errVanished):
@@ -147,8 +150,9 @@ func txnWriteError(o *Op, ns collection.Namespace, err error) error {
 	return err
 }
 
-// beforeRetry prepares the next attempt after one that ended with err. If there is none, it returns
-// the error of the command.
+// beforeRetry prepares the next attempt of a write after one that ended with err: it creates a dropped collection
+// again, or pauses after repeated conflicts. If err is final, or after retriesMax attempts, it returns the error of
+// the command.
 func (c *Cluster) beforeRetry(o *Op, ns collection.Namespace, err error, try int) error {
 	switch {
 	case errors.Is(err, errVanished) && try < retriesMax:
@@ -169,7 +173,8 @@ func (c *Cluster) beforeRetry(o *Op, ns collection.Namespace, err error, try int
 	return nil
 }
 
-// try makes one attempt outside of transactions.
+// try makes one attempt of a write outside of multi-document transactions: it pins the catalog entry, runs fn,
+// commits, and adds the changes to the counts of the shards.
 func (c *Cluster) try(o *Op, ns collection.Namespace, fn func(a *attempt) error) error {
 	a := newAttempt()
 	a.c, a.op, a.ns = c, o, ns
@@ -223,8 +228,8 @@ func (c *Cluster) try(o *Op, ns collection.Namespace, fn func(a *attempt) error)
 	return nil
 }
 
-// stale reports whether the catalog has changed since the attempt began in a way that the attempt may have
-// written to the wrong places.
+// stale reports whether the catalog has changed since the attempt began in such a way that its writes may be in the
+// wrong places.
 func (a *attempt) stale() bool {
 	now := a.c.catalog.Peek()
 	if now == a.snap {
@@ -249,7 +254,8 @@ func sameRoute(now, then *catalog.Collection) bool {
 	return now.Options.Validator == then.Options.Validator
 }
 
-// begin opens the transaction and latches the given record keys.
+// begin opens the attempt's transaction, which latches the given record keys, after it has taken the lock of a capped
+// collection. If the transaction is open already, it does nothing.
 func (a *attempt) begin(latch ...[]byte) (err error) {
 	if a.txn != nil {
 		return nil
@@ -289,8 +295,8 @@ func (a *attempt) target(d *shard.Descriptor) *write.Target {
 	return t
 }
 
-// claim is called for every record key, and for every key of a unique index, before it is
-// written.
+// claim checks, before the attempt writes a record key or a key of a unique index, that no open multi-document
+// transaction has written the key. In such a transaction it also records the write. Errors: storage.ErrConflict.
 func (a *attempt) claim(key []byte) error {
 	if a.multi {
 		return a.c.claim(a.op.Env.Context(), a.op.Txn, key)
@@ -324,9 +330,9 @@ func (a *attempt) position(doc bson.Raw) (keyspace.Hash, error) {
 	return a.coll.Position(doc)
 }
 
-// insert adds a document at a position of a shard. A document larger than its capped
-// collection may be is accepted too, and the next insert removes it. Observed: mongod 8.2.
-// Errors: those of write.Target.Insert.
+// insert adds a document at a position of a shard. A document that exceeds the size of its whole capped collection is
+// accepted too, and the next insert removes it. Observed: mongod 8.2.
+// Errors: PartitionKeyFull, and the errors of write.Target.Insert.
 func (a *attempt) insert(doc bson.Raw, h keyspace.Hash, d *shard.Descriptor) error {
 	if err := a.grow(doc, int64(len(doc))); err != nil {
 		return err
@@ -335,7 +341,7 @@ func (a *attempt) insert(doc bson.Raw, h keyspace.Hash, d *shard.Descriptor) err
 	return a.target(d).Insert(a.op.Env, doc, h)
 }
 
-// attempts holds the memory of attempts that ended.
+// attempts is a pool of attempts that have ended, whose memory (documents, keys) new ones reuse.
 var attempts = sync.Pool{New: func() any { return &attempt{fresh: bson.NewBuilder(nil), delta: bson.NewBuilder(nil)} }}
 
 // keepBytes bounds the memory of each kind that an attempt leaves to the next one.

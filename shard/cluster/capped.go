@@ -10,15 +10,14 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// cappedLock orders the writers of a capped collection in this process. If peers write to the collection
-// as well, its state is that of their common row; see write.CappedState. The documents are stored in the
-// order of their insertion: a position is a number that grows by one, and is not reused while a
-// cursor may remember it. One writer is in the line at a time, so that no position below a visible
-// one is still to come, and so that the counts are exact when trim determines which documents to
-// delete.
+// cappedLock orders the writers of a capped collection in this process: one writer holds it at a time. Documents are
+// stored in the order of their insertion: a position is a number that grows by one, and is not reused while a cursor
+// may remember it. With one writer at a time, no position below a visible one is still to come, and the counts are
+// exact when trim determines which documents to delete. If peers write to the collection as well, its state is in a
+// row of the store; see write.CappedState.
 type cappedLock struct {
-	free  chan struct{} // holds a value while no writer is in the line
-	next  keyspace.Hash // the next position, 0 before the first use; for the writer in the line
+	free  chan struct{} // holds a value while no writer has the lock
+	next  keyspace.Hash // the next position, 0 before the first use; only the holder of the lock uses it
 	first keyspace.Hash // no document has a position before it
 }
 
@@ -47,11 +46,12 @@ func (a *attempt) lockCapped() error {
 	}
 }
 
-// sharesCapped reports whether the attempt writes to a capped collection to which peers may write too. Without
-// peers, the line and the tally have the state, and no write pays for a row.
+// sharesCapped reports whether the attempt writes to a capped collection to which peers may write too. Without peers,
+// the state of the collection is in memory, in the lock and the tally, and no write pays for a row.
 func (a *attempt) sharesCapped() bool { return a.cappedLock != nil && !a.c.exclusive }
 
-// readCappedState reads what peers have written to the capped collection.
+// readCappedState reads the next position, first position and counts of a capped collection from the row that peers
+// change too. Without peers it does nothing.
 func (a *attempt) readCappedState() (err error) {
 	if !a.sharesCapped() {
 		return nil
@@ -79,13 +79,13 @@ func (a *attempt) saveCappedState() error {
 	return l.Save(a.txn, a.coll.ID)
 }
 
-// finishCapped leaves the line after a commit.
+// finishCapped stores the first position of a capped collection after a commit, and releases its lock.
 func (a *attempt) finishCapped() {
 	a.cappedLock.first = max(a.cappedLock.first, a.trimmed)
 	a.unlockCapped()
 }
 
-// unlockCapped lets the next writer into the line, if the attempt is in it.
+// unlockCapped releases the lock of a capped collection for the next writer, if the attempt holds the lock.
 func (a *attempt) unlockCapped() {
 	if a.cappedLock != nil {
 		a.cappedLock.free <- struct{}{}
@@ -124,8 +124,8 @@ func lastPosition(o *Op, r storage.Reader, id keyspace.CollectionID) (keyspace.H
 	return h, nil
 }
 
-// Bounds of what one commit deletes in addition to what it inserted: a limit that collMod
-// has lowered takes effect over several inserts.
+// Bounds, in documents and bytes, of what one commit deletes from a capped collection beyond the size of its own
+// inserts. So a limit that collMod has lowered takes effect over several inserts.
 const (
 	trimDocs  = 1 << 14
 	trimBytes = 32 << 20
@@ -171,8 +171,8 @@ type oldDoc struct {
 	doc  bson.Raw
 }
 
-// oldest copies the oldest documents, until docs documents and size bytes are reached, but at most
-// one batch and never the newest document.
+// oldest copies the oldest documents of a capped collection, which trim deletes: until docs documents and size bytes
+// are reached, but at most batchRows documents and about batchBytes bytes, and never the newest document.
 func (a *attempt) oldest(docs, size int64) (out []oldDoc, err error) {
 	from, last := max(a.cappedLock.first, a.trimmed), a.cappedLock.next-1
 	it, err := a.txn.Iter(a.op.Env.Context(), keyspace.RecordHashRange(a.coll.ID, from, last), storage.IterOptions{FetchRows: int(min(max(docs, 1), batchRows))})

@@ -18,8 +18,8 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// watch opens a pipeline over a change stream. It holds no snapshot: a stream
-// may stay open for weeks.
+// watch opens a pipeline that begins with $changeStream. The stream holds no snapshot, because it may stay open for
+// weeks.
 func (c *Cluster) watch(o *Op, ns collection.Namespace, stages []bson.Raw) (*Stream, error) {
 	snap := c.catalog.Peek()
 	coll := snap.Collection(ns)
@@ -59,8 +59,8 @@ func (c *Cluster) watch(o *Op, ns collection.Namespace, stages []bson.Raw) (*Str
 	return s, nil
 }
 
-// Refused returns how long the stream must wait before it reads on, by the budget of its
-// collection; 0 if it may read.
+// Refused returns how long a change stream must wait before it reads on, because the budget of its collection is used
+// up; 0 if it may read.
 func (s *Stream) Refused() time.Duration {
 	if t := s.delayedRefusal; t != nil {
 		s.delayedRefusal = nil
@@ -86,8 +86,9 @@ func (s *Stream) Polled(idle bool) {
 	s.op.Env.Meter.Add(0, item, 1)
 }
 
-// checkWatch rejects pipelines that cannot run over an endless stream.
-// Errors: IllegalOperation (20); those of checkWatched.
+// checkWatch rejects a $changeStream pipeline with stages that cannot run over an endless stream, such as blocking
+// ones.
+// Errors: IllegalOperation (20), and the errors of checkWatched.
 func checkWatch(o *Op, p *agg.Pipeline) error {
 	for _, s := range p.Stages()[1:] {
 		if def := agg.FindStage(s.Name()); def == nil || !def.AfterChanges || s.Constraints().Blocking {
@@ -139,7 +140,7 @@ func (c *Cluster) imagesSince() int64 {
 	return c.Now().Add(-life).UnixMilli()
 }
 
-// checkScope rejects streams on databases and collections of the server itself.
+// checkScope rejects change streams on databases and collections of the server itself.
 // Manual: changeStreams#watch-a-collection-database-or-deployment.
 // Errors: InvalidNamespace (73), InvalidOptions (72).
 func checkScope(ns collection.Namespace, spec *changestream.Spec) error {
@@ -159,8 +160,8 @@ func checkScope(ns collection.Namespace, spec *changestream.Spec) error {
 	return nil
 }
 
-// changeOp delivers the events of a stream. Its end is not final: if more
-// events have come, the next call delivers them.
+// changeOp is the operator that delivers the events of a change stream to its pipeline. The end of the events is not
+// final: if more events have come, the next call of Next delivers them.
 type changeOp struct {
 	stream *changestream.Stream
 	row    exec.Row
@@ -187,15 +188,15 @@ func (x *changeOp) Explain(b *bson.Builder, stats bool) {
 	}
 }
 
-// Park implements exec.Operator. The log is open only during a poll.
+// Park implements exec.Operator. There is nothing to release, because the change log is open only during a poll.
 func (x *changeOp) Park() (int, bool) { return 0, true }
 
 // Close implements exec.Operator.
 func (x *changeOp) Close() {}
 
-// lookup returns the present version of the document of an update record, nil
-// if it is gone. It reads the record key or, if the collection has another
-// shard key by now, finds the document by its _id.
+// lookup returns the present version of the document that a record of the change log has changed, for fullDocument:
+// "updateLookup"; nil if the document is gone. It reads the record key or, if the collection has another shard key by
+// now, finds the document by its _id.
 func (c *Cluster) lookup(env *mql.Env, uuid [16]byte, rec *changelog.Record) (bson.Raw, error) {
 	snap := c.catalog.Peek()
 	coll := snap.ByID(rec.Collection)
@@ -248,9 +249,9 @@ func (c *Cluster) lookupRecord(env *mql.Env, coll *catalog.Collection, rec *chan
 	return doc, nil
 }
 
-// ChangeTokens returns one resume token for each shard of a collection. A stream
-// resumed from one delivers the changes of that shard's part of the collection,
-// also after later splits, and together they deliver every change once.
+// ChangeTokens returns one resume token for each shard of a collection. A change stream that is resumed with a token
+// delivers the changes within the positions of that shard, also after later splits. The streams of all tokens
+// together deliver every change once.
 // Source: Azure Cosmos DB for MongoDB, custom action GetChangeStreamTokens.
 // Errors: NamespaceNotFound (26).
 func (c *Cluster) ChangeTokens(ns collection.Namespace, after storage.Timestamp, binary bool) ([]bson.Raw, error) {

@@ -12,9 +12,9 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// choose picks the solution to run: the only one, the winner of the last
-// trial of the query's shape, or the winner of a trial now. v may be nil for a
-// write, which has no snapshot yet.
+// choose picks the plan (solution) of a query: the only candidate, the winner of the last trial of the query's shape,
+// or the winner of a trial now. It counts the uses of the plan's indexes. v may be nil for a write, which has no
+// snapshot yet.
 func (c *Cluster) choose(o *Op, v *view, q *plan.Query) (*plan.Solution, error) {
 	s, err := c.chooseUncounted(o, v, q)
 	if err != nil {
@@ -59,8 +59,8 @@ func (c *Cluster) chooseUncounted(o *Op, v *view, q *plan.Query) (*plan.Solution
 	return c.runTrial(o.Env, o, v, q, sols)
 }
 
-// replan chooses anew for a query whose cached plan does worse than expected, once for all
-// shards.
+// replan returns a function that chooses the plan of a query anew, by a trial, because the cached plan does worse
+// than expected. The shards, which run concurrently, share one trial and its result.
 func (c *Cluster) replan(o *Op, v *view, q *plan.Query, sols []*plan.Solution) func(env *mql.Env) (*plan.Solution, error) {
 	var once sync.Once
 	var s *plan.Solution
@@ -85,7 +85,8 @@ func pick(sols []*plan.Solution, n int) *plan.Solution {
 	return s
 }
 
-// runTrial tries the solutions on the first shard that can have matches.
+// runTrial runs the candidate plans of a query for a short while on the first shard that can have matches, and
+// returns the best one. Unless the read is explained, the plan cache stores the winner.
 func (c *Cluster) runTrial(env *mql.Env, o *Op, v *view, q *plan.Query, sols []*plan.Solution) (*plan.Solution, error) {
 	shards := router.Targets(q.Coll, q.Match, env.Collation == nil)
 	if len(shards) == 0 {

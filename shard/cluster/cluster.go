@@ -34,16 +34,17 @@ type Config struct {
 	LogicalKeyBytes int64
 	// Dropped is called for each dropped collection, to end its cursors.
 	Dropped func(ns collection.Namespace)
-	// Memory counts the states of the past; nil has no limit.
+	// Memory limits the memory of the past states that are made from the change log; nil sets no limit.
 	Memory *ratelimit.Memory
-	// Recount makes the counts of Tally include all that peers have committed;
-	// nil leaves them as they are.
+	// Recount makes the counts of Tally include all documents that peers have committed; nil leaves the counts as
+	// they are.
 	Recount func(ctx context.Context) error
 	// Peers sends calls to the peers. If it is nil, New makes it.
 	Peers *peers.Calls
 }
 
-// Cluster runs commands. Safe for concurrent use.
+// Cluster is the data plane of a server: it runs the reads and writes of commands over the shards of collections. It
+// is safe for concurrent use.
 type Cluster struct {
 	// Budgets, Now, ScratchDir, LogicalKeyBytes and Peers are those of Config.
 	Budgets         *ratelimit.Budgets
@@ -66,7 +67,7 @@ type Cluster struct {
 	hub     *changestream.Hub
 	// imageLife is the time for which pre- and post-images of documents are kept, a time.Duration.
 	imageLife   atomic.Int64
-	cappedLocks sync.Map // keyspace.CollectionID → *line, of capped collections
+	cappedLocks sync.Map // keyspace.CollectionID → *cappedLock, of capped collections
 
 	definer   Definer
 	upper     Upper // see Attach

@@ -74,7 +74,8 @@ func servesSort(ix *catalog.Index, sort *order.Pattern) bool {
 	return true
 }
 
-// servesGridFS reports whether an index of GridFS serves a sort on one value of its first field.
+// servesGridFS reports whether an index that drivers create for GridFS serves a query: the filter fixes the first
+// field to one value, and the sort is by the second field.
 func servesGridFS(ix *catalog.Index, q *plan.Query) bool {
 	_, fixed := q.Equal(cosmos.GridFSKey(ix.Fields(), q.Pattern.Parts[0].Name))
 	return fixed && len(q.Pattern.Parts) == 1 && ix.IsOrdered()
@@ -96,8 +97,8 @@ func sortIndex(sort *order.Pattern) string {
 // keyBytesMax is the maximum length of a shard key value in Cosmos DB, in bytes.
 const keyBytesMax = 2048
 
-// checkDocument rejects documents that are too large or nested too deeply.
-// Source: Azure Cosmos DB, "concepts-limits". Errors: those of the rules.
+// checkDocument rejects documents that are larger or nested more deeply than the Cosmos account allows.
+// Source: Azure Cosmos DB, "concepts-limits". Errors: the errors of the rules LargeDocuments and DeepDocuments.
 func checkDocument(env *mql.Env, doc bson.Raw) error {
 	if env.Cosmos == nil {
 		return nil
@@ -113,11 +114,10 @@ func checkDocument(env *mql.Env, doc bson.Raw) error {
 	return nil
 }
 
-// checkNew rejects new documents that Azure Cosmos DB for MongoDB rejects: those of checkDocument,
-// and documents without a shard key, with an array in its place or on its path, or with a shard key
-// that is too long.
+// checkNew rejects new documents that Azure Cosmos DB for MongoDB rejects: those of checkDocument, and documents
+// without a shard key, with an array in its place or on its path, or with a shard key that is too long.
 // Source: Azure Cosmos DB, "partitioning-overview", "large-partition-keys".
-// Errors: those of checkDocument, ShardKeyNotFound (61), BadValue (2).
+// Errors: the errors of checkDocument, ShardKeyNotFound (61), BadValue (2).
 func checkNew(env *mql.Env, coll *catalog.Collection, doc bson.Raw) error {
 	if err := checkDocument(env, doc); err != nil || !env.Strict() || !coll.Sharded() {
 		return err
@@ -156,8 +156,8 @@ func (o *Op) confineTxn(coll *catalog.Collection) error {
 	return nil
 }
 
-// checkTargeted rejects a write to a sharded collection without the shard key in its filter. rule is
-// that of writes to one or to many documents. Errors: ShardKeyNotFound (61).
+// checkTargeted rejects a write to a sharded collection if its filter does not fix the shard key. rule is the rule
+// for writes to one document, or that for writes to many; its refusal is the error. Errors: ShardKeyNotFound (61).
 func checkTargeted(env *mql.Env, q *plan.Query, rule cosmos.RuleID) error {
 	if !env.Strict() || q == nil || !q.Coll.Sharded() || q.Targeted() {
 		return nil
@@ -166,7 +166,7 @@ func checkTargeted(env *mql.Env, q *plan.Query, rule cosmos.RuleID) error {
 		"add the shard key %s of %s to the filter", q.Coll.Key, q.Coll.Namespace))
 }
 
-// checkMove rejects an update that changes a field of the shard key.
+// checkMove rejects an update that changes a field of the shard key, which Cosmos DB does not allow.
 // Errors: ImmutableField (66).
 func checkMove(env *mql.Env, field string) error {
 	if !env.Strict() {
@@ -176,8 +176,8 @@ func checkMove(env *mql.Env, field string) error {
 		"to move a document, delete it and insert it with the new shard key", field, field))
 }
 
-// refusedOneByOne reports whether an insert that was throttled altogether has an error for
-// each of its documents, instead of one for all.
+// refusedOneByOne reports whether an insert of which every document was throttled returns an error for each document,
+// as Cosmos DB does, instead of one error for the command.
 func refusedOneByOne(env *mql.Env) bool { return env.Strict() }
 
 // checkWatched rejects a change stream on more than one collection, and one without the
@@ -199,8 +199,8 @@ func checkWatched(env *mql.Env, p *agg.Pipeline) error {
 	return nil
 }
 
-// restrictChanges sets a change stream to latest versions. It rejects a stream on a missing
-// collection, and a stream without fullDocument: "updateLookup".
+// restrictChanges makes a change stream deliver only the latest versions of documents, as Cosmos DB does, unless the
+// account is lenient. It rejects a stream on a missing collection, and a stream without fullDocument: "updateLookup".
 // Source: Azure Cosmos DB for MongoDB, "change-streams". Errors: BadValue (2).
 func restrictChanges(env *mql.Env, snap *catalog.Snapshot, ns collection.Namespace, spec *changestream.Spec) error {
 	if !env.Strict() {

@@ -15,8 +15,8 @@ import (
 
 func isNotFound(err error) bool { return errors.Is(err, storage.ErrNotFound) }
 
-// Recounted makes the counts of Tally include all that was committed on every server before
-// the call. Errors: those of the store, ctx.Err().
+// Recounted makes the counts of Tally include all that was committed on every server before the call. Errors: the
+// errors of the store, ctx.Err().
 func (c *Cluster) Recounted(ctx context.Context) error {
 	if c.recount == nil {
 		return nil
@@ -24,8 +24,9 @@ func (c *Cluster) Recounted(ctx context.Context) error {
 	return c.recount(ctx)
 }
 
-// Count counts matches, after skip and up to limit. Without a filter it returns
-// the counters of the shards, unless peers write as well.
+// Count returns the number of documents that match f, after its skip and up to its limit. Without a filter it sums
+// the counters of the shards instead of reading, unless peers write as well, or the read is in a transaction or at a
+// past time.
 func (c *Cluster) Count(o *Op, ns collection.Namespace, f plan.Find) (int64, error) {
 	coll := c.catalog.Peek().Collection(ns)
 	if coll == nil {
@@ -85,10 +86,9 @@ func window(n, skip, limit int64) int64 {
 	return n
 }
 
-// FindKeys opens a find that reads only the named fields, for count and
-// distinct. A single field is read for its distinct values; without fields, rows are
-// only counted. The caller closes the stream.
-// Errors: NamespaceNotFound (26) and those of Find.
+// FindKeys opens a find that reads only the named fields, for count and distinct. A single field is read for its
+// distinct values; without fields, rows are only counted. The caller closes the stream.
+// Errors: NamespaceNotFound (26) and the errors of Find.
 func (c *Cluster) FindKeys(o *Op, ns collection.Namespace, f plan.Find, fields []string) (s *Stream, err error) {
 	v, err := c.view(o, ns)
 	if err != nil {
@@ -159,7 +159,8 @@ func (c *Cluster) Distinct(o *Op, ns collection.Namespace, key string, filter bs
 	return exec.SortValues(o.Env, out.Doc()), nil
 }
 
-// CheckDistinct rejects values with more bytes than a reply can hold.
+// CheckDistinct rejects the result of a distinct command, of size bytes, if it is larger than a document may be (16
+// MB).
 // Errors: 17217.
 func CheckDistinct(size int) error {
 	if size > bson.MaxDocumentBytes {

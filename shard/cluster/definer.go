@@ -12,30 +12,28 @@ import (
 // Definer is the part of data definition (shard/ddl) that the data plane needs: it creates the
 // collections for writes and for $out.
 type Definer interface {
-	// CreateMissing creates a collection for a write, unless it exists. In a transaction the
-	// collection belongs to the transaction until the commit, see AddCreated. If the collection was
-	// created outside since the transaction began, the transaction sees it from now on.
-	// Errors: InvalidNamespace (73); storage.ErrConflict when another transaction is
-	// making it; those of the catalog.
+	// CreateMissing creates a collection for a write, unless it exists. In a transaction the collection belongs to
+	// the transaction until the commit, see AddCreated. If the collection was created outside since the transaction
+	// began, the transaction sees it from now on.
+	// Errors: InvalidNamespace (73); storage.ErrConflict when another transaction is making it; the errors of the
+	// catalog.
 	CreateMissing(o *Op, ns collection.Namespace) error
-	// CreateTemporary creates a collection that will replace another, with options as
-	// create takes them and indexes beside _id, both as they are stored in a catalog. The
-	// caller ends it with Replace or Drop; after a crash the next start drops it.
-	// Errors: those of options and indexes, and of the catalog.
+	// CreateTemporary creates a collection that will replace another, with options as create takes them and indexes
+	// beside _id, both as they are stored in a catalog. The caller ends it with Replace or Drop; after a crash the
+	// next start drops it.
+	// Errors: the errors of options and indexes, and of the catalog.
 	CreateTemporary(o *Op, db string, options bson.Raw, indexes []bson.Raw) (collection.Namespace, error)
-	// Replace puts a temporary collection in the place of the collection called ns, if
-	// there is one.
-	// Errors: NamespaceExists (48) for a view; those of the catalog.
+	// Replace puts a temporary collection in the place of the collection called ns, if there is one.
+	// Errors: NamespaceExists (48) for a view; the errors of the catalog.
 	Replace(o *Op, temporary, ns collection.Namespace) error
 	// Drop removes a collection and reports whether it existed.
-	// Errors: those of the catalog.
+	// Errors: the errors of the catalog.
 	Drop(o *Op, ns collection.Namespace) (existed bool, err error)
 	// ExpireDue deletes the documents of a collection that a TTL index has expired.
-	// Errors: those of the store.
+	// Errors: the errors of the store.
 	ExpireDue(o *Op, coll *catalog.Collection) error
 	// CommitCreated commits a transaction and publishes the collections it made.
-	// Errors: storage.ErrConflict if a collection of such a name exists by now; those of
-	// the commit.
+	// Errors: storage.ErrConflict if a collection of such a name exists by now; the errors of the commit.
 	CommitCreated(ctx context.Context, txn storage.Txn, made []*catalog.Collection, d storage.Durability) (storage.Timestamp, error)
 }
 

@@ -88,8 +88,8 @@ func Refused(t *ratelimit.Throttled) *mongoerr.Error {
 		With(mongoerr.SystemOverloadedError | mongoerr.RetryableError).WithFields(b.Doc().Elements()).Because(t)
 }
 
-// reasonOf returns the message of the operating system, without paths and the text of wrapping
-// errors.
+// reasonOf returns the message of the operating system for an error of the disk, without paths and without the text
+// of wrapping errors.
 func reasonOf(err error) string {
 	var cause syscall.Errno
 	if errors.As(err, &cause) {

@@ -18,18 +18,17 @@ type Estimate struct {
 	AtLeast bool
 }
 
-// Bounds of an estimate: the number of shards, and the rows and the work of all shards
-// together.
+// Bounds of an estimate: the number of shards on which the plan is tried, and, for these shards together, the number
+// of rows and the work, in documents loaded and index entries counted.
 const (
 	estimateShards = 16
 	estimateRows   = 200
 	estimateWork   = 5000
 )
 
-// Estimate runs the plan of a read on its shards for a short while, and scales
-// the cost. m is the write that changes the rows, nil for a read;
-// its changes are tried in a transaction that does not commit. No budget is
-// charged.
+// Estimate runs the plan of a read on its shards for a short while, and scales the measured cost to the whole read.
+// For a write, m holds the changes of the rows, which are tried in a transaction that does not commit; for a read it
+// is nil. No budget is charged.
 func (s *Stream) Estimate(env *mql.Env, m *Modify) (e Estimate, err error) {
 	if s.Coll == nil || s.Solution == nil || len(s.Shards) == 0 || s.v == nil {
 		return e, nil
@@ -92,8 +91,9 @@ func (s *Stream) meterFor(m *ratelimit.Meter) {
 	m.SetStrong(s.op.Strong)
 }
 
-// estimateOn runs the plan on one of n shards, and adds the charges, scaled to the whole
-// shard, to the meter.
+// estimateOn runs the plan on one of n shards until a bound is reached, scales the charges to the whole shard, and
+// adds them to the meter to. t tries the changes of a write; left is what remains of the limit. rows is the scaled
+// number of rows; atLeast is true if the scale is not known.
 func (s *Stream) estimateOn(env *mql.Env, d *shard.Descriptor, to *ratelimit.Meter, t *trial, n int, left int64) (rows int64, atLeast bool, err error) {
 	var m ratelimit.Meter
 	s.meterFor(&m)
@@ -130,7 +130,8 @@ func (s *Stream) estimateOn(env *mql.Env, d *shard.Descriptor, to *ratelimit.Met
 			break
 		}
 	}
-	// The progress of a scan is known; any other unfinished plan has no known end.
+	// If a full scan stops early, the count of the shard's documents gives the scale. The end of any other unfinished
+	// plan is not known.
 	times, of := int64(1), int64(1)
 	if !ended {
 		seen, docs := work(ratelimit.DocLoaded), s.c.tally.Of(s.Coll.ID).Shard(d.ID).Get().Docs

@@ -19,8 +19,7 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// trial is the writing half of an estimate: its changes stay in a transaction
-// that does not commit.
+// trial makes the changes of an estimated write in a transaction that does not commit, to measure their cost.
 type trial struct {
 	s      *Stream
 	m      *Modify
@@ -45,8 +44,8 @@ func (t *trial) target(d *shard.Descriptor) *write.Target {
 		Multikey: func(*catalog.Index, index.MultikeyPaths) error { return nil }}
 }
 
-// change makes the change of the write to a row. An error for the client is an outcome of the write
-// and costs what env's meter has counted so far.
+// change applies the estimated write to one row. If that fails with an error for the client, the change is undone and
+// change returns nil: the failed write costs what env's meter has counted so far.
 func (t *trial) change(env *mql.Env, d *shard.Descriptor, row *exec.Row) error {
 	save := t.txn.Savepoint()
 	err := t.apply(env, d, row)
@@ -76,13 +75,13 @@ func (t *trial) apply(env *mql.Env, d *shard.Descriptor, row *exec.Row) error {
 		if err := t.target(d).Delete(env, old, row.Hash); err != nil {
 			return err
 		}
-		// The new shard pays for the new version; an estimate of one shard charges it here.
+		// A real move charges the insert to the shard of the new position; an estimate of one shard charges it here.
 		return t.target(d).Insert(env, doc, h)
 	}
 	return t.target(d).Update(env, old, doc, h, changelog.Update, nil)
 }
 
-// upsert adds the charge of the document that the write would insert.
+// upsert adds to the meter the charge of inserting the document that an upsert without a match would create.
 func (t *trial) upsert(env *mql.Env, to *ratelimit.Meter) error {
 	if t.s.Coll.Options.OwnOrder() {
 		return nil

@@ -23,10 +23,9 @@ const (
 	groupBytes = 8 << 20
 )
 
-// Insert adds documents. It returns how many were added, and the errors of the others by
-// their index. With ordered it stops at the first error. A missing collection is
-// created. docs may alias the request.
-// Errors: only those of the whole command.
+// Insert adds documents. It returns how many were added, and the errors of the others by their index. With ordered it
+// stops at the first error. A missing collection is created. docs may alias the request.
+// Errors: only the errors of the whole command.
 func (c *Cluster) Insert(o *Op, ns collection.Namespace, docs []bson.Raw, ordered bool) (n int, errs []mongoerr.WriteError, err error) {
 	if o.MayWrite(ns.DB) != nil {
 		for i := range docs {
@@ -75,8 +74,8 @@ func (c *Cluster) Insert(o *Op, ns collection.Namespace, docs []bson.Raw, ordere
 	return n, errs, nil
 }
 
-// unfit returns the errors of the documents before the first that may be inserted; none is true if
-// no document may be.
+// unfit checks documents in order up to the first that may be inserted, and returns the errors of those before it.
+// none is true if no document may be inserted, so that Insert need not create the collection.
 func (c *Cluster) unfit(docs []bson.Raw, ordered bool) (errs []mongoerr.WriteError, none bool) {
 	for i, d := range docs {
 		_, err := write.Prepare(d, c.store)
@@ -115,8 +114,8 @@ func sortErrors(errs []mongoerr.WriteError) {
 	slices.SortFunc(errs, func(a, b mongoerr.WriteError) int { return cmp.Compare(a.Index, b.Index) })
 }
 
-// groupSize returns how many documents commit together: one if the collection is
-// throttled, so that each is admitted by itself.
+// groupSize returns how many documents of an insert commit together: one if the collection has a budget, so that each
+// document is admitted by itself; otherwise up to groupDocs and about groupBytes.
 func (c *Cluster) groupSize(coll *catalog.Collection, docs []router.Placed) int {
 	if c.needsAdmission(coll) {
 		return 1
@@ -159,9 +158,9 @@ func (c *Cluster) prepare(o *Op, coll *catalog.Collection, docs []bson.Raw, orde
 	return placed, errs, nil
 }
 
-// insertGroup commits documents together: those of one shard, or ordered documents. With ordered, the first
-// that fails is the last one tried, and those before it are committed. by is the entry for which the
-// positions were computed; in another collection of that name they differ.
+// insertGroup commits documents together: those of one shard, or ordered documents. With ordered, the first that
+// fails is the last one tried, and those before it are committed. by is the catalog entry by which the positions in
+// docs were computed; if another collection has taken the name, insertGroup computes them anew.
 func (c *Cluster) insertGroup(o *Op, by *catalog.Collection, ns collection.Namespace, docs []router.Placed, ordered bool) (n int, errs []mongoerr.WriteError, err error) {
 	err = c.write(o, ns, func(a *attempt) error {
 		n, errs = 0, errs[:0]
@@ -256,8 +255,8 @@ func (a *attempt) insertPlaced(asked *[]*shard.Descriptor, p router.Placed, h ke
 	return failed, nil
 }
 
-// refusedAt checks, once for each further shard of a group, whether a test has injected a refusal
-// of writes there. Where budgets are limited, a group is one document.
+// refusedAt checks, once for each further shard of a group, whether a test has injected a refusal of writes there.
+// Real budgets need no check: where they limit a collection, a group is one document, which was admitted.
 func (a *attempt) refusedAt(asked *[]*shard.Descriptor, d *shard.Descriptor) (*mongoerr.Error, error) {
 	if slices.Contains(*asked, d) {
 		return nil, nil
@@ -271,14 +270,14 @@ func (a *attempt) refusedAt(asked *[]*shard.Descriptor, d *shard.Descriptor) (*m
 	return nil, err
 }
 
-// successes is a run of consecutive statements that took effect, which
-// are recorded together.
+// successes holds a run of inserted documents with consecutive indexes, which one retryable write record covers.
 type successes struct {
 	first, last int
 	some        bool
 }
 
-// add takes one more statement; a gap ends the previous run.
+// add extends the run by the document with index i; after a gap it first stores the record of the run so far, and
+// begins another.
 func (s *successes) add(a *attempt, i int) error {
 	if s.some && i == s.last+1 {
 		s.last = i
@@ -289,7 +288,7 @@ func (s *successes) add(a *attempt, i int) error {
 	return err
 }
 
-// record stores the run, inside the transaction.
+// record stores the retryable write record of the run, inside the attempt's transaction.
 func (s *successes) record(a *attempt) error {
 	if !s.some || a.op.Record == nil {
 		return nil

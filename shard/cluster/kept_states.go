@@ -27,7 +27,7 @@ type states struct {
 	window    time.Duration
 	snapshots []heldSnapshot // oldest first
 	expiry    *time.Timer
-	rewound   []*rewoundState // the one used last at the end
+	rewound   []*rewoundState // least recently used first
 	idle      *time.Timer
 	closed    bool
 }
@@ -81,7 +81,8 @@ func (c *Cluster) SetHistoryWindow(d time.Duration) {
 	x.expire()
 }
 
-// retain takes a reader, unless its state is kept already.
+// retain keeps a reader, whose state later reads may use, with the catalog of its time, and reports whether it took
+// it. If a state of the same time is kept already, its age begins again at 0 and the caller closes the reader.
 func (x *states) retain(r storage.Reader, snap *catalog.Snapshot) bool {
 	now := x.clock()
 	x.mu.Lock()

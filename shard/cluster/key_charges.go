@@ -12,8 +12,8 @@ import (
 // second one is dropped and each of the others stands for two from then on, and so on.
 const touchesMax = 64
 
-// touches holds the shard key values that a statement touches, to compute afterwards
-// the cost of each: the statement's charge on the shard, in equal parts.
+// touches holds the shard key values that a statement touches. Afterwards each gets an equal part of the statement's
+// charge on its shard, for the statistics of hot keys.
 type touches struct {
 	list []touch
 	keys []byte
@@ -21,7 +21,7 @@ type touches struct {
 	one   [1]touch
 	space [32]byte
 	seen  uint32
-	skip  uint32 // a power of two minus one: how many values are left out after each
+	skip  uint32 // a power of two minus one: how many values are left out after each remembered one
 }
 
 type touch struct {
@@ -54,7 +54,8 @@ func (t *touches) due() bool {
 	return (t.seen-1)&t.skip == 0
 }
 
-// touchDoc records a written document, of the given number of bytes; 0 if it was deleted.
+// touchDoc remembers the shard key value of a document that the statement writes; bytes is the size of the new
+// version, 0 for a deletion.
 func (o *Op) touchDoc(coll *catalog.Collection, d *shard.Descriptor, doc bson.Raw, bytes int) {
 	if o.Unmetered || !coll.Sharded() || !o.touches.due() {
 		return
@@ -65,7 +66,7 @@ func (o *Op) touchDoc(coll *catalog.Collection, d *shard.Descriptor, doc bson.Ra
 	t.list = append(t.list, touch{d.ID, from, len(t.keys), int64(bytes)})
 }
 
-// touchKey records a read of one _id that is the shard key.
+// touchKey remembers the shard key value of a read by _id, where the _id is the shard key; key is its encoded value.
 func (o *Op) touchKey(coll *catalog.Collection, d *shard.Descriptor, key []byte) {
 	if o.Unmetered || !coll.Sharded() {
 		return
@@ -95,7 +96,8 @@ func (o *Op) touchQuery(q *plan.Query, shards []*shard.Descriptor) {
 	t.list = append(t.list, touch{shards[0].ID, from, len(t.keys), 0})
 }
 
-// charge adds to the pool the cost of the values since the last call.
+// charge divides the statement's charge on each shard since the last call equally among the remembered shard key
+// values, and adds the parts to the pool's statistics of hot keys.
 func (t *touches) charge(pool *ratelimit.Pool, meter *ratelimit.Meter) {
 	if len(t.list) == 0 {
 		return

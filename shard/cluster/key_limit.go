@@ -10,10 +10,10 @@ import (
 	"github.com/cantledb/cantle/shard/tally"
 )
 
-// Where throughput is provisioned, the bytes of one shard key value are limited,
-// and so are those of a collection without a shard key, which is one value.
-// Source: Azure Cosmos DB, "concepts-limits" (logical partition). The code is that
-// of the service's other interfaces.
+// Where throughput is provisioned, the bytes of one shard key value are limited, and so are those of a collection
+// without a shard key, which is one value.
+// Source: Azure Cosmos DB, "concepts-limits" (logical partition). The error code is the one that the service's other
+// APIs return.
 
 // PartitionKeyFull is the code of a write to a shard key value that has reached its maximum size.
 const PartitionKeyFull mongoerr.Code = 1014

@@ -11,13 +11,13 @@ import (
 	"github.com/cantledb/cantle/shard/router"
 )
 
-// foreignOp is the operator of the rows of another collection: its reads are
-// charged to that collection.
+// foreignOp delivers the rows that a stage such as $lookup reads from another collection, and charges the reads to
+// that collection.
 type foreignOp struct {
 	exec.Operator
 	coll    uint64
 	probing ratelimit.Probing
-	hits    int // probes without a row so far: each row counts as the first one of a further probe
+	hits    int // joined values (probes) without a row so far: each row counts as the first one of a further probe
 }
 
 func (f *foreignOp) Next(env *mql.Env) (*exec.Row, error) {
@@ -41,8 +41,9 @@ func (f *foreignOp) Next(env *mql.Env) (*exec.Row, error) {
 	return r, err
 }
 
-// chargeProbes charges a batch of probes, which one plan answers, as the
-// queries or point reads that it replaces, each in the partitions it would visit.
+// chargeProbes charges a batch of joined values (probes), which one plan reads from another collection, like the
+// separate queries or point reads that the batch replaces, each in the partitions that it would visit. It returns the
+// kind by which foreignOp charges the rows.
 // Source: the price list, rule R8.
 func chargeProbes(env *mql.Env, coll *catalog.Collection, p *agg.Probes, throughView bool) (ratelimit.Probing, error) {
 	if p == nil || coll == nil || env.Meter == nil {

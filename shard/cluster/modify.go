@@ -192,9 +192,9 @@ func point(sol *plan.Solution) (*plan.PointRead, bool) {
 	}
 }
 
-// readFirst returns a copy of the first row of a solution. It reads through the
-// attempt's transaction and closes its iterators before the row is written. The copy
-// is valid until the attempt ends.
+// readFirst returns a copy of the first row of a solution, which a single-document statement then changes; nil if
+// there is none. It reads through the attempt's transaction and closes its iterators before the row is written. The
+// copy is valid until the attempt ends.
 func (a *attempt) readFirst(sol *plan.Solution, shards []*shard.Descriptor) (*exec.Row, error) {
 	ops, err := onShards(sol, 1, exec.Source{Coll: a.coll, Reader: a.txn}, shards, nil)
 	if err != nil {
@@ -212,8 +212,8 @@ func (a *attempt) readFirst(sol *plan.Solution, shards []*shard.Descriptor) (*ex
 	return old, nil
 }
 
-// readByID is first for the record of an _id, whose key is in the attempt: it reads the document
-// directly into its final place, without operators.
+// readByID is readFirst for a filter that is no more than the _id: it reads the record, whose key is in a.key,
+// directly into the attempt's memory, without operators.
 func (a *attempt) readByID(p *plan.PointRead, d *shard.Descriptor) (*exec.Row, error) {
 	env, old := a.op.Env, &a.old
 	doc, err := a.txn.Get(env.Context(), a.key[0], old.Doc[:0])
@@ -287,8 +287,8 @@ func (a *attempt) change(filter match.Node, m *Modify, row *exec.Row, r *Modifie
 	return t.Update(o.Env, row.Doc, doc, h, op, delta)
 }
 
-// applyUpdate computes the new version of a document in b. in is the input of the update
-// beside the document.
+// applyUpdate computes in b the new version of the document old by the update p. in is the further input of the
+// update: the array position that the filter matched, for the positional operator $. s is memory for expressions.
 func applyUpdate(o *Op, b *bson.Builder, p *update.Program, filter match.Node, old bson.Raw, s *expr.Scratch) (doc bson.Raw, in update.Input, res update.Result, err error) {
 	s.Reset()
 	if p.NeedsPosition() && filter != nil {
@@ -334,8 +334,8 @@ func (a *attempt) move(row *exec.Row, doc bson.Raw, h keyspace.Hash, field strin
 	return a.target(a.coll.Home(doc, h)).Insert(o.Env, doc, h)
 }
 
-// upsert inserts the document that filter and update describe. It parses the filter as the client
-// wrote it, in which equal clauses are still two.
+// upsert inserts the document that filter and update describe. It parses the filter as the client wrote it, because
+// the planner's form has lost equal clauses that occur twice.
 func (a *attempt) upsert(m *Modify, r *Modified) error {
 	c, o := a.c, a.op
 	filter, err := match.Parse(o.Env, m.Find.Filter)

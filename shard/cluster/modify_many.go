@@ -25,7 +25,8 @@ const (
 	batchBytes = 4 << 20
 )
 
-// commits returns how many documents commit together, or share a savepoint in a transaction.
+// commits returns how many documents of an updateMany or deleteMany commit together, or share a savepoint in a
+// transaction.
 func (c *Cluster) commits(o *Op) int {
 	if o.Txn != nil {
 		return batchRows
@@ -33,7 +34,7 @@ func (c *Cluster) commits(o *Op) int {
 	return storage.CommitRows(c.store, batchRows)
 }
 
-// matchKey is the position and id of a matched document of a multi statement.
+// matchKey holds the position and the id of a document that an updateMany or deleteMany has matched.
 type matchKey struct {
 	hash keyspace.Hash
 	id   []byte
@@ -88,7 +89,8 @@ func (c *Cluster) waitForSpace(o *Op) error {
 	}
 }
 
-// modifyMatches changes the matches of one snapshot.
+// modifyMatches changes the documents that match in one snapshot, in batches, and returns how many were matched and
+// changed.
 func (c *Cluster) modifyMatches(o *Op, ns collection.Namespace, m *Modify) (r Modified, err error) {
 	s, err := c.FindInside(o, ns, m.Find)
 	if err != nil {
@@ -113,8 +115,9 @@ func (c *Cluster) modifyMatches(o *Op, ns collection.Namespace, m *Modify) (r Mo
 			}
 		}
 		if more {
-			// Otherwise the write-ahead log grows faster than the disk can take it, and syncs of other
-			// commands have to write all of that. The last batch is synced with the whole command.
+			// Each batch but the last waits until it is durable. Otherwise the write-ahead log grows faster than the
+			// disk can take it, and the syncs of other commands have to write that backlog. The last batch is synced
+			// with the whole command.
 			o.Env.ReleaseSlot()
 			if err := c.WaitDurable(o.Env.Context(), o); err != nil {
 				return r, err
@@ -153,11 +156,11 @@ func (c *Cluster) collect(o *Op, s *Stream) (out []matchKey, more bool, err erro
 	return out, true, nil
 }
 
-// placesIn returns the positions of documents in the present collection, which may have
-// another shard key than when the stream found them. They are computed from the documents in the snapshot;
-// a document whose shard key was changed meanwhile is not found there and left alone.
-// Errors: QueryPlanKilled (175) if another collection has replaced the one that is read, by a drop,
-// a rename or $out; those of a read.
+// placesIn returns the positions that the documents of a batch have in the present collection, which may have another
+// shard key than when the stream found them. They are computed from the documents in the stream's snapshot; a
+// document whose shard key was changed meanwhile is not found at such a position, and is left alone.
+// Errors: QueryPlanKilled (175) if another collection has replaced the one that is read, by a drop, a rename or $out;
+// the errors of a read.
 func (s *Stream) placesIn(now *catalog.Collection, ns collection.Namespace, batch []matchKey) ([]matchKey, error) {
 	if now == nil || now.IsView() || now.UUID != s.Coll.UUID || s.v == nil {
 		return nil, mongoerr.New(mongoerr.QueryPlanKilled, "collection %s was dropped or renamed while its documents were changed", ns)
@@ -182,8 +185,9 @@ func (s *Stream) placesIn(now *catalog.Collection, ns collection.Namespace, batc
 	return out, nil
 }
 
-// changeBatch changes, in one transaction, all documents of a batch that a stream has found, or none.
-// Errors: those of Stream.placesIn.
+// changeBatch changes, in one transaction, all documents of a batch that a stream has found, or none. It reads each
+// again, and skips those that are gone or no longer match.
+// Errors: the errors of Stream.placesIn.
 func (c *Cluster) changeBatch(o *Op, from *Stream, ns collection.Namespace, m *Modify, batch []matchKey) (r Modified, err error) {
 	defer c.settle(o)
 	err = c.write(o, ns, func(a *attempt) error {

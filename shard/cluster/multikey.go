@@ -5,10 +5,9 @@ import (
 	"github.com/cantledb/cantle/collection/index"
 )
 
-// markMultikey publishes that an index contains arrays. It does so before the
-// commit, so that a reader of the entries finds the mark too. A
-// transaction reads its own entries by a catalog of its own, which gets the mark
-// as well.
+// markMultikey publishes in the catalog that an index contains the elements of arrays (multikey), for the planner. It
+// does so before the commit, so that a reader of the entries finds the mark too. A multi-document transaction reads
+// its own entries by a catalog of its own, which gets the mark as well.
 func (a *attempt) markMultikey(ix *catalog.Index, paths index.MultikeyPaths) error {
 	if now := a.c.catalog.Peek().ByID(a.coll.ID); withMark(now, ix, paths) != nil {
 		err := a.c.catalog.Change(a.op.Env.Context(), func(m *catalog.Mutation) error {
@@ -37,8 +36,8 @@ func (a *attempt) markMultikey(ix *catalog.Index, paths index.MultikeyPaths) err
 	return nil
 }
 
-// withMark returns the entry with the mark of an index; nil if it has the mark
-// already or lacks the index.
+// withMark returns a catalog entry in which the index has the multikey mark for the given paths; nil if the index has
+// that mark already, or the collection or the index is missing.
 func withMark(coll *catalog.Collection, ix *catalog.Index, paths index.MultikeyPaths) *catalog.Collection {
 	if coll == nil {
 		return nil

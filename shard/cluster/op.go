@@ -35,7 +35,7 @@ type Op struct {
 	Durability storage.Durability
 	// Txn is the multi-document transaction the command runs in, or nil.
 	Txn *Txn
-	// At is the snapshot to read at; 0 is the newest.
+	// At is the time of the state to read; 0 is the newest.
 	At storage.Timestamp
 	// Session and TxnNumber of a retryable write or transaction.
 	Session   [16]byte
@@ -117,7 +117,8 @@ func (o *Op) Statement(i int) int32 {
 	return o.StmtID + int32(i)
 }
 
-// begin prepares the op's meter for a statement on a collection.
+// begin clears the op's meter and touched shard key values before a statement on a collection, and makes the
+// environment count on that meter.
 func (o *Op) begin(c *catalog.Collection) {
 	o.meter.Reset(uint64(c.ID), nil)
 	o.touches.reset()

@@ -17,17 +17,17 @@ import (
 // stored.
 var OplogNamespace = collection.Namespace{DB: "local", Coll: "oplog.rs"}
 
-// oplogOp delivers the entries of the change log. Its end is not final: if
-// more entries have come, the next call delivers them.
+// oplogOp is the operator that delivers the entries of the change log as the collection local.oplog.rs. Its end is
+// not final: if more entries have come, the next call delivers them.
 type oplogOp struct {
 	c    *Cluster
 	span span
 	log  *changestream.Oplog // nil before the first row
-	past bool                // an entry after the span was read
+	past bool                // an entry after the span was read, so the end is final
 	row  exec.Row
 }
 
-// span holds the first and the last time of the selected entries; 0 is open.
+// span holds the first and the last time of the change log entries that a query selects; 0 leaves that side open.
 type span struct{ first, last storage.Timestamp }
 
 // Next implements exec.Operator.
@@ -56,7 +56,7 @@ func (x *oplogOp) Next(env *mql.Env) (*exec.Row, error) {
 // Explain implements exec.Operator.
 func (x *oplogOp) Explain(b *bson.Builder, _ bool) { b.String("stage", "COLLSCAN") }
 
-// Park implements exec.Operator. The log is open only during a poll.
+// Park implements exec.Operator. There is nothing to release, because the change log is open only during a poll.
 func (x *oplogOp) Park() (int, bool) { return 0, true }
 
 // Close implements exec.Operator.
@@ -69,7 +69,7 @@ func oplogSpan(outline *agg.Outline) (x span) {
 	return x
 }
 
-// narrow applies the conditions on ts, including those inside $and.
+// narrow limits the span to the times that a filter's conditions on the field ts allow, including those inside $and.
 func (x *span) narrow(filter bson.Raw) {
 	for it := filter.Iter(); it.Next(); {
 		switch string(it.Name) {

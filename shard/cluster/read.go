@@ -16,7 +16,8 @@ import (
 	"github.com/cantledb/cantle/shard/router"
 )
 
-// Stream is the result of a read: rows with a plan behind them.
+// Stream is an open read: it delivers rows, and holds the plan and the shards that they come from. The caller closes
+// it.
 type Stream struct {
 	exec.Operator
 	Coll           *catalog.Collection  // nil when the namespace does not exist
@@ -87,8 +88,7 @@ func (c *Cluster) openFind(o *Op, ns collection.Namespace, f plan.Find, inside b
 	return c.open(o, v, v.snap.Collection(ns), f, inside)
 }
 
-// open plans a find on a collection entry and opens it at a view. The
-// stream owns the view from then on.
+// open plans a find on a collection and opens it at the read view v. The returned stream owns v and closes it.
 func (c *Cluster) open(o *Op, v *view, coll *catalog.Collection, f plan.Find, inside bool) (*Stream, error) {
 	if coll == nil {
 		// A missing collection reads as empty, but bad arguments are errors.
@@ -147,9 +147,9 @@ func (c *Cluster) UseDefaultCollation(o *Op, ns collection.Namespace) {
 	}
 }
 
-// ParseFilter parses a filter as a statement on the collection called ns does: with its default
-// collation, see UseDefaultCollation, and with its text index.
-// Errors: those of match.Parse.
+// ParseFilter parses a filter as a statement on the collection called ns does: with its default collation, see
+// UseDefaultCollation, and with its text index.
+// Errors: the errors of match.Parse.
 func (c *Cluster) ParseFilter(o *Op, ns collection.Namespace, filter bson.Raw) (match.Node, error) {
 	c.UseDefaultCollation(o, ns)
 	n, err := match.Parse(o.Env, filter)
@@ -216,8 +216,8 @@ func (c *Cluster) scatter(o *Op, v *view, coll *catalog.Collection, sol *plan.So
 	return skipAndLimit(sol, gather(ops, sol.Pattern)), nil
 }
 
-// parallel lets the operators of several shards run concurrently, if
-// each has enough to do.
+// parallel makes the operators of several shards run concurrently, except in a transaction and for a sorted read of
+// few rows.
 func (c *Cluster) parallel(o *Op, sol *plan.Solution, ops []exec.Operator) []exec.Operator {
 	if sol.Limit > 0 && sol.Skip+sol.Limit <= smallLimit && sol.Sorted || o.Txn != nil {
 		return ops // reading ahead would cost more than it saves
@@ -225,7 +225,8 @@ func (c *Cluster) parallel(o *Op, sol *plan.Solution, ops []exec.Operator) []exe
 	return exec.Prefetch(o.Env, ops, c.workers)
 }
 
-// smallLimit is a number of rows for which goroutines cost more than they save.
+// smallLimit is the largest number of rows for which the shards of a sorted read run one after another: for so few
+// rows, goroutines cost more than they save.
 const smallLimit = 16
 
 // Explain prints the plan of a find; with stats, the find is first run to its end.

@@ -97,8 +97,8 @@ func TestReplan(t *testing.T) {
 	}
 }
 
-// TestReplanReadsAhead: the rows that a plan reads ahead do not count against it. A plan that does as
-// well as in its trial of eleven rows stays, however many rows it delivers.
+// TestReplanReadsAhead: the rows that a cached plan reads ahead do not count against it. A plan that does as well as
+// in its trial of eleven rows stays, however many rows it delivers.
 func TestReplanReadsAhead(t *testing.T) {
 	s := newScene(t)
 	s.create(made{Indexes: []bson.Raw{s.raw(`{key: {a: 1}, name: "a_1"}`), s.raw(`{key: {b: 1}, name: "b_1"}`)}})

@@ -23,8 +23,8 @@ const (
 	rewoundIdleAfter = time.Minute
 )
 
-// rewoundState is the store at a time for which no snapshot was kept. The fields below state
-// are guarded by states.mu.
+// rewoundState is a kept state of the store at a past time, computed from the change log because no snapshot of that
+// time was kept. Several reads share it. The fields below state are guarded by states.mu.
 type rewoundState struct {
 	state    *rewind.State
 	names    map[collection.Namespace]keyspace.CollectionID // at that time
@@ -33,8 +33,9 @@ type rewoundState struct {
 	detached bool // removed from the list; closed by its last user
 }
 
-// rewoundAt returns the state at a time, laid over a snapshot that is not older than
-// newer. The caller gives it back with release.
+// rewoundAt returns the state of the store at a past time, a kept one or one made from the change log. It is laid
+// over a snapshot that is not older than newer, since when shards and indexes are as in the present catalog. The
+// caller gives it back with states.release.
 func (c *Cluster) rewoundAt(ctx context.Context, at, newer storage.Timestamp) (*rewoundState, error) {
 	x := &c.states
 	if p := x.find(at, newer); p != nil {
@@ -64,14 +65,16 @@ func (c *Cluster) namesAt(ctx context.Context, at storage.Timestamp) (map[collec
 	return names, err
 }
 
-// since returns the beginning of the window in which every state can be read.
+// since returns the beginning of the window, as long as SetHistoryWindow has set it, in which every state can be
+// read.
 func (x *states) since() storage.Timestamp {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return storage.MakeTimestamp(uint32(max(0, x.clock().Add(-x.window).Unix())), 0)
 }
 
-// find returns a state that is kept, with one more user.
+// find returns a kept state of time at over a snapshot that is not older than newer, with one more user; nil if there
+// is none.
 func (x *states) find(at, newer storage.Timestamp) *rewoundState {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -105,8 +108,8 @@ func (x *states) release(p *rewoundState) {
 	x.trim()
 }
 
-// trim drops the least recently used states until the rest is within the
-// bounds, and starts the timer of dropIdle; mu is held.
+// trim drops the least recently used rewound states until the rest is within the bounds of number and bytes, and
+// starts the timer of dropIdle; mu is held.
 func (x *states) trim() {
 	left, bytes := rewoundMax, int64(rewoundBytesMax)
 	for _, p := range slices.Backward(x.rewound) {
@@ -152,9 +155,9 @@ func (x *states) forget(chosen func(*rewoundState) bool) {
 	})
 }
 
-// checkSameCollection checks that a namespace names the collection coll, nil for none, and named the same
-// collection, by its number id, 0 for none, at an earlier time. missing is true if it named none
-// then.
+// checkSameCollection checks that a namespace has named the same collection since an earlier time, so that a read at
+// that time may use the present catalog entry. coll is the collection now, nil for none; id is the number of the
+// collection then, 0 for none. missing is true if only the present one exists.
 // Errors: SnapshotUnavailable (246).
 func checkSameCollection(ns collection.Namespace, coll *catalog.Collection, id keyspace.CollectionID) (missing bool, err error) {
 	switch {
@@ -173,7 +176,8 @@ type rewoundTxn struct {
 	names map[collection.Namespace]keyspace.CollectionID
 }
 
-// rewindInTxn rewinds a collection that a statement of the transaction reads or writes.
+// rewindInTxn prepares a collection for a statement of a transaction that began at a past time: it undoes, in the
+// transaction's state, the writes since then. For other transactions it does nothing.
 // Errors: SnapshotUnavailable (246), also if the collection did not exist yet.
 func (c *Cluster) rewindInTxn(o *Op, ns collection.Namespace, coll *catalog.Collection) error {
 	t := o.Txn
@@ -195,8 +199,8 @@ func (c *Cluster) rewindInTxn(o *Op, ns collection.Namespace, coll *catalog.Coll
 	return c.rewindCollection(o, t.rewound.state, coll)
 }
 
-// rewindCollection loads what a state lacks to read a collection. It may take long if much was
-// written since. Errors: SnapshotTooOld (239), SnapshotUnavailable (246).
+// rewindCollection loads into a rewound state, from the change log, what it lacks to show a collection as it was.
+// That may take long if much was written since. Errors: SnapshotTooOld (239), SnapshotUnavailable (246).
 func (c *Cluster) rewindCollection(o *Op, s *rewind.State, coll *catalog.Collection) error {
 	err := s.Load(o.Env, coll)
 	if errors.Is(err, rewind.ErrTooMuch) && c.states.dropUnused() {
@@ -214,7 +218,8 @@ func (c *Cluster) rewindCollection(o *Op, s *rewind.State, coll *catalog.Collect
 	return err
 }
 
-// dropUnused drops the states that have no user at the moment.
+// dropUnused drops the rewound states that have no user at the moment, to free memory, and reports whether there were
+// any.
 func (x *states) dropUnused() bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()

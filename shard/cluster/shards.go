@@ -37,7 +37,7 @@ func onShards(sol *plan.Solution, rows int64, src exec.Source, shards []*shard.D
 	return ops, nil
 }
 
-// gather combines the rows of shards, in an order if there is one.
+// gather combines the rows of several shards: merged by the order by, or one shard after another if by is nil.
 func gather(ops []exec.Operator, by *order.Pattern) exec.Operator {
 	if by != nil {
 		return exec.Merge(by, ops)

@@ -19,8 +19,8 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// Sink implements agg.Opener. Documents are written as by a command of its own,
-// and charged to the pipeline's command.
+// Sink implements agg.Opener. The documents of $out and $merge are written as by insert and update commands, and
+// charged to the budgets at once, in the class of the pipeline's command.
 func (x *opener) Sink(env *mql.Env, ns collection.Namespace, spec *agg.SinkSpec) (agg.Sink, error) {
 	target := x.c.catalog.Peek().Collection(ns)
 	if err := checkSeriesTarget(target, spec); err != nil {
@@ -113,7 +113,7 @@ func (s *outSink) Finish(*mql.Env) error {
 func (s *outSink) Close() {
 	if !s.done {
 		s.done = true
-		// The command's context has often ended already.
+		// The drop must run even if the command's context has ended, as it often has.
 		s.o.Env.SetContext(context.WithoutCancel(s.o.Env.Context()))
 		_, _ = s.c.definer.Drop(s.o, s.temp)
 	}
@@ -166,7 +166,8 @@ func (s *mergeSink) Write(_ *mql.Env, docs []bson.Raw) error {
 // byID reports whether the _id identifies a document, alone or with other fields.
 func (s *mergeSink) byID() bool { return len(s.spec.On) == 0 || slices.Contains(s.spec.On, "_id") }
 
-// key returns the filter that selects the target document for fresh.
+// key returns the filter that selects the document of the target into which fresh, a document of the pipeline, is
+// merged.
 func (s *mergeSink) key(coll *catalog.Collection, fresh bson.Raw) (bson.Raw, error) {
 	on := s.spec.On
 	if len(on) == 0 {
@@ -248,7 +249,7 @@ func (s *mergeSink) merge(fresh bson.Raw) error {
 	})
 }
 
-// open admits an attempt and begins its transaction, unless it has one.
+// open admits an attempt of a write to the target's shards and begins its transaction, unless it has one.
 func (s *mergeSink) open(a *attempt, shards []*shard.Descriptor) error {
 	s.o.begin(a.coll)
 	if err := a.admit(shards); err != nil {
@@ -257,7 +258,7 @@ func (s *mergeSink) open(a *attempt, shards []*shard.Descriptor) error {
 	return a.begin()
 }
 
-// insert adds a document without a match; it gets an _id.
+// insert inserts a document of the pipeline that matches none of the target, with a new _id if it has none.
 func (s *mergeSink) insert(a *attempt, fresh bson.Raw) error {
 	fresh, err := write.Prepare(s.spec.Inserted(fresh), s.c.store)
 	if err != nil {

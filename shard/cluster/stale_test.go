@@ -129,7 +129,8 @@ func TestUpdateMeetsReplacedCollection(t *testing.T) {
 	}
 }
 
-// A read of a view depends on everything below it.
+// A read of a view depends on everything below it: the views and collections that it names, and those in the
+// pipelines of all of them.
 func TestBelow(t *testing.T) {
 	s := newScene(t)
 	s.create(made{})
@@ -191,7 +192,7 @@ func TestThrottledWriterHoldsNoPin(t *testing.T) {
 	})
 }
 
-// fuse is a context that ends as soon as there are two collections.
+// fuse is a context that ends as soon as there are two collections: the second is the temporary collection of $out.
 type fuse struct {
 	context.Context
 	cancel context.CancelCauseFunc

@@ -15,17 +15,17 @@ func (c *Cluster) Catalog() *catalog.Snapshot { return c.catalog.Peek() }
 // Counts returns the counts of documents and bytes of a collection.
 func (c *Cluster) Counts(id keyspace.CollectionID) *tally.Collection { return c.tally.Of(id) }
 
-// Sync makes everything committed so far durable. Errors: those of the store.
+// Sync makes everything committed so far durable. Errors: the errors of the store.
 func (c *Cluster) Sync(ctx context.Context) error { return c.store.Sync(ctx) }
 
 // Latest returns the timestamp of the last commit of this server.
 func (c *Cluster) Latest() storage.Timestamp { return c.store.Latest() }
 
-// Durable returns the watermark of what is durable.
+// Durable returns the watermark of the store: all commits up to that timestamp are durable.
 func (c *Cluster) Durable() storage.Timestamp { return c.store.Durable() }
 
-// StoreTime returns a timestamp that is at least as high as those of all commits of all servers that ended
-// before the call. Errors: those of the store.
+// StoreTime returns a timestamp that is at least as high as those of all commits of all servers that ended before the
+// call. Errors: the errors of the store.
 func (c *Cluster) StoreTime(ctx context.Context) (storage.Timestamp, error) { return c.store.Now(ctx) }
 
 // StoreMetrics returns the counters of the store.
@@ -35,7 +35,7 @@ func (c *Cluster) StoreMetrics() storage.Metrics { return c.store.Metrics() }
 func (c *Cluster) DiskFull() bool { return c.store.DiskFull() }
 
 // ApproximateBytes returns the bytes that a range has on the disk, without those that were not flushed yet.
-// Errors: those of the store.
+// Errors: the errors of the store.
 func (c *Cluster) ApproximateBytes(ctx context.Context, r storage.Range) (uint64, error) {
 	return c.store.ApproximateBytes(ctx, r)
 }
@@ -68,7 +68,7 @@ func (c *Cluster) Exclusive() bool { return c.exclusive }
 func (c *Cluster) DropCounts(id keyspace.CollectionID) { c.tally.Drop(id) }
 
 // WithStore calls fn with the store and the catalog, for rows that are kept beside the documents, such as saved
-// settings of the server. Errors: those of fn.
+// settings of the server. Errors: the errors of fn.
 func (c *Cluster) WithStore(fn func(s storage.Store, cat *catalog.Catalog) error) error {
 	return fn(c.store, c.catalog)
 }

@@ -15,9 +15,9 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// Tail is a find without an end on a capped collection: after the newest
-// document it continues with those that are inserted. It reads in turns, each from a fresh
-// snapshot, and holds none between them. Not safe for concurrent use.
+// Tail is a find on a capped collection whose end is not final, for tailable cursors: after the newest document it
+// continues with those that are inserted. It reads in turns, each from a fresh snapshot, and holds no snapshot
+// between turns. It is not safe for concurrent use.
 // Manual: core/tailable-cursors.
 type Tail struct {
 	c         *Cluster
@@ -38,10 +38,9 @@ type Tail struct {
 	row    keyspace.Hash // position of the row delivered and not taken yet
 }
 
-// Tail opens a tail. It returns nil without an error if the collection is missing,
-// which reads as empty.
-// Errors: BadValue (2) for a collection that is not capped or an order other than
-// that of insertion; those of Find.
+// Tail opens a tail. It returns nil without an error if the collection is missing, which reads as empty.
+// Errors: BadValue (2) for a collection that is not capped or an order other than that of insertion; the errors of
+// Find.
 func (c *Cluster) Tail(o *Op, ns collection.Namespace, f plan.Find) (*Tail, error) {
 	if err := checkTailSort(ns, f.Sort); err != nil {
 		return nil, err
@@ -77,9 +76,10 @@ func tailError(ns collection.Namespace, what string) error {
 	return mongoerr.New(mongoerr.BadValue, "error processing query: ns=%s: %s", ns, what)
 }
 
-// open begins a turn.
-// Errors: QueryPlanKilled (175) if the collection is gone, CappedPositionLost
-// (136) if the document read last is gone.
+// open begins a turn of reading: it takes a fresh snapshot and opens the plan behind the position of the last
+// document.
+// Errors: QueryPlanKilled (175) if the collection is gone, CappedPositionLost (136) if the document read last is
+// gone.
 func (t *Tail) open() (err error) {
 	v, err := t.c.view(t.op, t.ns)
 	if err != nil {
@@ -169,7 +169,8 @@ func (t *Tail) Next(env *mql.Env) (*exec.Row, error) {
 	}
 }
 
-// Take moves behind the document that Next returned last.
+// Take marks the document that Next returned last as delivered: Next then returns the one after it, and the limit has
+// one less.
 func (t *Tail) Take() {
 	t.after = t.row
 	if t.remaining > 0 {
@@ -177,11 +178,10 @@ func (t *Tail) Take() {
 	}
 }
 
-// StartedEmpty reports whether the tail found the collection empty: it then has no position to continue
-// from.
+// StartedEmpty reports whether the tail has found no document so far, so that it has no position to continue from.
 func (t *Tail) StartedEmpty() bool { return t.after == 0 && t.remaining != 0 }
 
-// Pause ends the turn and charges it.
+// Pause ends the turn of reading: it closes the snapshot and charges the cost of the turn.
 func (t *Tail) Pause() {
 	if t.in != nil {
 		t.in.Close()
@@ -191,8 +191,8 @@ func (t *Tail) Pause() {
 	t.c.settle(t.op)
 }
 
-// Wait returns once something has been committed since the last turn that a turn
-// can find. Errors: ctx.Err(), storage.ErrClosed.
+// Wait waits until a commit after the last turn may have given the tail a further document, or the collection has
+// ended. Errors: ctx.Err(), storage.ErrClosed.
 func (t *Tail) Wait(ctx context.Context) error {
 	if t.remaining == 0 || t.op.Txn != nil || t.op.At != 0 {
 		<-ctx.Done() // nothing more can come

@@ -9,8 +9,8 @@ import (
 	"github.com/cantledb/cantle/collection/plan"
 )
 
-// A turn may read the state of the store after a drop with a catalog from before
-// the drop. Nothing that would wake the tail comes after that.
+// A turn of a tail may read the state of the store after a drop with a catalog from before the drop. No later commit
+// would wake the tail, so Wait must return at once.
 func TestTailMeetsDrop(t *testing.T) {
 	s := newScene(t)
 	s.create(made{Raw: s.raw(`{capped: true, size: 4096}`)})

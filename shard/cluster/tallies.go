@@ -32,7 +32,8 @@ func (x *opener) tallies(coll *catalog.Collection, f agg.Front, hint bson.Value,
 	if !ok || err != nil {
 		return nil, err
 	}
-	// Otherwise the documents were counted by a shard map that is no longer current.
+	// If the catalog has another shard map by now, the documents were counted by the wrong shards, and a scan is
+	// needed.
 	if now := x.c.catalog.Peek().ByID(coll.ID); now == nil || now.Map != coll.Map {
 		return nil, nil
 	}

@@ -35,7 +35,7 @@ func (a *attempt) timePosition(doc bson.Raw) (keyspace.Hash, error) {
 }
 
 // checkModify rejects changes of views, and those that a time-series collection does not allow.
-// Errors: CommandNotSupportedOnView (166), those of checkSeriesUpdate.
+// Errors: CommandNotSupportedOnView (166), the errors of checkSeriesUpdate.
 func (c *Cluster) checkModify(o *Op, ns collection.Namespace, m *Modify) error {
 	switch coll := c.latest(o).Collection(ns); {
 	case coll == nil:

@@ -23,19 +23,20 @@ type Txn struct {
 	Store    storage.Txn
 	Catalog  *catalog.Snapshot
 	Level    string            // the read concern level that the client gave at the beginning; "" for none
-	layoutAt storage.Timestamp // the time for whose shards and indexes Store can be read
+	layoutAt storage.Timestamp // Store can be read only by shards and indexes that exist since this time or earlier
 	rewound  *rewoundTxn       // of a transaction at a time for which no snapshot was kept; nil otherwise
 	holder   *intents.Holder
 	tallies  []tallied
 	grown    []growth
-	written  []*catalog.Collection   // one per statement, with repetitions
+	written  []*catalog.Collection   // the catalog entries by which it has written, each once
 	created  []keyspace.CollectionID // created by the transaction: see createInTxn
 	// confinedTo is the collection that the transaction is confined to under the rules
 	// of Azure Cosmos DB; 0 = none yet.
 	confinedTo keyspace.CollectionID
 }
 
-// tallied is a change of counts to be applied after a commit.
+// tallied is a change of a shard's counts of documents and bytes, which is applied when the transaction has
+// committed.
 type tallied struct {
 	coll  keyspace.CollectionID
 	shard shard.ID
@@ -177,8 +178,9 @@ func (c *Cluster) beginAt(o *Op, snap *catalog.Snapshot) (*Txn, error) {
 	return t, nil
 }
 
-// countingTxn pins the collections written to while it commits: it checks that the
-// transaction's routes still hold, and counts its changes before a drain can end.
+// countingTxn is the storage transaction of a Txn. Its Commit pins the written collections, checks that the
+// transaction's routes still hold, and counts its changes before it unpins them, so that a drain waits for all of
+// that.
 type countingTxn struct {
 	storage.Txn
 	c *Cluster
@@ -222,7 +224,7 @@ func (x *countingTxn) Commit(ctx context.Context, d storage.Durability) (storage
 	return ts, err
 }
 
-// pinAppliedByAll is Catalog.PinIDs, once all peers use the pinned entries.
+// pinAppliedByAll pins the entries of collections as Catalog.PinIDs does, once all peers have applied these entries.
 func (c *Cluster) pinAppliedByAll(ctx context.Context, ids []keyspace.CollectionID) (s *catalog.Snapshot, unpin func(), err error) {
 	for {
 		s, unpin = c.catalog.PinIDs(ids...)

@@ -21,8 +21,8 @@ func (c *Cluster) ClaimName(ctx context.Context, t *Txn, ns collection.Namespace
 	return c.claim(ctx, t, creationKey(ns))
 }
 
-// creationKey returns the key that represents the creation of a collection among the intents. No
-// record key looks like it.
+// creationKey returns the key by which a transaction claims the creation of a collection, among the intents on record
+// keys. No record key looks like it.
 func creationKey(ns collection.Namespace) []byte { return []byte("create " + ns.String()) }
 
 // AddCreated adds a collection to those that the transaction of an op has created: its

@@ -14,7 +14,7 @@ import (
 type view struct {
 	snap       *catalog.Snapshot // not pinned
 	reader     storage.Reader
-	layoutAt   storage.Timestamp // the time for whose shards and indexes the reader can be read
+	layoutAt   storage.Timestamp // the reader can be read only by shards and indexes that exist since this time or earlier
 	rewound    *rewoundState     // the state behind reader, nil for a state of the store
 	ownsReader bool              // the view closes the reader
 }
@@ -34,8 +34,8 @@ func (c *Cluster) latest(o *Op) *catalog.Snapshot {
 	return c.catalog.Peek()
 }
 
-// view opens a snapshot of the store, and begins again if one of the collections
-// changed in between. It pins nothing: the catalog entries that a reader uses stay valid at its
+// view opens the read view of a command: a snapshot of the store with the catalog. If one of the collections nss
+// changed in between, it begins again. It pins nothing: the catalog entries that a reader uses stay valid at its
 // snapshot.
 func (c *Cluster) view(o *Op, nss ...collection.Namespace) (*view, error) {
 	if o.Txn != nil {
@@ -143,8 +143,8 @@ func (c *Cluster) viewAt(o *Op, snap *catalog.Snapshot, nss []collection.Namespa
 	return &view{snap: snap, reader: p.state.Reader(func() { c.states.release(p) }), layoutAt: p.state.Base(), rewound: p, ownsReader: true}, nil
 }
 
-// rewindView rewinds the collections to be read, and removes from the view those that did not
-// exist then.
+// rewindView prepares a read view in the past: it undoes the later writes to the collections that are read, and
+// removes from the view those that did not exist then.
 func (c *Cluster) rewindView(o *Op, v *view, nss []collection.Namespace) error {
 	if v.rewound == nil {
 		return nil
@@ -173,8 +173,8 @@ func (c *Cluster) rewindView(o *Op, v *view, nss []collection.Namespace) error {
 	return nil
 }
 
-// visible rejects a snapshot from before shards or indexes changed: by the
-// present entry, readers would look for entries that were not there yet.
+// visible rejects a read view whose state is older than the last change of a collection's shards or indexes: by the
+// present catalog entry, readers would look for index entries that were not there yet.
 // Errors: SnapshotUnavailable (246).
 func (v *view) visible(nss []collection.Namespace) error {
 	for _, ns := range nss {

@@ -32,8 +32,8 @@ type CollModResult struct {
 }
 
 // CollMod changes options of a collection, a view or an index.
-// Manual: reference/command/collMod. Errors: NamespaceNotFound (26),
-// IndexNotFound (27), InvalidOptions (72), those of the options.
+// Manual: reference/command/collMod. Errors: NamespaceNotFound (26), IndexNotFound (27), InvalidOptions (72), the
+// errors of the options.
 func (d *Definer) CollMod(o *cluster.Op, ns collection.Namespace, mod CollMod) (r CollModResult, err error) {
 	if err := noTxn(o, ns.DB, "collMod"); err != nil {
 		return r, err

@@ -11,13 +11,12 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// makeUnique is CollMod for the conversion of an index to a unique one. Entries of unique indexes
-// have other keys, so a staged index is built beside the old one, which serves readers and rejects
-// duplicates meanwhile. Then one change of the catalog replaces the old index with the staged one
-// and makes the other changes of the command. Before that change, and after an error or a crash,
-// nothing has changed.
+// makeUnique is CollMod for the conversion of an index to a unique one. Entries of unique indexes have other keys, so
+// a staged index is built beside the old one, which serves readers and rejects duplicates meanwhile. Then one change
+// of the catalog replaces the old index with the staged one and makes the other changes of the command. Before that
+// change, and after an error or a crash, nothing has changed.
 // Manual: core/index-unique/convert-to-unique.
-// Errors: DuplicateKey (11000), those of CollMod, of unique indexes and of builds.
+// Errors: DuplicateKey (11000), the errors of CollMod, of unique indexes and of builds.
 func (d *Definer) makeUnique(o *cluster.Op, ns collection.Namespace, mod CollMod) (r CollModResult, err error) {
 	ctx := o.Env.Context()
 	coll, unlock, err := d.Jobs.LockNamed(ctx, ns)

@@ -76,8 +76,8 @@ const (
 	uniqueMaxStrict   = 10
 )
 
-// checkIndexStrict rejects indexes that the account does not support. docs is the number of
-// documents in the collection. Source: Azure Cosmos DB, "indexing". Errors: those of the rules.
+// checkIndexStrict rejects indexes that the account does not support. docs is the number of documents in the
+// collection. Source: Azure Cosmos DB, "indexing". Errors: the errors of the rules.
 func checkIndexStrict(o *cluster.Op, coll *catalog.Collection, spec *index.Spec, docs int64) error {
 	account := o.Env.Cosmos
 	if account == nil {
@@ -142,8 +142,8 @@ func uniqueIndexes(coll *catalog.Collection) (n int) {
 	return n
 }
 
-// checkAccount limits databases and collections as an account of Azure Cosmos DB does. Source:
-// Azure Cosmos DB, "concepts-limits". Errors: those of the rule.
+// checkAccount limits databases and collections as an account of Azure Cosmos DB does. Source: Azure Cosmos DB,
+// "concepts-limits". Errors: the errors of the rule.
 func checkAccount(o *cluster.Op, snap *catalog.Snapshot) error {
 	if o.Env.Cosmos == nil || len(snap.Databases())+len(snap.Collections("")) < ratelimit.NamespacesMax {
 		return nil
@@ -153,7 +153,7 @@ func checkAccount(o *cluster.Op, snap *catalog.Snapshot) error {
 }
 
 // checkName rejects spaces in the names of a new collection and its database.
-// Source: Azure Cosmos DB for MongoDB, "custom-commands". Errors: those of the rule.
+// Source: Azure Cosmos DB for MongoDB, "custom-commands". Errors: the errors of the rule.
 func checkName(o *cluster.Op, ns collection.Namespace) error {
 	if o.Env.Cosmos == nil || !strings.Contains(ns.DB+ns.Coll, " ") {
 		return nil
@@ -161,10 +161,9 @@ func checkName(o *cluster.Op, ns collection.Namespace) error {
 	return o.Env.Cosmos.Refuse(cosmos.SpacesInNames, cosmos.SpacesInNames.Refusal("the name %q has a space, which names of an account do not have", ns))
 }
 
-// checkShared limits the number of collections that share a database's throughput. They need no
-// shard key.
+// checkShared limits the number of collections that share a database's throughput. They need no shard key.
 // Source: Azure Cosmos DB, "set-throughput"; Azure Cosmos DB for MongoDB, "custom-commands".
-// Errors: those of ratelimit.CheckShared.
+// Errors: the errors of ratelimit.CheckShared.
 func checkShared(snap *catalog.Snapshot, db string) error {
 	return ratelimit.CheckShared(sharing(snap, db))
 }

@@ -39,9 +39,8 @@ type CreateOptions struct {
 }
 
 // Create creates a collection or a view.
-// Manual: reference/command/create. Errors: NamespaceExists (48) unless it
-// exists with the same options, InvalidNamespace (73), InvalidOptions (72),
-// those of options, pipelines, indexes and throughput.
+// Manual: reference/command/create. Errors: NamespaceExists (48) unless it exists with the same options,
+// InvalidNamespace (73), InvalidOptions (72), the errors of options, pipelines, indexes and throughput.
 func (d *Definer) Create(o *cluster.Op, ns collection.Namespace, opts CreateOptions) error {
 	if err := checkNamespace(ns); err != nil {
 		return err
@@ -88,9 +87,9 @@ func (d *Definer) Create(o *cluster.Op, ns collection.Namespace, opts CreateOpti
 	return err
 }
 
-// CreateMissing creates a collection for a write, unless it exists. Afterwards the transaction of
-// the op sees the collection, whether this op or another has created it.
-// Errors: those of Create except NamespaceExists.
+// CreateMissing creates a collection for a write, unless it exists. Afterwards the transaction of the op sees the
+// collection, whether this op or another has created it.
+// Errors: the errors of Create except NamespaceExists.
 func (d *Definer) CreateMissing(o *cluster.Op, ns collection.Namespace) error {
 	err := d.Create(o, ns, CreateOptions{Implicit: true})
 	if known := (*mongoerr.Error)(nil); err != nil && (!errors.As(err, &known) || known.Code != mongoerr.NamespaceExists) {

@@ -83,8 +83,8 @@ func checkOptions(r bson.Raw) error {
 }
 
 // checkView parses the pipeline of a view definition and follows the chain of views to its end.
-// Errors: those of the stages, OptionNotSupportedOnView (167),
-// ViewDepthLimitExceeded (165), GraphContainsCycle (5), InvalidNamespace (73).
+// Errors: the errors of the stages, OptionNotSupportedOnView (167), ViewDepthLimitExceeded (165), GraphContainsCycle
+// (5), InvalidNamespace (73).
 func checkView(o *cluster.Op, snap *catalog.Snapshot, coll *catalog.Collection) error {
 	if !coll.IsView() {
 		return nil

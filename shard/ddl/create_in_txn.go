@@ -68,8 +68,7 @@ func (d *Definer) adopt(o *cluster.Op, ns collection.Namespace) {
 }
 
 // CommitCreated commits a transaction and publishes the collections it created.
-// Errors: storage.ErrConflict if a collection of that name was created meanwhile; those of the
-// commit.
+// Errors: storage.ErrConflict if a collection of that name was created meanwhile; the errors of the commit.
 func (d *Definer) CommitCreated(ctx context.Context, txn storage.Txn, made []*catalog.Collection, durability storage.Durability) (storage.Timestamp, error) {
 	ts, err := d.catalog.ChangeIn(ctx, txn, durability, func(m *catalog.Mutation) error {
 		for _, coll := range made {

@@ -83,9 +83,8 @@ func (d *Definer) waitForTxns(o *cluster.Op, ns collection.Namespace) error {
 	return d.data.AwaitTxns(o, d.catalog.Peek().Collection(ns))
 }
 
-// noTxn returns an error for DDL in a database that cannot be part of a transaction, or is blocked
-// now.
-// Errors: OperationNotSupportedInTransaction (263), those of cluster.Op.MayWrite.
+// noTxn returns an error for DDL in a database that cannot be part of a transaction, or is blocked now.
+// Errors: OperationNotSupportedInTransaction (263), the errors of cluster.Op.MayWrite.
 func noTxn(o *cluster.Op, db, what string) error {
 	if o.Txn == nil {
 		return o.MayWrite(db)

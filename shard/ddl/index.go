@@ -21,11 +21,10 @@ type IndexesCreated struct {
 	Note          string // set if there was nothing to do
 }
 
-// CreateIndexes adds the indexes that do not exist yet, and builds them while
-// the collection is in use. A missing collection is created.
-// Manual: reference/command/createIndexes. Errors: those of index.ParseSpec and
-// Spec.Conflict, CannotCreateIndex (67), DuplicateKey (11000),
-// CommandNotSupportedOnView (166).
+// CreateIndexes adds the indexes that do not exist yet, and builds them while the collection is in use. A missing
+// collection is created.
+// Manual: reference/command/createIndexes. Errors: the errors of index.ParseSpec and Spec.Conflict, CannotCreateIndex
+// (67), DuplicateKey (11000), CommandNotSupportedOnView (166).
 func (d *Definer) CreateIndexes(o *cluster.Op, ns collection.Namespace, specs []bson.Raw) (IndexesCreated, error) {
 	if err := o.MayWrite(ns.DB); err != nil {
 		return IndexesCreated{}, err

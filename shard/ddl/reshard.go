@@ -12,12 +12,12 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// ReshardCollection gives a sharded collection another shard key. The collection is rewritten while
-// it is read and written; writers wait a moment at the end. Giving the present key again is not an
-// error, and rewrites the collection only with opts.Force.
-// Manual: reference/command/reshardCollection. Errors: NamespaceNotSharded (118),
-// BadValue (2) for another key of a collection with zones, unless opts has zones,
-// ReshardCollectionInProgress (338), those of ShardCollection and Runner.Reshard.
+// ReshardCollection gives a sharded collection another shard key. The collection is rewritten while it is read and
+// written; writers wait a moment at the end. Giving the present key again is not an error, and rewrites the
+// collection only with opts.Force.
+// Manual: reference/command/reshardCollection. Errors: NamespaceNotSharded (118), BadValue (2) for another key of a
+// collection with zones, unless opts has zones, ReshardCollectionInProgress (338), the errors of ShardCollection and
+// Runner.Reshard.
 func (d *Definer) ReshardCollection(o *cluster.Op, ns collection.Namespace, opts ShardOptions) error {
 	return d.reshard(o, ns, opts, "Reshard Collection", "reshardCollection", func(coll *catalog.Collection, key shard.KeyPattern, opts ShardOptions) (*catalog.Collection, error) {
 		if opts.Zones == nil && len(coll.Zones) > 0 {
@@ -34,10 +34,10 @@ func (d *Definer) ReshardCollection(o *cluster.Op, ns collection.Namespace, opts
 	})
 }
 
-// RefineShardKey adds fields to the end of a collection's shard key. Partitions keep their bounds.
-// The key of a record contains its shard key, so records are rewritten as by ReshardCollection.
-// Manual: reference/command/refineCollectionShardKey. Errors: InvalidOptions (72)
-// for a key that does not begin with the present one, those of ReshardCollection.
+// RefineShardKey adds fields to the end of a collection's shard key. Partitions keep their bounds. The key of a
+// record contains its shard key, so records are rewritten as by ReshardCollection.
+// Manual: reference/command/refineCollectionShardKey. Errors: InvalidOptions (72) for a key that does not begin with
+// the present one, the errors of ReshardCollection.
 func (d *Definer) RefineShardKey(o *cluster.Op, ns collection.Namespace, spec bson.Raw) error {
 	opts := ShardOptions{Key: spec}
 	return d.reshard(o, ns, opts, "Refine Shard Key", "refineCollectionShardKey", func(coll *catalog.Collection, key shard.KeyPattern, _ ShardOptions) (*catalog.Collection, error) {
@@ -151,7 +151,7 @@ func describeReshard(b *bson.Builder, command string, was, is *catalog.Collectio
 }
 
 // AbortReshard ends a collection's resharding and keeps the old key.
-// Errors: NamespaceNotFound (26), those of Runner.AbortReshard.
+// Errors: NamespaceNotFound (26), the errors of Runner.AbortReshard.
 func (d *Definer) AbortReshard(ctx context.Context, ns collection.Namespace) error {
 	return d.onReshard(ctx, ns, d.Jobs.AbortReshard)
 }
@@ -162,7 +162,7 @@ func (d *Definer) CommitReshard(ctx context.Context, ns collection.Namespace) er
 }
 
 // onReshard calls act with the collection of a namespace.
-// Errors: NamespaceNotFound (26), those of act.
+// Errors: NamespaceNotFound (26), the errors of act.
 func (d *Definer) onReshard(ctx context.Context, ns collection.Namespace, act func(context.Context, keyspace.CollectionID) error) error {
 	coll := d.catalog.Peek().Collection(ns)
 	if coll == nil {

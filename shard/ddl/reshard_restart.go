@@ -58,7 +58,7 @@ func parseRestartCommand(command bson.Raw) (opts ShardOptions) {
 }
 
 // Rewrite repeats the command that was rewriting a collection when the server stopped.
-// Errors: those of the command.
+// Errors: the errors of the command.
 func (d *Definer) Rewrite(ctx context.Context, coll *catalog.Collection) error {
 	env := mql.NewEnv(ctx)
 	env.DB = coll.Namespace.DB

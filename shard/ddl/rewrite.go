@@ -22,7 +22,7 @@ type rewriting struct {
 }
 
 // rewrite carries out a rewriting of a collection that the caller has locked.
-// Errors: those of Runner.Reshard and of the rewriting.
+// Errors: the errors of Runner.Reshard and of the rewriting.
 func (d *Definer) rewrite(o *cluster.Op, coll *catalog.Collection, r rewriting) error {
 	var was *catalog.Collection
 	made, err := d.Jobs.Reshard(o.Env.Context(), &jobs.Reshard{
@@ -47,7 +47,7 @@ func (d *Definer) rewrite(o *cluster.Op, coll *catalog.Collection, r rewriting) 
 }
 
 // lockForRewriting locks a collection with a shard key that is not being rewritten yet.
-// Errors: ReshardCollectionInProgress (338), those of Runner.LockNamed.
+// Errors: ReshardCollectionInProgress (338), the errors of Runner.LockNamed.
 func (d *Definer) lockForRewriting(o *cluster.Op, coll *catalog.Collection) (locked *catalog.Collection, unlock func(), err error) {
 	if d.Jobs.Resharding(coll.ID) {
 		return nil, nil, mongoerr.New(mongoerr.ReshardCollectionInProgress, "collection %s is being resharded already", coll.Namespace)

@@ -32,10 +32,9 @@ func hasHashed(key shard.KeyPattern) bool {
 	return slices.ContainsFunc(key.Fields(), func(f shard.Field) bool { return f.Hashed })
 }
 
-// withKeyIndex returns an entry that has an index beginning with a ranged shard key, unique if
-// requested: finds and sorts by the key use it.
-// Manual: core/sharding-shard-key#shard-key-indexes. Errors: InvalidOptions (72);
-// those of an index.
+// withKeyIndex returns an entry that has an index beginning with a ranged shard key, unique if requested: finds and
+// sorts by the key use it.
+// Manual: core/sharding-shard-key#shard-key-indexes. Errors: InvalidOptions (72); the errors of an index.
 func withKeyIndex(o *cluster.Op, coll *catalog.Collection, key shard.KeyPattern, unique bool) (*catalog.Collection, error) {
 	for _, ix := range coll.Indexes {
 		if !unique && serves(ix, key) || unique && ix.Unique && bson.Equal(ix.Key.Value(), key.Spec().Value(), nil) || ix.ID == 1 && key.IsID() {

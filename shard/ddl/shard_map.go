@@ -23,11 +23,10 @@ type ZoneRange struct {
 	Min, Max bson.Raw // values of the shard key, or of its first fields
 }
 
-// sharded gives an entry without documents a shard key, zones and a shard map, with boundaries of
-// shards where zones begin and end. A ranged key otherwise begins with one shard, because where to
-// split depends on the documents, or with the boundaries in opts.sampled.
-// Errors: BadValue; InvalidOptions (72) for zones that are not ranges of the key;
-// those of an index on the key.
+// sharded gives an entry without documents a shard key, zones and a shard map, with boundaries of shards where zones
+// begin and end. A ranged key otherwise begins with one shard, because where to split depends on the documents, or
+// with the boundaries in opts.sampled.
+// Errors: BadValue; InvalidOptions (72) for zones that are not ranges of the key; the errors of an index on the key.
 func (d *Definer) sharded(o *cluster.Op, coll *catalog.Collection, opts ShardOptions, epoch uint64) (*catalog.Collection, error) {
 	key, err := shard.ParseKeyPattern(opts.Key)
 	if err != nil {

@@ -54,10 +54,10 @@ func (d *Definer) CreateTemporary(o *cluster.Op, db string, options bson.Raw, in
 	return ns, d.Create(o, ns, CreateOptions{Raw: options, Indexes: indexes, Stored: true})
 }
 
-// DropUnfinished drops the temporary collections that commands were filling when their server died.
-// It is called once after a start, before clients are admitted. Over a shared store it is also
-// called later, with the live servers, whose collections stay.
-// Errors: those of dropping.
+// DropUnfinished drops the temporary collections that commands were filling when their server died. It is called once
+// after a start, before clients are admitted. Over a shared store it is also called later, with the live servers,
+// whose collections stay.
+// Errors: the errors of dropping.
 func (d *Definer) DropUnfinished(ctx context.Context, alive func(storage.MemberID) bool) error {
 	snap := d.catalog.Peek()
 	for _, db := range snap.Databases() {

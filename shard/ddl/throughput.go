@@ -156,9 +156,8 @@ func (d *Definer) SetDatabaseThroughput(o *cluster.Op, db string, t catalog.Thro
 	})
 }
 
-// putDatabase gives a database the throughput that fn returns. old is nil if there is no such
-// database yet.
-// Errors: InvalidNamespace (73); those of fn and of the catalog.
+// putDatabase gives a database the throughput that fn returns. old is nil if there is no such database yet.
+// Errors: InvalidNamespace (73); the errors of fn and of the catalog.
 func (d *Definer) putDatabase(o *cluster.Op, db string, fn func(m *catalog.Mutation, old *catalog.Database) (catalog.Throughput, error)) error {
 	if err := checkDatabase(db); err != nil {
 		return err

@@ -14,12 +14,12 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// UpdateCollection sets the indexes of a collection, besides that on _id, to those of a list, and
-// sets its throughput unless t is the zero value. An index whose key is in the list is unchanged.
-// New indexes are built first, staged; then one change of the catalog shows them, drops those that
-// are not in the list and sets the throughput. After an error or a crash nothing has changed.
-// Source: Azure Cosmos DB, "custom-commands#update-collection". Errors: those of SetThroughput,
-// CreateIndexes and DropIndexes.
+// UpdateCollection sets the indexes of a collection, besides that on _id, to those of a list, and sets its throughput
+// unless t is the zero value. An index whose key is in the list is unchanged. New indexes are built first, staged;
+// then one change of the catalog shows them, drops those that are not in the list and sets the throughput. After an
+// error or a crash nothing has changed.
+// Source: Azure Cosmos DB, "custom-commands#update-collection". Errors: the errors of SetThroughput, CreateIndexes
+// and DropIndexes.
 func (d *Definer) UpdateCollection(o *cluster.Op, ns collection.Namespace, t catalog.Throughput, specs []bson.Raw) error {
 	if err := noTxn(o, ns.DB, "UpdateCollection"); err != nil {
 		return err
@@ -153,9 +153,9 @@ func unlisted(o *cluster.Op, coll *catalog.Collection, specs []bson.Raw) (gone [
 	return gone, nil
 }
 
-// newIndexes returns the specifications in a list whose keys no index of a collection has, not
-// counting indexes in gone.
-// Errors: those of CreateIndexes.
+// newIndexes returns the specifications in a list whose keys no index of a collection has, not counting indexes in
+// gone.
+// Errors: the errors of CreateIndexes.
 func newIndexes(o *cluster.Op, coll *catalog.Collection, gone []*catalog.Index, specs []bson.Raw, docs int64) (added []*index.Spec, err error) {
 	for _, ix := range gone {
 		coll = coll.WithoutIndex(ix.ID)

@@ -101,7 +101,7 @@ func readReply(body []byte, q request) (a reply, ok bool) {
 	return a, ok && n == len(a.Sorts)
 }
 
-// parts returns the replies of peers and the histories of dead servers for a request. Errors: those of the
+// parts returns the replies of peers and the histories of dead servers for a request. Errors: the errors of the
 // store, ctx.Err().
 func (e *AllServers) parts(ctx context.Context, q request) (list []reply, unreachable []string, err error) {
 	if err := e.local.dropTakenOver(ctx); err != nil {
@@ -151,7 +151,7 @@ func (e *AllServers) deadServerHistories(ctx context.Context) []*Recorder {
 }
 
 // Lines is Recorder.Lines for all servers; unreachable lists the peers whose part is missing.
-// Errors: those of the store, ctx.Err().
+// Errors: the errors of the store, ctx.Err().
 func (e *AllServers) Lines(ctx context.Context, level int, from, to int64) (l Lines, unreachable []string, err error) {
 	list, unreachable, err := e.parts(ctx, request{Level: level, From: from, To: to})
 	l = e.local.Lines(level, from, to)

@@ -35,8 +35,8 @@ func ownedBy(id storage.MemberID) []byte {
 // servers take over the same one, one of them conflicts and gets none.
 func (r *Recorder) inherit(ctx context.Context) error { return r.clear(ctx, true) }
 
-// Forget deletes the histories of dead servers that are older than the oldest column. One server should call
-// it now and then. Errors: those of the store.
+// Forget deletes the histories of dead servers that are older than the oldest column. One server should call it now
+// and then. Errors: the errors of the store.
 func (r *Recorder) Forget(ctx context.Context) error {
 	if r.Store == nil {
 		return nil
@@ -44,9 +44,9 @@ func (r *Recorder) Forget(ctx context.Context) error {
 	return r.clear(ctx, false)
 }
 
-// dropTakenOver drops what this server has stored, if another server has taken that over because this one had
-// slept beyond its lease and appeared to be dead. From then on it belongs to the other server. Errors: those
-// of the store.
+// dropTakenOver drops what this server has stored, if another server has taken that over because this one had slept
+// beyond its lease and appeared to be dead. From then on it belongs to the other server. Errors: the errors of the
+// store.
 func (r *Recorder) dropTakenOver(ctx context.Context) error {
 	own := owner(r.Store)
 	r.mu.Lock()
@@ -72,9 +72,8 @@ func (r *Recorder) dropTakenOver(ctx context.Context) error {
 	return nil
 }
 
-// clear deletes the histories of dead servers that are too old and, with takes, takes over the newest of the
-// rest. If another server does the same, or the dead one is back, clear changes nothing. Errors: those of
-// the store.
+// clear deletes the histories of dead servers that are too old and, with takes, takes over the newest of the rest. If
+// another server does the same, or the dead one is back, clear changes nothing. Errors: the errors of the store.
 func (r *Recorder) clear(ctx context.Context, takes bool) error {
 	if owner(r.Store) == nil {
 		return nil

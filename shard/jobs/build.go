@@ -26,11 +26,11 @@ type Build struct {
 	Resumed bool
 }
 
-// BuildIndexes fills indexes that were published as Building, and makes them ready. On an error, or if ctx
-// ends, it drops them; with Resumed, only on an error of the documents. If the server stops, they stay in
-// state Building. The caller holds the collection's Lock and no catalog pin.
-// Errors: DuplicateKey (11000); NamespaceNotFound (26) and IndexNotFound (27) if they were dropped meanwhile;
-// those of index keys.
+// BuildIndexes fills indexes that were published as Building, and makes them ready. On an error, or if ctx ends, it
+// drops them; with Resumed, only on an error of the documents. If the server stops, they stay in state Building. The
+// caller holds the collection's Lock and no catalog pin.
+// Errors: DuplicateKey (11000); NamespaceNotFound (26) and IndexNotFound (27) if they were dropped meanwhile; the
+// errors of index keys.
 func (r *Runner) BuildIndexes(ctx context.Context, b *Build) error {
 	ctx = r.structure(ctx, b.Collection)
 	p := r.begin("Index Build", b.Namespace, b.Command, r.size(b.Collection))

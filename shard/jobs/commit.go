@@ -43,9 +43,9 @@ type batch struct {
 	cappedState write.CappedState // of a capped collection to which peers write too
 }
 
-// commit runs fn until its transaction commits without a conflict. fn starts
-// from nothing each time. The work is charged to the collection's budget.
-// Errors: errDropped, those of fn and of the commit, ctx.
+// commit runs fn until its transaction commits without a conflict. fn starts from nothing each time. The work is
+// charged to the collection's budget.
+// Errors: errDropped, the errors of fn and of the commit, the cause of ctx.
 func (r *Runner) commit(ctx context.Context, id keyspace.CollectionID, meter *ratelimit.Meter, o storage.TxnOptions, fn func(b *batch) error) error {
 	most := batchRows
 	for try := 0; ; try++ {

@@ -36,9 +36,9 @@ func (r *Runner) shareCounts(ctx context.Context) error {
 // recountDocsMax bounds the documents of uncounted shards that one call of Recount reads.
 const recountDocsMax = 20_000
 
-// Recount makes the tally include everything committed on any server before the call, as far as shards
-// have been counted. It reads the stored counts and the change log after them, and stores nothing.
-// Errors: those of the store.
+// Recount makes the tally include everything committed on any server before the call, as far as shards have been
+// counted. It reads the stored counts and the change log after them, and stores nothing.
+// Errors: the errors of the store.
 func (r *Runner) Recount(ctx context.Context) error {
 	if r.exclusive() {
 		return nil // the tally has all commits

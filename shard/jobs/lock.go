@@ -71,9 +71,9 @@ func errResharding() error {
 		"the collection is being rewritten for another shard key; try again when that is done (currentOp shows how far it is)")
 }
 
-// LockNamed is Lock for the collection that has a name when the wait is over: the job waited for
-// may have put another collection in its place.
-// Errors: NamespaceNotFound (26) also for a view; those of Lock.
+// LockNamed is Lock for the collection that has a name when the wait is over: the job waited for may have put another
+// collection in its place.
+// Errors: NamespaceNotFound (26) also for a view; the errors of Lock.
 func (r *Runner) LockNamed(ctx context.Context, ns collection.Namespace) (*catalog.Collection, func(), error) {
 	for {
 		coll := r.Catalog.Peek().Collection(ns)

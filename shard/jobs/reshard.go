@@ -35,19 +35,18 @@ const (
 	phaseBlocking = "blocking-writes"
 )
 
-// Reshard copies a collection to the positions of another shard key, beside the old collection,
-// which is read and written meanwhile:
+// Reshard copies a collection to the positions of another shard key, beside the old collection, which is read and
+// written meanwhile:
 //
 //	copy     all documents of one snapshot
 //	apply    the writes that the change log has since then, again and again
 //	block    writers wait for the last of it
 //	replace  the copy takes the place of the old one, in one catalog change
 //
-// The copy has a number of its own and is recorded for deletion until it is in place, so a crash
-// leaves either the old collection or the new one. The caller holds the collection's Lock and no
-// catalog pin. made is nil if there was nothing to do.
-// Errors: those of Next; ShardKeyNotFound (61), DuplicateKey (11000), ReshardCollectionAborted
-// (341).
+// The copy has a number of its own and is recorded for deletion until it is in place, so a crash leaves either the
+// old collection or the new one. The caller holds the collection's Lock and no catalog pin. made is nil if there was
+// nothing to do.
+// Errors: the errors of Next; ShardKeyNotFound (61), DuplicateKey (11000), ReshardCollectionAborted (341).
 func (r *Runner) Reshard(ctx context.Context, job *Reshard) (made *catalog.Collection, err error) {
 	ctx, cancel := context.WithCancelCause(r.structure(ctx, job.Collection))
 	defer cancel(nil)

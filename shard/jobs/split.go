@@ -39,7 +39,7 @@ func (r *Runner) Move(ctx context.Context, ns collection.Namespace, id, to shard
 }
 
 // reshape changes the shard map of a collection and settles its shards.
-// Errors: NamespaceNotFound (26), those of Lock and change.
+// Errors: NamespaceNotFound (26), the errors of Lock and change.
 func (r *Runner) reshape(ctx context.Context, kind string, ns collection.Namespace, change func(*shard.Map) (*shard.Map, error)) error {
 	coll, unlock, err := r.LockNamed(ctx, ns)
 	if err != nil {
