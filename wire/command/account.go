@@ -8,8 +8,8 @@ import (
 	"github.com/cantledb/cantle/wire"
 )
 
-// account identifies the user to whose account a connection's work is charged, for fair scheduling and fair
-// shares of memory: the logged-in user, or else the application by its name, or else the client's address.
+// account holds the name under which the server counts the work of a connection, so that processors and memory are
+// shared fairly: that of the logged-in user, or else of the client's application, or else the client's address.
 type account struct {
 	name   string
 	user   collection.User   // the user from which the name was made, or the zero User
@@ -19,8 +19,8 @@ type account struct {
 	server *Server
 }
 
-// refresh returns the account of a connection, and replaces it after a login. Only the connection's own goroutine
-// calls it.
+// refresh returns the account of a connection. If a login or a first hello has changed the user or the application,
+// refresh first replaces the account. Only the goroutine of the connection calls refresh.
 func (a *account) refresh(s *Server, c wire.Conn, p *ConnState) *account {
 	if a.name != "" && a.user == p.User && a.app == p.AppName {
 		return a

@@ -5,8 +5,8 @@ import (
 	"math/rand/v2"
 )
 
-// Activity is the identifier of a request that Azure Cosmos DB prints as ActivityId: a random UUID. Each
-// command has its own, generated without a lock and without an allocation.
+// Activity is the random UUID of one command, which Azure Cosmos DB shows in errors as ActivityId. Its generation
+// needs no lock and no allocation.
 type Activity [2]uint64
 
 // NewActivity returns a random Activity.

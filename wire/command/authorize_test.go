@@ -8,7 +8,7 @@ import (
 	"github.com/cantledb/cantle/wire/auth"
 )
 
-// find is a room with one command, which needs the action of its name.
+// find is a room with the single command find, which needs the action "find".
 type find struct{}
 
 func (find) Commands() []Def {
@@ -20,7 +20,8 @@ type connLogin struct{ absent }
 
 func (connLogin) Login(c *Call) (*Login, error) { return c.ConnState.Login, nil }
 
-// authorizing returns a call of find, by a user with a role or, if role is "", without access control.
+// authorizing returns a call of the command find by a user with the given role; if role is "", access control is off.
+// Its first authorization has succeeded.
 func authorizing(tb testing.TB, role string) *Call {
 	store := memkv.Open(memkv.Options{})
 	tb.Cleanup(func() { store.Close() })

@@ -7,11 +7,12 @@ import (
 	"github.com/cantledb/cantle/wire/session"
 )
 
-// A client whose connection string has loadBalanced=true has one address for any number of servers, and does
-// not monitor them. It uses a cursor or a transaction only through the connection on which that began, so
-// after the connection is closed no client can use them any more. Spec: load-balancers.
+// If the connection string of a client has loadBalanced=true, the client has one address for any number of servers,
+// and does not monitor these servers. It continues a cursor or a transaction only on the connection that opened that
+// cursor or transaction. When the connection has been closed, no client can continue them. Spec: load-balancers.
 
-// pinnedTxn is the last transaction that began on a balanced connection; such a connection has at most one open.
+// pinnedTxn identifies the last transaction that began on a balanced connection, so that endPinned can abort the
+// transaction when the connection closes. A balanced connection has at most one open transaction.
 type pinnedTxn struct {
 	id    session.ID
 	begun time.Time
@@ -24,7 +25,7 @@ func (c *Call) pinTxn() {
 	}
 }
 
-// endPinned ends the cursors and the transaction of a closed balanced connection.
+// endPinned closes the cursors and aborts the transaction of a balanced connection that has been closed.
 func (s *Server) endPinned(conn int64, p *ConnState) {
 	if !p.Balanced {
 		return
@@ -36,8 +37,8 @@ func (s *Server) endPinned(conn int64, p *ConnState) {
 }
 
 // refuseWhileDraining refuses reads and writes on a balanced connection of a draining server, unless they continue a
-// cursor or a transaction: such a client gets no hello that reports the shutdown. After the error the client
-// closes all its connections to this server, and retries on a new connection what may be retried.
+// cursor or a transaction. Clients of a load balancer get no hello that reports the shutdown. After the error, the
+// client closes all its connections to this server, and retries on a new connection what may be retried.
 // Errors: ShutdownInProgress (91).
 func (c *Call) refuseWhileDraining() error {
 	begins := c.Def.Costly() && c.Def.Op != OpGetMore && (!c.Args.InTxn || c.Args.Start)

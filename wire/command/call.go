@@ -19,7 +19,8 @@ import (
 	"github.com/cantledb/cantle/wire/session"
 )
 
-// Call is one running command. Values in it that alias the request are invalid after the command has ended.
+// Call holds the state of one running command. Values in it that point into the bytes of the request are invalid
+// after the command has ended.
 type Call struct {
 	Server    *Server
 	Cluster   *cluster.Cluster // the server's
@@ -58,7 +59,7 @@ type Call struct {
 
 	BodyAt int // the offset in the reply where its elements begin
 
-	cachedOutline cachedOutline // the pipeline of an aggregate, or of the command that is explained or defined
+	cachedOutline cachedOutline // the outline of the pipeline of an aggregate, or of a command that is explained or defined
 	resolved      struct {      // the collection that a UUID names, looked up once
 		uuid [16]byte
 		ns   collection.Namespace
@@ -69,8 +70,8 @@ type Call struct {
 	Running    operations.Operation // its entry in the list of running commands
 	privileges PrivilegeCheck       // memory that authorize reuses
 
-	// Memory of the environment. If a cursor outlives the command, it keeps the whole Call alive: see
-	// retained.
+	// Memory of the language environment, reused by later commands. If a cursor outlives the command, the cursor
+	// keeps the whole Call: then retained is true and the Call is not reused.
 	env      mql.Env
 	vars     mql.Vars
 	memory   *mql.Memory
@@ -84,7 +85,7 @@ type Call struct {
 	ConcernError bson.Raw
 }
 
-// Page describes the batch that a getMore returns of the results of another command.
+// Page describes the batch that a getMore returns: the results belong to the command that opened the cursor.
 type Page struct {
 	Opened   bson.Raw // the command that opened the cursor; nil for another command
 	OfStream bool     // the cursor belongs to a change stream
@@ -100,21 +101,21 @@ func (i *Injected) trigger() {
 	}
 }
 
-// Injected holds effects that a fail point requests, besides an error.
+// Injected holds the effects of a fail point on a command, besides the error that the fail point returns.
 type Injected struct {
 	// Failed is true if a fail point injected the error of the command.
 	Failed    bool
 	panics    bool
 	HangUp    bool            // close the connection instead of replying
-	Labels    mongoerr.Labels // instead of those the error would have
+	Labels    mongoerr.Labels // error labels in place of the usual ones, if HasLabels
 	HasLabels bool
 }
 
 // Env returns the language environment of the command.
 func (c *Call) Env() *mql.Env { return c.Op.Env }
 
-// LeaveWrite declares that the command will not write from now on: a lock against writes, such as that of
-// fsync, no longer waits for it. It does nothing if the command never entered as a write.
+// LeaveWrite declares that the command will not write any more, so that fsync and other locks against writes no
+// longer wait for this command. If the command did not enter as a write, LeaveWrite does nothing.
 func (c *Call) LeaveWrite() {
 	if c.inWrite {
 		c.inWrite = false
@@ -122,15 +123,15 @@ func (c *Call) LeaveWrite() {
 	}
 }
 
-// CopiesRows declares that the rows of the command's only stream are copied as they arrive, so that their
-// memory is reused.
+// CopiesRows declares that the command has a single result stream and copies each row as it arrives. The stream then
+// reuses the memory of a row for the next row.
 func (c *Call) CopiesRows() { c.Op.Row = &c.row }
 
 // Name returns the canonical name of the command.
 func (c *Call) Name() string { return c.Def.Name }
 
-// Become turns the call into a call of another command: the command inside an explain, or a part of a
-// command.
+// Become replaces the command of the call by another one, whose row is def and whose arguments are body: the command
+// inside an explain, or a part of a command.
 func (c *Call) Become(def *Def, body bson.Raw) {
 	first, _ := body.First()
 	c.Def, c.Command, c.Body, c.Value = def, def.Name, body, first.Value
@@ -155,7 +156,7 @@ func (c *Call) Namespace() (collection.Namespace, error) {
 	return ns, collection.CheckNamespace(ns)
 }
 
-// ReadNamespace returns the collection as Namespace does. The first field of a read may also be the UUID of a
+// ReadNamespace returns the namespace of a read. It accepts what Namespace accepts, and also the UUID of a
 // collection.
 func (c *Call) ReadNamespace() (collection.Namespace, error) {
 	if !isUUID(c.Value) {
@@ -163,7 +164,7 @@ func (c *Call) ReadNamespace() (collection.Namespace, error) {
 	}
 	ns := c.byUUID(c.DB, c.Value)
 	if ns.Coll == "" {
-		// Without useUUID the error must not show which UUIDs there are.
+		// A user without the privilege useUUID gets Unauthorized, so that the error does not show which UUIDs exist.
 		if err := c.Require(func(q *PrivilegeCheck) { q.needUUID() }); err != nil {
 			return ns, err
 		}
@@ -179,8 +180,9 @@ func isUUID(v bson.Value) bool {
 	return ok && sub == 4 && len(b) == 16
 }
 
-// byUUID returns the collection of a database that a UUID names, without a Coll if there is none. It looks
-// the UUID up once per command, so that authorization and execution use the same collection.
+// byUUID returns the namespace of the collection with a UUID in a database. If there is no such collection, the
+// namespace has no Coll. A command looks a UUID up only once, so that its authorization and its execution use the
+// same collection.
 func (c *Call) byUUID(db string, v bson.Value) collection.Namespace {
 	_, b, _ := v.Binary()
 	if x := &c.resolved; x.ns.DB != db || string(x.uuid[:]) != string(b) {

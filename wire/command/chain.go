@@ -36,9 +36,9 @@ func (s *Server) Connect(c wire.Conn) error {
 	return nil
 }
 
-// Disconnect releases the state of a closed connection. Its cursors stay open until their own timeout or the
-// end of their session, with two exceptions: an exhaust cursor, because its client cannot determine how many
-// batches arrived, and the cursors of a balanced connection.
+// Disconnect releases the state of a closed connection. Its cursors stay open until their timeout or the end of their
+// session, with two exceptions: an exhaust cursor, because its client cannot determine how many batches arrived, and
+// the cursors of a balanced connection.
 func (s *Server) Disconnect(c wire.Conn) {
 	p, ok := c.State().(*ConnState)
 	if ok && p.Streamed != 0 {
@@ -52,8 +52,8 @@ func (s *Server) Disconnect(c wire.Conn) {
 	s.conns.Delete(c.ID())
 }
 
-// replyBytesMax bounds the bytes of a reply before finish appends the last fields: explain prints a request
-// several times. listBytesMax bounds a reply that lists things. Manual: reference/limits#bson-documents.
+// replyBytesMax bounds the bytes of a reply before finish appends the last fields: explain prints a request several
+// times. listBytesMax bounds the bytes of a reply that lists things. Manual: reference/limits#bson-documents.
 const (
 	replyBytesMax = wire.MessageSizeMax - 64<<10
 	listBytesMax  = 16<<20 + 16<<10
@@ -210,9 +210,9 @@ func (s *Server) run(c *Call) error {
 	return err
 }
 
-// waitDurable waits until the writes of the command are durable. If the time limit of the command ends during the
-// wait, the writes are done: the command succeeds with a writeConcernError, because the disk has not
-// confirmed them yet.
+// waitDurable waits until the writes of the command are on disk, as far as its write concern requires. If the time
+// limit of the command ends during this wait, the writes have been committed, but the disk has not confirmed them:
+// the command succeeds with a writeConcernError.
 func (s *Server) waitDurable(c *Call, err error) error {
 	herr := s.Cluster.WaitDurable(c.Ctx, &c.Op)
 	if herr == nil || err != nil {
@@ -228,8 +228,8 @@ func (s *Server) waitDurable(c *Call, err error) error {
 	return herr
 }
 
-// find finds the row of the command, and reads the database.
-// Errors: CommandNotFound (59), those of readDB.
+// find sets the row of the command by the name in the first field of the request, and then the database of the
+// command. Errors: CommandNotFound (59), errors of readDB.
 func (s *Server) find(c *Call) error {
 	if account := c.ConnState.Cosmos; account != nil {
 		account.Begin(c.Start.UnixMilli(), c.ConnState.AppName)
@@ -274,8 +274,8 @@ func (c *Call) checkTxnAndDB() error {
 	return nil
 }
 
-// limitTime sets the command's time limit on its context, if it has a limit. stop releases the timer.
-// Errors: those of timeLimit, cluster.ErrTimeLimit if a fail point is set.
+// limitTime sets the time limit of the command on the command's context: maxTimeMS or a default. If neither exists,
+// it does nothing. stop releases the timer. Errors: errors of timeLimit, cluster.ErrTimeLimit if a fail point is set.
 func (s *Server) limitTime(c *Call) (stop context.CancelFunc, err error) {
 	d, limited, err := c.timeLimit()
 	if err != nil || !limited {
@@ -284,7 +284,7 @@ func (s *Server) limitTime(c *Call) (stop context.CancelFunc, err error) {
 	return c.LimitTime(d)
 }
 
-// LimitTime sets a time limit on the context of the command. stop releases the timer.
+// LimitTime ends the context of the command after d with the cause cluster.ErrTimeLimit. stop releases the timer.
 // Errors: cluster.ErrTimeLimit if a fail point is set.
 func (c *Call) LimitTime(d time.Duration) (stop context.CancelFunc, err error) {
 	if err := c.Server.FailPoints.Fail(c, FailTimeLimit); errors.Is(err, ErrEndless) {
@@ -308,7 +308,8 @@ func (c *Call) readDB() error {
 	return collection.CheckDatabaseName(c.DB)
 }
 
-// enter adds the command to the list of running operations, and gives it the context of its slot.
+// enter adds the command to the list of running operations, which currentOp shows, and makes the command's context
+// one that killOp can cancel.
 func (c *Call) enter() {
 	c.Running = operations.Operation{Name: c.Name(), NS: collection.Namespace{DB: c.DB}, Session: c.Args.ID, Conn: c.Conn,
 		Client: c.ConnState.Client.Load(), InTxn: c.Args.InTxn, Start: c.Start, User: c.ConnState.User, Secrets: c.Server}
@@ -364,9 +365,9 @@ func (c *Call) prepareEnv() {
 	c.Op.Durability = c.WriteConcern.Durability(c.Server.Durability)
 }
 
-// readGeneric reads the arguments that every command accepts, and refuses a command with a repeated field:
-// otherwise code that reads the first of the two fields and code that reads the last would see different
-// commands.
+// readGeneric reads the arguments that every command accepts, such as lsid and readConcern. It refuses a request in
+// which a field name occurs twice: otherwise code that reads the first of the two fields and code that reads the last
+// would use different values.
 func (s *Server) readGeneric(c *Call) (err error) {
 	c.Args.TxnNumber = -1
 	hasSession, hasAPI := false, false
@@ -397,7 +398,7 @@ func (s *Server) readGeneric(c *Call) (err error) {
 			if err != nil {
 				return err
 			}
-			if c.Def.Op != OpGetMore { // a getMore ignores it: drivers repeat the read concern of the session
+			if c.Def.Op != OpGetMore { // a getMore ignores this argument: drivers repeat the read concern of the session
 				c.ReadConcern, c.Op.At = level, at
 			}
 			if err := c.advanceTime(max(at, after)); err != nil {
@@ -441,9 +442,8 @@ func (s *Server) readGeneric(c *Call) (err error) {
 	return nil
 }
 
-// timeLimit reads maxTimeMS.
-// Manual: reference/operator/meta/maxTimeMS. Errors: BadValue (2),
-// FailedToParse (9), TypeMismatch (14).
+// timeLimit returns the time limit of the command: maxTimeMS, or else a default. It returns false if there is none.
+// Manual: reference/operator/meta/maxTimeMS. Errors: BadValue (2), FailedToParse (9), TypeMismatch (14).
 func (c *Call) timeLimit() (time.Duration, bool, error) {
 	v, ok := c.Body.Lookup("maxTimeMS")
 	if !ok || v.IsNullish() {
@@ -483,7 +483,7 @@ func (s *Server) fail(c *Call, err error) {
 	c.Reply.Splice(e.AppendTo(nil))
 }
 
-// ShutDown returns the error of a command that the end of the server interrupts.
+// ShutDown returns the error of a command that the shutdown of the server interrupts.
 func ShutDown() *mongoerr.Error {
 	return mongoerr.New(mongoerr.InterruptedAtShutdown, "The server is shutting down")
 }
@@ -522,7 +522,7 @@ func (s *Server) reportClientError(c *Call, err error) *mongoerr.Error {
 	return e
 }
 
-// reportUnforeseen records an error that the client receives as InternalError, unless a fail point injected it.
+// reportUnforeseen writes an InternalError to the journal of defects, unless a fail point injected the error.
 func (c *Call) reportUnforeseen(e *mongoerr.Error, err error) {
 	if e.Code != mongoerr.InternalError || c.Injected.Failed {
 		return
@@ -540,7 +540,7 @@ func (c *Call) nameOr() string {
 	return c.Name()
 }
 
-// finish appends the fields that every reply ends with, counts the command, and calls the observers.
+// finish appends the last fields of every reply, such as ok, counts the command, and calls the observers of OnEnd.
 func (s *Server) finish(c *Call, err error) {
 	b := c.Reply
 	if err == nil {
@@ -578,8 +578,8 @@ func (s *Server) finish(c *Call, err error) {
 	}
 }
 
-// recordCharge records the charge of the command, and appends it to the reply if the client or the server requests
-// that.
+// recordCharge stores the charge of the command for getLastRequestStatistics and returns it. If the client or the
+// server has requested charges in replies, it also appends the field requestCharge.
 func (s *Server) recordCharge(c *Call, took time.Duration) ratelimit.MicroRU {
 	if c.Def.Facts.Has(Silent) || c.Op.Unmetered {
 		return 0

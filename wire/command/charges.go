@@ -16,11 +16,11 @@ type statement struct {
 	Activity
 }
 
-// charges stores the last statement of each session for some time. It is divided into parts with a lock each,
-// because every command of every client writes into it.
+// charges stores the last statement of each session, for getLastRequestStatistics; newer sessions displace older
+// ones. It is divided into parts with a lock each, because every command of every client writes into it.
 type charges [chargesParts]chargesPart
 
-// chargesPart holds the statements of some of the sessions.
+// chargesPart holds the statements of the sessions whose ids fall into one of the chargesParts parts.
 type chargesPart struct {
 	mu  sync.Mutex
 	now map[session.ID]statement

@@ -2,9 +2,9 @@ package command
 
 import "github.com/cantledb/cantle/storage"
 
-// operationTime returns a timestamp at which everything that the command wrote or read is visible. The
-// store's newest timestamp is used only if the command neither committed nor read at a known one: other
-// commands may have committed since it arrived.
+// operationTime returns a timestamp at which everything that the command wrote or read is visible, for the field
+// operationTime of the reply. If the command has neither committed nor read at a known timestamp, it is the newest
+// timestamp that this server has: other commands may have committed since the command arrived.
 func (c *Call) operationTime() storage.Timestamp {
 	if at := max(c.Op.Committed, c.Op.At, c.Op.ReadTime); at != 0 {
 		return at
@@ -12,8 +12,8 @@ func (c *Call) operationTime() storage.Timestamp {
 	return c.Cluster.Latest()
 }
 
-// advanceTime reads the current timestamp from the store if a read requires a later one than c.Time: a peer may
-// have committed since. Errors: storage errors.
+// advanceTime sets c.Time to the store's current timestamp if a read requires a later timestamp than c.Time, because
+// a peer may have committed since c.Time was read. Errors: storage errors.
 func (c *Call) advanceTime(wanted storage.Timestamp) (err error) {
 	if wanted > c.Time {
 		c.Time, err = c.Cluster.StoreTime(c.Ctx)
@@ -22,7 +22,7 @@ func (c *Call) advanceTime(wanted storage.Timestamp) (err error) {
 }
 
 // appendTimes ends a reply with $clusterTime, the newest timestamp that the client may use, and with the
-// operationTime of the command. The signature is that of a server without keys.
+// operationTime of the command. The signature in $clusterTime is that of a server without keys: zeros.
 // Spec: causal-consistency, sessions/driver-sessions (gossipping the cluster time).
 func (c *Call) appendTimes() {
 	b, at := c.Reply, c.operationTime()

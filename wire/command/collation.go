@@ -7,8 +7,9 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// SetCollation sets the collation of the command's environment.
-// Manual: reference/collation. Errors: those of mql.ParseCollation.
+// SetCollation reads the argument collation of the command, and makes it the collation by which the command compares
+// strings. A missing or empty argument changes nothing.
+// Manual: reference/collation. Errors: errors of mql.ParseCollation and of the account's rules.
 func (c *Call) SetCollation(v bson.Value) error {
 	if v.IsMissing() {
 		return nil

@@ -2,12 +2,12 @@ package command
 
 import "github.com/cantledb/cantle/storage"
 
-// fixReadTime sets the timestamp of a read with the level "snapshot" outside of transactions, unless the
-// client named one. For the level "linearizable" it fetches a new timestamp from the store, as another server
-// may have committed. Reads of other levels may use a timestamp that this server already has: they trust that
-// its lease has not expired while the process was suspended.
+// fixReadTime chooses the timestamp at which a read sees the data. Outside of transactions, the level "snapshot"
+// reads at the client's timestamp, or else at a new one. For the level "linearizable" it fetches a new timestamp from
+// the store, because a peer may have committed. Reads of other levels may use a timestamp that this server already
+// has, under the assumption that its lease has not expired while the process was suspended.
 // Manual: reference/read-concern-snapshot, reference/read-concern-linearizable.
-// Errors: those of SnapshotTime, storage errors.
+// Errors: errors of SnapshotTime, storage errors.
 func (c *Call) fixReadTime() (err error) {
 	if c.ReadConcern == "linearizable" {
 		_, err = c.Cluster.StoreTime(c.Ctx)
@@ -19,7 +19,8 @@ func (c *Call) fixReadTime() (err error) {
 	return err
 }
 
-// AppendReadTime appends the timestamp of a snapshot read to the reply, so that the client can read on at it.
+// AppendReadTime appends the timestamp of a snapshot read to the reply, so that the client can send more reads at the
+// same timestamp.
 // Spec: snapshot-sessions#atclustertime.
 func (c *Call) AppendReadTime() {
 	if c.ReadConcern == "snapshot" && !c.Args.InTxn && c.Op.At != 0 {
@@ -27,7 +28,7 @@ func (c *Call) AppendReadTime() {
 	}
 }
 
-// readLevel returns the level of a read: the client's, or else the default.
+// readLevel returns the level of the command's read concern: the client's, or else the default.
 func (c *Call) readLevel() string {
 	if c.ReadConcern != "" {
 		return c.ReadConcern
@@ -35,8 +36,9 @@ func (c *Call) readLevel() string {
 	return c.ReadDefault
 }
 
-// confirmRead waits until the data that a read has seen is durable, if the level promises that: a commit
-// becomes visible a little before it is on disk. A transaction waits when it commits.
+// confirmRead waits until the data that a read has returned is on disk, if the read concern level is majority,
+// linearizable or snapshot: a commit becomes visible a little before it is durable. A read in a transaction does not
+// wait, because the transaction waits when it commits.
 // Manual: reference/read-concern-majority, reference/read-concern-linearizable.
 func (c *Call) confirmRead() error {
 	if c.Args.InTxn || c.Server.Durability != storage.Synced || c.Def.ReadConcern == OnlyLocal {

@@ -11,9 +11,9 @@ import (
 	"github.com/cantledb/cantle/wire/arguments"
 )
 
-// How commands behave differently for clients of the listener that looks like Azure Cosmos DB for MongoDB,
-// one function for each difference. The rules of sorts, keys and streams are in shard/cluster/cosmos.go,
-// those of collections and indexes in shard/ddl/cosmos.go.
+// This file holds the differences between commands at the listener that looks like Azure Cosmos DB for MongoDB and at
+// other listeners, one function for each difference. The rules of sorts, keys and streams are in
+// shard/cluster/cosmos.go, the rules of collections and indexes in shard/ddl/cosmos.go.
 
 // TagCosmos is the tag of the listener that looks like Azure Cosmos DB. Every other listener looks like a
 // mongos, or like a replica set: see Config.ReplicaSet.
@@ -50,8 +50,8 @@ func (c *Call) txnMax() time.Duration {
 	return 0
 }
 
-// noTransaction converts the error of a checkout that failed: Azure Cosmos DB has its own error for a
-// transaction that does not exist.
+// noTransaction converts the error of opening a session's transaction: if the transaction does not exist, clients of
+// the Cosmos listener get the error of Azure Cosmos DB.
 func (c *Call) noTransaction(err error) error {
 	if e := mongoerr.From(err); c.Strict() && e.Code == mongoerr.NoSuchTransaction {
 		return mongoerr.New(mongoerr.BadValue, "Transaction is not active")
@@ -59,8 +59,8 @@ func (c *Call) noTransaction(err error) error {
 	return err
 }
 
-// throttled converts the error of a command that was refused for lack of request units: Azure Cosmos DB has
-// no error labels, and only the text contains the time after which to retry.
+// throttled converts the error of a command that was refused for lack of request units, for clients of the Cosmos
+// listener: Azure Cosmos DB has no error labels, and only the text contains the time after which to retry.
 func (c *Call) throttled(e *mongoerr.Error) *mongoerr.Error {
 	if c.Strict() && e.Code == ratelimit.CodeThrottled {
 		return mongoerr.New(e.Code, "%s", e.Msg)
@@ -68,8 +68,9 @@ func (c *Call) throttled(e *mongoerr.Error) *mongoerr.Error {
 	return e
 }
 
-// RetriesStatements reports whether a throttled write has an error for each statement, and never one that
-// makes the driver retry the whole command.
+// RetriesStatements reports whether a write that is throttled gets one error for each statement, so that the client
+// retries single statements. Otherwise one error can make the driver retry the whole command. It is true on the
+// Cosmos listener.
 func (c *Call) RetriesStatements() bool { return c.Strict() }
 
 // showsCharge reports whether the reply contains the charge of the command.
@@ -81,8 +82,8 @@ func (c *Call) showsCharge() bool {
 // Source: Azure Cosmos DB for MongoDB, "optimize-write-performance".
 const cosmosBatchMax = 1000
 
-// cosmosLimits returns the limits of an account. A lenient account advertises the document size of MongoDB,
-// so that larger documents are refused only if drivers send them.
+// cosmosLimits returns the limits of requests of an account. A lenient account advertises the document size of
+// MongoDB, so that drivers send larger documents and the server, not the driver, refuses them.
 func cosmosLimits(a *cosmos.Account) Limits {
 	most := Limits{DocumentBytes: a.DocumentMax(), MessageBytes: wire.MessageSizeMax, BatchStatements: cosmosBatchMax}
 	if a.Lenient {
@@ -94,8 +95,9 @@ func cosmosLimits(a *cosmos.Account) Limits {
 // Offers reports whether a command exists at the address of the client.
 func (c *Call) Offers(d *Def) bool { return c.Strict() || !d.Facts.Has(AccountOnly) }
 
-// checkAccount refuses commands and retryable writes that the client's account does not have.
-// Errors: those of cosmos.Command, cosmos.RetryableWrites and cosmos.RetryableUnordered.
+// checkAccount refuses commands and retryable writes that the client's Cosmos DB account does not offer. For clients
+// of other listeners it does nothing.
+// Errors: errors of cosmos.Command, cosmos.RetryableWrites and cosmos.RetryableUnordered.
 func (c *Call) checkAccount() error {
 	account := c.ConnState.Cosmos
 	if account == nil {
@@ -116,9 +118,9 @@ func (c *Call) checkAccount() error {
 	return nil
 }
 
-// unknown returns the error for a command without a row: the error of the account, if Azure Cosmos DB lists
-// the command.
-// Errors: CommandNotFound (59), those of cosmos.Command.
+// unknown returns the error for a command name without a row. If Azure Cosmos DB lists the name, a client of the
+// Cosmos listener gets the error of its account, else CommandNotFound.
+// Errors: CommandNotFound (59), errors of cosmos.Command.
 func (c *Call) unknown(name string) error {
 	if account := c.ConnState.Cosmos; account != nil && cosmos.Command.Find(name) != nil {
 		if err := account.Check(cosmos.Command, name); err != nil {
@@ -128,8 +130,8 @@ func (c *Call) unknown(name string) error {
 	return mongoerr.NoCommand(name)
 }
 
-// Respond begins a reply in the form of Azure Cosmos DB: the name of the response type and ok come before the
-// fields. For clients of other listeners it does nothing.
+// Respond begins a reply in the form of Azure Cosmos DB, in which the name of the response type and ok come before
+// the other fields. kind is that name. For clients of other listeners Respond does nothing.
 func (c *Call) Respond(kind string) {
 	if c.Strict() {
 		c.RespondAlways(kind)

@@ -11,7 +11,7 @@ import (
 // Code that makes an exception for some commands reads a field of the row instead of comparing names.
 type Def struct {
 	Name    string
-	Aliases []string // other spellings, lower-cased ones among them
+	Aliases []string // other spellings, such as lower-cased ones
 	// Run runs a command whose privileges do not depend on its arguments; nil in a row with Parse.
 	Run func(c *Call) error
 	// Parse reads the arguments of a command whose privileges depend on them: on names of collections,
@@ -52,8 +52,8 @@ type Def struct {
 	// never does. A read that may write its results accepts a write concern, and waits like a write if it
 	// writes. Manual: reference/write-concern.
 	Outputs func(body bson.Raw) bool
-	// Explain reads the arguments of the command for explain and the query settings; nil for a command
-	// without a plan. r is the Request that Parse returned, nil in a row without Parse.
+	// Explain reads the arguments of the command, for explain and for query settings; nil for a command without a
+	// plan. r is the Request that Parse returned, nil in a row without Parse.
 	// Manual: reference/command/explain.
 	Explain func(c *Call, r Request) (*explained.Explained, error)
 	// Unstable lists the arguments of a Stable command that version 1 of the stable API lacks.
@@ -81,7 +81,7 @@ type Need struct {
 	On collection.Namespace
 }
 
-// NamespaceFrom is the way in which a command names the namespace that it works on.
+// NamespaceFrom is the place in a command's arguments from which its namespace is read.
 type NamespaceFrom uint8
 
 // The ways.
@@ -93,12 +93,12 @@ const (
 	SeveralNamespaces                      // {bulkWrite: 1, nsInfo: [{ns: "db.coll"}, …]}
 )
 
-// ManyNamespaces stands for the collections of a command with SeveralNamespaces: as the namespace of its
-// cursor and in the request report.
+// ManyNamespaces stands for the collections of a command that names several, such as bulkWrite. It is the namespace
+// of its cursor, and of its entry in the request report.
 var ManyNamespaces = collection.Namespace{DB: "admin", Coll: "$cmd.bulkWrite"}
 
-// Facts are properties of a command that are true or false. The chain acts on them, unless the comment of a
-// fact names another user.
+// Facts are the true-or-false properties of a command, as bits. The chain acts on them, unless the comment of a fact
+// names other code.
 type Facts uint32
 
 // The facts.
@@ -108,7 +108,7 @@ const (
 	// InTxn commands are allowed in multi-document transactions.
 	// Manual: core/transactions-operations.
 	InTxn
-	// NotFirst commands are allowed there, but cannot begin one.
+	// NotFirst commands are allowed in a multi-document transaction, but not as its first command.
 	// Manual: core/transactions-operations#informational-operations, and its restrictions.
 	NotFirst
 	// Writes marks commands that write. They accept a write concern, and a locked fsync makes them wait.
@@ -126,13 +126,13 @@ const (
 	Metadata
 	// Silent commands do not appear in the profile and the slow log, and are not charged.
 	Silent
-	// Limited commands take the default time limit of reads, unless they write what they
-	// read. Manual: reference/cluster-parameters/defaultMaxTimeMS.
+	// Limited commands have the default time limit of reads, unless they write their results into a collection.
+	// Manual: reference/cluster-parameters/defaultMaxTimeMS.
 	Limited
 	// Secret commands carry passwords or proofs of passwords. Logs and lists of operations hide them.
 	Secret
-	// FirstUser commands may be run without a login by a client on this machine, as long as there is no user.
-	// The login acts on this fact. Manual: core/localhost-exception.
+	// FirstUser commands may be run without a login by a client on this machine, as long as no user exists. The login
+	// code acts on this fact. Manual: core/localhost-exception.
 	FirstUser
 	// Sampled commands are queries by which analyzeShardKey judges a shard key. configureQueryAnalyzer and
 	// analyzeShardKey act on this fact.
@@ -147,8 +147,8 @@ const (
 	// InterruptOnDrain commands read all data and change nothing, which can take hours. When the server drains, they
 	// are interrupted at once: shutdown does not wait for them as it waits for other commands.
 	InterruptOnDrain
-	// Counts commands return counts of documents or decide by them. The counts of all peers are added up
-	// first.
+	// Counts commands return counts of documents, or decide by counts. Before they run, the chain adds up the counts
+	// of all peers, because each server counts only its own writes.
 	Counts
 	// AccountOnly commands exist only at the address of an account of Azure Cosmos DB.
 	AccountOnly
@@ -160,7 +160,8 @@ const (
 
 func (f Facts) Has(g Facts) bool { return f&g != 0 }
 
-// Kind is the class of a command in opLatencies: what it does to documents.
+// Kind is the class of a command by its work on documents, such as reading or writing, under which opLatencies counts
+// it.
 // Manual: reference/command/serverStatus#oplatencies.
 type Kind uint8
 
@@ -173,11 +174,12 @@ const (
 	Kinds
 )
 
-// OpType is the type of operation that a command counts as.
+// OpType is the type of operation, such as insert or getmore, under which top, the profiler and the opcounters count
+// a command.
 // Manual: reference/database-profiler#system.profile.op.
 type OpType uint8
 
-// The types. Each type but OpCommand is a basic operation with exactly one command.
+// The types. Each type except OpCommand belongs to exactly one command, such as OpInsert to insert.
 const (
 	OpCommand OpType = iota
 	OpQuery

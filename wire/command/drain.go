@@ -6,8 +6,9 @@ import (
 	"github.com/cantledb/cantle/collection/agg"
 )
 
-// Drain reads a pipeline to its end, or until visit fails. If ns is a view, the hint applies to the
-// collection below it; the zero value is no hint.
+// Drain runs a pipeline and calls visit with each result document, until the pipeline ends or visit returns an error.
+// ns is the pipeline's collection. If ns is a view, the index hint applies to the view's collection; the zero hint is
+// none.
 func (c *Call) Drain(ns collection.Namespace, stages []bson.Raw, hint bson.Value, visit func(bson.Raw) error) error {
 	s, err := c.Cluster.Aggregate(&c.Op, ns, agg.NewOutline(stages), hint)
 	if err != nil {

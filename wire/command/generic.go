@@ -2,8 +2,8 @@ package command
 
 import "github.com/cantledb/cantle/collection/mongoerr"
 
-// checkConcerns refuses concerns on commands that do not accept them. Inside a transaction any command may
-// repeat the read concern of the first command.
+// checkConcerns refuses a read or write concern on a command that does not accept it. Inside a transaction any
+// command may repeat the read concern of the first command.
 // Errors: InvalidOptions (72).
 func (c *Call) checkConcerns() error {
 	if c.WriteConcern.Given && !c.Def.TakesWriteConcern() {

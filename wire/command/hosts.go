@@ -17,8 +17,8 @@ func Hostname() string {
 // ShardName returns the name by which clients see the shard of a partition.
 func ShardName(id shard.ID) string { return "p" + id.String() }
 
-// Address returns the name of the server in answers: the host and port at which clients reach it. They
-// distinguish the servers over one store, also on one machine.
+// Address returns the host and port at which clients reach the server, for replies that name it. Addresses
+// distinguish the servers over one store, even if they run on one machine.
 func (s *Server) Address() string {
 	if s.AdvertisedAddress != nil {
 		if a := s.AdvertisedAddress(); a != "" {
@@ -28,7 +28,7 @@ func (s *Server) Address() string {
 	return s.FirstAddress()
 }
 
-// FirstAddress returns the address at which the first client reached the server.
+// FirstAddress returns the address at which the first client reached the server; localhost:27017 before that.
 func (s *Server) FirstAddress() string {
 	if a, ok := s.firstAddress.Load().(string); ok {
 		return a

@@ -8,8 +8,8 @@ import (
 	"github.com/cantledb/cantle/wire/auth"
 )
 
-// Login is the authenticated user of a connection with its privileges. Immutable: when users or roles change,
-// the next command of the connection makes a new one.
+// Login holds the logged-in user of a connection with its roles and privileges. It is immutable: after a change of
+// users or roles, the next command on the connection replaces it by a new Login.
 type Login struct {
 	Name      auth.Name
 	ID        [16]byte // of the user; a later user of the same name has a different ID
@@ -38,15 +38,15 @@ func (l *Login) Allows() *auth.Grants {
 	return l.Grants
 }
 
-// MaySeeValues reports whether a user may see values of documents of a collection, as in a list of hot shard
-// key values: users that may read the documents may see them.
+// MaySeeValues reports whether a user may see values of a collection's documents outside of queries, as in a list of
+// hot shard key values. Every user that may read the documents may see them.
 func (s *Server) MaySeeValues(l *Login, ns collection.Namespace) bool {
 	return !s.RequireAuth || l.Allows().May(auth.Find, ns)
 }
 
-// MaySeeBounds reports whether a user may see the bounds of a collection's partitions. Under a ranged shard
-// key they are values of documents, so users that may read the documents may see them, and users that may
-// read config.chunks, where MongoDB shows them.
+// MaySeeBounds reports whether a user may see the bounds of a collection's partitions. Under a ranged shard key the
+// bounds are values of documents: they are visible to users that may read the documents, and to users that may read
+// config.chunks, where MongoDB shows bounds.
 func (s *Server) MaySeeBounds(l *Login, ns collection.Namespace) bool {
 	return s.MaySeeValues(l, ns) || l.Allows().May(auth.Find, collection.Namespace{DB: "config", Coll: "chunks"})
 }

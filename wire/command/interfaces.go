@@ -11,13 +11,14 @@ import (
 	"github.com/cantledb/cantle/wire/explained"
 )
 
-// A Server calls its rooms through the interfaces of this file. A room that implements one sets the field of the
-// Server in its join.go. Until then the field holds an absent, without users, limits and failures.
+// A Server calls its rooms through the interfaces of this file. A room that implements an interface sets the
+// corresponding field of the Server in join.go of the room. Before that, the field holds an absent, whose methods do
+// nothing: no users, no limits, no failures.
 
 // Authenticator authenticates the users of connections. Implemented by access.State.
 type Authenticator interface {
-	// Login returns the user of the connection with the current privileges; nil without a login. Errors: the
-	// reason why the command must end.
+	// Login returns the user of the connection with the current privileges; nil without a login. Errors: the reason
+	// why the command must not run, such as a deleted user.
 	Login(c *Call) (*Login, error)
 	// FirstUser reports whether the client is on this machine and may create the first user or role.
 	FirstUser(c *Call) bool
@@ -51,9 +52,9 @@ type FailPoints interface {
 
 // WriteGate admits writes, and blocks them for fsync and setUserWriteBlockMode. Implemented by status.State.
 type WriteGate interface {
-	// EnterWrite waits until writes are admitted, and increments the count of running writes. While writes
-	// of users are blocked, it sets WriteBlock of the command's Op to the error. Errors: the cause of the
-	// command's context.
+	// EnterWrite waits until writes are admitted, and increments the count of running writes, for which a lock waits.
+	// While setUserWriteBlockMode blocks writes of users, it sets WriteBlock of the command's Op to the error for
+	// those writes. Errors: the cause with which the command's context ended.
 	EnterWrite(c *Call) error
 	// LeaveWrite decrements the count that EnterWrite incremented.
 	LeaveWrite()
@@ -69,10 +70,11 @@ type Profiler interface {
 
 // Planner explains commands and applies query settings. Implemented by plans.State.
 type Planner interface {
-	// HasSettings reports whether reads of a collection may have query settings: otherwise the shape of a
-	// read need not be computed.
+	// HasSettings reports whether reads of a collection may have query settings. If not, the shape of a read need not
+	// be computed.
 	HasSettings(ns collection.Namespace) bool
-	// ApplySettings applies the query settings of its shape to a read. Errors: QueryRejectedBySettings (411).
+	// ApplySettings applies to a read the query settings that are stored for its shape. Errors:
+	// QueryRejectedBySettings (411).
 	ApplySettings(c *Call, x *explained.Explained) error
 	// Explain replies with the plan of a command.
 	Explain(c *Call, x *explained.Explained) error
@@ -80,19 +82,19 @@ type Planner interface {
 
 // Sharding holds the zones and the collections of the database config. Implemented by shards.State.
 type Sharding interface {
-	// Dropped is called when a namespace was dropped, or when a drop found nothing, to delete the zones of a
-	// collection that does not exist.
+	// Dropped is called after a namespace was dropped, and after a drop that found no collection. It deletes the
+	// zones and the query analyzer that were stored for that name, which may exist without the collection.
 	Dropped(ns collection.Namespace)
-	// UpdateVirtual runs an update of a virtual collection; done is false if the namespace is not one that
-	// accepts updates.
+	// UpdateVirtual runs an update of a collection of the database config that is computed when it is read. done is
+	// false if the namespace is no collection that accepts such updates.
 	UpdateVirtual(c *Call, ns collection.Namespace, m *cluster.Modify) (r cluster.Modified, done bool, err error)
 }
 
 // FailPlace is a place where a fail point can make a command fail.
 type FailPlace uint8
 
-// The places: before a command runs; when its time limit is set; when a getMore has found its cursor; before
-// a retryable write commits.
+// The places of fail points: before a command runs; before its time limit is set; when a getMore has found its
+// cursor; before a retryable write commits.
 const (
 	FailCommand FailPlace = iota
 	FailTimeLimit
@@ -100,10 +102,12 @@ const (
 	FailWrite
 )
 
-// ErrEndless is returned by FailPoints.Fail if time limits are to be ignored.
+// ErrEndless is returned by FailPoints.Fail if a fail point disables all time limits, so that the command runs
+// without one.
 var ErrEndless = errors.New("a fail point takes time limits away")
 
-// absent implements the interfaces of a server without rooms.
+// absent implements the interfaces of rooms with methods that do nothing, for a server that these rooms have not
+// joined.
 type absent struct{}
 
 func (absent) Login(*Call) (*Login, error)                     { return nil, nil }

@@ -8,10 +8,11 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-// Restrictions of commands inside a multi-document transaction. Commands that are not allowed at all lack
-// InTxn in the table; stages have agg.InTransaction.
+// This file holds the restrictions on commands inside a multi-document transaction. A command that is not allowed at
+// all lacks the fact InTxn in its row; a stage that is allowed has agg.InTransaction.
 
-// checkTxn refuses arguments that a command in a transaction must not have.
+// checkTxn refuses arguments that are not allowed for a command in a multi-document transaction, such as a write
+// concern.
 // Manual: core/transactions#read-concern-write-concern-read-preference,
 // core/transactions-operations#restricted-operations.
 // Errors: TypeMismatch (14), InvalidOptions (72), OperationNotSupportedInTransaction (263).
@@ -52,8 +53,8 @@ func notInTxn(db string) error {
 	return nil
 }
 
-// CheckTxnLevel refuses to create collections and indexes explicitly in a transaction whose read concern
-// level is not local.
+// CheckTxnLevel refuses a command that creates a collection or an index explicitly, if it runs in a transaction with
+// a read concern level other than local.
 // Manual: reference/read-concern-local#read-concern--local--and-transactions.
 // Errors: InvalidOptions (72).
 func (c *Call) CheckTxnLevel() error {
@@ -67,10 +68,9 @@ func (c *Call) CheckTxnLevel() error {
 	return mongoerr.New(mongoerr.InvalidOptions, "Command %s does not support { readConcern: { level: \"%s\" } } of its transaction", c.Name(), c.Op.Txn.Level)
 }
 
-// mayWriteInTxn refuses namespaces that transactions may not write. how is the verb of the statement in the
-// error.
-// Manual: core/transactions-operations#restricted-operations,
-// core/timeseries/timeseries-limitations.
+// mayWriteInTxn refuses to write a namespace that transactions may not write: system collections and time series. how
+// is the statement's verb, such as "insert", for the error text.
+// Manual: core/transactions-operations#restricted-operations, core/timeseries/timeseries-limitations.
 // Errors: OperationNotSupportedInTransaction (263), 50791.
 func (c *Call) mayWriteInTxn(ns collection.Namespace, how string) error {
 	if !c.Args.InTxn {

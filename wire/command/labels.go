@@ -9,8 +9,8 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// labelsFor returns the error labels by which drivers decide about retries, for the code of an error or of
-// the write concern error of a command that succeeded.
+// labelsFor returns the error labels for an error code, from which drivers decide whether to retry. The code is that
+// of the command's error or, if the command succeeded, of its write concern error.
 // Spec: transactions, retryable-writes and change-streams (error labels).
 func (c *Call) labelsFor(code mongoerr.Code) (l mongoerr.Labels) {
 	if c.Def == nil {
@@ -34,8 +34,8 @@ func (c *Call) labelsFor(code mongoerr.Code) (l mongoerr.Labels) {
 	return l
 }
 
-// labelsOf returns the labels of an error: those of its code and those of its cause. A transaction that
-// failed for lack of memory is worth a retry, because other transactions may have ended by then.
+// labelsOf returns the error labels of a command's error, by its code and its cause. A transaction that failed for
+// lack of memory gets TransientTransactionError, because a retry can succeed after other transactions have ended.
 func (c *Call) labelsOf(e *mongoerr.Error) mongoerr.Labels {
 	l := c.labelsFor(e.Code)
 	if c.Args.InTxn && !c.Args.Ending && errors.Is(e, storage.ErrMemoryFull) {
@@ -73,8 +73,8 @@ func (c *Call) appendLabels(l mongoerr.Labels) {
 	c.Reply.End()
 }
 
-// concernLabels returns the labels of a write concern error that a fail point injected. The command itself
-// has succeeded, so a transaction continues.
+// concernLabels returns the error labels of a write concern error that a fail point injected.
+// TransientTransactionError is not among them: the command has succeeded, so the transaction continues.
 func (c *Call) concernLabels(concern bson.Raw) mongoerr.Labels {
 	if c.Injected.HasLabels {
 		return c.Injected.Labels

@@ -7,27 +7,29 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-// leavePollEvery is the interval at which Leave checks whether all bound work has ended.
+// leavePollEvery is the interval at which Leave checks whether all work that only this server can finish has ended.
 const leavePollEvery = 10 * time.Millisecond
 
-// A cursor counts as in use for recentUse after its last getMore. Leave also waits for recentStreamEnd after a
-// change stream was sent on, because its driver may resume it at this server again.
+// recentUse is the time after its last getMore for which a cursor counts as in use: Leave waits for such cursors.
+// recentStreamEnd is the time for which Leave waits after a change stream was ended, because its driver may resume
+// the stream at this server again.
 const (
 	recentUse       = time.Second
 	recentStreamEnd = 200 * time.Millisecond
 )
 
-// resumeHereMax is the time in which drivers may resume change streams at any server, this one included. After
-// that, the error makes them leave this server: drivers prefer the server that answers fastest.
+// resumeHereMax is the time after the begin of Leave in which drivers may resume change streams at any server, this
+// one included. After that, a resume here fails with an error after which drivers leave this server: otherwise they
+// prefer the server that answers fastest.
 const resumeHereMax = time.Second
 
-// Leave ends what is bound to this server while peers over the same data run. No transaction begins any more:
-// drivers retry it at a peer. Change streams end with an error that makes drivers resume them, again if a
-// driver resumes here. A cursor is opened only for results that do not fit one reply. Leave returns when all
-// open transactions have ended and no client reads a cursor, or when ctx ends.
+// Leave waits until no client depends on this server, while peers over the same store run. No transaction begins any
+// more: drivers retry it at a peer. Change streams end with an error that makes drivers resume them, and again if a
+// driver resumes at this server. A cursor is opened only for results that do not fit one reply. Leave returns when
+// all open transactions have ended and no client reads a cursor, or when ctx ends.
 //
-// Leave runs before hello reports the shutdown. From then on drivers do not use the server any more, so that
-// cursors would fail, and transactions too, after drivers have waited for their server for half a minute.
+// Leave runs before hello reports the shutdown. After such a hello, drivers do not use the server any more: cursors
+// would fail, and transactions too, after drivers have waited for their server for half a minute.
 func Leave(ctx context.Context, s *Server) {
 	s.leaveBegan.Store(time.Now().UnixNano())
 	s.leave()
@@ -48,7 +50,8 @@ func (c *Call) Leaving() bool { return c.Server.leaving.Err() != nil }
 // OnLeave calls fn in its own goroutine when Leave begins; stop cancels that.
 func OnLeave(c *Call, fn func()) (stop func() bool) { return context.AfterFunc(c.Server.leaving, fn) }
 
-// hasBoundWork reports whether work is left that a peer cannot take over.
+// hasBoundWork reports whether transactions, cursors or reads are left that a peer cannot take over, so that Leave
+// has to wait.
 func (s *Server) hasBoundWork() bool {
 	if s.Sessions.Stats().Open > 0 || time.Since(time.Unix(0, s.lastStreamEnd.Load())) < recentStreamEnd {
 		return true
@@ -58,7 +61,7 @@ func (s *Server) hasBoundWork() bool {
 		if s.Lookup(op.Name).Kind != KindRead {
 			continue
 		}
-		if op.Start.Before(left) && time.Since(left) < recentUse || isChangeStream(op.Command()) { // it may open a cursor soon
+		if op.Start.Before(left) && time.Since(left) < recentUse || isChangeStream(op.Command()) { // the read may open a cursor soon
 			return true
 		}
 	}
@@ -71,10 +74,10 @@ func (s *Server) hasBoundWork() bool {
 	return false
 }
 
-// refuseWhileLeaving refuses what a leaving server does not begin any more: transactions, and after resumeHereMax
-// change streams. Errors: NoSuchTransaction (251), after which drivers retry the whole transaction but keep
-// using the server, where other transactions still have to end; ShutdownInProgress (91), after which drivers
-// leave the server, once no transaction is open.
+// refuseWhileLeaving refuses transactions that begin on a server that is leaving (see Leave), and, after
+// resumeHereMax, change streams. Errors: NoSuchTransaction (251), after which drivers retry the whole transaction but
+// keep using the server, where other transactions still have to end; ShutdownInProgress (91) once no transaction is
+// open, after which drivers leave the server.
 func (c *Call) refuseWhileLeaving() error {
 	if !c.Leaving() {
 		return nil
@@ -91,8 +94,9 @@ func (c *Call) refuseWhileLeaving() error {
 	return nil
 }
 
-// ResumeElsewhere returns the error that ends a change stream here, so that the driver resumes it at a peer. No driver
-// takes this error for a fault of the server, and all drivers resume. Spec: change-streams.
+// ResumeElsewhere returns the error that ends a change stream on a server that is leaving, so that the driver resumes
+// the stream at a peer. No driver takes this error for a fault of the server, and all drivers resume after it. Spec:
+// change-streams.
 func ResumeElsewhere(c *Call) *mongoerr.Error {
 	c.Server.lastStreamEnd.Store(time.Now().UnixNano())
 	return mongoerr.New(mongoerr.CursorNotFound, "The server is shutting down; resume the change stream, and another server goes on with it").

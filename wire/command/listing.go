@@ -6,9 +6,9 @@ import (
 	"github.com/cantledb/cantle/wire/cursor"
 )
 
-// ReplyList replies with a cursor over docs. size is the batch size; if it is negative because the client
-// named none, all documents that fit are in the first batch. The cursor stays valid if the listed objects are
-// dropped.
+// ReplyList replies with a cursor over docs, the descriptions of listed objects. size is the batch size of the
+// client; if it is negative because the client sent none, the first batch has all documents that fit. The cursor
+// stays valid if the listed objects are dropped.
 func (c *Call) ReplyList(ns collection.Namespace, docs []bson.Raw, size int64) error {
 	if size == 0 && len(docs) > 0 {
 		return c.OpenCursor(cursor.Options{Namespace: ns, SurvivesDrop: true}, cursor.NewDocs(docs), 0, false)

@@ -2,7 +2,8 @@ package command
 
 import "net"
 
-// Local reports whether an address is on this machine, so that its client crosses no network.
+// Local reports whether the address of a client is on this machine, so that no network lies between client and
+// server.
 func Local(a net.Addr) bool {
 	t, ok := a.(*net.TCPAddr)
 	return !ok || t.IP.IsLoopback()

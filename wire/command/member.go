@@ -8,8 +8,8 @@ import (
 	"github.com/cantledb/cantle/collection/cosmos"
 )
 
-// ReplicaSet is the set whose only member the server presents itself as. With the zero ReplicaSet the server
-// presents itself as a mongos.
+// ReplicaSet describes the replica set as whose only member the server appears to clients. If it is zero, the server
+// appears as a mongos.
 type ReplicaSet struct {
 	Name string
 	// Member is the host:port of the member in replies; "" stands for the address of the
@@ -17,7 +17,7 @@ type ReplicaSet struct {
 	Member string
 }
 
-// ParseReplicaSet reads "name" or "name/host:port"; "" is no set.
+// ParseReplicaSet parses an option of the form "name" or "name/host:port"; "" means no replica set.
 // Errors: a description of the mistake.
 func ParseReplicaSet(s string) (r ReplicaSet, err error) {
 	name, member, found := strings.Cut(s, "/")
@@ -57,9 +57,9 @@ func (c *Call) ShownSet() (r ReplicaSet, ok bool) {
 	return r, true
 }
 
-// socketAddress returns the address of the socket, with the host name of the TLS handshake if there is
-// one: drivers then connect again by the name in the certificate. The port of a forwarder is not
-// visible here.
+// socketAddress returns the address at which the client's connection arrived, with the host name of the TLS handshake
+// if there is one: drivers then connect again by the name in the certificate. Behind a port forwarder the port may be
+// wrong, because the server does not see the forwarder's.
 func (c *Call) socketAddress() string {
 	local := c.Conn.Local().String()
 	t := c.Conn.TLS()

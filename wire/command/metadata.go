@@ -5,8 +5,8 @@ import (
 	"github.com/cantledb/cantle/shard/cluster"
 )
 
-// chargeMetadata charges a command about the catalog to the account's own budget for such commands. It does so
-// before the command runs, because the price is fixed.
+// chargeMetadata charges a command that reads or changes the catalog to the account's budget for such commands, which
+// is separate from that of documents. The price is fixed, so it is charged before the command runs.
 // Source: Azure Cosmos DB, "concepts-limits" (metadata requests).
 // Errors: 16500 when the budget is used up.
 func (c *Call) chargeMetadata() error {

@@ -7,11 +7,12 @@ import (
 	"github.com/cantledb/cantle/wire/cursor"
 )
 
-// TokenAppender is a source that can append the token from which to resume after its last batch.
+// TokenAppender is a source of a cursor's batches that can append the resume token for the end of its last batch, as
+// change streams do.
 type TokenAppender interface{ AppendToken(b *bson.Builder) }
 
-// FirstBatch returns the number of documents in the first batch of a find or aggregate without a batch size:
-// 101. On a leaving server (see Leave) a batch has as many as fit, so that fewer cursors remain open.
+// FirstBatch returns the maximum number of documents in the first batch of a find or aggregate without a batch size:
+// 101. On a server that is leaving (see Leave) there is no maximum, so that fewer cursors remain open.
 // Manual: tutorial/iterate-a-cursor.
 func (c *Call) FirstBatch() int {
 	if c.Leaving() {
@@ -23,8 +24,8 @@ func (c *Call) FirstBatch() int {
 // batchBytesMax is the maximum number of bytes of documents in one reply.
 const batchBytesMax = 16 << 20
 
-// BatchBytes returns the number of bytes that a batch of size documents (0 for any number) may have: fewer
-// when the server has little memory left for replies.
+// BatchBytes returns the maximum number of bytes for the documents of a batch: 16 MiB, or less if the server has
+// little memory left for replies. size is the number of documents that the client requested, 0 for any number.
 func (c *Call) BatchBytes(size int) int {
 	if size == 1 { // one document always fits
 		return batchBytesMax
@@ -32,7 +33,9 @@ func (c *Call) BatchBytes(size int) int {
 	return c.Out.Room(batchBytesMax)
 }
 
-// OpenCursor writes the first batch of a stream, and registers a cursor for the rest if there is more.
+// OpenCursor writes the first batch of a result stream, at most size documents, into the reply. If more results
+// exist, it registers a cursor for them, unless single is true: then the batch has all that fits 16 MiB, and no
+// cursor follows.
 func (c *Call) OpenCursor(o cursor.Options, src cursor.Source, size int, single bool) error {
 	b := c.Reply
 	kept := false

@@ -9,14 +9,14 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-// cachedOutline is the pipeline of a command with its outline, computed at the first use.
+// cachedOutline holds the pipeline of a command and the outline that is computed at its first use.
 type cachedOutline struct {
 	list    bson.Raw // the argument; nil before the first use
 	outline agg.Outline
 }
 
-// OutlineOf returns the outline of a pipeline, an argument of the command. An element
-// that is no document is an empty stage in it.
+// OutlineOf returns the outline of a pipeline that is an argument of the command: the collections and privileges that
+// its stages need. An element that is no document becomes an empty stage.
 func (c *Call) OutlineOf(list bson.Raw) *agg.Outline {
 	x := &c.cachedOutline
 	if x.list != nil && bytes.Equal(x.list, list) {

@@ -9,7 +9,8 @@ import (
 	"github.com/cantledb/cantle/wire/session"
 )
 
-// scope is the resource on which the action of a row is needed.
+// scope is the kind of resource on which a user needs the action of a command's row, such as the cluster or a
+// database.
 type scope uint8
 
 // The scopes: no user needed; any user; the cluster; the database of the command; the namespace that the
@@ -22,8 +23,8 @@ const (
 	onNamespace
 )
 
-// resolve fills in scope, action, also and listed from the row's names of actions. It panics if an action
-// does not exist.
+// resolve fills in the fields scope, action, also and listed of the row from the names of its actions, when the row
+// is added to the server. It panics if an action does not exist.
 func (d *Def) resolve() {
 	named := func(name string) auth.Action {
 		a, ok := auth.ActionNamed(name)
@@ -59,8 +60,8 @@ func (d *Def) resolve() {
 	}
 }
 
-// PrivilegeCheck compares one command with the privileges of its user. The command may be part of another
-// command, as in explain.
+// PrivilegeCheck compares the privileges that one command needs with the privileges of its user. The command may be
+// part of another command, as in explain.
 type PrivilegeCheck struct {
 	Call      *Call
 	Def       *Def
@@ -73,9 +74,9 @@ type PrivilegeCheck struct {
 	collected []auth.Needed
 }
 
-// authorize refuses commands that the user of the connection may not run, and then commands that the account
-// of the address does not offer.
-// Errors: Unauthorized (13), those of checkAccount.
+// authorize refuses a command that the user of the connection may not run, and then a command that the account of the
+// address does not offer.
+// Errors: Unauthorized (13), errors of checkAccount.
 func (c *Call) authorize() error {
 	if err := c.authorizeUser(); err != nil {
 		return err
@@ -108,8 +109,8 @@ func (c *Call) authorizeUser() error {
 	return c.MayUse(c.Args.ID)
 }
 
-// AuthorizeAgain repeats the authorization of a command that has waited. While users and roles do not change,
-// it costs one comparison. Errors: as authorize.
+// AuthorizeAgain repeats the authorization of a command that has waited, because users and roles may have changed. If
+// they have not changed, this costs one comparison. Errors: as authorize.
 func (c *Call) AuthorizeAgain() error {
 	if l := c.ConnState.Login; !c.Server.RequireAuth || l != nil && l.Version == c.Server.Auth.Version() {
 		return nil
@@ -117,8 +118,8 @@ func (c *Call) AuthorizeAgain() error {
 	return c.authorize()
 }
 
-// authorizeRequest refuses a command whose arguments need more privileges than its user has. A command
-// without valid arguments needs none, because it is not run.
+// authorizeRequest refuses a command whose arguments need more privileges than its user has. A command with invalid
+// arguments needs no privileges here, because it does not run.
 // Errors: Unauthorized (13).
 func (c *Call) authorizeRequest() error {
 	if c.request == nil || c.privileges.Call == nil {
@@ -146,7 +147,8 @@ func (c *Call) Require(needs func(q *PrivilegeCheck)) error {
 	return nil
 }
 
-// needed lists the needed actions of the command, for a cursor that outlives it.
+// needed returns the actions that the command needs. A cursor stores them, so that MayStill can check them at each
+// getMore.
 func (c *Call) needed() []auth.Needed {
 	if c.privileges.Call == nil {
 		return nil
@@ -158,7 +160,7 @@ func (c *Call) needed() []auth.Needed {
 	return q.collected
 }
 
-// MayStill refuses to continue a cursor if its user may no longer run the command that opened it.
+// MayStill refuses a getMore if its user has lost an action that the command which opened the cursor needed.
 // Errors: Unauthorized (13).
 func (c *Call) MayStill(needed []auth.Needed) error {
 	if !c.Server.RequireAuth {
@@ -200,8 +202,8 @@ func (q *PrivilegeCheck) row() {
 	}
 }
 
-// Namespace returns the namespace that the command names. If the name is invalid, the command ends with its
-// own error later.
+// Namespace returns the namespace that the command names. If the name is invalid, no error is returned here: the
+// command fails with its own error later.
 func (q *PrivilegeCheck) Namespace() collection.Namespace {
 	if isUUID(q.Value) {
 		q.needUUID()
@@ -217,12 +219,14 @@ func (q *PrivilegeCheck) Namespace() collection.Namespace {
 	return collection.Namespace{DB: q.DB, Coll: s}
 }
 
-// needUUID notes the privilege that naming a collection by its UUID needs, in any command.
+// needUUID notes the privilege useUUID on the cluster, which every command needs if it names a collection by its
+// UUID.
 func (q *PrivilegeCheck) needUUID() {
 	q.need(auth.Needed{Action: auth.UseUUID, Reach: auth.TheCluster})
 }
 
-// Need notes that an action on a namespace is needed, or on a database if ns.Coll is "".
+// Need notes that the command needs an action on a namespace, or on a database if ns.Coll is "". If the user lacks
+// it, the check is denied.
 func (q *PrivilegeCheck) Need(a auth.Action, ns collection.Namespace) {
 	q.listed(a)
 	q.need(auth.Needed{Action: a, On: ns})
@@ -234,20 +238,21 @@ func (q *PrivilegeCheck) NeedOnCluster(a auth.Action) {
 	q.need(auth.Needed{Action: a, Reach: auth.TheCluster})
 }
 
-// NeedEverywhere notes that an action on all databases and collections is needed.
+// NeedEverywhere notes that the command needs an action on all databases and collections. If the user lacks it, the
+// check is denied.
 func (q *PrivilegeCheck) NeedEverywhere(a auth.Action) {
 	q.listed(a)
 	q.need(auth.Needed{Action: a, Reach: auth.Everywhere})
 }
 
-// May reports whether the user has an action on a namespace, for commands where one of several actions is
-// enough.
+// May reports whether the user has an action on a namespace, without denying the check: for commands where one of
+// several actions is enough.
 func (q *PrivilegeCheck) May(a auth.Action, ns collection.Namespace) bool {
 	q.listed(a)
 	return q.Grants.May(a, ns)
 }
 
-// MayEverywhere reports whether the user has an action on all databases and collections.
+// MayEverywhere reports whether the user has an action on all databases and collections, without denying the check.
 func (q *PrivilegeCheck) MayEverywhere(a auth.Action) bool {
 	q.listed(a)
 	return q.Grants.MayEverywhere(a)
@@ -263,8 +268,8 @@ func (q *PrivilegeCheck) need(n auth.Needed) {
 	}
 }
 
-// listed panics if the row of the command does not list the action, so that the tables of privileges that are
-// printed from the rows are complete.
+// listed panics if the row of the command does not list action a. So the tables of privileges that are printed from
+// the rows are complete.
 func (q *PrivilegeCheck) listed(a auth.Action) {
 	if !q.Def.listed.Has(a) {
 		mongoerr.Bug("command %s needs the action %s, which its row does not list", q.Def.Name, a)
@@ -284,10 +289,10 @@ func (q *PrivilegeCheck) Part(p *Part) {
 	}
 }
 
-// CommandBytesMax is the number of bytes of a command that a truncated description shows.
+// CommandBytesMax is the number of bytes of a command above which error texts show a short description of it.
 const CommandBytesMax = 1000
 
-// MayUse refuses a session that belongs to another user.
+// MayUse refuses a session that belongs to another user, unless the command's user has the action impersonate.
 // Errors: Unauthorized (13).
 func (c *Call) MayUse(id session.ID) error {
 	if !c.Server.RequireAuth || id.IsZero() || id.Owner == c.ConnState.Owner {

@@ -7,9 +7,9 @@ import (
 	"github.com/cantledb/cantle/wire/auth"
 )
 
-// Pipeline checks a pipeline on a collection, or on a database if ns.Coll is "". bypass is true if documents
-// that the pipeline writes are not validated. A pipeline with an invalid stage is not run: the error of the
-// stage becomes that of the command.
+// Pipeline checks the privileges for a pipeline on a collection, or on a database if ns.Coll is "". bypass is true if
+// documents that the pipeline writes are not validated, which needs a further privilege. A pipeline with an invalid
+// stage does not run: the error of the stage becomes the error of the command.
 // Manual: the pages of the stages under reference/operator/aggregation.
 func (q *PrivilegeCheck) Pipeline(ns collection.Namespace, o *agg.Outline, bypass bool) {
 	if ns.Coll != "" && o.ReadsCollection() {
@@ -32,7 +32,8 @@ func (q *PrivilegeCheck) Pipeline(ns collection.Namespace, o *agg.Outline, bypas
 	}
 }
 
-// stage checks the privileges in the row of a stage whose pipeline runs on input.
+// stage checks the privileges that the row of one pipeline stage lists. input is the collection on which the stage's
+// pipeline runs.
 func (q *PrivilegeCheck) stage(s *agg.Involved, input collection.Namespace) {
 	for i := range s.Privileges {
 		p := &s.Privileges[i]
@@ -64,7 +65,7 @@ func stageAction(name string) auth.Action {
 	return a
 }
 
-// within completes a namespace of a stage with the database of the command if the stage names none.
+// within returns the namespace of a stage, with the database of the command if the stage names no database.
 func (q *PrivilegeCheck) within(ns collection.Namespace) collection.Namespace {
 	if ns.DB == "" {
 		ns.DB = q.DB

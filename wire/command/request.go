@@ -6,8 +6,8 @@ import (
 	"github.com/cantledb/cantle/wire"
 )
 
-// Request is a command whose arguments have been read once: the privileges that it needs and what it does
-// follow from the same values.
+// Request is a command whose arguments have been read once, so that its authorization and its execution use the same
+// values.
 type Request interface {
 	// Needs notes the actions that the user needs beyond the Action of the row: one call of Need for each
 	// namespace and action.
@@ -29,8 +29,8 @@ type funcRequest struct {
 func (r funcRequest) Needs(q *PrivilegeCheck) { r.needs(q) }
 func (r funcRequest) Run(c *Call) error       { return r.run(c) }
 
-// read reads the arguments of a command whose row has a Parse, and refuses the command if its user may not
-// run it with these arguments. An error of Parse is stored until perform returns it, so that it ends a
+// read reads the arguments of a command whose row has a Parse, and refuses the command if its user may not run it
+// with these arguments. An error of Parse is not returned but stored, and perform returns it later, so that it ends a
 // transaction as any other error does.
 // Errors: Unauthorized (13).
 func (c *Call) read() error {
@@ -38,7 +38,7 @@ func (c *Call) read() error {
 	return c.authorizeRequest()
 }
 
-// read reads the arguments if the row has a Parse. r is nil without a Parse, and after an error.
+// read reads the arguments of a command by its row's Parse. r is nil if the row has no Parse, and after an error.
 func (d *Def) read(c *Call) (r Request, err error) {
 	if d.Parse == nil {
 		return nil, nil
@@ -49,7 +49,8 @@ func (d *Def) read(c *Call) (r Request, err error) {
 	return r, nil
 }
 
-// perform runs a command of the row; r and unread are the results of read.
+// perform runs a command of the row, by Run of the row or of the Request. r and unread are the results of read; if
+// unread is an error, perform returns it.
 func (d *Def) perform(c *Call, r Request, unread error) error {
 	switch {
 	case unread != nil:
@@ -60,8 +61,8 @@ func (d *Def) perform(c *Call, r Request, unread error) error {
 	return r.Run(c)
 }
 
-// Part is a command inside another command, as in explain and applyOps. It is read like a command that comes
-// by itself.
+// Part is a command inside another command, as in explain and applyOps. Its arguments are read like those of a
+// command that a client sends.
 type Part struct {
 	Def     *Def
 	DB      string
@@ -70,7 +71,8 @@ type Part struct {
 	Err     error   // the error of reading the arguments
 }
 
-// Part reads a command inside this command. A part has no document sequences.
+// Part reads a command inside this command, with the arguments in body and the database db. Such a command has no
+// document sequences.
 // Errors: CommandNotFound (59).
 func (c *Call) Part(db string, body bson.Raw) (*Part, error) {
 	first, _ := body.First()
@@ -90,7 +92,8 @@ func (c *Call) Part(db string, body bson.Raw) (*Part, error) {
 	return p, nil
 }
 
-// Within calls fn while c has the row, arguments and database of the part.
+// Within calls fn while c has the row, arguments and database of the part, and then restores those of the whole
+// command.
 func (p *Part) Within(c *Call, fn func() error) error {
 	def, value, own, db := c.Def, c.Value, c.Reader, c.DB
 	defer func() {

@@ -9,16 +9,16 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// Retryable writes. Each statement of a command has a number: stmtId and the numbers after it, or the numbers
-// of stmtIds. A statement that has been executed before is answered from the session's retryable write record
-// and is not executed again.
+// Retryable writes. Each statement of a write command has a number: stmtId and the numbers that follow, or the
+// numbers in stmtIds. If a statement has been executed before, its result comes from the session's retryable write
+// record, and it is not executed again.
 // Spec: retryable-writes. Manual: core/retryable-writes.
 
 // Retryable reports whether the command is a retryable write.
 func (c *Call) Retryable() bool { return c.Session != nil && c.Args.Retryable() }
 
-// StoredResult returns the recorded result of a statement that has been executed before, and notes its number
-// for retriedStmtIds.
+// StoredResult returns the recorded result of the i-th statement of a retryable write, if the statement has been
+// executed before. It then also notes the statement's number, for retriedStmtIds in the reply.
 func (c *Call) StoredResult(i int) (bson.Raw, bool, error) {
 	if !c.Retryable() {
 		return nil, false, nil
@@ -31,8 +31,8 @@ func (c *Call) StoredResult(i int) (bson.Raw, bool, error) {
 	return r, ok, err
 }
 
-// Remaining returns the indexes of the statements that still have to run, nil for all; done counts the other
-// statements.
+// Remaining returns the indexes of the statements of a retryable write that have not been executed before, nil for
+// all of them. done counts the statements that have been executed.
 func (c *Call) Remaining(docs []bson.Raw) (todo []int, done int, err error) {
 	if !c.Retryable() {
 		return nil, 0, nil
@@ -69,7 +69,8 @@ func Pick(docs []bson.Raw, todo []int) []bson.Raw {
 	return out
 }
 
-// Renumber converts indexes among the unfinished statements to indexes in the command.
+// Renumber converts the indexes of errors, which count only the unfinished statements todo, to indexes in the whole
+// command. A nil todo changes nothing.
 func Renumber(errs []mongoerr.WriteError, todo []int) {
 	if todo == nil {
 		return
@@ -79,8 +80,9 @@ func Renumber(errs []mongoerr.WriteError, todo []int) {
 	}
 }
 
-// Recorder returns a function that stores the common result of statements first to last of todo, in the same
-// commit as their effect.
+// Recorder returns the function that stores the result of executed statements in the session's retryable write
+// record, in the same commit as their effect; nil if the command is no retryable write. The statements have one
+// result in common, and are numbers first to last of todo.
 func (c *Call) Recorder(todo []int, result func(*cluster.Modified) bson.Raw) func(txn storage.Txn, first, last int, m *cluster.Modified) error {
 	if !c.Retryable() {
 		return nil
@@ -105,7 +107,8 @@ func (c *Call) Recorder(todo []int, result func(*cluster.Modified) bson.Raw) fun
 	}
 }
 
-// setStmtIDs sets the numbers of the statements still to do in the operation for the cluster.
+// setStmtIDs sets the statement numbers in the operation that the cluster runs: those of the statements todo, or of
+// all if todo is nil.
 func (c *Call) setStmtIDs(todo []int) {
 	c.Op.StmtID, c.Op.StmtIDs = c.Args.StmtID, c.Args.StmtIDs
 	switch {
@@ -119,7 +122,8 @@ func (c *Call) setStmtIDs(todo []int) {
 	}
 }
 
-// recordResult stores the common result of the statements with the numbers first to last.
+// recordResult stores one result for the statements with the numbers first to last, for the session, in their
+// transaction if there is one.
 func (c *Call) recordResult(txn storage.Txn, first, last int32, r bson.Raw) error {
 	k := recordedResult{first, last, r, txn}
 	if txn != nil {
@@ -133,29 +137,30 @@ func (c *Call) recordResult(txn storage.Txn, first, last int32, r bson.Raw) erro
 	return nil
 }
 
-// forgetResults drops the results of a transaction that did not commit: when its statements run again, some may not
-// be reached.
+// forgetResults drops the recorded results of a store transaction that did not commit: when its statements run again,
+// some may not be reached.
 func (c *Call) forgetResults(txn storage.Txn) {
 	c.results.recorded = slices.DeleteFunc(c.results.recorded, func(k recordedResult) bool { return k.txn == txn })
 }
 
-// statementResults collects the outcomes of the statements of a command that its session needs.
+// statementResults collects what the session has to be given about the statements of a retryable write or of a
+// transaction.
 type statementResults struct {
-	recorded []recordedResult // for the session to remember
+	recorded []recordedResult // what the session will remember when the command ends
 	retried  []int32          // answered from the session's record
-	failed   []int32          // their results in kept are ignored
+	failed   []int32          // numbers of statements whose results in recorded are ignored
 }
 
-// recordedResult is the common result of some statements, which the session remembers after the command has
-// succeeded.
+// recordedResult is one result that a range of statements have in common. The session remembers it after the command
+// has succeeded.
 type recordedResult struct {
 	first, last int32
 	result      bson.Raw
 	txn         storage.Txn // the transaction in which they ran; nil if they needed none
 }
 
-// StatementFailed records that the i-th statement had no effect, even if a result of it is already kept. In a
-// multi-document transaction, leaveSession then aborts the transaction.
+// StatementFailed records that the i-th statement had no effect, even if a result of this statement has already been
+// recorded. In a multi-document transaction, leaveSession then aborts the transaction.
 // Manual: core/transactions-in-applications (errors abort the transaction).
 func (c *Call) StatementFailed(i int32, e *mongoerr.Error) {
 	if e != nil {
@@ -164,7 +169,8 @@ func (c *Call) StatementFailed(i int32, e *mongoerr.Error) {
 	c.results.failed = append(c.results.failed, c.Args.Statement(int(i)))
 }
 
-// rememberResults passes the results to the session, except those of statements that failed in the end.
+// rememberResults passes the recorded results to the session, which answers retries from them. Results of statements
+// that failed in the end are left out.
 func (c *Call) rememberResults() {
 	slices.Sort(c.results.failed)
 	for _, k := range c.results.recorded {
@@ -177,7 +183,8 @@ func (c *Call) rememberResults() {
 	c.results.recorded = nil
 }
 
-// AppendRetried names the statements that were answered from memory.
+// AppendRetried appends to the reply the numbers of the statements whose results came from the retryable write
+// record.
 // Manual: core/retryable-writes. Observed: mongod 7.0 (retriedStmtIds).
 func (c *Call) AppendRetried() {
 	if len(c.results.retried) == 0 {

@@ -100,7 +100,7 @@ type Server struct {
 	Planner       Planner
 	Sharding      Sharding
 	onEnd         []func(c *Call, e Outcome)
-	// Virtual and Stages compute their documents when they are read.
+	// Virtual holds the collections and Stages the pipeline stages whose documents are computed when they are read.
 	Virtual virtual.Collections
 	Stages  virtual.Stages
 
@@ -131,7 +131,7 @@ type Server struct {
 // Counter counts the runs of one command.
 type Counter struct {
 	Total, Failed atomic.Int64
-	// Pipelines and ArrayFilters count its update statements with a pipeline and with array filters.
+	// Pipelines counts the command's update statements that are a pipeline, ArrayFilters those with array filters.
 	Pipelines, ArrayFilters atomic.Int64
 }
 
@@ -191,8 +191,9 @@ func (s *Server) add(d *Def) {
 	}
 }
 
-// Attach connects the server to its cluster as the layer above, which New does not do. It is called once,
-// after all rooms have joined and before the first command.
+// Attach gives the cluster the functions of this server that it calls: virtual collections, stages, and the notice of
+// a dropped collection. It is called once, after all rooms have joined and before the first command; New does not
+// attach.
 func (s *Server) Attach() {
 	s.Cluster.Attach(cluster.Upper{Info: s.Stages.Docs, Virtual: s.Virtual.Docs, Dropped: s.Sharding.Dropped})
 	s.Settings.Attached()
@@ -206,9 +207,9 @@ func (s *Server) EachConn(visit func(*Connection) bool) {
 	s.conns.Range(func(_, v any) bool { return visit(v.(*Connection)) })
 }
 
-// LoadSetting reads a setting that commands stored under a name, and applies changes that peers make to it. what
-// names the setting in the log. If the setting cannot be read, the server starts with the default: that is
-// better than a server that does not start.
+// LoadSetting reads a setting that commands have stored under a name, and calls take with it, now and whenever a peer
+// changes it. what names the setting in the log. If the setting cannot be read, the server starts with the default:
+// that is better than a server that does not start.
 func (s *Server) LoadSetting(what string, x *savedsettings.Setting, name string, take func(doc bson.Raw)) {
 	if s.Cluster == nil {
 		return
@@ -250,8 +251,8 @@ type ConnState struct {
 	slot        operations.Slot // the running command
 	account     account
 	Shape       []byte // memory for the text of a query shape
-	// Streamed is the exhaust cursor of the connection, whose batches follow each other without a getMore; 0
-	// if there is none. No other connection can continue this cursor.
+	// Streamed is the exhaust cursor of the connection, whose batches follow each other without a getMore; 0 if the
+	// connection has none. No other connection can continue an exhaust cursor.
 	Streamed cursor.ID
 }
 

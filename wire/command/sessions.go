@@ -7,9 +7,9 @@ import (
 	"github.com/cantledb/cantle/wire/session"
 )
 
-// enterSession notes the use of the session. For a command with a transaction number it also checks the
-// session out and opens its transaction.
-// Errors: those of session.Checkout; OperationNotSupportedInTransaction (263).
+// enterSession notes that the command uses its session. If the command has a transaction number, enterSession also
+// checks the session out, which excludes other commands from it, and opens its transaction.
+// Errors: errors of session.Checkout; OperationNotSupportedInTransaction (263).
 func (s *Server) enterSession(c *Call) error {
 	a := &c.Args
 	if a.ID.IsZero() {
@@ -56,8 +56,8 @@ func (s *Server) enterSession(c *Call) error {
 	return nil
 }
 
-// openTxn gives the command the transaction of its session, and opens the transaction if this is its first
-// command.
+// openTxn sets the transaction of the session as the one in which the command reads and writes. If the command is the
+// first of the transaction, openTxn begins it.
 func (s *Server) openTxn(c *Call) error {
 	if t, ok := c.Session.Txn().View.(*cluster.Txn); ok {
 		c.Op.Txn = t
@@ -79,7 +79,8 @@ func (s *Server) openTxn(c *Call) error {
 	return nil
 }
 
-// leaveSession checks the session in. A failed statement aborts the transaction in which it ran.
+// leaveSession checks the session in at the end of a command and returns err. If the command or one of its statements
+// failed inside a transaction, it aborts the transaction.
 // Manual: core/transactions-in-applications (errors abort the transaction).
 func (s *Server) leaveSession(c *Call, err error) error {
 	if c.Session == nil {
@@ -100,8 +101,8 @@ func (s *Server) leaveSession(c *Call, err error) error {
 	return err
 }
 
-// dropSession checks the session in after a panic. It aborts the transaction, whose writes must not keep
-// blocking other commands.
+// dropSession checks the session in after a panic of the command. It also aborts an open transaction, because the
+// locks of its writes would keep blocking other commands.
 func (s *Server) dropSession(c *Call) {
 	if c.Session == nil {
 		return
@@ -117,8 +118,9 @@ func (s *Server) dropSession(c *Call) {
 	c.Session = nil
 }
 
-// appendRecoveryToken appends the name of the shard that has the outcome of the transaction. Drivers send the
-// token with commitTransaction to any mongos; here every server can answer.
+// appendRecoveryToken appends the recoveryToken of a transaction to the reply: the shard that has the transaction's
+// outcome. Drivers send the token with commitTransaction to any mongos; here every server has the outcome, so the
+// shard is always the same.
 // Spec: transactions#recoverytoken-field.
 func appendRecoveryToken(b *bson.Builder) {
 	b.BeginDoc("recoveryToken")

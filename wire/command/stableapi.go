@@ -12,8 +12,8 @@ import (
 // apiVersion, apiStrict and apiDeprecationErrors are the arguments of the stable API, represented by
 // session.API. Spec: versioned-api. Manual: reference/stable-api.
 
-// readAPI reads the arguments of the stable API from the body of a command. Arguments of the wrong type count
-// as absent: checkAPI refused them when the command arrived.
+// readAPI reads the arguments of the stable API from the body of a command. It ignores arguments of the wrong type,
+// because checkAPI refused them when the command arrived.
 func readAPI(body bson.Raw) (a session.API) {
 	for it := body.Iter(); it.Next(); {
 		if len(it.Name) < 9 || it.Name[0] != 'a' {
@@ -82,8 +82,8 @@ func (c *Call) checkAPI() error {
 	return nil
 }
 
-// checkStable refuses commands and fields that version 1 does not have. Aliases of commands are not in
-// version 1. Errors: APIStrictError (323).
+// checkStable refuses the command if it, or one of its fields, does not exist in version 1 of the stable API. Aliases
+// of commands do not exist there. Errors: APIStrictError (323).
 func (c *Call) checkStable() error {
 	if first, _ := c.Body.First(); !c.Def.Facts.Has(Stable) || string(first.Name) != c.Name() {
 		return mongoerr.New(mongoerr.APIStrictError, "Provided apiStrict:true, but the command %s is not in API Version 1. "+
@@ -100,8 +100,9 @@ func (c *Call) checkStable() error {
 	return nil
 }
 
-// SameAPI refuses a command that continues the work of an earlier command under other arguments of the stable
-// API: a getMore, or a statement of a transaction. Errors: APIMismatchError (347).
+// SameAPI refuses a command that continues an earlier command, such as a getMore or a statement of a transaction, if
+// its arguments of the stable API differ from those of the earlier command, first. what and began name the two in the
+// error. Errors: APIMismatchError (347).
 func (c *Call) SameAPI(first session.API, what, began string) error {
 	if c.API == first {
 		return nil
@@ -109,7 +110,8 @@ func (c *Call) SameAPI(first session.API, what, began string) error {
 	return mongoerr.New(mongoerr.APIMismatchError, "API parameter mismatch: %s used params %v, the %s used %v", what, apiText(c.API), began, apiText(first))
 }
 
-// SameAPIAsOpened compares the arguments of a getMore with those of the command that opened the cursor.
+// SameAPIAsOpened refuses a getMore whose arguments of the stable API differ from those of opened, the command that
+// opened the cursor.
 // Errors: APIMismatchError (347).
 func (c *Call) SameAPIAsOpened(opened bson.Raw) error {
 	return c.SameAPI(readAPI(opened), "getMore", "cursor-creating command")

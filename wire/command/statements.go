@@ -2,7 +2,8 @@ package command
 
 import "github.com/cantledb/cantle/bson"
 
-// Statement returns the first statement of a batch whose statements have queries; nil for other commands.
+// Statement returns the first statement of a batch command, such as an update, whose statements have queries; nil for
+// other commands.
 func (c *Call) Statement() (first bson.Raw) {
 	if c.Def.Statements == "" || c.Def.Query == nil {
 		return nil

@@ -2,8 +2,8 @@ package command
 
 import "sync/atomic"
 
-// Statistics are the counters of serverStatus. insert counts documents, update
-// and delete count statements.
+// Statistics holds counters of all commands since the start, which serverStatus shows. Insert counts documents;
+// Update and Delete count statements.
 type Statistics struct {
 	Insert, Query, Update, Delete, Getmore, Command atomic.Int64
 	Returned, Loaded                                atomic.Int64 // documents sent; documents read to find them

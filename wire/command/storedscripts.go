@@ -12,15 +12,15 @@ import (
 	"github.com/cantledb/cantle/shard/cluster"
 )
 
-// storedScripts holds the functions in the system.js of a database, which are read when the first script of a
-// command runs. Safe for concurrent use, because the shards of a command run concurrently.
+// storedScripts holds the JavaScript functions in the collection system.js of a database. They are read when the
+// first script of a command runs. It is safe for concurrent use, because the shards of a command run concurrently.
 // Manual: tutorial/store-javascript-function-on-server.
 type storedScripts struct {
 	call *Call
 	mu   sync.Mutex
 	db   string   // db is the database whose functions were read; "" if none were
 	all  bson.Raw // the functions of db
-	// receipt is the charge of reading the functions; price adds it to the charge of the command.
+	// receipt is the charge of reading the functions; charged adds it to the charge of the command.
 	receipt ratelimit.Meter
 }
 
@@ -33,7 +33,7 @@ func (s *storedScripts) reset(c *Call) {
 	}
 }
 
-// charged adds the charge of the reads to the receipt of the command.
+// charged adds the charge for reading the functions to the receipt of the command, once.
 func (s *storedScripts) charged(receipt *ratelimit.Meter) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -43,11 +43,11 @@ func (s *storedScripts) charged(receipt *ratelimit.Meter) {
 	}
 }
 
-// Scripts returns the functions of env's database by name, nil if there are none. They are read from the
+// Scripts returns the functions in system.js of env's database by name, nil if there are none. They are read from the
 // newest state, also in a transaction, and charged to the command like any read of these documents.
 //
-// Errors: 10209 and 10210 for a document without a name and without a value, 4546000 for code
-// with scope, BSONObjectTooLarge (10334); those of a read.
+// Errors: 10209 for a document without a name, 10210 for one without a value, 4546000 for code with scope,
+// BSONObjectTooLarge (10334); errors of a read.
 func (s *storedScripts) Scripts(env *mql.Env) (bson.Raw, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

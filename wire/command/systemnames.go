@@ -8,17 +8,17 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-// SystemCollections are the names with the prefix "system." that a client may create.
+// SystemCollections holds the names with the prefix "system." under which a client may create a collection.
 // Manual: reference/system-collections.
 var SystemCollections = map[string]bool{
 	"system.views": true, "system.profile": true, "system.js": true, "system.users": true, "system.roles": true,
 	"system.version": true, "system.sessions": true, "system.keys": true, "system.healthlog": true,
 }
 
-// MayWriteTo refuses the namespaces that clients may not write: views are created by create and changed by
-// collMod, and the profiler writes its own collection. In a transaction it also refuses what mayWriteInTxn
-// refuses. how is the verb of the command in the error.
-// Errors: InvalidNamespace (73), CommandNotSupported (115), those of mayWriteInTxn.
+// MayWriteTo refuses namespaces that clients may not write. system.views is changed only through create and collMod,
+// system.profile only by the profiler. In a transaction it also refuses what mayWriteInTxn refuses. how is the
+// command's verb, such as "insert", for the error text.
+// Errors: InvalidNamespace (73), CommandNotSupported (115), errors of mayWriteInTxn.
 func (c *Call) MayWriteTo(ns collection.Namespace, how string) error {
 	if err := c.checkSystemName(ns, how); err != nil {
 		return err
@@ -26,7 +26,8 @@ func (c *Call) MayWriteTo(ns collection.Namespace, how string) error {
 	return c.mayWriteInTxn(ns, how)
 }
 
-// checkSystemName checks the name for MayWriteTo, in transactions and outside of them.
+// checkSystemName refuses names with the prefix "system." that clients may not write, for MayWriteTo. how is the
+// command's verb for the error text.
 func (c *Call) checkSystemName(ns collection.Namespace, how string) error {
 	if !strings.HasPrefix(ns.Coll, "system.") {
 		return nil

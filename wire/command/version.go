@@ -8,13 +8,13 @@ import (
 	"github.com/cantledb/cantle/collection/release"
 )
 
-// cosmosRelease is the release whose behaviour requests on the Cosmos listener get, whatever release the
-// other listeners have and whichever version the account shows: versions of accounts differ only in their
-// tables of features. Source: Azure Cosmos DB for MongoDB, feature-support-70.
+// cosmosRelease is the release of MongoDB by whose rules the server runs all commands of the Cosmos listener,
+// whatever release the other listeners have and whichever version the account shows: versions of accounts differ only
+// in their tables of features. Source: Azure Cosmos DB for MongoDB, feature-support-70.
 const cosmosRelease = release.V7_0
 
-// Release returns the release of MongoDB that the client of the connection sees. Drivers and tools decide by
-// it which features they use, and the query languages decide by it how they behave.
+// Release returns the release of MongoDB that the client of the connection sees. Drivers and tools choose the
+// features that they use by this release, and the query languages follow its behaviour.
 func (c *Call) Release() release.Release {
 	if c.Strict() {
 		return cosmosRelease
@@ -22,14 +22,15 @@ func (c *Call) Release() release.Release {
 	return c.Server.Release
 }
 
-// shownVersion is the release that a client sees in hello and buildInfo.
+// shownVersion holds the release of MongoDB that a client sees in the replies to hello and buildInfo.
 type shownVersion struct {
 	Version string   // such as "4.2.0"
 	Parts   [4]int32 // of the version
 	Wire    int32    // the last version of the protocol
 }
 
-// ShownVersion returns the release that the client sees; on the Cosmos listener that of the account.
+// ShownVersion returns the release of MongoDB that the client sees; on the Cosmos listener that is the version of the
+// account.
 func (c *Call) ShownVersion() shownVersion {
 	r := c.Release()
 	if !c.Strict() {

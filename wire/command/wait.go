@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Wait sleeps for d, or until ctx ends, and returns its cause then.
+// Wait sleeps for the duration d. If ctx ends before that, it returns the cause of ctx, else nil.
 func Wait(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
