@@ -9,7 +9,7 @@ import (
 
 var accAccumulator = AccumulatorDef{Name: "$accumulator", Parse: parseAccumulator, OnlyGroups: true, Since: "4.4", Doc: "reference/operator/aggregation/accumulator"}
 
-// scriptFunc is an accumulator in JavaScript.
+// scriptFunc is a parsed $accumulator: an accumulator whose functions are written in JavaScript.
 type scriptFunc struct {
 	init, accumulate, merge, finalize *expr.Script // finalize may be nil
 	initArgs, args                    expr.Expr    // initArgs may be nil
@@ -106,14 +106,16 @@ func (f *scriptFunc) Start(env *mql.Env, id bson.Value, s *expr.Scratch) (State,
 	return t, err
 }
 
-// scriptState holds the state that the functions pass on.
+// scriptState holds the state of an $accumulator for one group: the value that its JavaScript functions return
+// and receive again.
 type scriptState struct {
 	f *scriptFunc
 	v bson.Value
 	s *expr.Scratch // of the operator; its VM is reused
 }
 
-// call runs a function and stores its result as the state.
+// call runs one JavaScript function of the $accumulator and stores its result as the state. grew is the number
+// of bytes by which the state has grown.
 func (t *scriptState) call(env *mql.Env, s *expr.Scratch, script *expr.Script, args ...bson.Value) (grew int, err error) {
 	vm, err := s.Script(env)
 	if err != nil {

@@ -11,7 +11,7 @@ var accAddToSet = AccumulatorDef{Name: "$addToSet", Parse: unary(startAddToSet),
 
 func startAddToSet(*mql.Env) valueState { return &setState{name: "$addToSet"} }
 
-// setState collects the distinct values, in the order of their first occurrence.
+// setState is the state of $addToSet: the distinct values of a group, in the order of their first occurrence.
 type setState struct {
 	name string
 	seen map[string]struct{}

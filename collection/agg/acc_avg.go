@@ -10,7 +10,8 @@ var accAvg = AccumulatorDef{Name: "$avg", Parse: unary(startAvg), Doc: "referenc
 
 func startAvg(*mql.Env) valueState { return &avgState{} }
 
-// avgState averages numbers and ignores all other values; without numbers the result is null.
+// avgState is the state of $avg: it averages numbers and ignores all other values; without numbers the result
+// is null.
 type avgState struct {
 	sum  expr.Summation
 	wide wideCount

@@ -17,7 +17,8 @@ func startSetUnion(*mql.Env) valueState {
 	return &concatState{name: "$setUnion", set: &setState{name: "$setUnion"}}
 }
 
-// concatState collects the elements of arrays; if set is not nil, only distinct elements.
+// concatState is the state of $concatArrays, which collects the elements of arrays; with set, of $setUnion,
+// which keeps only distinct elements.
 type concatState struct {
 	name string
 	list valueList

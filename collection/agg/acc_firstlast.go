@@ -14,7 +14,7 @@ var (
 func startFirst(*mql.Env) valueState { return &edgeState{} }
 func startLast(*mql.Env) valueState  { return &edgeState{last: true} }
 
-// edgeState keeps the first or the last value.
+// edgeState is the state of $first, or with last of $last: one value.
 type edgeState struct {
 	v        bson.Value
 	hasValue bool
@@ -30,7 +30,7 @@ func (t *edgeState) take(_ *mql.Env, v bson.Value) (grew int, err error) {
 	return grew, nil
 }
 
-// Merge reads [] for no value, [v] for one.
+// Merge adds a partial state: [] if it has no value, [v] for the value v.
 func (t *edgeState) Merge(env *mql.Env, partial bson.Value) (int, error) {
 	a, ok := partial.Array()
 	if !ok {

@@ -11,7 +11,8 @@ var accMergeObjects = AccumulatorDef{Name: "$mergeObjects", Parse: unary(startMe
 
 func startMergeObjects(*mql.Env) valueState { return &mergeObjectsState{doc: bson.Empty} }
 
-// mergeObjectsState merges documents; fields of later documents replace earlier ones.
+// mergeObjectsState is the state of $mergeObjects: the merged document, in which fields of later documents
+// replace earlier ones.
 type mergeObjectsState struct {
 	doc   bson.Raw
 	spare []byte

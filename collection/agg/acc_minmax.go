@@ -14,7 +14,8 @@ var (
 func startMax(env *mql.Env) valueState { return &extremeState{order: env.Order(), sign: 1} }
 func startMin(env *mql.Env) valueState { return &extremeState{order: env.Order(), sign: -1} }
 
-// extremeState keeps the greatest (sign 1) or least value that is neither null nor missing.
+// extremeState is the state of $max (sign 1) and $min (sign -1): the greatest or least value that is neither
+// null nor missing.
 type extremeState struct {
 	order bson.StringOrder
 	best  bson.Value

@@ -7,7 +7,7 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// The accumulators of up to n values.
+// The accumulators that return up to n values of a group in an array.
 var (
 	accFirstN = AccumulatorDef{Name: "$firstN", Parse: parseN, Since: "5.2", Doc: "reference/operator/aggregation/firstN"}
 	accLastN  = AccumulatorDef{Name: "$lastN", Parse: parseN, Since: "5.2", Doc: "reference/operator/aggregation/lastN"}
@@ -15,7 +15,8 @@ var (
 	accMinN   = AccumulatorDef{Name: "$minN", Parse: parseN, Since: "5.2", Doc: "reference/operator/aggregation/minN"}
 )
 
-// nFunc is {$firstN: {input, n}} and the like. n may refer to the group's _id.
+// nFunc is a parsed accumulator with the arguments {input, n}, such as $firstN. The expression n may refer to
+// the fields of the group's _id.
 type nFunc struct {
 	name     string
 	input, n expr.Expr
@@ -74,7 +75,8 @@ func (f *nFunc) Start(env *mql.Env, id bson.Value, s *expr.Scratch) (State, erro
 	return &unaryState{state, f.input}, nil
 }
 
-// startN evaluates n for a group. The expression sees the fields of the group's _id as its document.
+// startN evaluates the argument n of an accumulator such as $firstN for one group. The expression sees the
+// fields of the group's _id as its document.
 func startN(env *mql.Env, name string, e expr.Expr, id bson.Value, s *expr.Scratch) (int64, error) {
 	doc := bson.Empty
 	if d, ok := id.Doc(); ok {
@@ -141,7 +143,7 @@ func takeAll(env *mql.Env, t valueState, partial bson.Value) (grew int, err erro
 	return grew, nil
 }
 
-// lastNState keeps the last n values in a ring.
+// lastNState is the state of $lastN: the last n values, in a ring buffer.
 type lastNState struct {
 	n    int64
 	ring []bson.Value
@@ -165,7 +167,7 @@ func (t *lastNState) take(_ *mql.Env, v bson.Value) (grew int, err error) {
 	return grew, checkHeld("$lastN", t.held)
 }
 
-// checkHeld limits the memory of one state.
+// checkHeld returns an error if the state of one accumulator holds more than listBytesMax bytes.
 func checkHeld(name string, held int) error {
 	if held <= listBytesMax {
 		return nil
@@ -191,7 +193,8 @@ func (t *lastNState) Result(_ *mql.Env, b *bson.Builder, name string, _ *expr.Sc
 	return nil
 }
 
-// extremeNState keeps the n least (sign 1) or greatest values that are neither null nor missing, sorted.
+// extremeNState is the state of $minN (sign 1) and $maxN (sign -1): the n least or greatest values that are
+// neither null nor missing, sorted.
 type extremeNState struct {
 	n     int64
 	order bson.StringOrder

@@ -11,7 +11,7 @@ var accPush = AccumulatorDef{Name: "$push", Parse: unary(startPush), Doc: "refer
 
 func startPush(*mql.Env) valueState { return &pushState{} }
 
-// pushState collects values as type bytes and payloads in one buffer.
+// pushState is the state of $push: all values of a group, encoded in one buffer.
 type pushState struct {
 	list valueList
 }
@@ -34,7 +34,7 @@ func (t *pushState) Result(_ *mql.Env, b *bson.Builder, name string, _ *expr.Scr
 	return nil
 }
 
-// valueList is a growing list of values: an array body that is not closed.
+// valueList is a growing list of values: the bytes of a BSON array that is not closed.
 type valueList struct {
 	b     bson.Builder
 	count int

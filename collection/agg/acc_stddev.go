@@ -27,8 +27,8 @@ func (t *stdDevState) take(_ *mql.Env, v bson.Value) (int, error) {
 	return 0, nil
 }
 
-// isFinite reports whether v is neither infinite nor NaN. Such numbers cannot be subtracted from a sum
-// again.
+// isFinite reports whether v is neither infinite nor NaN. A number that is not finite cannot be subtracted from
+// a sum again, when it leaves a window.
 func isFinite(v bson.Value) bool {
 	f, ok := v.AsFloat()
 	return !ok || !math.IsNaN(f) && !math.IsInf(f, 0)
@@ -60,8 +60,8 @@ func (t *stdDevState) Result(_ *mql.Env, b *bson.Builder, name string, s *expr.S
 	return nil
 }
 
-// slidingStdDev computes the standard deviation of a window that documents leave. While the window
-// contains a number that is not finite, the result is null.
+// slidingStdDev computes the standard deviation in a window of $setWindowFields that documents enter and leave.
+// While the window contains a number that is not finite, the result is null.
 type slidingStdDev struct {
 	stdDevState
 	odd int // numbers that are not finite

@@ -27,8 +27,8 @@ func (t *sumState) drop(_ *mql.Env, v bson.Value) bool {
 	return t.wide.remove(v.Type) && t.sum.Remove(v)
 }
 
-// wideCount counts the numbers of the widest type. When the last of them leaves a window, the type of
-// the sum changes, and the window must be added up anew.
+// wideCount counts the numbers of the widest number type in a sum. When the last of them leaves a window, the
+// type of the sum changes, and the window must be added up anew.
 type wideCount struct {
 	widest bson.Type
 	count  int64
@@ -43,7 +43,8 @@ func (w *wideCount) add(t bson.Type) {
 	}
 }
 
-// remove returns false if no number of the widest type is left.
+// remove subtracts a number of type t that leaves a window. It returns false if no number of the widest type is
+// left.
 func (w *wideCount) remove(t bson.Type) bool {
 	if t == w.widest && w.widest != bson.TypeInt32 {
 		w.count--
@@ -52,7 +53,7 @@ func (w *wideCount) remove(t bson.Type) bool {
 	return true
 }
 
-// widerThan orders the number types by promotion.
+// widerThan reports whether number type a is wider than b, by promotion: int, long, double, decimal.
 func widerThan(a, b bson.Type) bool {
 	rank := func(t bson.Type) int {
 		switch t {

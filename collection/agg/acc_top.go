@@ -12,7 +12,7 @@ import (
 	"github.com/cantledb/cantle/collection/order"
 )
 
-// The accumulators of the first and last documents in an order.
+// The accumulators that return the first or last documents of a group in an order of their own.
 var (
 	accBottom  = AccumulatorDef{Name: "$bottom", Parse: parseTop, Since: "5.2", Doc: "reference/operator/aggregation/bottom"}
 	accBottomN = AccumulatorDef{Name: "$bottomN", Parse: parseTop, Since: "5.2", Doc: "reference/operator/aggregation/bottomN"}
@@ -20,7 +20,7 @@ var (
 	accTopN    = AccumulatorDef{Name: "$topN", Parse: parseTop, Since: "5.2", Doc: "reference/operator/aggregation/topN"}
 )
 
-// topFunc is {$top: {sortBy, output}} and the like.
+// topFunc is a parsed accumulator with the arguments {sortBy, output}: $top, $topN, $bottom or $bottomN.
 type topFunc struct {
 	name   string
 	n      expr.Expr // nil: a single value, not in an array
@@ -107,8 +107,8 @@ func (f *topFunc) Append(b *bson.Builder, name string) {
 	b.End()
 }
 
-// topState keeps the outputs of the first n documents in the order, or of the last n. Among documents
-// with equal keys, the earlier document comes first.
+// topState is the state of $topN: the outputs of the first n documents in the order sortBy, or of the last n
+// for $bottomN. Among documents with equal keys, the earlier document comes first.
 type topState struct {
 	f    *topFunc
 	n    int64
@@ -137,7 +137,7 @@ func (t *topState) Add(env *mql.Env, doc bson.Raw, s *expr.Scratch) (int, error)
 	return t.insert(t.key, v)
 }
 
-// refuses reports whether a document with this key would be dropped immediately.
+// refuses reports whether a document with this sort key is not among the n documents that the state keeps.
 func (t *topState) refuses(key []byte) bool {
 	if int64(len(t.best)) < t.n {
 		return false
@@ -175,7 +175,7 @@ func (t *topState) insert(key []byte, v bson.Value) (grew int, err error) {
 	return grew, checkHeld(t.f.name, t.held)
 }
 
-// Merge reads pairs of key and value.
+// Merge adds a partial state, an array in which each sort key is followed by its output.
 func (t *topState) Merge(_ *mql.Env, partial bson.Value) (grew int, err error) {
 	a, ok := partial.Array()
 	if !ok {

@@ -11,11 +11,11 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// Func is a parsed accumulator. Immutable, safe for concurrent use.
+// Func is a parsed accumulator, such as {$sum: "$qty"}. Immutable, safe for concurrent use.
 type Func interface {
-	// Start makes the state of one group. id is the group's _id, to which some arguments may refer.
+	// Start returns the empty state of one group. id is the group's _id, to which some arguments may refer.
 	Start(env *mql.Env, id bson.Value, s *expr.Scratch) (State, error)
-	// Paths calls add with the dotted paths of the documents that the accumulator reads.
+	// Paths calls add with the dotted paths in documents that the accumulator reads, "" for the whole document.
 	Paths(add func(path string))
 	// Append appends the accumulator as canonical MQL under name.
 	Append(b *bson.Builder, name string)
@@ -26,10 +26,10 @@ type Func interface {
 type State interface {
 	// Add adds a document. grew is the number of bytes by which the state has grown.
 	Add(env *mql.Env, doc bson.Raw, s *expr.Scratch) (grew int, err error)
-	// Merge adds the partial state of a later part of the documents of the same group, made by another
-	// state of the same accumulator.
+	// Merge adds the partial state of a later part of the group's documents, computed by another state of the
+	// same accumulator, such as on another shard.
 	Merge(env *mql.Env, partial bson.Value) (grew int, err error)
-	// Partial appends the partial state under name.
+	// Partial appends the state as a BSON value under name, from which Merge of another state can continue.
 	Partial(b *bson.Builder, name string)
 	// Result appends the accumulated value under name.
 	Result(env *mql.Env, b *bson.Builder, name string, s *expr.Scratch) error
@@ -43,8 +43,8 @@ type AccumulatorDef struct {
 	Parse func(p *parser, name string, arg bson.Value) (Func, error)
 	// OnlyGroups excludes the accumulator from $setWindowFields.
 	OnlyGroups bool
-	// Since is the first release of MongoDB with the accumulator, such as "8.2"; "" if it is older than
-	// 3.6 or not in the manual.
+	// Since is the first release of MongoDB with the accumulator, such as "8.2". It is "" if the accumulator is
+	// older than 3.6 or not in the manual.
 	Since string
 	// Doc is the page of the manual.
 	Doc string
@@ -65,9 +65,9 @@ type output struct {
 	fn   Func
 }
 
-// accumulated reads {field: {$accumulator: argument}}.
+// accumulated parses one computed field of $group and similar stages, {field: {$accumulator: argument}}.
 //
-// Errors: 40234, 40235, 40236, 40238, 15952 and those of the accumulators.
+// Errors: 40234, 40235, 40236, 40238, 15952 for a bad field; errors of the accumulator's parser.
 func (p *parser) accumulated(name string, v bson.Value) (output, error) {
 	if i := indexByte(name, '.'); i >= 0 {
 		return output{}, mongoerr.New(40235, "The field name '%s' cannot contain '.'", name)
@@ -102,9 +102,10 @@ func indexByte(s string, c byte) int {
 	return -1
 }
 
-// argument parses the only argument of an accumulator. In a window, a list is an array value.
+// argument parses the argument of an accumulator that has only one. In $group, a list is an error; in a window,
+// it is an array expression.
 //
-// Errors: 40237 for a list, those of expr.Parse.
+// Errors: 40237 for a list; errors of expr.Parse.
 func (p *parser) argument(name string, v bson.Value) (expr.Expr, error) {
 	if p.window {
 		return expr.Parse(p.env, v)
@@ -122,8 +123,8 @@ func (p *parser) argument(name string, v bson.Value) (expr.Expr, error) {
 	return e, nil
 }
 
-// zeroDivision gives a division by zero the code that it has in accumulators. Observed: mongod 8.2,
-// which runs accumulators in another engine.
+// zeroDivision replaces the error of a division by zero by the one with the code that it has in accumulators:
+// 4848401 for $divide, 4848403 for $mod. Observed: mongod 8.2, which runs accumulators in another engine.
 func zeroDivision(err error) error {
 	switch {
 	case err == nil:
@@ -135,14 +136,15 @@ func zeroDivision(err error) error {
 	return err
 }
 
-// unaryFunc is an accumulator of one expression's values.
+// unaryFunc is an accumulator with one argument, whose values it accumulates.
 type unaryFunc struct {
 	name string
 	arg  expr.Expr
 	make func(env *mql.Env) valueState
 }
 
-// valueState accumulates values; unaryState makes a State of it.
+// valueState is the state of an accumulator with one argument: it receives the argument's values. unaryState
+// evaluates the argument and makes a State of it.
 type valueState interface {
 	// take adds a value, which may be missing. The state copies what it keeps.
 	take(env *mql.Env, v bson.Value) (grew int, err error)
@@ -151,13 +153,13 @@ type valueState interface {
 	Result(env *mql.Env, b *bson.Builder, name string, s *expr.Scratch) error
 }
 
-// dropper is a valueState that can remove its oldest value. drop returns false if it cannot remove that
-// value.
+// dropper is a valueState from which the oldest value can be removed, when it leaves a window. drop returns
+// false if it cannot remove that value: the window is then accumulated anew.
 type dropper interface {
 	drop(env *mql.Env, v bson.Value) bool
 }
 
-// unary returns the parse function of an accumulator with one expression.
+// unary returns the parse function of an accumulator that has one expression as its argument.
 func unary(start func(env *mql.Env) valueState) func(*parser, string, bson.Value) (Func, error) {
 	return func(p *parser, name string, v bson.Value) (Func, error) {
 		arg, err := p.argument(name, v)
@@ -180,7 +182,8 @@ func (f *unaryFunc) Append(b *bson.Builder, name string) {
 	b.End()
 }
 
-// unaryState evaluates the argument for a valueState.
+// unaryState is a State that evaluates the accumulator's argument on each document and passes the value to a
+// valueState.
 type unaryState struct {
 	valueState
 	arg expr.Expr

@@ -2,10 +2,9 @@ package agg
 
 import "github.com/cantledb/cantle/collection/order"
 
-// Divide cuts the pipeline into the part that runs in each shard and the part that runs on the merged
-// stream of their rows. If by is set, each shard's rows arrive in that order and must be merged by it
-// (by their SortKey), so that the merge part reads them in order. A pipeline that makes its rows itself
-// is completely in the merge part.
+// Divide cuts the pipeline into the part that runs in each shard and the part that runs on the merged rows of
+// all shards. If by is set, the rows of each shard are in this order and must be merged in it, by their
+// SortKey, as the merge part expects. A pipeline that makes its rows itself is completely in the merge part.
 func (p *Pipeline) Divide() (shards, merge *Pipeline, by *order.Pattern) {
 	shards, merge = p.with(nil), p.with(nil)
 	shards.fields = p.reads()

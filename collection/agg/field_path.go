@@ -16,7 +16,7 @@ func (f fieldName) String() string { return strings.Join(f, ".") }
 
 // checkField validates a dotted path.
 //
-// Errors: those of order.CheckedPath.
+// Errors: errors of order.CheckedPath, for an empty or invalid field name.
 func checkField(s string) (fieldName, error) {
 	if _, err := order.CheckedPath(s); err != nil {
 		return nil, err
@@ -24,7 +24,7 @@ func checkField(s string) (fieldName, error) {
 	return strings.Split(s, "."), nil
 }
 
-// get returns the value at the path, looking only into documents.
+// get returns the value at the path, missing if a value on the way is not a document. Arrays are not searched.
 func (f fieldName) get(doc bson.Raw) bson.Value {
 	v := doc.Value()
 	for _, name := range f {
@@ -36,9 +36,9 @@ func (f fieldName) get(doc bson.Raw) bson.Value {
 	return v
 }
 
-// appendWith appends the fields of doc to the open document of b. The value at names is replaced by v in
-// its place, or added at the end. A value on the path that is not a document becomes one. A missing v
-// removes the field.
+// appendWith copies the fields of doc into the open document of b with the value at the path names replaced by
+// v, or added at the end. A value on the path that is not a document becomes one. A missing v removes the
+// field.
 func appendWith(b *bson.Builder, doc bson.Raw, names []string, v bson.Value) {
 	found := false
 	for it := doc.Iter(); it.Next(); {
@@ -75,8 +75,8 @@ func appendWith(b *bson.Builder, doc bson.Raw, names []string, v bson.Value) {
 	}
 }
 
-// appendEach is appendWith for a stage with the semantics of $addFields: if an array is on the path,
-// each of its elements gets the value.
+// appendEach is appendWith for stages with the semantics of $addFields: if an array is on the path, the value
+// is set in each of its elements.
 //
 // Errors: BSONObjectTooLarge.
 func appendEach(env *mql.Env, b *bson.Builder, doc bson.Raw, names []string, v bson.Value) error {
@@ -99,7 +99,8 @@ func appendEach(env *mql.Env, b *bson.Builder, doc bson.Raw, names []string, v b
 	return nil
 }
 
-// appendInside appends old under name. In old, or in each of its elements, it sets names to v.
+// appendInside copies the value old into b under name, with the path names inside it set to v. If old is an
+// array, this happens in each of its elements.
 func appendInside(env *mql.Env, b *bson.Builder, name []byte, old bson.Value, names []string, v bson.Value) error {
 	if err := env.Tick(); err != nil {
 		return err

@@ -8,7 +8,7 @@ import (
 	"github.com/cantledb/cantle/bson/path"
 )
 
-// fieldSet holds the fields of its input that a pipeline reads.
+// fieldSet is the set of paths of its input documents that a pipeline reads; with all, whole documents.
 type fieldSet struct {
 	all   bool
 	paths map[string]struct{}
@@ -21,7 +21,7 @@ func (f *fieldSet) add(p string) {
 	f.paths[p] = struct{}{}
 }
 
-// reads returns the fields of its input that the pipeline needs for its output.
+// reads returns the fields of the input documents that the pipeline needs to compute its output.
 func (p *Pipeline) reads() *fieldSet {
 	if p.fields != nil {
 		return p.fields
@@ -36,7 +36,8 @@ func (p *Pipeline) reads() *fieldSet {
 	return f
 }
 
-// projection returns an inclusion projection of the fields, nil if all are needed.
+// projection returns an inclusion projection of the fields in the set, with which the planner reads only these;
+// nil if whole documents are needed.
 func (f *fieldSet) projection() bson.Raw {
 	if f.all {
 		return nil

@@ -5,7 +5,7 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-// checkMatch rejects operators that are not allowed in a $match stage.
+// checkMatch rejects a filter with operators that are not allowed in a $match stage.
 //
 // Errors: BadValue for $where, 5626500 for $near.
 func checkMatch(n match.Node) error {
@@ -18,7 +18,7 @@ func checkMatch(n match.Node) error {
 	return nil
 }
 
-// filterPaths calls add with the paths that a filter reads, with "" if it may read the whole document.
+// filterPaths calls add with the paths that a filter reads, and with "" if it may read the whole document.
 func filterPaths(n match.Node, add func(string)) {
 	match.Walk(n, func(n match.Node) {
 		switch n := n.(type) {

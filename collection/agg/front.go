@@ -8,9 +8,9 @@ import (
 	"github.com/cantledb/cantle/collection/order"
 )
 
-// Front is the part at the beginning of a pipeline that the planner executes: a read of the documents
-// that match Filter, in the order of Sort, without the first Skip, at most Limit, of which Projection is
-// needed. Remaining runs on the result.
+// Front holds the leading stages of a pipeline in the form of a find, which the planner executes: the documents
+// that match Filter, in the order of Sort, without the first Skip, at most Limit, with the fields of
+// Projection. Remaining is the rest of the pipeline, which runs on the result.
 type Front struct {
 	Filter match.Node     // nil keeps everything
 	Sort   *order.Pattern // nil for any order
@@ -21,13 +21,14 @@ type Front struct {
 	Projection bson.Raw
 	// Count reports that Remaining uses only the number of rows.
 	Count bool
-	// Tally reports that Remaining accepts an exec.Tally for the rows.
+	// Tally reports that Remaining can read an exec.Tally, which has only the number of rows, in place of a
+	// scan.
 	Tally bool
-	// Distinct is a path if Remaining needs one row per value of the path: it groups by the path and
-	// reads nothing else. "" otherwise. An index scan over the path can deliver these rows if no value
-	// of the path is an array.
+	// Distinct is a path if Remaining needs one row per value of the path, because it groups by the path and
+	// reads nothing else; otherwise it is "". An index scan over the path can deliver these rows if no value of
+	// the path is an array.
 	Distinct string
-	// Metas are the kinds of metadata, as bits, that Remaining reads and that rows have only on request:
+	// Metas are the kinds of metadata that Remaining reads and that rows have only on request, as bits:
 	// expr.MetaIndexKey, and expr.MetaSortKey of Sort.
 	Metas     uint32
 	Remaining *Pipeline
@@ -36,7 +37,8 @@ type Front struct {
 // SortKey reports whether Remaining reads {$meta: "sortKey"} of Sort.
 func (f *Front) SortKey() bool { return f.Metas&(1<<expr.MetaSortKey) != 0 }
 
-// FilterAfterSource returns the filter of the $match stages directly behind the first stage, nil if there are none.
+// FilterAfterSource returns the filter of the $match stages directly behind the first stage, which makes the
+// pipeline's rows. It is nil if there are none.
 func (p *Pipeline) FilterAfterSource() match.Node {
 	var all []match.Node
 	for _, s := range p.stages[1:] {
@@ -52,15 +54,15 @@ func (p *Pipeline) FilterAfterSource() match.Node {
 	return match.AllOf(all...)
 }
 
-// Filter returns the filter of the leading stages, that of Front. It selects the shards that can have
-// matches. nil means everything.
+// Filter returns the filter of the pipeline's leading $match and $geoNear stages, by which the shards with
+// possible matches are selected. Nil means everything.
 func (p *Pipeline) Filter() match.Node {
 	n, _ := p.filter()
 	return n
 }
 
 // filter returns the filter of the leading stages, and the stages without those that the filter replaces
-// completely.
+// completely. A $geoNear stays, because it sorts the documents found.
 func (p *Pipeline) filter() (n match.Node, rest []Stage) {
 	rest = p.stages
 	if g, ok := p.GeoNear(); ok && g.Key != "" {
@@ -85,8 +87,8 @@ func (p *Pipeline) filter() (n match.Node, rest []Stage) {
 	return n, rest
 }
 
-// Front splits off the leading stages that a find can execute. It expects a pipeline from Optimize or
-// its shards part from Divide.
+// Front splits off the leading stages that a find can execute. The pipeline must come from Optimize, or be the
+// shards' part from Divide.
 func (p *Pipeline) Front() Front {
 	f := Front{}
 	fields := p.reads()
@@ -115,7 +117,8 @@ func (p *Pipeline) Front() Front {
 	return f
 }
 
-// cut adds a $skip or $limit to the front. A $skip of everything that a limit left cannot be added.
+// cut adds a $skip or $limit stage to the front and reports whether it could. A $skip of at least as many rows
+// as the limit leaves cannot be added.
 func (f *Front) cut(s Stage) bool {
 	switch s := s.(type) {
 	case *skipStage:

@@ -26,13 +26,13 @@ type fusionStage struct {
 	arg     bson.Raw
 }
 
-// fusedInput is one of the pipelines.
+// fusedInput is one of the pipelines whose results a $rankFusion or $scoreFusion combines.
 type fusedInput struct {
 	name   string
 	weight float64
 	sub    *Pipeline
-	// by is the order of the documents of sub: documents with equal keys share a rank. nil ranks them by
-	// position.
+	// by is the order of the documents of sub; documents with equal keys share a rank. If by is nil, a
+	// document's rank is its position.
 	by *order.Pattern
 }
 
@@ -48,7 +48,8 @@ func isHybrid(name string) bool { return name == rankFusion || name == scoreFusi
 // fusionConstraints are the constraints of both stages.
 var fusionConstraints = Constraints{First: true, Source: true, BySelf: true, Blocking: true, NotIn: InUpdate}
 
-// newFusion reads the fields of either stage.
+// newFusion parses the fields that $rankFusion and $scoreFusion have in common. It returns the stage, and the
+// fields for the caller to parse the others.
 func newFusion(p *parser, name string, arg bson.Value) (*fusionStage, *specFields, error) {
 	if arg.Type != bson.TypeDocument {
 		return nil, nil, mongoerr.New(mongoerr.FailedToParse, "The %s stage specification must be an object, found %s", name, arg.Type)
@@ -61,7 +62,8 @@ func newFusion(p *parser, name string, arg bson.Value) (*fusionStage, *specField
 	return s, fields, err
 }
 
-// parseInput reads the pipelines, and returns the other fields of input.
+// parseInput parses the pipelines in the field input of the stage, and returns the other fields of input. want
+// has their names and types.
 func (s *fusionStage) parseInput(p *parser, fields *specFields, want map[string]bson.Type) (map[string]bson.Value, error) {
 	if fields.top["input"].IsMissing() {
 		return nil, fields.missing("input")
@@ -77,7 +79,7 @@ func (s *fusionStage) parseInput(p *parser, fields *specFields, want map[string]
 	return input, s.parseInputs(p, bson.Raw(input["pipelines"].Data))
 }
 
-// complete makes the parts that do not depend on the argument.
+// complete adds to the stage the parts that do not depend on its argument, and returns it as a list of one.
 func (s *fusionStage) complete(p *parser) ([]Stage, error) {
 	group, err := parseGroup(p, "$group", fusionGroup())
 	if err != nil {
@@ -87,7 +89,8 @@ func (s *fusionStage) complete(p *parser) ([]Stage, error) {
 	return []Stage{s}, nil
 }
 
-// fusionGroup returns a $group of rankedOp's rows by document.
+// fusionGroup returns the argument of a $group that collects the ranks (or scores) of each document, from the
+// rows of rankedOp.
 func fusionGroup() bson.Value {
 	b := bson.NewBuilder(nil)
 	b.String("_id", "$_id")
@@ -100,13 +103,15 @@ func fusionGroup() bson.Value {
 	return b.Doc().Value()
 }
 
-// specFields reads the fields of a stage's argument and of embedded documents. A null counts as absent.
+// specFields reads the fields of a stage's argument and of documents embedded in it, and checks their names and
+// types. A null counts as absent.
 type specFields struct {
 	stage string
 	top   map[string]bson.Value // fields of the argument itself
 }
 
-// read returns the fields of d, whose names in errors begin with prefix.
+// read returns the fields of d by name. wanted has the permitted names and types; prefix precedes the names in
+// errors.
 //
 // Errors: 40415 for an unknown field, TypeMismatch.
 func (f *specFields) read(prefix string, d bson.Raw, wanted map[string]bson.Type) (map[string]bson.Value, error) {
@@ -132,10 +137,9 @@ func (f *specFields) missing(name string) error {
 	return mongoerr.New(40414, "BSON field '%s.%s' is missing but a required field", f.stage, name)
 }
 
-// parseInputs reads the pipelines.
+// parseInputs parses the named pipelines of the stage into inputs.
 //
-// Errors: BadValue for none, 15998, 16410 and 16412 for their names, those of
-// parseFused.
+// Errors: BadValue for no pipeline; 15998, 16410 and 16412 for bad names; errors of parseFused.
 func (s *fusionStage) parseInputs(p *parser, pipelines bson.Raw) error {
 	for it := pipelines.Iter(); it.Next(); {
 		name := string(it.Name)
@@ -165,10 +169,11 @@ func (s *fusionStage) parseInputs(p *parser, pipelines bson.Raw) error {
 	return nil
 }
 
-// parseFused reads one pipeline. It must rank or score documents, and must not change them.
+// parseFused parses one pipeline of a fusion stage. The pipeline must rank or score documents, and must not
+// change them.
 //
-// Errors: 9834300 for an empty one, 10473002 and 10170100 for a fusion inside, 9191103 for a stage that
-// changes documents, 9191100 for a pipeline without an order or, in $scoreFusion, without scores.
+// Errors: 9834300 for an empty pipeline, 10473002 and 10170100 for a fusion stage inside, 9191103 for a stage
+// that changes documents, 9191100 for a pipeline without an order or, in $scoreFusion, without scores.
 func (s *fusionStage) parseFused(p *parser, name string, stages []bson.Raw) (fusedInput, error) {
 	in := fusedInput{name: name, weight: 1}
 	if len(stages) == 0 {
@@ -216,7 +221,7 @@ func (s *fusionStage) parseFused(p *parser, name string, stages []bson.Raw) (fus
 	return in, nil
 }
 
-// makesText reports whether a pipeline begins with a text search, which makes scores.
+// makesText reports whether a pipeline begins with a $match by $text, which gives documents a text score.
 func (p *Pipeline) makesText() bool {
 	if len(p.stages) == 0 {
 		return false
@@ -225,7 +230,7 @@ func (p *Pipeline) makesText() bool {
 	return ok && match.Features(m.node)&match.UsesText != 0
 }
 
-// fusionFirst rejects a fusion behind another stage.
+// fusionFirst rejects a $rankFusion or $scoreFusion that is not the first stage.
 // Errors: 10170100.
 func fusionFirst(s Stage, before []Stage) error {
 	if len(before) > 0 {
@@ -234,15 +239,15 @@ func fusionFirst(s Stage, before []Stage) error {
 	return nil
 }
 
-// notFirstHybrid returns the error for a fusion behind another stage.
+// notFirstHybrid returns the error for a $rankFusion or $scoreFusion that is not the first stage.
 func notFirstHybrid(name string) error {
 	return mongoerr.New(10170100, "%s is only valid as the first stage in a pipeline", name)
 }
 
-// parseWeights reads the weights of pipelines by name. The default weight is 1.
+// parseWeights sets the weights of the pipelines, given by the pipelines' names. The default weight is 1.
 //
-// Errors: 9460301 for more weights than pipelines, 9967500 for a weight without its pipeline, 13118 for
-// a weight that is no number, 9460300 for a weight below 0.
+// Errors: 9460301 for more weights than pipelines, 9967500 for a weight whose name no pipeline has, 13118 for a
+// weight that is no number, 9460300 for a weight below 0.
 func (s *fusionStage) parseWeights(weights bson.Raw) error {
 	if weights.Len() > len(s.inputs) {
 		return mongoerr.New(9460301, "%s has %d weights for %d pipelines", s.name, weights.Len(), len(s.inputs))
@@ -267,8 +272,8 @@ next:
 	return nil
 }
 
-// ReadsBySelf reports whether the first stage of a pipeline reads its collection by sub-pipelines, so
-// that the stages of a view must come before those.
+// ReadsBySelf reports whether the first stage of the pipeline reads its collection by sub-pipelines, as
+// $rankFusion does. The stages of a view must then precede the stages of these sub-pipelines.
 func (p *Pipeline) ReadsBySelf() bool {
 	return len(p.stages) > 0 && p.stages[0].Constraints().BySelf
 }
@@ -292,13 +297,14 @@ func (s *fusionStage) Reads(add func(string)) bool {
 	return true
 }
 
-// scoreOrder is the order of the documents: by score, then by _id.
+// scoreOrder is the order of the documents that a fusion stage delivers: by score, the best first, then by _id.
 var scoreOrder = order.Pattern{Parts: []order.Part{
 	{Name: "score", Dir: keystring.Descending, Meta: "score"},
 	{Name: "_id", Path: path.Must("_id"), Dir: keystring.Ascending},
 }}
 
-// Open makes the operators. in is nil, except in a $facet: then the pipelines rank the documents of in.
+// Open returns the operator of the stage. in is nil, except in a $facet: then the pipelines rank the documents
+// of in.
 func (s *fusionStage) Open(env *mql.Env, in exec.Operator, o Opener) (exec.Operator, error) {
 	seen := newScoreRanges(len(s.inputs))
 	ranked := &rankedOp{base: base{in: in, stage: s}, fusionStage: s, opener: o, spool: spool{what: s.name}, seen: seen}

@@ -8,12 +8,13 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// rankConstant is added to a rank before it divides the weight.
+// rankConstant is the constant of reciprocal rank fusion: a pipeline adds weight / (rankConstant + rank) to the
+// score of a document.
 // Manual: reference/operator/aggregation/rankFusion#reciprocal-rank-fusion-rrf.
 const rankConstant = 60
 
-// rankedOp delivers {_id, doc, at: {input, rank}} for each document of each pipeline; {_id, doc, at:
-// {input, score}} if the pipelines score.
+// rankedOp runs the pipelines of a fusion stage one after the other. For each document of each pipeline it
+// delivers {_id, doc, at: {input, rank}}, or {_id, doc, at: {input, score}} if the pipelines score.
 type rankedOp struct {
 	base
 	maker
@@ -54,7 +55,7 @@ func (o *rankedOp) Next(env *mql.Env) (*exec.Row, error) {
 	return nil, nil
 }
 
-// Park parks the current pipeline. If the pipelines read a spool, the input has ended already.
+// Park parks the pipeline that is running. If the pipelines read a spool, the stage's input has ended already.
 func (o *rankedOp) Park() (int, bool) {
 	if o.sub == nil {
 		return 0, true
@@ -81,8 +82,8 @@ func (o *rankedOp) open(env *mql.Env) (err error) {
 	return err
 }
 
-// ranked makes the row of a document. Documents with equal sort keys share a rank; the next rank counts
-// all of them.
+// ranked returns the row for a document of the running pipeline, with its rank. Documents with equal sort keys
+// share a rank; the next rank counts all of them.
 func (o *rankedOp) ranked(env *mql.Env, r *exec.Row) (*exec.Row, error) {
 	if o.scores != nil {
 		return o.scored(env, r)
@@ -123,8 +124,8 @@ func (o *rankedOp) Close() {
 	o.spool.close()
 }
 
-// scoreOp turns {_id, doc, ranks: [{input, rank}, …]} into the document with its score as metadata. If
-// the pipelines score, ranks holds scores instead.
+// scoreOp computes the combined score of each document of a fusion stage. It turns {_id, doc, ranks: [{input,
+// rank}, …]} into the document with its score as metadata. If the pipelines score, ranks holds scores instead.
 type scoreOp struct {
 	*fusionStage
 	in    exec.Operator

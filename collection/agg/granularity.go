@@ -64,7 +64,8 @@ func geometric(n int) []float64 {
 	return out
 }
 
-// check rejects values that are not numbers or are negative.
+// check rejects a value that cannot be a boundary of $bucketAuto with a granularity: no number, NaN or
+// negative.
 //
 // Errors: 40258, 40259, 40260.
 func (g *granularity) check(v bson.Value) error {
@@ -119,13 +120,14 @@ func (g *granularity) down(a *bson.Arena, v bson.Value) bson.Value {
 	return like(a, v, scale(g.series[at-1], ten))
 }
 
-// decade writes f as m times a power of ten, with m in the decade of the series.
+// decade returns f as m times ten to the power ten, with m between the first number of the series' decade (10
+// or 100) and ten times that number.
 func (g *granularity) decade(f float64) (m float64, ten int) {
 	base := 10.0
 	if g.series[0] >= 100 {
 		base = 100
 	}
-	up := 0 // the logarithm of the smallest doubles is inexact, so it is taken of a multiple
+	up := 0 // the logarithm of the smallest doubles is inexact, so it is computed of a multiple
 	if f < 1e-300 {
 		up = 20
 	}
@@ -140,8 +142,8 @@ func (g *granularity) decade(f float64) (m float64, ten int) {
 	return scale(f, -ten), ten
 }
 
-// scale multiplies by a power of ten. For negative powers it divides, which is exact more often. It
-// applies powers beyond the range of a double in two steps.
+// scale multiplies f by a power of ten. For negative powers it divides, which is exact more often. It applies
+// powers beyond the range of a double in two steps.
 func scale(f float64, ten int) float64 {
 	switch {
 	case ten < -tenMax:
@@ -157,7 +159,7 @@ func scale(f float64, ten int) float64 {
 // tenMax is the greatest power of ten that is a double.
 const tenMax = 308
 
-// power returns a power of two: as an integer if v is an integer and f has no fraction.
+// power returns the power of two f as a value: an integer if v is an integer and f has no fraction.
 func power(a *bson.Arena, v bson.Value, f float64) bson.Value {
 	if n := int64(f); v.Type == bson.TypeInt32 && float64(n) == f {
 		return a.Int(n)

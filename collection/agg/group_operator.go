@@ -9,8 +9,8 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// groupOp reads its whole input into a groupTable, then delivers the groups: in the order of their first
-// documents, or in the order of their keys if some were spilled.
+// groupOp is the operator of $group. It reads its whole input into a groupTable, then delivers the groups: in
+// the order of their first documents, or in the order of their keys if some were spilled.
 type groupOp struct {
 	base
 	maker
@@ -79,7 +79,7 @@ func (o *groupOp) load(env *mql.Env) error {
 	return o.advance()
 }
 
-// add adds a row of the input to its group, and counts the memory that the groups hold.
+// add adds a row of the input to its group, and counts the memory by which the groups have grown.
 func (o *groupOp) add(env *mql.Env, r *exec.Row) (err error) {
 	o.setRow(r)
 	held := o.table.held
@@ -124,7 +124,8 @@ func (o *groupOp) take(env *mql.Env, r *exec.Row) error {
 	return nil
 }
 
-// takePartial adds the partial of a shard to its group.
+// takePartial adds a row from a shard, a group with partial states of its accumulators, to the group with the
+// same _id.
 func (o *groupOp) takePartial(env *mql.Env, r *exec.Row) error {
 	f, ok := r.Doc.First()
 	if !ok {
@@ -139,7 +140,8 @@ func (o *groupOp) takePartial(env *mql.Env, r *exec.Row) error {
 	return err
 }
 
-// fromRuns merges the next group from the runs.
+// fromRuns returns the next group from the spilled runs, in key order. It merges the partial states that
+// several runs hold of the group.
 func (o *groupOp) fromRuns(env *mql.Env) (*group, error) {
 	if o.next == nil {
 		return nil, nil

@@ -10,8 +10,8 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// groupTable holds the groups in memory, and the runs of spilled groups. Keys are keystrings of the
-// groups' _ids: equal bytes are equal values under the collation.
+// groupTable holds the groups of a $group in memory, by key, and the runs of spilled groups. Keys are
+// keystrings of the groups' _ids: equal bytes are equal values under the collation.
 type groupTable struct {
 	out    []output
 	groups map[string]*group
@@ -30,14 +30,15 @@ type group struct {
 	states []State
 }
 
-// groupBytes and stateBytes are the approximate overhead of a group, in addition to its key and values,
-// and of a state.
+// groupBytes is the approximate memory of a group in addition to its key and values, stateBytes of one
+// accumulator's state.
 const (
 	groupBytes = 160
 	stateBytes = 112
 )
 
-// find returns the group of an _id; it makes a new group if there is none.
+// find returns the group of an _id; it creates the group if there is none. s is scratch memory for the
+// arguments of accumulators.
 func (t *groupTable) find(env *mql.Env, id bson.Value, s *expr.Scratch) (*group, error) {
 	t.key = keystring.Append(t.key[:0], id, keystring.Ascending, env.Order(), nil)
 	if g, ok := t.groups[string(t.key)]; ok {
@@ -63,7 +64,8 @@ func (t *groupTable) add(env *mql.Env, id bson.Value, s *expr.Scratch) (*group, 
 	return g, nil
 }
 
-// count counts the growth since before in the memory budget, and spills if the budget is exceeded.
+// count counts in the memory budget by how much the table has grown beyond before bytes, and spills the groups
+// if the budget is exceeded.
 func (t *groupTable) count(env *mql.Env, before int) error {
 	grew := t.held - before
 	t.Hold(t.held)
@@ -98,7 +100,8 @@ func (t *groupTable) spill(env *mql.Env) (err error) {
 	return nil
 }
 
-// partial returns the group as a document, valid until the next call.
+// partial returns the group as a document of its _id and the partial states of its accumulators. The document
+// is valid until the next call.
 func (t *groupTable) partial(g *group) bson.Raw {
 	b := t.wide.begin()
 	b.Value("_id", g.id)
@@ -109,7 +112,8 @@ func (t *groupTable) partial(g *group) bson.Raw {
 	return bson.Raw(t.wide.buf)
 }
 
-// merge adds a partial document to a group.
+// merge adds the partial states in a document to the group's states. It returns the number of bytes by which
+// they have grown.
 func (g *group) merge(env *mql.Env, doc bson.Raw) (grew int, err error) {
 	it := doc.Iter()
 	it.Next() // _id

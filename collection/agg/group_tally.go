@@ -7,10 +7,11 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// A stage that needs only the number of rows reads that number from an exec.Tally, without reading rows:
+// A stage that needs only the number of rows takes that number from an exec.Tally, without reading rows:
 // $count, and $group with a constant _id and sums of constants, which drivers send for countDocuments.
 
-// addendMax limits the constants, so that their sum over all possible documents fits into 64 bits.
+// addendMax limits the constant that a $sum adds per row, so that the sum over all possible documents fits into
+// 64 bits.
 const addendMax = 1 << 20
 
 // tallies reports whether the stage needs only the number of its rows.
@@ -26,7 +27,7 @@ func (s *groupStage) tallies() bool {
 	return true
 }
 
-// addend returns the integer that a $sum adds for every row.
+// addend returns the integer that a $sum of a constant adds for every row; ok is false for other accumulators.
 func addend(f Func) (v bson.Value, ok bool) {
 	u, _ := f.(*unaryFunc)
 	if u == nil || u.name != accSum.Name {
@@ -40,7 +41,8 @@ func addend(f Func) (v bson.Value, ok bool) {
 	return v, -addendMax <= n && n <= addendMax
 }
 
-// takeTally adds all rows of a tally to their group. ok is false if the input is no tally.
+// takeTally adds the rows that an exec.Tally counts to their group, all at once. ok is false if the input is no
+// Tally.
 func (o *groupOp) takeTally(env *mql.Env) (ok bool, err error) {
 	t, ok := o.in.(*exec.Tally)
 	if !ok || !o.tallies() {

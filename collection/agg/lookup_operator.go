@@ -11,9 +11,9 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// lookupOp joins rows in batches: one filter with the values of all rows of a batch reads the foreign
-// collection once, and a hash lookup distributes the documents found. Batches grow, so that a following
-// $limit reads little.
+// lookupOp is the operator of $lookup. It joins rows in batches: one filter with the values of all rows of a
+// batch reads the foreign collection once, and a hash lookup distributes the documents found. Batches grow, so
+// that a following $limit reads little.
 type lookupOp struct {
 	base
 	maker
@@ -40,7 +40,7 @@ type lookupOp struct {
 	bindings expr.Scratch
 }
 
-// lookupRow is a row of the batch, and the indexes in found of the foreign documents that it joins.
+// lookupRow is a row of a batch, with the indexes in lookupOp.found of the foreign documents that it joins.
 type lookupRow struct {
 	row     exec.Row
 	matches []int
@@ -73,7 +73,7 @@ func (o *lookupOp) Next(env *mql.Env) (*exec.Row, error) {
 	}
 }
 
-// Park keeps the copied rows of the batch, which no budget counts.
+// Park parks the input. It keeps the copied rows of the batch, and counts them because no memory budget does.
 func (o *lookupOp) Park() (int, bool) {
 	bytes, done := o.in.Park()
 	for i := range o.rows {
@@ -155,11 +155,12 @@ func (o *lookupOp) join(env *mql.Env, rows []lookupRow) error {
 	return nil
 }
 
-// deferredMatches marks a row whose foreign documents are read when it is delivered.
+// deferredMatches marks a row whose foreign documents are read only when the row is delivered, because its
+// batch joins too many to hold.
 var deferredMatches = []int{-1}
 
-// probe reads the foreign documents of all values. It returns false if they are too many to hold for a
-// batch.
+// probe reads the foreign documents that have any value of a batch of rows, and assigns them to the rows. It
+// returns false if they are too many to hold for a batch of several rows.
 func (o *lookupOp) probe(outer *mql.Env, rows []lookupRow) (fits bool, err error) {
 	var drew atomic.Bool
 	env := outer.WithRandomFlag(&drew)
@@ -227,7 +228,8 @@ func (o *lookupOp) tooLarge() error {
 	return mongoerr.New(4568, "Total size of documents in %s matching pipeline's $lookup stage exceeds %d bytes", o.ns.Coll, lookupArrayMax)
 }
 
-// openEqual opens a read of the foreign documents that have one of the values.
+// openEqual opens a read of the foreign documents that have one of the values of the batch in the foreign
+// field.
 func (o *lookupOp) openEqual(env *mql.Env) (exec.Operator, error) {
 	b := bson.NewBuilder(nil)
 	equalsAny(b, o.foreign.String(), o.values.values)
@@ -259,7 +261,7 @@ func (o *lookupOp) release() {
 	o.subOut = nil
 }
 
-// deliver makes the next document of a row; nil if the row has no more.
+// deliver returns the next joined document of a row; nil if the row has no more.
 func (o *lookupOp) deliver(env *mql.Env, r *lookupRow) (*exec.Row, error) {
 	if o.subFor != o.at {
 		if err := o.gather(env, r); err != nil {
@@ -388,8 +390,8 @@ func (o *lookupOp) run(env *mql.Env, r *lookupRow) error {
 	}
 }
 
-// cached provides the result of a sub-pipeline that is the same for all rows, unless it uses random
-// values.
+// cached provides the result of a sub-pipeline that is the same for all rows: it runs once, and its result is
+// spooled. A sub-pipeline with random values runs for each row.
 func (o *lookupOp) cached(outer *mql.Env) error {
 	if !o.filled {
 		if err := o.cache.reset(); err != nil {

@@ -7,7 +7,8 @@ import (
 
 // Rules by which $lookup absorbs or passes the following stages.
 
-// absorb merges a following $unwind of the joined documents, so that no array of them is made.
+// absorb merges a following $unwind of the joined documents into the $lookup, so that no array of them is
+// built.
 func (s *lookupStage) absorb(rest []Stage) ([]Stage, int) {
 	u, ok := rest[0].(*unwindStage)
 	if !ok || s.unwind != nil || u.path.String() != s.as.String() {
@@ -18,7 +19,8 @@ func (s *lookupStage) absorb(rest []Stage) ([]Stage, int) {
 	return []Stage{&both}, 1
 }
 
-// passMatch moves conditions on the joined documents into the join, and other conditions in front of it.
+// passMatch moves conditions of a following $match on the joined documents into the $lookup, and conditions on
+// other fields in front of it.
 func (s *lookupStage) passMatch(m *matchStage) ([]Stage, bool) {
 	if s.unwind == nil {
 		return pushParts(s, m, free(s.as, nil))
@@ -29,8 +31,8 @@ func (s *lookupStage) passMatch(m *matchStage) ([]Stage, bool) {
 	return pushParts(s, m, free(s.as, s.unwind.index))
 }
 
-// takeMatch moves conditions on the joined documents into a $lookup with $unwind: documents that do not
-// satisfy them are not joined.
+// takeMatch moves conditions of a following $match on the joined documents into a $lookup with $unwind:
+// documents that do not satisfy them are not joined.
 func (s *lookupStage) takeMatch(m *matchStage) ([]Stage, bool) {
 	if s.unwind.preserve || s.unwind.index != nil || len(s.as) > 1 {
 		return nil, false

@@ -6,13 +6,13 @@ import (
 	"github.com/cantledb/cantle/collection/expr"
 )
 
-// metaKinds is the set of the kinds of metadata that expressions and sort patterns read, as bits by
-// expr.MetaKind. Rows keep their metadata through every stage that makes one document from one; the
+// metaKinds is a set of kinds of metadata (expr.MetaKind) as bits: those that the expressions and sort patterns
+// of a pipeline read. Rows keep their metadata through every stage that makes one document from one; the
 // documents of $group, $bucketAuto, $facet and $count have none.
 type metaKinds uint32
 
-// noting adds to k the kinds read by the expressions that p's Env parses until done is called, without
-// those of sub-pipelines.
+// noting adds to k the kinds of metadata that expressions read, from now until done is called: those parsed
+// with p's Env, without the expressions of sub-pipelines.
 func (p *parser) noting(k *metaKinds) (done func()) {
 	before := p.env.ReadsMeta
 	p.env.ReadsMeta = func(kind string) {
@@ -23,8 +23,8 @@ func (p *parser) noting(k *metaKinds) (done func()) {
 	return func() { p.env.ReadsMeta = before }
 }
 
-// note adds the kinds to those of the pipeline that p parses: a pipeline of $facet reads the documents
-// of the stage, and $match collects its kinds separately.
+// note adds the kinds to those that the pipeline being parsed by p reads. Two stages need this: a pipeline of
+// $facet reads the rows of the outer pipeline, and $match collects its kinds separately.
 func (k metaKinds) note(p *parser) {
 	for m := expr.MetaKind(0); k>>m != 0; m++ {
 		if k.has(m) {
@@ -35,17 +35,18 @@ func (k metaKinds) note(p *parser) {
 
 func (k metaKinds) has(m expr.MetaKind) bool { return k&(1<<m) != 0 }
 
-// metaReader is an operator that reads metadata of its rows. Pipeline.Open sets the kinds.
+// metaReader is an operator that reads metadata of its rows. Pipeline.Open passes it the kinds that the
+// pipeline reads.
 type metaReader interface{ readsMeta(k metaKinds) }
 
-// give passes the metadata of a row to the expressions.
+// give passes the metadata of a row to the expressions that are evaluated with s.
 func (k metaKinds) give(r *exec.Row, s *expr.Scratch) {
 	if k != 0 {
 		r.SetMeta(s, uint32(k))
 	}
 }
 
-// giveStored is give for the metadata that kept returned.
+// giveStored is give for metadata that was stored with a document by metaToStore.
 func (k metaKinds) giveStored(meta bson.Raw, s *expr.Scratch) {
 	if k != 0 {
 		r := exec.Row{Meta: meta}

@@ -10,20 +10,21 @@ import (
 // Opener gives stages access to other collections and to the server, at the command's snapshot. Several
 // goroutines may call its methods, each with its own Env.
 type Opener interface {
-	// Open runs p over a whole collection or view, sharded or not, for $lookup, $graphLookup and
-	// $unionWith. A namespace that does not exist is empty. p must be neither optimised nor divided.
+	// Open returns an operator that runs p over a whole collection or view, sharded or not, for $lookup,
+	// $graphLookup and $unionWith. A namespace that does not exist is empty. p must be neither optimised nor
+	// divided.
 	Open(env *mql.Env, ns collection.Namespace, p *Pipeline) (exec.Operator, error)
 	// Sink takes the documents of $out and $merge.
 	Sink(env *mql.Env, ns collection.Namespace, spec *SinkSpec) (Sink, error)
-	// Changes delivers the events of $changeStream.
+	// Changes returns an operator that delivers the events of $changeStream on a namespace.
 	Changes(env *mql.Env, ns collection.Namespace, spec bson.Raw) (exec.Operator, error)
-	// Info delivers the rows of a stage about the server itself. kind is the stage's name ($collStats,
-	// $indexStats, $currentOp, …), spec its argument.
+	// Info returns an operator that delivers the rows of a stage about the server itself. kind is the stage's
+	// name ($collStats, $indexStats, $currentOp, …), spec its argument.
 	Info(env *mql.Env, ns collection.Namespace, kind string, spec bson.Raw) (exec.Operator, error)
 }
 
-// Sink accepts documents. If a sink is closed before Finish, its writes have no effect, as far as its
-// kind allows.
+// Sink receives the documents that a $out or $merge writes. If a sink is closed before Finish, its writes have
+// no effect, as far as its kind allows.
 type Sink interface {
 	// Write writes a batch. The documents are valid only during the call.
 	Write(env *mql.Env, docs []bson.Raw) error

@@ -58,8 +58,8 @@ func (o *base) explain(b *bson.Builder, stats bool, self extras) {
 	b.End()
 }
 
-// ExplainStages appends, as elements of the open array, the stages that op runs, first to last. An
-// operator of another package, the source of the rows, is printed inside {$cursor: …}.
+// ExplainStages appends to an open array of explain the stages that op runs, first to last. An operator of
+// another package, the source of the rows, is printed inside {$cursor: …}.
 func ExplainStages(b *bson.Builder, op exec.Operator, stats bool) {
 	switch o := op.(type) {
 	case nil:
@@ -75,7 +75,7 @@ func ExplainStages(b *bson.Builder, op exec.Operator, stats bool) {
 	}
 }
 
-// maker builds the documents of an operator's rows and reuses its memory for the next row.
+// maker builds the documents of an operator's rows, and reuses its memory for each next row.
 type maker struct {
 	builder bson.Builder
 	buf     []byte
@@ -84,7 +84,7 @@ type maker struct {
 	metas   metaKinds
 }
 
-// begin opens the next document. A second call drops it and begins again.
+// begin opens the next document of an operator. A second call drops it and begins again.
 func (m *maker) begin() *bson.Builder {
 	if cap(m.buf) > keepBytesMax {
 		m.buf = nil
@@ -93,9 +93,10 @@ func (m *maker) begin() *bson.Builder {
 	return &m.builder
 }
 
-// end finishes the document. like is the row from which it was made, nil for none.
+// end finishes the document and returns its row. like is the row from which the document was made, whose
+// metadata and id the new row keeps; nil for none.
 //
-// Errors: BSONObjectTooLarge, ExceededMemoryLimit, and the context's.
+// Errors: BSONObjectTooLarge; ExceededMemoryLimit; the reason why the command must end.
 func (m *maker) end(env *mql.Env, like *exec.Row) (*exec.Row, error) {
 	m.buf = m.builder.Finish()
 	if len(m.buf) > docBytesMax {

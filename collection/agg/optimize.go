@@ -1,7 +1,7 @@
 package agg
 
-// Optimize returns a pipeline with the same result that reads less: it moves filters towards the source,
-// limits into sorts, $unwind into $lookup. Divide and Front expect its result.
+// Optimize returns a pipeline with the same result that reads less: it moves filters towards the source, limits
+// into sorts, $unwind into $lookup. Divide and Front expect a pipeline from Optimize.
 // Manual: core/aggregation-pipeline-optimization.
 func (p *Pipeline) Optimize() *Pipeline {
 	stages := append([]Stage(nil), p.stages...)
@@ -19,7 +19,8 @@ func (p *Pipeline) Optimize() *Pipeline {
 	return q
 }
 
-// improve applies the rules to stage i and the stages behind it.
+// improve applies the first fitting rule of the optimiser to stage i and the stages behind it, and reports
+// whether the pipeline changed.
 func improve(stages []Stage, i int) ([]Stage, bool) {
 	if isNothing(stages[i]) {
 		return splice(stages, i, 1), true
@@ -48,12 +49,12 @@ func improve(stages []Stage, i int) ([]Stage, bool) {
 
 // absorber is a stage that can do the work of following stages.
 type absorber interface {
-	// absorb returns stages that replace the stage and the first n of rest; n is 0 if it absorbs none.
-	// rest is not empty.
+	// absorb returns stages that replace the stage and the first n of the stages behind it, rest. n is 0 if the
+	// stage absorbs none. rest is not empty.
 	absorb(rest []Stage) (with []Stage, n int)
 }
 
-// cuts reports whether a stage uses only the number of rows.
+// cuts reports whether a stage is a $limit or $skip, which only counts rows.
 func cuts(s Stage) bool {
 	switch s.(type) {
 	case *limitStage, *skipStage:

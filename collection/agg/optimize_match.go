@@ -11,18 +11,18 @@ func admitsAll(n match.Node) bool {
 	return n == match.Always(true) || bson.Raw(match.String(n)).IsEmpty()
 }
 
-// matchPasser is a stage that lets a following $match, or some of its conditions, pass to its input. No
-// $match passes a stage of another type.
+// matchPasser is a stage in front of which the optimiser can move a following $match, or some of its
+// conditions. A $match stays behind stages of other types.
 type matchPasser interface {
 	// passMatch returns stages that replace the stage and m; ok is false if m stays behind the stage.
 	passMatch(m *matchStage) (with []Stage, ok bool)
 }
 
-// An origin returns the path at which the input of a stage has the values that its output has at a path;
-// ok is false if there is no such path.
+// An origin maps a path in the output of a stage to the path in its input that has the same values; ok is false
+// if there is none. The optimiser moves conditions of a $match by it.
 type origin func(path.Path) (from path.Path, ok bool)
 
-// conjuncts prepends the conditions of a conjunctive filter to rest.
+// conjuncts returns the conditions of a filter, split at its top-level $and, followed by rest.
 func conjuncts(n match.Node, rest []match.Node) []match.Node {
 	if and, ok := n.(*match.And); ok {
 		list := and.Children()
@@ -31,14 +31,14 @@ func conjuncts(n match.Node, rest []match.Node) []match.Node {
 	return append([]match.Node{n}, rest...)
 }
 
-// reusable reports whether a filter may be evaluated in several places.
+// reusable reports whether a filter may be evaluated in several places: whether it reads only fixed paths.
 func reusable(n match.Node) bool {
 	ok := true
 	filterPaths(n, func(p string) { ok = ok && p != "" })
 	return ok
 }
 
-// free returns the origin of paths behind a stage that writes the fields a and b. A write below a
+// free returns the origin map of a stage that writes the fields a and b and leaves the others. A write below a
 // top-level field may replace its whole value, so no path below that field has an origin.
 func free(a, b fieldName) origin {
 	return func(p path.Path) (path.Path, bool) {
@@ -59,7 +59,7 @@ func renamed(p path.Path, n int, name string) path.Path {
 	return path.Must(name + "." + p.Suffix(n).String())
 }
 
-// pushParts moves the conditions whose paths have an origin in front of a.
+// pushParts moves the conditions of m whose paths have an origin in front of the stage a.
 func pushParts(a Stage, m *matchStage, at origin) ([]Stage, bool) {
 	return push(a, m, at, func(match.Node) bool { return true })
 }

@@ -12,7 +12,7 @@ import (
 // bucketSecondsMax is the longest span of a time-series bucket: a year.
 const bucketSecondsMax = 31536000
 
-// parseTimeSeries validates the time-series options of $out and drops null options.
+// parseTimeSeries validates the option timeseries of $out. It returns it with defaults, without null options.
 // Manual: reference/operator/aggregation/out#time-series.
 //
 // Errors: TypeMismatch, BadValue, InvalidOptions, 40414, 40415.
@@ -90,7 +90,7 @@ func parseTimeSeries(d bson.Raw) (bson.Raw, error) {
 	return b.Doc(), nil
 }
 
-// bucketSpan returns the span of a bucket in seconds by granularity.
+// bucketSpan returns the longest time span of a time-series bucket, in seconds, by granularity.
 // Manual: core/timeseries/timeseries-granularity.
 func bucketSpan(granularity string) int64 {
 	switch granularity {
@@ -102,8 +102,8 @@ func bucketSpan(granularity string) int64 {
 	return 3600
 }
 
-// wholeSeconds returns a number as an integer: it truncates doubles and rounds decimals half to even.
-// Observed: MongoDB 8.2.
+// wholeSeconds returns a number of seconds as an integer: it truncates doubles and rounds decimals half to
+// even.
 func wholeSeconds(v bson.Value) int64 {
 	if d, ok := v.Decimal(); ok {
 		n, _ := decimal.ToInt64(d, decimal.HalfEven)

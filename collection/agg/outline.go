@@ -6,25 +6,24 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-// Outline describes a pipeline by the names of its stages and of their collections, before anything is
-// parsed. A command makes it once; authorisation, checks of read concern and stable API, views, and the
-// choice of a snapshot use it. It aliases the stages.
+// Outline describes a pipeline by the names of its stages and of their collections, before anything is parsed.
+// A command computes it once. Authorisation, checks of read concern and stable API, views, and the choice of a
+// snapshot use it. It aliases the stages.
 type Outline struct {
 	Stages []bson.Raw
 	table  []StageDef
-	// First and Last are the rows of the first and last stage; nil for unknown stages and without
-	// stages.
+	// First and Last are the definitions of the first and last stage; nil for an unknown stage, or if there are
+	// no stages.
 	First, Last *StageDef
-	// Limited are the stages, in order, that are restricted to some read concerns, not in the stable
-	// API, or not allowed in a view definition: only those of the pipeline itself, not of sub-pipelines.
+	// Limited are the stages that are restricted to some read concerns, not in the stable API, or not allowed
+	// in a view definition. They are in order, and only of the pipeline itself, not of its sub-pipelines.
 	Limited []Use
-	// Involved are the namespaces of the pipeline and its sub-pipelines, and the stages that show
-	// something other than collections ($collStats, $currentOp, …, as an Involved without a namespace).
-	// The list is complete if Err is nil.
+	// Involved are the namespaces that the pipeline and its sub-pipelines access. A stage that shows something
+	// other than collections ($collStats, $currentOp, …) is an Involved without a namespace. The list is
+	// complete if Err is nil.
 	Involved []Involved
-	// Err is the first error: 40323 for a stage that is no document of one field, 40324 for an unknown
-	// name, others for sub-pipelines that are too deep or too long. The code that opens the pipeline
-	// reports it.
+	// Err is the first error: 40323 for a stage that is no document of one field, 40324 for an unknown name,
+	// others for sub-pipelines that are too deep or too long. It is reported when the pipeline is opened.
 	Err error
 }
 
@@ -34,21 +33,22 @@ type Use struct {
 	Arg bson.Value
 }
 
-// Involved is something that a pipeline accesses in addition to its own collection.
+// Involved is a namespace, or a view of the server's state, that a stage accesses in addition to the pipeline's
+// own collection.
 type Involved struct {
-	// Use is the stage that accesses it.
+	// Use is the stage that has the access.
 	Use
 	// NS is the namespace. An empty DB means the command's database, an empty Coll no collection.
 	NS collection.Namespace
-	// On is the collection of the sub-pipeline that contains the stage; an empty DB means the command's.
-	// Nested is set in sub-pipelines.
+	// On is the collection of the sub-pipeline that contains the stage; an empty DB means the command's
+	// database. Nested is true in sub-pipelines.
 	On     collection.Namespace
 	Nested bool
 	// argument is the parsed argument of the stage.
 	argument any
 }
 
-// Needs reports whether a user needs a privilege of the stage's row.
+// Needs reports whether a user needs the privilege p, of the stage's definition, for the stage's argument.
 func (i *Involved) Needs(p *Privilege, user collection.User) bool {
 	return p.If == nil || p.If(i.argument, user)
 }
@@ -86,8 +86,8 @@ func (o *Outline) read() {
 	}
 }
 
-// firstField returns the first field of a stage and its row, which is nil for an unknown name. It may return
-// a row even with an error.
+// firstField returns the name and argument of a stage, and its definition, which is nil for an unknown name. It
+// may return a definition even with an error.
 //
 // Errors: 40323, 40324.
 func (o *Outline) firstField(raw bson.Raw) (bson.Field, *StageDef, error) {
@@ -115,7 +115,8 @@ func unknownStage(name []byte) error {
 	return mongoerr.New(40324, "Unrecognized pipeline stage name: '%s'", name)
 }
 
-// skim records what a stage accesses. at has the stage's On and Nested.
+// skim adds to Involved what a stage and its sub-pipelines access. at has the On and Nested of the stage, depth
+// the number of pipelines around its pipeline.
 func (o *Outline) skim(arg bson.Value, def *StageDef, at Involved, depth int) error {
 	if err := def.refuseRepeated(arg); err != nil || def.Skim == nil {
 		return err
@@ -173,8 +174,8 @@ func (o *Outline) Writes() bool { return o.Last != nil && o.Last.Writes }
 // Watches reports whether the pipeline begins with $changeStream.
 func (o *Outline) Watches() bool { return o.First != nil && o.First.Watches }
 
-// BySelf reports whether the first stage reads its collection by sub-pipelines, so that the stages of a
-// view must come before those.
+// BySelf reports whether the first stage reads its collection by sub-pipelines, as $rankFusion does. The stages
+// of a view must then precede the stages of these sub-pipelines.
 func (o *Outline) BySelf() bool { return o.First != nil && o.First.BySelf }
 
 // ReadsCollection reports whether the pipeline reads the documents of its collection.

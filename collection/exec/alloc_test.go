@@ -1,7 +1,7 @@
 //go:build !invariants
 
-// The invariants build poisons and copies memory on purpose, so the allocations of a row are counted
-// without it.
+// The build with the tag invariants overwrites and copies memory on purpose, so the allocations of a row are
+// counted without this tag.
 
 package exec_test
 
@@ -38,7 +38,7 @@ func bigWorld(tb testing.TB, n int) *world {
 	return w
 }
 
-// drain runs the first candidate of a find to its end and returns the number of rows.
+// drain runs a plan of a find on the test's only shard to its end and returns the number of rows.
 func (w *world) drain(tb testing.TB, q *plan.Query, sol *plan.Solution) (n int) {
 	r, err := w.store.Snapshot(context.Background(), 0)
 	if err != nil {
@@ -102,8 +102,8 @@ func TestAllocsPlans(t *testing.T) {
 	}
 }
 
-// BenchmarkScan scans documents of 1 KiB, once with a filter that rejects all of them and once returning
-// all.
+// BenchmarkScan measures a scan of documents of 1 KiB, once with a filter that rejects all of them and once
+// returning all.
 func BenchmarkScan(b *testing.B) {
 	const n = 2000
 	w := bigWorld(b, n)

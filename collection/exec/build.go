@@ -7,8 +7,8 @@ import (
 	"github.com/cantledb/cantle/collection/plan"
 )
 
-// Build makes the operators of a solution for one shard. The operators read nothing before the first
-// Next.
+// Build returns the tree of operators that runs a plan on one shard. The operators read nothing before the
+// first Next.
 func Build(n plan.Node, src Source) (Operator, error) {
 	switch n := n.(type) {
 	case *plan.EOF:
@@ -76,8 +76,8 @@ func buildAll(ns []plan.Node, src Source) ([]Operator, error) {
 	return out, nil
 }
 
-// buildIndexScan makes one scan per partition that may hold entries of the shard, and merges the scans
-// by their keys.
+// buildIndexScan returns the operator of an index scan on one shard. During a split, a shard's index entries
+// may lie in several partitions: the operator then merges one scan of each by index key.
 func buildIndexScan(n *plan.IndexScan, src Source) Operator {
 	parts := src.Shard.Partitions
 	if len(parts) == 1 {

@@ -5,14 +5,14 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// concat runs one operator after the other: the shards of an unsorted read.
+// concat runs several operators one after the other, such as the shards of an unsorted read.
 type concat struct {
 	in []Operator
 	at int
 }
 
-// Concat delivers all rows of the first operator, then of the second, and so on. An operator that has
-// ended is closed immediately.
+// Concat returns an operator that delivers all rows of the first input, then of the second, and so on. An input
+// that has ended is closed immediately.
 func Concat(in []Operator) Operator {
 	if len(in) == 1 {
 		return in[0]

@@ -2,7 +2,8 @@ package exec
 
 import "github.com/cantledb/cantle/bson"
 
-// SumOf adds up a counter over a tree of stages, as Operator.Explain prints it.
+// SumOf returns the sum of the counter with a name, such as "docsExamined", over all stages of a plan tree as
+// Operator.Explain prints it.
 func SumOf(d bson.Raw, name string) (n int64) {
 	for it := d.Iter(); it.Next(); {
 		if string(it.Name) == name {

@@ -14,11 +14,11 @@ type documents struct {
 	held   int // bytes counted in memory
 }
 
-// documentBytes is the overhead of a document in a list, in addition to its bytes.
+// documentBytes is the memory that a document in a list takes in addition to its bytes.
 const documentBytes = 64
 
-// Documents makes the operator of a list of documents, for virtual collections and for the server's own
-// state. The list counts in the command's memory until Close.
+// Documents returns the operator that delivers a list of documents, for virtual collections and for the
+// server's own state. The list counts in the command's memory until Close.
 // Errors: ExceededMemoryLimit (146).
 func Documents(env *mql.Env, docs []bson.Raw) (Operator, error) {
 	d := &documents{docs: docs, memory: env.Memory}

@@ -9,8 +9,8 @@ import (
 	"github.com/cantledb/cantle/ratelimit"
 )
 
-// A list of the server's own state counts as memory while it exists, and is refused if all commands
-// together hold too much.
+// A list of documents that an operator delivers counts in the command's memory until Close. It is refused if
+// all commands together hold too much.
 func TestDocumentsAreHeld(t *testing.T) {
 	env := mql.NewEnv(t.Context())
 	env.Memory.Reset(1<<20, ratelimit.NewMemory(1<<20))

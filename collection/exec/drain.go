@@ -6,8 +6,8 @@ import "github.com/cantledb/cantle/collection/mql"
 // It calls take with each row, and closes the input at its end, which releases iterators and memory before the
 // operator's own work begins. A row is valid during the call of take.
 //
-// Errors: those of the input and of take; what env.Tick returns. After an error the input is still open: the
-// operator's Close closes it.
+// Errors: errors of the input and of take; the reason why the command must end. After an error the input is
+// still open: the operator's Close closes it.
 func Drain(env *mql.Env, in Operator, take func(*Row) error) error {
 	for {
 		r, err := in.Next(env)

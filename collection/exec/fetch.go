@@ -21,7 +21,7 @@ type fetch struct {
 	buf    []byte
 	row    Row
 	filter filter
-	begun  bool       // its predicates have been charged
+	begun  bool       // the filter's predicates have been charged
 	ahead  *readAhead // of a fetch with node.Batch
 }
 

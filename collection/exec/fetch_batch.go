@@ -9,15 +9,16 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// If all rows of a fetch are needed, the fetch looks up several records at a time, which costs the store
-// much less than single reads. Batches grow, so that a caller that reads only the first rows does not
-// wait for many records.
+// A fetch whose rows are all needed looks up several records at a time, which costs the store much less than
+// single reads. The number of records grows from batchFirst to batchMost, so that a caller that reads only the
+// first rows does not wait for many records.
 const (
 	batchFirst = 4
 	batchMost  = 64
 )
 
-// readAhead is a batch of rows with their records. Its slices have the same indexes.
+// readAhead is a batch of rows of a fetch with their records, read by one GetMany. The slices have the same
+// indexes.
 type readAhead struct {
 	page page
 	keys [][]byte
@@ -31,10 +32,12 @@ type readAhead struct {
 	env  *mql.Env
 }
 
-// aheads holds finished batches for reuse: with it, a query of a hundred documents allocates no batch.
+// aheads holds finished batches of fetches for reuse, so that a query of a hundred documents allocates no
+// batch.
 var aheads = sync.Pool{New: func() any { return new(readAhead) }}
 
-// recycle returns the memory of a batch to the pool. Its rows must not be used again.
+// recycle returns the memory of a batch to the pool, unless it has grown beyond pageBytes. The rows must not be
+// used again.
 func (a *readAhead) recycle() {
 	if cap(a.page.mem) > pageBytes {
 		return
@@ -70,7 +73,8 @@ func (f *fetch) nextOfBatch(env *mql.Env) (*Row, error) {
 	}
 }
 
-// fill reads the next batch. The end or error of the input is delivered after the rows before it.
+// fill reads the next batch of rows and their records. The end or an error of the input is stored, and returned
+// after the rows read before it.
 func (f *fetch) fill(env *mql.Env) error {
 	a := f.ahead
 	a.page.rows, a.page.mem, a.keys, a.mem, a.keep, a.at = a.page.rows[:0], a.page.mem[:0], a.keys[:0], a.mem[:0], a.keep[:0], 0

@@ -7,11 +7,12 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// filter holds an operator's scratch memory for its filter. Unless the operator was made with one, matches
-// makes it for the first document.
+// filter holds the scratch memory in which an operator evaluates its filter. If the operator did not set it,
+// matches allocates it for the first document.
 type filter struct{ scratch *expr.Scratch }
 
-// matches reports whether a document satisfies a filter. Errors: those of Node.Matches.
+// matches reports whether a document satisfies the filter n. Errors: errors of Node.Matches, such as of an
+// expression.
 func (f *filter) matches(env *mql.Env, n match.Node, doc bson.Raw) (bool, error) {
 	if f.scratch == nil {
 		f.scratch = new(expr.Scratch)

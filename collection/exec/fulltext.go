@@ -9,8 +9,8 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// textOr delivers the records of several words. Without scores it streams them; with scores it must read
-// every entry first.
+// textOr delivers each record whose text contains one of several words, from a text index. Without scores it
+// streams the records; with scores it must read all entries first.
 type textOr struct {
 	Counters
 	node   *plan.TextOr
@@ -28,7 +28,7 @@ type textOr struct {
 	dec    keystring.Decoder
 }
 
-// scored is a record and the sum of its scores.
+// scored is a record found by $text, and the sum of the scores of its words.
 type scored struct {
 	hash  keyspace.Hash
 	id    []byte
@@ -98,7 +98,7 @@ func (t *textOr) load(env *mql.Env) error {
 	return nil
 }
 
-// add adds the score of an entry to that of its record.
+// add adds the score of an index entry to the score of its record.
 func (t *textOr) add(env *mql.Env, r *Row) error {
 	t.Works++
 	score, err := t.score(r)
@@ -123,7 +123,7 @@ func (t *textOr) add(env *mql.Env, r *Row) error {
 	return nil
 }
 
-// score reads the score that follows the word in an index entry.
+// score returns the score of a word in a document, which follows the word in the entry of a text index.
 func (t *textOr) score(r *Row) (float64, error) {
 	values, b := r.Values, bson.NewBuilder(nil)
 	scan, _ := t.node.Branches[0].(*plan.IndexScan)
@@ -163,7 +163,8 @@ func (t *textOr) Close() {
 	}
 }
 
-// textMatch checks the parts of a text search that an index cannot answer, and the rest of the filter.
+// textMatch drops documents that do not match the parts of a $text search that an index cannot answer, such as
+// phrases, or the rest of the filter.
 type textMatch struct {
 	Counters
 	node   *plan.TextMatch

@@ -14,22 +14,22 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// indexScan walks the entries of an index within bounds, in one partition of one shard. During a split,
-// a shard has entries in two partitions; Build merges two scans then.
+// indexScan delivers the entries of an index within bounds, in one partition of one shard. During a split, a
+// shard has entries in two partitions; Build merges two scans then.
 type indexScan struct {
 	Counters
 	node      *plan.IndexScan
 	src       Source
 	partition keyspace.PartitionID
-	charge    bool // this scan is charged for the visit of the shard
+	charge    bool // this scan pays for the visit of the shard
 
 	dirs   []keystring.Dir
 	ranges []keyspace.Bounds // not read yet, in scan order
 	check  bool              // the ranges contain more than the bounds
 	prefix []byte            // of all entries of the partition
 	walk
-	// current is the range being read. unread is the rest of current when the scan was parked; if resume
-	// is set, the scan reads unread before ranges.
+	// current is the key range being read. unread is the rest of current when the scan was parked; if resume is
+	// set, the scan reads unread before ranges.
 	current, unread storage.Range
 	resume          bool
 	seek            []byte // key to continue at, set by the last entry
@@ -41,7 +41,7 @@ type indexScan struct {
 	filter filter
 }
 
-// fromKey makes documents from index keys.
+// fromKey builds documents from index keys, in buffers that are reused.
 type fromKey struct {
 	layout  []fieldPlacement // where Rebuild puts each field
 	meta    metaBuilder
@@ -135,7 +135,8 @@ func (s *indexScan) open(env *mql.Env) error {
 	return s.begin(env, s.src.Reader, r, storage.IterOptions{Reverse: s.node.Reverse})
 }
 
-// step moves to the next key, or jumps to the next key that may be within the bounds.
+// step moves the iterator to the next index entry. If the last entry set seek, step jumps there, to the next
+// key that may be within the bounds.
 func (s *indexScan) step() bool {
 	if len(s.seek) == 0 {
 		return s.it.Next()
@@ -146,7 +147,8 @@ func (s *indexScan) step() bool {
 	return ok
 }
 
-// checkCurrent decodes and checks the current entry.
+// checkCurrent returns the row of the index entry at the iterator; nil if the entry is outside of the bounds,
+// belongs to another shard, repeats a row or fails the filter.
 func (s *indexScan) checkCurrent(env *mql.Env) (*Row, error) {
 	s.KeysExamined++
 	key := s.it.Key()
@@ -216,7 +218,7 @@ func (s *indexScan) checkCurrent(env *mql.Env) (*Row, error) {
 	return &s.row, nil
 }
 
-// values returns the encoded values at the start of rest.
+// values returns the encoded field values at the start of rest, the key of an index entry without its prefix.
 func (s *indexScan) values(rest []byte) ([]byte, error) {
 	at := 0
 	for _, d := range s.dirs {
@@ -229,7 +231,8 @@ func (s *indexScan) values(rest []byte) ([]byte, error) {
 	return rest[:at], nil
 }
 
-// owner reads the hash, id and type bits of a record from the key and the stored value of an entry.
+// owner returns the record to which an index entry belongs, by hash and id, and the type bits of its values.
+// They lie in the entry's key; for a unique index, in its stored value.
 func (s *indexScan) owner(key []byte, valuesLen int) (h keyspace.Hash, id, bits []byte, err error) {
 	var ok bool
 	if s.node.Index.Unique {
@@ -258,8 +261,8 @@ func skipID(b []byte) int {
 	return n
 }
 
-// sameValue reports whether the first Distinct fields repeat those of the last entry. If not, the next
-// step jumps past their values. A key with a null may represent several values (null and missing), so it
+// sameValue reports whether the leading fields of a distinct scan repeat the values delivered last. If not, the
+// next step jumps past their values. A key with a null may represent several values (null and missing), so it
 // never counts as a repetition.
 func (s *indexScan) sameValue(values []byte) bool {
 	n, null := 0, false
@@ -307,16 +310,17 @@ func (s *indexScan) putKey(values, bits []byte) (err error) {
 	return nil
 }
 
-// fieldPlacement describes where Rebuild puts a field: it closes a number of embedded documents, opens others,
-// and adds the field under its last name.
+// fieldPlacement describes how one index field is written into a document rebuilt from a key: close is the
+// number of embedded documents to end, open the names of those to begin, name the last part of the field's
+// path.
 type fieldPlacement struct {
 	close int
 	open  []string
 	name  string
 }
 
-// layoutOf computes for each field the embedded documents to close and to open before it. Fields of one
-// embedded document must be adjacent.
+// layoutOf returns for each index field the embedded documents to end and to begin before it, so that a
+// document can be rebuilt from a key. Fields of one embedded document must be adjacent.
 func layoutOf(fields []string) []fieldPlacement {
 	out := make([]fieldPlacement, 0, len(fields)+1)
 	var at []string // embedded documents that are open
@@ -333,8 +337,8 @@ func layoutOf(fields []string) []fieldPlacement {
 	return append(out, fieldPlacement{close: len(at)})
 }
 
-// rebuild makes a document of the indexed fields. null reports that a value may be null or missing,
-// which a key does not distinguish: the caller must read the record then.
+// rebuild returns a document of the indexed fields, made from the values of an index key. null reports that a
+// value may be null or missing, which a key does not distinguish: the caller must read the record then.
 func (s *indexScan) rebuild(values, bits []byte) (doc bson.Raw, null bool, err error) {
 	m := s.made
 	m.builder.Reset(m.doc[:0])
@@ -376,7 +380,8 @@ func (s *indexScan) record(env *mql.Env, h keyspace.Hash, id []byte) (bson.Raw, 
 	return bson.Raw(v), nil
 }
 
-// appendScanned prints the counters of an index scan, or of the merge of its partitions.
+// appendScanned appends to explain the counters of an index scan, or of the merge of the scans of its
+// partitions.
 func appendScanned(b *bson.Builder, n *plan.IndexScan, c *Counters) {
 	b.Int("keysExamined", c.KeysExamined)
 	b.Int("seeks", c.Seeks)

@@ -88,17 +88,18 @@ func (e *eof) Explain(b *bson.Builder, stats bool) {
 }
 func (e *eof) Close() {}
 
-// returned counts the bytes that leave a shard, for the request charge.
+// returned charges the bytes of the rows that leave a shard.
 type returned struct {
 	in    Operator
 	shard int  // -1: the shard of each row
 	met   bool // a row was returned
 }
 
-// CountReturned charges the bytes of every row of one shard's operator.
+// CountReturned returns an operator that delivers the rows of in and charges the bytes of each to its shard.
 func CountReturned(in Operator) Operator { return CountReturnedAt(in, -1) }
 
-// CountReturnedAt is CountReturned for computed rows, which have no shard.
+// CountReturnedAt is CountReturned with a fixed shard to charge, for computed rows, which belong to no shard;
+// -1 is the shard of each row.
 func CountReturnedAt(in Operator, shard int) Operator {
 	if isPointRead(in) {
 		return in // the price of a point read includes the bytes

@@ -11,9 +11,9 @@ import (
 	"github.com/cantledb/cantle/collection/plan"
 )
 
-// merge interleaves inputs that are each ordered by a key. With a pattern, the key of a row is its
-// SortKey; if the input did not set it, merge makes it from the document. Without a pattern, the key is
-// the row's index Values.
+// merge delivers the rows of several inputs, each in order of a key, in the order of that key. With a pattern,
+// the key of a row is its SortKey; if the input did not set it, merge makes it from the document. Without a
+// pattern, the key is the row's index Values.
 type merge struct {
 	Counters
 	node    plan.Node // for explain; nil for a merge of shards
@@ -56,7 +56,8 @@ func (h *mergeHeap) Pop() any {
 	return x
 }
 
-// Merge merges the ordered outputs of several shards in the pattern's order. Closing it closes them.
+// Merge returns an operator that merges the rows of several shards, each in the pattern's order, into this
+// order. Its Close closes the inputs.
 func Merge(p *order.Pattern, in []Operator) Operator {
 	if len(in) == 1 {
 		return in[0]
@@ -64,8 +65,8 @@ func Merge(p *order.Pattern, in []Operator) Operator {
 	return &merge{pattern: p, in: in}
 }
 
-// newSortMerge makes the operator of a SORT_MERGE. It merges scans of one index by the rest of their
-// keys after the fixed fields, other inputs by the sort keys of their documents.
+// newSortMerge returns the operator of a SORT_MERGE plan node. It merges scans of one index by the index fields
+// after the fixed ones, other inputs by the sort keys of their documents.
 func newSortMerge(n *plan.SortMerge, in []Operator) *merge {
 	m := &merge{node: n, pattern: n.Pattern, dedupe: n.Dedupe, in: in}
 	if n.Index != nil {
@@ -115,7 +116,8 @@ func (m *merge) Next(env *mql.Env) (*Row, error) {
 	return nil, nil
 }
 
-// advance replaces the last delivered row, which stayed valid until now.
+// advance reads the next row of the input that delivered the last one. It runs at the next call of Next,
+// because a delivered row stays valid until then.
 func (m *merge) advance(env *mql.Env) error {
 	if len(m.heap.items) == 0 {
 		return nil

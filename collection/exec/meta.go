@@ -16,7 +16,7 @@ type metaBuilder struct {
 	buf []byte
 }
 
-// begin returns a builder with the existing metadata of a row, to which more can be added.
+// begin returns a builder with the metadata that a row has already, to which the caller adds more.
 func (m *metaBuilder) begin(have bson.Raw) *bson.Builder {
 	m.b.Reset(m.buf[:0])
 	if len(have) > 0 {
@@ -30,8 +30,9 @@ func (m *metaBuilder) end() bson.Raw {
 	return bson.Raw(m.buf)
 }
 
-// SetMeta passes the metadata of a row to expressions. kinds are the MetaKinds that may be read, as
-// bits; 0 means all that the row has. The values alias the row and s.
+// SetMeta sets in s the metadata of a row that expressions read by $meta. kinds are the MetaKinds that may be
+// read, as bits; of these, only MetaRecordID must be requested, because it is computed. The values alias the
+// row and s.
 func (r *Row) SetMeta(s *expr.Scratch, kinds uint32) {
 	for k := range s.Meta {
 		s.Meta[k] = bson.Value{}
@@ -46,8 +47,8 @@ func (r *Row) SetMeta(s *expr.Scratch, kinds uint32) {
 	}
 }
 
-// MetaToStore returns the metadata to store with the document of a row. It includes the record number if
-// kinds, as bits, has MetaRecordID.
+// MetaToStore returns the metadata of a row, to be stored with a copy of its document. It includes the record
+// number if kinds, as bits, has MetaRecordID.
 func (r *Row) MetaToStore(kinds uint32) bson.Raw {
 	if kinds&(1<<expr.MetaRecordID) == 0 || r.ID == nil {
 		return r.Meta
@@ -58,7 +59,8 @@ func (r *Row) MetaToStore(kinds uint32) bson.Raw {
 	return m.end()
 }
 
-// AppendKey appends the sort key of a row. The key may use its metadata.
+// AppendKey appends the key by which a row is sorted under a pattern. The pattern may refer to the row's
+// metadata, such as textScore.
 func AppendKey(env *mql.Env, p *order.Pattern, dst []byte, r *Row) ([]byte, error) {
 	if !p.HasMeta() {
 		return p.AppendKey(env, dst, r.Doc)

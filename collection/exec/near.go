@@ -15,9 +15,9 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// geoNear delivers records by distance. It reads circles of growing radius around the centre. Records
-// within the circle just read are delivered in order of distance; records found beyond it wait until a
-// wider circle has been read.
+// geoNear delivers the records around a centre, the nearest first. It reads circles of growing radius from a
+// geospatial index. Records within the circle just read are delivered in order of distance; records found
+// beyond it wait until a wider circle has been read.
 type geoNear struct {
 	Counters
 	node    *plan.GeoNear
@@ -72,9 +72,9 @@ func newGeoNear(n *plan.GeoNear, src Source) *geoNear {
 	return &geoNear{node: n, src: src, end: min(n.Near.Geo().Max, n.Farthest())}
 }
 
-// The first circle has a radius of a kilometre on the sphere, or a thousandth of the largest distance of
-// a 2d index. Each further circle is four times as wide, or twice after at least fewRecords waiting
-// records.
+// A search by distance first reads a circle with a radius of a kilometre on the sphere, or of a 1024th of the
+// largest distance in a 2d index. Each further circle has four times the radius, or twice if at least
+// fewRecords records are waiting.
 const (
 	firstMeters = 1000
 	firstPart   = 1.0 / 1024
@@ -141,7 +141,7 @@ func (g *geoNear) deliver() *Row {
 	return &g.row
 }
 
-// circle collects the records within a radius that were not read before.
+// circle collects the matching records within a radius around the centre that no earlier circle contained.
 func (g *geoNear) circle(env *mql.Env, radius float64) error {
 	node, ok := g.node.Within(radius)
 	if !ok {
@@ -209,8 +209,8 @@ func (g *geoNear) readCandidate(env *mql.Env, r *Row) error {
 	return nil
 }
 
-// distance returns the smallest distance of a document's geometries, and the geometry that has it; ok is
-// false if none lies within the bounds.
+// distance returns the smallest distance of a document's geometries from the centre, and the geometry that has
+// it; ok is false if none lies within the search's minimum and maximum distance.
 func (g *geoNear) distance(doc bson.Raw) (d float64, point bson.Value, ok bool) {
 	near := g.node.Near.Geo()
 	g.node.Near.Path().Walk(doc, path.TraverseLeaf, func(v bson.Value, _ []int32) bool {

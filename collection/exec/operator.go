@@ -10,7 +10,7 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// Row is one result of an operator. All slices belong to the operator that returned it.
+// Row is one result of an operator. All its slices belong to that operator, until the next Next or Close.
 type Row struct {
 	Doc     bson.Raw      // nil while only the index key has been read
 	Hash    keyspace.Hash // hash of the record's position
@@ -25,15 +25,14 @@ type Row struct {
 type Operator interface {
 	// Next returns the next row, nil at the end. After an error or the end, further calls return the
 	// same.
-	// Errors: what env.Tick returns, *mongoerr.Error, storage errors.
+	// Errors: the reason why the command must end; *mongoerr.Error; storage errors.
 	Next(env *mql.Env) (*Row, error)
 	// Explain appends the operator's stage, with counters when stats is set, as
 	// the fields of an open document.
 	Explain(b *bson.Builder, stats bool)
-	// Park releases, between two rows, what the operator can open again: iterators, and the blocks and
-	// files that they hold. Rows that it returned before become invalid; the next row is the same as
-	// without Park. An operator that keeps a row of its input copies the row first, or does not park its
-	// input.
+	// Park releases, between two rows, the resources that the operator can open again: iterators, and the
+	// blocks and files that they hold. Rows that it returned before become invalid; the next row is the same as
+	// without Park. An operator that keeps a row of its input copies the row first, or does not park its input.
 	//
 	// Park returns the number of bytes that stay in memory outside the memory budget of the command.
 	// done is false if an operator below was running: the caller must call Park again later.
@@ -51,8 +50,8 @@ type Source struct {
 	From keyspace.Hash
 	// Trial limits the work of a trial run; nil outside of trials.
 	Trial *trial
-	// Memory is a buffer in which a read by key may put its document, for callers that copy the document
-	// before the buffer is reused. If Memory is nil, each document has its own memory.
+	// Memory is a buffer for the document of a point read. It is for callers that copy the document before the
+	// buffer is reused. If Memory is nil, each document has its own memory.
 	Memory *RowMemory
 }
 
@@ -99,8 +98,8 @@ func (c *Counters) append(b *bson.Builder) {
 	b.Bool("isEOF", c.Done)
 }
 
-// explainStage prints one stage: its name, the node's description, the counters of every stage, and its
-// inputs.
+// explainStage appends one stage to explain: its name, the node's description, with stats the counters that
+// every stage has, and its inputs.
 func explainStage(b *bson.Builder, n plan.Node, c *Counters, stats bool, inputs ...Operator) {
 	explainNode(b, n, c, stats)
 	explainInputs(b, stats, inputs...)
@@ -122,7 +121,8 @@ func (c *Counters) appendExamined(b *bson.Builder) {
 	b.Int("docsExamined", c.DocsExamined)
 }
 
-// appendDropped prints the number of rows that were checked for duplicates, and of duplicates.
+// appendDropped appends to explain the number of rows that were compared with earlier ones, and the number
+// dropped as duplicates.
 func (c *Counters) appendDropped(b *bson.Builder, compared int64) {
 	b.Int("dupsTested", compared)
 	b.Int("dupsDropped", c.Dropped)

@@ -12,8 +12,8 @@ func parkAll(ops []Operator) (bytes int, done bool) {
 	return bytes, done
 }
 
-// remaining returns the range at which a scan continues after it was parked: the part of its range that
-// an iterator positioned on an entry has not delivered.
+// remaining returns the key range at which a scan continues after it was parked: the part of its range beyond
+// the entry at the iterator, which has been delivered.
 func remaining(it storage.Iterator, of storage.Range, reverse bool) storage.Range {
 	key := it.Key()
 	if reverse {
@@ -37,8 +37,8 @@ func (u *union) Park() (int, bool)     { return parkAll(u.in[u.at:]) }
 func (x *intersect) Park() (int, bool) { return parkAll(x.in) }
 func (t *textOr) Park() (int, bool)    { return parkAll(t.in[t.at:]) }
 
-// These operators have nothing open between two rows: they hold only memory, which the budget counts, or
-// files of their own.
+// These operators have nothing to release between two rows: they hold only memory, which the command's memory
+// budget counts, or temporary files of their own.
 func (*eof) Park() (int, bool)       { return 0, true }
 func (*documents) Park() (int, bool) { return 0, true }
 func (*sorter) Park() (int, bool)    { return 0, true }

@@ -15,7 +15,8 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// openReader counts the iterators that are open. Prefetch opens some of them on goroutines.
+// openReader is a storage reader that counts the iterators that are open. Prefetch opens some of them on
+// goroutines.
 type openReader struct {
 	storage.Reader
 	open   atomic.Int64
@@ -46,9 +47,9 @@ func (it *openIterator) Close() {
 	it.Iterator.Close()
 }
 
-// park parks an operator that reads from r, as a cursor is parked between two batches, and requires that
-// every iterator is closed. It waits for goroutines that read ahead: their progress depends on the
-// machine, but once their pages are full nothing may be open.
+// park parks an operator that reads from r, as a cursor is parked between two batches, and fails the test
+// unless every iterator is closed. It waits for goroutines that read ahead: once their pages are full, nothing
+// may be open.
 func (r *openReader) park(t testing.TB, op exec.Operator) {
 	before := r.open.Load()
 	for _, done := op.Park(); !done; _, done = op.Park() {
@@ -63,9 +64,9 @@ func (r *openReader) park(t testing.TB, op exec.Operator) {
 	}
 }
 
-// TestParkedResumes compares plans that are parked between two rows with the same plans unparked, chosen
-// directly and by the plan cache. TestEveryPlanAnswersAlike, TestTextPlans and TestGeoPlans park the
-// other plans.
+// TestParkedResumes compares the rows of plans that are parked after each row with the rows of the same plans
+// without Park, run directly and from the plan cache. TestEveryPlanAnswersAlike, TestTextPlans and TestGeoPlans
+// park the other plans.
 func TestParkedResumes(t *testing.T) {
 	for _, c := range []struct {
 		key    string

@@ -19,14 +19,15 @@ const (
 	fetchCost = 2
 )
 
-// errWorkUsedUp ends a candidate that has used up its work.
+// errWorkUsedUp ends the run of a candidate plan that has used up the work of its trial.
 var errWorkUsedUp = errors.New("the work of a trial is used up")
 
-// trial holds the work that a candidate may still do.
+// trial holds the work that a candidate plan may still do: one unit per step of a scan, fetchCost per record
+// read.
 type trial struct{ left int64 }
 
-// spend counts work; a nil trial has no limit. After an error the trial stays over, because operators
-// may store the error, return it later or lose it.
+// spend subtracts work from the trial's rest; a nil trial has no limit. After an error the trial stays over,
+// because operators may store the error, return it later or lose it.
 func (t *trial) spend(n int64) error {
 	if t == nil {
 		return nil
@@ -37,17 +38,17 @@ func (t *trial) spend(n int64) error {
 	return nil
 }
 
-// workUsedUp reports whether the work is used up, even if an operator stored or lost the error.
+// workUsedUp reports whether the work of the trial is used up, even if an operator stored or lost the error.
 func (t *trial) workUsedUp() bool { return t.left < 0 }
 
 // has reports whether at least n of the work is left.
 func (t *trial) has(n int64) bool { return t == nil || t.left >= n }
 
-// lift removes the limit for good. It must not be called when the trial is over: an operator may hold
-// its error.
+// lift removes the limit of work for good, for a plan that is kept. It must not be called when the trial is
+// over: an operator may hold its error.
 func (t *trial) lift() { t.left = math.MaxInt64 }
 
-// Tried holds the result of a candidate.
+// Tried holds the result of one candidate plan in a trial.
 type Tried struct {
 	Solution *plan.Solution
 	Works    int64 // work done
@@ -58,10 +59,11 @@ type Tried struct {
 	Stats bson.Raw
 }
 
-// Trial runs every candidate and returns their results, in the order of sols, and the index of the
-// winner. Its work is not charged.
+// Trial runs every candidate plan of a query on one shard for a while. It returns their results, in the order
+// of sols, and the index of the winner: the plan with the most rows for its work. The work is not charged.
 //
-// Errors: those of the command's end. Any other error of a candidate only counts against it.
+// Errors: the reason why the command must end. Any other error of a candidate only ends its run, with the rows
+// delivered so far.
 func Trial(env *mql.Env, sols []*plan.Solution, src Source) (tried []Tried, winner int, err error) {
 	lane := env.Slot
 	env = env.Fork(env.Context())

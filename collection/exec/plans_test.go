@@ -71,7 +71,8 @@ func newWorldIn(t testing.TB, store storage.Store, shardKey string, shards int, 
 	return w
 }
 
-// target returns a write target in a transaction. Multikey marks take effect immediately.
+// target returns the target by which the test's collection is written in a transaction. Marks of indexes as
+// multikey take effect immediately.
 func (w *world) target(txn storage.Txn, h keyspace.Hash) *write.Target {
 	return &write.Target{Coll: w.coll, Shard: w.coll.Map.Find(h, nil), Txn: txn, Multikey: func(ix *catalog.Index, p index.MultikeyPaths) error {
 		ix.Multikey = ix.Multikey.Union(p)
@@ -143,8 +144,8 @@ func (w *world) run(q *plan.Query, sol *plan.Solution) []string {
 	return out
 }
 
-// inOrder returns a document with its fields sorted by name: a document made from an index key has the
-// order of the index.
+// inOrder returns a document with its fields sorted by name, so that results can be compared: a document made
+// from an index key has its fields in the order of the index.
 func inOrder(d bson.Raw) bson.Raw {
 	var fields []bson.Field
 	for it := d.Iter(); it.Next(); {
@@ -249,8 +250,8 @@ var onlyPlain = []string{
 	`{key: {"a.x": 1, "a.y": 1, _id: 1}, name: "axy"}`,
 }
 
-// TestEveryPlanAnswersAlike compares every candidate solution of random queries with the plain scan,
-// sharded and unsharded.
+// TestEveryPlanAnswersAlike compares the rows of every candidate plan of random queries with the rows of a
+// plain collection scan, sharded and unsharded.
 func TestEveryPlanAnswersAlike(t *testing.T) {
 	used := map[string]int{}
 	for _, c := range []struct {

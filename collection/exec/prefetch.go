@@ -11,8 +11,8 @@ import (
 	"github.com/cantledb/cantle/ratelimit"
 )
 
-// While one page is read, a goroutine copies the rows of the next one. Pages grow, so that a cursor that
-// is abandoned after its first rows holds few.
+// While a command reads one page of rows of a shard, a goroutine copies the rows of the next page. Pages grow
+// from pageRowsFirst to pageRows rows, so that a cursor that is abandoned after its first rows holds few.
 const (
 	pageRowsFirst = 4
 	pageRows      = 64
@@ -28,8 +28,8 @@ type page struct {
 	meter ratelimit.Meter // the work of filling the page
 }
 
-// prefetch runs an operator one page ahead. Each page is filled by a new goroutine, so that nothing runs
-// while no caller reads.
+// prefetch runs an operator one page of rows ahead of its reader. Each page is filled by a new goroutine, so
+// that nothing runs while no caller reads.
 type prefetch struct {
 	in     Operator
 	env    *mql.Env // Env of the goroutines
@@ -48,11 +48,11 @@ type prefetch struct {
 	joined sync.WaitGroup
 }
 
-// Prefetch lets several operators of one command run at the same time, at most workers at once. The
-// goroutines end before Close of their operator returns.
+// Prefetch returns operators that run the operators of a command's shards at the same time, at most workers at
+// once. The goroutines end before Close of their operator returns.
 //
-// The work of a page is added to env's meter when the page is taken. The number of pages read ahead when
-// a limit or a closed cursor ends the command depends on the machine, and a charge must not.
+// The work of a page is added to env's meter when the page is taken. The number of pages read ahead when a
+// limit or a closed cursor ends the command depends on the machine, and the charge must not depend on it.
 func Prefetch(env *mql.Env, ops []Operator, workers int) []Operator {
 	if len(ops) < 2 {
 		return ops
@@ -111,8 +111,8 @@ func (p *prefetch) ahead() {
 	})
 }
 
-// guardedFill is fill, but a panic ends only the command and not the process, as in the command's own
-// goroutine.
+// guardedFill fills the page like fill, but a panic ends only the command and not the process, as in the
+// command's own goroutine.
 func (pg *page) guardedFill(env *mql.Env, in Operator, rows int) {
 	defer func() {
 		if err := mongoerr.Recovered(recover()); err != nil {
@@ -122,7 +122,8 @@ func (pg *page) guardedFill(env *mql.Env, in Operator, rows int) {
 	pg.fill(env, in, rows)
 }
 
-// fill copies at most rows rows. It stops earlier when the page is full or the input ends.
+// fill copies at most rows rows of the operator in into the page. It stops earlier when the page has pageBytes
+// of memory or the input ends.
 func (pg *page) fill(env *mql.Env, in Operator, rows int) {
 	pg.rows, pg.mem, pg.err, pg.last = pg.rows[:0], pg.mem[:0], nil, false
 	for len(pg.rows) < rows && len(pg.mem) < pageBytes {
@@ -145,15 +146,16 @@ func (pg *page) copy(r *Row) Row {
 	return Row{Doc: pg.copyIn(r.Doc), ID: pg.copyIn(r.ID), SortKey: pg.copyIn(r.SortKey), Values: pg.copyIn(r.Values), Meta: pg.copyIn(r.Meta), Hash: r.Hash, Shard: r.Shard}
 }
 
-// reserve makes room for n more bytes. Earlier rows point to the old memory, which stays valid.
+// reserve makes room in the page for n more bytes. The rows already copied point to the old memory, which stays
+// valid.
 func (pg *page) reserve(n int) {
 	if cap(pg.mem)-len(pg.mem) < n {
 		pg.mem = make([]byte, 0, max(2*cap(pg.mem), n, 4<<10))
 	}
 }
 
-// bytes returns an upper estimate of the page's memory: all earlier memory together is at most as large
-// as the current one.
+// bytes returns an upper estimate of the page's memory. All earlier memory, to which rows may point, is
+// together at most as large as the current memory.
 func (pg *page) bytes() int { return 2*cap(pg.mem) + cap(pg.rows)*int(unsafe.Sizeof(Row{})) }
 
 // copyIn copies b into the page; nil stays nil.
@@ -220,7 +222,7 @@ func (p *prefetch) Park() (bytes int, done bool) {
 		bytes = p.cur.bytes()
 	}
 	if p.cur != nil && p.cur.last {
-		return p.parkInput(bytes) // the input has ended, and may still hold what it did not read
+		return p.parkInput(bytes) // the input has ended, but may still have iterators open
 	}
 	if p.done || p.err != nil || p.cur != nil && p.cur.err != nil {
 		return bytes, true
@@ -242,7 +244,8 @@ func (p *prefetch) Park() (bytes int, done bool) {
 	}
 }
 
-// parkInput parks the input once the goroutine has delivered its page. bytes is the memory of the pages.
+// parkInput parks the input once the goroutine has delivered its page. bytes is the memory of the pages, to
+// which the memory of the input is added.
 func (p *prefetch) parkInput(bytes int) (int, bool) {
 	p.joined.Wait()
 	below, done := p.in.Park()

@@ -7,9 +7,10 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// recordSet holds records by position and _id: 16 bytes of hash for each. Each set has its own random
-// seeds, so that a client cannot make records that collide. Its memory counts in the command's memory
-// (mql.Memory.GrowRecords) until release. The zero recordSet is empty.
+// recordSet is a set of records by position and _id, with which operators drop duplicates. It holds 16 bytes of
+// hash for each record. Each set has its own random seeds, so that a client cannot make records that collide.
+// Its memory counts in the command's memory (mql.Memory.GrowRecords) until release. The zero recordSet is
+// empty.
 type recordSet struct {
 	m      map[[2]uint64]struct{}
 	seeds  [2]maphash.Seed
@@ -21,7 +22,7 @@ type recordSet struct {
 // recordBytes is the approximate size of a record in a map.
 const recordBytes = 40
 
-// add reports whether the record is new.
+// add adds the record of a row and reports whether it is new to the set.
 // Errors: QueryExceededMemoryLimitNoDiskUseAllowed (292).
 func (s *recordSet) add(env *mql.Env, r *Row) (bool, error) {
 	if s.m == nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/cantledb/cantle/collection/plan"
 )
 
-// TestDedupeIsBounded: plans that store the records they have seen stay within the command's memory,
-// fail with a reason when it is used up, and return it.
+// TestDedupeIsBounded: a plan that drops duplicates stores the records it has seen. It stays within the
+// command's memory, fails with an error when that is used up, and returns it at Close.
 func TestDedupeIsBounded(t *testing.T) {
 	w := newWorld(t, "", 1, `{key: {a: 1}, name: "a_1"}`, `{key: {b: 1}, name: "b_1"}`, `{key: {c: 1}, name: "c_1"}`,
 		`{key: {d: 1}, name: "d_1"}`, `{key: {e: 1}, name: "e_1"}`)

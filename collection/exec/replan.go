@@ -6,15 +6,14 @@ import (
 	"github.com/cantledb/cantle/collection/plan"
 )
 
-// replanRatio limits a plan from the cache: before it has delivered as many rows as in its trial, it may
-// do this many times the work of the trial.
+// replanRatio limits the work of a plan from the plan cache: before it has delivered as many rows as a trial
+// needs, it may do ten times the work that it took in the trial it won. Beyond that, another plan is chosen.
 const replanRatio = 10
 
-// BuildChosen is Build for a solution that the planner chose. A plan from the plan cache is watched
-// until it has delivered as many rows as a trial needs, or its last one. If it does ten times the work
-// of the trial that it won, it is dropped and another plan is chosen. Its work until then is not
-// charged, as the work of trials is not. rows is the number of rows that will be read in all, 0 if
-// unknown.
+// BuildChosen returns the operators of the solution that the planner chose. A plan from the plan cache is
+// watched until it has delivered as many rows as a trial needs, or its last one. If it does ten times the work
+// of the trial that it won, it is dropped and another plan is chosen. Its work until then is not charged, as
+// the work of trials is not. rows is the number of rows that will be read in all, 0 if unknown.
 // Manual: core/query-plans#plan-cache-entry-state.
 func BuildChosen(s *plan.Solution, rows int64, src Source) (Operator, error) {
 	if s.Replan == nil || s.Works >= trialWork {
@@ -33,8 +32,8 @@ func BuildChosen(s *plan.Solution, rows int64, src Source) (Operator, error) {
 	return &cachedPlanOp{op: op, src: unwatched, trial: src.Trial, replan: s.Replan, rowsUntilTrusted: want}, nil
 }
 
-// cachedPlanOp runs a plan from the cache. Until the plan is trusted, its rows are held back, because another
-// plan would deliver them again.
+// cachedPlanOp runs a plan from the plan cache that may still be replaced. Until the plan is trusted, its rows
+// are held back, because another plan would deliver them again.
 type cachedPlanOp struct {
 	op               Operator
 	src              Source
@@ -66,8 +65,9 @@ func (w *cachedPlanOp) Next(env *mql.Env) (*Row, error) {
 	return w.op.Next(env)
 }
 
-// settle runs the plan until it is clear whether to keep it. It keeps the plan only if the limit was
-// never exceeded, not by reading ahead either, so that no operator holds the error of the limit.
+// settle runs a cached plan until it is kept or replaced, and holds its rows back meanwhile. It keeps the plan
+// only if the limit of work was never exceeded, not by reading ahead either, so that no operator holds the
+// error of the limit.
 func (w *cachedPlanOp) settle(env *mql.Env) error {
 	w.settled = true
 	own := env.Fork(env.Context())

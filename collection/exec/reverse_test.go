@@ -11,8 +11,8 @@ import (
 	"github.com/cantledb/cantle/collection/plan"
 )
 
-// TestReverseScanJumps: a backward scan jumps over keys outside of its bounds like a forward scan, and
-// over the repetitions of a distinct value.
+// TestReverseScanJumps: a backward index scan, like a forward one, jumps over keys outside of its bounds and,
+// for distinct, over the repetitions of a value.
 func TestReverseScanJumps(t *testing.T) {
 	w := newWorld(t, "", 1, `{key: {a: 1, b: 1}, name: "ab"}`)
 	for i := range 1000 {

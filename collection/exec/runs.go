@@ -5,8 +5,9 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// Runs are sorted runs of keyed documents in a temporary file without a name. Blocking operators outside
-// of this package spill to them. Rows of equal keys are returned in the order of their runs.
+// Runs holds sorted runs of documents with sort keys in a temporary file without a name. Blocking operators
+// outside of this package, such as $group, spill to it. Rows with equal keys are returned in the order of their
+// runs.
 type Runs struct {
 	set   *runSet
 	count int64
@@ -14,8 +15,8 @@ type Runs struct {
 
 // NewRuns opens the temporary file.
 //
-// Errors: QueryExceededMemoryLimitNoDiskUseAllowed if the command may not spill; its message has the
-// operator's name what.
+// Errors: QueryExceededMemoryLimitNoDiskUseAllowed if the command may not spill; the message contains what, the
+// name of the operator.
 func NewRuns(env *mql.Env, what string) (*Runs, error) {
 	if !env.Memory.CanSpill() {
 		return nil, env.Memory.ExceededError(what)
@@ -50,8 +51,8 @@ func (r *Runs) Start(env *mql.Env) error {
 	return r.set.start(env)
 }
 
-// Next returns the next row over all runs in key order; a nil doc is the end.
-// The slices are valid until the next call.
+// Next returns the next row of all runs in key order; at the end, doc is nil. The slices are valid until the
+// next call.
 func (r *Runs) Next() (key []byte, doc, meta bson.Raw, err error) {
 	row, err := r.set.next()
 	if row == nil || err != nil {

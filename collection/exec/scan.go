@@ -75,7 +75,7 @@ type recordScan struct {
 	unread storage.Range
 	resume bool
 	walk
-	// onRecord reports that the iterator is on a record that step has not delivered yet.
+	// onRecord reports that the iterator, after a jump, is on a record that step has not delivered yet.
 	onRecord bool
 	row      Row
 	keys     *metaBuilder // index keys of the rows, if requested
@@ -97,7 +97,8 @@ func newRecordScan(n *plan.RecordScan, src Source) (s *recordScan) {
 	return s
 }
 
-// recordRanges returns the key ranges of the bounds within the shard.
+// recordRanges returns the ranges of record keys that a scan reads on one shard: the part of its bounds that
+// the shard owns.
 func recordRanges(n *plan.RecordScan, src Source) []storage.Range {
 	id := src.Coll.ID
 	lo, _ := src.Shard.Hashes()
@@ -171,8 +172,9 @@ func (s *recordScan) Next(env *mql.Env) (*Row, error) {
 	return nil, nil
 }
 
-// step moves to the next record. If there are many ranges of positions, one iterator reads them all and
-// jumps from each to the next: found is false after a jump, and at the end.
+// step moves to the next record. In a forward scan of several ranges of positions, one iterator reads them all
+// and jumps from each to the next. found is false after a jump, and at the end; ended reports the iterator's
+// end.
 func (s *recordScan) step() (found, ended bool) {
 	if !s.onRecord && !s.it.Next() {
 		if s.hops() {
@@ -197,7 +199,8 @@ func (s *recordScan) step() (found, ended bool) {
 	return false, !s.onRecord
 }
 
-// hops reports whether one iterator reads all ranges.
+// hops reports whether one iterator reads all ranges of the scan and jumps between them, instead of one
+// iterator per range.
 func (s *recordScan) hops() bool { return s.node.Bounds.Ranges != nil && !s.node.Reverse }
 
 func (s *recordScan) open(env *mql.Env) error {

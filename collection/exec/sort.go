@@ -11,9 +11,9 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// sorter reads its whole input, then delivers it in order. With a limit it is a top-k sort: it keeps
-// only the first rows, in a heap. When the memory budget is used up, it spills sorted runs to disk and
-// merges them.
+// sorter reads its whole input, then delivers the rows in the order of a sort pattern. With a limit it is a
+// top-k sort: it keeps only the first rows, in a heap. When the memory budget is used up, it spills sorted runs
+// to disk and merges them.
 type sorter struct {
 	Counters
 	node    *plan.Sort
@@ -126,7 +126,8 @@ func (s *sorter) load(env *mql.Env) error {
 	return nil
 }
 
-// sortRows sorts. If the command must end meanwhile, the resulting order is undefined.
+// sortRows sorts rows by key, and by input order if keys are equal. If the command must end meanwhile, the
+// resulting order is undefined.
 // Errors: the context's cause.
 func sortRows(env *mql.Env, rows []sortRow) (err error) {
 	slices.SortFunc(rows, func(a, b sortRow) int {
@@ -144,7 +145,8 @@ func sortRows(env *mql.Env, rows []sortRow) (err error) {
 	return err
 }
 
-// copyRow copies the row's memory into mem, or into new memory if mem is too small.
+// copyRow returns a copy of a row with its sort key. It puts their bytes into mem, or into new memory if mem is
+// too small.
 func (s *sorter) copyRow(r *Row, mem []byte) sortRow {
 	k, d := len(s.keyBuf), len(s.keyBuf)+len(r.Doc)
 	i := d + len(r.ID)
@@ -160,7 +162,7 @@ func (s *sorter) copyRow(r *Row, mem []byte) sortRow {
 	return out
 }
 
-// keepTop keeps the row if it is among the first Limit so far.
+// keepTop keeps the row in the heap of a top-k sort, if it is among the first Limit rows so far.
 func (s *sorter) keepTop(env *mql.Env, r *Row) error {
 	if int64(len(s.largest)) >= s.node.Limit {
 		if bytes.Compare(s.keyBuf, s.largest[0].key) >= 0 {
@@ -180,8 +182,8 @@ func (s *sorter) keepTop(env *mql.Env, r *Row) error {
 	return nil
 }
 
-// overflow spills, or turns a top-k sort that exceeds the budget into an external sort; Next stops at
-// the limit.
+// overflow is called when kept rows exceed the memory budget: it spills them as a sorted run, or fails if the
+// command may not spill. A top-k sort continues as an external sort, and Next stops at the limit.
 func (s *sorter) overflow(env *mql.Env) error {
 	if !env.Memory.CanSpill() {
 		return env.Memory.ExceededError("$sort")

@@ -6,8 +6,8 @@ import (
 	"github.com/cantledb/cantle/collection/plan"
 )
 
-// Sort orders the rows of an operator by a pattern; with a limit above 0 it keeps only the first rows.
-// It spills like the sort of a solution.
+// Sort returns an operator that delivers the rows of in in the order of a pattern; with a limit above 0, only
+// the first rows. It spills to disk like the sort of a plan.
 func Sort(in Operator, p *order.Pattern, limit int64) Operator {
 	return &sorter{node: &plan.Sort{Pattern: p, Limit: limit}, in: in}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/cantledb/cantle/collection/order"
 )
 
-// sortKeys makes {$meta: "sortKey"} of rows and reuses its memory.
+// sortKeys builds the values of {$meta: "sortKey"} for rows, and reuses its memory.
 type sortKeys struct {
 	b   bson.Builder
 	buf []byte
@@ -17,9 +17,9 @@ type sortKeys struct {
 	mem []byte
 }
 
-// of returns the sort key of a row: an array of the values by which it was sorted, or missing if it has
-// none. The key does not hold the types of numbers, so of takes them from the row's document, which must
-// be the sorted one. Under a collation, strings are returned as the bytes that the collation compares.
+// of returns the sort key of a row: an array of the values by which the row was sorted, or missing if it has
+// none. The encoded key does not hold the types of numbers, so of takes them from the row's document, which
+// must be the sorted one. Under a collation, strings are returned as the bytes that the collation compares.
 func (k *sortKeys) of(r *Row, p *order.Pattern) (bson.Value, error) {
 	if p == nil || r.SortKey == nil {
 		return bson.Value{}, nil
@@ -45,7 +45,8 @@ func (k *sortKeys) of(r *Row, p *order.Pattern) (bson.Value, error) {
 	return bson.Value{Type: bson.TypeArray, Data: k.buf}, nil
 }
 
-// original returns the first value at a path that equals v; if there is none, v.
+// original returns the first value at a path of a document that equals v, with its own number type; if there is
+// none, v.
 func original(doc bson.Raw, p path.Path, v bson.Value) bson.Value {
 	p.Walk(doc, path.LeafOnly, func(x bson.Value, _ []int32) bool {
 		if x.IsMissing() || !bson.Equal(x, v, nil) {

@@ -26,8 +26,8 @@ func (w *world) all() (docs []bson.Raw) {
 	return docs
 }
 
-// TestTextPlans compares $text through its index with $text evaluated on each document, and the scores
-// of both.
+// TestTextPlans compares the documents and text scores of $text through a text index with $text evaluated on
+// each document.
 func TestTextPlans(t *testing.T) {
 	for _, shards := range []int{1, 3} {
 		key := ""
@@ -102,8 +102,8 @@ func TestTextPlans(t *testing.T) {
 	}
 }
 
-// TestGeoPlans compares searches of areas and by distance with the same filters evaluated on each
-// document.
+// TestGeoPlans compares $geoWithin, $geoIntersects and $near through geospatial indexes with the same filters
+// evaluated on each document.
 func TestGeoPlans(t *testing.T) {
 	for _, shards := range []int{1, 3} {
 		key := ""
@@ -207,7 +207,7 @@ func (w *world) inDistance(near *match.Near, rows []string) {
 	}
 }
 
-// TestMinMax compares the bounds of min and max with the order of the values.
+// TestMinMax compares the documents of a find with the index bounds min and max with the order of their values.
 func TestMinMax(t *testing.T) {
 	m := maker{rand.New(rand.NewPCG(9, 9)), plain}
 	w := newWorld(t, "", 1, `{key: {a: 1}, name: "a_1"}`, `{key: {a: -1, b: 1}, name: "ab"}`)

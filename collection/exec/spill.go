@@ -52,8 +52,9 @@ func newRunSet(dir string) (*runSet, error) {
 	return s, s.open()
 }
 
-// Memory for reading and writing runs: readBytes limits the buffers of all runs that are read at once,
-// rowBytes their current rows. At most fanMax runs are read at once.
+// Limits of memory, in bytes, for the runs of an external sort: readBytes for the read buffers of all runs that
+// are read at once, rowBytes for their current rows, writeBytes for the write buffer. At most fanMax runs are
+// read at once.
 const (
 	readBytes  = 1 << 20
 	rowBytes   = 64 << 20
@@ -80,12 +81,13 @@ func (s *runSet) open() error {
 	return nil
 }
 
-// fan returns the number of runs that are merged at once: a row of each is in memory.
+// fan returns the number of runs that are merged at once, at least 2. A row of each is in memory, so the
+// largest row decides.
 func (s *runSet) fan() int { return max(2, min(fanMax, rowBytes/max(s.row, 1))) }
 
 func (s *runSet) count() int { return s.made }
 
-// add writes rows, already sorted, as one run and returns the number of bytes written.
+// add writes rows, which are sorted already, as one run to the file. It returns the number of bytes written.
 func (s *runSet) add(rows []sortRow) (int64, error) {
 	if len(rows) == 0 {
 		return 0, nil
@@ -128,7 +130,7 @@ func (s *runSet) write(r *sortRow) error {
 	return nil
 }
 
-// start opens all runs for reading. If there are too many, it merges them first.
+// start opens all runs for reading. If there are more than can be read at once, it merges groups of runs first.
 func (s *runSet) start(env *mql.Env) error {
 	for len(s.runs) > s.fan() {
 		if err := s.merge(env); err != nil {
@@ -159,8 +161,8 @@ func (s *runSet) read(from, to int) error {
 	return nil
 }
 
-// merge merges each group of consecutive runs into one run, in a new file. Rows keep their numbers, so
-// rows of equal keys keep their order.
+// merge reduces the number of runs: it merges each group of consecutive runs into one run, in a new file. Rows
+// keep their sequence numbers, so rows with equal keys keep their order.
 func (s *runSet) merge(env *mql.Env) error {
 	old := *s
 	defer old.close()
@@ -194,8 +196,8 @@ func (s *runSet) merge(env *mql.Env) error {
 	return s.w.Flush()
 }
 
-// next returns the next row over all runs, nil at the end. The row is valid
-// until the next call.
+// next returns the next row of all opened runs in key order, nil at the end. The row is valid until the next
+// call.
 func (s *runSet) next() (*sortRow, error) {
 	if s.cur != nil {
 		ok, err := s.cur.read()

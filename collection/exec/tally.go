@@ -6,8 +6,8 @@ import (
 	"github.com/cantledb/cantle/ratelimit"
 )
 
-// Tally replaces the scan of one shard if only the number of rows is needed and already known. It
-// charges the request units of the scan.
+// Tally is an operator that replaces the scan of one shard, if a query needs only the number of rows and the
+// server has this number already. It charges the request units that the scan would cost.
 type Tally struct {
 	shard   int
 	rows    int64
@@ -18,7 +18,8 @@ type Tally struct {
 // NewTally makes a Tally.
 func NewTally(shard int, rows int64) *Tally { return &Tally{shard: shard, rows: rows} }
 
-// Take charges and returns the number of rows that are left.
+// Take returns the number of rows that are left, and takes them. The first call charges the request units of
+// the scan.
 func (t *Tally) Take(env *mql.Env) int64 {
 	if !t.charged {
 		t.charged = true

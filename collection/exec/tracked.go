@@ -5,8 +5,8 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// Tracked holds the peak memory of a blocking operator, and what it has spilled to temporary files. The
-// counts stay valid when the operator is closed.
+// Tracked holds the peak memory of a blocking operator, such as a sort, and the amounts that it has spilled to
+// temporary files. The counts stay valid when the operator is closed.
 type Tracked struct {
 	Peak    int64 // bytes
 	Spilled mql.Spilled
@@ -15,8 +15,8 @@ type Tracked struct {
 // Hold records the bytes that the operator holds now.
 func (t *Tracked) Hold(bytes int) { t.Peak = max(t.Peak, int64(bytes)) }
 
-// Spill records that the operator of a stage has written the memory it held to a file, of which storage
-// bytes are from this spill.
+// Spill records one spill of an operator: held bytes of memory with a number of records, written as storage
+// bytes of a file. stage names the operator in the server's counters.
 func (t *Tracked) Spill(env *mql.Env, stage string, held, records int, storage int64) {
 	t.Hold(held)
 	s := mql.Spilled{Spills: 1, Bytes: int64(held), Records: int64(records), Storage: storage}
@@ -24,7 +24,7 @@ func (t *Tracked) Spill(env *mql.Env, stage string, held, records int, storage i
 	env.Memory.Spilled(stage, s)
 }
 
-// Add returns the sum of two parts of an operator.
+// Add returns the sum of the counts of two parts of one operator.
 func (t Tracked) Add(o Tracked) Tracked {
 	t.Peak += o.Peak
 	t.Spilled.Add(o.Spilled)

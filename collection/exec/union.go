@@ -6,7 +6,8 @@ import (
 	"github.com/cantledb/cantle/collection/plan"
 )
 
-// union runs its inputs one after the other and drops records seen before.
+// union runs its inputs, such as the branches of an $or, one after the other and drops records delivered
+// before.
 type union struct {
 	Counters
 	node plan.Node
@@ -59,8 +60,8 @@ func closeAll(ops []Operator) {
 	}
 }
 
-// intersect delivers the rows of its first input whose record all other inputs deliver too. It reads the
-// other inputs completely first: the planner puts the largest input first.
+// intersect delivers the rows of its first input whose record all other inputs deliver too. It first reads the
+// other inputs completely, into sets of records.
 type intersect struct {
 	Counters
 	node   plan.Node

@@ -10,7 +10,7 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// ValueSet collects the distinct values of a path.
+// ValueSet holds the distinct values seen at a path of documents, for the command distinct.
 type ValueSet struct {
 	path path.Path
 	seen map[string]struct{}
@@ -28,7 +28,7 @@ func NewValueSet(p string) (*ValueSet, error) {
 	return &ValueSet{path: compiled, seen: map[string]struct{}{}}, nil
 }
 
-// Each calls add for every value of the path in doc that was not seen before; an array counts as its
+// Each calls add for every value at the set's path in doc that was not seen before; an array counts as its
 // elements. The memory of the set and of the values counts in env.Memory until Release.
 // Errors: ExceededMemoryLimit (146).
 func (s *ValueSet) Each(env *mql.Env, doc bson.Raw, add func(bson.Value)) error {
@@ -55,7 +55,7 @@ func (s *ValueSet) Release(env *mql.Env) {
 	s.held = 0
 }
 
-// valueBytes is the approximate overhead of a value, in addition to its bytes.
+// valueBytes is the approximate memory that a value takes in the set in addition to its bytes.
 const valueBytes = 48
 
 func (s *ValueSet) note(env *mql.Env, v bson.Value, add func(bson.Value)) {

@@ -5,8 +5,8 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// walk holds the iterator of a scan. The iterator outlives the command that opened it: a later getMore
-// continues it under its own context.
+// walk holds the iterator of a scan of records or index entries. The iterator outlives the command that opened
+// it: a later getMore continues it under its own context.
 type walk struct {
 	it      storage.Iterator      // nil: no iterator is open
 	resumed storage.ContextSetter // the iterator, if it needs the context of each command; else nil
@@ -19,7 +19,8 @@ func (w *walk) begin(env *mql.Env, in storage.Reader, r storage.Range, o storage
 	return err
 }
 
-// under sets the context of the command. It must be called before the iterator moves.
+// under gives the iterator the context of the running command, which ends its reads. It must be called before
+// the iterator moves.
 func (w *walk) under(env *mql.Env) {
 	if w.resumed != nil {
 		w.resumed.SetContext(env.Context())

@@ -12,7 +12,8 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// conjunct is one predicate that every match satisfies.
+// conjunct is one predicate of the top-level $and of a filter, with the intervals of values that it permits at
+// its path.
 type conjunct struct {
 	node      match.Node
 	path      string // "" if the predicate is not about one path
@@ -49,9 +50,9 @@ type access struct {
 	index  *catalog.Index
 	bounds Bounds
 	key    *KeyBounds // bounds from min and max, which replace bounds
-	used   []bool     // by conjunct: its bounds are exact, so documents need not be checked again
-	// points is the number of leading fields bounded to single values, bounded the number of all bounded
-	// fields. If bounded is 0, the index does not help.
+	used   []bool     // by conjunct: the bounds answer it exactly, so documents need not be tested for it again
+	// points is the number of leading index fields bounded to single values, bounded the number of all bounded
+	// fields. If bounded is 0, the index restricts nothing.
 	points  int
 	bounded int
 	// repeats reports whether a document can have several entries within the bounds.
@@ -75,12 +76,13 @@ func (a *access) unbound() {
 	a.repeats = a.canRepeat()
 }
 
-// everything is an interval without ends. All accesses share it, because finished bounds do not change,
-// and planning looks at every field of every index.
+// everything is the bounds of a field without restriction: one interval without ends. All accesses share it,
+// because finished bounds do not change, and planning sets it for every field of every index.
 var everything = FieldBounds{Intervals: []keyspace.Bounds{{}}}
 
-// canRepeat reports whether a document can have several entries within the bounds: an array has an entry
-// per element, a wildcard an entry per field. A field bounded to one value adds no repetition.
+// canRepeat reports whether one document can have several index entries within the bounds of the access: an
+// array has an entry per element, a wildcard index an entry per field. A field bounded to one value adds no
+// repetition.
 func (a *access) canRepeat() bool {
 	for i := range a.bounds {
 		if isOnePoint(a.bounds[i]) && a.key == nil {
@@ -93,9 +95,9 @@ func (a *access) canRepeat() bool {
 	return false
 }
 
-// indexAccess computes the bounds of the conjuncts in an index. at is the path that a wildcard stands
-// for, "" for none. ok is false if the index cannot answer the query at all; bounded is 0 if it can but
-// does not help.
+// indexAccess returns the access to the possible matches of a filter through one index: the bounds that its
+// conjuncts imply. at is the path for which a wildcard index is used, "" for other indexes. ok is false if the
+// index cannot answer the query at all; the access's bounded is 0 if the index can, but restricts nothing.
 func (q *Query) indexAccess(ix *catalog.Index, cs []conjunct, at string) (a access, ok bool) {
 	fields := ix.Fields()
 	a = q.fullAccess(ix, cs)
@@ -166,7 +168,7 @@ func boundedFields(b Bounds) []int {
 	return out
 }
 
-// bounding holds the bounds that the conjuncts imply for one keystring of an index.
+// bounding holds the bounds that the conjuncts of a filter imply for one field of an index.
 type bounding struct {
 	FieldBounds
 	bounds  bool  // there are any bounds
@@ -208,8 +210,9 @@ func (q *Query) field(ix *catalog.Index, i int, at string, cs []conjunct) boundi
 	return out
 }
 
-// hashedPoints replaces values by their hashes; ok is false if an interval is not a single value. Null
-// also matches missing and undefined.
+// hashedPoints converts the bounds of a hashed index field from values to their hashes, sorted and without
+// duplicates. ok is false if an interval is not a single value, because hashes cannot answer a range. Null
+// becomes three hashes: it also matches missing and undefined.
 func hashedPoints(ix *catalog.Index, ivs []match.Interval) (out []match.Interval, ok bool) {
 	add := func(v bson.Value) {
 		h := ix.HashedValue(v)
@@ -231,7 +234,8 @@ func hashedPoints(ix *catalog.Index, ivs []match.Interval) (out []match.Interval
 	return slices.CompactFunc(out, func(a, b match.Interval) bool { return bson.Compare(a.Lo, b.Lo, nil) == 0 }), true
 }
 
-// geoField returns the cells of the first $geoWithin or $geoIntersects on a field.
+// geoField returns the bounds of field i of a geospatial index: the cells of the shape in the first $geoWithin
+// or $geoIntersects on this field. A 2d index answers only $geoWithin.
 func (q *Query) geoField(ix *catalog.Index, i int, cs []conjunct) bounding {
 	for k, c := range cs {
 		l, ok := c.node.(*match.Leaf)
@@ -249,8 +253,9 @@ func (q *Query) geoField(ix *catalog.Index, i int, cs []conjunct) bounding {
 	return bounding{}
 }
 
-// fieldIntervals intersects the intervals of the conjuncts on an index field. On a multikey field, two
-// elements may satisfy two predicates, so only one predicate may bound it.
+// fieldIntervals returns the intervals of values that the conjuncts permit for an index field, and the indexes
+// of the conjuncts used. It intersects the intervals of all of them. On a multikey field, two array elements
+// may satisfy two predicates, so only the narrowest predicate bounds it.
 func (q *Query) fieldIntervals(ix *catalog.Index, i int, field string, cs []conjunct) (ivs []match.Interval, used []int) {
 	multikey := ix.Multikey.Field(i)
 	var all [][]match.Interval
@@ -278,8 +283,9 @@ func (q *Query) fieldIntervals(ix *catalog.Index, i int, field string, cs []conj
 	return ivs, used
 }
 
-// intersectAll returns the intersection of all. It intersects halves recursively: one after the other,
-// each of thousands of $ne would go through all intervals left by the earlier ones.
+// intersectAll returns the intersection of several predicates' intervals on one field. It intersects halves
+// recursively: one after the other, each of thousands of $ne would go through all intervals left by the earlier
+// ones.
 func (q *Query) intersectAll(all [][]match.Interval) []match.Interval {
 	if len(all) == 1 {
 		return all[0]
@@ -292,7 +298,8 @@ func (q *Query) intersectAll(all [][]match.Interval) []match.Interval {
 	return match.Intersect(a, b)
 }
 
-// narrower reports whether a is preferable to b: points before ranges, then fewer intervals.
+// narrower reports whether the intervals a are preferable to b as bounds of a field: points before ranges, then
+// fewer intervals.
 func narrower(a, b []match.Interval) bool {
 	pa, pb := allPoints(a), allPoints(b)
 	return pa && !pb || pa == pb && len(a) < len(b)
@@ -333,7 +340,8 @@ func collationFits(q *Query, ix *catalog.Index, ivs []match.Interval) bool {
 	return true
 }
 
-// encodeField encodes intervals as key bounds in the index's direction. It keeps the slice ivs.
+// encodeField returns intervals of values as bounds of encoded index keys, in the direction of the index field.
+// The result may keep the slice ivs.
 func encodeField(ivs []match.Interval, dir keystring.Dir, order bson.StringOrder) FieldBounds {
 	fb := FieldBounds{Intervals: make([]keyspace.Bounds, len(ivs)), values: ivs}
 	if dir == keystring.Descending {
@@ -413,8 +421,8 @@ func implies(c, want conjunct) bool {
 	})
 }
 
-// unused returns the filter without the conjuncts that the bounds answer exactly; nil if nothing is
-// left.
+// unused returns the part of the filter that must still be evaluated on documents: the conjuncts that the
+// bounds do not answer exactly. It is nil if none is left.
 func unused(cs []conjunct, used []bool) match.Node {
 	var left []match.Node
 	for i, c := range cs {

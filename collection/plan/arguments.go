@@ -7,10 +7,10 @@ import (
 	"github.com/cantledb/cantle/collection/project"
 )
 
-// check validates the combination of the find's arguments.
+// check validates the combination of a find's arguments, before indexes are considered.
 //
-// Errors: BadValue (2); 51173 and 51176 of min and max; 40218 for metadata that the query does not
-// provide.
+// Errors: BadValue (2) for arguments that exclude each other; 51173 for min or max without a hint, 51176 if
+// their field names differ; 40218 for metadata that the query does not provide.
 func (q *Query) check() error {
 	hinted := !q.Hint.IsMissing()
 	switch {
@@ -29,7 +29,7 @@ func (q *Query) check() error {
 	return q.checkMeta()
 }
 
-// checkMinMax validates min and max as far as possible without the index.
+// checkMinMax validates the arguments min and max of a find, as far as possible without the hinted index.
 // Manual: reference/method/cursor.min, reference/method/cursor.max.
 func (q *Query) checkMinMax() error {
 	if q.Min.IsEmpty() && q.Max.IsEmpty() {
@@ -57,8 +57,8 @@ func sameNames(a, b bson.Raw) bool {
 	return !y.Next()
 }
 
-// checkMeta records the kinds of metadata that sort, projection and caller read, and rejects those that
-// the query does not provide.
+// checkMeta sets metas to the kinds of $meta metadata that sort, projection and caller read. It rejects a kind
+// that the query does not provide, such as textScore without $text.
 // Manual: reference/operator/aggregation/meta.
 func (q *Query) checkMeta() error {
 	q.metas = q.Metas

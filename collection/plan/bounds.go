@@ -80,7 +80,8 @@ func (b Bounds) Seeks() int {
 	return max(n, 1)
 }
 
-// rangesMax limits the key ranges that Ranges makes. Beyond it, scans skip from key to key instead.
+// rangesMax limits the number of key ranges that Ranges computes from bounds. Beyond it, the ranges are wider,
+// and scans skip over the keys between the intervals instead.
 const rangesMax = 4096
 
 // Ranges returns ascending, disjoint ranges of encoded values that contain every match. If exact is set,
@@ -121,9 +122,9 @@ func (b Bounds) Ranges() (ranges []keyspace.Bounds, exact bool) {
 	return ranges, true
 }
 
-// Spans is Ranges with one range from the first to the last interval of the first field that has ranges.
-// If keys are rare, skipping from key to key takes fewer seeks than reading each interval. Each key must
-// be checked with Contains.
+// Spans returns key ranges like Ranges, but with one range from the first to the last interval of the first
+// field that has ranges. If keys are rare, skipping from key to key takes fewer seeks than reading each
+// interval. Each key must be checked with Contains.
 func (b Bounds) Spans() (ranges []keyspace.Bounds) {
 	for i, f := range b {
 		if f.IsPoint() {
@@ -229,8 +230,8 @@ func (f FieldBounds) find(field []byte) (inside bool, next []byte, before *keysp
 	return false, iv.Lo, before
 }
 
-// endsBefore reports whether an interval lies wholly below field. An end covers every encoding that
-// begins with it.
+// endsBefore reports whether an interval lies wholly below the encoded value field. The upper end of an
+// interval covers every encoding that begins with it.
 func endsBefore(iv keyspace.Bounds, field []byte) bool {
 	switch {
 	case len(iv.Hi) == 0:

@@ -46,11 +46,12 @@ type Entry struct {
 	Works  int64
 	// Created is the time of creation in Unix milliseconds.
 	Created int64
-	// Filter, Sort and Projection are those of the query that was tried. Plan is the winning plan as
+	// Filter, Sort and Projection are the arguments of the query that was tried. Plan is the winning plan as
 	// explain prints it.
 	Filter, Sort, Projection, Plan bson.Raw
 	Collation                      bson.Raw
-	// Scores and Stats are the scores of the candidates and their statistics, the winner first.
+	// Scores and Stats hold the score of each candidate plan in the trial and its execution statistics, the
+	// winner first.
 	Scores []float64
 	Stats  []bson.Raw
 
@@ -66,11 +67,13 @@ func NewCache() *Cache {
 	return &Cache{colls: map[keyspace.CollectionID]*shapes{}, filters: filters{}}
 }
 
-// worksGrowth multiplies the works of an inactive entry after a trial that needed more.
+// worksGrowth is the factor by which the works of an inactive cache entry grow after a trial that needed more,
+// so that a later trial can confirm the entry.
 const worksGrowth = 2
 
-// Choose returns the candidate that won the trial of the query's shape, with its Works; nil if there is
-// no active entry.
+// Choose returns the candidate in sols that won the last trial of the query's shape, with its Works. It returns
+// nil if there is no active entry, or if the entry has been used usesPerTrial times: then the plans are tried
+// again.
 func (c *Cache) Choose(q *Query, sols []*Solution) *Solution {
 	shape := q.Shape()
 	c.mu.Lock()
@@ -113,8 +116,8 @@ func (c *Cache) drop(s *shapes, shape string) {
 	}
 }
 
-// Disappointed deactivates the entry of the query's shape, until a trial confirms it. It is called when
-// the plan did much worse than in its trial.
+// Disappointed deactivates the cache entry of the query's shape, until a trial confirms it. It is called when
+// the cached plan did much worse than in its trial.
 func (c *Cache) Disappointed(q *Query) {
 	shape := q.Shape()
 	c.mu.Lock()
@@ -124,9 +127,9 @@ func (c *Cache) Disappointed(q *Query) {
 	}
 }
 
-// RecordTrial stores the outcome of a trial. The first entry of a shape is inactive. The next trial makes it
-// active if it takes no more works; otherwise it only raises the works that the following trial may
-// take.
+// RecordTrial stores the outcome of a trial of plans in the cache. The first entry of a query shape is
+// inactive. The next trial activates it if the winner takes no more works than the entry has; otherwise the
+// works of the entry are doubled, as the limit for the trial after it.
 // Manual: core/query-plans#plan-cache-entry-state.
 func (c *Cache) RecordTrial(q *Query, e Entry) {
 	e.Shape, e.filter = q.Shape(), q.FilterShape()

@@ -55,8 +55,9 @@ type Choice struct {
 
 // Candidates returns the possible solutions of the query, best guess first. There is always at least one.
 //
-// Errors: the reason why the command must end; BadValue (2) for a hint that names no index; 51174 and 51175 of min and max;
-// IndexNotFound (27) for $text without a text index; NoQueryExecutionPlans (291) if only an index could answer the query.
+// Errors: the reason why the command must end; BadValue (2) for a hint that names no index; 51174 and 51175 for
+// keys of min and max that do not fit the index or have the wrong order; IndexNotFound (27) for $text without a
+// text index; NoQueryExecutionPlans (291) if only an index could answer the query.
 func (q *Query) Candidates(env *mql.Env) ([]*Solution, error) {
 	asked := *q
 	asked.asking = &asking{env: env}
@@ -83,7 +84,8 @@ const (
 	intervalWork = 128
 )
 
-// mayContinue counts work on a number of bytes before it is done, and reports whether planning may continue.
+// mayContinue counts planning work on a number of bytes for the command's next check for interrupts. It is
+// called before the work, and returns false if the command must end.
 func (q *Query) mayContinue(bytes int) bool {
 	a := q.asking
 	if a == nil {
@@ -169,7 +171,7 @@ func sortByScore(s []*Solution) {
 	})
 }
 
-// Name identifies a solution among the candidates of its shape: stages and
+// Name identifies a solution among the candidates of its query shape, for the plan cache: its stages and
 // indexes, without bounds.
 func (s *Solution) Name() string {
 	var b strings.Builder
@@ -202,7 +204,7 @@ func (s *Solution) Name() string {
 	return b.String()
 }
 
-// scan reads the whole collection.
+// scan returns the plan that reads the whole collection.
 func (q *Query) scan(cs []conjunct) *Solution {
 	n := &RecordScan{Reverse: q.Natural < 0, Filter: unused(cs, make([]bool, len(cs))), Seeks: 1}
 	n.Computed, n.Predicates = isComputed(n.Filter), beyondFirst(cs, n.Filter)
@@ -211,8 +213,9 @@ func (q *Query) scan(cs []conjunct) *Solution {
 	return s
 }
 
-// byShardKey reads only the positions that the filter fixes. The records with one value of a hashed key, or of its leading
-// levels, are contiguous.
+// byShardKey returns the plan that reads only the records at the positions that the filter fixes by the shard
+// key; nil if it fixes none. The records with one value of a hashed key, or of its leading levels, are
+// contiguous.
 func (q *Query) byShardKey(cs []conjunct) *Solution {
 	rs := q.KeyRanges()
 	if rs == nil {
@@ -225,8 +228,8 @@ func (q *Query) byShardKey(cs []conjunct) *Solution {
 	return s
 }
 
-// through returns the plans with one index. A wildcard index has a plan for each path for which it can be used. With
-// forced, the whole index is read if nothing bounds it.
+// through returns the plans that use one index. A wildcard index has a plan for each path for which it can be
+// used. With forced, as for a hint, the plan reads the whole index if nothing bounds it.
 func (q *Query) through(ix *catalog.Index, cs []conjunct, forced bool) (out []*Solution) {
 	if ix.Text != nil {
 		return nil // only $text uses a text index
@@ -300,7 +303,8 @@ func (q *Query) solve(ix *catalog.Index, cs []conjunct, a access, forced bool) *
 // counts reports whether the caller only counts rows.
 func (q *Query) counts() bool { return q.KeysOnly && len(q.NeedKeys) == 0 && q.Transform == nil }
 
-// guess estimates an access: points before ranges, more bounded fields before fewer.
+// guess returns the planner's score of an access, higher for a better one: points count more than ranges, more
+// bounded fields more than fewer.
 func (a *access) guess(*Query) float64 {
 	return float64(10*a.points+5*min(a.bounded-a.points, 1)) + float64(a.bounded)
 }
@@ -321,8 +325,8 @@ func newFetch(in Node, filter match.Node) *Fetch {
 	return &Fetch{Input: in, Filter: filter, Computed: isComputed(filter), Predicates: predicates(filter)}
 }
 
-// idScan makes a scan of records in _id order. It replaces the _id_ index of a collection whose record keys are in _id
-// order.
+// idScan returns a scan of records in _id order, with the bounds of an access to the _id_ index. It replaces
+// this index in a collection whose records are stored in _id order.
 func (q *Query) idScan(ix *catalog.Index, a access, left match.Node, reverse bool) *RecordScan {
 	by := q.indexScan(ix, a, reverse)
 	n := &RecordScan{Bounds: RecordBounds{IDs: a.bounds[0].Intervals}, Reverse: reverse, Filter: left, Seeks: by.Seeks, ByID: by, Computed: isComputed(left), Predicates: predicates(left)}

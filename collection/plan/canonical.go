@@ -61,9 +61,9 @@ type Query struct {
 	asking *asking // set during planning
 }
 
-// Canonical parses a find against a collection.
-// Errors: those of parsing filter, sort and projection; BadValue (2) for a bad
-// combination.
+// Canonical parses the arguments of a find on a collection into a query that can be planned.
+// Errors: the parsers' errors for filter, sort and projection; BadValue (2) for arguments that exclude each
+// other.
 func Canonical(env *mql.Env, c *catalog.Collection, f Find) (*Query, error) {
 	n, err := match.Parse(env, f.Filter)
 	if err != nil {
@@ -94,8 +94,8 @@ func Canonical(env *mql.Env, c *catalog.Collection, f Find) (*Query, error) {
 	return q, q.check()
 }
 
-// OfFilter returns the query for the matches of a parsed filter, as the front of a pipeline has it,
-// without other arguments: see Reading. A nil filter matches everything.
+// OfFilter returns the query for a parsed filter of the leading stages of a pipeline, without other arguments:
+// Reading adds them. A nil filter matches everything.
 // Errors: BadValue (2) for a bad combination.
 func OfFilter(env *mql.Env, c *catalog.Collection, filter match.Node) (*Query, error) {
 	if filter == nil {
@@ -109,8 +109,8 @@ func OfFilter(env *mql.Env, c *catalog.Collection, filter match.Node) (*Query, e
 	return q, match.CheckNearAndText(filter)
 }
 
-// Reading returns the query with the other arguments of a pipeline's front: a find without filter, sort
-// and projection, and a parsed sort, nil for any order.
+// Reading returns the query with the other arguments of a pipeline's leading stages. f is a find without
+// filter, sort and projection; sort is a parsed sort, nil for any order.
 // Errors: BadValue (2) for a bad combination.
 func (q *Query) Reading(f Find, sort *order.Pattern) (*Query, error) {
 	r := *q
@@ -156,7 +156,7 @@ func ofFilter(env *mql.Env, c *catalog.Collection, n match.Node) (*Query, error)
 	return q, nil
 }
 
-// takeHint interprets $natural in the hint, and an empty hint as none.
+// takeHint moves a $natural in the hint to the query's Natural, and removes an empty hint.
 // Errors: BadValue (2) for an index hint with a sort by $natural.
 func (q *Query) takeHint() error {
 	d, ok := q.Hint.Doc()

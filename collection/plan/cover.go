@@ -9,7 +9,8 @@ import (
 	"github.com/cantledb/cantle/collection/project"
 )
 
-// covers reports whether index keys alone can answer the query.
+// covers reports whether the keys of an index contain all that the query reads, so that no document must be
+// fetched.
 // Manual: core/query-optimization#covered-query.
 func (q *Query) covers(ix *catalog.Index, cs []conjunct, a access) bool {
 	if q.ShowRecordID || ix.Kind.Name == "wildcard" || ix.Text != nil || q.reads0() {
@@ -50,10 +51,11 @@ func (q *Query) covers(ix *catalog.Index, cs []conjunct, a access) bool {
 // allTrue reports whether the conjuncts that the bounds do not answer are true of all documents.
 func allTrue(cs []conjunct, used []bool) bool { return unused(cs, used) == nil }
 
-// reads0 reports whether the query needs $text or $near metadata, which only whole documents have.
+// reads0 reports whether the query has $text or $near. Their metadata can be computed from whole documents
+// only.
 func (q *Query) reads0() bool { return q.text != nil || q.near != nil }
 
-// needs returns the fields that the result is made of; ok is false if it needs whole documents.
+// needs returns the fields that the query's result is made of; ok is false if the result needs whole documents.
 func (q *Query) needs() (fields []string, ok bool) {
 	if q.KeysOnly && q.Transform == nil {
 		return q.NeedKeys, true

@@ -8,9 +8,9 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// Express recognises the most frequent filter, {_id: value}, without parsing it, if the position of the
-// record follows from _id alone: the plan is a point read then. ok is false for everything else, which
-// Canonical and Candidates plan.
+// Express plans the most frequent find, a filter {_id: value}, without parsing the filter: a point read. The
+// position of the record must follow from _id alone. ok is false for every other find, which Canonical and
+// Candidates plan.
 func Express(env *mql.Env, c *catalog.Collection, f *Find) (n *PointRead, ok bool) {
 	if c.Options.OwnOrder() ||
 		len(f.Sort) > 5 || len(f.Min) > 5 || len(f.Max) > 5 || f.Skip > 0 || f.ReturnKey || f.ShowRecordID || f.Metas != 0 || !f.Hint.IsMissing() {

@@ -8,7 +8,8 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// IndexFilter restricts the indexes of one query shape. It is lost when the process ends.
+// IndexFilter restricts the indexes that plans of one query shape may use, as set by planCacheSetFilter. Index
+// filters are held in memory only, and lost when the process ends.
 // Manual: core/query-plans#index-filters.
 type IndexFilter struct {
 	Query, Sort, Projection, Collation bson.Raw

@@ -88,8 +88,9 @@ func (q *Query) fullText() ([]*Solution, error) {
 	return nil, q.noPlans("Failed to produce a solution for TEXT under OR - other non-TEXT clauses under OR have to be indexed as well.")
 }
 
-// textNode plans the lookup of the words of t, which is one of the conjuncts; the other conjuncts are
-// checked afterwards. They must bound the index fields before the text to single values.
+// textNode plans the lookup of the words of the $text t in the text index. cs are the conjuncts of the filter,
+// one of which is t; the others are tested on the documents found. They must bound the index fields before the
+// text to single values.
 func (q *Query) textNode(t *match.Text, cs []conjunct) (Node, error) {
 	ix := textIndex(q.Coll)
 	if ix == nil || ix.Hidden {

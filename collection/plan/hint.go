@@ -19,7 +19,7 @@ func (q *Query) planning(code mongoerr.Code, what string) error {
 // hinted returns the index of the hint, nil without a hint.
 // Manual: reference/method/cursor.hint.
 //
-// Errors: BadValue (2) if it does not exist or is hidden, IndexNotFound (27) if a key pattern matches
+// Errors: BadValue (2) if no ready, visible index matches the hint, IndexNotFound (27) if a key pattern matches
 // several.
 func (q *Query) hinted() (*catalog.Index, error) {
 	if q.Hint.IsMissing() {
@@ -69,8 +69,7 @@ func (q *Query) indexes() []*catalog.Index {
 
 // byHint plans with the hinted index. If the filter does not bound the index, the plan reads all of it.
 //
-// Errors: those of minMax; NoQueryExecutionPlans (291) for a wildcard index that cannot answer the
-// filter.
+// Errors: errors of minMax; NoQueryExecutionPlans (291) for a wildcard index that cannot answer the filter.
 func (q *Query) byHint(ix *catalog.Index, cs []conjunct) ([]*Solution, error) {
 	if !q.Min.IsEmpty() || !q.Max.IsEmpty() {
 		s, err := q.minMax(ix, cs)
@@ -97,8 +96,8 @@ func (q *Query) byHint(ix *catalog.Index, cs []conjunct) ([]*Solution, error) {
 	return sols[:1], nil
 }
 
-// planWildcardOr plans an $or with one wildcard index, which replaces an index on the path of each clause. It
-// returns nil if the index does not contain all these paths.
+// planWildcardOr plans an $or with a hinted wildcard index, which is looked up once for the path of each
+// clause. It returns nil if the index does not contain all these paths.
 func (q *Query) planWildcardOr(ix *catalog.Index, cs []conjunct) *Solution {
 	var a bson.Arena
 	sub := *q
@@ -106,8 +105,8 @@ func (q *Query) planWildcardOr(ix *catalog.Index, cs []conjunct) *Solution {
 	return sub.union(cs)
 }
 
-// minMax plans with the bounds of min and max: from the key min (inclusive) to the key max (exclusive),
-// in the order of the index.
+// minMax plans a find with the arguments min and max: a scan of the hinted index from the key min (inclusive)
+// to the key max (exclusive), in the order of the index.
 //
 // Errors: 51174 for keys that do not fit the index, 51175 if min is not before max.
 func (q *Query) minMax(ix *catalog.Index, cs []conjunct) (*Solution, error) {

@@ -69,7 +69,7 @@ func (u *Uses) Drop(coll keyspace.CollectionID) {
 	delete(u.colls, coll)
 }
 
-// Count counts each index that a plan reads, once per index.
+// Count adds one use to each index that a plan reads, also if the plan reads the index several times.
 func (u *Uses) Count(coll *catalog.Collection, n Node) {
 	var seen [8]keyspace.IndexID
 	u.visit(coll, n, seen[:0])

@@ -9,8 +9,8 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-// nearest plans a search by distance: only a geospatial index on the path can answer it. hint is the
-// index to use, nil for any.
+// nearest plans a search by distance ($near, $nearSphere): only a geospatial index on the path can answer it.
+// hint is the index to use, nil for any.
 // Manual: reference/operator/query/near, reference/operator/query/nearSphere.
 func (q *Query) nearest(hint *catalog.Index) ([]*Solution, error) {
 	if q.Coll != nil && q.Coll.Options.TimeSeries != nil {
@@ -39,7 +39,7 @@ func (q *Query) nearest(hint *catalog.Index) ([]*Solution, error) {
 	return out, nil
 }
 
-// byDistance plans with field i of one index; nil if the index does not fit.
+// byDistance plans a search by distance with field i of one geospatial index; nil if the index does not fit.
 func (q *Query) byDistance(ix *catalog.Index, i int, cs []conjunct) *Solution {
 	g := q.near.Geo()
 	if !supportsNear(ix, g) || !q.coversPartial(ix, cs) {
@@ -76,8 +76,8 @@ func (q *Query) byDistance(ix *catalog.Index, i int, cs []conjunct) *Solution {
 	return s
 }
 
-// supportsNear reports whether an index supports the requested distances: a 2dsphere index those on the
-// sphere, a 2d index those of legacy pairs.
+// supportsNear reports whether a geospatial index supports the kind of distance that a search requests: a
+// 2dsphere index distances on the sphere, a 2d index distances that are not in metres.
 func supportsNear(ix *catalog.Index, g *geo.Near) bool {
 	if ix.Sphere != nil {
 		return g.Sphere
@@ -85,8 +85,9 @@ func supportsNear(ix *catalog.Index, g *geo.Near) bool {
 	return ix.Flat != nil && !g.Meters
 }
 
-// Within returns the scan of the entries that can lie within a radius around the centre, in the units of
-// the search; ok is false if the index cannot compute their bounds.
+// Within returns the scan of the index entries that can lie within a radius around the centre. The radius has
+// the unit of the search: metres, radians or the unit of the coordinates. ok is false if the index cannot
+// compute the bounds.
 func (n *GeoNear) Within(radius float64) (scan *IndexScan, ok bool) {
 	ivs, ok := n.Index.NearIntervals(n.Field, n.Near.Geo(), radius)
 	if !ok {
@@ -97,7 +98,7 @@ func (n *GeoNear) Within(radius float64) (scan *IndexScan, ok bool) {
 	return &IndexScan{Index: n.Index, Bounds: b, Sibling: true, Seeks: 1, Skips: true}, true
 }
 
-// CheckCenter rejects a centre outside of the area of a 2d index.
+// CheckCenter rejects a search by distance whose centre lies outside of the area of its 2d index.
 //
 // Errors: 16433.
 func (n *GeoNear) CheckCenter() error {
@@ -108,7 +109,8 @@ func (n *GeoNear) CheckCenter() error {
 	return mongoerr.New(16433, "point not in interval of [ %v, %v ] :: caused by :: [ %v, %v ]", f.Min, f.Max, c.X, c.Y)
 }
 
-// Farthest returns an upper bound of the distance from the centre.
+// Farthest returns an upper bound of the distance of any stored point from the centre of the search, in metres,
+// radians or the unit of the coordinates.
 func (n *GeoNear) Farthest() float64 {
 	switch g := n.Near.Geo(); {
 	case g.Meters:

@@ -21,9 +21,9 @@ type Node interface {
 	Describe(b *bson.Builder)
 }
 
-// RecordBounds restricts a scan of records to ranges of positions, or to ranges of _id in an unsharded collection. A
-// nil Ranges means every position of the shard; otherwise the listed positions that the shard owns. A nil IDs means
-// every _id. The ranges are ascending and do not overlap.
+// RecordBounds restricts a scan of records to ranges of positions, or to ranges of _id in an unsharded
+// collection. A nil Ranges means every position of the shard; otherwise the scan reads the part of Ranges that
+// the shard owns. A nil IDs means every _id. The ranges are ascending and do not overlap.
 type RecordBounds struct {
 	Ranges []shard.Range
 	IDs    []keyspace.Bounds
@@ -34,8 +34,8 @@ type RecordBounds struct {
 type PointRead struct {
 	Hash keyspace.Hash
 	ID   []byte // key of the record: keystring of _id, after the fields of a ranged shard key
-	// Filter excludes other documents that may have the same key: those with another shard key at the same position.
-	// It is nil if there cannot be any.
+	// Filter excludes other documents that may have the same key: documents with another shard key at the same
+	// position. It is nil if there cannot be any.
 	Filter match.Node
 }
 
@@ -45,17 +45,20 @@ type RecordScan struct {
 	Bounds  RecordBounds
 	Reverse bool
 	Filter  match.Node // nil keeps everything
-	// Computed reports that the filter is a computed test of the price list.
+	// Computed reports that the price list charges the filter as a computed test: it has an expression,
+	// JavaScript or a regular expression without an anchor.
 	Computed bool
-	// Predicates is the number of the filter's predicates that the price list charges: those beyond the query's first.
+	// Predicates is the number of the filter's predicates that the price list charges: all beyond the query's
+	// first.
 	Predicates int
 	// Seeks is the number of ranges charged per partition, at least 1. For ranges of positions, only the ranges of the
 	// partition are charged.
 	Seeks int
-	// Sibling reports that another scan is charged for the visit of the shard.
+	// Sibling reports that visiting the shard is charged to another scan of the same plan, so that it is paid
+	// once.
 	Sibling bool
-	// ByID is the scan of the _id_ index that this scan replaces, if the record keys are in _id order: explain shows
-	// ByID. nil otherwise.
+	// ByID is the scan of the _id_ index that this scan replaces, if records are stored in _id order: explain
+	// prints ByID. It is nil otherwise.
 	ByID *IndexScan
 	// Count reports that rows are only counted: records are not read.
 	Count bool
@@ -69,7 +72,7 @@ type IndexScan struct {
 	Reverse bool
 	Filter  match.Node // evaluated on a document rebuilt from the key; nil = none
 	Seeks   int
-	Sibling bool // another scan is charged for the visit of the shard
+	Sibling bool // visiting the shard is charged to another scan of the plan
 	Skips   bool // seeks from key to key instead of into each interval: see Bounds.Spans
 	// Distinct is the number of leading fields of a distinct scan: after each row, the scan skips to their next
 	// values. 0 reads every entry.
@@ -77,7 +80,8 @@ type IndexScan struct {
 	// Rebuild makes the operator build a document of the indexed fields from the key, for covered projections and for
 	// Filter.
 	Rebuild bool
-	// Dedupe reports that a document can have several entries within the bounds and must be delivered once.
+	// Dedupe reports that a document can have several entries within the bounds. The scan then delivers its
+	// first entry only.
 	Dedupe bool
 	// Count reports that rows are only counted.
 	Count bool
@@ -115,8 +119,9 @@ type And struct {
 type SortMerge struct {
 	Pattern  *order.Pattern
 	Branches []Node
-	// Index, if not nil, is the index that all branches scan, each with other values of the first Fields fields. The
-	// branches are then merged by the rest of their keys, descending if Reverse, without reading anything else.
+	// Index, if not nil, is the index that all branches scan, each with other values of the first Fields
+	// fields. The branches are then merged by the other fields of their index keys, descending if Reverse,
+	// without reading documents.
 	Index   *catalog.Index
 	Fields  int
 	Reverse bool
@@ -124,16 +129,17 @@ type SortMerge struct {
 	Dedupe bool
 }
 
-// TextOr reads the index entries of the words of a search, one word after the other, and delivers each record once;
-// with the sum of its scores if Scores is set. Field is the position of the word in the entries; its score follows.
+// TextOr reads the entries of a text index for the words of a search, one word after the other, and delivers
+// each record once. If Scores is set, the record carries the sum of its words' scores. Field is the position of
+// the word in an index entry; the score of the word follows.
 type TextOr struct {
 	Branches []Node
 	Scores   bool
 	Field    int
 }
 
-// TextMatch keeps the documents that match a text search. The index cannot check phrases, negations and, if requested,
-// case and diacritics.
+// TextMatch keeps the documents that match a $text search in full. The index alone cannot check phrases,
+// negated words and, if requested, case and diacritics.
 type TextMatch struct {
 	Input  Node
 	Index  *catalog.Index

@@ -8,8 +8,8 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// point returns a point read if the filter consists of equalities on _id and on the whole shard key,
-// else nil.
+// point returns the plan of a point read, of one record by its key. It returns nil unless the filter consists
+// of equalities on _id and on the whole shard key.
 func (q *Query) point() Node {
 	if q.Coll.Options.OwnOrder() || q.Pattern != nil || len(q.Min) > 0 || len(q.Max) > 0 || q.ReturnKey {
 		return nil
@@ -45,8 +45,8 @@ func (q *Query) point() Node {
 	return n
 }
 
-// fixesNull reports whether the filter fixes a field of the shard key to null, which several stored
-// values match.
+// fixesNull reports whether the filter requires null in a field of the shard key. Several stored values, such
+// as null and missing, match null, so the record's key alone does not answer the filter.
 func (q *Query) fixesNull() bool {
 	for _, f := range q.Coll.Key.Fields() {
 		if _, ok := q.equality(f.Path.String()); !ok {
@@ -68,8 +68,8 @@ func (q *Query) equality(p string) (bson.Value, bool) {
 	return vs[0], true
 }
 
-// plainOrder reports whether v has the same meaning under the query's and the collection's collation.
-// Unless v contains strings, it has.
+// plainOrder reports whether the value v matches the same documents under the query's and the collection's
+// collation. A value that may contain strings does only if the two are equal; a regular expression never does.
 func (q *Query) plainOrder(v bson.Value) bool {
 	switch v.Type {
 	case bson.TypeString, bson.TypeSymbol, bson.TypeDocument, bson.TypeArray:
@@ -83,8 +83,8 @@ func (q *Query) plainOrder(v bson.Value) bool {
 // Targeted reports whether the filter fixes the whole shard key to one value.
 func (q *Query) Targeted() bool { return q.Coll.Targeted(q.Match, q.collation == nil) }
 
-// KeyRanges returns the positions of possible matches if the filter fixes leading fields of a hashed
-// shard key to values: the ranges ascend and do not touch. It returns nil if the filter fixes none, or
+// KeyRanges returns the ranges of positions that can hold matches, if the filter fixes leading fields of a
+// hashed shard key to values. The ranges ascend and do not touch. It returns nil if the filter fixes none, or
 // under a ranged key, whose index is more selective.
 func (q *Query) KeyRanges() []shard.Range {
 	if !q.Coll.Sharded() || q.Coll.Key.TailParts() > 0 {

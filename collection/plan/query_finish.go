@@ -12,9 +12,10 @@ import (
 // nearOrder is the order of a search by distance.
 var nearOrder = order.Pattern{Parts: []order.Part{{Name: "$near", Dir: 1, Meta: "geoNearDistance"}}}
 
-// finish adds sort, projection, skip and limit to an access. sorted reports that its rows are in the
-// query's order, covered that they are made from keys. With one shard, skip and limit run on the shard;
-// with several, after the rows of the shards are merged.
+// finish completes a plan: it adds the nodes for sort, projection, skip and limit above n, which reads the
+// rows. sorted reports that the rows of n are in the query's order, covered that they are made from index keys.
+// If the collection has one shard, skip and limit run on the shard; otherwise they apply to the merged rows of
+// all shards.
 func (q *Query) finish(n Node, sorted bool, index string, covered bool) *Solution {
 	s := &Solution{Index: index, Sorted: sorted && q.Pattern != nil}
 	skip, limit := int64(0), int64(0)
@@ -55,7 +56,8 @@ func (q *Query) finish(n Node, sorted bool, index string, covered bool) *Solutio
 	return s
 }
 
-// batchFetches makes the fetches of a plan that is read to its end read ahead.
+// batchFetches lets every fetch of a plan read ahead. It is called for a plan whose rows are all read: one
+// without a limit, or with a sort above the fetch.
 func batchFetches(n Node) {
 	if f, ok := n.(*Fetch); ok {
 		f.Batch = true
@@ -65,7 +67,7 @@ func batchFetches(n Node) {
 	}
 }
 
-// present adds the nodes that produce the rows' final form.
+// present adds the nodes that give rows their final form: projection, returnKey and showRecordId.
 func (q *Query) present(n Node, covered bool) Node {
 	switch {
 	case q.ReturnKey: // returnKey ignores the projection

@@ -13,9 +13,9 @@ type Allowed struct {
 	Indexes   []bson.Value
 }
 
-// Allow returns the query restricted to the indexes that the settings permit on its collection, in place
-// of its hint and index filter. some reports whether the settings name the collection. If the permitted
-// indexes give no plan, the query is planned without settings.
+// Allow returns the query restricted to the indexes that query settings permit on its collection; hint and
+// index filter no longer apply. some reports whether the settings name the collection. If the permitted indexes
+// give no plan, the query is planned without settings.
 func (q *Query) Allow(list []Allowed) (allowed *Query, some bool) {
 	if !q.Min.IsEmpty() || !q.Max.IsEmpty() { // the bounds belong to the hinted index
 		return q, false

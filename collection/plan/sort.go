@@ -4,8 +4,8 @@ import (
 	"github.com/cantledb/cantle/collection/catalog"
 )
 
-// sortedBy reports whether the access delivers the query's order, and whether the index must be read in
-// reverse.
+// sortedBy reports whether a scan of an index with the bounds of the access delivers rows in the query's sort
+// order, and whether it must then read the index in reverse.
 func (q *Query) sortedBy(a access) (sorted, reverse bool) {
 	if q.Pattern == nil {
 		return true, false
@@ -64,12 +64,12 @@ func fixedByEquality(fields []string, b Bounds, name string) bool {
 	return false
 }
 
-// explodeMax limits the scans that planSortMerge merges.
+// explodeMax limits the number of index scans that planSortMerge merges for one query.
 const explodeMax = 200
 
-// planSortMerge plans a sort by the fields of an index that follow fields bounded to several values: it
-// merges one scan for each of the values, each of which is in order. It returns nil if the index does
-// not fit or delivers the order anyway, or if the sort names one of the bounded fields itself.
+// planSortMerge plans a sort by the fields of an index that follow fields bounded to several values. It merges
+// one scan for each of the values, each of which is in order. It returns nil if the index does not fit or
+// delivers the order anyway, or if the sort names a field that is bounded to several values.
 // Manual: core/query-plans (SORT_MERGE).
 func (q *Query) planSortMerge(ix *catalog.Index, cs []conjunct) *Solution {
 	if q.Pattern == nil || !ix.IsOrdered() || ix.ID == 1 && !q.Coll.PhysicalID() {
@@ -90,7 +90,7 @@ func (q *Query) planSortMerge(ix *catalog.Index, cs []conjunct) *Solution {
 			return nil
 		}
 		if len(f.Intervals) > 1 && q.Pattern.Names(ix.Fields()[k]) {
-			return nil // its value differs between scans, and the merge compares only the fields after it
+			return nil // the field's value differs between scans, and the merge compares only the fields after it
 		}
 		if scans *= len(f.Intervals); scans > explodeMax {
 			return nil
@@ -103,7 +103,8 @@ func (q *Query) planSortMerge(ix *catalog.Index, cs []conjunct) *Solution {
 	return nil
 }
 
-// mergePoints merges one scan for each combination of the values of the first n fields.
+// mergePoints returns the plan that merges, in sort order, one index scan for each combination of the values of
+// the first n fields.
 func (q *Query) mergePoints(ix *catalog.Index, cs []conjunct, a access, n int, reverse bool) *Solution {
 	left := unused(cs, a.used)
 	covered := q.covers(ix, cs, a)

@@ -14,8 +14,8 @@ func (f Find) Stages() []bson.Raw {
 		stage(func(b *bson.Builder) { b.Raw("$match", f.Filter) })
 	}
 	if natural := f.Sort.Get("$natural"); f.Sort.Len() == 1 && natural.IsNumber() {
-		// Among collections that are read as pipelines, only the change log has a natural order: that of
-		// ts.
+		// Among collections that are read as pipelines, only the change log has a natural order: the order of
+		// its field ts.
 		if n, _ := natural.AsInt64(); n < 0 {
 			stage(func(b *bson.Builder) {
 				b.BeginDoc("$sort")

@@ -7,7 +7,7 @@ import (
 	"github.com/cantledb/cantle/collection/match"
 )
 
-// union plans a top-level $or branch by branch; each must have an index.
+// union plans a top-level $or branch by branch; it returns nil unless each branch has an index.
 // Manual: reference/operator/query/or#-or-clauses-and-indexes.
 func (q *Query) union(cs []conjunct) *Solution {
 	for k, c := range cs {
@@ -25,7 +25,8 @@ func (q *Query) union(cs []conjunct) *Solution {
 	return nil
 }
 
-// unite plans one $or; outer is the rest of the filter.
+// unite plans the branches of one $or and their union, merged if all are in sort order. outer is the rest of
+// the filter, tested on the fetched documents.
 func (q *Query) unite(or *match.Or, outer match.Node) *Solution {
 	var branches []Node
 	sorted := q.Pattern != nil
@@ -53,8 +54,8 @@ func (q *Query) unite(or *match.Or, outer match.Node) *Solution {
 	return s
 }
 
-// textFirst returns the clauses with $text before the others: if several clauses match a document, the
-// first one's row is kept, and it must have the score.
+// textFirst returns the clauses of an $or with those that contain $text first. If several clauses match a
+// document, the row of the first clause is kept, and it must have the text score.
 func textFirst(clauses []match.Node) []match.Node {
 	if !slices.ContainsFunc(clauses, usesText) {
 		return clauses
@@ -74,7 +75,8 @@ func textFirst(clauses []match.Node) []match.Node {
 
 func usesText(n match.Node) bool { return match.Features(n)&match.UsesText != 0 }
 
-// markSibling marks the scans of a branch, which share the visit of their shard with another branch.
+// markSibling marks the scans of one branch of an $or as siblings: visiting the shard is charged to the first
+// branch only.
 func markSibling(n Node) {
 	switch n := n.(type) {
 	case *IndexScan:
@@ -88,8 +90,8 @@ func markSibling(n Node) {
 	}
 }
 
-// branch plans one branch of an $or; n is nil if no index fits. With a sort, branch fetches records, so
-// that the branches can be merged.
+// branch plans one branch of an $or; n is nil if no index fits. If the query has a sort, the plan fetches
+// records, so that the branches can be merged in sort order.
 func (q *Query) branch(child match.Node) (n Node, sorted bool) {
 	sub := *q
 	sub.Match = child
@@ -123,7 +125,8 @@ func (q *Query) branch(child match.Node) (n Node, sorted bool) {
 	return n, sorted
 }
 
-// best returns the access with the most points, then the most bounds; ok is false if no index helps.
+// best returns the access, among all indexes, with the most leading fields bounded to single values, then the
+// most bounded fields; ok is false if no index helps.
 func (q *Query) best(cs []conjunct) (best access, ok bool) {
 	try := func(ix *catalog.Index, at string) {
 		a, can := q.indexAccess(ix, cs, at)

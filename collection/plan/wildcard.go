@@ -11,8 +11,8 @@ import (
 	"github.com/cantledb/cantle/collection/match"
 )
 
-// A wildcard index is planned as if it were one index per path that the filter mentions. It has no
-// entries for missing values and for documents with fields, so bounds that include either cannot use it.
+// A wildcard index is planned as if it were one index per path that the filter mentions. It has no entries for
+// missing values and for embedded documents with fields, so bounds that include either cannot use it.
 // Manual: core/indexes/index-types/index-wildcard/reference/restrictions.
 
 // isWildcard reports whether a field of a key pattern is a wildcard.
@@ -40,8 +40,8 @@ func (q *Query) wildcardPaths(ix *catalog.Index, cs []conjunct) (paths []string)
 	return paths
 }
 
-// wildcardField computes the bounds of the path or of the value of a wildcard. i is the keystring; -1
-// only tests whether there is a bound.
+// wildcardField returns the bounds of one field of a wildcard index that is used for the path at: of its path
+// or of its value. i is the position of the field; -1 only tests whether there is a bound.
 func (q *Query) wildcardField(ix *catalog.Index, i int, at string, cs []conjunct) bounding {
 	if at == "" {
 		return bounding{}
@@ -78,8 +78,8 @@ func (q *Query) wildcardField(ix *catalog.Index, i int, at string, cs []conjunct
 // wildcardKeys holds the results of path.KeyPaths.
 type wildcardKeys struct{ own, whole []string }
 
-// wildcardKeysOf returns the paths of the entries that a value at a path can have; ok is false if there
-// are too many paths.
+// wildcardKeysOf returns the paths under which a wildcard index can have entries for a value at the path at; ok
+// is false if there are too many paths.
 func wildcardKeysOf(at string) (k wildcardKeys, ok bool) {
 	p, err := path.Compile(at)
 	if err != nil {
@@ -91,8 +91,8 @@ func wildcardKeysOf(at string) (k wildcardKeys, ok bool) {
 
 func (k wildcardKeys) paths() []string { return slices.Concat(k.own, k.whole) }
 
-// pathIntervals returns the bounds of the entries of paths. With below, they include the paths below
-// them: if the path exists, one of these entries exists.
+// pathIntervals returns the bounds of a wildcard index's entries for some paths. With below, the bounds include
+// the paths below them: if a path exists, one of these entries exists.
 func pathIntervals(paths []string, below bool) (ivs []match.Interval) {
 	var a bson.Arena
 	slices.Sort(paths)
@@ -112,8 +112,9 @@ func pathIntervals(paths []string, below bool) (ivs []match.Interval) {
 	return ivs
 }
 
-// exists reports whether only an existing value satisfies the predicate. A plan that reads every
-// document with the path is only used if the caller requests it by a hint.
+// exists reports whether a predicate bounds a wildcard index by the existence of its path, because only an
+// existing value satisfies it. Except for $exists, this requires a hint: the plan reads every document with the
+// path.
 func (q *Query) exists(c conjunct) bool {
 	switch n := c.node.(type) {
 	case *match.Leaf:
