@@ -2,7 +2,7 @@ package tikvkv
 
 import "sync/atomic"
 
-// cachedTS returns read timestamps without a request to the oracle.
+// cachedTS returns timestamps for reads of the newest state without a request to PD's timestamp oracle.
 //
 // A read of the newest state needs a PD timestamp that is not before any commit that has ended. If
 // this process has the store exclusively, all commits are its own, so the newest timestamp that it
@@ -16,8 +16,8 @@ import "sync/atomic"
 //     with an undetermined write looks whether it has happened.
 //   - The store is exclusive: each of several servers queries the oracle.
 //
-// Write transactions still fetch a timestamp, because TiKV identifies their locks by start
-// timestamp.
+// Write transactions still fetch a timestamp each, because TiKV identifies a transaction and its locks by the start
+// timestamp, which must be unique.
 type cachedTS struct {
 	oracle       *oracle
 	lease        *lease
@@ -27,8 +27,8 @@ type cachedTS struct {
 // newCachedTS returns a cachedTS of the newest timestamp that o has seen.
 func newCachedTS(o *oracle, l *lease) *cachedTS { return &cachedTS{oracle: o, lease: l} }
 
-// readTS returns a PD timestamp that is not before any commit that had ended at the time of the
-// call, if this process has one without a request to the oracle.
+// readTS returns a PD timestamp for a read of the newest state: it is not before any commit that had ended at the
+// time of the call. If this process cannot guarantee that without a request to the oracle, readTS returns false.
 func (c *cachedTS) readTS() (uint64, bool) {
 	if c.undetermined.Load() > 0 {
 		return 0, false

@@ -106,7 +106,8 @@ func TestKnownTimes(t *testing.T) {
 	}
 }
 
-// An undetermined commit may have happened: a read after it fetches a timestamp, and sees it.
+// While a commit is undetermined, it may have happened: a read of the newest state then fetches a timestamp from the
+// oracle, and so sees the commit.
 func TestKnownTimesInDoubt(t *testing.T) {
 	c := fake(t)
 	s := openOn(t, c, Options{Clock: newWatch().Now, Lease: time.Hour})

@@ -10,15 +10,15 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// changeLog reads, follows and truncates the change log, and builds the records of commits. Its newest
-// part lies in memory: tail has whole commits, cache single values.
+// changeLog reads, follows and truncates the change log of a keyspace, and builds the log records of commits. Its
+// newest part is also in memory: tail holds whole commits, cache holds single log values.
 //
-// The log is read in the order of commit times. A scan takes a new PD timestamp T. At the
-// snapshot T it lists the keys with a place above after - window; their commit times come with
-// their values. It keeps the records with a commit time above after, and emits them in the order
-// of (commit time, key). A heap is sufficient for that order: a record that is not listed yet
-// has a place, and so a commit time, that is not before the last place listed. The next scan
-// starts at T.
+// The keys of the log are ordered by place, the PD timestamp that a commit takes before it gets its commit time; the
+// log is read in the order of commit times. A scan of the records after a timestamp A takes a new PD timestamp T. At
+// the snapshot T it lists the keys with a place above A - window, where window is the longest time that a commit time
+// may be after its place; the commit times come with the values. It emits the records with a commit time above A in
+// the order of (commit time, key). A heap is sufficient for that order: a record that is not listed yet has a place,
+// and so a commit time, that is not before the last place listed. The next scan starts at T.
 //
 // No record is missed. The snapshot T shows every commit up to T and none after T. A record that
 // both this scan and the next one miss would have a commit time C above T and a place L of at
@@ -39,7 +39,7 @@ type changeLog struct {
 	tail     logTail
 
 	mu     sync.Mutex        // guards the fields below
-	newest storage.Timestamp // newest commit of this process
+	newest storage.Timestamp // timestamp of the newest commit of this process
 	wake   chan struct{}     // closed by the next commit
 	closed bool
 }
@@ -53,15 +53,16 @@ func newChangeLog(r *rows, life *lifecycle, cached *cachedTS, i *internalCommits
 	return l
 }
 
-// begin sets where the log of this process begins: after the commits that were made before the store was
-// opened.
+// begin sets the beginning of the log in memory to the newest PD timestamp seen, when the store is opened: log
+// records of earlier commits are read from the cluster.
 func (l *changeLog) begin() {
 	ts := l.oracle.maxSeenTS.Load()
 	l.newest = timestampOf(ts)
 	l.tail.floor = ts
 }
 
-// committed adds the records of a commit of this process at ts, and wakes those that wait for it.
+// committed adds the log records of a commit of this process, which was made at the commit time ts, to the cache, and
+// wakes the readers that wait for new commits.
 func (l *changeLog) committed(ts uint64, logged []keyValue) {
 	for _, p := range logged {
 		l.cache.add(p.key, ts, p.body)
@@ -83,7 +84,7 @@ func (l *changeLog) close() {
 	close(l.wake)
 }
 
-// bytes estimates the memory of the records.
+// bytes estimates the memory of the log records in cache and tail, in bytes.
 func (l *changeLog) bytes() int64 { return l.cache.bytes() + l.tail.bytes() }
 
 // read implements storage.Store.ReadLog.
@@ -172,8 +173,8 @@ func (l *changeLog) readBack(ctx context.Context, stream []byte, upTo, after sto
 	}
 }
 
-// beginScan starts a scan of a stream. It returns the timestamp of the snapshot, and the timestamp up
-// to which the stream was truncated in that snapshot.
+// beginScan starts a scan of a stream of the change log. It returns now, the PD timestamp of the scan's snapshot, and
+// mark, the timestamp up to which the stream was truncated in that snapshot.
 func (l *changeLog) beginScan(ctx context.Context, stream []byte) (now uint64, mark storage.Timestamp, err error) {
 	if now, err = l.oracle.fetchTS(ctx); err != nil {
 		return 0, 0, err
@@ -185,7 +186,8 @@ func (l *changeLog) beginScan(ctx context.Context, stream []byte) (now uint64, m
 	return now, mark, err
 }
 
-// truncatedTS returns the timestamp of the last truncated record, at a PD timestamp.
+// truncatedTS returns the timestamp of the newest log record that was truncated from a stream, as stored at the PD
+// timestamp ts; 0 if the stream was never truncated.
 func (l *changeLog) truncatedTS(ctx context.Context, ts uint64, stream []byte) (storage.Timestamp, error) {
 	stored, err := l.rows.get(ctx, ts, l.keys.in(spaceMark, stream))
 	if err != nil || len(stored) != 8 {

@@ -37,8 +37,9 @@ func chunksOf(stored []byte) uint32 {
 	return 0
 }
 
-// value appends the value of a key, of which stored is the stored value at the timestamp of
-// the view, to dst.
+// value appends the value of a key to dst and returns the result. stored is the stored value at the view's timestamp:
+// the value itself, or the number and the size of its chunks, which value then fetches. Errors: ErrCorruption if the
+// chunks do not have that size; errors of reads.
 func (v *view) value(ctx context.Context, key, stored, dst []byte) ([]byte, error) {
 	if len(stored) > 1 && stored[0] == valuePlain {
 		return append(dst, stored[1:]...), nil

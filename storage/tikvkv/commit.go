@@ -26,8 +26,9 @@ func (t *txn) Apply(ctx context.Context, _ storage.Durability) (storage.Timestam
 	return t.committer.commit(ctx, t, &l)
 }
 
-// commit passes the buffered writes to client-go, which commits them in two phases (two-phase commit of
-// Percolator): prewrites of all keys, then the commit of the primary key, which decides.
+// commit commits the buffered writes of t through client-go, which does so in two phases (two-phase commit of
+// Percolator): prewrites of all keys, then the commit of the primary key, which decides. It returns the timestamp of
+// the commit. l holds the latches until the client's background work for the commit has ended too.
 func (m *committer) commit(ctx context.Context, t *txn, l *latchHold) (storage.Timestamp, error) {
 	if err := m.checkUnchanged(ctx, t); err != nil {
 		return 0, err
@@ -59,7 +60,7 @@ func (m *committer) commit(ctx context.Context, t *txn, l *latchHold) (storage.T
 	inflight := m.log.beginInflight(logged)
 	f.inflight = inflight
 	e := m.cluster.beginRequest(ctx, m.limits.commit)
-	f.sent = func() { e.resolvable.Store(true) } // settle finds out the outcome of a commit without an answer
+	f.sent = func() { e.resolvable.Store(true) } // settle can look the outcome up, so the timeout is not extended
 	err = c.Commit(e)
 	e.end()
 	ts := transaction.TxnProbe{KVTxn: c}.GetCommitTS()
@@ -75,8 +76,8 @@ func (m *committer) commit(ctx context.Context, t *txn, l *latchHold) (storage.T
 	return timestampOf(ts), nil
 }
 
-// bufferWrites passes the writes, locks and log records to the client's transaction. logged holds the log
-// records with their keys.
+// bufferWrites adds the writes, locks and log records of t to the client's transaction c; no request is sent yet. It
+// returns the log records with the keys under which they are stored.
 func (m *committer) bufferWrites(ctx context.Context, t *txn, c *transaction.KVTxn, place uint64, class byte) (logged []keyValue, err error) {
 	if locks := t.buf.Locks(); len(locks) > 0 {
 		keys := make([][]byte, len(locks))
@@ -103,8 +104,9 @@ func (m *committer) bufferWrites(ctx context.Context, t *txn, c *transaction.KVT
 	return logged, nil
 }
 
-// bufferWrite sets one key in the client's transaction: its value, whole or in chunks. It also deletes
-// the chunks of an older value that are no longer used; that value has chunksBefore chunks.
+// bufferWrite sets one key in the client's transaction c to its value, whole or in chunks; if value is nil, it
+// deletes the key. It also deletes the chunks of the older value that are no longer used; that value has chunksBefore
+// chunks.
 func (m *committer) bufferWrite(c *transaction.KVTxn, key, value []byte, chunksBefore uint32) error {
 	chunks := uint32(0)
 	var err error

@@ -21,7 +21,7 @@ type committer struct {
 	log       *changeLog
 	txnConfig writebuf.Config
 
-	slow    atomic.Int64 // until then all commits have the long window, in nanoseconds
+	slow    atomic.Int64 // time until which all commits have the long window, in nanoseconds since 1970
 	commits atomic.Int64
 	refused atomic.Int64 // commits refused with a conflict
 	late    atomic.Int64 // commits that the fence refused
@@ -40,12 +40,13 @@ func newCommitter(r *rows, life *lifecycle, cached *cachedTS, log *changeLog) *c
 	}
 }
 
-// slowFor is the time for which all commits are of the large class after one has come too late. So
-// a retry succeeds, however slow the cluster is then. Readers of the log list more places
-// meanwhile.
+// slowFor is the time for which all commits are of the large class, with its longer window, after the fence has
+// refused one as too late. So a retry succeeds, even if the cluster is slow then. In return, readers of the log list
+// more keys meanwhile.
 const slowFor = 10 * time.Second
 
-// classOf returns the class of a commit.
+// classOf returns the class of a commit, which determines its window: large if the commit has many bytes or keys, or
+// if another commit was refused as too late during the last slowFor.
 func (m *committer) classOf(b *writebuf.Buffer) byte {
 	if b.Bytes() > largeBytes || b.Len() > largeKeys || m.o.Clock().UnixNano() < m.slow.Load() {
 		return classLarge
@@ -53,7 +54,8 @@ func (m *committer) classOf(b *writebuf.Buffer) byte {
 	return classSmall
 }
 
-// finish ends an in-flight commit with its commit time, or with 0 if nothing was committed.
+// finish ends an in-flight commit. If ts, its commit time, is 0, nothing was committed; otherwise finish adds the log
+// records of the commit to the log in memory, counts the commit, and wakes readers.
 func (m *committer) finish(p *inflightCommit, ts uint64) {
 	p.end(ts)
 	if ts == 0 {

@@ -22,11 +22,12 @@ import (
 // that. Conflicts between the snapshot and the start are looked up here, for each key that the
 // transaction has written or locked.
 
-// pastAtOnce is the number of keys that are looked up at the same time.
+// pastAtOnce is the number of keys whose versions checkUnchanged looks up at the same time.
 const pastAtOnce = 16
 
-// checkUnchanged checks that no key which a transaction has written or locked was written or locked
-// by another transaction between the snapshot and the start. Errors: ErrConflict, those of a read.
+// checkUnchanged checks that no other transaction has written or locked a key that t has written or locked, between
+// the snapshot that t reads and the start timestamp of t: TiKV detects only later conflicts. Errors: ErrConflict;
+// errors of reads.
 func (m *committer) checkUnchanged(ctx context.Context, t *txn) error {
 	if t.start == t.ts {
 		return nil
@@ -82,8 +83,8 @@ func (r *rows) changed(ctx context.Context, key []byte, after, upTo uint64) (boo
 	}
 }
 
-// versions returns the versions and the lock of a key; nil requests a retry, with the region
-// looked up again.
+// versions returns the versions and the lock that TiKV stores for a key. If the region of the key has moved, it
+// returns nil without an error, and the caller retries.
 func (r *rows) versions(bo *tikv.Backoffer, key []byte) (*kvrpcpb.MvccInfo, error) {
 	loc, err := r.cluster.kv.GetRegionCache().LocateKey(bo, key)
 	if err != nil {

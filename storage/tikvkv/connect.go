@@ -22,9 +22,9 @@ import (
 // connectTimeout is the timeout for PD's first answer when a store is opened.
 const connectTimeout = 15 * time.Second
 
-// Open connects to a cluster and opens the store at a location. Settings and log of client-go
-// are global, so a process can open one store only. Errors: as OpenOn; ErrUnavailable if PD
-// does not answer.
+// Open connects to the TiKV cluster at l and opens the store of its keyspace. Settings and log of client-go are
+// global, so a process can open only one store. Errors: errors of OpenOn; ErrUnavailable if PD does not answer within
+// 15 seconds.
 func Open(ctx context.Context, l Location, o Options) (storage.Store, error) {
 	o.Keyspace = l.Keyspace
 	config.UpdateGlobal(func(c *config.Config) {
@@ -112,7 +112,7 @@ func dial(ctx context.Context, l Location) (*tikv.KVStore, error) {
 	return kv, nil
 }
 
-// safePointPrefix is the prefix in PD's etcd under which the clients of this program keep
+// safePointPrefix is the prefix of the keys in PD's etcd under which the clients of all servers of this program keep
 // their safe point.
 const safePointPrefix = "/cantle"
 

@@ -16,7 +16,8 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// droppedRanges notes ranges that are not used any more, and destroys them later.
+// droppedRanges stores notes of key ranges that are not used any more, such as those of a dropped collection, and
+// destroys the ranges later, which frees their space in the cluster.
 //
 // A range is first noted, and destroyed once none of these can reach its
 // keys:
@@ -45,7 +46,8 @@ func newDroppedRanges(r *rows, life *lifecycle, i *internalCommits) *droppedRang
 	return &droppedRanges{settings: r.settings, life: life, cluster: r.cluster, oracle: r.oracle, lease: r.lease, rows: r, internal: i}
 }
 
-// add notes a range. Until the range is destroyed, its keys can be seen.
+// add implements storage.Store.DeleteRange: it stores a note that the range is not used any more. The keys of the
+// range remain readable until destroyBefore destroys it.
 func (d *droppedRanges) add(ctx context.Context, r storage.Range) error {
 	if err := d.life.check(ctx); err != nil || r.Empty() {
 		return err
@@ -67,7 +69,8 @@ type droppedRange struct {
 	since uint64
 }
 
-// dropKey returns the key of a range's note. The same range always has the same key.
+// dropKey returns the key of the row that holds the note of a dropped range. The key depends only on the range, so a
+// range that is dropped twice has one note.
 func (l layout) dropKey(r storage.Range) []byte {
 	key := append(l.in(spaceDrop, nil), escape(r.Start, true)...)
 	if r.End != nil {
@@ -108,7 +111,8 @@ func decodeDroppedRange(b []byte) (d droppedRange, err error) {
 // region.
 const destroyTimeout = 5 * time.Minute
 
-// destroyBefore destroys the ranges that have not been used since before the safe point.
+// destroyBefore destroys the dropped ranges whose notes are older than the safe point: no reader can reach the keys
+// of these ranges any more.
 func (d *droppedRanges) destroyBefore(ctx context.Context, point uint64) error {
 	now, err := d.oracle.fetchTS(ctx)
 	if err != nil {
@@ -152,8 +156,9 @@ func (d *droppedRanges) destroyOne(ctx context.Context, key []byte, r storage.Ra
 	return nil
 }
 
-// rangeLocks resolves only the locks within a range. The client itself lists the locks of whole
-// regions, and ends the transactions of all locks that it gets, even if these transactions are alive.
+// rangeLocks is a lock resolver of client-go that handles only the locks within one range. The client's own resolver
+// lists the locks of whole regions, and ends the transactions of all locks that it gets, even if these transactions
+// are alive.
 type rangeLocks struct {
 	*tikv.BaseRegionLockResolver
 	start, end []byte
@@ -167,7 +172,8 @@ func (r rangeLocks) ScanLocksInOneRegion(bo *tikv.Backoffer, key []byte, max uin
 	}), loc, err
 }
 
-// destroy resolves the locks in a range of the cluster's keys and destroys the range.
+// destroy resolves the locks in a range of the cluster's keys and destroys the range. Without that, a lock that a
+// dead writer has left could bring a key back.
 func (d *droppedRanges) destroy(ctx context.Context, start, end []byte) error {
 	now, err := d.oracle.fetchTS(ctx)
 	if err != nil {

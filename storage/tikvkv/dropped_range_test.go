@@ -15,7 +15,8 @@ import (
 // lost is the range that these tests drop.
 var lost = storage.Range{Start: []byte("l"), End: []byte("m")}
 
-// three returns a store with three keys, the value in lost in chunks, and almost no retention.
+// three returns a store with three keys and a retention of 1 ns. The value of the key in the range lost is stored in
+// chunks.
 func three(t *testing.T, o Options) *store {
 	t.Helper()
 	o.Retention = time.Nanosecond
@@ -27,7 +28,8 @@ func three(t *testing.T, o Options) *store {
 	return s
 }
 
-// left returns the number of keys, chunks and notes of ranges.
+// left returns the numbers of rows that a store still has in the cluster: of keys, of chunks of values, and of notes
+// of dropped ranges.
 func left(t *testing.T, s *store) (users, chunks, notes int) {
 	t.Helper()
 	now, err := s.oracle.fetchTS(t.Context())

@@ -130,7 +130,8 @@ func TestLargeValues(t *testing.T) {
 	}
 }
 
-// What TiKV would refuse is refused before it is sent.
+// The engine itself refuses keys, values and transactions that TiKV would refuse as too large, before it sends a
+// request.
 func TestBounds(t *testing.T) {
 	s := openOn(t, fake(t), Options{})
 	defer s.Close()
@@ -212,7 +213,7 @@ func TestNoDeadlines(t *testing.T) {
 	must(t, errors.Join(each(t.Context())...)) // the store is not avoided
 }
 
-// Destroying a range does not end transactions outside of it.
+// Destroying a dropped range does not end transactions that write outside of the range.
 func TestDestroyAndOthers(t *testing.T) {
 	c := fake(t)
 	s := openOn(t, c, Options{})

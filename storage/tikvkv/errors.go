@@ -65,7 +65,7 @@ func named(err error) error {
 	return nil
 }
 
-// isUnreachable reports whether the same request may succeed later or at another server.
+// isUnreachable reports whether err is temporary: the same request may succeed later or at another server.
 func isUnreachable(err error) bool {
 	for _, e := range unreachable {
 		if errors.Is(err, e) {

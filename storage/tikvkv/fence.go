@@ -12,17 +12,17 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// fence intercepts every request of a commit just before it is sent, and refuses the one that
-// would commit too late. If a reader has pushed the commit time away, the client fetches a newer
-// one from the oracle by itself and sends the commit again; the fence checks that attempt too.
+// fence intercepts every request of one commit just before it is sent, and refuses a commit request whose commit time
+// is after a bound, such as the end of the lease. If a reader has pushed the commit time away, the client fetches a
+// newer one from the oracle by itself and sends the commit again; the fence checks that attempt too.
 //
-// A commit time that has passed once passes again, even if the bound has moved meanwhile,
-// because an attempt whose answer was lost has the same commit time. So a refusal is final:
-// nothing of the transaction was or will be committed.
+// A commit time that the fence has allowed once is allowed again, even if the bound has moved meanwhile, because an
+// attempt whose answer was lost has the same commit time. So a refusal is final: nothing of the transaction was or
+// will be committed.
 type fence struct {
 	// bound returns the newest commit time that is allowed; it is called for each request.
 	bound    func() uint64
-	inflight *inflightCommit // this commit as the tail sees it; nil if the tail does not follow it
+	inflight *inflightCommit // entry of this commit in the tail of the log; nil for commits of the engine itself
 	sent     func()          // called before a request that may commit is sent; may be nil
 
 	primary   atomic.Pointer[[]byte] // the primary key: it decides whether the transaction is committed
@@ -54,8 +54,8 @@ func (f *fence) wrap() interceptor.RPCInterceptor {
 	})
 }
 
-// prewrite sets the bound in the request. TiKV itself chooses the commit time of transactions
-// with one-phase or asynchronous commit, and obeys that bound.
+// prewrite records the primary key of the transaction, and sets the bound in a prewrite request of a one-phase or
+// asynchronous commit: TiKV itself chooses the commit time of these, and obeys that bound.
 func (f *fence) prewrite(req *kvrpcpb.PrewriteRequest) {
 	if f.primary.Load() == nil {
 		key := bytes.Clone(req.PrimaryLock)
@@ -68,8 +68,8 @@ func (f *fence) prewrite(req *kvrpcpb.PrewriteRequest) {
 	}
 }
 
-// prewrote checks whether the cluster has already rolled the transaction back, as other clients
-// may do once its locks are old. A transaction that was rolled back is never committed.
+// prewrote checks in the answer to a prewrite whether the cluster has already rolled the transaction back, as other
+// clients may do once its locks are old. A transaction that was rolled back is never committed.
 func (f *fence) prewrote(resp *tikvrpc.Response) {
 	if resp == nil {
 		return
@@ -83,7 +83,8 @@ func (f *fence) prewrote(resp *tikvrpc.Response) {
 	}
 }
 
-// commit sends a commit request unless its commit time is after the bound.
+// commit sends a commit request with next and evaluates the answer. If the commit time is after the bound, commit
+// sends nothing and returns an answer with an abort instead.
 func (f *fence) commit(target string, req *tikvrpc.Request, next interceptor.RPCInterceptorFunc) (*tikvrpc.Response, error) {
 	r := req.Commit()
 	if !f.committed.Load() && r.CommitVersion > f.passed.Load() && r.CommitVersion > f.bound() {
@@ -112,8 +113,9 @@ func (f *fence) commit(target string, req *tikvrpc.Request, next interceptor.RPC
 	return resp, err
 }
 
-// fail maps the error of a commit made by the engine itself. A commit that came too late is a
-// conflict, which the caller retries.
+// fail maps the client's error of a commit that the engine itself makes, such as a renewal of the lease, to an error
+// of package storage. If the commit came too late or was aborted, that is ErrConflict, after which the caller
+// retries.
 func (f *fence) fail(e *request, err error) error {
 	if f.refused.Load() || f.aborted.Load() {
 		return fmt.Errorf("%w: %w", storage.ErrConflict, err)

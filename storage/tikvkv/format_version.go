@@ -23,7 +23,8 @@ import (
 // the two sees the other.
 const FormatVersion = 1
 
-// formatVersion holds the level at which this process writes, and raises it.
+// formatVersion holds the level (the format version) at which this process writes to the keyspace, and raises the
+// level that the keyspace stores.
 type formatVersion struct {
 	*settings
 	oracle   *oracle
@@ -40,7 +41,8 @@ func newFormatVersion(r *rows, i *internalCommits) *formatVersion {
 // formatVersionKey returns the key of the row with the level at which all members write.
 func (l layout) formatVersionKey() []byte { return l.in(spaceOwner, []byte{ownerFormatVersion}) }
 
-// decodeFormatVersion decodes the row; the row is missing until the level is raised for the first time.
+// decodeFormatVersion returns the level in the row at which all members write. For a missing row it returns 1: the
+// row is missing until the level is raised for the first time.
 func decodeFormatVersion(stored []byte) uint32 {
 	if len(stored) != 4 {
 		return 1
@@ -48,8 +50,8 @@ func decodeFormatVersion(stored []byte) uint32 {
 	return binary.BigEndian.Uint32(stored)
 }
 
-// adopt adopts the level stored in the snapshot of a transaction. Errors: ErrFormat if this program cannot
-// read that level; those of a read.
+// adopt reads the level of the keyspace in the snapshot of the transaction c, and sets it as the level at which this
+// process writes. Errors: ErrFormat if this program cannot read that level; errors of reads.
 func (v *formatVersion) adopt(ctx context.Context, c *transaction.KVTxn) error {
 	stored, err := c.Get(ctx, v.keys.formatVersionKey())
 	if err != nil && !isAbsent(err) {
@@ -63,8 +65,8 @@ func (v *formatVersion) adopt(ctx context.Context, c *transaction.KVTxn) error {
 	return nil
 }
 
-// raiseExclusive raises the level to the newest that this program can write. It is called by an exclusive server.
-// Errors: as adopt.
+// raiseExclusive raises the level of the keyspace, in the transaction c, to the newest that this program can write.
+// Only an exclusive server calls it, because no other server then writes at an older level. Errors: errors of adopt.
 func (v *formatVersion) raiseExclusive(ctx context.Context, c *transaction.KVTxn) error {
 	if err := v.adopt(ctx, c); err != nil || v.current.Load() == v.o.FormatVersion {
 		return err
@@ -73,8 +75,8 @@ func (v *formatVersion) raiseExclusive(ctx context.Context, c *transaction.KVTxn
 	return c.Set(v.keys.formatVersionKey(), binary.BigEndian.AppendUint32(nil, v.o.FormatVersion))
 }
 
-// raise raises the level if all members can read a newer one. Errors: ErrConflict if a member has joined
-// meanwhile; as internalCommits.run.
+// raise raises the level of the keyspace to the newest that all members with a valid lease can read, if that is newer
+// than the present one. Errors: ErrConflict if a member has joined meanwhile; errors of internalCommits.run.
 func (v *formatVersion) raise(ctx context.Context) error {
 	if v.current.Load() >= v.o.FormatVersion {
 		return nil

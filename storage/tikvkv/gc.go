@@ -12,9 +12,9 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// TiKV keeps every version of every key until a client declares a safe point: no version before it is read
-// any more. On a cluster without an SQL layer no other program does that, so it is done here: by the server
-// that holds the lease, or if several servers share the store by the owner of that job; see collectShared.
+// TiKV keeps every version of every key until a client declares a safe point, a timestamp before which no state is
+// read any more. On a cluster without an SQL layer no other program does that, so it is done here: by the server that
+// holds the lease, or if several servers share the store by the owner of that job; see collectShared.
 
 const (
 	// collectEvery is the interval between two moves of the safe point.
@@ -23,7 +23,8 @@ const (
 	// each keyspace has its own readers. PD drops the entry gcServiceFor seconds after its last update.
 	gcService    = "cantle/"
 	gcServiceFor = 3600
-	// gcWorker is the service that PD itself requires: without an update of it the safe point never moves.
+	// gcWorker is the name of the service that PD itself requires: until that service reports a safe point, too, PD's
+	// safe point never moves.
 	gcWorker = "gc_worker"
 )
 
@@ -41,8 +42,8 @@ func (p *safePoints) collectLoop() {
 	}
 }
 
-// collectWhileOpen runs collectExclusive until the store is closed. On a large or slow cluster that takes up to a
-// minute, and the shutdown of a server must not wait for that.
+// collectWhileOpen runs collectExclusive once, and cancels it when the store is closed. On a large or slow cluster a
+// run takes up to a minute, and the shutdown of a server must not wait for that.
 func (p *safePoints) collectWhileOpen() {
 	ctx, end := p.life.untilClosed()
 	defer end()
@@ -51,7 +52,8 @@ func (p *safePoints) collectWhileOpen() {
 	}
 }
 
-// collectExclusive moves the safe point once, and destroys the ranges that no reader can reach any more.
+// collectExclusive moves the safe point of an exclusive server once, and destroys the dropped ranges that no reader
+// can reach any more.
 func (p *safePoints) collectExclusive(ctx context.Context) error {
 	move := p.advance
 	if p.o.KeepGarbage {
@@ -63,7 +65,7 @@ func (p *safePoints) collectExclusive(ctx context.Context) error {
 	return p.dropped.destroyBefore(ctx, p.snapshots.safePoint.Load())
 }
 
-// followSafePoint refuses reads before the safe point that another program has set in PD.
+// followSafePoint reads the safe point that another program has set in PD, and refuses reads before it from then on.
 func (p *safePoints) followSafePoint(ctx context.Context) error {
 	point, err := p.externalSafePoint(ctx)
 	if err == nil {
@@ -95,8 +97,8 @@ func (p *safePoints) advance(ctx context.Context) error {
 	return p.removeBefore(ctx, point)
 }
 
-// serviceSafePoint returns the safe point that all services of the cluster allow: this keyspace, other keyspaces,
-// backups.
+// serviceSafePoint registers point in PD as the safe point that this keyspace allows, and returns the oldest one that
+// all services of the cluster allow: this keyspace, other keyspaces, backups.
 func (p *safePoints) serviceSafePoint(ctx context.Context, point uint64) (uint64, error) {
 	e := p.cluster.beginRequest(ctx, p.limits.read)
 	defer e.end()
@@ -122,7 +124,8 @@ func (p *safePoints) removeBefore(ctx context.Context, point uint64) error {
 	return e.fail(err)
 }
 
-// safePointAt returns the safe point that the retention and the oldest reader allow.
+// safePointAt returns the safe point for the time now: now minus the retention, or the timestamp of the oldest reader
+// if that is earlier. A reader holds the safe point back for at most p.limits.reader.
 func (p *safePoints) safePointAt(now, oldest uint64) uint64 {
 	point := subMillis(now, p.o.Retention.Milliseconds())
 	if oldest < point {

@@ -5,9 +5,11 @@ import (
 	"sync/atomic"
 )
 
-// inflightCommit is an in-flight commit as the tail sees it. Its commit time is fetched when all its prewrites have
-// been answered: while a prewrite is in flight, the commit time will be after every timestamp seen, also
-// after those seen later. When the commit request is sent, the commit time is known.
+// inflightCommit is the entry of an in-flight commit in the tail of the log. The tail holds for it a timestamp that
+// its commit time is certainly after, so that readers of the log wait only for commits that may come before what they
+// read. The client fetches the commit time when all prewrites have been answered: while a prewrite is in flight, the
+// commit time is after every timestamp seen, also after those seen later. When the commit request is sent, the commit
+// time is known.
 type inflightCommit struct {
 	log       *changeLog
 	id        uint64 // ID in the tail, 0 for a commit without log records
@@ -15,7 +17,9 @@ type inflightCommit struct {
 	prewrites atomic.Int64 // prewrites in flight
 }
 
-// beginInflight enters a commit as in flight, before its commit time is fetched.
+// beginInflight adds a commit with the log records logs to the in-flight commits of the tail, before its commit time
+// is fetched, and returns its entry. If the commit has no log records, or several servers share the store, the entry
+// is not in the tail.
 func (l *changeLog) beginInflight(logs []keyValue) *inflightCommit {
 	p := &inflightCommit{log: l, logs: logs}
 	if len(logs) > 0 && l.lease.exclusive() {
@@ -24,8 +28,9 @@ func (l *changeLog) beginInflight(logs []keyValue) *inflightCommit {
 	return p
 }
 
-// beginPrewrite notes that a prewrite is sent, prewritten that it was answered. With one-phase or asynchronous
-// commit, TiKV chooses the commit time during the prewrites, so both do nothing.
+// beginPrewrite counts a prewrite request of the commit that is sent, endPrewrite one that was answered. While one is
+// in flight, the commit time has not been fetched, and readers of the log do not wait for the commit. With one-phase
+// or asynchronous commit, TiKV chooses the commit time during the prewrites, so both only count.
 func (p *inflightCommit) beginPrewrite() {
 	if p.prewrites.Add(1) == 1 && !p.log.o.AsyncCommit && !p.log.o.OnePhase {
 		p.log.tail.updateInflight(p.id, func() uint64 {
@@ -48,10 +53,12 @@ func (p *inflightCommit) endPrewrite() {
 	}
 }
 
-// setCommitTS notes the commit time with which the commit request is sent.
+// setCommitTS stores in the tail that the commit request is sent with the commit time ts: readers of the log up to an
+// earlier timestamp need not wait for the commit.
 func (p *inflightCommit) setCommitTS(ts uint64) {
 	p.log.tail.updateInflight(p.id, func() uint64 { return ts - 1 })
 }
 
-// end ends the in-flight commit with its commit time, or with 0 if nothing was committed.
+// end removes the commit from the in-flight commits of the tail, adds its log records to the tail at the commit time
+// ts, and wakes waiting readers; 0 = nothing was committed.
 func (p *inflightCommit) end(ts uint64) { p.log.tail.endInflight(p.id, ts, p.logs) }

@@ -11,8 +11,8 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// internalCommits commits the transactions of the engine itself, on rows that no caller writes. Each
-// commits within the lease.
+// internalCommits commits transactions that the engine itself makes, on rows that no caller writes, such as those of
+// the safe point and of dropped ranges. A fence refuses each commit that would come after the end of the lease.
 type internalCommits struct {
 	cluster *cluster
 	oracle  *oracle
@@ -24,8 +24,8 @@ func newInternalCommits(c *cluster, o *oracle, l *lease) *internalCommits {
 	return &internalCommits{cluster: c, oracle: o, lease: l}
 }
 
-// run runs do in a transaction with start timestamp now. If do returns true, the transaction is
-// committed within the lease. Errors: those of do and of a commit.
+// run calls do in a transaction with the start timestamp now. If do returns true, run commits the transaction, unless
+// the lease has ended. Errors: errors of do and of a commit.
 func (i *internalCommits) run(ctx context.Context, now uint64, do func(ctx context.Context, c *transaction.KVTxn) (commit bool, err error)) error {
 	c, err := i.cluster.kv.Begin(tikv.WithStartTS(now))
 	if err != nil {
@@ -44,7 +44,8 @@ func (i *internalCommits) run(ctx context.Context, now uint64, do func(ctx conte
 	return nil
 }
 
-// write sets and deletes keys. It is idempotent, so conflicts and undetermined outcomes are retried.
+// write sets and deletes keys of the cluster in one transaction. Writing them twice is harmless, so conflicts and
+// undetermined outcomes are retried, up to ten times.
 func (i *internalCommits) write(ctx context.Context, set []keyValue, remove [][]byte) error {
 	if len(set)+len(remove) == 0 {
 		return nil

@@ -8,8 +8,9 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// iterator implements storage.Iterator over pages. The first page is small unless the caller
-// passes FetchRows; each following page is larger as long as the rows are small.
+// iterator implements storage.Iterator over a range of keys, which it fetches page by page, with one request for each
+// page. The first page has 32 rows unless the caller passes FetchRows; each following page has up to twice as many as
+// long as the rows are small.
 type iterator struct {
 	v        *view
 	ctx      context.Context
@@ -27,7 +28,8 @@ type iterator struct {
 	closed   bool
 }
 
-// Sizes of pages: rows of the first one, and the bytes at which later ones aim.
+// pageRowsFirst is the number of rows of an iterator's first page, pageBytes the size that later pages aim at, in
+// bytes.
 const (
 	pageRowsFirst = 32
 	pageBytes     = 2 << 20
@@ -61,7 +63,8 @@ func (i *iterator) Next() bool {
 	return i.settle()
 }
 
-// settle moves to the row at i.at, or to the first row of the following pages.
+// settle fetches pages until there is a row at i.at, the iterator's index within the page. It returns false at the
+// end of the range and after an error.
 func (i *iterator) settle() bool {
 	for i.at >= len(i.page.keys) {
 		if !i.more {
@@ -128,7 +131,7 @@ func (i *iterator) Seek(key []byte) bool {
 	if found || n < len(rest) || !i.more {
 		return i.settle()
 	}
-	// It is beyond the page: the rest of the range begins, or in reverse ends, at the key.
+	// The key is beyond the page: the rest of the range now begins, or in reverse ends, at the key.
 	if !i.o.Reverse && bytes.Compare(key, i.r.Start) > 0 {
 		i.r.Start = bytes.Clone(key)
 	}

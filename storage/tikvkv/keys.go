@@ -10,8 +10,9 @@ import (
 
 // The first bytes of the keys of a store, after the prefix of its name; the package comment has the formats.
 //
-// The first key of a transaction is the one that decides whether it is committed: with log
-// records it is one of theirs, which no other transaction ever touches.
+// The first key of a transaction, in the order of keys, is its primary key, which decides whether the transaction is
+// committed. In a transaction with log records that is the key of a log record, which no other transaction ever
+// touches.
 const (
 	spaceDrop  = 'd' // ranges that are to be removed, see dropped_range.go
 	spaceLog   = 'l' // log records, see log_keys.go

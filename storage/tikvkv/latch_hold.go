@@ -33,8 +33,8 @@ func (l *latchHold) end() {
 	}
 }
 
-// returned marks that Commit returns. Background tasks that are still running keep the latches for at
-// most l.most.
+// returned counts Commit itself as a task that has ended, because Commit returns. Background tasks of the client that
+// still run keep the latches of the commit for at most l.most from then on.
 func (l *latchHold) returned() {
 	l.end()
 	l.mu.Lock()

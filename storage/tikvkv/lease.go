@@ -47,8 +47,9 @@ func (l *lease) maxCommitTS() uint64 { return l.term.Load().end.Load() }
 // expired reports whether the lease has expired at a PD timestamp.
 func (l *lease) expired(ts uint64) bool { return ts > l.maxCommitTS() }
 
-// waitUntilCovers waits until the lease includes a PD timestamp. If ctx is of storage.NoLeaseWait, it returns
-// ErrLeaseExpired at once. Errors: ErrUnavailable, ErrLeaseExpired, ctx.Err().
+// waitUntilCovers waits until a renewal has extended the lease to the PD timestamp ts or later, for at most the
+// timeout of a read. If ctx is of storage.NoLeaseWait, it returns ErrLeaseExpired at once. Errors: ErrUnavailable,
+// ErrLeaseExpired, ErrClosed, ctx.Err().
 func (l *lease) waitUntilCovers(ctx context.Context, ts uint64) error {
 	if !l.expired(ts) {
 		return nil
@@ -77,8 +78,8 @@ func (l *lease) waitUntilCovers(ctx context.Context, ts uint64) error {
 	return nil
 }
 
-// freshQuarters is the part of the lease, in quarters, that a process trusts by its own clocks: they
-// may be slow.
+// freshQuarters is the part of a lease, in quarters, for which this process trusts its own clocks after a renewal.
+// The last quarter is a margin for slow clocks.
 const freshQuarters = 3
 
 // renewedAt notes the time at which a renewal that has succeeded began.

@@ -135,7 +135,7 @@ func TestCollectPastReader(t *testing.T) {
 	}
 }
 
-// The number of requests of each operation is as listed here.
+// The number of requests that each operation of a store sends to the cluster is as listed here.
 func TestRoundTrips(t *testing.T) {
 	c := fake(t)
 	s := openOn(t, c, Options{Lease: time.Hour})

@@ -20,8 +20,9 @@ type Location struct {
 // Scheme is the scheme of a location's URL.
 const Scheme = "tikv"
 
-// ParseLocation reads tikv://pd1:2379,pd2:2379/keyspace?ca=FILE&cert=FILE&key=FILE&exclusive=true.
-// Errors: texts for the operator.
+// ParseLocation parses the address of a store as operators write it:
+// tikv://pd1:2379,pd2:2379/keyspace?ca=FILE&cert=FILE&key=FILE&exclusive=true. Its errors are messages for the
+// operator.
 func ParseLocation(text string) (l Location, err error) {
 	rest, ok := strings.CutPrefix(text, Scheme+"://")
 	if !ok {

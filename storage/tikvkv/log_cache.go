@@ -5,9 +5,9 @@ import "sync"
 // logCacheBytesMax bounds the cache of log values.
 const logCacheBytesMax = 32 << 20
 
-// logCache caches commit times and bodies of recent log values, because readers list the
-// same keys again and again. A commit time never changes. Values that are not cached are
-// fetched.
+// logCache caches the commit times and bodies of recent log values, up to 32 MiB, because readers of the change log
+// list the same keys again and again. A committed log value never changes, so no entry becomes stale. Values that are
+// not cached are fetched.
 type logCache struct {
 	mu        sync.Mutex
 	now, old  map[string]entry // two generations: a full one becomes the old one

@@ -17,23 +17,23 @@ import (
 //	        uvarint: number of parts
 //	        for each record of the stream: uvarint: its number within the commit, uvarint: len, record
 //
-// A large value is cut into parts; only the first part has the two numbers at the beginning. Buckets spread the end of the log over several regions, so that
-// none of them is hot.
+// A large value is cut into parts; only the first part has the two numbers at the beginning. Buckets spread the end
+// of the log over several regions, so that no region is hot.
 const (
 	buckets   = 4
 	partBytes = chunkBytes
 	tailBytes = 8 + 4 + 4 + 2 // length of a key from its place on
 )
 
-// Classes of commits, by the length of their window.
+// Classes of commits by the length of their window: 5 seconds for small commits, 60 for large ones.
 const (
 	classSmall = 0
 	classLarge = 1
 	classes    = 2
 )
 
-// A commit with more than largeBytes or largeKeys is of the large class: it may take longer than
-// the window of small commits.
+// A commit is of the large class if its writes have more than largeBytes bytes or largeKeys keys, because it may take
+// longer than the window of small commits.
 const (
 	largeBytes = 1 << 20
 	largeKeys  = 1000
@@ -53,7 +53,8 @@ func placeOf(key []byte) (place uint64, part uint16) {
 	return binary.BigEndian.Uint64(tail), binary.BigEndian.Uint16(tail[16:])
 }
 
-// values builds the log values of a commit.
+// values builds the log values of a commit with their keys: for each stream one value with the records of that
+// stream, cut into parts of at most 4 MiB. place is the PD timestamp under which they are stored.
 func (l *changeLog) values(records []writebuf.LogRecord, place uint64, class byte) (out []keyValue) {
 	seq := l.seq.Add(1)
 	bucket := byte(seq % buckets)
@@ -101,8 +102,9 @@ func partKey(key []byte, part uint16) []byte {
 	return binary.BigEndian.AppendUint16(key[:len(key):len(key)], part)
 }
 
-// eachRecord yields the records of a value; after is the number of records of the same commit that
-// follow.
+// eachRecord decodes a log value, which has the records of one commit in one stream, and passes each record to yield;
+// after is the number of records of the commit, in all streams, that follow it. If yield returns false, eachRecord
+// stops and returns false.
 func eachRecord(body []byte, yield func(after uint64, rec []byte) bool) (more bool, err error) {
 	total, body, err := cutUvarint(body)
 	if err == nil {

@@ -11,8 +11,8 @@ import (
 	clientkv "github.com/tikv/client-go/v2/kv"
 )
 
-// logScan is a scan of a stream in progress: its buckets, and the values that were listed and not yet
-// emitted.
+// logScan is a scan in progress of one stream of the change log, in the order of commit times. It holds the scans of
+// the stream's buckets, and a heap of the values that were listed and not yet emitted.
 type logScan struct {
 	log     *changeLog
 	ctx     context.Context
@@ -24,7 +24,8 @@ type logScan struct {
 	heap    []entry
 }
 
-// bucketScan is one class and bucket of a stream, listed page by page.
+// bucketScan is the scan of one class and bucket of a stream's log keys, which are listed page by page in the order
+// of their places.
 type bucketScan struct {
 	class      byte
 	start, end []byte
@@ -43,7 +44,7 @@ func (l *changeLog) newLogScan(ctx context.Context, stream []byte, at uint64, re
 	return &logScan{log: l, ctx: ctx, stream: stream, at: at, reverse: reverse}
 }
 
-// addBucket adds a scan of a bucket, with the places above low and up to high.
+// addBucket adds the log keys of one class and bucket to the scan: those with places from low to high.
 func (w *logScan) addBucket(class, bucket byte, low, high uint64) {
 	prefix := w.log.keys.bucketPrefix(w.stream, class, bucket)
 	l := &bucketScan{class: class,
@@ -80,7 +81,8 @@ func (w *logScan) Pop() any {
 	return last
 }
 
-// next returns the next value in the order of commit times for which wanted returns true.
+// next returns the next log value of the scan whose commit time wanted accepts, in the order of commit times. It
+// returns false when the stream has no more values.
 func (w *logScan) next(wanted func(ts uint64) bool) (entry, bool, error) {
 	for {
 		if err := w.log.life.check(w.ctx); err != nil {
@@ -105,7 +107,8 @@ func (w *logScan) next(wanted func(ts uint64) bool) (entry, bool, error) {
 	}
 }
 
-// reached reports whether no record that is not listed yet comes before a commit time.
+// reached reports whether all records that come before the commit time ts have been listed; every record that is not
+// listed yet has a commit time at bound or later, or in reverse at bound or earlier.
 func (w *logScan) reached(ts, bound uint64) bool {
 	if w.reverse {
 		return ts > bound
@@ -113,7 +116,8 @@ func (w *logScan) reached(ts, bound uint64) bool {
 	return ts < bound
 }
 
-// leastAdvanced returns the scan that has been listed least far, nil if all scans are at their ends.
+// leastAdvanced returns the bucket that has been listed least far in the order of commit times, nil if all buckets
+// have been listed to their ends.
 func (w *logScan) leastAdvanced() (worst *bucketScan) {
 	for _, l := range w.scans {
 		if !l.done && (worst == nil || w.reached(l.bound, worst.bound)) {
@@ -123,8 +127,8 @@ func (w *logScan) leastAdvanced() (worst *bucketScan) {
 	return worst
 }
 
-// list fetches the next page of each of some buckets, all at the same time. So the scan of a short
-// log needs two round trips, however many buckets there are.
+// list fetches the next page of log keys of each given bucket, all at the same time, and then, in one batch, the
+// values that are not cached. So the scan of a short log needs two round trips, however many buckets there are.
 func (w *logScan) list(wanted func(ts uint64) bool, lanes ...*bucketScan) error {
 	pages, errs := make([]page, len(lanes)), make([]error, len(lanes))
 	var all sync.WaitGroup
@@ -161,8 +165,8 @@ func (w *logScan) list(wanted func(ts uint64) bool, lanes ...*bucketScan) error 
 	return nil
 }
 
-// addPage adds a page of a bucket to the heap. Keys whose values are not cached are appended to
-// missing.
+// addPage adds the values of a page of log keys to the heap, if wanted accepts their commit times. Keys whose values
+// are not cached are appended to missing, for one batch of reads.
 func (w *logScan) addPage(l *bucketScan, p page, wanted func(ts uint64) bool, missing [][]byte) [][]byte {
 	if l.done = p.next == nil; !l.done {
 		if w.reverse {

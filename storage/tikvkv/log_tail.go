@@ -24,7 +24,7 @@ type logTail struct {
 	mu       sync.Mutex
 	lastID   uint64
 	inflight map[uint64]uint64 // the in-flight commits, each with a timestamp that its commit time is after
-	changed  chan struct{}     // closed when one of them ends or moves; nil if no reader waits
+	changed  chan struct{}     // closed when an in-flight commit ends or its timestamp changes; nil if no reader waits
 	list     []loggedCommit    // in the order of commit times; valid from index first on
 	first    int
 	size     int64
@@ -46,7 +46,8 @@ const (
 	tailTimeout = 40 * time.Millisecond
 )
 
-// addInflight adds an in-flight commit with log records, before its commit time is fetched.
+// addInflight adds a commit with log records to the in-flight commits, before its commit time is fetched, and returns
+// the ID of its entry. seen is the newest PD timestamp seen, which the commit time is after.
 func (t *logTail) addInflight(seen uint64) (id uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -58,7 +59,8 @@ func (t *logTail) addInflight(seen uint64) (id uint64) {
 	return t.lastID
 }
 
-// endInflight ends an in-flight commit: at ts with its records, or at 0 if nothing was committed.
+// endInflight removes a commit from the in-flight commits, adds its log records to the tail at the commit time ts,
+// and wakes readers that wait for in-flight commits. If ts is 0, nothing was committed.
 func (t *logTail) endInflight(id, ts uint64, logs []keyValue) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -75,7 +77,8 @@ func (t *logTail) endInflight(id, ts uint64, logs []keyValue) {
 	}
 }
 
-// updateInflight updates the timestamp that the commit time of an in-flight commit is after.
+// updateInflight sets the timestamp that the commit time of an in-flight commit is certainly after to the result of
+// after, and wakes the readers that wait for in-flight commits.
 func (t *logTail) updateInflight(id uint64, after func() uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -125,7 +128,7 @@ func (t *logTail) drop() {
 	t.first++
 }
 
-// truncate drops the commits up to a timestamp, because the log was truncated there.
+// truncate drops the commits up to a timestamp from the tail, because the change log was truncated up to there.
 func (t *logTail) truncate(ts uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -174,7 +177,9 @@ func (t *logTail) commitsBetween(from, upTo uint64) (list []loggedCommit, wait <
 	return list, nil, true
 }
 
-// readTail serves ReadLog from the tail; if ok is false, the log has to be read from the store.
+// readTail implements storage.Store.ReadLog from the tail in memory: it passes the records of a stream after a
+// timestamp to yield, and returns the timestamp after which the next call continues. If ok is false, the tail does
+// not have them all, and the log has to be read from the store.
 func (l *changeLog) readTail(ctx context.Context, stream []byte, after storage.Timestamp, yield func(ts, own storage.Timestamp, rec []byte) bool) (next storage.Timestamp, ok bool, err error) {
 	from := oracleOf(after)
 	upTo, known := l.cached.readTS()

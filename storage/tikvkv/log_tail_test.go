@@ -34,17 +34,17 @@ func appending(pairs ...string) func(storage.Txn) error {
 	}
 }
 
-// If a commit has not fetched its commit time when another one ends, it will come after that one, so readers
-// of the log do not wait for it. If it has, they wait; if it takes too long, they read from the store, which
-// pushes its commit time away.
+// A commit is stuck while another one ends. If the stuck commit has not fetched its commit time by then, it will come
+// after the other one, so readers of the log do not wait for it. If it has, readers wait for it; if it takes too
+// long, they read the log from the store, which pushes the stuck commit's time away.
 func TestTailWaits(t *testing.T) {
 	for kind, scans := range map[tikvrpc.CmdType]bool{tikvrpc.CmdPrewrite: false, tikvrpc.CmdCommit: true} {
 		t.Run(kind.String(), func(t *testing.T) { tailWaits(t, kind, scans) })
 	}
 }
 
-// tailWaits runs TestTailWaits with one kind of request blocked; scans is true if the log is then read from
-// the store.
+// tailWaits runs TestTailWaits with one kind of request of a commit blocked; scans is true if the test expects that
+// the log is then read from the store.
 func tailWaits(t *testing.T, kind tikvrpc.CmdType, scans bool) {
 	c := fake(t)
 	s := openOn(t, c, Options{Lease: time.Hour, Clock: newWatch().Now})
@@ -90,7 +90,8 @@ func tailWaits(t *testing.T, kind tikvrpc.CmdType, scans bool) {
 	}
 }
 
-// The tail keeps records up to its size; records that are older or truncated are read from the store.
+// The tail of the change log in memory holds records up to its maximum size; records that are older or truncated are
+// read from the store.
 func TestTailBounds(t *testing.T) {
 	c := fake(t)
 	s := openOn(t, c, Options{Lease: time.Hour, Clock: newWatch().Now})

@@ -9,11 +9,12 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// truncateKeysMax is the number of records that one transaction deletes.
+// truncateKeysMax is the maximum number of log records that one transaction deletes.
 const truncateKeysMax = 512
 
-// truncate implements storage.Store.TruncateLog. The mark is written before records are deleted: a reader
-// that runs meanwhile has an older snapshot, or finds the mark and returns ErrLogTruncated.
+// truncate implements storage.Store.TruncateLog. It writes the mark, the row with the timestamp of the newest
+// truncated record, before it deletes records: a reader that runs meanwhile has an older snapshot, or finds the mark
+// and returns ErrLogTruncated.
 func (l *changeLog) truncate(ctx context.Context, stream []byte, ts storage.Timestamp) error {
 	newest := storage.Timestamp(0)
 	err := l.readBack(ctx, stream, ts, 0, func(at storage.Timestamp, _ []byte) bool {
@@ -48,8 +49,8 @@ func (l *changeLog) remove(ctx context.Context, stream []byte, last uint64) erro
 	return nil
 }
 
-// removeFromBucket deletes the records of one bucket up to a commit time. If the place of a record is
-// earlier than that by more than the window, so is its commit time, and it need not be fetched.
+// removeFromBucket deletes the log records of one bucket up to the commit time last. If the place of a record is
+// before last by more than the window, its commit time is before last too, and need not be fetched.
 func (l *changeLog) removeFromBucket(ctx context.Context, now uint64, b *bucketScan, last uint64) error {
 	sure := subMillis(last, l.limits.windows[b.class])
 	for start := b.start; start != nil; {

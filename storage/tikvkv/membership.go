@@ -38,7 +38,7 @@ type membership struct {
 	mu       sync.Mutex // serializes writes of the row of a member; guards the fields below
 	message  []byte     // Message of this member's row
 	describe func() []byte
-	row      uint64 // the end of the lease that the row has
+	row      uint64 // end of the lease in the row as last written; 0 before the first write
 	rejoin   func(context.Context, storage.Reader) error
 }
 
@@ -55,7 +55,7 @@ func (m *membership) key() []byte {
 	return m.keys.memberKey(m.lease.id)
 }
 
-// publish replaces the message of this member, and renews its lease.
+// publish replaces the message of this member to the other members, and renews its lease, with one write of its row.
 func (m *membership) publish(ctx context.Context, message []byte) error {
 	m.mu.Lock()
 	m.message = bytes.Clone(message)
@@ -70,14 +70,15 @@ func (m *membership) setDescription(describe func() []byte) {
 	m.describe = describe
 }
 
-// setRejoin sets the function that is called before a new lease term.
+// setRejoin sets the function that is called when this member renews a lease that had expired, before the new lease
+// term begins: it reads what the peers have changed meanwhile.
 func (m *membership) setRejoin(f func(context.Context, storage.Reader) error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.rejoin = f
 }
 
-// members lists the members whose lease has not expired at the timestamp that it returns.
+// members returns a new timestamp, and the members whose lease has not expired at that timestamp.
 func (m *membership) members(ctx context.Context) (storage.Timestamp, []storage.Member, error) {
 	now, err := m.oracle.fetchTS(ctx)
 	if err != nil {
@@ -179,8 +180,9 @@ func (m *membership) release() error {
 	return nil
 }
 
-// join writes the first row of this member, and deletes the rows of members whose lease has expired.
-// Errors: as writeOwnerRow.
+// join writes the first row of this member. In the same transaction it deletes the rows of members whose lease has
+// expired, and deletes or locks the owner row, so that it conflicts with an exclusive server that opens the store at
+// the same time. Errors: errors of writeOwnerRow.
 func (m *membership) join(ctx context.Context, now uint64) error {
 	list, err := m.rows.members(ctx, now)
 	if err != nil {
@@ -210,8 +212,9 @@ func (m *membership) join(ctx context.Context, now uint64) error {
 	return m.adoptSafePoint(ctx)
 }
 
-// rejoinExpired rejoins after the lease of this member has expired: no exclusive server may have taken over
-// meanwhile. mu is held. Errors: ErrLocked, and then the store is lost; as writeOwnerRow.
+// rejoinExpired writes the row of this member again after its lease has expired, and checks that no exclusive server
+// has taken over meanwhile. mu is held. Errors: ErrLocked if one has, and then the store is lost; errors of
+// writeOwnerRow.
 func (m *membership) rejoinExpired(ctx context.Context) error {
 	now, err := m.oracle.fetchTS(ctx)
 	if err != nil {
@@ -236,9 +239,9 @@ func (m *membership) rejoinExpired(ctx context.Context) error {
 	return m.adoptSafePoint(ctx)
 }
 
-// renewMember renews the lease of a member. If the lease had expired before, peers may have made changes
-// without this process, so renewMember first calls rejoin to read them, and then begins a new lease term.
-// Errors: as writeOwnerRow; those of rejoin.
+// renewMember renews the lease of a member. If the lease had expired before, peers may have made changes without this
+// process, so renewMember first calls rejoin to read them, and then begins a new lease term. Errors: errors of
+// writeOwnerRow and of rejoin.
 func (m *membership) renewMember(ctx context.Context, now uint64) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -272,9 +275,9 @@ func (m *membership) renewMember(ctx context.Context, now uint64) error {
 	return nil
 }
 
-// writeMemberRow writes the row of a member in a transaction with start timestamp now, together with the writes of
-// more. This extends the lease. If the lease had expired when the row was committed, the lease term is
-// not extended, and again is true. mu is held. Errors: as writeOwnerRow.
+// writeMemberRow writes the row of this member in a transaction with the start timestamp now, together with the
+// writes that the function more makes. This extends the lease. If the lease had expired when the row was committed,
+// the lease term is not extended, and again is true. mu is held. Errors: errors of writeOwnerRow.
 func (m *membership) writeMemberRow(ctx context.Context, now uint64, more func(context.Context, *transaction.KVTxn) error) (again bool, err error) {
 	end := later(now, m.o.Lease.Milliseconds())
 	if end <= m.row {
@@ -344,7 +347,8 @@ func (m *membership) renewNow(ctx context.Context) error {
 	}
 }
 
-// adoptSafePoint adopts the new safe point, even if there are readers before it.
+// adoptSafePoint reads the row with the safe point on which the members agree, and refuses reads before it from then
+// on, even of open readers: versions before it may have been removed while this member had no lease.
 func (m *membership) adoptSafePoint(ctx context.Context) error {
 	now, err := m.oracle.fetchTS(ctx)
 	if err != nil {

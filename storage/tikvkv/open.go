@@ -10,8 +10,9 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// OpenOn opens a store over a client of a cluster; the store closes that client when it is closed.
-// Errors: ErrLocked if another process has the keyspace, ErrUnavailable, ctx.Err(), invalid options.
+// OpenOn opens the store of the keyspace o.Keyspace over a client of a cluster; the store closes that client when it
+// is closed. Errors: ErrLocked if another process has the keyspace, ErrFormat if the cluster or the keyspace has
+// another version, ErrUnavailable, ctx.Err(), errors for invalid options.
 func OpenOn(ctx context.Context, kv *tikv.KVStore, o Options) (storage.Store, error) {
 	set := &settings{o: o.defaults(), limits: defaultLimits, hasClock: o.Clock != nil}
 	var err error
@@ -23,7 +24,7 @@ func OpenOn(ctx context.Context, kv *tikv.KVStore, o Options) (storage.Store, er
 		return nil, err
 	}
 	if err := s.cluster.retryOpen(ctx, "a row as it was committed", func() error { return s.probe(ctx) }); err != nil {
-		_ = s.membership.release() // so that the next server need not wait until it expires
+		_ = s.membership.release() // so that the next server need not wait until the lease expires
 		return nil, err
 	}
 	s.log.begin()
@@ -40,8 +41,8 @@ func OpenOn(ctx context.Context, kv *tikv.KVStore, o Options) (storage.Store, er
 	return s, nil
 }
 
-// probe checks that the cluster returns commit times with values; the order of the change log depends
-// on them. TiKV does so since 8.5.6. Errors: ErrFormat, those of a read.
+// probe checks that the cluster returns commit times with values; the order of the change log depends on them. TiKV
+// does so since 8.5.6. Errors: ErrFormat, errors of reads.
 func (s *store) probe(ctx context.Context) error {
 	row := s.membership.key()
 	now, err := s.oracle.fetchTS(ctx)

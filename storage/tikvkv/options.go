@@ -31,8 +31,8 @@ type Options struct {
 	Retention   time.Duration
 	KeepGarbage bool
 
-	// TxnBytesMax and ValueBytesMax bound one transaction and one key or value; 0 = 96 MiB, which is
-	// also the maximum, and 64 MiB.
+	// TxnBytesMax bounds the writes of one transaction, in bytes; 0 = 96 MiB, which is also the maximum.
+	// ValueBytesMax bounds one value, in bytes; 0 = 64 MiB.
 	TxnBytesMax, ValueBytesMax int
 
 	// TxnMemory, if not nil, is the memory budget that the writes of all open transactions share.

@@ -38,8 +38,9 @@ func (m *membership) acquire(ctx context.Context) error {
 	return m.cluster.retryOpen(ctx, "the row of the one server that uses it", func() error { return m.tryAcquire(ctx, &seen) })
 }
 
-// tryAcquire is one attempt to acquire the lease; seen holds the end of the other server's lease that
-// earlier attempts found. Errors: ErrLocked; those of reads and commits.
+// tryAcquire makes one attempt to acquire the lease; seen holds the end of the other server's lease that earlier
+// attempts found. If that server has renewed its lease since, it is alive. Errors: ErrLocked; errors of reads and
+// commits.
 func (m *membership) tryAcquire(ctx context.Context, seen *uint64) error {
 	for {
 		begun := m.o.Clock()
@@ -109,9 +110,9 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// writeOwnerRow writes the row of an exclusive server in a transaction with start timestamp now, and extends
-// the lease from then on. Errors: ErrConflict if another server has written the row since, or if the
-// commit came after the new end of the lease; others of a commit.
+// writeOwnerRow writes the row of an exclusive server in a transaction with start timestamp now, and extends the
+// lease from then on. Errors: ErrConflict if another server has written the row since, or if the commit came after
+// the new end of the lease; other errors of a commit.
 func (m *membership) writeOwnerRow(ctx context.Context, now uint64) error {
 	end := later(now, m.o.Lease.Milliseconds())
 	row := append(binary.BigEndian.AppendUint64(bytes.Clone(m.lease.id[:]), end), m.o.ServerName...)
@@ -140,8 +141,8 @@ func (m *membership) writeOwnerRow(ctx context.Context, now uint64) error {
 	return nil
 }
 
-// mine reports whether the row belongs to this process. A missing row means that another server had
-// the store and gave it back. Errors: ErrFormat.
+// mine reports whether stored, the owner row as it was read, belongs to this process. A missing row means that
+// another server had the store and gave it back. Errors: ErrFormat.
 func (m *membership) mine(stored []byte) (bool, error) {
 	if stored == nil {
 		return false, nil
@@ -150,8 +151,8 @@ func (m *membership) mine(stored []byte) (bool, error) {
 	return err == nil && bytes.Equal(o.id, m.lease.id[:]), err
 }
 
-// checkNoMembers returns ErrLocked if a member holds a lease: this server must be exclusive. Errors: ErrLocked;
-// those of a read.
+// checkNoMembers returns ErrLocked if a member holds a lease, because an exclusive server admits no member. Errors:
+// ErrLocked; errors of reads.
 func (m *membership) checkNoMembers(ctx context.Context, now uint64) error {
 	list, err := m.rows.members(ctx, now)
 	for _, one := range list {

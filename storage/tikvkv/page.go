@@ -56,8 +56,8 @@ func (r *rows) page(ctx context.Context, ts uint64, w pageRequest) (page, error)
 	}
 }
 
-// tryPage sends one request. again requests a retry, after the regions were looked up again
-// or a lock was resolved.
+// tryPage sends one scan request for a page, to the region where the range begins, or in reverse ends. If again is
+// true, the caller retries: the regions were looked up again, or a lock was resolved.
 func (r *rows) tryPage(bo *tikv.Backoffer, ts uint64, w pageRequest) (p page, again bool, err error) {
 	regions := r.cluster.kv.GetRegionCache()
 	locate := regions.LocateKey
@@ -109,8 +109,8 @@ func (r *rows) tryPage(bo *tikv.Backoffer, ts uint64, w pageRequest) (p page, ag
 	return p, false, nil
 }
 
-// restOf returns where the rest of a range begins, or in reverse ends, after the answer of a
-// region.
+// restOf returns the key at which the rest of a requested range begins, or in reverse ends, after a region has
+// answered for the keys from start to end with pairs; nil if there is no rest.
 func restOf(w pageRequest, start, end []byte, pairs []*kvrpcpb.KvPair) []byte {
 	switch full := len(pairs) >= w.rows; {
 	case full && w.reverse:

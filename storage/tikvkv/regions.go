@@ -23,8 +23,9 @@ func newRegions(c *cluster, life *lifecycle) *regions {
 // separateKeys is the number of keys at which regions are split in one request.
 const separateKeys = 64
 
-// separate splits regions at keys, and requests PD to place them on different stores. TiKV also splits regions by size and load, but later. Empty regions that
-// stay empty it merges again.
+// separate splits regions at keys, in the background, and requests PD to place them on different stores, so that
+// several TiKV servers share the load at once. TiKV also splits regions by size and load, but later; it merges
+// regions that stay empty.
 func (r *regions) separate(keys [][]byte) {
 	stored := make([][]byte, len(keys))
 	for i, key := range keys {

@@ -38,7 +38,7 @@ func separated(tb testing.TB, c *tikvfake.Cluster, keys [][]byte) *store {
 	return s
 }
 
-// Separate splits regions at its keys, once; the data stay the same.
+// Separate splits regions at the given keys; a second call with these keys splits nothing. The data stay the same.
 func TestSeparate(t *testing.T) {
 	c := fake(t)
 	s := separated(t, c, letters())

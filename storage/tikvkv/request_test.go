@@ -9,8 +9,8 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// If the client gave up, the error does not look like a cancellation of the
-// command.
+// If the client of the cluster gave up, fail returns an error that is not context.Canceled: the caller must not take
+// it for a cancellation of its own command.
 func TestFail(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	late, ended := &request{caller: ctx}, &request{caller: ctx}

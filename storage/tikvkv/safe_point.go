@@ -58,8 +58,8 @@ func (l layout) wantedSafePoint(ctx context.Context, c *transaction.KVTxn) (uint
 	return binary.BigEndian.Uint64(stored.Value), nil
 }
 
-// want writes the new safe point, unless a newer one is there already, and returns the point that is
-// there then.
+// want writes point into the row of the new safe point, which all members read, unless the row has a newer one, and
+// returns the safe point that the row has then.
 func (p *safePoints) want(ctx context.Context, point uint64) (uint64, error) {
 	now, err := p.oracle.fetchTS(ctx)
 	if err != nil {
@@ -85,8 +85,8 @@ const ackPollEvery = 200 * time.Millisecond
 // errReaders is returned if a member still reads before the new safe point.
 var errReaders = errors.New("a server reads before the safe point that is wanted")
 
-// waitAcknowledged waits until the rows of all members report the new safe point, for up to three times the length
-// of a lease. Errors: errReaders; those of a read.
+// waitAcknowledged waits until the rows of all members report the new safe point, for up to three times the length of
+// a lease. Errors: errReaders; errors of reads.
 func (p *safePoints) waitAcknowledged(ctx context.Context, point uint64) error {
 	for wait := 3 * p.o.Lease; ; wait -= ackPollEvery {
 		now, err := p.oracle.fetchTS(ctx)
@@ -113,8 +113,8 @@ func (p *safePoints) waitAcknowledged(ctx context.Context, point uint64) error {
 	}
 }
 
-// collectShared moves the safe point once, for all members, and destroys the ranges that no reader can reach
-// any more.
+// collectShared moves the safe point once, for all members, and destroys the dropped ranges that no reader can reach
+// any more. Only the owner of that job calls it.
 func (p *safePoints) collectShared(ctx context.Context) error {
 	now, err := p.oracle.fetchTS(ctx)
 	if err != nil {

@@ -96,8 +96,8 @@ func TestCloseWhileCollecting(t *testing.T) {
 	<-ended
 }
 
-// A member that is paused holds nothing back once its lease has expired, and afterwards gets an error
-// for reads of states removed meanwhile.
+// A member that is paused no longer holds the safe point back once its lease has expired. When it continues, it gets
+// an error for reads of states removed meanwhile.
 func TestCollectPastSleeper(t *testing.T) {
 	c := fake(t)
 	var asleep atomic.Bool

@@ -42,10 +42,10 @@ func (m *committer) failed(e *request, f *fence, start uint64, err error) (uint6
 	return 0, err
 }
 
-// settle finds out whether a transaction was committed whose commit request got no answer. It
-// checks the status of the primary key. If that key is missing, the check itself makes sure that
-// the transaction can never commit later. Like a request (beginRequest), settle waits longer while the cluster
-// answers other requests.
+// settle returns the commit time of a transaction whose commit request got no answer, if the transaction was
+// committed. It checks the status of the primary key. If that key is missing, the check itself makes sure that the
+// transaction can never commit later. Like a request (beginRequest), settle waits longer while the cluster answers
+// other requests.
 //
 // Errors: ErrConflict if nothing was written; ErrUndetermined if there was no answer in time: then
 // the in-flight commit ends later, in the background.
@@ -89,7 +89,8 @@ type outcome struct {
 	err error
 }
 
-// outcomeOf queries the status of a transaction until there is an answer or the store is closed.
+// outcomeOf queries the status of a transaction, by its start timestamp and primary key, again and again until there
+// is an answer or the store is closed.
 func (m *committer) outcomeOf(start uint64, primary []byte) outcome {
 	for wait := 10 * time.Millisecond; ; wait = min(2*wait, 500*time.Millisecond) {
 		status, err := m.cluster.kv.GetLockResolver().GetTxnStatus(start, start, primary)

@@ -6,9 +6,8 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// ApproximateBytes implements storage.Store. It counts the rows of small ranges. For
-// larger ranges it stops after countMax rows, and estimates the size from the number of
-// regions that the rest of the range spans.
+// ApproximateBytes implements storage.Store. It adds up the sizes of the rows of a small range. In a larger range it
+// stops after countMax rows, and estimates the size from the number of regions that the rest of the range spans.
 func (s *store) ApproximateBytes(ctx context.Context, r storage.Range) (uint64, error) {
 	if err := s.life.check(ctx); err != nil || r.Empty() {
 		return 0, err
@@ -48,8 +47,8 @@ func (s *store) ApproximateBytes(ctx context.Context, r storage.Range) (uint64, 
 	}
 }
 
-// countMax is the number of rows up to which rows are counted, and regionBytes the size at
-// which TiKV splits a region by default.
+// countMax is the number of rows after which ApproximateBytes estimates instead of counting; regionBytes is the size
+// at which TiKV splits a region by default.
 const (
 	countMax    = 50_000
 	regionBytes = 256 << 20

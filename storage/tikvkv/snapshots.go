@@ -30,8 +30,8 @@ func newSnapshots(set *settings, o *oracle, l *lease, cached *cachedTS) *snapsho
 	return &snapshots{settings: set, oracle: o, lease: l, cached: cached, readers: map[uint64]int{}}
 }
 
-// acquire opens the state at a timestamp for v. Errors: ErrSnapshotTooOld, ErrUnavailable,
-// ErrClosed, ctx.Err().
+// acquire opens v, the view of a reader or transaction, at the timestamp at (0 = the newest state), and counts it as
+// open until release. Errors: ErrSnapshotTooOld, ErrUnavailable, ErrClosed, ctx.Err().
 func (s *snapshots) acquire(ctx context.Context, v *view, at storage.Timestamp) error {
 	v.term = s.lease.term.Load()
 	want := oracleOf(at)
@@ -139,7 +139,8 @@ func (s *snapshots) advanceSafePoint(point uint64) bool {
 	return true
 }
 
-// forceSafePoint sets the safe point, if it is later, even if there are readers before it.
+// forceSafePoint sets the safe point, if point is later than the present one, even if there are open readers before
+// it; their next reads are refused.
 func (s *snapshots) forceSafePoint(point uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -76,8 +76,8 @@ func (t *txn) Prefetch(ctx context.Context, keys [][]byte, claim bool) error {
 	return nil
 }
 
-// Claim compares the present versions of the keys with those of the snapshot. It does not
-// detect a key that was created and deleted since the snapshot; the commit detects it.
+// Claim implements storage.Txn: it returns ErrConflict if one of the keys was written after the snapshot of the
+// transaction. It does not detect a key that was created and deleted since the snapshot; the commit detects it.
 func (t *txn) Claim(ctx context.Context, keys ...[]byte) error {
 	if err := t.Check(ctx); err != nil {
 		return err
@@ -97,7 +97,7 @@ func (t *txn) Claim(ctx context.Context, keys ...[]byte) error {
 	return t.compare(ctx, stored)
 }
 
-// compare implements Claim for keys of the cluster.
+// compare implements Claim for keys of the cluster: it compares their present versions with those of the snapshot.
 func (t *txn) compare(ctx context.Context, stored [][]byte) error {
 	now, err := t.rows.oracle.fetchTS(ctx)
 	if err != nil {

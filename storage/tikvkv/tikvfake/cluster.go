@@ -40,7 +40,8 @@ type Cluster struct {
 	listeners map[uint64]*pausableListener // listeners of PD, and of stores with an address of their own
 }
 
-// Hook is called for every request. It can pass the request on with next, any number of times, or drop it.
+// Hook is called for every request of a client instead of sending it. It can pass the request on to the simulated
+// cluster with next, any number of times, or drop it.
 type Hook func(ctx context.Context, req *tikvrpc.Request, next func() (*tikvrpc.Response, error)) (*tikvrpc.Response, error)
 
 // New creates an empty cluster of one store and one region; the caller closes it. The log of client-go is

@@ -87,7 +87,7 @@ var requestFaults = []struct {
 	}},
 }
 
-// errNoAnswer drops an answer, while its connection stays open.
+// errNoAnswer is the error that a Hook returns to drop the answer to a request, while the connection stays open.
 var errNoAnswer = errors.New("the answer is lost")
 
 // Delay returns a Hook that delays every request by d, like the network path to another machine.
@@ -176,7 +176,7 @@ type unansweredTxn struct {
 	done    bool // the requests are executed nevertheless
 }
 
-// unansweredOneIn is the number of prewrites for each that gets no answer.
+// unansweredOneIn: for one in this many prewrites, at random, the commit of the transaction gets no answer.
 const unansweredOneIn = 2500
 
 // note counts a fault.
@@ -234,7 +234,8 @@ func (t *faultInjector) hook(ctx context.Context, req *tikvrpc.Request, next fun
 	return next()
 }
 
-// isUnanswered reports whether a commit gets no answer, and counts it; mu is held.
+// isUnanswered reports whether a request commits the primary key of a transaction in unanswered, so that it gets no
+// answer, and counts such requests; mu is held.
 func (t *faultInjector) isUnanswered(req *tikvrpc.Request) (m unansweredTxn, ok bool) {
 	if req.Type != tikvrpc.CmdCommit {
 		return m, false

@@ -6,11 +6,12 @@ import (
 	"sync"
 )
 
-// errCut is returned by a Hook to cut all connections to the store when it is served over sockets:
-// the outcome of requests in flight is unknown to the client.
+// errCut is the error that a Hook returns to cut all connections to the TiKV store that received a request, if the
+// cluster is served over sockets: the client then does not get the outcome of its requests in flight.
 var errCut = errors.New("the connection is cut")
 
-// pausableListener is the listener of a store, which can be closed for a while, with its accepted connections.
+// pausableListener is the listener of PD or of a TiKV store, with the connections that it has accepted. While it is
+// paused, it has no connections and refuses new ones.
 type pausableListener struct {
 	net.Listener
 	mu     sync.Mutex

@@ -158,9 +158,9 @@ type etcd struct {
 	values map[string][]byte
 }
 
-// Collect sets the safe point of the clients under a prefix of PD's etcd to now, as another program
-// may do. They refuse reads before it once they read it again, which they do every ten seconds. The
-// cluster has to be served. No versions are removed.
+// Collect sets the safe point that clients read under a prefix of PD's etcd to now, as another program may do. The
+// clients read it every ten seconds, and from then on refuse reads before it. The cluster has to be served (Serve).
+// No versions are removed.
 func (c *Cluster) Collect(ctx context.Context, prefix string) error {
 	physical, logical, err := c.pd.GetTS(ctx)
 	if err != nil {

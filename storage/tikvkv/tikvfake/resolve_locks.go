@@ -10,11 +10,11 @@ import (
 	"github.com/tikv/client-go/v2/tikvrpc"
 )
 
-// sendResolving sends a read that lists transactions that are committed, as its client has found out. A real store
-// ignores their locks; the simulator reports each lock again. The client would then resolve the lock in a
-// separate goroutine and retry the read at once, until that goroutine gets its turn: on a busy machine there
-// were thousands of them within seconds, and everything waited for minutes. So sendResolving commits these locks
-// itself and repeats the read.
+// sendResolving sends a read request in which the client lists transactions that it has found to be committed. A real
+// store ignores their locks; the simulator reports each lock again. The client would then resolve the lock in a
+// separate goroutine and retry the read at once, until that goroutine gets its turn: on a busy machine there were
+// thousands of them within seconds, and everything waited for minutes. So sendResolving commits these locks itself
+// and repeats the read.
 func (c *Cluster) sendResolving(ctx context.Context, to tikv.Client, addr string, req *tikvrpc.Request, timeout time.Duration) (*tikvrpc.Response, error) {
 	for {
 		resp, err := to.SendRequest(ctx, addr, req, timeout)
@@ -65,8 +65,8 @@ func locksIn(resp any) (out []*kvrpcpb.LockInfo) {
 	return out
 }
 
-// commit commits a lock of a committed transaction. ok is false if the primary key does not have the commit
-// time.
+// commit commits the lock of a transaction whose primary key is committed, at the same commit time. If the primary
+// key is not committed, ok is false.
 func (c *Cluster) commit(l *kvrpcpb.LockInfo) (ok bool, err error) {
 	_, at, _, err := c.rpc.MvccStore.CheckTxnStatus(l.PrimaryLock, l.LockVersion, 0, 0, false, false)
 	if err != nil || at == 0 {
