@@ -12,8 +12,8 @@ var (
 	opAlwaysTrue  = Operator{Name: "$alwaysTrue", Where: Top, Parse: parseAlways, Doc: "reference/operator/query"}
 )
 
-// parseAlways reads {$alwaysTrue: 1} and {$alwaysFalse: 1}. explain prints them for constant filters,
-// and tools send them back.
+// parseAlways reads {$alwaysTrue: 1} and {$alwaysFalse: 1}, which match every document and none. explain prints
+// these operators for constant filters, and tools send what explain printed.
 func parseAlways(_ *parser, a operand) (Node, error) {
 	n, ok := a.value.AsInt64()
 	switch {

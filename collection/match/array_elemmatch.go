@@ -10,7 +10,7 @@ import (
 
 var opElemMatch = Operator{Name: "$elemMatch", Where: Field, Parse: parseElemMatch, Doc: "reference/operator/query/elemMatch"}
 
-// parseElemMatch distinguishes the two forms: operators on the elements themselves, {$gt: 1}, or a
+// parseElemMatch reads {$elemMatch: …} in both forms: operators on the array's elements themselves, {$gt: 1}, or a
 // filter on elements that are documents, {b: 1}.
 func parseElemMatch(p *parser, a operand) (Node, error) {
 	d, ok := a.value.Doc()
@@ -66,8 +66,8 @@ func (e *elemValue) holds(env *mql.Env, v bson.Value, s *expr.Scratch) (bool, er
 	return i >= 0, err
 }
 
-// find returns the position of the first element that satisfies all
-// conditions, -1 if there is none.
+// find returns the position of the first element of the array v that satisfies all conditions of the $elemMatch, -1
+// if there is none. The positional operator $ refers to this position.
 func (e *elemValue) find(env *mql.Env, v bson.Value, s *expr.Scratch) (int, error) {
 	if v.Type != bson.TypeArray {
 		return -1, nil
@@ -99,8 +99,8 @@ func (e *elemValue) append(b *bson.Builder) {
 
 func (e *elemValue) shape(dst []byte) []byte { return appendList(dst, "$elemMatch", e.list) }
 
-// bounds returns the intersection of the bounds of all conditions, as one element must satisfy them all.
-// The bounds are not exact, because a value that is no array has the same keys.
+// bounds adds the intersection of the bounds of all conditions, as one element must satisfy them all. The bounds are
+// not exact, because a value that is no array has the same index keys but does not match.
 func (e *elemValue) bounds(add func(Interval)) (exact bool) {
 	list := []Interval{AllValues()}
 	for _, c := range e.sub {
@@ -131,8 +131,9 @@ func (l *Leaf) requiresArray() bool {
 	return false
 }
 
-// ElemMatch is $elemMatch on elements that are documents or arrays: one of them must match a filter. The
-// bounds of an index on a path below use that the conditions of Sub hold for the same element.
+// ElemMatch is the filter node of an $elemMatch on elements that are documents or arrays: one element must match the
+// filter sub. All conditions of sub hold for the same element, and the bounds of an index on a path below the array
+// use that.
 type ElemMatch struct {
 	Leaf
 	sub Node
@@ -198,17 +199,17 @@ func (e *elemDoc) bounds(add func(Interval)) (exact bool) {
 	return false
 }
 
-// ElemFirst finds the first element of an array that matches an $elemMatch, for the projection operator
-// of that name.
+// ElemFirst finds the first element of an array that matches an $elemMatch. The projection operator $elemMatch
+// returns this element.
 type ElemFirst struct {
 	f      finder
 	node   Node
 	source bson.Value
 }
 
-// ParseElemMatch reads the argument of $elemMatch, which must be a document.
+// ParseElemMatch reads the argument of the projection operator $elemMatch, which must be a document.
 //
-// Errors: those of Parse; 5626500 for $near, 224 for $jsonSchema.
+// Errors: the errors of Parse; 5626500 for $near, 224 for $jsonSchema.
 func ParseElemMatch(env *mql.Env, arg bson.Value) (*ElemFirst, error) {
 	arg = arg.Clone()
 	n, err := parseElemMatch(newParser(env), operand{path: path.Must(""), value: arg})

@@ -23,8 +23,8 @@ type bits struct {
 	// The bits to test: positions, or the bits set in data.
 	positions []uint32
 	data      []byte
-	// mask has the bits below 64, for integers. high reports that there are higher bits, which test the
-	// sign.
+	// mask holds the tested bits below 64, for integers. high reports that bits from 64 on are tested too; in an
+	// integer they repeat the sign.
 	mask uint64
 	high bool
 }

@@ -1,7 +1,7 @@
 package match
 
-// AllOf returns the filter that matches if all nodes match. Without nodes it always matches. The planner
-// makes residual filters with it.
+// AllOf returns the filter that matches a document if all nodes match; without nodes it always matches. The planner
+// joins with it the conditions that an index does not answer (the residual filter).
 func AllOf(nodes ...Node) Node {
 	switch len(nodes) {
 	case 0:

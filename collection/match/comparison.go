@@ -22,8 +22,8 @@ const (
 
 var relationNames = [...]string{"$eq", "$gt", "$gte", "$lt", "$lte"}
 
-// comparison compares a value with a constant of the same class.
-// Manual: reference/method/db.collection.find#type-bracketing.
+// comparison is the predicate of $eq, $lt, $lte, $gt and $gte: it compares a value with a constant of the same class
+// of types, such as numbers. Manual: reference/method/db.collection.find#type-bracketing.
 type comparison struct {
 	rules
 	rel  relation
@@ -101,9 +101,9 @@ func (c *comparison) matchesNull() bool {
 	return c.with.Type == bson.TypeNull && c.rel != opGreater && c.rel != opLess
 }
 
-// acrossClasses compares with a value of another class. Only comparisons with null, which equals missing
-// and perhaps undefined, and with MinKey and MaxKey, which are below and above everything, can hold.
-// Manual: reference/bson-type-comparison-order.
+// acrossClasses compares a value v with a constant of another class of types. Only comparisons with null (which
+// equals a missing value and perhaps undefined), with MinKey (below everything) and with MaxKey (above everything)
+// can hold. Manual: reference/bson-type-comparison-order.
 func (c *comparison) acrossClasses(v bson.Value) bool {
 	switch c.with.Type {
 	case bson.TypeNull:
@@ -131,7 +131,8 @@ func (c *comparison) bounds(add func(Interval)) (exact bool) {
 	case v.Type == bson.TypeNull:
 		return c.nullBounds(add)
 	case v.Type == bson.TypeArray:
-		// An index does not hold whole arrays, and their elements may be anything.
+		// An index holds no whole arrays but their elements, which may be anything, so no interval contains all
+		// matches.
 		add(AllValues())
 		return false
 	case c.nan:
@@ -141,8 +142,8 @@ func (c *comparison) bounds(add func(Interval)) (exact bool) {
 		add(point(nan))
 		return true
 	case v.Type == bson.TypeMinKey && c.rel <= opGreaterEqual, v.Type == bson.TypeMaxKey && c.rel >= opLess:
-		// Whole arrays are in the range too, with any elements, and a null key may represent a missing
-		// value.
+		// Above MinKey or below MaxKey are whole arrays too, with any elements, and a null key may represent a
+		// missing value. So the bounds are all keys, and not exact.
 		add(AllValues())
 		return false
 	case v.Type == bson.TypeMinKey, v.Type == bson.TypeMaxKey:
@@ -172,7 +173,8 @@ func (c *comparison) bounds(add func(Interval)) (exact bool) {
 	return true
 }
 
-// proofs implements prover. If the path is a single field, a null key is a null or a missing value.
+// proofs adds the intervals whose keys all belong to documents that match the comparison; see prover. If the path is
+// a single field, a null key always represents a null or a missing value.
 func (c *comparison) proofs(single bool, add func(Interval)) {
 	if c.matchesNull() {
 		if single {
@@ -194,7 +196,8 @@ func (r rules) equalBounds(v bson.Value, add func(Interval)) (exact bool) {
 	case bson.TypeNull:
 		return r.nullBounds(add)
 	case bson.TypeArray:
-		// An index holds the elements; an array that is an element has its own key.
+		// An index holds the array's elements, and an element that is an array has a key of its own. So the bounds
+		// are the first element (undefined for an empty array) and the whole array.
 		first, ok := bson.Raw(v.Data).Index(0)
 		switch {
 		case !ok:
@@ -215,9 +218,9 @@ func (r rules) equalBounds(v bson.Value, add func(Interval)) (exact bool) {
 	return true
 }
 
-// nullBounds adds the keys of null and of missing fields, perhaps of undefined too. A null key also
-// represents a path that ends inside an array of scalars, where nothing may equal null. If through is
-// set, such a path equals null; then an empty array does too, and its key is undefined.
+// nullBounds adds the index keys of null and of missing fields, and of undefined if null equals it. The bounds are
+// not exact: a null key also represents a path that ends inside an array of scalars, where nothing may equal null.
+// If through is set, such a path equals null; then an empty array does too, and its key is undefined.
 func (r rules) nullBounds(add func(Interval)) (exact bool) {
 	if r.undefined || r.through {
 		add(Interval{undefined, bson.Null, true, true})

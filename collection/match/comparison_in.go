@@ -55,7 +55,7 @@ func (p *parser) in(a operand) (Node, error) {
 	return newLeaf(a.path, in), nil
 }
 
-// in matches a value that equals one of many, or matches one of the patterns.
+// in is the predicate of $in: it matches a value that equals one of many values, or matches one of the patterns.
 type in struct {
 	rules
 	values  []bson.Value // sorted by order, without duplicates

@@ -9,8 +9,8 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// Condition is a filter on single values instead of documents, for $pull's condition on the elements of
-// an array. Immutable, safe for concurrent use.
+// Condition is a filter on single values instead of documents: the condition of $pull on the elements of an array.
+// Immutable, safe for concurrent use.
 type Condition struct {
 	wrapped Node // operators and patterns, on the document {"": value}
 	doc     Node // a filter on a value that is a document
@@ -18,12 +18,11 @@ type Condition struct {
 	order   bson.StringOrder
 }
 
-// ParseCondition reads {$gt: 5} (operators on the value, or on its elements if it is an array), {a: 1}
-// (a filter on values that are documents), a regular expression, or any other value, which the value
-// must equal. It keeps no reference to v's bytes.
-// Manual: reference/operator/update/pull.
+// ParseCondition reads a condition on one value: {$gt: 5} (operators on the value, or on its elements if the value
+// is an array), {a: 1} (a filter on values that are documents), a regular expression, or any other constant, which
+// the value must equal. The Condition keeps no reference to the bytes of v. Manual: reference/operator/update/pull.
 //
-// Errors: as Parse.
+// Errors: the errors of Parse.
 func ParseCondition(env *mql.Env, v bson.Value) (*Condition, error) {
 	p := newParser(env)
 	p.nested = true

@@ -8,7 +8,8 @@ import (
 
 var opExists = Operator{Name: "$exists", Where: Field, Parse: parseExists, Doc: "reference/operator/query/exists"}
 
-// parseExists accepts any value. A value that is true as a condition requires existence.
+// parseExists reads {$exists: x}, with any value x. An x that is true as a condition (such as 1) requires that the
+// field exists, any other that it does not.
 func parseExists(_ *parser, a operand) (Node, error) {
 	n := newWholeLeaf(a.path, exists{})
 	if a.value.Truthy() {
@@ -36,7 +37,7 @@ func (exists) append(b *bson.Builder) { b.Bool("$exists", true) }
 
 func (exists) shape(dst []byte) []byte { return append(dst, "$exists"...) }
 
-// bounds adds all keys, because a null key can be a null or a missing value.
+// bounds adds all index keys, because a null key can represent a null, which exists, or a missing value.
 func (exists) bounds(add func(Interval)) (exact bool) {
 	add(AllValues())
 	return false

@@ -40,7 +40,8 @@ func parseMod(_ *parser, a operand) (Node, error) {
 	return newLeaf(a.path, &m), nil
 }
 
-// truncated cuts a number to an integer; ok is false for NaN and for values outside of int64.
+// truncated converts a number to an integer without its fraction; ok is false for NaN and for values outside of
+// int64.
 func truncated(v bson.Value) (n int64, ok bool) {
 	if n, ok := v.AsInt64(); ok {
 		return n, true

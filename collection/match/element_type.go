@@ -37,14 +37,14 @@ type typeSet struct {
 
 func (t *typeSet) add(x bson.Type) { t.types[x>>5] |= 1 << (x & 31) }
 
-// has reports whether a value of type x belongs to the set.
+// has reports whether a value of type x belongs to the set. "number" stands for all numeric types.
 func (t *typeSet) has(x bson.Type) bool {
 	return t.types[x>>5]&(1<<(x&31)) != 0 || t.numbers && x.IsNumber()
 }
 
-// parse adds one type, given by number or alias.
+// parse adds one type to the set of a $type, given by its number or its alias ("string").
 //
-// Errors: 2 for unknown types, 14 for values of other types.
+// Errors: 2 BadValue for unknown types, 14 TypeMismatch for an argument that is neither number nor string.
 func (t *typeSet) parse(v bson.Value) error {
 	if s, ok := v.Str(); ok && v.Type == bson.TypeString {
 		if s == "number" {
@@ -101,8 +101,8 @@ func (t *typeSet) append(b *bson.Builder) {
 
 func (t *typeSet) shape(dst []byte) []byte { return append(dst, "$type"...) }
 
-// bounds adds the bounds of the types' classes. The elements of an array, which are its keys, may have
-// any type, and a class contains more than one type.
+// bounds adds the bounds of the classes of the set's types. The bounds are not exact, because a class contains more
+// than one type. For arrays all keys are added: an index has the keys of their elements, which may have any type.
 func (t *typeSet) bounds(add func(Interval)) (exact bool) {
 	if t.has(bson.TypeArray) {
 		add(AllValues())

@@ -6,10 +6,10 @@ import (
 	"github.com/cantledb/cantle/bson"
 )
 
-// Equalities reports the paths that a matching document must have equal to a value, in the order of the
-// filter: equalities alone, under $and, in $or, $in and $all of one member. An upsert starts from them;
-// the caller checks for paths that are repeated or contain each other.
-// Manual: reference/method/db.collection.update#upsert-with-dotted-_id-query.
+// Equalities calls add for each path that a matching document must have equal to one value, in the order of the
+// filter: for plain equalities, also under $and, and for $or, $in and $all of one member. An upsert creates its
+// document from them; the caller checks for paths that are repeated or contain each other. Manual:
+// reference/method/db.collection.update#upsert-with-dotted-_id-query.
 func Equalities(n Node, add func(p string, v bson.Value)) {
 	switch n := n.(type) {
 	case *And:
@@ -85,7 +85,7 @@ func Points(n Node, path string) (values []bson.Value, ok bool) {
 	return values, ok
 }
 
-// common returns the values of a that are in b; null and undefined are equal.
+// common returns the values of a that are also in b, the intersection for Points. null and undefined count as equal.
 func common(a, b []bson.Value) (out []bson.Value) {
 	plain := func(v bson.Value) bson.Value {
 		if v.IsNullish() {
@@ -104,7 +104,7 @@ func common(a, b []bson.Value) (out []bson.Value) {
 	return out
 }
 
-// hasText reports whether the comparison of a value depends on the collation.
+// hasText reports whether a comparison with the value v depends on the collation: v is or contains a string.
 func hasText(v bson.Value) bool {
 	switch v.Type {
 	case bson.TypeString, bson.TypeSymbol:

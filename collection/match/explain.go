@@ -7,10 +7,9 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// Explain returns the reasons why doc does not match n: the document errInfo.details of a failed
-// validation. It is empty if doc matches.
-// Manual: core/schema-validation/specify-json-schema/json-schema-tips (error output). Errors: those of
-// Matches.
+// Explain returns the reasons why doc does not match the filter n. A failed validation sends them to the client as
+// the document errInfo.details. The result is empty if doc matches. Manual:
+// core/schema-validation/specify-json-schema/json-schema-tips (error output). Errors: the errors of Matches.
 func Explain(env *mql.Env, n Node, doc bson.Raw, s *expr.Scratch) (bson.Raw, error) {
 	b := bson.NewBuilder(nil)
 	e := explainer{env: env, doc: doc, s: s, b: b}
@@ -18,8 +17,9 @@ func Explain(env *mql.Env, n Node, doc bson.Raw, s *expr.Scratch) (bson.Raw, err
 	return b.Doc(), e.err
 }
 
-// explainer appends explanations. The boolean parameter of its methods is the result to be explained: false for a
-// condition that does not hold, true below a negation for a condition that holds.
+// explainer appends the reasons why one document has a result for a filter. The parameter want of its methods is the
+// result to be explained: false for a condition that does not hold, true below a negation for a condition that
+// holds.
 type explainer struct {
 	env *mql.Env
 	doc bson.Raw
@@ -36,7 +36,8 @@ func (e *explainer) is(n Node, want bool) bool {
 	return ok == want
 }
 
-// node appends the fields that explain n, if its result is the given one.
+// node appends the reasons why n has the result want for the document. If n has the other result, it appends
+// nothing.
 func (e *explainer) node(n Node, want bool) {
 	if !e.is(n, want) {
 		return
@@ -85,7 +86,7 @@ func (e *explainer) node(n Node, want bool) {
 	}
 }
 
-// specified appends the node, as written in the filter if that is stored.
+// specified appends specifiedAs: the condition n, as the client wrote it if that is stored, else in canonical form.
 func (e *explainer) specified(n Node) {
 	e.b.BeginDoc("specifiedAs")
 	switch x := n.(type) {
@@ -114,8 +115,8 @@ func (e *explainer) written(l *Leaf, op string, v bson.Value) {
 	e.b.End()
 }
 
-// writtenIn returns the operand as written, for operators that store it in another form too; missing for
-// others.
+// writtenIn returns the operand of a condition as the client wrote it, for operators that also store it in another
+// form, such as a sorted $in; the result is missing for other operators.
 func writtenIn(l *Leaf) bson.Value {
 	switch p := l.pred.(type) {
 	case *in:
@@ -126,7 +127,8 @@ func writtenIn(l *Leaf) bson.Value {
 	return bson.Value{}
 }
 
-// clauses explains $and, $or and $nor by those of their clauses that have the given result.
+// clauses appends the explanation of an $and, $or or $nor: its clauses that have the result want, with their
+// reasons.
 func (e *explainer) clauses(op string, list []Node, want bool) {
 	e.b.String("operatorName", op)
 	if want {
@@ -148,7 +150,8 @@ func (e *explainer) clauses(op string, list []Node, want bool) {
 	e.b.End()
 }
 
-// not explains $not. A Not that represents another operator is explained as that operator.
+// not appends the explanation of a $not. A Not node also represents other operators, such as {$exists: false}; such
+// a node is explained as that operator.
 func (e *explainer) not(n *Not, want bool) {
 	if l, ok := n.child.(*Leaf); ok {
 		switch l.pred.(type) {
@@ -194,7 +197,7 @@ func (e *explainer) leaf(l *Leaf, want bool) {
 	e.reason(l, want)
 }
 
-// reason appends the reason for the result of the leaf, and the values that the leaf examined.
+// reason appends why a condition on a path has the result want, and the values at the path that were compared.
 func (e *explainer) reason(l *Leaf, want bool) {
 	var values []bson.Value
 	l.path.Walk(e.doc, path.Traverse, func(v bson.Value, _ []int32) bool {

@@ -22,7 +22,7 @@ func parseExpr(p *parser, a operand) (Node, error) {
 // Expr matches when an aggregation expression is true for the document.
 type Expr struct {
 	e      expr.Expr
-	source bson.Value // as written, for errors that quote it; in the node's own memory
+	source bson.Value // the expression as the client wrote it, for errors that quote it; in the node's own memory
 }
 
 // Expression returns the expression.

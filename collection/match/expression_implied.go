@@ -7,18 +7,17 @@ import (
 	"github.com/cantledb/cantle/bson/path"
 )
 
-// Implied is an interval that contains the key of every document for which an $expr is true, in an index
-// on Path that is not multikey.
+// Implied is an interval of the index on Path, if this index is not multikey, that contains the key of every
+// document for which an $expr is true. The planner uses it as bounds.
 type Implied struct {
 	Path path.Path
 	Interval
 }
 
-// Implied returns the intervals implied by comparisons of field paths with constants, if the expression
-// is such a comparison or an $and of them. An expression compares across types and treats an array as
-// one value. So the intervals differ from those of the query operators, hold only for indexes without
-// arrays, and the expression must still be evaluated.
-// Manual: reference/operator/query/expr#behavior (index use).
+// Implied returns the intervals that follow from comparisons of field paths with constants, if the expression is
+// such a comparison or an $and of them. An expression compares values of different types and treats an array as one
+// value. So the intervals differ from those of the query operators and hold only for indexes without arrays, and the
+// expression must still be evaluated on each document. Manual: reference/operator/query/expr#behavior (index use).
 func (n *Expr) Implied() []Implied {
 	b := bson.NewBuilder(nil)
 	n.e.Append(b, "e")

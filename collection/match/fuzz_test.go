@@ -27,7 +27,7 @@ func FuzzMatch(f *testing.F) {
 	f.Fuzz(compareWithNaive)
 }
 
-// TestMatchRandom runs the fuzz target on a fixed stream of random bytes.
+// TestMatchRandom compares Matches with the naive evaluator of FuzzMatch on 10,000 inputs from a fixed seed.
 func TestMatchRandom(t *testing.T) {
 	r := rand.NewChaCha8([32]byte{1})
 	seed := make([]byte, 80)
@@ -69,8 +69,8 @@ func compareWithNaive(t *testing.T, seed []byte) {
 	})
 }
 
-// checkBounds checks the keys of an index on the node's path: a match has a key inside the intervals,
-// and if the intervals are exact, a document with a key inside is a match.
+// checkBounds checks the intervals of p.Bounds against the index keys that doc has on the node's path: a match has a
+// key inside the intervals, and if the intervals are exact, a document with a key inside is a match.
 func checkBounds(t *testing.T, env *mql.Env, p match.Pathed, doc bson.Raw, s *expr.Scratch) {
 	var list []match.Interval
 	exact := p.Bounds(func(i match.Interval) { list = append(list, i) })
@@ -208,8 +208,8 @@ func (g *drawer) ops(depth int) bson.Raw {
 	return b.Doc()
 }
 
-// naive evaluates a filter slowly: it first expands every path to the list of values that the path
-// reaches, as the manual describes it.
+// naive reports whether doc matches a filter. It is slow and simple, to compare Matches with: as in the manual, it
+// first lists all values that a path reaches.
 func naive(filter, doc bson.Raw) bool {
 	for name, v := range filter.Fields() {
 		var ok bool
@@ -238,8 +238,8 @@ func naive(filter, doc bson.Raw) bool {
 	return true
 }
 
-// reached is a value at the end of a path. whole reports that the path selects it by position, so that
-// naive does not look into it.
+// reached is a value at the end of a path. whole reports that a position in the path selects this array element;
+// naive then does not also compare the elements inside it.
 type reached struct {
 	v     bson.Value
 	whole bool

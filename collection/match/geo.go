@@ -35,7 +35,8 @@ func parseGeo(p *parser, a operand) (Node, error) {
 	return newLeaf(a.path, n), nil
 }
 
-// checkShape rejects a shape that an account of Azure Cosmos DB does not support.
+// checkShape refuses a shape ($box, $center, …) that an account of Azure Cosmos DB does not support. On other
+// addresses it accepts all.
 func checkShape(env *mql.Env, arg bson.Value) error {
 	d, ok := arg.Doc()
 	if !ok || env.Cosmos == nil {
@@ -49,15 +50,15 @@ func checkShape(env *mql.Env, arg bson.Value) error {
 	return nil
 }
 
-// geoPredicate tests whether a geometry lies within a shape or intersects it.
+// geoPredicate is the predicate of $geoWithin and $geoIntersects: a geometry lies within a shape, or intersects it.
 type geoPredicate struct {
 	op     string
 	arg    bson.Value
 	region *geo.Shape
 }
 
-// GeoShape returns the shape of a $geoWithin or $geoIntersects, for indexes. within is set for
-// $geoWithin.
+// GeoShape returns the shape of a $geoWithin or $geoIntersects, from which geospatial indexes compute their bounds.
+// within is true for $geoWithin; ok is false for a leaf with another operator.
 func (l *Leaf) GeoShape() (s *geo.Shape, within, ok bool) {
 	g, ok := l.pred.(*geoPredicate)
 	if !ok {
@@ -81,7 +82,7 @@ func (g *geoPredicate) holds(env *mql.Env, v bson.Value, _ *expr.Scratch) (bool,
 	if v.Type != bson.TypeDocument && v.Type != bson.TypeArray {
 		return false, nil
 	}
-	// Each part of the shape may be compared with the whole geometry.
+	// The work is counted before the comparison: each part of the shape may be compared with the whole geometry.
 	if err := env.Spend(len(v.Data) + g.region.Work()); err != nil {
 		return false, err
 	}
@@ -99,8 +100,8 @@ func (g *geoPredicate) append(b *bson.Builder) { b.Value(g.op, g.arg) }
 
 func (g *geoPredicate) shape(dst []byte) []byte { return append(dst, g.op...) }
 
-// bounds adds all keys of an ordinary index: a geometry is a document or an array, whose elements may be
-// anything.
+// bounds adds all keys of an ordinary index: a geometry is a document or an array, and an array's elements, which
+// are its keys, may be anything.
 func (g *geoPredicate) bounds(add func(Interval)) (exact bool) {
 	add(AllValues())
 	return false

@@ -13,14 +13,14 @@ var (
 	opNearSphere = Operator{Name: "$nearSphere", Where: Field, Parse: misplacedNear, Doc: "reference/operator/query/nearSphere"}
 )
 
-// misplacedNear returns the error for a $near that is not the first operator; parser.near parses one
-// that is.
+// misplacedNear returns the error for a $near that is not the first operator on its field. parser.near reads a $near
+// at the allowed place.
 func misplacedNear(_ *parser, a operand) (Node, error) {
 	return nil, badValue("%s must be the first operator on field '%s'", a.op.Name, a.path.String())
 }
 
-// near reads {$near: …, $maxDistance: …}, which cannot be combined with other operators; ok is false if
-// doc does not begin with $near or the like.
+// near reads {$near: …, $maxDistance: …}, which cannot be combined with other operators on the field; ok is false if
+// doc does not begin with $near, $nearSphere or $geoNear.
 func (p *parser) near(at path.Path, doc bson.Raw) (n Node, ok bool, err error) {
 	name := firstName(doc)
 	if name != "$near" && name != "$nearSphere" && name != "$geoNear" {
@@ -33,7 +33,7 @@ func (p *parser) near(at path.Path, doc bson.Raw) (n Node, ok bool, err error) {
 	return &Near{Leaf{path: at, parts: at.Components(), pred: &nearPredicate{near, doc}}}, true, nil
 }
 
-// NewNear returns the node of a $near on a path, for $geoNear.
+// NewNear returns the node of a $near on a path. The stage $geoNear makes it from its own arguments.
 func NewNear(at path.Path, near *geo.Near) *Near {
 	b := bson.NewBuilder(nil)
 	b.BeginDoc("$near")
@@ -45,15 +45,16 @@ func NewNear(at path.Path, near *geo.Near) *Near {
 	return &Near{Leaf{path: at, parts: at.Components(), pred: &nearPredicate{near, b.Doc()}}}
 }
 
-// Near requests documents by distance. An index delivers the order; Matches only tests whether a
-// document lies within the bounds of the distance.
+// Near is the filter node of $near, which requests documents in the order of their distance from a point. A
+// geospatial index delivers the order; Matches only tests whether a document lies between the minimal and the
+// maximal distance.
 type Near struct{ Leaf }
 
 // Geo returns the parsed arguments.
 func (n *Near) Geo() *geo.Near { return n.pred.(*nearPredicate).near }
 
-// Distance returns the smallest distance of a geometry at the node's path; ok is false if none lies
-// within the bounds.
+// Distance returns the distance from the $near's point to the nearest geometry at the node's path in doc; ok is
+// false if no geometry lies between the minimal and the maximal distance.
 func (n *Near) Distance(doc bson.Raw) (d float64, ok bool) {
 	near := n.Geo()
 	n.path.Walk(doc, path.TraverseLeaf, func(v bson.Value, _ []int32) bool {

@@ -6,8 +6,9 @@ import (
 	"github.com/cantledb/cantle/bson"
 )
 
-// Interval is a range of index keys in ascending BSON order. Lo and Hi are values as an index holds
-// them. Under a collation, a string is the string itself; the planner replaces it by its sort key.
+// Interval is a range of index keys in ascending BSON order; Lo and Hi are values as an index holds them. Under a
+// collation, an index holds the sort keys of strings: Lo and Hi still have the string itself, and the planner
+// replaces it.
 type Interval struct {
 	Lo, Hi                   bson.Value
 	LoInclusive, HiInclusive bool
@@ -31,7 +32,8 @@ func point(v bson.Value) Interval { return Interval{v, v, true, true} }
 // undefined is the index key of an empty array.
 var undefined = bson.Value{Type: bson.TypeUndefined}
 
-// classBounds returns the interval of all values that compare with v's type.
+// classBounds returns the interval of all values that a comparison with a value of type t can match: all numbers,
+// all strings, and so on.
 func classBounds(t bson.Type) Interval {
 	switch t {
 	case bson.TypeDouble, bson.TypeInt32, bson.TypeInt64, bson.TypeDecimal128:
@@ -151,7 +153,8 @@ func intersect(a, b []Interval) []Interval {
 	return out
 }
 
-// Intersect returns the intersection of two ascending lists of intervals; never nil.
+// Intersect returns the index keys that are in both a and b, two lists of intervals in ascending order. The result
+// is never nil.
 func Intersect(a, b []Interval) []Interval {
 	out := []Interval{}
 	for i, j := 0, 0; i < len(a) && j < len(b); {
@@ -181,9 +184,9 @@ func Intersect(a, b []Interval) []Interval {
 	return out
 }
 
-// Bounded returns the intervals that contain the value of a path in every match of a filter, if the
-// value is no array; ok is false if the filter does not bound it. The intervals of an $or are in the
-// order of its clauses and may overlap.
+// Bounded returns intervals that contain the value of a path in every document that matches n, if the value is no
+// array; ok is false if the filter does not bound the value. The intervals of an $or are in the order of its clauses
+// and may overlap.
 func Bounded(n Node, path string) (ivs []Interval, ok bool) {
 	switch n := n.(type) {
 	case *And:

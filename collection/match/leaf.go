@@ -13,8 +13,7 @@ import (
 type predicate interface {
 	// name is the operator's name as in the table ("$gt").
 	name() string
-	// holds reports whether one value satisfies the condition. v is missing if there is no value at the
-	// path.
+	// holds reports whether one value satisfies the operator. v is missing if the document has no value at the path.
 	holds(env *mql.Env, v bson.Value, s *expr.Scratch) (bool, error)
 	// append appends the operator in the form of {field: {…}}.
 	append(b *bson.Builder)
@@ -22,34 +21,34 @@ type predicate interface {
 	bounds(add func(Interval)) (exact bool)
 	// shape appends the operator without its values.
 	shape(dst []byte) []byte
-	// reasons are the texts for a value that does not satisfy the operator, and for one that does: see
-	// Explain.
+	// reasons returns two texts for Explain: the reason for a value that does not satisfy the operator, and for a
+	// value that does.
 	reasons() (no, yes string)
-	// sameForEqual reports whether the operator cannot distinguish values that compare equal, nor null
-	// from missing: see EqualForEqualValues.
+	// sameForEqual reports that the operator has the same result for values that compare equal, and for null and a
+	// missing value; see EqualForEqualValues.
 	sameForEqual() bool
 }
 
-// Leaf applies a predicate to the values of a path: it matches if one of them satisfies the predicate.
-// Leaf looks into arrays on the path. Unless whole is set, it also looks into an array at the end, and
-// tests the elements before the array itself.
-// Manual: tutorial/query-arrays.
+// Leaf is the filter node of one operator on one path: it matches if one of the path's values satisfies the
+// predicate. Arrays on the path are searched. Unless whole is set, an array at the end of the path is searched too:
+// its elements are tested before the array itself. Manual: tutorial/query-arrays.
 type Leaf struct {
 	path  path.Path
 	parts []path.Component
 	pred  predicate
 	// whole tests only the array itself ($exists, $size).
 	whole bool
-	// through tests a missing value if the path ends inside an array without documents.
+	// through is set if a path that ends inside an array without documents counts as a missing value, which null
+	// matches.
 	through bool
 }
 
-// newLeaf returns a Leaf that looks into arrays at the end of the path.
+// newLeaf returns a Leaf that also tests the elements of an array at the end of the path.
 func newLeaf(p path.Path, pred predicate) *Leaf {
 	return &Leaf{path: p, parts: p.Components(), pred: pred, through: nullThrough(pred)}
 }
 
-// newWholeLeaf returns a Leaf that treats an array at the end as one value.
+// newWholeLeaf returns a Leaf that tests an array at the end of the path as one value, for operators such as $size.
 func newWholeLeaf(p path.Path, pred predicate) *Leaf {
 	return &Leaf{path: p, parts: p.Components(), pred: pred, whole: true}
 }
@@ -69,9 +68,9 @@ func (l *Leaf) RequiresValue() bool {
 // Children returns nil.
 func (l *Leaf) Children() []Node { return nil }
 
-// Bounds implements Pathed. A position in the path reaches other values in an index than in a document,
-// so the bounds are not exact then. If the operator matches a missing value, that may be a value in a
-// document of an array, while the index has only the value at the position: the bounds are all keys. An
+// Bounds implements Pathed. If the path contains a position ("a.0"), the bounds are not exact, because the position
+// reaches other values in an index than in a document. If the operator matches a missing value, the value may be
+// missing in a document of an array, while the index has only the value at the position: the bounds are all keys. An
 // operator that matches whole arrays may match an element selected by position, which has its own key.
 func (l *Leaf) Bounds(add func(Interval)) (exact bool) {
 	if !l.path.HasPosition() {
@@ -132,9 +131,9 @@ func (l *Leaf) inDocument(env *mql.Env, doc bson.Raw, i int, s *expr.Scratch) (b
 	}
 }
 
-// inArray continues with component i of the path in the elements of an array: in each document, and in
-// the element whose position the component names. Other elements do not count as missing values: {"a.b":
-// null} does not match {a: [1]}, unless through is set and the path continues in no element.
+// inArray tests the elements of an array, from component i of the path on: each element that is a document, and the
+// element whose position the component names. Other elements do not count as missing values: {"a.b": null} does not
+// match {a: [1]}, unless through is set and the path continues in no element.
 func (l *Leaf) inArray(env *mql.Env, arr bson.Raw, i int, s *expr.Scratch) (bool, error) {
 	n, through := int32(0), l.through
 	for it := arr.Iter(); it.Next(); n++ {
@@ -156,7 +155,7 @@ func (l *Leaf) inArray(env *mql.Env, arr bson.Raw, i int, s *expr.Scratch) (bool
 		var err error
 		switch {
 		case i == len(l.parts)-1:
-			// An element selected by position is one value, even if it is an array.
+			// An element selected by position is tested as one value, even if it is an array.
 			ok, err = l.pred.holds(env, v, s)
 		case v.Type == bson.TypeDocument:
 			ok, err = l.inDocument(env, bson.Raw(v.Data), i+1, s)

@@ -40,24 +40,25 @@ func (p *parser) clauses(a operand) ([]Node, error) {
 	return list, nil
 }
 
-// And matches if all its children match; without children it matches everything.
+// And is the filter node that matches if all its children match; without children it matches everything.
 type And struct {
 	list []Node
-	// fields are the children on top-level fields, grouped by field, and rest are the other children:
-	// Matches reads the fields in one pass over the document.
+	// fields are the children with conditions on top-level fields, grouped by field, so that Matches tests them in
+	// one pass over the document. rest are the other children.
 	fields []topField
 	names  []string // of fields
 	rest   []Node
 }
 
-// topField is a top-level field with its conditions; most often there is only one.
+// topField is a top-level field of an And with the conditions on it; most often there is only one, first.
 type topField struct {
 	name  string
 	first *Leaf
 	more  []*Leaf
 }
 
-// topFieldsMax is the number of fields that one pass looks for; a bit marks each.
+// topFieldsMax is the largest number of fields that And.scan tests in one pass over a document; a bit of a uint64
+// marks each field that was found.
 const topFieldsMax = 64
 
 func newAnd(list []Node) *And {
@@ -79,13 +80,14 @@ func newAnd(list []Node) *And {
 	return n
 }
 
-// topLeaf returns c if it is a condition on a top-level field.
+// topLeaf returns c as a Leaf; ok is false if c is not a condition on a top-level field.
 func topLeaf(c Node) (l *Leaf, ok bool) {
 	l, ok = c.(*Leaf)
 	return l, ok && len(l.parts) == 1
 }
 
-// manyTops reports whether there are conditions on more than one top-level field.
+// manyTops reports whether there are conditions on at least two top-level fields, so that one pass over the document
+// saves time.
 func manyTops(list []Node) bool {
 	var first *Leaf
 	for _, c := range list {
@@ -115,7 +117,8 @@ func (n *And) addTop(l *Leaf) bool {
 	return true
 }
 
-// conjunction returns the node for a list of conditions, without $and for a single one.
+// conjunction returns a node that matches if all nodes of list do: the node itself if there is only one, else an
+// And.
 func conjunction(list []Node) Node {
 	if len(list) == 1 {
 		return list[0]
@@ -141,10 +144,12 @@ func (n *And) Matches(env *mql.Env, doc bson.Raw, s *expr.Scratch) (bool, error)
 	return true, nil
 }
 
-// clausesPerTick is the number of clauses of one filter that are evaluated on a document per Tick.
+// clausesPerTick is the number of clauses of one filter after which their evaluation on a document calls Tick once:
+// a filter may have very many clauses, and the command must stay interruptible.
 const clausesPerTick = 128
 
-// tickClause is called before the i-th clause is evaluated on a document. Errors: those of Tick.
+// tickClause is called before the i-th clause is evaluated on a document, and calls Tick for every 128th. Errors:
+// the errors of Tick.
 func tickClause(env *mql.Env, i int) error {
 	if i%clausesPerTick != clausesPerTick-1 {
 		return nil
@@ -152,7 +157,8 @@ func tickClause(env *mql.Env, i int) error {
 	return env.Tick()
 }
 
-// scan reads the document once and tests each top-level field when it reaches it.
+// scan reports whether doc satisfies the conditions on top-level fields. It reads the document once and tests each
+// field when it reaches it.
 func (n *And) scan(env *mql.Env, doc bson.Raw, s *expr.Scratch) (bool, error) {
 	found := uint64(0)
 	for left, at := len(n.fields), 4; left > 0; {

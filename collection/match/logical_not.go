@@ -41,7 +41,7 @@ func firstName(d bson.Raw) string {
 	return string(f.Name)
 }
 
-// Not matches if its only child, conditions on one path, does not match.
+// Not is the filter node that matches if its only child does not match. The child has conditions on one path.
 type Not struct {
 	path  path.Path
 	child Node
@@ -64,8 +64,8 @@ func (n *Not) Children() []Node { return []Node{n.child} }
 // Path returns the path of the negated conditions.
 func (n *Not) Path() path.Path { return n.path }
 
-// Bounds adds all keys but those that prove a match of the child. The bounds are not exact: another
-// element of the same array may satisfy the child.
+// Bounds adds all index keys except those that prove a match of the child. The bounds are not exact: a document with
+// one of these keys may have, in the same array, another element that satisfies the child.
 func (n *Not) Bounds(add func(Interval)) (exact bool) {
 	lo, open := bson.MinKey, true
 	for _, i := range proofs(n.child) {
@@ -80,14 +80,14 @@ func (n *Not) Bounds(add func(Interval)) (exact bool) {
 	return false
 }
 
-// prover is a predicate for which some intervals prove a match, although its bounds as a whole are not
-// exact.
+// prover is a predicate for which a key in some intervals proves that the document matches, although its bounds as a
+// whole are not exact. $not excludes these intervals from its bounds.
 type prover interface {
-	// proofs adds intervals in ascending order. single reports that the path has one component.
+	// proofs adds the intervals in ascending order. single reports that the path has only one component.
 	proofs(single bool, add func(Interval))
 }
 
-// proofs returns the intervals whose keys all belong to matches of n.
+// proofs returns the intervals of an index on n's path whose keys all belong to documents that match n.
 func proofs(n Node) (list []Interval) {
 	l, ok := n.(*Leaf)
 	if !ok || l.path.HasPosition() {
@@ -102,8 +102,8 @@ func proofs(n Node) (list []Interval) {
 	return list
 }
 
-// Append implements Node. A negation other than {field: {$not: {…}}} with one condition is printed as
-// $nor, as MongoDB does.
+// Append implements Node. {field: {$not: {…}}} with one condition is printed as such, every other negation as $nor,
+// as MongoDB does.
 func (n *Not) Append(b *bson.Builder) {
 	if _, ok := n.child.(*And); ok {
 		appendClauses(b, "$nor", []Node{n.child})

@@ -2,8 +2,9 @@ package match
 
 import "github.com/cantledb/cantle/bson/path"
 
-// Moved returns the filter with the conditions of n on other paths: to returns the path at which the
-// values of a path are found. ok is false for a filter that cannot be moved, or if to returns false.
+// Moved returns the filter n with its conditions on other paths: for each path, to returns the path at which the
+// same values are found, or false. ok is false if to returned false, or for an operator whose path cannot change,
+// such as $expr.
 func Moved(n Node, to func(path.Path) (path.Path, bool)) (moved Node, ok bool) {
 	switch n := n.(type) {
 	case Always:
@@ -46,8 +47,8 @@ func (l *Leaf) moved(to func(path.Path) (path.Path, bool)) (Node, bool) {
 	return &Leaf{path: at, parts: at.Components(), pred: l.pred, whole: l.whole, through: l.through}, true
 }
 
-// EqualForEqualValues reports whether n cannot distinguish values that compare equal, nor null from missing: if
-// one document of a group satisfies n, all do.
+// EqualForEqualValues reports whether n has the same result for values that compare equal, and for null and a
+// missing value. Then, if one document of a group of such documents satisfies n, all do.
 func EqualForEqualValues(n Node) bool {
 	same := true
 	Walk(n, func(n Node) {

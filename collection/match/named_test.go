@@ -8,7 +8,8 @@ import (
 	"github.com/cantledb/cantle/internal/casefile/giant"
 )
 
-// Every operator of the table occurs in a case, so that TestGiantValues runs it too.
+// TestOperatorsHaveCases requires that every operator of the table occurs in a case, so that TestGiantValues runs it
+// too.
 func TestOperatorsHaveCases(t *testing.T) {
 	all := giant.CaseText(t)
 	for _, op := range match.Operators {

@@ -15,8 +15,8 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// The planner makes bounds of a new operator if an index has its path, plain or wildcard, and scans the
-// collection if none has.
+// TestNewOperatorIsPlanned requires that the planner makes bounds of an operator that only the test defines, if an
+// index has its path, plain or wildcard, and scans the collection if none has.
 func TestNewOperatorIsPlanned(t *testing.T) {
 	env := mql.NewEnv(context.Background())
 	coll := &catalog.Collection{Namespace: collection.Namespace{DB: "test", Coll: "c"}, ID: 1, NextIndex: 4}

@@ -15,7 +15,7 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// New operators: one on a field, and one in place of a field.
+// opEven and opUnless are operators that only the tests define: one on a field, and one in place of a field.
 var (
 	opEven   = Operator{Name: "$even", Where: Field, Parse: parseEven}
 	opUnless = Operator{Name: "$unless", Where: Top, Parse: parseUnless}
@@ -29,7 +29,7 @@ func parseEven(_ *parser, a operand) (Node, error) {
 	return newLeaf(a.path, even(want)), nil
 }
 
-// even matches a whole number that is even, or one that is not.
+// even is the predicate of the test's operator $even: it matches whole numbers that are even if true, odd if false.
 type even bool
 
 func (e even) name() string { return opEven.Name }
@@ -67,7 +67,7 @@ func newOperators(env *mql.Env) *parser {
 	return p
 }
 
-// ParseNew is Parse with the two new operators, for the tests outside of the package.
+// ParseNew is Parse with the two new operators of the tests, for tests outside of the package.
 func ParseNew(env *mql.Env, filter bson.Raw) (Node, error) { return newOperators(env).filter(filter) }
 
 func parseNew(t *testing.T, filter string) Node {
@@ -79,8 +79,8 @@ func parseNew(t *testing.T, filter string) Node {
 	return n
 }
 
-// An operator is one file with one row: with a row in a copy of the table it is parsed at all places
-// where a filter is allowed, matches, and is rejected.
+// TestOperatorIsOneRow requires that one row in a copy of the table adds an operator: it is parsed at all places
+// where a filter is allowed, matches, and is refused elsewhere.
 func TestOperatorIsOneRow(t *testing.T) {
 	env, s := mql.NewEnv(context.Background()), &expr.Scratch{}
 	for _, tc := range []struct{ filter, yes, no string }{

@@ -15,9 +15,9 @@ import (
 // The concrete types are those of this package: And, Or, Nor, Not, Leaf,
 // ElemMatch, Near, Expr, Text, Where, Schema, Always and Sample.
 type Node interface {
-	// Matches reports whether doc satisfies the node. It allocates nothing unless expressions,
-	// JavaScript or patterns do. Computed values are in the memory of s. Errors: those of evaluating
-	// $expr and $where.
+	// Matches reports whether doc satisfies the node. It allocates nothing unless expressions, JavaScript or
+	// patterns do. Values that it computes are in the memory of s. Errors: the errors of evaluating $expr, $where
+	// and patterns, and the reason why the command must end.
 	Matches(env *mql.Env, doc bson.Raw, s *expr.Scratch) (bool, error)
 	// Children returns the sub-filters; the caller must not change the slice.
 	Children() []Node
@@ -29,7 +29,7 @@ type Node interface {
 	shape(dst []byte) []byte
 }
 
-// Pathed is a node about the values of one path, from which the planner makes index bounds.
+// Pathed is a filter node with a condition on the values of one path, from which the planner makes index bounds.
 type Pathed interface {
 	Node
 	// Path returns the dotted path from the node's document.
@@ -41,11 +41,11 @@ type Pathed interface {
 	Bounds(add func(Interval)) (exact bool)
 }
 
-// valued is a node that can be evaluated on one value instead of a document. $not and the value form of
-// $elemMatch can contain such nodes.
+// valued is a filter node that can also be evaluated on one value instead of a document. $not and the form of
+// $elemMatch with operators, {$gt: 1}, can contain such nodes.
 type valued interface {
 	Node
-	// holds reports whether v satisfies the node. v is missing if there is no value at a path.
+	// holds reports whether v satisfies the node. v is missing if the document has no value at the path.
 	holds(env *mql.Env, v bson.Value, s *expr.Scratch) (bool, error)
 	// appendOps appends the operators in the form of {field: {…}}.
 	appendOps(b *bson.Builder)
@@ -66,13 +66,13 @@ func Walk(n Node, visit func(Node)) {
 	}
 }
 
-// Shape returns the filter without its values: the same plan can answer filters of one shape. The shape
-// contains everything on which the possible plans depend: paths, operators, and whether a compared value
-// is null, an array, a string or anything else (a collation concerns only some of them).
+// Shape returns the filter without its values, the key of the plan cache: the same plan can answer filters of one
+// shape. The shape contains everything on which the possible plans depend: paths, operators, and whether a compared
+// value is null, an array, a string or anything else (a collation concerns only some of them).
 func Shape(n Node) string { return string(n.shape(nil)) }
 
-// Form is the Shape without the kinds of values: only paths and operators, in an order that does not
-// depend on values.
+// Form returns the Shape of a filter without the kinds of the compared values: only paths and operators, in an order
+// that does not depend on values.
 func Form(n Node) string {
 	op := ""
 	switch n.(type) {
@@ -95,7 +95,7 @@ func Form(n Node) string {
 	return op + "(" + strings.Join(parts, ",") + ")"
 }
 
-// withoutKinds returns the shape of a node without the kinds of values.
+// withoutKinds returns the shape of a node without the kinds of the compared values (null, array, string, other).
 func withoutKinds(n Node) string {
 	shape := n.shape(nil)
 	out := shape[:0]
@@ -141,7 +141,8 @@ func valueShape(v bson.Value) byte {
 	return 'v'
 }
 
-// appendName appends a path to a shape, with escapes that keep different paths different.
+// appendName appends a path to a shape. It escapes the shape's own characters, so that different paths stay
+// different.
 func appendName(dst []byte, name string) []byte {
 	for i := range len(name) {
 		switch c := name[i]; c {

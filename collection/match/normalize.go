@@ -25,14 +25,14 @@ func NormalizeInterruptible(env *mql.Env, n Node) (Node, error) {
 	return n, z.err
 }
 
-// normalizer holds the state of one Normalize. After an error, its results are useless.
+// normalizer holds the state of one call of Normalize. After an error, its results are useless.
 type normalizer struct {
 	env *mql.Env // nil: it cannot be interrupted
 	err error
 }
 
-// mayContinue counts work on a number of bytes before it is done, and reports whether the normalizer may
-// continue.
+// mayContinue counts the work of normalizing a number of bytes, before it is done, and reports whether the
+// normalizer may continue: false if the command must end.
 func (z *normalizer) mayContinue(bytes int) bool {
 	if z.err == nil && z.env != nil {
 		z.err = z.env.Spend(bytes)
@@ -61,7 +61,7 @@ func (z *normalizer) node(n Node) Node {
 	return n
 }
 
-// nodeWork is the cost of a node of a filter without its values, in bytes for Env.Spend.
+// nodeWork is the cost of normalizing one node of a filter, without its values, in the bytes that Env.Spend counts.
 const nodeWork = 256
 
 func (z *normalizer) and(n *And) Node {
@@ -114,7 +114,7 @@ func (z *normalizer) or(n *Or) Node {
 	return &Or{list}
 }
 
-// joinEqualities joins the $eq and $in on the same path into one $in.
+// joinEqualities joins the $eq and $in on the same path, clauses of one $or, into one $in.
 func joinEqualities(list []Node) []Node {
 	type group struct {
 		leaf  *Leaf // the first leaf
@@ -158,7 +158,8 @@ func joinEqualities(list []Node) []Node {
 	return out
 }
 
-// equalTo returns the values that a leaf compares for equality, and the rules of the comparison.
+// equalTo returns the values for which a leaf with $eq or $in tests equality, and the rules of the comparison; ok is
+// false for other leaves.
 func equalTo(l *Leaf) (values []bson.Value, r rules, ok bool) {
 	switch p := l.pred.(type) {
 	case *comparison:
@@ -237,8 +238,8 @@ func normalLeaf(l *Leaf) Node {
 	return l
 }
 
-// sorted sorts children by kind, path and text, so that equal filters in a different order become the
-// same, and removes duplicates. The order of kinds is MongoDB's, because it is visible: if there are
+// sorted sorts the children of a node by kind, path and text and removes duplicates, so that equal filters in a
+// different order become the same. The order of kinds is that of MongoDB, because it is visible: if there are
 // several conditions on arrays, the last one determines the positional operator.
 func (z *normalizer) sorted(list []Node) []Node {
 	if len(list) < 2 {
@@ -274,7 +275,8 @@ func (z *normalizer) sorted(list []Node) []Node {
 	return out
 }
 
-// sortEntry is a child to be sorted. text is only set if another child has the same kind and path.
+// sortEntry is a child of a node to be sorted, with its sort keys. text is set only if another child has the same
+// kind and path, as it is costly.
 type sortEntry struct {
 	n    Node
 	rank int
@@ -282,7 +284,7 @@ type sortEntry struct {
 	text string
 }
 
-// sortByText sorts children of one kind and path. It returns false after an error.
+// sortByText sorts children of the same kind and path by their text. It returns false if the command must end.
 func (z *normalizer) sortByText(alike []sortEntry) bool {
 	for i := range alike {
 		e := &alike[i]
@@ -295,7 +297,8 @@ func (z *normalizer) sortByText(alike []sortEntry) bool {
 	return true
 }
 
-// compare compares children by kind, path and text. After an error all are equal, so that a sort ends.
+// compare orders children by kind, path and text. Once the command must end, all compare equal, so that the sort
+// ends soon.
 func (z *normalizer) compare(a, b sortEntry) int {
 	if !z.mayContinue(0) {
 		return 0
@@ -303,7 +306,7 @@ func (z *normalizer) compare(a, b sortEntry) int {
 	return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.path, b.path), cmp.Compare(a.text, b.text))
 }
 
-// kinds are the names of operators in the order in which sorted sorts them.
+// kinds are the names of operators in the order into which normalizer.sorted sorts them.
 var kinds = [...]string{
 	"$and", "$or", "$elemMatch{}", "$elemMatch", "$size", "$eq", "$lte", "$lt", "$gt", "$gte", "$regex", "$mod",
 	"$exists", "$in", "$bitsAllSet", "$bitsAllClear", "$bitsAnySet", "$bitsAnyClear", "$not", "$nor", "$type",

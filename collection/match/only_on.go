@@ -1,6 +1,6 @@
 package match
 
-// OnlyOn reports whether a filter reads only one field of the document and the field's contents.
+// OnlyOn reports whether a filter reads only one top-level field of the document, or paths inside it.
 func OnlyOn(n Node, field string) bool {
 	if p, ok := n.(Pathed); ok {
 		return p.Path().First() == field

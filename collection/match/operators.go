@@ -27,8 +27,8 @@ type Operator struct {
 	Where Level
 	// Parse reads the operator; a nil Node without error adds nothing.
 	Parse func(p *parser, a operand) (Node, error)
-	// Since is the first release of MongoDB with the operator, such as "8.2"; "" if it is older than 3.6
-	// or not in the manual.
+	// Since is the first release of MongoDB that has the operator, such as "8.2"; "" if the operator is older than
+	// 3.6 or not in the manual.
 	Since string
 	// Doc is the page of the manual.
 	Doc string
@@ -38,12 +38,12 @@ type Operator struct {
 type operand struct {
 	// op is the row of the operator.
 	op *Operator
-	// path is the field; the zero Path for Top operators and in the value form
-	// of $elemMatch.
+	// path is the field with the operator; the zero Path for operators in place of a field (Top) and in the form of
+	// $elemMatch with operators.
 	path path.Path
 	// value is the operator's argument.
 	value bson.Value
-	// all is the document that contains the operator, for operators that depend on others beside them
+	// all is the document that contains the operator, for operators whose meaning depends on their neighbours
 	// ($regex and $options, $near and $maxDistance).
 	all bson.Raw
 }
@@ -90,7 +90,7 @@ var Operators = []Operator{
 	opWithin,
 }
 
-// find returns the row of an operator that is allowed at w.
+// find returns the row of the operator with this name, nil if there is none or it is not allowed at the level w.
 func (p *parser) find(name string, w Level) *Operator {
 	i, ok := slices.BinarySearchFunc(p.operators, name, func(o Operator, n string) int { return strings.Compare(o.Name, n) })
 	if !ok || p.operators[i].Where&w == 0 {

@@ -15,18 +15,18 @@ type parser struct {
 	keywords  []schemaKeyword
 	rules     rules
 	depth     int
-	// nested is set inside $elemMatch, where $where, $text and $expr are not allowed.
+	// nested is set while the inside of an $elemMatch is parsed, where $where, $text and $expr are not allowed.
 	nested bool
 }
 
-// depthMax is the maximal depth of filters; documents have the same limit.
+// depthMax is the largest depth to which filters may be nested; documents have the same limit.
 const depthMax = 200
 
-// Parse reads a filter. Nodes keep no reference to its bytes. Strings compare by env's collation. $expr
+// Parse reads a filter. Nodes keep no reference to the bytes of filter. Strings compare by env's collation. $expr
 // may use the variables of env.Vars.
 //
-// Errors: 2 BadValue for unknown operators and bad arguments, 14, 9 and numbered codes of single
-// operators, those of expr.Parse.
+// Errors: 2 BadValue for unknown operators and bad arguments, 14 TypeMismatch, 9 FailedToParse and numbered codes of
+// single operators, the errors of expr.Parse.
 func Parse(env *mql.Env, filter bson.Raw) (Node, error) {
 	return newParser(env).filter(filter.Clone())
 }
@@ -121,9 +121,9 @@ func (p *parser) operator(a operand) (Node, error) {
 	return a.op.Parse(p, a)
 }
 
-// isOperatorDoc reports whether v is {$op: …}, and not a document to compare with. The first field
-// decides; the fields of a DBRef are data. incomplete also accepts a DBRef without all of its fields.
-// Manual: reference/database-references.
+// isOperatorDoc reports whether v is {$op: …}, a condition, and not a document to compare with. Its first field
+// decides, except that the fields of a DBRef ($ref, $id) are data. incomplete also accepts as data a DBRef without
+// all of its fields. Manual: reference/database-references.
 func isOperatorDoc(v bson.Value, incomplete bool) bool {
 	d, ok := v.Doc()
 	if !ok {

@@ -86,9 +86,9 @@ func TestBindText(t *testing.T) {
 	}
 }
 
-// FuzzParse uses any BSON document as filter and as document: the result is an answer or an error of the
-// protocol, and the printed filter parses again, unless it contains something that only the parser of a
-// stage accepts.
+// FuzzParse parses any BSON document as a filter and evaluates it on the same document: it must get an answer or an
+// error of the protocol, and the printed filter must parse again, unless it contains something that only the parser
+// of a stage accepts.
 func FuzzParse(f *testing.F) {
 	files, _ := filepath.Glob("testdata/*.txt")
 	for _, name := range files {

@@ -47,12 +47,14 @@ func (p *positioner) node(n Node, doc bson.Raw) (bool, error) {
 	return n.Matches(p.env, doc, p.s)
 }
 
-// finder is a predicate on an array that returns the index of the element that satisfies it, -1 if none.
+// finder is a predicate on arrays, such as that of $elemMatch, that also returns the index of the element that
+// satisfies it, -1 if there is none.
 type finder interface {
 	find(env *mql.Env, v bson.Value, s *expr.Scratch) (int, error)
 }
 
-// hold tests one value; at is the index in the outermost array so far, or -1.
+// hold reports whether the value v satisfies the predicate of l, and sets p.index if so. at is the index in the
+// outermost array by which the path reached v, -1 outside of arrays.
 func (p *positioner) hold(l *Leaf, v bson.Value, at int) (bool, error) {
 	if f, ok := l.pred.(finder); ok {
 		i, err := f.find(p.env, v, p.s)
@@ -105,7 +107,7 @@ func (p *positioner) array(l *Leaf, arr bson.Raw, i, at int) (bool, error) {
 		if int32(n) != l.parts[i].Index {
 			continue
 		}
-		// $ does not refer to a position that is part of the path.
+		// This element was selected by a position in the path, to which $ does not refer, so at stays as it is.
 		var ok bool
 		var err error
 		switch {

@@ -23,8 +23,8 @@ func parseOptions(_ *parser, a operand) (Node, error) {
 	return nil, nil
 }
 
-// parseRegex reads {$regex: pattern, $options: "i"}. The pattern may be a
-// regular expression; its own options and $options exclude each other.
+// parseRegex reads {$regex: pattern, $options: "i"}. The pattern may be a string or a regular expression; a regular
+// expression with options of its own excludes $options.
 func parseRegex(p *parser, a operand) (Node, error) {
 	var pattern, options string
 	given, first := bson.Value{}, false
@@ -93,8 +93,8 @@ func (p *parser) newRegex(pattern, options string, arena *bson.Arena) (*regex, e
 	return r, nil
 }
 
-// regex matches a string that contains a match of a pattern, or a value that is the same regular
-// expression. Collations do not apply.
+// regex is the predicate of $regex: it matches a string that contains a match of a pattern, or a value that is the
+// same regular expression. Collations do not apply.
 type regex struct {
 	source           bson.Value // the BSON value
 	pattern, options string
@@ -157,7 +157,8 @@ func (r *regex) bounds(add func(Interval)) (exact bool) {
 	return r.whole
 }
 
-// successor returns the least string above all that start with s, "" if there is none.
+// successor returns the least string above all strings that begin with s, the end of their interval; "" if there is
+// none.
 func successor(s string) string {
 	b := []byte(s)
 	for len(b) > 0 && b[len(b)-1] == 0xff {

@@ -6,8 +6,8 @@ import (
 	"github.com/cantledb/cantle/collection/release"
 )
 
-// rules determine how a filter compares values: by the collation of its command, and like the release of
-// MongoDB that the client sees.
+// rules determine how a filter compares values: by the collation of the command, and as the release of MongoDB that
+// the client sees treats null.
 type rules struct {
 	order     bson.StringOrder
 	undefined bool // null equals undefined
@@ -27,8 +27,8 @@ func (r rules) equalsNull(v bson.Value) bool {
 	return v.IsNullish() && (r.undefined || v.Type != bson.TypeUndefined)
 }
 
-// nullThrough reports whether the predicate matches null, and a path that ends inside an array without
-// documents counts as null.
+// nullThrough reports whether the predicate matches null, and the client's release of MongoDB counts a path that
+// ends inside an array without documents as null.
 func nullThrough(p predicate) bool {
 	switch p := p.(type) {
 	case *comparison:

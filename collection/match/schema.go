@@ -21,7 +21,8 @@ func parseJSONSchema(p *parser, a operand) (Node, error) {
 	return &Schema{root, a.value}, nil
 }
 
-// Schema matches a document that a JSON schema (draft 4 with bsonType) accepts.
+// Schema is the filter node of $jsonSchema: it matches a document that the JSON schema (draft 4 with bsonType)
+// accepts.
 type Schema struct {
 	root   *schema
 	source bson.Value
@@ -44,14 +45,15 @@ func (n *Schema) shape(dst []byte) []byte {
 	return appendName(append(dst, "$jsonSchema "...), string(n.source.Data))
 }
 
-// judge holds the state of evaluating a schema on one document. Once err is set, the results of rules
-// have no meaning, and the rules only end quickly.
+// judge holds the state of evaluating a JSON schema on one document. Once err is set, the rules only end quickly,
+// and their results have no meaning.
 type judge struct {
 	env *mql.Env
 	err error // the reason why the command must end
 }
 
-// mustStop reports whether the evaluation must end. It is called once for each value that a schema examines.
+// mustStop reports whether the evaluation must end because the command must. It is called once for each value that a
+// schema examines.
 func (j *judge) mustStop() bool {
 	if j.err == nil {
 		j.err = j.env.Tick()
@@ -93,12 +95,12 @@ type schema struct {
 	rules              []rule
 }
 
-// rule is a keyword of a schema, with the keywords that modify it.
+// rule is a keyword of a JSON schema, together with the keywords that modify it.
 type rule interface {
-	// accepts reports whether v satisfies the keyword. Every value of a type that the keyword does not
-	// apply to satisfies it.
+	// accepts reports whether v satisfies the keyword. A keyword applies to values of some types; values of other
+	// types satisfy it.
 	accepts(j *judge, v bson.Value) bool
-	// explain appends the fields of the reason why the rule does not accept v. See Explain.
+	// explain appends the fields of the reason why the rule does not accept v, for Explain.
 	explain(j *judge, b *bson.Builder, v bson.Value)
 }
 
@@ -111,7 +113,7 @@ func (s *schema) accepts(j *judge, v bson.Value) bool {
 	return true
 }
 
-// explain appends an array of the rules that do not accept v.
+// explain appends, as the array name, the reasons of the rules of the schema that do not accept v.
 func (s *schema) explain(j *judge, b *bson.Builder, name string, v bson.Value) {
 	b.BeginArray(name)
 	for _, r := range s.rules {
@@ -130,7 +132,7 @@ func (s *schema) annotate(b *bson.Builder) {
 	b.Value("description", s.description)
 }
 
-// keyword holds the name and the argument of a rule, the head of most explanations.
+// keyword holds the name and the argument of a rule, with which most explanations begin.
 type keyword struct {
 	name string
 	arg  bson.Value

@@ -7,12 +7,12 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// itemsRule is items with additionalItems: a schema for all elements, or one for each of the first
-// elements and a rule for the elements after them.
+// itemsRule represents the keywords items and additionalItems: a schema for all elements, or one for each of the
+// first elements and a schema for the elements after them.
 type itemsRule struct {
 	all  *schema
 	each []*schema
-	// rest is the schema of the elements after those of each; nil allows anything.
+	// rest is the schema of the elements after the first ones, which each covers; nil allows anything.
 	rest *schema
 	// closed allows no elements after those of each.
 	closed bool
@@ -23,8 +23,8 @@ func (r *itemsRule) accepts(j *judge, v bson.Value) bool {
 	return i < 0
 }
 
-// find returns the index of the first element that is not accepted, and the schema that rejects it, nil
-// if no element is allowed at that index. It returns -1 if all are accepted.
+// find returns the index of the first element of v that is not accepted, and the schema that rejects it; the schema
+// is nil if no element is allowed at that index. The index is -1 if all elements are accepted.
 func (r *itemsRule) find(j *judge, v bson.Value) (int, *schema) {
 	arr, ok := v.Array()
 	if !ok {
@@ -126,7 +126,8 @@ type uniqueRule struct{ keyword }
 
 func (r *uniqueRule) accepts(j *judge, v bson.Value) bool { return r.duplicate(j, v).IsMissing() }
 
-// duplicate returns a value that occurs more than once in the array.
+// duplicate returns a value that occurs more than once in the array v, missing if there is none. uniqueItems forbids
+// it.
 func (r *uniqueRule) duplicate(j *judge, v bson.Value) bson.Value {
 	arr, ok := v.Array()
 	if !ok {
@@ -147,8 +148,8 @@ func (r *uniqueRule) duplicate(j *judge, v bson.Value) bson.Value {
 	return bson.Value{}
 }
 
-// canonical returns v with the fields of documents sorted, so that Compare finds the values equal that
-// JSON schema treats as equal: the order of fields does not count, and no collation applies.
+// canonical returns v with the fields of all documents sorted, so that bson.Compare finds values equal which JSON
+// schema treats as equal: the order of fields does not count there, and no collation applies.
 func canonical(v bson.Value) bson.Value {
 	switch v.Type {
 	case bson.TypeArray:

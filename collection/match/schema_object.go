@@ -16,7 +16,7 @@ type requiredRule struct {
 
 func (r *requiredRule) accepts(j *judge, v bson.Value) bool { return len(missing(j, v, r.names)) == 0 }
 
-// missing returns the names that a document lacks; none if v is no document.
+// missing returns those of the names that the document v lacks; none if v is no document.
 func missing(j *judge, v bson.Value, names []string) []string {
 	d, ok := v.Doc()
 	if !ok {
@@ -58,7 +58,7 @@ func (p *schemaParser) required(v bson.Value) error {
 	return p.add(&requiredRule{p.keyword, names})
 }
 
-// property is a field name, or a pattern of names, and the schema of its value.
+// property is the schema of a field's value, with the field's name or a pattern of names.
 type property struct {
 	name string
 	re   *mql.Regex
@@ -120,12 +120,13 @@ func (p *schemaParser) properties(v bson.Value) error {
 	return p.add(r)
 }
 
-// othersRule is patternProperties and additionalProperties: the schemas of the names that are not in
-// properties.
+// othersRule represents the keywords patternProperties and additionalProperties: the schemas of fields whose names
+// are not in properties.
 type othersRule struct {
 	known    []property
 	patterns []property
-	// rest is the schema of names that match neither; nil allows anything. closed allows none.
+	// rest is the schema of fields whose names are not known and match no pattern; nil allows anything. closed
+	// allows no such field.
 	rest   *schema
 	closed bool
 }
@@ -134,8 +135,9 @@ func (r *othersRule) isKnown(name []byte) bool {
 	return slices.ContainsFunc(r.known, func(p property) bool { return p.name == string(name) })
 }
 
-// objections calls add for every field that is not accepted, with the pattern that its name matches, or
-// nil for a field that only the rest rejects.
+// objections calls add for every field of the document v that is not accepted, until add returns false. p is the
+// pattern that the field's name matches and whose schema rejects it; nil if no pattern matches and the rule for the
+// rest rejects it.
 func (r *othersRule) objections(j *judge, v bson.Value, add func(name []byte, e bson.Value, p *property) bool) {
 	d, ok := v.Doc()
 	if !ok {
@@ -219,7 +221,8 @@ func (r *othersRule) explainRest(j *judge, b *bson.Builder, v bson.Value) {
 	b.End()
 }
 
-// objectKeywords reads the keywords that modify others, whether the others are present or not.
+// objectKeywords reads keywords such as patternProperties that modify others. It is called once for every schema, as
+// the others may be absent.
 func (p *schemaParser) objectKeywords() (err error) {
 	r := &othersRule{known: p.known}
 	if v, ok := p.args["patternProperties"]; ok {
@@ -248,7 +251,8 @@ func (p *schemaParser) objectKeywords() (err error) {
 	return nil
 }
 
-// additional reads a boolean or a schema for the values that other keywords do not cover.
+// additional reads additionalProperties or additionalItems, a boolean or a schema for the values that other keywords
+// do not cover. closed is true for false, which allows no such value.
 func (p *schemaParser) additional(name string) (rest *schema, closed bool, err error) {
 	v, ok := p.args[name]
 	if !ok {
@@ -264,8 +268,8 @@ func (p *schemaParser) additional(name string) (rest *schema, closed bool, err e
 	return nil, false, p.wrongType(name, "either an object or a boolean")
 }
 
-// dependency is one field of dependencies: if the field is present, other fields must be present, or the
-// document must satisfy a schema.
+// dependency is one field of the keyword dependencies: if a document has the field, it must have the fields names,
+// or satisfy the schema s.
 type dependency struct {
 	name  string
 	names []string

@@ -16,7 +16,7 @@ type schemaParser struct {
 	known   []property // of the keyword properties
 }
 
-// schemaKeyword is a row of the table of keywords; parse is nil for keywords that are read together with
+// schemaKeyword is a row of the table of schema keywords; parse is nil for keywords that are read together with
 // another one.
 type schemaKeyword struct {
 	name  string
@@ -58,13 +58,13 @@ var schemaKeywords = []schemaKeyword{
 	{"patternProperties", nil},
 }
 
-// unsupportedKeywords are the keywords of draft 4 that MongoDB rejects by name.
+// unsupportedKeywords are the keywords of JSON schema draft 4 that MongoDB rejects by name.
 var unsupportedKeywords = []string{"$ref", "$schema", "default", "definitions", "format", "id"}
 
-// schema reads a schema.
+// schema reads a JSON schema, the argument of $jsonSchema or a schema inside it.
 //
-// Errors: 9 FailedToParse for unknown keywords and bad values, 14 for values
-// of wrong types, 2 for unknown types, 51091 for bad patterns.
+// Errors: 9 FailedToParse for unknown keywords and bad values, 14 for values of wrong types, 2 for unknown types,
+// 51091 for bad patterns.
 func (p *parser) schema(d bson.Raw) (*schema, error) {
 	if p.depth++; p.depth > depthMax {
 		return nil, badValue("exceeded maximum schema depth of %d", depthMax)
@@ -155,7 +155,7 @@ func (p *schemaParser) annotation(v bson.Value) error {
 	return nil
 }
 
-// object returns the argument v of a keyword, which must be a document.
+// object returns the argument v of the keyword name as a document. Errors: 14 TypeMismatch if v is no document.
 func (p *schemaParser) object(name string, v bson.Value) (bson.Raw, error) {
 	d, ok := v.Doc()
 	if !ok {

@@ -33,7 +33,7 @@ func (p *schemaParser) bsonType(v bson.Value) error {
 	})
 }
 
-// jsonType reads the keyword type, which has its own names of types.
+// jsonType reads the keyword type, whose names of types are those of JSON ("boolean"), not those of BSON ("bool").
 func (p *schemaParser) jsonType(v bson.Value) error {
 	return p.types(v, func(set *typeSet, name string) error {
 		switch name {
@@ -116,7 +116,8 @@ func (p *schemaParser) encrypt(v bson.Value) error {
 	return p.add(&encryptRule{p.keyword})
 }
 
-// encryptMetadata only validates the keyword. It is for clients and restricts no values.
+// encryptMetadata checks the form of the keyword encryptMetadata, which only clients with encryption use. It
+// restricts no values.
 func (p *schemaParser) encryptMetadata(v bson.Value) error {
 	d, err := p.object(p.name, v)
 	if err == nil && d.IsEmpty() {
@@ -208,7 +209,8 @@ func (p *schemaParser) bound(v bson.Value) error {
 	return p.add(r)
 }
 
-// multipleRule is multipleOf, in decimal arithmetic: 0.3 is a multiple of 0.1.
+// multipleRule represents the keyword multipleOf. It computes in decimal arithmetic, so that 0.3 is a multiple of
+// 0.1.
 type multipleRule struct {
 	keyword
 	of decimal.Decimal
@@ -235,7 +237,8 @@ func (p *schemaParser) multipleOf(v bson.Value) error {
 	return p.add(&multipleRule{p.keyword, d})
 }
 
-// lengthRule is the minimal or maximal length of a string (in characters), an array or a document.
+// lengthRule is the minimal or maximal length of a string in characters, of an array in elements, or of a document
+// in fields.
 type lengthRule struct {
 	keyword
 	of     bson.Type

@@ -1,7 +1,7 @@
 package match
 
-// CheckNearAndText rejects $near and $text in places that an index cannot answer. They must be at the top or under
-// $and, at most one of each and not both.
+// CheckNearAndText refuses $near and $text in places where no index can answer them. They must be at the top of the
+// filter or under $and, at most one of each and not both.
 //
 // Errors: 2 BadValue.
 func CheckNearAndText(n Node) error {
@@ -43,7 +43,7 @@ func CheckNearAndText(n Node) error {
 	return nil
 }
 
-// Feature is a set of language features that are not allowed everywhere.
+// Feature is a bit set of those features of the filter language that are not allowed everywhere, such as $near.
 type Feature uint8
 
 // The features.
@@ -56,8 +56,8 @@ const (
 	UsesSample
 )
 
-// Features returns the features that the filter uses. Validators, partial indexes, views and change
-// streams each forbid some of them, with their own errors.
+// Features returns the features that the filter n uses. Validators, partial indexes, views and change streams each
+// forbid some of them, with their own errors.
 func Features(n Node) Feature {
 	var f Feature
 	Walk(n, func(n Node) {

@@ -66,8 +66,8 @@ func TextLanguage(name string) bool {
 	return name != "" && !strings.Contains(name, " ") && strings.Contains(textLanguages, " "+strings.ToLower(name)+" ")
 }
 
-// Text is $text: the search string and its options. Only a text index can answer it: the index converts
-// the words into terms by its own language and finds documents by its keys.
+// Text is the filter node of $text: the search string and its options. Only a text index can answer it: the index
+// converts the words into terms by its own language and finds documents by these terms.
 type Text struct {
 	// Search is the text as given: words, "phrases" in quotes and -negations.
 	Search string
@@ -79,8 +79,8 @@ type Text struct {
 	matcher  TextMatcher
 }
 
-// TextMatcher evaluates $text on documents by the rules of a text index. Implementations are safe for
-// concurrent use.
+// TextMatcher evaluates $text on documents by the languages and weights of a text index. Implementations are safe
+// for concurrent use.
 type TextMatcher interface {
 	// MatchText reports whether doc matches t.
 	MatchText(t *Text, doc bson.Raw) bool
@@ -109,7 +109,7 @@ func bindAll(list []Node, m TextMatcher) []Node {
 	return out
 }
 
-// Matches calls the TextMatcher from BindText.
+// Matches implements Node: it calls the TextMatcher that BindText has set.
 //
 // Errors: 27 IndexNotFound without a TextMatcher.
 func (n *Text) Matches(_ *mql.Env, doc bson.Raw, _ *expr.Scratch) (bool, error) {

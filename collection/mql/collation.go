@@ -57,8 +57,7 @@ func (c *Collation) Append(b *bson.Builder, name string) {
 	b.End()
 }
 
-// Equal reports whether both order all strings alike because all their options
-// are the same; two nils are equal.
+// Equal reports whether c and d have the same options and so the same order of strings; two nils are equal.
 func (c *Collation) Equal(d *Collation) bool {
 	if c == nil || d == nil {
 		return c == d
@@ -82,8 +81,8 @@ func (c *Collation) Strength() int {
 	return int(c.spec.strength)
 }
 
-// Order returns c as a bson.StringOrder, a true nil for the simple collation:
-// a nil *Collation inside the interface would not compare equal to nil.
+// Order returns c as a bson.StringOrder, and a true nil for the simple collation: a nil *Collation inside the
+// interface would not compare equal to nil.
 func (c *Collation) Order() bson.StringOrder {
 	if c == nil {
 		return nil
@@ -91,7 +90,7 @@ func (c *Collation) Order() bson.StringOrder {
 	return c
 }
 
-// Order is the order of strings of this command; nil means byte order.
+// Order returns the order of strings of this command, that of its collation; nil means byte order.
 func (e *Env) Order() bson.StringOrder { return e.Collation.Order() }
 
 // CompareText orders two strings. See bson.StringOrder.
@@ -107,9 +106,9 @@ func (c *Collation) CompareText(a, b []byte) int {
 	return n
 }
 
-// AppendKey appends a sort key: bytes whose order is the order of the strings
-// and which are equal exactly when the strings compare equal. The keys may hold
-// any byte. See bson.StringOrder.
+// AppendKey implements bson.StringOrder: it appends to dst the sort key of the string s. Sort keys are bytes whose
+// order is the collation's order of the strings; they are equal exactly when the strings compare equal. Any byte may
+// occur.
 func (c *Collation) AppendKey(dst, s []byte) []byte {
 	st := c.state()
 	dst = c.appendKey(dst, s, st)
@@ -124,7 +123,8 @@ func (c *Collation) state() *collateState {
 	return &collateState{}
 }
 
-// release returns the state to the pool. If a huge string made the state huge, release drops it instead.
+// release returns the buffers of one comparison to the pool for the next one. If a huge string made them 1 MiB or
+// larger, they are dropped instead.
 func (c *Collation) release(st *collateState) {
 	if cap(st.a)+cap(st.b)+cap(st.primary) < 1<<20 {
 		c.pool.Put(st)

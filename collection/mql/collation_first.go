@@ -7,15 +7,15 @@ import (
 	xlanguage "golang.org/x/text/language"
 )
 
-// CollatorVersion numbers the rules by which collations order strings. The keys of an index, and of
-// records whose _id has a collation, depend on the version that made them, so the catalog stores the
-// version with each collation. A collation of a command has the newest version.
+// CollatorVersion is the version of the rules by which collations order strings. The keys of an index, and of
+// records whose _id has a collation, depend on the version that made them, so the catalog stores the version with
+// each collation. A collation of a command has the newest version.
 type CollatorVersion uint8
 
 // The versions.
 const (
-	// FirstCollator accepts every locale and variant. It orders a locale without tables as English, or
-	// as the language that the locale is based on. A collation in the catalog without a version has
+	// FirstCollator is the oldest version. It accepts every locale and variant, and orders a locale without tables
+	// as English, or as the language that the locale is based on. A collation in the catalog without a version has
 	// FirstCollator.
 	FirstCollator CollatorVersion = iota
 	// NewestCollator is described in docs/collations.md.

@@ -29,8 +29,8 @@ func collations(t testing.TB) (list []*mql.Collation) {
 	return list
 }
 
-// FuzzCollation: comparison is that of the keys, antisymmetric, and equal for equal strings, for strings
-// of any bytes.
+// FuzzCollation checks for strings of any bytes that each collation compares them as it compares their keys, that
+// the comparison is antisymmetric, and that a string equals itself.
 func FuzzCollation(f *testing.F) {
 	for _, s := range []string{"", "a", "A\x00b", "\xff\xfe", "é", "e\u0301", "1٢", "007", "Straße", "ch", "日本ア"} {
 		f.Add([]byte(s), []byte("a"))

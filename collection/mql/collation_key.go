@@ -33,7 +33,8 @@ type collateState struct {
 const (
 	commonSecondary = 0x20
 	commonTertiary  = 2
-	// numberMark follows the weight of the digit zero; no weight begins with it.
+	// numberMark follows the weight of the digit zero, in front of a number's digits; no weight begins with this
+	// byte.
 	numberMark = 0xff
 	// numberDigitsMax is the largest number of digits that form one number.
 	numberDigitsMax = 254
@@ -103,8 +104,8 @@ func (c *Collation) hasQuaternary() bool {
 	return c.spec.strength >= 4 && (c.lang.kana || c.spec.alternate == "shifted")
 }
 
-// appendCommonTrimmed appends weights of one byte without the common ones at
-// the end.
+// appendCommonTrimmed appends the weights w of one level, of one byte each, without those at the end that equal the
+// common one: they would not change the order of keys.
 func appendCommonTrimmed(dst, w []byte, common byte) []byte {
 	n := len(w)
 	for n > 0 && w[n-1] == common {
@@ -155,8 +156,8 @@ func (c *Collation) runs(s []byte, st *collateState) {
 	c.plainText(s[start:], st)
 }
 
-// variable reports whether alternate: "shifted" ignores r on levels 1 to 3.
-// Manual: reference/collation#collation-document-fields (alternate, maxVariable).
+// variable reports whether alternate: "shifted" ignores the character r on levels 1 to 3: space, and punctuation if
+// maxVariable is "punct". Manual: reference/collation#collation-document-fields (alternate, maxVariable).
 func (c *Collation) variable(r rune) bool {
 	if r == 0xa0 {
 		return c.spec.maxVariable == "punct"
@@ -164,8 +165,8 @@ func (c *Collation) variable(r rune) bool {
 	return unicode.IsSpace(r) || unicode.Is(unicode.Z, r) || c.spec.maxVariable == "punct" && unicode.IsPunct(r)
 }
 
-// appendRank appends the fourth-level weight of a variable character: three bytes below 0xff, the weight
-// of all other characters.
+// appendRank appends the weight of a space or punctuation character on the fourth level: three bytes that sort
+// before 0xff, which is there the weight of all other characters.
 func appendRank(dst []byte, r rune) []byte {
 	return append(dst, 1+byte(r>>14), 1+byte(r>>7&0x7f), 1+byte(r&0x7f))
 }
@@ -191,8 +192,8 @@ func (c *Collation) plainText(s []byte, st *collateState) {
 	}
 }
 
-// addQuaternaries adds the fourth-level weight of n ordinary characters, which is above that of variable
-// characters.
+// addQuaternaries adds the weights of n ordinary characters on the fourth level, if the collation has one. Each is
+// 0xff, above those of spaces and punctuation.
 func (c *Collation) addQuaternaries(n int, st *collateState) {
 	if c.hasQuaternary() {
 		for range n {
@@ -201,8 +202,9 @@ func (c *Collation) addQuaternaries(n int, st *collateState) {
 	}
 }
 
-// split takes a key of the engine apart: primaries of two bytes, or three if the first has its high bit
-// set; 0 0; secondaries of two; 0 0; tertiaries. It returns the number of primaries.
+// split copies the three levels of a key of the engine into the state. The key has primary weights of two bytes, or
+// three if the first has its high bit set; 0 0; secondary weights of two; 0 0; tertiary weights. It returns the
+// number of primary weights.
 func (st *collateState) split(key []byte) (primaries int) {
 	i := 0
 	for i+1 < len(key) && (key[i] != 0 || key[i+1] != 0) {
@@ -239,7 +241,8 @@ func (st *collateState) caseWeights(s []byte) {
 	}
 }
 
-// foldKana replaces katakana by hiragana and stores the difference as weights of level 4.
+// foldKana returns s with katakana replaced by hiragana, which Japanese orders alike on levels 1 to 3. It adds the
+// difference as weights of level 4.
 func (c *Collation) foldKana(s []byte, st *collateState) []byte {
 	st.rewrite = st.rewrite[:0]
 	for _, r := range string(s) {
@@ -258,9 +261,9 @@ func (c *Collation) foldKana(s []byte, st *collateState) []byte {
 	return bytes.Clone(st.rewrite) // rewrite is used for the case level too
 }
 
-// number adds the weights of the digits at the beginning of s: the weight of the digit zero, a mark, the
-// count of digits and the digits, so that longer numbers are greater. It returns the size of these
-// digits in bytes.
+// number adds the weights of the digits with which s begins, for numericOrdering: the weight of the digit zero, a
+// mark, the count of digits and the digits, so that longer numbers are greater. It returns the size of these digits
+// in bytes.
 func (c *Collation) number(s []byte, st *collateState) (size int) {
 	zero := rootASCII()['0']
 	begin := func() int {
@@ -290,8 +293,8 @@ func (c *Collation) number(s []byte, st *collateState) (size int) {
 	return size
 }
 
-// digitValue returns the value of a decimal digit of any script. Unicode has digits in blocks of ten,
-// and two blocks may be adjacent.
+// digitValue returns the value 0 to 9 of a decimal digit of any script. Unicode has digits in blocks of ten, and two
+// blocks may be adjacent.
 func digitValue(r rune) byte {
 	if r <= '9' {
 		return byte(r - '0')
@@ -303,7 +306,7 @@ func digitValue(r rune) byte {
 	return byte((r - zero) % 10)
 }
 
-// posixWeights implements the locale en_US_POSIX: on the first level it orders ASCII by code point,
+// posixWeights adds the weights of s for the locale en_US_POSIX: on the first level it orders ASCII by code point,
 // ahead of all other characters.
 func (c *Collation) posixWeights(s []byte, st *collateState) {
 	for i := 0; i < len(s); {
@@ -319,7 +322,7 @@ func (c *Collation) posixWeights(s []byte, st *collateState) {
 	}
 }
 
-// asciiWeight holds the weights of one ASCII character in the root order.
+// asciiWeight holds the weights of one ASCII character in the root order, the order without rules of a language.
 type asciiWeight struct {
 	primary              [2]byte
 	tertiary             byte
@@ -349,8 +352,8 @@ var rootASCII = sync.OnceValue(func() *[utf8.RuneSelf]asciiWeight {
 	return &table
 })
 
-// asciiWeights is the fast path for ASCII strings in languages without special rules for ASCII. If s is
-// not such a string, it returns false and adds nothing.
+// asciiWeights adds the weights of an ASCII string from a table, without the engine, for languages without special
+// rules for ASCII. If s contains other characters, it returns false and adds nothing.
 func (c *Collation) asciiWeights(s []byte, st *collateState) bool {
 	table := rootASCII()
 	shifted := c.spec.alternate == "shifted"

@@ -19,7 +19,7 @@ type language struct {
 	kana                           bool // hiragana and katakana differ on level 4 only
 }
 
-// locales are the sorted language codes for which collations exist.
+// locales are the sorted names of the locales, a language or with a script or region, for which collations exist.
 // Manual: reference/collation-locales-defaults.
 var locales = [...]string{
 	"af", "am", "ar", "as", "az", "be", "bg", "bn", "bo", "bs", "bs_Cyrl", "ca", "chr", "cs", "cy", "da", "de",
@@ -35,15 +35,15 @@ var locales = [...]string{
 // root order puts them, so that one table serves for them.
 var plainASCII = [...]string{"de", "en", "fr", "ga", "id", "it", "ms", "nl", "pt", "sw"}
 
-// sameAs maps locales to others with the same rules, under whose names there are tables.
+// sameAs maps locales without tables of their own in the engine to others with the same rules, which have tables.
 var sameAs = map[string]string{"bs": "hr", "gl": "es", "nb": "nn", "sr_Latn": "hr"}
 
-// withoutTables are locales without tables: their strings would be ordered as English.
+// withoutTables are locales for which the engine has no tables. NewestCollator refuses them, as their strings would
+// be ordered as English.
 var withoutTables = [...]string{"bo", "dsb", "fa_AF", "hsb", "lkt", "lo", "ne", "smn", "ug", "uz", "yi"}
 
-// variants are the supported variants of locales, with the key for the language tag. The key "" means
-// the locale's default order. Locales that are not in variants have only "standard", their default
-// order.
+// variants are the supported variants of locales, each with its key in a language tag ("phonebk"). The key "" means
+// the locale's default order. Locales that are not in variants have only "standard", their default order.
 var variants = map[string]map[string]string{
 	"de":      {"phonebook": "phonebk", "standard": ""},
 	"fi":      {},
@@ -53,7 +53,8 @@ var variants = map[string]map[string]string{
 	"zh_Hant": {"pinyin": "pinyin", "stroke": ""},
 }
 
-// variantKeys maps what may follow "@collation=" in MongoDB to the key of the variant in language tags.
+// variantKeys maps the names that MongoDB accepts after "@collation=" in a locale to the keys of variants in
+// language tags.
 var variantKeys = map[string]string{
 	"big5han": "big5han", "compat": "compat", "dictionary": "dict", "eor": "eor", "gb2312han": "gb2312",
 	"phonebook": "phonebk", "phonetic": "phonetic", "pinyin": "pinyin", "reformed": "reformed", "search": "search",
@@ -61,7 +62,7 @@ var variantKeys = map[string]string{
 	"zhuyin": "zhuyin",
 }
 
-// localeOf returns the longest prefix of a name that is in locales, "" if there is none: regions without
+// localeOf returns the longest prefix of a locale's name that is in locales, "" if there is none: regions without
 // rules of their own fall back to the language (en_GB), or to language and script (sr_Latn_RS).
 func localeOf(name string) string {
 	for name != "" {
@@ -77,8 +78,8 @@ func localeOf(name string) string {
 	return ""
 }
 
-// languageOf resolves a locale name such as "fr_CA" or "de@collation=phonebook". known is false if no
-// collation exists for the name. here is false if its order is not supported.
+// languageOf returns the language of a locale name such as "fr_CA" or "de@collation=phonebook". known is false if
+// MongoDB has no collation of the name; here is false if MongoDB has one whose order this server does not support.
 func languageOf(locale string) (l *language, known, here bool) {
 	name, variant, hasVariant := strings.Cut(locale, "@collation=")
 	if _, exists := variantKeys[variant]; strings.ContainsAny(name, "@-") || hasVariant && !exists {
@@ -119,7 +120,7 @@ func languageOf(locale string) (l *language, known, here bool) {
 	return newLanguage(tag, of, hasVariant), true, here
 }
 
-// newLanguage makes the language of a locale. The locale may be in locales, or fall back to its
+// newLanguage returns the language of a locale, with its defaults. A locale that is not in locales has those of its
 // language.
 func newLanguage(tag xlanguage.Tag, locale string, hasVariant bool) *language {
 	base, _, _ := strings.Cut(locale, "_")
@@ -152,6 +153,6 @@ func supportedLocales() string {
 	return strings.Join(list, ", ")
 }
 
-// newCollator makes the engine that computes the weights of the first three levels. Not safe for
-// concurrent use.
+// newCollator returns a new engine of x/text/collate, which computes the weights of the first three levels. Not safe
+// for concurrent use.
 func (l *language) newCollator() *collate.Collator { return collate.New(l.tag) }

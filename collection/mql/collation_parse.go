@@ -7,20 +7,18 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-// ParseCollation reads a collation document. nil is returned for locale "simple" and for a null or
-// missing value; a caller that must distinguish "simple" (which overrides a collection's default) from
-// absence tests for absence first. A locale of MongoDB whose order is not supported is an error, because
-// a client would not notice results in a wrong order.
-// Manual: reference/collation.
+// ParseCollation reads a collation document. The result is nil for locale "simple" and for a null or missing value;
+// a caller that must distinguish "simple" (which overrides a collection's default) from absence tests for absence
+// first. A locale of MongoDB whose order is not supported is an error, because a client would not notice results in
+// a wrong order. Manual: reference/collation.
 //
-// Errors: TypeMismatch, BadValue, IDLFailedToParse (no locale), IDLUnknownField,
-// IncompatibleCollationVersion.
+// Errors: TypeMismatch, BadValue, IDLFailedToParse (no locale), IDLUnknownField, IncompatibleCollationVersion.
 func ParseCollation(v bson.Value) (*Collation, error) {
 	return parseCollation(v, NewestCollator, false)
 }
 
-// ParseStoredCollation is ParseCollation for a collation from a catalog. by is the version of the rules that
-// made its keys. It accepts all locales that an earlier version accepted.
+// ParseStoredCollation reads a collation from the catalog as ParseCollation does. by is the version of the rules by
+// which its stored keys were made. All locales are accepted that an earlier version accepted.
 func ParseStoredCollation(v bson.Value, by CollatorVersion) (*Collation, error) {
 	return parseCollation(v, by, true)
 }
@@ -47,8 +45,8 @@ func parseCollation(v bson.Value, by CollatorVersion, kept bool) (*Collation, er
 type collationParser struct {
 	spec   collationSpec
 	stored bool // see ParseStoredCollation
-	// hasLocale and the other three report which options the document sets: an option that is not set
-	// has the locale's default.
+	// hasLocale, hasCaseFirst, hasAlternate and hasBackwards report which options the document sets: an option that
+	// is not set has the locale's default.
 	hasLocale, hasCaseFirst, hasAlternate, hasBackwards bool
 }
 
@@ -175,7 +173,7 @@ func flag(dst *bool, field string, v bson.Value) (set bool, err error) {
 	return true, nil
 }
 
-// enum reads a string option with a fixed set of values. null means absent.
+// enum reads the option field, a string of the allowed ones, into dst. set is false for null, which means absent.
 func enum(dst *string, field string, v bson.Value, allowed ...string) (set bool, err error) {
 	if v.IsNullish() {
 		return false, nil

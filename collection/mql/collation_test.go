@@ -15,8 +15,8 @@ import (
 	"github.com/cantledb/cantle/internal/casefile"
 )
 
-// TestCollation runs the verbs collation (parse and print), sort (order of the
-// strings; equal ones joined by =).
+// TestCollation runs the case files. The verb collation parses a collation and prints it; the verb sort prints
+// strings in its order, equal ones joined by =.
 func TestCollation(t *testing.T) {
 	casefile.Run(t, "testdata", func(t *testing.T, c *casefile.Case) string {
 		spec, _ := c.Get("collation")

@@ -8,26 +8,27 @@ import (
 	"github.com/cantledb/cantle/ratelimit"
 )
 
-// CPUSlots is a pair of fair semaphores: it limits how many long computations run at once, so that
-// short commands never wait behind them. A slot is the right to run one of these computations.
+// CPUSlots limits how many long computations run at once, by two fair semaphores, so that short commands never wait
+// behind them. A slot is the right to run one of these computations.
 type CPUSlots struct {
-	// Interruptible slots are held by commands that have computed for slotTime. A command passes its slot to a waiting
-	// command when it checks whether it must end (Env.Tick).
+	// Interruptible has the slots of commands that have computed for slotTime. A command passes its slot to a
+	// waiting command when it checks whether it must end (Env.Tick).
 	Interruptible *ratelimit.Semaphore
-	// Uninterruptible slots are held by work that cannot be interrupted to let other commands run: one call into
-	// JavaScript, one match by backtracking.
+	// Uninterruptible has the slots of work that cannot let other commands run in between: one call into JavaScript,
+	// one match by backtracking.
 	Uninterruptible *ratelimit.Semaphore
 	// Clock returns the current time.
 	Clock func() time.Time
-	// overloaded is called when long work takes a slot and then holds at least many of them.
+	// overloaded is called when long work takes a slot while overloadedFrom or more slots are in use; nil if the
+	// caller needs no notice.
 	overloaded     func(still func() bool)
 	overloadedFrom int
 	begun          atomic.Int64 // commands begun since the start
 }
 
-// NewCPUSlots limits long work to lanes goroutines that can be interrupted, and lanes/2 whose work cannot be
-// (at least one of each). Whenever a slot is taken, and at least lanes/2 slots (and at least one) are in use
-// then, crowded is called, if it is not nil. crowded must not block. It may keep still, which reports
+// NewCPUSlots limits long work to lanes goroutines that can be interrupted, and lanes/2 whose work cannot be (at
+// least one of each). After long work has requested a slot, crowded is called if at least lanes/2 slots (and at
+// least one) are in use; it may be nil and must not block. crowded may keep the function still, which reports
 // whether that many slots are still in use.
 func NewCPUSlots(lanes int, clock func() time.Time, crowded func(still func() bool)) *CPUSlots {
 	return &CPUSlots{Interruptible: ratelimit.NewSemaphore(lanes), Uninterruptible: ratelimit.NewSemaphore(lanes / 2), Clock: clock,
@@ -39,26 +40,26 @@ func (p *CPUSlots) isOverloaded() bool {
 	return p.Interruptible.InUse()+p.Uninterruptible.InUse() >= p.overloadedFrom
 }
 
-// notifyOverload calls overloaded if necessary. It is called when long work has taken a slot.
+// notifyOverload calls overloaded if enough slots are in use. It is called after long work has requested a slot.
 func (p *CPUSlots) notifyOverload() {
 	if p.overloaded != nil && p.isOverloaded() {
 		p.overloaded(p.isOverloaded)
 	}
 }
 
-// slotTime is the time that a command computes before it needs a slot, and the time that it keeps a slot
-// for which others wait. It equals the time slice of Go's scheduler.
+// slotTime is the time for which a command computes without a slot, and for which it keeps a slot while others wait.
+// It equals the time slice of Go's scheduler.
 const slotTime = 10 * time.Millisecond
 
-// slotTimeout is the timeout of waiting for a slot whose holder may be blocked.
+// slotTimeout is the longest wait for a slot. Then the command computes without one, as the holder may be blocked.
 const slotTimeout = 200 * time.Millisecond
 
-// aloneMax is the number of commands that may begin within slotTime while a command still counts as
-// computing alone: a cursor's next batch, or the rare request of a quiet client.
+// aloneMax is the number of commands that may begin within slotTime while a long command still counts as alone and
+// does not yield: a cursor's next batch, or the rare request of a quiet client.
 const aloneMax = 2
 
-// quickMax bounds the mean time of a goroutine's pieces of uninterruptible work. Below it, the goroutine has
-// priority.
+// quickMax bounds the mean time of a goroutine's pieces of uninterruptible work. Below it, the goroutine goes before
+// others that wait for an Uninterruptible slot.
 const quickMax = 5 * time.Millisecond
 
 // SlotHolder limits the processor time of a goroutine: once the goroutine has computed for slotTime, it needs
@@ -75,7 +76,7 @@ type SlotHolder struct {
 	uninterruptibleTime  time.Duration // time of these pieces
 }
 
-// Begin resets l to a holder without a slot, for a user on p, which may be nil.
+// Begin resets l for a new command of user: without a slot, under the limits of p, which may be nil for no limit.
 func (l *SlotHolder) Begin(p *CPUSlots, user string) {
 	*l = SlotHolder{slots: p, user: user}
 	if p != nil {
@@ -83,9 +84,8 @@ func (l *SlotHolder) Begin(p *CPUSlots, user string) {
 	}
 }
 
-// Long makes the command need a slot from the beginning, for a command that will compute for long before
-// its first check whether it must end.
-// Errors: the context's cause.
+// Long makes the command take a slot now, without the first slotTime, because it will compute for long before its
+// first check whether it must end. Errors: the context's cause.
 func (l *SlotHolder) Long(e *Env) error {
 	if l.slots == nil {
 		return nil
@@ -106,8 +106,8 @@ func (l *SlotHolder) fork() *SlotHolder {
 	return f
 }
 
-// reschedule takes a slot, keeps it, or passes it to a waiting command. It is called where a command can wait.
-// Errors: the context's cause.
+// reschedule limits the processor time of a long command where the command can wait: it takes a slot, keeps the
+// slot, or passes it to a waiting command and waits for the next one. Errors: the context's cause.
 func (l *SlotHolder) reschedule(e *Env) error {
 	if l == nil || l.slots == nil {
 		return nil
@@ -120,9 +120,9 @@ func (l *SlotHolder) reschedule(e *Env) error {
 	}
 	if l.used+now.Sub(l.since) < slotTime {
 		if l.holds && !l.alone {
-			// Yields to short commands that are ready to run, so that they do not wait for the end of a
-			// time slice of Go's scheduler, which is a hundred times as long as they run. Without such
-			// commands, Gosched would only wake a thread and move the goroutine to another processor.
+			// Lets short commands run that are ready, so that they need not wait for the end of a time slice of Go's
+			// scheduler, which is a hundred times as long as they run. Without such commands, Gosched would only
+			// wake a thread and move the goroutine to another processor.
 			runtime.Gosched()
 		}
 		return nil
@@ -160,8 +160,8 @@ func (e *Env) ReleaseSlot() {
 	l.since = time.Time{}
 }
 
-// BeginUninterruptible begins work that cannot be interrupted to let other commands run and may take long. done must be
-// called at its end. Goroutines whose uninterruptible work was short so far have priority.
+// BeginUninterruptible waits for the slot of work that may take long and cannot let other commands run in between.
+// The caller calls done at the end of the work. Goroutines whose uninterruptible work was short so far go first.
 // Errors: the context's cause.
 func (e *Env) BeginUninterruptible() (done func(), err error) {
 	if err := e.Interrupted(); err != nil || e.Slot == nil || e.Slot.slots == nil {

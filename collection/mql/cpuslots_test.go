@@ -27,8 +27,8 @@ func compute(t *testing.T, e *Env, d time.Duration) {
 	}
 }
 
-// TestCPUSlots: a short command never takes a slot. Of long commands only as many compute at once as there
-// are slots, in turns. A command that waits for something other than a processor holds no slot.
+// TestCPUSlots requires that a short command never takes a slot, that only as many long commands compute at once as
+// there are slots, in turns, and that a command which waits for something other than a processor holds no slot.
 func TestCPUSlots(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := NewCPUSlots(1, time.Now, nil)
@@ -79,7 +79,7 @@ func TestCPUSlots(t *testing.T) {
 	})
 }
 
-// TestSlotIsReleased: a command that waits for a slot ends when its context is cancelled.
+// TestSlotIsReleased requires that a command which waits for a slot ends when its context is cancelled.
 func TestSlotIsReleased(t *testing.T) {
 	p := NewCPUSlots(1, time.Now, nil)
 	holder := computing(t.Context(), p)
@@ -103,8 +103,8 @@ func TestSlotIsReleased(t *testing.T) {
 	none.ReleaseSlot()
 }
 
-// TestUninterruptible: one piece of uninterruptible work runs at a time, and goroutines whose pieces were short so far
-// go first.
+// TestUninterruptible requires that one piece of uninterruptible work runs at a time, and that goroutines whose
+// pieces were short so far go first.
 func TestUninterruptible(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := NewCPUSlots(2, time.Now, nil)
@@ -139,7 +139,7 @@ func TestUninterruptible(t *testing.T) {
 	})
 }
 
-// TestOverloaded: the callback is called for long work that holds half of the slots.
+// TestOverloaded requires that NewCPUSlots' callback is called when long work holds half of the slots.
 func TestOverloaded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var still func() bool
@@ -170,7 +170,7 @@ func TestOverloaded(t *testing.T) {
 	})
 }
 
-// TestAlone: a long command yields to commands that begin meanwhile. If next to none begin, it does not
+// TestAlone requires that a long command yields to commands that begin meanwhile. If next to none begin, it does not
 // yield, as each needless yield costs a wake-up.
 func TestAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

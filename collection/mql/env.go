@@ -11,23 +11,25 @@ import (
 	"github.com/cantledb/cantle/ratelimit"
 )
 
-// Env is the environment of one command. Fields are set before the command runs and do not change
-// afterwards, unless their comment allows it. Not safe for concurrent use; see Fork.
+// Env is the environment of one command: its context, time, collation, variables and limits. Fields are set before
+// the command runs and do not change afterwards, unless their comment allows it. Not safe for concurrent use; see
+// Fork.
 type Env struct {
 	ctx context.Context
 
-	// NowMillis is $$NOW: the time the command started, fixed for its duration.
+	// NowMillis is the value of $$NOW in milliseconds since 1970: the time when the command started, fixed for its
+	// duration.
 	NowMillis int64
 	// Clock returns the current time while the command runs. If Clock is nil, the time stays NowMillis.
 	Clock func() time.Time
-	// ClusterTime is $$CLUSTER_TIME: seconds in the high half, increment in the low.
+	// ClusterTime is the value of $$CLUSTER_TIME: seconds in the high 32 bits, a counter in the low ones.
 	ClusterTime uint64
-	// DB is the database that the command was sent to; $lookup and friends resolve against it.
+	// DB is the database that the command was sent to. $lookup and other stages find their collections there.
 	DB string
 	// Collation orders and compares strings; nil means byte order.
 	Collation *Collation
-	// SimpleCollation reports that the command requested byte order explicitly, so that a collection's
-	// default does not apply.
+	// SimpleCollation is set if the command requested byte order explicitly, so that a collection's default does not
+	// apply.
 	SimpleCollation bool
 	// Vars are the variables of `let`; never nil.
 	Vars *Vars
@@ -39,20 +41,21 @@ type Env struct {
 	UserRoles bson.Value
 	// JavaScript permits $where, $function and $accumulator.
 	JavaScript bool
-	// Stored holds the functions that the database stores for scripts; nil means none.
+	// Stored holds the JavaScript functions that the database stores, which scripts can call; nil means none.
 	Stored StoredScripts
 	// Cosmos rejects what an account of Azure Cosmos DB does not support. It is nil on addresses of
 	// MongoDB and while parts of the catalog are parsed.
 	Cosmos *cosmos.Client
-	// StableOnly hides what version 1 of the stable API does not have: text indexes.
+	// StableOnly is set for a client that declared version 1 of the stable API with apiStrict. It hides text
+	// indexes, which that version lacks.
 	StableOnly bool
-	// Release is the release of MongoDB that the client sees. ServerRelease is that of the server: it
-	// applies to what is read from the catalog, which is the same for all clients.
+	// Release is the release of MongoDB that the client sees. ServerRelease is the release by which the server reads
+	// its catalog, whose meaning must be the same for all clients.
 	Release, ServerRelease release.Release
-	// ReadsMeta, if set, is called for each kind of metadata that a parsed expression or sort
-	// pattern reads.
+	// ReadsMeta is called, unless nil, for each kind of metadata (such as "textScore") that a parsed expression or
+	// sort pattern reads.
 	ReadsMeta func(kind string)
-	// Slot limits the processor time of the goroutine; nil means no limit. Copies of an Env share
+	// Slot limits the processor time of the goroutine that uses the Env; nil means no limit. Copies of an Env share
 	// the SlotHolder, forks have their own.
 	Slot *SlotHolder
 
@@ -61,9 +64,9 @@ type Env struct {
 	randomDrawn *atomic.Bool // see WithRandomFlag; nil: not recorded
 }
 
-// StoredScripts are JavaScript functions that a database stores. Safe for concurrent use.
+// StoredScripts is the source of the JavaScript functions that a database stores. Safe for concurrent use.
 type StoredScripts interface {
-	// Scripts returns the functions of env's database by name, nil without any.
+	// Scripts returns the stored functions of the database env.DB by name, nil if there are none.
 	Scripts(env *Env) (bson.Raw, error)
 }
 
@@ -75,14 +78,14 @@ func NewEnv(ctx context.Context) *Env {
 	return e
 }
 
-// Reset makes e a fresh Env around ctx and reuses the memory of e, v and m: a connection has one Env for
-// all its commands.
+// Reset makes e a fresh Env with the context ctx, the variables v and the memory m, both emptied. It allocates
+// nothing: a connection has one Env for all its commands.
 func (e *Env) Reset(ctx context.Context, v *Vars, m *Memory) {
 	v.names, v.values = v.names[:0], v.values[:0]
 	*e = Env{ctx: ctx, Vars: v, Memory: m, UserRoles: bson.EmptyArray}
 }
 
-// Strict reports whether the client has an account of Azure Cosmos DB.
+// Strict reports whether the client uses an account of Azure Cosmos DB, so that unsupported features are refused.
 func (e *Env) Strict() bool { return e.Cosmos != nil }
 
 // ClockMillis returns the current time in milliseconds since the epoch.
@@ -115,8 +118,8 @@ func (e *Env) WithContext(ctx context.Context) *Env {
 	return &f
 }
 
-// WithCollation returns e if its collation is c, else a copy with c, which overrides a collection's
-// default.
+// WithCollation returns e if its collation is c, else a copy of e with the collation c, which overrides the default
+// of a collection.
 func (e *Env) WithCollation(c *Collation) *Env {
 	if e.Collation == c {
 		return e
@@ -133,8 +136,8 @@ func (e *Env) WithMemory(m *Memory) *Env {
 	return &f
 }
 
-// ForCatalog returns the Env for parsing what the catalog stores: e, or a copy of e with the release of the
-// server.
+// ForCatalog returns the Env by which definitions from the catalog are parsed: e, or a copy of e with the release of
+// the server and without the limits of a Cosmos DB account.
 func (e *Env) ForCatalog() *Env {
 	if e.Release == e.ServerRelease && e.Cosmos == nil {
 		return e
@@ -144,9 +147,8 @@ func (e *Env) ForCatalog() *Env {
 	return &f
 }
 
-// Fork returns an Env for one more goroutine of the same command: with its own
-// variables, meter (merge it back with Meter.Merge) and SlotHolder (see ReleaseSlot),
-// sharing the memory budget.
+// Fork returns an Env for one more goroutine of the same command. It shares the memory budget and has its own
+// variables, meter (to be merged back by Meter.Merge) and SlotHolder (see ReleaseSlot).
 func (e *Env) Fork(ctx context.Context) *Env {
 	f := *e
 	f.ctx, f.Slot = ctx, e.Slot.fork()
@@ -157,8 +159,8 @@ func (e *Env) Fork(ctx context.Context) *Env {
 	return &f
 }
 
-// Compiling adds d to the time that the command has spent compiling JavaScript, and returns the sum. The
-// sum counts as part of the time of each run.
+// Compiling adds d to the time that the command has spent compiling JavaScript, and returns the sum. The time limit
+// of each run of a script includes this sum.
 func (e *Env) Compiling(d time.Duration) time.Duration {
 	if e.compiling == nil {
 		if d == 0 {
@@ -169,16 +171,16 @@ func (e *Env) Compiling(d time.Duration) time.Duration {
 	return time.Duration(e.compiling.Add(int64(d)))
 }
 
-// ticksPerCheck is the number of ticks between two checks whether the command must end. tickBytes is the number
-// of bytes of work that count as one tick.
+// ticksPerCheck is the number of ticks between two checks whether the command must end. tickBytes is the number of
+// bytes of work that count as one tick (Spend).
 const (
 	ticksPerCheck = 128
 	tickBytes     = 64
-	// rowBytes of a row count as one tick: they are only copied.
+	// rowBytes is the number of bytes of a row that count as one tick (Row). It is larger, as rows are only copied.
 	rowBytes = 1024
 )
 
-// Tick is called once per row or element. Every 128th call checks whether the command must end, and
+// Tick counts one step of work, a row or an element. Every 128th call checks whether the command must end, and
 // returns the context's cause if so. The call may wait while other commands compute, see SlotHolder.
 func (e *Env) Tick() error {
 	if e.ticks++; e.ticks < ticksPerCheck {
@@ -187,7 +189,8 @@ func (e *Env) Tick() error {
 	return e.checkInterrupt()
 }
 
-// Spend is Tick for work on a number of bytes. It is called before the work is done.
+// Spend counts work on a number of bytes as Tick counts steps, 64 bytes as one. It is called before the work is
+// done. Errors: the errors of Tick.
 func (e *Env) Spend(bytes int) error {
 	if e.ticks += uint(bytes) / tickBytes; e.ticks < ticksPerCheck {
 		return nil
@@ -195,8 +198,8 @@ func (e *Env) Spend(bytes int) error {
 	return e.checkInterrupt()
 }
 
-// Row is called for each row that was read or made, in addition to Tick: otherwise a client could make
-// the time between two checks arbitrarily long with rows of megabytes.
+// Row counts the bytes of a row that was read or made, 1024 as one step, in addition to Tick: otherwise a client
+// could make the time between two checks arbitrarily long with rows of megabytes. Errors: the errors of Tick.
 func (e *Env) Row(bytes int) error {
 	if e.ticks += uint(bytes) / rowBytes; e.ticks < ticksPerCheck {
 		return nil

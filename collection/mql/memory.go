@@ -8,25 +8,25 @@ import (
 	"github.com/cantledb/cantle/ratelimit"
 )
 
-// StageBytesMax is the limit of bytes that one blocking operator holds before it spills.
+// StageBytesMax is the largest number of bytes that one blocking operator (such as a sort) holds before it spills.
 // Manual: core/aggregation-pipeline-limits#memory-restrictions.
 const StageBytesMax = 100 << 20
 
-// RecordsBytesMax limits the bytes of all record sets of one command: sets of records that a plan has
-// already seen, several million records. These sets cannot spill, so they have their own limit, and a
-// sort of the same command keeps its memory.
+// RecordsBytesMax limits the bytes of all record sets of one command: the sets of those records that a plan has
+// already returned, several million of them. These sets cannot spill, so they have their own limit, and a sort of
+// the same command keeps its memory.
 const RecordsBytesMax = 256 << 20
 
-// A command takes from the memory that all commands share in steps of stepBytes. It takes nothing while
-// it holds less than uncountedBytes, so that small commands neither contend for the shared counter nor
+// stepBytes is the number of bytes by which a command takes from the memory that all commands share. It takes
+// nothing while it holds less than uncountedBytes, so that small commands neither contend for the shared counter nor
 // are ever refused.
 const (
 	uncountedBytes = 64 << 10
 	stepBytes      = 256 << 10
 )
 
-// Memory is a budget of bytes that the goroutines of one blocking operator or command share. It is part
-// of the memory limit of all commands of a server. Safe for concurrent use.
+// Memory is the memory limit, in bytes, that the goroutines of one blocking operator or command share. Its bytes
+// also count in the memory limit of all commands of the server. Safe for concurrent use.
 type Memory struct {
 	max  int64
 	used atomic.Int64
@@ -53,13 +53,14 @@ type Memory struct {
 // NewMemory makes a budget of max bytes.
 func NewMemory(max int64) *Memory { return &Memory{max: max, RecordsMax: RecordsBytesMax} }
 
-// Sibling returns a new budget of max bytes under the same shared limit. The caller must Release it.
+// Sibling returns a new limit of max bytes for another part of the command, under the same limit of all commands.
+// The caller must Release it.
 func (m *Memory) Sibling(max int64) *Memory {
 	return &Memory{max: max, RecordsMax: RecordsBytesMax, shared: m.shared, AllSpills: m.AllSpills}
 }
 
-// Reset makes m a fresh budget of max bytes that may not spill. Its bytes count in shared, if that is
-// not nil.
+// Reset makes m a fresh limit of max bytes that may not spill. Its bytes also count in shared, the limit of all
+// commands, if that is not nil.
 func (m *Memory) Reset(max int64, shared *ratelimit.Memory) {
 	m.used.Store(0)
 	m.records.Store(0)
@@ -72,7 +73,8 @@ func (m *Memory) Reset(max int64, shared *ratelimit.Memory) {
 	m.max, m.Spill, m.SpillDir, m.RecordsMax, m.shared = max, false, "", RecordsBytesMax, shared
 }
 
-// Release returns the command's bytes to the shared memory when the command has ended.
+// Release gives all bytes that the command has taken back to the memory shared by all commands. It is called when
+// the command has ended.
 func (m *Memory) Release() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -83,10 +85,10 @@ func (m *Memory) Release() {
 // Max returns the size of the budget in bytes.
 func (m *Memory) Max() int64 { return m.max }
 
-// Used returns the bytes counted now, including those of record sets and values.
+// Used returns the number of bytes that the command holds now: those of operators, record sets and values.
 func (m *Memory) Used() int64 { return m.used.Load() + m.records.Load() + m.values.Load() }
 
-// Peak returns the largest number of bytes that were counted at any time.
+// Peak returns the largest number of bytes that were in use at any time since Reset.
 func (m *Memory) Peak() int64 { return m.peak.Load() }
 
 // updatePeak raises the peak to the bytes counted now.
@@ -100,9 +102,9 @@ func (m *Memory) updatePeak() {
 	}
 }
 
-// Grow counts n more bytes and reports whether both the budget and the shared limit still hold. A caller
-// that gets false spills (if Spill) or returns ExceededError. In any case it calls Shrink when it frees the
-// memory.
+// Grow counts n more bytes that an operator holds, and reports whether both this limit and that of all commands
+// still hold. A caller that gets false spills (if Spill) or returns ExceededError. In any case it calls Shrink when
+// it frees the memory.
 func (m *Memory) Grow(n int) bool {
 	fits := m.used.Add(int64(n)) <= m.max
 	m.updatePeak()
@@ -115,8 +117,8 @@ func (m *Memory) Shrink(n int) {
 	m.returnShared()
 }
 
-// GrowRecords counts n more bytes of record sets, fewer for a negative n, and reports whether both their
-// limit and the shared limit still hold.
+// GrowRecords counts n more bytes of record sets (see RecordsBytesMax), fewer for a negative n, and reports whether
+// both RecordsMax and the limit of all commands still hold.
 func (m *Memory) GrowRecords(n int) bool {
 	fits := m.records.Add(int64(n)) <= m.RecordsMax
 	if n < 0 {
@@ -127,9 +129,9 @@ func (m *Memory) GrowRecords(n int) bool {
 	return m.takeShared() && fits
 }
 
-// GrowRequired counts n more bytes of something that is necessary and cannot spill. Shrink returns them. The
-// caller enforces its own limit.
-// Errors: ExceededMemoryLimit (146) if all commands together hold too much.
+// GrowRequired counts n more bytes of something that is necessary and cannot spill. Shrink returns them. The caller
+// enforces its own limit; the limit max of m is not checked. what names the thing in the error. Errors:
+// ExceededMemoryLimit (146) if all commands together hold too much.
 func (m *Memory) GrowRequired(n int, what string) error {
 	m.used.Add(int64(n))
 	if m.updatePeak(); m.takeShared() {
@@ -139,10 +141,9 @@ func (m *Memory) GrowRequired(n int, what string) error {
 }
 
 // GrowValues counts n more bytes of values that expressions make, before they are made; ShrinkValues returns them.
-// Values do not count in the budget of the operators, so that a sort keeps its memory, but they count in
-// the shared limit.
-// Errors: ExceededMemoryLimit (146) if all commands together would hold too much; nothing is counted
-// then.
+// These bytes do not count in the limit of the operators, so that a sort keeps its memory, but they count in the
+// limit of all commands. Errors: ExceededMemoryLimit (146) if all commands together would hold too much; nothing is
+// counted then.
 func (m *Memory) GrowValues(n int, what string) error {
 	m.values.Add(int64(n))
 	if !m.reserveShared() {
@@ -159,7 +160,8 @@ func (m *Memory) ShrinkValues(n int) {
 	m.returnShared()
 }
 
-// reserveShared is takeShared for bytes that are not allocated yet: if there is no room, it takes nothing.
+// reserveShared takes bytes from the shared memory before they are allocated, and reports whether there was room.
+// Without room it takes nothing, unlike takeShared.
 func (m *Memory) reserveShared() bool {
 	if m.shared == nil || m.Used() <= m.sharedTaken.Load()+uncountedBytes {
 		return true
@@ -179,7 +181,7 @@ func (m *Memory) reserveShared() bool {
 	return false
 }
 
-// shortageError returns the error for work that needs more memory than the server has.
+// shortageError returns the error for work, named what, that needs more memory than the server has left.
 func (m *Memory) shortageError(what string) error {
 	return mongoerr.New(mongoerr.ExceededMemoryLimit,
 		"%s needs more memory than the server has left: the commands that run now may use %d bytes together, those of one user two thirds of what others leave; "+
@@ -187,8 +189,8 @@ func (m *Memory) shortageError(what string) error {
 		what, m.shared.Max())
 }
 
-// takeShared takes bytes from the shared memory for what is held, and reports whether there was room. Bytes
-// that are held without room are counted there too.
+// takeShared takes from the shared memory as many bytes as the command has allocated beyond those taken before, and
+// reports whether there was room. If not, the bytes count there all the same, as they are in use.
 func (m *Memory) takeShared() bool {
 	if m.shared == nil || m.Used() <= m.sharedTaken.Load()+uncountedBytes {
 		return !m.sharedExhausted.Load()
@@ -227,13 +229,13 @@ func (m *Memory) returnShared() {
 // CanSpill reports whether temporary files are allowed.
 func (m *Memory) CanSpill() bool { return m.Spill && m.SpillDir != "" }
 
-// MustSpill reports whether an operator that was refused memory must spill (or fail) now: if it may not spill,
-// or if it holds a fair part of the budget itself. An operator that holds little continues instead:
-// others use the budget up, and spilled runs of a few rows each would cost more than they free.
+// MustSpill reports whether an operator that was refused memory, and itself holds held bytes, must spill (or fail)
+// now: if it may not spill, or if it holds a fair part of the limit. An operator that holds little continues
+// instead: others use up the memory, and spilled runs of a few rows each would cost more than they free.
 func (m *Memory) MustSpill(held int) bool { return !m.CanSpill() || int64(held) >= m.spillThreshold() }
 
-// spillThreshold returns the number of bytes from which on an operator spills. It is smaller if the shared limit
-// is exceeded, not that of the command.
+// spillThreshold returns the number of bytes from which on an operator spills: an eighth of the command's limit,
+// less (at most 1 MiB) if the limit of all commands is exceeded.
 func (m *Memory) spillThreshold() int64 {
 	own := m.max / 8
 	if m.sharedExhausted.Load() {

@@ -4,10 +4,9 @@ import (
 	"sync/atomic"
 )
 
-// MemoryLimits limits the bytes that the blocking operators of a command hold before they spill. MongoDB
-// has a parameter for each kind of operator. Here all operators of a command share one budget, the
-// smallest of the three.
-// Manual: reference/parameters, core/aggregation-pipeline-limits.
+// MemoryLimits holds the limits in bytes of MongoDB's parameters for a sort, a group and a window before they spill.
+// Here all operators of a command share one limit, the smallest of the three. Manual: reference/parameters,
+// core/aggregation-pipeline-limits.
 type MemoryLimits struct{ Sort, Group, Windows atomic.Int64 }
 
 // Init sets the default limits.

@@ -6,12 +6,12 @@ import (
 	"github.com/cantledb/cantle/bson"
 )
 
-// elementHeld and dotHeld are upper bounds of the heap bytes that an element and a dot of a parsed filter or expression
-// occupy.
+// elementHeld and dotHeld are upper bounds, in heap bytes, of the memory for one element of a parsed filter or
+// expression and for one dot in its paths.
 const elementHeld, dotHeld = 200, 40
 
-// ParsedHeld returns an upper bound of the bytes that a filter, a schema or an expression occupies in memory once it is
-// parsed, in addition to its BSON.
+// ParsedHeld returns an upper bound of the bytes that a filter, a schema or an expression occupies in memory once it
+// is parsed, in addition to the bytes of its BSON d.
 func ParsedHeld(d bson.Raw) (n int64) {
 	for it := d.Iter(); it.Next(); {
 		name, v := string(it.Name), it.Value

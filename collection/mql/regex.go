@@ -15,18 +15,18 @@ import (
 	"github.com/dlclark/regexp2/v2"
 )
 
-// Regex is a compiled regular expression of MongoDB's kind (PCRE). Patterns that have the same meaning in RE2 run there, in
-// time linear in the text; look-around, back-references, atomic groups and the like run on a backtracking engine under a
-// time limit. Immutable, safe for concurrent use.
-// Manual: reference/operator/query/regex.
+// Regex is a compiled regular expression of MongoDB's kind (PCRE). Patterns that have the same meaning in RE2 run on
+// the linear engine, in time linear in the text; look-around, back-references, atomic groups and the like run on a
+// backtracking engine under a time limit. Immutable, safe for concurrent use. Manual:
+// reference/operator/query/regex.
 type Regex struct {
 	// Pattern and Options are the arguments of CompileRegex.
 	Pattern, Options string
 
 	linear *regexp.Regexp        // nil if the pattern needs backtracking
 	next   func() *regexp.Regexp // finds the match after the first character; see EachWithin
-	// dollar reports a `$` without option m, which also matches before a final newline. RE2 cannot express that, so texts
-	// that end with a newline are matched by backtracking.
+	// dollar is set if the pattern has a `$` without option m, which also matches before a final newline. RE2 cannot
+	// express that, so texts that end with a newline are matched by backtracking.
 	dollar bool
 	slow   func() *regexp2.Regexp
 	empty  bool // may match the empty text
@@ -39,11 +39,11 @@ type Regex struct {
 // backtrackMax is the timeout of one match on the backtracking engine.
 const backtrackMax = 250 * time.Millisecond
 
-// patternBytesMax is the length of the longest pattern.
-// Manual: reference/operator/query/regex (pattern length).
+// patternBytesMax is the length in bytes of the longest pattern that is accepted. Manual:
+// reference/operator/query/regex (pattern length).
 const patternBytesMax = 16 << 10
 
-// CompileRegex compiles a pattern with options i, m, s, x and u.
+// CompileRegex compiles a PCRE pattern with options, letters out of i, m, s, x and u.
 //
 // Errors: 51108 for an unknown option, 51091 for a pattern that does not compile.
 func CompileRegex(pattern, options string) (*Regex, error) {
@@ -88,7 +88,8 @@ func CompileRegex(pattern, options string) (*Regex, error) {
 		flags |= regexp2.Singleline
 	}
 	compile := func() (*regexp2.Regexp, error) {
-		// MatchTimeout limits the time of a match, so the stack needs no limit but the text.
+		// The stack of the backtracking engine needs no limit of its own: MatchTimeout limits the time, and so the
+		// growth.
 		re, err := regexp2.Compile(backtracking, flags, regexp2.OptionMaxBacktrackingStackSize(-1))
 		if err == nil {
 			re.MatchTimeout = backtrackMax
@@ -115,7 +116,7 @@ func CompileRegex(pattern, options string) (*Regex, error) {
 	return r, nil
 }
 
-// compileLinear compiles a translated pattern for the linear engine. If the linear engine does not support the pattern,
+// compileLinear compiles the translated pattern for the linear engine. If this engine does not support the pattern,
 // r.linear stays nil.
 func (r *Regex) compileLinear(t translator) {
 	head := ""
@@ -161,8 +162,8 @@ func RegexHeld(pattern string) int64 {
 	return regexHeld + int64(len(pattern))*slowHeld
 }
 
-// programSize returns the bytes of a pattern's syntax tree and the number of steps of its program. A repeated part counts
-// once per repetition.
+// programSize returns estimates for a parsed pattern of the linear engine: the bytes of its syntax tree and the
+// number of steps of its program. A repeated part counts once per repetition.
 func programSize(re *syntax.Regexp) (nodes, steps int64) {
 	nodes, steps = 256+4*int64(len(re.Rune)), 2
 	if re.Op == syntax.OpLiteral {
@@ -191,12 +192,14 @@ func (r *Regex) engine(text []byte) *regexp2.Regexp {
 	return nil
 }
 
-// Backtracks reports whether matching text may take long, see backtrackMax. A command does such a match within Env.BeginUninterruptible.
+// Backtracks reports whether matching text takes the backtracking engine and so may take long, up to backtrackMax. A
+// command does such a match after Env.BeginUninterruptible.
 func (r *Regex) Backtracks(text []byte) bool { return r.engine(text) != nil }
 
 // Match reports whether the pattern matches somewhere in text. On the linear engine it does not allocate.
 //
-// Errors: 51156 if the match takes too long. A false instead would make the result depend on the load of the machine.
+// Errors: 51156 if the match takes too long. A false instead would make the result depend on the load of the
+// machine.
 func (r *Regex) Match(text []byte) (bool, error) {
 	re := r.engine(text)
 	if re == nil {
@@ -212,15 +215,14 @@ func (r *Regex) Match(text []byte) (bool, error) {
 // Groups returns the number of capturing groups.
 func (r *Regex) Groups() int { return r.groups }
 
-// FindIndex finds the first match that begins at or after byte from, and
-// returns the byte offsets of the match and of its groups in pairs, -1 for a
-// group that took no part; nil if there is none.
+// FindIndex finds the first match that begins at or after byte from of text. It returns the byte offsets, in pairs
+// of begin and end, of the match and of its groups, -1 for a group that took no part; nil if there is no match.
 //
 // Errors: 51156 if the match takes too long.
 func (r *Regex) FindIndex(text []byte, from int) ([]int, error) {
 	re := r.engine(text)
 	if re == nil {
-		// Searches the whole text, so that ^ and \b see the characters before from.
+		// The search is in the whole text, so that ^ and \b see the characters before from.
 		if from == 0 {
 			return r.linear.FindSubmatchIndex(text), nil
 		}
@@ -250,7 +252,7 @@ func tooSlow() error {
 		"repeated groups in repeated groups, as (a+)+, take time that doubles with each character: write the pattern without them")
 }
 
-// FindAll returns up to most matches, -1 for all; see Each.
+// FindAll returns up to most matches of the pattern in text, all for -1, in the order and form of Each.
 //
 // Errors: 51156 if a match takes too long.
 func (r *Regex) FindAll(text []byte, most int) (all [][]int, err error) {
@@ -272,9 +274,9 @@ var errStop = errors.New("enough")
 // matchesMax is more matches than fit into any document.
 const matchesMax = 2 << 20
 
-// Each calls f for the matches from left to right until f fails. m has the form of FindIndex's result. The search continues
-// at the end of a match, or one character after an empty match. An empty match at the end of a text does not count, unless
-// the text is empty.
+// Each calls f for every match in text, from left to right, until f returns an error. m has the form of FindIndex's
+// result. The search continues at the end of a match, or one character after an empty match. An empty match at the
+// end of a text does not count, unless the text is empty.
 //
 // Errors: 51156 if a match takes too long; the error of f.
 func (r *Regex) Each(text []byte, f func(m []int) error) error {
@@ -309,7 +311,7 @@ func (r *Regex) Each(text []byte, f func(m []int) error) error {
 	}
 }
 
-// minLength returns a lower bound of the number of characters that re matches.
+// minLength returns a lower bound of the number of characters that a match of the pattern re contains.
 func minLength(re *syntax.Regexp) int {
 	switch re.Op {
 	case syntax.OpLiteral:
@@ -346,7 +348,8 @@ type cursor struct {
 	bytes int
 }
 
-// at converts one offset. If the offset is before the cursor, the cursor starts again at the beginning.
+// at returns the byte offset of the rune offset n. If n is before the cursor, the cursor starts again at the
+// beginning.
 func (c *cursor) at(n int) int {
 	if n < c.runes {
 		c.runes, c.bytes = 0, 0

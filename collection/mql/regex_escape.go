@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// shorthand returns the characters of the class that a letter denotes. The same letter as a capital
-// denotes all other characters.
+// shorthand returns the members of the character class that a letter denotes after a backslash, such as d for
+// digits. ok is false for a letter without class. The letter as a capital denotes all other characters.
 func (t *translator) shorthand(letter byte) (set string, ok bool) {
 	switch {
 	case letter == 'h':
@@ -81,8 +81,8 @@ func (t *translator) escape() string {
 
 // anchor translates an escape that matches a position and no character.
 func (t *translator) anchor(c byte) {
-	// The backtracking engine's \b treats letters beyond ASCII as parts of words; PCRE's \b does so only
-	// behind (*UCP), the linear engine's never.
+	// The backtracking engine's \b treats letters beyond ASCII as parts of words. PCRE's \b does so only after
+	// (*UCP), that of the linear engine never.
 	set, _ := t.shorthand('w')
 	word := "[" + set + "]"
 	t.needsSlow = t.needsSlow || t.unicode && (c == 'b' || c == 'B')
@@ -118,8 +118,8 @@ func (t *translator) quoted(rest string) {
 	}
 }
 
-// numbered translates a backslash with a number: a reference to a group, or a character by its octal
-// number if the pattern cannot have that many groups.
+// numbered translates a backslash with a number: a reference to a group, or a character by its octal number if the
+// pattern cannot have that many groups. It returns a description of the error, "" if there is none.
 func (t *translator) numbered(rest string) string {
 	i := 1
 	for i < len(rest) && rest[i] >= '0' && rest[i] <= '9' {
@@ -227,10 +227,11 @@ func propertyOf(rest string) (out string, size int) {
 	return `\` + string(c) + `{` + name + `}`, size
 }
 
-// sets are the properties that only PCRE defines, as members of a class.
+// sets are the Unicode properties that only PCRE defines, each as members of a character class for the engines.
 var sets = map[string]string{"L&": `\p{Lu}\p{Ll}\p{Lt}`, "Xan": `\p{L}\p{N}`, "Xwd": `\p{L}\p{N}_`, "Xsp": `\t\n\x0b\f\r\x85\p{Z}`, "Xps": `\t\n\x0b\f\r\x85\p{Z}`}
 
-// char reads an escape that denotes one character; rest begins after the backslash.
+// char reads an escape that denotes one character, from rest, the pattern after the backslash. It returns the
+// character and the size of the escape in bytes; err describes an error.
 func char(rest string) (r rune, size int, err string) {
 	switch c := rest[0]; c {
 	case 'a':
@@ -354,7 +355,7 @@ func (t *translator) bracket() string {
 				return err
 			}
 		case c == '-':
-			// Between two members, - makes a range; the engines agree on the places where - is literal.
+			// The - is a range if it is between two members; the engines agree with PCRE where it is literal.
 			t.both("-")
 			t.pos++
 		default:
@@ -365,8 +366,8 @@ func (t *translator) bracket() string {
 	}
 }
 
-// posixEnd returns the index of the ":]" that ends a text which begins with "[:", or -1: then the
-// bracket is a member of the class like any other. The text between them contains no "]".
+// posixEnd returns the index of the ":]" that ends a POSIX class name such as "[:alpha:]", with which rest begins.
+// It returns -1 if there is none; then the bracket is an ordinary member. A name contains no "]".
 func posixEnd(rest string) int {
 	end := strings.IndexByte(rest, ']') - 1
 	if end < len("[:") || rest[end] != ':' || strings.Contains(rest[len("[:"):end], "[:") {
@@ -438,8 +439,8 @@ func (t *translator) bracketEscape(rest string) string {
 	return ""
 }
 
-// complement returns the characters that an ASCII class leaves out, for engines without negated POSIX
-// classes inside brackets.
+// complement returns the ASCII characters that are not in the class set, for engines without negated POSIX classes
+// inside brackets.
 func complement(set string) string {
 	var in [128]bool
 	rs := []rune(unescape(set))

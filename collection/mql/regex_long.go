@@ -5,12 +5,11 @@ import (
 	"unicode/utf8"
 )
 
-// longText is the length from which on a match of a text can be interrupted.
+// longText is the length of a text in bytes from which on its match can be interrupted.
 const longText = 1 << 20
 
-// MatchWithin is Match for a command: on the linear engine, the match is interrupted when the command
-// must end.
-// Errors: the context's cause; 51156 if the match takes too long.
+// MatchWithin is Match for a command: on the linear engine, a match in a text of 1 MiB or more is interrupted when
+// the command must end. Errors: the context's cause; 51156 if the match takes too long.
 func (r *Regex) MatchWithin(e *Env, text []byte) (bool, error) {
 	if len(text) < longText || r.engine(text) != nil {
 		return r.Match(text)
@@ -20,9 +19,9 @@ func (r *Regex) MatchWithin(e *Env, text []byte) (bool, error) {
 	return ok && in.err == nil, in.err
 }
 
-// FindWithin finds the first match, as FindIndex does, for a command: on the linear engine, the search
-// is interrupted when the command must end.
-// Errors: the context's cause; 51156 if the match takes too long.
+// FindWithin finds the first match in text, as FindIndex does, for a command: on the linear engine, the search in a
+// text of 1 MiB or more is interrupted when the command must end. Errors: the context's cause; 51156 if the match
+// takes too long.
 func (r *Regex) FindWithin(e *Env, text []byte) ([]int, error) {
 	if len(text) < longText || r.engine(text) != nil {
 		return r.FindIndex(text, 0)
@@ -32,9 +31,8 @@ func (r *Regex) FindWithin(e *Env, text []byte) ([]int, error) {
 	return m, in.err
 }
 
-// EachWithin is Each for a command: on the linear engine, the search is interrupted when the command
-// must end.
-// Errors: the context's cause; those of Each.
+// EachWithin is Each for a command: on the linear engine, the search in a text of 1 MiB or more is interrupted when
+// the command must end. Errors: the context's cause; the errors of Each.
 func (r *Regex) EachWithin(e *Env, text []byte, f func(m []int) error) error {
 	if len(text) < longText || r.engine(text) != nil || r.empty {
 		return r.Each(text, f)
@@ -51,8 +49,8 @@ func (r *Regex) EachWithin(e *Env, text []byte, f func(m []int) error) error {
 	return err
 }
 
-// after finds the first match at or after place, which is not the beginning of text. The search also
-// reads the character before place, so that ^ and \b see it.
+// after finds the first match in text that begins at byte place or later; place is not 0. The search also reads the
+// character before place, so that ^ and \b see it.
 func (r *Regex) after(e *Env, text []byte, place int) ([]int, error) {
 	_, size := utf8.DecodeLastRune(text[:place])
 	base := place - size

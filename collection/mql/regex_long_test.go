@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// A match in a long text has the same result as in a short one, and is interrupted with its command.
+// TestMatchWithin requires that a match in a long text has the right result, and is interrupted when its command
+// ends.
 func TestMatchWithin(t *testing.T) {
 	long := strings.Repeat("é a\n", longText/4)
 	for pattern, want := range map[string]bool{"^é a$": false, `(?m)^é a$`: true, `a\nz`: false, `a\n$`: true, `\ba\b`: true, "aa+": false} {
@@ -31,8 +32,8 @@ func TestMatchWithin(t *testing.T) {
 	}
 }
 
-// The matches in a long text are the same as in one uninterrupted search, and the search is interrupted
-// with its command.
+// TestEachWithin requires that the matches in a long text are the same as in one uninterrupted search, and that the
+// search is interrupted when its command ends.
 func TestEachWithin(t *testing.T) {
 	long := []byte(strings.Repeat("één ab\nab cd ", longText/12))
 	for _, pattern := range []string{`\bab\b`, `(?m)^a(b)( cd)?`, "^é", `(é)n|(c)d`, `b\n(.)`} {

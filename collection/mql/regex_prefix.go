@@ -5,13 +5,13 @@ import (
 	"unicode/utf8"
 )
 
-// LiteralPrefix returns the text that every match must begin with at the start of the string, and
-// whether the pattern matches every text with that prefix: ^abc, or ^abc.* with option s. The prefix is
-// empty if the pattern is not anchored or ignores case.
+// LiteralPrefix returns the text with which every string must begin that the pattern matches, for the bounds of an
+// index. whole reports that the pattern matches every text with that prefix: ^abc, or ^abc.* with option s. The
+// prefix is empty if the pattern is not anchored or ignores case.
 func (r *Regex) LiteralPrefix() (prefix string, whole bool) { return r.prefix, r.whole }
 
-// literalPrefix reads the literal characters that follow the anchor, and stops at the first element that
-// may match more than one text.
+// literalPrefix returns the literal characters after the pattern's anchor, up to the first element that may match
+// more than one text, and whether nothing but that prefix restricts a match.
 func literalPrefix(pattern, options string) (string, bool) {
 	if strings.ContainsAny(options, "imx") || strings.IndexByte(pattern, '|') >= 0 {
 		return "", false
@@ -40,9 +40,10 @@ type prefixReader struct {
 	quoted bool   // between \Q and \E
 }
 
-// step reads one element of the pattern and reports whether the prefix can continue.
+// step reads one element of the pattern, adds it to the prefix if it is literal, and reports whether the prefix can
+// continue.
 func (p *prefixReader) step() bool {
-	// \E, \Q and comments match nothing; they may be between a character and its quantifier.
+	// The cases \E, \Q and comments match nothing; they may be between a character and its quantifier.
 	switch {
 	case strings.HasPrefix(p.rest, `\E`):
 		p.quoted = false
@@ -84,7 +85,7 @@ func (p *prefixReader) literal(skip int) {
 	p.rest = p.rest[skip+size:]
 }
 
-// isAlphanumeric reports whether c is a letter or digit, which has a special meaning after a backslash.
+// isAlphanumeric reports whether c is an ASCII letter or digit, which has a special meaning after a backslash.
 func isAlphanumeric(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }

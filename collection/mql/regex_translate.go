@@ -8,9 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// translator rewrites a PCRE pattern for the two engines: fast is RE2 syntax,
-// slow that of the backtracking engine. It reads the pattern once and leaves
-// full syntax checking to the engines.
+// translator rewrites a PCRE pattern for the two engines of Regex: fast is the pattern in RE2 syntax for the linear
+// engine, slow in that of the backtracking engine. It reads the pattern once and leaves full syntax checking to the
+// engines.
 type translator struct {
 	in                                string
 	pos                               int
@@ -25,20 +25,20 @@ type translator struct {
 	unicode                           bool     // (*UCP): \w, \d, \s, \b and POSIX classes use Unicode properties
 }
 
-// modes are the options that inline flags change, until the group ends.
+// modes are the options that flags such as (?m) change, until the end of the group that contains the flags.
 type modes struct{ multiline, extended, dotAll bool }
 
-// newline holds the line end that the verb at the beginning of a pattern selects.
+// newline holds a verb such as (*CRLF) at the beginning of a pattern, and the line ends and the dot that it selects.
 type newline struct{ verb, ends, dot string }
 
-// newlines are the verbs that select a newline: what ends a line, and what a dot matches.
+// newlines are the verbs that select a newline, each with patterns of the end of a line and of what a dot matches.
 var newlines = [...]newline{
 	{"(*CRLF)", `\r\n`, `(?:(?!\r\n)[\s\S])`}, {"(*CR)", `\r`, `[^\r]`}, {"(*ANYCRLF)", `(?:\r\n|\r|\n)`, `[^\r\n]`},
 	{"(*ANY)", "(?:\\r\\n|[\\n\\x0b\\f\\r\u0085\u2028\u2029])", "[^\\n\\x0b\\f\\r\u0085\u2028\u2029]"},
 }
 
-// verbs reads the verbs at the beginning of a pattern: (*UTF8) and the like, which have no effect here,
-// (*UCP) and the newlines. It leaves other verbs, and step refuses them.
+// verbs reads the verbs at the beginning of a pattern: (*UTF8) and the like, which have no effect here, (*UCP) and
+// those of newlines. It leaves all others, and step refuses them.
 func (t *translator) verbs() {
 	for strings.HasPrefix(t.in, "(*") {
 		end := strings.IndexByte(t.in, ')') + 1
@@ -60,7 +60,7 @@ func (t *translator) verbs() {
 	t.needsSlow = t.newline != nil
 }
 
-// line translates ^, $ and the dot for a newline other than \n.
+// line returns the pattern that replaces c, one of ^, $ and the dot, if a verb selected a newline other than \n.
 func (t *translator) line(c rune) string {
 	switch {
 	case c == '.' && t.dotAll:
@@ -96,8 +96,8 @@ var unicodePosix = map[string]string{
 	"space": `\p{Z}` + horizontal + vertical, "upper": `\p{Lu}`, "word": `\p{L}\p{N}_`,
 }
 
-// sameInUnicode reports whether (*UCP) leaves a POSIX class unchanged. It also returns true for a name
-// that is no class.
+// sameInUnicode reports whether the POSIX class of this name has the same members after (*UCP). It also returns true
+// for a name that is no class.
 func sameInUnicode(name string) bool {
 	return name == "ascii" || name == "xdigit" || !slices.ContainsFunc(posix[:], func(p struct{ name, set string }) bool { return p.name == name })
 }
@@ -105,7 +105,7 @@ func sameInUnicode(name string) bool {
 // both appends to both outputs.
 func (t *translator) both(s string) { t.fast.WriteString(s); t.slow.WriteString(s) }
 
-// set appends the members of a character class, inside brackets, to both outputs.
+// set appends s, members of a character class in brackets, to the patterns of both engines.
 func (t *translator) set(s string) { t.fast.WriteString(s); t.slow.WriteString(hexEscapes(s)) }
 
 // class appends a whole character class.
@@ -140,7 +140,7 @@ func (t *translator) literal(r rune) {
 	t.both(string(r))
 }
 
-// run translates the pattern and returns a description of its error, "" if there is none.
+// run translates the pattern for both engines and returns a description of its error, "" if there is none.
 func (t *translator) run() string {
 	t.atom = -1
 	t.verbs()
@@ -226,7 +226,7 @@ func (t *translator) step() string {
 	return ""
 }
 
-// quantifier translates *, +, ?, {n,m} and their lazy and possessive forms.
+// quantifier translates a quantifier for both engines: *, +, ?, {n,m} and their lazy and possessive forms.
 func (t *translator) quantifier() string {
 	rest := t.in[t.pos:]
 	n := 1

@@ -6,8 +6,8 @@ import (
 	"github.com/cantledb/cantle/bson"
 )
 
-// Sort sorts stably. If the command must end meanwhile, the resulting order is undefined.
-// Errors: the context's cause.
+// Sort sorts s by cmp; equal elements keep their order. If the command must end meanwhile, the resulting order is
+// undefined. Errors: the context's cause.
 func Sort[E any](e *Env, s []E, cmp func(a, b E) int) (err error) {
 	slices.SortStableFunc(s, func(a, b E) int {
 		if err == nil {
@@ -21,7 +21,7 @@ func Sort[E any](e *Env, s []E, cmp func(a, b E) int) (err error) {
 	return err
 }
 
-// SortValues sorts values like Sort, in the command's order, descending if sign is -1.
+// SortValues sorts values like Sort, in the BSON order with the command's collation, descending if sign is -1.
 func SortValues(e *Env, s []bson.Value, sign int) (err error) {
 	o := e.Order()
 	slices.SortStableFunc(s, func(a, b bson.Value) int {

@@ -21,13 +21,14 @@ func (s *Spilled) Add(more Spilled) {
 	s.Storage += more.Storage
 }
 
-// StageSpills counts what the operators of one kind of stage have spilled.
+// StageSpills counts the rows and bytes that the operators of one kind of stage have spilled to temporary files.
 type StageSpills struct {
 	Stage string // for example "$group"
 	Spilled
 }
 
-// Spills counts what operators have spilled, by their stages. Safe for concurrent use.
+// Spills counts what operators have spilled to temporary files, by the kinds of their stages. Safe for concurrent
+// use.
 type Spills struct {
 	mu     sync.Mutex
 	stages []StageSpills
@@ -45,7 +46,7 @@ func (s *Spills) Add(stage string, more Spilled) {
 	s.stages[i].Add(more)
 }
 
-// reset removes all counts. No Add may run at the same time.
+// reset removes all counts, before the next command. No Add may run at the same time.
 func (s *Spills) reset() {
 	if len(s.stages) > 0 {
 		s.mu.Lock()
@@ -54,7 +55,7 @@ func (s *Spills) reset() {
 	}
 }
 
-// List returns the stages that have spilled, in the order of their first spill.
+// List returns the counts of the stages that have spilled, in the order of their first spill.
 func (s *Spills) List() []StageSpills {
 	s.mu.Lock()
 	defer s.mu.Unlock()

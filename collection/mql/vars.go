@@ -2,16 +2,16 @@ package mql
 
 import "github.com/cantledb/cantle/bson"
 
-// Vars are named values that expressions refer to by slot. Names are declared before parsing. Values may
-// be set again for each run: $lookup sets them for each input document. Values must stay valid while
-// expressions run.
+// Vars holds the variables of a command, named values that expressions refer to by slot (an index). Names are
+// declared before parsing. Values may be set again for each run: $lookup sets them for each input document. Values
+// must stay valid while expressions run.
 type Vars struct {
 	names  []string
 	values []bson.Value
 }
 
-// Declare adds a variable, or finds the existing one with this name, and returns its slot. The value
-// does not change; that of a new variable is missing.
+// Declare adds a variable of this name, unless there is one, and returns its slot. An existing variable keeps its
+// value; that of a new one is missing.
 func (v *Vars) Declare(name string) int {
 	if s, ok := v.Slot(name); ok {
 		return s
@@ -43,7 +43,7 @@ func (v *Vars) Len() int { return len(v.names) }
 // Name returns the name of a slot.
 func (v *Vars) Name(slot int) string { return v.names[slot] }
 
-// Clone copies names and values, for a nested scope or another goroutine.
+// Clone returns a copy of the variables with their values, for a nested scope or another goroutine.
 func (v *Vars) Clone() *Vars { return v.clone() }
 
 func (v *Vars) clone() *Vars {
