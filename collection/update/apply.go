@@ -22,19 +22,19 @@ type Input struct {
 
 // Result holds the result of Apply besides the new document.
 type Result struct {
-	// Modified is false if there is nothing to write: the new document equals the old one byte for byte.
-	// A replacement is compared as it was given: if its _id is missing, not the first field, or a number
-	// of another type, it counts as a change, is validated, and appears in change streams, even if the
+	// Modified is false if there is nothing to write: the new document equals the old one byte for byte. A
+	// replacement is compared as the client wrote it: if its _id is missing, not the first field, or a number of
+	// another type, the replacement counts as a change, is validated, and appears in change streams, even if the
 	// result is the same. Observed: mongod 8.2.
 	Modified bool
 }
 
-// Apply appends the fields of the updated document to dst. In dst, only the outermost document may be
-// open, and it must be empty. Apply does not change the old document, and allocates only dst and
+// Apply runs the update on the document doc and appends the fields of the new document to dst. In dst, only the
+// outermost document may be open, and it must be empty. Apply does not change doc, and allocates only dst and
 // computed values, which are in s.
 //
-// Errors: ImmutableField (_id), PathNotViable, BadValue, TypeMismatch, Overflow (nesting), 17419 (too
-// large), ConflictingUpdateOperators ($[] and $[id] on the same element), those of filters and stages.
+// Errors: ImmutableField (_id), PathNotViable, BadValue, TypeMismatch, Overflow (nesting), 17419 (too large),
+// ConflictingUpdateOperators ($[] and $[id] on the same element), the errors of filters and stages.
 func (p *Program) Apply(env *mql.Env, dst *bson.Builder, doc bson.Raw, in Input, s *expr.Scratch) (Result, error) {
 	start := dst.Len()
 	var err error
@@ -64,8 +64,8 @@ func (p *Program) Apply(env *mql.Env, dst *bson.Builder, doc bson.Raw, in Input,
 	return Result{Modified: !bytes.Equal(fields, doc.Elements())}, nil
 }
 
-// checkID rejects a result whose _id differs from that of the document. updated lacks its final byte,
-// and its length is not set yet.
+// checkID rejects an updated document whose _id differs from that of doc, as an _id never changes. updated is still
+// open: it lacks its final byte, and its length is not set yet.
 func (p *Program) checkID(updated, doc bson.Raw) error {
 	if p.root != nil && p.root.child(step{name: "_id", index: -1}) == nil {
 		return nil
@@ -129,7 +129,8 @@ func (a *applier) start() error {
 	return a.document(a.p.root, a.doc)
 }
 
-// document writes the fields of doc with the changes of n and its new fields.
+// document writes the fields of doc, changed by the actions at and below the node n, and then the fields that n
+// creates.
 func (a *applier) document(n *node, doc bson.Raw) error {
 	var small [4]uint64
 	done := bitset(small[:])
@@ -185,14 +186,14 @@ func (a *applier) document(n *node, doc bson.Raw) error {
 	return nil
 }
 
-// isDollar reports whether a field of the outermost document begins with a dollar sign in an update,
-// which is not allowed. An insert may write such a field.
-// Manual: core/dot-dollar-considerations.
+// isDollar reports whether a field whose name begins with the byte first may not be created: one of the outermost
+// document that begins with a dollar sign. An insert by an upsert may create such a field. Manual:
+// core/dot-dollar-considerations.
 func (a *applier) isDollar(first byte) bool {
 	return a.depth == 1 && !a.in.Insert && first == '$'
 }
 
-// lookup returns the index of the child for a field of a document, -1 if there is none.
+// lookup returns the index of the child of n for the document field name, -1 if no action concerns the field.
 func (a *applier) lookup(n *node, name []byte) (int, error) {
 	if n.byName != nil {
 		if i, ok := n.byName[string(name)]; ok {
@@ -216,7 +217,7 @@ func (a *applier) lookup(n *node, name []byte) (int, error) {
 	return -1, nil
 }
 
-// field writes one existing field or element with the changes of n.
+// field writes one existing field or array element with the changes that the node n makes to it.
 func (a *applier) field(n *node, name []byte, v bson.Value, inArray bool) error {
 	if n.do != nil {
 		return a.leaf(n, name, v, inArray)
@@ -254,7 +255,8 @@ func (a *applier) field(n *node, name []byte, v bson.Value, inArray bool) error 
 	return a.notViable(n, name, v)
 }
 
-// idle reports whether no action at or below n has an effect if the path to it is not viable.
+// idle reports whether no action at or below n would have an effect. Then a path that leads through a scalar is no
+// error.
 func (a *applier) idle(n *node) bool {
 	if n.can&tolerant != 0 || n.can&onInsert != 0 && !a.in.Insert {
 		return true
@@ -266,7 +268,7 @@ func (a *applier) idle(n *node) bool {
 	return !slices.ContainsFunc(n.children, func(c *node) bool { return !a.idle(c) })
 }
 
-// notViable returns the error for a path through a value that has no fields.
+// notViable returns the error for an update whose path leads through v, a value that has no fields.
 func (a *applier) notViable(n *node, name []byte, v bson.Value) error {
 	for _, c := range n.children {
 		if !a.idle(c) && c.can&creates != 0 {
@@ -302,7 +304,8 @@ func (a *applier) leaf(n *node, name []byte, old bson.Value, inArray bool) error
 	return nil
 }
 
-// create writes a missing field if an action creates it. name may alias a.name.
+// create writes the field name, which the document lacks, if an action at or below n creates it. name may alias
+// a.name.
 func (a *applier) create(n *node, name []byte) error {
 	if n.can&onInsert != 0 && !a.in.Insert {
 		return nil

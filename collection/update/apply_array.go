@@ -8,7 +8,7 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-// paddingMax is the maximal number of nulls that fill the gap before a new array element.
+// paddingMax is the largest number of nulls that fill the gap between the end of an array and a new element.
 const paddingMax = 1_500_000
 
 func appendIndex(dst []byte, i int) []byte { return strconv.AppendInt(dst, int64(i), 10) }
@@ -41,7 +41,8 @@ func (a *applier) elements(n *node, arr bson.Raw) error {
 	return nil
 }
 
-// admitted returns the node to apply to an element, nil for none.
+// admitted returns the node whose actions apply to the array element v: those of $[] and of the $[id] whose filters
+// v matches. The node is nil if there are none.
 func (a *applier) admitted(n *node, name []byte, v bson.Value) (*node, error) {
 	first := len(a.nodes)
 	defer func() { a.nodes = a.nodes[:first] }()
@@ -63,7 +64,8 @@ func (a *applier) admitted(n *node, name []byte, v bson.Value) (*node, error) {
 	return merged(a.nodes[first:], n.path+"."+string(bytes.Clone(name)))
 }
 
-// positions applies children with numbers as names, and $, to an array.
+// positions writes the array v with the changes of the children of n that select elements by position: numbers, and
+// $.
 func (a *applier) positions(n *node, name []byte, v bson.Value) error {
 	arr := bson.Raw(v.Data)
 	for _, c := range n.children {
@@ -96,8 +98,8 @@ func (a *applier) positions(n *node, name []byte, v bson.Value) error {
 	return a.extend(n, count, next)
 }
 
-// at returns the child for position i. next is the index of the first numbered child that has not been
-// passed.
+// at returns the child of n that selects the array element i by its number or by $, nil if there is none. next is
+// advanced to the first numbered child after i, as elements are visited in order.
 func (a *applier) at(n *node, i int, next *int) (*node, error) {
 	var found *node
 	for *next < len(n.children) && n.children[*next].index >= 0 && int(n.children[*next].index) <= i {
@@ -121,7 +123,8 @@ func (a *applier) at(n *node, i int, next *int) (*node, error) {
 	return found, nil
 }
 
-// extend creates the elements beyond the end of an array of count elements.
+// extend writes the elements that children of n create beyond the end of an array of count elements, and nulls in
+// the gaps. next is the index of the first child that was not applied to an element.
 func (a *applier) extend(n *node, count, next int) error {
 	for _, c := range n.children[next:] {
 		i := int(c.index)

@@ -5,8 +5,8 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-// arithmeticAction is $inc and $mul: it combines a number with the old value. An int32 overflows to
-// int64; an int64 that overflows is an error.
+// arithmeticAction is the effect of $inc and $mul at a path: the sum or product of the old number and the operand.
+// An int32 that overflows becomes an int64; an int64 that overflows is an error.
 type arithmeticAction struct {
 	name    string
 	operand bson.Value
@@ -48,7 +48,7 @@ func (op *arithmeticAction) apply(a *applier, n *node, old bson.Value) (bson.Val
 
 func isInteger(v bson.Value) bool { return v.Type == bson.TypeInt32 || v.Type == bson.TypeInt64 }
 
-// multiplyZero returns $mul's result for a missing field: zero of the operand's type.
+// multiplyZero returns the result of $mul for a missing field: zero of the type of the operand v.
 func multiplyZero(v bson.Value) bson.Value {
 	var a bson.Arena
 	switch v.Type {

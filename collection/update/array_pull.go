@@ -25,7 +25,8 @@ func (p pullAction) apply(a *applier, _ *node, old bson.Value) (bson.Value, outc
 	return a.cull(old, "$pull", func(v bson.Value) (bool, error) { return p.condition.Holds(a.env, v, a.s) })
 }
 
-// cull removes the elements of an array for which drop returns true.
+// cull returns an array without the elements for which drop returns true, for $pull and $pullAll. name is that of
+// the operator, for errors.
 func (a *applier) cull(old bson.Value, name string, drop func(v bson.Value) (bool, error)) (bson.Value, outcome, error) {
 	arr, ok := old.Array()
 	switch {

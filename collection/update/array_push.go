@@ -25,8 +25,8 @@ func parsePush(p *parser, _ *fieldPath, arg bson.Value) (action, error) {
 	return push, nil
 }
 
-// opPushAll adds the values of an array. Azure Cosmos DB supports it. Source: "feature-support-70".
-// MongoDB had it until 3.6.
+// opPushAll is $pushAll, which appends the values of an array. Azure Cosmos DB supports it. Source:
+// "feature-support-70". MongoDB had it until 3.6.
 var opPushAll = Operator{Name: "$pushAll", parse: parsePushAll}
 
 func parsePushAll(_ *parser, _ *fieldPath, arg bson.Value) (action, error) {
@@ -37,8 +37,8 @@ func parsePushAll(_ *parser, _ *fieldPath, arg bson.Value) (action, error) {
 	return &pushAction{values: slices.Collect(list.Values()), position: math.MaxInt64, slice: math.MaxInt64}, nil
 }
 
-// pushAction adds values, by default at the end, then sorts, then slices the array.
-// Manual: reference/operator/update/push#behavior.
+// pushAction is the effect of $push at a path: it adds values to an array, at the end unless $position is given,
+// then sorts the array, then keeps only a slice of it. Manual: reference/operator/update/push#behavior.
 type pushAction struct {
 	values   []bson.Value
 	position int64 // from the end if negative

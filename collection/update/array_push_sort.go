@@ -10,9 +10,8 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// pushSort is the $sort clause of $push: it sorts by whole elements, or by fields of elements that are
-// documents.
-// Manual: reference/operator/update/sort.
+// pushSort is the $sort clause of $push: an order of array elements by themselves, or by fields of elements that are
+// documents. Manual: reference/operator/update/sort.
 type pushSort struct {
 	whole keystring.Dir // 0 with a pattern
 	parts []pushSortPart

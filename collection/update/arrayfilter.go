@@ -8,16 +8,17 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-// arrayFilter selects array elements for $[id]: a filter on the document {id: element}.
-// Manual: reference/operator/update/positional-filtered.
+// arrayFilter is a condition on array elements that the path component $[id] names. It is a filter on the document
+// {id: element}. Manual: reference/operator/update/positional-filtered.
 type arrayFilter struct {
 	id     string
 	filter match.Node
 }
 
-// arrayFilters reads the arrayFilters option.
+// arrayFilters reads the option arrayFilters of an update: the conditions on array elements that paths name by
+// $[id].
 //
-// Errors: FailedToParse, BadValue, 5626500 for $near, those of match.Parse.
+// Errors: FailedToParse, BadValue, 5626500 for $near, the errors of match.Parse.
 func (p *parser) arrayFilters(list []bson.Raw) error {
 	for _, doc := range list {
 		id, err := identifier(doc, "")
@@ -47,7 +48,8 @@ func (p *parser) arrayFilters(list []bson.Raw) error {
 	return nil
 }
 
-// identifier returns the name with which the paths of all conditions of a filter begin.
+// identifier returns the id of an array filter, the name with which the paths of all its conditions begin; id is the
+// name found so far, "" for none. Errors: FailedToParse if they begin with different names.
 func identifier(filter bson.Raw, id string) (string, error) {
 	for it := filter.Iter(); it.Next(); {
 		name := string(it.Name)
@@ -99,7 +101,7 @@ func validIdentifier(id string) bool {
 	return id != ""
 }
 
-// filterOf returns the index of the array filter of id, or -1.
+// filterOf returns the index of the array filter for $[id], -1 if the update has none of this id.
 func (p *parser) filterOf(id string) int {
 	for i := range p.p.filters {
 		if p.p.filters[i].id == id {

@@ -160,7 +160,8 @@ func TestBigSets(t *testing.T) {
 	}
 }
 
-// TestPaths: the paths that an update may change, for the maintenance of indexes.
+// TestPaths checks the paths that an update may change, as Program.Paths returns them for the maintenance of
+// indexes.
 func TestPaths(t *testing.T) {
 	env := newEnv()
 	p := program(t, env, `{$set: {"a.b": 1, "c.$[].d": 2}, $rename: {e: "f.g"}}`)

@@ -36,8 +36,8 @@ func parseBit(_ *parser, at *fieldPath, arg bson.Value) (action, error) {
 	return b, nil
 }
 
-// bitAction applies bitwise operations in order. A missing field counts as int32 zero. If one operand is
-// an int64, the result is an int64.
+// bitAction is the effect of $bit at a path: bitwise operations in order. A missing field counts as int32 zero. If
+// one operand is an int64, the result is an int64.
 type bitAction []bitOperation
 
 type bitOperation struct {

@@ -8,16 +8,15 @@ import (
 	"github.com/cantledb/cantle/bson/path"
 )
 
-// Delta holds the changes of an update, in the form of a change stream's updateDescription. Values alias
-// the new document.
-// Manual: reference/change-events/update.
+// Delta holds the changes that an update made to a document, in the form of a change stream's updateDescription.
+// Values alias the new document. Manual: reference/change-events/update.
 type Delta struct {
 	Updated   []Change // new and changed fields
 	Removed   []string // dotted paths of removed fields
 	Truncated []Truncation
-	// Ambiguous are those paths whose text does not determine where a field name begins and whether a
-	// number is a field name: paths with field names that contain a dot or, below another field, look
-	// like a position. Each has its components.
+	// Ambiguous are the changed paths whose text does not determine where a field name begins, or whether a number
+	// is a field name: a name on the path contains a dot or, below another field, looks like a position. Each has
+	// its components, for disambiguatedPaths.
 	Ambiguous []Ambiguous
 
 	trail          []component // path to the current place of the comparison
@@ -30,7 +29,7 @@ type Ambiguous struct {
 	trail []component
 }
 
-// component is a field of a document, or an element of an array.
+// component is one step of a changed path: a field of a document, or an element of an array.
 type component struct {
 	name    string
 	index   int
@@ -53,14 +52,15 @@ func (d *Delta) leave() {
 	}
 }
 
-// isAmbiguousName reports whether a field name at the end of the trail looks like several names or like a position.
-// The first name of a path cannot be read as a position.
-// Manual: reference/change-events/update#path-disambiguation.
+// isAmbiguousName reports whether the field name c, after the components of the trail, looks in a path like several
+// names or like an array position. The first name of a path cannot be read as a position. Manual:
+// reference/change-events/update#path-disambiguation.
 func (d *Delta) isAmbiguousName(c component) bool {
 	return !c.element && (strings.IndexByte(c.name, '.') >= 0 || len(d.trail) > 0 && path.Position(c.name) >= 0)
 }
 
-// recordAmbiguous stores the components of the trail's path if the path is ambiguous.
+// recordAmbiguous adds a changed path with its components, those of the trail, to Ambiguous if the path is
+// ambiguous.
 func (d *Delta) recordAmbiguous(path string) {
 	if d.ambiguousNames > 0 {
 		d.Ambiguous = append(d.Ambiguous, Ambiguous{path, slices.Clone(d.trail)})

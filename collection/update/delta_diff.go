@@ -7,19 +7,19 @@ import (
 	"github.com/cantledb/cantle/bson"
 )
 
-// Diff compares a document before and after an update by a pipeline. It compares embedded documents, and
-// arrays whose elements were only changed in place, or added or removed at the end, field by field. If
-// the description of the changes would be longer than the value, or if the order of a document's fields
-// has changed, the whole value counts as changed. whole reports this for the outermost document, which
-// then counts as replaced.
+// Diff returns the changes between a document before and after an update by a pipeline. Embedded documents, and
+// arrays whose elements were only changed in place, or added or removed at the end, are compared field by field. If
+// the description of the changes would be longer than the value, or if the order of a document's fields has changed,
+// the whole value counts as changed. whole reports this for the outermost document, which then counts as replaced.
 // Manual: reference/change-events/update#update-operations.
 func Diff(old, updated bson.Raw) (d Delta, whole bool) {
 	size, ok := d.document("", old, updated)
 	return d, !ok || size+entryBytes > len(updated)
 }
 
-// Bytes of an oplog entry {$v: 2, diff: {d: …, u: …, i: …, sname: …}} in addition to names and values.
-// Observed: local.oplog.rs of mongod 7.0.
+// entryBytes and the others are bytes of an oplog entry {$v: 2, diff: {d: …, u: …, i: …, sname: …}} in addition to
+// names and values. As in MongoDB, they decide whether a description of changes is longer than the value. Observed:
+// local.oplog.rs of mongod 7.0.
 const (
 	entryBytes   = 15 // around a diff
 	documentSize = 5  // of an empty document
@@ -27,12 +27,12 @@ const (
 	fieldBytes   = 2
 )
 
-// document returns the size of the diff in bytes. ok is false if it is longer than the new document, or
-// does not determine the order of its fields.
+// document records the changes between two versions of a document, and returns the size in bytes of their
+// description. ok is false if it is longer than the new document, or cannot express the new order of the fields.
 func (d *Delta) document(prefix string, old, updated bson.Raw) (size int, ok bool) {
 	size = documentSize
-	// Most updates do not change the names and their order: both documents are read in parallel as long
-	// as these agree.
+	// Most updates do not change the field names and their order: both documents are read in parallel as long as
+	// their names agree.
 	a, b := old.Iter(), updated.Iter()
 	same := 0
 	changed := false
@@ -54,7 +54,7 @@ func (d *Delta) document(prefix string, old, updated bson.Raw) (size int, ok boo
 	return d.rest(prefix, old, updated, same, size, changed)
 }
 
-// rest is document for the fields after the first ones, whose names agree.
+// rest continues document after the first same fields, whose names agree in both versions.
 func (d *Delta) rest(prefix string, old, updated bson.Raw, same, size int, changed bool) (int, bool) {
 	gone := 0
 	n := 0
@@ -71,7 +71,8 @@ func (d *Delta) rest(prefix string, old, updated bson.Raw, same, size int, chang
 			d.remove(component{name: name}, prefix+name)
 		}
 	}
-	// The remaining old fields must come first, in their old order; then the new ones.
+	// A description can only express this order: first the old fields that remain, in their old order, then the new
+	// ones.
 	was := old.Iter()
 	for range same {
 		was.Next()
@@ -110,8 +111,8 @@ func (d *Delta) rest(prefix string, old, updated bson.Raw, same, size int, chang
 	return size, true
 }
 
-// field compares two values that are not identical and returns the size of their difference in bytes.
-// changed reports that the section of changed values has been counted.
+// field records the difference of two values of a field that are not identical, and returns its size in bytes.
+// changed reports, and is set, that the size of the section for changed values has been counted.
 func (d *Delta) field(prefix, name string, old, updated bson.Value, changed *bool) int {
 	if size, ok := d.inside(component{name: name}, prefix+name, old, updated); ok {
 		return 1 + fieldBytes + len(name) + size
@@ -125,7 +126,8 @@ func (d *Delta) field(prefix, name string, old, updated bson.Value, changed *boo
 	return size
 }
 
-// inside describes the changes inside of a value. If ok is false, it has recorded nothing.
+// inside records the changes inside of a value, a document or an array, and returns their size in bytes. If ok is
+// false, nothing was recorded: the value changed as a whole.
 func (d *Delta) inside(c component, at string, old, updated bson.Value) (size int, ok bool) {
 	if old.Type != updated.Type {
 		return 0, false

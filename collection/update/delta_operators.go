@@ -6,10 +6,9 @@ import (
 	"github.com/cantledb/cantle/bson"
 )
 
-// Delta returns the changes made by applying p to old with Input in: for operators, the values at their
-// paths, each as a whole; for a pipeline, the result of a comparison. whole reports that the document
-// counts as replaced.
-// Manual: reference/change-events/update. Observed: mongod 7.0.
+// Delta returns the changes that the update p made to the document old with Input in. For operators they are the
+// values at the paths of the update, each as a whole; for a pipeline, the result of a comparison. whole reports that
+// the document counts as replaced. Manual: reference/change-events/update. Observed: mongod 7.0.
 func (p *Program) Delta(old, updated bson.Raw, in Input) (d Delta, whole bool) {
 	switch {
 	case p.root != nil:
@@ -22,13 +21,15 @@ func (p *Program) Delta(old, updated bson.Raw, in Input) (d Delta, whole bool) {
 	return d, true
 }
 
-// tracer follows the tree of operators through a document before and after.
+// tracer records the changes of an update by operators. It follows the tree of operators, whose nodes are the
+// components of their paths, through the document before and after the update.
 type tracer struct {
 	*Delta
 	position int // the position that $ refers to
 }
 
-// pair is a field before and after, missing if it does not exist, and the node that may have changed it.
+// pair is one field before and after an update, missing if it does not exist, with the node of the update's path
+// that may have changed it.
 type pair struct {
 	*node
 	name         string
@@ -37,13 +38,15 @@ type pair struct {
 
 func (p *pair) stays() bool { return !p.old.IsMissing() && !p.updated.IsMissing() }
 
-// isInner reports whether only the contents of the value may have changed.
+// isInner reports whether only the contents of a field may have changed: its value is a document or an array before
+// and after, and the operators act on paths below the field.
 func (p *pair) isInner() bool {
 	return p.do == nil && p.old.Type == p.updated.Type && (p.old.Type == bson.TypeDocument || p.old.Type == bson.TypeArray)
 }
 
-// document records the changes by the children of n: first existing fields, then new ones, then deeper
-// changes, each in the order of the children.
+// document adds to the Delta those fields of a document which an update by operators changed. n is the node of the
+// update's paths that leads to the document, and prefix its path with a dot. First come replaced and removed fields,
+// then new ones, then changes inside of fields, as in MongoDB.
 func (t tracer) document(n *node, prefix string, old, updated bson.Raw) {
 	fields := make([]pair, len(n.children))
 	for i, c := range n.children {
@@ -95,7 +98,8 @@ func (t tracer) lookup(n *node, fields []pair, doc bson.Raw, found func(p *pair,
 	}
 }
 
-// value records the change by n of a field or element that existed and still exists.
+// value records the change of a field or array element, at the path at, that exists before and after the update. n
+// is the node of the update's path that leads to it.
 func (t tracer) value(n *node, c component, at string, old, updated bson.Value) {
 	p := pair{node: n, old: old, updated: updated}
 	switch {
@@ -117,8 +121,8 @@ func (t tracer) value(n *node, c component, at string, old, updated bson.Value) 
 	}
 }
 
-// positions records the changes by children with numbers as names, and by $. It does not record the
-// nulls that fill a gap before a new element.
+// positions records the changes of array elements that the update selects by number or by $. The nulls that fill a
+// gap before a new element are not recorded.
 func (t tracer) positions(n *node, at string, old, updated bson.Raw) {
 	a, b := old.Iter(), updated.Iter()
 	for i := 0; b.Next(); i++ {
@@ -137,7 +141,8 @@ func (t tracer) positions(n *node, at string, old, updated bson.Raw) {
 	}
 }
 
-// at returns the child for an element, nil if there are several. by reports that there is at least one.
+// at returns the child of n that selects the array element i, by its number or by $; nil if none or both do. by
+// reports that at least one does.
 func (t tracer) at(n *node, i int) (c *node, by bool) {
 	count := 0
 	for _, o := range n.children {
@@ -152,8 +157,8 @@ func (t tracer) at(n *node, i int) (c *node, by bool) {
 	return c, count > 0
 }
 
-// elements records the changes by $[] and $[id]. If more than one element has changed, the whole array
-// counts as changed.
+// elements records the changes of array elements that the update selects by $[] and $[id]. If more than one element
+// has changed, the whole array counts as changed.
 func (t tracer) elements(n *node, c component, at string, old, updated bson.Value) {
 	var el component
 	var before, after bson.Value
@@ -179,8 +184,8 @@ func (t tracer) elements(n *node, c component, at string, old, updated bson.Valu
 	t.leave()
 }
 
-// appended records the new elements of an array that only grew at its end. It returns false if other
-// elements changed, or if the array was empty.
+// appended records the new elements of an array that only grew at its end, and reports true. It returns false if
+// other elements changed, or if the array was empty; then the whole array counts as changed.
 func (t tracer) appended(c component, at string, old, updated bson.Value) bool {
 	if old.Type != bson.TypeArray || bson.Raw(old.Data).IsEmpty() {
 		return false

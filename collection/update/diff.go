@@ -33,7 +33,7 @@ func ParseDiff(d bson.Raw) (*Program, error) {
 // diff describes the changes of a document or array.
 type diff struct {
 	array   bool
-	length  int // new length of an array, which is cut or extended; -1 = unchanged
+	length  int // length of the new array, to which the old one is cut or extended; -1 = unchanged
 	removed map[string]bool
 	updated []bson.Field // elements of an array are named by position
 	at      map[string]int
@@ -108,8 +108,8 @@ func (x *diff) parseElement(name string, v bson.Value) bool {
 	return true
 }
 
-// arrayPosition returns the array position that a name denotes, -1 if it denotes none within the size limit of
-// documents.
+// arrayPosition returns the array position that a name denotes, such as "12"; -1 if the name is no number or one
+// that no array within the size limit of documents has.
 func arrayPosition(name string) int {
 	n, err := strconv.ParseUint(name, 10, 32)
 	if err != nil || n >= bson.MaxDocumentBytes || strconv.FormatUint(n, 10) != name {
@@ -159,8 +159,8 @@ func (x *diff) document(b *bson.Builder, doc bson.Raw) error {
 	return tooLong(b)
 }
 
-// value writes a value with the changes inside of it. If x is nil or for another type, the value is
-// unchanged.
+// value writes a value with the changes of the diff x inside of it. If x is nil or made for a value of another type,
+// the value is written unchanged.
 func (x *diff) value(b *bson.Builder, name []byte, v bson.Value) (err error) {
 	switch {
 	case x != nil && v.Type == bson.TypeDocument && !x.array:
@@ -216,7 +216,8 @@ func (x *diff) elements(b *bson.Builder, list bson.Raw) error {
 	return pad(x.length)
 }
 
-// tooLong rejects a diff whose result exceeds the size limit of documents.
+// tooLong returns error 17419 if the document that a diff produces exceeds the size limit of documents by over 16
+// KiB.
 func tooLong(b *bson.Builder) error {
 	if b.Len() > bson.MaxDocumentBytes+16<<10 {
 		return mongoerr.New(17419, "Resulting document after update is larger than %d", bson.MaxDocumentBytes)

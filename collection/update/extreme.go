@@ -2,8 +2,8 @@ package update
 
 import "github.com/cantledb/cantle/bson"
 
-// extremeAction is $min and $max: it stores a value that is below (sign -1) or
-// above (sign 1) the old one in the comparison order.
+// extremeAction is the effect of $min and $max at a path: the operand replaces an old value that is above it (sign
+// -1, $min) or below it (sign 1, $max) in the BSON comparison order.
 type extremeAction struct {
 	value bson.Value
 	sign  int

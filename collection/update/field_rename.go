@@ -8,8 +8,8 @@ import (
 
 var opRename = Operator{Name: "$rename", parse: parseRename, Doc: "reference/operator/update/rename"}
 
-// parseRename adds two actions to the tree: one removes the source, the other sets the target to its
-// value.
+// parseRename reads {$rename: {from: "to"}}. It adds two actions to the tree of the update: one removes the field
+// from, the other sets the target to its value.
 func parseRename(p *parser, from *fieldPath, arg bson.Value) (action, error) {
 	text, ok := arg.Str()
 	if !ok || arg.Type != bson.TypeString {
@@ -37,7 +37,8 @@ func parseRename(p *parser, from *fieldPath, arg bson.Value) (action, error) {
 	return nil, p.insert(to, &renameAction{src: src, dst: dst})
 }
 
-// renameAction removes the source of a rename; if dst is set, it sets the target to the source's value.
+// renameAction is one half of a $rename: without dst it removes the source, with dst it sets the target to the
+// source's value.
 type renameAction struct{ src, dst path.Path }
 
 func (r *renameAction) isTarget() bool { return r.dst.Len() > 0 }
@@ -49,7 +50,7 @@ func (r *renameAction) traits() traits {
 	return 0
 }
 
-// idle reports whether the action is for a target whose source is missing.
+// idle reports whether the action has no effect: it sets the target of a rename, and the document lacks the source.
 func (r *renameAction) idle(a *applier) bool {
 	v, err := r.value(a, r.src, "source")
 	return err == nil && v.IsMissing() && r.isTarget()
@@ -72,7 +73,8 @@ func (r *renameAction) apply(a *applier, _ *node, old bson.Value) (bson.Value, o
 	return v, set, nil
 }
 
-// value follows a path through documents. An array on the path is an error.
+// value returns the value at a path of the document, missing if there is none. An array on the path is an error;
+// which names the path in it, "source" or "destination".
 func (r *renameAction) value(a *applier, at path.Path, which string) (bson.Value, error) {
 	v := a.doc.Value()
 	for i := range at.Len() {

@@ -14,9 +14,9 @@ import (
 	"github.com/cantledb/cantle/internal/casefile"
 )
 
-// FuzzUpdate applies any update to any document. The result is valid BSON, and unchanged if Modified is
-// false; the change stream's description leads from the old document to the new one; and for operators
-// that only set or remove, a second application changes nothing.
+// FuzzUpdate applies any update to any document. The result must be valid BSON, and unchanged if Modified is false;
+// the change stream's description must lead from the old document to the new one; and for operators that only set or
+// remove, a second application must change nothing.
 func FuzzUpdate(f *testing.F) {
 	files, _ := filepath.Glob("testdata/*.txt")
 	for _, name := range files {
@@ -88,7 +88,8 @@ func FuzzUpdate(f *testing.F) {
 	})
 }
 
-// settles reports whether a second application of the update can change nothing.
+// settles reports whether the update v has only operators that set or remove, so that a second application changes
+// nothing.
 func settles(v bson.Value) bool {
 	d, ok := v.Doc()
 	if !ok {

@@ -16,8 +16,8 @@ import (
 	"github.com/cantledb/cantle/internal/casefile/giant"
 )
 
-// TestGiantValues applies the updates of all cases (every operator) to documents as extreme as a client
-// can make them, and with extreme operands: each ends soon after the command's time is over.
+// TestGiantValues applies the updates of all cases (every operator) to documents as extreme as a client can make
+// them, and with extreme operands: each update ends soon after the command's time is over.
 func TestGiantValues(t *testing.T) { giant.Cases(t, extremes) }
 
 // extremes applies the updates of a case in one way.
@@ -50,7 +50,7 @@ func extremes(t *testing.T, c *casefile.Case, variant int) {
 	}
 }
 
-// Every operator of the table has cases, so that TestGiantValues runs it too.
+// TestOperatorsHaveCases requires a case file for every operator of the table, so that TestGiantValues runs it too.
 func TestOperatorsHaveCases(t *testing.T) {
 	for _, op := range update.Operators {
 		name := strings.ToLower(strings.TrimPrefix(op.Name, "$"))

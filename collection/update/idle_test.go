@@ -13,8 +13,8 @@ import (
 	"github.com/cantledb/cantle/collection/update"
 )
 
-// idle are updates of a path, written %s, that have no effect on a document that has no field "absent"
-// and no "never" in any array; with at, also if the path exists.
+// idle are updates of a path (%s) that have no effect on a document without the field "absent" and without "never"
+// in any array. If at is false, this only holds if the path does not exist.
 var idle = []struct {
 	update string
 	at     bool
@@ -28,9 +28,8 @@ var idle = []struct {
 	{`{$pullAll: {"%s": ["never"]}}`, false},
 }
 
-// TestIdle applies every operator that has no effect at random paths of random documents: none is
-// rejected because its path leads through a scalar, by a name into an array, or far beyond the end of an
-// array.
+// TestIdle applies updates that have no effect at random paths of random documents. None may be rejected because its
+// path leads through a scalar, by a name into an array, or far beyond the end of an array.
 func TestIdle(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	names := []string{"a", "b", "0", "1", "3000000"}
@@ -90,7 +89,7 @@ func applied(t *testing.T, u string, doc bson.Raw) (modified bool, err error) {
 	return modified, err
 }
 
-// at follows a path like an update: numbers are positions of arrays.
+// at returns the value at a path, with numbers as positions of arrays, as an update reads paths.
 func at(v bson.Value, path string) (bson.Value, bool) {
 	for name := range strings.SplitSeq(path, ".") {
 		if v.Type != bson.TypeDocument && v.Type != bson.TypeArray {

@@ -39,7 +39,7 @@ func (negateAction) apply(_ *applier, _ *node, old bson.Value) (bson.Value, outc
 	return bson.Bool(!was), set, nil
 }
 
-// An update operator is one file with one row: with a row in a copy of the table, it is parsed on every
+// TestOperatorIsOneRow requires that one row in a copy of the table adds an update operator: it is parsed on every
 // kind of path, applied, reported to change streams, and used by an upsert.
 func TestOperatorIsOneRow(t *testing.T) {
 	table := append(slices.Clone(Operators), opNegate)

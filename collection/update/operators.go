@@ -11,11 +11,11 @@ import (
 type Operator struct {
 	// Name with the dollar sign.
 	Name string
-	// parse parses the argument for one path and returns the action. A nil action without error means
-	// that parse has added nodes to the tree itself ($rename).
+	// parse reads the operator's argument for one path and returns its action. A nil action without error means that
+	// parse has added nodes to the tree of the update itself ($rename).
 	parse func(p *parser, at *fieldPath, arg bson.Value) (action, error)
-	// Since is the first release of MongoDB with the operator, such as "8.2"; "" if it is older than 3.6
-	// or not in the manual.
+	// Since is the first release of MongoDB that has the operator, such as "8.2"; "" if the operator is older than
+	// 3.6 or not in the manual.
 	Since string
 	// Doc is the page of the manual.
 	Doc string
@@ -41,7 +41,7 @@ var Operators = []Operator{
 	opUnset,
 }
 
-// find returns the row of an operator, nil if there is none.
+// find returns the row of the operator name in the sorted table list, nil if there is none.
 func find(list []Operator, name string) *Operator {
 	i, ok := slices.BinarySearchFunc(list, name, func(o Operator, n string) int { return strings.Compare(o.Name, n) })
 	if !ok {
@@ -50,19 +50,20 @@ func find(list []Operator, name string) *Operator {
 	return &list[i]
 }
 
-// action is the effect of an operator at the end of a path. Immutable.
+// action is the effect of an update operator at the end of a path: from an old value to a new one. Immutable.
 type action interface {
-	// apply returns the new value for an old one, which is missing if the field does not exist. The new
-	// value may alias the old one, a's arena or the action.
+	// apply returns the new value of a field for its old one, which is missing if the field does not exist. The new
+	// value may alias the old one, the arena of a, or the action.
 	apply(a *applier, n *node, old bson.Value) (bson.Value, outcome, error)
 	// traits returns the action's behaviour for missing paths.
 	traits() traits
 }
 
-// conditional is an action that may have no effect, depending on the document.
+// conditional is an action of an update operator that, depending on the document, may have no effect.
 type conditional interface {
 	action
-	// idle reports whether the action has no effect, so that its path need not be viable.
+	// idle reports whether the action has no effect on a's document, so that its path need not exist or be allowed
+	// there.
 	idle(a *applier) bool
 }
 
@@ -81,7 +82,7 @@ type traits uint8
 const (
 	// creates: the action creates a missing path.
 	creates traits = 1 << iota
-	// tolerant: the action has no effect if the path is not viable.
+	// tolerant marks an action that has no effect, instead of an error, if its path leads through a scalar.
 	tolerant
 	// onInsert: the action has no effect unless a document is inserted.
 	onInsert

@@ -31,11 +31,10 @@ type fieldPath struct {
 	steps []step
 }
 
-// parsePath splits and validates the path of an operation.
-// Manual: reference/operator/update/positional, positional-all, positional-filtered.
+// parsePath splits and validates the path of an update operator. Manual: reference/operator/update/positional,
+// positional-all, positional-filtered.
 //
-// Errors: EmptyFieldName, BadValue (misplaced positional operators), 9867600 (zero byte), Overflow (too
-// long).
+// Errors: EmptyFieldName, BadValue (misplaced positional operators), 9867600 (zero byte), Overflow (too long).
 func parsePath(text string) (*fieldPath, error) {
 	if strings.IndexByte(text, 0) >= 0 {
 		return nil, mongoerr.New(9867600, "Field path contains a null byte: %q", text)
@@ -73,7 +72,8 @@ func parsePath(text string) (*fieldPath, error) {
 	return f, nil
 }
 
-// isDynamic reports whether a component denotes array elements that depend on the document.
+// isDynamic reports whether a component of the path, $, $[] or $[id], denotes array elements that depend on the
+// document.
 func (f *fieldPath) isDynamic() bool {
 	for i := range f.steps {
 		if f.steps[i].kind != named {
@@ -83,7 +83,7 @@ func (f *fieldPath) isDynamic() bool {
 	return false
 }
 
-// static returns the components before the first dynamic one as a path.
+// static returns the part of the path before the first of the components $, $[] and $[id].
 func (f *fieldPath) static() path.Path {
 	names := make([]string, 0, len(f.steps))
 	for i := range f.steps {

@@ -11,11 +11,11 @@ import (
 	"github.com/cantledb/cantle/collection/project"
 )
 
-// parsePipeline reads an update by stages.
-// Manual: tutorial/update-documents-with-aggregation-pipeline.
+// parsePipeline reads an update that is an array of stages, such as [{$set: …}]. Manual:
+// tutorial/update-documents-with-aggregation-pipeline.
 //
-// Errors: TypeMismatch, 40323 (a stage is one field), 40324 (unknown stage), InvalidOptions (a stage
-// that is not allowed in updates), those of the stages.
+// Errors: TypeMismatch, 40323 (a stage is one field), 40324 (unknown stage), InvalidOptions (a stage that is not
+// allowed in updates), the errors of the stages.
 func parsePipeline(env *mql.Env, list bson.Raw) (*Program, error) {
 	p := &Program{pipeline: true}
 	for v := range list.Values() {
@@ -46,8 +46,8 @@ func parsePipeline(env *mql.Env, list bson.Raw) (*Program, error) {
 	return p, nil
 }
 
-// applyPipeline runs the stages one after the other. If the result has no _id, the old _id is kept; the
-// document begins with its _id. Manual: core/document#field-order.
+// applyPipeline runs the stages of an update one after the other on doc and appends the result to dst. _id becomes
+// the first field; if the result has none, the old _id is kept. Manual: core/document#field-order.
 func (p *Program) applyPipeline(env *mql.Env, dst *bson.Builder, doc bson.Raw, s *expr.Scratch) error {
 	current := doc
 	for i, t := range p.stages {

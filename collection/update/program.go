@@ -26,7 +26,7 @@ type Program struct {
 	filters    []arrayFilter
 	// replacement is the new document; nil for operators and pipelines.
 	replacement bson.Raw
-	// diff is the diff of an oplog entry; nil for other updates.
+	// diff is the diff that ParseDiff read from an oplog entry; nil for updates of other forms.
 	diff     *diff
 	stages   []project.Transform
 	pipeline bool
@@ -38,14 +38,12 @@ type operation struct {
 	at *fieldPath
 }
 
-// Parse reads an update: a document of operators, a replacement document or an array of stages. It keeps
-// no reference to the bytes.
-// Manual: reference/command/update.
+// Parse reads an update: a document of operators, a replacement document or an array of stages. The Program keeps no
+// reference to the bytes of u. Manual: reference/command/update.
 //
-// Errors: FailedToParse (unknown or malformed operators, array filters that are not used, multi with a
-// replacement), TypeMismatch, BadValue, ConflictingUpdateOperators, EmptyFieldName,
-// DollarPrefixedFieldName, and those of single operators, of filters and of stages (InvalidOptions for
-// stages that are not allowed in updates).
+// Errors: FailedToParse (unknown or malformed operators, array filters that are not used, multi with a replacement),
+// TypeMismatch, BadValue, ConflictingUpdateOperators, EmptyFieldName, DollarPrefixedFieldName, and the errors of
+// single operators, of filters and of stages (InvalidOptions for stages that are not allowed in updates).
 func Parse(env *mql.Env, u bson.Value, arrayFilters []bson.Raw, o Options) (*Program, error) {
 	switch u.Type {
 	case bson.TypeArray:
@@ -149,13 +147,13 @@ func (p *Program) IsReplacement() bool { return p.replacement != nil }
 // IsPipeline reports whether the update is a pipeline.
 func (p *Program) IsPipeline() bool { return p.pipeline }
 
-// NeedsPosition reports whether the update has a positional operator, so that Input.Position is required
-// (see match.MatchPosition).
+// NeedsPosition reports whether a path of the update has the positional operator $, so that Input.Position is
+// required (see match.MatchPosition).
 func (p *Program) NeedsPosition() bool { return p.positional }
 
-// Paths calls add with the paths that the update may change, each up to the first component that denotes
-// array elements. A field whose path neither begins with one of them nor is a prefix of one does not
-// change. whole reports that any field may change.
+// Paths calls add with each path that the update may change, up to the first component that denotes array elements.
+// A field does not change if its path neither begins with one of these paths nor is a prefix of one. whole reports
+// that any field may change; then add is not called.
 func (p *Program) Paths(add func(path.Path)) (whole bool) {
 	if p.root == nil {
 		return true

@@ -8,9 +8,9 @@ import (
 	"github.com/cantledb/cantle/collection/update"
 )
 
-// redo applies an updateDescription to a document, as a reader of a change stream would: it cuts arrays,
-// removes fields and sets the others to their new values. It fills the gap before an element far beyond
-// the end of its array with nulls.
+// redo returns doc after the changes of an updateDescription, as a reader of a change stream would apply it: it cuts
+// arrays, removes fields and sets the others to their new values. It fills the gap before an element far beyond the
+// end of its array with nulls.
 func redo(doc bson.Raw, d *update.Delta) bson.Raw {
 	b := bson.NewBuilder(nil)
 	d.Append(b)

@@ -6,8 +6,8 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// parseReplacement reads a replacement document.
-// Manual: reference/method/db.collection.replaceOne.
+// parseReplacement reads an update that is a replacement document. Manual:
+// reference/method/db.collection.replaceOne.
 //
 // Errors: FailedToParse with multi, DollarPrefixedFieldName.
 func parseReplacement(doc bson.Raw, o Options) (*Program, error) {
@@ -22,8 +22,8 @@ func parseReplacement(doc bson.Raw, o Options) (*Program, error) {
 	return &Program{replacement: doc}, nil
 }
 
-// applyReplacement writes the replacement, with the _id of the old document in front if it has none.
-// Empty timestamps become the current time.
+// applyReplacement writes the replacement of doc, with the _id of doc in front if the replacement has none. Empty
+// timestamps become the current time.
 func (p *Program) applyReplacement(env *mql.Env, dst *bson.Builder, doc bson.Raw) error {
 	id := p.replacement.Get("_id")
 	if old, ok := doc.Lookup("_id"); ok && (id.IsMissing() || bson.Equal(id, old, nil)) {

@@ -8,20 +8,22 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-// node is a component of the paths of an update. Immutable after parsing.
+// node is a component of one or more paths of an update; its children are the next components. Immutable after
+// parsing.
 type node struct {
 	step
 	// path is the text of the path up to this node.
 	path string
-	// do is the action of a path that ends here; nil for an inner node.
+	// do is the action of the operator whose path ends here; nil for an inner node.
 	do action
 	// children of an inner node in the order of creation.
 	children []*node
 	// byName looks up named children if there are many.
 	byName map[string]int
-	// arrays reports that the children are $[] and $[id], which apply only to arrays.
+	// arrays is set if the children are $[] and $[id], which apply only to arrays.
 	arrays bool
-	// can has the traits of some (creates) or of all (tolerant, onInsert) actions at or below the node.
+	// can has the traits of the actions at and below the node: creates if one of them has it, tolerant and onInsert
+	// if all have it.
 	can traits
 	// filter is the index of the array filter of a $[id].
 	filter int
@@ -89,7 +91,8 @@ func (n *node) child(s step) *node {
 // linearMax is the largest number of children that are searched linearly.
 const linearMax = 8
 
-// add appends a child. A map makes the conflict checks of huge updates fast.
+// add appends a child to the node. With many children, a map of names makes the conflict checks of huge updates
+// fast.
 func (n *node) add(child *node) {
 	n.children = append(n.children, child)
 	switch {
@@ -102,7 +105,8 @@ func (n *node) add(child *node) {
 	}
 }
 
-// finish sorts the children of n and of all nodes below, and combines their traits.
+// finish completes the tree after parsing: it sorts the children of n and of all nodes below, and combines their
+// traits.
 func (n *node) finish() {
 	for _, c := range n.children {
 		c.finish()
@@ -136,9 +140,8 @@ func (n *node) indexNames() {
 	}
 }
 
-// compare compares nodes in the order in which new fields are created: positions by number, then names
-// by bytes.
-// Manual: reference/operator/update#behavior.
+// compare orders the children of a node as new fields are created: positions by number, then names by bytes. Manual:
+// reference/operator/update#behavior.
 func (n *node) compare(o *node) int {
 	switch {
 	case n.index >= 0 && o.index >= 0:
@@ -151,8 +154,8 @@ func (n *node) compare(o *node) int {
 	return strings.Compare(n.name, o.name)
 }
 
-// merged combines several nodes that apply to one array element, such as $[] and $[id], or $ and a
-// number.
+// merged returns one node for several nodes that apply to the same array element, such as $[] and $[id], or $ and a
+// number. at is the element's path, for errors.
 //
 // Errors: ConflictingUpdateOperators.
 func merged(nodes []*node, at string) (*node, error) {

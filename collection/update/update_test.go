@@ -26,9 +26,9 @@ func newEnv() *mql.Env {
 	return env
 }
 
-// TestCases runs the verbs apply (new document of each doc; "same" if nothing changes), delta (the
-// changes), upsert (the document of a filter) and patch (new document of each doc by the diff of an
-// oplog entry).
+// TestCases runs the case files. Their verbs print: apply, the new document of each doc ("same" if nothing changes);
+// delta, the changes; upsert, the document of a filter; patch, the new document of each doc by the diff of an oplog
+// entry.
 func TestCases(t *testing.T) {
 	casefile.Run(t, "testdata", func(t *testing.T, c *casefile.Case) string {
 		env := newEnv()
@@ -174,7 +174,7 @@ func failure(err error) string {
 	return fmt.Sprintf("error %d %s\n", e.Code, e.Code)
 }
 
-// applyOnce applies a diff to a document, and checks that applying it again changes nothing.
+// applyOnce returns doc after a diff, as text, and checks that applying the diff again changes nothing.
 func applyOnce(env *mql.Env, p *update.Program, doc bson.Raw) string {
 	got, _, err := apply(env, p, nil, doc)
 	if err != nil {

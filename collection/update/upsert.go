@@ -13,12 +13,12 @@ import (
 	"github.com/cantledb/cantle/collection/release"
 )
 
-// Upsert returns the document that an upsert inserts if no document matches: the equalities of the
-// filter, changed by the update, with _id in front. newID makes an _id if neither has one.
-// Manual: reference/method/db.collection.update#upsert-with-operator-expressions.
+// Upsert returns the document that an upsert inserts if no document matches: the equalities of the filter, changed
+// by the update, with _id in front. newID makes an _id if neither filter nor update has one. Manual:
+// reference/method/db.collection.update#upsert-with-operator-expressions.
 //
-// Errors: NotSingleValueField and NotExactValueField (a filter that does not determine a field),
-// ImmutableField (an update that changes the filter's _id), and those of Apply.
+// Errors: NotSingleValueField and NotExactValueField (a filter that does not determine a field), ImmutableField (an
+// update that changes the filter's _id), and the errors of Apply.
 func (p *Program) Upsert(env *mql.Env, filter match.Node, s *expr.Scratch, newID func() bson.Value) (bson.Raw, error) {
 	doc, err := p.upsert(env, filter, s, newID)
 	if err != nil && env.Release.Has(release.UpsertTooLarge) {
@@ -71,7 +71,8 @@ type equality struct {
 	value bson.Value
 }
 
-// base returns the document of the filter's equalities. For a replacement it has only the _id.
+// base returns the document from which an upsert starts: the filter's equalities. For a replacement it has only the
+// _id.
 func (p *Program) base(filter match.Node) (bson.Raw, error) {
 	var list []equality
 	var err error

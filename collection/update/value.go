@@ -5,8 +5,8 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-// checkValue rejects values that are not allowed at a path: an _id with field names that begin with a
-// dollar sign, an array, a regular expression or undefined.
+// checkValue rejects values that an update may not write to the path at: for _id and below it, field names that
+// begin with a dollar sign, and as _id an array, a regular expression or undefined.
 //
 // Errors: DollarPrefixedFieldName, BadValue.
 func checkValue(at *fieldPath, v bson.Value) error {
@@ -19,8 +19,7 @@ func checkValue(at *fieldPath, v bson.Value) error {
 	return checkDollars(v)
 }
 
-// CheckID rejects values that cannot be an _id.
-// Manual: core/document#the-_id-field.
+// CheckID returns an error for a value that cannot be an _id. Manual: core/document#the-_id-field.
 //
 // Errors: BadValue, DollarPrefixedFieldName.
 func CheckID(v bson.Value) error {

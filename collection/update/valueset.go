@@ -5,8 +5,8 @@ import (
 	"github.com/cantledb/cantle/bson/keystring"
 )
 
-// valueSet finds equal values: by linear search while there are few, by their encoding if there are
-// many, so that large sets do not take quadratic time.
+// valueSet is a set of values, for $addToSet and $pullAll. It finds equal values by linear search while there are
+// few, by their encoding if there are many, so that large sets do not take quadratic time.
 type valueSet struct {
 	order  bson.StringOrder
 	values []bson.Value
@@ -21,8 +21,8 @@ func (s *valueSet) key(buf *[]byte, v bson.Value) []byte {
 	return *buf
 }
 
-// has reports whether an equal value was added; buf is working memory. Safe for concurrent use after the
-// last add.
+// has reports whether a value equal to v was added; buf is working memory. Safe for concurrent use after the last
+// add.
 func (s *valueSet) has(buf *[]byte, v bson.Value) bool {
 	if s.keys != nil {
 		_, ok := s.keys[string(s.key(buf, v))]
@@ -36,7 +36,7 @@ func (s *valueSet) has(buf *[]byte, v bson.Value) bool {
 	return false
 }
 
-// add adds a value, which must stay valid while the set is used.
+// add adds a value to the set; it must stay valid while the set is used. buf is working memory.
 func (s *valueSet) add(buf *[]byte, v bson.Value) {
 	s.values = append(s.values, v)
 	switch {
