@@ -13,8 +13,8 @@ import (
 	"github.com/cantledb/cantle/internal/casefile/giant"
 )
 
-// TestGiantValues makes the entries of documents as extreme as a client can make them, for indexes of
-// every kind: each ends soon after the command's time is over.
+// TestGiantValues makes the index entries of documents as extreme as a client can make them, for indexes of every
+// kind: each call ends soon after the command's time is over.
 func TestGiantValues(t *testing.T) {
 	docs := []string{
 		`{a: [1, 2], b: "x y", c: 1}`, `{a: ["x", "y"], b: [[1, 2], [3, 4]]}`, `{a: [{b: 1}, {b: "x"}], b: {c: 1}}`, `{a: "the word", b: {type: "Point", coordinates: [1, 2]}}`,

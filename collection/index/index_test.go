@@ -19,9 +19,8 @@ import (
 	"github.com/cantledb/cantle/internal/casefile"
 )
 
-// TestCases runs the verbs spec (parse and print as listIndexes does), keys
-// (entries of documents) and conflict (a requested index against an existing
-// one).
+// TestCases runs the case files. Their verbs print: spec, a parsed specification as listIndexes does; keys, the
+// entries of documents; conflict, the result of a request for an index beside an existing one.
 func TestCases(t *testing.T) {
 	casefile.Run(t, "testdata", func(t *testing.T, c *casefile.Case) string {
 		env := mql.NewEnv(context.Background())

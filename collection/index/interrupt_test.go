@@ -11,7 +11,8 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// Making the entries of a document with a very large array is interrupted when the command must end.
+// TestKeysEndWithTheirCommand requires that making the entries of a document with a very large array is interrupted
+// when the command must end.
 func TestKeysEndWithTheirCommand(t *testing.T) {
 	b := bson.NewBuilder(nil)
 	b.BeginArray("a")

@@ -13,17 +13,17 @@ import (
 	"github.com/cantledb/cantle/collection/order"
 )
 
-// Add receives one entry of a document: the keystrings of its values and their type bits (see keystring.TypeBits). Both are
-// valid only during the call.
+// Add is called with each index entry of a document: the keystrings of its values and their type bits (see
+// keystring.TypeBits). Both are valid only during the call.
 type Add func(values, typeBits []byte) error
 
-// Keys generates the entries of doc, without duplicates and in ascending order. A document that the partial filter or
-// sparseness leaves out has none. arrays reports the fields whose paths contain arrays; nil if there are none. Documents
-// without arrays cost no allocation in a plain index.
+// Keys calls add for each index entry of doc, without duplicates and in ascending order. A document that the partial
+// filter or sparseness leaves out has none. arrays holds the fields whose paths contain arrays; nil if there are
+// none. Documents without arrays cost no allocation in a plain index.
 //
-// Errors: CannotIndexParallelArrays, those of evaluating the partial filter, CannotBuildIndexKeys if they are larger than
-// keysBytesMax, those of add, and numbered codes of single kinds (16766 for arrays in a hashed index, 16755 for a value that
-// is no geometry, 7246301 for arrays before a wildcard).
+// Errors: CannotIndexParallelArrays, the errors of evaluating the partial filter, CannotBuildIndexKeys if the
+// entries are larger than keysBytesMax, the errors of add, and numbered codes of single kinds (16766 for arrays in a
+// hashed index, 16755 for a value that is no geometry, 7246301 for arrays before a wildcard).
 func (s *Spec) Keys(env *mql.Env, doc bson.Raw, sc *expr.Scratch, add Add) (arrays MultikeyPaths, err error) {
 	if s.Partial != nil {
 		if ok, err := s.Partial.Matches(env, doc, sc); !ok || err != nil {
@@ -39,9 +39,9 @@ func (s *Spec) Keys(env *mql.Env, doc bson.Raw, sc *expr.Scratch, add Add) (arra
 	return arrays, err
 }
 
-// keysBytesMax limits the total size of the entries of a document in one index: four times the largest document. Values
-// outside of an array, and the names above it, are repeated in the entry of each of its elements: a document of 16 MB could
-// have terabytes of entries.
+// keysBytesMax limits the total size in bytes of the entries of a document in one index: four times the largest
+// document. Values outside of an array, and the names above it, are repeated in the entry of each of its elements: a
+// document of 16 MB could have terabytes of entries.
 const keysBytesMax = 64 << 20
 
 // generator is the working memory of one call of Keys.
@@ -138,8 +138,8 @@ func (g *generator) emit(add Add) error {
 	return nil
 }
 
-// tuples calls yield for the tuples of values that the paths of the index have in the document, and records the arrays on
-// the paths. If the index is sparse, a tuple without any value is left out.
+// tuples calls yield for each tuple of values that the paths of the index have in the document, one for each index
+// entry. It records the arrays on the paths. If the index is sparse, a tuple without any value is left out.
 func (g *generator) tuples(yield func(values []bson.Value) error) error {
 	for _, p := range g.s.paths {
 		if p.HasPosition() {
@@ -173,11 +173,11 @@ func (g *generator) tuples(yield func(values []bson.Value) error) error {
 	return err
 }
 
-// errorTextMax is the maximal length of a document in an error message.
+// errorTextMax is the largest length in bytes of a document that an error message quotes; the rest is cut.
 const errorTextMax = 300
 
-// unambiguous rejects an array in which a component of p, from next on, is a position and also a field of a document in the
-// array: a query would match both, but an entry can hold only one. Observed: mongod 7.0.
+// unambiguous returns an error for an array in which a component of p, from next on, is a position and also a field
+// of a document in the array: a query would match both, but an entry can hold only one. Observed: mongod 7.0.
 func unambiguous(env *mql.Env, v bson.Value, p path.Path, next int) error {
 	next, v = order.Descend(v, p, next)
 	arr, ok := v.Array()
@@ -218,7 +218,8 @@ func allMissing(values []bson.Value) bool {
 	return true
 }
 
-// parallel returns the error for a document with arrays on two paths.
+// parallel returns the error for a document with arrays on the paths of two fields of the index. Such a document
+// would have an entry for every pair of elements.
 func (g *generator) parallel() error {
 	var names [2]string
 	n := 0

@@ -24,7 +24,8 @@ func (o *FlatOptions) equal(p *FlatOptions) bool {
 
 func (o *FlatOptions) grid() geo.Grid { return geo.Grid{Bits: int(o.Bits), Min: o.Min, Max: o.Max} }
 
-// sphereRanges returns the cells of the box around a circle on the sphere.
+// sphereRanges returns ranges of cells of a 2d index that contain all points within a circle on the sphere, whose
+// radius is in radians: those of the rectangle of longitudes and latitudes around it.
 func (o *FlatOptions) sphereRanges(center geo.Point, radians float64) []geo.CellRange {
 	degrees := radians * 180 / math.Pi * (1 + 1e-9)
 	lo, hi := geo.Point{X: o.Min, Y: center.Y - degrees}, geo.Point{X: o.Max, Y: center.Y + degrees}
@@ -40,8 +41,8 @@ func (o *FlatOptions) sphereRanges(center geo.Point, radians float64) []geo.Cell
 	return o.grid().Ranges(lo, hi)
 }
 
-// kind2d has an entry with the cell of every legacy coordinate pair and the unchanged values of further
-// fields. Documents without pairs have no entries.
+// kind2d is the index kind 2d: an entry has the cell of a legacy coordinate pair and the unchanged values of further
+// fields. A document has an entry for every pair, and none without pairs.
 // Manual: core/indexes/index-types/geospatial/2d.
 var kind2d = Kind{
 	Name:  "2d",
@@ -103,11 +104,11 @@ func flatKeys(g *generator) (err error) {
 	return g.combine(fields, make([]bson.Value, 0, len(fields)))
 }
 
-// pairs appends the cells of a pair, or of an array or document of pairs. A value of another type, or an
-// empty one, has no cells.
+// pairs appends to list the cells of v, a coordinate pair or an array or document of pairs. A value of another type,
+// or an empty one, has no cells.
 //
-// Errors: 13654 for members that are not pairs, 13026 and 13068 for malformed pairs, 13027 for pairs out
-// of bounds. Observed: mongod 7.0.
+// Errors: 13654 for members that are not pairs, 13026 and 13068 for malformed pairs, 13027 for pairs out of bounds.
+// Observed: mongod 7.0.
 func (g *generator) pairs(list []bson.Value, v bson.Value) ([]bson.Value, error) {
 	if v.Type != bson.TypeArray && v.Type != bson.TypeDocument {
 		return list, nil
@@ -134,7 +135,7 @@ func (g *generator) pairs(list []bson.Value, v bson.Value) ([]bson.Value, error)
 	return list, nil
 }
 
-// pair appends the cell of one pair. Further members of the pair are ignored.
+// pair appends to list the cell of the coordinate pair v. Members after the first two are ignored. Errors: as pairs.
 func (g *generator) pair(list []bson.Value, v bson.Value) ([]bson.Value, error) {
 	stored, ok := geo.Stored(v)
 	if !ok || !stored.IsPoint() || !stored.Planar {

@@ -15,9 +15,9 @@ import (
 // SphereOptions are the options of a 2dsphere index.
 type SphereOptions struct{ Version int32 }
 
-// kind2dsphere has an entry for every S2 cell that covers the geometry of a field; with several fields
-// the entries are all combinations. Documents without any geometry have none. Keys hold cells as
-// timestamps, because the encoding of timestamps is eight bytes in unsigned order.
+// kind2dsphere is the index kind 2dsphere: a document has an entry for every S2 cell that covers the geometry of the
+// field; with several geometries, for all combinations. Documents without any geometry have none. Entries hold cells
+// as timestamps, because the encoding of timestamps is eight bytes in unsigned order.
 // Manual: core/indexes/index-types/geospatial/2dsphere.
 var kind2dsphere = Kind{
 	Name:  "2dsphere",
@@ -95,8 +95,8 @@ func sphereKeys(g *generator) error {
 	return g.combine(fields, make([]bson.Value, 0, len(fields)))
 }
 
-// cells returns the cells of the geometries at a path. Arrays on the path are expanded; an array at the
-// end must be a legacy pair. A single empty value counts as missing.
+// cells returns the S2 cells that cover the geometries at a path of the document. Arrays on the path are expanded;
+// an array at the end must be a legacy pair. A single empty value counts as missing.
 func (g *generator) cells(at path.Path) (list []bson.Value, err error) {
 	var only bson.Value
 	n := 0
@@ -117,7 +117,7 @@ func (g *generator) cells(at path.Path) (list []bson.Value, err error) {
 	return list, err
 }
 
-// geometry appends the cells of one geometry at a path. A missing value has no cells.
+// geometry appends to list the S2 cells of the geometry v, found at a path. A missing value has no cells.
 func (g *generator) geometry(at path.Path, list *[]bson.Value, v bson.Value) error {
 	if v.IsMissing() {
 		return nil
@@ -138,7 +138,7 @@ func isEmpty(v bson.Value) bool {
 	return (v.Type == bson.TypeArray || v.Type == bson.TypeDocument) && bson.Raw(v.Data).IsEmpty()
 }
 
-// geoCode returns the error code for a value that the index cannot hold.
+// geoCode returns the error code for a value that a 2dsphere index cannot hold, in the client's release of MongoDB.
 func (g *generator) geoCode() mongoerr.Code {
 	if g.env.Release.Has(release.GeoKeyCodes) {
 		return mongoerr.GeoKeyExtractionFailed
@@ -146,8 +146,8 @@ func (g *generator) geoCode() mongoerr.Code {
 	return 16755
 }
 
-// noGeometry returns the error for a value that is no geometry. Releases with a special code for it add
-// the position to errInfo.
+// noGeometry returns the error for a value that a 2dsphere index cannot hold, because it is no geometry. In releases
+// of MongoDB with a special code for it, errInfo names the path of the value.
 // Manual: release-notes/9.0 (Improved Diagnostics).
 func (g *generator) noGeometry(at path.Path, v bson.Value, cause *mongoerr.Error) error {
 	err := mongoerr.New(g.geoCode(), "Can't extract geo keys: %s  %s", g.doc.Clipped(errorTextMax), cause.Msg)
@@ -168,7 +168,7 @@ func (g *generator) noGeometry(at path.Path, v bson.Value, cause *mongoerr.Error
 	return err.WithFields(b.Doc().Elements())
 }
 
-// Maximal lengths in errInfo for a value that is no geometry, in bytes.
+// reasonMax and elementMax are the largest lengths in bytes of texts in errInfo for a value that is no geometry.
 const (
 	reasonMax  = 256
 	elementMax = 1 << 10
@@ -185,8 +185,8 @@ func clip(s string, most int) string {
 	return s[:most]
 }
 
-// markMany marks the fields with several values as if they contained arrays, which is mostly true: their
-// bounds must not be combined.
+// markMany marks the fields with several cells as if their paths contained arrays, which is mostly true: the planner
+// must not combine their bounds.
 func (g *generator) markMany(fields [][]bson.Value) {
 	for i := range fields {
 		if len(fields[i]) < 2 {
@@ -218,8 +218,9 @@ func (g *generator) combine(fields [][]bson.Value, chosen []bson.Value) error {
 	return nil
 }
 
-// GeoIntervals returns the intervals of field i that contain an entry of every geometry that intersects
-// the shape; each hit must be checked again. ok is false if the index cannot answer the shape.
+// GeoIntervals returns intervals of the index field i that contain an entry of every geometry which intersects the
+// shape. They may contain others, so each document found must be checked again. ok is false if the index cannot
+// answer the shape.
 func (s *Spec) GeoIntervals(i int, shape *geo.Shape) (list []match.Interval, ok bool) {
 	switch s.Parts[i].Plugin {
 	case "2dsphere":
@@ -236,8 +237,8 @@ func (s *Spec) GeoIntervals(i int, shape *geo.Shape) (list []match.Interval, ok 
 	return nil, false
 }
 
-// NearIntervals is GeoIntervals for a circle around the centre of a $near, with a radius in its units. A
-// search by distance calls it with growing radii.
+// NearIntervals is GeoIntervals for a circle around the centre of a $near, with a radius in the units of the $near.
+// A search by distance calls it with growing radii.
 func (s *Spec) NearIntervals(i int, n *geo.Near, radius float64) (list []match.Interval, ok bool) {
 	if n.Meters {
 		radius /= geo.EarthRadiusMeters

@@ -6,8 +6,8 @@ import (
 	"github.com/cantledb/cantle/collection/order"
 )
 
-// kindHashed stores the hash of one field; a compound index also has ordered fields. Arrays cannot be
-// hashed.
+// kindHashed is the index kind hashed: entries hold the hash of one field's value; a compound index also has ordered
+// fields. Arrays cannot be hashed.
 // Manual: core/indexes/index-types/index-hashed.
 var kindHashed = Kind{
 	Name:  "hashed",
@@ -54,8 +54,8 @@ func hashedKeys(g *generator) error {
 	return g.end()
 }
 
-// hash returns the hash of v as an int64 value. Under a collation, strings are hashed by their sort
-// keys.
+// hash returns the hash of the field value v as an int64 value. Under a collation, strings are hashed by their sort
+// keys, so that equal strings have equal hashes.
 func (g *generator) hash(v bson.Value) bson.Value {
 	if text, ok := v.Text(); ok && g.s.Collation != nil {
 		v = g.arena.StringBytes(g.s.Collation.AppendKey(nil, text))
@@ -63,8 +63,8 @@ func (g *generator) hash(v bson.Value) bson.Value {
 	return g.arena.Int64(bson.HashedKey(v))
 }
 
-// HashedValue returns the value that a hashed field of the index stores for v, for the bounds of an
-// equality.
+// HashedValue returns the value that a hashed field of the index stores for v. The planner makes the bounds of an
+// equality from it.
 func (s *Spec) HashedValue(v bson.Value) bson.Value {
 	g := generator{s: s}
 	return g.hash(v)

@@ -6,7 +6,7 @@ import (
 	"github.com/cantledb/cantle/collection/order"
 )
 
-// kindPlain is an index with directions on one or more fields.
+// kindPlain is the index kind without a name: one or more fields, each with a direction.
 // Manual: core/indexes/index-types/index-compound.
 var kindPlain = Kind{Doc: "core/indexes/index-types/index-compound", keys: plainKeys}
 

@@ -19,12 +19,12 @@ type TextOptions struct {
 	Version          int32
 
 	language text.Language // DefaultLanguage
-	// every is the weight of fields without their own weight: that of "$**", or 0.
+	// every is the weight of fields without a weight of their own: that of "$**", 0 if they are not indexed.
 	every float64
 }
 
-// TextWeight is the weight of a field. The name "$**" means every field with a string and has the zero
-// Path.
+// TextWeight is the weight of a field in a text index, by which a word there counts in the score. The name "$**"
+// means every field with a string and has the zero Path.
 type TextWeight struct {
 	Name   string
 	Path   path.Path
@@ -39,8 +39,8 @@ func (t *TextOptions) equal(o *TextOptions) bool {
 		slices.EqualFunc(t.Weights, o.Weights, func(a, b TextWeight) bool { return a.Name == b.Name && a.Weight == b.Weight })
 }
 
-// kindText has an entry of term and weight for every term of the weighted fields, between the values of
-// the plain fields before and after them.
+// kindText is the index kind text: a document has an entry for every term in its weighted fields, with the term and
+// its score, between the values of the plain fields before and after them.
 // Manual: core/indexes/index-types/index-text.
 var kindText = Kind{
 	Name:      "text",
@@ -86,7 +86,8 @@ func checkText(p *parser) error {
 	return p.textKey()
 }
 
-// textWeights collects the fields of the key pattern, with weight 1, and those of the weights option.
+// textWeights sets the weights of a text index: the text fields of the key pattern, with weight 1, and the weights
+// of the option weights.
 func (p *parser) textWeights(t *TextOptions) error {
 	add := func(name string, w float64) error {
 		weight := TextWeight{Name: name, Weight: w}
@@ -144,7 +145,7 @@ func (p *parser) textWeights(t *TextOptions) error {
 	return nil
 }
 
-// textKey replaces the text fields of the pattern by {_fts: "text", _ftsx: 1}.
+// textKey replaces all text fields of the key pattern by {_fts: "text", _ftsx: 1}, the form that MongoDB stores.
 func (p *parser) textKey() error {
 	s := p.s
 	var parts []Part

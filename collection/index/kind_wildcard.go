@@ -7,10 +7,10 @@ import (
 	"github.com/cantledb/cantle/collection/order"
 )
 
-// kindWildcard has an entry of path and value for every leaf below a path. For an array, the leaves are
-// its elements; for an empty array, undefined; for an empty document, the document itself, so that every
-// value has an entry. A name may be empty; paths do not contain array positions. A compound index also
-// has plain fields, which cannot be arrays.
+// kindWildcard is the index kind wildcard: a document has an entry of path and value for every leaf below a path.
+// For an array, the leaves are its elements; for an empty array, undefined; for an empty document, the document
+// itself, so that every value has an entry. A name may be empty; paths do not contain array positions. A compound
+// index also has plain fields, which cannot be arrays.
 // Manual: core/indexes/index-types/index-wildcard.
 var kindWildcard = Kind{
 	Name: "wildcard",
@@ -148,7 +148,8 @@ func (w *wildcardWalk) start() error {
 	return w.below(w.g.doc.Value(), prefix, 0)
 }
 
-// below follows the rest of the prefix, also through arrays of documents.
+// below visits the values at the prefix, the path before "$**" of a wildcard field, from component i on. It follows
+// the prefix also through arrays of documents.
 func (w *wildcardWalk) below(v bson.Value, prefix path.Path, i int) error {
 	if i == prefix.Len() {
 		w.path = append(w.path[:0], prefix.String()...)
@@ -172,7 +173,8 @@ func (w *wildcardWalk) below(v bson.Value, prefix path.Path, i int) error {
 	return nil
 }
 
-// document visits every field that the projection includes, at the top or below w.path.
+// document visits every field of d that the projection t includes. d is the whole document if top is set, else the
+// value at w.path.
 func (w *wildcardWalk) document(d bson.Raw, t *wildcardTree, top bool) error {
 	n := len(w.path)
 	for it := d.Iter(); it.Next(); {
@@ -192,7 +194,7 @@ func (w *wildcardWalk) document(d bson.Raw, t *wildcardTree, top bool) error {
 	return nil
 }
 
-// value adds a leaf, or visits the members of a document or an array.
+// value adds the entry of the leaf v at w.path, or visits the members of v if it is a document or an array.
 func (w *wildcardWalk) value(v bson.Value, t *wildcardTree) error {
 	switch {
 	case v.Type == bson.TypeArray && !bson.Raw(v.Data).IsEmpty():
@@ -240,8 +242,8 @@ func (w *wildcardWalk) add(at, v bson.Value) error {
 	return g.end()
 }
 
-// WildcardCovers reports whether the index has an entry of every value at p, which must not contain
-// positions, and whether it has entries of all values below p.
+// WildcardCovers reports whether a wildcard index has an entry of every value at the path p, and of all values below
+// p. p must not contain positions.
 func (s *Spec) WildcardCovers(p path.Path) (value, below bool) {
 	t := s.project
 	if t == nil {

@@ -8,26 +8,28 @@ import (
 type Kind struct {
 	// Name is the value in the key pattern that selects the kind, "" for a plain index.
 	Name string
-	// Since is the first release of MongoDB with the kind, such as "8.2"; "" if it is older than 3.6 or not in the manual.
+	// Since is the first release of MongoDB that has the kind, such as "8.2"; "" if the kind is older than 3.6 or
+	// not in the manual.
 	Since string
 	// Doc is the page of the manual.
 	Doc string
-	// Keys is the version of the kind's entries. It must be increased by a change that gives a document other entries than
-	// before. The catalog stores the version of each index; when a program opens the store, it rebuilds indexes of another
-	// version. Servers of two versions over one store would disagree about the entries, so tikvkv.FormatVersion must be increased
-	// too. Entries of _id cannot change.
+	// Keys is the version of the kind's entries. It must be increased by a change that gives a document other
+	// entries than before. The catalog stores the version of each index; when a server opens the store, it rebuilds
+	// indexes of another version. Servers of two versions over one store would disagree about the entries, so
+	// tikvkv.FormatVersion must be increased too. Entries of _id cannot change.
 	Keys int32
 
-	// check reads the kind's options and rejects others; nil if there are none.
+	// check reads the options of an index of the kind and rejects those that do not fit it; nil if the kind has
+	// none.
 	check func(p *parser) error
 	// layout sets the keystrings of entries; nil means one per field.
 	layout func(s *Spec)
 	// print appends the kind's options to the printed specification.
 	print func(s *Spec, b *bson.Builder)
-	// keys generates the entries of a document that passed the partial filter.
+	// keys generates the index entries of a document that the partial filter includes.
 	keys func(g *generator) error
-	// plainText reports whether the i-th keystring of entries is a text to which the collation does not apply; nil means
-	// never.
+	// plainText reports whether the i-th keystring of entries is a text to which the index's collation does not
+	// apply, such as a path; nil means never.
 	plainText func(s *Spec, i int) bool
 }
 
@@ -42,7 +44,7 @@ var Kinds = []Kind{
 	kindWildcard,
 }
 
-// kindOf returns the kind of a name, nil if there is none.
+// kindOf returns the index kind that a string in a key pattern names, such as "hashed"; nil if there is none.
 func kindOf(name string) *Kind {
 	for i := range Kinds {
 		if Kinds[i].Name == name {

@@ -16,8 +16,8 @@ import (
 	"github.com/cantledb/cantle/internal/casefile/giant"
 )
 
-// TestKeysOfLargestDocuments makes the entries of documents of nearly 16 MB for every kind of index. The
-// time must grow only linearly with the size: quadratic time would take hours.
+// TestKeysOfLargestDocuments makes the index entries of documents of nearly 16 MB for every kind of index. The time
+// must grow only linearly with the size: quadratic time would take hours.
 func TestKeysOfLargestDocuments(t *testing.T) {
 	large := func(element func(b *bson.Builder, i int)) bson.Raw {
 		b := bson.NewBuilder(nil)
@@ -91,8 +91,8 @@ func TestKeysOfLargestDocuments(t *testing.T) {
 	}
 }
 
-// Values that the entries of all elements of an array repeat, outside of the array or as names above it,
-// are limited.
+// TestKeysThatRepeatMuch requires an error for documents whose entries would be too large together, because the
+// entry of each array element repeats a large value outside of the array, or a long name above it.
 func TestKeysThatRepeatMuch(t *testing.T) {
 	long := strings.Repeat("x", 1<<20)
 	b := bson.NewBuilder(nil)

@@ -6,17 +6,17 @@ import (
 	"github.com/cantledb/cantle/bson"
 )
 
-// LastWriteOption is an option of an index {_ts: 1}: documents expire after their last write. The Cosmos
-// address sets it implicitly. MongoDB does not have this option and would reject it, so listIndexes omits
-// it.
+// LastWriteOption is an option of a TTL index {_ts: 1}: documents expire a time after their last write. The Cosmos
+// address sets it implicitly. MongoDB does not have this option and would reject it, so listIndexes omits it.
 const LastWriteOption = "expireAfterLastWrite"
 
-// lastWritePath is the name for the time of the last write, which is not a field of documents.
+// lastWritePath is the name in the key of such a TTL index. It means the time of the last write, which is not a
+// field of documents.
 const lastWritePath = "_ts"
 
-// WithLastWrite returns the specification with the semantics of Azure Cosmos DB: a TTL index {_ts: 1}
-// counts from the last write. Other specifications are returned unchanged. Source: Azure Cosmos DB for
-// MongoDB, "time-to-live".
+// WithLastWrite returns an index specification with its meaning in Azure Cosmos DB: a TTL index {_ts: 1} gets
+// LastWriteOption, as it counts from the last write. Other specifications are returned unchanged.
+// Source: Azure Cosmos DB for MongoDB, "time-to-live".
 func WithLastWrite(spec bson.Raw) bson.Raw {
 	if !ExpiresByTS(spec) || spec.Has(LastWriteOption) {
 		return spec
@@ -34,9 +34,9 @@ func ExpiresByTS(spec bson.Raw) bool {
 	return ok && isLastWriteKey(key) && spec.Has("expireAfterSeconds")
 }
 
-// Listed returns the specification as listIndexes shows it: without LastWriteOption. If only the documents'
-// own ttl counts, expireAfterSeconds is a number that MongoDB accepts, so that a dump can be restored into
-// MongoDB.
+// Listed returns the specification as listIndexes shows it: without LastWriteOption. If only the documents' own ttl
+// counts (ExpireAfterSeconds is -1), expireAfterSeconds becomes a number that MongoDB accepts, so that a dump can be
+// restored into MongoDB.
 func (s *Spec) Listed() bson.Raw {
 	if !s.LastWrite {
 		return s.print
@@ -80,8 +80,8 @@ func (s *Spec) Account(ns string) bson.Raw {
 	return b.Doc()
 }
 
-// ends returns ExpireAfterSeconds for comparisons of indexes: for an index by the last write, the longest
-// time means never, like -1.
+// ends returns ExpireAfterSeconds for comparisons of indexes: in an index by the last write, the longest time means
+// never, like -1.
 func (s *Spec) ends() int64 {
 	if s.LastWrite && s.ExpireAfterSeconds == lastWriteNever {
 		return -1
@@ -100,7 +100,7 @@ func isLastWriteKey(key bson.Raw) bool {
 	return fields == 1
 }
 
-// checkLastWrite rejects options that an index by the last write cannot have.
+// checkLastWrite returns an error for options that a TTL index by the last write cannot have, such as unique.
 func (p *parser) checkLastWrite() error {
 	s := p.s
 	switch {

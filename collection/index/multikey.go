@@ -7,21 +7,23 @@ import (
 	"github.com/cantledb/cantle/bson/path"
 )
 
-// fieldsMax is the maximal number of fields of an index.
+// fieldsMax is the largest number of fields of an index.
 // Manual: reference/limits#mongodb-limit-Number-of-Indexed-Fields-in-a-Compound-Index.
 const fieldsMax = 32
 
-// FieldArrays records which components of one field's path have held arrays: bit i for component i.
+// FieldArrays records which components of the path of one index field have held arrays in any document: bit i for
+// component i.
 type FieldArrays struct {
 	Path   path.Path
 	Arrays uint64
 }
 
-// MultikeyPaths holds the arrays of each field of an index, in its order; nil means that there were
-// none. Values are immutable; Union makes new ones.
+// MultikeyPaths records which fields of an index have held arrays, one item for each field in the order of the
+// index; nil means that there were none. The planner combines bounds by it. Values are immutable; Union makes new
+// ones.
 type MultikeyPaths []FieldArrays
 
-// Any reports whether any component of any field has held an array.
+// Any reports whether any component of the path of any field has held an array: whether the index is multikey.
 func (m MultikeyPaths) Any() bool {
 	for i := range m {
 		if m[i].Arrays != 0 {
@@ -31,7 +33,7 @@ func (m MultikeyPaths) Any() bool {
 	return false
 }
 
-// Field reports whether a component of field i has held an array.
+// Field reports whether any component of the path of field i has held an array.
 func (m MultikeyPaths) Field(i int) bool { return m.arrays(i) != 0 }
 
 func (m MultikeyPaths) arrays(i int) uint64 {
@@ -41,9 +43,8 @@ func (m MultikeyPaths) arrays(i int) uint64 {
 	return m[i].Arrays
 }
 
-// SharesPrefix reports whether the paths of field i and of one of the others contain the same array.
-// Different elements may then satisfy predicates on the two fields, so their bounds must not be
-// combined.
+// SharesPrefix reports whether the path of field i and that of one of the others lead through the same array.
+// Different elements may then satisfy predicates on the two fields, so the planner must not combine their bounds.
 // Manual: core/multikey-index-bounds.
 func (m MultikeyPaths) SharesPrefix(i int, others []int) bool {
 	if m.arrays(i) == 0 {
@@ -70,7 +71,7 @@ func (m MultikeyPaths) Covers(n MultikeyPaths) bool {
 	return true
 }
 
-// Union returns the arrays of both, which must be of the same index.
+// Union returns the arrays that are recorded in m or n, which must be of the same index.
 func (m MultikeyPaths) Union(n MultikeyPaths) MultikeyPaths {
 	if m.Covers(n) {
 		return m
@@ -83,8 +84,8 @@ func (m MultikeyPaths) Union(n MultikeyPaths) MultikeyPaths {
 	return u
 }
 
-// Append writes m into an open document: the components of each field by path.
-// ParseMultikey reads it.
+// Append writes m into an open document, for the catalog: a field for each path, with the bits of its components as
+// int64. ParseMultikey reads them.
 func (m MultikeyPaths) Append(b *bson.Builder) {
 	for i := range m {
 		b.Int64(m[i].Path.String(), int64(m[i].Arrays))
@@ -101,8 +102,8 @@ func ParseMultikey(r bson.Raw) MultikeyPaths {
 	return m
 }
 
-// AppendPaths writes m as explain's multiKeyPaths into an open document: for
-// each field the prefixes of its path that have held arrays.
+// AppendPaths writes m into an open document in the form of multiKeyPaths in explain: for each field the prefixes of
+// its path that have held arrays.
 // Manual: reference/explain-results.
 func (m MultikeyPaths) AppendPaths(b *bson.Builder, fields []string) {
 	for i, name := range fields {

@@ -12,18 +12,19 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// ParseSpec validates an index specification: an element of createIndexes' indexes array, or what Append
-// wrote. Obsolete fields (ns, dropDups) are dropped. The spec keeps no reference to the bytes.
+// ParseSpec validates an index specification: an element of createIndexes' indexes array, or the output of
+// Spec.Append. Obsolete fields (ns, dropDups) are dropped. The Spec keeps no reference to the bytes.
 // Manual: reference/command/createIndexes.
 //
 // Errors: FailedToParse (no key, no name), CannotCreateIndex (bad key pattern or option),
 // InvalidIndexSpecificationOption (an unknown option, or one that the _id index cannot have), TypeMismatch,
-// BadValue, InvalidOptions, those of match.Parse and mql.ParseCollation, and numbered codes of single kinds.
+// BadValue, InvalidOptions, the errors of match.Parse and mql.ParseCollation, and numbered codes of single kinds.
 func ParseSpec(env *mql.Env, spec bson.Raw) (*Spec, error) {
 	return parseSpec(env, spec, mql.ParseCollation)
 }
 
-// ParseStoredSpec is ParseSpec for a specification from a catalog, or made from one: see mql.ParseStoredCollation.
+// ParseStoredSpec is ParseSpec for an index specification from a catalog, or made from one. by is the version of the
+// rules of its collation, see mql.ParseStoredCollation.
 func ParseStoredSpec(env *mql.Env, spec bson.Raw, by mql.CollatorVersion) (*Spec, error) {
 	return parseSpec(env, spec, func(v bson.Value) (*mql.Collation, error) { return mql.ParseStoredCollation(v, by) })
 }
@@ -54,7 +55,7 @@ func parseSpec(env *mql.Env, spec bson.Raw, collation func(bson.Value) (*mql.Col
 	return p.s, nil
 }
 
-// specHeld and byteHeld are upper bounds of the heap bytes of a specification and of each of its bytes.
+// specHeld and byteHeld are upper bounds of the heap bytes of an index specification and of each byte of its BSON.
 const specHeld, byteHeld = 1 << 10, 4
 
 // parser collects the options before their combination is checked.
@@ -76,8 +77,8 @@ func cannot(format string, args ...any) error {
 	return mongoerr.New(mongoerr.CannotCreateIndex, format, args...)
 }
 
-// switches returns where a boolean option is stored; such an option may also be a number. at is nil for
-// obsolete options, which are accepted and ignored.
+// switches returns the place of the boolean option name in the parsed index; ok is false for other options. A client
+// may also send a number. at is nil for obsolete options, which are accepted and ignored.
 func (p *parser) switches(name string) (at *bool, ok bool) {
 	switch name {
 	case "unique":
@@ -96,7 +97,8 @@ func (p *parser) switches(name string) (at *bool, ok bool) {
 	return nil, false
 }
 
-// numbers returns where a numeric option of geospatial and text indexes is stored.
+// numbers returns the place of the numeric option name of geospatial and text indexes in the parser; ok is false for
+// other options.
 func (p *parser) numbers(name string) (at *bson.Value, ok bool) {
 	switch name {
 	case "textIndexVersion":
@@ -236,7 +238,8 @@ func (p *parser) ttl(v bson.Value) error {
 	return nil
 }
 
-// finish parses the key pattern and checks the combination of the options.
+// finish completes an index specification after its options were read: it parses the key pattern and checks that the
+// options fit together.
 func (p *parser) finish() error {
 	s := p.s
 	if err := p.checkName(); err != nil {
@@ -298,7 +301,7 @@ func (p *parser) checkName() error {
 	return nil
 }
 
-// keyPattern parses the fields of the key and determines the kind of index.
+// keyPattern parses the fields of the key pattern, which determine the kind of the index.
 func (p *parser) keyPattern() error {
 	s := p.s
 	if s.Key.IsEmpty() {
@@ -372,7 +375,7 @@ func (p *parser) part(name string, v bson.Value) (Part, error) {
 	return part, err
 }
 
-// pathMax is the maximal number of components of a key's path: no stored document is nested deeper.
+// pathMax is the largest number of components in a path of an index key: no stored document is nested deeper.
 // Manual: reference/limits#mongodb-limit-Nested-Depth-for-BSON-Documents.
 const pathMax = 180
 
@@ -403,7 +406,7 @@ func (p *parser) fieldPath(name string) (path.Path, error) {
 	return at, nil
 }
 
-// isIDPattern reports whether the key is {_id: 1}, with any positive number.
+// isIDPattern reports whether the key pattern is {_id: 1}, with any positive number: the index of _id.
 func isIDPattern(key bson.Raw) bool {
 	f, ok := key.First()
 	if !ok || string(f.Name) != "_id" || key.Len() != 1 {

@@ -8,7 +8,8 @@ import (
 // partialDepthMax limits the nesting of a partial filter.
 const partialDepthMax = 4
 
-// checkPartial rejects operators that a partial filter may not use. match.Parse checks everything else.
+// checkPartial returns an error for operators that the partial filter of an index may not use. match.Parse checks
+// everything else.
 // Manual: core/index-partial#behavior.
 //
 // Errors: CannotCreateIndex, QueryFeatureNotAllowed, BadValue.

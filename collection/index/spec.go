@@ -12,18 +12,18 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// SpecsMax limits the specifications of one createIndexes; the limit of a collection is lower.
+// SpecsMax limits the index specifications of one createIndexes; the limit of indexes of a collection is lower.
 const SpecsMax = 1000
 
 // Part is one field of a key pattern.
 type Part struct {
 	// Name as in the pattern: "a.b", "$**", "a.$**", "_fts".
 	Name string
-	// Path is the path of the values; for a wildcard the path before "$**", zero for all.
+	// Path is the path of the indexed values; for a wildcard field the path before "$**", zero for all fields.
 	Path path.Path
 	Dir  keystring.Dir
-	// Plugin is the string in the pattern ("hashed"), "" for a direction, and "wildcard" for a wildcard
-	// field.
+	// Plugin is the string in the key pattern ("hashed"), "wildcard" for a wildcard field, and "" for a field with a
+	// direction.
 	Plugin string
 }
 
@@ -49,9 +49,10 @@ type Spec struct {
 	HasTTL             bool
 	ExpireAfterSeconds int64
 
-	// LastWrite reports that documents expire after their last write, or by their own ttl. The entries
-	// then hold times that are not fields, so queries cannot use them. If only the own ttl counts,
-	// ExpireAfterSeconds is -1. Source: Azure Cosmos DB for MongoDB, "time-to-live".
+	// LastWrite is set for a TTL index whose documents expire after their last write, or by their own ttl. Its
+	// entries hold times that are not fields, so queries cannot use them. If only the own ttl counts,
+	// ExpireAfterSeconds is -1.
+	// Source: Azure Cosmos DB for MongoDB, "time-to-live".
 	LastWrite bool
 
 	// Partial is the parsed PartialFilter; nil indexes every document.
@@ -63,7 +64,7 @@ type Spec struct {
 	// WildcardProjection as given; nil if there is none.
 	WildcardProjection bson.Raw
 
-	// Text, Sphere and Flat hold the options of text, 2dsphere and 2d indexes.
+	// Text, Sphere and Flat hold the options of text, 2dsphere and 2d indexes; each is nil for other indexes.
 	Text   *TextOptions
 	Sphere *SphereOptions
 	Flat   *FlatOptions
@@ -79,8 +80,8 @@ type Spec struct {
 	print    bson.Raw // the whole specification as listIndexes prints it
 }
 
-// Append writes the fields of the specification into an open document, in the form and order of
-// listIndexes: v, key, name, then the options as given. ParseSpec reads it back.
+// Append writes the fields of the index specification into an open document, in the form and order of listIndexes:
+// v, key, name, then the options as the client gave them. ParseSpec reads it back.
 func (s *Spec) Append(b *bson.Builder) { b.Splice(s.print.Elements()) }
 
 // Raw returns the specification as Append writes it.
@@ -93,8 +94,8 @@ func (s *Spec) IsID() bool { return isIDPattern(s.Key) }
 // so that it can answer ranges and sorts.
 func (s *Spec) IsOrdered() bool { return s.Kind.Name == "" }
 
-// Fields returns the names of the keystrings of an entry in order: the fields of the key pattern, and
-// "$_path" before the values of a wildcard field.
+// Fields returns the names of the keystrings of an index entry in order: the fields of the key pattern, and "$_path"
+// before the value of a wildcard field.
 func (s *Spec) Fields() []string { return s.fields }
 
 // Dirs returns the directions of the keystrings of an entry in order.
@@ -103,11 +104,11 @@ func (s *Spec) Dirs() []keystring.Dir { return s.dirs }
 // Width returns the number of keystrings of an entry.
 func (s *Spec) Width() int { return len(s.dirs) }
 
-// About returns the number of document fields in an entry, by which the entry is priced: a path and its
-// value (wildcard), or a term and its weight (text), count as one.
+// About returns the number of document fields that an index entry is about, by which the RU of the entry are
+// computed: a path and its value (wildcard), or a term and its weight (text), count as one.
 func (s *Spec) About() int { return s.about }
 
-// Touched reports whether a change of the value at p can change the entries of a document.
+// Touched reports whether a change of a document's value at the path p can change the document's index entries.
 func (s *Spec) Touched(p path.Path) bool {
 	if s.touchAll {
 		return true
@@ -117,17 +118,17 @@ func (s *Spec) Touched(p path.Path) bool {
 			return true
 		}
 	}
-	// A position in the path can match any element, and vice versa.
+	// A position in the path can select any element that the index's paths reach, and vice versa.
 	return p.HasPosition() && s.Touched(p.Prefix(p.FirstPosition()))
 }
 
-// Bound appends the encoding of v as the i-th keystring of an entry, for the bounds of a scan. v is the
-// value in the index: for a hashed field, the hash.
+// Bound appends to dst the keystring of v as the i-th of an index entry, for the bounds of a scan. v is the value in
+// the index: for a hashed field, the hash.
 func (s *Spec) Bound(dst []byte, i int, v bson.Value) []byte {
 	return keystring.Append(dst, v, s.dirs[i], s.order(i), nil)
 }
 
-// order returns the string order of the i-th keystring. Paths of wildcard entries and terms of text
+// order returns the string order of the i-th keystring of entries. Paths of wildcard entries and terms of text
 // entries are compared as bytes under any collation.
 func (s *Spec) order(i int) bson.StringOrder {
 	if s.Collation == nil || s.Kind.plainText != nil && s.Kind.plainText(s, i) {
@@ -136,9 +137,9 @@ func (s *Spec) order(i int) bson.StringOrder {
 	return s.Collation
 }
 
-// With returns the specification with one option replaced, or removed if v is missing, for collMod.
+// With returns the specification with one option replaced, or removed if v is missing. collMod changes indexes so.
 //
-// Errors: as ParseSpec.
+// Errors: the errors of ParseSpec.
 func (s *Spec) With(env *mql.Env, option string, v bson.Value) (*Spec, error) {
 	b, found := bson.NewBuilder(nil), false
 	for it := s.print.Iter(); it.Next(); {
@@ -155,8 +156,8 @@ func (s *Spec) With(env *mql.Env, option string, v bson.Value) (*Spec, error) {
 	return ParseStoredSpec(env, b.Doc(), s.Collation.Version())
 }
 
-// Conflict compares a requested index with an existing one. same reports that it exists already, so that
-// there is nothing to do. An error reports that both cannot exist.
+// Conflict compares the requested index s with an existing one of the collection. same reports that it is the same
+// index, so that there is nothing to do. An error reports that both cannot exist.
 // Manual: reference/command/createIndexes#behaviors.
 //
 // Errors: IndexOptionsConflict, IndexKeySpecsConflict.
@@ -188,21 +189,21 @@ func (s *Spec) Conflict(existing *Spec) (same bool, err error) {
 	return false, nil
 }
 
-// sameSignature reports whether the indexes hold the same entries by the same rules, so that only one of
-// them may exist.
+// sameSignature reports whether two indexes hold the same entries by the same rules, so that only one of them may
+// exist in a collection.
 func (s *Spec) sameSignature(o *Spec) bool {
 	return equalDocs(s.Key, o.Key) && s.Collation.Equal(o.Collation) && s.Unique == o.Unique && s.Sparse == o.Sparse &&
 		equalFilters(s.Partial, o.Partial) && equalDocs(s.WildcardProjection, o.WildcardProjection)
 }
 
-// sameOptions compares the options that are not part of the signature. Versions are ignored, because a
-// restored collection keeps old ones.
+// sameOptions reports whether those options of two indexes are equal that sameSignature does not compare. Versions
+// are ignored, because a restored collection keeps old ones.
 func (s *Spec) sameOptions(o *Spec) bool {
 	return s.Hidden == o.Hidden && s.HasTTL == o.HasTTL && s.LastWrite == o.LastWrite && s.ends() == o.ends() &&
 		s.PrepareUnique == o.PrepareUnique && s.Text.equal(o.Text) && s.Flat.equal(o.Flat)
 }
 
-// equalFilters reports whether two partial filters are equivalent, even if they are written differently.
+// equalFilters reports whether two partial filters are equal after normalization, even if written differently.
 func equalFilters(a, b match.Node) bool {
 	if a == nil || b == nil {
 		return a == b
@@ -217,8 +218,8 @@ func equalDocs(a, b bson.Raw) bool {
 	return bson.Equal(a.Value(), b.Value(), nil)
 }
 
-// DefaultName returns the name that drivers give an index: the name and direction of each field, joined
-// by underscores.
+// DefaultName returns the name that drivers give an index with this key: the name and direction of each field,
+// joined by underscores, such as a_1_b_-1.
 func DefaultName(key bson.Raw) string {
 	var name []byte
 	for it := key.Iter(); it.Next(); {

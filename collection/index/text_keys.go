@@ -10,8 +10,8 @@ import (
 	"github.com/cantledb/cantle/collection/text"
 )
 
-// textKeys makes an entry for every term: the plain fields before, the term, its score in the document,
-// the plain fields after.
+// textKeys generates an entry of a text index for every term of the document: the values of the plain fields before,
+// the term, its score in the document, the values of the plain fields after.
 func textKeys(g *generator) error {
 	var scores text.Scores
 	if err := g.s.Text.walk(g.doc, func(l text.Language, s string, weight float64) {
@@ -58,8 +58,9 @@ func textKeys(g *generator) error {
 	return err
 }
 
-// plainValue follows a path that may contain positions of arrays. ok is false if the path reaches an
-// array without naming a position, or one whose members could have a field with the position's name.
+// plainValue returns the value at p, the path of a plain field of a text index, which may contain array positions.
+// ok is false if the path reaches an array without naming a position, or one whose members could have a field with
+// the position's name.
 func plainValue(v bson.Value, p path.Path) (_ bson.Value, ok bool) {
 	for next := 0; ; next++ {
 		next, v = order.Descend(v, p, next)
@@ -82,7 +83,7 @@ func plainValue(v bson.Value, p path.Path) (_ bson.Value, ok bool) {
 	}
 }
 
-// walk calls yield with every string that the index covers, its language and its weight. A language
+// walk calls yield with every string of doc that the text index covers, its language and its weight. A language
 // field applies to its document and everything inside of it.
 //
 // Errors: 17261 and 17262 for a language that is no string or not supported.
@@ -145,7 +146,8 @@ func (w *textWalk) value(v bson.Value, at []byte, l text.Language, inArray bool)
 	return nil
 }
 
-// leads reports whether a weighted path equals at or begins with it.
+// leads reports whether the path of a weighted field is at, or leads through it. Then the value at it may hold
+// indexed strings.
 func (w *textWalk) leads(at []byte) bool {
 	if w.t.every > 0 {
 		return true
@@ -167,7 +169,7 @@ func (w *textWalk) weight(at []byte) float64 {
 	return w.t.every
 }
 
-// TextQuery prepares a $text search on the index. language "" means the index's own; the caller must
+// TextQuery parses the search string of a $text for the index. language "" means the index's own; the caller must
 // have checked other names.
 func (s *Spec) TextQuery(search, language string, caseSensitive, diacriticSensitive bool) *text.Query {
 	l := s.Text.language
@@ -177,8 +179,8 @@ func (s *Spec) TextQuery(search, language string, caseSensitive, diacriticSensit
 	return text.ParseQuery(search, l, caseSensitive, diacriticSensitive)
 }
 
-// TextField returns the position of the term among the keystrings of an entry. The term's score follows.
-// Bound encodes terms as strings.
+// TextField returns the position of the term among the keystrings of a text index's entry, -1 for other indexes. The
+// term's score follows. Spec.Bound encodes terms as strings.
 func (s *Spec) TextField() int {
 	for i, name := range s.fields {
 		if name == "_fts" {
@@ -188,8 +190,8 @@ func (s *Spec) TextField() int {
 	return -1
 }
 
-// TextMatch checks a document that the index found by a term: phrases, negations and sensitivity, which
-// the index does not store.
+// TextMatch reports whether a document that the text index found by a term matches the query. It checks phrases,
+// negations and sensitivity, which the index does not store.
 func (s *Spec) TextMatch(doc bson.Raw, q *text.Query) bool {
 	if !q.IsSensitive() {
 		return true
@@ -200,7 +202,7 @@ func (s *Spec) TextMatch(doc bson.Raw, q *text.Query) bool {
 	})
 }
 
-// TextScore returns the score of a document for a query, {$meta: "textScore"}.
+// TextScore returns the score of a document for a $text query, the value of {$meta: "textScore"}.
 // Manual: reference/operator/query/text#text-score.
 func (s *Spec) TextScore(doc bson.Raw, q *text.Query) float64 {
 	var scores text.Scores

@@ -9,8 +9,8 @@ import (
 	"github.com/cantledb/cantle/collection/order"
 )
 
-// wildcardTree is a node of a wildcardProjection, which selects the indexed fields below it. The zero
-// node excludes everything.
+// wildcardTree is a node of a parsed wildcardProjection, the option that selects the fields of a wildcard index. It
+// selects among the fields below the node's path; the zero node excludes everything.
 type wildcardTree struct {
 	// others includes fields that are not listed.
 	others bool
@@ -25,7 +25,7 @@ var (
 	everythingButID = &wildcardTree{others: true, leaf: true, fields: map[string]*wildcardTree{"_id": nil}}
 )
 
-// child returns the node of a field, nil if the field is excluded.
+// child returns the node of the field name below this one, nil if the projection excludes the field.
 func (t *wildcardTree) child(name string) *wildcardTree {
 	if sub, ok := t.fields[name]; ok {
 		return sub
@@ -36,7 +36,7 @@ func (t *wildcardTree) child(name string) *wildcardTree {
 	return nil
 }
 
-// admits reports whether the value at p, or something inside of it, is indexed.
+// admits reports whether the index has entries of the value at p, or of something inside of it.
 func (t *wildcardTree) admits(p path.Path) bool {
 	for i := range p.Len() {
 		if t = t.child(p.Name(i)); t == nil {
@@ -46,12 +46,12 @@ func (t *wildcardTree) admits(p path.Path) bool {
 	return true
 }
 
-// parseWildcardProjection reads {a: 1, "b.c": 1} or {a: 0}. _id is excluded by default, and may be
-// listed in both forms.
+// parseWildcardProjection reads the option wildcardProjection: {a: 1, "b.c": 1} lists the indexed fields, {a: 0} the
+// excluded ones. _id is excluded by default, and may be listed in both forms.
 // Manual: reference/command/createIndexes (wildcardProjection).
 //
-// Errors: FailedToParse (empty), 31253 and 31254 (mixed), 31249 and 31250 (paths that collide), 51271
-// (values that are neither), those of order.CheckedPath.
+// Errors: FailedToParse (empty), 31253 and 31254 (mixed), 31249 and 31250 (paths that collide), 51271 (values that
+// are neither), the errors of order.CheckedPath.
 func parseWildcardProjection(doc bson.Raw) (*wildcardTree, error) {
 	if doc.IsEmpty() {
 		return nil, mongoerr.New(mongoerr.FailedToParse, "The 'wildcardProjection' field can't be an empty object")
@@ -96,8 +96,8 @@ type wildcardProjection struct {
 	mode  int // 1 inclusion, -1 exclusion, 0 undetermined
 	id    int // the same, for _id
 	paths []path.Path
-	// ends holds the listed paths, and inner their prefixes: comparing each path with each other takes
-	// long for 20,000 paths.
+	// ends holds the listed paths, and inner their prefixes, to find paths that collide: comparing each path with
+	// each other takes long for 20,000 paths.
 	ends, inner map[string]bool
 }
 

@@ -14,8 +14,9 @@ import (
 // suffix has no bound: it moves the hash of the field before. Manual:
 // core/sharding-shard-key#shard-key-ranges.
 
-// AppendBound prints a position as the fields of an open document. open is printed for a nil
-// position: MinKey or MaxKey.
+// AppendBound prints the position p, where a shard begins or ends, as the fields of an open document, in the form of
+// MongoDB's chunk bounds. If p is nil, each field has the value open: MinKey for the beginning of the line, MaxKey
+// for its end.
 func (k KeyPattern) AppendBound(b *bson.Builder, p Position, open bson.Value) {
 	fields := k.Fields()[:k.Levels()]
 	switch {
@@ -32,17 +33,17 @@ func (k KeyPattern) AppendBound(b *bson.Builder, p Position, open bson.Value) {
 	}
 }
 
-// Bound returns the fields of AppendBound as a document of its own.
+// Bound returns the position p as a document, in the form that AppendBound describes.
 func (k KeyPattern) Bound(p Position, open bson.Value) bson.Raw {
 	b := bson.NewBuilder(nil)
 	k.AppendBound(b, p, open)
 	return b.Doc()
 }
 
-// signBit turns a hash into the signed number that MongoDB's tools print.
+// signBit turns a hash, which is unsigned, into the signed number of the same rank that MongoDB's tools print.
 const signBit = 1 << 63
 
-// levelOf returns the part of a hash that a field determines, shifted to the top.
+// levelOf returns the bits of the hash h that the i-th field of the shard key determines, shifted to the top.
 func (k KeyPattern) levelOf(i int, h keyspace.Hash) uint64 {
 	switch n := k.p.levels; {
 	case n == 1:
@@ -57,8 +58,8 @@ func (k KeyPattern) levelOf(i int, h keyspace.Hash) uint64 {
 	return uint64(h) << 48
 }
 
-// appendRanged prints the values in a ranged position. Fields that the position does not contain
-// are MinKey, because the position is before all their values.
+// appendRanged prints the values in a position of a ranged shard key. Fields that the position does not contain are
+// MinKey, because the position is before all their values.
 func (k KeyPattern) appendRanged(b *bson.Builder, p Position) {
 	dec := keystring.NewDecoder(nil)
 	rest := []byte(p[min(len(p), hashLen):])
@@ -84,8 +85,9 @@ func (k KeyPattern) appendRanged(b *bson.Builder, p Position) {
 	}
 }
 
-// ParseBound parses a bound: values for the leading fields of the key, or for all of them if whole.
-// p is nil at the beginning of the line; end is true at its end. Errors: BadValue (2).
+// ParseBound parses a bound of a shard, as AppendBound prints it: values for the leading fields of the shard key, or
+// for all of them if whole. p is nil at the beginning of the line; end is true at its end.
+// Errors: BadValue (2).
 func (k KeyPattern) ParseBound(bound bson.Raw, whole bool) (p Position, end bool, err error) {
 	var values []bson.Value
 	fields := k.Fields()[:k.Levels()]
@@ -132,7 +134,8 @@ func notABound(k KeyPattern, bound bson.Raw) error {
 	return mongoerr.New(mongoerr.BadValue, "bound %s does not hold the fields of the shard key %s, in their order", bound, k)
 }
 
-// rangedBound returns the position of the values in a bound, where hashes are already numbers.
+// rangedBound returns the position of a bound's values under a ranged shard key. Hashes among them are already
+// numbers.
 func (k KeyPattern) rangedBound(values []bson.Value) Position {
 	p := HashPosition(keyspace.HashMin)
 	for _, v := range values {
@@ -164,7 +167,7 @@ func (k KeyPattern) hashedBound(values []bson.Value) (p Position, end bool, err 
 	return HashPosition(h), false, nil
 }
 
-// FindBegin returns the shard that begins at a position; nil if there is none.
+// FindBegin returns the shard whose first position is p; nil if there is none.
 func (m *Map) FindBegin(p Position) *Descriptor {
 	if d := m.FindPosition(p); bytes.Equal(d.Lo, p) {
 		return d

@@ -17,8 +17,8 @@ import (
 // Kind determines how positions are computed.
 type Kind uint8
 
-// The kinds. All but Ranged have positions of eight bytes, a hash; positions of Ranged are a hash of zero and the
-// keystrings of the values.
+// The kinds of shard keys. All but Ranged have positions of eight bytes, a hash; positions of Ranged are a hash of
+// zero and the keystrings of the values.
 const (
 	Unsharded    Kind = iota // no key: everything at position zero
 	Hashed                   // {a: "hashed"}, which may have a suffix
@@ -35,13 +35,13 @@ func (k Kind) String() string {
 type Field struct {
 	Path   path.Path
 	Hashed bool
-	// Buckets is the number of buckets of a suffix: only the bucket into which the hash of the value falls
-	// counts. 0 for other fields.
+	// Buckets is the number of buckets of a suffix: of its value only the hash counts, modulo Buckets. 0 for other
+	// fields.
 	Buckets int
 }
 
-// KeyPattern is a parsed shard key. The zero KeyPattern belongs to an unsharded collection. Immutable, safe for
-// concurrent use, cheap to copy.
+// KeyPattern is a parsed shard key with the hash seed of its collection. The zero KeyPattern belongs to an unsharded
+// collection. Immutable, safe for concurrent use, cheap to copy.
 type KeyPattern struct {
 	p    *pattern
 	seed uint64
@@ -74,7 +74,7 @@ func (k KeyPattern) Kind() Kind {
 	return k.p.kind
 }
 
-// Fields returns the fields of the key, in order. The caller must not change them.
+// Fields returns the fields of the shard key, in order. The caller must not change them.
 func (k KeyPattern) Fields() []Field {
 	if k.p == nil {
 		return nil
@@ -82,7 +82,8 @@ func (k KeyPattern) Fields() []Field {
 	return k.p.fields
 }
 
-// Spec returns the key as the client gave it, {a: "hashed"}; nil when unsharded. The caller must not change it.
+// Spec returns the shard key as the client gave it, {a: "hashed"}; nil for an unsharded collection. The caller must
+// not change it.
 func (k KeyPattern) Spec() bson.Raw {
 	if k.p == nil {
 		return nil
@@ -90,8 +91,8 @@ func (k KeyPattern) Spec() bson.Raw {
 	return k.p.spec
 }
 
-// WithSeed returns the pattern with the collection's own random seed, so that clients cannot prepare keys that collide.
-// The seed is stored with the collection and never changes.
+// WithSeed returns the shard key with the collection's own random seed of hashes, so that clients cannot prepare
+// values that collide. The seed is stored with the collection and never changes.
 func (k KeyPattern) WithSeed(seed uint64) KeyPattern { return KeyPattern{k.p, seed} }
 
 // Seed returns the collection's seed.
@@ -102,8 +103,9 @@ func (k KeyPattern) IsID() bool {
 	return k.p != nil && len(k.p.fields) == 1 && k.p.fields[0].Path.String() == "_id"
 }
 
-// Hash returns the hash of a document's position; HashMin when unsharded and under a ranged key. A missing field counts
-// as null. Errors: ShardKeyNotFound if the key holds or crosses an array.
+// Hash returns the hash with which a document's position begins; HashMin for an unsharded collection and under a
+// ranged shard key. A missing field counts as null.
+// Errors: ShardKeyNotFound if a field of the key holds or crosses an array.
 func (k KeyPattern) Hash(doc bson.Raw) (keyspace.Hash, error) {
 	if k.p == nil {
 		return keyspace.HashMin, nil
@@ -130,11 +132,12 @@ func (k KeyPattern) Hash(doc bson.Raw) (keyspace.Hash, error) {
 	return h, nil
 }
 
-// HashValue returns the position of every document whose single hashed field has the value, for routing by equality.
+// HashValue returns the hash in the positions of all documents with this value of the shard key's single hashed
+// field. An equality is routed by it.
 func (k KeyPattern) HashValue(v bson.Value) keyspace.Hash { return keyspace.Hash(k.hash(v)) }
 
-// AppendPosition appends the position of a document under any key, eight zero bytes when unsharded.
-// Errors: ShardKeyNotFound if the key holds or crosses an array.
+// AppendPosition appends to dst the position of a document under any shard key; eight zero bytes without one.
+// Errors: ShardKeyNotFound if a field of the key holds or crosses an array.
 func (k KeyPattern) AppendPosition(dst []byte, doc bson.Raw) ([]byte, error) {
 	h, err := k.Hash(doc)
 	if err != nil {
@@ -143,8 +146,8 @@ func (k KeyPattern) AppendPosition(dst []byte, doc bson.Raw) ([]byte, error) {
 	return k.AppendTail(h.Append(dst), doc), nil
 }
 
-// AppendTail appends the part after the hash of a document's position: the keystrings of a ranged key's values, nothing
-// under other keys. The caller has called Hash without an error.
+// AppendTail appends the part of a document's position after the hash: the keystrings of a ranged shard key's
+// values, nothing under other keys. The caller has called Hash without an error.
 func (k KeyPattern) AppendTail(dst []byte, doc bson.Raw) []byte {
 	for _, f := range k.tail() {
 		v, _ := get(doc, f.Path)
@@ -153,12 +156,14 @@ func (k KeyPattern) AppendTail(dst []byte, doc bson.Raw) []byte {
 	return dst
 }
 
-// Next returns the first position above those of a document's shard key, nil at the end of the line.
+// Next returns the first position after p and all positions that begin with it; nil at the end of the line. A split
+// there leaves the documents of p's shard key together.
 func (k KeyPattern) Next(p Position) Position {
 	return keyspace.PrefixEnd(bytes.Clone(p))
 }
 
-// TailParts returns the number of keystrings after the hash of a position.
+// TailParts returns the number of keystrings after the hash of a position: one for each field of a ranged shard key,
+// else 0.
 func (k KeyPattern) TailParts() int { return len(k.tail()) }
 
 // tail returns the fields whose values follow the hash.
@@ -169,9 +174,9 @@ func (k KeyPattern) tail() []Field {
 	return k.p.fields
 }
 
-// EqualRanges returns the positions of all documents whose leading key fields have the given values: one range, or one
-// for each bucket if the value of a suffix is not given, in no particular order. Without values, or without a key, it is
-// the whole line.
+// EqualRanges returns the ranges of positions that contain all documents whose leading shard key fields have the
+// given values: one range, or one for each bucket if the value of a suffix is not given, in no particular order.
+// Without values, or without a shard key, it is the whole line.
 func (k KeyPattern) EqualRanges(values ...bson.Value) []Range {
 	switch {
 	case k.p == nil || len(values) == 0:
@@ -191,8 +196,8 @@ func (k KeyPattern) EqualRanges(values ...bson.Value) []Range {
 	return out
 }
 
-// Prefix returns the common beginning of the positions of all documents whose leading fields of a ranged key have the
-// given values.
+// Prefix returns the bytes with which the positions of all documents begin whose leading fields of a ranged shard
+// key have the given values.
 func (k KeyPattern) Prefix(values ...bson.Value) Position {
 	p := HashPosition(keyspace.HashMin)
 	for i, v := range values[:min(len(values), len(k.p.fields))] {
@@ -201,8 +206,9 @@ func (k KeyPattern) Prefix(values ...bson.Value) Position {
 	return p
 }
 
-// AppendHashes appends the hashes of all documents whose hashed key has the given values, at least one for each level:
-// one hash, or one for each bucket if the value of a suffix is not given, in no particular order.
+// AppendHashes appends to dst the hashes in the positions of all documents whose hashed shard key has the given
+// values, at least one for each level: one hash, or one for each bucket if the value of a suffix is not given, in no
+// particular order.
 func (k KeyPattern) AppendHashes(dst []keyspace.Hash, values ...bson.Value) []keyspace.Hash {
 	last := k.p.levels - 1
 	h, _ := k.span(values[:last])
@@ -220,7 +226,8 @@ func (k KeyPattern) AppendHashes(dst []keyspace.Hash, values ...bson.Value) []ke
 	return dst
 }
 
-// span returns the first and the last hash of documents whose leading levels have the given values.
+// span returns the first and the last hash of documents whose leading levels (hashed fields of the shard key without
+// a suffix) have the given values.
 func (k KeyPattern) span(values []bson.Value) (lo, hi keyspace.Hash) {
 	for i, v := range values {
 		lo |= k.level(i, k.hash(v))
@@ -232,7 +239,8 @@ func (k KeyPattern) span(values []bson.Value) (lo, hi keyspace.Hash) {
 	return lo, hi
 }
 
-// Missing returns the first key field that a document does not have, for callers that reject such documents.
+// Missing returns the first field of the shard key that a document does not have; missing is false if it has all.
+// Callers that reject such documents use it.
 func (k KeyPattern) Missing(doc bson.Raw) (path string, missing bool) {
 	for _, f := range k.Fields() {
 		if v, array := get(doc, f.Path); v.IsMissing() && !array {
@@ -242,7 +250,8 @@ func (k KeyPattern) Missing(doc bson.Raw) (path string, missing bool) {
 	return "", false
 }
 
-// Array returns the first key field that holds or crosses an array in a document.
+// Array returns the first field of the shard key that holds or crosses an array in a document; found is false if
+// none does.
 func (k KeyPattern) Array(doc bson.Raw) (path string, found bool) {
 	for _, f := range k.Fields() {
 		if _, array := get(doc, f.Path); array {
@@ -252,8 +261,8 @@ func (k KeyPattern) Array(doc bson.Raw) (path string, found bool) {
 	return "", false
 }
 
-// AppendValues appends the shard key of a document as elements under their dotted names, null for missing ones, for
-// messages about a key. A suffix is {bucket: n}.
+// AppendValues appends a document's values of the shard key's fields under their dotted names, null for missing
+// ones. Error messages show them. A suffix is {bucket: n}.
 func (k KeyPattern) AppendValues(b *bson.Builder, doc bson.Raw) {
 	for _, f := range k.Fields() {
 		v, _ := get(doc, f.Path)
@@ -265,8 +274,8 @@ func (k KeyPattern) AppendValues(b *bson.Builder, doc bson.Raw) {
 	}
 }
 
-// AppendDocumentKey appends the fields by which change events identify a document: its shard key, with the original
-// value of a suffix, and _id.
+// AppendDocumentKey appends the fields by which change events identify a document (documentKey): its shard key, with
+// the original value of a suffix, and _id.
 func (k KeyPattern) AppendDocumentKey(b *bson.Builder, doc bson.Raw) {
 	named := false
 	for _, f := range k.Fields() {
@@ -279,8 +288,8 @@ func (k KeyPattern) AppendDocumentKey(b *bson.Builder, doc bson.Raw) {
 	}
 }
 
-// AppendLogical appends bytes that identify the logical partition of a document: equal for equal shard keys, and for
-// equal buckets of a suffix.
+// AppendLogical appends to dst bytes that identify the logical partition of a document: equal for documents with
+// equal shard keys, where values of a suffix in the same bucket count as equal.
 func (k KeyPattern) AppendLogical(dst []byte, doc bson.Raw) []byte {
 	for _, f := range k.Fields() {
 		v, _ := get(doc, f.Path)
@@ -304,7 +313,8 @@ func (k KeyPattern) appendLogicalField(dst []byte, f Field, v bson.Value) []byte
 	return keystring.Append(dst, orNull(v), keystring.Ascending, nil, nil)
 }
 
-// LogicalValues decodes the result of AppendLogical to a document of the key's fields; a suffix is {bucket: n}.
+// LogicalValues decodes bytes that AppendLogical made to a document of the shard key's fields; a suffix is {bucket:
+// n}.
 // Errors: for bytes that are truncated or not such a key.
 func (k KeyPattern) LogicalValues(logical []byte) (bson.Raw, error) {
 	dirs := make([]keystring.Dir, len(k.Fields()))
@@ -327,8 +337,8 @@ func (k KeyPattern) LogicalValues(logical []byte) (bson.Raw, error) {
 	return b.Doc(), nil
 }
 
-// Changed returns the first field in which the shard keys of two versions of a document differ. If one does, an update
-// moves the document. Values of a suffix that share a bucket do not differ.
+// Changed returns the first field in which the shard keys of two versions of a document differ. If one does, the
+// update moves the document to another position. Values of a suffix that share a bucket do not differ.
 func (k KeyPattern) Changed(a, b bson.Raw) (path string, changed bool) {
 	for _, f := range k.Fields() {
 		v, _ := get(a, f.Path)
@@ -341,8 +351,9 @@ func (k KeyPattern) Changed(a, b bson.Raw) (path string, changed bool) {
 	return "", false
 }
 
-// IsPrefixOf reports whether an index key pattern begins with the fields of the shard key. Only then can an index be
-// unique, because equal values are in the same shard. Manual: core/sharding-shard-key#unique-indexes.
+// IsPrefixOf reports whether the key pattern of an index begins with the fields of the shard key. Only then can the
+// index be unique, because documents with equal values are in the same shard.
+// Manual: core/sharding-shard-key#unique-indexes.
 func (k KeyPattern) IsPrefixOf(index bson.Raw) bool {
 	it := index.Iter()
 	for _, f := range k.Fields() {
@@ -353,18 +364,19 @@ func (k KeyPattern) IsPrefixOf(index bson.Raw) bool {
 	return true
 }
 
-// ArrayInKey is the error for a document whose shard key holds or crosses an array.
+// ArrayInKey returns the error for a document in which a field of the shard key holds or crosses an array.
 func ArrayInKey() *mongoerr.Error {
 	return mongoerr.New(mongoerr.ShardKeyNotFound, "Shard key cannot contain array values or array descendants.")
 }
 
-// MissingKey is the error for a document without a shard key field, for collections that do not treat a missing field as
-// null. Observed: Cosmos DB.
+// MissingKey returns the error for a document without a shard key field, in collections where a missing field does
+// not count as null. Observed: Cosmos DB.
 func MissingKey(path string) *mongoerr.Error {
 	return mongoerr.New(mongoerr.ShardKeyNotFound, "The document does not contain shard key at '%s'", path)
 }
 
-// appendField appends one field's value to a ranged position. A hashed field is represented by its hash, an int64.
+// appendField appends the value of one field to a position of a ranged shard key. A hashed field is represented by
+// its hash, an int64.
 func (k KeyPattern) appendField(dst []byte, f Field, v bson.Value) []byte {
 	if v.IsNullish() {
 		v = bson.Null
@@ -375,7 +387,8 @@ func (k KeyPattern) appendField(dst []byte, f Field, v bson.Value) []byte {
 	return keystring.Append(dst, v, keystring.Ascending, nil, nil)
 }
 
-// appendHash appends a hash to ranged values, as the number that bounds show; its order is that of the hash.
+// appendHash appends a hash to a position of a ranged shard key, as the signed number that bounds show; the numbers
+// have the order of the hashes.
 func appendHash(dst []byte, h uint64) []byte { return appendInt(dst, int64(h^signBit)) }
 
 // appendInt appends the keystring of a number.
@@ -385,13 +398,14 @@ func appendInt(dst []byte, n int64) []byte {
 	return keystring.Append(dst, bson.Value{Type: bson.TypeInt64, Data: b[:]}, keystring.Ascending, nil, nil)
 }
 
-// hashedPrefix returns the common beginning of ranged positions whose first field has a hash.
+// hashedPrefix returns the bytes with which the positions of a ranged shard key begin whose first field is hashed
+// and has the hash h.
 func hashedPrefix(h keyspace.Hash) Position {
 	return appendHash(HashPosition(keyspace.HashMin), uint64(h))
 }
 
-// hash returns xxhash64 of the seed and the value's keystring, without the type bits, so that 1, 1.0 and NumberLong(1)
-// have the same hash. Undefined hashes as null, because filters for null may accept it.
+// hash returns xxhash64 of the seed and the keystring of v, without the type bits, so that 1, 1.0 and NumberLong(1)
+// have the same hash. Undefined hashes as null, because filters for null may match it.
 func (k KeyPattern) hash(v bson.Value) uint64 {
 	if v.IsNullish() {
 		v = bson.Null
@@ -410,10 +424,12 @@ func (k KeyPattern) hash(v bson.Value) uint64 {
 	return h
 }
 
-// scratchMax is the largest buffer kept for the next hash; a key value may have megabytes.
+// scratchMax is the size in bytes of the largest buffer that is kept for the next hash; a key value may have
+// megabytes.
 const scratchMax = 64 << 10
 
-// level places the hash of the i-th level in a position: 64 bits of one field; 32 and 32 of two; 32, 16 and 16 of three.
+// level returns those bits of h, the hash of the i-th hashed field, that go into a position, at their place: 64 bits
+// of one field; 32 and 32 of two; 32, 16 and 16 of three.
 func (k KeyPattern) level(i int, h uint64) keyspace.Hash {
 	switch n := k.p.levels; {
 	case n == 1:
@@ -428,7 +444,8 @@ func (k KeyPattern) level(i int, h uint64) keyspace.Hash {
 	return keyspace.Hash(h >> 48)
 }
 
-// get reads a key field; array is true if its path or its value contains an array.
+// get returns the value of the shard key field p in a document; array is true if its path or its value contains an
+// array.
 func get(doc bson.Raw, p path.Path) (v bson.Value, array bool) {
 	for i := range p.Len() {
 		v = doc.Get(p.Name(i))

@@ -14,9 +14,10 @@ const (
 	levelsMax = 3  // of a hierarchical key
 )
 
-// ParseKeyPattern parses the key of shardCollection: {a: "hashed"}; {a: 1, b: 1}; one hashed field among
-// ranged ones; or, beyond MongoDB, two or three hashed fields, and a suffix behind hashed ones, {a: "hashed",
-// b: {buckets: 400}}. The spec is copied. Errors: BadValue.
+// ParseKeyPattern parses the argument key of shardCollection: {a: "hashed"}; {a: 1, b: 1}; one hashed field among
+// ranged ones; or, beyond MongoDB, two or three hashed fields, and a suffix behind hashed ones, {a: "hashed", b:
+// {buckets: 400}}. The bytes of spec are copied.
+// Errors: BadValue.
 // Manual: reference/command/shardCollection.
 func ParseKeyPattern(spec bson.Raw) (KeyPattern, error) {
 	p := &pattern{spec: spec.Clone()}
@@ -96,10 +97,10 @@ func parseField(spec bson.Raw, name string, v bson.Value) (Field, error) {
 	return f, nil
 }
 
-// String prints the key like MongoDB's messages: { a: 1.0, b: "hashed" }.
+// String returns the shard key in the form of MongoDB's messages: { a: 1.0, b: "hashed" }.
 func (k KeyPattern) String() string { return text(k.Spec()) }
 
-// text prints a key spec; only its scalar values and suffixes matter.
+// text prints a shard key for messages. Of its values only scalars and suffixes are shown in full.
 func text(spec bson.Raw) string {
 	var b strings.Builder
 	b.WriteString("{ ")

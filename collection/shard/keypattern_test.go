@@ -73,7 +73,8 @@ func TestParseKeyPattern(t *testing.T) {
 	}
 }
 
-// Values that compare equal have the same position; the seed changes all positions.
+// TestHashEquality requires that values which compare equal have the same position, and that the seed changes all
+// positions.
 func TestHashEquality(t *testing.T) {
 	k := parsed(t, `{a: "hashed"}`)
 	for _, same := range [][]string{
@@ -114,7 +115,8 @@ func TestHashEquality(t *testing.T) {
 	}
 }
 
-// The hash is part of the stored format: changing it moves every document.
+// TestHashIsStable compares hashes with fixed ones. The hash is part of the stored format: changing it would move
+// every document.
 func TestHashIsStable(t *testing.T) {
 	k := parsed(t, `{a: "hashed"}`)
 	for s, want := range map[string]string{`1`: "6375c89f25539a90", `"redmond"`: "349aa1b43c34efc7", `null`: "bf19f4725757431d"} {
@@ -151,7 +153,8 @@ func TestArraysAreRefused(t *testing.T) {
 	}
 }
 
-// Equality on a prefix of the fields gives a range that contains exactly the documents with those values.
+// TestEqualRanges requires that EqualRanges, for values of the leading fields, returns a range that contains exactly
+// the documents with these values.
 func TestEqualRanges(t *testing.T) {
 	for _, spec := range []string{
 		`{a: "hashed"}`, `{a: "hashed", b: "hashed"}`, `{a: "hashed", b: "hashed", c: "hashed"}`,
@@ -250,7 +253,8 @@ func TestKeyHelpers(t *testing.T) {
 	}
 }
 
-// Sequential keys spread evenly: no shard of eight is more than 10 % off.
+// TestHashSpreads requires that sequential values spread evenly: no shard of eight has a share that is more than 10
+// % off.
 func TestHashSpreads(t *testing.T) {
 	k := parsed(t, `{a: "hashed"}`)
 	m, err := NewMap(Hashed, 1, 8)
@@ -308,7 +312,7 @@ func TestHugeKey(t *testing.T) {
 	}
 }
 
-// randomDoc is used by map tests: a document with a random key.
+// randomDoc returns a document with random values of the shard key fields a and b, for tests of maps.
 func randomDoc(r *rand.Rand) bson.Raw {
 	b := bson.NewBuilder(nil)
 	b.Int64("a", r.Int64N(1000))

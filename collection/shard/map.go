@@ -12,8 +12,8 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// ID identifies a shard within its collection, readable like Cosmos DB's range ids: "0" splits into "1" and "2". Not
-// reused within the epoch.
+// ID is the number of a shard within its collection, shown like Cosmos DB's range ids: "0" splits into "1" and "2".
+// A number is not used again within the epoch.
 type ID uint32
 
 // String returns the id in the form for clients.
@@ -28,18 +28,18 @@ type Version struct {
 // String returns epoch|minor.
 func (v Version) String() string { return fmt.Sprintf("%d|%d", v.Epoch, v.Minor) }
 
-// Before reports whether v is an older state of the same epoch as w, or of an older epoch.
+// Before reports whether the map version v is older than w: of an older epoch, or of the same one and older there.
 func (v Version) Before(w Version) bool {
 	return v.Epoch < w.Epoch || v.Epoch == w.Epoch && v.Minor < w.Minor
 }
 
-// Descriptor is one shard: a range of positions and the index partitions that hold its entries. Immutable.
+// Descriptor is one shard of a map: a range of positions and the index partitions that hold its entries. Immutable.
 type Descriptor struct {
 	ID ID
 	Range
 	Partitions []keyspace.PartitionID // entries may be in any of them; new ones go to the last
 	Since      uint64                 // minor version of the map that made or changed it
-	Parents    []ID                   // the shards from which it was made by split (one) or merge (two)
+	Parents    []ID                   // shards from which it was made, by a split (one) or a merge (two)
 }
 
 // Newest returns the partition for new index entries.
@@ -48,19 +48,21 @@ func (d *Descriptor) Newest() keyspace.PartitionID { return d.Partitions[len(d.P
 // Settled reports whether all entries are in one partition.
 func (d *Descriptor) Settled() bool { return len(d.Partitions) == 1 }
 
-// Middle returns the hash that halves a shard of eight-byte positions; ok is false if the shard is too small.
+// Middle returns the hash at which a split halves the shard, whose positions must have eight bytes; ok is false if
+// the shard has only one position.
 func (d *Descriptor) Middle() (at keyspace.Hash, ok bool) {
 	lo, hi := d.Hashes()
 	return lo + (hi-lo)/2 + 1, lo < hi
 }
 
-// hashLen is the length of the hash with which every position begins.
+// hashLen is the length in bytes of the hash with which every position begins.
 const hashLen = 8
 
 // ShardsMax bounds the shards of one collection.
 const ShardsMax = 8192
 
-// Map holds the shards of one collection at one version. Immutable, safe for concurrent use.
+// Map is the shard map: the shards of one collection, by position, at one version. Immutable, safe for concurrent
+// use.
 type Map struct {
 	version       Version
 	kind          Kind
@@ -71,8 +73,9 @@ type Map struct {
 	nextPartition keyspace.PartitionID
 }
 
-// NewMap divides the line evenly into n shards with ids and partitions 0…n-1. Maps of Unsharded and Ranged keys begin
-// with one shard. Errors: BadValue.
+// NewMap returns the first map of a shard key: n shards of equal ranges, with ids and partitions 0…n-1. Maps of
+// Unsharded and Ranged keys begin with one shard.
+// Errors: BadValue.
 func NewMap(kind Kind, epoch uint64, n int) (*Map, error) {
 	most := ShardsMax
 	if kind == Unsharded || kind == Ranged {
@@ -94,7 +97,8 @@ func NewMap(kind Kind, epoch uint64, n int) (*Map, error) {
 	return m.index(), nil
 }
 
-// NewMapAt makes a map of shards with boundaries at the given positions, which ascend. Errors: BadValue.
+// NewMapAt returns a first map whose shards meet at the given positions, which must ascend.
+// Errors: BadValue.
 func NewMapAt(kind Kind, epoch uint64, bounds []Position) (*Map, error) {
 	n := len(bounds) + 1
 	m := &Map{version: Version{epoch, 1}, kind: kind, nextID: ID(n), nextPartition: keyspace.PartitionID(n)}
@@ -112,9 +116,9 @@ func NewMapAt(kind Kind, epoch uint64, bounds []Position) (*Map, error) {
 	return m.index(), nil
 }
 
-// Refined returns the boundaries of the map's shards after fields are added to the end of its key, which gives it
-// another kind or the same. ok is false if the boundaries cannot be kept: a hierarchy gives fewer bits of the hash to
-// each field.
+// Refined returns the boundaries of the map's shards under a longer shard key, made by adding fields to its end;
+// kind is that of the longer key. ok is false if the boundaries cannot be kept: a hierarchy of more levels gives
+// each field fewer bits of the hash.
 func (m *Map) Refined(kind Kind) (bounds []Position, ok bool) {
 	if kind != Ranged || m.kind != Ranged && m.kind != Hashed {
 		return nil, false
@@ -125,7 +129,8 @@ func (m *Map) Refined(kind Kind) (bounds []Position, ok bool) {
 	return bounds, true
 }
 
-// RefinedRange returns a range of positions under a key for which Refined has a map.
+// RefinedRange returns the range r of positions as a range under the longer shard key, in cases in which Refined
+// returns boundaries.
 func (m *Map) RefinedRange(r Range) Range { return Range{Lo: m.refined(r.Lo), Hi: m.refined(r.Hi)} }
 
 func (m *Map) refined(p Position) Position {
@@ -157,10 +162,10 @@ func (m *Map) Kind() Kind { return m.kind }
 // Len returns the number of shards.
 func (m *Map) Len() int { return len(m.shards) }
 
-// Shards returns all shards by position. The caller must not change them.
+// Shards returns all shards of the map by position. The caller must not change them.
 func (m *Map) Shards() []*Descriptor { return m.shards }
 
-// Shard returns the shard with an id; nil if there is none.
+// Shard returns the shard of the map with this id; nil if there is none.
 func (m *Map) Shard(id ID) *Descriptor {
 	if i, ok := m.byID[id]; ok {
 		return m.shards[i]
@@ -168,7 +173,8 @@ func (m *Map) Shard(id ID) *Descriptor {
 	return nil
 }
 
-// Find returns the shard that owns the record with a hash and an id. Hashed keys use only the hash.
+// Find returns the shard that owns the record with the hash h and the bytes id after it in its key. Maps of hashed
+// keys use only the hash.
 func (m *Map) Find(h keyspace.Hash, id []byte) *Descriptor {
 	if len(m.shards) == 1 {
 		return m.shards[0]
@@ -183,7 +189,7 @@ func (m *Map) Find(h keyspace.Hash, id []byte) *Descriptor {
 // FindPosition returns the shard that owns a position, under any key.
 func (m *Map) FindPosition(p Position) *Descriptor { return m.shards[m.find(p)] }
 
-// FindRange returns the shards that own positions of r, by position. The caller must not change them.
+// FindRange returns the shards that own positions in the range r, by position. The caller must not change them.
 func (m *Map) FindRange(r Range) []*Descriptor {
 	if r.IsEmpty() {
 		return nil
@@ -200,7 +206,8 @@ func (m *Map) find(p Position) int {
 	return sort.Search(len(m.shards), func(i int) bool { return bytes.Compare(m.shards[i].Lo, p) > 0 }) - 1
 }
 
-// Partitions lists the index partitions in use, ascending. The others may be deleted once no older map is in use.
+// Partitions returns the index partitions that the map's shards use, ascending. All others may be deleted once no
+// older map is in use.
 func (m *Map) Partitions() []keyspace.PartitionID {
 	var out []keyspace.PartitionID
 	for _, d := range m.shards {
@@ -219,8 +226,8 @@ func (m *Map) Ints() []int {
 	return out
 }
 
-// Count returns how many shards a collection with the given RU/s needs if one carries at most perShard: RU/s ÷
-// perShard, rounded up, within 1…ShardsMax.
+// Count returns the number of shards that a collection with the given RU/s needs if one carries at most perShard:
+// RU/s ÷ perShard, rounded up, within 1…ShardsMax.
 func Count(rus, perShard int64) int {
 	if rus <= 0 || perShard <= 0 {
 		return 1

@@ -10,13 +10,13 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// ErrCorrupt marks a stored map that cannot be read or fails Check.
+// ErrCorrupt is the error for a stored shard map that cannot be read or fails Map.Check.
 var ErrCorrupt = errors.New("shard: corrupt map")
 
 // mapFormat is the version of the stored form.
 const mapFormat = 1
 
-// Append appends the map's elements to a catalog record:
+// Append appends the map's elements to a catalog entry, from which Decode reads them:
 //
 //	format: 1, kind: "hashed", epoch: long, minor: long, nextID: long, nextPartition: long,
 //	shards: [{id: long, lo: binData, partitions: [long], since: long, parents: [long]}]
@@ -57,8 +57,9 @@ func (m *Map) Encode() bson.Raw {
 	return b.Doc()
 }
 
-// Decode decodes the result of Append, copying what it keeps; other fields of the document are
-// ignored. The map has passed Check. Errors: ErrCorrupt.
+// Decode returns the map that Append wrote into a document, after checking it by Map.Check. It copies the bytes that
+// it keeps, and ignores other fields of the document.
+// Errors: ErrCorrupt.
 func Decode(doc bson.Raw) (*Map, error) {
 	r := reader{}
 	m := &Map{

@@ -12,8 +12,8 @@ import (
 // beyond it waits until the entries have been moved to the newest partition (Settle).
 const partitionsMax = 8
 
-// Split returns the map in which a shard is replaced by two that meet at the given position, which becomes the first of
-// the right one. The left shard keeps the partitions, the right one gets a new partition for its new entries.
+// Split returns the next map, in which two shards that meet at the position at replace the shard id; the right one
+// begins with at. The left shard keeps the index partitions, the right one gets a new partition for its new entries.
 // Errors: ShardNotFound; CannotSplit.
 func (m *Map) Split(id ID, at Position) (*Map, error) {
 	i, ok := m.byID[id]
@@ -47,7 +47,7 @@ func (m *Map) Split(id ID, at Position) (*Map, error) {
 	return next.index(), nil
 }
 
-// fits reports whether a shard of the map can begin at a position.
+// fits reports whether a shard of the map can begin at the position p, by its length and hash.
 func (m *Map) fits(p Position) bool {
 	if m.kind == Ranged {
 		return len(p) > hashLen && p.hash() == keyspace.HashMin
@@ -55,8 +55,9 @@ func (m *Map) fits(p Position) bool {
 	return len(p) == hashLen && p.hash() != keyspace.HashMin
 }
 
-// Merge returns the map in which two neighbours, given in either order, are one shard. New entries go to the newest
-// partition of the right one. Errors: ShardNotFound; BadValue.
+// Merge returns the next map, in which one shard replaces two neighbours, given in either order. Its new index
+// entries go to the newest partition of the right neighbour.
+// Errors: ShardNotFound; BadValue.
 func (m *Map) Merge(a, b ID) (*Map, error) {
 	i, ok := m.byID[a]
 	if !ok {
@@ -89,8 +90,9 @@ func (m *Map) Merge(a, b ID) (*Map, error) {
 	return next.index(), nil
 }
 
-// Settle returns the map in which a shard keeps only its newest partition, after its entries have been moved there. If
-// the shard has settled already, the same map is returned. Errors: ShardNotFound.
+// Settle returns the next map, in which the shard id keeps only its newest index partition, after its entries have
+// been moved there. If the shard has only one, the same map is returned.
+// Errors: ShardNotFound.
 func (m *Map) Settle(id ID) (*Map, error) {
 	i, ok := m.byID[id]
 	if !ok {
@@ -107,7 +109,7 @@ func (m *Map) Settle(id ID) (*Map, error) {
 	return next.index(), nil
 }
 
-// next returns a copy to be changed, at the next minor version.
+// next returns a copy of the map at the next minor version, for the caller to change before it is published.
 func (m *Map) next() *Map {
 	n := *m
 	n.version.Minor++

@@ -7,8 +7,8 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// Check checks the invariants of the package comment. It returns a plain error: a map that fails is corrupt,
-// whatever the client did.
+// Check checks the invariants of a shard map that the package comment lists. It returns a plain error, not one of
+// the protocol: a map that fails is corrupt, whatever the client did.
 func (m *Map) Check() error {
 	if len(m.shards) == 0 || len(m.shards) > ShardsMax {
 		return fmt.Errorf("%d shards", len(m.shards))

@@ -160,7 +160,7 @@ func TestRangedMap(t *testing.T) {
 	}
 }
 
-// All ways to find a shard agree with a check of every shard's bounds.
+// TestFindAgrees requires that all ways to find a shard of a map agree with a check of every shard's bounds.
 func TestFindAgrees(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	k := parsed(t, `{a: "hashed", b: "hashed"}`)
@@ -208,8 +208,8 @@ func TestFindAgrees(t *testing.T) {
 	}
 }
 
-// A model of records and index entries under random splits, merges and settles: reading the shards' partitions with the
-// position filter always finds every entry exactly once.
+// TestPartitionsModel makes random splits, merges and settles, and moves a model of records and index entries by
+// them: reading the shards' partitions with the position filter must always find every entry exactly once.
 func TestPartitionsModel(t *testing.T) {
 	type entry struct {
 		partition keyspace.PartitionID
@@ -331,7 +331,8 @@ func TestRange(t *testing.T) {
 	}
 }
 
-// FuzzMap: after any splits, merges and settles, in any order, the map passes Check and survives storage.
+// FuzzMap requires that, after any splits, merges and settles in any order, the map passes Check and survives
+// storage.
 func FuzzMap(f *testing.F) {
 	f.Add([]byte{0, 0, 0x80, 0, 0, 0x40, 2, 1, 1, 1, 0, 0}, uint8(1), false)
 	f.Add([]byte{0, 0, 0x80, 0, 1, 0xC0, 1, 0, 1}, uint8(3), false)

@@ -9,9 +9,9 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// Position is a place on a collection's line: opaque bytes, ordered by bytes.Compare. In record keys it follows the
-// collection number: eight bytes of hash and, under a ranged key, the keystrings of the values. Immutable by
-// convention.
+// Position is the place of a document on its collection's line: opaque bytes, ordered by bytes.Compare. In record
+// keys it follows the collection number: eight bytes of hash and, under a ranged shard key, the keystrings of the
+// values. Immutable by convention.
 type Position []byte
 
 // HashPosition returns the position of a hash.
@@ -27,11 +27,11 @@ func (p Position) hash() keyspace.Hash {
 	return keyspace.Hash(binary.BigEndian.Uint64(b[:]))
 }
 
-// Range is an interval of positions, [Lo, Hi). A nil Lo is the beginning of the line, a nil Hi its end; the zero Range is
-// the whole line.
+// Range is an interval of positions, from Lo to before Hi. A nil Lo is the beginning of the line, a nil Hi its end;
+// the zero Range is the whole line.
 type Range struct{ Lo, Hi Position }
 
-// HashRange returns the range from the first to the last hash, both included.
+// HashRange returns the range of positions from the first to the last hash, both included.
 func HashRange(first, last keyspace.Hash) Range {
 	r := Range{}
 	if first != keyspace.HashMin {
@@ -43,7 +43,8 @@ func HashRange(first, last keyspace.Hash) Range {
 	return r
 }
 
-// Owns reports whether the record with a hash and an id is in the range. An id begins with the rest of a position.
+// Owns reports whether the position of a record is in the range. h is the hash in its key, and id the bytes after
+// it, which begin with the rest of the position.
 func (r Range) Owns(h keyspace.Hash, id []byte) bool {
 	return (r.Lo == nil || after(r.Lo, h, id) >= 0) && (r.Hi == nil || after(r.Hi, h, id) < 0)
 }
@@ -56,7 +57,7 @@ func after(p Position, h keyspace.Hash, id []byte) int {
 	return bytes.Compare(id, p[hashLen:])
 }
 
-// Hashes returns the first and the last hash of a non-empty range of eight-byte positions.
+// Hashes returns the first and the last hash in a range of eight-byte positions, which must not be empty.
 func (r Range) Hashes() (first, last keyspace.Hash) {
 	if r.Hi == nil {
 		return r.Lo.hash(), keyspace.HashMax
@@ -69,7 +70,7 @@ func (r Range) Contains(p Position) bool {
 	return bytes.Compare(p, r.Lo) >= 0 && (r.Hi == nil || bytes.Compare(p, r.Hi) < 0)
 }
 
-// Overlaps reports whether the ranges have a position in common; neither may be empty.
+// Overlaps reports whether the ranges r and o have a position in common; neither may be empty.
 func (r Range) Overlaps(o Range) bool {
 	return (r.Hi == nil || bytes.Compare(o.Lo, r.Hi) < 0) && (o.Hi == nil || bytes.Compare(r.Lo, o.Hi) < 0)
 }

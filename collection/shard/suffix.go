@@ -21,13 +21,14 @@ import (
 // keeps it for its life although it is not stored, and shard key and _id together still identify one document.
 // Source: Azure Cosmos DB, "synthetic-partition-keys"; the syntax is ours.
 
-// bucketsMax bounds the buckets of a suffix: more than the maximum of shards have no use.
+// bucketsMax is the largest number of buckets of a suffix: with more than the largest number of shards, some are
+// useless.
 const bucketsMax = ShardsMax
 
-// suffixField is the element that distinguishes a suffix from other fields of a key.
+// suffixField is the name by which a suffix differs from other fields of a shard key: {vin: {buckets: 400}}.
 const suffixField = "buckets"
 
-// WithSuffix returns a shard key's spec with the suffix that a client gives beside it, if any:
+// WithSuffix returns the shard key of a command with its argument suffix added as the last field, if there is one:
 //
 //	{from: "vin", buckets: 400} or {random: true, buckets: 400}
 //
@@ -75,7 +76,9 @@ func WithSuffix(key, suffix bson.Raw) (bson.Raw, error) {
 	return b.Doc(), nil
 }
 
-// bucketsOf parses the value of a key field that may be a suffix. Errors: BadValue.
+// bucketsOf returns the number of buckets in the value of a shard key field; suffix is false if the field is no
+// suffix.
+// Errors: BadValue.
 func bucketsOf(spec bson.Raw, name string, v bson.Value) (n int, suffix bool, err error) {
 	d, ok := v.Doc()
 	if !ok || v.Type != bson.TypeDocument {
@@ -100,7 +103,7 @@ func (k KeyPattern) suffix() (f Field, ok bool) {
 	return fields[len(fields)-1], true
 }
 
-// Levels returns the number of leading fields that determine positions in full: all but a suffix.
+// Levels returns the number of leading shard key fields whose values determine positions in full: all but a suffix.
 func (k KeyPattern) Levels() int {
 	if k.p == nil {
 		return 0
@@ -108,16 +111,17 @@ func (k KeyPattern) Levels() int {
 	return k.p.levels
 }
 
-// bucket returns the bucket of a suffix into which a value falls.
+// bucket returns the bucket, from 0, into which the value v of the suffix f falls.
 func (k KeyPattern) bucket(f Field, v bson.Value) int { return int(k.hash(v) % uint64(f.Buckets)) }
 
-// distance returns the distance of the n-th bucket from the hash of its value on the line, which is a ring here.
+// distance returns the distance on the line between the hash of a value and its n-th bucket. The line is a ring
+// here: the buckets divide all 2^64 hashes evenly.
 func (f Field) distance(n int) uint64 {
 	at, _ := bits.Div64(uint64(n), 0, uint64(f.Buckets))
 	return at
 }
 
-// appendBucket appends a bucket under the name of its field: {bucket: 17}.
+// appendBucket appends the number of a bucket under the name of the suffix field: {bucket: 17}.
 func appendBucket(b *bson.Builder, p path.Path, n int64) {
 	b.BeginDoc(p.String())
 	b.Int("bucket", n)

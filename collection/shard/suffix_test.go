@@ -84,8 +84,8 @@ func TestWithSuffix(t *testing.T) {
 	}
 }
 
-// A document is at the position of its value and bucket; the value alone gives the positions of all its
-// buckets, and no others.
+// TestSuffixPositions requires that a document is at the position of its value and bucket, and that the value alone
+// gives the positions of all its buckets, and no others.
 func TestSuffixPositions(t *testing.T) {
 	for _, spec := range []string{
 		`{day: "hashed", vin: {buckets: 16}}`,
@@ -147,7 +147,8 @@ func TestSuffixPositions(t *testing.T) {
 	}
 }
 
-// The buckets of one value fall evenly on equal shards, as far as there are buckets.
+// TestSuffixSpreadsEvenly requires that the buckets of one value fall evenly on shards of equal size: each has its
+// share, rounded up at most. With fewer buckets than shards, each bucket is on a shard of its own.
 func TestSuffixSpreadsEvenly(t *testing.T) {
 	for _, c := range []struct{ buckets, shards int }{{8, 8}, {16, 8}, {400, 8}, {400, 16}, {2, 8}, {8192, 64}} {
 		k := parsed(t, fmt.Sprintf(`{day: "hashed", vin: {buckets: %d}}`, c.buckets))
@@ -170,7 +171,8 @@ func TestSuffixSpreadsEvenly(t *testing.T) {
 	}
 }
 
-// The hash is part of the stored format: changing it moves every document.
+// TestSuffixIsStable compares positions with fixed ones. The hash is part of the stored format: changing it would
+// move every document.
 func TestSuffixIsStable(t *testing.T) {
 	k := parsed(t, `{day: "hashed", vin: {buckets: 400}}`)
 	for s, want := range map[string]string{
@@ -245,7 +247,8 @@ func TestSuffixHelpers(t *testing.T) {
 	}
 }
 
-// A bound contains the hash of the levels; a suffix has none.
+// TestSuffixBounds requires that a bound contains the hash of the fields before a suffix, and no field for the
+// suffix.
 func TestSuffixBounds(t *testing.T) {
 	k := parsed(t, `{day: "hashed", vin: {buckets: 4}}`)
 	at := HashPosition(1 << 63)
