@@ -15,14 +15,14 @@ import (
 	"github.com/cantledb/cantle/wire/savedsettings"
 )
 
-// accountName is the name of the stored setting with the key of the account.
+// accountName is the name under which the store holds the key of the Cosmos listener's account.
 const accountName = "cosmosAccount"
 
 // keyBytes is the length of account keys, before base64.
 const keyBytes = 64
 
-// newKey returns random bytes in base64. Like keys of Azure Cosmos DB, it contains neither + nor /, because
-// some clients decode + in a connection string to a space.
+// newKey returns a random key of the account, keyBytes long, in base64. Like keys of Azure Cosmos DB, it contains
+// neither + nor /, because some clients decode a + in a connection string to a space.
 func newKey() string {
 	key := make([]byte, 0, keyBytes)
 	for len(key) < keyBytes {
@@ -35,8 +35,8 @@ func newKey() string {
 	return base64.StdEncoding.EncodeToString(key)
 }
 
-// Account is the account of the Cosmos listener: its name is the user, its key the password, and it may do
-// everything. Safe for concurrent use.
+// Account is the account of the Cosmos listener, through which its clients log in. The account's name is the user
+// name, its key the password, and it may do everything. It is safe for concurrent use.
 // Source: Azure Cosmos DB for MongoDB, "connect-account" (user name and password).
 type Account struct {
 	name      auth.Name
@@ -48,9 +48,9 @@ type Account struct {
 	cachedUser *auth.User // the user with credentials; recomputed after a change of the iteration counts
 }
 
-// OpenAccount returns the account. If key is "", the key in the store is used; at the first start it is
-// generated.
-// Errors: those of the store; a key that SASLprep does not allow.
+// OpenAccount returns the account of the Cosmos listener with a name and a key. If key is "", it uses the key in the
+// store; at the first start it generates that key and stores it.
+// Errors: errors of the store; a key that SASLprep does not allow.
 func OpenAccount(ctx context.Context, s storage.Store, name, key string) (*Account, error) {
 	if name == "" {
 		return nil, fmt.Errorf("the account needs a name")
@@ -77,11 +77,12 @@ func OpenAccount(ctx context.Context, s storage.Store, name, key string) (*Accou
 	return &Account{name: auth.Name{Name: name, DB: "admin"}, id: auth.NewUserID(), key: key, generated: drew}, nil
 }
 
-// Key returns the password; drew is true if OpenAccount has just generated it, so that no client has it yet.
+// Key returns the password of the account; drew is true if OpenAccount has just generated it, so that no client can
+// have it yet.
 func (a *Account) Key() (key string, drew bool) { return a.key, a.generated }
 
-// user returns the account as a user with credentials like those of other users, so that an attacker cannot
-// distinguish it from another user, or from a name that does not exist.
+// user returns the account in the form of a user with stored credentials, so that an attacker cannot distinguish the
+// account from another user, or from a name that does not exist.
 func (a *Account) user(s *command.Server) *auth.User {
 	a.mu.Lock()
 	defer a.mu.Unlock()

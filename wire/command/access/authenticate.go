@@ -9,7 +9,7 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// runAuthenticate logs in with the client's certificate of the TLS connection.
+// runAuthenticate logs a connection in by the client certificate of its TLS handshake.
 // Manual: core/security-x.509. Spec: auth (MONGODB-X509).
 // Errors: AuthenticationFailed (18).
 func (s *State) runAuthenticate(c *command.Call) error {
@@ -33,7 +33,8 @@ func (s *State) runAuthenticate(c *command.Call) error {
 	return nil
 }
 
-// x509 logs in the subject of the client's certificate. n.Name must be empty, or equal to that subject.
+// x509 logs in the user that is the subject of the client's certificate. n is the user name that the client sent;
+// n.Name must be empty, or equal to the subject. speculative is true for a login in a hello.
 // Errors: AuthenticationFailed (18).
 func (s *State) x509(c *command.Call, n auth.Name, speculative bool) error {
 	s.countAttempt(c, auth.X509, speculative)

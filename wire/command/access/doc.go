@@ -3,18 +3,18 @@
 //	saslStart ─► saslContinue ─► (proven) ─► ConnState.Login     SCRAM
 //	authenticate ──────────────────────────► ConnState.Login     X.509
 //
-// Users and roles are stored in wire/auth's directory; the commands here read arguments, change the directory
-// and format its contents. The room owns the rest of a login's state: the delays after failed attempts of an
-// address, the counts for serverStatus, and the account of the Cosmos listener.
+// Users and roles are stored in wire/auth's directory; the commands here read arguments, change the directory and
+// format its contents. The room holds the other state of logins: the delays after failed attempts of an address, the
+// counts for serverStatus, and the account of the Cosmos listener.
 //
 // The room implements command.Authenticator, and provides the collections admin.system.users and admin.system.roles.
 //
-// Invariants: a reply to a login does not reveal whether a user exists; no reply and no log contains a
-// password. After a change of the directory, the privileges of a login are looked up again, so that a change
-// of a user's roles takes effect at the next command.
+// Invariants: the reply to a login attempt does not reveal whether a user exists; no reply and no log contains a
+// password. After a change of the directory, the privileges of each logged-in user are looked up again, so that a
+// change of roles takes effect at the next command.
 //
-// Words. Directory: the users and roles of this server. Account: the only user of Azure Cosmos DB. Exchange:
-// one message of a conversation and its answer.
+// Words. Directory: the users and roles of the database, which all its servers share. Account: the only user of Azure
+// Cosmos DB. Exchange: one message of a login conversation and its answer.
 //
 // Sources: the manual's pages reference/command/nav-authentication, nav-user-management and
 // nav-role-management; the drivers' specification auth.

@@ -7,7 +7,7 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// runGetNonce answers getnonce with a random number. No mechanism of logins uses it any more.
+// runGetNonce replies with a random number, for old clients: no login mechanism uses it any more.
 // Manual: reference/command/getnonce (removed in 4.0).
 func runGetNonce(c *command.Call) error {
 	var nonce [8]byte

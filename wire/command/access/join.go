@@ -2,7 +2,7 @@ package access
 
 import "github.com/cantledb/cantle/wire/virtual"
 
-// join registers the Authenticator and virtual collections of the room at the server.
+// join registers the room at the server: as its Authenticator, and with the virtual collections of users and roles.
 func (s *State) join() {
 	s.Auth.OnDropped(s.endUser)
 	s.Authenticator = s

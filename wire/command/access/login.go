@@ -11,7 +11,8 @@ import (
 	"github.com/cantledb/cantle/wire/session"
 )
 
-// Login returns the user of the connection with the current privileges; nil without a login.
+// Login returns the logged-in user of the connection with the current privileges; nil without a login. If users or
+// roles have changed since the last command, it looks the privileges up again.
 // Errors: the reason why the command must end.
 func (s *State) Login(c *command.Call) (*command.Login, error) {
 	p := c.ConnState
@@ -33,7 +34,7 @@ func (s *State) Login(c *command.Call) (*command.Login, error) {
 	return n, nil
 }
 
-// loginUser returns a user as which the connection may log in; nil if there is none.
+// loginUser returns the user with a name, if the connection may log in as that user; nil otherwise.
 func (s *State) loginUser(c *command.Call, n auth.Name) *auth.User { return s.users(c).User(n) }
 
 // users returns the users as which the connection may log in.
@@ -44,8 +45,8 @@ func (s *State) users(c *command.Call) peerUsers {
 	return peerUsers{c.Server, nil}
 }
 
-// peerUsers holds the users as which a connection may log in: those of the directory, and through the Cosmos
-// listener the account.
+// peerUsers holds the users as which a connection may log in: the users of the directory, and on the Cosmos listener
+// also the account.
 type peerUsers struct {
 	server  *command.Server
 	account *Account // nil for other listeners, or without an account
@@ -59,7 +60,8 @@ func (p peerUsers) User(n auth.Name) *auth.User {
 	return p.server.Auth.User(n)
 }
 
-// newLogin computes the privileges of a user that was looked up after version was read.
+// newLogin returns a Login of the user u with its computed roles and privileges. version is the directory's version,
+// which the caller read before it looked u up: so a change in between is noticed at the next command.
 // Errors: the reason why the command must end.
 func (s *State) newLogin(c *command.Call, u *auth.User, m auth.Mechanism, version uint64) (*command.Login, error) {
 	l := &command.Login{Name: u.Name, ID: u.ID, Mechanism: m, Version: version, Account: s.Account != nil && u.ID == s.Account.id}
@@ -92,7 +94,8 @@ func setLogin(c *command.Call, l *command.Login) {
 	c.Conn.SetUnauthenticated(c.Server.RequireAuth && l == nil)
 }
 
-// logIn logs an authenticated user in.
+// logIn makes an authenticated user the user of the connection. If the user was dropped or changed during the
+// authentication, it fails.
 // Errors: AuthenticationFailed (18), ProtocolError (17) if another user is logged in.
 func (s *State) logIn(c *command.Call, u *auth.User, m auth.Mechanism) error {
 	if l, err := s.Login(c); err != nil {
@@ -117,8 +120,9 @@ func (s *State) logIn(c *command.Call, u *auth.User, m auth.Mechanism) error {
 	return nil
 }
 
-// checkProof checks a proof, after the delay caused by earlier failures. look returns the user that the proof
-// belongs to, or the reason why it is invalid.
+// checkProof checks the proof with which a client logs in, after a delay if earlier attempts failed. look returns the
+// user to which the proof belongs, or the reason why the proof is invalid. The user's address restrictions must also
+// allow the connection.
 // Errors: AuthenticationFailed (18), the reason why the command must end.
 func (s *State) checkProof(c *command.Call, n auth.Name, m auth.Mechanism, look func() (u *auth.User, reason string)) (*auth.User, error) {
 	attempt, err := s.loginThrottle.Enter(c.Ctx, n, addressKey(c.Conn.Remote()))
@@ -148,7 +152,7 @@ func (s *State) checkProof(c *command.Call, n auth.Name, m auth.Mechanism, look 
 	return u, nil
 }
 
-// loginFailed logs a failed attempt and returns the error, which does not reveal the reason.
+// loginFailed writes the reason of a failed login to the log, and returns an error that does not reveal the reason.
 // Errors: AuthenticationFailed (18).
 func (s *State) loginFailed(c *command.Call, n auth.Name, m auth.Mechanism, reason string) error {
 	s.logFailure(c, n, m, reason)
@@ -167,8 +171,8 @@ func (s *State) logFailure(c *command.Call, n auth.Name, m auth.Mechanism, reaso
 	}
 }
 
-// addressKey returns the key under which failures of one client are counted: its host, or for IPv6 its
-// network of 64 bits, from which a host chooses its addresses.
+// addressKey returns the key under which failed logins of a client's address are counted: the host, or for IPv6 its
+// network of 64 bits, because a host can choose any address of that network.
 func addressKey(a net.Addr) string {
 	t, ok := a.(*net.TCPAddr)
 	switch {
@@ -180,8 +184,8 @@ func addressKey(a net.Addr) string {
 	return t.IP.String()
 }
 
-// FirstUser reports whether the client is on this machine and may create the first user or role, because no
-// client could log in before.
+// FirstUser reports whether the client may create the first user or role without a login: the command allows it, no
+// user exists yet, and the client is on this machine.
 // Manual: core/localhost-exception.
 func (s *State) FirstUser(c *command.Call) bool {
 	if !c.Def.Facts.Has(command.FirstUser) {

@@ -6,19 +6,19 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// The privileges that commands on users and roles need beyond the Action of their row, depending on their
-// arguments.
+// This file notes the privileges that commands on users and roles need beyond the Action of their row, because they
+// depend on the arguments.
 // Manual: the section "Required Access" of each command's page.
 
-// onRoles notes that an action is needed on the databases of the roles.
+// onRoles notes that the command needs an action, such as grantRole, on the database of each of the given roles.
 func onRoles(q *command.PrivilegeCheck, a auth.Action, roles []auth.Name) {
 	for _, n := range roles {
 		q.Need(a, collection.Namespace{DB: n.DB})
 	}
 }
 
-// onPrivileges notes that an action is needed on the databases of the privileges; for privileges on more than
-// one database, on all databases.
+// onPrivileges notes that the command needs an action, such as grantRole, on the databases of the given privileges.
+// For a privilege that is not limited to one database, the action is needed on all databases.
 func onPrivileges(q *command.PrivilegeCheck, a auth.Action, list []auth.Privilege) {
 	for _, p := range list {
 		if p.Resource.DB != "" {
@@ -29,7 +29,8 @@ func onPrivileges(q *command.PrivilegeCheck, a auth.Action, list []auth.Privileg
 	}
 }
 
-// onRestrictions notes the privilege to restrict the addresses from which a user may log in.
+// onRestrictions notes the privilege to set the addresses from which a user or role may log in, if the command does
+// that (restricts).
 func onRestrictions(q *command.PrivilegeCheck, n auth.Name, restricts bool) {
 	if restricts {
 		q.Need(auth.SetAuthenticationRestriction, collection.Namespace{DB: n.DB})

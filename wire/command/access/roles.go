@@ -49,7 +49,8 @@ func privilegesArg(c *command.Call, name string, v bson.Value) ([]auth.Privilege
 	return auth.ParsePrivileges(c.Env(), list)
 }
 
-// grantedArg reads privileges to be granted to a role. Errors: also InvalidRoleModification (49).
+// grantedArg reads an argument with privileges that a role is to get. Errors: errors of privilegesArg,
+// InvalidRoleModification (49) for an action that only roles of admin may have.
 func grantedArg(c *command.Call, name string, v bson.Value) ([]auth.Privilege, error) {
 	list, err := privilegesArg(c, name, v)
 	for _, p := range list {
@@ -64,8 +65,8 @@ func grantedArg(c *command.Call, name string, v bson.Value) ([]auth.Privilege, e
 // noRole returns the error that a role does not exist. Errors: RoleNotFound (31).
 func noRole(n auth.Name) error { return mongoerr.New(mongoerr.RoleNotFound, "Role '%s' not found", n) }
 
-// checkRole refuses a role that has privileges outside of its database, or that inherits from a role that
-// does not exist, or from itself.
+// checkRole refuses a role that inherits from a role that does not exist, or from itself. It also refuses a role
+// outside of admin that has privileges or roles of other databases.
 // Errors: RoleNotFound (31), InvalidRoleModification (49).
 func checkRole(c *command.Call, e *auth.Edit, r *auth.Role) error {
 	if err := checkRoles(e.Directory, r.Roles); err != nil {
@@ -102,19 +103,19 @@ func parseCreateRole(c *command.Call) (command.Request, error) {
 	return &createRoleRequest{a}, err
 }
 
-// Needs notes the privileges to grant the roles and privileges of the new role.
+// Needs notes the privileges of a createRole: to grant the roles and privileges that the new role gets.
 func (a *createRoleRequest) Needs(q *command.PrivilegeCheck) { a.grants(q) }
 
-// grants notes the privileges to grant the roles and privileges in the arguments.
+// grants notes the privileges that the command's user needs to grant the roles and privileges in the arguments.
 func (a *roleArgs) grants(q *command.PrivilegeCheck) {
 	onRoles(q, auth.GrantRole, a.role.Roles)
 	onPrivileges(q, auth.GrantRole, a.role.Privileges)
 	onRestrictions(q, a.role.Name, a.hasRestrictions)
 }
 
-// Run creates a role. Manual: reference/command/createRole.
-// Errors: BadValue (2), TypeMismatch (14), RoleNotFound (31),
-// InvalidRoleModification (49), 51002 if there is one.
+// Run creates the role. Manual: reference/command/createRole.
+// Errors: BadValue (2), TypeMismatch (14), RoleNotFound (31), InvalidRoleModification (49), 51002 if a role of that
+// name exists.
 func (a *createRoleRequest) Run(c *command.Call) error {
 	r := &a.role
 	switch {
@@ -141,8 +142,9 @@ func (a *createRoleRequest) Run(c *command.Call) error {
 	})
 }
 
-// changeRole changes a copy of a role and stores the copy.
-// Errors: RoleNotFound (31), InvalidRoleModification (49), those of fn.
+// changeRole applies fn to a copy of a role and stores the copy, if it is a valid role. Built-in roles cannot be
+// changed.
+// Errors: RoleNotFound (31), InvalidRoleModification (49), errors of fn.
 func changeRole(c *command.Call, n auth.Name, fn func(e *auth.Edit, r *auth.Role) error) error {
 	return c.Server.Auth.Change(c.Ctx, func(e *auth.Edit) error {
 		if auth.IsBuiltin(n) {
@@ -169,7 +171,8 @@ func parseUpdateRole(c *command.Call) (command.Request, error) {
 	return &updateRoleRequest{a}, err
 }
 
-// Needs notes the privileges to revoke the old roles and privileges, and to grant the new ones.
+// Needs notes the privileges of an updateRole: to revoke the role's old roles and privileges, and to grant the new
+// ones.
 func (a *updateRoleRequest) Needs(q *command.PrivilegeCheck) {
 	if !q.MayEverywhere(auth.RevokeRole) {
 		q.Need(auth.RevokeRole, collection.Namespace{DB: a.role.DB})
@@ -197,7 +200,7 @@ func (a *updateRoleRequest) Run(c *command.Call) error {
 	})
 }
 
-// runDropRole removes a role, also from all users and roles that have it.
+// runDropRole removes a role from the database, and from all users and roles that have it.
 // Manual: reference/command/dropRole.
 // Errors: RoleNotFound (31), InvalidRoleModification (49).
 func runDropRole(c *command.Call) error {
@@ -265,8 +268,8 @@ func parseRevokeRolesFromRole(c *command.Call) (command.Request, error) {
 // readPrivileges reads an argument that lists privileges.
 type readPrivileges func(c *command.Call, name string, v bson.Value) ([]auth.Privilege, error)
 
-// parsePrivilegeChange reads a command that grants or revokes privileges: an action is needed on the role's
-// database, and on the databases of the privileges.
+// parsePrivilegeChange reads a command that grants privileges to a role or revokes them; read reads the argument, run
+// executes the command. The user needs action a on the role's database, and on the databases of the privileges.
 func parsePrivilegeChange(c *command.Call, a auth.Action, read readPrivileges, run func(c *command.Call, n auth.Name, list []auth.Privilege) error) (command.Request, error) {
 	n, list, err := privilegesOnly(c, read)
 	needs := func(q *command.PrivilegeCheck) {
@@ -276,7 +279,8 @@ func parsePrivilegeChange(c *command.Call, a auth.Action, read readPrivileges, r
 	return command.NewRequest(needs, func(c *command.Call) error { return run(c, n, list) }), err
 }
 
-// privilegesOnly reads the argument privileges of such a command with read; it is the only argument.
+// privilegesOnly reads the name of a role, and with read the argument privileges, of a command that has no other
+// arguments.
 func privilegesOnly(c *command.Call, read readPrivileges) (n auth.Name, list []auth.Privilege, err error) {
 	if n, err = entryName(c); err != nil {
 		return n, nil, err
@@ -302,8 +306,8 @@ func parseGrantPrivileges(c *command.Call) (command.Request, error) {
 	})
 }
 
-// parseRevokePrivileges reads a command that removes privileges from a role: actions on exactly the resources
-// for which they were granted. Manual: reference/command/revokePrivilegesFromRole.
+// parseRevokePrivileges reads a command that removes privileges from a role. An action is removed only from exactly
+// the resource for which it was granted. Manual: reference/command/revokePrivilegesFromRole.
 func parseRevokePrivileges(c *command.Call) (command.Request, error) {
 	return parsePrivilegeChange(c, auth.RevokeRole, privilegesArg, func(c *command.Call, n auth.Name, list []auth.Privilege) error {
 		return changeRole(c, n, func(_ *auth.Edit, r *auth.Role) error {

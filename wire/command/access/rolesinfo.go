@@ -31,7 +31,8 @@ func parseRolesInfo(c *command.Call) (command.Request, error) {
 	return a, err
 }
 
-// readShowPrivileges reads showPrivileges, a boolean or "asUserFragment". Errors: TypeMismatch (14), BadValue (2).
+// readShowPrivileges reads the argument showPrivileges of rolesInfo, a boolean or "asUserFragment". Errors:
+// TypeMismatch (14), BadValue (2).
 func (a *rolesInfoArgs) readShowPrivileges(c *command.Call, v bson.Value) (err error) {
 	if s, ok := v.Str(); ok && v.Type == bson.TypeString {
 		if a.fragment = s == "asUserFragment"; !a.fragment {
@@ -43,12 +44,12 @@ func (a *rolesInfoArgs) readShowPrivileges(c *command.Call, v bson.Value) (err e
 	return err
 }
 
-// Needs notes the privilege to see roles that the user does not have.
+// Needs notes the privilege viewRole of a rolesInfo; it is not needed for roles that the user itself has.
 func (a *rolesInfoArgs) Needs(q *command.PrivilegeCheck) {
 	a.needs(q, auth.ViewRole, q.Call.ConnState.Login.Has)
 }
 
-// Run describes one role, several roles, or all roles of a database.
+// Run replies with descriptions of one role, several roles, or all roles of a database.
 // Manual: reference/command/rolesInfo. Errors: TypeMismatch (14), BadValue (2).
 func (a *rolesInfoArgs) Run(c *command.Call) error {
 	names := a.roles(c, a.builtin)
@@ -69,7 +70,8 @@ func (a *rolesInfoArgs) Run(c *command.Call) error {
 	return nil
 }
 
-// selectRoles reads the first field of rolesInfo. Errors: TypeMismatch (14), BadValue (2).
+// selectRoles reads the first field of rolesInfo: 1 for all roles of the database, a role, or several roles. Errors:
+// TypeMismatch (14), BadValue (2).
 func selectRoles(c *command.Call) (x selection, err error) {
 	if !c.Value.IsNumber() {
 		x.names, err = namesOf(c, "role")
@@ -100,7 +102,8 @@ func (x *selection) roles(c *command.Call, builtin bool) (names []auth.Name) {
 	return names
 }
 
-// roleFragment shows the roles and privileges that a user with some roles would have.
+// roleFragment replies with the part of a usersInfo reply that depends on roles: the roles and privileges of an
+// imaginary user that has the given roles.
 func roleFragment(c *command.Call, names []auth.Name) error {
 	b := c.Reply
 	b.BeginDoc("userFragment")
@@ -110,7 +113,7 @@ func roleFragment(c *command.Call, names []auth.Name) error {
 	return err
 }
 
-// appendInherited appends the inherited roles and privileges of some roles.
+// appendInherited appends all roles that the given roles include, and all privileges that follow from them.
 // Errors: the reason why the command must end.
 func appendInherited(c *command.Call, b *bson.Builder, names []auth.Name) error {
 	inherited, err := c.Server.Auth.Inherited(c.Env(), names)
@@ -131,7 +134,8 @@ func appendPrivileges(b *bson.Builder, field string, list []auth.Privilege) {
 	b.End()
 }
 
-// roleInfo describes one role. Errors: the reason why the command must end.
+// roleInfo appends the description of one role to the reply of rolesInfo. Errors: the reason why the command must
+// end.
 func roleInfo(c *command.Call, n auth.Name, privileges, restrictions bool) error {
 	r, builtin := c.Server.Auth.Role(n), auth.IsBuiltin(n)
 	var all []auth.Privilege

@@ -19,20 +19,22 @@ type saslState struct {
 	verified  bool // only the empty exchange is missing
 }
 
-// saslPayloadMax is the maximum size of a client's message; usual messages have a few hundred bytes.
+// saslPayloadMax is the maximum number of bytes of a client's login message; usual messages have a few hundred bytes.
 const saslPayloadMax = 16 << 10
 
-// conversationID is the ID of every conversation: a connection has one at a time.
+// conversationID is the ID of every login conversation: a connection has at most one at a time, so that one ID is
+// enough.
 const conversationID = 1
 
-// runSaslStart starts a login. Manual: reference/command/saslStart.
-// Spec: auth (SCRAM). Errors: AuthenticationFailed (18), MechanismUnavailable
-// (334), TypeMismatch (14), IDLFailedToParse (40414).
+// runSaslStart begins a login by SCRAM or by certificate. Manual: reference/command/saslStart.
+// Spec: auth (SCRAM). Errors: AuthenticationFailed (18), MechanismUnavailable (334), TypeMismatch (14),
+// IDLFailedToParse (40414).
 func (s *State) runSaslStart(c *command.Call) error {
 	return s.saslStart(c, c.Body, c.DB, c.Reply, false)
 }
 
-// saslStart handles the body of saslStart, which may be part of hello.
+// saslStart begins a login with the arguments in body, which come from the command saslStart or from a hello
+// (speculative). It appends the server's message to b.
 func (s *State) saslStart(c *command.Call, body bson.Raw, db string, b *bson.Builder, speculative bool) error {
 	c.ConnState.SASL = nil
 	mechanism, payload := body.Get("mechanism"), body.Get("payload")
@@ -159,8 +161,8 @@ func appendExchange(b *bson.Builder, done bool, payload []byte) {
 	b.Binary("payload", 0, payload)
 }
 
-// Speculate handles the first step of a login that a client sends along with its first hello. If it fails,
-// the client logs in with separate commands.
+// Speculate runs the first step of a login that a client sends along with its first hello, which saves a round trip.
+// If this step fails, the reply does not mention it, and the client logs in with separate commands.
 // Spec: auth (speculative authentication).
 func (s *State) Speculate(c *command.Call, v bson.Value) {
 	body, ok := v.Doc()
@@ -202,14 +204,14 @@ func (s *State) Speculate(c *command.Call, v bson.Value) {
 	}
 }
 
-// appendAuthenticated appends the user that has logged in with a certificate.
+// appendAuthenticated appends the name and database of a user that has logged in with a certificate.
 func appendAuthenticated(b *bson.Builder, n auth.Name) {
 	b.String("dbname", n.DB)
 	b.String("user", n.Name)
 }
 
-// AppendMechanisms answers saslSupportedMechs. For a user that does not exist it lists all mechanisms, so
-// that the reply does not reveal which users exist.
+// AppendMechanisms appends the login mechanisms of a user to a hello with saslSupportedMechs. For a user that does
+// not exist it lists all mechanisms, so that the reply does not reveal which users exist.
 // Manual: reference/command/hello (saslSupportedMechs).
 func (s *State) AppendMechanisms(c *command.Call, name auth.Name) {
 	s.logins.mechanismQueries.Add(1)

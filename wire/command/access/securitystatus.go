@@ -31,7 +31,8 @@ func (l *loginCounts) of(m auth.Mechanism) *attempts {
 	return &l.other
 }
 
-// countAttempt counts an attempt, and stores whether it came with a hello, for countLogin.
+// countAttempt counts the begin of a login, for serverStatus, and stores in the connection whether it came with a
+// hello, because countLogin needs that.
 func (s *State) countAttempt(c *command.Call, m auth.Mechanism, speculative bool) {
 	a := s.logins.of(m)
 	c.ConnState.Speculative = speculative
@@ -60,7 +61,8 @@ func (r *attemptCounts) append(b *bson.Builder, name string) {
 	b.End()
 }
 
-// AppendSecurity appends the counts of logins and the server's certificate.
+// AppendSecurity appends the section security of serverStatus: the counts of logins, and the subject and expiry of
+// the server's certificate.
 // Manual: reference/command/serverStatus#security.
 func (s *State) AppendSecurity(c *command.Call, b *bson.Builder) {
 	b.BeginDoc("authentication")

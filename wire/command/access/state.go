@@ -10,10 +10,10 @@ import (
 
 // Config holds the parameters of this room.
 type Config struct {
-	// Account is the account that can log in through the Cosmos listener, besides the users of the directory;
-	// nil for none.
+	// Account is the account as which clients of the Cosmos listener can log in, in addition to the users of the
+	// directory; nil for none.
 	Account *Account
-	// Certificate returns the certificate of the server, nil without TLS; the func itself may also be nil.
+	// Certificate returns the TLS certificate of the server, nil without TLS; the function itself may also be nil.
 	Certificate func() *x509.Certificate
 	// ClientAuthorities is true if certificates of clients are verified.
 	ClientAuthorities bool

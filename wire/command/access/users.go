@@ -25,7 +25,7 @@ type userArgs struct {
 	hasMechanisms, hasRestrictions bool
 }
 
-// entryName reads the first field: a user or role of the command's database.
+// entryName reads the first field of a command on a user or role: its name in the command's database.
 // Errors: TypeMismatch (14), BadValue (2).
 func entryName(c *command.Call) (auth.Name, error) {
 	if c.Value.Type != bson.TypeString {
@@ -77,10 +77,9 @@ func parseUserArgs(c *command.Call) (a *userArgs, err error) {
 	return a, err
 }
 
-// namesArg reads an array of names: strings for names in the command's database, or documents with the fields
-// kind and db.
-// Errors: TypeMismatch (14), BadValue (2), IDLFailedToParse (40414),
-// IDLUnknownField (40415).
+// namesArg reads an argument with an array of user or role names. A string is a name in the command's database, a
+// document has the fields kind ("user" or "role") and db. Duplicates are removed.
+// Errors: TypeMismatch (14), BadValue (2), IDLFailedToParse (40414), IDLUnknownField (40415).
 func namesArg(c *command.Call, field, kind string, v bson.Value) ([]auth.Name, error) {
 	if v.IsMissing() {
 		return nil, nil
@@ -103,11 +102,12 @@ func namesArg(c *command.Call, field, kind string, v bson.Value) ([]auth.Name, e
 	return addNames(nil, names), nil
 }
 
-// nameWork is the work for a name beside its text, in bytes as counted by Spend.
+// nameWork is the work for reading one name in an array, besides the bytes of its text, in the bytes that Spend
+// counts.
 const nameWork = 512
 
-// nameOf reads the name of a user or role: a string for a name in the command's database, or a document with
-// the fields kind and db.
+// nameOf reads the name of a user or role in an argument. A string is a name in the command's database, a document
+// has the fields kind ("user" or "role") and db.
 func nameOf(c *command.Call, field, kind string, v bson.Value) (n auth.Name, err error) {
 	if s, ok := v.Str(); ok && v.Type == bson.TypeString {
 		return auth.Name{Name: s, DB: c.DB}, checkEntryName(s)
@@ -230,15 +230,15 @@ func parseCreateUser(c *command.Call) (command.Request, error) {
 	return &createRequest{a}, err
 }
 
-// Needs notes the privileges to grant the new user its roles.
+// Needs notes the privileges of a createUser: to grant the new user its roles, and to restrict its addresses.
 func (r *createRequest) Needs(q *command.PrivilegeCheck) {
 	onRoles(q, auth.GrantRole, r.roles)
 	onRestrictions(q, r.name, r.hasRestrictions)
 }
 
-// Run creates a user. Manual: reference/command/createUser.
-// Errors: BadValue (2), TypeMismatch (14), RoleNotFound (31), 51003 if there is one,
-// IDLFailedToParse (40414), IDLUnknownField (40415).
+// Run creates the user. Manual: reference/command/createUser.
+// Errors: BadValue (2), TypeMismatch (14), RoleNotFound (31), 51003 if a user of that name exists, IDLFailedToParse
+// (40414), IDLUnknownField (40415).
 func (r *createRequest) Run(c *command.Call) (err error) {
 	a := r.userArgs
 	switch {
@@ -279,8 +279,8 @@ func parseUpdateUser(c *command.Call) (command.Request, error) {
 	return &updateRequest{a}, err
 }
 
-// Needs notes the privileges to change a user. A user may change its own password and data if a role allows
-// that.
+// Needs notes the privileges of an updateUser, by the fields that change. Users may change their own password and
+// custom data if a role allows that.
 func (r *updateRequest) Needs(q *command.PrivilegeCheck) {
 	db := collection.Namespace{DB: r.name.DB}
 	own := q.Call.ConnState.User.Called(r.name.Name, r.name.DB)
@@ -302,9 +302,8 @@ func (r *updateRequest) Needs(q *command.PrivilegeCheck) {
 	onRestrictions(q, r.name, r.hasRestrictions)
 }
 
-// Run changes the given fields.
-// Manual: reference/command/updateUser. Errors: UserNotFound (11) and those of
-// createUser.
+// Run changes the fields of a user that the command contains.
+// Manual: reference/command/updateUser. Errors: UserNotFound (11), errors of createUser.
 func (r *updateRequest) Run(c *command.Call) (err error) {
 	a := r.userArgs
 	switch {
@@ -350,8 +349,8 @@ func (r *updateRequest) Run(c *command.Call) (err error) {
 	})
 }
 
-// changeUser changes a copy of a user and stores the copy.
-// Errors: UserNotFound (11), those of fn.
+// changeUser applies fn to a copy of a user, and stores the copy.
+// Errors: UserNotFound (11), errors of fn.
 func changeUser(c *command.Call, n auth.Name, fn func(e *auth.Edit, u *auth.User) error) error {
 	return c.Server.Auth.Change(c.Ctx, func(e *auth.Edit) error {
 		was := e.User(n)
@@ -367,7 +366,7 @@ func changeUser(c *command.Call, n auth.Name, fn func(e *auth.Edit, u *auth.User
 	})
 }
 
-// runDropUser removes a user; its connections are logged out.
+// runDropUser removes a user; the connections of the user are logged out at their next command.
 // Manual: reference/command/dropUser. Errors: UserNotFound (11).
 func runDropUser(c *command.Call) error {
 	n, err := entryName(c)
@@ -407,15 +406,16 @@ func runDropAllUsers(c *command.Call) error {
 	return nil
 }
 
-// parseRoleChange reads a command that grants or revokes roles: an action is needed on the database of each
-// role.
+// parseRoleChange reads a command that grants roles to a user or role, or revokes them; run executes it. The
+// command's user needs action a on the database of each role.
 func parseRoleChange(c *command.Call, a auth.Action, run func(c *command.Call, n auth.Name, roles []auth.Name) error) (command.Request, error) {
 	n, roles, err := rolesArg(c)
 	needs := func(q *command.PrivilegeCheck) { onRoles(q, a, roles) }
 	return command.NewRequest(needs, func(c *command.Call) error { return run(c, n, roles) }), err
 }
 
-// rolesArg reads the only argument of the commands that grant and revoke roles.
+// rolesArg reads the arguments of the commands that grant and revoke roles: the name of the user or role, and the
+// non-empty array roles.
 func rolesArg(c *command.Call) (n auth.Name, roles []auth.Name, err error) {
 	if n, err = entryName(c); err != nil {
 		return n, nil, err
@@ -487,8 +487,8 @@ func nameSet(list []auth.Name) map[auth.Name]bool {
 	return set
 }
 
-// runInvalidateUserCache makes every connection look up its privileges again, which it does anyway after a
-// change.
+// runInvalidateUserCache makes every connection look up its privileges again at its next command. It is hardly
+// needed: every change of users and roles has the same effect.
 // Manual: reference/command/invalidateUserCache.
 func runInvalidateUserCache(c *command.Call) error {
 	if err := c.NoArguments(); err != nil {

@@ -19,15 +19,15 @@ type usersInfoArgs struct {
 	selection
 }
 
-// selection is the selection in the first field of usersInfo and rolesInfo.
+// selection is the set of users or roles that the first field of usersInfo or rolesInfo requests.
 type selection struct {
 	all        bool // the users of all databases
 	ofDatabase bool // the users or roles of the command's database
 	names      []auth.Name
 }
 
-// needs notes the action that is needed for the selection, except for names that the user may always see
-// (own).
+// needs notes that the command needs action a for the selected users or roles, except for names for which own returns
+// true: these the user may always see.
 func (x *selection) needs(q *command.PrivilegeCheck, a auth.Action, own func(auth.Name) bool) {
 	if x.all {
 		q.NeedEverywhere(a)
@@ -59,14 +59,13 @@ func parseUsersInfo(c *command.Call) (command.Request, error) {
 	return a, err
 }
 
-// Needs notes the privilege to see other users; every user may see itself.
+// Needs notes the privilege viewUser of a usersInfo; every user may see itself without it.
 func (a *usersInfoArgs) Needs(q *command.PrivilegeCheck) {
 	a.needs(q, auth.ViewUser, func(n auth.Name) bool { return q.Call.ConnState.User.Called(n.Name, n.DB) })
 }
 
-// Run describes one user, several users, or all users of a database or of the server.
-// Manual: reference/command/usersInfo. Errors: TypeMismatch (14), BadValue (2),
-// InvalidOptions (72).
+// Run replies with descriptions of one user, several users, or all users of a database or of the server.
+// Manual: reference/command/usersInfo. Errors: TypeMismatch (14), BadValue (2), InvalidOptions (72).
 func (a *usersInfoArgs) Run(c *command.Call) (err error) {
 	listed := a.all || a.ofDatabase
 	users := a.users(c)
@@ -101,7 +100,8 @@ func (a *usersInfoArgs) Run(c *command.Call) (err error) {
 	return nil
 }
 
-// selectUsers reads the first field of usersInfo. Errors: TypeMismatch (14), BadValue (2).
+// selectUsers reads the first field of usersInfo: 1 for all users of the database, forAllDBs, a user, or several
+// users. Errors: TypeMismatch (14), BadValue (2).
 func selectUsers(c *command.Call) (x selection, err error) {
 	if c.Value.IsNumber() {
 		if n, ok := c.Value.AsInt64(); !ok || n != 1 {
@@ -137,7 +137,7 @@ func (x *selection) users(c *command.Call) (users []*auth.User) {
 	return users
 }
 
-// namesOf reads a first field with a name or an array of names.
+// namesOf reads the first field of usersInfo or rolesInfo as a name or an array of names. kind is "user" or "role".
 func namesOf(c *command.Call, kind string) ([]auth.Name, error) {
 	if _, ok := c.Value.Array(); ok {
 		return namesArg(c, c.Name(), kind, c.Value)
@@ -149,7 +149,8 @@ func namesOf(c *command.Call, kind string) ([]auth.Name, error) {
 	return []auth.Name{n}, err
 }
 
-// userInfo describes one user. Errors: the reason why the command must end.
+// userInfo returns the description of one user for the reply of usersInfo. Errors: the reason why the command must
+// end.
 func userInfo(c *command.Call, u *auth.User, a *usersInfoArgs) (bson.Raw, error) {
 	b := bson.NewBuilder(nil)
 	b.String("_id", u.DB+"."+u.Name.Name)

@@ -2,7 +2,8 @@ package access
 
 import "github.com/cantledb/cantle/wire/command"
 
-// runWhatsMyURI returns the client's address as the server sees it. Unknown arguments are ignored.
+// runWhatsMyURI replies with the host and port from which the client's connection comes. Unknown arguments are
+// ignored.
 // Manual: reference/command/whatsmyuri.
 func runWhatsMyURI(c *command.Call) error {
 	c.Reply.String("you", c.Conn.Remote().String())

@@ -28,8 +28,8 @@ type aggregateArgs struct {
 	hint     bson.Value
 }
 
-// Needs notes the privileges of the collection that the first stage reads, and of those that other stages
-// read and write.
+// Needs notes the privileges that the user of an aggregate needs: on the collection that the first stage reads, and
+// on those that other stages read and write.
 func (a *aggregateArgs) Needs(q *command.PrivilegeCheck) {
 	if a.byUUID {
 		q.NeedOnCluster(auth.UseUUID)
@@ -145,7 +145,8 @@ func parseAggregate(c *command.Call) (command.Request, error) {
 	return a, err
 }
 
-// aggregateCursor reads the argument cursor, which contains the size of the first batch.
+// aggregateCursor reads the argument cursor of an aggregate, {batchSize: n}: the maximum number of documents in the
+// first batch.
 func aggregateCursor(c *command.Call, a *aggregateArgs, v bson.Value) error {
 	d, ok := v.Doc()
 	if !ok {
@@ -164,7 +165,8 @@ func aggregateCursor(c *command.Call, a *aggregateArgs, v bson.Value) error {
 	})
 }
 
-// A read of a view is an aggregation: the view's pipeline, then stages that implement the read.
+// A read of a view runs as an aggregation of the view's collection: the pipeline of the view, followed by stages that
+// have the effect of the read.
 // Manual: core/views.
 
 // findOnView answers a find on a view with an aggregation.

@@ -6,7 +6,8 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// checkStages refuses stages that are not allowed with the read concern or with the stable API.
+// checkStages refuses an aggregate if one of its stages is not allowed with the command's read concern, or with
+// apiStrict of the stable API.
 // Manual: reference/read-concern, reference/stable-api.
 // Errors: InvalidOptions (72), APIStrictError (323).
 func checkStages(c *command.Call, a *aggregateArgs) error {
@@ -21,7 +22,7 @@ func checkStages(c *command.Call, a *aggregateArgs) error {
 	return nil
 }
 
-// checkStableFirst refuses an option of the first stage that version 1 of the stable
+// checkStableFirst refuses an aggregate with apiStrict if its first stage has an option that version 1 of the stable
 // API does not have. Manual: reference/stable-api.
 // Errors: APIStrictError (323).
 func checkStableFirst(c *command.Call, o *agg.Outline) error {

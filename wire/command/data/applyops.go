@@ -11,7 +11,7 @@ import (
 	"github.com/cantledb/cantle/wire/operations"
 )
 
-// entry is one operation of applyOps in the form of an oplog entry.
+// entry holds one operation of applyOps, which has the form of an oplog entry: an insert, update, delete or command.
 type entry struct {
 	op    string
 	ns    collection.Namespace // for an entry with a UUID, the current name of that collection
@@ -28,9 +28,9 @@ type applyOpsArgs struct {
 	upsert  bool
 }
 
-// parseApplyOps reads entries of an oplog. If an entry cannot be read, its error ends the command when the
-// entry would be applied: the effects of earlier entries remain. Unknown arguments are ignored; arguments of
-// old releases are refused.
+// parseApplyOps reads the arguments of applyOps. If an entry cannot be read, its error ends the command only when the
+// entry would be applied: the effects of earlier entries remain. Unknown arguments are ignored; arguments of old
+// releases are refused.
 // Manual: reference/command/applyOps. Observed: MongoDB 8.2.
 func parseApplyOps(c *command.Call) (command.Request, error) {
 	a := &applyOpsArgs{upsert: true}
@@ -61,7 +61,8 @@ func parseApplyOps(c *command.Call) (command.Request, error) {
 	return a, err
 }
 
-// readEntries reads the entries up to the first invalid entry, which it includes.
+// readEntries reads entries of applyOps up to the first invalid entry. The invalid entry is the last of the list,
+// with its error in err.
 func readEntries(c *command.Call, docs []bson.Raw) (list []*entry) {
 	for _, d := range docs {
 		e, err := parseEntry(d, c.Server)
@@ -76,7 +77,8 @@ func readEntries(c *command.Call, docs []bson.Raw) (list []*entry) {
 	return list
 }
 
-// complete looks up the collection of a UUID, and reads the command of an entry that has one.
+// complete looks up the collection of an entry that has a UUID, and reads the command of an entry that has one, so
+// that authorization and execution use the same values.
 func (e *entry) complete(c *command.Call) (err error) {
 	switch {
 	case e.op == "n":
@@ -119,7 +121,8 @@ func (e *entry) find(c *command.Call) (found bool, ns collection.Namespace) {
 	return true, coll.Namespace
 }
 
-// Needs notes the privileges of each operation; entries with UUIDs also need useUUID and forceUUID.
+// Needs notes the privileges of each operation in an applyOps, as if the user ran it by itself; entries with UUIDs
+// also need useUUID and forceUUID.
 // Manual: reference/command/applyOps#required-access.
 func (a *applyOpsArgs) Needs(q *command.PrivilegeCheck) {
 	for _, e := range a.entries {
@@ -151,11 +154,11 @@ func (e *entry) needs(q *command.PrivilegeCheck) {
 	}
 }
 
-// Run applies the entries one after the other, up to the first that fails; the effects of earlier entries
-// remain. MongoDB's mongos does not have this command; here mongorestore --oplogReplay and --preserveUUID
-// need it, whatever the server presents itself as. Run appends applied and results; entries without an
-// operation do not count.
-// Errors: those of parseEntry and of the operations, with applied and results.
+// Run applies the entries of an applyOps in their order, up to the first that fails; the effects of earlier entries
+// remain. MongoDB's mongos does not have this command; here mongorestore --oplogReplay and --preserveUUID need it, so
+// it exists even if clients see a mongos. The reply has the fields applied and results; entries without an operation
+// do not count.
+// Errors: errors of parseEntry and of the operations, each with the fields applied and results.
 func (a *applyOpsArgs) Run(c *command.Call) error {
 	good := 0
 	for _, e := range a.entries {
@@ -177,7 +180,8 @@ func (a *applyOpsArgs) Run(c *command.Call) error {
 	return nil
 }
 
-// appendApplied appends that n entries were tried, of which the first good entries succeeded.
+// appendApplied appends the fields applied and results: applyOps has tried n entries, of which the first good ones
+// succeeded.
 func appendApplied(b *bson.Builder, n, good int) {
 	b.Int32("applied", int32(n))
 	b.BeginArray("results")
@@ -187,7 +191,8 @@ func appendApplied(b *bson.Builder, n, good int) {
 	b.End()
 }
 
-// applyEntry applies one entry; counts is false for an entry without an operation.
+// applyEntry applies one entry of applyOps; counts is false if the entry has no operation (op: "n"), so that the
+// reply does not count it.
 func applyEntry(c *command.Call, e *entry, upsert bool) (counts bool, err error) {
 	if e.err != nil {
 		return true, e.err
@@ -219,7 +224,7 @@ func applyEntry(c *command.Call, e *entry, upsert bool) (counts bool, err error)
 	return true, applyDocument(c, e, upsert)
 }
 
-// parseEntry reads an entry; fields about its origin (ts, t, wall and so on) are ignored.
+// parseEntry reads an oplog entry for applyOps. It ignores fields about the entry's origin, such as ts, t and wall.
 // Errors: FailedToParse (9), TypeMismatch (14), InvalidNamespace (73).
 func parseEntry(d bson.Raw, secrets operations.Secrets) (e entry, err error) {
 	malformed := func(what string) error {

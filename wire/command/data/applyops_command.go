@@ -9,8 +9,8 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// ignoredErrors lists, by command, the errors that mean that there is nothing left to do: entries may be applied more
-// than once.
+// ignoredErrors lists, by command, the errors that applyOps ignores: they mean that the effect of an entry is already
+// there, because entries may be applied more than once.
 var ignoredErrors = map[string][]mongoerr.Code{
 	"collMod":          {mongoerr.NamespaceNotFound, mongoerr.IndexNotFound},
 	"convertToCapped":  {mongoerr.NamespaceNotFound},
@@ -22,8 +22,8 @@ var ignoredErrors = map[string][]mongoerr.Code{
 	"renameCollection": {mongoerr.NamespaceNotFound, mongoerr.NamespaceExists},
 }
 
-// applyCommand runs the command of an entry.
-// Errors: those of the command.
+// applyCommand runs the command in an entry of applyOps, or the entries of an applyOps inside it.
+// Errors: errors of the command that ignoredErrors does not list.
 func applyCommand(c *command.Call, e *entry, upsert bool) error {
 	for _, p := range e.parts {
 		if _, err := applyEntry(c, p, upsert); err != nil {
@@ -40,7 +40,8 @@ func applyCommand(c *command.Call, e *entry, upsert bool) error {
 	return err
 }
 
-// command returns the command that has the effect of the entry; nil if there is nothing to do.
+// command returns the command of a client that has the effect of a command entry of an oplog; nil if the entry has no
+// effect here.
 // Errors: CommandNotSupported (115), FailedToParse (9).
 func (e *entry) command() (bson.Raw, error) {
 	first, ok := e.o.First()
@@ -76,15 +77,15 @@ func (e *entry) command() (bson.Raw, error) {
 		b.Value("createIndexes", first.Value)
 		b.Value("indexes", e.o.Get("indexes"))
 	case "startIndexBuild", "abortIndexBuild", "dbCheck":
-		return nil, nil // the index is built by the commit entry
+		return nil, nil // nothing to do: the entry commitIndexBuild builds the index
 	default:
 		return nil, mongoerr.New(mongoerr.CommandNotSupported, "Entries of the command %s cannot be applied", name)
 	}
 	return b.Doc(), nil
 }
 
-// runPart runs another command as a part of this command, without its reply. A UUID in the entry becomes the
-// UUID of the collection that it creates.
+// runPart runs the command of an applyOps entry, and discards the reply of that command. If the entry creates a
+// collection and has a UUID, the collection gets that UUID.
 func runPart(c *command.Call, e *entry) error {
 	reply := c.Reply
 	defer func() { c.Reply, c.ForcedUUID = reply, [16]byte{} }()

@@ -12,10 +12,9 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// applyDocument applies an insert, update or delete. They can be applied repeatedly: an insert replaces a
-// document with the same _id, and a delete of a missing document succeeds.
-// Errors: NamespaceNotFound (26), NoSuchKey (4), UpdateOperationFailed (218), those
-// of writes.
+// applyDocument applies an applyOps entry that inserts, updates or deletes a document. An entry may be applied
+// repeatedly: an insert replaces a document with the same _id, and a delete of a missing document succeeds.
+// Errors: NamespaceNotFound (26), NoSuchKey (4), UpdateOperationFailed (218), errors of writes.
 func applyDocument(c *command.Call, e *entry, upsert bool) error {
 	env := c.Env()
 	env.Collation, env.DB = nil, e.ns.DB // each collection has its own collation
@@ -46,7 +45,8 @@ func applyDocument(c *command.Call, e *entry, upsert bool) error {
 	return err
 }
 
-// applyInsert inserts a document, or replaces the document with the same _id.
+// applyInsert inserts the document of an applyOps entry, or replaces the document with the same _id, because entries
+// may be applied more than once.
 func applyInsert(c *command.Call, e *entry, coll *catalog.Collection) error {
 	if _, ok := e.o.Lookup("_id"); !ok {
 		return mongoerr.New(mongoerr.NoSuchKey, "An entry inserts a document without _id into %s", e.ns)
@@ -77,8 +77,9 @@ func applyInsert(c *command.Call, e *entry, coll *catalog.Collection) error {
 	return err
 }
 
-// measurementExists reports whether a time-series collection already has a measurement: measurements with the same _id
-// may exist. The index of a collection with a metaField serves the search.
+// measurementExists reports whether a time-series collection already has the measurement of an entry with the same
+// metaField, time and _id, so that applyOps does not insert it twice: a time series has no unique index on _id. With
+// a metaField, an index serves the search.
 func measurementExists(c *command.Call, e *entry, coll *catalog.Collection) (there bool, err error) {
 	b := bson.NewBuilder(nil)
 	for _, name := range [...]string{coll.Options.MetaField, coll.Options.TimeField, "_id"} {
@@ -115,9 +116,9 @@ func applyUpdate(c *command.Call, e *entry, upsert bool) error {
 	return err
 }
 
-// entryProgram reads the o of an update: a diff ({$v: 2}), operators ({$v: 1}, or
-// none of older versions), or a replacement.
-// Errors: FailedToParse (9), those of update.Parse.
+// entryProgram parses the field o of an update entry of an oplog. It is a diff ({$v: 2}), update operators ({$v: 1},
+// or without $v in older versions), or a replacement document.
+// Errors: FailedToParse (9), errors of update.Parse.
 func entryProgram(c *command.Call, o bson.Raw) (*update.Program, error) {
 	v, ok := o.Lookup("$v")
 	if !ok {
@@ -142,7 +143,8 @@ func entryProgram(c *command.Call, o bson.Raw) (*update.Program, error) {
 	return nil, mongoerr.New(mongoerr.FailedToParse, "An update entry has the unknown version $v: %s", v)
 }
 
-// keyFilter returns the filter for the document with a document key.
+// keyFilter returns the filter that matches the one document with a document key: the _id and the fields of the shard
+// key.
 // Errors: NoSuchKey (4).
 func keyFilter(key bson.Raw) (bson.Raw, error) {
 	if _, ok := key.Lookup("_id"); !ok {
@@ -157,8 +159,8 @@ func keyFilter(key bson.Raw) (bson.Raw, error) {
 	return b.Doc(), nil
 }
 
-// applyBucket inserts the measurements of a bucket, as oplogs of MongoDB contain them. A later change of a
-// bucket cannot be applied, because measurements are not stored in buckets here.
+// applyBucket applies an oplog entry of MongoDB that inserts a bucket of a time series: it inserts the bucket's
+// measurements. A later change of a bucket cannot be applied, because measurements are not stored in buckets here.
 // Errors: CommandNotSupported (115).
 func applyBucket(c *command.Call, e *entry, series *catalog.Collection) error {
 	if e.op != "i" {
@@ -171,8 +173,8 @@ func applyBucket(c *command.Call, e *entry, series *catalog.Collection) error {
 	return err
 }
 
-// viewCommand returns the command that creates or drops the view of an entry: in oplogs of MongoDB, views are
-// documents of system.views.
+// viewCommand returns the create or drop command that has the effect of an oplog entry on system.views: in oplogs of
+// MongoDB, views are documents of that collection.
 // Errors: CommandNotSupported (115).
 func (e *entry) viewCommand() (bson.Raw, error) {
 	s, _ := e.o.Get("_id").Str()

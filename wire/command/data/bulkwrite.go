@@ -45,7 +45,7 @@ type bulkArgs struct {
 	batch      int64
 }
 
-// bulkRun is a running bulkWrite: its counts and the results of its operations so far.
+// bulkRun holds the state of a running bulkWrite: its arguments, and the counts and results of the operations so far.
 type bulkRun struct {
 	*command.Call
 	*bulkArgs
@@ -74,7 +74,7 @@ func (a *bulkArgs) Needs(q *command.PrivilegeCheck) {
 	}
 }
 
-// Run runs inserts, updates and deletes on several collections in the given order.
+// Run runs the operations of a bulkWrite, inserts, updates and deletes on several collections, in the given order.
 // Manual: reference/command/bulkWrite.
 func (a *bulkArgs) Run(c *command.Call) error {
 	for i := range a.targets {
@@ -101,7 +101,7 @@ func (a *bulkArgs) Run(c *command.Call) error {
 		i += n
 	}
 	if c.WriteConcern.Unacknowledged() {
-		return nil // and opens no cursor, of which the client would have no ID
+		return nil // no cursor is opened, because the client would not get its ID
 	}
 	if err := c.ReplyList(command.ManyNamespaces, r.results, a.batch); err != nil {
 		return err
@@ -117,7 +117,8 @@ func (a *bulkArgs) Run(c *command.Call) error {
 	return nil
 }
 
-// insertsFrom returns the number of consecutive inserts into one namespace, from operation i on.
+// insertsFrom returns the number of consecutive inserts into one namespace from operation i on, which insert then
+// runs together.
 func (r *bulkRun) insertsFrom(i int) int {
 	n := 1
 	for i+n < len(r.ops) && r.ops[i+n].kind == bulkInsert && r.ops[i+n].ns == r.ops[i].ns {
@@ -234,7 +235,8 @@ func (r *bulkRun) expectUUID(t bulkTarget) error {
 	return snap.CheckUUID(t.ns, snap.Collection(t.ns), t.uuid)
 }
 
-// succeed records the result of an operation; m is nil except for an update.
+// succeed appends the result of operation i to the results of the bulkWrite, with n affected documents; m is nil
+// except for an update.
 func (r *bulkRun) succeed(i int, n int64, m *cluster.Modified) {
 	if r.errorsOnly {
 		return
@@ -271,9 +273,9 @@ func (r *bulkRun) fail(e mongoerr.WriteError) {
 	r.results = append(r.results, b.Doc())
 }
 
-// parseBulk reads the arguments.
-// Errors: TypeMismatch (14), BadValue (2), InvalidLength (16),
-// InvalidNamespace (73), IDLFailedToParse (40414), IDLUnknownField (40415).
+// parseBulk reads the arguments of bulkWrite.
+// Errors: TypeMismatch (14), BadValue (2), InvalidLength (16), InvalidNamespace (73), IDLFailedToParse (40414),
+// IDLUnknownField (40415).
 func parseBulk(c *command.Call) (command.Request, error) {
 	a := &bulkArgs{writeArgs: writeArgs{ordered: true}, batch: -1}
 	err := c.ReadArgs(
@@ -357,7 +359,8 @@ func parseTarget(c *command.Call, d bson.Raw) (t bulkTarget, err error) {
 	return t, err
 }
 
-// parseBulkOp reads one member of ops; its first field determines the kind.
+// parseBulkOp reads one operation of a bulkWrite; the name of its first field, insert, update or delete, determines
+// the kind.
 func parseBulkOp(c *command.Call, d bson.Raw) (op bulkOp, err error) {
 	first, _ := d.First()
 	kind := string(first.Name)
@@ -410,7 +413,8 @@ func parseBulkOp(c *command.Call, d bson.Raw) (op bulkOp, err error) {
 	return op, nil
 }
 
-// bulkDoc reads a document; the check of required fields refuses a missing document.
+// bulkDoc reads a field of a bulkWrite operation that must be a document. It returns nil for a missing field:
+// parseBulkOp later refuses an operation without a required field.
 func bulkDoc(c *command.Call, field string, v bson.Value) (bson.Raw, error) {
 	if v.IsMissing() {
 		return nil, nil

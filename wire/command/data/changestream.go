@@ -11,17 +11,18 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// changeSource is the source of a change stream's cursor: it never ends but waits, and every batch has a
-// token from which to resume.
+// changeSource is the source of documents for the cursor of a change stream. It has no end: without new events it
+// waits. Every batch has a token from which the client can resume.
 // Spec: change-streams.
 type changeSource struct {
 	streamSource
 	// token is the resume token after the last batch.
 	token bson.Raw
 	last  storage.Timestamp // the commit time of the last delivered event
-	// throttledFor is the wait that the budget requires; until then batches are empty.
+	// throttledFor is the time for which the stream must wait for request units; until then batches are empty.
 	throttledFor time.Duration
-	// samePoll is true if the next Append belongs to the same poll as the previous one.
+	// samePoll is true if the next Append belongs to the same poll of the client as the previous Append, so that an
+	// empty poll is counted only once.
 	samePoll bool
 }
 
@@ -35,7 +36,8 @@ func (x *changeSource) Append(ctx context.Context, b *bson.Builder, most, maxByt
 	env := x.op.Env
 	env.SetContext(ctx)
 	start := b.Len()
-	// A throttled stream delivers an empty batch instead of an error: the client sends another getMore.
+	// If request units are lacking, the stream delivers an empty batch instead of an error, and the client sends
+	// another getMore.
 	// Source: Azure Cosmos DB for MongoDB, "change-streams".
 	if x.throttledFor = x.s.Refused(); x.throttledFor > 0 {
 		return 0, true, nil
@@ -59,8 +61,8 @@ func (x *changeSource) Append(ctx context.Context, b *bson.Builder, most, maxByt
 				return n, false, err
 			}
 			if row == nil {
-				// If nothing followed the last event of the batch, its token is also the token of the batch:
-				// clients that store the _id of the last event expect that.
+				// If no event followed the last one of the batch, the token of the batch stays the token of that
+				// event: clients that store the _id of the last event expect both to be equal.
 				if t := x.s.Changes.Token(); n == 0 || t.Time != x.last {
 					x.token = t.Document()
 				}
@@ -87,10 +89,11 @@ func (x *changeSource) Append(ctx context.Context, b *bson.Builder, most, maxByt
 	return n, true, nil
 }
 
-// eventHeadroom is the number of bytes by which an event may be larger than a document.
+// eventHeadroom is the number of bytes by which an event of a change stream may exceed the maximum size of a
+// document: 16 KiB.
 const eventHeadroom = 16 << 10
 
-// check returns the resume token of an event at the end of the pipeline.
+// check returns the resume token of an event, its _id, after all pipeline stages of the change stream.
 // Errors: ChangeStreamFatalError (280) if a stage has changed or removed the token.
 func (x *changeSource) check(doc bson.Raw) (bson.Raw, error) {
 	id, _ := doc.Get("_id").Doc()
@@ -121,7 +124,7 @@ func (x *changeSource) check(doc bson.Raw) (bson.Raw, error) {
 	return id, nil
 }
 
-// shownID returns the _id of a document in the form of error messages.
+// shownID returns the _id of a document as text for error messages, "MISSING" without an _id.
 func shownID(doc bson.Raw) string {
 	v := doc.Get("_id")
 	if v.IsMissing() {

@@ -15,8 +15,8 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// runDBHash computes a checksum of each collection's documents in the order of _id, so that equal data has
-// equal hashes, however it is distributed. Unknown arguments are ignored. Manual: reference/command/dbHash.
+// runDBHash computes an MD5 checksum of each collection's documents in the order of _id, so that equal data has equal
+// checksums, however it is distributed over shards. Unknown arguments are ignored. Manual: reference/command/dbHash.
 func runDBHash(c *command.Call) error {
 	only, err := hashed(c)
 	if err != nil {
@@ -85,8 +85,8 @@ func runDBHash(c *command.Call) error {
 	return nil
 }
 
-// hashed reads the names of the collections to hash; nil stands for all. An argument that is not an array is
-// ignored.
+// hashed reads the argument collections of dbHash: the names of the collections to hash, nil for all. An argument
+// that is not an array is ignored.
 // Errors: BadValue (2).
 func hashed(c *command.Call) (map[string]bool, error) {
 	list, ok := c.Body.Get("collections").Array()

@@ -20,7 +20,7 @@ func parseDelete(c *command.Call) (command.Request, error) {
 	return &deleteRequest{s}, nil
 }
 
-// Needs notes nothing: the row has remove, and deletes are not validated.
+// Needs notes no privilege: a delete needs only remove, which its row has, and deleted documents are not validated.
 func (s *deleteRequest) Needs(*command.PrivilegeCheck) {}
 
 // Run answers delete. Manual: reference/command/delete.

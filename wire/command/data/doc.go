@@ -1,12 +1,11 @@
-// Package data is the room of documents: find, aggregate, insert, update, delete,
-// findAndModify, bulkWrite, count, distinct, mapReduce, applyOps, and the cursors that
-// getMore reads on.
+// Package data is the room of the commands on documents: find, aggregate, insert, update, delete, findAndModify,
+// bulkWrite, count, distinct, mapReduce, applyOps, and getMore, which continues cursors.
 //
 //	arguments ─► a plan.Find, an agg.Outline or a cluster.Modify ─► shard/cluster ─► reply
 //
-// The file of a command reads the arguments, passes them to the cluster, and formats the result; the packages
-// below run the query. The room has no state of its own, except the pace of change streams: cursors belong to
-// the server (wire/cursor).
+// The file of a command reads the arguments, passes them to the cluster, and formats the result; the packages below
+// run the query. The room itself has only one piece of state, the pace of change streams: cursors belong to the
+// server (wire/cursor).
 //
 // The sources of cursors: a stream of the cluster (streamSource), the events of a change stream
 // (changeSource), the end of a capped collection (tailSource) or of the change log (oplogSource).

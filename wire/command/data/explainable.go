@@ -29,7 +29,8 @@ func explainPipeline(c *command.Call, r command.Request) (x *explained.Explained
 	return &explained.Explained{Ns: a.ns, Pipeline: a.pipeline, Find: plan.Find{Hint: a.hint}}, nil
 }
 
-// explainedConcern refuses a write concern of an explained pipeline, which writes nothing.
+// explainedConcern refuses a write concern in an aggregate that is explained, because such an aggregate writes
+// nothing.
 func explainedConcern(c *command.Call) error {
 	if c.Body.Has("writeConcern") {
 		return mongoerr.New(mongoerr.FailedToParse, "An aggregation that is explained writes nothing: it takes no 'writeConcern'")
@@ -47,7 +48,7 @@ func explainDelete(c *command.Call, r command.Request) (*explained.Explained, er
 	return explainableWrite(c, "DELETE", &r.(*deleteRequest).statements)
 }
 
-// explainMapReduce returns the description of a mapReduce for explain: its initial read.
+// explainMapReduce returns the description of a mapReduce for explain, which covers only its initial read.
 func explainMapReduce(_ *command.Call, r command.Request) (x *explained.Explained, err error) {
 	a := r.(*mapReduceArgs)
 	return &explained.Explained{Ns: a.ns, Find: a.Find}, nil
@@ -98,7 +99,8 @@ func explainDistinct(c *command.Call, _ command.Request) (x *explained.Explained
 	return a.explained(ns), nil
 }
 
-// explainableWrite returns the description of the only statement of an update or delete for explain.
+// explainableWrite returns the description of an update or delete for explain. stage is the name of the plan's write
+// stage. It refuses a command with more than one statement.
 func explainableWrite(c *command.Call, stage string, s *statements) (x *explained.Explained, err error) {
 	x = &explained.Explained{Stage: stage, Ns: s.ns}
 	if len(s.list) != 1 {

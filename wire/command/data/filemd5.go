@@ -12,9 +12,10 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// runFileMD5 answers filemd5 with the MD5 digest of a stored file, over its chunks in order.
+// runFileMD5 replies to filemd5 with the MD5 digest of a file that GridFS has stored as chunks, computed over the
+// chunks in their order.
 // Manual: reference/command/filemd5 (removed in 6.0).
-// Errors: those of an aggregation, 50848 if a chunk is missing.
+// Errors: errors of an aggregation, 50848 if a chunk is missing.
 func runFileMD5(c *command.Call) error {
 	root := "fs"
 	given := ""

@@ -102,8 +102,8 @@ func parseFind(c *command.Call) (a findArgs, err error) {
 	return a, err
 }
 
-// limitOf returns the maximum number of documents that the stream of a find can deliver, 0 if it is not
-// known.
+// limitOf returns the maximum number of documents that the stream of a find can deliver, 0 if there is no known
+// maximum. It is 1 for a point read.
 func (a *findArgs) limitOf(s *cluster.Stream) int64 {
 	if s.Solution != nil && s.Solution.Point {
 		return 1
@@ -116,20 +116,21 @@ type streamSource struct {
 	s    *cluster.Stream
 	op   *cluster.Op
 	held *heldRow
-	// parked is the memory that the stream held outside of its budget after it was last parked.
+	// parked is the memory, in bytes, that the stream still held after it was last parked, beside its memory budget.
 	parked int64
-	// limit is the maximum number of documents that the stream can deliver, 0 if it is not known: with the
-	// last of them the stream ends, without another read.
+	// limit is the maximum number of documents that the stream can deliver, 0 for no known maximum. given counts the
+	// delivered documents: when given reaches limit, the cursor ends without another read.
 	limit, given int64
 }
 
-// show publishes the plan and the memory of the stream in the progress of a command that continues it.
+// show stores the plan and the memory of the stream in the progress of the getMore that continues it, so that
+// currentOp shows them.
 func (x *streamSource) show(p *operations.Progress) {
 	p.Plan.Store(x.s.Solution)
 	p.Memory.Store(x.op.Env.Memory)
 }
 
-// heldRow is a document that did not fit into the last batch.
+// heldRow holds a document that did not fit into a batch and comes first in the next batch.
 type heldRow struct{ doc bson.Raw }
 
 // Append implements cursor.Source.

@@ -30,7 +30,7 @@ type famArgs struct {
 	hint                bson.Value
 }
 
-// Needs notes the privileges to find, and to remove, update or insert.
+// Needs notes the privileges of a findAndModify: to find, and, by its arguments, to remove, update or insert.
 func (a *famArgs) Needs(q *command.PrivilegeCheck) {
 	if a.bypass {
 		q.Need(auth.BypassDocumentValidation, a.ns)
@@ -114,10 +114,10 @@ func (a *famArgs) Run(c *command.Call) error {
 	return nil
 }
 
-// famFields parses the projection, nil without one. metas are the kinds of metadata that the projection
-// reads.
-// Errors: BadValue (2) for the sort key, and for a positional projection of the new document, which the
-// filter did not examine; those of project.ParseFind.
+// famFields parses the projection of a findAndModify; it returns nil without one. metas is a bit set of the kinds of
+// metadata, such as the sort key, that the projection reads.
+// Errors: BadValue (2) for the sort key, and for a positional projection of the new document, to which the filter was
+// not applied; errors of project.ParseFind.
 func famFields(env *mql.Env, a *famArgs, filter match.Node) (fields project.Transform, metas uint32, err error) {
 	if a.fields.IsEmpty() {
 		return nil, 0, nil
@@ -135,9 +135,8 @@ func famFields(env *mql.Env, a *famArgs, filter match.Node) (fields project.Tran
 	return fields, metas, nil
 }
 
-// repeats checks that the recorded result of the statement is the reply of a command of the same kind.
-// Errors: 40606 for another kind of command, 40607 and 40608 for a remove instead of
-// an update and the reverse.
+// repeats checks that a retried findAndModify is of the same kind as the recorded result of its first run, was.
+// Errors: 40606 for another command, 40607 if the retry removes and the first run updated, 40608 for the reverse.
 func (a *famArgs) repeats(was bson.Raw) error {
 	last, ok := was.Get("lastErrorObject").Doc()
 	updated := !last.Get("updatedExisting").IsMissing()

@@ -5,8 +5,9 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// runGetLastError refuses the command that acknowledged writes before there were write concerns. An account
-// of Azure Cosmos DB answers it: because all writes are acknowledged, there is no error to report.
+// runGetLastError refuses getLastError, the command by which clients confirmed writes before write concerns existed.
+// Clients of the Cosmos listener get a reply without an error: all writes there are acknowledged, so no error is left
+// to report.
 // Manual: reference/command/getLastError (removed in 5.1). Source: "feature-support-70".
 func runGetLastError(c *command.Call) error {
 	if c.Strict() {

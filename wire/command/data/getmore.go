@@ -13,12 +13,14 @@ import (
 	"github.com/cantledb/cantle/wire/operations"
 )
 
-// awaitDefault is the time that a getMore without maxTimeMS waits at a tailable awaitData cursor.
+// awaitDefault is the maximum time that a getMore without maxTimeMS waits for new documents of a tailable cursor with
+// awaitData.
 // Manual: reference/command/getMore.
 const awaitDefault = time.Second
 
-// runGetMore answers getMore. All commands of a cursor share the maxTimeMS with which it was opened. If the
-// client allows it, batches follow until the end of the cursor.
+// runGetMore replies with the next batch of a cursor. If the command that opened the cursor had a maxTimeMS, all its
+// getMores share that time. If the client accepts several replies to one request (exhaust), batches follow until the
+// cursor ends.
 // Manual: reference/command/getMore, reference/operator/meta/maxTimeMS.
 func (s *State) runGetMore(c *command.Call) error {
 	a, err := parseGetMore(c)
@@ -91,10 +93,10 @@ func parseGetMore(c *command.Call) (a getMoreArgs, err error) {
 	return a, err
 }
 
-// checkoutCursor takes a cursor out of the registry, for this command alone, if its user may continue it. A
-// refused cursor stays unchanged.
+// checkoutCursor takes a cursor out of the registry, for this command alone, if its user may continue the cursor. If
+// the command is refused, the cursor stays as it was.
 func checkoutCursor(c *command.Call, id cursor.ID, ns collection.Namespace) (*cursor.Cursor, error) {
-	op := c.Running // a copy: the Call serves the next command of the connection too
+	op := c.Running // a copy, because the connection reuses the Call for its next command
 	access := cursor.Access{Namespace: ns, Session: c.Args.ID, TxnNumber: -1, User: c.ConnState.User, Interrupt: op.Interrupt}
 	if c.Args.InTxn {
 		access.TxnNumber = c.Args.TxnNumber
@@ -132,8 +134,8 @@ func checkoutCursor(c *command.Call, id cursor.ID, ns collection.Namespace) (*cu
 	return cur, nil
 }
 
-// appendBatch appends the next documents of a cursor, and the resume token of a change stream. A cursor that
-// fails, or panics, is closed.
+// appendBatch appends the next batch of a cursor to the reply, and after a change stream's batch the resume token. If
+// it fails or panics, the cursor is closed.
 func appendBatch(c *command.Call, b *bson.Builder, cur *cursor.Cursor, size int) (n int, more bool, err error) {
 	through := false
 	defer func() {
@@ -174,9 +176,9 @@ func appendBatch(c *command.Call, b *bson.Builder, cur *cursor.Cursor, size int)
 	return n, more, nil
 }
 
-// await waits for new documents, at most as long as the getMore allows, and only until the server stops:
-// drivers then continue a change stream at a peer. Documents that arrive after the user has lost the
-// privilege are not sent.
+// await waits for new documents of a tailable cursor or change stream, at most for maxTimeMS, and appends them to the
+// batch. It ends when the server stops: drivers then continue a change stream at a peer. If the user loses the
+// privilege during the wait, the documents are not sent.
 // Errors: InterruptedAtShutdown (11600), CursorNotFound (43), Unauthorized (13).
 func await(c *command.Call, w cursor.Waiter, cur *cursor.Cursor, b *bson.Builder, size int) (n int, more bool, err error) {
 	limit := awaitDefault
@@ -215,8 +217,8 @@ func await(c *command.Call, w cursor.Waiter, cur *cursor.Cursor, b *bson.Builder
 	}
 }
 
-// untilStopped returns a context that ends after a time, or when the server begins to stop; for a change
-// stream also when Leave begins.
+// untilStopped returns a context for a getMore that waits. It ends after the duration d, or when the server begins to
+// drain; for a change stream also when Leave begins.
 func untilStopped(c *command.Call, d time.Duration) (ctx context.Context, end func()) {
 	ctx, cancel := context.WithTimeout(c.Ctx, d)
 	stop := context.AfterFunc(c.Conn.Draining(), cancel)
@@ -227,7 +229,8 @@ func untilStopped(c *command.Call, d time.Duration) (ctx context.Context, end fu
 	return ctx, func() { stay(); stop(); cancel() }
 }
 
-// waitIdle waits without the memory for the connection's reply, and counts the wait as idle time of the command.
+// waitIdle calls wait. During the wait it releases the memory for the reply, and counts the time as idle time of the
+// command.
 func waitIdle(c *command.Call, wait func()) {
 	c.Out.ReleaseMemory()
 	idle := &c.Progress().Idle
@@ -236,7 +239,7 @@ func waitIdle(c *command.Call, wait func()) {
 	idle.End(c.Cluster.Now())
 }
 
-// receiptOf returns the charge of a cursor so far, in micro request units; 0 for a source without a charge.
+// receiptOf returns the charge of a cursor since its opening, in micro request units; 0 if its source counts none.
 func receiptOf(c *command.Call, cur *cursor.Cursor) int64 {
 	if s, ok := cur.Source().(charger); ok {
 		return s.charge()
@@ -244,15 +247,16 @@ func receiptOf(c *command.Call, cur *cursor.Cursor) int64 {
 	return 0
 }
 
-// addReceipt sets the charge of a getMore to the charge of its cursor since before.
+// addReceipt sets the charge of a getMore, in micro request units: the charge of its cursor minus before, the
+// cursor's charge when the getMore began.
 func addReceipt(c *command.Call, cur *cursor.Cursor, before int64) {
 	if s, ok := cur.Source().(charger); ok {
 		c.Page.Charge = s.charge() - before
 	}
 }
 
-// charger is a source with a charge so far, in micro request units.
+// charger is a source of a cursor that reports its charge since the cursor's opening, in micro request units.
 type charger interface{ charge() int64 }
 
-// charge returns the charge of the operation that produces the documents.
+// charge returns the charge of the operation that produces the cursor's documents, in micro request units.
 func (x *streamSource) charge() int64 { return int64(x.op.Receipt.Total()) }

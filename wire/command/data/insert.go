@@ -23,7 +23,7 @@ func (w *writeArgs) needs(q *command.PrivilegeCheck, ns collection.Namespace) {
 	}
 }
 
-// finish applies the arguments to the command, after they have been read.
+// finish applies the common arguments of a write command to its Call, after all arguments have been read.
 func (w *writeArgs) finish(c *command.Call) {
 	w.ordered = w.ordered || c.Args.InTxn // the first error ends a transaction
 	c.Op.BypassValidation = w.bypass
@@ -65,7 +65,7 @@ func parseInsert(c *command.Call) (command.Request, error) {
 	return r, c.Args.CheckStatements(len(r.docs))
 }
 
-// Needs notes the privilege to skip validation; the row has insert.
+// Needs notes the privilege to skip document validation, if the insert does; the privilege to insert is in the row.
 func (r *insertRequest) Needs(q *command.PrivilegeCheck) { r.needs(q, r.ns) }
 
 // Run answers insert. Manual: reference/command/insert.
@@ -110,8 +110,8 @@ func (r *insertRequest) Run(c *command.Call) error {
 // oneInserted is the recorded result of one inserted document.
 var oneInserted = bson.Raw{12, 0, 0, 0, 0x10, 'n', 0, 1, 0, 0, 0, 0}
 
-// writeErrorBytesMax bounds the texts of the errors of one command. Errors after it only have their code, as
-// in MongoDB: a reply must fit into a message.
+// writeErrorBytesMax bounds the texts of all write errors of one command together, in bytes: the reply must fit into
+// a message. Further errors have only their code, as in MongoDB.
 const writeErrorBytesMax = 1 << 20
 
 // writeErrors appends writeErrors, if there are any.

@@ -9,11 +9,12 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// insertBuckets stores the measurements of buckets, which mongorestore writes into the namespace with the
-// prefix system.buckets. A retry of the command stores them again, because measurements need no unique _id.
+// insertBuckets stores the measurements of time-series buckets as single documents. mongorestore inserts such buckets
+// into the namespace with the prefix system.buckets. A retry of the command stores them again, because measurements
+// need no unique _id.
 //
-// Errors: per bucket, the error of its first refused measurement; BadValue (2) for a document that is not a
-// bucket, or is a compressed one.
+// Errors: for each bucket, the error of its first refused measurement; BadValue (2) for a document that is not a
+// bucket, or is a compressed bucket.
 func insertBuckets(c *command.Call, series *catalog.Collection, buckets []bson.Raw, ordered bool) (n int, errs []mongoerr.WriteError, err error) {
 	for i, doc := range buckets {
 		rows, bad := agg.Unpack(doc, cluster.BucketsOf(&series.Options))

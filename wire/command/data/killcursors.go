@@ -26,7 +26,8 @@ func cursorIDs(c *command.Call, v bson.Value) (ids []int64, err error) {
 	return ids, nil
 }
 
-// runKillCursors answers killCursors. Manual: reference/command/killCursors.
+// runKillCursors closes the cursors that the command names, and replies with the lists of closed and unknown cursors.
+// Manual: reference/command/killCursors.
 func runKillCursors(c *command.Call) error {
 	ns, err := c.Namespace()
 	if err != nil {
@@ -76,7 +77,8 @@ func runKillCursors(c *command.Call) error {
 	return nil
 }
 
-// mayKill refuses to close cursors of other users without a privilege for that.
+// mayKill refuses to close a cursor of another user, unless the command's user has killAnyCursor on the cluster or
+// killCursors on the cursor's namespace.
 // Errors: Unauthorized (13).
 func mayKill(c *command.Call, o *cursor.Options) error {
 	if !c.Server.RequireAuth || o.User == c.ConnState.User {

@@ -5,11 +5,10 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// runLastRequestStatistics returns the charge of the last command of the session, or without a session, of
-// the connection. Fields and types are those of accounts since 2021: whole milliseconds, the wait by
-// server-side retry, the request's identifier as text.
-// Source: Azure Cosmos DB for MongoDB, find-request-unit-charge; cjoakim/azure-cosmos-db,
-// apis/mongo/java/readme.md.
+// runLastRequestStatistics returns the charge of the last command of the session or, without a session, of the
+// connection. The fields are those of Azure accounts since 2021: whole milliseconds, the wait by server-side retry,
+// and the request's identifier as text.
+// Source: Azure Cosmos DB for MongoDB, find-request-unit-charge; cjoakim/azure-cosmos-db, apis/mongo/java/readme.md.
 func runLastRequestStatistics(c *command.Call) error {
 	last := c.ConnState.Last
 	if !c.Args.ID.IsZero() {

@@ -22,7 +22,8 @@ type mapReduceArgs struct {
 	out                      *mapReduceOut
 }
 
-// Needs notes the privileges to write to the target of out; the row has find.
+// Needs notes the privileges of a mapReduce to write into the collection named by out; the privilege find is in the
+// row.
 func (a *mapReduceArgs) Needs(q *command.PrivilegeCheck) {
 	if a.out.inline {
 		return
@@ -180,7 +181,8 @@ func parseMapReduce(c *command.Call) (command.Request, error) {
 	return a, nil
 }
 
-// mapReduceScript compiles one of the functions; nil for a missing value.
+// mapReduceScript compiles a JavaScript argument of mapReduce, such as map; it returns nil for a missing argument.
+// name is the argument's name.
 // Errors: BadValue (2), JSInterpreterFailure (139).
 func mapReduceScript(c *command.Call, name string, v bson.Value) (*expr.Script, error) {
 	switch v.Type {

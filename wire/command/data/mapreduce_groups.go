@@ -11,8 +11,8 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// emitted collects the results of the map function of a mapReduce by key, and reduces them. Keys are compared
-// by their keystrings, so the collation applies.
+// emitted collects the values that the map function of a mapReduce emits, by key, and reduces them. Keys are compared
+// by their keystrings, so that the collation applies.
 type emitted struct {
 	env    *mql.Env
 	args   *mapReduceArgs
@@ -23,7 +23,7 @@ type emitted struct {
 	held   int // bytes counted in the memory budget
 }
 
-// emittedKey is one key with its values that have not been reduced yet.
+// emittedKey is one key that the map function emitted, with the values that have not been reduced yet.
 type emittedKey struct {
 	key    bson.Value
 	values []bson.Value
@@ -31,11 +31,12 @@ type emittedKey struct {
 }
 
 const (
-	// emittedKeyBytes is the approximate memory of a key beside its bytes, emittedValueBytes that of a value.
+	// emittedKeyBytes is the approximate memory of a key besides its own bytes, emittedValueBytes that of a value,
+	// both in bytes.
 	emittedKeyBytes   = 160
 	emittedValueBytes = 40
-	// reduceBytes is the maximum size of the values in one call of the reduce function: its argument must fit
-	// into a document.
+	// reduceBytes is the maximum size of the values, in bytes, in one call of the reduce function: the array of
+	// values must fit into a document.
 	reduceBytes = 4 << 20
 )
 
@@ -67,7 +68,7 @@ func (e *emitted) add(doc bson.Raw) error {
 	return nil
 }
 
-// fits reports whether the memory budget is sufficient.
+// fits reports whether the emitted values are within the memory budget of the command.
 func (e *emitted) fits() bool { return e.env.Memory.Grow(0) }
 
 // grow changes the memory counted in the budget.
@@ -135,7 +136,7 @@ func (e *emitted) reduced(key bson.Value, values []bson.Value) (bson.Value, erro
 	return defined(v).Clone(), err
 }
 
-// result returns the document of a key: finalize may change the value.
+// result returns the result document of a key, {_id: key, value: v}; the finalize function may change the value.
 func (e *emitted) result(key, v bson.Value) (bson.Raw, error) {
 	if e.args.finalize != nil {
 		e.s.Reset()
@@ -151,7 +152,7 @@ func (e *emitted) result(key, v bson.Value) (bson.Raw, error) {
 	return b.Doc(), nil
 }
 
-// defined returns the value to store for a value that may be missing.
+// defined returns the value to store for a result of a function: null in place of a missing or undefined value.
 func defined(v bson.Value) bson.Value {
 	if v.IsMissing() || v.Type == bson.TypeUndefined {
 		return bson.Null
@@ -159,7 +160,8 @@ func defined(v bson.Value) bson.Value {
 	return v
 }
 
-// rereduce reduces the value of an earlier run together with a new value.
+// rereduce reduces the stored value of an earlier mapReduce together with a new value of the same key, for the output
+// mode reduce. It returns the new result document.
 func (e *emitted) rereduce(key, old, fresh bson.Value) (bson.Raw, error) {
 	v, err := e.reduced(key, []bson.Value{defined(old), fresh})
 	if err != nil {

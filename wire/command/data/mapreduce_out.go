@@ -74,7 +74,7 @@ func parseMapReduceOut(db string, v bson.Value) (*mapReduceOut, error) {
 	return o, nil
 }
 
-// check refuses a target to which mapReduce cannot write.
+// check refuses an output collection of mapReduce in an internal database, or with an invalid name.
 // Errors: 31321, InvalidNamespace (73).
 func (o *mapReduceOut) check() error {
 	if o.inline {
@@ -86,8 +86,8 @@ func (o *mapReduceOut) check() error {
 	return collection.CheckNamespace(o.ns)
 }
 
-// sink describes the writes: the mode reduce calls the functions again, with the old value before the new
-// one.
+// sink describes how the results of a mapReduce are written into its output collection. In the mode reduce, the
+// reduce function combines the stored value with the new one, in this order.
 func (o *mapReduceOut) sink(e *emitted) *agg.SinkSpec {
 	s := &agg.SinkSpec{NS: o.ns, WhenMatched: agg.MatchReplace}
 	switch o.mode {

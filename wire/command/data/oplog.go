@@ -23,7 +23,8 @@ func tailOplog(c *command.Call, a findArgs) error {
 	return c.OpenCursor(o, &oplogSource{streamSource{s: s, op: &c.Op}}, a.batchSize(c), false)
 }
 
-// oplogSource is the source of a cursor over the change log: it has no end.
+// oplogSource is the source of documents for a tailable cursor over the change log. It never ends: at the end of the
+// log it waits.
 type oplogSource struct{ streamSource }
 
 // Append implements cursor.Source.
@@ -35,19 +36,21 @@ func (x *oplogSource) Append(ctx context.Context, b *bson.Builder, most, maxByte
 // Wait implements cursor.Waiter.
 func (x *oplogSource) Wait(ctx context.Context) error { return x.s.WaitOplog(ctx) }
 
-// lastEntriesMax is the largest limit with which a find reads only the end of the log.
+// lastEntriesMax is the maximum of limit plus skip up to which a find in the order {$natural: -1} reads only the end
+// of the change log.
 const lastEntriesMax = 1000
 
-// fromTheEnd reports whether a find reads the last few entries of the log, as tools do at first: with the
-// sort {$natural: -1} and a limit.
+// fromTheEnd reports whether a find reads only the last few entries of the change log, by the sort {$natural: -1} and
+// a limit. Tools send such a find first.
 func (a *findArgs) fromTheEnd() bool {
 	n, ok := a.Sort.Get("$natural").AsInt64()
 	return ok && n < 0 && a.Sort.Len() == 1 && a.Limit > 0 && a.Limit+a.Skip <= lastEntriesMax
 }
 
-// lastEntries restricts a find of the last few entries to a period with enough entries, so that it does not
-// read the whole log: the last second, or eight, or sixty-four, and so on to the oldest entry.
-// Errors: those of an aggregate.
+// lastEntries adds to a find of the last entries of the change log the shortest period that has enough entries, so
+// that it does not read the whole log. It tries the last second, then eight, then sixty-four, and so on up to the
+// oldest entry.
+// Errors: errors of an aggregate.
 func lastEntries(c *command.Call, a *findArgs) error {
 	oldest, newest, err := c.Cluster.OplogRange(c.Ctx)
 	if err != nil {
@@ -71,7 +74,8 @@ func lastEntries(c *command.Call, a *findArgs) error {
 	return nil
 }
 
-// since adds a lower bound of ts, in seconds, to a filter.
+// since returns a filter of the change log with a lower bound added: ts is at least the given time, in seconds since
+// 1970.
 func since(seconds uint32, filter bson.Raw) bson.Raw {
 	b := bson.NewBuilder(nil)
 	b.BeginArray("$and")

@@ -5,8 +5,8 @@ import (
 	"github.com/cantledb/cantle/collection/agg"
 )
 
-// The functions for the columns Query and Outputs of the table: they find the filters and sorts in the bodies
-// of commands, and report whether a read writes its results.
+// This file holds the functions of the fields Query and Outputs of command rows. They find the filter and the sort in
+// the body of a command, and report whether a read writes its results into a collection.
 
 // docAt returns a document inside another document, nil if there is none.
 func docAt(d bson.Raw, name string) bson.Raw {
@@ -26,7 +26,7 @@ func unsortedQuery(d bson.Raw) (filter, sort bson.Raw) { return docAt(d, "query"
 // statementQuery reads a statement of {update, updates: [{q, sort}]}.
 func statementQuery(d bson.Raw) (filter, sort bson.Raw) { return docAt(d, "q"), docAt(d, "sort") }
 
-// pipelineQuery reads {aggregate, pipeline: [{$match}]}: the filter or the sort of the first stage.
+// pipelineQuery returns the query in the body of an aggregate: the filter or the sort of its first pipeline stage.
 func pipelineQuery(d bson.Raw) (filter, sort bson.Raw) {
 	stages, _ := d.Get("pipeline").Array()
 	first, _ := stages.Index(0)

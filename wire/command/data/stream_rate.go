@@ -8,17 +8,18 @@ import (
 	"github.com/cantledb/cantle/wire/cursor"
 )
 
-// An answer to a change stream costs some ten microseconds, whether it has one event or twenty. If many
-// streams deliver at the same time, each stream is answered less often, and gets more events at once: the
-// pause between two answers of a stream is so long that all streams together have one answer per paceEach. A
-// few streams are not delayed. With a hundred streams, events are at most 5 ms late, and a stream without an
-// event for 5 ms gets the next event at once.
+// A reply to a change stream costs about ten microseconds, whether it has one event or twenty. If many streams
+// deliver at the same time, the server replies to each stream less often, with more events at once: the pause between
+// two replies of one stream is so long that all streams together get one reply per paceEach. A few streams are not
+// delayed. With a hundred streams, events are at most 5 ms late (paceMax), and a stream that had no event for 5 ms
+// gets its next event at once.
 const (
 	paceEach = 50 * time.Microsecond
 	paceMax  = 5 * time.Millisecond
 )
 
-// pace counts the answers with events of all change streams in the last paceMax.
+// pace counts the replies with events to all change streams in the last paceMax, from which the pause of each stream
+// follows.
 type pace struct {
 	begun    atomic.Int64 // start of this paceMax, in nanoseconds
 	now, was atomic.Int64 // answers in this paceMax, and in the one before
@@ -43,14 +44,15 @@ func (p *pace) rotate(at time.Time) {
 	}
 }
 
-// pause returns the minimum time between two answers of one stream.
+// pause returns the minimum time between two replies to one change stream, at most paceMax; it grows with the number
+// of replies to all streams.
 func (p *pace) pause(at time.Time) time.Duration {
 	p.rotate(at)
 	return min(time.Duration(max(p.was.Load(), p.now.Load()))*paceEach, paceMax)
 }
 
-// awaitPace waits until a stream may have its next answer. If the command is interrupted meanwhile, awaitPace
-// returns early and the next step reports that.
+// awaitPace waits until a change stream may have its next reply. If the command is interrupted during the wait,
+// awaitPace returns early, and the next step of the command returns the error.
 func (s *State) awaitPace(c *command.Call, cur *cursor.Cursor) {
 	if cur.Answered.IsZero() || !c.Page.OfStream {
 		return

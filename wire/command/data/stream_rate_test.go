@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// The pause of a stream grows with the number of streams that have answers; it is short for few streams, and
-// after a pause of all streams.
+// TestPace checks the pause between two replies of one change stream: it grows with the number of streams that get
+// replies, up to paceMax. It is short for few streams, and zero after a time without replies.
 func TestPace(t *testing.T) {
 	var p pace
 	at := time.Unix(1_800_000_000, 0)

@@ -12,9 +12,9 @@ import (
 	"github.com/cantledb/cantle/wire/operations"
 )
 
-// findTail answers a find with tailable.
-// Manual: reference/command/find (tailable). Errors: BadValue (2),
-// InvalidPipelineOperator (168) on a view.
+// findTail runs a find with the option tailable, whose cursor waits for new documents of a capped collection or of
+// the change log.
+// Manual: reference/command/find (tailable). Errors: BadValue (2), InvalidPipelineOperator (168) on a view.
 func findTail(c *command.Call, ns collection.Namespace, a findArgs) error {
 	if a.single {
 		return mongoerr.New(mongoerr.BadValue, "cannot use tailable option with the 'singleBatch' option")
@@ -43,7 +43,8 @@ func findTail(c *command.Call, ns collection.Namespace, a findArgs) error {
 	return c.OpenCursor(o, &tailSource{t, &c.Op}, a.batchSize(c), false)
 }
 
-// tailSource is the source of a cursor over a tail: every batch is a turn of the tail.
+// tailSource is the source of documents for a tailable cursor over a capped collection: each batch is a new turn of
+// the tail.
 type tailSource struct {
 	t  *cluster.Tail
 	op *cluster.Op
@@ -74,7 +75,8 @@ func (x *tailSource) Append(ctx context.Context, b *bson.Builder, most, maxBytes
 	return n, true, nil
 }
 
-// show publishes the plan and the memory of the tail in the progress of a command that continues it.
+// show stores the plan and the memory of the tail in the progress of the getMore that continues it, so that currentOp
+// shows them.
 func (x *tailSource) show(p *operations.Progress) {
 	x.op.Planned = &p.Plan // every turn is planned
 	p.Memory.Store(x.op.Env.Memory)

@@ -42,7 +42,8 @@ type statements struct {
 	list []statementArgs
 }
 
-// parseStatements reads an update or delete command; the argument list contains its statements.
+// parseStatements reads the arguments of an update or delete command. list is the name of the argument with its
+// statements, read reads one of them.
 func parseStatements(c *command.Call, list string, read func(bson.Raw) (statementArgs, error)) (s statements, err error) {
 	if s.ns, err = c.Namespace(); err != nil {
 		return s, err
@@ -81,8 +82,8 @@ func parseStatements(c *command.Call, list string, read func(bson.Raw) (statemen
 	return s, nil
 }
 
-// runStatements runs the statements one after the other, up to the first error if they are ordered. It calls
-// done with the result of each.
+// runStatements runs the statements of an update or delete in their order. If they are ordered, it stops after the
+// first error. It calls done with the result of each statement that succeeds, and returns the errors of the others.
 func runStatements(c *command.Call, s *statements, parse programParser, done func(i int, r cluster.Modified)) (errs []mongoerr.WriteError, err error) {
 	for i := range s.list {
 		r, err := runStatement(c, s.ns, i, &s.list[i], parse)
@@ -100,8 +101,8 @@ func runStatements(c *command.Call, s *statements, parse programParser, done fun
 	return errs, nil
 }
 
-// checkStages refuses the whole command if a pipeline in it has a stage that does not exist; a stage that
-// updates may not use is an error of its statement.
+// checkStages refuses the whole update command if a pipeline in it has a stage that does not exist. If a stage exists
+// but updates may not use it, only its statement fails, later.
 // Spec: command-logging (operation-id). Errors: 40323, 40324.
 func (s *statements) checkStages() error {
 	for i := range s.list {
@@ -124,7 +125,7 @@ func (s *statements) checkStages() error {
 	return nil
 }
 
-// programParser returns the update program of a statement; a nil programParser deletes.
+// programParser returns the update program of an update statement. In place of it, nil stands for a delete.
 type programParser func(*mql.Env, *statementArgs) (*update.Program, error)
 
 // updateRequest is an update with parsed arguments.
@@ -139,7 +140,8 @@ func parseUpdate(c *command.Call) (command.Request, error) {
 	return &updateRequest{s}, s.checkStages()
 }
 
-// Needs notes the privileges of updates beyond update, which the row has: an upsert inserts.
+// Needs notes the privileges of an update beyond the action update, which its row has: an upsert also inserts, and
+// validation may be skipped.
 func (s *updateRequest) Needs(q *command.PrivilegeCheck) {
 	s.needs(q, s.ns)
 	if slices.ContainsFunc(s.list, func(a statementArgs) bool { return a.upsert }) {
@@ -242,8 +244,8 @@ func updateStatement(c *command.Call, d bson.Raw) (a statementArgs, err error) {
 	return a, nil
 }
 
-// runStatement runs the i-th update or delete statement, or returns its recorded result. parse returns its
-// update program; nil deletes.
+// runStatement runs the i-th statement of an update or delete command. If a retryable write has run it before, it
+// returns the recorded result instead. parse returns the update program; a nil parse means a delete.
 func runStatement(c *command.Call, ns collection.Namespace, i int, a *statementArgs, parse programParser) (cluster.Modified, error) {
 	if r, ok, err := c.StoredResult(i); err != nil {
 		return cluster.Modified{}, err
@@ -293,7 +295,8 @@ func runStatement(c *command.Call, ns collection.Namespace, i int, a *statementA
 	return c.Cluster.Modify(&c.Op, ns, &m)
 }
 
-// modifyResult returns the result of an update or delete statement for the session's record.
+// modifyResult returns the result of an update or delete statement as a document for the session's retryable write
+// record.
 func modifyResult(m *cluster.Modified) bson.Raw {
 	b := bson.NewBuilder(nil)
 	b.Int64("n", m.Matched)
@@ -310,16 +313,16 @@ func rememberedModify(r bson.Raw) (m cluster.Modified) {
 	return m
 }
 
-// statementError adds the error of one statement to the write errors, or returns the error if it ends the
-// whole command.
+// statementError appends the error of the i-th statement to the write errors of a command. If the error ends the
+// whole command, such as a time limit, it returns that error instead.
 func statementError(c *command.Call, errs []mongoerr.WriteError, i int, err error) ([]mongoerr.WriteError, error) {
 	e := mongoerr.From(cluster.Translate(err))
 	switch {
 	case abortsTxn(c, e):
 		return errs, err
 	case e.Code == ratelimit.CodeThrottled && (c.RetriesStatements() || i > 0 || len(errs) > 0):
-		// Some statements took effect, so the command must not be retried as a whole. Azure Cosmos DB never
-		// reports that it is to be retried.
+		// Some statements took effect, so the command must not be retried as a whole. Azure Cosmos DB never requests
+		// a retry of the whole command.
 		if t := (*ratelimit.Throttled)(nil); errors.As(e, &t) {
 			e = mongoerr.New(e.Code, "%s", t.WriteMessage())
 		}
@@ -330,8 +333,8 @@ func statementError(c *command.Call, errs []mongoerr.WriteError, i int, err erro
 	return append(errs, mongoerr.WriteError{Index: int32(i), Err: e}), nil
 }
 
-// abortsTxn reports whether the error of a statement ends the transaction of the command; then it is also the
-// error of the command.
+// abortsTxn reports whether the error of a statement ends the multi-document transaction of the command. Such an
+// error is also the error of the whole command.
 func abortsTxn(c *command.Call, e *mongoerr.Error) bool {
 	if c.Op.Txn == nil {
 		return false
@@ -343,7 +346,8 @@ func abortsTxn(c *command.Call, e *mongoerr.Error) bool {
 	return false
 }
 
-// setLet declares the variables of let. Each value is a constant expression.
+// setLet declares the variables of the argument let for the command's expressions. Each value must be a constant
+// expression.
 // Manual: reference/command/find#std-label-find-let-example.
 func setLet(c *command.Call, v bson.Value) error {
 	if v.IsMissing() {
