@@ -69,7 +69,8 @@ func (s Compressors) Has(c Compressor) bool { return c <= Zstd && s&(1<<c) != 0 
 // With returns the set with c.
 func (s Compressors) With(c Compressor) Compressors { return s | 1<<c }
 
-// codecs holds encoders and decoders for reuse. Safe for concurrent use.
+// codecs holds the encoders and decoders of the compression methods, so that connections reuse them. Safe for
+// concurrent use.
 type codecs struct {
 	zlibWriters sync.Pool // *zlib.Writer
 	zlibReaders sync.Pool // io.ReadCloser that is a zlib.Resetter
@@ -79,11 +80,12 @@ type codecs struct {
 	decoder  *zstd.Decoder
 }
 
-// zstd returns the zstd coders. It starts them at the first call, because they hold much
-// memory.
+// zstd returns the encoder and the decoder for zstd. The first call creates them, because they hold much memory that
+// a server without such clients does not need.
 func (k *codecs) zstd() (*zstd.Encoder, *zstd.Decoder) {
 	k.zstdOnce.Do(func() {
-		// Errors come only from bad options. One stateless coder serves all connections.
+		// The constructors return errors only for bad options. One encoder and one decoder, without state between
+		// calls, serve all connections.
 		k.encoder, _ = zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedDefault), zstd.WithEncoderConcurrency(2), zstd.WithLowerEncoderMem(true))
 		k.decoder, _ = zstd.NewReader(nil, zstd.WithDecoderConcurrency(2), zstd.WithDecoderMaxMemory(MessageSizeMax), zstd.WithDecodeAllCapLimit(true))
 	})
@@ -129,8 +131,8 @@ func (k *codecs) compress(dst, src []byte, c Compressor) ([]byte, error) {
 	return dst, broken("compression method %d is unknown", c)
 }
 
-// decompress fills dst exactly with the decompressed form of src. It never produces more
-// than len(dst) bytes, whatever length src claims.
+// decompress decompresses src into dst, and returns an error unless the result has exactly len(dst) bytes. It never
+// produces more than len(dst) bytes, whatever length src claims, so a small message cannot claim much memory.
 // Errors: ErrFrame.
 func (k *codecs) decompress(dst, src []byte, c Compressor) error {
 	switch c {

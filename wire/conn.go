@@ -20,7 +20,8 @@ type Conn interface {
 	Local() net.Addr   // the server's address
 	Opened() time.Time // when it was accepted
 
-	// State returns the value of SetState: the handler's data of the connection.
+	// State returns the value that SetState stored: data that the code running commands keeps for the connection,
+	// such as its user.
 	State() any
 	SetState(v any)
 
@@ -28,42 +29,44 @@ type Conn interface {
 	// Safe to call from any goroutine.
 	Close(cause error)
 
-	// Draining returns a context that ends when the server begins to stop. Running commands may finish,
-	// but a command that waits for an event should end, and the reply to hello announces the stop. The
-	// context's cause is a Stopping. Safe to call from any goroutine.
+	// Draining returns a context that ends when the server begins to stop; its cause is a Stopping. After that,
+	// running commands may finish, but a command that waits for an event should end, and the reply to hello announces
+	// the stop. Safe to call from any goroutine.
 	Draining() context.Context
 
-	// SurviveDisconnect lets the running command continue if the client disconnects. Called as State.
+	// SurviveDisconnect lets the running command continue if the client disconnects. To be called by the same
+	// goroutine as State.
 	SurviveDisconnect()
 
 	// HangUpAfterReply closes the connection once the running command's reply is sent.
 	HangUpAfterReply()
 
-	// NegotiateCompressors is called by hello with the compression methods that the client offers. It returns those
-	// that the connection may use; a message compressed by another method ends the connection.
+	// NegotiateCompressors is called by the command hello with the compression methods that the client offers. It
+	// returns the methods that the connection may use; a message compressed by another method ends the connection.
 	// Spec: compression/OP_COMPRESSED.
 	NegotiateCompressors(offered Compressors) Compressors
 
-	// SetUnauthenticated sets whether the client must log in and has not. Such a client may send only small
-	// messages, and may not be silent for long. A new connection is no stranger. Called as State.
+	// SetUnauthenticated sets whether the client must log in and has not done so yet. Such a client may send only
+	// small messages, and may not be silent for long. A new connection has no such limits until this call. To be
+	// called by the same goroutine as State.
 	SetUnauthenticated(yes bool)
 
-	// ChargeTo sets the user to which large messages of this connection are charged from now on: users
-	// have shares of the memory for them. Called as State.
+	// ChargeTo sets the user to which large messages of this connection are charged from now on: each user has a
+	// share of the memory for large messages. To be called by the same goroutine as State.
 	ChargeTo(user string)
 
-	// TLS returns the state of an encrypted connection, nil if it is not.
+	// TLS returns the state of the TLS connection, nil if the connection is not encrypted.
 	TLS() *tls.ConnectionState
 }
 
-// Stopping is the cause of the end of the context of Conn.Draining.
+// Stopping is the cause with which the context of Conn.Draining ends when the server begins to stop.
 type Stopping struct {
 	Until time.Time // the time at which the server accepts no more commands, at the latest
 }
 
 func (Stopping) Error() string { return ErrShutdown.Error() }
 
-// Causes of the end of a connection's context, and ErrHangUp for handlers.
+// The first two are causes with which the context of a connection ends; ErrHangUp is for handlers.
 var (
 	// ErrClientGone: the client closed the connection while its command ran.
 	ErrClientGone = errors.New("client disconnected")

@@ -14,9 +14,9 @@ const killCursorsMax = 10000
 // cursorNotFound is the flag of an OP_REPLY to an OP_GET_MORE whose cursor does not exist.
 const cursorNotFound = 1 << 0
 
-// parseGetMore reads an OP_GET_MORE after its header: zero, namespace, number to return, cursor. Body becomes a
-// getMore command, in memory of its own. For an invalid message Body stays nil.
-// Manual: legacy-opcodes.
+// parseGetMore converts b, the bytes of an OP_GET_MORE after its header (zero, namespace, number to return, cursor),
+// into a getMore command, and sets it as m.Body, in memory of its own. If b is invalid, Body stays nil. Manual:
+// legacy-opcodes.
 func (m *Message) parseGetMore(b []byte) {
 	if len(b) < 4 {
 		return
@@ -36,9 +36,9 @@ func (m *Message) parseGetMore(b []byte) {
 	m.Body = out.Doc()
 }
 
-// parseKillCursors reads an OP_KILL_CURSORS after its header: zero, number of cursors, cursors. Body becomes a
-// killCursors command, whose collection has no meaning. For an invalid message Body stays nil. There is no reply.
-// Manual: legacy-opcodes.
+// parseKillCursors converts b, the bytes of an OP_KILL_CURSORS after its header (zero, number of cursors, cursors),
+// into a killCursors command, and sets it as m.Body. The collection in this command has no meaning. If b is invalid,
+// Body stays nil. The opcode has no reply. Manual: legacy-opcodes.
 func (m *Message) parseKillCursors(b []byte) {
 	m.Flags = MoreToCome
 	if len(b) < 8 {
@@ -59,8 +59,9 @@ func (m *Message) parseKillCursors(b []byte) {
 	m.Body = out.Doc()
 }
 
-// finishBatch converts the reply to a getMore command into the reply to an OP_GET_MORE: the documents of the batch
-// follow one another. b is the message with the command's reply, and is overwritten.
+// finishBatch converts the reply to a getMore command into the reply to an OP_GET_MORE, in which the documents of
+// the batch follow one another. b is the message with the command's reply; finishBatch overwrites it and returns the
+// new message.
 func (r *Reply) finishBatch(b []byte) []byte {
 	body := bson.Raw(b[queryHead:])
 	if r.fail {

@@ -8,12 +8,12 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-// ErrFrame marks bytes after which the connection cannot continue: a broken length or
-// section, an illegal flag, a broken compressed body. The connection closes without an
-// answer.
+// ErrFrame marks the error of bytes after which the connection cannot continue: a wrong length, a broken section, an
+// illegal flag, a broken compressed body. The server closes the connection without an answer.
 var ErrFrame = errors.New("broken message")
 
-// ErrHTTP marks a client that uses HTTP. The server answers with HTTPAnswer and closes.
+// ErrHTTP is the error of Reader.Read for a client that uses HTTP, such as a browser. The server answers with
+// HTTPAnswer and closes the connection.
 var ErrHTTP = errors.New("HTTP request on a MongoDB port")
 
 // HTTPAnswer is the answer to a browser on a MongoDB port: MongoDB's sentence, which people
@@ -26,7 +26,7 @@ func broken(format string, args ...any) error {
 	return fmt.Errorf("%w: "+format, append([]any{ErrFrame}, args...)...)
 }
 
-// documentError translates an error of bson.Parse about a document of a request.
+// documentError converts an error of bson.Parse, for a document of a request, into the error that the client gets.
 func documentError(err error) *mongoerr.Error {
 	switch {
 	case errors.Is(err, bson.ErrTooDeep):

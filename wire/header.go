@@ -17,9 +17,9 @@ const (
 // OpCode is the type of a message, which defines the bytes after the header.
 type OpCode int32
 
-// The opcodes. The server serves OpMsg, OpCompressed and, for the first hello of a connection,
-// OpQuery. A Cosmos address of an early version serves all of OpQuery, OpGetMore and OpKillCursors.
-// The others have names for logs.
+// The opcodes. The server serves OpMsg, OpCompressed and, for the first hello of a connection, OpQuery. An address
+// of the server that behaves like an early version of Cosmos DB serves all of OpQuery, OpGetMore and OpKillCursors.
+// The others have names only for logs.
 const (
 	OpReply       OpCode = 1
 	OpUpdate      OpCode = 2001

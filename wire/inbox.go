@@ -13,40 +13,39 @@ import (
 	"github.com/cantledb/cantle/ratelimit"
 )
 
-// Large incoming messages share Pool.Messages. When the first 64 KiB of a message have
-// arrived, the memory of all of it is reserved before the next byte is read. If there is
-// none, the message waits, and TCP holds up its sender (backpressure). A message never waits while it holds
-// memory, so those that hold memory make progress: they are received, run, and release it.
-// If a sender is too slow, its connection is closed as soon as others wait.
+// Large incoming messages share the memory limit Pool.Messages. When the first 64 KiB of a message have arrived,
+// memory for the whole message is reserved before its next byte is read. If there is none, the message waits, and
+// TCP holds up its sender (backpressure). A message never waits while it has reserved memory, so the messages that
+// have memory make progress: they are received, run, and release it. If a sender is too slow, its connection is
+// closed as soon as other messages wait.
 //
-// Users have shares of this memory, as of all working memory, and each has a queue of its
-// own, so that no user's messages wait behind a flood of another user's. A user without a
-// message in progress waits, with one message, in a queue of all such users, first come
-// first served. A user with messages in progress gets more memory only while that queue is
-// empty.
+// Each user has a share of this memory and a queue of its own, so that no user's messages wait behind a flood of
+// messages of another user. A user without a message in progress waits, with one message, in a queue of all such
+// users, first come first served. A user with messages in progress gets more memory only while that queue is empty.
 const (
 	// memoryTimeout is the time that a message waits for memory before it is refused.
 	memoryTimeout = 10 * time.Second
-	// After slowAfter, slowRate bytes a second of a message must have arrived.
+	// When a message has been arriving for slowAfter, its average must be slowRate bytes a second; otherwise it is
+	// too slow.
 	slowAfter = time.Second
 	slowRate  = 256 << 10
-	// pollEvery is the interval at which the first in a queue retries.
+	// pollEvery is the interval at which the first message of a queue tries again to reserve memory.
 	pollEvery = 5 * time.Millisecond
 )
 
-// ErrTooSlow ends a connection whose large message arrived so slowly that others waited for
-// its memory. ErrNoMemory ends a connection whose compressed message got no memory in time;
-// it cannot be answered before it is decompressed.
+// ErrTooSlow is the error with which a connection ends whose large message arrived so slowly that others waited for
+// its memory. ErrNoMemory is the error with which a connection ends whose compressed message got no memory in time:
+// it cannot be answered, because it cannot be decompressed.
 var (
 	ErrTooSlow  = errors.New("a large message came too slowly while others waited for memory")
 	ErrNoMemory = errors.New("no memory for a compressed message: other large messages take up all there is")
 )
 
-// largeMessages holds the queues for the memory of large messages, and the messages that have memory
-// and are not complete. The zero largeMessages is ready.
+// largeMessages holds the queues of messages that wait for memory, and the large messages that have memory and are
+// still being received. The zero largeMessages is ready.
 type largeMessages struct {
 	once   sync.Once
-	turn   *ratelimit.Semaphore // a semaphore of one: the user without memory whose turn it is
+	turn   *ratelimit.Semaphore // one slot: held by the user without reserved memory that is first in the queue of such users
 	shares *ratelimit.UserShares
 
 	mu        sync.Mutex
@@ -58,7 +57,7 @@ type largeMessages struct {
 type sender struct {
 	name  string
 	share *ratelimit.Memory
-	turn  *ratelimit.Semaphore // a semaphore of one: the user's message whose turn it is
+	turn  *ratelimit.Semaphore // one slot: held by the message that is first in this user's queue
 	conns int
 }
 
@@ -71,7 +70,8 @@ type largeMessage struct {
 	end    func() // makes reading fail
 }
 
-// roomFor returns the bytes to reserve for a message of n bytes.
+// roomFor returns the bytes of memory to reserve for a message of n bytes: a power of two, or 0 for a message of at
+// most smallBytesMax.
 func roomFor(n int) int64 {
 	if n <= smallBytesMax {
 		return 0
@@ -79,8 +79,8 @@ func roomFor(n int) int64 {
 	return int64(room(n))
 }
 
-// ChargeTo sets the user to which messages are charged from now on; "" means none, as at the
-// end of a connection.
+// ChargeTo sets the user from whose share the memory of later messages is reserved. "" means no user; it is set when
+// the connection ends.
 func (r *Reader) ChargeTo(user string) {
 	x := &r.pool.largeMessages
 	x.once.Do(func() { x.init(r.pool.Messages) })
@@ -106,7 +106,7 @@ func (r *Reader) ChargeTo(user string) {
 	r.sender = s
 }
 
-// init makes the queue and the shares of a memory, which may be nil.
+// init creates the queue, and the shares of the users in the memory m, which may be nil.
 func (x *largeMessages) init(m *ratelimit.Memory) {
 	x.turn, x.shares = ratelimit.NewSemaphore(1), ratelimit.NewUserShares(m)
 	x.senders = map[string]*sender{}
@@ -115,8 +115,8 @@ func (x *largeMessages) init(m *ratelimit.Memory) {
 // unknown is the user of messages on connections without ChargeTo.
 const unknown = "unknown"
 
-// reserve reserves memory for a message, and waits for it if necessary. It returns false on
-// a timeout. Release gives the memory back.
+// reserve reserves n bytes for a message in its user's share of Pool.Messages, and waits for them if necessary. It
+// returns false if memoryTimeout passes. Reader.Release releases the memory.
 func (r *Reader) reserve(n int64) bool {
 	m := r.pool.Messages
 	if m == nil || n == 0 {
@@ -151,7 +151,8 @@ func (x *largeMessages) reserve(s *sender, n int64) bool {
 	})
 }
 
-// await waits for memory in the queue of users that hold none.
+// await reserves n bytes for a user that holds no memory, in the queue of such users, first come first served. It
+// returns false on a timeout.
 func (x *largeMessages) await(s *sender, n int64) bool {
 	if entered, _ := x.turn.Acquire(context.Background(), "", false, memoryTimeout); !entered {
 		return false
@@ -163,8 +164,8 @@ func (x *largeMessages) await(s *sender, n int64) bool {
 	})
 }
 
-// pollUntil calls ask until it is done, and returns the last ok; false if that takes longer than
-// memoryTimeout.
+// pollUntil calls ask every pollEvery until ask returns done, and returns the ok of that call; false if this takes
+// longer than memoryTimeout.
 func pollUntil(ask func() (done, ok bool)) bool {
 	t := time.NewTicker(pollEvery)
 	defer t.Stop()
@@ -176,8 +177,8 @@ func pollUntil(ask func() (done, ok bool)) bool {
 	return false
 }
 
-// closeSlow closes the connections whose messages arrive too slowly: those of one user, or all
-// if of is nil.
+// closeSlow closes the connections whose large messages arrive too slowly (slowAfter, slowRate): those of one user,
+// or of all users if of is nil.
 func (x *largeMessages) closeSlow(of *sender) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -192,7 +193,8 @@ func (x *largeMessages) closeSlow(of *sender) {
 	}
 }
 
-// enter registers a message that has its memory and is being received; leave must follow.
+// enter registers a message that has its memory and is being received, so that closeSlow can end it by calling end.
+// The caller must call leave afterwards.
 func (x *largeMessages) enter(a *largeMessage, from *sender, end func()) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -211,8 +213,9 @@ func (x *largeMessages) leave(a *largeMessage) {
 	delete(x.receiving, a)
 }
 
-// discard reads and discards the rest of a message, of which first has been read. It returns
-// an error for the sender, if the message can be answered.
+// discard reads and discards the rest of a message that got no memory; first is the part that has been read. It
+// returns the error that answers the sender, and the connection stays open. A compressed message cannot be answered:
+// ErrNoMemory ends its connection.
 func (r *Reader) discard(m *Message, h Header, first []byte) error {
 	if h.OpCode == OpCompressed {
 		return ErrNoMemory

@@ -17,7 +17,7 @@ func insertOf(n int, f Flags) []byte {
 	return AppendMsg(nil, 7, f, doc("insert", 1), Sequence{Name: []byte("documents"), Data: big(n)})
 }
 
-// connected returns a reader and the client's end of its connection.
+// connected returns a Reader, and the client's end of the connection from which it reads.
 func connected(p *Pool) (*Reader, net.Conn) {
 	client, server := net.Pipe()
 	r := NewReader(server, p)
@@ -25,8 +25,7 @@ func connected(p *Pool) (*Reader, net.Conn) {
 	return r, client
 }
 
-// Memory for a large message is reserved once its first bytes have arrived, and released
-// afterwards.
+// Memory for a large message is reserved when its first bytes have arrived, and released after the message.
 func TestLargeMessagesAreCounted(t *testing.T) {
 	m := ratelimit.NewMemory(64 << 20)
 	p := &Pool{Messages: m}
@@ -103,7 +102,7 @@ func TestMessageIsRefused(t *testing.T) {
 	})
 }
 
-// A slow sender loses its connection when others wait, and not before.
+// A slow sender loses its connection when another message waits for memory, and not before.
 func TestSlowSenderYields(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := ratelimit.NewMemory(2 << 20)
@@ -149,8 +148,8 @@ func TestSlowSenderYields(t *testing.T) {
 	})
 }
 
-// sending receives a message of a user: in gets the result of its Read. When done is closed,
-// its memory is released and the connection ends.
+// sending starts to receive a message of n bytes from a user. The channel in gets the result of Read. When the
+// caller closes done, the memory of the message is released and the connection ends.
 func sending(p *Pool, user string, n int) (in chan error, done chan struct{}) {
 	in, done = make(chan error, 1), make(chan struct{})
 	r, client := connected(p)
@@ -167,8 +166,8 @@ func sending(p *Pool, user string, n int) (in chan error, done chan struct{}) {
 	return in, done
 }
 
-// A user whose messages take all memory that they can get, and wait for more, leaves room for
-// messages of another user, which do not wait behind them.
+// If the messages of one user take all memory that they can get, and more of them wait, messages of another user
+// still get memory, without waiting behind them.
 func TestUsersShareTheInbox(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := ratelimit.NewMemory(9 << 20)
@@ -187,8 +186,8 @@ func TestUsersShareTheInbox(t *testing.T) {
 		}
 		close(done)
 		synctest.Wait()
-		// A message that is too large for the rest waits for the memory of the greedy user, which
-		// gets no more meanwhile, however often it releases some.
+		// A message that is too large for the free memory waits until the greedy user releases some. The greedy user
+		// gets no more memory meanwhile, however often it releases some.
 		large, largeDone := sending(p, "modest", 3<<20)
 		given := 0
 		for ; len(large) == 0 && given < len(greedy); given++ {
@@ -210,7 +209,7 @@ func TestUsersShareTheInbox(t *testing.T) {
 	})
 }
 
-// Replies get shorter while others use much memory, and a reply is charged until it is sent.
+// Replies get less room while other replies use much memory, and each reply is charged until it is sent.
 func TestRepliesShareMemory(t *testing.T) {
 	m := ratelimit.NewMemory(20 << 20)
 	p := &Pool{Replies: m}

@@ -5,18 +5,18 @@ import (
 	"syscall"
 )
 
-// pieceBytes is the number of bytes that one read requests: a request of usual size takes
-// one system call. Measured as best for request/reply traffic.
+// pieceBytes is the number of bytes that one read requests from the system: a request of usual size is read by one
+// system call. Measured as the best size for requests and replies in turn.
 const pieceBytes = 16 << 10
 
-// incoming buffers the bytes that were read from a connection and are not used yet. If the
-// system can wait for bytes without a buffer, incoming holds memory only while it has
-// bytes, so that an idle connection costs none. Not safe for concurrent use.
+// incoming buffers the bytes that were read from a connection and are not consumed yet. If the system can wait for
+// bytes without a buffer, incoming holds a buffer only while there are such bytes, so that an idle connection costs
+// no buffer. Not safe for concurrent use.
 type incoming struct {
 	from io.Reader
 	pool *Pool
 
-	frame *Frame // of pieceBytes, from the pool; nil while there are no bytes
+	frame *Frame // of pieceBytes, from the pool; nil while there are no unconsumed bytes
 	r, w  int    // frame.buf[r:w] is not used yet
 
 	socket syscall.RawConn // nil: waiting for bytes of from needs a buffer
@@ -27,8 +27,8 @@ func newIncoming(from io.Reader, p *Pool) incoming {
 	return incoming{from: from, pool: p, socket: socketOf(from)}
 }
 
-// peek returns the next n bytes, at most pieceBytes, without consuming them; fewer with
-// the error. They are valid until the next call after take.
+// peek returns the next n bytes without consuming them; n is at most pieceBytes. If reading fails, it returns the
+// bytes that have arrived and the error. The bytes are valid until the first peek or Read after take.
 func (x *incoming) peek(n int) ([]byte, error) {
 	for x.w-x.r < n {
 		if err := x.fill(n); err != nil {
@@ -44,7 +44,8 @@ func (x *incoming) peek(n int) ([]byte, error) {
 // take consumes n bytes that peek returned.
 func (x *incoming) take(n int) { x.r += n }
 
-// fill reads the bytes that have arrived, and makes room for n contiguous bytes.
+// fill waits for bytes and reads those that have arrived into the buffer. Before, it moves the unconsumed bytes to
+// the beginning of the buffer if n contiguous bytes would not fit otherwise.
 func (x *incoming) fill(n int) error {
 	switch {
 	case x.r == x.w:
@@ -93,7 +94,8 @@ func (x *incoming) releaseEmpty() {
 	}
 }
 
-// Read implements io.Reader: large messages are read directly into their own memory.
+// Read implements io.Reader. If the buffer is empty, it reads from the connection directly into b, so that large
+// messages are not copied.
 func (x *incoming) Read(b []byte) (int, error) {
 	if x.r == x.w {
 		return x.from.Read(b)

@@ -2,5 +2,6 @@
 
 package wire
 
-// invariants makes Release overwrite buffers, so that tests detect uses after it.
+// invariants makes Release overwrite the released buffers, so that tests detect the use of a buffer after its
+// release.
 const invariants = true

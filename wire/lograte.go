@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// LogRate limits the lines that are logged per second, whatever clients do. The zero
+// LogRate limits the number of lines that are logged per second, so that clients cannot fill the log. The zero
 // LogRate is ready. Safe for concurrent use.
 type LogRate struct {
 	mu     sync.Mutex
@@ -14,11 +14,11 @@ type LogRate struct {
 	missed int64
 }
 
-// logLinesMax is the number of lines of a kind per second.
+// logLinesMax is the number of lines that one LogRate admits in each second.
 const logLinesMax = 5
 
-// Admit reports whether a line may be logged now, and how many were dropped since the
-// last one.
+// Admit reports whether a line may be logged now. If it may, missed is the number of lines that were refused since
+// the last admitted one.
 func (r *LogRate) Admit(now time.Time) (missed int64, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

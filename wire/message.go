@@ -14,24 +14,23 @@ import (
 // most.
 const sequencesMax = 16
 
-// requestLimits bound the documents of a message. A command may nest 200 levels below its
-// root, the root itself not counted.
-// Manual: reference/limits (Nested Depth for BSON Documents).
+// requestLimits are the limits of the documents in a message: a command may have 200 nested levels below its root
+// document. Manual: reference/limits (Nested Depth for BSON Documents).
 var requestLimits = bson.Limits{Depth: bson.MaxDepth + 1}
 
-// Message is a request (or, on the client's side of a test, a reply). All bytes alias
-// the Reader's frame and are valid until its next Read or Release.
+// Message is a request that a client sent; in tests of the client's side also a reply. All its bytes are in the
+// memory of the Reader, and are valid until the Reader's next Read or Release.
 type Message struct {
 	Header     Header // OpCode is the opcode inside OP_COMPRESSED
 	Flags      Flags
-	Body       bson.Raw   // OP_MSG: the body; OP_QUERY: the query; OP_REPLY: the first document; of OP_GET_MORE and OP_KILL_CURSORS the command
+	Body       bson.Raw   // OP_MSG: the body; OP_QUERY: the query; OP_REPLY: the first document; OP_GET_MORE and OP_KILL_CURSORS: the command made from it
 	Sequences  []Sequence // of an OP_MSG
 	Namespace  []byte     // of an older opcode: database and .$cmd, or the collection of an OP_QUERY
 	Compressed bool       // it was an OP_COMPRESSED, so the reply is one, too
 	Compressor Compressor // the method, if Compressed
 
-	// Repeat counts the replies already sent to this request: above 0 only for further replies
-	// to an exhaust request.
+	// Repeat counts the replies that were already sent to this request. It is above 0 only while the server runs an
+	// exhaust request again for a further reply.
 	Repeat int
 
 	space [2]Sequence // memory of Sequences
@@ -57,8 +56,8 @@ func (s Sequence) Docs() iter.Seq[bson.Raw] {
 	}
 }
 
-// AppendDocs appends the documents to dst. Check Count against the command's limit
-// first: a message can hold ten million empty documents.
+// AppendDocs appends the documents of the sequence to dst. The caller first checks Count against the limit of the
+// command, because a message can hold ten million empty documents.
 func (s Sequence) AppendDocs(dst []bson.Raw) []bson.Raw {
 	for rest := s.Data; len(rest) > 0; {
 		var d bson.Raw
@@ -87,8 +86,8 @@ func (m *Message) Sequence(name string) (Sequence, bool) {
 // WantsReply reports whether the sender expects an answer.
 func (m *Message) WantsReply() bool { return m.Flags&MoreToCome == 0 }
 
-// Database returns the database of the command: $db of an OP_MSG, the first part of
-// the namespace of an older opcode. "" if there is none.
+// Database returns the database of the command: the field $db of an OP_MSG, or the first part of the namespace of an
+// older opcode; "" if there is none.
 func (m *Message) Database() string {
 	if m.Header.OpCode != OpMsg {
 		db, _, _ := bytes.Cut(m.Namespace, []byte{'.'})
@@ -101,10 +100,10 @@ func (m *Message) Database() string {
 // reset clears the message.
 func (m *Message) reset() { *m = Message{} }
 
-// parse reads the bytes of a whole, uncompressed message.
+// parse reads a whole, uncompressed message from b.
 //
-// Errors: ErrFrame if the connection cannot continue; *mongoerr.Error if the sender can get
-// an answer (Header and Flags are set then).
+// Errors: ErrFrame if the connection cannot continue; *mongoerr.Error if the sender can get an answer (Header and
+// Flags are set then).
 func (m *Message) parse(b []byte) error {
 	m.Header = parseHeader(b)
 	switch m.Header.OpCode {
@@ -170,7 +169,8 @@ func (m *Message) parseMsg(b []byte) error {
 	return nil
 }
 
-// parseBody reads a section of kind 0 after its kind byte.
+// parseBody reads a section of kind 0, the body, from b, which begins after the kind byte. It returns the bytes
+// after the section.
 func (m *Message) parseBody(b []byte) ([]byte, error) {
 	if m.Body != nil {
 		return nil, mongoerr.New(40430, "Multiple body sections in message")
@@ -183,7 +183,8 @@ func (m *Message) parseBody(b []byte) ([]byte, error) {
 	return b[len(doc):], nil
 }
 
-// parseSequence reads a section of kind 1 after its kind byte.
+// parseSequence reads a section of kind 1, a document sequence, from b, which begins after the kind byte. It returns
+// the bytes after the section.
 func (m *Message) parseSequence(b []byte) ([]byte, error) {
 	if len(b) < 4 {
 		return nil, broken("document sequence without size")

@@ -7,8 +7,8 @@ import (
 	"github.com/cantledb/cantle/ratelimit"
 )
 
-// smallBytesMax is the maximum size of a message or a reply that is not charged to the
-// memory for large ones.
+// smallBytesMax is the maximum size of a message or a reply that is not counted in the memory for large ones
+// (Pool.Messages and Pool.Replies).
 const smallBytesMax = 64 << 10
 
 // Size classes of the pool: powers of two from 2^classMin to 2^classMax bytes.
@@ -32,8 +32,7 @@ type Pool struct {
 // Frame is the memory of one message.
 type Frame struct{ buf []byte }
 
-// get returns a frame whose buffer has at least n bytes of capacity, nil if the pool has
-// none.
+// get returns a frame from the pool whose buffer has a capacity of at least n bytes; nil if the pool has none.
 func (p *Pool) get(n int) *Frame {
 	c := max(bits.Len(uint(n-1)), classMin)
 	if c > classMax {
@@ -43,7 +42,7 @@ func (p *Pool) get(n int) *Frame {
 	return f
 }
 
-// take is get, with a new frame if the pool has none.
+// take returns a frame whose buffer has a capacity of at least n bytes: one from the pool, or a new one.
 func (p *Pool) take(n int) *Frame {
 	if f := p.get(n); f != nil {
 		return f
@@ -51,7 +50,7 @@ func (p *Pool) take(n int) *Frame {
 	return &Frame{buf: make([]byte, room(n))}
 }
 
-// put returns a frame to the pool. Frames of other sizes are left to the garbage
+// put returns a frame to the pool. A frame that is smaller or larger than the size classes is left to the garbage
 // collector.
 func (p *Pool) put(f *Frame) {
 	if f == nil {

@@ -13,9 +13,9 @@ const queryFailure = 1 << 1
 // flags, cursor id, starting from, number returned.
 const replyHead = 20
 
-// parseQuery reads an OP_QUERY after its header: flags, namespace, skip, limit, query, and
-// perhaps a projection, which it ignores. A query wrapped as {$query: {…}, $readPreference:
-// …} is unwrapped.
+// parseQuery reads an OP_QUERY from b, the bytes after its header: flags, namespace, skip, limit, query, and perhaps
+// a projection, which it ignores. If the query is wrapped as {$query: {…}, $readPreference: …}, Body is the inner
+// document.
 func (m *Message) parseQuery(b []byte) error {
 	if len(b) < 4 {
 		return broken("OP_QUERY of %d bytes", len(b))
@@ -41,9 +41,9 @@ func (m *Message) parseQuery(b []byte) error {
 	return nil
 }
 
-// IsHello reports whether the message is a command that opens a connection or monitors the
-// server: the only command that is still served as an OP_QUERY.
-// Manual: reference/command/hello. Spec: mongodb-handshake.
+// IsHello reports whether the message is hello or its older form isMaster, by which a client opens a connection or
+// monitors the server. It is the only command that is still served as an OP_QUERY. Manual: reference/command/hello.
+// Spec: mongodb-handshake.
 func (m *Message) IsHello() bool {
 	if m.Header.OpCode == OpQuery && !bytes.HasSuffix(m.Namespace, []byte(".$cmd")) {
 		return false
@@ -59,7 +59,7 @@ func (m *Message) IsHello() bool {
 	return false
 }
 
-// parseReply reads an OP_REPLY after its header, for clients in tests.
+// parseReply reads an OP_REPLY from b, the bytes after its header; only clients in tests receive it.
 func (m *Message) parseReply(b []byte) error {
 	if len(b) < replyHead {
 		return broken("OP_REPLY of %d bytes", len(b))

@@ -8,19 +8,19 @@ import (
 	"github.com/cantledb/cantle/ratelimit"
 )
 
-// growStep is the memory in bytes that is allocated for a message before its bytes arrive.
+// growStep is the most memory in bytes that is allocated for a message before its bytes arrive.
 const growStep = 128 << 10
 
 // Reader reads messages from one connection. Not safe for concurrent use.
 type Reader struct {
 	Accept Compressors // methods that a sender may use; if empty, OP_COMPRESSED is refused
-	// BytesMax bounds a message, before and after decompression; at most
-	// MessageSizeMax.
+	// BytesMax is the maximum size in bytes of a message, before and after decompression; at most MessageSizeMax.
 	BytesMax int
-	// Lanes, if not nil, bounds the large messages that all connections parse at once.
+	// Lanes, if not nil, is a semaphore that bounds how many large messages all connections of the server parse at
+	// the same time.
 	Lanes *ratelimit.Semaphore
-	// Cut, if not nil, makes reading from the connection fail from now on. It is called from
-	// other goroutines, when a large message arrives too slowly and others wait.
+	// Cut, if not nil, makes every later read from the connection fail. Other goroutines call it, when a large
+	// message arrives too slowly while other messages wait for memory.
 	Cut func()
 
 	in    incoming
@@ -39,11 +39,11 @@ func NewReader(r io.Reader, p *Pool) *Reader {
 	return &Reader{in: newIncoming(r, p), pool: p, Accept: AllCompressors, BytesMax: MessageSizeMax}
 }
 
-// Read reads the next message into m and releases the one before.
+// Read reads the next message into m and releases the memory of the message before.
 //
-// Errors: io.EOF if the client closed between two messages; ErrFrame, ErrHTTP or an error
-// of the connection if it cannot continue; *mongoerr.Error if the message cannot be run
-// but the sender can get an answer, unless m.WantsReply returns false.
+// Errors: io.EOF if the client closed the connection between two messages; ErrFrame, ErrHTTP, ErrTooSlow,
+// ErrNoMemory or an error of the connection if it cannot continue; *mongoerr.Error if the message cannot be run but
+// the sender can get an answer, unless m.WantsReply returns false.
 func (r *Reader) Read(m *Message) error {
 	r.Release()
 	m.reset()
@@ -87,14 +87,14 @@ func (r *Reader) Read(m *Message) error {
 	return r.readCompressed(m, h, b)
 }
 
-// LargeBytes is the size of a message from which parsing takes so long that it needs a
-// lane.
+// LargeBytes is the size in bytes from which parsing a message takes so long that it needs a slot of Reader.Lanes.
 const LargeBytes = 256 << 10
 
-// laneTimeout is the time that a large message waits for a lane.
+// laneTimeout is the time that a large message waits for a slot of Reader.Lanes; then it is parsed without one.
 const laneTimeout = 200 * time.Millisecond
 
-// lane waits until a message of n bytes may be parsed; the caller calls leave afterwards.
+// lane waits, for at most laneTimeout, for a slot of Lanes, if a message of n bytes needs one to be parsed. The
+// caller calls leave after parsing.
 func (r *Reader) lane(n int) (leave func()) {
 	if r.Lanes == nil || n < LargeBytes {
 		return func() {}
@@ -109,9 +109,9 @@ func (r *Reader) lane(n int) (leave func()) {
 	return r.Lanes.Release
 }
 
-// fill reads the message of a header into memory of this reader. The memory of a large
-// message, need bytes, is reserved when its first part has arrived, and allocated as more
-// arrives, so that a header alone cannot claim 48 MB.
+// fill reads the message with the header h into memory of this Reader, and returns its bytes. For a large message it
+// reserves need bytes when the first 64 KiB have arrived, and allocates memory as more bytes arrive, so that a
+// header alone cannot claim 48 MB.
 func (r *Reader) fill(m *Message, h Header, need int64) ([]byte, error) {
 	n := int(h.Length)
 	if n <= pieceBytes {
@@ -163,8 +163,8 @@ func (r *Reader) fill(m *Message, h Header, need int64) ([]byte, error) {
 	}
 }
 
-// begin reads the first n bytes of a message that is larger than a piece. It takes memory
-// for them when a piece has arrived.
+// begin reads the first n bytes of a message that is larger than pieceBytes. It takes memory for them only after
+// pieceBytes have arrived.
 func (r *Reader) begin(n int) ([]byte, error) {
 	if _, err := r.in.peek(pieceBytes); err != nil {
 		return nil, noEOF(err)
@@ -184,8 +184,8 @@ func noEOF(err error) error {
 	return err
 }
 
-// readCompressed decompresses b, the bytes of an OP_COMPRESSED, and parses the message
-// inside.
+// readCompressed decompresses b, the bytes of an OP_COMPRESSED with the header h, and parses the message inside into
+// m.
 func (r *Reader) readCompressed(m *Message, h Header, b []byte) error {
 	op, size, c, body, err := parseCompressedHead(b[HeaderSize:])
 	if err != nil {
@@ -215,8 +215,7 @@ func (r *Reader) readCompressed(m *Message, h Header, b []byte) error {
 	return err
 }
 
-// Release releases the memory of the last message. Its Message must not be used
-// afterwards.
+// Release releases the memory of the message that was read last. This Message must not be used afterwards.
 func (r *Reader) Release() {
 	for i, f := range r.large {
 		r.pool.put(f)

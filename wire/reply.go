@@ -13,10 +13,11 @@ const (
 	queryHead = HeaderSize + replyHead
 )
 
-// keptBytes is the memory that a reply keeps from one request to the next.
+// keptBytes is the size of the buffer that a Reply keeps from one request to the next. Larger buffers go back to the
+// pool.
 const keptBytes = 1 << 10
 
-// Reply is the answer being written to one request; its memory is reused for the next.
+// Reply is the answer to one request while it is written. Its memory is reused for the answer to the next request.
 // Not safe for concurrent use; must not be copied.
 type Reply struct {
 	// More makes the server run the same request again after this reply was sent. The handler
@@ -32,7 +33,7 @@ type Reply struct {
 	flags Flags // of the request
 	comp  Compressor
 	isZip bool
-	last  int  // length of the last reply if it exceeded kept: the next is probably as long
+	last  int  // length of the last reply in bytes if it exceeded keptBytes, because the next reply is probably as long
 	fail  bool // OP_REPLY: queryFailure
 	none  [8]byte
 
@@ -47,8 +48,8 @@ func NewReply(p *Pool) *Reply {
 	return r
 }
 
-// grow moves the reply to memory with room for n more bytes: at least twice as large, so
-// that a reply moves rarely.
+// grow moves the bytes of the reply to memory with room for n more bytes. The new memory is at least twice as large,
+// so that a long reply is moved only a few times.
 func (r *Reply) grow(buf []byte, n int) []byte {
 	f := r.pool.take(max(len(buf)+n, 2*cap(buf)))
 	f.buf = append(f.buf[:0], buf...)
@@ -59,7 +60,7 @@ func (r *Reply) grow(buf []byte, n int) []byte {
 	return f.buf
 }
 
-// Start begins the reply to m. The reply is valid until Release.
+// Start begins the reply to the request m. The bytes of the reply are valid until Release.
 func (r *Reply) Start(m *Message) {
 	r.to, r.flags = m.Header, m.Flags
 	r.comp, r.isZip = m.Compressor, m.Compressed
@@ -75,7 +76,7 @@ func (r *Reply) Start(m *Message) {
 // Restart discards the body.
 func (r *Reply) Restart() { r.begin(r.b.Finish()[:0]) }
 
-// begin reserves the bytes of the head and opens the body.
+// begin starts the reply in buf: it leaves room for the bytes before the document, and opens the document.
 func (r *Reply) begin(buf []byte) {
 	r.More, r.fail = false, false
 	head := msgHead
@@ -88,11 +89,12 @@ func (r *Reply) begin(buf []byte) {
 	r.b.Reset(buf)
 }
 
-// roomMin is the size that a reply may always have, in bytes.
+// roomMin is the number of bytes that a reply may always have, however much memory other replies use.
 const roomMin = 64 << 10
 
-// Room returns how many bytes the reply may have, at most most. If other replies use much
-// of the shared memory, it returns less, but never less than roomMin.
+// Room returns how many bytes the reply may have, at most most, and reserves them in the memory that all replies
+// share. If other replies use much of this memory, it returns less, but never less than roomMin (or most, if that is
+// less).
 func (r *Reply) Room(most int) int {
 	for n := most; n > roomMin; n /= 2 {
 		if r.pool.Replies.Take(int64(n)) {
@@ -103,13 +105,13 @@ func (r *Reply) Room(most int) int {
 	return min(most, roomMin)
 }
 
-// ReleaseMemory releases the memory of Room, because nothing will be written soon.
+// ReleaseMemory releases the memory that Room reserved, for a command that waits and writes nothing for some time.
 func (r *Reply) ReleaseMemory() { r.setCharge(0) }
 
 // Large returns the bytes that are charged to the shared memory of replies.
 func (r *Reply) Large() int64 { return r.counted }
 
-// setCharge sets the charge to the size of the finished reply.
+// setCharge sets the number of bytes by which this reply is counted in Pool.Replies to n, or to 0 for a small reply.
 func (r *Reply) setCharge(n int) {
 	if n <= smallBytesMax {
 		n = 0
@@ -126,17 +128,15 @@ func (r *Reply) setCharge(n int) {
 // Body returns the builder of the reply document, open until Finish.
 func (r *Reply) Body() *bson.Builder { return &r.b }
 
-// Fail marks an OP_REPLY as an error; it has no effect on an OP_MSG.
+// Fail marks the reply as an error if it is an OP_REPLY; for an OP_MSG it has no effect.
 func (r *Reply) Fail() { r.fail = true }
 
 // Exhausts reports whether the request allows more than one reply.
 func (r *Reply) Exhausts() bool { return r.flags&ExhaustAllowed != 0 }
 
-// Finish closes the body and returns the bytes of the whole message, compressed and with a
-// checksum like the request. id is the id of this message; to is the id of the message
-// that it answers, which differs from the request's for the later replies to an exhaust
-// request.
-// Errors: only those of a compressor.
+// Finish closes the reply document and returns the bytes of the whole message, with compression and checksum as in
+// the request. id is the id of this message; to is the id of the message that it answers: the request, or for later
+// replies to an exhaust request the reply before. Errors: only errors of a compressor.
 func (r *Reply) Finish(id, to int32) ([]byte, error) {
 	b := r.b.Finish()
 	h := Header{RequestID: id, ResponseTo: to, OpCode: OpMsg}
@@ -198,7 +198,7 @@ func (r *Reply) Release() {
 	r.zip = nil
 }
 
-// AppendCompressed appends the OP_COMPRESSED form of msg, a whole message, to dst.
+// AppendCompressed appends to dst the message msg in the form of an OP_COMPRESSED, compressed by the method c.
 func AppendCompressed(dst, msg []byte, c Compressor, p *Pool) ([]byte, error) {
 	h := parseHeader(msg)
 	start := len(dst)
@@ -216,8 +216,8 @@ func AppendCompressed(dst, msg []byte, c Compressor, p *Pool) ([]byte, error) {
 	return dst, nil
 }
 
-// AppendMsg appends an OP_MSG as a client sends it. If the flags contain ChecksumPresent,
-// a checksum follows.
+// AppendMsg appends to dst an OP_MSG as a client sends it, for clients and tests in Go. If the flags contain
+// ChecksumPresent, a checksum follows.
 func AppendMsg(dst []byte, id int32, f Flags, body bson.Raw, sequences ...Sequence) []byte {
 	start := len(dst)
 	dst = append(dst, make([]byte, HeaderSize)...)
@@ -240,7 +240,7 @@ func AppendMsg(dst []byte, id int32, f Flags, body bson.Raw, sequences ...Sequen
 	return dst
 }
 
-// AppendQuery appends an OP_QUERY of one command, as old drivers send hello.
+// AppendQuery appends to dst an OP_QUERY with one command, as old drivers send hello.
 func AppendQuery(dst []byte, id int32, namespace string, query bson.Raw) []byte {
 	start := len(dst)
 	dst = append(dst, make([]byte, HeaderSize+4)...)

@@ -13,7 +13,7 @@ import (
 // processor, and a garbage collection waits for its end; so a raw call moves no more than
 // smallBytesMax.
 
-// readSocket reads the bytes that have arrived, into at least one byte.
+// readSocket reads from a socket the bytes that have arrived, without waiting, into b, which has at least one byte.
 func readSocket(fd int, b []byte) (int, error) {
 	n, _, e := syscall.RawSyscall(syscall.SYS_READ, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)))
 	return syscallResult(n, e)

@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// pair returns both ends of a TCP connection. The server's end has small buffers.
+// pair returns both ends of a TCP connection; the server's end has small buffers in the system, so that writes fill
+// them soon.
 func pair(t *testing.T) (server, client net.Conn) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -32,8 +33,8 @@ func pair(t *testing.T) (server, client net.Conn) {
 	return NewSocket(accepted), client
 }
 
-// Data of every size arrives complete, in both directions, also if the socket accepts only a part at
-// once because the other side is slow.
+// Data of every size arrives complete in both directions, even if the socket accepts only a part at a time because
+// the other side is slow.
 func TestSocket(t *testing.T) {
 	server, client := pair(t)
 	var all bytes.Buffer
@@ -74,8 +75,8 @@ func TestSocket(t *testing.T) {
 	}
 }
 
-// If the other side is silent, or accepts nothing, a call fails at the deadline; if it has closed the
-// connection, a call returns an error.
+// If the other side sends nothing, or accepts nothing, a read or write fails at its deadline; if the other side has
+// closed the connection, it returns an error.
 func TestSocketFails(t *testing.T) {
 	server, client := pair(t)
 	piece := make([]byte, smallBytesMax)

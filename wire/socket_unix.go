@@ -9,16 +9,16 @@ import (
 	"syscall"
 )
 
-// socket is a connection whose reads and writes cost little (see readSocket). A deadline or the
-// end of the connection, set by any goroutine, makes both fail.
+// socket is a connection whose small reads and writes are raw system calls, which cost less than those of package
+// net (see readSocket). A deadline or the end of the connection, set by any goroutine, makes reads and writes fail.
 type socket struct {
 	net.Conn
 	raw     syscall.RawConn
 	in, out transfer
 }
 
-// NewSocket wraps a connection that Accept returned. One goroutine may read and one may write at a
-// time.
+// NewSocket wraps a connection that Accept returned, so that its reads and writes cost less. One goroutine may read
+// and one may write at a time.
 func NewSocket(c net.Conn) net.Conn {
 	raw := socketOf(c)
 	if raw == nil {
@@ -57,7 +57,7 @@ func (s *socket) Write(b []byte) (int, error) {
 	return s.out.end(s.raw.Write(s.out.try))
 }
 
-// socketOf returns the system's socket of a connection, nil if there is none or it is encrypted.
+// socketOf returns the operating system's socket of a connection; nil if the connection has none or is encrypted.
 func socketOf(conn any) syscall.RawConn {
 	c, ok := conn.(syscall.Conn)
 	if !ok {
@@ -70,8 +70,8 @@ func socketOf(conn any) syscall.RawConn {
 	return raw
 }
 
-// attempt takes a buffer and reads the bytes that have arrived; it returns false if there are none
-// yet.
+// attempt takes a buffer and reads the bytes that have arrived from the socket fd. If there are none yet, it
+// releases the buffer and returns false, so that no memory is held while the connection waits.
 func (x *incoming) attempt(fd uintptr) bool {
 	x.acquire()
 	x.last.begin(x.frame.buf[x.w:pieceBytes])
@@ -83,8 +83,8 @@ func (x *incoming) attempt(fd uintptr) bool {
 	return done
 }
 
-// end returns the result. It is called when try has returned true, or with the error that ended
-// the wait.
+// end returns the number of bytes moved and the error of a read or write. err is the error that ended the wait for
+// the socket, nil if the function try returned true.
 func (x *transfer) end(err error) (int, error) {
 	x.b = nil
 	if err == nil {
@@ -93,7 +93,8 @@ func (x *transfer) end(err error) (int, error) {
 	return x.n, err
 }
 
-// read reads the bytes that have arrived; it returns false if there are none yet.
+// read reads the bytes that have arrived from the socket fd; it returns false if there are none yet, so that the
+// caller waits.
 func (x *transfer) read(fd uintptr) bool {
 	for {
 		n, err := readSocket(int(fd), x.b)
@@ -111,7 +112,8 @@ func (x *transfer) read(fd uintptr) bool {
 	}
 }
 
-// write writes the bytes; it returns false if the socket accepts no more for now.
+// write writes the remaining bytes to the socket fd; it returns false if the socket accepts no more for now, so that
+// the caller waits.
 func (x *transfer) write(fd uintptr) bool {
 	for x.n < len(x.b) {
 		n, err := writeSocket(int(fd), x.b[x.n:])

@@ -22,7 +22,7 @@ func doc(name string, n int32) bson.Raw {
 	return b.Doc()
 }
 
-// big builds a document of about n bytes that compresses well.
+// big returns a document of about n bytes that compresses well.
 func big(n int) bson.Raw {
 	b := bson.NewBuilder(nil)
 	b.String("s", strings.Repeat("wire", n/4))
@@ -66,8 +66,8 @@ func TestReadMsg(t *testing.T) {
 	}
 }
 
-// TestRefused: these messages are refused. ErrFrame ends the connection; a code is sent to
-// the client.
+// TestRefused checks that broken messages are refused: those with ErrFrame end the connection, those with a code are
+// answered with an error.
 func TestRefused(t *testing.T) {
 	ping := doc("ping", 1)
 	edit := func(b []byte, f func([]byte)) []byte { f(b); return b }
@@ -173,7 +173,7 @@ func TestQuery(t *testing.T) {
 	}
 }
 
-// TestReplyRoundTrip writes replies to each kind of request and reads them back.
+// TestReplyRoundTrip checks that the replies to each kind of request can be read back as they were written.
 func TestReplyRoundTrip(t *testing.T) {
 	pool := &Pool{}
 	requests := map[string][]byte{
@@ -227,8 +227,8 @@ func TestReplyRoundTrip(t *testing.T) {
 	}
 }
 
-// TestDecompressBounds: a small message cannot claim much memory, and sizes that differ are
-// refused.
+// TestDecompressBounds checks that a small compressed message cannot claim much memory, and that a message is
+// refused if its stated size differs from its real size.
 func TestDecompressBounds(t *testing.T) {
 	pool := &Pool{}
 	msg := AppendMsg(nil, 1, 0, big(200_000))
@@ -262,7 +262,7 @@ func TestDecompressBounds(t *testing.T) {
 	}
 }
 
-// TestClaim: a header alone cannot claim the memory of a whole message.
+// TestClaim checks that a header alone does not make the server allocate the memory of a whole message.
 func TestClaim(t *testing.T) {
 	b := AppendMsg(nil, 1, 0, doc("ping", 1))
 	binary.LittleEndian.PutUint32(b, MessageSizeMax)
@@ -275,7 +275,7 @@ func TestClaim(t *testing.T) {
 	}
 }
 
-// TestAllocs: in the steady state, reading a request and finishing a reply allocate nothing.
+// TestAllocs checks that, in the steady state, reading a request and finishing a reply allocate nothing.
 func TestAllocs(t *testing.T) {
 	if invariants {
 		t.Skip("released memory is overwritten")
@@ -313,8 +313,8 @@ func TestAllocs(t *testing.T) {
 	}
 }
 
-// TestAllocsOfGrownReply: a reply of many documents grows in memory that is reused, also
-// when the reply before it was small.
+// TestAllocsOfGrownReply checks that a reply of many documents grows in memory from the pool, even after a small
+// reply.
 func TestAllocsOfGrownReply(t *testing.T) {
 	if invariants {
 		t.Skip("released memory is overwritten")
@@ -349,8 +349,8 @@ func TestAllocsOfGrownReply(t *testing.T) {
 		answer(1000)
 	}
 	runtime.ReadMemStats(&after)
-	// A few, because garbage collections empty the pool; append would allocate five times the
-	// reply.
+	// Some allocations are expected, because garbage collections empty the pool. Growing by append would allocate
+	// five times the size of the reply.
 	if n := (after.TotalAlloc - before.TotalAlloc) / rounds; n > 2<<20 {
 		t.Errorf("a small reply and one of 1 MB allocate %d bytes", n)
 	}
@@ -362,8 +362,8 @@ func at(list bson.Raw, i int) bson.Raw {
 	return d
 }
 
-// FuzzReadMessage reads arbitrary bytes: the reader must end and not panic, and an accepted
-// OP_MSG must survive being written and read again.
+// FuzzReadMessage reads arbitrary bytes as messages. The reader must end and not panic, and an accepted OP_MSG must
+// be the same after it is written and read again.
 func FuzzReadMessage(f *testing.F) {
 	pool := &Pool{}
 	seq := Sequence{Name: []byte("documents"), Data: doc("x", 1)}

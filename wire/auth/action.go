@@ -278,7 +278,8 @@ var actionNames = [actionCount]string{
 	ViewUser:                            "viewUser",
 }
 
-// onCluster are the actions on the cluster as a whole; the others are on a database or a collection.
+// onCluster holds the actions that are on the cluster as a whole; all other actions are on a database or a
+// collection.
 var onCluster = MakeActions(
 	AddShard, AppendOplogNote, ApplicationMessage, ApplyOps, AuthSchemaUpgrade, BypassWriteBlockingMode, CheckFreeMonitoringStatus,
 	CheckMetadataConsistency, CleanupOrphaned, CloseAllDatabases, ConnPoolStats, ConnPoolSync, CpuProfiler,
@@ -292,12 +293,12 @@ var onCluster = MakeActions(
 	TransitionFromDedicatedConfigServer, TransitionToDedicatedConfigServer, Unlock, UseUUID,
 )
 
-// ofAdministrators are the actions that only roles of admin grant. Otherwise a tenant that administers the
-// users of its own database could raise its own limits. Actions on the cluster need no such rule.
+// ofAdministrators holds the actions that only roles of the database admin can grant. Otherwise a tenant that
+// administers the users of its own database could raise its own limits. Actions on the cluster need no such rule.
 var ofAdministrators = MakeActions(SetThroughput)
 
-// OnlyOfAdmin returns the actions of s that roles of databases other than admin do not grant, even if they
-// have anyAction.
+// OnlyOfAdmin returns the actions of s that only roles of the database admin can grant; roles of other databases do
+// not grant them, even with anyAction.
 func (s Actions) OnlyOfAdmin() (not Actions) {
 	for i := range s {
 		not[i] = s[i] & ofAdministrators[i]
@@ -308,7 +309,7 @@ func (s Actions) OnlyOfAdmin() (not Actions) {
 // String returns the name of the action.
 func (a Action) String() string { return actionNames[a] }
 
-// OfCluster reports whether the action is on the cluster rather than on a namespace.
+// OfCluster reports whether the action is on the cluster rather than on a database or collection.
 func (a Action) OfCluster() bool { return onCluster.Has(a) }
 
 // ActionNamed finds an action by its name.
@@ -358,7 +359,8 @@ func (s Actions) Minus(t Actions) Actions {
 	return s
 }
 
-// Names lists the set in alphabetical order; the full set is anyAction.
+// Names returns the names of the actions in alphabetical order; if s contains all actions, the only name is
+// anyAction.
 func (s Actions) Names() []string {
 	if s == AllActions() {
 		return []string{anyAction}

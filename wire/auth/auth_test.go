@@ -88,8 +88,8 @@ func login(t *testing.T, d *Directory, m Mechanism, n Name, password string) err
 	return nil
 }
 
-// TestScram: the right password is accepted, by both mechanisms. The steps before the proof do not reveal
-// whether a user exists.
+// TestScram checks that both mechanisms accept the right password, and that the messages before the proof are alike
+// for a user that exists and for one that does not.
 func TestScram(t *testing.T) {
 	d := openDirectory(t)
 	n := Name{"al=ice,", "test"}
@@ -124,8 +124,8 @@ func TestScram(t *testing.T) {
 	}
 }
 
-// TestFabricated: a user that does not exist gets the same answers each time, after a restart and at each
-// server, and they look like those of an existing user.
+// TestFabricated checks that a user name that does not exist gets the same answers each time, after a restart and at
+// each server, and that these look like the answers for an existing user.
 func TestFabricated(t *testing.T) {
 	store := memkv.Open(memkv.Options{})
 	defer store.Close()
@@ -212,8 +212,7 @@ func TestDirectoryIsDurable(t *testing.T) {
 	}
 }
 
-// TestResources: the namespaces that each form of a resource covers.
-// Manual: reference/resource-document.
+// TestResources checks which namespaces each form of a resource covers. Manual: reference/resource-document.
 func TestResources(t *testing.T) {
 	for _, c := range []struct {
 		r       Resource
@@ -256,8 +255,8 @@ func TestResources(t *testing.T) {
 	}
 }
 
-// TestRoot: the role root allows everything with ordinary data and users, but not writes to the users'
-// collection.
+// TestRoot checks that the role root allows everything with ordinary data and users, but no writes to the collection
+// of users.
 func TestRoot(t *testing.T) {
 	d := openDirectory(t)
 	of := func(n Name) []Privilege {
@@ -290,7 +289,7 @@ func TestRoot(t *testing.T) {
 	}
 }
 
-// TestBuiltins: the rows are in order, and every role allows something.
+// TestBuiltins checks that the built-in roles are in alphabetical order and that each of them allows something.
 func TestBuiltins(t *testing.T) {
 	last := ""
 	for _, b := range Builtins {
@@ -315,7 +314,8 @@ func value(t *testing.T, text string) bson.Value {
 	return d.Get("v")
 }
 
-// TestRestrictions: a connection must match one restriction, with both its ends.
+// TestRestrictions checks that a connection must match one restriction with both its client address and its server
+// address.
 func TestRestrictions(t *testing.T) {
 	addr := func(ip string) net.Addr { return &net.TCPAddr{IP: net.ParseIP(ip), Port: 1} }
 	rs, err := ParseRestrictions(value(t, `[{clientSource: ["10.0.0.0/8", "::1"], serverAddress: ["10.0.0.9"]}, {clientSource: ["192.168.1.1"]}]`))
@@ -350,7 +350,8 @@ func TestAllocsMay(t *testing.T) {
 	}
 }
 
-// FuzzScram: no message breaks a conversation, and only the right proof completes it.
+// FuzzScram sends arbitrary messages in a SCRAM conversation: none may cause a panic, and only the right proof may
+// complete it.
 func FuzzScram(f *testing.F) {
 	f.Add("n,,n=user,r=nonce", "c=biws,r=nonce,p=AAAA")
 	f.Add("y,a=b,n==2C,r=x", "p=")

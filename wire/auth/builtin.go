@@ -171,8 +171,8 @@ func backup() []Privilege {
 	return list
 }
 
-// restore returns the privileges to write what was copied. Of it, only the users
-// themselves can be read.
+// restore returns the privileges of the role restore: to write everything that a backup may contain. Of that, it may
+// read only the users and roles.
 func restore() []Privilege {
 	write := MakeActions(BypassDocumentValidation, CollMod, CreateCollection, CreateIndex, DropCollection, Insert, UpdateSearchIndex)
 	read := MakeActions(Find)

@@ -11,17 +11,17 @@ import (
 	"github.com/cantledb/cantle/wire/savedsettings"
 )
 
-// decoyName is the setting that holds the secret of fabricated credentials, and decoyBytes is its
-// length.
+// decoyName is the name under which the store holds the secret for fabricated credentials; decoyBytes is the length
+// of the secret.
 const (
 	decoyName  = "loginDecoy"
 	decoyBytes = 32
 )
 
-// KeepDecoy reads the secret of fabricated credentials from the store, or stores this process's secret
-// if there is none. So a user name that does not exist gets the same salt after a restart and at each
-// server over the store, as the name of a user does. It is called before the first login.
-// Errors: those of the store.
+// KeepDecoy reads the secret for fabricated credentials from the store, or stores the secret of this process if
+// there is none. With it, a user name that does not exist gets the same salt after a restart and at each server over
+// the store, as the name of an existing user does; so clients cannot find out which names exist. To be called before
+// the first login. Errors: errors of the store.
 func (d *Directory) KeepDecoy(ctx context.Context) error {
 	secret := d.decoy[:]
 	err := savedsettings.Change(ctx, d.store, decoyName, func(was bson.Raw) (bson.Raw, error) {
@@ -39,7 +39,8 @@ func (d *Directory) KeepDecoy(ctx context.Context) error {
 	return err
 }
 
-// factors returns the salt of a name, always the same, with the iterations.
+// factors returns a salt, which is computed from the name n and the secret and so always the same for a name,
+// together with the number of iterations. sum is the hash from which the salt is cut.
 func (d *Directory) factors(m Mechanism, n Name, iterations int) (f scram.KeyFactors, sum []byte) {
 	mac := hmac.New(sha256.New, d.decoy[:])
 	mac.Write(append([]byte(m+"\x00"), n.key()...))
@@ -47,7 +48,8 @@ func (d *Directory) factors(m Mechanism, n Name, iterations int) (f scram.KeyFac
 	return scram.KeyFactors{Salt: string(sum[:m.saltBytes()]), Iters: iterations}, sum
 }
 
-// fabricate returns a credential that matches no password, always the same for a name.
+// fabricate returns a SCRAM credential for a name without a user. It matches no password, and is the same for a name
+// every time.
 func (d *Directory) fabricate(m Mechanism, n Name, iterations int) scram.StoredCredentials {
 	f, sum := d.factors(m, n, iterations)
 	key := sha256.Sum256(sum)
@@ -58,9 +60,8 @@ func (d *Directory) fabricate(m Mechanism, n Name, iterations int) scram.StoredC
 	return scram.StoredCredentials{KeyFactors: f, StoredKey: key[:size], ServerKey: key[:size]}
 }
 
-// CredentialOf makes the credential of a user that is not in the directory. Its salt is that of a
-// fabricated credential, so that it is the same after each start.
-// Errors: BadValue (2).
+// CredentialOf makes the credential of a user that is not stored in the directory. Its salt is the one that a
+// fabricated credential of the name has, so that it is the same after each start. Errors: BadValue (2).
 func (d *Directory) CredentialOf(m Mechanism, n Name, password string, iterations int) (Credential, error) {
 	prepared, err := prepare(m, n.Name, password)
 	if err != nil {

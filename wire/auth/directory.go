@@ -16,20 +16,20 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// Directory holds the users and roles in memory. Every change is durable before it takes effect. Safe for concurrent
-// use.
+// Directory holds all users and roles in memory, as the store has them. A change is durable before checks use it.
+// Safe for concurrent use.
 type Directory struct {
 	store   storage.Store
 	version atomic.Uint64
 	changes sync.Mutex // one change at a time
 
-	// WaitAppliedByAll, if not nil, waits until all peers have applied what was committed up to a timestamp. It is set before
-	// the first change.
+	// WaitAppliedByAll, if not nil, waits until all peers have applied every change of users and roles with a
+	// timestamp up to at. It is set before the first change.
 	WaitAppliedByAll func(ctx context.Context, at storage.Timestamp) error
 
 	mu          sync.RWMutex
 	onDropped   func(*User)       // called for users that were dropped; see OnDropped
-	appliedUpTo storage.Timestamp // the users and roles are at least as new; used with peers only
+	appliedUpTo storage.Timestamp // the users and roles include all changes up to this timestamp; used only with peers
 	users       map[Name]*User
 	roles       map[Name]*Role
 	memoryUse   *memoryUse
@@ -37,8 +37,8 @@ type Directory struct {
 	decoy [decoyBytes]byte // of fabricated credentials, see KeepDecoy
 }
 
-// Open reads the users and roles of a store, and counts their memory in m; with nil, directoryBytesMax is the limit.
-// Errors: storage.ErrCorruption, those of the store.
+// Open reads the users and roles of a store. Their memory is counted in m; if m is nil or larger than
+// directoryBytesMax, that is the limit. Errors: storage.ErrCorruption, errors of the store.
 func Open(ctx context.Context, s storage.Store, m *ratelimit.Memory) (*Directory, error) {
 	d := &Directory{store: s, users: map[Name]*User{}, roles: map[Name]*Role{}, memoryUse: newMemoryUse(m)}
 	d.version.Store(1)
@@ -75,7 +75,8 @@ func each(ctx context.Context, r storage.Reader, kind keyspace.MetaKind, visit f
 	return storage.Each(ctx, r, keyspace.MetaRange(kind), func(_, value []byte) error { return visit(bson.Raw(slices.Clone(value))) })
 }
 
-// Version returns a number that changes with every change of the directory; it is never 0.
+// Version returns a number that increases with every change of the directory and is never 0, so that a cache of
+// Grants can detect a change.
 func (d *Directory) Version() uint64 { return d.version.Load() }
 
 // Invalidate makes every client's privileges be resolved again.
@@ -101,28 +102,30 @@ func (d *Directory) HasRole(n Name) bool { return builtinNamed(n) != nil || d.Ro
 // IsBuiltin reports whether the role is built-in.
 func IsBuiltin(n Name) bool { return builtinNamed(n) != nil }
 
-// Empty reports whether there are neither users nor roles: then a client on this machine may make the first.
+// Empty reports whether there are neither users nor roles. Then a client on the server's machine may create the
+// first user without a login.
 func (d *Directory) Empty() bool {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	return len(d.users) == 0 && len(d.roles) == 0
 }
 
-// Users lists the users of a database in order; "" means all.
+// Users returns the users of a database in the order of their names; "" means all databases.
 func (d *Directory) Users(db string) []*User {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	return listed(d.users, db)
 }
 
-// Roles lists the roles of a database that are not built-in, in order; "" means all.
+// Roles returns the roles of a database, without the built-in ones, in the order of their names; "" means all
+// databases.
 func (d *Directory) Roles(db string) []*Role {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	return listed(d.roles, db)
 }
 
-// listed returns the entries of a database in the order of their names; "" means all.
+// listed returns the entries of a database in the order of their names; "" means all databases.
 func listed[E any](entries map[Name]E, db string) (out []E) {
 	for _, n := range slices.SortedFunc(maps.Keys(entries), Compare) {
 		if db == "" || n.DB == db {
@@ -132,8 +135,8 @@ func listed[E any](entries map[Name]E, db string) (out []E) {
 	return out
 }
 
-// Inherited lists roles and all that they inherit, in order. It omits roles that do not exist any more.
-// Errors: those of env, which end the command.
+// Inherited returns the given roles and all roles that they inherit, directly or not, in order. Roles that no longer
+// exist are left out. Errors: errors of env, which end the command.
 func (d *Directory) Inherited(env *mql.Env, roles []Name) (out []Name, err error) {
 	err = d.walk(env, map[Name]bool{}, roles, func(n Name, _ *Role) error {
 		out = append(out, n)
@@ -143,8 +146,8 @@ func (d *Directory) Inherited(env *mql.Env, roles []Name) (out []Name, err error
 	return out, err
 }
 
-// Leading returns the first of some roles that is or inherits the role to; ok is false if none does.
-// Errors: those of env, which end the command.
+// Leading returns the first of the given roles that is the role to, or inherits it; ok is false if there is none.
+// Errors: errors of env, which end the command.
 func (d *Directory) Leading(env *mql.Env, roles []Name, to Name) (n Name, ok bool, err error) {
 	seen := map[Name]bool{} // roles that do not lead to the role to
 	for _, n := range roles {
@@ -160,8 +163,8 @@ func (d *Directory) Leading(env *mql.Env, roles []Name, to Name) (n Name, ok boo
 	return n, false, nil
 }
 
-// walk visits roles and all that they inherit, each once, without those in seen; r is nil for built-in roles.
-// Errors: those of visit; those of env, which end the command.
+// walk calls visit once for each of the given roles and each role that they inherit, except those in seen, to which
+// it adds them. r is nil for a built-in role. Errors: errors of visit; errors of env, which end the command.
 func (d *Directory) walk(env *mql.Env, seen map[Name]bool, roles []Name, visit func(n Name, r *Role) error) error {
 	todo := slices.Clone(roles)
 	for len(todo) > 0 {
@@ -188,8 +191,8 @@ func (d *Directory) walk(env *mql.Env, seen map[Name]bool, roles []Name, visit f
 	return nil
 }
 
-// Privileges returns the union of the roles' privileges.
-// Errors: those of env, which end the command.
+// Privileges returns all privileges of the given roles and of the roles that they inherit, each resource once.
+// Errors: errors of env, which end the command.
 func (d *Directory) Privileges(env *mql.Env, roles []Name) ([]Privilege, error) {
 	var m merged
 	err := d.walk(env, map[Name]bool{}, roles, func(n Name, r *Role) error {
@@ -207,8 +210,8 @@ func (d *Directory) Privileges(env *mql.Env, roles []Name) ([]Privilege, error) 
 	return m.list, err
 }
 
-// Restrictions lists the restrictions of a user and of its roles; a connection must meet all.
-// Errors: those of env, which end the command.
+// Restrictions returns the restrictions on addresses of a user and of all its roles; a connection must satisfy each
+// of them. Errors: errors of env, which end the command.
 func (d *Directory) Restrictions(env *mql.Env, u *User) (all []Restrictions, err error) {
 	all = append(all, u.Restrictions)
 	err = d.walk(env, map[Name]bool{}, u.Roles, func(_ Name, r *Role) error {
@@ -244,8 +247,8 @@ func (e *Edit) DropUser(n Name) { e.users[n] = nil }
 // PutRole adds or replaces a role.
 func (e *Edit) PutRole(r *Role) { e.roles[r.Name] = r }
 
-// DropRoles removes roles, also from the users and roles that have them.
-// Errors: those of env, which end the command.
+// DropRoles removes roles from the directory, and from the users and roles to which they were granted. Errors:
+// errors of env, which end the command.
 func (e *Edit) DropRoles(env *mql.Env, names ...Name) error {
 	dropped := map[Name]bool{}
 	for _, n := range names {
@@ -280,9 +283,9 @@ func (e *Edit) DropRoles(env *mql.Env, names ...Name) error {
 	return nil
 }
 
-// Change makes the change that fn describes, and waits until it is durable and all peers have applied it. fn is
-// called over the state in the store, and again after a conflict. If fn returns an error, nothing changes.
-// Errors: those of fn and of the store; BSONObjectTooLarge (10334) and OperationFailed (96) if the change exceeds a
+// Change makes the change that fn describes, and returns when it is durable and all peers have applied it. fn is
+// called with the state of the store, and again after a write conflict. If fn returns an error, nothing changes.
+// Errors: errors of fn and of the store; BSONObjectTooLarge (10334) and OperationFailed (96) if the change exceeds a
 // limit.
 func (d *Directory) Change(ctx context.Context, fn func(e *Edit) error) error {
 	d.changes.Lock()
@@ -320,8 +323,8 @@ func (d *Directory) Change(ctx context.Context, fn func(e *Edit) error) error {
 	return d.WaitAppliedByAll(ctx, at)
 }
 
-// edit calls fn to change the present state; nil if fn changes nothing.
-// Errors: those of fn and of checkMemory.
+// edit calls fn with an empty change of the present state, and returns the change; nil if fn changes nothing.
+// Errors: errors of fn and of checkMemory.
 func (d *Directory) edit(fn func(e *Edit) error) (*Edit, error) {
 	e := &Edit{d, map[Name]*User{}, map[Name]*Role{}}
 	if err := fn(e); err != nil || len(e.users) == 0 && len(e.roles) == 0 {
@@ -335,7 +338,7 @@ func (d *Directory) edit(fn func(e *Edit) error) (*Edit, error) {
 	return e, nil
 }
 
-// apply makes a committed change the present state; at is its timestamp.
+// apply makes the change e, which was committed at the timestamp at, part of the state in memory.
 func (d *Directory) apply(e *Edit, at storage.Timestamp) {
 	var gone []*User
 	d.mu.Lock()
@@ -360,16 +363,16 @@ func (d *Directory) apply(e *Edit, at storage.Timestamp) {
 	d.notifyDropped(gone)
 }
 
-// OnDropped sets a function that is called for each dropped user, whichever server dropped it, and even if a new user
-// has the same name. It is called before the command that dropped the user is answered. It must not change the
-// directory.
+// OnDropped sets a function that is called for each dropped user, to end what the user has in progress. It is
+// called whichever server dropped the user, even if a new user has the same name, and before the command that
+// dropped the user is answered. The function must not change the directory.
 func (d *Directory) OnDropped(fn func(*User)) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.onDropped = fn
 }
 
-// notifyDropped calls the function of OnDropped for users that were dropped. The caller does not hold mu.
+// notifyDropped calls the function set by OnDropped for each of the dropped users. The caller does not hold mu.
 func (d *Directory) notifyDropped(users []*User) {
 	d.mu.RLock()
 	gone := d.onDropped

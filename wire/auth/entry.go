@@ -31,11 +31,11 @@ func Compare(a, b Name) int {
 // id returns the _id that MongoDB gives users and roles.
 func (n Name) id() string { return n.DB + "." + n.Name }
 
-// key returns the name as it is in a key of the store; neither part holds a zero byte.
+// key returns the name in the form of keys of the store: the database, a zero byte, the name. Neither part contains
+// a zero byte.
 func (n Name) key() []byte { return []byte(n.DB + "\x00" + n.Name) }
 
-// External is the database of users that an external service, such as a certificate authority,
-// authenticates.
+// External is the database of users that are authenticated by an external service, such as a certificate authority.
 const External = "$external"
 
 // User is one user. Immutable once it is in a Directory.
@@ -45,7 +45,7 @@ type User struct {
 	Credentials  map[Mechanism]Credential
 	Roles        []Name
 	CustomData   bson.Raw     // nil without
-	Restrictions Restrictions // on the addresses that a client may connect from and to
+	Restrictions Restrictions // on the addresses of a connection, both the client's and the server's
 
 	bytes int64 // bytes that the user counts for
 }
@@ -60,11 +60,12 @@ type Role struct {
 	bytes int64 // bytes that the role counts for
 }
 
-// sameUser reports whether other is the same user, changed or not, and not a later user of the same
-// name. other may be nil.
+// sameUser reports whether other is this user, changed or not, rather than a later user with the same name. other
+// may be nil.
 func (u *User) sameUser(other *User) bool { return other != nil && other.ID == u.ID }
 
-// Same reports whether a proof by the mechanism for the one user is also a proof for the other.
+// Same reports whether other is the same user and has the same password for the mechanism, so that a proof for one
+// is also a proof for the other.
 func (u *User) Same(other *User, m Mechanism) bool {
 	a, b := u.Credentials[m], other.Credentials[m]
 	return u.sameUser(other) && bytes.Equal(a.StoredKey, b.StoredKey)
@@ -82,7 +83,8 @@ func NewUserID() (id [16]byte) {
 	return id
 }
 
-// Mechanisms lists the mechanisms by which the user can log in, in alphabetical order.
+// Mechanisms returns the mechanisms by which the user can log in, in alphabetical order; "external" for a user of
+// $external.
 func (u *User) Mechanisms() []Mechanism {
 	if u.DB == External {
 		return []Mechanism{"external"}

@@ -6,7 +6,7 @@ import (
 	"github.com/cantledb/cantle/collection"
 )
 
-// Grants are the privileges of a user, indexed by resource. Immutable; nil grants nothing.
+// Grants are the privileges of a user, indexed by resource for fast checks. Immutable; nil grants nothing.
 type Grants struct {
 	any     Actions // on every resource
 	cluster Actions
@@ -102,8 +102,8 @@ func (g *Grants) mayBuckets(a Action, db, coll string) bool {
 	return false
 }
 
-// SomethingIn reports whether any action is allowed on a database or on one of its
-// collections: then the name of the database is no secret.
+// SomethingIn reports whether any action is allowed on a database or on one of its collections. If so, the server
+// may show the name of the database to the user.
 func (g *Grants) SomethingIn(db string) bool {
 	if g == nil {
 		return false

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// lruTable is a bounded LRU table. The zero lruTable is empty. Not safe for concurrent use.
+// lruTable is a table with a bounded number of entries, from which the least recently used ones are removed. The
+// zero lruTable is empty. Not safe for concurrent use.
 type lruTable[V any] struct {
 	at    map[uint64]*list.Element
 	order list.List // of *lruEntry[V], oldest first
@@ -37,8 +38,8 @@ func (r *lruTable[V]) putTime(key uint64) (time.Time, bool) {
 	return e.Value.(*lruEntry[V]).put, true
 }
 
-// put adds or replaces an entry. If the table has max entries, put removes the least recently used
-// one for which may returns true.
+// put adds or replaces an entry. If the table already has max entries, put removes the least recently used entry for
+// whose value may returns true.
 func (r *lruTable[V]) put(key uint64, v V, max int, may func(V) bool) {
 	if r.at == nil {
 		r.at = map[uint64]*list.Element{}

@@ -5,23 +5,23 @@ import (
 	"github.com/cantledb/cantle/ratelimit"
 )
 
-// All users and roles are in memory. Each has a limit in bytes, and together they have a part of the working memory.
-// The entries of one database may hold at most twice the memory that is left.
+// All users and roles are held in memory. Each of them has a limit in bytes, and together they are limited to a part
+// of the working memory. The users and roles of one database may hold at most twice the memory that is left for all.
 const (
 	// entriesMax is the maximum number of users and roles together.
 	entriesMax = 100_000
-	// entryBytesMax is the maximum size of one entry's document: some hundred privileges.
+	// entryBytesMax is the maximum size in bytes of the document of one user or role: some hundred privileges.
 	entryBytesMax = 64 << 10
 	// customDataMax is the maximum size of a user's customData, in bytes.
 	customDataMax = 16 << 10
-	// directoryBytesMax is the limit of all entries together, in bytes as weigh counts them.
+	// directoryBytesMax is the limit of all users and roles together, in bytes as weigh counts them.
 	directoryBytesMax = 128 << 20
-	// entryFactor and entryBase bound the heap of an entry: at most entryFactor times the bytes of its document, plus
-	// entryBase (TestMetadataBytes).
+	// entryFactor and entryBase bound the heap memory of a user or role: at most entryFactor times the bytes of its
+	// document, plus entryBase bytes. TestMetadataBytes checks this.
 	entryFactor, entryBase = 3, 512
 )
 
-// weigh returns the bytes that a user or role with a document of doc bytes counts for.
+// weigh returns the bytes of memory that are counted for a user or role whose document has doc bytes.
 func weigh(doc int) int64 { return int64(doc)*entryFactor + entryBase }
 
 // memoryUse counts the bytes of the entries of each database.
@@ -38,7 +38,7 @@ func newMemoryUse(of *ratelimit.Memory) *memoryUse {
 	return &memoryUse{memory: of, by: map[string]int64{}}
 }
 
-// count adds n bytes to those of a database, even above the limit.
+// count adds n bytes to the memory counted for the users and roles of a database, even above the limit.
 func (h *memoryUse) count(db string, n int64) {
 	h.all += n
 	if h.by[db] += n; h.by[db] == 0 {
@@ -47,7 +47,7 @@ func (h *memoryUse) count(db string, n int64) {
 	h.memory.Force(n)
 }
 
-// fits refuses a change that makes the entries of a database exceed their share.
+// fits returns an error if more bytes would make the users and roles of a database exceed their share of the memory.
 // Errors: OperationFailed (96).
 func (h *memoryUse) fits(db string, more int64) error {
 	if own, free := h.by[db]+more, h.memory.Free()-more; more > 0 && (free < 0 || own > ratelimit.ShareFactor*free) {
@@ -69,9 +69,9 @@ func (h *memoryUse) recount(users map[Name]*User, roles map[Name]*Role) {
 	}
 }
 
-// checkMemory refuses a change that makes an entry, the entries of a database, or all entries too large. Entries of an
-// earlier release that are too large already may shrink. The caller holds mu.
-// Errors: BSONObjectTooLarge (10334), OperationFailed (96).
+// checkMemory returns an error if the change e makes a user or role, those of one database, or all of them together
+// too large. An entry of an earlier release that is already too large may shrink. The caller holds mu. Errors:
+// BSONObjectTooLarge (10334), OperationFailed (96).
 func (e *Edit) checkMemory() error {
 	more := map[string]int64{}
 	for n, u := range e.users {
@@ -117,7 +117,7 @@ func tooLarge(what string, n Name, is, was int64) error {
 		"give it fewer roles, privileges or restrictions, or several roles in its place", what, n, (is-entryBase)/entryFactor, entryBytesMax)
 }
 
-// weight returns the bytes that a user counts for, 0 for nil.
+// weight returns the bytes of memory that are counted for a user, 0 for nil.
 func (u *User) weight() int64 {
 	if u == nil {
 		return 0
@@ -125,7 +125,7 @@ func (u *User) weight() int64 {
 	return u.bytes
 }
 
-// weight returns the bytes that a role counts for, 0 for nil.
+// weight returns the bytes of memory that are counted for a role, 0 for nil.
 func (r *Role) weight() int64 {
 	if r == nil {
 		return 0

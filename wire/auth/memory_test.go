@@ -20,7 +20,7 @@ func dataOf(n int) bson.Raw {
 	return b.Doc()
 }
 
-// many returns n names of roles of a database, about 64 KB of them as entries are stored.
+// many returns the names of n roles of the database a, to make a user or role whose document is large.
 func many(n int) (names []Name) {
 	for i := range n {
 		names = append(names, Name{fmt.Sprintf("role%d", i), "a"})
@@ -33,8 +33,8 @@ func (d *Directory) add(t *testing.T, u *User) error {
 	return d.Change(t.Context(), func(e *Edit) error { e.PutUser(u); return nil })
 }
 
-// The bytes counted for users and roles of all kinds are at least those that they hold, after changes and after a
-// start.
+// The bytes counted for users and roles of all kinds are at least those that they hold in memory, both after changes
+// and after a start.
 func TestMetadataBytes(t *testing.T) {
 	one, err := NewCredential(ScramSHA256, "u", "x", false, 5000)
 	if err != nil {
@@ -112,8 +112,8 @@ func TestMetadataBytes(t *testing.T) {
 	}
 }
 
-// A user or role has a limit, and so have the entries of a database, which leave room for other databases. Entries
-// that exceed it already stay, and may shrink.
+// A user or role has a limit in bytes, and so have all those of one database, so that there is room for other
+// databases. Entries that already exceed a limit stay, and may shrink.
 func TestMetadataIsBounded(t *testing.T) {
 	s := memkv.Open(memkv.Options{})
 	defer s.Close()

@@ -11,8 +11,8 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// TestPrivilegesAreChecked: parsing many privileges, and resolving those of many roles, stops when the
-// command is to end.
+// TestPrivilegesAreChecked checks that parsing many privileges, and resolving those of many roles, stops when the
+// command's context ends.
 func TestPrivilegesAreChecked(t *testing.T) {
 	b := bson.NewArrayBuilder(nil)
 	for i := range 5000 {
@@ -56,8 +56,8 @@ func TestPrivilegesAreChecked(t *testing.T) {
 	}
 }
 
-// TestMerge: a merged list has each resource once; Without omits resources that have no action
-// left.
+// TestMerge checks that a merged list has each resource once, and that Without leaves out resources that have no
+// action left.
 func TestMerge(t *testing.T) {
 	on := func(coll string, actions ...Action) Privilege {
 		return Privilege{Resource{DB: "d", Coll: coll}, MakeActions(actions...)}

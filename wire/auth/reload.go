@@ -8,13 +8,12 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// Topic is the name of the users and roles among the data that servers over one store cache in
-// memory.
+// Topic is the name by which servers over one store announce a change of users and roles to each other, because each
+// caches them in memory.
 const Topic = "users"
 
-// Reload reads the users and roles from a snapshot of the store, unless this process has newer
-// ones.
-// Errors: storage.ErrCorruption, those of the store.
+// Reload replaces the users and roles in memory by those of a snapshot of the store, unless this process has newer
+// ones. Errors: storage.ErrCorruption, errors of the store.
 func (d *Directory) Reload(ctx context.Context, r storage.Reader) error {
 	users, roles := map[Name]*User{}, map[Name]*Role{}
 	err := each(ctx, r, keyspace.MetaUser, func(doc bson.Raw) error {
@@ -40,8 +39,8 @@ func (d *Directory) Reload(ctx context.Context, r storage.Reader) error {
 	return nil
 }
 
-// replace installs the users and roles of a snapshot unless there are newer ones, and returns
-// the users that were dropped.
+// replace installs the users and roles of a snapshot with the timestamp at, unless the directory has newer ones. It
+// returns the users that this removed, for OnDropped.
 func (d *Directory) replace(users map[Name]*User, roles map[Name]*Role, at storage.Timestamp) (gone []*User) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -5,8 +5,8 @@ import "github.com/cantledb/cantle/collection"
 // Needed is an action that a command requires.
 type Needed struct {
 	Action Action
-	// On is the namespace of the action, or its database if Coll is empty. Unused for other
-	// reaches than OneNamespace.
+	// On is the namespace on which the action is required, or the database if Coll is empty. It is used only if Reach
+	// is OneNamespace.
 	On    collection.Namespace
 	Reach Reach
 }
@@ -14,7 +14,7 @@ type Needed struct {
 // Reach is the kind of resource on which an action is required.
 type Reach uint8
 
-// The reaches: a namespace or a database; the cluster; every ordinary database.
+// The kinds: a namespace or a database; the cluster; every ordinary database.
 const (
 	OneNamespace Reach = iota
 	TheCluster

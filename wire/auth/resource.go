@@ -17,7 +17,7 @@ const (
 	OnBuckets               // {db, system_buckets}: the buckets of time series
 )
 
-// Resource is the object of a privilege. DB and Coll belong to OnNamespace and OnBuckets.
+// Resource is the object of a privilege. DB and Coll have a meaning only for the kinds OnNamespace and OnBuckets.
 type Resource struct {
 	Kind     Kind
 	DB, Coll string
@@ -96,9 +96,8 @@ type Privilege struct {
 	Actions  Actions
 }
 
-// ParsePrivileges reads an array of {resource, actions}.
-// Errors: TypeMismatch (14), BadValue (2), FailedToParse (9), those of env, which end the
-// command.
+// ParsePrivileges reads an array of {resource, actions}. Errors: TypeMismatch (14), BadValue (2), FailedToParse (9),
+// errors of env, which end the command.
 func ParsePrivileges(env *mql.Env, list bson.Raw) ([]Privilege, error) {
 	var out []Privilege
 	for v := range list.Values() {
@@ -118,8 +117,8 @@ func ParsePrivileges(env *mql.Env, list bson.Raw) ([]Privilege, error) {
 	return Merge(out), nil
 }
 
-// entryWork is the work on a privilege or role in addition to that on its text, in bytes as
-// Spend counts them.
+// entryWork is the work that is counted for reading one privilege or role, in addition to its text, in bytes as
+// Env.Spend counts them.
 const entryWork = 1024
 
 func parsePrivilege(d bson.Raw) (p Privilege, err error) {
@@ -190,7 +189,8 @@ func (p Privilege) Append(b *bson.Builder, name string) {
 	b.End()
 }
 
-// Merge returns the privileges of several lists, each resource once, in a new list.
+// Merge returns a new list with the privileges of several lists, in which each resource occurs once with all its
+// actions.
 func Merge(lists ...[]Privilege) []Privilege {
 	var m merged
 	for _, list := range lists {
@@ -225,8 +225,8 @@ func (m *merged) addWithout(more []Privilege, less Actions) {
 	}
 }
 
-// Without removes actions from a list that has each resource once, and omits resources that
-// have no action left. It makes a new list.
+// Without returns a new list of the privileges in list without the actions that less has for the same resource.
+// Resources without a remaining action are left out. In list each resource occurs once.
 func Without(list, less []Privilege) []Privilege {
 	gone := map[Resource]Actions{}
 	for _, q := range less {

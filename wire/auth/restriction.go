@@ -13,8 +13,8 @@ import (
 // Manual: reference/method/db.createUser#authentication-restrictions.
 type Restrictions []Restriction
 
-// Restriction matches a connection whose client and server addresses both match; an empty
-// list matches all.
+// Restriction matches a connection whose client address is in Client and whose server address is in Server; an empty
+// list matches every address.
 type Restriction struct {
 	Client []netip.Prefix
 	Server []netip.Prefix
@@ -107,8 +107,8 @@ func appendAddresses(b *bson.Builder, name string, list []netip.Prefix) {
 	b.End()
 }
 
-// Allow reports whether a connection between two addresses matches. A connection over a
-// Unix socket has no addresses and matches only a Restriction that has none.
+// Allow reports whether a connection between two addresses satisfies the restrictions. A connection over a Unix
+// socket has no addresses, and matches only a Restriction whose lists are empty.
 func (rs Restrictions) Allow(client, server net.Addr) bool {
 	if len(rs) == 0 {
 		return true

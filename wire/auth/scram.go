@@ -36,8 +36,8 @@ func (m Mechanism) hash() scram.HashGeneratorFcn {
 	return scram.SHA256
 }
 
-// saltBytes returns the length of a salt: that of the hash less the four bytes that the
-// algorithm appends, as MongoDB has it.
+// saltBytes returns the length of a salt in bytes: the length of the mechanism's hash minus the four bytes that the
+// algorithm appends, as in MongoDB.
 func (m Mechanism) saltBytes() int {
 	if m == ScramSHA1 {
 		return 16
@@ -48,10 +48,10 @@ func (m Mechanism) saltBytes() int {
 // Credential is the stored form of a password. RFC 5802.
 type Credential struct{ scram.StoredCredentials }
 
-// NewCredential makes the credential of a password. For SCRAM-SHA-1 the password is
-// digested with the user's name first, unless the client did so; for SCRAM-SHA-256 SASLprep
-// prepares it. It takes milliseconds, by intent. Spec: auth (SCRAM-SHA-1, SCRAM-SHA-256).
-// Errors: BadValue (2).
+// NewCredential makes the credential of a password, which checks later logins without the password. For SCRAM-SHA-1
+// the password is first digested with the user's name, unless the client did so (digested); for SCRAM-SHA-256
+// SASLprep prepares it. It takes milliseconds, so that guessing from a stolen credential is slow. Spec: auth
+// (SCRAM-SHA-1, SCRAM-SHA-256). Errors: BadValue (2).
 func NewCredential(m Mechanism, user, password string, digested bool, iterations int) (Credential, error) {
 	if m == ScramSHA256 || !digested {
 		var err error
@@ -64,8 +64,8 @@ func NewCredential(m Mechanism, user, password string, digested bool, iterations
 	return credential(m, user, password, scram.KeyFactors{Salt: string(salt), Iters: iterations})
 }
 
-// prepare returns a password in the form that a mechanism uses.
-// Errors: BadValue (2).
+// prepare returns a password in the form that the mechanism uses: digested for SCRAM-SHA-1, prepared by SASLprep for
+// SCRAM-SHA-256. Errors: BadValue (2).
 func prepare(m Mechanism, user, password string) (string, error) {
 	if m == ScramSHA1 {
 		return Digest(user, password), nil
@@ -87,8 +87,8 @@ func credential(m Mechanism, user, prepared string, f scram.KeyFactors) (Credent
 	return Credential{stored}, err
 }
 
-// Digest returns the digest that MongoDB's first versions stored of a password; SCRAM-SHA-1
-// uses it as the password. Spec: auth (SCRAM-SHA-1).
+// Digest returns the digest of a user's password that MongoDB's first versions stored; SCRAM-SHA-1 uses it in place
+// of the password. Spec: auth (SCRAM-SHA-1).
 func Digest(user, password string) string {
 	sum := md5.Sum([]byte(user + ":mongo:" + password))
 	return hex.EncodeToString(sum[:])
@@ -127,25 +127,23 @@ type Users interface {
 	User(n Name) *User
 }
 
-// Conversation is one attempt to log in by SCRAM. Not safe for concurrent use.
+// Conversation is one attempt of a client to log in by SCRAM, from the server's side. Not safe for concurrent use.
 type Conversation struct {
 	Mechanism Mechanism
 	// User is the user that the client claims to be, set by the first step.
 	User Name
-	// Found is that user as of the beginning of the conversation, nil if there is none. Only
-	// once Done reports true, the client has proven to be that user.
+	// Found is that user as it was at the beginning of the conversation, nil if there is none. The client has proven
+	// to be this user only if Done returns true.
 	Found *User
-	// OtherMechanisms means that the user exists and logs in by other mechanisms.
+	// OtherMechanisms means that the user exists but has a credential only for other mechanisms.
 	OtherMechanisms bool
 
 	step *scram.ServerConversation
 }
 
-// Start begins a conversation about a user of a database. If the user does not exist, or
-// cannot log in by this mechanism, the conversation uses a credential fabricated from the
-// name, with as many iterations as that of a new user. So only the proof fails, and clients
-// cannot find out which names exist.
-// Errors: those of the mechanism's library.
+// Start begins a conversation about a user of the database db. If the user does not exist, or cannot log in by this
+// mechanism, the conversation uses a credential fabricated from the name, with the given iterations, as a new user
+// has. So only the proof fails, and clients cannot find out which names exist. Errors: errors of the SCRAM library.
 func (d *Directory) Start(users Users, m Mechanism, db string, iterations int) (*Conversation, error) {
 	c := &Conversation{Mechanism: m}
 	s, err := m.hash().NewServer(func(name string) (scram.StoredCredentials, error) {
@@ -167,11 +165,11 @@ func (d *Directory) Start(users Users, m Mechanism, db string, iterations int) (
 	return c, nil
 }
 
-// ErrProof means that the client did not prove to be the user.
+// ErrProof is the error if the client did not prove that it has the user's password.
 var ErrProof = errors.New("the proof of the password is wrong")
 
-// Step answers a message of the client.
-// Errors: ErrProof; an invalid message.
+// Step processes a message of the client and returns the server's next message. Errors: ErrProof; an error for an
+// invalid message.
 func (c *Conversation) Step(message []byte) ([]byte, error) {
 	last := c.User != Name{}
 	reply, err := c.step.Step(string(message))

@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// LoginThrottle limits the rate at which passwords can be guessed: after some failures, an attempt waits
-// before its proof is checked, so that disconnecting or using many connections does not help a guesser.
-// No user is locked out for long. Safe for concurrent use.
+// LoginThrottle limits the rate at which clients can guess passwords: after some failures, a login attempt waits
+// before the server checks its proof. Disconnecting, or using many connections, does not make a guesser faster. No
+// user is locked out for long. Safe for concurrent use.
 //
-// It counts the failures of a user at an address, of a user at all addresses, and of an address with
-// all users. The first count slows a guesser down. The others begin later, grow more slowly, and apply
-// only if that user has not logged in from that address recently.
+// It counts three kinds of failures: of a user at one client address, of a user at all addresses, and of an address
+// with all users. The delays of the first kind slow a guesser down. Those of the other two begin after more
+// failures, grow more slowly, and apply only if this user has not logged in from this address recently.
 type LoginThrottle struct {
 	mu           sync.Mutex
 	seed         maphash.Seed
@@ -25,11 +25,11 @@ type LoginThrottle struct {
 // ErrTooMany refuses an attempt without a check of its proof.
 var ErrTooMany = errors.New("there were too many failed attempts to log in")
 
-// waitMax bounds the wait of an attempt; a longer wait is refused. queueMax bounds the attempts that
-// wait for one user at one address while attempts are slow. A login makes a user known at its address
-// for recentLoginFor. A count of failures is halved after each halvedAfter without a failure. A success
-// halves it too, but at most once in easedAfter, because an account in use logs in often. The other two
-// bound the tables.
+// waitMax bounds the wait of an attempt; one that would wait longer is refused. queueMax bounds the attempts that
+// wait for one user at one address while they are delayed. After a login, the user counts as known at its address
+// for recentLoginFor. A count of failures is halved after each halvedAfter without a failure; a successful login
+// halves it too, but at most once in easedAfter, because an account in use logs in often. limitersMax and
+// recentLoginsMax bound the entries of the tables.
 const (
 	waitMax         = 8 * time.Second
 	queueMax        = 4
@@ -40,23 +40,24 @@ const (
 	recentLoginsMax = 10_000
 )
 
-// backoff defines how attempts are slowed down. The first free failures cost nothing. After the next one,
-// an attempt must come at least first after the previous attempt; the delay doubles with each step of
-// further failures, up to longest.
+// backoff defines the delay between login attempts by the number of failures. The first free failures cause no
+// delay. After one more, an attempt must come at least first after the previous attempt. The delay doubles with
+// every step further failures, up to longest.
 type backoff struct {
 	free, step     int
 	first, longest time.Duration
 }
 
-// The paces. In the long run they allow 1,125 guesses an hour of one user's password from one address,
-// 9,000 from all addresses that are not known, and 2,250 from one address for all users.
+// The delays for a user at one address, for a user at all addresses, and for an address. Over a long time they allow
+// 1,125 guesses per hour of one user's password from one address, 9,000 from all addresses where the user is not
+// known, and 2,250 from one address for all users.
 var (
 	pairBackoff    = backoff{free: 3, step: 1, first: 100 * time.Millisecond, longest: 3200 * time.Millisecond}
 	userBackoff    = backoff{free: 30, step: 10, first: 50 * time.Millisecond, longest: 400 * time.Millisecond}
 	addressBackoff = backoff{free: 20, step: 10, first: 100 * time.Millisecond, longest: 1600 * time.Millisecond}
 )
 
-// delay returns the minimum time between an attempt after n failures and the attempt before.
+// delay returns the minimum time between two attempts after n failures.
 func (p backoff) delay(n int) time.Duration {
 	if n <= p.free {
 		return 0
@@ -71,9 +72,9 @@ type attemptLimiter struct {
 	failures int           // failures, halved from time to time
 	halved   time.Time     // the beginning of the current halvedAfter
 	eased    time.Time     // when a success last halved n
-	last     time.Time     // of the last failure, or a later time for which an attempt has a turn
-	attempts int           // attempts that wait or are being checked; the limiter stays as long
-	turn     chan struct{} // a semaphore for the one attempt whose turn it is; of pairs only
+	last     time.Time     // time of the last failure, or a later time for which an attempt was scheduled
+	attempts int           // attempts that wait or are being checked; the limiter stays in the table while there are any
+	turn     chan struct{} // a semaphore of one slot, for the next attempt to be checked; only for a user at an address
 }
 
 // ready returns when the next attempt may be checked.
@@ -84,7 +85,7 @@ func (g *attemptLimiter) ready(now time.Time) time.Time {
 	return now
 }
 
-// decay halves the failures once for each halvedAfter that has passed.
+// decay halves the number of failures once for each halvedAfter that has passed since the last halving or failure.
 func (g *attemptLimiter) decay(now time.Time) {
 	if k := now.Sub(g.halved) / halvedAfter; k > 0 {
 		g.failures >>= min(k, 62)
@@ -92,8 +93,8 @@ func (g *attemptLimiter) decay(now time.Time) {
 	}
 }
 
-// countFailure counts a failure. The count stops growing where the delay does not increase any more, so that
-// a few successes, each of which halves it, have an effect.
+// countFailure counts a failed login. The count stops growing when the delay has nearly reached its maximum, so that
+// a few successful logins, each of which halves the count, shorten the delay again.
 func (g *attemptLimiter) countFailure(now time.Time) {
 	if g.backoff.delay(g.failures) < g.backoff.longest || g.failures < 3+g.backoff.free+8*g.backoff.step {
 		g.failures++
@@ -108,14 +109,14 @@ func (g *attemptLimiter) countSuccess(now time.Time) {
 	}
 }
 
-// Attempt is an attempt whose proof may be checked. Leave must follow.
+// Attempt is a login attempt whose proof may be checked now. The caller of Enter calls Leave with the result.
 type Attempt struct {
 	s                   *LoginThrottle
 	pair, user, address *attemptLimiter
 }
 
-// Enter waits until the proof of a user at an address may be checked.
-// Errors: ErrTooMany; the reason why ctx has ended.
+// Enter waits, for at most waitMax, until the server may check the proof of a user at a client address. Errors:
+// ErrTooMany; the reason why ctx has ended.
 func (s *LoginThrottle) Enter(ctx context.Context, user Name, address string) (*Attempt, error) {
 	deadline := time.Now().Add(waitMax)
 	ctx, cancel := context.WithDeadlineCause(ctx, deadline, ErrTooMany)
@@ -150,7 +151,8 @@ func (s *LoginThrottle) Enter(ctx context.Context, user Name, address string) (*
 	return a, nil
 }
 
-// begin returns the limiters of an attempt. slow is true if too many attempts wait already.
+// begin returns an attempt with the limiters of the user at the address, of the user, and of the address. slow is
+// true if more than queueMax attempts wait already and are delayed.
 func (s *LoginThrottle) begin(user Name, address string) (a *Attempt, slow bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -162,7 +164,8 @@ func (s *LoginThrottle) begin(user Name, address string) (a *Attempt, slow bool)
 	return a, a.pair.attempts > queueMax+1 && a.pair.backoff.delay(a.pair.failures) > 0
 }
 
-// limiter finds or makes the limiter of a key, which stays until part. The caller holds mu.
+// limiter finds or makes the limiter of a user, an address, or both. The limiter stays in the table until release.
+// The caller holds mu.
 func (s *LoginThrottle) limiter(user Name, address string, p backoff, now time.Time) *attemptLimiter {
 	key := s.key(user, address)
 	g, ok := s.limiters.get(key)
@@ -175,7 +178,8 @@ func (s *LoginThrottle) limiter(user Name, address string, p backoff, now time.T
 	return g
 }
 
-// key returns a hash of a user, an address, or both, because names may be long. The caller holds mu.
+// key returns the hash of a user, an address, or both, by which limiters are found; a hash, because names may be
+// long. The caller holds mu.
 func (s *LoginThrottle) key(user Name, address string) uint64 {
 	if s.seed == (maphash.Seed{}) {
 		s.seed = maphash.MakeSeed()
@@ -186,9 +190,9 @@ func (s *LoginThrottle) key(user Name, address string) uint64 {
 	}{user, address})
 }
 
-// reserveTurn computes how long the attempt waits, whose turn it is. strange is true if the delays of the user
-// and of the address apply as well; the attempt has then taken a turn at these limiters.
-// Errors: ErrTooMany.
+// reserveTurn returns how long the attempt, the first of its queue, has to wait before the check. If the user has
+// not logged in from the address recently, the delays of the user and of the address apply as well; if one of them
+// is not zero, strange is true, and the attempt is scheduled at both limiters. Errors: ErrTooMany.
 func (a *Attempt) reserveTurn(deadline time.Time) (wait time.Duration, strange bool, err error) {
 	a.s.mu.Lock()
 	defer a.s.mu.Unlock()
@@ -223,15 +227,15 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// countTimeout counts an attempt that took a turn at the limiters of the user and the address, and was not
-// checked.
+// countTimeout counts an attempt as failed that was scheduled at the limiters of the user and of the address, but
+// ended before the check. Its scheduled time was lost for others, so its next attempt waits longer.
 func (a *Attempt) countTimeout() {
 	a.s.mu.Lock()
 	defer a.s.mu.Unlock()
 	a.pair.countFailure(time.Now())
 }
 
-// Leave ends an attempt; proven is the result of its check.
+// Leave ends an attempt; proven means that its proof was right.
 func (a *Attempt) Leave(proven bool) {
 	a.s.mu.Lock()
 	now := time.Now()
@@ -248,7 +252,8 @@ func (a *Attempt) Leave(proven bool) {
 	a.release(true)
 }
 
-// release leaves the limiters; its is true if it was the attempt's turn.
+// release removes the attempt from its limiters. its means that the attempt holds the turn of its queue, which then
+// passes to the next one.
 func (a *Attempt) release(its bool) {
 	if its {
 		<-a.pair.turn

@@ -12,7 +12,7 @@ import (
 
 var alice = Name{Name: "alice", DB: "admin"}
 
-// guesser guesses the passwords of users for some time, on one connection.
+// guesser is a client that guesses the passwords of users for some time, on one connection.
 type guesser struct {
 	s       *LoginThrottle
 	users   []Name
@@ -45,8 +45,8 @@ func logIn(s *LoginThrottle, user Name, address string) (waited time.Duration, e
 	return time.Since(began), err
 }
 
-// TestGuesses: the number of guesses that are checked in an hour is bounded, whatever the guesser does
-// to be faster.
+// TestGuesses checks that the number of guesses that are checked in an hour is bounded, whatever the guesser tries:
+// many connections, users or addresses.
 func TestGuesses(t *testing.T) {
 	const length = 5 * time.Minute
 	many := func(kind string, n int) (list []Name) {
@@ -113,8 +113,8 @@ func TestGuesses(t *testing.T) {
 	}
 }
 
-// TestFailedLoginsLockNoUserOut: a user with the right password logs in while others guess: at once from an
-// address with a recent login, soon from other addresses, and on many connections at a time.
+// TestFailedLoginsLockNoUserOut checks that a user with the right password can log in while others guess passwords:
+// at once from an address with a recent login, soon from other addresses, and on many connections at the same time.
 func TestFailedLoginsLockNoUserOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s LoginThrottle
@@ -142,7 +142,7 @@ func TestFailedLoginsLockNoUserOut(t *testing.T) {
 		if waited, err := logIn(&s, alice, "abroad"); waited > 4*time.Second || err != nil {
 			t.Errorf("from abroad: %v, %v", waited, err)
 		}
-		// Guesses that came before, at most queueMax, go first at the pace of the address.
+		// At most queueMax guesses that came earlier are checked first, with the delay of the address.
 		if waited, err := logIn(&s, Name{"bob", "admin"}, "elsewhere0"); waited > waitMax || err != nil {
 			t.Errorf("another user at the address of a guesser: %v, %v", waited, err)
 		}
@@ -150,8 +150,8 @@ func TestFailedLoginsLockNoUserOut(t *testing.T) {
 	})
 }
 
-// TestMistyped: a few failures cost nothing; further failures cost seconds, and are forgotten after
-// some minutes.
+// TestMistyped checks that a few failed logins cause no delay, and that further failures cause delays of seconds,
+// which end after some minutes.
 func TestMistyped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s LoginThrottle
@@ -190,8 +190,8 @@ func TestMistyped(t *testing.T) {
 	})
 }
 
-// TestSlowdownIsBounded: many names and addresses take no more memory than some, and logins without
-// failures leave nothing.
+// TestSlowdownIsBounded checks that the tables of a LoginThrottle stay bounded with many names and addresses, and
+// that logins without failures leave no entries.
 func TestSlowdownIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s LoginThrottle

@@ -9,9 +9,8 @@ import (
 	"strings"
 )
 
-// Subject returns the name of a certificate's owner in the form of names of users of
-// $external: RFC 2253, the last part first, such as "CN=alice,OU=clients,O=Shop".
-// Manual: core/security-x.509.
+// Subject returns the name of a certificate's owner in the form that names of users in $external have: RFC 2253, the
+// last part first, such as "CN=alice,OU=clients,O=Shop". Manual: core/security-x.509.
 func Subject(cert *x509.Certificate) string {
 	var parts pkix.RDNSequence
 	if rest, err := asn1.Unmarshal(cert.RawSubject, &parts); err != nil || len(rest) > 0 {
@@ -32,7 +31,8 @@ func Subject(cert *x509.Certificate) string {
 	return b.String()
 }
 
-// attributeNames are the short names of RFC 2253 and those that OpenSSL adds.
+// attributeNames maps the object identifiers of the parts of a subject to their short names: those of RFC 2253, and
+// those that OpenSSL adds.
 var attributeNames = map[string]string{
 	"2.5.4.3": "CN", "2.5.4.4": "SN", "2.5.4.5": "serialNumber", "2.5.4.6": "C", "2.5.4.7": "L", "2.5.4.8": "ST", "2.5.4.9": "street",
 	"2.5.4.10": "O", "2.5.4.11": "OU", "2.5.4.12": "title", "2.5.4.42": "GN", "2.5.4.43": "initials", "2.5.4.44": "generationQualifier",

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// addressLimit counts the connections of the clients of one address; it also holds their token
-// bucket.
+// addressLimit holds the number of connections from one client address, and the token bucket that limits how many
+// this address opens per second.
 type addressLimit struct {
 	conns  int
 	tokens float64 // connections that the address may open now
@@ -20,11 +20,12 @@ type addressLimits struct {
 	swept     time.Time
 }
 
-// sweepEvery is the least time for which an address is kept after its last connection.
+// sweepEvery is the least time for which the addressLimit of an address is kept after the end of its last
+// connection.
 const sweepEvery = 10 * time.Second
 
-// addressKey returns the address that a client counts by; ok is false for a client without
-// an address.
+// addressKey returns the address under which a client's connections are counted: the IP address, or the /64 of an
+// IPv6 address. ok is false for a client without an address.
 func addressKey(a net.Addr) (netip.Addr, bool) {
 	t, ok := a.(*net.TCPAddr)
 	if !ok {
@@ -41,7 +42,8 @@ func addressKey(a net.Addr) (netip.Addr, bool) {
 // isLimited reports whether connections of an address are counted.
 func (c *Config) isLimited(ip netip.Addr) bool { return c.AddressConnsMax > 0 || c.rateOf(ip) > 0 }
 
-// rateOf returns how many connections an address may open per second; 0 means no limit.
+// rateOf returns how many connections an address may open per second; 0 means no limit. RemoteRate applies only to
+// other machines.
 func (c *Config) rateOf(ip netip.Addr) int {
 	if c.AddressRate > 0 || ip.IsLoopback() {
 		return c.AddressRate

@@ -8,9 +8,8 @@ import (
 
 func address(ip string) net.Addr { return &net.TCPAddr{IP: net.ParseIP(ip), Port: 1} }
 
-// TestPlaces: one address may open a limited number of connections in total and per
-// second, with twice as many at once; other addresses are not affected; addresses are
-// removed after some time.
+// TestPlaces checks that one address may open a limited number of connections in total and per second, with twice as
+// many at once, that other addresses are not affected, and that unused addresses are removed after some time.
 func TestPlaces(t *testing.T) {
 	now := time.Unix(1000, 0)
 	var ps addressLimits

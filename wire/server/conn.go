@@ -22,7 +22,7 @@ const (
 	writing
 
 	phaseMask = 3
-	phaseStep = 4 // a phase number is never used twice, so the watcher can detect a standstill
+	phaseStep = 4 // the step of the phase number, which is never used twice, so that the watcher can detect a standstill
 )
 
 // Conn is one client connection; it implements wire.Conn.
@@ -43,21 +43,21 @@ type Conn struct {
 	watched    watchedPhase  // used by the watcher only
 	clientGone bool          // the client has closed its side; used by the watcher only
 
-	// wait is the longest time that the connection waits for its turn, which comes earlier if
-	// turn is closed. If turn is nil, the connection does not wait.
+	// wait is the longest time for which a new connection waits for its turn under the connection rate limit; its
+	// turn comes earlier if the channel turn is closed. If turn is nil, the connection does not wait.
 	wait time.Duration
 	turn <-chan struct{}
 
-	// unauthenticated marks a connection without a login where one is required, so that less is
-	// allowed.
+	// unauthenticated means that the client must log in and has not done so yet, so that its messages and its silence
+	// have lower limits.
 	unauthenticated atomic.Bool
 
-	// large is the shared memory that a large reply holds while it is being sent, in bytes.
+	// large is the size in bytes of a large reply in the shared memory for replies, while the reply is sent;
+	// otherwise 0.
 	large atomic.Int64
 
-	// streams means that the running command answers an exhaust request: drivers send hello
-	// so, to receive changes. Such a command ends only with its connection, so a shutdown
-	// interrupts it at once.
+	// streams means that the running command answers an exhaust request (one request, many replies), as drivers send
+	// hello to receive changes. Such a command ends only with its connection, so a shutdown interrupts it at once.
 	streams atomic.Bool
 
 	// survivesDisconnect means that the running command continues if its client disconnects.
@@ -205,7 +205,7 @@ func (c *Conn) end(err error) {
 // closeMax is the timeout for closing an encrypted connection.
 const closeMax = time.Second
 
-// report logs why a connection ended, unless too many lines were logged in this second.
+// report logs why a connection ended, unless too many lines were already logged in this second.
 func (c *Conn) report(what string, err error) {
 	missed, ok := c.server.closeLog.Admit(time.Now())
 	if !ok {
@@ -249,8 +249,9 @@ func (c *Conn) loop() error {
 	return nil
 }
 
-// refuse rejects messages that no handler sees; err is the error of reading the message.
-// The first result is an error for the client, the second closes the connection.
+// refuse checks a message that was read, or failed to be read with err, before a handler sees it. The first result
+// is an error with which to answer the client; the second is an error that closes the connection; if both are nil,
+// the handler runs.
 func (c *Conn) refuse(err error) (*mongoerr.Error, error) {
 	if err != nil {
 		var told *mongoerr.Error
@@ -303,7 +304,8 @@ func (c *Conn) answer() error {
 		c.enter(running)
 		c.reply.Start(&c.msg)
 		if c.reply.Exhausts() {
-			// Stored before draining is read; Shutdown stores draining before it reads streams.
+			// The order prevents that both sides miss each other: streams is stored before draining is read, and
+			// Shutdown stores draining before it reads streams.
 			c.streams.Store(true)
 			if c.server.draining.Load() {
 				c.cancel(wire.ErrShutdown)
@@ -335,7 +337,7 @@ func (c *Conn) answer() error {
 	}
 }
 
-// answerError sends e as the reply, unless the client waits for none.
+// answerError sends the error e as the reply, unless the client expects no reply.
 func (c *Conn) answerError(e *mongoerr.Error) error {
 	if !c.msg.WantsReply() {
 		return nil
@@ -345,14 +347,14 @@ func (c *Conn) answerError(e *mongoerr.Error) error {
 	return c.send(c.msg.Header.RequestID)
 }
 
-// fail writes e into the body of a reply just started.
+// fail writes the error e into the body of a reply that was just started.
 func (c *Conn) fail(e *mongoerr.Error) {
 	c.reply.Fail()
 	c.reply.Body().Splice(e.AppendTo(nil))
 }
 
-// handle calls the handler. If it panics, the client gets InternalError and the
-// connection closes.
+// handle calls the handler with the request. If the handler panics, the client gets InternalError, and the
+// connection closes after that reply.
 func (c *Conn) handle() error {
 	defer func() {
 		if p := recover(); p != nil {

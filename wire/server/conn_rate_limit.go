@@ -6,18 +6,18 @@ import (
 	"github.com/cantledb/cantle/wire"
 )
 
-// connRateLimiter is a token bucket: it lets connections in at the rate of a ConnRateLimit.
-// The caller guards it.
+// connRateLimiter is the token bucket that limits the rate of new connections of all clients together, as a
+// ConnRateLimit sets it. Not safe for concurrent use; Server.mu guards it.
 type connRateLimiter struct {
 	cfg     wire.ConnRateLimit
-	tokens  float64 // connections that may enter now; a negative number counts those that wait
+	tokens  float64 // connections that may enter now; below 0: minus the number that wait
 	at      time.Time
 	queued  int
 	refused int64
 	changed chan struct{} // closed when cfg changes; nil while none waits
 }
 
-// set changes the rate. Connections that wait may enter at once.
+// set changes the rate. Connections that wait for their turn under the old rate may enter at once.
 func (t *connRateLimiter) set(cfg wire.ConnRateLimit, at time.Time) {
 	t.cfg, t.at = cfg, at
 	t.tokens = t.burst()
@@ -30,8 +30,8 @@ func (t *connRateLimiter) set(cfg wire.ConnRateLimit, at time.Time) {
 // burst returns how many connections may enter at once.
 func (t *connRateLimiter) burst() float64 { return max(1, t.cfg.PerSecond*t.cfg.BurstSeconds) }
 
-// enter lets a connection in, or returns how much time it must wait, while it counts as
-// queued; ok is false if it is refused.
+// enter admits a connection (wait is 0), or counts it as queued and returns the time that it must wait. ok is false
+// if the connection is refused because the queue is full.
 func (t *connRateLimiter) enter(at time.Time) (wait time.Duration, ok bool) {
 	if !t.cfg.Enabled {
 		return 0, true
@@ -59,8 +59,8 @@ func (s *Server) SetConnRateLimit(cfg wire.ConnRateLimit) {
 	s.connRateLimiter.set(cfg, time.Now())
 }
 
-// await waits for the connection's turn. It returns false if the connection or the server
-// ends first.
+// await waits until the connection may enter under the connection rate limit. It returns false if the connection or
+// the server ends first.
 func (c *Conn) await() bool {
 	if c.turn == nil {
 		return true

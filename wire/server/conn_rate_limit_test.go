@@ -9,7 +9,7 @@ import (
 	"github.com/cantledb/cantle/wire"
 )
 
-// TestConnRateLimiter: connections enter, wait for the right time, or are refused.
+// TestConnRateLimiter checks that connections enter at once, wait for the right time, or are refused.
 func TestConnRateLimiter(t *testing.T) {
 	ts := &connRateLimiter{}
 	now := time.Unix(1000, 0)

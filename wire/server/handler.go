@@ -6,12 +6,11 @@ import (
 	"github.com/cantledb/cantle/wire"
 )
 
-// Handler runs the commands of a server. Its methods are called from many goroutines, but
-// never concurrently for one connection. wire/command implements it without importing
-// this package.
+// Handler runs the commands of clients for a Server. Its methods are called from many goroutines, but for one
+// connection only by one at a time. wire/command implements it without importing this package.
 type Handler interface {
-	// Connect is called before the first message. It may call c.SetState. An error
-	// closes the connection; Disconnect is not called then.
+	// Connect is called before the first message of a connection. It may call c.SetState. If it returns an error, the
+	// connection is closed, and Disconnect is not called.
 	Connect(c wire.Conn) error
 
 	// Handle runs the request m and writes the answer, errors of the command included, into

@@ -7,16 +7,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hangups detects connections whose client has closed its side or reset the connection.
-// It does not read, so a request that has arrived is not lost. It uses epoll: a
-// connection costs a system call when it opens, and nothing while it lasts.
+// hangups detects connections whose client has closed its side or reset the connection. It does not read, so a
+// request that has arrived is not lost. It uses epoll: a connection costs one system call when it opens, and none
+// while it lasts.
 type hangups struct {
-	set    int // an epoll set of sockets, which leave it when they are closed; -1 = none
+	set    int // an epoll set of sockets, from which a closed socket is removed by the system; -1 = none
 	events [64]unix.EpollEvent
 }
 
-// newHangups makes an empty set. If that fails, as when file descriptors have run out,
-// commands whose client has disconnected run to their end.
+// newHangups makes an empty set of connections. If the system refuses one, because file descriptors have run out,
+// hangups detects nothing: commands whose client has disconnected run to their end.
 func newHangups() *hangups {
 	fd, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
 	if err != nil {
@@ -41,8 +41,7 @@ func (h *hangups) add(nc net.Conn, id int64) {
 	})
 }
 
-// poll passes the id of each connection whose client has closed its side since the last call to a
-// callback.
+// poll calls tell with the id of each connection whose client has closed its side since the last call of poll.
 func (h *hangups) poll(tell func(id int64)) {
 	for h.set >= 0 {
 		n, err := unix.EpollWait(h.set, h.events[:], 0)

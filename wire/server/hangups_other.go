@@ -4,8 +4,8 @@ package server
 
 import "net"
 
-// hangups detects nothing: on this system it would have to read. A command whose client
-// has disconnected runs to its end, and the write of its reply fails.
+// hangups detects no disconnected clients on this system, because it would have to read from the connections. A
+// command whose client has disconnected runs to its end, and the write of its reply fails.
 type hangups struct{}
 
 func newHangups() *hangups             { return &hangups{} }

@@ -9,9 +9,9 @@ import (
 	"syscall"
 )
 
-// Listen opens a listener: "host:port" for TCP (port 0 picks a free port, see
-// net.Listener.Addr), a path with a slash or "unix:path" for a Unix socket. It replaces a
-// socket file that no process listens on.
+// Listen opens a listener for an address: "host:port" is TCP (with port 0 the system picks a free port, see
+// net.Listener.Addr); a path with a slash, or "unix:path", is a Unix socket. A socket file on which no process
+// listens is replaced.
 func Listen(ctx context.Context, address string) (net.Listener, error) {
 	var lc net.ListenConfig
 	path, isUnix := strings.CutPrefix(address, "unix:")

@@ -30,7 +30,7 @@ type departures struct {
 
 func (d departures) Disconnect(wire.Conn) { d.ended <- struct{}{} }
 
-// TestReset: a connection that the client resets is not logged for operators.
+// TestReset checks that a connection which the client resets causes no warning in the log.
 func TestReset(t *testing.T) {
 	var log bytes.Buffer
 	h := departures{ended: make(chan struct{}, 1)}

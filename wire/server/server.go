@@ -21,35 +21,34 @@ type Config struct {
 	Log         zerolog.Logger
 	Defects     *defects.Journal // logs panics of commands; nil is a journal without files
 	ConnsMax    int              // further connections are closed at once; default 65,536
-	IdleMax     time.Duration    // silence after which a connection is closed; default none, as MongoDB
+	IdleMax     time.Duration    // silence after which a connection is closed; default none, as in MongoDB
 	WriteMax    time.Duration    // time a client may take to accept a reply; default 5 minutes
 	FirstMax    time.Duration    // silence before the first message, TLS handshake included; default 1 minute
 	WatchEvery  time.Duration    // interval at which busy connections are examined; default 50 ms
 	Compressors wire.Compressors // compression methods that clients may use; default none
 
-	// AddressConnsMax bounds the connections of one address, AddressRate the connections that it
-	// may open per second, with twice as many at once; 0 means no limit. The addresses of an IPv6
-	// /64 count as one. RemoteRate replaces an AddressRate of 0 for the addresses of other
-	// machines.
+	// AddressConnsMax bounds the connections of one address, and AddressRate those that it may open per second, with
+	// twice as many at once; 0 means no limit. All addresses of an IPv6 /64 count as one. If AddressRate is 0,
+	// RemoteRate applies to the addresses of other machines.
 	AddressConnsMax int
 	AddressRate     int
 	RemoteRate      int
-	// UnauthenticatedBytesMax and UnauthenticatedIdleMax bound the messages and the silence of connections
-	// without a login; default 64 KiB and 5 minutes.
+	// UnauthenticatedBytesMax and UnauthenticatedIdleMax bound the size of messages and the silence of connections
+	// that must log in and have not; default 64 KiB and 5 minutes.
 	UnauthenticatedBytesMax int
 	UnauthenticatedIdleMax  time.Duration
 
-	// Lanes, if not nil, bounds the connections that parse large messages at once, together with
-	// other long computations.
+	// Lanes, if not nil, is a semaphore that bounds how many connections parse large messages at the same time; the
+	// server's other long computations use it too.
 	Lanes *ratelimit.Semaphore
 
-	// Messages and Replies are the memory for large messages and large replies of all connections;
-	// nil means no limit.
+	// Messages and Replies are the memory limits for large messages and for large replies of all connections
+	// together; nil means no limit.
 	Messages, Replies *ratelimit.Memory
 
-	// QueryCommands reports whether the clients of a listener, given by its tag, may send every
-	// command as an OP_QUERY, with OP_GET_MORE and OP_KILL_CURSORS, as drivers older than OP_MSG
-	// do; nil means none. On other listeners only the first hello may be an OP_QUERY.
+	// QueryCommands reports whether the clients of a listener, given by its tag, may send every command as an
+	// OP_QUERY, with OP_GET_MORE and OP_KILL_CURSORS, as drivers older than OP_MSG do. nil means that no listener
+	// allows it. On all other listeners only the first hello may be an OP_QUERY.
 	QueryCommands func(tag string) bool
 
 	// TLS selects which connections are encrypted; TLSConfig returns the current certificates.
@@ -73,7 +72,7 @@ type Server struct {
 	draining  atomic.Bool
 	watching  bool
 	hangups   *hangups // nil before the watcher starts
-	// stopping ends when the server begins to stop; its cause is a wire.Stopping.
+	// stopping is a context that ends when the server begins to stop; its cause is a wire.Stopping.
 	stopping context.Context
 	stop     context.CancelCauseFunc
 	// lateCommands counts commands other than hello that began since then.
@@ -87,7 +86,7 @@ type Server struct {
 	closeLog        wire.LogRate
 }
 
-// New makes a server that passes messages to h. It does nothing until Serve.
+// New returns a server that passes the messages of clients to h. It accepts connections after a call of Serve.
 func New(h Handler, cfg Config) *Server {
 	if cfg.Defects == nil {
 		cfg.Defects = &defects.Journal{Log: cfg.Log}
@@ -140,7 +139,7 @@ func (s *Server) Stats() wire.ConnStats {
 	return st
 }
 
-// Each calls f for the open connections until f returns false. f must not block.
+// Each calls f for every open connection, until f returns false. f must not block, because the server is locked.
 func (s *Server) Each(f func(c wire.Conn) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -151,12 +150,12 @@ func (s *Server) Each(f func(c wire.Conn) bool) {
 	}
 }
 
-// Serve accepts connections from l until l fails or Shutdown is called, and closes l.
-// wire.Conn.Tag returns tag. ctx is the parent of the connections' contexts; when it ends, l is
-// closed and running commands are interrupted. Several listeners can be served at once. Serve
-// returns before its connections end; Shutdown waits for them.
+// Serve accepts connections from l until l fails, ctx ends or Shutdown is called, and closes l. tag becomes the
+// result of wire.Conn.Tag. ctx is the parent of the connections' contexts: when it ends, running commands are
+// interrupted. Several listeners can be served at the same time. Serve returns before its connections end; Shutdown
+// waits for them.
 //
-// Errors: nil after Shutdown or the end of ctx, otherwise those of l.
+// Errors: nil after Shutdown or the end of ctx, otherwise errors of l.
 func (s *Server) Serve(ctx context.Context, l net.Listener, tag string) error {
 	defer l.Close()
 	if !s.addListener(l) {
@@ -174,7 +173,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, tag string) error {
 			if errors.Is(err, net.ErrClosed) {
 				return err
 			}
-			// Such errors are temporary (file descriptors have run out, for example), so retry.
+			// Accept may fail for a time, for example because file descriptors have run out, so it is retried.
 			pause = min(max(2*pause, 5*time.Millisecond), time.Second)
 			if _, ok := s.closeLog.Admit(time.Now()); ok {
 				s.cfg.Log.Warn().Err(err).Dur("pause", pause).Msg("accepting a connection failed; it is retried after a pause")
@@ -189,7 +188,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, tag string) error {
 	}
 }
 
-// addListener registers l and starts the watcher. It returns false after Shutdown.
+// addListener registers l, so that Shutdown closes it, and starts the watcher. It returns false after Shutdown.
 func (s *Server) addListener(l net.Listener) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -210,8 +209,8 @@ func (s *Server) removeListener(l net.Listener) {
 	delete(s.listeners, l)
 }
 
-// start begins a connection's goroutine. It returns false if there are too many connections or
-// the server stops.
+// start registers a new connection and starts its goroutine. It returns false if there are too many connections, in
+// total, from the address or at once, or if the server stops.
 func (s *Server) start(ctx context.Context, nc net.Conn, tag string) bool {
 	c := newConn(ctx, s, nc, tag)
 	s.mu.Lock()
@@ -254,12 +253,10 @@ func (s *Server) remove(c *Conn) {
 	s.addressLimits.leave(c.remote, &s.cfg)
 }
 
-// Quiesce makes clients change to other servers before Shutdown: the replies to hello announce
-// the stop, and commands that wait for an event end (wire.Conn.Draining). All other commands
-// run as before, for clients that have not received the announcement yet. Quiesce returns when
-// no client is connected, when for the time quiet no command has run and none but hello has
-// arrived, or when ctx ends.
-// Manual: reference/command/shutdown.
+// Quiesce makes the clients of s change to other servers before Shutdown: the replies to hello announce the stop,
+// and commands that wait for an event end (wire.Conn.Draining). All other commands run as before, for clients that
+// have not received the announcement yet. Quiesce returns when no client is connected, when no command has run for
+// the duration quiet and none but hello has arrived, or when ctx ends. Manual: reference/command/shutdown.
 func Quiesce(ctx context.Context, s *Server, quiet time.Duration) {
 	s.stopBy(ctx)
 	look := time.NewTicker(max(quiet/10, time.Millisecond))
@@ -280,7 +277,7 @@ func Quiesce(ctx context.Context, s *Server, quiet time.Duration) {
 	}
 }
 
-// stopBy signals running commands that the server stops, at the end of ctx at the latest.
+// stopBy announces to running commands that the server stops, at the latest at the deadline of ctx.
 func (s *Server) stopBy(ctx context.Context) {
 	until, ok := ctx.Deadline()
 	if !ok {
@@ -289,13 +286,12 @@ func (s *Server) stopBy(ctx context.Context) {
 	s.stop(wire.Stopping{Until: until})
 }
 
-// goodbyeMax is the time that interrupted commands have to send their error to their clients.
+// goodbyeMax is the time that Shutdown leaves interrupted commands for sending their error to their clients.
 const goodbyeMax = time.Second
 
-// Shutdown stops accepting, closes idle connections and waits until running commands have
-// finished and their replies are written. If ctx ends first, commands are interrupted, so that
-// their clients receive an error, and connections are closed a second later. Shutdown may be
-// called again, also while another call waits.
+// Shutdown stops accepting connections, closes idle ones, and waits until running commands have finished and their
+// replies are sent. If ctx ends first, it interrupts the commands, so that their clients receive an error, and
+// closes the connections a second later. Shutdown may be called again, also while another call waits.
 //
 // Errors: ctx.Err() if commands had to be interrupted.
 func (s *Server) Shutdown(ctx context.Context) error {
@@ -308,7 +304,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		l.Close()
 	}
 	for c := range s.conns {
-		// A blocked read returns at once; a running command notices at its next read.
+		// A blocked read returns at once; a connection with a running command ends at its next read.
 		c.nc.SetReadDeadline(past)
 		if c.streams.Load() {
 			c.cancel(wire.ErrShutdown)

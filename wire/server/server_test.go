@@ -35,8 +35,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// leaks waits until no goroutine but the caller's runs code of this package. It polls,
-// because the end of a goroutine cannot be observed.
+// leaks waits, for at most patience, until only the caller's goroutine runs code of this package, and returns the
+// stacks of the others. It polls, because the end of a goroutine cannot be observed.
 func leaks(patience time.Duration) string {
 	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
 		buf := make([]byte, 1<<20)
@@ -55,7 +55,7 @@ func leaks(patience time.Duration) string {
 	}
 }
 
-// stub is a handler whose command is the name of the body's first field.
+// stub is a Handler for tests; the first field of the body names its command.
 type stub struct {
 	connects, disconnects atomic.Int64
 	handled               atomic.Int64
@@ -120,7 +120,7 @@ func (h *stub) Handle(ctx context.Context, c wire.Conn, m *wire.Message, r *wire
 	return nil
 }
 
-// start serves h on a free port until the test ends.
+// start serves the handler h on a free port until the test ends, and returns the server and its address.
 func start(t *testing.T, h Handler, cfg Config) (*Server, string) {
 	t.Helper()
 	if cfg.WatchEvery == 0 {
@@ -189,7 +189,7 @@ func (c *client) read() *wire.Message {
 	return m
 }
 
-// closed checks that the server closes the connection without a further message.
+// closed checks that the server closes the client's connection without sending a further message.
 func (c *client) closed() {
 	c.t.Helper()
 	if err := c.r.Read(&wire.Message{}); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
@@ -294,14 +294,15 @@ func TestExhaust(t *testing.T) {
 		}
 		to = m.Header.RequestID
 	}
-	// Without the flag there is one reply, even if the handler sets More.
+	// Without the flag exhaustAllowed there is only one reply, even if the handler sets More.
 	if m := c.run("stream", 3); m.Flags&wire.MoreToCome != 0 {
 		t.Error("moreToCome without exhaustAllowed")
 	}
 	c.run("ping", 1)
 }
 
-// TestMessageErrorsKeepConnection: these messages get an error, and the connection stays open.
+// TestMessageErrorsKeepConnection checks that broken documents and checksums are answered with an error, and that
+// the connection stays open.
 func TestMessageErrorsKeepConnection(t *testing.T) {
 	_, addr := start(t, newStub(), Config{})
 	c := dial(t, addr)
@@ -375,8 +376,7 @@ func TestPanic(t *testing.T) {
 	dial(t, addr).run("ping", 1)
 }
 
-// TestClientGone: a running command ends when its client closes, also if the client
-// closes its sending side only.
+// TestClientGone checks that a running command ends when its client closes the connection, or only its sending side.
 func TestClientGone(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("cannot be noticed on this system")
@@ -402,7 +402,8 @@ func TestClientGone(t *testing.T) {
 	}
 }
 
-// TestHalfMessage: a client that stops inside a message counts as idle.
+// TestHalfMessage checks that a client which stops inside a message counts as idle, so that its connection is
+// closed.
 func TestHalfMessage(t *testing.T) {
 	s, addr := start(t, newStub(), Config{IdleMax: 30 * time.Millisecond})
 	msg := wire.AppendMsg(nil, 1, 0, cmd("ping", 1))
@@ -414,7 +415,7 @@ func TestHalfMessage(t *testing.T) {
 	waitFor(t, func() bool { return s.Stats().Current == 0 })
 }
 
-// TestSlowReader: a client that does not read cannot hold a connection.
+// TestSlowReader checks that the connection of a client which does not read its reply is closed after WriteMax.
 func TestSlowReader(t *testing.T) {
 	s, addr := start(t, newStub(), Config{WriteMax: 30 * time.Millisecond})
 	c := dial(t, addr)
@@ -456,7 +457,7 @@ func TestListeners(t *testing.T) {
 	h := newStub()
 	s, addr := start(t, h, Config{})
 	path := filepath.Join(t.TempDir(), "s.sock")
-	// A socket file left by a crash does not prevent a start.
+	// A socket file that a crash has left does not prevent a start.
 	old, err := net.Listen("unix", path)
 	if err != nil {
 		t.Fatal(err)
@@ -476,7 +477,8 @@ func TestListeners(t *testing.T) {
 	dial(t, refused).closed()
 }
 
-// TestQuickConnects opens and closes many connections, some of them inside a message.
+// TestQuickConnects opens and closes many connections, some of them inside a message, and checks that all of them
+// end.
 func TestQuickConnects(t *testing.T) {
 	h := newStub()
 	s, addr := start(t, h, Config{})
@@ -518,8 +520,8 @@ func TestAgree(t *testing.T) {
 	}
 }
 
-// waitFor polls until ok returns true: these tests use real sockets, which synctest
-// cannot control, and statistics signal no changes.
+// waitFor polls until ok returns true, and fails the test after ten seconds. These tests use real sockets, which
+// synctest cannot control, and there is no signal for a change of the statistics.
 func waitFor(t *testing.T, ok func() bool) {
 	t.Helper()
 	for end := time.Now().Add(10 * time.Second); !ok(); time.Sleep(2 * time.Millisecond) {

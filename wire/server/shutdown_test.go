@@ -10,7 +10,8 @@ import (
 	"github.com/cantledb/cantle/wire"
 )
 
-// TestShutdownDrains: idle connections are closed, a running command finishes and its reply arrives.
+// TestShutdownDrains checks that Shutdown closes idle connections, and that a running command finishes and its reply
+// arrives.
 func TestShutdownDrains(t *testing.T) {
 	h := newStub()
 	s, addr := start(t, h, Config{})
@@ -39,8 +40,8 @@ func TestShutdownDrains(t *testing.T) {
 	}
 }
 
-// TestShutdownInterrupts: when the context ends, commands are interrupted and their clients receive an
-// error.
+// TestShutdownInterrupts checks that Shutdown interrupts commands when its context ends, and that their clients
+// receive an error.
 func TestShutdownInterrupts(t *testing.T) {
 	h := newStub()
 	s, addr := start(t, h, Config{})
@@ -61,8 +62,8 @@ func TestShutdownInterrupts(t *testing.T) {
 	c.closed()
 }
 
-// TestQuiesce: while a server quiesces, commands can see that it stops, and it serves all commands, also
-// on new connections. Quiesce returns when nothing but hello has arrived for some time.
+// TestQuiesce checks that during Quiesce commands can see that the server stops, that it still serves all commands,
+// also on new connections, and that Quiesce returns when nothing but hello has arrived for some time.
 func TestQuiesce(t *testing.T) {
 	h := newStub()
 	s, addr := start(t, h, Config{})
@@ -104,8 +105,8 @@ func TestQuiesce(t *testing.T) {
 	idle.run("ping", 1)
 }
 
-// TestShutdownEndsStreams: a shutdown does not wait for a command that answers an exhaust request:
-// drivers keep a hello of ten seconds running all the time.
+// TestShutdownEndsStreams checks that Shutdown does not wait for a command that answers an exhaust request: drivers
+// keep a hello of ten seconds running all the time.
 func TestShutdownEndsStreams(t *testing.T) {
 	h := newStub()
 	s, addr := start(t, h, Config{})

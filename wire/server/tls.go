@@ -39,18 +39,15 @@ func ParseTLSMode(s string) (TLSMode, error) {
 // String returns the name of the mode.
 func (m TLSMode) String() string { return tlsModes[m] }
 
-// handshakeMax is the timeout of a TLS handshake once it has begun.
+// handshakeMax is the timeout of a TLS handshake, counted from its beginning.
 const handshakeMax = 10 * time.Second
 
-// isHandshake reports whether a connection begins with a TLS record. Read as the length
-// of a message, these bytes would mean more than 66,000, and no client sends so long a
-// message before its first hello.
+// isHandshake reports whether the first bytes of a connection are a TLS record. Read as the length of a message they
+// would mean more than 66,000 bytes, and no client sends so long a message before its first hello.
 func isHandshake(b []byte) bool { return b[0] == 0x16 && b[1] == 3 && b[2] <= 4 }
 
-// secure reads the first bytes of a connection and encrypts the connection if they begin
-// a handshake.
-// Errors: those of the connection and of the handshake; a client that must use TLS and
-// does not.
+// secure reads the first bytes of a connection, and encrypts the connection if they begin a TLS handshake. Errors:
+// errors of the connection and of the handshake; an error for a client that must use TLS and does not.
 func (c *Conn) secure() error {
 	s := c.server
 	if s.cfg.TLS == TLSDisabled || c.remote.Network() == "unix" {
@@ -82,8 +79,8 @@ func (c *Conn) secure() error {
 	return c.deadline(0)
 }
 
-// deadline sets the time until which reads and writes must finish; 0 removes it. It does
-// not undo the deadline of a shutdown.
+// deadline sets the time after which reads and writes of the connection fail to d from now; 0 means no such time.
+// The deadline of a shutdown stays in force.
 func (c *Conn) deadline(d time.Duration) error {
 	at := time.Time{}
 	if d > 0 {

@@ -8,28 +8,29 @@ import (
 	"github.com/cantledb/cantle/wire"
 )
 
-// watchedPhase holds the phase of a connection and since when it has lasted, on the watcher's
-// clock.
+// watchedPhase holds the phase in which the watcher saw a connection, and since when this phase has lasted, on the
+// watcher's clock.
 type watchedPhase struct {
 	phase uint64
 	since time.Duration
 }
 
-// unseen is the phase of a connection that the watcher has not examined yet. Its time begins at
-// the first look, not at the start of the server.
+// unseen is the phase of a connection that the watcher has not examined yet. The time of the connection's phase
+// begins when the watcher first examines it, not at the start of the server.
 const unseen = ^uint64(0)
 
-// roundsPerSweep is the number of the watcher's rounds from one sweep of all connections to the
-// next. In between the watcher examines only connections that were busy at the sweep; if there
-// were none, it sleeps, so that ten thousand idle connections cost nothing.
+// roundsPerSweep is the number of the watcher's rounds from one sweep, which examines all connections, to the next.
+// The rounds between examine only connections that were busy at the sweep; if there were none, the watcher sleeps
+// until the next sweep, so that ten thousand idle connections cost almost nothing.
 const roundsPerSweep = 10
 
-// watcher examines connections periodically: it interrupts commands whose client has
-// disconnected, and closes connections that are idle or stuck for too long. So requests need no
-// timers and deadlines of their own.
+// watcher examines the connections of a server periodically: it interrupts commands whose client has disconnected,
+// and closes connections that are idle or stuck for too long. So a request needs no timer and no deadline of its
+// own.
 type watcher struct {
 	*Server
-	// clock counts rounds, so that connections do not seem idle after the process was suspended.
+	// clock is the sum of the times between rounds, so that connections do not seem idle after the process was
+	// suspended.
 	clock       time.Duration
 	busy        map[*Conn]struct{} // busy at the last sweep
 	clientsGone map[int64]bool     // clients that have closed their side since
@@ -95,14 +96,15 @@ func (w *watcher) sweep() {
 	w.addressLimits.sweep(&w.cfg, time.Now())
 }
 
-// The time that a client may take to accept a large reply when the replies of all connections
-// use most of their shared memory, and when they use more than all of it.
+// The time that a client has to accept a large reply: nearFullTimeout while the replies of all connections use most
+// of their shared memory, overfullTimeout while they use more than all of it.
 const (
 	nearFullTimeout = 10 * time.Second
 	overfullTimeout = time.Second
 )
 
-// writeTimeout returns the time that a client may take now to accept a large reply.
+// writeTimeout returns the time that a client has to accept a large reply, by the present use of the memory for
+// replies.
 func (s *Server) writeTimeout() time.Duration {
 	switch st := s.cfg.Replies.Stats(); {
 	case st.Used > st.Max:
@@ -142,7 +144,7 @@ func (w *watcher) examine(c *Conn, patience time.Duration) bool {
 	return true
 }
 
-// readTimeout returns how much time a connection may spend in a phase of reading; 0 means no limit.
+// readTimeout returns the time after which a connection in the phase p, of reading, is closed; 0 means no limit.
 func (s *Server) readTimeout(c *Conn, p uint64) time.Duration {
 	limit := s.cfg.IdleMax
 	lower := func(d time.Duration) {

@@ -9,7 +9,7 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// deadlines is a socket that records whether a deadline has ended reading.
+// deadlines is a socket that records whether a deadline was set to end its reads.
 type deadlines struct {
 	net.Conn
 	ended bool
@@ -22,8 +22,8 @@ func (d *deadlines) SetReadDeadline(at time.Time) error {
 	return nil
 }
 
-// TestNewConnectionIsNotIdle: a connection whose goroutine has not started yet, as on a
-// busy machine, has not been idle since the start of the server.
+// TestNewConnectionIsNotIdle checks that a connection whose goroutine has not started yet, as on a busy machine,
+// does not count as idle since the start of the server.
 func TestNewConnectionIsNotIdle(t *testing.T) {
 	cfg := Config{FirstMax: time.Minute, Log: zerolog.Nop()}
 	s := New(newStub(), cfg)

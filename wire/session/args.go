@@ -8,36 +8,37 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-// Args holds the session fields of a command, checked against each other.
+// Args holds the arguments of a command that concern its session, after ParseArgs has checked that they fit
+// together.
 type Args struct {
 	ID        ID
 	TxnNumber int64 // -1: none
 	InTxn     bool  // autocommit: false
 	Start     bool  // startTransaction: true
 	StmtID    int32 // of the first statement; the others count up
-	// StmtIDs are the ids of the statements, all different; nil: they are StmtID, StmtID+1, and
-	// so on.
+	// StmtIDs holds the ids of the statements of a retryable write, all different. If it is nil, the ids are StmtID,
+	// StmtID+1, and so on.
 	StmtIDs []int32
 
 	// Account is set by the caller: the account to which a new session is charged.
 	Account string
-	// User is set by the caller: the id of the user, because a later user of the same name has
-	// the same ID.Owner. Zero matches any user, as without authentication.
+	// User is the id of the user, set by the caller. It distinguishes the user from a later one with the same name,
+	// whose ID.Owner is the same. Zero matches any user, as without authentication.
 	User [16]byte
-	// TxnMax is set by the caller for a transaction with a lifetime of its own; 0 means
-	// Config.TxnMax.
+	// TxnMax is set by the caller for a transaction with a maximum lifetime of its own; 0 means Config.TxnMax.
 	TxnMax time.Duration
-	// API is set by the caller; that of the first command applies to the transaction.
+	// API holds the arguments of the stable API, set by the caller. Those of a transaction's first command apply to
+	// the whole transaction.
 	API API
 	// Ending is set by the caller for commitTransaction and abortTransaction.
 	Ending bool
-	// Interrupt is set by the caller: called with ErrKilled or ErrExpired from another
-	// goroutine when the running command must stop. May be nil.
+	// Interrupt is set by the caller. It is called from another goroutine, with ErrKilled or ErrExpired, when the
+	// running command must stop. May be nil.
 	Interrupt func(cause error)
 }
 
-// API are the arguments of the stable API, which all commands of a transaction share.
-// Spec: versioned-api.
+// API holds the arguments of the stable API, which all commands of a transaction must have in common. Spec:
+// versioned-api.
 type API struct {
 	Version             string // "" for none
 	Strict, Deprecation bool
@@ -49,10 +50,9 @@ func (a Args) Numbered() bool { return a.TxnNumber >= 0 }
 // Retryable reports whether the command is a retryable write outside of a transaction.
 func (a Args) Retryable() bool { return a.TxnNumber >= 0 && !a.InTxn }
 
-// ParseArgs reads lsid, txnNumber, autocommit, startTransaction and stmtId of a command
-// body. command is its name for error texts. null means absent.
-// Spec: driver-sessions, transactions. Errors: TypeMismatch, InvalidOptions, and those of
-// ParseID.
+// ParseArgs reads lsid, txnNumber, autocommit, startTransaction, stmtId and stmtIds of a command body. command is
+// the name of the command for error texts. A null field counts as absent. Spec: driver-sessions, transactions.
+// Errors: TypeMismatch, InvalidOptions, errors of ParseID.
 func ParseArgs(body bson.Raw, command string, o Owner) (Args, error) {
 	a := Args{TxnNumber: -1}
 	var hasAuto, auto, hasStart, start bool
@@ -120,9 +120,8 @@ func ParseArgs(body bson.Raw, command string, o Owner) (Args, error) {
 	return a, nil
 }
 
-// parseStatementIDs reads stmtIds. Two statements of one number would count as one, so
-// numbers must differ.
-// Errors: TypeMismatch, InvalidOptions.
+// parseStatementIDs reads the array stmtIds. Its numbers must differ, because two statements with one number would
+// count as one statement, and the second would not run. Errors: TypeMismatch, InvalidOptions.
 func parseStatementIDs(v bson.Value, field string) ([]int32, error) {
 	list, ok := v.Array()
 	if !ok {
@@ -144,7 +143,7 @@ func parseStatementIDs(v bson.Value, field string) ([]int32, error) {
 	return ids, nil
 }
 
-// Statement returns the number of the i-th statement of the command.
+// Statement returns the id (stmtId) of the command's i-th statement, counted from 0.
 func (a *Args) Statement(i int) int32 {
 	if i < len(a.StmtIDs) {
 		return a.StmtIDs[i]
@@ -152,8 +151,8 @@ func (a *Args) Statement(i int) int32 {
 	return a.StmtID + int32(i)
 }
 
-// CheckStatements refuses stmtIds whose length is not the number n of statements.
-// Errors: InvalidLength.
+// CheckStatements returns an error if the command has stmtIds and their number is not n, the number of its
+// statements. Errors: InvalidLength.
 func (a *Args) CheckStatements(n int) error {
 	if a.StmtIDs != nil && len(a.StmtIDs) != n {
 		return mongoerr.New(mongoerr.InvalidLength, "stmtIds has %d numbers for %d statements", len(a.StmtIDs), n)

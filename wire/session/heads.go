@@ -11,20 +11,19 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// headEntry is the kind of entry by which servers over one store detect that they use a
-// session at the same time. No server owns a session: its next command, or the same command
-// again, may reach a peer. So a numbered command first reads the session from the History, and
-// each transaction of a retryable write also replaces the head of the session's history. If
-// two servers run a statement at the same time, the transaction of one conflicts. Its next
-// attempt finds a head that it has not read, and fails with an error that drivers retry. The
-// retry then finds the results of the other server.
+// headEntry is the kind of entry in the store by which servers over one store detect that they use a session at the
+// same time. No server owns a session: its next command, or a retry of the same command, may reach a peer. So a
+// command with a txnNumber first reads the session from the History, and each transaction of a retryable write also
+// replaces the head of the session's history, a random number. If two servers run a statement at the same time, the
+// transaction of one of them has a write conflict. Its next attempt finds a head that it has not read, and fails
+// with an error on which drivers retry. The retry then finds the results of the other server.
 //
 //	meta 't' ‖ UUID(16) ‖ owner(32) ‖ 'h' → txnNumber(8) ‖ seconds(4) ‖ token(8)
 const headEntry = 'h'
 
 // Heads is a History that several servers share.
 type Heads interface {
-	// Head returns the head of a session's history in a transaction, 0 for none.
+	// Head returns, inside a transaction of the store, the head of a session's history; 0 if there is none.
 	Head(ctx context.Context, t storage.Txn, id ID) (uint64, error)
 	// SaveHead replaces the head.
 	SaveHead(t storage.Txn, id ID, txnNumber int64, head uint64) error
@@ -49,15 +48,15 @@ func (s *Store) SaveHead(t storage.Txn, id ID, txnNumber int64, head uint64) err
 	return t.Set(key(id, headEntry, 0), binary.BigEndian.AppendUint64(value(txnNumber, 8), head))
 }
 
-// newHead returns a random head, so that no two are equal.
+// newHead returns a new head: a random number other than 0, so that two heads are never equal.
 func newHead() uint64 {
 	var b [8]byte
 	_, _ = rand.Read(b[:]) // it never fails
 	return max(binary.BigEndian.Uint64(b[:]), 1)
 }
 
-// advanceHead replaces the head inside the transaction of a statement.
-// Errors: ErrUnavailable if a peer has changed it since the session was read.
+// advanceHead replaces the head of the session's history inside the transaction of a statement, if servers share
+// sessions. Errors: ErrUnavailable if a peer has replaced the head since this server read the session.
 func (s *Session) advanceHead(ctx context.Context, t storage.Txn) error {
 	h, ok := s.registry.cfg.History.(Heads)
 	if !ok || !s.registry.cfg.Shared {
@@ -79,13 +78,13 @@ func (s *Session) advanceHead(ctx context.Context, t storage.Txn) error {
 	return h.SaveHead(t, s.ID, s.number, next)
 }
 
-// headsMax bounds the heads that one command remembers having saved: one for each attempt of
-// each transaction, of which the last one applies.
+// headsMax bounds how many of its own saved heads one command remembers: one for each attempt of each of its
+// transactions, of which the last attempt counts.
 const headsMax = 256
 
-// refresh makes a numbered command read its session anew if peers may have used it. If the
-// command ends a transaction that ran at a peer, again makes its outcome final: committed, or
-// aborted for ever.
+// refresh reads the session from the History again for a command with a txnNumber, if peers may have used the
+// session. If the command ends a transaction that ran at a peer, refresh also makes the outcome of this transaction
+// final: committed, or aborted for ever.
 func (s *Session) refresh(ctx context.Context, a Args) error {
 	if !s.registry.cfg.Shared || s.state == InProgress && a.TxnNumber <= s.number {
 		return s.load(ctx)

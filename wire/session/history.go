@@ -9,21 +9,21 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// History stores the results of sessions across restarts. Without a History, they are in
-// memory only. Implementations are called for one session at a time.
+// History stores the results of retryable writes and the outcomes of transactions across restarts. Without a History
+// they are only in memory. For one session, its methods are called by one goroutine at a time.
 type History interface {
-	// Load returns what is stored of a session; ok is false if there is nothing.
+	// Load returns the stored state of a session; ok is false if nothing is stored.
 	Load(ctx context.Context, id ID) (p StoredState, ok bool, err error)
-	// Save stores the common result of the statements first to last inside the transaction t
-	// that has their effect, so that both are durable or neither is.
+	// Save stores the common result of the statements first to last inside t, the transaction in which they ran. So
+	// effect and result are both durable, or neither is.
 	Save(t storage.Txn, id ID, txnNumber int64, first, last int32, result bson.Raw) error
 	// SaveCommit stores inside t that t is the transaction txnNumber.
 	SaveCommit(t storage.Txn, id ID, txnNumber int64) error
-	// MakeFinal makes sure that no transaction that saved results of these statements, and has not
-	// been committed so far, can be committed later: afterwards Load returns the final outcome.
+	// MakeFinal makes the outcome of an undetermined retryable write final: a transaction that saved results of these
+	// statements, and is not committed yet, can no longer be committed. Afterwards Load returns the final outcome.
 	MakeFinal(ctx context.Context, id ID, firsts []int32) error
-	// MakeCommitFinal is MakeFinal for the transaction txnNumber. It reports whether that transaction
-	// was committed, and a timestamp that is not before its commit.
+	// MakeCommitFinal makes the outcome of the transaction txnNumber final in the same way. It reports whether the
+	// transaction was committed; at is a timestamp that is not before the commit.
 	MakeCommitFinal(ctx context.Context, id ID, txnNumber int64) (at storage.Timestamp, committed bool, err error)
 	// Forget removes sessions that ended.
 	Forget(ctx context.Context, ids []ID) error
@@ -37,30 +37,31 @@ type StoredState struct {
 	Head      uint64 // see Heads
 }
 
-// StatementResult is the common result of the statements First to Last of a retryable write.
-// The command layer defines the shape of the document.
+// StatementResult is a result that the statements First to Last of a retryable write have in common. The command
+// layer defines the fields of the document.
 type StatementResult struct {
 	First, Last int32
 	Result      bson.Raw
 }
 
-// results are the results of one retryable write, ascending by statement. Equal results of
-// neighbours share one run, so a batch of 100,000 inserts costs one run.
+// results holds the results of one retryable write, ascending by statement. Consecutive statements with equal
+// results share one range, so a batch of 100,000 inserts costs one range.
 type results struct {
 	ranges []resultRange
 	bytes  int
 }
 
-// resultRange is the common result of the statements first to last.
+// resultRange is the result that the statements first to last have in common.
 type resultRange struct {
 	first, last int32
 	result      bson.Raw
 }
 
-// rangeBytes is about the memory of a run without its result.
+// rangeBytes is about the memory in bytes of a resultRange without its result.
 const rangeBytes = 48
 
-// find returns the index of the run that holds stmt, or the index at which to insert it.
+// find returns the index of the range that contains stmt and true; otherwise the index at which to insert one, and
+// false.
 func (r *results) find(stmt int32) (int, bool) {
 	i, _ := slices.BinarySearchFunc(r.ranges, stmt, func(x resultRange, s int32) int {
 		switch {
@@ -83,7 +84,7 @@ func (r *results) get(stmt int32) (bson.Raw, bool) {
 	return r.ranges[i].result, true
 }
 
-// add stores a copy of result; a second result of a statement is ignored.
+// add stores a copy of the result of a statement. If the statement already has a result, the new one is ignored.
 func (r *results) add(stmt int32, result bson.Raw) {
 	i, ok := r.find(stmt)
 	if ok {

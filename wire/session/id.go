@@ -11,12 +11,12 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-// Owner is the SHA-256 of "user@db", or of the empty string without authentication.
-// Manual: reference/command/startSession (uid).
+// Owner identifies the user to which a session belongs: the SHA-256 of "user@db", or of the empty string without
+// authentication. Manual: reference/command/startSession (uid).
 type Owner [32]byte
 
-// OwnerOf returns the digest of a user; both parts are empty without a user. If db contains an @,
-// two users could have the same text: then it is the digest of "db\x00user", which is unique.
+// OwnerOf returns the Owner for a user's name and database; both are empty without a user. If db contains an @, two
+// users could have the same text "user@db"; then the digest is made from "db\x00user", which is unique.
 func OwnerOf(name, db string) Owner {
 	switch {
 	case name == "" && db == "":
@@ -27,8 +27,8 @@ func OwnerOf(name, db string) Owner {
 	return sha256.Sum256([]byte(name + "@" + db))
 }
 
-// ID identifies a logical session: the client's UUID and the user that owns it, so that two users
-// cannot share a session. The zero ID means no session.
+// ID identifies a logical session by the UUID that the client chose and by the user that owns the session, so that
+// two users cannot share one. The zero ID means no session.
 type ID struct {
 	UUID  [16]byte
 	Owner Owner
@@ -37,8 +37,8 @@ type ID struct {
 // IsZero reports whether id is no session.
 func (id ID) IsZero() bool { return id == ID{} }
 
-// Stripe returns which of n parts of a table of sessions holds this session. It uses all bytes of the
-// UUID, because UUIDs made of time and place differ in a few bytes only.
+// Stripe returns in which of the n parts of a table of sessions, each with its own lock, this session is. It uses
+// all bytes of the UUID, because UUIDs made from time and place differ in a few bytes only.
 func (id ID) Stripe(n int) int {
 	mixed := (binary.LittleEndian.Uint64(id.UUID[:8]) ^ binary.LittleEndian.Uint64(id.UUID[8:])) * 0x9e3779b97f4a7c15
 	return int((mixed >> 32) % uint64(n))
@@ -58,7 +58,7 @@ func (id ID) String() string {
 	return string(b[:])
 }
 
-// NewID returns a new session id for startSession: a random (version 4) UUID.
+// NewID returns a new session id for the command startSession: a random (version 4) UUID with the owner o.
 func NewID(o Owner) ID {
 	id := ID{Owner: o}
 	rand.Read(id.UUID[:]) // never fails
@@ -67,15 +67,15 @@ func NewID(o Owner) ID {
 	return id
 }
 
-// Append appends {id: UUID} under name, the form of lsid for clients.
+// Append appends {id: UUID} as a field with the given name: the form that lsid has for clients.
 func (id ID) Append(b *bson.Builder, name string) {
 	b.BeginDoc(name)
 	b.Binary("id", 4, id.UUID[:])
 	b.End()
 }
 
-// plainID reads an lsid with nothing but a UUID, as drivers send it, without allocating texts for
-// errors. For any other lsid plain is false; ParseID reads it.
+// plainID reads an lsid that has nothing but a UUID, as drivers send it, without allocating memory. For any other
+// lsid, plain is false, and the caller uses ParseID, which makes the error texts.
 func plainID(v bson.Value, o Owner) (id ID, plain bool) {
 	doc, _ := v.Doc()
 	it := doc.Iter()
@@ -89,9 +89,9 @@ func plainID(v bson.Value, o Owner) (id ID, plain bool) {
 	return ID{UUID: [16]byte(b), Owner: o}, true
 }
 
-// ParseID reads an lsid document: id is a UUID; uid, if present, must be a digest and replaces o
-// (only privileged users send it). field names the document in errors.
-// Errors: TypeMismatch, IDLFailedToParse, IDLUnknownField, InvalidUUID.
+// ParseID reads an lsid document. Its field id is a UUID; uid, which only privileged users send, must be a digest,
+// and replaces the owner o. field is the name of the document in error texts. Errors: TypeMismatch,
+// IDLFailedToParse, IDLUnknownField, InvalidUUID.
 func ParseID(v bson.Value, o Owner, field string) (ID, error) {
 	doc, ok := v.Doc()
 	if !ok {

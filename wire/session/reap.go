@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// The intervals at which Run looks for expired transactions and idle sessions.
+// The intervals at which Run looks for expired transactions and for idle sessions.
 const (
 	txnEvery  = time.Second
 	idleEvery = time.Minute
 )
 
-// Run ends expired transactions every second and idle sessions every minute, and removes what
-// the History has of ended sessions, until ctx ends.
+// Run ends expired transactions every second and idle sessions every minute, and removes from the History the
+// entries of sessions that have ended. It returns when ctx ends.
 func (r *Registry) Run(ctx context.Context) {
 	txns, idle, sweep := time.NewTicker(txnEvery), time.NewTicker(idleEvery), time.NewTicker(r.cfg.IdleMax)
 	defer txns.Stop()
@@ -38,11 +38,12 @@ func (r *Registry) Run(ctx context.Context) {
 	}
 }
 
-// elapsed returns the time since the registry was made, by the monotonic clock.
+// elapsed returns the time since the registry was made, by the monotonic clock, so that setting the wall clock does
+// not end sessions.
 func (r *Registry) elapsed() time.Duration { return r.cfg.Now().Sub(r.began) }
 
-// cutoff returns a wall clock time such that entries written before that time are at least d
-// old, even if the wall clock was set since the start.
+// cutoff returns a wall clock time before which written entries are at least d old, even if the wall clock was set
+// forward since the start.
 func (r *Registry) cutoff(d time.Duration) time.Time {
 	wall, steady := r.cfg.Now().Round(0), r.began.Round(0).Add(r.elapsed())
 	if steady.Before(wall) {
@@ -72,8 +73,7 @@ func (r *Registry) expireTxns() {
 	}
 }
 
-// expireSessions drops sessions that have been idle for IdleMax. A session with a running
-// command is not idle.
+// expireSessions ends the sessions that have been idle for IdleMax. A session with a running command is not idle.
 func (r *Registry) expireSessions(ctx context.Context) {
 	limit := int64(r.elapsed() - r.cfg.IdleMax)
 	old := func(s *Session) bool {
@@ -104,8 +104,9 @@ func (r *Registry) expireSessions(ctx context.Context) {
 // resize adds to the bytes of results in memory.
 func (r *Registry) resize(by int) { r.bytes.Add(int64(by)) }
 
-// trim drops the results of the least recently used sessions if all results need too much
-// memory. A retry of such a statement is refused, never run twice.
+// trim bounds the memory for results of retryable writes: if it exceeds ResultBytes, the results of the least
+// recently used sessions are dropped, down to three quarters. A retry of a statement whose result was dropped is
+// refused, so that it never runs twice.
 func (r *Registry) trim() {
 	if r.bytes.Load() <= r.cfg.ResultBytes || !r.trimmer.TryLock() {
 		return

@@ -10,21 +10,22 @@ import (
 	"github.com/cantledb/cantle/ratelimit"
 )
 
-// Config holds the limits of a registry. The zero Config has MongoDB's defaults.
+// Config holds the limits of a Registry. In the zero Config, all limits have MongoDB's defaults.
 type Config struct {
 	Max         int               // sessions; default 1,000,000 (parameter maxSessions)
 	Now         func() time.Time  // the clock; nil = time.Now
 	IdleMax     time.Duration     // after which unused sessions end; default 30 minutes (localLogicalSessionTimeoutMinutes)
 	TxnMax      time.Duration     // lifetime of a transaction; default 60 s (transactionLifetimeLimitSeconds)
-	ResultBytes int64             // memory for results of retryable writes, all sessions; default 64 MiB
+	ResultBytes int64             // memory in bytes for results of retryable writes of all sessions; default 64 MiB
 	Memory      *ratelimit.Memory // to which sessions are charged; nil means no limit
 	History     History           // nil: memory only
-	// OnEnd is called for each session that ended, was killed or expired, so that its
-	// cursors and operations can be ended too. May be nil.
+	// OnEnd is called for each session that has ended, was killed or has expired, so that its cursors and operations
+	// can be ended too. May be nil.
 	OnEnd func(id ID)
-	// Shared means that peers with the same History may use the same sessions.
+	// Shared means that peers use the same History, so that a session's next command may reach a peer.
 	Shared bool
-	// OwnsSweep, if not nil, reports whether this server removes what the History has of ended sessions.
+	// OwnsSweep, if not nil, reports whether this server is the one that removes old entries of ended sessions from
+	// the History.
 	OwnsSweep func(ctx context.Context) bool
 }
 
@@ -37,7 +38,8 @@ type Registry struct {
 	cfg     Config
 	stripes [stripes]stripe
 	count   atomic.Int64
-	// shares divides cfg.Memory, or the memory of Max sessions, among accounts.
+	// shares divides the memory for sessions (cfg.Memory, or that of Max sessions) among accounts, so that one
+	// account cannot take all sessions.
 	shares  *ratelimit.UserShares
 	bytes   atomic.Int64 // of results
 	trimmer sync.Mutex
@@ -51,7 +53,7 @@ type Registry struct {
 	}
 }
 
-// openTxn holds when a transaction began, and its maximum lifetime; 0 means the default.
+// openTxn holds the time at which a transaction began and its maximum lifetime; 0 means the default.
 type openTxn struct {
 	since time.Time
 	max   time.Duration
@@ -103,9 +105,8 @@ func (r *Registry) SetTxnMax(d time.Duration) { r.txnMax.Store(int64(d)) }
 
 func (r *Registry) stripe(id ID) *stripe { return &r.stripes[id.Stripe(stripes)] }
 
-// get returns the session of that id and touches it. If there is none, get makes one and charges it to the
-// account.
-// Errors: TooManyLogicalSessions.
+// get returns the session with an id and updates the time of its last use. If there is none, get makes a session and
+// charges it to the account. Errors: TooManyLogicalSessions.
 func (r *Registry) get(id ID, account string) (*Session, error) {
 	st := r.stripe(id)
 	st.mu.Lock()
@@ -125,26 +126,26 @@ func (r *Registry) get(id ID, account string) (*Session, error) {
 	return s, nil
 }
 
-// tooMany returns the error for an account that has own sessions and gets no more.
+// tooMany returns the error for an account that may have no further session; own is the number of its sessions.
 func (r *Registry) tooMany(id ID, account string, own int64) error {
 	return mongoerr.New(mongoerr.TooManyLogicalSessions, "Unable to add session ID %v into the cache because the number of active sessions is too high: "+
 		"there are %d, %d of them of the %s; end those that are not needed (endSessions), or wait: unused ones end after %d minutes",
 		id, r.count.Load(), own, account, int(r.cfg.IdleMax.Minutes()))
 }
 
-// Touch updates the last use of a session for a command without txnNumber, for startSession or
-// refreshSessions. A new session is charged to the account.
-// Errors: TooManyLogicalSessions.
+// Touch updates the time of a session's last use, for startSession, refreshSessions or a command without txnNumber.
+// If there is no such session, it makes one and charges it to the account. Errors: TooManyLogicalSessions.
 func (r *Registry) Touch(id ID, account string) error {
 	_, err := r.get(id, account)
 	return err
 }
 
-// Checkout takes the session of a command with a txnNumber for exclusive use, waits for the command that
-// has it, and changes its state as the command requires. Checkin must follow unless there is an error.
+// Checkout returns the session of a command with a txnNumber for exclusive use: it waits until the command that uses
+// the session has ended, and changes the session's state as the command requires. If there is no error, the caller
+// calls Checkin afterwards.
 //
 // Errors: TooManyLogicalSessions, TransactionTooOld, NoSuchTransaction, TransactionCommitted,
-// ConflictingOperationInProgress, IncompleteTransactionHistory, ctx.Err(), those of History.
+// ConflictingOperationInProgress, IncompleteTransactionHistory, ctx.Err(), errors of History.
 func (r *Registry) Checkout(ctx context.Context, a Args) (*Session, error) {
 	for {
 		s, err := r.get(a.ID, a.Account)
@@ -192,23 +193,23 @@ func (r *Registry) End(ids ...ID) {
 	r.forget(context.Background(), gone)
 }
 
-// EndOf ends the sessions of a dropped user; their transactions are aborted. Their entries in the History
-// are swept later, because a user may have very many sessions.
+// EndOf ends all sessions of a dropped user and aborts their transactions. Their entries in the History are removed
+// later, by Run, because a user may have very many sessions.
 func (r *Registry) EndOf(o Owner) {
 	for _, id := range r.ids(func(id ID) bool { return id.Owner == o }) {
 		r.drop(id, ErrKilled, nil)
 	}
 }
 
-// forget removes ended sessions from the History. After an error the rest is swept later.
+// forget removes ended sessions from the History. If an error stops it, Run removes the rest later.
 func (r *Registry) forget(ctx context.Context, ids []ID) {
 	if h := r.cfg.History; h != nil && len(ids) > 0 {
 		_ = h.Forget(ctx, ids)
 	}
 }
 
-// Kill aborts the transactions of the sessions that match and interrupts their running commands. The
-// sessions and their results stay: a retried write must not run twice. Kill returns the number of matches.
+// Kill aborts the transactions of the matching sessions and interrupts their running commands. The sessions and
+// their results stay, because a retried write must not run twice. Kill returns the number of matching sessions.
 // Manual: reference/command/killSessions.
 func (r *Registry) Kill(match func(id ID) bool) int {
 	ids := r.ids(match)
@@ -223,16 +224,16 @@ func (r *Registry) Kill(match func(id ID) bool) int {
 	return len(ids)
 }
 
-// Abandon aborts the transaction that a session began at begun, because its client cannot continue it. If
-// the transaction has ended, or a command is using the session (the client has reconnected), it does
-// nothing. The session stays.
+// Abandon aborts the transaction that a session began at the time begun, because its client cannot continue the
+// transaction. It does nothing if the transaction has ended, or if a command is using the session (the client has
+// reconnected). The session stays.
 func (r *Registry) Abandon(id ID, begun time.Time) {
 	if s := r.find(id); s != nil {
 		s.abortIdle(begun)
 	}
 }
 
-// find returns the session of that id, nil if there is none.
+// find returns the session with an id, nil if there is none.
 func (r *Registry) find(id ID) *Session {
 	st := r.stripe(id)
 	st.mu.Lock()
@@ -256,7 +257,8 @@ func (r *Registry) ids(match func(id ID) bool) []ID {
 	return ids
 }
 
-// drop removes a session if still, unless nil, returns true for it.
+// drop removes a session from the registry, aborts its transaction with cause, and calls OnEnd. If still is not nil
+// and returns false, the session stays. drop reports whether it removed a session.
 func (r *Registry) drop(id ID, cause error, still func(s *Session) bool) bool {
 	st := r.stripe(id)
 	st.mu.Lock()
@@ -281,7 +283,8 @@ func (r *Registry) drop(id ID, cause error, still func(s *Session) bool) bool {
 	return true
 }
 
-// addOpenTxn adds a transaction to those in progress; closed removes it.
+// addOpenTxn adds the transaction of a session to the transactions in progress, which expireTxns checks;
+// removeOpenTxn removes it.
 func (r *Registry) addOpenTxn(s *Session, max time.Duration) {
 	r.stats.started.Add(1)
 	r.openMu.Lock()
@@ -289,7 +292,7 @@ func (r *Registry) addOpenTxn(s *Session, max time.Duration) {
 	r.open[s] = openTxn{s.begun, max}
 }
 
-// isOpen reports whether the transaction begun at since is still in progress.
+// isOpen reports whether the transaction that the session began at the time since is still in progress.
 func (r *Registry) isOpen(s *Session, since time.Time) bool {
 	r.openMu.Lock()
 	defer r.openMu.Unlock()
@@ -349,7 +352,7 @@ func (r *Registry) Stats() Stats {
 	}
 }
 
-// Each calls f with every session and the time of its last use until f returns false.
+// Each calls f with the id of every session and the time of its last use, until f returns false.
 func (r *Registry) Each(f func(id ID, used time.Time) bool) {
 	for i := range r.stripes {
 		st := &r.stripes[i]

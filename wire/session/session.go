@@ -15,7 +15,8 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// State is the state of the highest txnNumber of a session.
+// State is the state of the transaction with the highest txnNumber of a session; None if that number belongs to a
+// retryable write.
 type State uint8
 
 // The states. None: no transaction, perhaps a retryable write.
@@ -40,15 +41,16 @@ var (
 	ErrExpired = errors.New("transaction exceeded its lifetime")
 )
 
-// Holding is the store's transaction and what belongs to it, supplied by the caller of Attach.
+// Holding is the store's transaction that a session holds for the client's transaction, with what belongs to it. The
+// caller of Attach supplies it.
 type Holding struct {
 	Txn     storage.Txn
 	View    any    // belongs to the caller, for example the read view of its commands
 	Release func() // called once after Txn ended; may be nil
 }
 
-// Session is a logical session. Between Checkout and Checkin, only the goroutine that checked it
-// out may call its methods.
+// Session is a logical session of a client. Between Checkout and Checkin, only the goroutine that checked it out may
+// call its methods.
 type Session struct {
 	ID ID
 
@@ -70,10 +72,10 @@ type Session struct {
 	results      results
 	incomplete   bool     // results of this number were dropped
 	saved        []int32  // first statements passed to SaveResult by the current command
-	heads        []uint64 // of the history: those read, and those that this command has saved since
+	heads        []uint64 // heads of the history (see Heads): those that were read, and those that this command has saved since
 	undetermined []int32  // statements whose commits are undetermined
 
-	// Guarded by mu: what other goroutines may use while the session is checked out.
+	// Guarded by mu: fields that other goroutines use while a command has the session checked out.
 	mu         sync.Mutex
 	removed    bool // no longer in the registry
 	busy       bool
@@ -90,17 +92,20 @@ func (s *Session) State() State { return s.state }
 // TxnNumber returns the highest number seen, -1 if none.
 func (s *Session) TxnNumber() int64 { return s.number }
 
-// Begun returns when the transaction began, which distinguishes it from others of the session.
+// Begun returns the time at which the transaction began; by it Abandon distinguishes the transaction from later ones
+// of the session.
 func (s *Session) Begun() time.Time { return s.begun }
 
-// API returns the stable API arguments of the transaction's first command.
+// API returns the arguments of the stable API of the transaction's first command, which its later commands must
+// repeat.
 func (s *Session) API() API { return s.api }
 
-// Txn returns the Holding of Attach. Its Txn is nil before Attach and after an undetermined commit.
+// Txn returns the Holding that was passed to Attach. Its field Txn is nil before Attach and after an undetermined
+// commit.
 func (s *Session) Txn() Holding { return s.hold }
 
-// Attach gives the session the store's transaction, at its first read or write. The session owns it
-// from now on.
+// Attach passes the store's transaction to the session, at the first read or write of the client's transaction. From
+// then on the session owns it, and ends it.
 func (s *Session) Attach(h Holding) {
 	if s.state != InProgress || s.hold.Txn != nil {
 		mongoerr.Bug("Attach in state %v", s.state)
@@ -108,9 +113,9 @@ func (s *Session) Attach(h Holding) {
 	s.hold = h
 }
 
-// begin applies the rules of transaction numbers and states to a command.
-// Errors: TransactionTooOld, NoSuchTransaction, TransactionCommitted,
-// ConflictingOperationInProgress, IncompleteTransactionHistory.
+// begin checks whether the command may run in the session's state, by the rules for txnNumber, autocommit and
+// startTransaction, and starts the transaction or retryable write of a new number. Errors: TransactionTooOld,
+// NoSuchTransaction, TransactionCommitted, ConflictingOperationInProgress, IncompleteTransactionHistory.
 func (s *Session) begin(a Args) error {
 	n := a.TxnNumber
 	switch {
@@ -144,7 +149,7 @@ func (s *Session) begin(a Args) error {
 			"Given transaction number %d does not match any in-progress transactions. The active transaction number is %d", n, s.number)
 	}
 	if s.state == InProgress && a.User != s.user && a.User != [16]byte{} {
-		return s.errAborted() // it was begun by a dropped user of the same name
+		return s.errAborted() // a dropped user of the same name began it
 	}
 	switch s.state {
 	case None:
@@ -168,8 +173,8 @@ func (s *Session) errCommitted() error {
 	return mongoerr.New(mongoerr.TransactionCommitted, "Transaction with { txnNumber: %d } has been committed.", s.number)
 }
 
-// advance changes to a new transaction number, and aborts the last transaction if it is in
-// progress.
+// advance sets a new transaction number and its state. If the transaction of the number before is in progress,
+// advance aborts it.
 func (s *Session) advance(n int64, st State) {
 	if s.state == InProgress {
 		s.end(Aborted)
@@ -194,12 +199,11 @@ func (s *Session) end(st State) {
 	s.registry.removeOpenTxn(s, st)
 }
 
-// Commit ends the transaction. A repeated Commit returns the same result. at is the timestamp of
-// the commit, 0 if the transaction touched nothing.
+// Commit commits the transaction and ends it. A repeated Commit returns the same result. at is the timestamp of the
+// commit, 0 if the transaction neither read nor wrote.
 //
-// Errors: those of storage.Txn.Commit. After ErrUndetermined, a further Commit reads the outcome
-// from the History; after any other error the transaction is aborted. NoSuchTransaction if it was
-// aborted before.
+// Errors: errors of storage.Txn.Commit. After ErrUndetermined, a further Commit reads the outcome from the History;
+// after any other error the transaction is aborted. NoSuchTransaction if it was aborted before.
 func (s *Session) Commit(ctx context.Context, d storage.Durability) (at storage.Timestamp, err error) {
 	switch s.state {
 	case Committed:
@@ -225,15 +229,15 @@ func (s *Session) Commit(ctx context.Context, d storage.Durability) (at storage.
 	case errors.Is(err, storage.ErrUndetermined):
 		view := s.hold.View
 		s.end(Undetermined)
-		s.hold.View = view // for the caller, if a later Commit finds that it was committed
+		s.hold.View = view // for the caller, if a later Commit finds that the transaction was committed
 	default:
 		s.end(Aborted)
 	}
 	return at, err
 }
 
-// resolveCommit determines the outcome of an undetermined commit.
-// Errors: ErrUndetermined while the outcome cannot be read, NoSuchTransaction.
+// resolveCommit determines the outcome of a commit that was undetermined, by making it final in the History. Errors:
+// ErrUndetermined while the outcome cannot be read, NoSuchTransaction if the transaction was not committed.
 func (s *Session) resolveCommit(ctx context.Context) (at storage.Timestamp, err error) {
 	h := s.registry.cfg.History
 	if h == nil {
@@ -251,9 +255,8 @@ func (s *Session) resolveCommit(ctx context.Context) (at storage.Timestamp, err 
 	return at, nil
 }
 
-// Abort ends the transaction without effect, by abortTransaction or because a statement
-// failed.
-// Errors: NoSuchTransaction if it was aborted before, TransactionCommitted.
+// Abort ends the transaction without any effect, for abortTransaction or because a statement failed. Errors:
+// NoSuchTransaction if the transaction was aborted before, TransactionCommitted.
 func (s *Session) Abort() error {
 	switch s.state {
 	case InProgress:
@@ -265,10 +268,9 @@ func (s *Session) Abort() error {
 	return s.errAborted()
 }
 
-// Replay returns the result of a statement of the current retryable write if the statement was
-// already executed. The result must not be changed.
-// Errors: IncompleteTransactionHistory if results were dropped, so that the statement must not run
-// again.
+// Replay returns the stored result of a statement of the current retryable write, if the statement has already run.
+// The caller must not change the result. Errors: IncompleteTransactionHistory if results were dropped, so that the
+// statement must not run again.
 func (s *Session) Replay(stmt int32) (bson.Raw, bool, error) {
 	r, ok := s.results.get(stmt)
 	if !ok && s.incomplete {
@@ -281,8 +283,8 @@ func (s *Session) Replay(stmt int32) (bson.Raw, bool, error) {
 	return r, ok, nil
 }
 
-// SaveResult saves the common result of the statements first to last in the History, inside the
-// transaction that has their effect. The caller calls Remember once that transaction is committed.
+// SaveResult saves the common result of the statements first to last in the History, inside t, the transaction in
+// which they ran. The caller calls Remember after t is committed.
 func (s *Session) SaveResult(ctx context.Context, t storage.Txn, first, last int32, result bson.Raw) error {
 	h := s.registry.cfg.History
 	if h == nil {
@@ -297,17 +299,18 @@ func (s *Session) SaveResult(ctx context.Context, t storage.Txn, first, last int
 	return h.Save(t, s.ID, s.number, first, last, result)
 }
 
-// Remember stores a copy of the result of a statement whose effect is committed, for Replay.
+// Remember keeps a copy of a statement's result in memory, for Replay. The caller has committed the effect of the
+// statement.
 func (s *Session) Remember(stmt int32, result bson.Raw) {
 	before := s.results.bytes
 	s.results.add(stmt, result)
 	s.registry.resize(s.results.bytes - before)
 }
 
-// Invalidate drops the results in memory of the current retryable write, after a command failed while
-// some of its statements may have taken effect: the next command reads them from the History.
-// Without a History, the results become incomplete. If cause is ErrUndetermined, the next command
-// first makes the outcome final with MakeFinal.
+// Invalidate drops the results in memory of the current retryable write, after a command failed while some of its
+// statements may have taken effect: the next command reads the results from the History. Without a History, the
+// results become incomplete. If cause is ErrUndetermined, the next command first makes the outcome final with
+// MakeFinal.
 func (s *Session) Invalidate(cause error) {
 	if s.state != None {
 		return
@@ -360,7 +363,7 @@ func (s *Session) load(ctx context.Context) error {
 	return nil
 }
 
-// Checkin makes the session available to the next command. If the session was killed or has expired
+// Checkin makes the session available to the next command, after Checkout. If the session was killed or has expired
 // meanwhile, Checkin aborts its transaction.
 func (s *Session) Checkin() {
 	s.saved = nil
@@ -369,8 +372,9 @@ func (s *Session) Checkin() {
 	s.registry.trim()
 }
 
-// release returns the token, after it has done what other goroutines requested while it was held.
-// Every holder of the token returns it by release, so that no request is lost.
+// release makes the session free for the next goroutine: it takes the token out of sem. Before, it aborts the
+// transaction if other goroutines requested that meanwhile. Every goroutine that put the token into sem calls
+// release, so that no request is lost.
 func (s *Session) release() {
 	for {
 		s.mu.Lock()
@@ -385,14 +389,14 @@ func (s *Session) release() {
 			s.results = results{}
 		}
 		s.busy, s.abortCause, s.interrupt = false, nil, nil
-		<-s.sem // under mu: a goroutine that marks the session sees either this holder or the free token
+		<-s.sem // under mu: a goroutine that requests an abort sees either this holder or the free session
 		s.mu.Unlock()
 		return
 	}
 }
 
-// requestAbort ends the session's transaction: now if no command uses it, otherwise by interrupting the
-// command, at its Checkin. If since is not zero, only a transaction begun at that time is ended.
+// requestAbort aborts the session's transaction: at once if no command uses the session; otherwise it interrupts the
+// command, and Checkin aborts. If since is not zero, only a transaction that began at that time is aborted.
 func (s *Session) requestAbort(cause error, since time.Time) {
 	for {
 		if s.abortIdle(since) {
@@ -417,8 +421,8 @@ func (s *Session) requestAbort(cause error, since time.Time) {
 	}
 }
 
-// abortIdle ends the session's transaction if it was begun at since (or at any time, if since is
-// zero). If a command uses the session, it does nothing and returns false.
+// abortIdle aborts the session's transaction if it began at the time since (or at any time, if since is zero). If a
+// command uses the session, abortIdle does nothing and returns false.
 func (s *Session) abortIdle(since time.Time) bool {
 	select {
 	case s.sem <- struct{}{}:

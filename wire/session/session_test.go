@@ -17,7 +17,7 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// txn is a transaction of the store that can only end.
+// txn is a transaction of the store for these tests; it counts how often it is committed, closed and released.
 type txn struct {
 	storage.Txn
 	err               error
@@ -41,8 +41,8 @@ func proceed(n int64) Args  { return Args{ID: id(1), TxnNumber: n, InTxn: true} 
 func ending(n int64) Args   { return Args{ID: id(1), TxnNumber: n, InTxn: true, Ending: true} }
 func code(err error) string { return fmt.Sprint(int32(mongoerr.CodeOf(err))) }
 
-// TestLaterUser: a transaction belongs to the user that began it, not to a later user of the same name, whose
-// sessions have the same owner. A command without a user may continue any transaction.
+// TestLaterUser checks that a transaction belongs to the user that began it, not to a later user with the same name,
+// whose sessions have the same owner. A command without a user may continue any transaction.
 func TestLaterUser(t *testing.T) {
 	r := New(Config{})
 	by := func(a Args, user byte) Args {
@@ -68,7 +68,8 @@ func TestLaterUser(t *testing.T) {
 	}
 }
 
-// TestOwners: the owner is MongoDB's digest, unless two users would have the same.
+// TestOwners checks that the owner of a session is the digest that drivers and MongoDB compute, except where two
+// users would have the same digest.
 func TestOwners(t *testing.T) {
 	if OwnerOf("u", "admin") != sha256.Sum256([]byte("u@admin")) || OwnerOf("u@x", "admin") != sha256.Sum256([]byte("u@x@admin")) || OwnerOf("", "") != sha256.Sum256(nil) {
 		t.Error("drivers compute other owners")
@@ -78,7 +79,7 @@ func TestOwners(t *testing.T) {
 	}
 }
 
-// TestEndOf: the sessions of one owner end, those of other owners do not.
+// TestEndOf checks that EndOf ends the sessions of one owner, and not those of other owners.
 func TestEndOf(t *testing.T) {
 	var ended []ID
 	r := New(Config{OnEnd: func(id ID) { ended = append(ended, id) }})
@@ -132,7 +133,8 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// TestHolding: however a transaction ends, what it holds is released exactly once.
+// TestHolding checks that the store's transaction of a session is released exactly once, in whatever way the
+// session's transaction ends.
 func TestHolding(t *testing.T) {
 	ends := map[string]func(r *Registry, s *Session) (checkin bool){
 		"commit":    func(r *Registry, s *Session) bool { s.Commit(t.Context(), storage.Synced); return true },
@@ -240,7 +242,7 @@ func TestReplay(t *testing.T) {
 	s.Remember(0, result)
 	s.Checkin()
 
-	// Another session needs the memory: a retry of the older session is refused.
+	// Another session needs the memory for results: a retry of the older session's write is then refused.
 	b := bson.NewBuilder(nil)
 	b.String("s", strings.Repeat("x", 1000))
 	o, _ := r.Checkout(t.Context(), Args{ID: id(2), TxnNumber: 7})
@@ -253,8 +255,8 @@ func TestReplay(t *testing.T) {
 	s.Checkin()
 }
 
-// TestAbandonSpares: Abandon ends neither a transaction that a command is using nor another transaction of the
-// session.
+// TestAbandonSpares checks that Abandon ends neither a transaction that a command is using nor another transaction
+// of the same session.
 func TestAbandonSpares(t *testing.T) {
 	r := New(Config{})
 	interrupted := false
@@ -273,7 +275,8 @@ func TestAbandonSpares(t *testing.T) {
 	}
 }
 
-// TestExclusive: a session runs one numbered command at a time, and a wait for it ends with the context.
+// TestExclusive checks that a session runs one command with a txnNumber at a time, and that waiting for the session
+// ends with the context.
 func TestExclusive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := New(Config{})
@@ -304,7 +307,8 @@ func TestExpiry(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		go r.Run(ctx)
 
-		// An idle transaction is aborted after a minute, a running one interrupted.
+		// An idle transaction is aborted after a minute; if a command is running in the transaction, it is
+		// interrupted.
 		s, _ := r.Checkout(t.Context(), start(1))
 		idle := &txn{}
 		s.Attach(idle.holding())

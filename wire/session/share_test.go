@@ -11,7 +11,7 @@ import (
 // nth returns one of many ids.
 func nth(n int) ID { return ID{UUID: [16]byte{0: byte(n >> 16), 7: byte(n >> 8), 15: byte(n)}} }
 
-// fillUp makes sessions for an account until one is refused, and returns their number.
+// fillUp makes sessions for an account until one is refused, and returns the number of sessions made.
 func fillUp(t *testing.T, r *Registry, account string, from int) (n int) {
 	t.Helper()
 	for ; n < 1<<20; n++ {
@@ -26,9 +26,9 @@ func fillUp(t *testing.T, r *Registry, account string, from int) (n int) {
 	return n
 }
 
-// An account that takes all sessions that it can get leaves a third of them to other accounts,
-// and the next account leaves a third of that. An account whose sessions end can make new
-// ones, and nothing stays charged.
+// An account that takes all sessions that it can get leaves a third of all sessions to other accounts, and the next
+// account leaves a third of these. An account whose sessions end can make new ones, and at the end nothing stays
+// charged.
 func TestShares(t *testing.T) {
 	memory := ratelimit.NewMemory(900 * sessionBytes)
 	for name, cfg := range map[string]Config{"by number": {Max: 900}, "by memory": {Memory: memory}} {
@@ -60,7 +60,7 @@ func TestShares(t *testing.T) {
 	}
 }
 
-// TestSessionBytes compares the bytes that a session is charged with those that it takes.
+// TestSessionBytes compares the bytes that are charged for a session with the heap memory that a session takes.
 func TestSessionBytes(t *testing.T) {
 	const n = 100_000
 	heap := func() int64 {

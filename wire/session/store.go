@@ -12,13 +12,14 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// Store is a History in the store itself: the retryable write records, and which transactions were committed.
+// Store is a History that is kept in the store of the data: the retryable write records, and which transactions were
+// committed.
 //
 //	meta 't' ‖ UUID(16) ‖ owner(32) ‖ 's' ‖ first(4) → txnNumber(8) ‖ seconds(4) ‖ last(4) ‖ result
 //	meta 't' ‖ UUID(16) ‖ owner(32) ‖ 'c'           → txnNumber(8) ‖ seconds(4)
 //
-// A save needs no read: a later retryable write overwrites the statements of the one before.
-// Load ignores entries that remain of an earlier number; they are removed with the session.
+// Saving a result needs no read: the entries of a later retryable write overwrite those of the one before. Load
+// ignores entries that remain from an earlier txnNumber; they are removed with the session.
 type Store struct {
 	store storage.Store
 }
@@ -26,8 +27,8 @@ type Store struct {
 // NewStore returns the History of a store.
 func NewStore(s storage.Store) *Store { return &Store{s} }
 
-// Sizes within keys and values, and the number of keys that one transaction of Forget or
-// Sweep deletes.
+// Sizes in bytes within keys and values; upkeepBatch is the number of keys that one transaction of Forget or Sweep
+// deletes.
 const (
 	nameBytes   = 16 + 32
 	keyBytes    = 2 + nameBytes + 1 + 4
@@ -41,7 +42,7 @@ const (
 	commitEntry    = 'c'
 )
 
-// appendName appends the part of the key that identifies the session.
+// appendName appends the part of an entry's key that identifies the session: UUID and owner.
 func appendName(dst []byte, id ID) []byte {
 	return append(append(dst, id.UUID[:]...), id.Owner[:]...)
 }
@@ -60,7 +61,7 @@ func appendKey(dst []byte, id ID, kind byte, stmt int32) []byte {
 	return dst
 }
 
-// value returns the head of an entry's value, with capacity for more bytes after it.
+// value returns the beginning of an entry's value (txnNumber and time), with capacity for more bytes after it.
 func value(txnNumber int64, more int) []byte {
 	return appendHead(make([]byte, 0, headBytes+more), txnNumber)
 }
@@ -129,8 +130,8 @@ func (s *Store) Load(ctx context.Context, id ID) (p StoredState, ok bool, err er
 	return p, p.TxnNumber >= 0, it.Err()
 }
 
-// MakeFinal see History. Its transaction locks the keys that the undetermined transaction
-// writes, so that the latter conflicts if it commits later.
+// MakeFinal implements History. It commits a transaction that locks the keys of the undetermined transaction. If
+// that one is committed later, it has a write conflict and fails.
 func (s *Store) MakeFinal(ctx context.Context, id ID, firsts []int32) error {
 	keys := make([][]byte, len(firsts))
 	for i, stmt := range firsts {
@@ -153,8 +154,8 @@ func (s *Store) MakeCommitFinal(ctx context.Context, id ID, txnNumber int64) (at
 	return at, committed, err
 }
 
-// lock commits a transaction that locks keys, and returns the timestamp of its snapshot and
-// the value of the first key.
+// lock commits a transaction that locks the keys, so that earlier transactions that write them can no longer be
+// committed. It returns the timestamp of its snapshot and the value of the first key.
 func (s *Store) lock(ctx context.Context, keys [][]byte) (at storage.Timestamp, first []byte, err error) {
 	t, err := s.store.Begin(ctx, storage.TxnOptions{})
 	if err != nil {
@@ -183,8 +184,8 @@ func (s *Store) Forget(ctx context.Context, ids []ID) error {
 	return nil
 }
 
-// Sweep removes entries that were written before a time: of sessions that clients abandoned,
-// perhaps before a restart. It returns the number of entries.
+// Sweep removes all entries that were written before a time: those of sessions that clients abandoned, perhaps
+// before a restart. It returns the number of removed entries.
 func (s *Store) Sweep(ctx context.Context, before time.Time) (int, error) {
 	limit := before.Unix()
 	return s.remove(ctx, keyspace.MetaRange(keyspace.MetaTransaction), func(v []byte) bool {
@@ -192,9 +193,9 @@ func (s *Store) Sweep(ctx context.Context, before time.Time) (int, error) {
 	})
 }
 
-// remove deletes the entries of a range for whose values which returns true, in transactions
-// of bounded size. If an entry is written meanwhile, the transaction conflicts: the session
-// is in use, and the rest is left for a later run.
+// remove deletes the entries of a range for whose values which returns true, in transactions of at most upkeepBatch
+// keys, and returns their number. If an entry is written meanwhile, the transaction has a write conflict: the
+// session is in use, and the rest is left for a later run.
 func (s *Store) remove(ctx context.Context, r storage.Range, which func(value []byte) bool) (n int, err error) {
 	for {
 		keys, next, err := s.collect(ctx, r, which)
@@ -222,7 +223,8 @@ func (s *Store) remove(ctx context.Context, r storage.Range, which func(value []
 	}
 }
 
-// collect lists keys to delete; next is the key to continue at, nil at the end.
+// collect returns at most upkeepBatch keys of the range r for whose values which returns true. next is the key at
+// which the caller continues, nil at the end of the range.
 func (s *Store) collect(ctx context.Context, r storage.Range, which func(value []byte) bool) (keys [][]byte, next []byte, err error) {
 	snap, err := s.store.Snapshot(ctx, 0)
 	if err != nil {

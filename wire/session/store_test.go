@@ -16,7 +16,7 @@ func result(n int32) bson.Raw {
 	return b.Doc()
 }
 
-// do runs one statement of a retryable write, or returns its stored result.
+// do runs one statement of a retryable write, or returns the stored result if the statement has run before.
 func do(t *testing.T, st storage.Store, r *Registry, number int64, stmt, n int32) (got bson.Raw, replayed bool) {
 	t.Helper()
 	s, err := r.Checkout(t.Context(), write(number))
@@ -44,8 +44,8 @@ func do(t *testing.T, st storage.Store, r *Registry, number int64, stmt, n int32
 	return result(n), false
 }
 
-// TestStore: a new registry over the same store returns the results that the old one
-// stored, of the newest number only.
+// TestStore checks that a new registry over the same store, as after a restart, returns the stored results of the
+// highest txnNumber only.
 func TestStore(t *testing.T) {
 	st := memkv.Open(memkv.Options{})
 	defer st.Close()
@@ -71,8 +71,8 @@ func TestStore(t *testing.T) {
 	}
 }
 
-// TestStoreCommit: a commit is stored with what it commits, and repeated after a restart;
-// a commit that conflicted is not.
+// TestStoreCommit checks that a commit is stored together with what it commits, and can be repeated after a restart,
+// and that nothing is stored of a commit that had a write conflict.
 func TestStoreCommit(t *testing.T) {
 	st := memkv.Open(memkv.Options{})
 	defer st.Close()
@@ -131,8 +131,8 @@ func TestStoreCommit(t *testing.T) {
 	}
 }
 
-// TestStoreForget: ended sessions leave nothing in the store, and neither do sessions
-// that no client ended.
+// TestStoreForget checks that neither ended sessions nor sessions abandoned by their clients leave entries in the
+// store.
 func TestStoreForget(t *testing.T) {
 	st := memkv.Open(memkv.Options{})
 	defer st.Close()
@@ -161,8 +161,8 @@ func TestStoreForget(t *testing.T) {
 	}
 }
 
-// A statement whose commit is undetermined runs again only if it was not committed, and
-// the late commit can then no longer happen.
+// A statement whose commit is undetermined runs again only if the commit did not happen, and then the late commit
+// can no longer happen.
 func TestUndeterminedStatement(t *testing.T) {
 	st := memkv.Open(memkv.Options{})
 	defer st.Close()
