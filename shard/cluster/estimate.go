@@ -92,8 +92,8 @@ func (s *Stream) meterFor(m *ratelimit.Meter) {
 }
 
 // estimateOn runs the plan on one of n shards until a bound is reached, scales the charges to the whole shard, and
-// adds them to the meter to. t tries the changes of a write; left is what remains of the limit. rows is the scaled
-// number of rows; atLeast is true if the scale is not known.
+// adds them to the meter to. t tries the changes of a write; left is the rest of the limit. rows is the scaled number
+// of rows; atLeast is true if the scale is not known.
 func (s *Stream) estimateOn(env *mql.Env, d *shard.Descriptor, to *ratelimit.Meter, t *trial, n int, left int64) (rows int64, atLeast bool, err error) {
 	var m ratelimit.Meter
 	s.meterFor(&m)

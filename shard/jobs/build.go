@@ -13,7 +13,7 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// Build is an index build. The caller has published its indexes in state Building.
+// Build describes an index build for BuildIndexes. The caller has published its indexes in state Building.
 type Build struct {
 	Collection keyspace.CollectionID
 	Namespace  collection.Namespace
@@ -22,7 +22,8 @@ type Build struct {
 	// Finish, if set, runs inside the change that makes the indexes ready. It gets the entry with
 	// the ready indexes and returns the entry to put.
 	Finish func(m *catalog.Mutation, c *catalog.Collection) (*catalog.Collection, error)
-	// Resumed keeps the indexes in state Building after an error of the store.
+	// Resumed keeps the indexes in state Building after an error of the store, because they existed before; the next
+	// Resume continues the build.
 	Resumed bool
 }
 
@@ -55,7 +56,8 @@ func (r *Runner) BuildIndexes(ctx context.Context, b *Build) error {
 	return err
 }
 
-// ended reports whether an error comes from the shutdown of the server.
+// ended reports whether a job's error comes from the shutdown of the server: the job then continues at the next
+// start.
 func (r *Runner) ended(ctx context.Context, err error) bool {
 	return err != nil && (errors.Is(err, storage.ErrClosed) || errors.Is(context.Cause(ctx), ErrStopped))
 }
@@ -69,8 +71,9 @@ func (r *Runner) size(id keyspace.CollectionID) int64 {
 	return r.Tally.Of(id).Total(coll.Map).Docs
 }
 
-// fill adds the entries of all documents, batch by batch. A document written after the drain has
-// its entries from its writer.
+// fill adds the index entries of all documents to the indexes of a build, in batches. Before, it waits until every
+// writer uses the catalog entry with these indexes: the entries of documents written from then on come from their
+// writers.
 func (r *Runner) fill(ctx context.Context, b *Build, p *Progress) error {
 	if err := r.Catalog.Drain(ctx, b.Collection); err != nil {
 		return err
@@ -108,7 +111,8 @@ func (r *Runner) fill(ctx context.Context, b *Build, p *Progress) error {
 	}
 }
 
-// building returns the indexes of a build from the current catalog entry.
+// building returns the indexes with the given numbers from the current catalog entry. Errors: IndexNotFound (27) if
+// one was dropped while it was built.
 func building(c *catalog.Collection, ids []keyspace.IndexID) (out []*catalog.Index, err error) {
 	for _, id := range ids {
 		found := false
@@ -124,8 +128,8 @@ func building(c *catalog.Collection, ids []keyspace.IndexID) (out []*catalog.Ind
 	return out, nil
 }
 
-// build adds the entries of one document. With the lock, every concurrent change of the document
-// conflicts.
+// build adds the entries of one document to the indexes of a build. It locks the record in the batch's transaction,
+// so that every concurrent change of the document conflicts with the batch.
 func (b *batch) build(ixs []*catalog.Index, row *row) error {
 	if err := b.env.Tick(); err != nil {
 		return err
@@ -191,8 +195,9 @@ func (r *Runner) abandon(ctx context.Context, b *Build) error {
 	return err
 }
 
-// DropStaged removes, inside a change, the staged indexes of an entry. The caller holds the
-// collection's Lock, so the command that staged them has ended with its server.
+// DropStaged removes, inside a catalog change, the staged indexes of a collection, which a command builds to show
+// them together with its other changes. The caller holds the collection's Lock, so the command that staged them has
+// ended with its server.
 func DropStaged(m *catalog.Mutation, c *catalog.Collection) (*catalog.Collection, error) {
 	for _, ix := range c.Indexes {
 		if !ix.Staged {
@@ -220,7 +225,7 @@ type row struct {
 	doc  bson.Raw
 }
 
-// read takes the next documents of a range, within the bounds of a batch.
+// read copies the first documents of a range: at most b.rows, and about batchBytes.
 func (s *rows) read(b *batch, within storage.Range) error {
 	it, err := b.txn.Iter(b.env.Context(), within, storage.IterOptions{FetchRows: b.rows})
 	if err != nil {
@@ -230,7 +235,7 @@ func (s *rows) read(b *batch, within storage.Range) error {
 	return s.take(it, b.rows)
 }
 
-// take takes the next documents of an iterator, within the number most and the bytes of a batch.
+// take copies the next documents of an iterator: at most most documents, and about batchBytes.
 func (s *rows) take(it storage.Iterator, most int) error {
 	s.list, s.mem = s.list[:0], s.mem[:0]
 	type place struct{ key, doc int }

@@ -81,8 +81,8 @@ func TestUniqueBuildFails(t *testing.T) {
 	})
 }
 
-// While a unique index is built, documents with equal values are inserted and deleted: no document is left
-// without its entry.
+// While a unique index is built, documents with equal values are inserted and deleted: no document is left without
+// its entry in the index.
 func TestUniqueBuildWhileDuplicatesGo(t *testing.T) {
 	engines(t, func(t *testing.T, make func() storage.Store) {
 		n := open(t, make)
@@ -93,8 +93,8 @@ func TestUniqueBuildWhileDuplicatesGo(t *testing.T) {
 			return m.Put(withIndex(t, c, `{key: {u: 1}, name: "u", unique: true}`))
 		}))
 		ix := n.coll().Index("u")
-		// The writer maintains the index already: removing one of the two documents must not remove the
-		// other's entry.
+		// Writers maintain an index that is being built: removing one of two documents with an equal value must not
+		// remove the entry of the other.
 		n.remove(`{_id: "dup"}`, false)
 		unlock, err := n.jobs.Lock(t.Context(), c.ID)
 		n.must(err)

@@ -8,7 +8,8 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// An index that does not fit its documents is one finding, and none about the number of documents.
+// A check of the store reports an index that does not fit its documents as findings about that index; the number of
+// documents, which is right, is not a finding.
 func TestCheckCounts(t *testing.T) {
 	engines(t, func(t *testing.T, make func() storage.Store) {
 		n := open(t, make)

@@ -16,14 +16,13 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// counts is a second copy of the counts of all shards, exact at one timestamp: it follows the
-// change log, while the tally follows the writers. It is stored periodically, so that a start reads
-// the stored counts and the change log after them. A checkpoint here is these stored counts, not a
-// checkpoint of the store's files.
+// counts is a second copy of the counts of documents and bytes of all shards, exact at one timestamp: it follows the
+// change log, while the tally follows the writers. It is stored periodically, so that a start reads the stored counts
+// and the change log after them. A checkpoint here is these stored counts, not a checkpoint of the store's files.
 //
-// A shard is identified by collection, epoch and id; its range never changes, so counts stay
-// correct when other shards split or merge. Shards that have not been counted yet (children of a
-// split, until they are scanned) are left out.
+// A shard is identified by collection, epoch and id; its range never changes, so counts stay correct when other
+// shards split or merge. Shards that have not been counted yet (children of a split, until they are scanned) are left
+// out.
 type counts struct {
 	pass sync.Mutex // serialises checkpoints; guards the fields below
 
@@ -45,10 +44,10 @@ type counted struct {
 
 type countedShard struct {
 	tally.Count
-	from storage.Timestamp // records up to here are included already
+	from storage.Timestamp // change log records up to here are included already
 }
 
-// scanResult is the result of a scan: exact counts of some shards at a timestamp.
+// scanResult is the result of a scan of some shards of a collection: their exact counts at a timestamp.
 type scanResult struct {
 	id     keyspace.CollectionID
 	epoch  uint64
@@ -88,20 +87,20 @@ func countsKey(id keyspace.CollectionID) []byte {
 	return keyspace.AppendMeta(nil, keyspace.MetaCounter, fmt.Appendf(nil, "%s%d", countsPrefix, id))
 }
 
-// followsPerCheckpoint is the number of times the log is followed between two checkpoints. Recent log
-// records are read from memory. Once they are in tables only, which under a bulk load happens after
-// two seconds, reading them took a tenth of the server's time and filled the block cache with
-// blocks that no other reader needs.
+// followsPerCheckpoint is the number of times that the change log is read and applied to the counts between two
+// checkpoints. Recent log records are read from memory. Once they are in tables only, which under a bulk load happens
+// after two seconds, reading them took a tenth of the server's time and filled the block cache with blocks that no
+// other reader needs.
 const followsPerCheckpoint = 8
 
-// checkpointLoop follows the log while there are writes, and stores the counts periodically. It
+// checkpointLoop applies the change log to the counts while there are writes, and stores the counts periodically. It
 // does not wake an idle process.
 func (r *Runner) checkpointLoop(ctx context.Context) {
 	ctx = r.asOwner(ctx, jobCounts)
 	for step := 1; sleep(ctx, r.CheckpointEvery/followsPerCheckpoint, nil); step++ {
 		due := step%followsPerCheckpoint == 0
 		switch {
-		case due && r.exclusive(): // every commit of the log is of this process, and none is missed while it waits
+		case due && r.exclusive(): // this process makes every commit in the log, so WaitLog returns at the next one
 			r.report("checkpoint", r.checkpoint(ctx, false))
 			_ = r.Store.WaitLog(ctx, r.countedUpTo()) // after an error the loop continues by time
 		case due:
@@ -119,7 +118,7 @@ func (r *Runner) countedUpTo() storage.Timestamp {
 	return r.counts.at
 }
 
-// catchUp applies what was added to the log since the last call.
+// catchUp applies the records that were added to the change log since the last call to the counts in memory.
 func (r *Runner) catchUp(ctx context.Context) error {
 	c := &r.counts
 	c.pass.Lock()
@@ -138,9 +137,9 @@ func (r *Runner) Checkpoint(ctx context.Context) error {
 	return r.checkpoint(ctx, true)
 }
 
-// checkpoint applies what was added to the log since the last call, and stores the counts that
-// changed; with force, it stores the timestamp even if none changed, and waits until that is
-// durable.
+// checkpoint applies the records that were added to the change log since the last call, and stores the counts that
+// changed, with the timestamp at which they are exact. With force, it stores the timestamp even if no count changed,
+// and waits until that is durable.
 func (r *Runner) checkpoint(ctx context.Context, force bool) error {
 	c := &r.counts
 	c.pass.Lock()
@@ -151,7 +150,8 @@ func (r *Runner) checkpoint(ctx context.Context, force bool) error {
 	return r.store(ctx, force)
 }
 
-// advance applies the durable log; counts.pass is held.
+// advance puts the queued results of scans into the counts, and then applies the durable part of the change log that
+// they do not contain yet. counts.pass is held.
 func (c *counts) advance(ctx context.Context, r *Runner) error {
 	if c.colls == nil {
 		c.colls = map[keyspace.CollectionID]*counted{}
@@ -165,8 +165,8 @@ func (c *counts) advance(ctx context.Context, r *Runner) error {
 			return err
 		}
 	}
-	// The disk may fail half way. Whole commits that were read by then are counted, and the next
-	// pass continues after them.
+	// The disk may fail in the middle of the log. The commits that were read completely by then are counted, and the
+	// next pass continues after them.
 	var open commitCounts
 	next, err := r.follow(ctx, c.at, func(ts storage.Timestamp, rec *changelog.Record, size int) {
 		if ts != open.ts {
@@ -183,13 +183,15 @@ func (c *counts) advance(ctx context.Context, r *Runner) error {
 	return nil
 }
 
-// commitCounts holds the counts of one commit, as far as it was read.
+// commitCounts holds the changes of counts by the log records of one commit. They are applied together, once the
+// whole commit has been read.
 type commitCounts struct {
 	ts      storage.Timestamp
 	records []recordCount
 }
 
-// recordCount is the change that a record makes to the counts of a shard; a nil shard means none.
+// recordCount is the change that one record of the change log makes to the counts of a shard. If shard is nil, the
+// record changes no count.
 type recordCount struct {
 	of    *counted
 	shard *countedShard
@@ -197,7 +199,7 @@ type recordCount struct {
 	size  int // of the record
 }
 
-// settle adds the counts of a whole commit.
+// settle applies the changes of one whole commit to the counts, which are then exact at its timestamp.
 func (c *counts) settle(open *commitCounts) {
 	for _, r := range open.records {
 		r.count()
@@ -209,7 +211,9 @@ func (c *counts) settle(open *commitCounts) {
 	open.records = open.records[:0]
 }
 
-// follow reads the durable log after a timestamp. A record is valid until visit returns.
+// follow reads the durable part of the change log after a timestamp and calls visit for each record, with the
+// record's timestamp and its size in bytes. rec is valid only until visit returns. The result is the timestamp up to
+// which the log was read, from which the next call continues.
 func (r *Runner) follow(ctx context.Context, after storage.Timestamp, visit func(ts storage.Timestamp, rec *changelog.Record, size int)) (storage.Timestamp, error) {
 	var bad error
 	var d changelog.Record // reused: each takes 300 bytes, and the log is long
@@ -231,7 +235,7 @@ func (r recordCount) count() {
 	}
 }
 
-// counted computes the change that one record makes to the counts.
+// counted computes the change that one record of the change log, of size bytes, makes to the counts of its shard.
 func (c *counts) counted(snap *catalog.Snapshot, ts storage.Timestamp, rec *changelog.Record, size int) recordCount {
 	nothing := recordCount{size: size}
 	if rec.Op > changelog.Delete {
@@ -249,8 +253,8 @@ func (c *counts) counted(snap *catalog.Snapshot, ts storage.Timestamp, rec *chan
 	return nothing
 }
 
-// entry returns the counts of a collection. A collection without counts was created after following
-// the log began, so its first shards began empty.
+// entry returns the counts of a collection. A collection that has no counts yet was created after the counts began to
+// follow the change log, so its first shards began empty.
 func (c *counts) entry(coll *catalog.Collection) *counted {
 	epoch := coll.Map.Version().Epoch
 	k := c.colls[coll.ID]
@@ -270,8 +274,8 @@ func (c *counts) entry(coll *catalog.Collection) *counted {
 	return k
 }
 
-// install takes over the result of a scan. If the log was followed beyond the scan already, the
-// records in between are read again.
+// install replaces the counts of some shards by the result of a scan. If the change log was applied beyond the time
+// of the scan already, the records in between are read again and added.
 func (r *Runner) install(ctx context.Context, n scanResult) error {
 	c := &r.counts
 	coll := r.Catalog.Peek().ByID(n.id)
@@ -370,8 +374,8 @@ func (r *Runner) store(ctx context.Context, force bool) error {
 	return nil
 }
 
-// ahead reports whether there are counts from a scan that the log has not reached yet. They are not
-// stored until it has.
+// ahead reports whether a collection has counts from a scan at a later time than at, up to which the change log was
+// applied. They are not stored until the log has been applied up to the scan.
 func (k *counted) ahead(at storage.Timestamp) bool {
 	for _, s := range k.shards {
 		if s.from > at {
@@ -381,7 +385,8 @@ func (k *counted) ahead(at storage.Timestamp) bool {
 	return false
 }
 
-// encode writes {epoch: long, shards: [{id, docs, bytes}]}.
+// encode returns the counts of a collection for the store, as {epoch: long, shards: [{id, docs, bytes}]}. It leaves
+// out counts from scans later than at.
 func (k *counted) encode(at storage.Timestamp) bson.Raw {
 	b := bson.NewBuilder(nil)
 	b.Int64("epoch", int64(k.epoch))

@@ -20,7 +20,8 @@ import (
 // errDropped means that the collection of a job was dropped.
 var errDropped = errors.New("jobs: the collection was dropped")
 
-// errStale makes a batch begin again with the current catalog entry.
+// errStale makes a job's batch begin again with the current catalog entry, because the entry by which it began is no
+// longer current.
 var errStale = errors.New("jobs: stale catalog entry")
 
 // Batches of background work are small, so that a conflict repeats little and clients are not
@@ -43,8 +44,9 @@ type batch struct {
 	cappedState write.CappedState // of a capped collection to which peers write too
 }
 
-// commit runs fn until its transaction commits without a conflict. fn starts from nothing each time. The work is
-// charged to the collection's budget.
+// commit runs fn, which does one batch of a job's work on a collection, until the transaction of the batch commits
+// without a conflict. fn starts from nothing each time. The work, counted on meter, is charged to the collection's
+// budget.
 // Errors: errDropped, the errors of fn and of the commit, the cause of ctx.
 func (r *Runner) commit(ctx context.Context, id keyspace.CollectionID, meter *ratelimit.Meter, o storage.TxnOptions, fn func(b *batch) error) error {
 	most := batchRows
@@ -135,10 +137,11 @@ func (r *Runner) try(ctx context.Context, id keyspace.CollectionID, meter *ratel
 	return nil
 }
 
-// background is the class of all work of this package.
+// background is the class in which all work of this package is charged to budgets.
 var background = ratelimit.Class{Priority: ratelimit.Background}
 
-// admit waits until the clients leave part of the collection's budget, unless the work is eager.
+// admit waits until the clients of a collection leave a part of its budget for background work. Eager work, for which
+// a client waits, does not wait.
 func (r *Runner) admit(ctx context.Context, id keyspace.CollectionID) error {
 	pool := r.Budgets.Collection(uint64(id))
 	if eager(ctx) || !pool.Limited() && !pool.Shared() {
@@ -177,7 +180,8 @@ func sameRoute(now, then *catalog.Collection) bool {
 // sharesCapped reports whether the batch writes to a capped collection to which peers may write too.
 func (b *batch) sharesCapped() bool { return b.coll.Options.Capped && !b.r.exclusive() }
 
-// saveCappedState writes the batch's changes of a capped collection to the row that it shares with peers.
+// saveCappedState writes the counts that the batch has changed in a capped collection to the row that this server
+// shares with peers.
 func (b *batch) saveCappedState() error {
 	if !b.sharesCapped() {
 		return nil
@@ -192,7 +196,7 @@ func (b *batch) saveCappedState() error {
 	return l.Save(b.txn, b.coll.ID)
 }
 
-// target returns the write target of a shard.
+// target returns the write target of a shard in this batch.
 func (b *batch) target(d *shard.Descriptor) *write.Target {
 	t := b.targets[d.ID]
 	if t == nil {
@@ -205,7 +209,8 @@ func (b *batch) target(d *shard.Descriptor) *write.Target {
 	return t
 }
 
-// markMultikey publishes that an index contains arrays, before the commit.
+// markMultikey publishes in the catalog, before the commit, that an index contains the elements of arrays (multikey),
+// so that a reader of the entries finds the mark too.
 func (b *batch) markMultikey(ix *catalog.Index, paths index.MultikeyPaths) error {
 	err := b.r.Catalog.Change(b.env.Context(), func(m *catalog.Mutation) error {
 		now := m.Snapshot().ByID(b.coll.ID)

@@ -9,8 +9,8 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// crowded is a store in which every transaction that reads many records and locks or writes them conflicts
-// with a client that has just changed one of them.
+// crowded is a store in which clients write much: an essential transaction that locks more than most records
+// conflicts when it commits, as if a client had just changed one of them.
 type crowded struct {
 	storage.Store
 	most int

@@ -11,8 +11,8 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// recordOverhead is approximately the size of a record beside the document: the key with the _id,
-// its copy in the entry, and the overhead of the engine.
+// recordOverhead is approximately the number of bytes that a record takes beside the document: the key with the _id,
+// its copy in the index entry, and the overhead of the engine.
 const recordOverhead = 40
 
 // Compaction is a collection whose files are to be compacted.
@@ -63,7 +63,7 @@ func (r *Runner) Compact(ctx context.Context, c *Compaction) (freed int64, err e
 	defer r.end(p)
 	begun := time.Now()
 	next := func(bytes int64) {
-		if p.done.Add(bytes) < total { // as long as the piece took: other work has at least half of the disk
+		if p.done.Add(bytes) < total { // pause for as long as the piece took, so that other work has at least half of the disk
 			sleep(ctx, time.Since(begun), nil)
 		}
 		begun = time.Now()

@@ -10,9 +10,9 @@ import (
 	"github.com/cantledb/cantle/shard/tally"
 )
 
-// shareCounts maintains the counts over a shared store: the owner of the job follows the change log,
-// counts the shards that have no counts, and stores the result; its peers read that. The result replaces
-// what each server has counted of its own writes.
+// shareCounts maintains the counts of documents over a store with several servers: the owner of the job follows the
+// change log, counts the shards that have no counts, and stores the result, which its peers read. On each server the
+// result replaces the counts that the server has made of its own writes.
 func (r *Runner) shareCounts(ctx context.Context) error {
 	had := r.Owners.Owns(jobCounts)
 	mine := r.OwnsLoop(ctx, jobCounts)
@@ -62,8 +62,8 @@ func (r *Runner) Recount(ctx context.Context) error {
 	return nil
 }
 
-// countFew counts shards that have not been counted yet, as long as they are small; the owner of the job
-// counts the others later. It reports whether there were any.
+// countFew counts, by a scan, small shards that have not been counted yet, up to recountDocsMax documents together;
+// the owner of the job counts the others later. It reports whether there were any.
 func (r *Runner) countFew(ctx context.Context) (some bool, err error) {
 	left := int64(recountDocsMax)
 	for _, coll := range r.Catalog.Peek().Collections("") {
@@ -81,7 +81,8 @@ func (r *Runner) countFew(ctx context.Context) (some bool, err error) {
 	return some, nil
 }
 
-// followToNow applies the log up to the present time.
+// followToNow applies the change log to the counts up to the present time of the store. It waits for commits in
+// flight that may be before that time.
 func (r *Runner) followToNow(ctx context.Context) error {
 	at, err := r.Store.Now(ctx)
 	if err != nil {
@@ -95,7 +96,7 @@ func (r *Runner) followToNow(ctx context.Context) error {
 		if err := c.advance(ctx, r); err != nil {
 			return err
 		}
-		if c.at == before { // commits that may be before it are in flight
+		if c.at == before { // commits that may get an earlier timestamp are in flight
 			sleep(ctx, time.Millisecond, nil)
 		}
 		if err := ctx.Err(); err != nil {
@@ -116,7 +117,7 @@ func (r *Runner) readCounts(ctx context.Context) error {
 	c.pass.Lock()
 	defer c.pass.Unlock()
 	if stored, err := snap.Has(ctx, countsAtKey()); err != nil || !stored {
-		return err // the counts found at the start are followed from there
+		return err // no counts are stored yet: those from the start are kept and follow the log
 	}
 	if err := r.loadCounts(ctx, snap); err != nil {
 		return err
@@ -153,8 +154,9 @@ func (r *Runner) uncounted(coll *catalog.Collection) (missing []*shard.Descripto
 	return missing
 }
 
-// countShards scans shards until the number of documents reaches most, and returns how many it read. Shards
-// that were not scanned completely stay uncounted.
+// countShards counts shards of a collection by a scan until the number of documents reaches most, queues the counts
+// for the next checkpoint, and returns how many documents it read. Shards that were not scanned completely stay
+// uncounted.
 func (r *Runner) countShards(ctx context.Context, coll *catalog.Collection, list []*shard.Descriptor, most int64) (docs int64, err error) {
 	snap, err := r.Store.Snapshot(ctx, 0)
 	if err != nil {
@@ -176,7 +178,8 @@ func (r *Runner) countShards(ctx context.Context, coll *catalog.Collection, list
 	return docs, nil
 }
 
-// showCounts sets the tally to the counts, for collections whose shards are all counted.
+// showCounts copies the counts that follow the change log to the tally, which commands read, for collections whose
+// shards are all counted.
 func (r *Runner) showCounts() {
 	c := &r.counts
 	c.pass.Lock()

@@ -78,8 +78,8 @@ func TestCheckpointLoop(t *testing.T) {
 	})
 }
 
-// The change log is truncated by age and by size, and the counts do not need the dropped part; if
-// they do, the shards are counted again.
+// The change log is truncated by age and by size. Usually the counts do not need the dropped part; if they do, the
+// shards are counted again.
 func TestTruncate(t *testing.T) {
 	engines(t, func(t *testing.T, make func() storage.Store) {
 		n := open(t, make)
@@ -107,7 +107,7 @@ func TestTruncate(t *testing.T) {
 	})
 }
 
-// However young the records are, no more of the log is kept than the limit allows, within a
+// However young its records are, no more of the change log is kept than LogBytes allows, to the precision of a
 // stretch.
 func TestTruncateBySize(t *testing.T) {
 	engines(t, func(t *testing.T, make func() storage.Store) {
@@ -138,8 +138,8 @@ func TestTruncateBySize(t *testing.T) {
 	})
 }
 
-// The limit counts log records of all writers: of earlier processes, of a process that stored no
-// length, and of a process that was killed.
+// The limit LogBytes counts the log records of all writers: of earlier processes, of a process that stored no length,
+// and of a process that was killed.
 func TestTruncateBySizeOverLives(t *testing.T) {
 	engines(t, func(t *testing.T, make func() storage.Store) {
 		n := open(t, make)
@@ -181,7 +181,8 @@ func TestTruncateBySizeOverLives(t *testing.T) {
 	})
 }
 
-// A long log has no more stretches than a short one, and none of its bytes is lost.
+// The length of a change log is stored in at most 256 stretches, however long the log is, and none of its bytes is
+// lost.
 func TestLogStretches(t *testing.T) {
 	marks, docs, bytes := jobs.Stretches(20_000, 1<<20)
 	if marks > 256 || marks < 100 || docs != 20_000 || bytes != 20_000<<20 {
@@ -283,8 +284,8 @@ func TestCreateInTransaction(t *testing.T) {
 	})
 }
 
-// An index build waits for the transactions that wrote to its collection, and finds the documents
-// they committed.
+// An index build waits for the transactions that wrote to its collection, and finds the documents that they
+// committed.
 func TestBuildWaitsForTransaction(t *testing.T) {
 	virtually(t, func(t *testing.T, make func() storage.Store) {
 		n := open(t, make)

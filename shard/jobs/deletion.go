@@ -16,8 +16,8 @@ import (
 // deletePrefix begins the names of the meta keys of ranges to delete.
 const deletePrefix = "delete."
 
-// Delete records, inside a catalog change that drops a collection or an index, that its keys are to
-// be deleted; if ix is 0, all keys of the collection. After the change the caller wakes the Runner
+// Delete records, inside a catalog change that drops a collection or an index, that the keys of this collection or
+// index are to be deleted; if ix is 0, those of the whole collection. After the change the caller wakes the Runner
 // with WakeDelete.
 func Delete(m *catalog.Mutation, id keyspace.CollectionID, ix keyspace.IndexID) error {
 	b := bson.NewBuilder(nil)
@@ -26,8 +26,8 @@ func Delete(m *catalog.Mutation, id keyspace.CollectionID, ix keyspace.IndexID) 
 	return m.Txn().Set(deleteKey(id, ix), b.Doc())
 }
 
-// deleteIfMemberDies records a collection that this process is filling: as long as the process lives,
-// no peer deletes the keys.
+// deleteIfMemberDies records, inside a catalog change, the deletion of a collection that this server is filling, in
+// case the server dies. As long as the member by lives, no peer deletes the keys.
 func deleteIfMemberDies(m *catalog.Mutation, id keyspace.CollectionID, by storage.MemberID) error {
 	if by == (storage.MemberID{}) {
 		return Delete(m, id, 0)
@@ -39,7 +39,8 @@ func deleteIfMemberDies(m *catalog.Mutation, id keyspace.CollectionID, by storag
 	return m.Txn().Set(deleteKey(id, 0), b.Doc())
 }
 
-// CancelDelete removes the record of Delete, inside the change that puts the keys to use.
+// CancelDelete removes the record that Delete has made for a collection, inside the catalog change that puts the
+// collection's keys to use.
 func CancelDelete(m *catalog.Mutation, id keyspace.CollectionID) error {
 	return m.Txn().Delete(deleteKey(id, 0))
 }
@@ -71,13 +72,13 @@ func (r *Runner) deleteLoop(ctx context.Context) {
 	}
 }
 
-// errInUse means that writers still use what was dropped.
+// errInUse ends the wait for writers before a deletion: they still use the catalog entry from before the drop.
 var errInUse = errors.New("writers still go by what was dropped")
 
-// drainTimeout bounds how long the drain for one range delays the next.
+// drainTimeout bounds the wait for the writers of one dropped collection, which delays the deletion of the next.
 const drainTimeout = 100 * time.Millisecond
 
-// deletion is one recorded range.
+// deletion is one record of Delete: a dropped collection or index whose keys are to be deleted.
 type deletion struct {
 	key []byte
 	id  keyspace.CollectionID
@@ -97,7 +98,8 @@ func (r *Runner) DeleteRecorded(ctx context.Context) error {
 	return err
 }
 
-// deleteRecorded is DeleteRecorded; held is true if writers still use something.
+// deleteRecorded is DeleteRecorded; held is true if writers still use something that was dropped, so that it must run
+// again soon.
 func (r *Runner) deleteRecorded(ctx context.Context) (held bool, err error) {
 	alive, err := r.Owners.Alive(ctx) // before the records are read: a member that is dead now removes none later
 	if err != nil {

@@ -103,7 +103,7 @@ func (r *Runner) expireWithin(ctx context.Context, coll *catalog.Collection, ix 
 	return deleted, nil
 }
 
-// expiredBounds returns the bounds of the entries of dates up to a time.
+// expiredBounds returns the bounds of the entries of a TTL index with dates up to upTo, in milliseconds since 1970.
 func expiredBounds(ix *catalog.Index, upTo int64) keyspace.Bounds {
 	lo, hi := ix.Bound(nil, 0, date(math.MinInt64)), ix.Bound(nil, 0, date(upTo))
 	if ix.Dirs()[0] == keystring.Descending {
@@ -112,7 +112,8 @@ func expiredBounds(ix *catalog.Index, upTo int64) keyspace.Bounds {
 	return keyspace.Bounds{Lo: lo, Hi: hi}
 }
 
-// ownTTLBounds returns the bounds of the entries of documents whose own ttl ended up to a time.
+// ownTTLBounds returns the bounds of the entries of documents, in an index by the last write, whose own ttl field
+// ended up to upTo, in milliseconds since 1970.
 func ownTTLBounds(ix *catalog.Index, upTo int64) keyspace.Bounds {
 	b := bson.NewBuilder(nil)
 	b.Int64("lo", 0)
@@ -168,8 +169,8 @@ func (r *Runner) expireRange(ctx context.Context, coll *catalog.Collection, ix *
 	return deleted, nil
 }
 
-// expire deletes the document of one entry. An earlier entry of the same document may have deleted
-// it already.
+// expire deletes the document of one entry of a TTL index and reports whether it did: an earlier entry of the same
+// document may have deleted the document already.
 func (b *batch) expire(ix *catalog.Index, key []byte) (bool, error) {
 	ctx := b.env.Context()
 	v, err := b.txn.Get(ctx, key, nil)

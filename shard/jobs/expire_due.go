@@ -39,8 +39,8 @@ func (r *Runner) ExpireDue(ctx context.Context, coll *catalog.Collection) error 
 	return nil
 }
 
-// expireSerially deletes for one command at a time. Concurrent commands wait, and then find the
-// documents deleted.
+// expireSerially deletes the documents that a TTL index has expired, for one command at a time. Concurrent commands
+// wait, and then find the documents deleted.
 func (r *Runner) expireSerially(ctx context.Context, coll *catalog.Collection, ix *catalog.Index) error {
 	select {
 	case r.expireLock <- struct{}{}:
@@ -56,7 +56,7 @@ func (r *Runner) expireSerially(ctx context.Context, coll *catalog.Collection, i
 	return err
 }
 
-// hasExpired reports whether an index has an expired entry.
+// hasExpired reports whether a TTL index has an entry of an expired document.
 func (r *Runner) hasExpired(ctx context.Context, coll *catalog.Collection, ix *catalog.Index) (bool, error) {
 	reader, err := r.Store.Snapshot(ctx, 0)
 	if err != nil {
@@ -87,8 +87,8 @@ func expiring(ix *catalog.Index) bool {
 	return ix.HasTTL && ix.State == catalog.IndexReady && ix.Width() == 1
 }
 
-// dueBounds returns the bounds of the expired entries of an index: those of documents with their
-// own ttl, and those older than the expiry of the index.
+// dueBounds returns the bounds of the entries of expired documents in a TTL index: those of documents whose own ttl
+// has ended, and those older than the expiry of the index.
 func dueBounds(ix *catalog.Index, at time.Time) (out []keyspace.Bounds) {
 	now := at.UnixMilli()
 	if ix.LastWrite {
@@ -100,8 +100,8 @@ func dueBounds(ix *catalog.Index, at time.Time) (out []keyspace.Bounds) {
 	return out
 }
 
-// expiredUpTo returns the newest date that an expiry in seconds has passed, in milliseconds; ok is
-// false if there is none.
+// expiredUpTo returns the newest date that has expired at the time now if dates expire after the given seconds; dates
+// are in milliseconds since 1970. ok is false for negative seconds, and for so many that nothing has expired.
 func expiredUpTo(seconds, now int64) (upTo int64, ok bool) {
 	return now - seconds*1000, seconds >= 0 && seconds <= (now-math.MinInt32)/1000
 }

@@ -38,8 +38,8 @@ func (r *Runner) expireCollection(ctx context.Context, coll *catalog.Collection)
 	return 0, nil
 }
 
-// expireRecords deletes all records in a range, unless the collection's time to
-// live has changed meanwhile.
+// expireRecords deletes all records in a range of a collection, unless the expireAfterSeconds of the collection has
+// changed meanwhile.
 func (r *Runner) expireRecords(ctx context.Context, coll *catalog.Collection, within storage.Range) (deleted int64, err error) {
 	var meter ratelimit.Meter
 	for start := within.Start; start != nil; {

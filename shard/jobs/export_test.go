@@ -24,7 +24,7 @@ func (r *Runner) SettleShard(ctx context.Context, id keyspace.CollectionID, d *s
 
 func (r *Runner) Saved() storage.Timestamp { return r.counts.saved }
 
-// Settled reports whether a Reshard is committed or aborted.
+// Settled reports whether a Reshard of the collection is committed or aborted, or none is running.
 func (r *Runner) Settled(id keyspace.CollectionID) bool {
 	c := r.resharding.of(id)
 	if c == nil {
@@ -35,12 +35,13 @@ func (r *Runner) Settled(id keyspace.CollectionID) bool {
 	return c.settled
 }
 
-// ForgetLogLength leaves the store as a program that did not store the log's length.
+// ForgetLogLength deletes the stored length of the change log: the store is then as an older program left it.
 func (r *Runner) ForgetLogLength(ctx context.Context) error {
 	return storage.Update(ctx, r.Store, storage.TxnOptions{}, storage.Synced, func(t storage.Txn) error { return t.Delete(logLengthKey()) })
 }
 
-// Stretches returns what is kept of a log of records of one size.
+// Stretches returns the number of stretches in which the length of a log is stored, and the number of records and
+// bytes in them, for a log of records of one size.
 func Stretches(records, size int) (marks int, docs, bytes int64) {
 	var l, again logLength
 	for i := range records {

@@ -9,9 +9,8 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// fetch prefetches the keys that a batch is about to read one by one, from a remote store: in one round trip
-// in place of hundreds. For other stores it does nothing, and does not compute the keys. Errors: storage
-// errors.
+// fetch prefetches the keys that a batch is about to read one by one from a remote store: one round trip replaces
+// hundreds. For other stores it does nothing, and does not compute the keys. Errors: storage errors.
 func fetch(ctx context.Context, txn storage.Txn, keys func() ([][]byte, error)) error {
 	far, ok := txn.(storage.Fetcher)
 	if !ok {
@@ -24,7 +23,8 @@ func fetch(ctx context.Context, txn storage.Txn, keys func() ([][]byte, error)) 
 	return far.Prefetch(ctx, list, false)
 }
 
-// fetchBuild is fetch for the entries of documents in indexes that are being built.
+// fetchBuild prefetches, as fetch does, the keys that a build looks up for documents in the indexes that are being
+// built.
 func (b *batch) fetchBuild(ixs []*catalog.Index, list []row) error {
 	return fetch(b.env.Context(), b.txn, func() (keys [][]byte, err error) {
 		for i := range list {
@@ -38,7 +38,8 @@ func (b *batch) fetchBuild(ixs []*catalog.Index, list []row) error {
 	})
 }
 
-// fetchInserts is fetch for documents to be inserted into the copy; nil ones are skipped.
+// fetchInserts prefetches, as fetch does, the keys that the insertion of documents into the copy of a Reshard looks
+// up; nil documents are skipped.
 func (f *filling) fetchInserts(docs []bson.Raw) error {
 	return fetch(f.c.ctx, f.txn, func() (keys [][]byte, err error) {
 		for _, doc := range docs {
@@ -55,8 +56,8 @@ func (f *filling) fetchInserts(docs []bson.Raw) error {
 	})
 }
 
-// fetchPlaces is fetch for the reads of take: the documents at places, their positions in the copy, and then
-// the documents there.
+// fetchPlaces prefetches, as fetch does, the keys that filling.take reads: the documents at places of the old
+// collection, their positions in the copy, and then the documents there.
 func (f *filling) fetchPlaces(places [][]byte) error {
 	ctx := f.c.ctx
 	err := fetch(ctx, f.txn, func() (keys [][]byte, err error) {

@@ -63,8 +63,8 @@ func virtually(t *testing.T, fn func(t *testing.T, open func() storage.Store)) {
 	})
 }
 
-// start makes a node over a store, like a starting process; jobs are not running. The store is not
-// closed.
+// start makes a node over a store, like a starting process, without running the loops of its jobs. The caller closes
+// the store.
 func start(t testing.TB, store storage.Store) *node {
 	t.Helper()
 	n := &node{t: t, store: store}
@@ -197,8 +197,8 @@ func (n *node) ids(o *cluster.Op, filter, hint string) (map[string]int, error) {
 	}
 }
 
-// check compares the documents found through every index with those of a scan, and both with the
-// counts.
+// check compares the documents found through every index with those of a scan, requires each once, and returns their
+// number.
 func (n *node) check(filter string) int {
 	n.t.Helper()
 	want, err := n.ids(n.op(), filter, "")

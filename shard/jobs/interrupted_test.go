@@ -24,8 +24,8 @@ import (
 // elsewhere names DDL of another collection, which waits for no job.
 const elsewhere = "DDL of another collection"
 
-// TestInterruptedJobs kills a build, a reshard and a split half way, drops their index or their
-// collection, or stops the server: each ends soon, is undone or continues at the next start, and
+// TestInterruptedJobs interrupts a build, a reshard and a split half way, by killOp, by a drop of the index or the
+// collection, or by the shutdown of the server. Each job ends soon, is undone or continues at the next start, and
 // leaves nothing behind.
 func TestInterruptedJobs(t *testing.T) {
 	killed := mongoerr.New(mongoerr.Interrupted, "operation was interrupted")
@@ -63,7 +63,7 @@ func TestInterruptedJobs(t *testing.T) {
 			synctest.Wait()
 		},
 	}
-	// In the job's own goroutine, so that a wait for the job would never end.
+	// This event runs in the goroutine of the job, so that a wait for the job would never end.
 	meets[elsewhere] = func(n *node, _ context.CancelCauseFunc) {
 		other := collection.Namespace{DB: "shop", Coll: "other"}
 		n.must(n.Create(n.op(), other, ddl.CreateOptions{}))
@@ -121,8 +121,8 @@ func TestInterruptedJobs(t *testing.T) {
 // interruptedDocs is the number of documents of the collection.
 const interruptedDocs = 4000
 
-// interrupted runs a job over a new collection, and calls meet half way. It returns how often the
-// job looked at the clock in total, and before meet.
+// interrupted runs a job over a new collection, and calls meet half way. It returns how often the job read the clock,
+// which measures its progress: in total, and before meet.
 func interrupted(t *testing.T, n *node, begin func(*node, *cluster.Op) error, meet func(*node, context.CancelCauseFunc)) (total, at int64, err error) {
 	t.Helper()
 	n.must(n.ShardCollection(n.op(), shop, ddl.ShardOptions{Key: bsontest.Doc(t, `{k: "hashed"}`), Shards: 1}))
@@ -160,7 +160,8 @@ func interrupted(t *testing.T, n *node, begin func(*node, *cluster.Op) error, me
 	return total, at, err
 }
 
-// nothingLeft checks that everything stored belongs to the collection and its indexes.
+// nothingLeft checks that everything stored belongs to the collection and its indexes or, with gone, that nothing is
+// stored.
 func (n *node) nothingLeft(gone bool) {
 	n.t.Helper()
 	records := n.keys(keyspace.PrefixRange(keyspace.RecordRange(0).Start[:1]))

@@ -17,7 +17,7 @@ type structureLocks struct {
 	locked map[keyspace.CollectionID]chan struct{} // closed when free again
 }
 
-// take takes the lock, or returns a channel that is closed when the lock is free.
+// take takes the lock of a collection's structure, or returns a channel that is closed when the lock is free.
 func (x *structureLocks) take(id keyspace.CollectionID) (busy chan struct{}) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -38,10 +38,10 @@ func (x *structureLocks) release(id keyspace.CollectionID) {
 	delete(x.locked, id)
 }
 
-// Lock waits until no other job changes the structure of the collection. The caller holds no
-// catalog pin, and calls unlock at the end. The wait for index builds, splits and merges is not
-// bounded; the wait for a Reshard, which may take hours, ends after LockWait. Errors:
-// ConflictingOperationInProgress (117), ctx.
+// Lock waits until no other job, here or at a peer, changes the structure of the collection. The caller holds no
+// catalog pin, and calls unlock at the end. The wait for index builds, splits and merges is not bounded; the wait for
+// a Reshard, which may take hours, ends after LockWait. Errors: ConflictingOperationInProgress (117), the cause of
+// ctx.
 func (r *Runner) Lock(ctx context.Context, id keyspace.CollectionID) (unlock func(), err error) {
 	x := &r.structureLocks
 	began := time.Now()
@@ -71,8 +71,8 @@ func errResharding() error {
 		"the collection is being rewritten for another shard key; try again when that is done (currentOp shows how far it is)")
 }
 
-// LockNamed is Lock for the collection that has a name when the wait is over: the job waited for may have put another
-// collection in its place.
+// LockNamed takes the Lock of the collection that has a name when the wait is over, and returns its entry: the job
+// that held the Lock may have put another collection in its place.
 // Errors: NamespaceNotFound (26) also for a view; the errors of Lock.
 func (r *Runner) LockNamed(ctx context.Context, ns collection.Namespace) (*catalog.Collection, func(), error) {
 	for {

@@ -10,8 +10,8 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// logLength is the length of the change log that is kept, over all servers that wrote it. It is
-// stored with the counts. Bytes are those of records before compression.
+// logLength holds the length of the change log that is kept, over all servers that wrote it, so that it can be
+// truncated by size. It is stored with the counts. Bytes are those of records before compression.
 type logLength struct {
 	marks []logMark // ascending
 	// since is the time where marks begin. The log before it is not counted yet: the store was
@@ -20,21 +20,21 @@ type logLength struct {
 	grain int64 // minimum bytes of a stretch; 0 = markBytes
 }
 
-// logMark is a stretch of the change log; it follows the one before.
+// logMark is a stretch of the change log: the records after those of the previous mark, up to ts.
 type logMark struct {
 	ts    storage.Timestamp // the last record of the stretch
 	bytes int64             // of the stretch
 	docs  int64             // records of the stretch
 }
 
-// markBytes is the length of a stretch of a short log. The stretches of a long log are as long as
-// needed to have at most marksMax of them: the granularity of truncation.
+// markBytes is the minimum length, in bytes, of a stretch of the change log. The stretches of a long log are longer,
+// so that it has at most marksMax of them. The log is truncated by whole stretches.
 const (
 	markBytes = 4 << 20
 	marksMax  = 256
 )
 
-// add counts a record at the end of the log.
+// add counts a record of size bytes at the end of the log, in the last stretch or in a new one.
 func (l *logLength) add(ts storage.Timestamp, size int) {
 	n := len(l.marks)
 	if n == 0 || l.marks[n-1].bytes >= max(l.grain, markBytes) && l.marks[n-1].ts != ts {
@@ -49,7 +49,8 @@ func (l *logLength) add(ts storage.Timestamp, size int) {
 	l.marks[n-1].docs++
 }
 
-// widen joins each two stretches.
+// widen joins each two neighbouring stretches into one, and makes later stretches as long, so that a long log has at
+// most marksMax.
 func (l *logLength) widen() {
 	half := l.marks[:0]
 	for i := 0; i < len(l.marks); i += 2 {
@@ -76,7 +77,7 @@ func (l *logLength) total() (docs, bytes int64) {
 	return docs, bytes
 }
 
-// beyond returns the time up to which the log must be truncated to keep at most bytes; 0 if it is
+// beyond returns the time up to which the change log must be truncated to keep at most the given bytes; 0 if it is
 // not longer.
 func (l *logLength) beyond(bytes int64) storage.Timestamp {
 	for i := len(l.marks) - 1; i >= 0; i-- {
@@ -112,7 +113,8 @@ func (l *logLength) encode() []byte {
 	return b
 }
 
-// decodeLogLength decodes the result of encode; if it cannot be decoded, the log is counted again.
+// decodeLogLength decodes the result of encode. If it cannot be decoded, the log before at counts as not counted yet,
+// and countLog counts it.
 func decodeLogLength(b []byte, at storage.Timestamp) logLength {
 	var l logLength
 	bad := false
@@ -137,7 +139,7 @@ func decodeLogLength(b []byte, at storage.Timestamp) logLength {
 	return l
 }
 
-// loadLogLength reads the stored length of the log before at.
+// loadLogLength reads the stored length of the change log. If none is stored, the log before at is not counted yet.
 func loadLogLength(ctx context.Context, snap storage.Reader, at storage.Timestamp) (logLength, error) {
 	v, err := snap.Get(ctx, logLengthKey(), nil)
 	if errors.Is(err, storage.ErrNotFound) {
@@ -149,8 +151,8 @@ func loadLogLength(ctx context.Context, snap storage.Reader, at storage.Timestam
 	return decodeLogLength(v, at), nil
 }
 
-// countLog reads the part of the log that is not counted, once for a store whose log was written by
-// a program that did not store its length.
+// countLog reads and counts the part of the change log whose length is not known, once for a store whose log was
+// written by a program that did not store its length.
 func (r *Runner) countLog(ctx context.Context) error {
 	c := &r.counts
 	c.pass.Lock()

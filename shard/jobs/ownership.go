@@ -37,24 +37,27 @@ func (r *Runner) collectLoop(ctx context.Context) {
 	}
 }
 
-// structureJob is the name of the job of working on the structure of a collection.
+// structureJob returns the name of the job whose owner may change the structure of a collection: its shards and
+// indexes.
 func structureJob(id keyspace.CollectionID) string { return fmt.Sprintf("%s%d", structurePrefix, id) }
 
 const structurePrefix = "collection."
 
-// asOwner returns the context of a job that is guarded by the ownership of name.
+// asOwner returns a context whose guard fails once this server is no longer the owner of the job name: the job's
+// transactions check the guard after they have begun.
 func (r *Runner) asOwner(ctx context.Context, name string) context.Context {
 	return storage.WithGuard(ctx, func() error { return r.Owners.Guard(name) })
 }
 
-// OwnsLoop reports whether this server owns a loop, after trying to become its owner.
+// OwnsLoop reports whether this server owns the job of a loop, after trying to become its owner.
 func (r *Runner) OwnsLoop(ctx context.Context, name string) bool {
 	ok, err := r.Owners.TryAcquire(ctx, name, nil)
 	r.report(name, err)
 	return ok && err == nil
 }
 
-// structure returns the context of a job on the structure of a collection whose Lock is held.
+// structure returns the context of a job on the structure of a collection whose Lock is held: as Locked, with a lane
+// for processor slots.
 func (r *Runner) structure(ctx context.Context, id keyspace.CollectionID) context.Context {
 	return r.Locked(r.withSlot(ctx), id)
 }
@@ -64,13 +67,14 @@ func (r *Runner) structure(ctx context.Context, id keyspace.CollectionID) contex
 // collection finishes it.
 func (r *Runner) exclusive() bool { return storage.Exclusive(r.Store) }
 
-// Locked returns the context of work that relies on the Lock of a collection.
+// Locked returns the context of work that relies on the Lock of a collection: the guard of the context fails once
+// this server has lost the Lock to a peer.
 func (r *Runner) Locked(ctx context.Context, id keyspace.CollectionID) context.Context {
 	return r.asOwner(ctx, structureJob(id))
 }
 
-// lockAcrossServers waits until no peer changes the structure of the collection. unlock releases the
-// local lock.
+// lockAcrossServers waits until no peer changes the structure of the collection, and becomes the owner of that. The
+// returned function releases the ownership and calls unlock, which releases the lock in this process.
 func (r *Runner) lockAcrossServers(ctx context.Context, id keyspace.CollectionID, unlock func()) (func(), error) {
 	if r.exclusive() {
 		return unlock, nil // no server froze the collection and lost the ownership

@@ -15,8 +15,8 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// peerJobs holds the jobs of peers on the structure of collections, as they have published them:
-// this server shows them, and forwards requests of clients.
+// peerJobs holds the progress of peers' jobs on the structure of collections, as the peers have published it. This
+// server shows the jobs to its clients, and forwards the clients' requests to them.
 type peerJobs struct {
 	mu   sync.Mutex
 	list map[keyspace.CollectionID]Report
@@ -32,7 +32,8 @@ func (e *peerJobs) resharding(id keyspace.CollectionID) bool {
 // requests of peers.
 const publishInterval = 250 * time.Millisecond
 
-// Fields of notes: the job, and requests to it.
+// Fields of a note, the document that is stored with the ownership of a job: the progress of the job, and requests of
+// peers to abort it or to finish it now.
 const (
 	noteJob      = "job"
 	noteAbort    = "abort"
@@ -77,13 +78,14 @@ func (r *Runner) publishJobs(ctx context.Context) error {
 	return nil
 }
 
-// structureOf returns the collection to whose structure an ownership row belongs.
+// structureOf returns the collection whose structure the owner of a row's job may change.
 func structureOf(row peers.Job) (keyspace.CollectionID, bool) {
 	id, err := strconv.ParseUint(row.Name[len(structurePrefix):], 10, 64)
 	return keyspace.CollectionID(id), err == nil
 }
 
-// handleOwnJob carries out requests to a job of this server, and publishes its progress.
+// handleOwnJob carries out the requests of peers to a job of this server, which are in the job's note, and publishes
+// the job's progress there.
 func (r *Runner) handleOwnJob(ctx context.Context, id keyspace.CollectionID, row peers.Job) error {
 	wishes := bson.Raw(row.Note)
 	if c := r.resharding.of(id); c != nil && len(wishes) > 0 {
@@ -106,7 +108,7 @@ func (r *Runner) handleOwnJob(ctx context.Context, id keyspace.CollectionID, row
 	return nil
 }
 
-// withJob returns a note with another job and the same requests.
+// withJob returns the note was with the progress p in place of the previous one, and the same requests.
 func withJob(was bson.Raw, p Report) bson.Raw {
 	b := bson.NewBuilder(nil)
 	b.BeginDoc(noteJob)
@@ -131,7 +133,7 @@ func withJob(was bson.Raw, p Report) bson.Raw {
 	return b.Doc()
 }
 
-// withRequest returns a note with a request added.
+// withRequest returns the note was with a request of a peer (wish) added.
 func withRequest(was bson.Raw, wish string) bson.Raw {
 	b := bson.NewBuilder(nil)
 	if len(was) > 0 {
@@ -145,7 +147,7 @@ func withRequest(was bson.Raw, wish string) bson.Raw {
 	return b.Doc()
 }
 
-// reportOf decodes the job of a note; ok is false if the note has none yet.
+// reportOf decodes the progress of a peer's job from its note; ok is false if the note has none yet.
 func reportOf(note bson.Raw) (p Report, ok bool) {
 	if len(note) == 0 {
 		return p, false
@@ -198,7 +200,8 @@ func (r *Runner) requestFromPeer(ctx context.Context, id keyspace.CollectionID, 
 	return nil
 }
 
-// peerReshardEpoch returns the epoch of a Reshard at a live peer.
+// peerReshardEpoch returns the epoch of the ownership under which a live peer reshards a collection. A later Reshard
+// has another epoch.
 // Errors: NoSuchReshardCollection (339).
 func (r *Runner) peerReshardEpoch(ctx context.Context, id keyspace.CollectionID) (uint64, error) {
 	rows, err := r.Owners.List(ctx, structureJob(id))
@@ -217,7 +220,7 @@ func (r *Runner) peerReshardEpoch(ctx context.Context, id keyspace.CollectionID)
 	return 0, notResharding()
 }
 
-// resumeLoop continues what dead servers have left behind, as long as this server owns the job.
+// resumeLoop continues the jobs that dead servers have left unfinished, as long as this server owns that task.
 func (r *Runner) resumeLoop(ctx context.Context) {
 	for {
 		if r.OwnsLoop(ctx, jobResume) {
@@ -229,7 +232,8 @@ func (r *Runner) resumeLoop(ctx context.Context) {
 	}
 }
 
-// resumeOrphans finishes work on the structure of collections that no live server does.
+// resumeOrphans finishes changes of shards and index builds of collections on which no live server works, and removes
+// what else dead servers have left (Config.Orphans).
 func (r *Runner) resumeOrphans(ctx context.Context) error {
 	var waiting []*catalog.Collection
 	for _, c := range r.Catalog.Peek().Collections("") {

@@ -36,7 +36,7 @@ type Report struct {
 	Done, Total int64         // documents; bytes of a Compact
 	Left        time.Duration // estimated; 0 = unknown
 	Phase       string        // the current phase of a job with several
-	Applied     int64         // changes made meanwhile that were applied again
+	Applied     int64         // documents changed during the copy of a Reshard that were copied again
 	Server      string        // the server that runs it, "" for this one
 	server      string        // the server that runs it, also for this one
 }

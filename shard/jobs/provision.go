@@ -23,7 +23,8 @@ func Provisioned(t catalog.Throughput) ratelimit.Throughput {
 	return ratelimit.Throughput{}
 }
 
-// options returns a collection's switches, with the server's defaults where they are not set.
+// options returns the switches of a collection's or database's budget, with the server's defaults where they are not
+// set.
 func (r *Runner) options(s catalog.Switches) ratelimit.Options {
 	o := r.Pools
 	o.ServerSideRetry = s.ServerSideRetry.Or(o.ServerSideRetry)
@@ -68,7 +69,7 @@ func (r *Runner) Provision(c *catalog.Collection) {
 	r.Budgets.SetDatabase(id, "", nil)
 }
 
-// separateMax bounds the number of keys at which a collection is separated.
+// separateMax bounds the number of keys that separate passes to the store for one collection.
 const separateMax = 1024
 
 // separate passes the keys at which the shards of a collection begin, in its records and in the partitions of

@@ -81,8 +81,8 @@ func (r *Runner) Recover(ctx context.Context) error {
 	return nil
 }
 
-// deleteCappedStates deletes the rows of capped collections that servers shared, if this process has the store
-// exclusively now.
+// deleteCappedStates deletes the rows in which servers shared the state of capped collections, if this process has
+// the store exclusively now: it keeps that state in memory.
 func (r *Runner) deleteCappedStates(ctx context.Context) error {
 	if _, remote := r.Store.(storage.Remote); !remote || r.ReadOnly || !r.exclusive() {
 		return nil
@@ -114,8 +114,8 @@ func (r *Runner) deleteCappedStates(ctx context.Context) error {
 	return err
 }
 
-// fails reports whether an error ends the start. Where damaged data are served, counts are of the readable
-// documents.
+// fails reports whether an error in reading the counts ends the start of the server. If damaged data are served,
+// damage does not: the counts are then those of the readable documents.
 func (r *Runner) fails(err error) bool {
 	return err != nil && !(r.ReadOnly && errors.Is(err, storage.ErrCorruption))
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// Renewal is the rebuild of an index whose entries have another version than its kind.
+// Renewal describes the rebuild of an index whose stored entries have another version than this program writes for
+// the index's kind.
 type Renewal struct {
 	Namespace string
 	Index     string
@@ -19,8 +20,9 @@ type Renewal struct {
 	Err  error
 }
 
-// renew replaces the outdated indexes of a collection by empty ones in state Building, in one change, so that
-// none of their entries is ever read. It reports each to Renewing. The caller holds the collection's Lock.
+// renew replaces the indexes of a collection that have an outdated version of entries by empty ones in state
+// Building, in one catalog change, so that none of the old entries is ever read. It reports each to Renewing. The
+// caller holds the collection's Lock, and builds the indexes.
 func (r *Runner) renew(ctx context.Context, c *catalog.Collection) (begun map[keyspace.IndexID]Renewal, err error) {
 	if !outdated(c) {
 		return nil, nil
@@ -66,8 +68,8 @@ func outdated(c *catalog.Collection) bool {
 	return slices.ContainsFunc(c.Indexes, func(ix *catalog.Index) bool { return ix.Outdated && !ix.Staged })
 }
 
-// renewUnique rebuilds unique indexes before the first write: during the build, two documents could get the
-// same values. With peers this is not possible, because they write all the time.
+// renewUnique rebuilds the outdated unique indexes before the first write: during the build, two documents could get
+// the same values. With peers this is not possible, because they write all the time.
 func (r *Runner) renewUnique(ctx context.Context) {
 	for _, c := range r.Catalog.Peek().Collections("") {
 		if slices.ContainsFunc(c.Indexes, func(ix *catalog.Index) bool { return ix.Outdated && ix.Unique }) {

@@ -15,8 +15,8 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// older gives the catalog entry the form of a program before there were versions of entries, and an index
-// other entries.
+// older changes the store to the state that a program without versions of index entries leaves: the catalog entry has
+// no versions, and the named index has meaningless entries.
 func (n *node) older(name string) {
 	n.t.Helper()
 	c := n.coll()

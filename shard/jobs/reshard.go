@@ -18,13 +18,13 @@ import (
 // Reshard describes the change of a collection's shard key.
 type Reshard struct {
 	Collection     keyspace.CollectionID
-	Kind           string   // the kind of the Progress
+	Kind           string   // the kind of job in its Progress
 	Command        bson.Raw // for Progress and Join; may be nil
 	RestartCommand bson.Raw // the command of catalog.Rewriting; if nil, the change is not repeated after a restart
 	// Next makes the entry with the new key and shard map from the present one. It returns nil if
 	// there is nothing to do. It may add indexes.
 	Next func(*catalog.Collection) (*catalog.Collection, error)
-	// Log runs inside the change that puts the new entry in place.
+	// Log runs inside the catalog change that puts the new entry in place, to append the command to the change log.
 	Log func(*catalog.Mutation, *catalog.Collection) error
 }
 
@@ -111,8 +111,8 @@ type copying struct {
 	waiting  map[string]bool   // places that wait until another document gives up a unique value
 }
 
-// begin makes the entry of the copy and records it for deletion, which happens unless the Reshard
-// finishes.
+// begin makes, inside a catalog change, the entry of the copy, and records the copy for deletion, which happens
+// unless the Reshard finishes.
 func (c *copying) begin(m *catalog.Mutation) error {
 	if c.to != nil { // from a try that ended with a conflict
 		c.r.filling.remove(c.to.ID)
@@ -152,10 +152,10 @@ func (c *copying) begin(m *catalog.Mutation) error {
 	return deleteIfMemberDies(m, c.to.ID, c.r.Owners.Member())
 }
 
-// Bounds of catching up. The last round, for which writers wait, follows a round shorter than
-// shortRound, or round number roundsMax. If writers are as fast as the copy, each round takes as
-// long as the previous one or longer: after stalledMax rounds in a row none of which was the
-// shortest, more rounds would only make the last one longer.
+// Bounds of the rounds in which a Reshard applies new writes to its copy. The last round, for which writers wait,
+// follows a round shorter than shortRound, or round number roundsMax. If writers are as fast as the copy, each round
+// takes as long as the previous one or longer: after stalledMax rounds in a row none of which was the shortest, more
+// rounds would only make the last one longer.
 const (
 	shortRound = 100 * time.Millisecond
 	roundsMax  = 100
@@ -208,8 +208,8 @@ func (c *copying) run() error {
 	})
 }
 
-// freeze makes writers wait, and waits for those that are active. The change log then contains all
-// their writes.
+// freeze makes new writers of the old collection wait, and waits for those that are active. The change log then
+// contains all their writes.
 func (c *copying) freeze() error {
 	err := c.r.Catalog.Change(c.ctx, func(m *catalog.Mutation) error {
 		now := m.Snapshot().ByID(c.from.ID)
@@ -227,8 +227,8 @@ func (c *copying) freeze() error {
 	return c.r.Store.Sync(c.ctx)
 }
 
-// thaw lets writers continue on a collection whose rewriting has ended. Unless the server is
-// stopping, the rewriting is not repeated.
+// thaw lets writers continue on a collection whose rewriting has ended without success. Unless the server is
+// stopping, the rewriting is not repeated after the next start.
 func (r *Runner) thaw(ctx context.Context, id keyspace.CollectionID) error {
 	return r.Catalog.Change(ctx, func(m *catalog.Mutation) error {
 		now := m.Snapshot().ByID(id)

@@ -29,7 +29,8 @@ type reshardControl struct {
 	settled bool // committed or aborted
 }
 
-// commit ends the time in which the Reshard can be aborted; it returns false if it was aborted.
+// commit ends the time in which the Reshard can be aborted. It returns false if that has ended already, by an abort
+// or a commit.
 func (c *reshardControl) commit() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -96,7 +97,7 @@ func (r *Runner) AbortReshard(ctx context.Context, id keyspace.CollectionID) err
 	return c.wait(ctx)
 }
 
-// abort aborts a Reshard unless it is being committed.
+// abort aborts a Reshard, unless it is being committed or has ended already, and reports whether it did.
 func (c *reshardControl) abort() bool {
 	if !c.commit() {
 		return false

@@ -23,7 +23,8 @@ import (
 // in the old collection to its place in the copy: the change log contains only the old place.
 const originIndex keyspace.IndexID = math.MaxUint32
 
-// originValue encodes hash and id of a record, as origin entries hold them.
+// originValue encodes the position (hash) and the id of a record: the place of a document, as the entries of
+// originIndex hold it.
 func originValue(h keyspace.Hash, id []byte) []byte {
 	return keyspace.AppendUniqueValue(nil, h, id, nil)
 }
@@ -90,11 +91,12 @@ func (c *copying) copyRows(part *rows) error {
 	return f.commit()
 }
 
-// windowMax bounds the number of places that are taken from the change log at a time.
+// windowMax bounds the number of places of changed documents that catchUp takes from the change log before it applies
+// them.
 const windowMax = 1 << 16
 
-// catchUp applies the changes of the old collection since the last call to the copy. At the last
-// call there are no writers any more.
+// catchUp applies to the copy the changes of the old collection since the last call: it collects the places of
+// changed documents from the change log, and copies these documents anew. At the last call writers are blocked.
 func (c *copying) catchUp(last bool) error {
 	for {
 		dirty := c.waiting
@@ -126,8 +128,9 @@ func (c *copying) catchUp(last bool) error {
 	}
 }
 
-// retryWaiting retries the places that waited, as long as that succeeds for some. In the last round,
-// a place that still waits is a real duplicate.
+// retryWaiting retries, in the last round, the places whose documents could not be inserted into the copy because of
+// a duplicate unique value, as long as that succeeds for some. A document that still cannot be inserted then is a
+// real duplicate.
 func (c *copying) retryWaiting(last bool) error {
 	for n := math.MaxInt; last && len(c.waiting) > 0; {
 		again := c.waiting
@@ -142,7 +145,7 @@ func (c *copying) retryWaiting(last bool) error {
 	return nil
 }
 
-// refuse returns the error of the first place that cannot be copied.
+// refuse returns the error for the client of the first of some places whose document cannot be copied.
 func (c *copying) refuse(places map[string]bool) error {
 	for place := range places {
 		f, err := c.fill(true)
@@ -161,7 +164,8 @@ func (c *copying) refuse(places map[string]bool) error {
 	return mongoerr.New(mongoerr.DuplicateKey, "documents of %s have unique values in common", c.from.Namespace)
 }
 
-// apply makes the copy agree with the old collection at some places.
+// apply makes the copy agree with the old collection at some places: each is the position and id of a document in the
+// old collection.
 func (c *copying) apply(places map[string]bool, last bool) error {
 	var list [][]byte
 	for place := range places {
@@ -226,8 +230,8 @@ type filling struct {
 	targets map[shard.ID]*write.Target
 }
 
-// fill begins a transaction, once the clients leave part of the budget. If urgent, because writers
-// wait, it begins at once.
+// fill begins a transaction that writes to the copy, once the clients leave part of the collection's budget. If
+// urgent, because writers wait, it begins at once.
 func (c *copying) fill(urgent bool) (*filling, error) {
 	if !urgent {
 		if err := c.r.admit(c.ctx, c.from.ID); err != nil {
@@ -269,7 +273,8 @@ func (f *filling) target(d *shard.Descriptor) *write.Target {
 	return t
 }
 
-// insert adds the document of a place. doc may alias an iterator.
+// insert inserts into the copy the document at a place of the old collection, and an entry of originIndex that maps
+// this place to the new one. doc may alias an iterator.
 func (f *filling) insert(place []byte, doc bson.Raw) error {
 	to := f.c.to
 	h, err := to.Position(doc)
@@ -315,7 +320,8 @@ func (f *filling) take(place []byte) (bson.Raw, error) {
 	return now, f.txn.Delete(f.c.originKey(place))
 }
 
-// counts and reset undo a document's growth of its shard.
+// counts returns the changes of the shards' counts in this transaction, and reset restores them, after the insertion
+// of a document was rolled back.
 func (f *filling) counts() map[shard.ID]tally.Count {
 	out := make(map[shard.ID]tally.Count, len(f.targets))
 	for id, t := range f.targets {
@@ -342,7 +348,8 @@ func (f *filling) commit() error {
 	return nil
 }
 
-// markMultikey puts the mark into the copy's entry, which no reader uses yet.
+// markMultikey marks an index of the copy as containing the elements of arrays (multikey), in the copy's entry, which
+// no reader uses yet.
 func (c *copying) markMultikey(ix *catalog.Index, paths index.MultikeyPaths) error {
 	for _, x := range c.to.Indexes {
 		if x.ID == ix.ID {

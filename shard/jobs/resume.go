@@ -35,8 +35,8 @@ func (r *Runner) Resume(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// resumeExclusive is the loop of a process that has the store exclusively; it ends when everything is
-// finished.
+// resumeExclusive repeats Resume, with pauses, in a process that has the store exclusively; it ends when everything
+// is finished.
 func (r *Runner) resumeExclusive(ctx context.Context) {
 	for pause := resumePause; ; pause = min(2*pause, resumePauseMax) {
 		err := r.Resume(ctx)
@@ -102,7 +102,8 @@ func (r *Runner) forget(ctx context.Context, id keyspace.CollectionID, was *cata
 	return r.thaw(r.Locked(ctx, id), id)
 }
 
-// complete finishes the changes of shards and the index builds of a collection.
+// complete finishes the splits, merges and index builds of a collection that a crash interrupted, and rebuilds its
+// outdated indexes. It takes the collection's Lock.
 func (r *Runner) complete(ctx context.Context, id keyspace.CollectionID) error {
 	unlock, err := r.Lock(ctx, id)
 	if err != nil {

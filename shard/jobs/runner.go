@@ -38,7 +38,7 @@ type Config struct {
 	Release release.Release
 	// Now is the clock of budgets and of expiry.
 	Now func() time.Time
-	// Pools are the switches of every collection's and database's budget.
+	// Pools holds the default switches of the budgets of collections and databases.
 	Pools ratelimit.Options
 	// Failed is called when background work fails and will be retried.
 	Failed func(job string, err error)
@@ -117,7 +117,7 @@ func (r *Runner) Start(ctx context.Context) {
 	r.mu.Lock()
 	r.cancel = cancel
 	r.mu.Unlock()
-	if r.exclusive() { // with peers, owners of jobs do at any time what is done here once
+	if r.exclusive() { // with peers, the owners of jobs do this at any time, instead of once at the start
 		r.renewUnique(ctx)
 		r.loop(ctx, "resume", r.resumeExclusive)
 	} else {
@@ -134,7 +134,7 @@ func (r *Runner) Start(ctx context.Context) {
 // panicPause is the pause before a loop that panicked runs again.
 const panicPause = time.Minute
 
-// loop runs fn in a goroutine that Stop waits for.
+// loop runs fn in a goroutine that Stop waits for. After a panic fn runs again, panicPause later.
 func (r *Runner) loop(ctx context.Context, name string, fn func(ctx context.Context)) {
 	r.wg.Go(func() {
 		for !r.runRecovering(ctx, name, fn) && sleep(ctx, panicPause, nil) {

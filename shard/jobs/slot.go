@@ -12,8 +12,8 @@ type slotKey struct{}
 // slotUser is the user as which jobs share processor slots with the users of long commands.
 const slotUser = "background work"
 
-// withSlot returns the context of a job, which has one goroutine. After computing for a while the job needs a
-// slot, as commands do.
+// withSlot returns the context of a job, with a lane (mql.SlotHolder) for its one goroutine. After computing for a
+// while the job needs a processor slot, as commands do.
 func (r *Runner) withSlot(ctx context.Context) context.Context {
 	lane := &mql.SlotHolder{}
 	lane.Begin(r.CPUSlots, slotUser)

@@ -67,8 +67,8 @@ func notFound(err error, ns collection.Namespace) error {
 	return err
 }
 
-// prepare publishes the map with the new shards. From now on new index entries go to their newest
-// partitions, and reads and deletes use all partitions.
+// prepare publishes the shard map that change makes from the present one, with new shards. From then on new index
+// entries go to their newest partitions, and reads and deletes use all partitions.
 func (r *Runner) prepare(ctx context.Context, id keyspace.CollectionID, change func(*shard.Map) (*shard.Map, error)) error {
 	counts := r.Tally.Of(id)
 	var ch tally.Change
@@ -104,8 +104,8 @@ func (r *Runner) provisionID(id keyspace.CollectionID) {
 	}
 }
 
-// difference returns the shards of a that are not in b as parents, and those of b that are not in a
-// as children.
+// difference compares two shard maps: it returns the shards of a that are not in b as parents, and those of b that
+// are not in a as children.
 func difference(a, b *shard.Map) (ch tally.Change) {
 	for _, d := range a.Shards() {
 		if b.Shard(d.ID) == nil {
@@ -138,9 +138,9 @@ func appendIDs(b *bson.Builder, name string, ids []shard.ID) {
 	b.End()
 }
 
-// settleShards settles the shards of a collection: afterwards all index entries are in the newest
-// partitions, and all counts are exact. The caller holds the collection's Lock. It continues where
-// an earlier call was interrupted, and does nothing if there is nothing to do.
+// settleShards settles the shards of a collection after splits and merges: afterwards all index entries are in the
+// newest partitions, and all counts are exact. The caller holds the collection's Lock. It continues where an earlier
+// call was interrupted, and does nothing if there is nothing to do.
 func (r *Runner) settleShards(ctx context.Context, id keyspace.CollectionID, p *Progress) error {
 	counts := r.Tally.Of(id)
 	carried := counts.Carried()
@@ -184,7 +184,7 @@ func (r *Runner) settleShards(ctx context.Context, id keyspace.CollectionID, p *
 		return err
 	}
 	r.Step(stepSettled)
-	// After this drain everything committed up to at has been counted.
+	// After this drain, all commits up to at, by writers with the old map, have been added to the tally.
 	if err := r.Catalog.Drain(ctx, id); err != nil {
 		return err
 	}
@@ -202,7 +202,8 @@ func unsettled(m *shard.Map) (out []*shard.Descriptor) {
 	return out
 }
 
-// recount scans the children of splits and merges at one snapshot.
+// recount counts the documents of the children of splits and merges by a scan at one snapshot, and returns the counts
+// with the time of the snapshot.
 func (r *Runner) recount(ctx context.Context, coll *catalog.Collection, carried []tally.Change) (at storage.Timestamp, found map[shard.ID]tally.Count, err error) {
 	found = map[shard.ID]tally.Count{}
 	if len(carried) == 0 {
@@ -233,7 +234,8 @@ func scanCount(ctx context.Context, snap storage.Reader, id keyspace.CollectionI
 	return n, err
 }
 
-// scanCountUpTo is scanCount for a shard with no more documents than most; all is false if it has more.
+// scanCountUpTo counts the documents and bytes of a shard as scanCount does, but stops at most documents; all is
+// false if the shard has more.
 func scanCountUpTo(ctx context.Context, snap storage.Reader, id keyspace.CollectionID, d *shard.Descriptor, most int64) (n tally.Count, all bool, err error) {
 	it, err := snap.Iter(ctx, keyspace.RecordSpan(id, d.Lo, d.Hi), storage.IterOptions{})
 	if err != nil {
@@ -253,7 +255,7 @@ func scanCountUpTo(ctx context.Context, snap storage.Reader, id keyspace.Collect
 	return n, true, it.Err()
 }
 
-// settle moves the entries of a shard into its newest partition, index by index.
+// settle moves the index entries of a shard's documents into the shard's newest partition, index by index.
 func (r *Runner) settle(ctx context.Context, id keyspace.CollectionID, d *shard.Descriptor, p *Progress) error {
 	coll := r.Catalog.Peek().ByID(id)
 	if coll == nil {
@@ -272,7 +274,8 @@ func (r *Runner) settle(ctx context.Context, id keyspace.CollectionID, d *shard.
 	return nil
 }
 
-// moveEntries moves a shard's entries of one index out of one partition.
+// moveEntries moves the entries of a shard's documents in one index from one partition to the shard's newest
+// partition, in batches.
 func (r *Runner) moveEntries(ctx context.Context, coll *catalog.Collection, ix *catalog.Index, d *shard.Descriptor, from keyspace.PartitionID, p *Progress) error {
 	all := keyspace.PartitionRange(coll.ID, ix.ID, from)
 	owner := ownerOf(coll, ix)
@@ -319,8 +322,8 @@ func (r *Runner) moveEntries(ctx context.Context, coll *catalog.Collection, ix *
 	return nil
 }
 
-// entriesOf returns some keys of entries of a shard's records, and the key at which to continue;
-// next is nil at the end.
+// entriesOf returns the keys of index entries in a range whose records are in the shard d: at most b.rows. next is
+// the key at which to continue, nil at the end. owner decodes the record of an entry.
 func entriesOf(b *batch, within storage.Range, owner func(key, value []byte) (keyspace.Hash, []byte, bool), d *shard.Descriptor) (keys [][]byte, next []byte, err error) {
 	it, err := b.txn.Iter(b.env.Context(), within, storage.IterOptions{FetchRows: batchRows})
 	if err != nil {
@@ -359,8 +362,8 @@ func ownerOf(coll *catalog.Collection, ix *catalog.Index) func(key, value []byte
 	}
 }
 
-// skipper skips the keystrings of an entry one after the other, and starts again with the first
-// after the last.
+// skipper returns a function that returns the length of the next keystring in an index entry: in turn those of all
+// the fields of the index, and then again from the first; -1 for an invalid one.
 func skipper(ix *catalog.Index) keyspace.Skipper {
 	dirs, at := ix.Dirs(), 0
 	return func(b []byte) int {

@@ -43,7 +43,7 @@ func layoutsOn(t *testing.T, on func(*testing.T, func(*testing.T, func() storage
 	}
 }
 
-// sharded creates a collection over k with some shards and an index of each kind: plain, unique,
+// sharded creates the collection with a shard key on k, some shards, and an index of each kind: plain, unique,
 // multikey.
 func (n *node) sharded(shards int) {
 	n.t.Helper()
@@ -57,7 +57,7 @@ func (n *node) sharded(shards int) {
 	}
 }
 
-// halve divides a shard at its median shard key.
+// halve returns a function that divides a shard of a map at the shard's median shard key.
 func (n *node) halve(id shard.ID) func(m *shard.Map) (*shard.Map, error) {
 	return func(m *shard.Map) (*shard.Map, error) {
 		coll := n.coll()
@@ -208,7 +208,8 @@ func (n *node) writer(w int, model map[int]bool, stop *atomic.Bool) {
 	}
 }
 
-// compare reads through every index, and without an index, at the same snapshot.
+// compare reads all documents through every index, and without an index, at the same snapshot, and requires the same
+// result.
 func (n *node) compare() {
 	o := n.op()
 	txn, err := n.BeginTxn(o)

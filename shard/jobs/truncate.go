@@ -37,7 +37,8 @@ func (r *Runner) Truncate(ctx context.Context) error {
 	return r.truncate(ctx, upTo)
 }
 
-// truncate drops the change log up to a time, except what the stored counts still need.
+// truncate drops the change log up to a time, except the part after the last durable checkpoint, which the stored
+// counts still need.
 func (r *Runner) truncate(ctx context.Context, upTo storage.Timestamp) error {
 	c := &r.counts
 	c.pass.Lock()
@@ -53,9 +54,9 @@ func (r *Runner) truncate(ctx context.Context, upTo storage.Timestamp) error {
 	return r.Store.TruncateLog(ctx, changelog.Stream, upTo)
 }
 
-// Shorten drops at least the given bytes of the oldest records of the change log, or fewer if the stored
-// counts need the rest, and returns how many it dropped. It is called when the disk is full, so that the log
-// records of deletes take no more space than is free.
+// Shorten drops the oldest records of the change log: at least the given bytes of them, or fewer if the stored counts
+// need the rest. It returns the number of bytes dropped. It is called when the disk is full, so that the log records
+// of deletes take no more space than is free.
 func (r *Runner) Shorten(ctx context.Context, bytes int64) (dropped int64, err error) {
 	if err := r.checkpoint(ctx, true); err != nil {
 		return 0, err

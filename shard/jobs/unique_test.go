@@ -26,7 +26,7 @@ func (n *node) toUnique(options string) error {
 	return err
 }
 
-// prepared makes the index u, which rejects further duplicates.
+// prepared makes the index u with prepareUnique, which rejects further duplicates.
 func (n *node) prepared() {
 	n.t.Helper()
 	_, err := n.index(`{key: {u: 1}, name: "u"}`)
@@ -126,7 +126,8 @@ func TestUniqueConversionWhileInUse(t *testing.T) {
 	})
 }
 
-// Whatever a conversion runs into, the old index is unchanged and nothing else is left.
+// If the conversion of an index to a unique one fails, for whatever reason, the old index is unchanged and nothing
+// else is left.
 func TestUniqueConversionFails(t *testing.T) {
 	engines(t, func(t *testing.T, make func() storage.Store) {
 		n := open(t, make)
