@@ -16,8 +16,8 @@ folder is reused, so clients that trust it need no change.
   client.pem    a client's certificate and key
 `
 
-// Instructions returns instructions for the use of the files that Make has written into a folder, for a
-// server named host and a client named subject.
+// Instructions returns the text that cantle cert prints: how to use the files that Make has written into the folder
+// dir, with a server on the machine host and a client that logs in by the name subject.
 func Instructions(dir, host, subject string) string {
 	path := func(name string) string {
 		p, err := filepath.Abs(filepath.Join(dir, name))

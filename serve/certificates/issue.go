@@ -1,5 +1,5 @@
-// Package certificates makes an authority, a server's and a client's certificate for
-// development.
+// Package certificates makes certificates for development: those of an authority, of a server and of a client, each
+// with its key.
 package certificates
 
 import (

@@ -29,12 +29,14 @@ type collectionInfo struct {
 	Indexes    int             `json:"indexes"`             // besides _id_
 	Documents  *int64          `json:"documents,omitempty"` // missing if the user may not see statistics
 	Bytes      *int64          `json:"bytes,omitempty"`
-	// Bytes on disk of the documents and of the indexes; missing, too, if the store has no files here.
+	// DiskBytes are the bytes that the documents take on disk, IndexDiskBytes those of the indexes. Both are missing
+	// if the user may not see statistics, and if the store has no files on this machine.
 	DiskBytes      *uint64 `json:"diskBytes,omitempty"`
 	IndexDiskBytes *uint64 `json:"indexDiskBytes,omitempty"`
 }
 
-// size returns the bytes of the collection's documents, 0 if the user may not see them.
+// size returns the bytes of the collection's documents, 0 if the user may not see statistics. The list is ordered by
+// it.
 func (l *collectionInfo) size() int64 {
 	if l.Bytes == nil {
 		return 0
@@ -42,8 +44,8 @@ func (l *collectionInfo) size() int64 {
 	return *l.Bytes
 }
 
-// collections returns all databases and collections that listDatabases and listCollections show to this
-// user, with their data in the catalog.
+// collections returns all databases and collections that listDatabases and listCollections show to the user, each
+// with its partitions, throughput and sizes.
 func collections(q *query) (any, error) {
 	reply, err := q.runCommand("admin", bson.D{{"listDatabases", 1}, {"nameOnly", true}, {"authorizedDatabases", true}})
 	if err != nil {
@@ -104,8 +106,8 @@ func (q *query) describe(ns collection.Namespace, kind string) collectionInfo {
 	return l
 }
 
-// measure adds the sizes of a collection on disk, and returns those of its indexes; nil if the user may not
-// see statistics.
+// measure sets the sizes on disk of a collection in l, and returns the bytes of each of its indexes by name. It
+// returns nil, and sets nothing, if the user may not see statistics or the store cannot measure.
 func (q *query) measure(l *collectionInfo) map[string]uint64 {
 	coll := q.Server.Cluster.Catalog().Collection(collection.Namespace{DB: l.DB, Coll: l.Name})
 	if coll == nil || l.Bytes == nil {
@@ -127,7 +129,8 @@ func (q *query) measure(l *collectionInfo) map[string]uint64 {
 // collectionReply describes one collection.
 type collectionReply struct {
 	collectionInfo
-	// IndexDisk has the bytes of each index on disk, without an _id_ that is stored as the documents.
+	// IndexDisk has the bytes that each index takes on disk, by the index's name. The _id_ index is missing if the
+	// documents themselves are stored in the order of _id.
 	IndexDisk  map[string]uint64 `json:"indexDisk,omitempty"`
 	Options    json.RawMessage   `json:"options"`
 	Indexes    json.RawMessage   `json:"indexDetails"`

@@ -1,6 +1,6 @@
 package console
 
-// diskReply has the sizes on the disk of a server, under their names in serverStatus.
+// diskReply has the sizes of a server's data and of its disk, under the names that serverStatus has for them.
 type diskReply struct {
 	Disk         uint64 `json:"diskBytes"`      // the files of the store
 	ChangeLog    uint64 `json:"changeLogBytes"` // of these
@@ -12,8 +12,8 @@ type diskReply struct {
 	RefusesWrite bool   `json:"refusesWrites"`    // because the disk is full
 }
 
-// disk returns the sizes on the disk, and whether writes are refused because the disk is
-// full.
+// disk returns the sizes of the server's data and of its disk, and whether the server refuses writes because the disk
+// is full.
 func disk(q *query) (any, error) {
 	if err := q.mayLoad(); err != nil {
 		return nil, err

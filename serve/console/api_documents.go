@@ -12,8 +12,8 @@ import (
 // findReply is a page of documents.
 type findReply struct {
 	Documents []json.RawMessage `json:"documents"`
-	// Estimate is the expected cost of the query, computed before it ran, and Charge the
-	// actual cost.
+	// Estimate is the cost of the query in RU as computed before the query ran; Charge is the cost in RU that was
+	// charged.
 	Estimate json.RawMessage `json:"estimate"`
 	Charge   float64         `json:"charge"`
 	Millis   float64         `json:"millis"`
@@ -24,8 +24,8 @@ type findReply struct {
 // pageBytes bounds the documents of a page.
 const pageBytes = 8 << 20
 
-// find returns a page of documents. With estimate: true it returns only their expected
-// cost.
+// find returns a page of a collection's documents, as many as the argument limit allows. If the argument estimate is
+// true, the query does not run, and find returns only its expected cost.
 func find(q *query) (any, error) {
 	ns, err := q.namespace()
 	if err != nil {
@@ -75,8 +75,8 @@ func find(q *query) (any, error) {
 	return out, nil
 }
 
-// mayWrite refuses changes of documents unless the server was started with
-// --console-write.
+// mayWrite refuses a change of documents unless the server was started with --console-write: by default the console
+// only reads.
 // Errors: Unauthorized (13).
 func (q *query) mayWrite() error {
 	if q.Writable {
@@ -85,10 +85,12 @@ func (q *query) mayWrite() error {
 	return mongoerr.New(mongoerr.Unauthorized, "The console may not change documents: start the server with --console-write to allow it")
 }
 
-// charged is the comment by which the server returns the charge of a command.
+// charged is the comment field that the console adds to a command so that the reply contains the command's charge.
 var charged = bson.E{"comment", bson.D{{"requestCharge", true}}}
 
-// change runs one write, which command returns for a collection, and returns its reply.
+// change runs one write on the collection that the request names, and returns the reply. The function command makes
+// the write's command for the collection's name.
+// Errors: the errors of mayWrite and of the command; the first write error.
 func (q *query) change(command func(coll string) (bson.D, error)) (any, error) {
 	if err := q.mayWrite(); err != nil {
 		return nil, err

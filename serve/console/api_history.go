@@ -42,13 +42,13 @@ func newLines(l history.Lines) *linesReply {
 	return out
 }
 
-// rows returns the lists of a reply, in the order of its fields.
+// rows returns the lists of numbers in a reply, in the order of its fields, so that one loop fills all of them.
 func (l *linesReply) rows() []*[]float32 {
 	return []*[]float32{&l.RU, &l.Provisioned, &l.Busiest, &l.Reads, &l.Writes, &l.Refused, &l.Failed, &l.KiB, &l.P50, &l.P99, &l.Connections}
 }
 
-// window reads from and to, in seconds since 1970. A negative from counts back from to; the
-// default of to is now. level is the finest level that reaches back to from.
+// window reads the arguments from and to of a request, in seconds since 1970. A negative from counts back from to;
+// the default of to is now. level is the finest resolution of the history that reaches back to from.
 func (q *query) window() (level int, from, to int64, err error) {
 	now := q.History.Second()
 	if to, err = q.number("to", now, 0, math.MaxInt32); err != nil {

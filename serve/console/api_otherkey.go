@@ -17,19 +17,20 @@ const recordedSeconds = 3600
 // otherKey describes how recorded statements would run under another shard key.
 type otherKey struct {
 	ShardKey json.RawMessage `json:"shardKey"`
-	// Statements counts the statements, Samples those of them that were recorded. Cost is the cost of all
-	// under the other key, divided by their actual cost.
+	// Statements counts all statements in the time range, Samples those of them that were recorded. Cost is the cost
+	// of all statements under the other key, divided by their actual cost.
 	Statements int64   `json:"statements"`
 	Samples    int64   `json:"samples"`
 	Cost       float64 `json:"cost"`
-	// GoTo has the parts of the work, from 0 to 1, that would go to one partition, to some, to all, and to
-	// unknown partitions.
+	// GoTo has the parts of the work, from 0 to 1, that would go to one partition, to some partitions, to all, and to
+	// partitions that the recorded statement does not reveal.
 	GoTo json.RawMessage `json:"goTo"`
-	// Values are the shard key values with most work; share is the part of the work.
+	// Values are the values of the other shard key with the most work. The share of each is its part of the work.
 	Values json.RawMessage `json:"values"`
-	// Shares are the parts of the work that each partition would have.
+	// Shares are the parts of the work, from 0 to 1, that each partition would have under the other key.
 	Shares []float64 `json:"shares"`
-	// Guessed is the part of the work, from 0 to 1, in minutes without recorded statements.
+	// Guessed is the part of the work, from 0 to 1, done in minutes without recorded statements, which is distributed
+	// as the average minute.
 	Guessed float64 `json:"guessed"`
 	// Notes are sentences about the method and its limits.
 	Notes []string `json:"notes"`
@@ -40,9 +41,9 @@ func recorded(q *query) (any, error) {
 	return q.custom("GetRecordedTraffic")
 }
 
-// onOtherKey distributes the work of a collection, which the history has column by column, over n
-// partitions of another key, as the recorded statements of each minute would be distributed. n = 0 means
-// the present number of partitions.
+// onOtherKey computes the loads that n partitions of another shard key would have (n = 0: the present number of
+// partitions). It divides the work of each column of the history, given by was, as the recorded statements of that
+// minute would be divided. It returns a description of the effect, and the RU by partition and column.
 func (q *query) onOtherKey(ns collection.Namespace, used *history.Heat, was [][]float64, n int) (*otherKey, [][]float64, error) {
 	spec, err := q.document("shardKey")
 	if err != nil {
@@ -85,8 +86,8 @@ func jsonOf(reply bson.Raw, name string) json.RawMessage {
 	return json.RawMessage(ejson.String(d))
 }
 
-// minutesOf returns the loads of the partitions in each minute, as parts of the minute's RU, and their
-// average.
+// minutesOf reads from a reply of GetRecordedTraffic how the RU of each minute divides among the partitions: each
+// partition's part of the minute, from 0 to 1, by the minute's first second; and the average over all minutes.
 func minutesOf(reply bson.Raw, parts int) (by map[int64][]float64, average []float64) {
 	by, average = map[int64][]float64{}, make([]float64, parts)
 	all := 0.0
@@ -114,7 +115,9 @@ func minutesOf(reply bson.Raw, parts int) (by map[int64][]float64, average []flo
 	return by, average
 }
 
-// distribute distributes the work of each column over the partitions like the statements of its minute.
+// distribute divides the RU of each column of the history over the partitions of the other key, as the statements
+// recorded in that minute divide, or as the average does if none were recorded. It returns the RU by partition and
+// column, and sets Shares and Guessed.
 func (k *otherKey) distribute(used *history.Heat, was [][]float64, minutes map[int64][]float64, average []float64) [][]float64 {
 	out := make([][]float64, len(average))
 	for p := range out {

@@ -47,8 +47,8 @@ func redistribute(q *query) (any, error) {
 	return q.custom("RedistributeThroughput", q.fields("targets", "sources", "equal")...)
 }
 
-// setThroughput changes the throughput of a collection, from manual to autoscale and back
-// if necessary.
+// setThroughput changes the provisioned throughput of a collection; if necessary it also changes the mode, from
+// manual to autoscale or back.
 func setThroughput(q *query) (any, error) {
 	manual, err := q.number("manual", 0, 0, 1<<40)
 	if err != nil {

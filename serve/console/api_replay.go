@@ -13,8 +13,8 @@ type replayReply struct {
 	Step       int64   `json:"step"`
 	Partitions int     `json:"partitions"`
 	RU         float64 `json:"ru"`
-	// Refused is the share of the request units that would be refused, from 0 to 1, and RefusedColumns
-	// the number of columns with refusals.
+	// Refused is the share of the RU that would be refused, from 0 to 1. RefusedColumns is the number of columns
+	// (intervals of the history) in which something would be refused.
 	Refused        float64 `json:"refused"`
 	RefusedColumns int     `json:"refusedColumns"`
 	Columns        int     `json:"columns"`
@@ -22,14 +22,14 @@ type replayReply struct {
 	Balance        float64 `json:"balance"` // the busiest partition divided by the average
 	// Enough is the least RU/s with which nothing would be refused.
 	Enough float64 `json:"enough"`
-	// Manual and Autoscale are the amounts that would be billed, in RU/s times hours.
+	// Manual and Autoscale are the amounts that would be billed in the two modes of throughput, in RU/s times hours.
 	Manual    float64   `json:"manualRUHours"`
 	Autoscale float64   `json:"autoscaleRUHours"`
 	Demand    []float64 `json:"demand"`  // RU/s demanded, by column
 	Served    []float64 `json:"served"`  // RU/s that would be served
 	Busiest   []float64 `json:"busiest"` // RU/s that would be demanded of the busiest partition
-	// Recorded reports whether the partitions are the recorded ones; otherwise the work of each is
-	// spread evenly over its range.
+	// Recorded reports whether the loads are those of the recorded partitions. Otherwise the partitions are imagined
+	// ones: n of equal size, or those of another shard key.
 	Recorded bool `json:"recorded"`
 	// Key describes the effect of another shard key; nil if the request has none.
 	Key *otherKey `json:"key,omitempty"`
@@ -40,8 +40,8 @@ type replayReply struct {
 // partitionsMost bounds the partitions of a replay.
 const partitionsMost = 512
 
-// replay computes how recorded traffic would run with another throughput, number of partitions or
-// shard key.
+// replay computes how the recorded traffic of a collection would run with another throughput, number of partitions or
+// shard key: what would be refused, and what would be billed.
 func replay(q *query) (any, error) {
 	ns, err := q.namespace()
 	if err == nil {
@@ -104,9 +104,10 @@ type traffic struct {
 	reads, writes, refused history.Heat
 }
 
-// loads returns the demand on each partition, column by column: the RU used, plus those of the
-// refused requests, estimated at the average cost of the others. The load is gone in columns in which
-// a partition did not exist. If n is not 0, n partitions of equal size replace the recorded ones.
+// loads returns the demand on each partition in each column of the history, in RU. The demand is the RU used, plus an
+// estimate for refused requests: each counts as the average of the served ones. If n is 0, the partitions are the
+// recorded ones, and columns in which a partition did not exist have the value absent. Otherwise n partitions of
+// equal size replace them, and the work of each recorded partition is spread evenly over its range.
 func (t *traffic) loads(n int) [][]float64 {
 	var out [][]float64
 	for range n {
@@ -147,11 +148,11 @@ func (t *traffic) loads(n int) [][]float64 {
 	return out
 }
 
-// absent is the load of a partition that did not exist yet or any more.
+// absent marks a column of the history in which a partition did not exist: not yet, or no longer.
 const absent = -1
 
-// cell returns the value of a cell, or 0 if the cell does not exist: each metric is read at a
-// slightly later time, so the tables may differ.
+// cell returns the value of a cell of a history table, 0 if the table has no such cell. The tables of two metrics may
+// differ in size, because each is read at a slightly later time.
 func cell(h *history.Heat, row, column int) float64 {
 	if row >= len(h.Rows) || column >= len(h.Rows[row].Cells) {
 		return 0
@@ -159,8 +160,8 @@ func cell(h *history.Heat, row, column int) float64 {
 	return history.Value(h.Rows[row].Cells[column])
 }
 
-// simulate applies loads to a throughput that is divided evenly: the demand on a partition beyond its
-// share is refused.
+// simulate computes what a throughput of ru RU/s would serve and refuse of the loads. The throughput is divided
+// evenly among the partitions of a column, and the demand on a partition beyond its share is refused.
 func simulate(loads [][]float64, columns int, ru float64) *replayReply {
 	out := &replayReply{Partitions: len(loads), RU: ru, Columns: columns, Demand: make([]float64, columns), Served: make([]float64, columns), Busiest: make([]float64, columns)}
 	parts := make([]float64, columns) // number of partitions in each column

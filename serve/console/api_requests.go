@@ -8,8 +8,8 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-// requests returns GetRequestReport of a collection, or of all; with history=1 also the
-// history of each shape by the minute for the last hour.
+// requests returns the reply of the command GetRequestReport for one collection, or for all if the request names
+// none. With the argument history=1 the reply also has each query shape's history of the last hour, by the minute.
 func requests(q *query) (any, error) {
 	top, err := q.number("top", 100, 1, 1000)
 	if err != nil {
@@ -34,9 +34,9 @@ func requests(q *query) (any, error) {
 	return raw(reply), nil
 }
 
-// explain returns the plan of a query and its cost: the estimated cost, or with run the
-// counted one. The filter may be a shape of the request report: its question marks are
-// replaced by values of an existing document.
+// explain returns the plan of a query and its cost in RU. The cost is estimated; if the argument run is true, the
+// query runs and the cost is counted. The filter may be a query shape of the request report: values of an existing
+// document replace its question marks.
 func explain(q *query) (any, error) {
 	ns, err := q.namespace()
 	if err != nil {
@@ -90,11 +90,12 @@ func (q *query) findCommand(ns collection.Namespace) (bson.Raw, error) {
 	return find.Doc(), nil
 }
 
-// unknown replaces a question mark of a shape while the shape is parsed.
+// unknown stands for a question mark of a query shape while the shape is parsed as JSON.
 const unknown = "\x01"
 
-// fillShape makes a filter of a shape, with values of a document of the collection.
-// Errors: FailedToParse (9); those of find.
+// fillShape makes a filter from a query shape of the request report: values of a document of the collection replace
+// the question marks.
+// Errors: FailedToParse (9) if the shape is no document; the errors of the find command.
 func (q *query) fillShape(ns collection.Namespace, shape string) (bson.Raw, error) {
 	d, err := parse(strings.ReplaceAll(strings.ReplaceAll(shape, "…", ""), "?", `"\u0001"`))
 	if err != nil {
@@ -113,8 +114,8 @@ func (q *query) fillShape(ns collection.Namespace, shape string) (bson.Raw, erro
 	return fill(d, sample, "").Doc(), nil
 }
 
-// fill returns the elements of a shape with values of a sample. path is the field to which
-// operators apply.
+// fill returns a query shape, with values of the document sample in place of the question marks. path is the field to
+// which the operators at the top of shape apply, "" outside of a field.
 func fill(shape, sample bson.Raw, path string) (out bson.D) {
 	for it := shape.Iter(); it.Next(); {
 		name := string(it.Name)
@@ -141,7 +142,8 @@ func fill(shape, sample bson.Raw, path string) (out bson.D) {
 	return out
 }
 
-// filling returns the operand of an operator, or the value of a field.
+// filling returns what replaces a question mark of a query shape: v, the field's value in an existing document, or an
+// operand made of it if name is an operator such as $in.
 func filling(name string, v bson.Value) any {
 	switch name {
 	case "$in", "$nin", "$all":
@@ -156,8 +158,8 @@ func filling(name string, v bson.Value) any {
 	return v
 }
 
-// valueAt returns the value at a dotted path, of arrays the first element; null if there is
-// none.
+// valueAt returns the value of a document at a dotted path. Where the path leads through an array, the first element
+// is taken. If there is no value, the result is null.
 func valueAt(d bson.Raw, path string) bson.Value {
 	first, rest, deeper := strings.Cut(path, ".")
 	v := d.Get(first)

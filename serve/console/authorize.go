@@ -12,13 +12,13 @@ import (
 	"github.com/cantledb/cantle/wire/auth"
 )
 
-// policy allows the page to load from this server and nothing else. Forms go nowhere, and no other
-// page may frame it.
+// policy is the Content-Security-Policy of the page: it loads from this server and from nowhere else, sends no forms,
+// and cannot be framed by another page.
 const policy = "default-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'"
 
-// guard refuses requests that are not meant for the console: requests sent by a page of another site,
-// and, if no other machine can reach the console, requests to a name other than this machine's. The
-// latter prevents DNS rebinding: a foreign page whose name was bound to this address gets no answers.
+// guard refuses HTTP requests that are not meant for the console: requests sent by a page of another site; and, if
+// the console's address cannot be reached from other machines, requests whose host name is not this machine's. The
+// second check prevents DNS rebinding: a foreign page whose name was bound to this address gets no answers.
 func (c *Console) guard(next http.Handler) http.Handler {
 	origins := http.NewCrossOriginProtection()
 	origins.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -54,21 +54,22 @@ func asJSON(next http.Handler) http.Handler {
 	})
 }
 
-// open opens a connection for a request in the name of its user, identified by the cookie of a login
-// or by name and password in the request.
+// open opens a connection to the server, without a network, for an HTTP request. The connection is logged in as the
+// request's user, identified by a login cookie or by name and password in the request.
 // Errors: Unauthorized (13) without a login; AuthenticationFailed (18).
 func (c *Console) open(r *http.Request) (*localConn, error) {
 	return c.openAs(r, func(in *localConn) error { return c.identify(in, r) })
 }
 
-// reopen opens a connection for a request whose user has logged in before, with the user's present
-// privileges.
+// reopen opens a new connection for an HTTP request whose user logged in earlier, on the connection before. The new
+// connection has the user's present privileges.
 // Errors: Unauthorized (13) if the password was changed, or the user was dropped.
 func (c *Console) reopen(r *http.Request, before *localConn) (*localConn, error) {
 	return c.openAs(r, func(in *localConn) error { return in.adoptUser(before) })
 }
 
-// openAs opens a connection for a request; identify logs its user in.
+// openAs opens a connection to the server, without a network, for an HTTP request. It calls identify, which logs in
+// the request's user on the connection.
 func (c *Console) openAs(r *http.Request, identify func(in *localConn) error) (*localConn, error) {
 	remote, err := addressOf(r)
 	if err != nil {
@@ -100,7 +101,8 @@ func addressOf(r *http.Request) (net.Addr, error) {
 	return net.TCPAddrFromAddrPort(at), err
 }
 
-// identify logs the user of a request in on a connection.
+// identify logs in the user of an HTTP request on a connection: by name and password if the request has them,
+// otherwise by the login of its cookie.
 // Errors: Unauthorized (13) without a login; AuthenticationFailed (18).
 func (c *Console) identify(in *localConn, r *http.Request) error {
 	if name, password, ok := r.BasicAuth(); ok {

@@ -15,12 +15,12 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// localConnIDs is added to the numbers of connections without a network, so that they are far above those
-// of clients.
+// localConnIDs is added to the numbers of the console's connections, so that they lie far above the numbers of
+// clients' network connections.
 const localConnIDs = 1 << 40
 
-// localConn is a connection without a network. It implements wire.Conn. Not safe for concurrent use,
-// except Close.
+// localConn is a connection to the server without a network, by which the console sends commands. It implements
+// wire.Conn. Not safe for concurrent use, except Close.
 type localConn struct {
 	server        *command.Server
 	id            int64
@@ -70,7 +70,8 @@ func (c *localConn) Draining() context.Context                                  
 func (c *localConn) NegotiateCompressors(wire.Compressors) (none wire.Compressors) { return none }
 func (c *localConn) TLS() *tls.ConnectionState                                     { return c.tls }
 
-// introduce sends hello, so that currentOp and the log name the console.
+// introduce sends the command hello over the connection with the name of the console, so that currentOp and the log
+// show the console as the client.
 func (c *localConn) introduce(ctx context.Context) error {
 	client := bson.D{{"application", bson.D{{"name", "cantle console"}}}, {"driver", bson.D{{"name", "console"}, {"version", c.server.Version}}},
 		{"os", bson.D{{"type", "browser"}}}}
@@ -78,8 +79,8 @@ func (c *localConn) introduce(ctx context.Context) error {
 	return err
 }
 
-// adoptUser takes over the user of another connection, if the credential that proved the user is still
-// valid.
+// adoptUser logs in this connection as the user of another connection, without a password, if the credential by which
+// that user logged in is still valid.
 // Errors: Unauthorized (13).
 func (c *localConn) adoptUser(other *localConn) error {
 	l := other.login()
@@ -95,11 +96,11 @@ func (c *localConn) adoptUser(other *localConn) error {
 // login returns the login of the connection, nil if there is none.
 func (c *localConn) login() *command.Login { return c.state.(*command.ConnState).Login }
 
-// errClosed is the error of a command whose connection was closed meanwhile.
+// errClosed is the error of a command whose connection was closed while the command ran.
 var errClosed = errors.New("the connection was closed")
 
-// runCommand runs a command and returns a copy of the reply.
-// Errors: *mongoerr.Error as in the reply; errClosed.
+// runCommand runs a command on a database over this connection, and returns a copy of the reply.
+// Errors: *mongoerr.Error if the command fails, as in its reply; errClosed.
 func (c *localConn) runCommand(ctx context.Context, db string, body bson.Raw) (bson.Raw, error) {
 	doc, err := bson.Parse(append(body.D(), bson.E{"$db", db}).Doc(), bson.Limits{Depth: bson.MaxDepth + 1})
 	if err != nil {

@@ -22,24 +22,26 @@ type Config struct {
 	Now func() time.Time
 	// Writable lets users change documents, as far as their roles allow.
 	Writable bool
-	// Ready returns why the server takes no commands, nil if it does; a nil func means that it
-	// always does.
+	// Ready returns why the server does not accept commands at present, nil if it does. A nil func means that the
+	// server always does.
 	Ready func() error
-	// Certificate returns the server's certificate, nil without TLS; a nil func means the same.
+	// Certificate returns the server's certificate, whose expiry the console warns of; nil without TLS. A nil func
+	// means that there is no TLS.
 	Certificate func() *x509.Certificate
 	// Tools are functions of the command line.
 	Tools
 }
 
-// RunCommand runs a command on a database, in the name of the console's user.
+// RunCommand runs a command on a database as the console's logged-in user. command and the reply are BSON documents.
 type RunCommand func(ctx context.Context, db string, command []byte) ([]byte, error)
 
-// Tools are functions of the command line that the console offers; nil is not offered.
+// Tools are functions of the command line that the console offers as well. A function that is nil is not offered.
 type Tools struct {
-	// Advise ranks the possible shard keys of a collection, and returns its text.
+	// Advise ranks the possible shard keys of a collection, as cantle advise does, and returns the text of the
+	// ranking. It reads the data by ask.
 	Advise func(ctx context.Context, ask RunCommand, namespace string) (string, error)
-	// Estimate computes the cost of a workload on documents like the given one, and returns its
-	// text. args are flags of cantle estimate.
+	// Estimate computes the cost of a workload on documents like the given one, and returns the text that cantle
+	// estimate prints. args are flags of cantle estimate.
 	Estimate func(ctx context.Context, args []string, document string) (string, error)
 }
 
@@ -56,7 +58,7 @@ type Console struct {
 	server   *http.Server
 }
 
-// Limits of what clients without a login can make the console hold.
+// Limits of the resources that HTTP clients without a login can make the console hold.
 const (
 	viewersMax = 64      // live streams at a time
 	bodyMax    = 1 << 20 // bytes of a request
@@ -70,8 +72,8 @@ func New(cfg Config) *Console {
 	return &Console{Config: cfg, viewers: make(chan struct{}, viewersMax), sessions: sessions{list: map[[32]byte]*session{}}}
 }
 
-// Serve serves a listener until Stop. config is that of TLS, nil without TLS. loopback means that
-// other machines cannot reach the listener. If the listener breaks, its error is sent to failed.
+// Serve serves HTTP on a listener until Stop is called. config is the configuration of TLS, nil without TLS. loopback
+// means that other machines cannot reach the listener. If the listener breaks, Serve sends the error to failed.
 func (c *Console) Serve(l net.Listener, loopback bool, config *tls.Config, failed chan<- error) {
 	c.local, c.loopback, c.secure = l.Addr(), loopback, config != nil
 	l = httplimit.Limit(l)
@@ -87,8 +89,8 @@ func (c *Console) Serve(l net.Listener, loopback bool, config *tls.Config, faile
 	}()
 }
 
-// ofBrowsers returns a configuration of TLS that offers HTTP/2: over one connection, browsers can
-// then keep a live stream open and send any number of requests.
+// ofBrowsers returns a copy of a TLS configuration that offers HTTP/2: over one connection, browsers can then keep a
+// live stream open and send any number of requests.
 func ofBrowsers(config *tls.Config) *tls.Config {
 	config = config.Clone()
 	config.NextProtos = []string{"h2", "http/1.1"}

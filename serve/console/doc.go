@@ -1,13 +1,12 @@
-// Package console serves the browser console: a page, and the JSON API that the page uses
-// (docs/console.md describes both for users).
+// Package console serves the browser console: a page, and the JSON API that the page uses (docs/console.md describes
+// both for users).
 //
-// It has no access of its own to the data. It reads databases by commands, as any client
-// does, in the name of the user that has logged in: so the privileges, budgets, logs and
-// charges of commands apply. Only the history of partitions (shard/history) is read
-// directly, after a check of the same privileges.
+// The console has no access of its own to the data. It reads databases by commands, as any client does, as the user
+// that has logged in, so the privileges, budgets, logs and charges of commands apply. Only the history of partitions
+// (shard/history) is read directly, after a check of the same privileges.
 //
 //	caller.go     a connection without a network, and a command sent over it
-//	guard.go      checks of requests: addresses, origins, logins
+//	authorize.go  checks of requests: addresses, origins, logins
 //	routes.go     the API as a table: one row per address, with the function that answers it
 //	api_*.go      those functions
 //	live.go       the live stream, sent once a second

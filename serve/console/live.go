@@ -31,8 +31,8 @@ type hotPartition struct {
 
 const (
 	hotMax        = 5
-	frameTime     = 10 * time.Second // a viewer that does not accept a frame for that time is disconnected
-	keepAliveTime = 15 * time.Second // after that time without news a viewer receives a sign of life
+	frameTime     = 10 * time.Second // a viewer that has not accepted a frame after this time is disconnected
+	keepAliveTime = 15 * time.Second // a viewer that has received nothing for this time is sent a comment line that keeps the stream open
 )
 
 // live serves a stream of server-sent events: a frame every second.
@@ -102,9 +102,9 @@ func (c *Console) live(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// recheckAccess refuses a user that has logged out, was dropped or given another password, or may not see the load
-// any more. It costs one map look-up as long as users and roles do not change.
-// Errors: Unauthorized (13), as open.
+// recheckAccess refuses to continue a live stream if its user has logged out, was dropped or given another password,
+// or may no longer see the load. It costs one map look-up as long as users and roles do not change.
+// Errors: Unauthorized (13), as the errors of open.
 func (q *query) recheckAccess() error {
 	if !q.Server.RequireAuth {
 		return nil
@@ -124,14 +124,17 @@ func (q *query) recheckAccess() error {
 	return q.mayLoad()
 }
 
-// frames holds the newest frame for all viewers, because with peers a frame takes a call to all of them.
+// frames holds the newest frame of the live stream, which all viewers share: with peers, the data of a frame takes a
+// call to all of them, so it is fetched once.
 type frames struct {
 	mu       sync.Mutex
 	from, to int64
 	newest   *frame
 }
 
-// get returns the frame of a range of seconds, and makes it if it is not the newest one.
+// get returns the frame of the live stream for the seconds from..to, in seconds since 1970. If the newest frame has
+// another range, get calls make for a new one and keeps it, so that all viewers of one second share one frame.
+// Errors: the errors of make.
 func (x *frames) get(ctx context.Context, from, to int64, make func(ctx context.Context, from, to int64) (*frame, error)) (*frame, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

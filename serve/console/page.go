@@ -24,8 +24,8 @@ type file struct {
 	plain, zip []byte
 }
 
-// page serves the files of the page, compressed once at the start. A path without a file
-// is the page itself, because its views have addresses of their own.
+// page serves the files of the console's page, which are compressed once at the start. A path without a file gets the
+// page itself, because each view of the page has its own address.
 func page() http.Handler {
 	files := map[string]*file{}
 	_ = fs.WalkDir(assets, "assets", func(name string, d fs.DirEntry, err error) error {
@@ -74,7 +74,7 @@ func page() http.Handler {
 	})
 }
 
-// send sends a file, or Not Modified if the browser has it.
+// send sends a file to a browser, or the status Not Modified (304) if the browser has this version.
 func (f *file) send(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Type", f.kind)

@@ -14,8 +14,8 @@ import (
 // scriptMax bounds the compressed script of the page, in bytes.
 const scriptMax = 80 << 10
 
-// The vendored libraries are those that NOTICE.txt lists, with their licences, and the
-// script of the page stays small.
+// Exactly the vendored libraries of NOTICE.txt are embedded, with their licences, and the page's own script stays
+// small.
 func TestAssets(t *testing.T) {
 	notice, err := assets.ReadFile("assets/vendor/NOTICE.txt")
 	if err != nil {

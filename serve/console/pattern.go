@@ -10,14 +10,13 @@ import (
 type pattern struct {
 	Kind string `json:"kind"` // nothing, one, even, hot, moving or waves
 	Text string `json:"text"`
-	// Partition is the partition that the sentence is about, with its collection's number; -1 for
-	// none.
+	// Partition is the number of the partition that Text names, within its collection; -1 if Text names none.
 	Partition int     `json:"partition"`
 	Share     float64 `json:"share"` // of the partition, from 0 to 1
 }
 
-// patternOf classifies a heat map. The kinds are those that operators learn to recognise:
-// even, one hot line, a diagonal, waves.
+// patternOf names the pattern of load in a heat map (a row per partition, a column per interval): even, one hot line,
+// a diagonal, waves. These are the patterns that operators learn to recognise.
 // Source: TiDB, "key visualizer".
 func patternOf(h *history.Heat, m history.Metric) pattern {
 	if m == history.Latency {
@@ -67,8 +66,8 @@ func patternOf(h *history.Heat, m history.Metric) pattern {
 	return p
 }
 
-// moving reports whether the row with most load moves in one direction through at least four
-// rows.
+// moving reports whether the busiest row of a heat map moves in one direction over time, as with ascending keys: in
+// at least three steps, of at least four rows. tops has the busiest row of each column, best the load there.
 func moving(tops []int, best []float64, rows int) bool {
 	steps, back, last := 0, 0, -1
 	for i, t := range tops {
@@ -85,8 +84,8 @@ func moving(tops []int, best []float64, rows int) bool {
 	return rows >= 4 && steps >= 3 && back <= steps/4
 }
 
-// period returns the number of columns after which a line repeats itself, by autocorrelation;
-// 0 if it does not.
+// period returns the number of columns after which a line of loads repeats itself, found by autocorrelation; 0 if it
+// does not repeat.
 func period(line []float64) int {
 	n := len(line)
 	mean, square := 0.0, 0.0

@@ -124,8 +124,9 @@ func (r *route) anonymous() bool {
 	return r.path == "/server" || r.path == "/login" || r.path == "/logout"
 }
 
-// read reads the body: Extended JSON, or the syntax of the shell.
-// Errors: FailedToParse (9).
+// read reads the body of a POST request, which may be Extended JSON or the syntax of the MongoDB shell, into q.body.
+// An empty body is an empty document.
+// Errors: FailedToParse (9); BSONObjectTooLarge (10334) for more than bodyMax bytes.
 func (q *query) read() error {
 	text, err := io.ReadAll(http.MaxBytesReader(q.w, q.Body, bodyMax))
 	if err != nil {
@@ -152,7 +153,8 @@ func (q *query) runCommand(db string, command bson.D) (bson.Raw, error) {
 	return q.conn.runCommand(q.Context(), db, command.Doc())
 }
 
-// namespace reads the argument ns, of the address or of the body.
+// namespace reads the argument ns of a request, a collection's name such as test.orders, from the address or the
+// body.
 // Errors: BadValue (2), InvalidNamespace (73).
 func (q *query) namespace() (collection.Namespace, error) {
 	text := q.text("ns")
@@ -197,8 +199,8 @@ func (q *query) number(name string, otherwise, least, most int64) (int64, error)
 	return n, nil
 }
 
-// document returns an argument of the body that is a document or the text of one; the
-// empty document if it is missing.
+// document returns an argument of the request's body that is a document, or a text in the syntax of the shell that
+// contains one. A missing argument is the empty document.
 // Errors: FailedToParse (9).
 func (q *query) document(name string) (bson.Raw, error) {
 	v := q.body.Get(name)
@@ -215,7 +217,7 @@ func (q *query) document(name string) (bson.Raw, error) {
 	return bson.Empty, nil
 }
 
-// mayLoad refuses a user that may not see the load of the server.
+// mayLoad refuses the request of a user that may not see the load of the whole server.
 // Errors: Unauthorized (13).
 func (q *query) mayLoad() error {
 	if !q.Server.RequireAuth || q.conn.login().Allows().MayCluster(auth.ServerStatus) {
@@ -224,8 +226,8 @@ func (q *query) mayLoad() error {
 	return mongoerr.New(mongoerr.Unauthorized, "Seeing the load of the whole server needs the privilege serverStatus, which the role clusterMonitor has")
 }
 
-// mayNamespace refuses a user that may see neither the load of the server nor the
-// statistics of a collection.
+// mayNamespace refuses the request of a user that may see neither the load of the whole server nor the statistics of
+// this collection.
 // Errors: Unauthorized (13).
 func (q *query) mayNamespace(ns collection.Namespace) error {
 	if q.mayLoad() == nil || q.conn.login().Allows().May(auth.CollStats, ns) {
@@ -265,7 +267,7 @@ func fail(w http.ResponseWriter, status int, e *mongoerr.Error) {
 	_ = json.NewEncoder(w).Encode(p)
 }
 
-// failed answers with the error of a command, and the status that fits its code.
+// failed answers an HTTP request with the error of a command, and the HTTP status that fits the error's code.
 func failed(w http.ResponseWriter, err error) {
 	e := mongoerr.From(err)
 	status := http.StatusBadRequest

@@ -26,8 +26,8 @@ type session struct {
 	begun, used time.Time
 }
 
-// sessions are the logins by the hash of their token: the hashes in memory do not allow
-// to log in.
+// sessions holds the browsers' logins by the hash of their token. Only hashes are in memory, so a copy of the memory
+// contains nothing to log in with.
 type sessions struct {
 	mu     sync.Mutex
 	list   map[[32]byte]*session
@@ -39,8 +39,8 @@ func (s *session) over(now time.Time) bool {
 	return now.Sub(s.used) > sessionIdle || now.Sub(s.begun) > sessionLife
 }
 
-// add begins a login and returns its token. If there are too many logins, the least
-// recently used one ends.
+// add registers the login of the connection c, and returns the token for its cookie. If there are sessionsMax logins
+// already, the least recently used one ends.
 func (s *sessions) add(c *localConn, now time.Time) string {
 	secret := make([]byte, 32)
 	rand.Read(secret) // never fails
@@ -70,7 +70,8 @@ func (s *sessions) drop(id [32]byte) {
 	}
 }
 
-// find returns the connection of a request's login, nil if there is none.
+// find returns the logged-in connection to which the cookie of an HTTP request belongs, nil if the request has no
+// valid login.
 func (s *sessions) find(r *http.Request, now time.Time) *localConn {
 	cookie, err := r.Cookie(cookieName)
 	if err != nil {

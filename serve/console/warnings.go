@@ -27,12 +27,12 @@ const (
 	warnedSeconds     = 60
 	warnedShapes      = 50
 	warnedCollections = 20
-	hotShare          = 0.5 // share of a collection's work on one partition above which there is a warning
+	hotShare          = 0.5 // RU/s on a partition below which there is no such warning
 	hotLeast          = 10  // RU/s below which there is none
 	largePart         = 0.8 // share of the maximum size of a shard key value above which there is a warning
 )
 
-// warnings returns the present problems. It leaves out those that the user may not see.
+// warnings returns the present problems of the server and its collections, as far as the user may see them.
 func warnings(q *query) (any, error) {
 	out := []warning{}
 	if q.mayLoad() == nil {
@@ -58,7 +58,8 @@ func warnings(q *query) (any, error) {
 	}{out}, nil
 }
 
-// refusals returns a warning for each feature that clients used and that an account of Azure Cosmos DB does not have.
+// refusals returns a warning for each feature that clients used here and that an account of Azure Cosmos DB would
+// refuse.
 func refusals(report bson.Raw) (out []warning) {
 	account, _ := report.Get("account").Doc()
 	version, _ := account.Get("version").Str()
@@ -174,8 +175,8 @@ func (q *query) partitionsOf(p *history.Part) int {
 	return 0
 }
 
-// mayHoldLarge reports whether a partition is so large that it may hold a large value. Other collections need no
-// GetPartitions, which with peers takes a call to all of them.
+// mayHoldLarge reports whether a partition of the collection is so large that one value of the shard key may be near
+// its maximum size. Only then is the command GetPartitions worth its cost: with peers it takes a call to all of them.
 func (q *query) mayHoldLarge(coll *catalog.Collection) bool {
 	limit := q.Server.Cluster.LogicalKeyBytes
 	if coll.Map == nil || limit <= 0 {
@@ -190,8 +191,8 @@ func (q *query) mayHoldLarge(coll *catalog.Collection) bool {
 	return false
 }
 
-// largeValues returns warnings about shard key values that come near their maximum size, in collections with
-// provisioned throughput.
+// largeValues returns warnings about values of the shard key whose documents come near the maximum size of one value,
+// in collections with provisioned throughput.
 func (q *query) largeValues() (out []warning) {
 	asked := 0
 	for _, coll := range q.Server.Cluster.Catalog().Collections("") {

@@ -6,7 +6,8 @@ import (
 	"github.com/cantledb/cantle/collection/cosmos"
 )
 
-// account makes the account that the Cosmos address offers. Errors: those of its flags.
+// account makes the Cosmos DB account that the Cosmos address offers to clients, from the settings.
+// Errors: invalid values of the account's flags.
 func (c *Config) account() (*cosmos.Account, error) {
 	a := cosmos.NewAccount()
 	a.Lenient = c.CosmosLenient
@@ -22,8 +23,8 @@ func (c *Config) account() (*cosmos.Account, error) {
 	return a, nil
 }
 
-// retriesRequests reports whether the server retries throttled requests itself instead of
-// refusing them.
+// retriesRequests reports whether the server itself retries requests that exceed their budget, instead of refusing
+// them.
 func (c *Config) retriesRequests(a *cosmos.Account) bool {
 	return c.ServerRetry || a.Capabilities&cosmos.DisableRateLimitingResponses != 0
 }

@@ -10,8 +10,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// Drivers decode a password as a path (RFC 3986) or as a query, where + is a space. Both
-// decodings of the printed connection string return the account's key.
+// Some drivers decode a password as a path (RFC 3986), others as a query, where + is a space. Both decodings of the
+// printed connection string return the account's key.
 func TestAccountKeyInConnectionString(t *testing.T) {
 	for name, key := range map[string]string{"made": "", "given": "a+b/c d%2B@:?="} {
 		t.Run(name, func(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// checkAddresses refuses addresses that other machines can reach without a login, unless
-// --allow-open is set. The console beyond this machine needs --auth and TLS in any case.
+// checkAddresses refuses to start a server without logins on an address that other machines can reach, unless
+// --allow-open is set. The console on such an address needs --auth and TLS in any case.
 func checkAddresses(cfg *Config) error {
 	if a := strings.TrimSpace(cfg.Console); a != "" && !onlyHere(a) && (!cfg.Auth || cfg.TLSMode == "" || cfg.TLSMode == "disabled") {
 		return fmt.Errorf("other machines may reach %s, and the console shows and changes what its user may. "+
@@ -39,7 +39,7 @@ func checkAddresses(cfg *Config) error {
 	return nil
 }
 
-// address returns where clients reach the server, "" if it listens on Unix sockets only.
+// address returns the host and port by which clients reach the server, "" if it listens on Unix sockets only.
 func (d *Daemon) address() string {
 	if d.cfg.Advertise != "" {
 		return d.cfg.Advertise
@@ -57,7 +57,7 @@ func (d *Daemon) address() string {
 	return ""
 }
 
-// advertised returns the address that clients and peers see, "" before the server listens.
+// advertised returns the address of this server that clients and peers see, "" before the server listens.
 func (d *Daemon) advertised() string {
 	address, _ := d.advertisedAddr.Load().(string)
 	return address

@@ -9,7 +9,7 @@ import (
 	"github.com/cantledb/cantle/storage/backup"
 )
 
-// backupPolicy returns the settings of backups.
+// backupPolicy returns the settings of backups: the folder, the interval and the retention.
 // Errors: values that make no sense; an engine without files.
 func (c *Config) backupPolicy() (backup.Policy, error) {
 	p := backup.Policy{Folder: c.BackupTo, Interval: c.BackupInterval, Retention: c.BackupRetention}

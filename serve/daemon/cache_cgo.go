@@ -2,6 +2,6 @@
 
 package daemon
 
-// cacheInHeap reports whether the block cache and the memtables lie in Go's heap. With
-// cgo, Pebble allocates them with C's malloc.
+// cacheInHeap reports whether the block cache and the memtables lie in Go's heap, which HeapLimit must then allow
+// for. With cgo, Pebble allocates them with C's malloc.
 const cacheInHeap = false

@@ -14,9 +14,8 @@ import (
 	"github.com/cantledb/cantle/storage/pebblekv"
 )
 
-// Config holds all settings of a server. Flags, environment variables (CANTLE_ and the
-// flag's name in capitals) and a config file have the same settings; a flag overrides a
-// variable, which overrides the file.
+// Config holds all settings of a server. A setting comes from a flag, an environment variable (CANTLE_ and the flag's
+// name in capitals) or a config file; a flag overrides a variable, which overrides the file.
 type Config struct {
 	Data               string
 	Storage            string // name of the engine; "" = defaultEngine
@@ -27,7 +26,7 @@ type Config struct {
 	Listen             string // comma-separated addresses; "unix:/path" for a socket
 	Advertise          string // where clients find the server; "" = the first of Listen
 	CosmosListen       string
-	CosmosAdvertise    string // host:port by which clients reach it; "" = the address that they connected to
+	CosmosAdvertise    string // host:port by which clients reach CosmosListen; "" = the name or address to which they connected
 	CosmosVersion      string // server version of the account; "" = cosmos.Newest
 	CosmosCapabilities string // of the account, separated by commas
 	CosmosLenient      bool   // accept features that the account does not have
@@ -96,47 +95,47 @@ type Config struct {
 	ConfigFile string
 	CheckOnly  bool // check the settings and do not start
 
-	// UntilStdinEnds ends the server when standard input ends. The program around the server
-	// implements it.
+	// UntilStdinEnds makes the program stop the server when standard input ends. The program implements it, not this
+	// package.
 	UntilStdinEnds bool
 
-	// Listeners are served besides the addresses of Listen, which may then be "". Not a
-	// setting.
+	// Listeners are open listeners on which the server accepts clients besides the addresses of Listen, which may
+	// then be "". Not a setting.
 	Listeners []net.Listener
 
 	// CommandLine is the output of getCmdLineOpts. Not a setting.
 	CommandLine []string
 
-	// Shutdown is called when a client's command shuts the server down, and must return at
-	// once; nil = no client may. Not a setting.
+	// Shutdown is called when a client sends the command shutdown, and must return at once; nil refuses the command.
+	// Not a setting.
 	Shutdown func()
 
-	// Status, if not nil, receives a few words when the server loses or regains access to its
-	// data. Not a setting.
+	// Status, if not nil, is called with a few words when the server loses or regains access to its data, to show the
+	// state to the service manager. Not a setting.
 	Status func(string)
 
-	// OnOverload, if not nil, is called when long work takes half of the processors; see
-	// mql.NewCPUSlots. Not a setting.
+	// OnOverload, if not nil, is called when long work occupies half of the processor slots or more. It must not
+	// block; still reports whether that is still so. See mql.NewCPUSlots. Not a setting.
 	OnOverload func(still func() bool)
 
-	// Files, if not nil, changes the options of a store of files: its file system in a test,
-	// and the reaction to failures. Not a setting.
+	// Files, if not nil, changes the options of a store in files: tests replace its file system and its reaction to
+	// failures. Not a setting.
 	Files func(*pebblekv.Options)
 
 	// Now is the wall clock; nil = time.Now. Not a setting.
 	Now func() time.Time
 
-	// Wrap, if not nil, wraps the store: a test injects faults. Not a setting.
+	// Wrap, if not nil, returns a store around the given one; tests inject faults by it. Not a setting.
 	Wrap func(storage.Store) storage.Store
 
-	// ConsoleTools are functions of the command line that the console offers. Not a setting.
+	// ConsoleTools are functions of the command line that the console offers as well. Not a setting.
 	ConsoleTools console.Tools
 
-	// Remotes are engines that Storage can name in addition to those of every server. Not a
+	// Remotes are further engines that the setting Storage can name, in addition to those of every server. Not a
 	// setting.
 	Remotes []Remote
 
-	// engines replaces the table of engines; nil = the table. Not a setting.
+	// engines replaces the table of engines in tests; nil = the table. Not a setting.
 	engines []engine
 }
 
@@ -177,13 +176,13 @@ func (c *Config) check() error {
 	return errors.Join(faults...)
 }
 
-// remoteRate is the number of connections that the address of another machine may open per
-// second unless --connection-rate is given: more than the pools of many applications need
-// at once, and too few to slow other clients down.
+// remoteRate is the number of connections per second that each address of another machine may open, unless
+// --connection-rate is given. It is more than the pools of many applications need at once, and too few to slow other
+// clients down.
 const remoteRate = 1000
 
-// connectionRates returns the bounds for all addresses and for those of other machines, in
-// connections per second; 0 = none.
+// connectionRates returns the limits of new connections per second: all applies to every address, remote only to
+// addresses of other machines; 0 = no limit.
 func (c *Config) connectionRates() (all, remote int) {
 	if c.AddressRate < 0 {
 		return 0, remoteRate
@@ -207,7 +206,8 @@ func (c *Config) release() (release.Release, error) {
 // diskSizes holds the settings of sizes on disk, in bytes.
 type diskSizes struct{ shard, logicalKey, log, kept int64 }
 
-// diskSizes reads the settings of sizes on disk.
+// diskSizes reads the settings that are sizes on disk: the maximum sizes of a partition, of a shard key value, of the
+// change log, and of the log kept for backups.
 // Errors: a text that is not a size.
 func (c *Config) diskSizes() (d diskSizes, err error) {
 	for _, size := range []struct {

@@ -33,7 +33,7 @@ func (d *Daemon) openConsole(ctx context.Context, s *command.Server) error {
 	return nil
 }
 
-// ConsoleURL returns the address of the console for a browser, "" without a console.
+// ConsoleURL returns the URL of the console for a browser, "" if the server has no console.
 func (d *Daemon) ConsoleURL() string {
 	if at := d.consoleAt.Load(); at != nil {
 		return *at

@@ -8,7 +8,7 @@ import (
 	"github.com/cantledb/cantle/wire/cursor"
 )
 
-// ownerTimeout is the timeout for reading from the store which peer has a cursor.
+// ownerTimeout is the timeout for reading the list of members from the store, to find the peer that holds a cursor.
 const ownerTimeout = time.Second
 
 // cursorPeers finds the peer that has a cursor.

@@ -88,12 +88,12 @@ type Daemon struct {
 	stop           context.CancelFunc
 	loops          sync.WaitGroup
 	failed         chan error
-	noSpace        *storage.DiskFullError // free disk space that the store needs to be opened for writing; nil = enough at the start
+	noSpace        *storage.DiskFullError // free disk space that opening the store for writing needs; nil = there was enough at the start
 	spaceFreed     chan struct{}          // closed when the disk has that space
 	stopping       atomic.Bool
 }
 
-// Start opens the database and listens. The log goes to out.
+// Start opens the database and listens for clients. The lines of the log go to out.
 // Errors: invalid settings, folder or address; a folder that another process has open.
 func Start(ctx context.Context, cfg Config, out io.Writer) (*Daemon, error) {
 	cfg.complete()
@@ -138,7 +138,8 @@ func Start(ctx context.Context, cfg Config, out io.Writer) (*Daemon, error) {
 	return d, nil
 }
 
-// start opens the store, wires the packages and serves. If it fails, Start ends what it began.
+// start opens the store, connects the packages of the server and accepts clients. If start fails, its caller Start
+// stops the parts that are already running.
 func (d *Daemon) start(ctx context.Context) error {
 	if err := checkAddresses(&d.cfg); err != nil {
 		return err
@@ -260,7 +261,7 @@ func (d *Daemon) wire(ctx context.Context, scratch string, durability storage.Du
 	return handler, nil
 }
 
-// jobFailed logs an error of a background job that will be retried.
+// jobFailed logs an error of a background job, which the job's runner retries later. A panic is counted as a defect.
 func (d *Daemon) jobFailed(job string, err error) {
 	if p := (*mongoerr.Panicked)(nil); errors.As(err, &p) {
 		d.defects.Panic("the job "+job, p.Value, p.Stack)
@@ -269,7 +270,8 @@ func (d *Daemon) jobFailed(job string, err error) {
 	d.log.Warn().Str("job", job).Err(err).Msg("background work failed and will be tried again")
 }
 
-// logRenewal logs the progress of an index that is rebuilt for another format version.
+// logRenewal logs the progress of an index that is rebuilt in the background, because its entries have another
+// version than this program makes.
 func (d *Daemon) logRenewal(x jobs.Renewal) {
 	event, text := d.log.Info(), "the index is made again in the background, as its entries are those of another version of cantle; until it is ready no query uses it"
 	switch {
@@ -298,7 +300,8 @@ func (d *Daemon) openCatalog(ctx context.Context) (cat *catalog.Catalog, err err
 	return cat, err
 }
 
-// handler makes the handler of commands, with the users and the settings.
+// handler makes the handler of clients' commands, with the users and the stored settings, which it reads from the
+// store.
 // Errors: invalid settings; storage errors.
 func (d *Daemon) handler(ctx context.Context, definer *ddl.Definer, durability storage.Durability) (*rooms.Server, error) {
 	var users *auth.Directory
@@ -312,7 +315,7 @@ func (d *Daemon) handler(ctx context.Context, definer *ddl.Definer, durability s
 			}
 		}
 		d.warnOver("the users and roles", d.shares.users)
-		return d.makeFirstUser(ctx, users) // if the step is retried, it finds the user that it has made
+		return d.makeFirstUser(ctx, users) // if the step is retried, it finds the user that the first try made
 	}); err != nil {
 		return nil, err
 	}
@@ -351,10 +354,11 @@ func (d *Daemon) handler(ctx context.Context, definer *ddl.Definer, durability s
 	}), nil
 }
 
-// panicPause is the pause before a background loop that panicked is restarted.
+// panicPause is the pause after which a background loop that panicked is restarted.
 const panicPause = 10 * time.Second
 
-// loop runs a background loop until ctx ends; Stop waits for its end.
+// loop runs a background loop in a goroutine until ctx ends, and restarts the loop after a panic. Stop waits until
+// the loop has ended.
 func (d *Daemon) loop(ctx context.Context, run func(context.Context)) {
 	d.loops.Go(func() {
 		for !d.defects.Guard("background work", func() { run(ctx) }) {
@@ -419,16 +423,16 @@ func (d *Daemon) accept(ctx context.Context, l net.Listener, tag string) {
 	}()
 }
 
-// Clock is the clock of budgets, expiry and $$NOW if test commands are allowed, else nil.
+// Clock is the clock of budgets, of expiry and of $$NOW, which tests can stop; nil unless test commands are allowed.
 func (d *Daemon) Clock() *ratelimit.VirtualClock { return d.cluster.Budgets.Clock }
 
-// Jobs returns the runner of background jobs; tests use it to run a pass at once.
+// Jobs returns the runner of background jobs, so that tests can run a job at once.
 func (d *Daemon) Jobs() *jobs.Runner { return d.runner }
 
 // URI returns the connection string of the first address.
 func (d *Daemon) URI() string { return d.URIs()[0] }
 
-// URIs returns the connection strings of all addresses but the Cosmos one.
+// URIs returns a connection string for each address on which the server listens, except the Cosmos address.
 func (d *Daemon) URIs() (out []string) {
 	options := ""
 	if name, _, _ := strings.Cut(d.cfg.ReplicaSet, "/"); name != "" {
@@ -443,15 +447,17 @@ func (d *Daemon) URIs() (out []string) {
 // Account returns the account that the Cosmos address offers.
 func (d *Daemon) Account() *cosmos.Account { return d.account }
 
-// CosmosURI returns the connection string of the Cosmos address, "" without one. If logins are
-// required, it contains the account's name and key.
+// CosmosURI returns the connection string of the Cosmos address, "" if the server has none. If logins are required,
+// the string contains the account's name and key.
 func (d *Daemon) CosmosURI() string { return d.cosmosURI(d.cfg.Auth) }
 
-// CosmosReady returns CosmosURI for the ready line. It contains the key only at the start that
-// makes the key, because the line is kept in logs.
+// CosmosReady returns the connection string of the Cosmos address for the line that the program prints when it is
+// ready. The string contains the account's key only at the start that generates the key, because the line is kept in
+// logs.
 func (d *Daemon) CosmosReady() string { return d.cosmosURI(d.cfg.Auth && d.generatedKey) }
 
-// cosmosURI returns the connection string of the Cosmos address, "" without one.
+// cosmosURI returns the connection string of the Cosmos address, "" if the server has none. withKey adds the
+// account's name and key.
 func (d *Daemon) cosmosURI(withKey bool) string {
 	if d.cosmos == nil {
 		return ""
@@ -460,7 +466,7 @@ func (d *Daemon) cosmosURI(withKey bool) string {
 	if !withKey {
 		return u
 	}
-	// Some drivers decode + in a password to a space, and %2B is a + for all.
+	// Some drivers decode a + in a password to a space, but all of them decode %2B to a +.
 	login := strings.ReplaceAll(url.UserPassword(d.cfg.CosmosName, d.key).String(), "+", "%2B")
 	return "mongodb://" + login + "@" + strings.TrimPrefix(u, "mongodb://")
 }
@@ -488,8 +494,8 @@ func (d *Daemon) uri(host, options string) string {
 	return "mongodb://" + host + "/" + options
 }
 
-// Reload reads the certificates again, for new connections.
-// Errors: invalid files; the old certificates stay in use then.
+// Reload reads the certificate files again; new connections use the new certificates.
+// Errors: invalid files; the old certificates then stay in use.
 func (d *Daemon) Reload() error {
 	err := d.tls.load()
 	if err != nil {
@@ -500,9 +506,9 @@ func (d *Daemon) Reload() error {
 	return err
 }
 
-// HeapLimit returns the heap size in bytes above which the garbage collector works as hard as
-// necessary: half of the memory, plus the block cache and the memtables in a build that keeps
-// them in the heap. The comment of shares shows the memory outside of the heap.
+// HeapLimit returns the soft limit of Go's heap in bytes, above which the garbage collector works as hard as
+// necessary: half of the memory, plus the block cache and the memtables if they lie in the heap (see cacheInHeap).
+// The comment of memoryShares describes the memory outside of the heap.
 func HeapLimit() int64 {
 	total := memoryBytes()
 	limit := total / 2

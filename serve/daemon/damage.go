@@ -14,11 +14,12 @@ import (
 	"github.com/cantledb/cantle/storage/pebblekv/filescan"
 )
 
-// StatusDamaged is the exit status of a server that does not start because its data is
-// damaged: a restart does not help.
+// StatusDamaged is the exit status of a server that does not start because its data is damaged. Service managers must
+// not restart it: a restart does not help.
 const StatusDamaged = 4
 
-// logDamage logs what each damaged file has lost and what to do, one line per damage.
+// logDamage logs a line for each damaged file: the data that it has lost, and what the operator can do. A damage is
+// logged once.
 func (d *Daemon) logDamage(damages []storage.Damage) {
 	snap := d.snapshot()
 	for _, x := range damages {
@@ -45,7 +46,7 @@ func (d *Daemon) snapshot() *catalog.Snapshot {
 	return snap
 }
 
-// advice returns what to do about damaged data, some of which may be readable.
+// advice returns what the operator can do about damaged data. readable means that the rest of the data can be read.
 func (d *Daemon) advice(readable bool) string {
 	what := fmt.Sprintf("\"cantle check --data %s\" lists the damage, \"cantle salvage --data %s --out DUMP\" saves what is left", d.cfg.Data, d.cfg.Data)
 	if readable && !d.cfg.ServeDamaged {
@@ -54,8 +55,8 @@ func (d *Daemon) advice(readable bool) string {
 	return what
 }
 
-// damagedStart returns the error of a server that does not start on damaged data: the
-// first damage, the collection that it affects and what to do.
+// damagedStart returns the error of a server that does not start on damaged data. Its text has the first damage, the
+// collection that lost data, and what the operator can do.
 func (d *Daemon) damagedStart(err error) error {
 	var list *storage.DamagedError
 	if !errors.As(err, &list) || len(list.Damages) == 0 {

@@ -8,5 +8,5 @@ func (c *Config) KeepsFiles() bool {
 	return err == nil && e.location == inFolder
 }
 
-// MemoryBytes returns the memory that a server started now would assume to have.
+// MemoryBytes returns the memory in bytes that a server started now would plan with.
 func MemoryBytes() int64 { return memoryBytes() }

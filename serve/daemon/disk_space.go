@@ -5,11 +5,12 @@ import (
 	"time"
 )
 
-// SpaceFreed returns a channel for a server that is read-only because the disk was full at its start. It
-// is closed when the disk has room for writes: the caller stops the server and starts it again.
+// SpaceFreed returns a channel for a server that is read-only because the disk was full at its start. The channel is
+// closed when the disk has room for writes; the caller then stops the server and starts it again.
 func (d *Daemon) SpaceFreed() <-chan struct{} { return d.spaceFreed }
 
-// RestartConfig returns the settings to start this server again, at the address that it has.
+// RestartConfig returns the settings for starting this server again. A port that the system chose (port 0) is
+// replaced by the number that it chose, so that clients find the server again.
 func (d *Daemon) RestartConfig(c Config) Config {
 	if len(d.addrs) == 1 {
 		c.Listen = d.addrs[0].String()
@@ -17,7 +18,8 @@ func (d *Daemon) RestartConfig(c Config) Config {
 	return c
 }
 
-// awaitSpace waits until the disk has the room that the store needs to be opened for writing.
+// awaitSpace checks each second whether the disk has the free space that opening the store for writing needs, and
+// then closes the channel of SpaceFreed.
 func (d *Daemon) awaitSpace(ctx context.Context) {
 	look := time.NewTicker(time.Second)
 	defer look.Stop()
@@ -46,8 +48,8 @@ func (d *Daemon) checkReadOnly(ctx context.Context) bool {
 	return d.cfg.ServeDamaged
 }
 
-// shortenWhenFull makes the store shorten the change log on a full disk, by as much as deletes add
-// to it.
+// shortenWhenFull makes the store remove the oldest part of the change log when the disk is full, by as much as
+// deletes add to the log: otherwise nothing could be deleted on a full disk.
 func (d *Daemon) shortenWhenFull() {
 	type roomy interface {
 		WhenFull(shorten func(ctx context.Context, bytes int64) (int64, error))

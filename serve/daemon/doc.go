@@ -1,4 +1,4 @@
-// Package daemon assembles a running server: it opens the store, recovers catalog and
-// counts, starts the background jobs and listens. It holds no logic of its own. Tests
-// start servers with it inside their own process.
+// Package daemon assembles a running server: it opens the store, reads the catalog and the counts, starts the
+// background jobs and listens. The package has no logic of its own. Tests use it to start servers inside their own
+// process.
 package daemon

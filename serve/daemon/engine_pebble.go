@@ -26,7 +26,7 @@ func openMemory(_ string, s storeSettings) (storage.Store, error) {
 	return pebblekv.Open("", o)
 }
 
-// pebbleOptions returns the options common to a store with files and one without.
+// pebbleOptions returns the options that a store in files and a store in memory have in common.
 func pebbleOptions(s storeSettings) pebblekv.Options {
 	return pebblekv.Options{
 		CacheBytes: s.cache, MemtableBytes: s.shares.memtable,

@@ -20,11 +20,11 @@ type engine struct {
 	keeps string
 	// location classifies that place for the server.
 	location location
-	// open opens the store: in a folder if keep is inFolder, at the location that --storage
-	// gives if it is atRemote.
-	// Errors: storage.ErrLocked, ErrFormat, ErrCorruption; those of the engine.
+	// open opens the engine's store. where is a folder if location is inFolder, the value of --storage (scheme://place)
+	// if location is atRemote.
+	// Errors: storage.ErrLocked, ErrFormat, ErrCorruption; other errors of the engine.
 	open func(where string, s storeSettings) (storage.Store, error)
-	// collectors are metrics of the engine in addition to those of every store; nil = none.
+	// collectors returns the Prometheus metrics of the engine, in addition to the metrics of every store; nil = none.
 	collectors func() []prometheus.Collector
 }
 
@@ -40,10 +40,9 @@ const (
 // defaultEngine is the name of the engine that a server uses unless --storage is given.
 const defaultEngine = "pebble"
 
-// engines are the storage engines of every server, by name. A new engine is a package of its
-// own, a row here, and a test in its package; TestEngines runs the tests of the storage
-// contract with all rows. An engine with heavy libraries is a Remote instead, which the
-// program adds.
+// engines are the storage engines of every server, in the order of their names. A new engine is a package of its own,
+// a row here, and a test in its package; TestEngines runs the tests of the storage contract with all rows. An engine
+// with large libraries is a Remote instead, which the program adds to Config.Remotes.
 var engines = []engine{
 	{"memory", "nothing is written to disk, all data is lost when the server stops", nowhere, openMemory, nil},
 	{"pebble", "in files in the --data folder", inFolder, openPebble, nil},
@@ -56,28 +55,28 @@ type storeSettings struct {
 	cache int64
 	// kept is --backup-log-size in bytes.
 	kept int64
-	// sync is the longest time from a commit to its sync; 0 syncs each commit.
+	// sync is the longest time in which a commit may stay unsynced on disk; 0 syncs each commit.
 	sync time.Duration
 	// watchdog is --watchdog; 0 = none.
 	watchdog time.Duration
 	// log receives the messages of the engine.
 	log func(isError bool, message string)
-	// damaged is called with damaged files that are found while the store is open.
+	// damaged is called with files that turn out to be damaged while the store is open.
 	damaged func([]storage.Damage)
 	// readOnly opens the store, even a damaged one, for reading only.
 	readOnly bool
 	// noSpace marks a store that is opened for reading only because the disk is full.
 	noSpace bool
-	// files, if not nil, changes how a store of files is opened.
+	// files, if not nil, changes the options with which a store in files is opened.
 	files func(*pebblekv.Options)
 	// clock is the wall clock.
 	clock func() time.Time
-	// fatal receives the reason why the store cannot continue, before the process ends.
+	// fatal is called with the reason why the store cannot continue, just before the process ends.
 	fatal func(message string)
 }
 
-// engine returns the engine that the settings name.
-// Errors: an unknown name; --memory beside another engine.
+// engine returns the storage engine that the settings Storage and Memory choose.
+// Errors: an unknown name; --memory beside another engine; --replica-set with a remote engine.
 func (c *Config) engine() (engine, error) {
 	name := c.Storage
 	switch {
@@ -100,7 +99,7 @@ func (c *Config) engine() (engine, error) {
 	return list[i], nil
 }
 
-// NeedsNoFolder returns the flag that makes --data useless, "" if --data is used.
+// NeedsNoFolder returns the flag because of which --data is not used, such as --memory; "" if --data is used.
 func (c *Config) NeedsNoFolder() string {
 	switch e, err := c.engine(); {
 	case err != nil || e.location == inFolder:
@@ -143,7 +142,7 @@ func engineNames(list []engine) (names []string) {
 	return names
 }
 
-// engineHelp returns the help of --storage, with a description of each engine.
+// engineHelp returns the help text of the flag --storage, which describes each engine of the list.
 func engineHelp(list []engine) string {
 	var each []string
 	for _, e := range list {

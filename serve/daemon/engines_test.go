@@ -9,8 +9,8 @@ import (
 	"github.com/cantledb/cantle/storage/storagetest"
 )
 
-// TestEngines runs the tests of the storage contract with every engine, opened as a
-// server opens it.
+// TestEngines runs the tests of the storage contract with every engine of the table, opened with the options of a
+// server.
 func TestEngines(t *testing.T) {
 	if names := engineNames(engines); !slices.IsSorted(names) {
 		t.Errorf("the rows are not sorted: %v", names)

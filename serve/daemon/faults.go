@@ -10,8 +10,8 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// Faults returns all errors in the settings and in the files that they name, as far as
-// they can be found without starting. Each error names the flag.
+// Faults returns all errors in the settings, and in the files that the settings name, as far as they can be found
+// without starting the server. Each error names the flag.
 func (c *Config) Faults() (out []error) {
 	add := func(err error) {
 		var several interface{ Unwrap() []error }
@@ -77,7 +77,7 @@ func (c *Config) Faults() (out []error) {
 	return out
 }
 
-// Address is an address on which a server listens, and its flag.
+// Address is an address on which a server listens, and the flag that sets it.
 type Address struct{ Flag, Text string }
 
 // Addresses returns all addresses but the console's.
@@ -93,7 +93,7 @@ func (c *Config) Addresses() (out []Address) {
 	return out
 }
 
-// listens returns the addresses of --listen; a server with Listeners may have none.
+// listens returns the addresses of --listen. A server with Config.Listeners may have none.
 func (c *Config) listens() (out []string) {
 	if c.Listen == "" && len(c.Listeners) > 0 {
 		return nil

@@ -10,11 +10,12 @@ import (
 	"github.com/cantledb/cantle/wire/auth"
 )
 
-// complete completes the settings: if a first user is to be made, users must log in.
+// complete derives settings from others: if a first user is to be made (RootName), logins are required (Auth).
 func (c *Config) complete() { c.Auth = c.Auth || c.RootName != "" }
 
-// rootPassword returns the password of the first user, "" without one.
-// Errors: no password, or two; a file that cannot be read.
+// rootPassword returns the password of the first user, from the setting or from a file; "" if no first user is to be
+// made.
+// Errors: a user without a password, or with two; a password without a user; a file that cannot be read.
 func (c *Config) rootPassword() (string, error) {
 	switch {
 	case c.RootName == "" && c.RootPassword == "" && c.RootPasswordFile == "":
@@ -39,13 +40,13 @@ func (c *Config) rootPassword() (string, error) {
 	return password, nil
 }
 
-// iterations are the SCRAM iteration counts of the first user's credentials: the defaults
-// of the server parameters.
+// iterations are the SCRAM iteration counts of the first user's credentials. They equal the defaults of the server
+// parameters that set such counts.
 var iterations = map[auth.Mechanism]int{auth.ScramSHA1: 10_000, auth.ScramSHA256: 15_000}
 
-// makeFirstUser makes the user that the settings name, with the role root. If there are
-// users or roles already, it makes none: the password may have been changed since.
-// Errors: those of rootPassword; storage errors.
+// makeFirstUser makes the user that the settings name (RootName), with the role root. If there are users or roles
+// already, it makes none: the user may have changed the password since.
+// Errors: the errors of rootPassword; storage errors.
 func (d *Daemon) makeFirstUser(ctx context.Context, users *auth.Directory) error {
 	password, err := d.cfg.rootPassword()
 	if err != nil || password == "" || d.cfg.ServeDamaged {
@@ -69,16 +70,17 @@ func (d *Daemon) makeFirstUser(ctx context.Context, users *auth.Directory) error
 	return nil
 }
 
-// mongoVariables maps the environment variables of MongoDB's container image to settings.
-// The variable MONGO_INITDB_ROOT_USERNAME_FILE is read, too.
+// mongoVariables maps the environment variables of MongoDB's container image to flags.
+// MONGO_INITDB_ROOT_USERNAME_FILE, a file with the user's name, is read, too.
 var mongoVariables = []struct{ variable, flag string }{
 	{"MONGO_INITDB_ROOT_USERNAME", "initdb-root-username"},
 	{"MONGO_INITDB_ROOT_PASSWORD", "initdb-root-password"},
 	{"MONGO_INITDB_ROOT_PASSWORD_FILE", "initdb-root-password-file"},
 }
 
-// mongoVariable returns the value of such a variable; ok reports whether it has a value.
-// Errors: the file that holds the name cannot be read.
+// mongoVariable returns the value of an environment variable of MongoDB's container image; ok reports whether it has
+// a value. The user's name may also be in a file, which the variable with the suffix _FILE names.
+// Errors: that file cannot be read.
 func mongoVariable(variable string, env func(string) (string, bool)) (value string, ok bool, err error) {
 	if value, ok = env(variable); ok && value != "" {
 		return value, true, nil

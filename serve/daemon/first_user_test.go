@@ -14,7 +14,8 @@ import (
 	"github.com/cantledb/cantle/serve/flags"
 )
 
-// logIn sends a command as a user, or without a login if the password is "".
+// logIn sends a command to the server as the user admin with a password, without a login if the password is "", and
+// returns the command's error.
 func logIn(t *testing.T, d *Daemon, password string) error {
 	t.Helper()
 	o := options.Client().ApplyURI(d.URI())
@@ -29,7 +30,8 @@ func logIn(t *testing.T, d *Daemon, password string) error {
 	return client.Database("admin").RunCommand(t.Context(), bson.D{{Key: "listDatabases", Value: 1}}).Err()
 }
 
-// serving starts a server with settings. It stops at the end of the test, or by stop.
+// serving starts a server with the given flags, and returns the server and a function that stops it earlier than the
+// end of the test.
 func serving(t *testing.T, args ...string) (d *Daemon, stop func()) {
 	t.Helper()
 	var c Config
@@ -52,8 +54,8 @@ func serving(t *testing.T, args ...string) (d *Daemon, stop func()) {
 	}
 }
 
-// The first user is made once, and the server then requires logins. Another password in the
-// settings changes nothing; without the settings the user remains.
+// The first user is made once, and the server then requires logins. Another password in the settings has no effect
+// later; without the settings the user remains.
 func TestFirstUser(t *testing.T) {
 	data := t.TempDir()
 	for _, start := range []struct {
@@ -77,8 +79,8 @@ func TestFirstUser(t *testing.T) {
 	}
 }
 
-// If --mongo-variables is set, MongoDB's variables are settings; flags and our own variables
-// override them, and a user without a password or a password without a user is refused.
+// If --mongo-variables is set, the variables of MongoDB's container image are settings; flags and CANTLE_ variables
+// override them. A user without a password, or a password without a user, is refused.
 func TestMongoVariables(t *testing.T) {
 	secret := filepath.Join(t.TempDir(), "secret")
 	if err := os.WriteFile(secret, []byte("from a file\n"), 0o600); err != nil {

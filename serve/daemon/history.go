@@ -10,7 +10,8 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// startHistory creates the history of the partitions, and counts every command in it.
+// startHistory creates the history of the partitions, which the console shows: it reads the stored part, and counts
+// every command from now on.
 func (d *Daemon) startHistory(ctx context.Context, s *command.Server) {
 	var store storage.Store
 	if d.cfg.isDurable() && !d.cfg.ServeDamaged {
@@ -28,8 +29,8 @@ func (d *Daemon) startHistory(ctx context.Context, s *command.Server) {
 	s.OnEnd(func(c *command.Call, e command.Outcome) { recordCommand(d.history, c, e) })
 }
 
-// forgetSeconds is the interval at which one server removes the stored history of long-gone
-// servers.
+// forgetSeconds is the interval, in seconds, at which one of the servers removes the stored history of servers that
+// stopped long ago.
 const forgetSeconds = 600
 
 // sampleHistory samples the partitions at the beginning of each second until ctx ends, and stores
@@ -55,9 +56,9 @@ func (d *Daemon) sampleHistory(ctx context.Context) {
 	}
 }
 
-// recordCommand counts a command that read or wrote documents, for the partitions it visited
-// and for the whole server. The time in which it waited for new documents is not counted as
-// its duration.
+// recordCommand counts a command that read or wrote documents in the history: for each partition that the command
+// visited, and for the whole server. The time for which the command waited for new documents does not count as
+// duration.
 func recordCommand(h *history.Recorder, c *command.Call, e command.Outcome) {
 	if !c.Def.Costly() || c.Op.Unmetered {
 		return

@@ -14,8 +14,8 @@ import (
 	"github.com/cantledb/cantle/serve/flags"
 )
 
-// Origins maps names of flags to the places where they were set: "" for the command line,
-// the name of a variable, or file and line.
+// Origins maps the name of each flag that was set to the place where it was set: "" for the command line, the name of
+// an environment variable, or a file and line.
 type Origins map[string]string
 
 // String counts the settings by place.
@@ -49,8 +49,8 @@ func (p Origins) String() string {
 // flagPattern finds the flags in the text of an error.
 var flagPattern = regexp.MustCompile(`--([a-z][a-z-]+)`)
 
-// Explain prefixes an error with the place of the first setting that it names, unless that
-// is the command line.
+// Explain adds to an error the place where the wrong setting was made (an environment variable, or file and line). It
+// takes the first flag in the error's text that was not set on the command line.
 func (p Origins) Explain(err error) error {
 	for _, m := range flagPattern.FindAllStringSubmatch(err.Error(), -1) {
 		if place := p[m[1]]; place != "" {
@@ -60,9 +60,8 @@ func (p Origins) Explain(err error) error {
 	return err
 }
 
-// Load sets the flags that the command line does not have from the environment and the
-// config file, and returns where each setting was made. env looks up a variable; nil means
-// the environment of the process.
+// Load sets the flags that the command line does not have, from environment variables and the config file, and
+// returns the place where each flag was set. env returns a variable; nil means the environment of the process.
 // Errors: all invalid settings, each with its place.
 func Load(f *pflag.FlagSet, env func(string) (string, bool)) (Origins, error) {
 	if env == nil {
@@ -92,8 +91,8 @@ func Load(f *pflag.FlagSet, env func(string) (string, bool)) (Origins, error) {
 	return places, errors.Join(append(errs, loadMongo(f, env, places)...)...)
 }
 
-// loadMongo sets the flags that are not set yet from the variables of MongoDB's image, if
-// --mongo-variables is set.
+// loadMongo sets flags from the variables of MongoDB's container image, if --mongo-variables is set. Flags that are
+// set already keep their values.
 func loadMongo(f *pflag.FlagSet, env func(string) (string, bool), places Origins) (errs []error) {
 	if x := f.Lookup("mongo-variables"); x == nil || x.Value.String() != "true" {
 		return nil
@@ -114,11 +113,11 @@ func loadMongo(f *pflag.FlagSet, env func(string) (string, bool), places Origins
 	return errs
 }
 
-// notInFile are the flags that a config file cannot have, because they concern that file.
+// notInFile are the flags that a config file cannot set, because they concern the reading of that file.
 var notInFile = []string{"config", "check-config"}
 
-// loadFile reads "name: value" lines; # begins a comment. Flags that are set already do not
-// change.
+// loadFile sets flags from a config file with lines of the form "name: value"; # begins a comment. Flags that are set
+// already keep their values.
 func loadFile(f *pflag.FlagSet, file string, r io.Reader, places Origins) (errs []error) {
 	text, err := io.ReadAll(r)
 	if err != nil {
@@ -161,7 +160,8 @@ func loadFile(f *pflag.FlagSet, file string, r io.Reader, places Origins) (errs 
 	return errs
 }
 
-// nearest returns a suggestion of the setting with the nearest name, for an error.
+// nearest returns the end of an error text, "; did you mean NAME?", with the setting whose name is nearest to a
+// mistyped name; "" if none is near.
 func nearest(f *pflag.FlagSet, name string) string {
 	var names []string
 	f.VisitAll(func(x *pflag.Flag) { names = append(names, x.Name) })

@@ -10,7 +10,8 @@ import (
 	"github.com/cantledb/cantle/serve/flags"
 )
 
-// load reads a command line, variables and a file, whose name in the result is "FILE".
+// load reads settings from a command line, from variables and from a file with the given text. It returns the
+// settings, the place of each (the file appears as "FILE"), and the errors.
 func load(t *testing.T, args, file string, env map[string]string) (*Config, Origins, []string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "cantle.conf")

@@ -8,7 +8,8 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// newLog makes the server's log. recent receives the lines as well, always in JSON.
+// newLog makes the server's log, which writes to out in the configured format. The writer recent receives every line
+// as well, always in JSON.
 func newLog(cfg Config, out, recent io.Writer) (zerolog.Logger, error) {
 	level, err := zerolog.ParseLevel(cfg.LogLevel)
 	if err != nil || level == zerolog.NoLevel {

@@ -31,9 +31,9 @@ func memoryBytes() int64 {
 	return n
 }
 
-// groupBytes returns the least memory limit of the control groups of this process and of
-// those around them, of cgroup v1 and v2. In a container the file of groups may name
-// paths outside of the container; then the root that the container sees has their limits.
+// groupBytes returns the least memory limit in bytes of this process's control groups and of the groups that contain
+// them, of cgroup v1 and v2. In a container, file, which lists the groups, may have paths outside of the container;
+// the limits are then at root, where the container sees its own group.
 // Source: the kernel's admin-guide/cgroup-v2 (memory.max) and cgroup-v1/memory.
 func groupBytes(file, root string) int64 {
 	n := min(limitIn(root+"/memory.max"), limitIn(root+"/memory/memory.limit_in_bytes"))
@@ -59,7 +59,8 @@ func groupBytes(file, root string) int64 {
 	return n
 }
 
-// limitIn returns the number in a file, and no limit if there is none.
+// limitIn returns the memory limit in bytes that a control group's file has, and the largest int64 (no limit) if
+// there is no file or no positive number in it.
 func limitIn(file string) int64 {
 	b, err := os.ReadFile(file)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// The least limit of the control groups around the process applies, in both versions.
+// groupBytes returns the least memory limit of the control groups around the process, with cgroup v1 and v2.
 func TestGroupBytes(t *testing.T) {
 	root := t.TempDir()
 	write := func(name, text string) string {

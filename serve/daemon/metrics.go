@@ -22,11 +22,11 @@ type metrics struct {
 	addr   net.Addr
 }
 
-// scrapesMax is the number of scrapes that run at once; more are refused with 503.
+// scrapesMax is the number of metrics requests that run at once; further ones are refused with status 503.
 const scrapesMax = 4
 
-// expiry is a metric: the time at which the server's certificate expires. There is none
-// without TLS.
+// expiry is a Prometheus collector with one metric: the time at which the server's certificate expires. Without TLS
+// there is no metric.
 type expiry struct{ shown func() *x509.Certificate }
 
 var descExpiry = prometheus.NewDesc("cantle_certificate_expiry_timestamp_seconds", "Expiry time of the server's certificate.", nil, nil)
@@ -41,8 +41,8 @@ func (e expiry) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-// serveMetrics serves the metrics of the collectors and of the Go runtime at /metrics. If
-// the listener breaks later, its error is sent to failed.
+// serveMetrics serves the metrics of the given collectors and of the Go runtime by HTTP, at the path /metrics. If the
+// listener breaks later, serveMetrics sends the error to failed.
 func serveMetrics(ctx context.Context, address string, list []prometheus.Collector, failed chan<- error) (*metrics, error) {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(list...)
@@ -69,7 +69,7 @@ func serveMetrics(ctx context.Context, address string, list []prometheus.Collect
 	return m, nil
 }
 
-// stop ends the endpoint; scrapes in progress may finish until ctx ends.
+// stop ends the HTTP server of the metrics; requests in progress may finish until ctx ends.
 func (m *metrics) stop(ctx context.Context) error {
 	if err := m.server.Shutdown(ctx); err != nil {
 		return m.server.Close()

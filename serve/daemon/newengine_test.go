@@ -18,8 +18,8 @@ import (
 	"github.com/cantledb/cantle/storage/memkv"
 )
 
-// newEngines are copies of the table with rows for engines that do not exist elsewhere:
-// one with a folder, one with a location and one with neither.
+// newEngines returns a copy of the table of engines with three more rows: an engine with a folder, one with a
+// location and one with neither. Each opens a store in memory and appends the folder or location to opened.
 func newEngines(opened *[]string) []engine {
 	open := func(dir string, _ storeSettings) (storage.Store, error) {
 		*opened = append(*opened, dir)
@@ -28,10 +28,9 @@ func newEngines(opened *[]string) []engine {
 	return append(slices.Clone(engines), engine{"reel", "on tape", inFolder, open, nil}, engine{"sky", "in the sky", atRemote, open, nil}, engine{"wire", "in the cloud", nowhere, open, nil})
 }
 
-// A storage engine is one package and one row. With rows in a copy of the table,
-// --storage accepts the engines, the help and the error for a wrong name list them, they
-// pass the tests of the storage contract, they are opened with a folder, a location or
-// neither, and a server runs on each.
+// A new storage engine needs only its package and one row of the table. For rows added to a copy of the table:
+// --storage accepts the engines, the help and the error for a wrong name list them, they pass the tests of the
+// storage contract, they are opened with a folder, a location or neither, and a server runs on each.
 func TestEngineIsOneRow(t *testing.T) {
 	var opened []string
 	list := newEngines(&opened)

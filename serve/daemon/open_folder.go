@@ -12,13 +12,13 @@ import (
 // Names in the folder of --data.
 const (
 	storeName   = "store"
-	scratchName = "scratch" // made after the store: it exists beside a store, or a store was lost
+	scratchName = "scratch" // a folder made after the store: if it exists without a store, a store was lost
 	// UnfinishedName is the folder of a store that is being restored.
 	UnfinishedName = "store-unfinished"
 )
 
-// LostError is returned if the folder of --data should have a database and has none: it had one once,
-// or a restore into it has not finished.
+// LostError means that the folder of --data has no database although it should have one: it had one before, or a
+// restore into it has not finished.
 type LostError struct {
 	Data string
 	What string // state of the folder, for the text of the error
@@ -29,8 +29,8 @@ func (e *LostError) Error() string {
 	return fmt.Sprintf("the folder %s %s: %s", e.Data, e.What, e.Do)
 }
 
-// Look reports whether there is a database in the folder of --data.
-// Errors: LostError, which --new overrides; those of the file system.
+// Look reports whether the folder of --data has a database.
+// Errors: LostError, which --new overrides; errors of the file system.
 func Look(data string) (there bool, err error) {
 	state, err := look(filescan.Disk, data)
 	return state == filescan.Present, err
@@ -61,7 +61,7 @@ func exists(files pebblekv.FS, dir, name string) bool {
 	return err == nil
 }
 
-// checkDataFolder examines the folder of --data before anything is made in it, and reports whether a new
+// checkDataFolder examines the folder of --data before the server writes anything into it, and reports whether a new
 // database is to begin there.
 // Errors: the folder has no database, and none may begin.
 func (d *Daemon) checkDataFolder(s storeSettings) (anew bool, err error) {

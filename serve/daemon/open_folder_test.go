@@ -29,7 +29,8 @@ func begun(t *testing.T, data string, args ...string) (d *Daemon, log string, er
 	return d, out.String(), err
 }
 
-// documents returns the number of documents in test.c, and inserts one more.
+// documents returns the number of documents in the collection test.c, and then inserts one, so that the next start
+// can check that the database is the same.
 func documents(t *testing.T, d *Daemon) int64 {
 	t.Helper()
 	client, err := mongo.Connect(options.Client().ApplyURI(d.URI()))
@@ -48,8 +49,8 @@ func documents(t *testing.T, d *Daemon) int64 {
 	return n
 }
 
-// If there is no database, the server begins one with a warning. If there was one before, it refuses,
-// unless --new is given.
+// If the --data folder never had a database, the server begins one and logs a warning. If the folder had one that is
+// gone, the server does not start, unless --new is given.
 func TestBegin(t *testing.T) {
 	const warning = "created a new, empty database"
 	store := func(data string) string { return filepath.Join(data, "store") }
@@ -137,8 +138,8 @@ func TestBegin(t *testing.T) {
 	}
 }
 
-// A backup needs the folder above its target: if a share is not mounted, it must not be written to
-// the disk below.
+// A server does not create the parent folder of --backup-to: if that is a network share that is not mounted, backups
+// would go to the local disk.
 func TestBackupDisk(t *testing.T) {
 	share := filepath.Join(t.TempDir(), "share")
 	_, _, err := begun(t, t.TempDir(), "--backup-to", filepath.Join(share, "x"))

@@ -18,15 +18,16 @@ import (
 	"github.com/cantledb/cantle/wire/session"
 )
 
-// peerLoop runs a loop that serves peers. A server that has the store exclusively spares its goroutine.
+// peerLoop runs a loop that exchanges data with peers. A server that has the store exclusively admits no peers, and
+// does not run the loop.
 func (d *Daemon) peerLoop(ctx context.Context, run func(context.Context)) {
 	if !storage.Exclusive(d.store) {
 		d.loop(ctx, run)
 	}
 }
 
-// followCatalog applies the catalog changes of peers. It also makes a change of users wait until all servers
-// have applied it.
+// followCatalog applies the catalog changes of peers: it ends cursors on dropped collections, and sets budgets again.
+// It also makes each change of users wait until every server has applied the change.
 func (d *Daemon) followCatalog(ctx context.Context, cat *catalog.Catalog, definer *ddl.Definer, users *auth.Directory) {
 	cat.OnPeerChange(func(before, now *catalog.Snapshot) {
 		now.Changes(before, func(coll, same *catalog.Collection) {
@@ -48,8 +49,8 @@ func (d *Daemon) followCatalog(ctx context.Context, cat *catalog.Catalog, define
 	d.peerLoop(ctx, cat.Follow)
 }
 
-// shareBudgets divides the budgets between this server and its peers. It must come before the
-// budgets of the catalog are set.
+// shareBudgets divides the budgets (RU/s) between this server and its peers. It must run before the budgets of the
+// catalog's collections are set.
 func (d *Daemon) shareBudgets(ctx context.Context, cat *catalog.Catalog, budgets *ratelimit.Budgets, now func() time.Time) error {
 	return d.retryStep(ctx, "the budgets", func() error {
 		x, err := peers.NewDivider(ctx, peers.DividerConfig{
@@ -66,7 +67,7 @@ func (d *Daemon) shareBudgets(ctx context.Context, cat *catalog.Catalog, budgets
 	})
 }
 
-// newPeerCalls returns the part of this server that calls peers and answers their calls.
+// newPeerCalls returns the part of this server that sends calls to all peers, and answers their calls.
 func (d *Daemon) newPeerCalls(ctx context.Context, cat *catalog.Catalog) *peers.Calls {
 	calls := peers.NewCalls(peers.CallsConfig{
 		Store: d.store, Follow: cat.OnTopic, Name: shards.Host,
@@ -78,12 +79,13 @@ func (d *Daemon) newPeerCalls(ctx context.Context, cat *catalog.Catalog) *peers.
 	return calls
 }
 
-// poison ends the cursors on a collection that was dropped or renamed.
+// poison ends the cursors on a collection that was dropped or renamed: their next batch fails with QueryPlanKilled
+// (175).
 func (d *Daemon) poison(ns collection.Namespace) {
 	d.cursors.Poison(ns, mongoerr.New(mongoerr.QueryPlanKilled, "collection %s was dropped or renamed while the cursor was open", ns))
 }
 
-// jobOwnerName returns the name of this server that peers show for its background jobs.
+// jobOwnerName returns the name by which peers show this server as the owner of a background job.
 func (d *Daemon) jobOwnerName() string {
 	host, _ := os.Hostname()
 	return fmt.Sprintf("%s, process %d", host, os.Getpid())
@@ -101,15 +103,15 @@ func (d *Daemon) newSessions() *session.Registry {
 	})
 }
 
-// shareJobs divides background jobs among the servers over the store: a lost lease ends this server's
-// ownership of jobs, and one server at a time removes the unfinished collections of servers that have died.
+// shareJobs divides the background jobs among the servers over the store. If this server loses its lease, it stops
+// owning jobs. One server at a time removes the unfinished collections of servers that have died.
 func (d *Daemon) shareJobs(cat *catalog.Catalog, definer *ddl.Definer) {
 	cat.OnLeaseLost(d.runner.Owners.LoseAll)
 	d.runner.Orphans = definer.DropUnfinished
 }
 
-// dropUnfinished removes unfinished temporary collections that a crashed process left. With peers,
-// the owner of that job does so continuously instead.
+// dropUnfinished removes the unfinished temporary collections that a crashed process left. If the store admits peers,
+// a background job of one server does it instead.
 func (d *Daemon) dropUnfinished(ctx context.Context, definer *ddl.Definer) error {
 	if !storage.Exclusive(d.store) {
 		return nil

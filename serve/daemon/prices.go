@@ -10,9 +10,9 @@ import (
 	"github.com/cantledb/cantle/wire/command/shards"
 )
 
-// prices returns the price list of the server. There is one for all addresses: they spend the same RU/s of the same
-// partitions, so a request has to cost the same wherever it comes in.
-// Errors: there is no list of that name.
+// prices returns the price list by which the server charges. All addresses use one list: their requests spend the
+// same RU/s of the same partitions, so a request must cost the same at each address.
+// Errors: no list has the name of --prices.
 func (c *Config) prices() (*ratelimit.PriceList, error) {
 	switch {
 	case c.Prices != "":
@@ -27,8 +27,9 @@ func (c *Config) prices() (*ratelimit.PriceList, error) {
 	return ratelimit.Normative(), nil
 }
 
-// budgets makes the budgets of the server and returns the clock that they use, which tests may stop.
-// Errors: those of prices.
+// budgets makes the budgets of the server, and returns the clock that they use. With test commands, tests can stop
+// that clock.
+// Errors: the errors of prices.
 func (c *Config) budgets() (b *ratelimit.Budgets, now func() time.Time, err error) {
 	prices, err := c.prices()
 	if err != nil {
@@ -46,8 +47,8 @@ func (c *Config) budgets() (b *ratelimit.Budgets, now func() time.Time, err erro
 // pricesEvery is the interval at which peers' price lists are compared.
 const pricesEvery = time.Minute
 
-// comparePrices warns once of each peer that charges by another price list: servers over one store spend the same
-// RU/s.
+// comparePrices warns of each peer that charges by another price list than this server, once per peer: servers over
+// one store spend the same RU/s, so a request should cost the same at each.
 func (d *Daemon) comparePrices(ctx context.Context) {
 	own, warned := d.cluster.Budgets.PriceList().String(), map[storage.MemberID]bool{}
 	tick := time.NewTicker(pricesEvery)

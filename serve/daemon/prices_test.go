@@ -2,8 +2,8 @@ package daemon
 
 import "testing"
 
-// With a Cosmos address the price list is that of its API, unless --prices names another; the error for an unknown
-// name lists the names.
+// With a Cosmos address, the default price list is that of Cosmos DB's API; --prices overrides it. The error for an
+// unknown name has the valid names.
 func TestPrices(t *testing.T) {
 	for _, x := range []struct{ prices, cosmos, want string }{
 		{"", "", "normative"}, {"", "127.0.0.1:0", "mongo-2023"}, {"normative", "127.0.0.1:0", "normative"}, {"mongo-2023", "", "mongo-2023"},

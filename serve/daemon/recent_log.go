@@ -13,7 +13,8 @@ const (
 	recentLineBytes = 1024
 )
 
-// recentLog keeps the last lines of the log, at most 1 MiB. Safe for concurrent use.
+// recentLog keeps the last 1024 lines of the log in memory, at most 1 MiB, for the command getLog. Safe for
+// concurrent use.
 type recentLog struct {
 	mu    sync.Mutex
 	ring  [recentLines]string
@@ -30,8 +31,7 @@ func (r *recentLog) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// lines returns the last lines, oldest first, and the number of all lines since the
-// start.
+// lines returns the kept lines of the log, oldest first, and the number of lines written since the start.
 func (r *recentLog) lines() (last []string, total int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

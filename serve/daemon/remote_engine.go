@@ -6,32 +6,31 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// Remote is a storage engine that keeps the database on other machines. A program adds its
-// engines to Config.Remotes, so that the libraries of an engine are linked only into programs
-// that use it.
+// Remote is a storage engine that keeps the database on other machines. A program adds its remote engines to
+// Config.Remotes, so that the libraries of an engine are linked only into programs that use it.
 type Remote struct {
-	// Scheme begins the locations of the engine as values of --storage: scheme://place.
+	// Scheme is the prefix by which a value of --storage chooses this engine: scheme://place.
 	Scheme string
 	// Keeps describes in the help where the database is.
 	Keeps string
-	// Open opens the store at a location.
-	// Errors: storage.ErrLocked, ErrFormat, ErrCorruption; those of the engine.
+	// Open is the engine's function that opens the store at a location, the value of --storage (scheme://place).
+	// Errors: storage.ErrLocked, ErrFormat, ErrCorruption; other errors of the engine.
 	Open func(location string, s RemoteSettings) (storage.Store, error)
-	// Collectors are metrics of the engine in addition to those of every store; nil = none.
+	// Collectors returns the Prometheus metrics of the engine, in addition to the metrics of every store; nil = none.
 	Collectors func() []prometheus.Collector
 }
 
-// RemoteSettings are the settings of a server that a remote engine needs.
+// RemoteSettings are the settings of a server that a remote engine receives when it opens the store.
 type RemoteSettings struct {
 	// TxnBytesMax bounds what one transaction writes, in bytes.
 	TxnBytesMax int
-	// TxnMemory is the memory limit of the writes of all open transactions together.
+	// TxnMemory is the memory limit that the uncommitted writes of all open transactions share.
 	TxnMemory storage.Memory
 	// ReadOnly opens the store, even a damaged one, for reading only.
 	ReadOnly bool
 	// Log receives the engine's messages.
 	Log func(isError bool, message string)
-	// Fatal receives the reason why the store cannot continue, before the process ends.
+	// Fatal is called with the reason why the store cannot continue, just before the process ends.
 	Fatal func(message string)
 }
 

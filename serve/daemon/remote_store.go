@@ -10,10 +10,11 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// errStopping means that the server is shutting down and that clients should choose another.
+// errStopping is the state of a server that shuts down: clients should change to another server.
 var errStopping = errors.New("stopping")
 
-// ready returns why clients should not send commands to this server, nil if they can.
+// ready returns why clients should not send commands to this server (it stops, or cannot reach its store), nil if
+// they can.
 func (d *Daemon) ready() error {
 	if d.stopping.Load() {
 		return errStopping
@@ -33,8 +34,8 @@ func (d *Daemon) collectors(own prometheus.Collector) []prometheus.Collector {
 	return list
 }
 
-// watchStore reports to the log and to Config.Status when the store becomes unreachable (a
-// remote cluster, or a disk that does not respond) and when it is reachable again.
+// watchStore checks each second whether the store is reachable (a remote cluster, or a disk that may not respond),
+// and reports each change to the log and to Config.Status.
 func (d *Daemon) watchStore(ctx context.Context, store storage.Reachable) {
 	tell := d.cfg.Status
 	if tell == nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/cantledb/cantle/serve/flags"
 )
 
-// topics are the groups of settings, in the order of the help.
+// topics are the groups of settings, in the order in which the help of cantle serve shows them.
 var topics = []struct {
 	title  string
 	define func(c *Config, f *pflag.FlagSet)

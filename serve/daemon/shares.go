@@ -19,16 +19,19 @@ import (
 //	      ├─ users     users and roles; no more are made
 //	      └─ catalog   collections, indexes, partitions; no more are made
 //
-// Each of these may take more than its equal part, but none may take all of it.
+// The maximum of each is a part of the whole, from an eighth to three quarters, so that none can use up all working
+// memory.
 type memoryShares struct {
 	work, queries, messages, replies, writes, sessions, users, catalog *ratelimit.Memory
-	// cursors is the limit of idle cursors in bytes; cursors that sorted hold memory of queries too.
+	// cursors is the limit of the memory of idle cursors, in bytes. Cursors whose query sorted also hold memory of
+	// queries.
 	cursors int64
 	// results is the limit of retryable write records of all sessions, in bytes.
 	results int64
 	// cache is the size of the block cache, memtable that of one memtable, in bytes.
 	cache, memtable int64
-	// txnBytes bounds the writes of one transaction in bytes, conns the number of connections.
+	// txnBytes is the maximum of the writes of one transaction, in bytes; conns is the default of the maximum number
+	// of connections.
 	txnBytes, conns int
 }
 
@@ -38,7 +41,8 @@ const memtables = 4
 // workMin is the least working memory in bytes: a message of the maximum size must fit.
 const workMin = 32 << 20
 
-// newMemoryShares divides total bytes of memory. work is --work-memory in bytes; 0 means a quarter of total.
+// newMemoryShares divides total bytes of memory. work is the working memory in bytes, the value of --work-memory; 0
+// means a quarter of total.
 func newMemoryShares(total, work int64) memoryShares {
 	if work == 0 {
 		work = total / 4
@@ -57,7 +61,8 @@ func newMemoryShares(total, work int64) memoryShares {
 	}
 }
 
-// divideMemory reads the memory settings.
+// divideMemory divides the memory of the process by the setting --work-memory, and derives the default of
+// --max-connections.
 // Errors: a text that is not a size.
 func (d *Daemon) divideMemory() error {
 	work := int64(0)
@@ -84,8 +89,8 @@ func (s *memoryShares) list() []status.MemoryShare {
 	}
 }
 
-// warnOver warns that the data read at the start holds more than its share: an earlier release let it grow, or there
-// was more memory.
+// warnOver logs a warning if the data read at the start exceeds its share of the working memory, as when an earlier
+// release let the data grow, or the machine had more memory.
 func (d *Daemon) warnOver(what string, share *ratelimit.Memory) {
 	if s := share.Stats(); s.Used > s.Max {
 		d.log.Warn().Int64("bytes", s.Used).Int64("most", s.Max).Msg(what + " take more memory than they may; until some are dropped none can be added, and there is less for all else")

@@ -11,21 +11,21 @@ import (
 	"github.com/cantledb/cantle/wire/session"
 )
 
-// leaveFraction and goodbyeFraction divide the time of a drain (--drain) if there are peers: in at most
-// its first half the server waits until its cursors and transactions have ended; its last tenth is
-// left for commands that still run when clients have had the time to change servers.
+// leaveFraction and goodbyeFraction divide the time of a drain (--drain) if there are peers. For at most the first
+// half (1/leaveFraction) the server waits until its cursors and transactions have ended. The last tenth
+// (1/goodbyeFraction) is left for commands that still run when clients have had the time to change servers.
 const (
 	leaveFraction   = 2
 	goodbyeFraction = 10
 )
 
-// quietPeriod is the time without commands after which a server with peers may end. By then drivers
-// that monitor the topology by streaming have seen the shutdown, even if their process paused
-// briefly. Single-threaded drivers and drivers set to polling may not have.
+// quietPeriod is the time without commands after which a draining server with peers may end. By then drivers that
+// monitor the topology by streaming have seen the shutdown, even if their process paused briefly. Single-threaded
+// drivers and drivers set to polling may not have seen it.
 const quietPeriod = time.Second
 
-// drainToPeers makes clients change to the peers, if there are any, and serves their commands
-// meanwhile.
+// drainToPeers makes clients change to the peers of this server before it stops, and runs their commands until they
+// have changed. Without peers it does nothing.
 func (d *Daemon) drainToPeers(ctx context.Context) {
 	leave, cancel := context.WithTimeout(ctx, d.cfg.Drain/leaveFraction)
 	defer cancel()
@@ -44,9 +44,8 @@ func (d *Daemon) drainToPeers(ctx context.Context) {
 	server.Quiesce(quiesce, d.server, quietPeriod)
 }
 
-// Stop drains the server: it makes clients change to peers if there are any, stops listening, lets
-// running commands finish for at most the configured time, closes cursors, stops background work
-// and flushes the store.
+// Stop drains and ends the server: it makes clients change to peers if there are any, stops listening, lets running
+// commands finish for at most the time of --drain, closes cursors, stops background work and flushes the store.
 func (d *Daemon) Stop() error {
 	ctx, cancel := context.WithTimeout(context.Background(), d.cfg.Drain)
 	defer cancel()

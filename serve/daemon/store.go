@@ -93,9 +93,9 @@ func (d *Daemon) openStore() (scratch string, durability storage.Durability, err
 // startTimeout is the timeout of each step of a start on a remote store, with its retries.
 const startTimeout = 30 * time.Second
 
-// retryStep runs a step of the start. On a remote store it retries the step if the store is slow or
-// unreachable: its nodes may be electing leaders, or a commit may have come too late, which is no reason
-// to end. On other stores every error is final.
+// retryStep runs one step of the server's start. On a remote store it retries the step, for at most startTimeout, if
+// the store is slow or unreachable: the cluster's nodes may be electing leaders, or a commit may have come too late.
+// On other stores every error is final.
 func (d *Daemon) retryStep(ctx context.Context, what string, step func() error) error {
 	if _, ok := d.store.(storage.Remote); !ok {
 		return step()
@@ -129,8 +129,8 @@ func (c *Config) dataLocation() string {
 	return c.Data
 }
 
-// makeFolder makes the folder of a store within that of the database.
-// Errors: something in the way; a folder that belongs to a mongod.
+// makeFolder makes the folder dir of a store within the folder data of the database.
+// Errors: a file is in the way; the folder belongs to a mongod.
 func makeFolder(data, dir string) error {
 	if _, err := os.Stat(filepath.Join(data, "WiredTiger")); err == nil {
 		return fmt.Errorf("the folder %s holds the files of a mongod, which cantle does not read: dump them from a running mongod (cantle dump URI), load them here (cantle restore URI), and give cantle a folder of its own with --data", data)
@@ -143,7 +143,7 @@ func makeFolder(data, dir string) error {
 	return err
 }
 
-// cannotReach explains why a remote store does not open, and what to do.
+// cannotReach returns an error for the operator: why a remote store cannot be opened, and what to do.
 func cannotReach(err error) error {
 	switch {
 	case errors.Is(err, storage.ErrLocked):
@@ -154,7 +154,7 @@ func cannotReach(err error) error {
 	return err
 }
 
-// cannotOpen explains why a store does not open, and what to do.
+// cannotOpen returns an error for the operator: why the store in a folder cannot be opened, and what to do.
 func cannotOpen(data string, err error) error {
 	switch {
 	case errors.Is(err, storage.ErrLocked):

@@ -12,8 +12,8 @@ import (
 	"github.com/cantledb/cantle/wire/server"
 )
 
-// certificates holds the server's certificate and the requirements for those of clients.
-// Safe for concurrent use once opened.
+// certificates holds the server's TLS certificate, and the requirements for the certificates of clients. Safe for
+// concurrent use after open.
 type certificates struct {
 	mode    server.TLSMode
 	cfg     *Config
@@ -21,8 +21,8 @@ type certificates struct {
 	now     atomic.Pointer[tls.Config]
 }
 
-// open reads the settings and the files. At most lanes/2 handshakes, but at least one,
-// sign at a time.
+// open reads the settings of TLS and the certificate files. At most lanes/2 handshakes, but at least one, compute
+// signatures at the same time, so that handshakes leave processors to commands.
 // Errors: invalid settings or files.
 func (c *certificates) open(cfg *Config, lanes int) (err error) {
 	name := cfg.TLSMode

@@ -38,7 +38,7 @@ func readPair(file, password string) (pair tls.Certificate, err error) {
 	return tls.X509KeyPair(plain, plain)
 }
 
-// decrypt returns a PEM block in plain text.
+// decrypt returns a PEM block in plain text: the block itself if it is not encrypted.
 // Errors: a missing or wrong password.
 func decrypt(b *pem.Block, password string) (*pem.Block, error) {
 	//lint:ignore SA1019 files like this exist, and whoever has one wants it read
@@ -65,8 +65,8 @@ func decrypt(b *pem.Block, password string) (*pem.Block, error) {
 	return &pem.Block{Type: "PRIVATE KEY", Bytes: der}, err
 }
 
-// limitedKey bounds the signatures of handshakes that run at once: a signature takes
-// about a millisecond of a processor, and clients decide how many connections they open.
+// limitedKey is the server's private key with a limit on the signatures that run at once: a handshake's signature
+// takes about a millisecond of a processor, and clients decide how many connections they open.
 type limitedKey struct {
 	crypto.Signer
 	lanes *ratelimit.Semaphore

@@ -15,8 +15,8 @@ type revocations struct {
 	revoked map[string]bool // issuer and serial number
 }
 
-// readRevocations reads lists of revoked certificates from a PEM file. Every list
-// must be signed by one of the authorities.
+// readRevocations reads lists of revoked client certificates from a PEM file. Each list must be signed by one of the
+// given authorities.
 // Manual: reference/configuration-options#net.tls.CRLFile.
 func readRevocations(file string, authorities []*x509.Certificate) (*revocations, error) {
 	text, err := os.ReadFile(file)
@@ -56,8 +56,8 @@ func isSigned(list *x509.RevocationList, authorities []*x509.Certificate) bool {
 	return false
 }
 
-// check refuses a client if one of its certificates was revoked, or if the revocation
-// list of an issuer has expired: then it cannot be verified.
+// check refuses a TLS client if a certificate of its chain was revoked, or if the revocation list of an issuer has
+// expired: revocation can then not be verified.
 func (r *revocations) check(s tls.ConnectionState) error {
 	for _, chain := range s.VerifiedChains {
 		for _, c := range chain {

@@ -7,8 +7,8 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// startTracing exports a span of each command to a collector, if --otlp-endpoint is set. Otherwise
-// no commands are observed.
+// startTracing exports a trace span of each command to an OpenTelemetry collector, if --otlp-endpoint is set.
+// Otherwise commands are not observed at all.
 // Errors: invalid settings.
 func (d *Daemon) startTracing(ctx context.Context, s *command.Server) error {
 	if d.cfg.OTLPEndpoint == "" {

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// watchdogLeast is longer than any operation of a healthy disk under load.
+// watchdogLeast is the least value of --watchdog, the time after which a disk that does not respond ends the server:
+// no operation of a healthy disk takes that long, even under load.
 const watchdogLeast = 10 * time.Second
 
 // checkWatchdog refuses a timeout that would end a healthy server.

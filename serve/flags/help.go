@@ -33,9 +33,9 @@ func Group(f *pflag.FlagSet, title string) {
 	})
 }
 
-// Topics returns the flags of a set by topic. Topics have the order in which they were defined, the flags of a
-// topic are in alphabetical order. Flags without a topic belong to the topic "Flags". Flags with the same usage
-// are one Flag.
+// Topics returns the flags of a set, grouped by topic. Topics have the order in which they were defined; within a
+// topic the order is alphabetical. Flags without a topic belong to the topic "Flags". Flags that share a usage text,
+// such as two spellings, make one Flag.
 func Topics(f *pflag.FlagSet) (out []Topic) {
 	defer func(sorted bool) { f.SortFlags = sorted }(f.SortFlags)
 	f.SortFlags = false
@@ -74,7 +74,7 @@ type Flag struct {
 	Names []string // with their dashes, the letter first
 	Value string   // the name of its value, "" if it has none
 	Usage string
-	// Default is the value if the flag is not given, "" if that is a zero value.
+	// Default is the value of the flag if it is not given, "" if that is a zero value such as 0 or false.
 	Default string
 }
 
@@ -101,7 +101,7 @@ func Choose(f *pflag.FlagSet, name string, values ...string) {
 	}
 }
 
-// Choices returns the allowed values of a flag, nil if they cannot be listed.
+// Choices returns the allowed values of a flag for shell completion, nil if they cannot be listed.
 func Choices(x *pflag.Flag) []string { return x.Annotations[choices] }
 
 // Label returns the flag as the help shows it: "-j, --jobs number".
@@ -123,7 +123,7 @@ func Print(out io.Writer, f *pflag.FlagSet) {
 	}
 }
 
-// defaultOf returns the default value of a flag, "" for a zero value.
+// defaultOf returns the default value of a flag as the help shows it (24h, not 24h0m0s), "" for a zero value.
 func defaultOf(x *pflag.Flag) string {
 	switch x.DefValue {
 	case "", "0", "0s", "false", "[]":
@@ -148,8 +148,8 @@ func printOne(out io.Writer, label, text string) {
 	Wrap(out, line+strings.Repeat(" ", helpIndent-len([]rune(line))), helpIndent, text)
 }
 
-// Wrap prints a text after the beginning of a line, and continues it on further lines with
-// an indent of so many blanks.
+// Wrap prints text after line, the beginning of an output line, and breaks it at the width of the help. Further lines
+// are indented by so many blanks as indent has.
 func Wrap(out io.Writer, line string, indent int, text string) {
 	empty := true
 	for _, word := range strings.Fields(text) {

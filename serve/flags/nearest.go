@@ -2,9 +2,8 @@ package flags
 
 import "strings"
 
-// Nearest returns the name that was probably meant by a mistyped name: a name that
-// differs only in case or hyphens, or in so few letters that it is the likely one; "" if
-// no name is near enough.
+// Nearest returns the name that was probably meant by a mistyped one: a name that differs only in case or hyphens, or
+// in fewer than three letters (fewer still if typed is short); "" if no name is near enough.
 func Nearest(typed string, names []string) string {
 	plain := func(s string) string { return strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(s)) }
 	best, least := "", min(3, len(plain(typed))/2+1)
@@ -16,8 +15,8 @@ func Nearest(typed string, names []string) string {
 	return best
 }
 
-// distance returns the edit distance of a and b: how many letters must be inserted,
-// deleted or replaced.
+// distance returns the edit distance of a and b: the number of letters that must be inserted, deleted or replaced to
+// make one from the other.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

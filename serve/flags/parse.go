@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// New makes an empty set that neither prints nor exits by itself.
+// New makes an empty set of flags that, unlike those of package pflag, neither prints errors nor ends the process.
 func New(name string) *pflag.FlagSet {
 	f := pflag.NewFlagSet(name, pflag.ContinueOnError)
 	f.SetOutput(io.Discard)
@@ -18,15 +18,15 @@ func New(name string) *pflag.FlagSet {
 	return f
 }
 
-// Parse parses a command line; flags and other arguments may be mixed, and nothing after
-// "--" is a flag. f.Args returns the other arguments.
-// Errors: pflag.ErrHelp; invalid flags, with texts for people.
+// Parse parses a command line. Flags and other arguments may be mixed, and nothing after "--" is a flag. f.Args then
+// returns the other arguments.
+// Errors: pflag.ErrHelp; invalid flags, in the words of Explain.
 func Parse(f *pflag.FlagSet, args []string) error {
 	return Explain(f, f.Parse(WithDashes(f, args)))
 }
 
-// WithDashes returns the arguments with two dashes before long names and one before
-// letters, so that -listen works like --listen, as in programs with Go's flag package.
+// WithDashes returns the arguments with two dashes before long flag names and one before single letters, so that
+// -listen works like --listen, as in programs with Go's flag package.
 func WithDashes(f *pflag.FlagSet, args []string) []string {
 	args = slices.Clone(args)
 	for i := 0; i < len(args) && args[i] != "--"; i++ {
@@ -49,7 +49,7 @@ func WithDashes(f *pflag.FlagSet, args []string) []string {
 }
 
 // Set sets one flag by its name.
-// Errors: an invalid value, with a text for people.
+// Errors: an unknown name; an invalid value; other errors of the flag. Their texts are those of Explain.
 func Set(f *pflag.FlagSet, name, value string) error { return Explain(f, f.Set(name, value)) }
 
 // Explain rewords an error of package pflag for people.
@@ -69,7 +69,7 @@ func Explain(f *pflag.FlagSet, err error) error {
 	return err
 }
 
-// badValue returns an error with the kind of value that a flag requires.
+// badValue returns an error that has the wrong value of a flag and the kind of value that the flag requires.
 func badValue(e *pflag.InvalidValueError) error {
 	name, value := shown(e.GetFlag().Name), e.GetValue()
 	switch e.GetFlag().Value.Type() {
@@ -93,7 +93,8 @@ func shown(name string) string {
 	return "--" + name
 }
 
-// suggestion returns a suggestion of the flag with the nearest name, for an error.
+// suggestion returns the end of an error text, "; did you mean FLAG?", with the flag whose name is nearest to a
+// mistyped name; "" if none is near.
 func suggestion(f *pflag.FlagSet, name string) string {
 	var names []string
 	f.VisitAll(func(x *pflag.Flag) { names = append(names, x.Name) })

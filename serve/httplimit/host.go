@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// OfThisMachine refuses requests whose host name is not one of this machine, for an address that no other machine can
-// reach. This prevents DNS rebinding: a foreign page whose name was bound to the address gets no answers.
+// OfThisMachine returns an HTTP handler for an address that no other machine can reach: it refuses requests whose
+// host name is not one of this machine. This prevents DNS rebinding: a foreign page whose name was bound to the
+// address gets no answers.
 func OfThisMachine(next http.Handler, refuse func(w http.ResponseWriter, host string)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !namesThisMachine(r.Host) {
@@ -18,7 +19,8 @@ func OfThisMachine(next http.Handler, refuse func(w http.ResponseWriter, host st
 	})
 }
 
-// namesThisMachine reports whether the host of a request can only be this machine.
+// namesThisMachine reports whether the host name of an HTTP request can only mean this machine: localhost or a
+// loopback address.
 func namesThisMachine(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name

@@ -5,14 +5,15 @@ import (
 	"sync"
 )
 
-// MaxTotal and MaxPerAddress are the maximum numbers of connections. Connections above them are closed at once, so
-// that clients cannot use up the file descriptors of the process.
+// MaxTotal and MaxPerAddress are the maximum numbers of HTTP connections, in all and from one address. A connection
+// above them is closed at once, so that clients cannot use up the file descriptors of the process.
 const (
 	MaxTotal      = 256
 	MaxPerAddress = 128 // a proxy, or ssh -L, connects many people from one address
 )
 
-// Limit returns a listener that holds at most MaxTotal connections, and MaxPerAddress of one address.
+// Limit returns a listener that holds at most MaxTotal open connections, and MaxPerAddress from one address; it
+// closes further ones at once.
 func Limit(l net.Listener) net.Listener { return &listener{Listener: l, byAddress: map[string]int{}} }
 
 type listener struct {

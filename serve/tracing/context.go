@@ -7,21 +7,21 @@ import (
 	"github.com/cantledb/cantle/bson"
 )
 
-// parent is a span of the client, the parent of its command's span.
+// parent is the trace context that a client sent with a command: its span is the parent of the command's span.
 type parent struct {
 	trace   [16]byte
 	span    [8]byte
 	sampled bool
 }
 
-// traceparentLen is the length of a traceparent of version 00, and version00 its prefix.
+// traceparentLen is the length of a traceparent header of version 00, and version00 the prefix of that version.
 const (
 	traceparentLen = len("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")
 	version00      = "00-"
 )
 
-// contextOf finds a trace context in the comment of a command: a field traceparent, or a text
-// that is or contains a traceparent, as in "checkout traceparent=00-…-01".
+// contextOf finds the client's trace context in the comment of a command: in a field traceparent, or in a text that
+// is or contains a traceparent, such as "checkout traceparent=00-…-01".
 func contextOf(comment bson.Value) (p parent, ok bool) {
 	if d, isDoc := comment.Doc(); isDoc {
 		comment = d.Get("traceparent")

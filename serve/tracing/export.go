@@ -18,12 +18,12 @@ import (
 
 // Config holds the settings of an Exporter.
 type Config struct {
-	Endpoint string  // of the collector, such as http://127.0.0.1:4318; without a path, /v1/traces is used
+	Endpoint string  // of the collector, such as http://127.0.0.1:4318; without a path, /v1/traces is added
 	Headers  string  // "name=value,name=value", for collectors that authenticate senders
 	Ratio    float64 // of the commands that are recorded, from 0 to 1
 	Version  string  // of the server
 	Instance string  // name of this server
-	// Failed is called when spans were lost, at most once a minute.
+	// Failed is called when spans were lost, at most once a minute. lost is the number of spans since the last call.
 	Failed func(err error, lost int64)
 }
 
@@ -80,7 +80,7 @@ func New(cfg Config) (*Exporter, error) {
 	return e, nil
 }
 
-// add puts a span into the queue. If the queue is full, the span is dropped and counted:
+// add puts the span of a command into the queue. If the queue is full, the span is dropped and counted as lost:
 // commands do not wait for the collector.
 func (e *Exporter) add(s span) {
 	select {
@@ -90,7 +90,7 @@ func (e *Exporter) add(s span) {
 	}
 }
 
-// Run sends batches until ctx ends, and then tries once to send the rest.
+// Run sends the queued spans to the collector in batches until ctx ends, and then tries once to send the rest.
 func (e *Exporter) Run(ctx context.Context) {
 	var batch []span
 	timer := time.NewTimer(batchTime)
@@ -117,7 +117,8 @@ func (e *Exporter) Run(ctx context.Context) {
 	}
 }
 
-// send sends a batch, with retries if the collector is busy or unreachable.
+// send sends a batch of spans, at most tries times if the collector is busy or unreachable. It reports lost spans to
+// Config.Failed.
 func (e *Exporter) send(ctx context.Context, batch []span, tries int) {
 	var err error
 	if len(batch) > 0 {
@@ -163,8 +164,8 @@ func (e *Exporter) try(ctx context.Context, batch []span, tries int) error {
 	}
 }
 
-// post sends a message. again reports whether a retry may succeed, and after the pause that
-// the collector requests.
+// post sends a body of spans to the collector once. again reports whether a retry may succeed; after is the pause
+// before it that the collector requests, 0 if none.
 // Source: OpenTelemetry, "OTLP Specification", "OTLP/HTTP Response".
 func (e *Exporter) post(ctx context.Context, body []byte) (again bool, after time.Duration, err error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, e.url, bytes.NewReader(body))

@@ -68,8 +68,8 @@ func integer(key string, v int64) attribute {
 	return attribute{key, value{Int: &s}}
 }
 
-// otlp returns the span's message. It contains neither values nor the texts of errors, which
-// may quote values.
+// otlp returns the span as a message of OTLP. The message contains neither values of the command nor the texts of
+// errors, which may quote values.
 func (s *span) otlp() otlpSpan {
 	name := s.operation
 	if s.coll != "" {

@@ -30,7 +30,8 @@ type span struct {
 	throttled  bool
 }
 
-// Record queues the span of a command, if it is to be recorded.
+// Record puts the span of an ended command into the queue, if the client's trace context marks it as sampled or,
+// without one, a random choice by Config.Ratio does.
 func (e *Exporter) Record(c *command.Call, ended command.Outcome) {
 	if c.Def.Facts.Has(command.Silent|command.Secret) || c.Op.Unmetered {
 		return

@@ -54,7 +54,7 @@ func FuzzContext(f *testing.F) {
 	})
 }
 
-// The queue is bounded: spans that do not fit are counted, and no command waits.
+// The queue of spans has a fixed length: spans that do not fit are dropped and counted, and no command waits.
 func TestQueue(t *testing.T) {
 	e, err := New(Config{Endpoint: "http://127.0.0.1:1", Ratio: 1})
 	if err != nil {

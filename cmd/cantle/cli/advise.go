@@ -76,7 +76,7 @@ func adviseVerb(f *pflag.FlagSet) action {
 	}
 }
 
-// advise executes the verb. Errors: those of the server; a collection without documents.
+// advise executes the verb. Errors: errors of the server; a collection without documents.
 func (s *server) advise(ctx context.Context, db, coll string, a *adviseArgs, out, errs io.Writer) error {
 	requests, incomplete, err := s.requests(ctx, db, coll)
 	if err != nil {

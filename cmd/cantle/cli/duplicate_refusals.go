@@ -20,7 +20,7 @@ func (d *duplicateRefusals) add(doc bson.Raw, message string) {
 }
 
 // judge classifies refused documents. A document that is on the server unchanged was written before; any other is
-// lost, and counts as failed. hint is added if another document has the same _id. Errors: those of the
+// lost, and counts as failed. hint is added if another document has the same _id. Errors: the errors of the
 // connection.
 func (d *duplicateRefusals) judge(ctx context.Context, l *looker, db, coll, hint string, w *written) error {
 	if len(d.docs) == 0 {

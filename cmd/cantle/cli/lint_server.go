@@ -28,7 +28,7 @@ type linting struct {
 }
 
 // lintServer checks the catalog of a server, and the features that clients of its Cosmos address used.
-// Errors: those of the connection; what the user may not read.
+// Errors: errors of the connection; what the user may not read.
 func lintServer(ctx context.Context, uri string, l *lint.Linter, limit time.Duration, errs io.Writer) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

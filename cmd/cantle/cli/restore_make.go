@@ -28,7 +28,7 @@ func isRefusal(err error) bool {
 var errNotMade = errors.New("the collection does not exist")
 
 // create makes the collection, with its shard key. own has its properties of dumping.ownOf. The throughput is set
-// at the end, because it would slow down the load. Errors: errNotMade; those of the connection.
+// at the end, because it would slow down the load. Errors: errNotMade; errors of the connection.
 func (l *loading) create(ctx context.Context, options, own bson.Raw) error {
 	if offer, ok := own.Get("throughput").Doc(); ok {
 		l.offer = offer.Clone()
@@ -96,7 +96,7 @@ func (r *restoring) requestedKey(source, kind string) bson.Raw {
 }
 
 // makeDatabase makes a database with shared throughput, once, before its first collection, because only
-// collections made later share it. An existing database keeps its throughput. Errors: those of the connection.
+// collections made later share it. An existing database keeps its throughput. Errors: errors of the connection.
 func (r *restoring) makeDatabase(ctx context.Context, t *transfer, db string, offer bson.Raw) error {
 	r.making.Lock()
 	defer r.making.Unlock()
@@ -145,7 +145,7 @@ func bucketsIn(options bson.Raw) *agg.Buckets {
 }
 
 // index makes indexes: all at once, and if the server refuses them, one by one.
-// Errors: those of the connection.
+// Errors: errors of the connection.
 func (l *loading) index(ctx context.Context, t *transfer, list []bson.Raw) error {
 	if len(list) == 0 {
 		return nil

@@ -21,7 +21,7 @@ type server struct {
 }
 
 // connect prepares a connection; nothing is sent yet. verb is the application name that the server sees; adjust
-// changes the options of the connection string. Errors: a bad connection string; those of adjust.
+// changes the options of the connection string. Errors: a bad connection string; errors of adjust.
 func connect(uri, verb string, adjust ...func(*options.ClientOptions) error) (*server, error) {
 	o := options.Client().ApplyURI(uri).SetAppName(verb)
 	for _, change := range adjust {
@@ -38,7 +38,7 @@ func connect(uri, verb string, adjust ...func(*options.ClientOptions) error) (*s
 
 func (s *server) close() { s.client.Disconnect(context.Background()) }
 
-// runCommand runs a command. Errors: those of the driver, shortened.
+// runCommand runs a command. Errors: errors of the driver, shortened.
 func (s *server) runCommand(ctx context.Context, db string, command bson.Raw) (bson.Raw, error) {
 	if s.consoleRun != nil {
 		raw, err := s.consoleRun(ctx, db, command)

@@ -244,7 +244,7 @@ type writes struct {
 
 // write sends statements, and repeats throttled ones after the wait in the reply.
 //
-// Errors: those of connections, and commands that are refused as a whole.
+// Errors: the errors of connections, and commands that are refused as a whole.
 func (t *transfer) write(ctx context.Context, w writes, statements []bson.Raw) (out written, err error) {
 	for len(statements) > 0 {
 		command := bson.D{{w.command, w.coll}, {"ordered", w.ordered}}

@@ -17,7 +17,7 @@ type progressReader struct {
 }
 
 // runWithProgress runs a long command, and shows its progress on out every second. If the user lacks the right to see
-// the progress, nothing is shown. Errors: those of the command.
+// the progress, nothing is shown. Errors: errors of the command.
 func runWithProgress(ctx context.Context, server *server, db string, command bson.Raw, l progressReader, out io.Writer) (bson.Raw, error) {
 	done, shown := make(chan struct{}), make(chan struct{})
 	go func() {

@@ -25,7 +25,7 @@ func (c *Collection) ns() string { return c.DB + "." + c.Name }
 var ofServer = map[string]bool{"autoIndexId": true, "uuid": true}
 
 // Collection checks the options, the shard key and the indexes of a collection: each is made on the server of
-// the linter. Errors: those of that server's connection.
+// the linter. Errors: errors of that server's connection.
 func (l *Linter) Collection(ctx context.Context, c *Collection) error {
 	l.looked.collections++
 	at := location{in: c.ns()}

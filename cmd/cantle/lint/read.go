@@ -21,7 +21,7 @@ const (
 	lineMax  = 48 << 20 // of a line
 )
 
-// File checks a file: documents, one a line or in an array, or a log. Errors: those of the file
+// File checks a file: documents, one a line or in an array, or a log. Errors: errors of the file
 // and the context; a document that cannot be read.
 func (l *Linter) File(ctx context.Context, name string) error {
 	file, err := os.Open(name)
@@ -122,7 +122,7 @@ func (l *Linter) lines(ctx context.Context, name string, text io.Reader) error {
 // unreadableError is a line that is not extended JSON.
 type unreadableError struct{ error }
 
-// stages checks a line with a pipeline. Errors: unreadableError; those of pipeline.
+// stages checks a line with a pipeline. Errors: unreadableError; errors of pipeline.
 func (l *Linter) stages(ctx context.Context, at location, line string) error {
 	v, err := ejson.ParseValue(line)
 	if err != nil {
@@ -132,7 +132,7 @@ func (l *Linter) stages(ctx context.Context, at location, line string) error {
 }
 
 // line checks a line with a document. log becomes true at the first line of a log.
-// Errors: unreadableError; those of document.
+// Errors: unreadableError; errors of document.
 func (l *Linter) line(ctx context.Context, at location, line string, log *bool) error {
 	doc, err := ejson.Parse(line)
 	if err != nil {

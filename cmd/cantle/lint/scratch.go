@@ -77,7 +77,7 @@ func (s *scratch) close() {
 }
 
 // run runs a command and returns the reply, whether it failed or not; see failure.
-// Errors: those of the connection.
+// Errors: errors of the connection.
 func (s *scratch) run(ctx context.Context, db string, command bson.Raw) (bson.Raw, error) {
 	command = append(command.D(), bson.E{"$db", db}).Doc()
 	defer context.AfterFunc(ctx, func() { s.conn.Close() })()
@@ -91,7 +91,7 @@ func (s *scratch) run(ctx context.Context, db string, command bson.Raw) (bson.Ra
 	return m.Body.Clone(), nil
 }
 
-// clear drops the collections that a command may have made. Errors: those of the connection.
+// clear drops the collections that a command may have made. Errors: errors of the connection.
 func (s *scratch) clear(ctx context.Context, db, command string) error {
 	if collection.IsInternal(db) || slices.Contains([]string{"count", "distinct", "explain", "find"}, command) {
 		return nil

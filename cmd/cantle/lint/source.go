@@ -26,7 +26,7 @@ var notOurs = []string{"node_modules", "vendor", "target", "bin", "obj", "dist",
 const sourceMax = 2 << 20
 
 // Path checks a file, or the source files in a folder and below.
-// Errors: those of File and the file system.
+// Errors: the errors of File and the file system.
 func (l *Linter) Path(ctx context.Context, name string) error {
 	info, err := os.Stat(name)
 	switch {

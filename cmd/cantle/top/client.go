@@ -54,7 +54,7 @@ func NewClient(base string, login Login, config *tls.Config, hosts ...string) (*
 		http: http.Client{Timeout: requestTimeout, Transport: &http.Transport{TLSClientConfig: config, ForceAttemptHTTP2: true}}}, nil
 }
 
-// get requests one address of the API. Errors: those of the server; that it does not answer.
+// get requests one address of the API. Errors: errors of the server; that it does not answer.
 func (c *Client) get(ctx context.Context, path string, args url.Values, out any) error {
 	if c.login.Source != "" {
 		args.Set("authSource", c.login.Source)
@@ -166,7 +166,7 @@ func (c *Client) raw(ctx context.Context, v *view) (map[string]*json.RawMessage,
 	})
 }
 
-// fetch requests each part of a picture. Errors: those of the server.
+// fetch requests each part of a picture. Errors: errors of the server.
 func (c *Client) fetch(ctx context.Context, v *view, into func(path string) any) error {
 	past := fmt.Sprint(-v.span)
 	with := func(more ...string) url.Values {
