@@ -14,7 +14,8 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// Catalog is the one owner of the meta keys of a store. Safe for concurrent use.
+// Catalog holds the databases, collections, views, indexes and shard maps of a store: in memory as the current
+// snapshot, durable as the meta keys of the store, which only the Catalog writes. Safe for concurrent use.
 type Catalog struct {
 	store   storage.Store
 	current atomic.Pointer[Snapshot]
@@ -25,7 +26,7 @@ type Catalog struct {
 	// changed is the time of the last change that the current snapshot contains.
 	changed storage.Timestamp
 
-	format int // format version of the store, as far as this process has raised it
+	format int // format version of the store that this process has raised it to; 0 = not raised
 
 	memory *ratelimit.Memory // that counts the bytes of definitions; see CountIn
 	peers  *peerSync         // keeps the catalog in step with those of the peers
@@ -56,12 +57,10 @@ func Open(ctx context.Context, store storage.Store, r release.Release) (*Catalog
 // for a write.
 func (c *Catalog) Peek() *Snapshot { return c.current.Load() }
 
-// Change runs one DDL step: fn edits a Mutation, which is committed durably and
-// published as the next snapshot. If fn returns an error, nothing changes and Change
-// returns that error. Changes run one after another. fn must not wait for a drain. After
-// a conflict fn is called again, so it must start from nothing each time.
-// Errors: those of fn and of the store; ErrUnavailable while the outcome of an earlier
-// change is undetermined.
+// Change runs one DDL step: fn edits a Mutation, which is committed durably and published as the next snapshot. If fn
+// returns an error, nothing changes and Change returns that error. Changes run one after another. fn must not wait
+// for a drain. After a conflict fn is called again, so it must start from nothing each time. Errors: errors of fn and
+// of the store; ErrUnavailable while the outcome of an earlier change is undetermined.
 func (c *Catalog) Change(ctx context.Context, fn func(m *Mutation) error) error {
 	at, err := c.changeSoon(ctx, fn)
 	if err != nil || at == 0 {
@@ -74,8 +73,8 @@ func (c *Catalog) Change(ctx context.Context, fn func(m *Mutation) error) error 
 	return c.store.Sync(context.WithoutCancel(ctx))
 }
 
-// ChangeSoon is a Change that becomes durable with the next Change or with any other durable commit.
-// It is for an intermediate step, which a crash may undo.
+// ChangeSoon is like Change, but returns before the change is durable: it becomes durable with the next Change or
+// with any other durable commit. It is for an intermediate step, which a crash may undo.
 func (c *Catalog) ChangeSoon(ctx context.Context, fn func(m *Mutation) error) error {
 	at, err := c.changeSoon(ctx, fn)
 	if err != nil {
@@ -109,9 +108,8 @@ func (c *Catalog) changeOnce(ctx context.Context, fn func(m *Mutation) error) (s
 	return c.change(ctx, txn, storage.Buffered, false, fn)
 }
 
-// waitForLease waits until this process has a lease again, without holding mu, since renewing the lease
-// takes mu. It turns ErrLeaseExpired into an error after which the change is retried. Errors: ErrConflict;
-// those of the store.
+// waitForLease waits until this process has a lease again, without holding mu, since renewing the lease takes mu. It
+// turns ErrLeaseExpired into an error after which the change is retried. Errors: ErrConflict; errors of the store.
 func (c *Catalog) waitForLease(ctx context.Context, lapsed error) error {
 	r, err := c.store.Snapshot(ctx, 0)
 	if err != nil {
@@ -138,8 +136,9 @@ func (c *Catalog) ChangeIn(ctx context.Context, txn storage.Txn, d storage.Durab
 	return at, err
 }
 
-// change runs one step in a transaction. larger is true if the transaction contains other writes of
-// the caller. The caller holds mu.
+// change calls fn for a change of the catalog in the transaction txn, commits txn with the changed entries, and
+// publishes the next snapshot. It returns the time of the commit, 0 if fn has changed nothing. larger is true if the
+// transaction contains other writes of the caller. The caller holds mu.
 func (c *Catalog) change(ctx context.Context, txn storage.Txn, d storage.Durability, larger bool, fn func(m *Mutation) error) (storage.Timestamp, error) {
 	if c.undetermined != nil {
 		return 0, errCommitUndetermined

@@ -62,7 +62,8 @@ type Collection struct {
 	since storage.Timestamp
 }
 
-// Rewriting is a command that rewrites a collection. Immutable.
+// Rewriting is a command that copies the documents of a collection to other positions, as stored in the collection's
+// catalog entry, so that a restarted server runs it again. Immutable.
 type Rewriting struct {
 	Command bson.Raw // with its arguments, for shard/ddl
 	Runs    int      // number of starts; a clean shutdown of the server resets it to 0
@@ -153,8 +154,8 @@ func (c *Collection) Kind() string {
 // IDIndex returns the _id_ index.
 func (c *Collection) IDIndex() *Index { return c.Indexes[0] }
 
-// PhysicalID reports whether _id_ has entries of its own. Without a shard key, records are
-// stored in _id order and _id_ needs no entries, except where OwnOrder is true.
+// PhysicalID reports whether the _id_ index has index entries of its own. Without a shard key, records are stored in
+// _id order and _id_ needs no entries, except where OwnOrder is true.
 func (c *Collection) PhysicalID() bool { return c.Sharded() || c.Options.OwnOrder() }
 
 // Index finds an index by name, ignoring staged indexes.
@@ -189,8 +190,8 @@ func (c *Collection) With(fn func(c *Collection)) *Collection {
 	return d
 }
 
-// WithIndex returns a copy in which the index of the same ID is replaced, or
-// added.
+// WithIndex returns a copy of the catalog entry with the index ix, which replaces the index with the same ID, or is
+// added if there is none.
 func (c *Collection) WithIndex(ix *Index) *Collection {
 	d := c.clone()
 	for i := range d.Indexes {
@@ -203,7 +204,8 @@ func (c *Collection) WithIndex(ix *Index) *Collection {
 	return d
 }
 
-// WithIndexFor returns a copy in which an index replaces the index numbered old.
+// WithIndexFor returns a copy of the catalog entry in which the index ix is removed from its place in the list and
+// replaces the index with the number old.
 func (c *Collection) WithIndexFor(old keyspace.IndexID, ix *Index) *Collection {
 	d := c.WithoutIndex(ix.ID)
 	for i := range d.Indexes {
@@ -214,8 +216,8 @@ func (c *Collection) WithIndexFor(old keyspace.IndexID, ix *Index) *Collection {
 	return d
 }
 
-// WithIndexRebuild returns a copy in which an Outdated index is replaced by an empty index in state Building, under a new
-// number.
+// WithIndexRebuild returns a copy of the catalog entry in which the index with the number old, whose entries are
+// Outdated, is replaced by an empty index in state Building, under a new number.
 func (c *Collection) WithIndexRebuild(old keyspace.IndexID) *Collection {
 	d := c.clone()
 	for i, ix := range d.Indexes {
@@ -257,9 +259,9 @@ func newIDIndex(env *mql.Env, coll bson.Raw, by mql.CollatorVersion) (*Index, er
 	return &Index{Spec: spec, ID: 1, State: IndexReady}, nil
 }
 
-// uniqueID makes the entries of _id_ consist of the _id alone. Where records are stored by
-// position and _id, two documents with the same _id conflict at the record. Records of a
-// capped collection do not, so their uniqueness must come from _id_.
+// uniqueID makes the _id_ index of a capped collection unique: an index entry then consists of the _id alone, so two
+// documents with the same _id conflict. In other collections they conflict at the record, which is stored by position
+// and _id; in a capped collection each document gets a position of its own.
 func (ix *Index) uniqueID() {
 	spec := *ix.Spec
 	spec.Unique = true

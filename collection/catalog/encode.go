@@ -53,8 +53,8 @@ func decodeThroughput(r bson.Raw) (t Throughput) {
 	return t
 }
 
-// encodeCollection encodes an entry. Format: the fields below; decodeCollection ignores
-// unknown fields, so later versions may add some.
+// encodeCollection encodes a catalog entry as the BSON document that is stored. decodeCollection ignores unknown
+// fields, so later versions may add some.
 func encodeCollection(c *Collection) []byte {
 	b := bson.NewBuilder(nil)
 	b.String("db", c.Namespace.DB)
@@ -181,8 +181,8 @@ func decodeIndex(env *mql.Env, v bson.Value) (*Index, error) {
 	return ix, nil
 }
 
-// appendKeys writes the version of an index's entries. The first version is not written: catalogs from before
-// there were versions lack the field.
+// appendKeys writes the format version of an index's entries, as the field keys. The first version is not written:
+// catalogs from before there were versions lack the field.
 func appendKeys(b *bson.Builder, ix *Index) {
 	keys := ix.Kind.Keys
 	if ix.Outdated {

@@ -6,8 +6,8 @@ import (
 	"github.com/cantledb/cantle/bson"
 )
 
-// EncryptedPaths are the paths of the fields that clients encrypt.
-// Manual: core/queryable-encryption.
+// EncryptedPaths returns the paths of the fields whose values clients encrypt, from the option encryptedFields of a
+// collection. Manual: core/queryable-encryption.
 func (o *Options) EncryptedPaths() (paths []string) {
 	config, _ := o.Raw.Get("encryptedFields").Doc()
 	list, _ := config.Get("fields").Array()

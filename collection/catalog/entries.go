@@ -29,8 +29,8 @@ const nodeBits = 4
 
 var hashSeed = maphash.MakeSeed()
 
-// childIndex returns the index of the child that a hash leads to, at a node reached by the given number of
-// bits.
+// childIndex returns the index of the child, among the sixteen of a trie node, that leads to a hash; the node itself
+// was reached by the given number of bits of the hash.
 func childIndex(hash uint64, bits int) int { return int(hash>>bits) & (1<<nodeBits - 1) }
 
 // get returns the value of a key; the zero value if there is none.
@@ -56,7 +56,8 @@ func (e *entries[K, V]) put(k K, v V) {
 	e.root = e.root.with(maphash.Comparable(hashSeed, k), 0, pair[K, V]{k, v})
 }
 
-// with returns the node with a pair put in; nil if nothing is left.
+// with returns a copy of the node in which the pair p replaces the pair of the same key or is added. If the value of
+// p is the zero value, the key is removed; with returns nil if nothing is left.
 func (n *node[K, V]) with(hash uint64, bits int, p pair[K, V]) *node[K, V] {
 	var none V
 	switch {
@@ -111,8 +112,8 @@ func (n *node[K, V]) each(yield func(K, V) bool) bool {
 	return true
 }
 
-// changes calls visit with the values before and now of each key whose value differs. Either may be
-// the zero value.
+// changes calls visit for each key whose value differs between the earlier entries before and these, with both
+// values. A value is the zero value where the key is missing.
 func (e entries[K, V]) changes(before entries[K, V], visit func(was, is V)) {
 	changes(before.root, e.root, 0, visit)
 }

@@ -23,9 +23,9 @@ var formats = []struct {
 	}},
 }
 
-// raise raises the format version of the store to what a change is about to write, so that programs that
-// would misread it refuse to open the store. A shared store has a format version of its own and is left
-// alone.
+// raise raises the format version of the store, before the change m is written, if an entry of m has a feature that
+// programs of an earlier format version would misread: such programs then refuse to open the store. A shared store
+// has a format version of its own and is left alone.
 func (c *Catalog) raise(ctx context.Context, m *Mutation) error {
 	store, ok := c.store.(storage.Formatted)
 	if !ok {

@@ -9,8 +9,10 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// read makes a snapshot from the state of a reader. Entries whose stored form is unchanged are
-// reused, and so are the unchanged parts of changed entries, because writers compare them by identity.
+// read decodes the catalog from the state of a reader. It returns the new snapshot, as the next snapshot of a
+// Mutation that holds the differences from the current one, and the stored form of its entries. Entries whose stored
+// form is unchanged are reused, and so are the unchanged parts of changed entries, because writers compare them by
+// identity.
 func (c *Catalog) read(ctx context.Context, r storage.Reader, at storage.Timestamp) (*Mutation, map[keyspace.CollectionID]entryRow, error) {
 	now := c.current.Load()
 	m := &Mutation{next: newSnapshot(now.Version + 1), puts: map[keyspace.CollectionID]*Collection{}, drops: map[keyspace.CollectionID]bool{}}
@@ -32,7 +34,7 @@ func (c *Catalog) read(ctx context.Context, r storage.Reader, at storage.Timesta
 		}
 		was := now.byID.get(coll.ID)
 		switch {
-		case c.peers.exclusive: // at the start: no peer has changed the entry since any time that is read
+		case c.peers.exclusive: // only at the start: since stays 0, because no peer has changed the entry
 			coll.pins, coll.Frozen = newPins(), false // the freeze ended with the process that set it
 		case was != nil && bytes.Equal(c.peers.rows[coll.ID], value):
 			rows[coll.ID], coll = value, was
@@ -62,8 +64,8 @@ func (c *Catalog) read(ctx context.Context, r storage.Reader, at storage.Timesta
 	return m, rows, nil
 }
 
-// inherit reuses the unchanged parts of the previous entry, which may be nil, and sets the time from
-// which readers can use the new entry.
+// inherit reuses the unchanged parts of was, the previous entry of the collection, or nil, because writers compare
+// parts by identity. It also sets VisibleFrom, the time from which readers can use the new entry.
 func (c *Collection) inherit(was *Collection, at storage.Timestamp) {
 	if was == nil {
 		if c.Map != nil && c.Map.Version().Epoch > 1 {
@@ -94,7 +96,8 @@ func eachMeta(ctx context.Context, r storage.Reader, kind keyspace.MetaKind, vis
 	return eachRow(ctx, r, keyspace.MetaRange(kind), func(_, value []byte) error { return visit(bytes.Clone(value)) })
 }
 
-// eachRow visits the rows of a range; keys and values are valid until the visit returns.
+// eachRow calls visit for each row of a key range in the state of a reader. visit must copy what it keeps of key and
+// value. An error of visit is returned with the key of its row.
 func eachRow(ctx context.Context, r storage.Reader, within storage.Range, visit func(key, value []byte) error) error {
 	return storage.Each(ctx, r, within, func(key, value []byte) error {
 		if err := visit(key, value); err != nil {

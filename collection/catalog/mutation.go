@@ -26,7 +26,7 @@ type Mutation struct {
 	changed bool
 	puts    map[keyspace.CollectionID]*Collection
 	drops   map[keyspace.CollectionID]bool
-	moved   map[keyspace.CollectionID]bool // collections whose readers use other entries than before
+	moved   map[keyspace.CollectionID]bool // collections of which readers now read other shards or index entries than before
 	dbPuts  map[string]*Database
 	dbDrops map[string]bool
 }
@@ -70,9 +70,8 @@ func (m *Mutation) DropDatabase(name string) {
 	m.dbDrops[name] = true
 }
 
-// Put adds a collection, or replaces the entry with the same ID, which may have
-// another name. A missing database is created.
-// Errors: NamespaceExists (48), 13297 (a database that differs only in case), those of fits.
+// Put adds a collection, or replaces the entry with the same ID, which may have another name. A missing database is
+// created. Errors: NamespaceExists (48), 13297 (a database that differs only in case), errors of fits.
 func (m *Mutation) Put(c *Collection) error {
 	if err := m.put(c); err != nil {
 		return err
@@ -105,8 +104,8 @@ func (m *Mutation) put(c *Collection) error {
 	return nil
 }
 
-// sameReads reports whether a reader finds the same index entries by both: the shards are the
-// same, and no index has become ready in between.
+// sameReads reports whether a reader finds the same index entries by two versions of a collection's entry: the shards
+// are the same, and no index has become ready in between.
 func sameReads(before, now *Collection) bool {
 	if before.Map != now.Map {
 		return false

@@ -11,7 +11,8 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// notePrefix begins the keys of the servers' notes; notes of topics are stored beside them.
+// notePrefix begins the keys of the servers' notes, the rows by which a server shows its peers that it has changed
+// the catalog. Notes of topics are stored beside them.
 const notePrefix = keyspace.ChangePrefix + "by."
 
 // noteKey returns the key of this server's note.
@@ -27,8 +28,9 @@ func (o *peerSync) txnNoteKey() []byte {
 	return binary.BigEndian.AppendUint64(o.noteKey(), o.noteCount)
 }
 
-// nameKey returns the key that a change locks to give or take the name of a collection. Names of databases are
-// locked by databaseNameKey, where names that differ only in case have the same key.
+// nameKey returns the key that a change locks to give a name to a collection or to take it away, so that changes of
+// two servers with the same name conflict. Names of databases are locked by databaseNameKey, where names that differ
+// only in case have the same key.
 func nameKey(ns collection.Namespace) []byte {
 	return keyspace.AppendMeta(nil, keyspace.MetaVersion, []byte("name."+ns.String()))
 }
@@ -44,8 +46,9 @@ type peerNotes struct {
 	gone [][]byte                           // keys of notes that it has deleted
 }
 
-// prepareForPeers prepares a change to be seen by peers: it locks names and writes the note, under txnNoteKey if the
-// change is part of a larger transaction. The caller holds mu.
+// prepareForPeers adds to the transaction of a change what peers need: it locks the names that the change gives or
+// takes, and writes the note that shows peers the change, under txnNoteKey if aside is true because the change is
+// part of a larger transaction. The caller holds mu.
 func (m *Mutation) prepareForPeers(ctx context.Context, o *peerSync, aside bool) (peerNotes, error) {
 	if o.exclusive {
 		return peerNotes{}, nil // no peer reads notes or takes names
@@ -95,7 +98,8 @@ func (m *Mutation) prepareForPeers(ctx context.Context, o *peerSync, aside bool)
 	return s, m.txn.Set(s.note, binary.BigEndian.AppendUint64(nil, o.noteCount))
 }
 
-// recordOwnChange records that a change of this server was committed at a time. The caller holds mu.
+// recordOwnChange records the notes and rows that a change of this server has written, after it was committed at ts,
+// so that this server does not take them for changes of a peer. The caller holds mu.
 func (o *peerSync) recordOwnChange(s peerNotes, ts storage.Timestamp) {
 	if s.note == nil {
 		return

@@ -25,7 +25,8 @@ func newPins() *pins {
 	return p
 }
 
-// pin takes a reference. It reports false if the last one has been dropped.
+// pin takes a reference to the entry. It returns false if the last reference has been dropped: the entry was
+// replaced, and the caller looks up the new one.
 func (p *pins) pin() bool {
 	for {
 		n := p.refs.Load()

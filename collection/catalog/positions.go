@@ -44,8 +44,9 @@ func (c *Collection) Home(doc bson.Raw, h keyspace.Hash) *shard.Descriptor {
 	return c.Map.Find(h, c.Key.AppendTail(nil, doc))
 }
 
-// keyCombinations returns all combinations of the values that a filter allows for the leading
-// fields of the shard key, and the number of fields that it fixes.
+// keyCombinations returns all combinations of the values that a filter allows for the leading fields of the shard
+// key, and the number of fields that it fixes. byteOrder is true if strings compare byte by byte: only then a string
+// fixes a position.
 func (c *Collection) keyCombinations(f match.Node, byteOrder bool) (combos [][]bson.Value, fixed int) {
 	combos = [][]bson.Value{nil}
 	for _, field := range c.Key.Fields() {
@@ -97,13 +98,13 @@ func (c *Collection) EqualPosition(f match.Node, byteOrder bool) (h keyspace.Has
 	return c.Key.AppendHashes(nil, combos[0]...)[0], nil, true
 }
 
-// rangesMax bounds the number of ranges to which a filter is expanded: beyond it, the buckets of
-// the values cover the whole line.
+// rangesMax bounds the number of ranges to which a filter is expanded; beyond it, Ranges returns the whole line of
+// positions.
 const rangesMax = 2 * shard.ShardsMax
 
-// Ranges returns the ranges in which matches of a filter can be stored, as far as the filter fixes
-// leading fields of the shard key to values and bounds the next field. They ascend and do not
-// touch. If the filter restricts nothing, the result is the whole line.
+// Ranges returns the ranges of positions in which matches of a filter can be stored, as far as the filter fixes
+// leading fields of the shard key to values and bounds the next field. The ranges ascend and do not touch. If the
+// filter restricts nothing, the result is the whole line of positions.
 func (c *Collection) Ranges(f match.Node, byteOrder bool) []shard.Range {
 	combos, fixed := c.keyCombinations(f, byteOrder)
 	fields := c.Key.Fields()
@@ -123,7 +124,8 @@ func (c *Collection) Ranges(f match.Node, byteOrder bool) []shard.Range {
 	return mergeRanges(out)
 }
 
-// boundedRanges returns, for each combination of values, the ranges to which the filter bounds the field.
+// boundedRanges returns the ranges of positions to which a filter bounds one field of a ranged shard key, for each
+// combination of values of the fields before it.
 func (c *Collection) boundedRanges(f match.Node, combos [][]bson.Value, field string, byteOrder bool) (out []shard.Range) {
 	ivs, ok := match.Bounded(f, field)
 	for _, iv := range ivs {

@@ -8,17 +8,17 @@ import (
 	"github.com/cantledb/cantle/ratelimit"
 )
 
-// The whole catalog is kept in memory, from start to end. The bytes of each definition are bounded. All definitions together use a
-// part of the working memory, and those of one database may hold at most twice the bytes that are free. This bounds the numbers of
-// collections, indexes and partitions too.
+// The whole catalog is kept in memory, from start to end. The bytes of each definition are bounded. All definitions
+// together use a part of the working memory, and those of one database may hold at most twice the bytes that are
+// free. This bounds the numbers of collections, indexes and partitions too.
 const (
 	// optionsBytesMax bounds the options of a collection or view, with its validator or pipeline.
 	optionsBytesMax = 1 << 20
 	// indexBytesMax bounds the specification of an index.
 	indexBytesMax = 64 << 10
 
-	// entryHeld, partitionHeld and byteHeld are upper bounds, in bytes, of the heap memory used by an entry, by a partition (both
-	// with all that other packages keep for them), and by each byte of options (TestMetadataBytes).
+	// entryHeld, partitionHeld and byteHeld are upper bounds, in bytes, of the heap memory used by an entry, by a
+	// partition (both with all that other packages keep for them), and by each byte of options (TestMetadataBytes).
 	entryHeld, partitionHeld, byteHeld = 2 << 10, 3 << 10, 4
 )
 
@@ -54,7 +54,7 @@ func (s *Snapshot) count(db string, n int64) {
 	s.held.put(db, s.held.get(db)+n)
 }
 
-// CountIn starts counting the bytes of the catalog in m. It is called before the first change.
+// CountIn counts the bytes of the catalog in the memory limit m from now on. It is called before the first change.
 func (c *Catalog) CountIn(m *ratelimit.Memory) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -68,15 +68,15 @@ func (c *Catalog) RoomForPartitions(db string) int {
 	return int(max(0, (ratelimit.ShareFactor*free-own)/(ratelimit.ShareFactor+1)/partitionHeld))
 }
 
-// Fits returns an error if the collection could not be put.
-// Errors: BSONObjectTooLarge (10334), OperationFailed (96).
+// Fits returns an error if the collection could not be put, because its definition or those of its database are too
+// large. Errors: BSONObjectTooLarge (10334), OperationFailed (96).
 func (c *Catalog) Fits(coll *Collection) error {
 	return newMutation(context.Background(), c.current.Load(), nil, c.memory).Put(coll.clone())
 }
 
-// fits rejects an entry that exceeds the limit of a definition, and an entry that makes its database hold more than its limit and
-// more than before. Entries of an earlier release that are already too large may stay, and may shrink. The entry has been put.
-// Errors: BSONObjectTooLarge (10334), OperationFailed (96).
+// fits rejects an entry that exceeds the limit of a definition, and an entry that makes its database hold more than
+// its limit and more than before. Entries of an earlier release that are already too large may stay, and may shrink.
+// The entry has been put. Errors: BSONObjectTooLarge (10334), OperationFailed (96).
 func (m *Mutation) fits(c *Collection) error {
 	was := m.base.byID.get(c.ID)
 	if was == nil {

@@ -42,8 +42,8 @@ type peerSync struct {
 
 	// Guarded by mu of the Catalog.
 	appliedUpTo   storage.Timestamp                  // everything committed up to then is in the current snapshot
-	lastOwnChange storage.Timestamp                  // at or after the newest change of this server, which the current snapshot includes too
-	notes         map[string]string                  // the notes that the current snapshot includes, by key
+	lastOwnChange storage.Timestamp                  // at or after the newest change of this server; the current snapshot includes it too
+	notes         map[string]string                  // the notes that the current snapshot includes: values by key
 	noteCount     uint64                             // of attempts to write own notes: no two notes have the same value
 	staleNotes    [][]byte                           // keys of own notes that the next change deletes; see txnNoteKey
 	rows          map[keyspace.CollectionID]entryRow // stored form of the entries in the current snapshot
@@ -96,10 +96,10 @@ const (
 	awaitEvery = 5 * time.Millisecond
 )
 
-// refresh applies the changes of peers up to the snapshot of a reader. The caller holds
-// mu. It returns the snapshot that was replaced, nil if there was nothing new. If the reader is older than
-// the newest change of this server, applying its state would undo that change: a frozen collection would
-// have writers again for which no drain waits. Errors: ErrConflict for such a reader; those of the store.
+// refresh applies the changes of peers up to the snapshot of a reader to the catalog. The caller holds mu. It returns
+// the catalog snapshot that was replaced, nil if there was nothing new. If the reader is older than the newest change
+// of this server, applying its state would undo that change: a frozen collection would have writers again for which
+// no drain waits. Errors: ErrConflict for such a reader; errors of the store.
 func (c *Catalog) refresh(ctx context.Context, r storage.Reader) (before *Snapshot, err error) {
 	o := c.peers
 	at := r.ReadTimestamp()
@@ -164,7 +164,7 @@ func (c *Catalog) catchUp(ctx context.Context, txn storage.Reader) error {
 	return err
 }
 
-// applyPeerChanges applies what peers have changed by now. Errors: those of refresh.
+// applyPeerChanges applies to the catalog what peers have changed by now. Errors: errors of refresh.
 func (c *Catalog) applyPeerChanges(ctx context.Context) error {
 	if c.peers.exclusive {
 		return nil // this process has made all changes
@@ -183,8 +183,8 @@ func (c *Catalog) applyPeerChanges(ctx context.Context) error {
 	return err
 }
 
-// reloadTopics reloads the topics whose notes have changed, and reports whether the catalog must be
-// read as well.
+// reloadTopics reloads the topics whose notes have changed, and reports whether the catalog must be read as well,
+// because other notes have changed.
 func (o *peerSync) reloadTopics(ctx context.Context, r storage.Reader, notes map[string]string) (changed bool, err error) {
 	differs := map[string]bool{}
 	for key, value := range notes {
@@ -222,7 +222,7 @@ func (c *Catalog) OnTopic(topic string, load func(ctx context.Context, r storage
 }
 
 // WaitAppliedByAll waits until every peer has applied all that was committed up to a time, or has lost its lease.
-// Errors: those of ctx; ErrClosed.
+// Errors: errors of ctx; ErrClosed.
 func (c *Catalog) WaitAppliedByAll(ctx context.Context, at storage.Timestamp) error {
 	return c.waitApplied(ctx, at, false)
 }
@@ -258,7 +258,9 @@ func newPeerSync(store storage.Store, env *mql.Env) *peerSync {
 	return o
 }
 
-// join begins to follow the peers, after the catalog was read for the first time from the state of a timestamp.
+// join begins to follow the peers, after Open has read the catalog for the first time, in the state at a timestamp:
+// rows is the stored form of the entries. Before each later lease term of this server, the catalog applies what peers
+// have changed.
 func (c *Catalog) join(rows map[keyspace.CollectionID]entryRow, at storage.Timestamp) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -278,8 +280,8 @@ func (c *Catalog) join(rows map[keyspace.CollectionID]entryRow, at storage.Times
 	})
 }
 
-// Follow applies changes of peers and publishes up to which time it has, until ctx ends. A server that has
-// the store exclusively need not run it.
+// Follow applies changes of peers to the catalog, and publishes in heartbeats up to which time it has applied them,
+// until ctx ends. A server that has the store exclusively need not run it.
 func (c *Catalog) Follow(ctx context.Context) {
 	next := time.NewTimer(followEvery)
 	defer next.Stop()
@@ -378,8 +380,8 @@ func (c *Catalog) publishHeartbeat(ctx context.Context) error {
 	return nil
 }
 
-// waitApplied waits until every peer has applied all changes up to a time or has lost its lease. With drained it
-// also waits until no user of older entries is left there. Errors: those of ctx; ErrClosed.
+// waitApplied waits until every peer has applied all changes up to a time or has lost its lease. With drained it also
+// waits until no user of older entries is left at the peers. Errors: errors of ctx; ErrClosed.
 func (c *Catalog) waitApplied(ctx context.Context, at storage.Timestamp, drained bool) error {
 	o := c.peers
 	if at == 0 {
@@ -406,7 +408,8 @@ func (c *Catalog) waitApplied(ctx context.Context, at storage.Timestamp, drained
 	}
 }
 
-// requestHeartbeats makes the peers publish as soon as they have applied changes up to a time.
+// requestHeartbeats requests, by the heartbeat of this server, that the peers publish theirs as soon as they have
+// applied changes up to a time.
 func (c *Catalog) requestHeartbeats(ctx context.Context, at storage.Timestamp) error {
 	c.mu.Lock()
 	c.peers.awaited = max(c.peers.awaited, at)
@@ -446,8 +449,8 @@ func (c *Catalog) MayHaveMissedFreeze(coll *Collection) bool {
 	return coll.Frozen && !storage.Exclusive(c.store)
 }
 
-// WaitEntryAppliedByAll waits until every peer uses an entry or a newer one, or has lost its lease.
-// Errors: those of ctx and of the store.
+// WaitEntryAppliedByAll waits until every peer uses an entry or a newer one, or has lost its lease. Errors: errors of
+// ctx and of the store.
 func (c *Catalog) WaitEntryAppliedByAll(ctx context.Context, coll *Collection) error {
 	if c.EntryAppliedByAll(coll) {
 		return nil

@@ -18,8 +18,8 @@ const (
 // SameTimeMax is the maximum number of documents with the same _id and the same time.
 const SameTimeMax = 1 << sameTime
 
-// TimePosition returns the first position of a time. Times out of the range of the bits
-// share the first or the last position.
+// TimePosition returns the first position for documents with the time ms, in milliseconds since 1970. Times out of
+// the range of the bits share the first or the last position.
 func TimePosition(ms int64) keyspace.Hash {
 	const half = int64(1) << (timeBits - 1)
 	ms = min(max(ms, 1-half), half-1)

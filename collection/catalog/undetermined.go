@@ -65,7 +65,8 @@ func pause(ctx context.Context) bool {
 	}
 }
 
-// freeze makes the writers of the collections of a change wait. The caller holds mu.
+// freeze freezes the collections that the undetermined change m puts or drops: their writers wait until resolve has
+// found the outcome. The caller holds mu.
 func (c *Catalog) freeze(m *Mutation) {
 	c.undetermined = m
 	f := newMutation(m.ctx, c.current.Load(), nil, c.memory)
@@ -77,7 +78,7 @@ func (c *Catalog) freeze(m *Mutation) {
 	c.publish(f, 0)
 }
 
-// resolve publishes the outcome of a change as soon as it is determined.
+// resolve determines the outcome of an undetermined change, by retries in the background, and then ends the freeze.
 func (c *Catalog) resolve(ctx context.Context, m *Mutation) {
 	for {
 		ts, happened, err := m.outcome(ctx, c.store)
@@ -91,7 +92,7 @@ func (c *Catalog) resolve(ctx context.Context, m *Mutation) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.undetermined = nil
-		if !c.peers.exclusive { // in either case the next refresh reads the outcome from the store; an exclusive server has none
+		if !c.peers.exclusive { // the next refresh reads the outcome from the store; an exclusive server makes no refresh
 			for id := range m.touched() {
 				delete(c.peers.rows, id)
 			}
@@ -126,7 +127,8 @@ func (m *Mutation) touched() map[keyspace.CollectionID]bool {
 	return out
 }
 
-// reapply makes the edits of another change again, which has made them without an error.
+// reapply makes the edits of another Mutation, whose commit has happened after all, again on the current snapshot.
+// They have succeeded before, so they cannot fail.
 func (m *Mutation) reapply(other *Mutation) {
 	for id := range other.drops {
 		if coll := m.next.byID.get(id); coll != nil {
@@ -151,10 +153,10 @@ func (m *Mutation) replace(coll *Collection) {
 	}
 }
 
-// outcome determines from the store whether a change was committed. If it was not, outcome makes
-// sure that it never will be. at is a time not before its commit. A change without entries, which
-// only takes a number or writes a note, counts as not committed.
-// Errors: those of the store; the outcome is then still undetermined.
+// outcome determines from the store whether the commit of an undetermined change has happened. If it has not, outcome
+// makes sure that it never will. at is a time not before the commit. A change without entries, which only takes a
+// number or writes a note, counts as not committed. Errors: errors of the store; the outcome is then still
+// undetermined.
 func (m *Mutation) outcome(ctx context.Context, store storage.Store) (at storage.Timestamp, happened bool, err error) {
 	key, value := m.outcomeRow()
 	if key == nil {

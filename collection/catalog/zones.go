@@ -8,9 +8,8 @@ import (
 	"github.com/cantledb/cantle/collection/shard"
 )
 
-// Zone is a range of a collection's line with shards of its own: a shard begins at the start of the
-// zone, a shard ends at its end, and no shard crosses its bounds.
-// Manual: core/zone-sharding.
+// Zone is a range of a collection's positions with shards of its own: a shard begins at the start of the zone, a
+// shard ends at its end, and no shard crosses its bounds. Manual: core/zone-sharding.
 type Zone struct {
 	Name string
 	shard.Range
@@ -41,8 +40,8 @@ func (c *Collection) ZoneBounds() []shard.Position {
 	return slices.CompactFunc(out, func(a, b shard.Position) bool { return bytes.Equal(a, b) })
 }
 
-// appendZones writes zones as [{zone, lo: binData, hi: binData}]; a bound that is an end of the
-// line is left out.
+// appendZones writes zones as [{zone, lo: binData, hi: binData}]; a bound that is the first or last position of all
+// is left out.
 func appendZones(b *bson.Builder, zones []Zone) {
 	if len(zones) == 0 {
 		return
