@@ -49,8 +49,8 @@ type Record struct {
 	Session   [16]byte
 	TxnNumber int64
 	StmtID    int32 // of the statement of a retryable write
-	// Multi marks the change of a multi-document transaction, whose Session
-	// belongs, like that of a retryable write, to the user of digest Owner.
+	// Multi marks a change of a multi-document transaction. Owner is the digest of the user to whom Session belongs;
+	// it is also set for a retryable write.
 	Multi bool
 	Owner [32]byte
 	// Wall is the time at which the command began, in milliseconds since 1970; 0 = unknown.
@@ -226,7 +226,8 @@ func Decode(rec []byte) (r Record, err error) {
 	return r, nil
 }
 
-// Owner decodes only the collection of a record, so that others are skipped cheaply.
+// Owner decodes only the collection of a record, so that a reader of one collection skips the records of others
+// cheaply.
 func Owner(rec []byte) (keyspace.CollectionID, bool) {
 	_, id, ok := Peek(rec)
 	return id, ok
@@ -240,7 +241,8 @@ func Peek(rec []byte) (Op, keyspace.CollectionID, bool) {
 	return Op(rec[1]), keyspace.CollectionID(binary.BigEndian.Uint64(rec[3:])), true
 }
 
-// HashAndID decodes only the hash and id of a record that Peek accepts, aliasing it.
+// HashAndID decodes only the hash of the document's position and the keystring of its _id, from a record that Peek
+// accepts; id aliases rec.
 func HashAndID(rec []byte) (h keyspace.Hash, id []byte, ok bool) {
 	_, k := binary.Varint(rec[headerLen:])
 	if k <= 0 {

@@ -29,9 +29,9 @@ func (b *eventBuilder) end() bson.Raw {
 	return bson.Raw(b.buf)
 }
 
-// event makes the next event of an item; nil if there is none left. The event is valid until the
-// next call.
-// Errors: NoMatchingDocument (47), those of Lookup.
+// event makes the next event of a record that was taken from the log, and the resume token of that event; nil if the
+// record has no more events. The event is valid until the next call. Errors: NoMatchingDocument (47), errors of
+// Source.Lookup.
 func (s *Stream) event(env *mql.Env, it *item) (bson.Raw, Token, error) {
 	t := s.token(Token{Time: it.ts, Ordinal: uint32(it.ordinal)})
 	s.time = it.own
@@ -66,7 +66,8 @@ func (s *Stream) event(env *mql.Env, it *item) (bson.Raw, Token, error) {
 // Expanded reports whether the stream shows expanded events.
 func (s *Stream) Expanded() bool { return s.spec.Expanded }
 
-// tooEarly reports whether an event is before StartAt, which lies inside its commit.
+// tooEarly reports whether the event to be made is before StartAt, a time that may lie between two records of one
+// commit.
 func (s *Stream) tooEarly() bool { return s.spec.HasStartAt && s.time < s.spec.StartAt }
 
 // head begins an event with the fields that all events have; uuid is that of the collection, nil if
@@ -140,7 +141,8 @@ func (s *Stream) documentEvent(env *mql.Env, e *entry, rec *changelog.Record, t 
 	return b.end(), nil
 }
 
-// fullDocument appends the document as it was after the change, or as it is now.
+// fullDocument appends the field fullDocument to an event, in the mode that the stream requests: the document after
+// the change, its present version, null, or nothing.
 func (s *Stream) fullDocument(env *mql.Env, e *entry, rec *changelog.Record, t Token) error {
 	b := &s.out
 	switch {

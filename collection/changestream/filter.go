@@ -96,8 +96,8 @@ const allOps = opSet(1<<changelog.Insert | 1<<changelog.Update | 1<<changelog.Re
 
 func (o opSet) has(op changelog.Op) bool { return o>>op&1 != 0 }
 
-// ops returns the operations on documents of a collection that can pass; a nil Filter lets all
-// pass.
+// ops returns the operations on documents of a collection that can pass the filter, by its conditions on
+// operationType and ns; all can pass a nil Filter.
 func (f *Filter) ops(env *mql.Env, ns collection.Namespace) opSet {
 	if f == nil || f.head == nil {
 		return allOps

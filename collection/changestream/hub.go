@@ -35,7 +35,8 @@ type recordHeader struct {
 	id keyspace.CollectionID
 }
 
-// recentMax bounds the records that are kept for streams that begin to wait a little late.
+// recentMax is the number of the newest records that the Hub keeps, and at times up to twice as many, for streams
+// that begin to wait a little late.
 const recentMax = 4096
 
 // interest holds the records for which a stream waits: DDL commands, and records of the watched collections
@@ -47,7 +48,7 @@ type interest struct {
 	question *question
 }
 
-// covers reports whether a record may be of interest, apart from its contents.
+// covers reports whether a record may be of interest to the stream, by its operation and collection alone.
 func (i *interest) covers(g recordHeader) bool {
 	switch {
 	case g.op == changelog.Moved:
@@ -202,7 +203,8 @@ const (
 	readPauseMax = 10 * time.Millisecond
 )
 
-// notifyWaiters wakes the waiters that the fresh records concern; false ends the reading.
+// notifyWaiters wakes the waiters that the fresh records concern, or all after an error. It returns false if the
+// goroutine that reads the log has to end.
 func (h *Hub) notifyWaiters(ctx context.Context, upTo storage.Timestamp, fresh []recordHeader, err error) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

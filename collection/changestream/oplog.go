@@ -47,9 +47,8 @@ func OpenOplog(env *mql.Env, src Source, from storage.Timestamp) (*Oplog, error)
 	return &Oplog{s: s, begun: !spec.oldest}, nil
 }
 
-// Next returns the next entry, valid until the next call, or nil if there was none at the last pass
-// over the log, as Stream.Next.
-// Errors: those of env and of the store.
+// Next returns the next entry, valid until the next call, or nil if there was none at the last pass over the log, as
+// Stream.Next. Errors: errors of env and of the store.
 func (o *Oplog) Next(env *mql.Env) (bson.Raw, error) {
 	s := o.s
 	for {

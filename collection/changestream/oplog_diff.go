@@ -59,8 +59,8 @@ func diff(delta bson.Raw) bson.Raw {
 	return b.Doc()
 }
 
-// at returns the node that contains the last component of a path, and that component. A number is
-// an array index, unless it comes first or the path's trail contains a name.
+// at returns the node that contains the last component of a path, and that component. A number in a path is an array
+// index, unless it comes first, or trails, the disambiguatedPaths of the delta, has it as a name.
 func (n *diffNode) at(at string, trails bson.Raw) (*diffNode, string) {
 	type component struct {
 		name    string

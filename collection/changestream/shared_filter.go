@@ -67,8 +67,8 @@ type sharedFilter struct {
 	hits  []storage.Timestamp // of records that pass, ascending; one after until is enough
 }
 
-// hit returns the time of the first record after a time that passes, or of the first command if
-// that is earlier. The times of commands are ascending.
+// hit returns the earliest time later than after at which a waiter must wake: the time of a record that passes the
+// filter, or of a command. The times of commands are ascending.
 func (s *sharedFilter) hit(after storage.Timestamp, commands []storage.Timestamp) (at storage.Timestamp, ok bool) {
 	for _, list := range [...][]storage.Timestamp{s.hits, commands} {
 		i := sort.Search(len(list), func(i int) bool { return list[i] > after })
@@ -152,7 +152,8 @@ func (h *Hub) beginPass(ctx context.Context, l *logPass) {
 	}
 }
 
-// evaluate evaluates the filters for a record. The record is not kept.
+// evaluate evaluates the shared filters for one record of the log, and adds its time to the hits of the filters that
+// it passes. The record is not kept.
 func (l *logPass) evaluate(g recordHeader, own storage.Timestamp, enc []byte) {
 	if g.op == changelog.Command || g.op == changelog.Moved {
 		return
@@ -185,8 +186,8 @@ func (l *logPass) evaluate(g recordHeader, own storage.Timestamp, enc []byte) {
 	}
 }
 
-// passes evaluates a question for a record. If that requires further reads, or fails, the record
-// passes: the stream evaluates it itself.
+// passes reports whether a record passes a question. If that requires further reads, or fails, the record passes: the
+// stream then evaluates it itself.
 func (l *logPass) passes(q *question, e *entry, rec *changelog.Record, ts storage.Timestamp) bool {
 	if q.partition != nil && !q.partition.Owns(rec.Position, rec.ID) {
 		return false
@@ -217,7 +218,8 @@ func (l *logPass) passes(q *question, e *entry, rec *changelog.Record, ts storag
 	return ok || err != nil
 }
 
-// event makes the event of the current record in a form; its token differs from that of the stream.
+// event makes the event of the current record in a form, or returns it if it was made before; its token differs from
+// that of the stream.
 func (l *logPass) event(f form, e *entry, rec *changelog.Record, ts storage.Timestamp) (bson.Raw, error) {
 	i := slices.IndexFunc(l.events, func(d formEvent) bool { return d.form == f })
 	if i < 0 {

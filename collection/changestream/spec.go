@@ -52,11 +52,9 @@ type Spec struct {
 	oldest bool // begin with the oldest record: see Oplog
 }
 
-// ParseSpec parses the argument of $changeStream.
-// Manual: reference/operator/aggregation/changeStream.
-// Errors: TypeMismatch (14), BadValue (2), IDLUnknownField (40415),
-// IDLDuplicateField (40413), Location50865, Location40674, InvalidResumeToken
-// (260), those of ParseToken.
+// ParseSpec parses the argument of $changeStream. Manual: reference/operator/aggregation/changeStream. Errors:
+// TypeMismatch (14), BadValue (2), IDLUnknownField (40415), IDLDuplicateField (40413), Location50865, Location40674,
+// InvalidResumeToken (260), errors of ParseToken.
 func ParseSpec(d bson.Raw) (*Spec, error) {
 	s := &Spec{}
 	var resume, start bson.Raw

@@ -99,7 +99,7 @@ func (p logPosition) before(q logPosition) bool {
 	return p.ts < q.ts || p.ts == q.ts && p.ordinal < q.ordinal
 }
 
-// item is a record whose events are still to be made. rec is stored in the arena.
+// item is a record of the log whose events are still to be made. rec is stored in the arena of the stream.
 type item struct {
 	logPosition
 	own   storage.Timestamp // of the record alone
@@ -110,8 +110,8 @@ type item struct {
 	sub uint8
 }
 
-// Bounds of one pass over the log. A pass that ends inside a large commit is followed by a larger
-// one, since that begins at the commit's first record again.
+// Bounds of one pass of a stream over the log. A pass that ends inside a large commit is followed by a larger one,
+// since that begins at the commit's first record again.
 const (
 	itemsMax     = 1024
 	passBytesMin = 256 << 10
@@ -172,7 +172,7 @@ func (s *Stream) checkNotTruncated(env *mql.Env, start storage.Timestamp) error 
 	return err
 }
 
-// token adds the parts that all tokens of the stream have in common.
+// token adds the parts that all tokens of the stream have in common, such as its partition.
 func (s *Stream) token(t Token) Token {
 	if r := s.spec.Resume; r != nil && r.Partition {
 		t.Partition, t.Range = true, r.Range
@@ -201,11 +201,10 @@ func (s *Stream) watch(env *mql.Env) {
 	}
 }
 
-// Next returns the next event, valid until the next call. It returns nil if there was none at the
-// last pass over the log; the call after that makes another pass. So a batch ends even if changes
-// come faster than the log can be read. Token is a mark then.
-// Errors: ChangeStreamHistoryLost (286), ChangeStreamFatalError (280),
-// NoMatchingDocument (47), those of env and of the store.
+// Next returns the next event, valid until the next call. It returns nil if there was none at the last pass over the
+// log; the call after that makes another pass. So a batch ends even if changes come faster than the log can be read.
+// Token is a mark then. Errors: ChangeStreamHistoryLost (286), ChangeStreamFatalError (280), NoMatchingDocument (47),
+// errors of env and of the store.
 func (s *Stream) Next(env *mql.Env) (bson.Raw, error) {
 	for !s.ended {
 		if s.at == len(s.items) {
@@ -276,8 +275,8 @@ func (s *Stream) resumed(t Token) (deliver bool, err error) {
 	return split, nil
 }
 
-// readLog takes the next records of interest from the log. Afterwards there are items, or the stream
-// is behind, or the end was reached and last is a mark.
+// readLog takes the next records of interest from the log. Afterwards items has records, or the pass stopped before
+// the end of the log (moreInLog), or it reached the end and last is a mark.
 func (s *Stream) readLog(env *mql.Env) error {
 	s.items, s.at, s.arena = s.items[:0], 0, s.arena[:0]
 	if cap(s.arena) > 4*passBytesMin {

@@ -227,9 +227,8 @@ func less(yes bool) int {
 	return 1
 }
 
-// FragmentToken returns the token document of the nth part of a split event (from 1), given that of
-// the event.
-// Errors: as ParseToken.
+// FragmentToken returns the token document of the nth part of a split event (from 1), given that of the event.
+// Errors: errors of ParseToken.
 func FragmentToken(event bson.Raw, n int) (bson.Raw, error) {
 	t, err := ParseToken(event)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// versionsMax bounds the versions of one poll; beyond it, a version can be delivered twice.
+// versionsMax bounds the document versions whose hashes are held; beyond it, a version can be delivered twice.
 const versionsMax = 4096
 
 // versions holds hashes of the document versions that were delivered since the last poll that found nothing
@@ -14,7 +14,7 @@ const versionsMax = 4096
 type versions struct {
 	seed  maphash.Seed
 	known map[uint64]struct{}
-	last  uint64 // of the last call of again
+	last  uint64 // hash of the last call of wasDelivered
 }
 
 // wasDelivered reports whether a version of a record was delivered already.
@@ -27,7 +27,7 @@ func (v *versions) wasDelivered(h keyspace.Hash, id, doc []byte) bool {
 	return ok
 }
 
-// delivered records the version of the last call of again.
+// delivered records that the version of the last call of wasDelivered was delivered.
 func (v *versions) delivered() {
 	if v.known != nil && len(v.known) < versionsMax {
 		v.known[v.last] = struct{}{}

@@ -22,7 +22,8 @@ type callID struct {
 	sentAt storage.Timestamp
 }
 
-// callIDLen is the length of the common prefix of the names of all rows, under keyspace.MetaSurvey:
+// callIDLen is the length in bytes of the part that the names of all rows of a call have in common. In their keys the
+// names come after keyspace.MetaSurvey:
 //
 //	call      'q' ‖ caller(16) ‖ sentAt(8)                → kind ‖ 0 ‖ body
 //	answer    'a' ‖ caller(16) ‖ sentAt(8) ‖ answerer(16) → 0 ‖ body, or 1 ‖ why there is none
@@ -45,8 +46,8 @@ func (id callID) answerRange() storage.Range {
 	return keyspace.MetaPrefixRange(keyspace.MetaSurvey, id.name(answerRows))
 }
 
-// readCallName reads the name of a call or an answer; by is the server that answered.
-// Errors: ErrCorruption.
+// readCallName decodes the name of a row: id is the ID of the call; by is the peer that answered, zero in the row of
+// the call itself. Errors: ErrCorruption.
 func readCallName(name []byte) (id callID, by storage.MemberID, err error) {
 	if len(name) < callIDLen || len(name) != callIDLen && len(name) != callIDLen+len(by) {
 		return id, by, fmt.Errorf("the name of a question to other servers: %w", storage.ErrCorruption)
@@ -57,8 +58,8 @@ func readCallName(name []byte) (id callID, by storage.MemberID, err error) {
 	return id, by, nil
 }
 
-// eachCallRow calls fn with the names and values of a range until fn returns an error; both are only valid during
-// the call. Errors: ErrCorruption; those of fn; those of the store.
+// eachCallRow calls fn for each row of calls or answers in a key range, until fn returns an error: by is the peer
+// that answered. value is valid only until fn returns. Errors: ErrCorruption; errors of fn and of the store.
 func eachCallRow(ctx context.Context, r storage.Reader, in storage.Range, fn func(id callID, by storage.MemberID, value []byte) error) error {
 	return storage.Each(ctx, r, in, func(key, value []byte) error {
 		_, name, _ := keyspace.SplitMeta(key)
@@ -70,7 +71,8 @@ func eachCallRow(ctx context.Context, r storage.Reader, in storage.Range, fn fun
 	})
 }
 
-// removeCallRows removes the rows of a range whose calls which accepts. Errors: those of eachCallRow.
+// removeCallRows deletes, in the transaction t, the rows of calls and answers in a key range, for whose calls which
+// returns true. Errors: ErrCorruption; errors of the store.
 func removeCallRows(ctx context.Context, t storage.Txn, in storage.Range, which func(callID) bool) error {
 	var keys [][]byte
 	err := storage.Each(ctx, t, in, func(key, _ []byte) error {
@@ -100,7 +102,8 @@ func encodeAnswer(body []byte, err error) []byte {
 	return append([]byte{0}, body...)
 }
 
-// decodeAnswer reads such a row; body aliases it. Errors: the error that the peer sent.
+// decodeAnswer decodes the row of a peer's answer; body aliases the row. Errors: the error that the peer sent instead
+// of an answer.
 func decodeAnswer(v []byte) (body []byte, err error) {
 	switch {
 	case len(v) == 0:

@@ -48,7 +48,7 @@ type CallsConfig struct {
 	Failed func(error)
 }
 
-// Calls calls the peers of a server, and answers their calls.
+// Calls calls the peers of a server, and answers the calls of peers to this server.
 type Calls struct {
 	CallsConfig
 	members   storage.Membership
@@ -93,8 +93,8 @@ func (c *Calls) Handle(kind string, fn func(ctx context.Context, body []byte) ([
 }
 
 // Call calls all peers with a valid lease, and waits at most two seconds for their answers. unreachable lists the
-// names of peers that did not answer or failed. Without peers it returns at once.
-// Errors: those of the store; ctx.Err().
+// names of peers that did not answer or failed. Without peers it returns at once. Errors: errors of the store;
+// ctx.Err().
 func (c *Calls) Call(ctx context.Context, kind string, body []byte) (answers []Answer, unreachable []string, err error) {
 	select {
 	case c.callSlots <- struct{}{}:

@@ -8,7 +8,8 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// demandRow holds the demand of one server. The package comment has its stored form.
+// demandRow holds the demand of one server for the limited budgets in one second, as the server shows it to its
+// peers. The package comment has its stored form.
 type demandRow struct {
 	second int64 // the second in which it was written; the needs are of the second before
 	needs  []ratelimit.Demand

@@ -12,11 +12,12 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// shareTopic is touched when a row is added or removed.
+// shareTopic is touched when the demand row of a server is added or removed.
 const shareTopic = "quota"
 
 const (
-	// middle is the increment of a storage.Timestamp in the middle of a second, at which all servers read.
+	// middle is the increment of a storage.Timestamp in the middle of a second, at which all servers read the demand
+	// rows.
 	middle = 1 << 31
 	// stepTimeout is the timeout of one step; after it the next second is more important.
 	stepTimeout = time.Second
@@ -38,7 +39,8 @@ type DividerConfig struct {
 	Failed func(error)
 }
 
-// Divider takes part in the division of the budgets for one server.
+// Divider divides the RU budgets among the servers, on the side of one server: each second it stores the demand of
+// this server, reads the demands of all, and adds this server's shares to its budgets.
 type Divider struct {
 	DividerConfig
 	members storage.Membership
@@ -53,9 +55,9 @@ type Divider struct {
 	storeTime  time.Time // the store's time at that moment
 }
 
-// NewDivider writes the row of this server and counts its peers. It must return before the server admits commands;
-// Run takes part from then on. A server that has the store exclusively has all of each budget, without a row.
-// Errors: those of the store.
+// NewDivider stores an empty demand row of this server and counts its peers. It must return before the server admits
+// commands; Run takes part in the division from then on. A server that has the store exclusively has all of each
+// budget, without a row. Errors: errors of the store.
 func NewDivider(ctx context.Context, c DividerConfig) (*Divider, error) {
 	d := &Divider{DividerConfig: c, members: storage.MembershipOf(c.Store), wake: make(chan struct{}, 1)}
 	if storage.Exclusive(c.Store) {
@@ -119,7 +121,7 @@ func (d *Divider) change(ctx context.Context, fn func(t storage.Txn) error) erro
 	})
 }
 
-// sweep removes the rows of dead servers: of those that are not members after the rows were read.
+// sweep removes the demand rows of dead servers: of those that are not members any more after the rows were read.
 func (d *Divider) sweep(ctx context.Context, t storage.Txn) error {
 	rows, err := readDemandRows(ctx, t)
 	if err != nil || len(rows) == 0 {
@@ -188,7 +190,7 @@ func (d *Divider) Run(ctx context.Context) {
 	}
 }
 
-// middleNanos is a time within a second at which its middle is certainly over, in ns.
+// middleNanos is a time within a second, in nanoseconds, at which the middle of that second is certainly over.
 const middleNanos = int(520 * time.Millisecond)
 
 // report passes on an error, unless the server is stopping.
@@ -248,7 +250,8 @@ func (d *Divider) observe(ts storage.Timestamp) {
 	d.readAt, d.storeTime = d.MachineClock(), time.Unix(int64(ts.Seconds()), int64(ts.Increment()>>22)*int64(time.Millisecond))
 }
 
-// beginSecond adds the share of the second that has begun, and writes the demand of the last second.
+// beginSecond adds the shares of the second that has begun to this server's budgets, and writes the server's demand
+// of the last second.
 func (d *Divider) beginSecond(ctx context.Context) error {
 	second := d.time().Unix()
 	d.mu.Lock()

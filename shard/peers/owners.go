@@ -103,9 +103,8 @@ func (o *Owners) Owns(name string) bool {
 	return o.owned[name] != nil
 }
 
-// TryAcquire reports whether this server owns a job from now on: it did before, or the job had no living owner.
-// Calls for the same job must not be concurrent.
-// Errors: those of the store.
+// TryAcquire reports whether this server owns a job from now on: it did before, or the job had no living owner. Calls
+// for the same job must not be concurrent. Errors: errors of the store.
 func (o *Owners) TryAcquire(ctx context.Context, name string, note []byte) (bool, error) {
 	if o.Owns(name) {
 		return true, nil
@@ -122,7 +121,7 @@ func (o *Owners) TryAcquire(ctx context.Context, name string, note []byte) (bool
 	if err != nil {
 		return false, err
 	}
-	if was.Epoch > 0 && was.Owner != o.members.Member() { // an owner without a lease now has lost the job that the row gave it
+	if was.Epoch > 0 && was.Owner != o.members.Member() { // an owner that has no lease now has lost the job, even if it rejoins
 		if alive, err := o.alive(ctx, was.Owner); alive || err != nil {
 			return false, err
 		}
@@ -252,8 +251,8 @@ func (o *Owners) ReleaseAll(ctx context.Context) error {
 	return o.ReleasePending(ctx)
 }
 
-// updateRow changes the note of a job of this server, or removes the row if note is nil.
-// Errors: ErrOwnershipLost if a peer owns the job; those of the store.
+// updateRow replaces the note of a job of this server by what note returns for the present one, or removes the row if
+// note is nil. Errors: ErrOwnershipLost if a peer owns the job; errors of the store.
 func (o *Owners) updateRow(ctx context.Context, name string, h *ownership, note func(was []byte) []byte) error {
 	return storage.RetryConflicts(ctx, func() error {
 		t, err := o.store.Begin(ctx, storage.TxnOptions{Essential: true})
@@ -284,7 +283,8 @@ func (o *Owners) updateRow(ctx context.Context, name string, h *ownership, note 
 	})
 }
 
-// UpdateNote changes the note of a job that this server owns. Errors: ErrOwnershipLost; those of the store.
+// UpdateNote replaces the note of a job that this server owns by what note returns for the present one. Errors:
+// ErrOwnershipLost; errors of the store.
 func (o *Owners) UpdateNote(ctx context.Context, name string, note func(was []byte) []byte) error {
 	o.mu.Lock()
 	h := o.owned[name]
@@ -295,7 +295,8 @@ func (o *Owners) UpdateNote(ctx context.Context, name string, note func(was []by
 	return o.updateRow(ctx, name, h, note)
 }
 
-// Request changes the note of a job of any owner; found is false if the job has no row.
+// Request changes the note of a job that any server may own, as a request to its owner: note gets the present note
+// and returns the new one. found is false if the job has no row.
 func (o *Owners) Request(ctx context.Context, name string, note func(was []byte) []byte) (found bool, err error) {
 	err = storage.RetryConflicts(ctx, func() error {
 		t, err := o.store.Begin(ctx, storage.TxnOptions{})

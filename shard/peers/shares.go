@@ -15,8 +15,9 @@ const (
 	freshSeconds = 1
 	// missedMax is the number of missed seconds whose shares a server still adds.
 	missedMax = 3
-	// fadeDivisor is the divisor of a demand for each second without it. A demand that recurs every other second
-	// keeps a part of its share; after three seconds nothing is left of it.
+	// fadeDivisor divides the demand for a budget in each second without new demand, instead of an end at once. So a
+	// demand that recurs every other second keeps a part of its share; after three seconds nothing is left of the
+	// demand.
 	fadeDivisor = 4
 )
 
@@ -98,7 +99,7 @@ func (d *shares) missed(upTo int64) (out []int64) {
 	return out
 }
 
-// grant adds this server's shares of the seconds up to upTo, which has begun.
+// grant adds this server's shares of the seconds up to upTo, which has begun, to its budgets.
 func (d *shares) grant(now time.Time, upTo int64) {
 	var seconds []int64
 	for second := range d.pending {
@@ -123,8 +124,9 @@ func (d *shares) grant(now time.Time, upTo int64) {
 	}
 }
 
-// share computes the share of a member in a bucket. If some servers had unused shares in the last second
-// while requests were refused at others, the smaller of the two amounts is distributed once more.
+// share computes the part of a budget that one member gets for one second; rate is what all members get together. If
+// some servers had unused shares in the last second while requests were refused at others, the smaller of the two
+// amounts is distributed once more.
 func (s *demands) share(self int, p ratelimit.BudgetID, rate ratelimit.MicroRU) (g ratelimit.Grant) {
 	wants := make([]ratelimit.MicroRU, len(s.members))
 	unused, refused := ratelimit.MicroRU(0), ratelimit.MicroRU(0)
