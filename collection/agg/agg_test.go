@@ -118,8 +118,8 @@ func showFront(f Front) string {
 	return strings.Join(out, "\n")
 }
 
-// rounded drops the last digits of doubles: sums and means of parts are rounded in a different order
-// than those of the whole.
+// rounded drops the last digits of doubles in results, because the sums and means of a divided pipeline are
+// rounded in another order than those of the whole.
 func rounded(s string) string {
 	return longNumber.ReplaceAllStringFunc(s, func(n string) string {
 		f, err := strconv.ParseFloat(n, 64)
@@ -290,8 +290,8 @@ func (o *parkingOp) Next(env *mql.Env) (*exec.Row, error) {
 	return &kept, nil
 }
 
-// holds reports whether the pipeline may keep a row of its input between two rows: inside an array or an
-// event.
+// holds reports whether the pipeline may keep a row of its input between two of its own rows: inside an array
+// that it unwinds or an event that it splits.
 func (w *world) holds() bool {
 	return slices.ContainsFunc(w.pipeline, func(d bson.Raw) bool {
 		return mentions(ejson.String(d), "$unwind") || mentions(ejson.String(d), "$changeStreamSplitLargeEvent")
@@ -353,7 +353,8 @@ func (w *world) open(env *mql.Env, p *Pipeline, how way, docs []bson.Raw) (exec.
 	return merge.Open(env, exec.Concat(parts), w)
 }
 
-// poisonOp delivers documents from memory that it overwrites at the next Next, and when it is parked.
+// poisonOp delivers documents from memory that it overwrites at the next Next, and when it is parked, so that a
+// stage which keeps a row without copying it fails.
 type poisonOp struct {
 	docs []bson.Raw
 	buf  []byte

@@ -77,7 +77,7 @@ func BenchmarkPipeline(b *testing.B) {
 	}
 }
 
-// TestAllocsGroup checks the hot path: a document of a known group allocates nothing.
+// TestAllocsGroup checks that $group allocates nothing for a document whose group exists already.
 func TestAllocsGroup(t *testing.T) {
 	env := mql.NewEnv(context.Background())
 	p, err := Parse(env, mustDocs(t, `[{$match: {n: {$lt: 50}}}, {$group: {_id: "$k", s: {$sum: "$n"}, a: {$avg: "$f"}, m: {$max: "$n"}}}]`), Options{NS: collection.Namespace{DB: "test", Coll: "c"}})

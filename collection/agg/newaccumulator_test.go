@@ -15,7 +15,8 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// New accumulators, one allowed in windows and one not, and a window function.
+// Definitions that only this test has: two accumulators, one allowed in windows and one not, and a window
+// function.
 var (
 	accProduct = AccumulatorDef{Name: "$product", Parse: unary(startProduct)}
 	accTimes   = AccumulatorDef{Name: "$times", Parse: unary(startProduct), OnlyGroups: true}
@@ -75,8 +76,8 @@ func newTables() tables {
 	return all
 }
 
-// An accumulator and a window function are one file with one row each: with rows in copies of the tables
-// they work in every stage that accumulates, in every way to run it, and explain prints them.
+// The definition of an accumulator or window function is one row of a table: added to a copy of the table, it
+// works in every stage that accumulates, in every way to run the stage, and explain prints it.
 func TestAccumulatorIsOneRow(t *testing.T) {
 	const window = `{$setWindowFields: {sortBy: {a: 1}, output: `
 	for _, tc := range []struct{ pipeline, want string }{

@@ -14,8 +14,8 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// A new stage, and a new source about the server: the parser, the optimiser and the outline use only
-// their rows.
+// Definitions that only this test has: a stage, and a source about the server. The parser, the optimiser and
+// the outline use only their rows.
 var (
 	stageStamp = StageDef{Name: "$stamp", Parse: parseStamp, Constraints: oneToOne, AfterChanges: true, Unstable: always}
 
@@ -70,7 +70,7 @@ func newTable() []StageDef {
 	return table
 }
 
-// A stage is one file with one row: with a row in a copy of the table, a stage is parsed, checked,
+// The definition of a stage is one row of a table: added to a copy of the table, a stage is parsed, checked,
 // optimised, divided, run, parked, outlined and rejected.
 func TestStageIsOneRow(t *testing.T) {
 	env := mql.NewEnv(context.Background())

@@ -24,17 +24,18 @@ const (
 type Options struct {
 	// NS is the collection of the pipeline; Coll is empty for {aggregate: 1}.
 	NS collection.Namespace
-	// In is the kind of place: InView, InTransaction or nothing.
+	// In is the kind of place, such as InView or InTransaction; 0 is an ordinary pipeline.
 	In Surroundings
 	// Depth is the number of enclosing pipelines. A view's pipeline is nested in the pipeline that reads
 	// the view.
 	Depth int
 }
 
-// Parse reads a pipeline of collection ns in env.DB. It may refer to the variables of env.Vars.
+// Parse parses and checks a pipeline on the collection opts.NS. The pipeline may refer to the variables of
+// env.Vars.
 //
-// Errors: 40323 for a stage that is no document of one field, 40324 for an unknown name, 7749501 for too
-// many stages, 40601, 40602 and other codes for a stage in the wrong place, those of the stages.
+// Errors: 40323 for a stage that is no document of one field, 40324 for an unknown name, 7749501 for too many
+// stages, 40601, 40602 and other codes for a stage in the wrong place; errors of the stages' parsers.
 func Parse(env *mql.Env, stages []bson.Raw, opts Options) (*Pipeline, error) {
 	if opts.NS.DB == "" {
 		opts.NS.DB = env.DB
@@ -54,9 +55,9 @@ type parser struct {
 	window bool
 }
 
-// tables are the tables in which a parser looks up names. They are copies of the globals, because the
-// globals' rows refer to parse functions, which would be an initialisation cycle. All are in
-// alphabetical order.
+// tables holds the tables of stages, accumulators and window functions, in which a parser looks up names, each
+// in alphabetical order. They are copies of the global tables: direct references would be an initialisation
+// cycle, because the tables' rows refer to parse functions.
 type tables struct {
 	stages       []StageDef
 	accumulators []AccumulatorDef
@@ -116,15 +117,15 @@ func findStage(table []StageDef, name string) *StageDef {
 	return nil
 }
 
-// sub parses a nested pipeline on another collection.
+// sub parses a sub-pipeline on another collection. in is added to the kinds of place of the enclosing pipeline.
 func (p *parser) sub(env *mql.Env, ns collection.Namespace, in Surroundings, stages []bson.Raw) (*Pipeline, error) {
 	q := parser{env: env, ns: ns, in: p.in | in, depth: p.depth + 1, tables: p.tables}
 	return q.pipeline(stages)
 }
 
-// check rejects stages in places where they are not allowed.
+// check rejects stages in places where they are not allowed, and metadata that no stage provides.
 func (p *parser) check(out *Pipeline) error {
-	detailed := false // whether a stage so far makes scoreDetails
+	detailed := false // whether an earlier stage makes scoreDetails
 	for i, s := range out.stages {
 		c, name := s.Constraints(), s.Name()
 		if err := p.checkPlace(c, name); err != nil {
@@ -154,7 +155,8 @@ func (p *parser) check(out *Pipeline) error {
 	return p.checkSource(out)
 }
 
-// checkNeighbours checks whether stage i may follow the stages before it and precede those after it.
+// checkNeighbours returns an error if stage i may not follow the stages before it or precede the stages after
+// it.
 func (p *parser) checkNeighbours(stages []Stage, i int) error {
 	s := stages[i]
 	c, name := s.Constraints(), s.Name()
@@ -185,8 +187,9 @@ func unavailable(kind string) error {
 	return mongoerr.New(40218, "query requires %s metadata, but it is not available", kind)
 }
 
-// checkMeta rejects a stage that reads metadata which no earlier stage makes. check handles text scores,
-// for the pipeline as a whole.
+// checkMeta rejects a stage that reads $meta metadata which no earlier stage provides: distances without
+// $geoNear, scoreDetails without a stage that makes them (detailed). Text scores are checked for the pipeline
+// as a whole.
 //
 // Errors: 40218.
 func checkMeta(s, first Stage, detailed bool) error {
@@ -220,7 +223,8 @@ func checkMeta(s, first Stage, detailed bool) error {
 	return err
 }
 
-// checkSource checks whether the pipeline's source fits its namespace.
+// checkSource returns an error if the first stage cannot run on the pipeline's namespace: on a collection, or
+// on none ({aggregate: 1}).
 func (p *parser) checkSource(out *Pipeline) error {
 	if len(out.stages) == 0 {
 		if p.ns.Coll == "" && p.depth == 0 {
@@ -243,7 +247,8 @@ func (p *parser) checkSource(out *Pipeline) error {
 	return nil
 }
 
-// checkPlace checks whether a stage is allowed in this kind of pipeline.
+// checkPlace returns an error if a stage is not allowed in this kind of pipeline, such as a sub-pipeline of
+// $facet or a view.
 func (p *parser) checkPlace(c Constraints, name string) error {
 	switch no := c.NotIn & p.in; {
 	case no&InFacet != 0:
@@ -269,8 +274,8 @@ func documentArg(v bson.Value, code mongoerr.Code, format string, args ...any) (
 	return d, nil
 }
 
-// pipelineDocs returns the stages of an array value; ok is false if v is no array or contains anything
-// but documents.
+// pipelineDocs returns the stages in a value that must be a pipeline; ok is false if v is no array or contains
+// anything but documents.
 func pipelineDocs(v bson.Value) (stages []bson.Raw, ok bool) {
 	a, ok := v.Array()
 	if !ok {

@@ -12,16 +12,16 @@ type Pipeline struct {
 	// NS is the collection the pipeline runs on.
 	NS     collection.Namespace
 	stages []Stage
-	// fields are the fields of the collection's documents that the pipeline reads. Divide sets them,
-	// because its parts do not contain all stages; if nil, the stages determine them.
+	// fields are the fields of the collection's documents that the pipeline reads. Divide sets them in its
+	// parts, which do not contain all stages; if nil, they are computed from the stages.
 	fields *fieldSet
 	probes *Probes
 	// metas are the kinds of metadata that its stages read.
 	metas metaKinds
 }
 
-// Probes describes a pipeline that looks up several values at once: it finds the documents with each of
-// the values at the path. Every value is charged as one query (R8).
+// Probes describes a pipeline of $lookup that looks up several values at once: it finds the documents that have
+// any of the values at the path. The price list charges every value as one query (R8).
 type Probes struct {
 	Path   string
 	Values []bson.Value // valid while the pipeline is opened
@@ -29,7 +29,8 @@ type Probes struct {
 	Alone bool
 }
 
-// Probes returns the values that the pipeline looks up, nil for a pipeline that is one query.
+// Probes returns the values that the pipeline of a $lookup looks up at once, nil for a pipeline that is one
+// query.
 func (p *Pipeline) Probes() *Probes { return p.probes }
 
 // Stages returns the stages; the caller must not change the slice.
@@ -43,14 +44,16 @@ func (p *Pipeline) with(stages []Stage) *Pipeline {
 	return &Pipeline{NS: p.NS, stages: stages, metas: p.metas}
 }
 
-// Concat returns the pipeline that runs p and then q, for view definitions.
+// Concat returns the pipeline with the stages of p and then those of q, as a pipeline on a view runs behind the
+// view's own.
 func (p *Pipeline) Concat(q *Pipeline) *Pipeline {
 	out := p.with(append(append([]Stage(nil), p.stages...), q.stages...))
 	out.metas |= q.metas
 	return out
 }
 
-// IsSource reports whether the first stage makes the rows itself, so that the collection is not read.
+// IsSource reports whether the first stage, such as $documents, makes the rows itself, so that the collection
+// is not read.
 func (p *Pipeline) IsSource() bool {
 	return len(p.stages) > 0 && p.stages[0].Constraints().Source
 }
@@ -61,10 +64,10 @@ func (p *Pipeline) Writes() bool {
 	return n > 0 && p.stages[n-1].Constraints().Writes
 }
 
-// Open makes the operators of the pipeline on top of in, which is nil if IsSource. If Open fails, it
-// closes in.
+// Open returns the operators that run the pipeline on the rows of in, which is nil if IsSource. If Open fails,
+// it closes in.
 //
-// Errors: those of the stages.
+// Errors: errors of the stages' Open.
 func (p *Pipeline) Open(env *mql.Env, in exec.Operator, o Opener) (exec.Operator, error) {
 	for _, s := range p.stages {
 		next, err := s.Open(env, in, o)

@@ -15,8 +15,8 @@ import (
 	"github.com/cantledb/cantle/internal/testenv"
 )
 
-// TestRandomPipelines runs random pipelines over random documents in every way: the optimised, divided
-// and spilled results must equal the plain one.
+// TestRandomPipelines runs random pipelines over random documents in every way. The results of the optimised,
+// divided and spilled pipeline must equal those of the pipeline as written.
 func TestRandomPipelines(t *testing.T) {
 	seeds := uint64(250)
 	if testenv.IsNightly() {
@@ -122,8 +122,8 @@ func (g generator) pipeline() string {
 	return "[" + strings.Join(stages, ", ") + "]"
 }
 
-// noTies precedes a sort by _id: an array sorts by one of its elements, which another document may have
-// as its _id.
+// noTies is a $match before a sort by _id that drops documents whose _id is an array: an array sorts by one of
+// its elements, which another document may have as its _id.
 const noTies = `{$match: {_id: {$not: {$type: "array"}}}}, `
 
 func (g generator) stage() string {

@@ -9,8 +9,9 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// rowSorter sorts documents by keys of its caller. Documents with equal keys keep their order. With a
-// limit it is a top-k sort: it keeps only the first documents. Beyond the memory budget it spills.
+// rowSorter sorts documents by keys that the caller gives. Documents with equal keys keep their order. With a
+// limit it is a top-k sort: it keeps only the first documents. What exceeds the memory budget is spilled to a
+// temporary file.
 type rowSorter struct {
 	what  string
 	limit int64 // 0 = all
@@ -128,8 +129,8 @@ func (s *rowSorter) finish(env *mql.Env) error {
 	return s.runs.Start(env)
 }
 
-// next returns the rows in order, a nil doc at the end. They are valid until the next call. If rows were
-// spilled, next may return more rows than the limit.
+// next returns the next row in key order; a nil doc at the end. Its slices are valid until the next call. If
+// rows were spilled, next may return more rows than the limit.
 func (s *rowSorter) next() (key []byte, doc, meta bson.Raw, err error) {
 	if s.runs != nil {
 		return s.runs.Next()

@@ -47,16 +47,16 @@ type SinkSpec struct {
 	Out bool
 	// TimeSeries are the options of a time-series collection for $out; nil = none.
 	TimeSeries bson.Raw
-	// On are the fields that identify a document; nil means _id and the shard key.
+	// On are the fields by which an existing document is found; nil means _id and the shard key.
 	On          []string
 	WhenMatched MatchMode
 	WhenMissing InsertMode
-	// Combine makes one document of an existing and a new one, for mapReduce's out: {reduce: …}. It is
+	// Combine returns the document made of an existing and a new one, for mapReduce's out: {reduce: …}. It is
 	// called again when a write is retried.
 	Combine func(env *mql.Env, old, fresh bson.Raw) (bson.Raw, error)
 
 	steps []project.Transform // of MatchPipeline
-	// stepsErr is an error of the pipeline that is reported when the pipeline runs, not when it is
+	// stepsErr is an error in the pipeline of whenMatched that is reported when $merge runs, not when it is
 	// parsed.
 	stepsErr error
 	let      []letVar
@@ -68,10 +68,10 @@ type letVar struct {
 	e    expr.Expr
 }
 
-// Updated returns the new version of an existing document when fresh arrives, by the mode: old itself
-// for MatchKeep. For MatchFail, the caller reports the error.
+// Updated returns the new version of an existing document (old) for which $merge has the document fresh, by
+// WhenMatched: old itself for MatchKeep. For MatchFail, the caller reports the error.
 //
-// Errors: those of the pipeline.
+// Errors: errors of the pipeline of whenMatched.
 func (s *SinkSpec) Updated(env *mql.Env, old, fresh bson.Raw) (bson.Raw, error) {
 	switch s.WhenMatched {
 	case MatchReplace:
@@ -88,10 +88,10 @@ func (s *SinkSpec) Updated(env *mql.Env, old, fresh bson.Raw) (bson.Raw, error) 
 	return old, nil
 }
 
-// Inserted returns the document to insert if there is none yet. The modes that merge are updates with a
-// filter on the fields of `on`. So their documents begin with these fields, null if missing, followed by
-// the other fields in the order of their names, as $set and $setOnInsert add them. The other modes keep
-// the order of fresh.
+// Inserted returns the document that $merge inserts for fresh if there is none yet. The modes merge and
+// keepExisting are updates with a filter on the fields of `on`. So their documents begin with these fields,
+// null if missing, followed by the other fields in the order of their names, as $set and $setOnInsert add them.
+// The other modes keep the order of fresh.
 func (s *SinkSpec) Inserted(fresh bson.Raw) bson.Raw {
 	if s.WhenMatched != MatchMerge && s.WhenMatched != MatchKeep {
 		return fresh
@@ -124,8 +124,8 @@ type namedValue struct {
 	value bson.Value
 }
 
-// byName returns the fields of d in the order of update operators: numeric names first, by value, then
-// the other names.
+// byName returns the fields of d in the order in which update operators add them: numeric names first, by
+// value, then the other names.
 // Manual: reference/operator/update#update-operators-processing-order.
 func byName(d bson.Raw) []namedValue {
 	var out []namedValue
@@ -170,7 +170,7 @@ func (s *SinkSpec) applied(env *mql.Env, old, fresh bson.Raw) (bson.Raw, error) 
 	return withID(old, id), nil
 }
 
-// withID returns a document with an _id: its own, or else id.
+// withID returns the document with an _id: if it has none, with id as its first field.
 func withID(doc bson.Raw, id bson.Value) bson.Raw {
 	if _, ok := doc.Lookup("_id"); ok {
 		return doc
@@ -181,7 +181,8 @@ func withID(doc bson.Raw, id bson.Value) bson.Raw {
 	return b.Doc()
 }
 
-// declare returns an Env in which the variables are declared.
+// declare returns a copy of env in which the variables of a `let` are declared, so that expressions can refer
+// to them.
 func declare(env *mql.Env, let []letVar) *mql.Env {
 	inner := *env
 	inner.Vars = env.Vars.Clone()
@@ -191,8 +192,8 @@ func declare(env *mql.Env, let []letVar) *mql.Env {
 	return &inner
 }
 
-// bind returns an Env in which the variables have their values for doc. The values are in the memory of
-// s. With strict, a variable must not be missing.
+// bind returns a copy of env in which the variables of a `let` have their values for doc. The values are in the
+// memory of s. With strict, a variable must not be missing.
 func bind(env *mql.Env, let []letVar, doc bson.Raw, s *expr.Scratch, strict bool) (*mql.Env, error) {
 	inner := declare(env, let)
 	for _, v := range let {
@@ -209,8 +210,8 @@ func bind(env *mql.Env, let []letVar, doc bson.Raw, s *expr.Scratch, strict bool
 	return inner, nil
 }
 
-// mergeDocs appends old with the values of fresh in place of its own, and new fields at the end in the
-// order of $set: by name.
+// mergeDocs appends the fields of old, with the values of fresh for fields that both have, and then the new
+// fields in the order of $set: by name.
 func mergeDocs(b *bson.Builder, old, fresh bson.Raw) {
 	have := putOver(b, old, fresh)
 	for _, f := range byName(fresh) {
@@ -220,8 +221,8 @@ func mergeDocs(b *bson.Builder, old, fresh bson.Raw) {
 	}
 }
 
-// putOver appends the fields of old, with the values of fresh for fields that both have, and returns the
-// fields of old.
+// putOver appends the fields of old, with the values of fresh for fields that both have, and returns the fields
+// of old. The caller appends the others of fresh.
 func putOver(b *bson.Builder, old, fresh bson.Raw) expr.Fields {
 	have := expr.FieldsOf(fresh, len(old))
 	for it := old.Iter(); it.Next(); {
@@ -234,7 +235,7 @@ func putOver(b *bson.Builder, old, fresh bson.Raw) expr.Fields {
 	return expr.FieldsOf(old, len(fresh))
 }
 
-// sinkOp writes its input to a Sink and delivers nothing.
+// sinkOp is the operator of $out and $merge: it writes its input to a Sink in batches and delivers nothing.
 type sinkOp struct {
 	base
 	spec *SinkSpec

@@ -11,8 +11,8 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// spool stores a list of documents, each followed by its metadata, that is read more than once: in
-// memory while the budget allows, then in a temporary file without a name.
+// spool stores a list of documents, each followed by its metadata, that a stage reads more than once: in memory
+// while the budget allows, then in a temporary file without a name.
 type spool struct {
 	what string // the stage, for the error
 	exec.Tracked
@@ -134,7 +134,7 @@ type spoolCursor struct {
 	s     *spool
 	buf   []byte
 	start int64 // file offset of buf
-	// to, if set, receives the kinds metas of each document's metadata.
+	// to, if set, receives the metadata of each document, of the kinds in metas.
 	to    *expr.Scratch
 	metas metaKinds
 }

@@ -95,7 +95,7 @@ func (p *parser) groupedBy(v bson.Value) (expr.Expr, error) {
 	return expr.Parse(p.env, v)
 }
 
-// defaultBucket reads default, the _id for values in no bucket.
+// defaultBucket parses the field default of $bucket, the _id of the group of values that lie in no bucket.
 // Errors: 40195; errors of the expression.
 func (p *parser) defaultBucket(v bson.Value) (bson.Value, error) {
 	parsed, err := expr.Parse(p.env, v)
@@ -113,8 +113,8 @@ func (p *parser) defaultBucket(v bson.Value) (bson.Value, error) {
 	return stored(c), nil
 }
 
-// stored returns a constant as MongoDB passes it to accumulators: MinKey and MaxKey are wrapped in a
-// document. Observed: mongod 8.2.
+// stored returns a constant as MongoDB passes it to accumulators: MinKey and MaxKey are wrapped in a document.
+// Observed: mongod 8.2.
 func stored(v bson.Value) bson.Value {
 	if v.Type != bson.TypeMinKey && v.Type != bson.TypeMaxKey {
 		return v
@@ -130,7 +130,7 @@ func (p *parser) countOutput() ([]output, error) {
 	return []output{{"count", f}}, err
 }
 
-// boundaries reads constants of one type in ascending order.
+// boundaries parses the field boundaries of $bucket: at least two constants of one type in ascending order.
 func (p *parser) boundaries(v bson.Value) ([]bson.Value, error) {
 	a, ok := v.Array()
 	if !ok {
@@ -162,7 +162,7 @@ func (p *parser) boundaries(v bson.Value) ([]bson.Value, error) {
 	return out, nil
 }
 
-// bucketOf is the expression that returns the lower boundary of a value's bucket.
+// bucketOf is the expression by which $bucket groups: it returns the lower boundary of the bucket of a value.
 type bucketOf struct {
 	by       expr.Expr
 	bounds   []bson.Value

@@ -14,7 +14,7 @@ import (
 var stageBucketAuto = StageDef{Name: "$bucketAuto", Parse: parseBucketAuto, Constraints: Constraints{Blocking: true}, ShapesPlan: true,
 	Doc: "reference/operator/aggregation/bucketAuto"}
 
-// bucketAutoStage divides documents into n buckets of about equal size.
+// bucketAutoStage is $bucketAuto: it divides documents into n buckets of about equal size by a value.
 type bucketAutoStage struct {
 	by    expr.Expr
 	n     int64
@@ -141,7 +141,7 @@ func (o *bucketAutoOp) Next(env *mql.Env) (*exec.Row, error) {
 // Park releases nothing: the input was read to its end before the first row.
 func (*bucketAutoOp) Park() (int, bool) { return 0, true }
 
-// load sorts the input by the groupBy value.
+// load reads the whole input, sorted by the groupBy value.
 func (o *bucketAutoOp) load(env *mql.Env) error {
 	var key []byte
 	err := exec.Drain(env, o.in, func(r *exec.Row) error {
@@ -187,8 +187,8 @@ func (o *bucketAutoOp) advance(env *mql.Env) (err error) {
 	return err
 }
 
-// bucket makes one bucket. Documents with equal values stay in one bucket, and the last bucket gets all
-// remaining documents.
+// bucket returns the row of the next bucket. Documents with equal values stay in one bucket, and the last
+// bucket gets all remaining documents.
 func (o *bucketAutoOp) bucket(env *mql.Env) (*exec.Row, error) {
 	g := &group{states: make([]State, len(o.out))}
 	for i, out := range o.out {

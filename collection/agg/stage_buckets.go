@@ -13,8 +13,8 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// Limits of a bucket, and of all buckets that are open at one time. Observed: mongod 7.0, whose buckets
-// have at most 1000 measurements and about 125 KiB.
+// Limits of a time-series bucket that Pack makes, and of all buckets that are open at one time. Observed:
+// mongod 7.0, whose buckets have at most 1000 measurements and about 125 KiB.
 const (
 	bucketRowsMax      = 1000
 	bucketBytesMax     = 125 << 10
@@ -25,7 +25,8 @@ const (
 // Buckets holds the parameters by which a time-series collection is divided into buckets.
 type Buckets struct {
 	TimeField, MetaField string // MetaField "" for none
-	// SpanMillis is the longest time in a bucket. Its beginning is a multiple of RoundMillis.
+	// SpanMillis is the longest time in a bucket, in milliseconds. The beginning of a bucket is a multiple of
+	// RoundMillis.
 	SpanMillis, RoundMillis int64
 }
 
@@ -36,7 +37,7 @@ func Pack(ns collection.Namespace, b Buckets) *Pipeline {
 	return &Pipeline{NS: ns, stages: []Stage{&packStage{b}}}
 }
 
-// packStage collects successive measurements with the same meta value.
+// packStage is the stage of Pack: it collects measurements with the same meta value into buckets.
 type packStage struct{ Buckets }
 
 func (s *packStage) Name() string             { return "$_packBuckets" }
@@ -61,7 +62,8 @@ func (s *packStage) Open(_ *mql.Env, in exec.Operator, _ Opener) (exec.Operator,
 	return &packOp{base: base{in: in, stage: s}, packStage: s, open: map[string]*bucket{}}, nil
 }
 
-// packOp holds the open buckets by meta value, and the full buckets.
+// packOp is the operator of packStage: it holds the open buckets by meta value, and the full buckets that are
+// not delivered yet.
 type packOp struct {
 	base
 	maker
@@ -156,8 +158,8 @@ func (o *packOp) closeAll() {
 	}
 }
 
-// write makes the document of a bucket: the extremes of every field under control, and a column for
-// every field, in which the name of a value is its position.
+// write builds the document of a bucket: under control the extremes of every field, under data a column for
+// every field, in which the name of a value is the position of its measurement.
 func (o *packOp) write(b *bson.Builder, from *bucket) {
 	var low, high bson.Raw = bson.Empty, bson.Empty
 	var names []string
@@ -212,8 +214,8 @@ func (o *packOp) write(b *bson.Builder, from *bucket) {
 	b.End()
 }
 
-// extreme returns the document of the smallest (sign -1) or largest values of both documents at every
-// path.
+// extreme returns the document that has at every path the smaller (sign -1) or larger value of two documents,
+// for a bucket's control.
 func extreme(have, with bson.Raw, sign int) bson.Raw {
 	b := bson.NewBuilder(nil)
 	for name, v := range have.Fields() {

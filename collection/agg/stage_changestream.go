@@ -57,8 +57,8 @@ func onlyChanges(s Stage, before []Stage) error {
 	return nil
 }
 
-// changeStreamStage delivers the changes of a collection, a database or the
-// whole server; the Opener makes the events.
+// changeStreamStage is $changeStream: it delivers the changes of a collection, a database or the whole server.
+// The Opener makes the events.
 type changeStreamStage struct {
 	ns  collection.Namespace
 	arg bson.Raw
@@ -68,7 +68,8 @@ func parseChangeStream(p *parser, a changeStreamArgs) ([]Stage, error) {
 	return []Stage{&changeStreamStage{p.ns, a.doc}}, nil
 }
 
-// checkChangeStream validates the types and names of the options. The Opener validates resume tokens.
+// checkChangeStream validates the names and types of the options of $changeStream. The Opener validates resume
+// tokens.
 //
 // Errors: TypeMismatch, BadValue, 40415, 40647, 40674, 50865.
 func checkChangeStream(d bson.Raw) error {
@@ -115,8 +116,8 @@ func checkChangeStream(d bson.Raw) error {
 	return nil
 }
 
-// isTokenData reports whether t is the type of the data of a resume token, of MongoDB or of Azure Cosmos
-// DB.
+// isTokenData reports whether t is a type that the field _data of a resume token can have, in MongoDB or in
+// Azure Cosmos DB.
 func isTokenData(t bson.Type) bool { return t == bson.TypeString || t == bson.TypeBinary }
 
 func (s *changeStreamStage) Name() string             { return "$changeStream" }
@@ -146,7 +147,7 @@ func (o *passOp) Next(env *mql.Env) (*exec.Row, error) {
 
 func (o *passOp) Park() (int, bool) { return o.in.Park() }
 
-// changeStreamSplitStage cuts events beyond 16 MiB into fragments.
+// changeStreamSplitStage is $changeStreamSplitLargeEvent: it cuts events beyond 16 MiB into fragments.
 type changeStreamSplitStage struct{}
 
 func parseChangeStreamSplit(_ *parser, _ string, arg bson.Value) ([]Stage, error) {
@@ -166,7 +167,7 @@ func (s changeStreamSplitStage) Open(_ *mql.Env, in exec.Operator, _ Opener) (ex
 	return &splitOp{base: base{in: in, stage: s}}, nil
 }
 
-// splitOp delivers the fragments of a large event, each with splitEvent and the event's _id. The
+// splitOp delivers the fragments of a large change event, each with the field splitEvent and an _id. The
 // smallest fields come first, so that the first fragment has as many fields as possible.
 type splitOp struct {
 	base
@@ -176,9 +177,9 @@ type splitOp struct {
 	id    bson.Raw // of the event
 }
 
-// fragmentBytesMax is the size up to which a fragment takes more fields. fieldBytesMax is the limit for
-// a fragment whose only field is large: a document of the largest size fits. fragmentHead is reserved
-// for the head of a fragment.
+// Sizes of the fragments of a change event, in bytes. A fragment takes more fields up to fragmentBytesMax.
+// fieldBytesMax is the limit for a fragment whose only field is large: a document of the largest size fits.
+// fragmentHead is reserved for the head of a fragment.
 const (
 	fragmentBytesMax = userDocBytesMax - fragmentHead
 	fieldBytesMax    = userDocBytesMax + 16<<10 - fragmentHead
@@ -215,7 +216,7 @@ func (o *splitOp) Park() (int, bool) {
 	return o.in.Park()
 }
 
-// divide distributes the fields of an event to fragments, which alias the event.
+// divide distributes the fields of a change event to fragments, which alias the event.
 // Errors: Location7182500 for a field that is too large.
 func (o *splitOp) divide(event bson.Raw) error {
 	var fields []bson.Raw

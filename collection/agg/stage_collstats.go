@@ -61,8 +61,8 @@ func checkStorageStats(d bson.Raw) error {
 	return nil
 }
 
-// moreThanCount reports whether an argument of $collStats requests more than count, which alone is in
-// the stable API.
+// moreThanCount reports whether an argument of $collStats requests more than count. Only count is in the stable
+// API.
 func moreThanCount(arg bson.Value) bool {
 	d, _ := arg.Doc()
 	for name := range d.Fields() {

@@ -12,7 +12,7 @@ import (
 var stageCount = StageDef{Name: "$count", Parse: parseCount, Constraints: Constraints{Blocking: true}, ShapesPlan: true,
 	Doc: "reference/operator/aggregation/count"}
 
-// countStage counts documents, or adds up the counts of the shards.
+// countStage is $count: it counts documents, or with merge adds up the counts of the shards.
 type countStage struct {
 	field string
 	merge bool

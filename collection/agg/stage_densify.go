@@ -13,7 +13,7 @@ import (
 var stageDensify = StageDef{Name: "$densify", Parse: parseDensify, Constraints: Constraints{Blocking: true, NotIn: InUpdate}, ShapesPlan: true,
 	Doc: "reference/operator/aggregation/densify", Since: "5.1"}
 
-// densifyStage adds documents for the missing values of a sequence in a field.
+// densifyStage is $densify: it adds documents for the values of a sequence that are missing in a field.
 type densifyStage struct {
 	field     fieldName
 	partition []fieldName
@@ -194,8 +194,8 @@ func (s *densifyStage) Open(_ *mql.Env, in exec.Operator, _ Opener) (exec.Operat
 	return &densifyOp{base: base{in: in, stage: s}, densifyStage: *s, rows: rowSorter{what: "$densify"}, parts: map[string]*densePart{}}, nil
 }
 
-// densifyOp sorts its input by the field (by partition first, if each partition has its own bounds) and
-// generates the missing documents before each document.
+// densifyOp is the operator of $densify. It sorts its input by the field (by partition first, if each partition
+// has its own bounds) and generates the missing documents before each document.
 type densifyOp struct {
 	base
 	maker
@@ -217,7 +217,8 @@ type densifyOp struct {
 	nested [2][]byte
 }
 
-// densePart is the state of a partition.
+// densePart is the state of one partition of a $densify: the values of the partition's fields, and the position
+// in its sequence.
 type densePart struct {
 	fields []bson.Value
 	next   bson.Value // the next value of the sequence; missing before the first
@@ -327,7 +328,7 @@ func (o *densifyOp) advance(env *mql.Env) (err error) {
 	return nil
 }
 
-// deliver delivers the next document: a generated one or o.doc.
+// deliver returns the next row of a $densify: a generated document, or the next document of the input.
 func (o *densifyOp) deliver(env *mql.Env) (*exec.Row, error) {
 	if p := o.part; p != nil {
 		c := bson.Compare(p.next, o.value, nil)
@@ -372,7 +373,7 @@ func (o *densifyOp) finish(env *mql.Env) (*exec.Row, error) {
 	return nil, nil
 }
 
-// generate delivers a document with the next value of a partition.
+// generate returns a row with the next value of a partition's sequence, for which the input has no document.
 func (o *densifyOp) generate(env *mql.Env, p *densePart) (*exec.Row, error) {
 	if o.made++; o.made > densifyMax {
 		return nil, mongoerr.New(5897900, "Generated %d documents in $densify, which is over the limit of %d. Increase the 'internalQueryMaxAllowedDensifyDocs' parameter to allow this", o.made, densifyMax)
@@ -396,7 +397,7 @@ func (o *densifyOp) generate(env *mql.Env, p *densePart) (*exec.Row, error) {
 	return r, o.forward(p)
 }
 
-// forward moves a partition to the next value.
+// forward moves a partition to the next value of its sequence.
 func (o *densifyOp) forward(p *densePart) error {
 	var a bson.Arena
 	if o.unit == nil {

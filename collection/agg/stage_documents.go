@@ -12,7 +12,7 @@ var stageDocuments = StageDef{Name: "$documents", Parse: parseDocuments,
 	Constraints: Constraints{First: true, Source: true, Collectionless: true, NoView: mongoerr.InvalidNamespace, NotIn: InFacet | InUpdate},
 	Doc:         "reference/operator/aggregation/documents", Since: "5.1"}
 
-// documentsStage delivers the documents of an expression.
+// documentsStage is $documents: it delivers the documents of the array that an expression returns.
 type documentsStage struct{ e expr.Expr }
 
 func parseDocuments(p *parser, _ string, arg bson.Value) ([]Stage, error) {

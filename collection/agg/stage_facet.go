@@ -14,8 +14,8 @@ var stageFacet = reading(StageDef{Name: "$facet",
 	Constraints: Constraints{Blocking: true, NotIn: InFacet | InUpdate}, SameInput: true, OwnFields: true,
 	Doc: "reference/operator/aggregation/facet"}, readFacet, parseFacet)
 
-// facetStage runs several pipelines on the same documents and delivers one
-// document with all their results.
+// facetStage is $facet: it runs several pipelines on the same documents and delivers one document with all
+// their results.
 type facetStage struct {
 	names []string
 	subs  []*Pipeline
@@ -142,7 +142,7 @@ func (o *facetOp) Next(env *mql.Env) (*exec.Row, error) {
 // Park releases nothing: the input was read to its end before the first row.
 func (*facetOp) Park() (int, bool) { return 0, true }
 
-// facet appends the results of one pipeline to the open array.
+// facet runs one of the pipelines on the spooled input and appends its results to the open array.
 func (o *facetOp) facet(env *mql.Env, b *bson.Builder, p *Pipeline) error {
 	op, err := p.Open(env, &spoolOp{cursor: spoolCursor{s: &o.spool}}, o.opener)
 	if err != nil {

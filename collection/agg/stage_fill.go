@@ -7,7 +7,8 @@ import (
 
 var stageFill = StageDef{Name: "$fill", Parse: parseFill, Since: "5.3", Doc: "reference/operator/aggregation/fill"}
 
-// parseFill desugars $fill into $setWindowFields for methods and $addFields for values.
+// parseFill replaces $fill by simpler stages: $setWindowFields for outputs with a method, $addFields for
+// outputs with a value.
 func parseFill(p *parser, _ string, arg bson.Value) ([]Stage, error) {
 	d, err := documentArg(arg, mongoerr.FailedToParse, "the $fill stage specification must be an object, found %s", arg.Type)
 	if err != nil {
@@ -80,7 +81,7 @@ func parseFill(p *parser, _ string, arg bson.Value) ([]Stage, error) {
 	return stages, nil
 }
 
-// fillPartition returns an object of the partition fields.
+// fillPartition returns partitionByFields as an expression of $setWindowFields: an object of the fields.
 func fillPartition(a bson.Raw) (bson.Value, error) {
 	b := bson.NewBuilder(nil)
 	i := 0
@@ -97,7 +98,7 @@ func fillPartition(a bson.Raw) (bson.Value, error) {
 	return b.Doc().Value(), nil
 }
 
-// fillOutputs divides the outputs into window functions and plain values.
+// fillOutputs divides the output of $fill into window functions ($locf, $linearFill) and plain values.
 func fillOutputs(o bson.Raw, by bson.Value) (windows, values bson.Raw, err error) {
 	w, v := bson.NewBuilder(nil), bson.NewBuilder(nil)
 	nw, nv := 0, 0

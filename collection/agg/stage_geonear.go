@@ -19,12 +19,12 @@ var stageGeoNear = StageDef{Name: "$geoNear", Parse: parseGeoNear,
 	Constraints: Constraints{First: true, Blocking: true, NotIn: InFacet | InUpdate}, Behind: nearFirst, Selects: addsNothing,
 	Doc: "reference/operator/aggregation/geoNear"}
 
-// geoNearStage sorts the documents by their distance from a point.
+// geoNearStage is $geoNear: it sorts the documents by their distance from a point.
 type geoNearStage struct {
 	near       *geo.Near
 	geoJSON    bool // near is a GeoJSON point
 	spherical  bool
-	key        string // field of the geometry; "" = the field of the only geo index
+	key        string // field of the geometry; "" = the field of the only geospatial index
 	distance   fieldName
 	locs       fieldName
 	multiplier float64
@@ -105,7 +105,7 @@ func parseGeoNear(p *parser, _ string, arg bson.Value) ([]Stage, error) {
 	return []Stage{s}, s.parseNear(p, near, lo, hi)
 }
 
-// geoNumber reads a distance: a constant, non-negative number.
+// geoNumber parses a distance argument of $geoNear: a constant, non-negative number.
 func (p *parser) geoNumber(name string, v bson.Value, code mongoerr.Code) (float64, error) {
 	e, err := expr.Parse(p.env, v)
 	if err != nil {
@@ -125,7 +125,7 @@ func (p *parser) geoNumber(name string, v bson.Value, code mongoerr.Code) (float
 	return f, nil
 }
 
-// constant evaluates an expression that may use variables but not the document.
+// constant returns the value of an argument that may use variables but no field of the document.
 func (p *parser) constant(e expr.Expr, code mongoerr.Code, format string, args ...any) (bson.Value, error) {
 	if c, ok := expr.IsConstant(e); ok {
 		return c, nil
@@ -141,7 +141,8 @@ func (p *parser) constant(e expr.Expr, code mongoerr.Code, format string, args .
 	return v.Clone(), err
 }
 
-// parseNear reads the point.
+// parseNear parses the field near of $geoNear, a GeoJSON point or a pair of coordinates. lo and hi are the
+// minimum and maximum distance.
 func (s *geoNearStage) parseNear(p *parser, v bson.Value, lo, hi float64) error {
 	e, err := expr.Parse(p.env, v)
 	if err != nil {
@@ -188,9 +189,9 @@ func (s *geoNearStage) parseNear(p *parser, v bson.Value, lo, hi float64) error 
 	return nil
 }
 
-// GeoNear describes a leading $geoNear for the caller, which chooses the index.
+// GeoNear describes the leading $geoNear of a pipeline, for the caller that chooses the geospatial index.
 type GeoNear struct {
-	// Key is the field given in the stage; empty means the field of the only geospatial index.
+	// Key is the field given in the stage; "" means the field of the only geospatial index.
 	Key string
 	// Spherical reports that a 2dsphere index is required. GeoJSON reports that a 2d index cannot be
 	// used.
@@ -212,7 +213,8 @@ func (p *Pipeline) GeoNear() (GeoNear, bool) {
 	return GeoNear{s.key, s.spherical, s.geoJSON, s.near, s.query}, true
 }
 
-// WithGeoKey returns the pipeline with the field of its leading $geoNear set to key.
+// WithGeoKey returns the pipeline with key as the field of its leading $geoNear, after the caller has found the
+// index.
 func (p *Pipeline) WithGeoKey(key string) *Pipeline {
 	s, ok := p.stages[0].(*geoNearStage)
 	if !ok {
@@ -223,13 +225,14 @@ func (p *Pipeline) WithGeoKey(key string) *Pipeline {
 	return p.with(splice(p.stages, 0, 1, &with))
 }
 
-// addsNothing reports whether the argument leaves the documents unchanged.
+// addsNothing reports whether a $geoNear with this argument leaves the documents unchanged: it has neither
+// distanceField nor includeLocs.
 func addsNothing(arg bson.Value) bool {
 	d, _ := arg.Doc()
 	return d.Get("distanceField").IsMissing() && d.Get("includeLocs").IsMissing()
 }
 
-// nearFirst rejects the stage behind any stage that changes its input.
+// nearFirst rejects a $geoNear behind any stage that changes its input.
 // Errors: 40603.
 func nearFirst(_ Stage, before []Stage) error {
 	for _, s := range before {
@@ -246,7 +249,7 @@ func (s *geoNearStage) Split() Split {
 	return Split{Shards: []Stage{s}, Order: &distanceOrder}
 }
 
-// distanceOrder is the order by the distances, which rows have as sort keys.
+// distanceOrder is the order of the rows of a $geoNear: by distance, which each row has as its sort key.
 var distanceOrder = order.Pattern{Parts: []order.Part{{Name: "$distance", Dir: 1, Meta: "geoNearDistance"}}}
 
 func (s *geoNearStage) Append(b *bson.Builder) { b.Raw("$geoNear", s.arg) }
@@ -338,7 +341,8 @@ func (o *geoNearOp) load(env *mql.Env) error {
 	return o.rows.finish(env)
 }
 
-// nearest returns the smallest distance of a geometry of the document.
+// nearest returns the smallest distance of the document's geometries from the point of $geoNear, and the
+// geometry that has it; ok is false if none lies within the distances given.
 func (o *geoNearOp) nearest(doc bson.Raw) (d float64, loc bson.Value, ok bool) {
 	o.at.Walk(doc, path.TraverseLeaf, func(v bson.Value, _ []int32) bool {
 		if g, isGeo := geo.Stored(v); isGeo {
@@ -351,7 +355,8 @@ func (o *geoNearOp) nearest(doc bson.Raw) (d float64, loc bson.Value, ok bool) {
 	return d, loc, ok
 }
 
-// measured returns the document with distance and location.
+// measured returns the document with its distance and the geometry found added in the fields that $geoNear
+// names.
 func (o *geoNearOp) measured(doc bson.Raw, d float64, loc bson.Value) bson.Raw {
 	if o.distance != nil {
 		b := bson.NewBuilder(o.out[0][:0])

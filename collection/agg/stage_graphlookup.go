@@ -16,7 +16,7 @@ var stageGraphLookup = reading(StageDef{Name: "$graphLookup",
 	Constraints: Constraints{NotIn: InUpdate, OneToOne: true, KeepsOrder: true}, Privileges: readsTarget,
 	Doc: "reference/operator/aggregation/graphLookup"}, readGraphLookup, parseGraphLookup)
 
-// graphStage searches a collection breadth first.
+// graphStage is $graphLookup: for each document it searches a collection recursively, breadth first.
 type graphStage struct {
 	ns       collection.Namespace
 	start    expr.Expr
@@ -165,7 +165,7 @@ type graphOp struct {
 	*graphStage
 	opener   Opener
 	env      *mql.Env
-	visited  map[string]struct{} // keys of the visited _ids, independent of the collation
+	visited  map[string]struct{} // keys of the _ids of the documents found, independent of the collation
 	key      []byte
 	found    []bson.Raw
 	held     int
@@ -233,14 +233,15 @@ func (o *graphOp) search(env *mql.Env, r *exec.Row) error {
 	return nil
 }
 
-// addToFrontier adds a value to the next level unless it was already looked up.
+// addToFrontier adds a value to those that the next level of the search looks up, unless it was already looked
+// up.
 func (o *graphOp) addToFrontier(env *mql.Env, v bson.Value) {
 	if _, fresh := o.seen.add(env, v); fresh {
 		o.next.add(env, v)
 	}
 }
 
-// level reads the documents that are connected to the values.
+// level reads, for one level of a $graphLookup, the documents whose connectToField has one of the values.
 func (o *graphOp) level(env *mql.Env, values []bson.Value, depth int64) error {
 	b := bson.NewBuilder(nil)
 	equalsAny(b, o.to.String(), values)
@@ -322,7 +323,8 @@ func (o *graphOp) Close() {
 
 func (o *graphOp) Explain(b *bson.Builder, stats bool) { o.base.Explain(b, stats) }
 
-// passMatch lets conditions on all fields but the new one pass.
+// passMatch moves conditions of a following $match in front of the $graphLookup, except those on the field that
+// it adds.
 func (s *graphStage) passMatch(m *matchStage) ([]Stage, bool) {
 	return pushParts(s, m, free(s.as, nil))
 }

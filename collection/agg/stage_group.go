@@ -24,13 +24,12 @@ const (
 	groupMerge                    // partials to results
 )
 
-// groupStage groups documents by a key. Its partials are documents {_id: key, field: partial, …}.
+// groupStage is $group. In a shard, it delivers a document {_id: key, field: partial, …} for each group.
 type groupStage struct {
 	id expr.Expr
-	// lone is {field: null} for an _id that is an object of one field, otherwise missing. MongoDB groups
-	// by the values of the fields and makes the object at the end: if there is only one field, its
-	// missing value becomes null; missing values of several fields stay missing. Observed: mongod 7.0
-	// and 8.2.
+	// lone is {field: null} if the _id is an object of one field, otherwise missing. MongoDB groups by the
+	// values of the fields and makes the object at the end: if there is only one field, its missing value
+	// becomes null; missing values of several fields stay missing. Observed: mongod 7.0 and 8.2.
 	lone bson.Value
 	out  []output
 	mode groupMode
@@ -133,10 +132,11 @@ func (s *groupStage) Open(_ *mql.Env, in exec.Operator, _ Opener) (exec.Operator
 	return &groupOp{base: base{in: in, stage: s}, groupStage: s, table: groupTable{out: s.out}}, nil
 }
 
-// passMatch lets conditions on the _id pass.
+// passMatch moves conditions of a following $match on the _id in front of the $group.
 func (s *groupStage) passMatch(m *matchStage) ([]Stage, bool) { return pushWhole(s, m, s.origin) }
 
-// origin returns the origin of a path in the _id, if the _id is a field or an object of fields.
+// origin returns the path in the input documents from which a path in the _id is copied; ok is false unless the
+// _id is a field or an object of fields.
 func (s *groupStage) origin(p path.Path) (path.Path, bool) {
 	if s.mode == groupMerge || p.First() != "_id" {
 		return p, false

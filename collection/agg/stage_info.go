@@ -8,18 +8,18 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// placesOfInfo are the places where sources about the server are not allowed.
+// placesOfInfo are the places where stages that show the server itself, such as $currentOp, are not allowed.
 const placesOfInfo = InFacet | InTransaction | InUpdate
 
-// Constraints of these sources, by whether they describe a collection, a database or the server. A
-// source with other constraints has them in its row.
+// Constraints of the stages that show the server itself, by whether they describe a collection, a database or
+// the server. A stage with other constraints has them in its own definition.
 var (
 	ofCollection = Constraints{First: true, Source: true, NotIn: placesOfInfo}
 	onDatabase   = Constraints{First: true, Source: true, NotIn: placesOfInfo, NoView: mongoerr.InvalidNamespace, Collectionless: true}
 	onAdmin      = Constraints{First: true, Source: true, NotIn: placesOfInfo, NoView: mongoerr.InvalidNamespace, Collectionless: true, AdminOnly: true}
 )
 
-// infoStage is a source of rows about the server itself. The Opener makes the rows.
+// infoStage is a stage that shows the server itself, such as $indexStats. The Opener makes its rows.
 type infoStage struct {
 	name string
 	ns   collection.Namespace
@@ -27,12 +27,13 @@ type infoStage struct {
 	c    Constraints
 }
 
-// infoArgs is the validated argument of such a source: each field occurs once and has the expected type.
+// infoArgs is the validated argument of a stage that shows the server: each field occurs once and has the
+// expected type.
 type infoArgs struct{ doc bson.Raw }
 
 func (infoArgs) mentioned() Mentioned { return Mentioned{} }
 
-// info returns the row of a source about the server. check validates its argument.
+// info returns the definition of a stage that shows the server. check validates its argument.
 func info(d StageDef, check func(bson.Value) error) StageDef {
 	return reading(d, func(arg bson.Value) (infoArgs, error) {
 		doc, ok := arg.Doc()
@@ -75,7 +76,8 @@ type option struct {
 	t    bson.Type
 }
 
-// checkOptions validates the fields of an argument.
+// checkOptions validates the names and types of the fields of a stage's argument; unknown is the error code for
+// another field.
 func checkOptions(stage string, d bson.Raw, unknown mongoerr.Code, options ...option) error {
 next:
 	for it := d.Iter(); it.Next(); {

@@ -24,7 +24,7 @@ func parseLimit(_ *parser, _ string, arg bson.Value) ([]Stage, error) {
 	return []Stage{&limitStage{n}}, nil
 }
 
-// countArg reads a non-negative integer of any numeric type.
+// countArg returns the argument of $limit or $skip: a non-negative integer of any numeric type.
 func countArg(v bson.Value, code mongoerr.Code, name string) (int64, error) {
 	if !v.IsNumber() {
 		return 0, mongoerr.New(code, "invalid argument to %s stage: Expected a number in: %s", name, name)

@@ -12,13 +12,13 @@ var stageListLocalSessions = info(StageDef{Name: "$listLocalSessions", Constrain
 var stageListSessions = onlySessions(info(StageDef{Name: "$listSessions", Constraints: ofSessions,
 	Privileges: othersSessions, Unstable: always, Since: "3.6", Doc: "reference/operator/aggregation/listSessions"}, checkListSessions))
 
-// othersSessions are the privileges of both stages.
+// othersSessions are the privileges that $listSessions and $listLocalSessions require.
 var othersSessions = []Privilege{{Action: "listSessions", On: OnCluster, If: where(infoArgs.othersSessions), Case: "for sessions of others"}}
 
 // ofSessions are the constraints of a source that reads one collection.
 var ofSessions = Constraints{First: true, Source: true, NotIn: placesOfInfo, NoView: mongoerr.InvalidNamespace}
 
-// onlySessions makes a row reject every collection but config.system.sessions.
+// onlySessions returns the definition d with a Parse that rejects every collection but config.system.sessions.
 // Manual: reference/operator/aggregation/listSessions.
 // Errors: InvalidNamespace (73).
 func onlySessions(d StageDef) StageDef {
@@ -49,7 +49,8 @@ func (a infoArgs) othersSessions(user collection.User) bool {
 	return false
 }
 
-// checkListSessions validates the argument of both stages. The messages always name $listLocalSessions.
+// checkListSessions validates the argument of $listSessions and $listLocalSessions. The messages always name
+// $listLocalSessions.
 func checkListSessions(v bson.Value) error {
 	const name = "$listLocalSessions"
 	d, ok := v.Doc()

@@ -17,8 +17,9 @@ var stageLookup = reading(StageDef{Name: "$lookup",
 	Constraints: Constraints{NotIn: InUpdate, OneToOne: true, KeepsOrder: true}, ShapesPlan: true, Privileges: readsTarget,
 	Doc: "reference/operator/aggregation/lookup"}, readLookup, parseLookup)
 
-// lookupStage joins documents of another collection: those with equal values at two paths (foreign.Len()
-// > 0), those that a pipeline delivers (sub), or those that a pipeline makes from the equal ones.
+// lookupStage is $lookup: it joins documents of another collection. They are those with equal values at two
+// paths (foreign.Len() > 0), those that a pipeline delivers (sub), or those that a pipeline makes of the equal
+// ones.
 type lookupStage struct {
 	ns             collection.Namespace
 	as             fieldName
@@ -27,7 +28,7 @@ type lookupStage struct {
 	sub            *Pipeline // nil = the documents unchanged
 	arg            bson.Raw  // as given, for printing
 
-	// unwind is a following $unwind of as that the optimiser merged. joined is the condition of a
+	// unwind is a following $unwind of the field as that the optimiser merged. joined is the condition of a
 	// following $match on the joined documents; nil = none.
 	unwind *unwindStage
 	joined match.Node
@@ -68,7 +69,7 @@ func readLookup(arg bson.Value) (*lookupArgs, error) {
 	return a, nil
 }
 
-// parseLookup joins documents of another collection, or of a pipeline over it.
+// parseLookup makes the stage of validated arguments: a $lookup of a collection, or of a pipeline over it.
 func parseLookup(p *parser, a *lookupArgs) ([]Stage, error) {
 	if a.from.DB == "" {
 		a.from.DB = p.ns.DB
@@ -165,7 +166,7 @@ func lookupText(name string, v bson.Value) (string, error) {
 	return text, nil
 }
 
-// check validates the combination of the arguments, in a pipeline on database db.
+// check validates the combination of a $lookup's arguments, in a pipeline on database db.
 func (a *lookupArgs) check(db string) error {
 	if a.named && badCollection(a.from.Coll) {
 		return mongoerr.BadNamespace(a.from.String())
@@ -197,16 +198,17 @@ func pathArg(s string) (path.Path, error) {
 	return path.Compile(s)
 }
 
-// dbRefFields replaces $ref, $id and $db by names of the same length.
+// dbRefFields replaces the fields $ref, $id and $db of a DBRef by names of the same length, so that a path with
+// them passes the check of field names.
 var dbRefFields = strings.NewReplacer("$ref.", "_ref.", "$id.", "_id.", "$db.", "_db.")
 
-// badCollection reports whether a name cannot be that of a collection.
+// badCollection reports whether a name cannot be the name of a collection.
 func badCollection(name string) bool {
 	return name == "" || name[0] == '.' || strings.IndexByte(name, 0) >= 0
 }
 
-// lookupFrom reads from: {db, coll}, which refers to a collection of this database or one of the
-// server's own.
+// lookupFrom parses {from: {db, coll}} of $lookup. check then accepts the pipeline's own database, config and
+// local.
 func lookupFrom(f bson.Raw) (ns collection.Namespace, err error) {
 	if name, twice := f.Repeated(); twice {
 		return ns, mongoerr.RepeatedField("$lookup.from." + string(name))
@@ -271,8 +273,8 @@ func (s *lookupStage) appendExplain(b *bson.Builder) {
 	b.End()
 }
 
-// filtered returns the sub-pipeline with the filter of the joined documents. It returns nil if there is
-// no sub-pipeline; openEqual adds the filter then.
+// filtered returns the sub-pipeline of the $lookup with the condition joined at its end. It returns nil if
+// there is no sub-pipeline; openEqual adds the condition then.
 func (s *lookupStage) filtered() *Pipeline {
 	if s.sub == nil || s.joined == nil {
 		return s.sub

@@ -16,8 +16,8 @@ var stageMatch = StageDef{Name: "$match", OwnFields: true, Parse: parseMatch,
 // matchStage drops the documents that do not match a filter.
 type matchStage struct {
 	node match.Node
-	// meta reports that the filter reads metadata. Earlier stages may make this metadata, so the filter
-	// is not moved.
+	// meta reports that the filter reads metadata. Earlier stages may make this metadata, so the filter is not
+	// moved.
 	meta bool
 }
 
@@ -39,7 +39,7 @@ func parseMatch(p *parser, _ string, arg bson.Value) ([]Stage, error) {
 	return []Stage{&matchStage{node: n, meta: kinds != 0}}, nil
 }
 
-// textFirst rejects a text search behind other stages.
+// textFirst rejects a $match with $text behind other stages.
 // Errors: 17313.
 func textFirst(s Stage, before []Stage) error {
 	m, ok := s.(*matchStage)
@@ -106,7 +106,8 @@ func (o *matchOp) Close() {
 	o.scratch.Close()
 }
 
-// passMatch merges two filters into one. If s reads metadata, m moves in front of it.
+// passMatch merges the filters of this stage and a following $match into one. If this stage reads metadata, the
+// following one moves in front of it instead.
 func (s *matchStage) passMatch(m *matchStage) ([]Stage, bool) {
 	if s.meta {
 		return []Stage{m, s}, true
@@ -114,5 +115,5 @@ func (s *matchStage) passMatch(m *matchStage) ([]Stage, bool) {
 	return []Stage{&matchStage{node: match.AllOf(conjuncts(s.node, conjuncts(m.node, nil))...)}}, true
 }
 
-// passesAll reports whether the filter has no condition: see isNothing.
+// passesAll reports whether the filter has no condition, so that the optimiser can drop the stage.
 func (s *matchStage) passesAll() bool { return admitsAll(s.node) }

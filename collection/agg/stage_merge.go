@@ -109,7 +109,7 @@ func parseMerge(p *parser, a *mergeArgs) ([]Stage, error) {
 	return []Stage{s}, s.pipeline(p, a.let, a.steps)
 }
 
-// mergeTarget reads into. If into has no database, DB stays empty.
+// mergeTarget parses the field into of $merge. If it names no database, DB stays empty.
 func mergeTarget(v bson.Value) (ns collection.Namespace, err error) {
 	switch v.Type {
 	case bson.TypeString:
@@ -230,7 +230,7 @@ func (a *mergeArgs) missMode(v bson.Value) error {
 	return mongoerr.BadEnum("$merge.whenNotMatched", name)
 }
 
-// pipeline reads let and the pipeline of whenMatched.
+// pipeline parses let and the pipeline of whenMatched into the stage.
 func (s *mergeStage) pipeline(p *parser, let bson.Value, steps []bson.Raw) error {
 	if let.IsMissing() {
 		b := bson.NewBuilder(nil)
@@ -279,7 +279,8 @@ func (p *parser) updateSteps(env *mql.Env, steps []bson.Raw) ([]project.Transfor
 	return out, nil
 }
 
-// letVars parses the variables of let. Their expressions see the current document.
+// letVars parses the variables of a `let`. Their expressions see the current document. With reserved, as for
+// $merge, the variable new is added.
 func (p *parser) letVars(d bson.Raw, reserved bool) ([]letVar, error) {
 	var out []letVar
 	for it := d.Iter(); it.Next(); {

@@ -18,7 +18,7 @@ var stageOut = reading(StageDef{Name: "$out",
 // Manual: reference/limits#mongodb-limit-Namespace-Length.
 const namespaceBytesMax = 255
 
-// outStage replaces a collection by the documents.
+// outStage is $out: it replaces a collection by the pipeline's documents.
 type outStage struct{ spec SinkSpec }
 
 // outArgs are the arguments of $out.
@@ -97,7 +97,7 @@ func parseOut(p *parser, a *outArgs) ([]Stage, error) {
 	return []Stage{&outStage{SinkSpec{Out: true, NS: ns, TimeSeries: a.series}}}, nil
 }
 
-// checkTarget checks whether documents may be written to ns.
+// checkTarget returns an error if a $out or $merge may not write to the namespace.
 func checkTarget(ns collection.Namespace, special, internal mongoerr.Code, stage string) error {
 	switch {
 	case ns.DB == "" || ns.Coll == "" || strings.ContainsAny(ns.DB, " .$/\\\"\x00") || strings.ContainsAny(ns.Coll, "$\x00") ||

@@ -11,7 +11,8 @@ import (
 var stageRedact = StageDef{Name: "$redact", OwnFields: true, Parse: parseRedact, Constraints: Constraints{KeepsOrder: true}, AfterChanges: true,
 	Doc: "reference/operator/aggregation/redact"}
 
-// redactStage keeps, prunes or descends into each level of a document.
+// redactStage is $redact: at each level of a document, an expression decides whether to keep the level, to
+// prune it, or to descend into embedded documents.
 type redactStage struct {
 	e     expr.Expr // sees DESCEND, KEEP and PRUNE as variables
 	plain bson.Value
@@ -100,8 +101,8 @@ func (o *redactOp) Close() {
 	o.scratch.Close()
 }
 
-// level evaluates the expression for one level of a document, and appends the fields to keep to the open
-// document of b.
+// level evaluates the expression of $redact for one level of a document, and appends the fields to keep to the
+// open document of b.
 func (o *redactOp) level(b *bson.Builder, doc bson.Raw) (keep bool, err error) {
 	v, err := o.e.Eval(o.inner, doc, &o.scratch)
 	if err != nil {

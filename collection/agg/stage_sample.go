@@ -15,8 +15,8 @@ import (
 var stageSample = StageDef{Name: "$sample", Parse: parseSample, Constraints: Constraints{Blocking: true}, Selects: always,
 	Doc: "reference/operator/aggregation/sample"}
 
-// sampleStage selects n documents at random: each gets a random key, and the n smallest keys are
-// selected, in every shard and again over all.
+// sampleStage is $sample: it selects n documents at random. Each document gets a random key, and the n smallest
+// keys are selected, in every shard and again over all shards.
 type sampleStage struct{ n int64 }
 
 func parseSample(_ *parser, _ string, arg bson.Value) ([]Stage, error) {
@@ -55,7 +55,7 @@ func (s *sampleStage) Split() Split {
 }
 func (s *sampleStage) Reads(func(string)) bool { return false }
 
-// randomOrder is the order by the random keys, which rows have as sort keys.
+// randomOrder is the order of the rows of a $sample: by their random keys, which they have as sort keys.
 var randomOrder = order.Pattern{Parts: []order.Part{{Name: "$rand", Dir: 1, Meta: "randVal"}}}
 
 func (s *sampleStage) Append(b *bson.Builder) {

@@ -14,7 +14,7 @@ import (
 var stageScore = StageDef{Name: "$score", Parse: parseScore, Selects: always, Unstable: always,
 	Constraints: Constraints{NotIn: InUpdate}, Since: "8.2", Doc: "reference/operator/aggregation/score"}
 
-// scoreStage gives each document a score, {$meta: "score"}, and does not change the document.
+// scoreStage is $score: it gives each document a score, {$meta: "score"}, and does not change the document.
 type scoreStage struct {
 	score   expr.Expr
 	norm    normalization
@@ -46,7 +46,7 @@ func parseNormalization(field string, v bson.Value) (normalization, error) {
 	return "", mongoerr.New(mongoerr.BadValue, "Enumeration value '%s' for field '%s' is not a valid value: it is none, sigmoid or minMaxScaler", name, field)
 }
 
-// of normalizes a score. Only minMaxScaler uses least and greatest, the extremes of all scores; if they
+// of returns a normalized score. Only minMaxScaler uses least and greatest, the extremes of all scores; if they
 // are equal, the result is 0.
 func (n normalization) of(score, least, greatest float64) float64 {
 	switch n {
@@ -124,8 +124,8 @@ func (s *scoreStage) Constraints() Constraints {
 	return c
 }
 
-// Split keeps the scores with the stages that read them, because the stage's metadata does not leave a
-// shard.
+// Split runs the stage on the merged rows, with the stages that read the scores, because metadata does not
+// leave a shard.
 func (s *scoreStage) Split() Split { return merged(s) }
 
 func (s *scoreStage) Reads(add func(string)) bool {
@@ -187,8 +187,8 @@ func (o *scoringOp) raw(env *mql.Env, r *exec.Row) (float64, error) {
 	return f, nil
 }
 
-// withScore returns the metadata of a row with the score made from raw, and with its details if
-// requested.
+// withScore returns the metadata of a row with the score computed from raw, and with the details of the score
+// if requested.
 // Manual: reference/operator/aggregation/score#scoredetails.
 func (o *scoringOp) withScore(meta bson.Raw, raw float64) bson.Raw {
 	score := o.norm.of(raw, o.least, o.greatest) * o.weight
@@ -256,7 +256,7 @@ func (o *scoringOp) load(env *mql.Env, r *exec.Row) error {
 	return o.spool.add(env, bson.Raw(b.Finish()), nil)
 }
 
-// Park parks the input. The operator holds nothing of it but the copies in the spool.
+// Park parks the input until it has ended. The operator holds no rows of the input but the copies in its spool.
 func (o *scoringOp) Park() (int, bool) {
 	if o.loaded {
 		return 0, true

@@ -18,8 +18,8 @@ var stageScoreFusion = StageDef{Name: scoreFusion, Parse: parseScoreFusion, Behi
 // scoreFusionRule describes how $scoreFusion combines several scores into one.
 type scoreFusionRule struct {
 	norm normalization
-	// combine computes the score from the pipelines' scores, which are its variables; nil computes their
-	// average.
+	// combine is the expression that computes a document's score. The pipelines' scores are its variables. Nil
+	// means their average.
 	combine expr.Expr
 	text    string // combine as the client wrote it
 }
@@ -27,7 +27,7 @@ type scoreFusionRule struct {
 // parseScoreFusion reads {input: {pipelines: …, normalization: …}, combination: {weights: …, method: …,
 // expression: …}, scoreDetails: …}.
 //
-// Errors: those of $rankFusion, FailedToParse for contradictory fields of combination, BadValue for an
+// Errors: the errors of $rankFusion; FailedToParse for contradictory fields of combination; BadValue for an
 // unknown word.
 func parseScoreFusion(p *parser, _ string, arg bson.Value) ([]Stage, error) {
 	s, fields, err := newFusion(p, scoreFusion, arg)
@@ -53,7 +53,8 @@ func parseScoreFusion(p *parser, _ string, arg bson.Value) ([]Stage, error) {
 	return s.complete(p)
 }
 
-// parseCombination reads how scores are combined: by weights, or by an expression.
+// parseCombination parses the field combination, by which $scoreFusion combines scores: by weights, or by an
+// expression.
 func (s *fusionStage) parseCombination(p *parser, fields *specFields, d bson.Raw) error {
 	expression := d.Get("expression")
 	if !expression.IsMissing() { // of any type
@@ -91,8 +92,8 @@ func (s *fusionStage) parseCombination(p *parser, fields *specFields, d bson.Raw
 	return err
 }
 
-// scoresEnv returns an Env in which the scores of a document are variables with the names of the
-// pipelines. If scores is nil, they are only declared.
+// scoresEnv returns a copy of env in which the scores of a document are variables with the names of the
+// pipelines. If scores is nil, the variables are only declared.
 func (s *fusionStage) scoresEnv(env *mql.Env, scores []float64) *mql.Env {
 	inner := *env
 	inner.Vars = env.Vars.Clone()
@@ -121,7 +122,8 @@ func newScoreRanges(n int) scoreRanges {
 	return ranges
 }
 
-// scored makes the row of a document with the score from its pipeline.
+// scored returns the row for a document of the running pipeline with its score, and records the range of the
+// scores.
 func (o *rankedOp) scored(env *mql.Env, r *exec.Row) (*exec.Row, error) {
 	v := r.Meta.Get("score")
 	if v.IsMissing() {
@@ -155,7 +157,7 @@ type scoreSums struct {
 	scratch expr.Scratch
 }
 
-// combined makes the row of a document from the pipelines' scores.
+// combined returns the row of a document with the score that is combined from the pipelines' scores.
 func (o *scoreOp) combined(env *mql.Env, r *exec.Row) (*exec.Row, error) {
 	s, n := &o.sums, len(o.inputs)
 	if s.present == nil {

@@ -5,8 +5,7 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-// The stages of Atlas Search. They are recognised and rejected, as by a MongoDB server without Atlas
-// Search.
+// The stages of Atlas Search. They are recognised and rejected, as a MongoDB server without Atlas Search does.
 var (
 	stageListSearchIndexes = StageDef{Name: "$listSearchIndexes", Parse: parseSearch, Since: "7.0", Doc: "reference/operator/aggregation/listSearchIndexes"}
 	stageSearch            = StageDef{Name: "$search", Parse: parseSearch, Unstable: always, Selects: always,

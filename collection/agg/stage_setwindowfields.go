@@ -18,7 +18,7 @@ var stageSetWindowFields = StageDef{Name: "$setWindowFields", Parse: parseSetWin
 	Constraints: Constraints{Blocking: true, NotIn: InUpdate}, ShapesPlan: true,
 	Doc: "reference/operator/aggregation/setWindowFields", Since: "5.0"}
 
-// windowStage computes fields over windows of the documents of each partition.
+// windowStage is $setWindowFields: it computes fields over windows of the documents of each partition.
 type windowStage struct {
 	partition expr.Expr // nil: a single partition
 	by        order.Pattern
@@ -131,13 +131,14 @@ func (p *parser) windowOutput(s *windowStage, name string, v bson.Value) (window
 	return windowOutput{field, fn}, err
 }
 
-// isRanking reports whether a function takes no argument.
+// isRanking reports whether a window function, such as $rank, takes no argument and depends only on the order.
 func (p *parser) isRanking(name string) bool {
 	def := p.windowFunction(name)
 	return def != nil && def.ranking
 }
 
-// allows checks whether the stage's order fits a window.
+// allows returns an error if the stage's sort order does not fit a window, such as a range without a single
+// sort field.
 func (s *windowStage) allows(w *window) error {
 	bounded := !w.lo.unbounded || !w.hi.unbounded
 	switch {
@@ -151,7 +152,8 @@ func (s *windowStage) allows(w *window) error {
 	return nil
 }
 
-// calledInWindow parses the function or accumulator of a call.
+// calledInWindow parses a call of a window function, or of an accumulator over a window; without a window, over
+// the whole partition.
 func (p *parser) calledInWindow(c *windowCall) (windowFunc, error) {
 	if def := p.windowFunction(c.name); def != nil {
 		return def.parse(p, c)
@@ -198,8 +200,8 @@ func (s *windowStage) Open(_ *mql.Env, in exec.Operator, _ Opener) (exec.Operato
 		rows: rowSorter{what: "$setWindowFields"}, docs: spool{what: "$setWindowFields"}}, nil
 }
 
-// windowOp sorts its input by partition and order, then computes the fields, one partition after the
-// other.
+// windowOp is the operator of $setWindowFields. It sorts its input by partition and sort order, then computes
+// the fields of one partition after the other.
 type windowOp struct {
 	base
 	maker
@@ -323,7 +325,7 @@ func (o *windowOp) finish(env *mql.Env) {
 	o.runs = o.runs[:0]
 }
 
-// compute makes the document at the current position.
+// compute returns the row at the current position of the partition, with the computed fields.
 func (o *windowOp) compute(env *mql.Env) (*exec.Row, error) {
 	if err := env.Tick(); err != nil {
 		return nil, err
@@ -387,10 +389,11 @@ func (o *windowOp) explainStats(b *bson.Builder) {
 
 func (o *windowOp) Explain(b *bson.Builder, stats bool) { explainStages(b, o, stats) }
 
-// passMatch lets conditions on the partition key pass.
+// passMatch moves conditions of a following $match on the partition key in front of the $setWindowFields.
 func (s *windowStage) passMatch(m *matchStage) ([]Stage, bool) { return pushWhole(s, m, s.origin) }
 
-// origin returns the origin of a path of the partition key.
+// origin returns the path of the partition key unchanged, if the stage does not write to it; ok is false for
+// other paths.
 func (s *windowStage) origin(p path.Path) (path.Path, bool) {
 	if s.partition == nil {
 		return p, false

@@ -49,7 +49,7 @@ func (s *sortStage) Split() Split {
 
 func (s *sortStage) Append(b *bson.Builder) { s.pattern.Append(b, "$sort") }
 
-// unfold returns the sort and the limit that it absorbed.
+// unfold returns the $sort and the $limit that it absorbed as separate stages, for printing.
 func (s *sortStage) unfold() []Stage {
 	if s.limit == 0 {
 		return []Stage{s}
@@ -80,7 +80,7 @@ func (s *sortStage) Open(_ *mql.Env, in exec.Operator, _ Opener) (exec.Operator,
 type sortOp struct {
 	base
 	sorter exec.Operator
-	rows   exec.Operator // sorter; with the sort key in the metadata if that is read
+	rows   exec.Operator // sorter; wrapped by exec.WithSortKey if a stage reads the sort key
 	*sortStage
 }
 
@@ -110,10 +110,11 @@ func (o *sortOp) explainStats(b *bson.Builder) { exec.SortStats(o.sorter, b) }
 // Explain implements exec.Operator.
 func (o *sortOp) Explain(b *bson.Builder, stats bool) { explainStages(b, o, stats) }
 
-// passMatch sorts only the documents that pass the filter, unless the sort has a limit.
+// passMatch moves a following $match in front of the $sort, so that only the matching documents are sorted. A
+// $sort with a limit keeps its place.
 func (s *sortStage) passMatch(m *matchStage) ([]Stage, bool) { return []Stage{m, s}, s.limit == 0 }
 
-// absorb makes a top-k sort of a sort and a following limit, with or without a skip between them.
+// absorb combines the $sort and a following $limit, with or without a $skip between them, into a top-k sort.
 func (s *sortStage) absorb(rest []Stage) ([]Stage, int) {
 	if l, ok := rest[0].(*limitStage); ok {
 		n := l.n

@@ -8,7 +8,7 @@ import (
 
 var stageSortByCount = StageDef{Name: "$sortByCount", OwnFields: true, Parse: parseSortByCount, ShapesPlan: true, Doc: "reference/operator/aggregation/sortByCount"}
 
-// parseSortByCount desugars $sortByCount into $group and $sort.
+// parseSortByCount replaces $sortByCount by a $group and a $sort.
 func parseSortByCount(p *parser, _ string, arg bson.Value) ([]Stage, error) {
 	switch arg.Type {
 	case bson.TypeString:

@@ -25,7 +25,7 @@ var (
 		Doc: "reference/operator/aggregation/unset", Since: "4.2"}
 )
 
-// oneToOne are the constraints of these stages.
+// oneToOne are the constraints of the stages that make one document from one document, such as $project.
 var oneToOne = Constraints{OneToOne: true, KeepsOrder: true}
 
 // transformStage applies a document transform of package project.
@@ -102,10 +102,11 @@ func (o *transformOp) Close() {
 	o.scratch.Close()
 }
 
-// passMatch lets conditions on kept or copied fields pass.
+// passMatch moves conditions of a following $match on kept or copied fields in front of the stage.
 func (s *transformStage) passMatch(m *matchStage) ([]Stage, bool) { return pushParts(s, m, s.origin) }
 
-// origin returns the origin of a kept or copied field.
+// origin returns the path in the input from which a path in the output is kept or copied; ok is false if it is
+// computed or removed.
 func (s *transformStage) origin(p path.Path) (path.Path, bool) {
 	if s.t.Keeps(p) {
 		return p, true

@@ -153,7 +153,8 @@ func (o *unionOp) Next(env *mql.Env) (*exec.Row, error) {
 	return &o.row, nil
 }
 
-// readsMeta adds the kinds to those that the rows of the other pipeline must have.
+// readsMeta adds the kinds of metadata that later stages read to those that the rows of the other pipeline must
+// have.
 func (o *unionOp) readsMeta(k metaKinds) {
 	o.metas = k
 	o.sub = o.unionStage.sub.with(o.unionStage.sub.stages)
@@ -167,7 +168,7 @@ func (o *unionOp) Park() (int, bool) {
 	return o.in.Park()
 }
 
-// openSub runs a sub-pipeline on another collection, or without input if it makes its rows itself.
+// openSub opens a sub-pipeline on another collection, or without input if its first stage is $documents.
 func openSub(env *mql.Env, o Opener, ns collection.Namespace, p *Pipeline) (exec.Operator, error) {
 	if startsWithDocuments(p) {
 		return p.Optimize().Open(env, nil, o)
@@ -184,7 +185,8 @@ func (o *unionOp) Close() {
 
 func (o *unionOp) Explain(b *bson.Builder, stats bool) { o.base.Explain(b, stats) }
 
-// passMatch filters both inputs.
+// passMatch moves a following $match into both inputs of the $unionWith: in front of the stage, and to the end
+// of its pipeline.
 func (s *unionStage) passMatch(m *matchStage) ([]Stage, bool) {
 	if !reusable(m.node) {
 		return nil, false

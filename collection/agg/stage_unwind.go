@@ -11,7 +11,7 @@ import (
 var stageUnwind = StageDef{Name: "$unwind", Parse: parseUnwind, Constraints: Constraints{KeepsOrder: true},
 	Doc: "reference/operator/aggregation/unwind"}
 
-// unwindStage makes one document of each element of an array.
+// unwindStage is $unwind: it makes one document for each element of an array.
 type unwindStage struct {
 	path     fieldName
 	index    fieldName // field for the position; nil = none
@@ -168,7 +168,7 @@ func (o *unwindOp) Close() {
 	o.scratch.Close()
 }
 
-// element makes the document for one element; at is -1 if there is no element.
+// element returns the row for one element of the array; at is its position, -1 if there is no element.
 func (o *unwindOp) element(env *mql.Env, v bson.Value, at int64) (*exec.Row, error) {
 	o.returned++
 	if o.index == nil {
@@ -189,10 +189,11 @@ func (o *unwindOp) element(env *mql.Env, v bson.Value, at int64) (*exec.Row, err
 
 func (o *unwindOp) Explain(b *bson.Builder, stats bool) { o.base.Explain(b, stats) }
 
-// passMatch lets conditions on other paths than the array's pass.
+// passMatch moves conditions of a following $match in front of the $unwind, except those on the array.
 func (s *unwindStage) passMatch(m *matchStage) ([]Stage, bool) { return pushParts(s, m, s.origin) }
 
-// origin returns the origin of a path that is not the array or within it.
+// origin returns the path unchanged, because $unwind does not write to it; ok is false for the array, paths
+// below or above it, and the index field.
 func (s *unwindStage) origin(p path.Path) (path.Path, bool) {
 	if p.Conflicts(path.Must(s.path.String())) {
 		return p, false

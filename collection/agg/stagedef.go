@@ -6,32 +6,33 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-// StageDef is a row of the table of stages: it holds everything that code outside of the stage's file
-// needs. Authorisation, the stable API, read concerns, views, change streams and explain read the row;
-// there is no other list of stages.
+// StageDef is the definition of a stage, a row of the table Stages: it holds everything that code outside of
+// the stage's file needs. Authorisation, the stable API, read concerns, views, change streams and explain read
+// it; there is no other list of stages.
 type StageDef struct {
 	// Name with the dollar sign.
 	Name string
 	// Parse reads the stage's argument into one or more stages.
 	Parse func(p *parser, name string, arg bson.Value) ([]Stage, error)
-	// Skim reads the names in the argument with the same function as Parse: see reading. nil if no
-	// argument contains a namespace, a user or a sub-pipeline.
+	// Skim returns the names in the argument. It reads them with the same function as Parse: see reading. Nil
+	// if no argument contains a namespace, a user or a sub-pipeline.
 	Skim func(arg bson.Value) (mentioning, error)
-	// OwnFields reports that the user names the fields of the argument, so that they may be repeated.
+	// OwnFields reports that users choose the names of the argument's fields, as in $group, so that the same
+	// name may occur twice.
 	OwnFields bool
 	// SameInput reports that the sub-pipelines read the stage's input, and no collection of their own.
 	SameInput bool
 	// Behind checks the stages before s and may reject s with its own error; nil for the usual rules.
 	Behind func(s Stage, before []Stage) error
-	// Constraints are the places where the stage is allowed; zero in a row whose Parse desugars the
-	// stage into others.
+	// Constraints are the places where the stage is allowed. They are zero if Parse replaces the stage by
+	// simpler ones.
 	Constraints
 	// Privileges are the privileges that the user needs.
 	Privileges []Privilege
 	// ReadLevel is the only read concern level with which the stage is allowed; "" for any.
 	ReadLevel string
-	// Unstable reports whether the stage with this argument is not in version 1 of the stable API; nil
-	// means that it always is.
+	// Unstable reports whether the stage with this argument is outside version 1 of the stable API. Nil means
+	// that the stage itself is always in it, except for UnstableField.
 	// Manual: reference/stable-api.
 	Unstable func(arg bson.Value) bool
 	// UnstableField is a field of the argument that is not in version 1 of the stable API; "" for none.
@@ -43,28 +44,28 @@ type StageDef struct {
 	// is allowed in a pipeline of $rankFusion or $scoreFusion; nil means never.
 	// Manual: reference/operator/aggregation/rankFusion, scoreFusion.
 	Selects func(arg bson.Value) bool
-	// ShapesPlan reports that the stage can become part of the query, so that pipelines with and without
-	// it have different plans.
+	// ShapesPlan reports that the stage can become part of the query that the planner sees, so that pipelines
+	// with and without the stage have different plans.
 	ShapesPlan bool
 	// NoSettings reports that a pipeline which begins with the stage ignores query settings, so that no
 	// setting can block it.
 	NoSettings bool
-	// Since is the first release of MongoDB with the stage, such as "8.2"; "" if it is older than 3.6 or
-	// not in the manual.
+	// Since is the first release of MongoDB with the stage, such as "8.2". It is "" if the stage is older than
+	// 3.6 or not in the manual.
 	Since string
 	// Doc is the page of the manual.
 	Doc string
 }
 
-// Constraints describe where a stage is allowed and what it does with rows. The zero value is allowed
-// anywhere.
+// Constraints describes where a stage is allowed and what it does with rows. The zero value is a stage that is
+// allowed anywhere.
 type Constraints struct {
 	First bool // only allowed as the first stage
 	Last  bool // only allowed as the last stage
 	// Source stages make rows instead of transforming an input.
 	Source bool
-	// BySelf marks a source that reads the pipeline's collection by sub-pipelines, so that the stages of
-	// a view must come before those.
+	// BySelf marks a source that reads the pipeline's collection by sub-pipelines, as $rankFusion does. The
+	// stages of a view must then precede the stages of these sub-pipelines.
 	BySelf bool
 	// Watches marks the source that has no end: $changeStream.
 	Watches bool
@@ -78,8 +79,8 @@ type Constraints struct {
 	NoCollection func() error
 	// NotIn is the set of places where the stage is not allowed.
 	NotIn Surroundings
-	// NoView is the error code for a view whose definition contains the stage. It is checked before
-	// anything is parsed. 0 means that a view may contain it.
+	// NoView is the error code for a view whose definition contains the stage, checked before anything is
+	// parsed. 0 means that a view may contain the stage.
 	NoView mongoerr.Code
 	// Blocking stages read their whole input before the first row.
 	Blocking bool
@@ -109,7 +110,8 @@ type Privilege struct {
 	// Action is the name of the action, as in the privileges of a role.
 	Action string
 	On     Resource
-	// If reports whether the privilege is needed with an argument, nil for always: see where.
+	// If reports whether an argument of the stage, for a user, requires the privilege: see where. Nil means
+	// that it is always required.
 	If func(argument any, user collection.User) bool
 	// Case describes the condition If in words; "" if the privilege is always needed.
 	Case string

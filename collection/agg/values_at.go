@@ -9,8 +9,9 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// localValues calls add with the values at a path of a document, for a join. It looks into arrays on the
-// path and at its end, also into an array that the path selects by position. It omits missing values.
+// localValues calls add with the values at a path of a document that $lookup or $graphLookup joins by. It looks
+// into arrays on the path and at its end, also into an array that the path selects by position. It omits
+// missing values.
 func localValues(doc bson.Raw, p path.Path, add func(v bson.Value)) {
 	p.Walk(doc, path.Traverse, func(v bson.Value, _ []int32) bool {
 		if a, ok := v.Array(); ok {
@@ -24,8 +25,8 @@ func localValues(doc bson.Raw, p path.Path, add func(v bson.Value)) {
 	})
 }
 
-// foreignSide computes the values with which an equality filter on a path finds a document. Whether null
-// is one of them depends on more than the values at the path, so values evaluates a filter for null.
+// foreignSide computes the values by which an equality filter on a path would find a foreign document of a
+// $lookup. Null is tested by a filter of its own, because it depends on more than the values at the path.
 type foreignSide struct {
 	path path.Path
 	null match.Node // {path: {$eq: null}}; nil if null is not needed
@@ -41,7 +42,8 @@ func newForeignSide(env *mql.Env, p path.Path, null bool) (f foreignSide, err er
 	return f, err
 }
 
-// values calls add with the values of doc.
+// values calls add with the values of the foreign document doc at the path, and with null if null finds the
+// document.
 func (f *foreignSide) values(env *mql.Env, doc bson.Raw, s *expr.Scratch, add func(v bson.Value)) error {
 	f.path.Walk(doc, path.TraverseLeaf, func(v bson.Value, _ []int32) bool {
 		if !v.IsNullish() {
@@ -59,7 +61,7 @@ func (f *foreignSide) values(env *mql.Env, doc bson.Raw, s *expr.Scratch, add fu
 	return err
 }
 
-// valueSet is a set of values under the command's collation, in insertion order.
+// valueSet is a set of values in insertion order. Values that are equal under the command's collation are one.
 type valueSet struct {
 	at     map[string]int // from key to position
 	values []bson.Value
@@ -100,8 +102,8 @@ func (s *valueSet) reset() {
 	s.arena.Reset()
 }
 
-// equalsAny appends to the open document the filter that finds documents with one of the values at the
-// path. Regular expressions are compared as values, not matched.
+// equalsAny appends to the open document b a filter for documents that have one of the values at the path name.
+// Regular expressions are compared as values, not matched.
 func equalsAny(b *bson.Builder, name string, values []bson.Value) {
 	patterns := 0
 	for _, v := range values {

@@ -8,11 +8,11 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-// viewPipelinesMax limits the pipelines that the views of one command expand to: twenty levels of views
-// that each read two views would expand to a million.
+// viewPipelinesMax limits the number of pipelines to which the views of one command expand: twenty levels of
+// views that each read two views would expand to a million.
 const viewPipelinesMax = 10_000
 
-// Reads returns the namespaces that the pipeline on ns reads, ns first.
+// Reads returns the namespaces that the pipeline on ns in database db reads, ns first.
 func (o *Outline) Reads(db string, ns collection.Namespace) []collection.Namespace {
 	nss := []collection.Namespace{ns}
 	for i := range o.Involved {
@@ -25,9 +25,9 @@ func (o *Outline) Reads(db string, ns collection.Namespace) []collection.Namespa
 	return nss
 }
 
-// Below adds to the namespaces of a read those that its views read, recursively.
+// Below adds to the namespaces that a command reads the namespaces that the views among them read, recursively.
 //
-// Errors: those of the views' stages; ViewPipelineMaxSizeExceeded (195).
+// Errors: errors of the outlines of the views' pipelines; ViewPipelineMaxSizeExceeded (195).
 func Below(snap *catalog.Snapshot, nss []collection.Namespace) ([]collection.Namespace, error) {
 	t := viewTree{snap: snap, all: nss}
 	most := 0
@@ -44,15 +44,15 @@ func Below(snap *catalog.Snapshot, nss []collection.Namespace) ([]collection.Nam
 	return t.all, nil
 }
 
-// viewTree collects the namespaces below views.
+// viewTree collects the namespaces that views read, and counts the pipelines to which the views expand.
 type viewTree struct {
 	snap *catalog.Snapshot
 	all  []collection.Namespace
 	seen map[collection.Namespace]int // number of pipelines by view
 }
 
-// pipelines returns the number of pipelines that a namespace expands to, at most one more than the
-// limit.
+// pipelines returns the number of pipelines to which a namespace expands: 0 for a collection, at most
+// viewPipelinesMax + 1 for a view.
 func (t *viewTree) pipelines(ns collection.Namespace) (n int, err error) {
 	coll := t.snap.Collection(ns)
 	if coll == nil || !coll.IsView() {

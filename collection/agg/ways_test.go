@@ -114,7 +114,8 @@ func (g accumulated) docs(t *testing.T, n int) []bson.Raw {
 
 func (g accumulated) one(list ...string) string { return list[g.IntN(len(list))] }
 
-// number returns a random number; some are equal with different types, and some have very different magnitudes.
+// number returns a random number as text; some are equal with different types, and some have very different
+// magnitudes.
 func (g accumulated) number() string {
 	return g.one("0", "1", "2", "-3", "1.0", "2.5", "-0.0", "0.0", "NumberLong(1)", "NumberLong(4611686018427387904)", "2147483647",
 		`NumberDecimal("1")`, `NumberDecimal("1.0")`, `NumberDecimal("2.50")`, `NumberDecimal("-0")`, "0.125", "1024.5", "0.1", "1e16", "-3.3333333", "1e-7", "12345.678")
@@ -149,8 +150,8 @@ func (g accumulated) list() string {
 
 var deviation = regexp.MustCompile(`"stdDev[A-Za-z0-9]+":\d[^,}]*`)
 
-// roundedDeviations drops the last digits of standard deviations, which are computed differently from parts
-// than from the whole.
+// roundedDeviations drops the last digits of standard deviations in results: computed from parts, they differ
+// in these digits from those of the whole.
 func roundedDeviations(s string) string {
 	return deviation.ReplaceAllStringFunc(s, rounded)
 }

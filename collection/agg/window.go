@@ -9,9 +9,9 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// windowFunc is a parsed window function. Immutable.
+// windowFunc is a parsed function of $setWindowFields. Immutable.
 type windowFunc interface {
-	// start makes the state of one partition.
+	// start returns the state with which the function runs over one partition.
 	start(w *partition) windowRun
 	// paths calls add with the dotted paths of the documents that the function reads.
 	paths(add func(path string))
@@ -19,24 +19,25 @@ type windowFunc interface {
 
 // windowRun computes a window function for the documents of one partition, one after the other.
 type windowRun interface {
-	// at appends the value for document i with the content doc under name. at is called for all
-	// documents in order, from 0.
+	// at appends under name the value of the function for document i of the partition, whose content is doc. at
+	// is called for all documents in order, from 0.
 	at(env *mql.Env, b *bson.Builder, name string, i int, doc bson.Raw) error
 	// close releases the memory.
 	close(env *mql.Env)
 }
 
-// WindowFunctionDef is a row of the table of functions that only $setWindowFields has.
+// WindowFunctionDef is the definition of a function that only $setWindowFields has, a row of the table
+// WindowFunctions.
 type WindowFunctionDef struct {
 	// Name with the dollar sign.
 	Name string
 	// parse reads the function's argument.
 	parse func(p *parser, c *windowCall) (windowFunc, error)
-	// ranking reports that the function depends only on the order of the documents and takes no
+	// ranking reports that the function, such as $rank, depends only on the order of the documents and takes no
 	// argument.
 	ranking bool
-	// Since is the first release of MongoDB with the function, such as "8.2"; "" if it is older than 3.6
-	// or not in the manual.
+	// Since is the first release of MongoDB with the function, such as "8.2". It is "" if the function is older
+	// than 3.6 or not in the manual.
 	Since string
 	// Doc is the page of the manual.
 	Doc string
@@ -59,7 +60,7 @@ func (t *tables) windowFunction(name string) *WindowFunctionDef {
 	return nil
 }
 
-// partition holds the documents of one partition, in order.
+// partition holds the documents of one partition of a $setWindowFields, in sort order.
 type partition struct {
 	docs  *spool
 	stage *windowStage
@@ -67,12 +68,14 @@ type partition struct {
 	meta  bson.Raw // metadata of the current document
 }
 
-// cursor returns a cursor that passes each document's metadata to the expressions of s.
+// cursor returns a cursor over the partition's documents that passes the metadata of each to the expressions of
+// s.
 func (p *partition) cursor(s *expr.Scratch) spoolCursor {
 	return spoolCursor{s: p.docs, to: s, metas: p.metas}
 }
 
-// setCurrent resets s and passes the current document's metadata to the expressions of s.
+// setCurrent resets s and passes it the metadata of the partition's current document, for the evaluation of
+// expressions.
 func (p *partition) setCurrent(s *expr.Scratch) {
 	s.Reset()
 	p.metas.giveStored(p.meta, s)
@@ -86,15 +89,15 @@ const (
 	byRange
 )
 
-// window is {documents: [lo, hi]} or {range: [lo, hi], unit}.
+// window is the window of a function of $setWindowFields: {documents: [lo, hi]} or {range: [lo, hi], unit}.
 type window struct {
 	kind   windowKind
 	lo, hi bound
 	unit   *expr.DateUnit // nil: numbers
 }
 
-// bound is one end of a window. In a range, 'current' ends at the document itself, even if other
-// documents have the same value, while 0 includes all of them.
+// bound is one end of a window, relative to the current document. In a range, 'current' ends at the document
+// itself, even if other documents have the same sort value, while 0 includes all of them.
 type bound struct {
 	unbounded, current bool
 	n                  int64      // documents
@@ -104,7 +107,7 @@ type bound struct {
 // wholeWindow is a window without bounds.
 var wholeWindow = window{lo: bound{unbounded: true}, hi: bound{unbounded: true}}
 
-// parseWindow reads a window.
+// parseWindow parses the field window of a function of $setWindowFields.
 //
 // Errors: FailedToParse, 5339900 to 5339903, 5371601 and others by number.
 func parseWindow(env *mql.Env, v bson.Value) (*window, error) {
@@ -169,7 +172,7 @@ func parseWindow(env *mql.Env, v bson.Value) (*window, error) {
 	return w, w.check()
 }
 
-// bound parses one end: a word, or a constant numeric expression.
+// bound parses one end of a window: a word, or a constant numeric expression.
 func (w *window) bound(env *mql.Env, v bson.Value) (bound, error) {
 	switch text, isText := v.Str(); {
 	case text == "unbounded":
@@ -207,7 +210,8 @@ func (w *window) bound(env *mql.Env, v bson.Value) (bound, error) {
 	return bound{n: min(max(n, -documentsMax), documentsMax)}, nil
 }
 
-// documentsMax keeps sums of positions and bounds within an int64. No partition has that many documents.
+// documentsMax limits the bounds of a window of documents, so that sums of positions and bounds fit into an
+// int64. No partition has that many documents.
 const documentsMax = 1 << 50
 
 // zeroValue is the int32 0.
@@ -228,7 +232,8 @@ func (w *window) check() error {
 	return nil
 }
 
-// documentsOf returns the half-open range of documents in the window of i.
+// documentsOf returns the window of document i by documents, in a partition of n: from (inclusive) to to
+// (exclusive).
 func (w *window) documentsOf(i, n int) (from, to int) {
 	from, to = 0, n
 	if !w.lo.unbounded {

@@ -6,7 +6,7 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// windowed computes an accumulator over the window of each document.
+// windowed is a window function that computes an accumulator over the window of each document.
 type windowed struct {
 	fn Func
 	w  *window
@@ -34,7 +34,8 @@ func (f *windowed) start(p *partition) windowRun {
 	return r
 }
 
-// sliding returns the accumulator for windows that documents leave, nil if it is the usual one.
+// sliding returns a variant of the accumulator that can remove the documents which leave the window; nil if the
+// usual one is used.
 func (f *unaryFunc) sliding(w *window) Func {
 	if w.lo.unbounded || f.name != "$stdDevPop" && f.name != "$stdDevSamp" {
 		return nil
@@ -45,8 +46,8 @@ func (f *unaryFunc) sliding(w *window) Func {
 	}}
 }
 
-// windowedRun moves a window over the partition. Documents enter at the upper end. If the accumulator
-// can remove values, documents leave at the lower end; otherwise the window is computed anew.
+// windowedRun moves the window of an accumulator over a partition. Documents enter at the upper end. If the
+// accumulator can remove values, documents leave at the lower end; otherwise the window is computed anew.
 type windowedRun struct {
 	*windowed
 	ends         *windowEnds
@@ -112,7 +113,7 @@ func (r *windowedRun) at(env *mql.Env, b *bson.Builder, name string, i int, doc 
 	return r.state.Result(env, b, name, &r.scratch)
 }
 
-// restart starts an empty window at from.
+// restart begins an empty window at document from, with a new state of the accumulator.
 func (r *windowedRun) restart(env *mql.Env, from int) (err error) {
 	r.close(env)
 	r.from, r.to = from, from
@@ -167,8 +168,8 @@ func (r *windowedRun) close(env *mql.Env) {
 	}
 }
 
-// slidingExtreme computes the greatest (sign 1) or least value of a moving window: a queue of the values
-// that can still become the extreme.
+// slidingExtreme computes the greatest (sign 1) or least (sign -1) value of a moving window. Its queue holds
+// the values that can still become the extreme.
 type slidingExtreme struct {
 	sign  int
 	queue []slidingValue
@@ -180,7 +181,7 @@ type slidingValue struct {
 	v  bson.Value
 }
 
-// push adds the value of a document, after removing queued values that it exceeds.
+// push adds the value of a document to the queue, after removing queued values that it exceeds.
 func (s *slidingExtreme) push(env *mql.Env, at int, v bson.Value) {
 	for n := len(s.queue); n > 0 && bson.Compare(s.queue[n-1].v, v, env.Order())*s.sign < 0; n-- {
 		s.queue = s.queue[:n-1]
@@ -188,14 +189,15 @@ func (s *slidingExtreme) push(env *mql.Env, at int, v bson.Value) {
 	s.queue = append(s.queue, slidingValue{at, v.Clone()})
 }
 
-// leave removes the documents before from.
+// leave removes the values of the documents before from, which have left the window.
 func (s *slidingExtreme) leave(from int) {
 	for len(s.queue) > 0 && s.queue[0].at < from {
 		s.queue = s.queue[1:]
 	}
 }
 
-// slideTo moves the window of a slidingExtreme; windows never move back.
+// slideTo moves the window of a $min or $max to the documents from (inclusive) to to (exclusive) and appends
+// the extreme. Windows never move back.
 func (r *windowedRun) slideTo(env *mql.Env, b *bson.Builder, name string, from, to int) error {
 	s := r.slide
 	s.to = max(s.to, from)

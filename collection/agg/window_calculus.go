@@ -79,7 +79,7 @@ type calculusRun struct {
 	*calculus
 	ends           *windowEnds
 	cursor, second spoolCursor
-	// The integral over the documents [from, to) and what is added last.
+	// area is the sum of the integral over the documents from (inclusive) to to (exclusive).
 	from, to int
 	area     expr.Summation
 	scratch  expr.Scratch
@@ -97,7 +97,8 @@ func (r *calculusRun) at(env *mql.Env, b *bson.Builder, name string, i int, doc 
 	return r.integral(env, b, name, from, to)
 }
 
-// point returns the sort value, in units, and the input of a document.
+// point returns the point of document i: x is its sort value, for a date in milliseconds, and y the value of
+// the input expression.
 func (r *calculusRun) point(env *mql.Env, c *spoolCursor, i int) (x, y bson.Value, err error) {
 	doc, _, err := c.get(i)
 	if err != nil {

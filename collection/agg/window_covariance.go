@@ -28,8 +28,8 @@ func parseCovariance(p *parser, c *windowCall) (windowFunc, error) {
 	return &windowed{&unaryFunc{c.name, e, func(*mql.Env) valueState { return &covarianceState{sample: sample} }}, w}, nil
 }
 
-// covarianceState computes the covariance of pairs of numbers incrementally. It is an accumulator of
-// windows only and has no partial.
+// covarianceState is the state of $covariancePop and $covarianceSamp: it computes the covariance of pairs of
+// numbers incrementally. It is an accumulator of windows only and has no partial.
 type covarianceState struct {
 	sample bool
 	n      int64          // finite pairs
@@ -39,7 +39,8 @@ type covarianceState struct {
 	arena  bson.Arena
 }
 
-// oddPairs counts pairs with a number that is not finite.
+// oddPairs counts the pairs in a window that have a number which is not finite, by kind: NaN, plus and minus
+// infinity, decimals.
 type oddPairs struct{ all, nan, plus, minus, decimal int64 }
 
 // count adds a pair; with by -1 it removes the pair.
@@ -61,7 +62,7 @@ func (o *oddPairs) count(x, y bson.Value, by int64) {
 	}
 }
 
-// sum returns the sum of the numbers that are not finite.
+// sum returns the sum of the numbers that are not finite: NaN or an infinity.
 func (o *oddPairs) sum(a *bson.Arena) bson.Value {
 	f := math.NaN()
 	switch {
@@ -88,7 +89,7 @@ func pair(v bson.Value) (x, y bson.Value, ok bool) {
 	return x, y, x.IsNumber() && y.IsNumber()
 }
 
-// isFiniteNumber is exact for decimals too, most of which a double cannot represent.
+// isFiniteNumber is isFinite, but exact for decimals too, most of which a double cannot represent.
 func isFiniteNumber(v bson.Value) bool {
 	if d, ok := v.Decimal(); ok {
 		return !d.IsNaN() && !d.IsInf()
@@ -96,7 +97,7 @@ func isFiniteNumber(v bson.Value) bool {
 	return isFinite(v)
 }
 
-// quotient divides like $divide by a double: a decimal is divided by a decimal of 15 digits, so that a
+// quotient returns v / n as $divide by a double does: a decimal is divided by a decimal of 15 digits, so that a
 // zero of two digits after the point becomes 0E+12. Observed: mongod 8.2.
 func quotient(a *bson.Arena, v bson.Value, n int64) bson.Value {
 	if d, ok := v.Decimal(); ok {
@@ -106,7 +107,7 @@ func quotient(a *bson.Arena, v bson.Value, n int64) bson.Value {
 	return a.Double(f / float64(n))
 }
 
-// distance returns v minus the mean of n numbers; 0 if n is 0.
+// distance returns v minus the mean of n numbers, whose sum is sum; 0 if n is 0.
 func (t *covarianceState) distance(v bson.Value, sum *expr.Summation, n int64) (bson.Value, error) {
 	if n == 0 {
 		return zeroValue, nil
@@ -140,7 +141,8 @@ func (t *covarianceState) take(_ *mql.Env, v bson.Value) (int, error) {
 	return 0, err
 }
 
-// drop removes a pair. It returns false for the last finite pair, so that the window is computed anew.
+// drop removes a pair that leaves the window. It returns false for the last finite pair, so that the window is
+// computed anew.
 func (t *covarianceState) drop(_ *mql.Env, v bson.Value) bool {
 	x, y, ok := pair(v)
 	if !ok {

@@ -10,7 +10,7 @@ import (
 
 var winExpMovingAvg = WindowFunctionDef{Name: "$expMovingAvg", parse: parseExpMovingAvg, Since: "5.0", Doc: "reference/operator/aggregation/expMovingAvg"}
 
-// movingAverage weighs the current value with alpha and the average so far with 1 - alpha.
+// movingAverage is $expMovingAvg: it weighs the current value with alpha and the average so far with 1 - alpha.
 type movingAverage struct {
 	input expr.Expr
 	alpha bson.Value

@@ -13,7 +13,7 @@ var (
 	winLocf       = WindowFunctionDef{Name: "$locf", parse: parseLocf, Since: "5.2", Doc: "reference/operator/aggregation/locf"}
 )
 
-// carried is $locf: the last value that is neither null nor missing.
+// carried is $locf: it returns the last value of the partition that is neither null nor missing.
 type carried struct{ e expr.Expr }
 
 func parseLocf(p *parser, c *windowCall) (windowFunc, error) {
@@ -49,8 +49,8 @@ func (r *carriedRun) at(env *mql.Env, b *bson.Builder, name string, _ int, doc b
 
 func (r *carriedRun) close(*mql.Env) { r.scratch.Close() }
 
-// linearFill replaces null values by linear interpolation between their neighbours, over the sort value
-// of the partition.
+// linearFill is $linearFill: it replaces null values by linear interpolation between the nearest known values,
+// over the sort value of the partition.
 type linearFill struct {
 	e     expr.Expr
 	stage *windowStage
@@ -74,7 +74,7 @@ func (f *linearFill) start(p *partition) windowRun {
 	return r
 }
 
-// linearFillRun holds the nearest known points left and right of the document.
+// linearFillRun holds the nearest documents left and right of the current document that have a known value.
 type linearFillRun struct {
 	*linearFill
 	p             *partition
@@ -116,7 +116,7 @@ func (r *linearFillRun) at(env *mql.Env, b *bson.Builder, name string, i int, do
 	return err
 }
 
-// find looks for the next document with a value.
+// find moves right to the next document, from index from on, that has a value.
 func (r *linearFillRun) find(env *mql.Env, from int) error {
 	for r.right = from; r.right < r.p.docs.len(); r.right++ {
 		doc, _, err := r.cursor.get(r.right)
@@ -137,7 +137,7 @@ func (r *linearFillRun) find(env *mql.Env, from int) error {
 	return nil
 }
 
-// point returns the sort value and the value of a document.
+// point returns the sort value x and the value y of a document.
 func (r *linearFillRun) point(env *mql.Env, doc bson.Raw, s *expr.Scratch) (x, y bson.Value, err error) {
 	x = fieldName(r.stage.byNames).get(doc)
 	if !x.IsNumber() && x.Type != bson.TypeDateTime {

@@ -10,8 +10,8 @@ import (
 
 var winMinMaxScaler = WindowFunctionDef{Name: "$minMaxScaler", parse: parseMinMaxScaler, Since: "8.2", Doc: "reference/operator/aggregation/minMaxScaler"}
 
-// minMaxScaler scales a number linearly from the range between the least and the greatest number of its window to the
-// range from min to max.
+// minMaxScaler is $minMaxScaler: it scales a number linearly from the range between the least and the greatest
+// number of its window to the range from min to max.
 type minMaxScaler struct {
 	input    expr.Expr
 	min, max bson.Value
@@ -130,8 +130,9 @@ func (r *minMaxScalerRun) number(env *mql.Env, doc bson.Raw) (bson.Value, error)
 
 func (r *minMaxScalerRun) close(*mql.Env) { r.scratch.Close() }
 
-// scaled maps x linearly from [least, greatest] to [lo, hi]. If all numbers are equal, the manual's formula has no
-// result, and scaled returns lo. The result is a decimal if one of the arguments is, else a double.
+// scaled maps x linearly from [least, greatest] to [lo, hi]. If all numbers are equal, the manual's formula has
+// no result, and scaled returns lo. The result is a decimal if one of the arguments is a decimal, otherwise a
+// double.
 func scaled(a *bson.Arena, x, least, greatest, lo, hi bson.Value) bson.Value {
 	all := [5]bson.Value{x, least, greatest, lo, hi}
 	var d [5]decimal.Decimal

@@ -88,7 +88,7 @@ func (g *windowModel) make() {
 	}
 }
 
-// at returns the date of a key, so that a step of the unit is one key.
+// at returns the date of an integer key of the model, so that a step of the window's unit is one key.
 func (g *windowModel) at(key int64) time.Time {
 	day := time.Date(2024, 2, 20, 12, 0, 0, 0, time.UTC)
 	n := int(key)
@@ -169,7 +169,8 @@ func (g *windowModel) answers() string {
 	return strings.Join(lines, "\n")
 }
 
-// showWindow returns the document of an _id with the outputs over other documents.
+// showWindow returns the expected document for an _id, with the outputs of a window that contains the documents
+// in.
 func showWindow(id int, in []int) string {
 	sum, least, most, first, last := 0, "null", "null", "null", "null"
 	var list []string
@@ -228,8 +229,8 @@ func TestRandomGroupKeys(t *testing.T) {
 	}
 }
 
-// TestGraphSeesEveryDocument searches from everything to everything under a collation that treats all
-// _ids as equal: each document is found once.
+// TestGraphSeesEveryDocument runs a $graphLookup that connects every document to every other, under a collation
+// that treats all _ids as equal: each document is found once.
 func TestGraphSeesEveryDocument(t *testing.T) {
 	w := &world{env: mql.NewEnv(context.Background()), memory: mql.StageBytesMax, ns: collection.Namespace{DB: "test", Coll: "c"}}
 	var err error

@@ -7,7 +7,7 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// windowEnds computes the window of each document of a partition, in order.
+// windowEnds computes the first and last document in the window of each document of a partition, in order.
 type windowEnds struct {
 	w        *window
 	p        *partition
@@ -20,7 +20,7 @@ func newWindowEnds(w *window, p *partition) *windowEnds {
 	return &windowEnds{w: w, p: p, lo: spoolCursor{s: p.docs}, hi: spoolCursor{s: p.docs}}
 }
 
-// of returns the half-open range of documents in the window of i.
+// of returns the window of document i, whose content is doc: the documents from (inclusive) to to (exclusive).
 //
 // Errors: 5429413, 5429414, 5429513 for sort values of the wrong type for a range.
 func (e *windowEnds) of(env *mql.Env, i int, doc bson.Raw) (from, to int, err error) {
@@ -55,7 +55,7 @@ func (e *windowEnds) of(env *mql.Env, i int, doc bson.Raw) (from, to int, err er
 	return e.from, e.to, env.Tick()
 }
 
-// pass moves an end of the window past the documents below a bound; if stop is 1, also past the
+// pass moves an end of a window by range past the documents below a bound; if stop is 1, also past the
 // documents at the bound.
 func (e *windowEnds) pass(env *mql.Env, c *spoolCursor, end int, at bson.Value, b *bound, stop int) (int, error) {
 	limit, err := e.shift(at, b)
@@ -98,7 +98,7 @@ func (e *windowEnds) shift(v bson.Value, b *bound) (bson.Value, error) {
 	return e.scratch.DateTime(ms), err
 }
 
-// compare orders the sort value of document i and a limit.
+// compare compares the sort value of document i with a limit: -1, 0 or 1.
 func (e *windowEnds) compare(c *spoolCursor, i int, limit bson.Value) (int, error) {
 	doc, _, err := c.get(i)
 	if err != nil {

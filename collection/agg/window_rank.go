@@ -58,7 +58,7 @@ func (r *rankRun) at(env *mql.Env, b *bson.Builder, name string, i int, doc bson
 		return err
 	}
 	if part := &r.stage.by.Parts[0]; part.Meta == "" && !env.Release.Has(release.RankNullAsMissing) && part.Path.Get(doc).IsMissing() {
-		r.key = append(r.key, 0) // so that the key of a missing value differs from that of null
+		r.key = append(r.key, 0) // so that the key of a missing value differs from the key of null
 	}
 	if i == 0 || !bytes.Equal(r.key, r.last) {
 		if r.name == "$rank" {

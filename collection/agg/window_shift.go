@@ -9,7 +9,8 @@ import (
 
 var winShift = WindowFunctionDef{Name: "$shift", parse: parseShift, Since: "5.0", Doc: "reference/operator/aggregation/shift"}
 
-// shift returns the value of the document that is by documents away.
+// shift is $shift: it returns the value of an expression in the document that is by positions after the current
+// one.
 type shift struct {
 	output expr.Expr
 	by     int64
