@@ -6,18 +6,17 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// anchor keeps one unused Pebble snapshot open for up to a second. When the oldest
-// snapshot is closed, Pebble looks for compactions, and waits for a goroutine that
-// is writing the manifest to the disk. Every commit ends a snapshot, and without an
-// older one each commit would pay for that. As a cost, old versions are removed up
-// to a second later.
+// anchor keeps one Pebble snapshot open for up to a second, although no reader needs it, because closing the
+// oldest snapshot is slow: Pebble then looks for compactions, and waits for a goroutine that is writing the
+// manifest to the disk. Every commit ends a snapshot, and without an older one each commit would pay for that. As
+// a cost, old versions are removed up to a second later.
 type anchor struct {
 	mu sync.Mutex
 	ps *pebble.Snapshot
 }
 
-// close closes a snapshot that advance or release returned, or keeps it as the
-// anchor; it may be nil. store.mu is not held.
+// close closes a Pebble snapshot that has no reader any more, or keeps it as the anchor if there is none; ps may
+// be nil. The caller does not hold store.mu.
 func (a *anchor) close(ps *pebble.Snapshot) {
 	if ps == nil {
 		return
@@ -32,7 +31,8 @@ func (a *anchor) close(ps *pebble.Snapshot) {
 	}
 }
 
-// release closes the snapshot that is kept.
+// release closes the snapshot that is kept as the anchor, so that compactions can remove the versions that it
+// needs.
 func (a *anchor) release() {
 	a.mu.Lock()
 	ps := a.ps

@@ -11,30 +11,30 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// ballastName is the name of the ballast file: it occupies disk space until that space is
-// needed.
+// ballastName is the name of the ballast file, which occupies disk space that is freed when the disk is full.
 const ballastName = "ballast"
 
-// The ballast has room for two memtables and the output of one compaction of six others; on a
-// small disk it is smaller.
+// The ballast has as many bytes as two memtables and the output of one compaction of six others; on a small disk
+// it is smaller.
 const (
 	ballastMax   = 256 << 20
-	ballastShare = 16 // at most this part of the disk
-	ballastSteps = 4  // steps in which it grows with the store, so that it stays small for a small store
+	ballastShare = 16 // the ballast is at most a 16th of the disk
+	ballastSteps = 4  // the ballast grows with the store in four steps, so that a small store has a small one
 )
 
 // ballastRetry is the pause after a failed attempt to create the ballast.
 const ballastRetry = time.Minute
 
-// memtableShare limits a memtable to this part of the disk: a dozen of them may lie on the disk
-// at times, as logs, tables and outputs of compactions.
+// memtableShare limits a memtable to a 128th of the disk: a dozen of them may lie on the disk at times, as logs,
+// tables and outputs of compactions.
 const memtableShare = 128
 
-// ballast is a file without content, which is deleted when the disk has no other free space.
+// ballast is a file without content, which is deleted when the disk has no other free space: then deletes and
+// drops, which free space, can still run.
 type ballast struct {
 	files   vfs.FS
 	path    string
-	missing atomic.Int64 // bytes that were released and not allocated again
+	missing atomic.Int64 // bytes by which the ballast is too small now
 
 	failed atomic.Bool // a recent attempt to create it failed
 
@@ -42,7 +42,7 @@ type ballast struct {
 	size int64
 }
 
-// open finds the ballast of an earlier process.
+// open finds the ballast file that an earlier process has left, and its size.
 func (b *ballast) open(files vfs.FS, dir string) {
 	b.files, b.path = files, files.PathJoin(dir, ballastName)
 	if info, err := files.Stat(b.path); err == nil {
@@ -57,7 +57,7 @@ func (b *ballast) bytes() int64 {
 	return b.size
 }
 
-// target returns the target size of the ballast for a store of so many bytes.
+// target returns the size in bytes that the ballast should have for a disk and a store of so many bytes.
 func (b *ballast) target(disk, store int64) int64 {
 	most := min(disk/ballastShare, ballastMax)
 	step := most / ballastSteps
@@ -67,7 +67,7 @@ func (b *ballast) target(disk, store int64) int64 {
 	return min(store/step, ballastSteps) * step
 }
 
-// grow enlarges the ballast. Errors: those of the file system; then the ballast is unchanged.
+// grow enlarges the ballast to so many bytes. Errors: errors of the file system; then the ballast is unchanged.
 func (b *ballast) grow(to int64) (err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -92,8 +92,8 @@ func (b *ballast) grow(to int64) (err error) {
 	return nil
 }
 
-// fill allocates a part of a file and writes its last byte, so that the size of the file
-// includes it.
+// fill allocates disk space for the bytes from from up to to of a file, and writes the last one, so that the size
+// of the file includes them.
 func fill(file vfs.File, from, to int64) error {
 	if err := file.Preallocate(from, to-from); err == nil && runtime.GOOS == "linux" {
 		_, err := file.WriteAt([]byte{0}, to-1)
@@ -101,7 +101,7 @@ func fill(file vfs.File, from, to int64) error {
 	} else if isDiskFull(err) {
 		return err
 	}
-	// Not all file systems can preallocate; some compress zeros.
+	// Not all file systems can preallocate, and some compress zeros: so random bytes are written.
 	noise := make([]byte, 1<<20)
 	_, _ = rand.Read(noise)
 	for at := from; at < to; {

@@ -10,15 +10,16 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// Timestamps are only assigned below a stored ceiling, so that none is assigned twice after a
-// restart. The first commit that needs a higher ceiling raises it, by these steps.
+// All timestamps are below a ceiling that is stored in the database, and an opened store begins above it: so none
+// is assigned twice. The first commit that needs a higher ceiling raises it, by ten seconds of the clock and at
+// least 2²⁰ timestamps, so that few commits have to store one.
 const (
 	ceilingSeconds = 10
 	ceilingCount   = 1 << 20
 )
 
-// keepBatch lets Pebble reuse the memory of batches up to the size of a command with a thousand
-// documents of usual size. Idle batches are garbage-collected.
+// keepBatch is the size up to which Pebble keeps the memory of a batch for the next commit: 4 MiB, that of a
+// command with a thousand documents of usual size. Memory of idle batches is garbage-collected.
 var keepBatch = pebble.WithMaxRetainedSizeBytes(4 << 20)
 
 // Apply implements writebuf.Engine.
@@ -33,7 +34,7 @@ func (t *txn) Apply(ctx context.Context, d storage.Durability) (storage.Timestam
 		return ts, nil
 	}
 	ts, err := t.write(ctx)
-	t.End() // if write failed early
+	t.End() // ends the transaction if write failed; apply has ended a committed one
 	if err == nil && d == storage.Synced {
 		err = t.s.syncer.wait(ts)
 	} else if err == nil {
@@ -42,7 +43,8 @@ func (t *txn) Apply(ctx context.Context, d storage.Durability) (storage.Timestam
 	return ts, err
 }
 
-// write makes the writes visible.
+// write collects the writes of the transaction in a Pebble batch, refuses them if the disk is full or the store is
+// not writable, and commits them by apply, not yet durably.
 func (t *txn) write(ctx context.Context) (storage.Timestamp, error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err
@@ -84,7 +86,7 @@ func (t *txn) write(ctx context.Context) (storage.Timestamp, error) {
 	}
 	if s.diskSpace.full() {
 		if deletes > 0 {
-			sets -= metas // such as the record of a retryable delete
+			sets -= metas // metadata, such as the record of a retryable delete, does not count as data added
 		}
 		adds := sets >= deletes && (sets > 0 || len(w.buf.Logs()) > 0)
 		if err := s.admit(ctx, w, adds, t.Essential); err != nil {
@@ -96,8 +98,9 @@ func (t *txn) write(ctx context.Context) (storage.Timestamp, error) {
 	return s.apply(b, w, t)
 }
 
-// apply is the commit section: it adds timestamp and log records to the batch and makes it
-// visible. t is nil for writes outside transactions.
+// apply commits a batch, one commit at a time: it checks for conflicts, assigns the timestamp, adds it and the log
+// records to the batch, and makes the writes visible without waiting for the disk. t is nil for writes outside
+// transactions, which have no conflicts.
 func (s *store) apply(b *pebble.Batch, w *work, t *txn) (storage.Timestamp, error) {
 	s.commit.Lock()
 	defer s.commit.Unlock()
@@ -116,7 +119,8 @@ func (s *store) apply(b *pebble.Batch, w *work, t *txn) (storage.Timestamp, erro
 			return 0, err
 		}
 	}
-	// Transactions that begin while the batch is being applied get the state before it.
+	// The Pebble snapshot of the state before this commit is created now. Transactions that begin while the batch
+	// is being applied read from it.
 	s.materialize(s.snaps.newest)
 	s.mu.Unlock()
 
@@ -152,8 +156,8 @@ func (s *store) apply(b *pebble.Batch, w *work, t *txn) (storage.Timestamp, erro
 	return ts, nil
 }
 
-// refreshHot puts the values that a commit writes into the hot values, before any read at its
-// timestamp.
+// refreshHot replaces or removes the values of a commit's keys in the hot cache, before any read at the commit's
+// timestamp. If the commit deletes a range, it invalidates the whole cache.
 func (s *store) refreshHot(w *work, ts storage.Timestamp) {
 	for i, renewal := range w.replacements {
 		s.hot.overwrite(w.prints[i], ts, renewal)
@@ -163,14 +167,14 @@ func (s *store) refreshHot(w *work, ts storage.Timestamp) {
 	}
 }
 
-// next returns the timestamp of the commit. The log records of the commit but the last have the
-// timestamps before it. store.commit is held.
+// next returns the timestamp of the next commit. Each log record of a commit has a timestamp of its own, the last
+// one that of the commit: so a commit with n records takes n timestamps. The caller holds store.commit.
 func (s *store) next(w *work) storage.Timestamp {
 	first := max(s.Latest()+1, s.clock())
 	return first + storage.Timestamp(max(len(w.buf.Logs()), 1)-1)
 }
 
-// clock returns the present time as a timestamp, 0 without a clock.
+// clock returns the present time in whole seconds as a timestamp, 0 if the store has no clock.
 func (s *store) clock() storage.Timestamp {
 	if s.o.Clock == nil {
 		return 0
@@ -178,7 +182,8 @@ func (s *store) clock() storage.Timestamp {
 	return storage.MakeTimestamp(uint32(s.o.Clock().Unix()), 1)
 }
 
-// addLog appends the log records of a commit to the batch, and a new ceiling if ts needs one.
+// addLog appends the change-log records of a commit to its batch, and a new ceiling if ts is above the stored one.
+// If there are no records, it adds the timestamp as a note for Writes.
 func (s *store) addLog(b *pebble.Batch, w *work, ts storage.Timestamp) error {
 	logs := w.buf.Logs()
 	for i, r := range logs {
@@ -198,13 +203,13 @@ func (s *store) addLog(b *pebble.Batch, w *work, ts storage.Timestamp) error {
 		s.ceiling = c
 	}
 	if len(logs) == 0 && !b.Empty() && !s.o.InMemory {
-		return b.LogData(encodeTimestamp(ts), nil) // for Writes; stored in the write-ahead log only
+		return b.LogData(encodeTimestamp(ts), nil) // the commit's timestamp, for Writes; stored in the write-ahead log only
 	}
 	return nil
 }
 
-// recordConflicts enters the keys of a commit into the conflict table, for transactions that are still
-// open; store.mu is held and the committing transaction has left the list.
+// recordConflicts enters the keys of a commit into the conflict table, against which transactions that are still
+// open are checked. The caller holds store.mu, and the committing transaction has left the list of open ones.
 func (s *store) recordConflicts(prints []uint64, ts storage.Timestamp) {
 	if s.open == 0 {
 		s.conflicts.reset(ts)

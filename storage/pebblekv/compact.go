@@ -10,11 +10,12 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// compactPiece is the approximate number of bytes of tables that one step of Compact rewrites, in
-// memtables: 64 MB, which takes a common disk less than a second.
+// compactPiece is the approximate size of the tables that one step of Compact rewrites, counted in memtables. By
+// default that is 64 MiB, which takes a common disk less than a second.
 const compactPiece = 2
 
-// bottom is the last level. It holds one version of a key at most, unless a snapshot needs more.
+// bottom is the number of Pebble's last level. It holds one version of a key at most, unless a snapshot needs
+// more.
 const bottom = 6
 
 // RangeBytes implements storage.Compactor.
@@ -64,7 +65,7 @@ func (s *store) Reclaimable(ctx context.Context, r storage.Range, live int64) (u
 	}
 	dead := 0.0
 	if entries > 0 {
-		dead = min(1, 2*deletions/entries) // a tombstone is useless too once the deleted version is gone
+		dead = min(1, 2*deletions/entries) // after a compaction, the deleted version and its tombstone are both gone
 	}
 	if live >= 0 && raw > 0 {
 		dead = max(0, 1-float64(live)/raw)
@@ -72,7 +73,8 @@ func (s *store) Reclaimable(ctx context.Context, r storage.Range, live int64) (u
 	return uint64(disk * dead), nil
 }
 
-// flush flushes the memtables. If ctx ends, it returns, and the flush goes on in the background.
+// flush writes the memtables into tables, and waits for that. If ctx ends first, it returns the cause of ctx, and
+// the flush goes on in the background.
 func (s *store) flush(ctx context.Context) error {
 	if s.o.ReadOnly {
 		return storage.ErrNotWritable
@@ -89,7 +91,8 @@ func (s *store) flush(ctx context.Context) error {
 	}
 }
 
-// Compact implements storage.Compactor. If the disk becomes full, it returns ErrDiskFull.
+// Compact implements storage.Compactor. It compacts the range piece by piece. If the disk becomes full, it stops
+// and returns ErrDiskFull.
 func (s *store) Compact(ctx context.Context, r storage.Range, told func(bytes int64)) (freed int64, err error) {
 	done, err := s.use(ctx)
 	if err != nil {
@@ -104,7 +107,7 @@ func (s *store) Compact(ctx context.Context, r storage.Range, told func(bytes in
 	if ctx.Err() != nil {
 		return 0, context.Cause(ctx)
 	}
-	s.anchor.release() // it would keep what was deleted a moment ago
+	s.anchor.release() // the snapshot of the anchor would keep versions deleted a moment ago
 	if err := s.flush(ctx); err != nil {
 		return 0, err
 	}
@@ -137,8 +140,8 @@ func (s *store) Compact(ctx context.Context, r storage.Range, told func(bytes in
 	return max(0, int64(before)-int64(after)), s.translate(err)
 }
 
-// untilDiskFull returns a context that is cancelled with cause ErrDiskFull when the disk is full, because
-// no compaction starts then. The caller calls stop.
+// untilDiskFull returns a context that is cancelled with cause ErrDiskFull when the disk is full, which it checks
+// every 100 ms, because no compaction starts then. The caller calls stop.
 func (s *store) untilDiskFull(ctx context.Context) (_ context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	if s.diskSpace.full() {
@@ -161,14 +164,14 @@ func (s *store) untilDiskFull(ctx context.Context) (_ context.Context, stop func
 	return ctx, func() { cancel(nil) }
 }
 
-// piece is a part of a range that is compacted in one step.
+// piece is a part of a key range that Compact compacts in one step.
 type piece struct {
 	storage.Range
 	bytes int64 // of tables
 }
 
-// pieces divides a range at the ends of tables of the last level, so that no two pieces rewrite the
-// same table.
+// pieces divides a range into pieces of about compactPiece each. They end where tables of the last level end, so
+// that no two pieces rewrite the same table.
 func (s *store) pieces(r storage.Range) (list []piece, err error) {
 	levels, err := s.db.SSTables(pebble.WithKeyRangeFilter(r.Start, r.End), pebble.WithApproximateSpanBytes())
 	if err != nil {

@@ -2,16 +2,17 @@ package pebblekv
 
 import "github.com/cantledb/cantle/storage"
 
-// conflictKeysMax bounds the conflict table (about 40 bytes a key). Beyond it the
-// oldest keys are forgotten, and transactions older than them conflict.
+// conflictKeysMax is the maximum number of keys in the conflict table, at about 40 bytes a key. Beyond it the
+// oldest keys are dropped, and transactions that began before their commits are refused with a conflict.
 const conflictKeysMax = 1 << 20
 
-// readerKeysMax is the size up to which the table also reaches back to the oldest
-// open snapshot, so that a transaction can begin at it.
+// readerKeysMax is the number of keys up to which the conflict table keeps all commits since the oldest open
+// snapshot, so that a transaction can still begin at that snapshot.
 const readerKeysMax = 1 << 16
 
-// conflicts stores when keys were last committed, by fingerprint: a collision
-// causes a needless conflict, never a missed one. It is guarded by store.mu.
+// conflicts is the table of recently committed keys, by which commit detects write conflicts. It maps the
+// fingerprint of a key to the timestamp of its last commit. Keys with the same fingerprint cause a needless
+// conflict, never a missed one. Guarded by store.mu.
 type conflicts struct {
 	last    map[uint64]storage.Timestamp
 	order   []keyCommit // a queue in commit order; order[:from] is free
@@ -25,12 +26,14 @@ type keyCommit struct {
 	print uint64
 }
 
-// newer reports whether a key was, or may have been, committed after start.
+// newer reports whether the key with a fingerprint was, or may have been, committed after start, the timestamp at
+// which a transaction began.
 func (c *conflicts) newer(print uint64, start storage.Timestamp) bool {
 	return c.horizon > start || c.last[print] > start
 }
 
-// anyNewer is newer for all keys of a transaction.
+// anyNewer reports whether any key of a transaction was, or may have been, committed after start, the timestamp at
+// which it began.
 func (c *conflicts) anyNewer(prints []uint64, start storage.Timestamp) bool {
 	if c.horizon > start && len(prints) > 0 {
 		return true
@@ -46,7 +49,7 @@ func (c *conflicts) anyNewer(prints []uint64, start storage.Timestamp) bool {
 	return false
 }
 
-// add enters the keys of a commit.
+// add enters the fingerprints of the keys of a commit with its timestamp into the table.
 func (c *conflicts) add(prints []uint64, ts storage.Timestamp) {
 	for _, p := range prints {
 		c.last[p] = ts
@@ -54,10 +57,10 @@ func (c *conflicts) add(prints []uint64, ts storage.Timestamp) {
 	}
 }
 
-// len returns the number of entries.
+// len returns the number of committed keys in the table.
 func (c *conflicts) len() int { return len(c.order) - c.from }
 
-// reset empties the table: no open snapshot is older than ts.
+// reset empties the table, which is correct if no open snapshot is older than ts.
 func (c *conflicts) reset(ts storage.Timestamp) {
 	if c.len() > 0 {
 		clear(c.last)
@@ -66,8 +69,8 @@ func (c *conflicts) reset(ts storage.Timestamp) {
 	c.horizon = ts
 }
 
-// prune drops entries that neither the oldest open transaction nor, while the table
-// is small, the oldest open snapshot needs.
+// prune drops the oldest entries that no check needs any more: those up to the start of the oldest open
+// transaction and, while the table has at most readerKeysMax entries, also up to the oldest open snapshot.
 func (c *conflicts) prune(oldestTxn, oldestReader storage.Timestamp) {
 	for c.from < len(c.order) {
 		k := c.order[c.from]

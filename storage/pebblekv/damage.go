@@ -11,18 +11,18 @@ import (
 	"github.com/cantledb/cantle/storage/pebblekv/filescan"
 )
 
-// damages holds the damages found in an open store.
+// damages holds the damaged tables that were found in an open store, each with its lost keys.
 type damages struct {
 	mu    sync.Mutex
-	files map[string][]storage.Damage // by the name of the table
+	files map[string][]storage.Damage // by the file name of the table
 
-	startMu   sync.Mutex // guards closed, and orders busy.Go before busy.Wait
+	startMu   sync.Mutex // guards closed, and orders examining.Go before examining.Wait
 	closed    bool
 	examining sync.WaitGroup
 }
 
-// onCorruption starts the examination of a table that failed a checksum. It is called by reads and
-// compactions, and must not wait, because Pebble may hold locks. After close it starts none,
+// onCorruption starts the examination of a table that failed a checksum, in the background. Pebble calls it in
+// reads and compactions, perhaps while it holds locks: so it must not wait. After damages.close it starts none,
 // because compactions run on until Pebble is closed.
 func (s *store) onCorruption(info pebble.DataCorruptionInfo) {
 	s.damaged.Store(true)
@@ -34,7 +34,7 @@ func (s *store) onCorruption(info pebble.DataCorruptionInfo) {
 	}
 }
 
-// close waits until no table is being examined.
+// close waits until no table is being examined, and prevents new examinations.
 func (d *damages) close() {
 	d.startMu.Lock()
 	d.closed = true
@@ -42,8 +42,8 @@ func (d *damages) close() {
 	d.examining.Wait()
 }
 
-// examine finds out, once per table, which keys of a damaged table are lost, and calls
-// Options.Damaged.
+// examine finds which keys of a damaged table are lost, calls Options.Damaged with them, and returns them. For a
+// table that was examined before, it only returns the earlier result.
 func (s *store) examine(info pebble.DataCorruptionInfo) []storage.Damage {
 	d := &s.damages
 	d.mu.Lock()
@@ -70,7 +70,8 @@ func (s *store) examine(info pebble.DataCorruptionInfo) []storage.Damage {
 	return list
 }
 
-// damageOf returns a DamagedError for an error that reports a damaged table.
+// damageOf returns a DamagedError with the lost keys if err reports a damaged table, and refuses writes from then
+// on. It returns other errors unchanged.
 func (s *store) damageOf(err error) error {
 	info := pebble.ExtractDataCorruptionInfo(err)
 	if info == nil {
@@ -81,7 +82,8 @@ func (s *store) damageOf(err error) error {
 	return &storage.DamagedError{Damages: list}
 }
 
-// translate wraps Pebble's errors in the errors of package storage.
+// translate wraps Pebble's errors in the errors of package storage. If a table is damaged, it examines the table
+// first.
 func (s *store) translate(err error) error {
 	if err != nil && pebble.IsCorruptionError(err) {
 		return s.damageOf(translate(err))
@@ -89,8 +91,8 @@ func (s *store) translate(err error) error {
 	return translate(err)
 }
 
-// openEngine opens Pebble, and turns its panics into errors. It returns the sequence number at
-// which the kept logs ended, 0 if none are kept. Errors: DamagedError.
+// openEngine checks the files, opens Pebble, and turns its panics into errors. It returns the sequence number at
+// which the kept logs ended, 0 if none are kept. Errors: DamagedError, DiskFullError, errors of Pebble.
 func (s *store) openEngine(po *pebble.Options, t *failureHandler) (end uint64, err error) {
 	folder, err := s.checkFiles(po)
 	if err != nil {
@@ -123,9 +125,9 @@ func (s *store) openEngine(po *pebble.Options, t *failureHandler) (end uint64, e
 	return end, nil
 }
 
-// checkFiles checks the files before Pebble opens them, because Pebble takes some damages for the
-// end of a file. It sets the file system that Pebble gets. Errors: DamagedError, unless the
-// store is ReadOnly and its undamaged part can be read.
+// checkFiles checks the files of the store before Pebble opens them, because Pebble takes some damages for the end
+// of a file. It sets the file system in po. Errors: DamagedError, unless the store is ReadOnly and its undamaged
+// part can be read.
 func (s *store) checkFiles(po *pebble.Options) (*filescan.Folder, error) {
 	if s.o.InMemory {
 		return nil, nil
@@ -160,7 +162,8 @@ func (s *store) checkFiles(po *pebble.Options) (*filescan.Folder, error) {
 	return f, nil
 }
 
-// openError returns the damages that prevent the store from being opened, or err if there are none.
+// openError returns a DamagedError with the damages that prevent the store from being opened, or err if it finds
+// none.
 func (s *store) openError(f *filescan.Folder, err error) error {
 	if f == nil {
 		return err

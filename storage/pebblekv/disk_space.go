@@ -11,22 +11,22 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// diskSpace tracks the free space of the disk, and limits what each kind of writer may use of it. Free space
-// is read again after measureEvery bytes written, and once a second, because other programs fill the disk
-// too.
+// diskSpace tracks the free space of the store's disk, and limits how much of it each kind of writer may use. It
+// measures the free space after every measureEvery bytes written (1 MiB), and once a second, because other
+// programs fill the disk too.
 //
 //	commits       use space down to the reserve, plus the missing part of the ballast
 //	deletes       down to a half, once the change log has been shortened by as much
 //	compactions   start above a half, and are aborted at a quarter
 //	flushes, log  wait for space: they never fail, and the process goes on
 //
-// Halves and quarters are of the reserve, or of eight memtables if the reserve is larger than that. If
-// work that frees space finds less than a half, the ballast is released.
+// "A half" and "a quarter" are parts of the reserve, or of eight memtables if the reserve is larger than that. If
+// less than a half is left for work that frees space, the ballast is deleted.
 type diskSpace struct {
 	files        vfs.FS // nil in memory
 	dir          string
 	reserveBytes int64 // Options.ReserveBytes
-	// memtable is the size of a memtable.
+	// memtable is Options.MemtableBytes, the size of one memtable.
 	memtable int64
 	log      logger
 	ballast  ballast
@@ -35,25 +35,26 @@ type diskSpace struct {
 	free            atomic.Int64
 	total           atomic.Int64
 	unflushedBytes  atomic.Int64 // bytes in memtables, not flushed yet
-	unmeasuredBytes atomic.Int64 // bytes written since free was last read
-	claimedBytes    atomic.Int64 // bytes that large commits in progress will write, into the log and into tables
+	unmeasuredBytes atomic.Int64 // bytes written since the free space was last measured
+	claimedBytes    atomic.Int64 // bytes that large commits in progress will write to the log and to tables
 	blockedWriters  atomic.Int64 // writers of the log or the manifest that wait for space
 	closing         atomic.Bool
 	flushEnded      chan struct{} // a flush has ended
-	reclaimNeeded   chan struct{} // reclaim is to run
-	compactionNeeds atomic.Int64  // free space that the last aborted compaction needed; 0 = none was aborted
+	reclaimNeeded   chan struct{} // receives a value when a commit needs reclaim to free space
+	compactionNeeds atomic.Int64  // free space below which no compaction starts, set by the last aborted one; 0 = none was aborted lately
 }
 
 const (
 	measureEvery          = 1 << 20
 	spacePause            = 50 * time.Millisecond // between attempts to write
-	compactionNeedsExpire = 30 * time.Second      // how long an aborted compaction is not retried without that space
+	compactionNeedsExpire = 30 * time.Second      // after an aborted compaction, the time after which one may start again even without that space
 )
 
-// errNoSpace aborts a compaction that would use up the reserve.
+// errNoSpace is returned to a compaction, to abort it before it uses up the reserve.
 var errNoSpace = fmt.Errorf("a compaction waits until there is more room: %w", syscall.ENOSPC)
 
-// open starts to watch the disk of a store.
+// open sets the file system and the reserve of the store in dir, and measures the free space of its disk for the
+// first time.
 func (r *diskSpace) open(o Options, dir string) {
 	r.files, r.dir, r.reserveBytes, r.log = o.FS, dir, o.ReserveBytes, logger{o}
 	if o.ReadOnly {
@@ -76,14 +77,14 @@ func (r *diskSpace) measure() {
 	r.measured.Store(true)
 }
 
-// addWritten counts bytes that are written to the disk.
+// addWritten counts n bytes that are written to the disk, and measures the free space again after every MiB.
 func (r *diskSpace) addWritten(n int) {
 	if r.unmeasuredBytes.Add(int64(n)) >= measureEvery && r.measured.Load() {
 		r.measure()
 	}
 }
 
-// reserve returns the number of bytes to be kept free, 0 for none.
+// reserve returns the number of bytes of the disk that are to be kept free, 0 if there is no reserve.
 func (r *diskSpace) reserve() int64 {
 	switch {
 	case r.reserveBytes < 0 || !r.measured.Load():
@@ -94,16 +95,16 @@ func (r *diskSpace) reserve() int64 {
 	return int64(storage.DiskReserve(uint64(r.total.Load())))
 }
 
-// left returns the space that will be free once all large commits in progress have ended and all
+// left returns the bytes of the disk that will be free once all large commits in progress have ended and all
 // memtables are flushed.
 func (r *diskSpace) left() int64 {
 	return r.free.Load() - r.unflushedBytes.Load() - r.unmeasuredBytes.Load() - r.claimedBytes.Load()
 }
 
-// claim reserves space for a large commit, and returns how much the caller must subtract from claimedBytes at
-// its end. Without it, one large commit that begins just above the reserve would use all of it: then the
-// flush would have no space, and all writes would wait for the flush. For small commits the reserve
-// itself is enough.
+// claim reserves disk space for a commit of so many bytes, if it is large, and returns how much the caller must
+// subtract from claimedBytes at its end. Without the claim, a large commit that begins just above the reserve
+// would use all of the reserve: then the flush would have no space, and all writes would wait for the flush. For
+// small commits it returns 0: the reserve itself is enough.
 func (r *diskSpace) claim(bytes int) int64 {
 	n := 2 * int64(bytes) // once in the write-ahead log, once in a table
 	if n < measureEvery {
@@ -113,30 +114,32 @@ func (r *diskSpace) claim(bytes int) int64 {
 	return n
 }
 
-// reservePart returns an n-th of the reserve. If the reserve is large, it returns an n-th of eight memtables:
-// background work needs no more.
+// reservePart returns an n-th of the reserve, or of eight memtables if that is less: background work needs no more
+// free space. Unit: bytes.
 func (r *diskSpace) reservePart(n int64) int64 { return min(r.reserve(), 8*r.memtable) / n }
 
-// hasLeft reports whether so many bytes are left, or there is no reserve.
+// hasLeft reports whether at least so many bytes of the disk are left for writes, or the store has no reserve.
 func (r *diskSpace) hasLeft(bytes int64) bool { return r.left() >= bytes || r.reserve() == 0 }
 
-// full reports whether commits that add are refused.
+// full reports whether the free disk space is below the reserve: then commits that add data are refused.
 func (r *diskSpace) full() bool {
 	reserve := r.reserve()
 	return reserve > 0 && r.left() < reserve+r.ballast.missing.Load()
 }
 
-// nearlyFull reports whether the disk may soon be full: then the keys of deletes are recorded for a later
-// compaction.
+// nearlyFull reports whether less than twice the reserve is left: then the ranges of deleted keys are recorded, so
+// that a compaction can free them soon when the disk is full.
 func (r *diskSpace) nearlyFull() bool {
 	reserve := r.reserve()
 	return reserve > 0 && r.left() < 2*reserve+r.ballast.missing.Load()
 }
 
-// isBlocked reports whether even the log cannot be written.
+// isBlocked reports whether even the write-ahead log or the manifest cannot be written, because the disk has no
+// space at all.
 func (r *diskSpace) isBlocked() bool { return r.blockedWriters.Load() > 0 }
 
-// mayCompact reports whether a compaction may start.
+// mayCompact reports whether there is enough disk space to start a compaction: a half of reservePart, and more
+// than the last aborted compaction needed.
 func (r *diskSpace) mayCompact() bool {
 	if !r.hasLeft(r.reservePart(2)) {
 		return false
@@ -145,7 +148,8 @@ func (r *diskSpace) mayCompact() bool {
 	return w == 0 || r.left() > w+w/4
 }
 
-// checkCompaction returns errNoSpace to abort a compaction that would use up the reserve.
+// checkCompaction returns errNoSpace to a running compaction that would use up the reserve, which aborts it. It
+// stores how much space would have been needed, for mayCompact.
 func (r *diskSpace) checkCompaction() error {
 	if r.hasLeft(r.reservePart(4)) {
 		return nil
@@ -156,14 +160,14 @@ func (r *diskSpace) checkCompaction() error {
 	return errNoSpace
 }
 
-// releaseBallastIfLow releases the ballast if less than a half would be left besides so many bytes, and reports
-// whether it did.
+// releaseBallastIfLow deletes the ballast if less than half of the reserve would be left after a write of beside
+// more bytes, and reports whether it did.
 func (r *diskSpace) releaseBallastIfLow(beside int64) bool {
 	r.measure()
 	return r.reserve() > 0 && r.left()-beside < r.reservePart(2) && r.releaseBallast()
 }
 
-// releaseBallast releases the ballast, and reports whether there was one.
+// releaseBallast deletes the ballast to free its space, and reports whether there was one.
 func (r *diskSpace) releaseBallast() bool {
 	if !r.ballast.release() {
 		return false
@@ -174,8 +178,9 @@ func (r *diskSpace) releaseBallast() bool {
 	return true
 }
 
-// retryWhileFull runs an operation without which the store cannot continue. While the disk is full, it waits and
-// retries. Errors: those of do; that of a full disk only when the store is closed.
+// retryWhileFull runs do, a file operation without which the store cannot continue. While do fails because the
+// disk is full, it deletes the ballast, else waits, and retries. It returns the result of do; the error of a full
+// disk only if the store is being closed.
 func (r *diskSpace) retryWhileFull(do func() error) error {
 	err := do()
 	if !isDiskFull(err) || r.files == nil {
@@ -197,7 +202,8 @@ func (r *diskSpace) retryWhileFull(do func() error) error {
 	return err
 }
 
-// waitForSpace blocks a flush until so many bytes are free, which it needs next.
+// waitForSpace blocks a flush until as many bytes are free as its next table needs, and deletes the ballast if
+// they are not.
 func (r *diskSpace) waitForSpace(bytes int64) {
 	for r.measured.Load() && !r.closing.Load() {
 		r.measure()
@@ -215,7 +221,7 @@ func (r *diskSpace) flushed() {
 	}
 }
 
-// signal puts a mark into a channel of capacity one, if it is empty.
+// signal puts a value into a channel of capacity one, if it is empty: its receiver runs once for many signals.
 func signal(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -223,11 +229,12 @@ func signal(c chan struct{}) {
 	}
 }
 
-// openSpace is the space that opening a store needs besides the tables made from its logs: a manifest,
-// options, the start of a log.
+// openSpace is the disk space in bytes that opening a store needs besides the tables made from its logs: for a
+// manifest, an options file and the start of a log.
 const openSpace = 512 << 10
 
-// checkSpaceToOpen frees space for an open that writes so many bytes of logs into tables. Errors: DiskFullError.
+// checkSpaceToOpen checks that the disk has space to open the store, which writes the unflushed bytes of its logs
+// into tables; it deletes the ballast if necessary. Errors: DiskFullError, with the needed and the free space.
 func (s *store) checkSpaceToOpen(unflushed int64) error {
 	r, need := &s.diskSpace, unflushed+unflushed/8+openSpace
 	if r.reserve() == 0 || r.free.Load() >= need || r.releaseBallast() && r.free.Load() >= need {

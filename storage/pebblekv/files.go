@@ -14,20 +14,21 @@ import (
 	"github.com/cantledb/cantle/storage/pebblekv/filescan"
 )
 
-// engineFiles is the file system that Pebble gets. Tables are not created during a pause. On a full
-// disk, everything else waits for space, and compactions fail. If a log cannot be written for another
-// reason, or the folder cannot be synced, the process ends, because Pebble would panic in some of
-// these places.
+// engineFiles is the file system that Pebble gets. It handles failures of the disk, of which Pebble would survive
+// only some: no table is created during a pause after a failure. On a full disk compactions fail, and everything
+// else waits for space. If a log cannot be written for another reason, or the folder cannot be synced, the process
+// ends, because Pebble would panic in some of these places.
 //
-// A marker file names another file, the manifest, and makes it the current one. Both are new entries
-// of the folder, and after a power cut the disk may have the marker and not the file it names. So the
-// folder is synced before the marker is created.
+// Pebble makes a new manifest the current one by creating a marker file with its name. Both files are new entries
+// of the folder, and after a power cut the disk may have the marker and not the manifest. So the folder is synced
+// before a marker is created.
 type engineFiles struct {
 	checkedFiles
 	t *failureHandler
 }
 
-// checkedFiles is a file system whose tables are read through filescan.CheckReads.
+// checkedFiles is a file system that reads tables through filescan.CheckReads, which detects damage that Pebble
+// overlooks.
 type checkedFiles struct {
 	vfs.FS
 	damaged *atomic.Bool // set when a table is damaged
@@ -45,8 +46,8 @@ func (f checkedFiles) Open(name string, o ...vfs.OpenOption) (vfs.File, error) {
 // Unwrap implements vfs.FS.
 func (f checkedFiles) Unwrap() vfs.FS { return f.FS }
 
-// flushCategory is the write category of tables made by a flush; all other tables are made by
-// compactions.
+// flushCategory is the write category with which Pebble creates tables of a flush; compactions create all other
+// tables.
 const flushCategory = "pebble-memtable-flush"
 
 // Create implements vfs.FS.
@@ -60,7 +61,8 @@ func (f engineFiles) Create(name string, c vfs.DiskWriteCategory) (vfs.File, err
 	return f.log(name, func() (vfs.File, error) { return f.FS.Create(name, c) })
 }
 
-// table creates a table once there is space for it.
+// table creates the file of a table. It waits for the end of a pause after a failure, and for a flush until there
+// is disk space. For a compaction without enough space it returns errNoSpace.
 func (f engineFiles) table(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
 	for f.t.pause.on() {
 		time.Sleep(failurePause)
@@ -80,8 +82,8 @@ func (f engineFiles) table(name string, c vfs.DiskWriteCategory) (vfs.File, erro
 	return &tableFile{file, f.t, flush}, nil
 }
 
-// ReuseForWrite implements vfs.FS. If the log to be reused was deleted to free space, it creates a
-// new one.
+// ReuseForWrite implements vfs.FS. If the old log that Pebble wants to reuse was deleted to free space, it creates
+// a new file.
 func (f engineFiles) ReuseForWrite(from, to string, c vfs.DiskWriteCategory) (vfs.File, error) {
 	return f.log(to, func() (vfs.File, error) {
 		file, err := f.FS.ReuseForWrite(from, to, c)
@@ -92,9 +94,9 @@ func (f engineFiles) ReuseForWrite(from, to string, c vfs.DiskWriteCategory) (vf
 	})
 }
 
-// log creates a file that is not a table, and checks the writes of a log. While the store is being
-// opened, a failure of any such file ends the process, because Pebble already works in the background
-// and would crash in an open that fails. Later, creating such a file waits for space.
+// log calls make to create a file that is not a table. If the file is a log, its writes are checked. While the
+// store is being opened, a failure for any such file ends the process, because Pebble already works in the
+// background and would crash in an open that fails. Later, the creation waits until the disk has space.
 func (f engineFiles) log(name string, make func() (vfs.File, error)) (vfs.File, error) {
 	var file vfs.File
 	create := func() (err error) {
@@ -126,7 +128,8 @@ func (f engineFiles) log(name string, make func() (vfs.File, error)) (vfs.File, 
 	return &logFile{File: file, t: f.t, what: what, chunk: keep}, nil
 }
 
-// listed wraps the manifest and other small files.
+// listed wraps the manifest and other small files, so that space is allocated ahead of their writes; it returns
+// nil for nil. Pebble handles their errors.
 func (f engineFiles) listed(file vfs.File) vfs.File {
 	if file == nil {
 		return nil
@@ -153,14 +156,15 @@ func (f engineFiles) OpenDir(name string) (vfs.File, error) {
 	return folderFile{file, f.t}, nil
 }
 
-// exitOnError ends the process on an error. If Exit returns, the caller continues as if there were no error.
+// exitOnError ends the process if err is not nil, with the message what. If Exit returns, as in tests, the caller
+// continues as if there were no error.
 func (t *failureHandler) exitOnError(what string, err error) {
 	if err != nil {
 		t.log.Fatalf("%s: %v", what, err)
 	}
 }
 
-// folderFile is the folder, which Pebble syncs.
+// folderFile is the open folder of the store, which Pebble syncs. A failed sync ends the process.
 type folderFile struct {
 	vfs.File
 	t *failureHandler
@@ -172,7 +176,7 @@ func (f folderFile) Sync() error {
 	return nil
 }
 
-// syncFolder makes the entries of a folder durable.
+// syncFolder syncs a folder, so that files created or renamed in it survive a power cut.
 func syncFolder(files vfs.FS, dir string) error {
 	d, err := files.OpenDir(dir)
 	if err != nil {
@@ -181,14 +185,16 @@ func syncFolder(files vfs.FS, dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// flushSpace is the largest table of a flush; as much space must be free before the next one is
-// created.
+// flushSpace is the maximum size in bytes of a table that a flush creates; as much disk space must be free before
+// the next one is created.
 const flushSpace = 4 << 20
 
-// listChunk is the step in which space is allocated for the manifest.
+// listChunk is the number of bytes of disk space that are allocated at a time for the manifest, ahead of its
+// writes.
 const listChunk = 64 << 10
 
-// tableFile is a table that is being written.
+// tableFile is a table that a flush or a compaction is writing. On a full disk a flush waits, a compaction is
+// aborted.
 type tableFile struct {
 	vfs.File
 	t     *failureHandler
@@ -211,7 +217,8 @@ func (f *tableFile) Write(p []byte) (n int, err error) {
 	return continueWrite(room, f.File, p, n, err)
 }
 
-// continueWrite continues a write of which n bytes were written, once there is space.
+// continueWrite continues a write that failed with err after n of its bytes, once the disk has space. It returns
+// the total number of bytes written.
 func continueWrite(r *diskSpace, file vfs.File, p []byte, n int, err error) (int, error) {
 	first := true
 	err = r.retryWhileFull(func() error {
@@ -226,18 +233,19 @@ func continueWrite(r *diskSpace, file vfs.File, p []byte, n int, err error) (int
 	return n, err
 }
 
-// logFile is a file of the write-ahead log, the manifest, or a file that is created while the store
-// is being opened. Space is allocated ahead of its writes.
+// logFile is a file of the write-ahead log, the manifest, or a file that is created while the store is being
+// opened. Disk space is allocated ahead of its writes, so that they seldom meet a full disk.
 type logFile struct {
 	vfs.File
 	t         *failureHandler
-	what      string // in messages; "" if Pebble handles errors
-	chunk     int64  // step in which space is allocated
+	what      string // the name of the file in messages; "" if Pebble handles errors
+	chunk     int64  // bytes of disk space that are allocated at a time
 	at        int64  // offset of the next write
 	allocated int64
 }
 
-// mustSucceed ends the process if an operation failed, unless Pebble handles errors.
+// mustSucceed ends the process if an operation on the log failed, because Pebble cannot continue without its log.
+// For other files it returns err.
 func (l *logFile) mustSucceed(done string, err error) error {
 	if l.what == "" {
 		return err
@@ -284,7 +292,7 @@ func (l *logFile) SyncTo(length int64) (bool, error) {
 // Close implements vfs.File.
 func (l *logFile) Close() error { return l.mustSucceed("closed", l.File.Close()) }
 
-// isDiskFull reports whether err means that the disk or the user's quota is full.
+// isDiskFull reports whether err means that the disk, or the quota of the operating system's user, is full.
 func isDiskFull(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }

@@ -8,11 +8,12 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// formatVersion is the newest format version that this program reads. A new store has the first version; a
-// later one is set when something is stored that needs it.
+// formatVersion is the newest format version of a store that this program reads. A new store has the first
+// version; a later one is set when something is stored that older programs would misread.
 const formatVersion = storage.FormatIndexes
 
-// knownFormat checks the stored format version. Errors: ErrFormat.
+// knownFormat returns ErrFormat if a stored format version is newer than this program's, so that it misreads no
+// newer store.
 func knownFormat(stored []byte) error {
 	if len(stored) != 1 || stored[0] > formatVersion {
 		return fmt.Errorf("%w: version %x, this program knows up to %d", storage.ErrFormat, stored, formatVersion)
@@ -20,8 +21,8 @@ func knownFormat(stored []byte) error {
 	return nil
 }
 
-// checkFormat refuses a store whose format version is newer than this program's, and stores the version of a
-// new store. Errors: ErrFormat, those of the file system.
+// checkFormat refuses a store whose format version is newer than this program's, and stores the first version in a
+// new store. Errors: ErrFormat, errors of the file system.
 func (s *store) checkFormat() error {
 	stored, err := s.read(keyFormat)
 	switch {

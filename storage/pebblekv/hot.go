@@ -11,36 +11,36 @@ import (
 // takes to look through memtables, filters, indexes and blocks. It holds only the newest value of a
 // key, with the timestamp since which that value is the newest; reads of older states go to Pebble.
 //
-// A commit replaces or removes the cached values of the keys that it writes before any read at its
-// timestamp, and stores that timestamp in their sets. So a cached value is always the newest one, and
-// a value that was read at a timestamp before the last write of its set is not cached.
+// Each commit replaces or removes the cached values of its keys before any read at its timestamp, and stores this
+// timestamp in their sets. So a cached value is always the newest one, and a value that was read at a timestamp
+// before the last write of its set is not cached.
 type hotCache struct {
-	sets     []hotSet // a power of two
+	sets     []hotSet // their number is a power of two
 	bytesMax int64
 	bytes    atomic.Int64
-	hand     atomic.Uint64 // the set at which evict goes on
-	floor    atomic.Uint64 // entries from before this timestamp are invalid
+	hand     atomic.Uint64 // the set that evict checked last, as the hand of a clock cache
+	floor    atomic.Uint64 // values from before this timestamp are invalid
 }
 
-// hotWays is the maximum number of values of a set.
+// hotWays is the maximum number of values in one set of the hot cache.
 const hotWays = 4
 
-// hotSet holds values whose keys' fingerprints have the same low bits. A set is one cache line;
-// values and tags are read without the lock.
+// hotSet holds the cached values of keys whose fingerprints have the same low bits. The fields read by lookups
+// fill one cache line; values and tags are read without the lock.
 type hotSet struct {
 	values [hotWays]atomic.Pointer[hotValue]
-	tags   atomic.Uint64 // the top 16 bits of their fingerprints, so that only the matching value is read
+	tags   atomic.Uint64 // the top 16 bits of each value's fingerprint, so that a lookup reads only a value that matches
 
 	mu      sync.Mutex
-	missed  uint64            // tags of the last keys that were looked up and not found
+	missed  uint64            // tags of the last four keys that were looked up and not found
 	written storage.Timestamp // timestamp of the last commit that wrote a key of the set
 }
 
-// hotValue is a key and its value. Only recentlyRead changes.
+// hotValue is a key and its value in the hot cache. It is immutable, except for recentlyRead.
 type hotValue struct {
 	print        uint64
-	from         storage.Timestamp // since this timestamp the value is the newest
-	recentlyRead atomic.Bool       // it was read since evict last came here
+	from         storage.Timestamp // the timestamp since which the value is the newest
+	recentlyRead atomic.Bool       // it was read since evict last checked its set
 	key          int
 	data         []byte // the key, then the value
 }
@@ -48,18 +48,20 @@ type hotValue struct {
 const (
 	// hotValueMax is the largest value that is cached, in bytes.
 	hotValueMax = 16 << 10
-	// hotOverhead is the memory of a value besides its bytes.
+	// hotOverhead is the memory in bytes that a cached value takes besides its key and data.
 	hotOverhead = 96
-	// hotSetBytes is the size of the cache per set: two documents of usual size, or more small ones.
+	// hotSetBytes is the cache size in bytes from which the number of sets is computed: for two documents of usual
+	// size, or more small ones, in each set.
 	hotSetBytes = 2 << 10
-	// hotBytesMax bounds the cache: few records of a store are read very often.
+	// hotBytesMax is the maximum size of the hot cache in bytes: few records of a store are read very often.
 	hotBytesMax = 64 << 20
 )
 
-// hotShare returns the part of the cache size that is used for hot values.
+// hotShare returns how many of the bytes for caches (Options.CacheBytes) the hot cache gets: an eighth, at most 64
+// MiB.
 func hotShare(cache int64) int64 { return min(cache/8, hotBytesMax) }
 
-// newHotCache creates a cache of so many bytes.
+// newHotCache creates an empty hot cache of at most so many bytes.
 func newHotCache(bytes int64) *hotCache {
 	n := 1
 	for int64(2*n)*hotSetBytes <= bytes {
@@ -70,7 +72,8 @@ func newHotCache(bytes int64) *hotCache {
 
 func (h *hotCache) set(print uint64) *hotSet { return &h.sets[print&uint64(len(h.sets)-1)] }
 
-// get appends the value of a key at a timestamp to dst, if it is cached.
+// get appends the value of a key at a timestamp to dst, and reports whether the cache had it. It misses too if the
+// cached value is newer than the timestamp.
 func (h *hotCache) get(key []byte, print uint64, at storage.Timestamp, dst []byte) ([]byte, bool) {
 	s := h.set(print)
 	tags := s.tags.Load()
@@ -93,8 +96,9 @@ func (h *hotCache) get(key []byte, print uint64, at storage.Timestamp, dst []byt
 	return dst, false
 }
 
-// offer offers a value that was read at a timestamp. It is cached only if the key was looked up
-// before, not long ago, because most keys are never read again.
+// offer caches a value that Pebble returned for a read at a timestamp, if the key was looked up before, among the
+// last four misses of its set: most keys are never read again. It drops values above 16 KiB, and values that a
+// later commit may have changed.
 func (h *hotCache) offer(key, value []byte, print uint64, at storage.Timestamp) {
 	if len(value) > hotValueMax {
 		return
@@ -119,7 +123,8 @@ func (h *hotCache) offer(key, value []byte, print uint64, at storage.Timestamp) 
 	}
 }
 
-// recentlyMissed reports whether a tag is among those of the last keys that were not found; s.mu is held.
+// recentlyMissed reports whether a tag (16 bits of a fingerprint) is among those of the last four keys of the set
+// that were looked up and not found. The caller holds s.mu.
 func (s *hotSet) recentlyMissed(tag uint64) bool {
 	for n := s.missed; n != 0; n >>= 16 {
 		if n&0xffff == tag {
@@ -129,8 +134,8 @@ func (s *hotSet) recentlyMissed(tag uint64) bool {
 	return false
 }
 
-// put stores a value, in place of an older one of the same key if there is one, and returns the size
-// of the value that it replaced; s.mu is held.
+// put stores a value in the set, in place of an older one of the same key if there is one, and returns the size of
+// the value that it replaced, in bytes. The caller holds s.mu.
 func (s *hotSet) put(v *hotValue) (gone int64) {
 	at := s.slot(v.print)
 	if old := s.values[at].Load(); old != nil {
@@ -141,8 +146,8 @@ func (s *hotSet) put(v *hotValue) (gone int64) {
 	return gone
 }
 
-// slot returns the slot for a value: the one with the same fingerprint, else a free one, else one
-// that was not read lately; s.mu is held.
+// slot returns the index in the set at which a value with a fingerprint is to be stored: where the same
+// fingerprint is, else a free place, else one whose value was not read lately. The caller holds s.mu.
 func (s *hotSet) slot(print uint64) int {
 	free, cold := -1, -1
 	for i := range s.values {
@@ -164,8 +169,8 @@ func (s *hotSet) slot(print uint64) int {
 	return int(print >> 32 % hotWays)
 }
 
-// replacement returns the new hot value of a key that a commit writes. It returns nil if the key is not
-// cached, or if the commit deletes it.
+// replacement creates the new hot value of a key that a commit writes, before the commit takes its lock. It
+// returns nil if the key is not cached, the commit deletes it, or the value exceeds 16 KiB.
 func (h *hotCache) replacement(key, value []byte, print uint64) *hotValue {
 	if value == nil || len(value) > hotValueMax {
 		return nil
@@ -183,8 +188,8 @@ func (h *hotCache) replacement(key, value []byte, print uint64) *hotValue {
 	return nil
 }
 
-// overwrite replaces the hot value of a key that a commit writes by its renewal, or removes it if
-// renewal is nil. It is called before any read at the commit's timestamp.
+// overwrite replaces the hot value of a key that a commit writes by renewal, or removes it if renewal is nil or
+// too large for the cache. It is called before any read at the commit's timestamp, so no read gets the old value.
 func (h *hotCache) overwrite(print uint64, at storage.Timestamp, renewal *hotValue) {
 	s := h.set(print)
 	s.mu.Lock()
@@ -211,11 +216,12 @@ func (h *hotCache) overwrite(print uint64, at storage.Timestamp, renewal *hotVal
 	s.mu.Unlock()
 }
 
-// invalidate invalidates all cached values; at is a timestamp that has no reader yet.
+// invalidate makes all cached values invalid, after a commit that deletes a range. at is the timestamp of that
+// commit, which has no reader yet.
 func (h *hotCache) invalidate(at storage.Timestamp) { h.floor.Store(uint64(at)) }
 
-// evict removes values that were not read since it last came to their set, until the cache is
-// within its size.
+// evict removes values until the cache is within its maximum size, by the clock algorithm: it goes from set to
+// set, and removes each value that was not read since it last came to that set.
 func (h *hotCache) evict() {
 	for range 2 * len(h.sets) {
 		s := &h.sets[h.hand.Add(1)&uint64(len(h.sets)-1)]
@@ -237,7 +243,7 @@ func (h *hotCache) evict() {
 	}
 }
 
-// newHotValue creates a hot value from copies of key and value; the caller sets from.
+// newHotValue creates a hot value from copies of key and value. The caller sets from, the timestamp.
 func newHotValue(key, value []byte, print uint64) *hotValue {
 	v := &hotValue{print: print, key: len(key), data: make([]byte, len(key)+len(value))}
 	copy(v.data, key)

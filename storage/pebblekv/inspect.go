@@ -12,10 +12,9 @@ import (
 	"github.com/cantledb/cantle/storage/pebblekv/filescan"
 )
 
-// Inspect reads the format version of the store in dir. It changes nothing except its
-// lock, which it holds meanwhile. exists reports whether there is a store. Errors:
-// ErrLocked, and then the version is 0; ErrFormat, ErrCorruption, those of the file
-// system.
+// Inspect returns the format version of the store in dir, and reports whether there is a store. It changes nothing
+// except the store's lock, which it holds meanwhile. Errors: ErrLocked, and then the version is 0; ErrFormat,
+// ErrCorruption, errors of the file system.
 func Inspect(dir string) (version int, exists bool, err error) {
 	desc, err := pebble.Peek(dir, vfs.Default)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -44,7 +43,7 @@ func Inspect(dir string) (version int, exists bool, err error) {
 	defer s.db.Close()
 	format, err := s.read(keyFormat)
 	switch {
-	case errors.Is(err, storage.ErrNotFound): // creation was not finished
+	case errors.Is(err, storage.ErrNotFound): // the process ended while it created the store
 		return 0, true, nil
 	case err != nil:
 		return 0, true, err

@@ -17,7 +17,7 @@ type iterator struct {
 	err     error
 	reverse bool
 	started bool
-	done    bool // after the end: Pebble would start again
+	done    bool // the end was reached; a further step of Pebble's iterator would start again
 }
 
 // Walk implements writebuf.Below.

@@ -28,18 +28,19 @@ var (
 	userEnd   = []byte{0xFF}
 )
 
-// lastInCommit is the n of the last record of a commit. Earlier records of the commit count down from
-// it, so each key gives the record's own timestamp.
+// lastInCommit is the number n in the key of the last change-log record of a commit. Earlier records of the commit
+// count down from it: so the difference, subtracted from the commit's timestamp, gives the record's own one.
 const lastInCommit = math.MaxUint32
 
-// appendLogKey appends the key of a record of a commit.
+// appendLogKey appends the key of one change-log record to dst. ts is the timestamp of its commit, n its number in
+// it.
 func appendLogKey(dst, stream []byte, ts storage.Timestamp, n uint32) []byte {
 	dst = filescan.AppendLogPrefix(dst, stream)
 	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint64(dst, uint64(ts)), n)
 }
 
-// family returns the common prefix of the keys of one kind: the first byte, or in the log everything
-// before the timestamp.
+// family returns the common prefix of the keys of one kind: for callers' keys the first byte, for keys of the
+// change log everything before the timestamp. Deleted ranges are collected per family.
 func family(key []byte) string {
 	if start := len(logStart) + 2; bytes.HasPrefix(key, logStart) && len(key) >= start {
 		return string(key[:min(len(key), start+int(binary.BigEndian.Uint16(key[len(logStart):])))])
@@ -47,13 +48,13 @@ func family(key []byte) string {
 	return string(key[:1])
 }
 
-// logKeyTimestamp returns the timestamp in a log key.
+// logKeyTimestamp returns the commit timestamp in the key of a change-log record.
 func logKeyTimestamp(key []byte) storage.Timestamp {
 	return storage.Timestamp(binary.BigEndian.Uint64(key[len(key)-12:]))
 }
 
-// logKeyOwn returns the record's own timestamp. Earlier versions counted n up from 0, and their records
-// have no own timestamp: then ts is returned.
+// logKeyOwn returns the timestamp of one change-log record, computed from its key. Earlier versions counted n up
+// from 0, and gave records no timestamp of their own: then it returns that of the commit.
 func logKeyOwn(key []byte) storage.Timestamp {
 	ts, n := logKeyTimestamp(key), binary.BigEndian.Uint32(key[len(key)-4:])
 	if n <= lastInCommit/2 {
@@ -76,7 +77,7 @@ func decodeTimestamp(b []byte) (storage.Timestamp, error) {
 	return storage.Timestamp(binary.BigEndian.Uint64(b)), nil
 }
 
-// clip limits a range to callers' keys.
+// clip limits a range to callers' keys, so that no caller reads or deletes the engine's own.
 func clip(r storage.Range) storage.Range {
 	if len(r.Start) == 0 || r.Start[0] == 0 {
 		r.Start = userStart

@@ -83,8 +83,8 @@ func (s *store) ReadLogBack(ctx context.Context, stream []byte, upTo, after stor
 	return s.translate(it.Error())
 }
 
-// logIter opens an iterator over the records of a stream with after < timestamp <=
-// upTo. Errors: ErrLogTruncated.
+// logIter opens an iterator over the change-log records of a stream with after < timestamp <= upTo. Errors:
+// ErrLogTruncated if records in that interval were deleted by TruncateLog.
 func (s *store) logIter(stream []byte, after, upTo storage.Timestamp) (*pebble.Iterator, error) {
 	it, err := s.db.NewIter(&pebble.IterOptions{
 		LowerBound: appendLogKey(nil, stream, after+1, 0),
@@ -93,9 +93,8 @@ func (s *store) logIter(stream []byte, after, upTo storage.Timestamp) (*pebble.I
 	if err != nil {
 		return nil, s.translate(err)
 	}
-	// The mark is read after the iterator was opened: if a truncation is not
-	// visible in the iterator, it is visible in the mark, or it has not deleted the
-	// records yet.
+	// The truncation mark is read after the iterator was opened: if a truncation is not visible in the iterator,
+	// it is visible in the mark, or it has not deleted the records yet.
 	mark := storage.Timestamp(0)
 	if after > 0 {
 		mark, err = s.truncated(stream)
@@ -109,8 +108,8 @@ func (s *store) logIter(stream []byte, after, upTo storage.Timestamp) (*pebble.I
 	return it, nil
 }
 
-// truncated returns the timestamp up to which a stream was truncated, 0 if never.
-// It is read from the store once; TruncateLog updates the copy in memory.
+// truncated returns the timestamp up to which TruncateLog has deleted a stream of the change log, 0 if it never
+// has. It reads the mark from the store once per stream, and then from memory.
 func (s *store) truncated(stream []byte) (storage.Timestamp, error) {
 	s.marks.Lock()
 	defer s.marks.Unlock()
@@ -129,8 +128,8 @@ func (s *store) truncated(stream []byte) (storage.Timestamp, error) {
 	return ts, nil
 }
 
-// lastRecord returns the timestamp of the last record of a stream above after and
-// not above upTo, 0 if there is none.
+// lastRecord returns the timestamp of the last change-log record of a stream with after < timestamp <= upTo, 0 if
+// there is none.
 func (s *store) lastRecord(stream []byte, after, upTo storage.Timestamp) (ts storage.Timestamp, err error) {
 	it, err := s.db.NewIter(&pebble.IterOptions{
 		LowerBound: appendLogKey(nil, stream, after+1, 0),
@@ -145,14 +144,14 @@ func (s *store) lastRecord(stream []byte, after, upTo storage.Timestamp) (ts sto
 	return ts, s.translate(it.Close())
 }
 
-// logMarks caches the timestamps up to which streams of the log were truncated.
+// logMarks caches, per stream of the change log, the timestamp up to which TruncateLog has deleted it.
 type logMarks struct {
 	sync.Mutex
-	of map[string]storage.Timestamp // 0 = never; streams that were not read yet are missing
+	of map[string]storage.Timestamp // by stream; 0 = never truncated; a stream whose mark was not read yet is missing
 }
 
-// TruncateLog implements storage.Store. It does not delete the range truncated
-// before once more, so that range tombstones do not pile up.
+// TruncateLog implements storage.Store. It deletes by one range tombstone, which begins at the mark of the
+// truncation before, so that tombstones do not cover each other and pile up.
 func (s *store) TruncateLog(ctx context.Context, stream []byte, ts storage.Timestamp) error {
 	done, err := s.use(ctx)
 	if err != nil {
@@ -178,9 +177,8 @@ func (s *store) TruncateLog(ctx context.Context, stream []byte, ts storage.Times
 	if err := b.Set(appendTruncatedKey(nil, stream), encodeTimestamp(ts), nil); err != nil {
 		return s.translate(err)
 	}
-	// The mark is set before the records are deleted: a reader that could still
-	// read the records may get ErrLogTruncated, but no reader may miss records
-	// without that error.
+	// The mark is set before the records are deleted: a reader that could still read the records may get
+	// ErrLogTruncated, but no reader may miss records without that error.
 	s.marks.Lock()
 	s.marks.of[string(stream)] = ts
 	s.marks.Unlock()

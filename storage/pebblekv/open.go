@@ -15,8 +15,8 @@ import (
 	"github.com/cantledb/cantle/storage/writebuf"
 )
 
-// Open opens the store in dir, and creates it if there is none. Errors: ErrLocked, ErrFormat,
-// DamagedError, those of the file system.
+// Open opens the Pebble store in the folder dir, and creates it if there is none. Errors: ErrLocked if another
+// process has it open, ErrFormat if a newer program wrote it, DamagedError, errors of the file system.
 func Open(dir string, o Options) (storage.Store, error) {
 	o = o.defaults()
 	if o.InMemory {
@@ -56,7 +56,8 @@ func Open(dir string, o Options) (storage.Store, error) {
 	return s, nil
 }
 
-// openPebble locks the directory and opens Pebble in it. It returns the result of openEngine.
+// openPebble locks the folder of the store and opens Pebble in it. It returns the sequence number after the last
+// write in the kept logs, 0 if no logs are kept for a backup.
 func (s *store) openPebble() (end uint64, err error) {
 	if err := MakeFolder(s.o.FS, s.dir); err != nil {
 		return 0, translate(err)
@@ -106,9 +107,9 @@ func (s *store) openPebble() (end uint64, err error) {
 	return end, nil
 }
 
-// MakeFolder creates a folder and its parents, and syncs the parent of each folder that it
-// creates. Otherwise a power cut could lose the new folder with everything that was synced
-// inside. If files is nil, the disk is used. Errors: those of the file system.
+// MakeFolder creates a folder and its parents, and syncs the parent of each folder that it creates. Without these
+// syncs a power cut could lose the new folder with everything that was synced inside. If files is nil, the disk is
+// used. Errors: errors of the file system.
 func MakeFolder(files FS, dir string) error {
 	files = orElse(files, vfs.Default)
 	var parents []string
@@ -130,21 +131,22 @@ func MakeFolder(files FS, dir string) error {
 	return nil
 }
 
-// LockFolder locks a folder against other processes that lock it, until the lock is closed.
-// Errors: storage.ErrLocked, those of the file system.
+// LockFolder locks the folder of a store against other processes that lock it too, until the returned lock is
+// closed. Errors: storage.ErrLocked if one holds the lock, errors of the file system.
 func LockFolder(dir string) (*pebble.Lock, error) { return lockFolder(dir, vfs.Default) }
 
-// lockFolder is LockFolder for a file system. Errors: ErrLocked, those of the file system.
+// lockFolder is LockFolder for a given file system. Errors: ErrLocked, errors of the file system.
 func lockFolder(dir string, files vfs.FS) (*pebble.Lock, error) {
 	lock, err := pebble.LockDirectory(dir, files)
-	// Pebble has no error value for a second store in one process.
+	// If the other store is in this process, Pebble's error is only a text.
 	if err != nil && (errors.Is(err, syscall.EAGAIN) || err.Error() == "lock held by current process") {
 		return nil, fmt.Errorf("%w (%v)", storage.ErrLocked, err)
 	}
 	return lock, err
 }
 
-// recover checks the format and finds the timestamp after which new timestamps begin.
+// recover checks the stored format version, and sets the timestamp of the newest state: the stored ceiling or the
+// clock, whichever is later. So no timestamp of an earlier process is assigned again.
 func (s *store) recover() error {
 	if err := s.checkFormat(); err != nil {
 		return err
@@ -167,7 +169,7 @@ func (s *store) recover() error {
 	return nil
 }
 
-// synced returns the write options of the engine's own rare writes.
+// synced returns Pebble's options for the engine's own rare writes: with a sync, except in memory.
 func (s *store) synced() *pebble.WriteOptions {
 	if s.o.InMemory {
 		return pebble.NoSync

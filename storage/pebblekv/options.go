@@ -14,90 +14,90 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// FS is Pebble's interface of a file system, so that callers can pass one without importing Pebble: the
-// disk, memory, or memory that drops what was not synced.
+// FS is Pebble's interface of a file system, exported so that callers can pass one without importing Pebble: the
+// disk, memory, or a simulated disk that loses unsynced writes.
 type FS = vfs.FS
 
 // Options are the settings of a store. The zero value is a durable store on disk.
 type Options struct {
-	// InMemory keeps everything in memory, without a write-ahead log; dir is
-	// ignored and every commit counts as durable at once.
+	// InMemory keeps all data in memory, without a write-ahead log. The folder passed to Open is ignored, and
+	// every commit counts as durable at once.
 	InMemory bool
 
 	// FS is the file system; nil is the disk.
 	FS FS
 
-	// CacheBytes is the size of the caches; 0 = 128 MiB, in memory 32 MiB. The block cache lies outside of
-	// Go's heap and stays full; blocks that do not fit are likely to be in the system's page cache, which
-	// shrinks for other programs. An eighth, at most 64 MiB, is the cache of single values that are read
-	// often.
+	// CacheBytes is the size of both caches together; 0 = 128 MiB, in memory 32 MiB. An eighth of it, at most 64
+	// MiB, caches single values that are read often. The rest is Pebble's cache of table blocks, which lies
+	// outside of Go's heap and stays full. Blocks that do not fit are likely to be in the page cache of the
+	// operating system, which shrinks for other programs.
 	CacheBytes int64
 
-	// MemtableBytes is the size of one memtable, of which there may be Memtables; 0 = 32 MiB. On a small
-	// disk it is at most a 128th of the disk. Five logs of that size lie on the disk, four of them to be
+	// MemtableBytes is the size of one memtable, of which there may be Memtables; 0 = 32 MiB. On a small disk it
+	// is at most a 128th of the disk. Up to five write-ahead logs of this size lie on the disk, four of them to be
 	// reused.
 	MemtableBytes int64
 
-	// Memtables is the number of memtables at which writes stall until one is flushed; 0 = 4.
+	// Memtables is the number of memtables, full ones included, at which all writes stall until one is flushed; 0
+	// = 4.
 	Memtables int
 
-	// SyncInterval is the longest time a Buffered commit stays without a sync;
-	// 0 = 100 ms.
+	// SyncInterval is the longest time that a commit with Buffered durability stays without a sync of the log; 0 =
+	// 100 ms.
 	SyncInterval time.Duration
 
-	// ReserveBytes is the free disk space below which commits are refused with
-	// ErrDiskFull unless they delete; 0 = 5 % of the disk, at most 2 GiB; negative
-	// = none, and no ballast (see diskSpace).
+	// ReserveBytes is the free disk space below which commits are refused with ErrDiskFull unless they delete; 0 =
+	// 5 % of the disk, at most 2 GiB. If it is negative, there is no reserve and no ballast.
 	ReserveBytes int64
 
-	// KeptBytes is the maximum size of the logs that are kept for a backup (KeepWrites); 0 = 8 GiB.
+	// KeptBytes is the maximum size of all write-ahead logs that KeepWrites keeps for the next backup; 0 = 8 GiB.
 	KeptBytes int64
 
-	// TxnBytesMax and ValueBytesMax bound one transaction and one key or value;
-	// 0 = 256 MiB and 64 MiB.
+	// TxnBytesMax is the maximum size of all writes of one transaction (0 = 256 MiB), ValueBytesMax that of one
+	// key or value (0 = 64 MiB).
 	TxnBytesMax, ValueBytesMax int
 
 	// TxnMemory, if not nil, is the memory budget that the writes of all open transactions share.
 	TxnMemory storage.Memory
 
-	// Clock gives timestamps their seconds; nil = timestamps count from 1.
+	// Clock returns the time from which new timestamps take their seconds. If it is nil, timestamps count from 1.
 	Clock func() time.Time
 
-	// ReadOnly opens a store, even a damaged one, for reading, and writes nothing. Reads of a damaged
-	// table fail; a damaged log is read up to the damage. Commits that write are refused with
-	// ErrNotWritable.
+	// ReadOnly opens a store, even a damaged one, for reading, and changes no file. Reads of a damaged table
+	// return an error; a damaged log is read up to the damage. Commits that write are refused with ErrNotWritable.
 	ReadOnly bool
 
-	// DiskFull means that ReadOnly was chosen because the disk is full: commits that write are refused with
-	// ErrDiskFull.
+	// DiskFull is set together with ReadOnly if the store is opened for reading only because its disk is full:
+	// then commits that write are refused with ErrDiskFull.
 	DiskFull bool
 
-	// Damaged is called once for each file that is found to be damaged, while the store is open or is
-	// being opened ReadOnly. A damaged store refuses writes.
+	// Damaged is called once for each file that is found to be damaged, while the store is open or is being opened
+	// ReadOnly. From the first damage on, the store refuses writes.
 	Damaged func([]storage.Damage)
 
 	// Log receives Pebble's messages; nil drops them.
 	Log func(isError bool, message string)
 
-	// Fatal is called when the store cannot continue (a failed sync of the log must never be repeated). It
-	// should flush logs. When it returns, the process exits with status 3.
+	// Fatal is called with the reason when the store cannot continue, for example after a failed sync of the log,
+	// which must never be repeated. It should flush the program's own logs. When it returns, the process exits
+	// with status 3.
 	Fatal func(message string)
 
-	// StallTries is the number of failed attempts to write a table, while all writes are stalled by it,
-	// after which the process ends; 0 = 500, which takes ten seconds. If the disk is full, writes wait
-	// without this limit.
+	// StallTries is the number of failed attempts to write a table while all writes wait for it, after which the
+	// process ends; 0 = 500, about ten seconds. If the attempts fail because the disk is full, writes wait without
+	// this limit.
 	StallTries int
 
-	// Watchdog is the maximum time for a sync or a write: after it Fatal is called and the process ends
-	// with status 61; 0 = no limit.
+	// Watchdog is the maximum time that one sync or write of a file may take. If one takes longer, Fatal is called
+	// and the process ends with status 61; 0 = no limit.
 	Watchdog time.Duration
 
-	// Exit ends the process; nil = os.Exit. Tests that simulate the loss of a server set it; when their
-	// Exit returns, no client is connected to the store any more.
+	// Exit ends the process; nil = os.Exit. Tests that simulate the loss of a server set an Exit that returns. By
+	// then no client may be connected to the store any more.
 	Exit func(status int)
 }
 
-// defaults returns o with zero fields filled in.
+// defaults returns a copy of the options with defaults in place of zero fields.
 func (o Options) defaults() Options {
 	if o.InMemory {
 		o.FS = vfs.NewMem()
@@ -129,15 +129,17 @@ func orElse[T comparable](v, otherwise T) T {
 	return v
 }
 
-// stopDepth is the number of sublevels of level 0 at which writes stall until a compaction ends.
+// stopDepth is the number of sublevels of Pebble's level 0, which grows with each flush, at which all writes stall
+// until a compaction ends.
 const stopDepth = 24
 
-// pebble returns the options of Pebble. The caller unrefs the cache.
+// pebble returns the options with which Pebble is opened. Pebble calls stalls when a write stall begins, and t
+// when background work fails. The caller releases the cache in the options by Unref.
 func (o Options) pebble(stalls func(), t *failureHandler) *pebble.Options {
 	p := &pebble.Options{
 		Cache:                       pebble.NewCache(o.CacheBytes - hotShare(o.CacheBytes)),
 		FS:                          o.FS,
-		FormatMajorVersion:          pebble.FormatValueSeparation, // pinned: the default is old, and a raised version cannot be lowered
+		FormatMajorVersion:          pebble.FormatValueSeparation, // pinned: Pebble's default is an old version, and a raised version cannot be lowered
 		DisableWAL:                  o.InMemory,
 		MemTableSize:                uint64(o.MemtableBytes),
 		MemTableStopWritesThreshold: o.Memtables,
@@ -158,14 +160,14 @@ func (o Options) pebble(stalls func(), t *failureHandler) *pebble.Options {
 		},
 	}
 	p.Experimental.SpanPolicyFunc = familyPolicy
-	// The first is the size of flushed tables. The second is the size of tables on the next level. It
-	// bounds how many bytes of other tables are rewritten when a flushed table moves down: 25 times its
-	// size, which is less than one flush.
+	// The first value is the size of flushed tables, the second the size of tables on the next level. The second
+	// bounds how many bytes of other tables are rewritten when a flushed table moves down: 25 times its size,
+	// which is less than one flush.
 	p.TargetFileSizes[0] = max(o.MemtableBytes/16, 1<<20)
 	p.TargetFileSizes[1] = max(o.MemtableBytes/32, 1<<20)
 	for i := range p.Levels {
-		// Without a filter on the last level, the check for a duplicate key reads a block for every absent
-		// key: 9–31 µs instead of 1.4 µs.
+		// A Bloom filter of 10 bits a key on every level. Without one on the last level, the check for a duplicate
+		// key reads a block for every absent key: 9–31 µs instead of 1.4 µs.
 		p.Levels[i].FilterPolicy = bloom.FilterPolicy(10)
 		p.Levels[i].BlockSize = 8 << 10
 		p.Levels[i].IndexBlockSize = 256 << 10
@@ -182,23 +184,24 @@ func (o Options) pebble(stalls func(), t *failureHandler) *pebble.Options {
 	return p
 }
 
-// familyMeta is the first byte of keys with metadata of callers.
+// familyMeta is the first byte of the keys of metadata, such as the catalog. The engine does not count writes to
+// them when it decides whether a commit with deletes adds data.
 const familyMeta = 'm'
 
-// unpacked does not compress, except for spans whose policy prefers fast compression: with NoCompression
-// itself Pebble ignores that policy.
+// unpacked is the compression of flushed tables: none, except for ranges of keys whose policy requests fast
+// compression. It is a copy, because Pebble ignores that policy for NoCompression itself.
 var unpacked = *sstable.NoCompression
 
-// familyStarts are the keys at which tables end: the start and the end of the change log, and the starts
-// of the families of callers' keys, which differ in the first byte (storage/keyspace). The log only grows
-// at its end, so its tables overlap with no others, and none is merged with tables of earlier or later
-// flushes. Without these ends, one table of each flush held the end of one family and the start of the
-// next, overlapped with all tables between, and all were written a second time.
+// familyStarts are the keys at which Pebble must end one table and begin the next: the start and the end of the
+// change log, and the first byte of each family (kind) of callers' keys (storage/keyspace). The log only grows at
+// its end, so its tables overlap with no others, and none is merged with tables of earlier or later flushes.
+// Without these ends, one table of each flush held the end of one family and the start of the next, overlapped
+// with all tables between, and all were written a second time.
 var familyStarts = [][]byte{logStart, logEnd, {1}, {'i'}, {'j'}, {familyMeta}, {'n'}, {'r'}, {'s'}}
 
-// familyPolicy returns the key at which a table that begins with key has to end. Tables of the log are
-// compressed when they are flushed, because they overlap with no others: they are moved down the levels
-// and never rewritten.
+// familyPolicy implements Pebble's SpanPolicyFunc: it returns the key at which a table that begins with key has to
+// end, and whether the table is compressed at its flush. Only tables of the change log are: they overlap with no
+// others, so they move down the levels and are never rewritten.
 func familyPolicy(key []byte) (pebble.SpanPolicy, []byte, error) {
 	for _, start := range familyStarts {
 		if bytes.Compare(key, start) < 0 {

@@ -8,29 +8,28 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// pause delays the retry of background work that has failed; Pebble would retry some hundred
-// times a second. Pebble reports a failure while it holds a lock that all snapshots need, so
-// the report itself must not wait. Instead, flushes wait when they create their table, and
-// compactions are not started.
-type pause struct{ failures atomic.Int64 } // recent failures
+// pause delays the retry of a flush or compaction that has failed; Pebble would retry some hundred times a second.
+// Pebble reports a failure while it holds a lock that all snapshots need, so the report itself must not wait.
+// Instead, flushes wait when they create their table, and compactions are not started.
+type pause struct{ failures atomic.Int64 } // the number of failures whose pause has not ended
 
-// extend starts a pause, or extends it.
+// extend starts a pause for the duration d. If one is on already, both must end.
 func (p *pause) extend(d time.Duration) {
 	p.failures.Add(1)
 	time.AfterFunc(d, func() { p.failures.Add(-1) })
 }
 
-// on reports whether there is a pause.
+// on reports whether background work has to wait now.
 func (p *pause) on() bool { return p.failures.Load() > 0 }
 
-// compactionScheduler lets as many compactions run at once as Pebble allows. It starts none during a
-// pause or while the store is being opened, because a running compaction would crash in an
-// open that fails. It implements pebble.CompactionScheduler and, because single compactions
-// need no state, also their grant handles.
+// compactionScheduler decides when Pebble's compactions start, for as many at once as Pebble allows. It starts
+// none during a pause, without disk space, or while the store is being opened, because a running compaction would
+// crash in an open that fails. It implements pebble.CompactionScheduler and, because single compactions need no
+// state, also their grant handles.
 type compactionScheduler struct {
 	failures *failureHandler
 	db       pebble.DBForCompaction
-	poke     chan struct{} // there may be room for a compaction, or one may be waiting
+	poke     chan struct{} // receives a value when a compaction may be waiting or has ended
 	stop     chan struct{}
 	ended    chan struct{}
 	once     sync.Once
@@ -39,8 +38,7 @@ type compactionScheduler struct {
 	running int
 }
 
-// compactionsEvery is the interval at which Pebble is checked for waiting compactions after
-// one was refused.
+// compactionsEvery is the interval at which waiting compactions are tried again after one could not start.
 const compactionsEvery = 100 * time.Millisecond
 
 func newCompactionScheduler(t *failureHandler) *compactionScheduler {
@@ -53,8 +51,8 @@ func (c *compactionScheduler) Register(_ int, db pebble.DBForCompaction) {
 	go c.run()
 }
 
-// Unregister implements pebble.CompactionScheduler. Pebble does not call it if the open
-// fails.
+// Unregister implements pebble.CompactionScheduler. If the open fails, Pebble does not call it, so openPebble
+// does.
 func (c *compactionScheduler) Unregister() {
 	c.once.Do(func() { close(c.stop) })
 	if c.db != nil {
@@ -76,7 +74,7 @@ func (c *compactionScheduler) TrySchedule() (bool, pebble.CompactionGrantHandle)
 	return true, c
 }
 
-// take counts one more compaction, if it may run.
+// take reports whether one more compaction may run now, and counts it as running if so.
 func (c *compactionScheduler) take() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -102,8 +100,8 @@ func (c *compactionScheduler) UpdateGetAllowedWithoutPermission() {
 	}
 }
 
-// run starts waiting compactions. It sleeps while there are none, so that an idle server uses
-// no CPU.
+// run is the goroutine that starts compactions that had to wait. It sleeps while there are none, so that an idle
+// server uses no CPU.
 func (c *compactionScheduler) run() {
 	defer close(c.ended)
 	again := time.NewTimer(0)
@@ -121,7 +119,7 @@ func (c *compactionScheduler) run() {
 	}
 }
 
-// grant starts the compactions that may run, and reports whether more wait or may wait.
+// grant starts the waiting compactions that may run, and reports whether more are waiting, or may be.
 func (c *compactionScheduler) grant() bool {
 	for c.take() {
 		waits, _ := c.db.GetWaitingCompaction()

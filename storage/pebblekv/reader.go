@@ -12,17 +12,17 @@ import (
 	"github.com/cantledb/cantle/storage/writebuf"
 )
 
-// view is the common part of readers and transactions: reads of one snapshot.
+// view reads one snapshot of the store; it is the common part of readers and transactions.
 type view struct {
 	s      *store
 	snap   *snap
-	points atomic.Pointer[pebble.Iterator] // iterator kept for the next point lookup, if keeps
+	points atomic.Pointer[pebble.Iterator] // an iterator kept for the next lookup of one key, if keeps is set
 	closed atomic.Bool
-	keeps  bool // whether points is used
+	keeps  bool // the lookup iterator is kept after its use
 }
 
-// byFilters are the options of iterators that look up single keys through the Bloom
-// filters.
+// byFilters are the options of iterators that look up single keys: Bloom filters are checked on the last level
+// too, so that an absent key costs no read of a block.
 var byFilters = pebble.IterOptions{UseL6Filters: true}
 
 // ReadTimestamp implements storage.Reader.
@@ -57,7 +57,8 @@ func (v *view) Lookup(_ context.Context, key, dst []byte) ([]byte, error) {
 	return dst, nil
 }
 
-// takePoints returns the lookup iterator, or a new one if it is in use.
+// takePoints returns the view's kept iterator for lookups of single keys. If another goroutine has taken it, or
+// none is kept, it creates a new one.
 func (v *view) takePoints() (*pebble.Iterator, error) {
 	if p := v.points.Swap(nil); p != nil {
 		return p, nil
@@ -66,8 +67,8 @@ func (v *view) takePoints() (*pebble.Iterator, error) {
 	return p, v.s.translate(err)
 }
 
-// givePoints returns the iterator: it is kept for the next lookup if keep, else
-// closed.
+// givePoints takes an iterator of takePoints back: if keep is set and none is kept yet, it keeps it for the next
+// lookup, else it closes it.
 func (v *view) givePoints(p *pebble.Iterator, keep bool) error {
 	if keep && v.points.CompareAndSwap(nil, p) {
 		return nil
@@ -75,8 +76,8 @@ func (v *view) givePoints(p *pebble.Iterator, keep bool) error {
 	return v.s.translate(p.Close())
 }
 
-// lookup moves p to key. The prefix of a key is the whole key in the default
-// comparer, so the filters are exact for it.
+// lookup moves the iterator p to key, and reports whether the snapshot has that key. In Pebble's default comparer
+// the prefix of a key is the whole key, so this seek by prefix only finds the same key.
 func (v *view) lookup(p *pebble.Iterator, key []byte) (bool, error) {
 	if p.SeekPrefixGE(key) {
 		return true, nil
@@ -128,13 +129,14 @@ func (v *view) LookupMany(ctx context.Context, layer writebuf.Layer, keys [][]by
 	return err
 }
 
-// release ends the view and returns a snapshot to close, or nil; store.mu is held.
+// release ends the view's use of its snapshot, and returns the Pebble snapshot for the caller to close, or nil.
+// The caller holds store.mu.
 func (v *view) release() *pebble.Snapshot {
 	v.s.open--
 	return v.s.snaps.release(v.snap)
 }
 
-// dropPoints closes the kept lookup iterator.
+// dropPoints closes the iterator that is kept for lookups of single keys.
 func (v *view) dropPoints() {
 	if p := v.points.Swap(nil); p != nil {
 		_ = p.Close() // the lookup has already returned its error

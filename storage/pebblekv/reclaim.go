@@ -15,42 +15,47 @@ import (
 )
 
 const (
-	reclaimEvery = 500 * time.Millisecond // between two rounds, at least
-	deleteWaits  = 2 * time.Second        // for space, before a delete is refused: its snapshot keeps what is deleted meanwhile
-	compactBytes = 64 << 20               // of the last level, per step
+	reclaimEvery = 500 * time.Millisecond // minimum interval between two rounds
+	// deleteWaits is the time for which a delete waits for space before it is refused. It is short, because the
+	// snapshot of the waiting delete keeps versions that others delete.
+	deleteWaits  = 2 * time.Second
+	compactBytes = 64 << 20 // maximum bytes of tables of the last level that one compaction of reclaim rewrites
 
-	compactPatience = 10 * time.Second // per step
+	compactPatience = 10 * time.Second // time limit of one compaction
 
-	flushDepth = stopDepth / 2 // sublevels of level 0 above which rounds flush nothing
+	flushDepth = stopDepth / 2 // if Pebble's level 0 has more sublevels, a round flushes nothing
 )
 
-// reclaimer is the state of reclaim, which frees space on a full disk. A deleted document is also written to the
-// change log as its pre-image, so the log is shortened by as much first.
+// reclaimer is the state of the background work that frees space on a full disk (see reclaim). A deleted document
+// is first written once more, as its pre-image in the change log: so the log must be shortened by as much before a
+// delete is admitted. Credit counts these bytes.
 type reclaimer struct {
 	sync.Mutex
-	shorten       func(ctx context.Context, bytes int64) (int64, error)
-	credit        int64             // bytes by which the log was shortened, minus those that deletes wrote; if negative, the log is to be shortened by as many
-	creditNeeded  int64             // the credit that a delete was lacking
+	shorten func(ctx context.Context, bytes int64) (int64, error)
+	// credit is the number of bytes by which the change log was shortened, minus those that deletes have written.
+	// If it is negative, the log is still to be shortened by that many bytes.
+	credit        int64
+	creditNeeded  int64             // the largest credit in bytes for which a delete waits
 	logExhausted  bool              // the log cannot be shortened further
-	flushNeeded   bool              // a commit that is admitted on a full disk, perhaps a drop, is to be flushed
-	spans         spans             // ranges of deleted keys
-	deferred      spans             // ranges compacted while an older snapshot was open, which keeps what was deleted
-	deferredUntil storage.Timestamp // when no older snapshot than this is open, held is compacted again
+	flushNeeded   bool              // a commit was admitted on a full disk, perhaps a drop, and must be flushed to free space
+	spans         spans             // ranges of deleted keys that are not compacted yet
+	deferred      spans             // ranges compacted while an older snapshot was open, which kept the deleted versions
+	deferredUntil storage.Timestamp // when no snapshot older than this is open, the deferred ranges are compacted again
 }
 
-// spans holds one range of keys per family.
+// spans holds ranges of deleted keys: one per family (kind) of keys, which covers all deletes in it.
 type spans map[string]storage.Range
 
-// WhenFull sets the function that shortens the change log by at least bytes, if it is that long, and returns
-// by how many.
+// WhenFull sets the function that reclaim calls on a full disk: shorten deletes the oldest part of the change log,
+// at least so many bytes if it is that long, and returns how many.
 func (s *store) WhenFull(shorten func(ctx context.Context, bytes int64) (int64, error)) {
 	s.reclaimer.Lock()
 	defer s.reclaimer.Unlock()
 	s.reclaimer.shorten = shorten
 }
 
-// updateSpace updates the free space and the size of memtables, and creates the ballast if there is space for
-// it.
+// updateSpace measures the free space of the disk and the size of memtables, and creates or enlarges the ballast
+// if there is space for it. If the free space is below the reserve, it deletes logs kept for reuse.
 func (s *store) updateSpace() {
 	r := &s.diskSpace
 	if r.files == nil {
@@ -69,7 +74,8 @@ func (s *store) updateSpace() {
 	}
 }
 
-// growBallast enlarges the ballast to its size for a store of so many bytes, if there is space.
+// growBallast enlarges the ballast to the target size for a store of so many bytes, if more than the reserve stays
+// free. After a failure it does not try again for a minute.
 func (r *diskSpace) growBallast(store int64) {
 	b := &r.ballast
 	want, size := b.target(r.total.Load(), store), b.bytes()
@@ -84,21 +90,23 @@ func (r *diskSpace) growBallast(store int64) {
 	b.missing.Store(max(want-b.bytes(), 0))
 }
 
-// dropLogs deletes the logs that are kept for reuse, but one.
+// dropLogs deletes old write-ahead logs that Pebble keeps only to reuse their files, except one, to free space.
 func (s *store) dropLogs() {
 	logs, err := s.retained.list()
 	if err != nil {
 		return
 	}
-	// Counted after listing: the logs in use are among the newest inUse ones of the list.
+	// The logs in use are counted after the list was made: so all of them that it holds are among its newest
+	// inUse.
 	inUse := int(s.db.Metrics().WAL.Files)
 	for _, l := range logs[:max(len(logs)-inUse-1, 0)] {
 		_ = s.o.FS.Remove(s.retained.path(l))
 	}
 }
 
-// admit decides whether a commit may run on a full disk. A delete waits until there is space and credit for
-// it. Errors: ErrDiskFull, the context's.
+// admit decides whether a commit may run while the disk is full. A commit that adds data is refused, an essential
+// one is admitted, and a delete waits up to two seconds for space and credit. Errors: ErrDiskFull, errors of the
+// context.
 func (s *store) admit(ctx context.Context, w *work, adds, essential bool) error {
 	r := &s.diskSpace
 	switch {
@@ -135,7 +143,8 @@ func (s *store) admit(ctx context.Context, w *work, adds, essential bool) error 
 	}
 }
 
-// spend takes bytes from the credit, and reports whether there was enough.
+// spend takes bytes from the credit, and reports whether there were enough. If the change log cannot be shortened
+// any more, it always succeeds.
 func (m *reclaimer) spend(bytes int64) bool {
 	m.Lock()
 	defer m.Unlock()
@@ -147,8 +156,8 @@ func (m *reclaimer) spend(bytes int64) bool {
 	return true
 }
 
-// spendUnchecked records a commit with deletes on a disk that is nearly full. It needs no credit; the log is shortened
-// by as much once the disk is full.
+// spendUnchecked records a commit with deletes while the disk is nearly full. The commit waits for no credit; its
+// bytes are subtracted, so the log is shortened by as many once the disk is full.
 func (m *reclaimer) spendUnchecked(w *work) {
 	m.recordDeletes(w)
 	m.Lock()
@@ -156,7 +165,7 @@ func (m *reclaimer) spendUnchecked(w *work) {
 	m.credit -= int64(w.buf.Bytes())
 }
 
-// recordDeletes records the keys that a commit deletes.
+// recordDeletes adds the keys that a commit deletes to the ranges that reclaim compacts.
 func (m *reclaimer) recordDeletes(w *work) {
 	m.Lock()
 	defer m.Unlock()
@@ -167,7 +176,7 @@ func (m *reclaimer) recordDeletes(w *work) {
 	}
 }
 
-// add extends the range of a family so that it includes r.
+// add extends the range of the family of r's keys, so that it includes r.
 func (all *spans) add(r storage.Range) {
 	if *all == nil {
 		*all = spans{}
@@ -183,8 +192,8 @@ func (all *spans) add(r storage.Range) {
 	(*all)[of] = span
 }
 
-// reclaim frees space while the disk is full and commits need it: it shortens the change log, flushes the
-// deletes, and compacts their ranges.
+// reclaim is the goroutine that frees space while the disk is full and commits need it. In rounds, at most two a
+// second, it shortens the change log, flushes the deletes, and compacts their ranges. It returns at Close.
 func (s *store) reclaim() {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -214,9 +223,10 @@ func (s *store) reclaim() {
 	}
 }
 
-// reclaimRound runs one round of reclaim. If no compaction has enough space, a shorter log frees some: its tables are
-// deleted without being read. While an older snapshot is open, closing it may free space instead. Flushed tables end at
-// the steps: a table of deletes that spanned a whole collection could only be merged with all of it.
+// reclaimRound runs one round of reclaim. If there is too little space for a compaction and no older snapshot is
+// open, it shortens the change log also without need of credit: the log's tables are deleted without being read.
+// It divides the deleted ranges into steps, and flushed tables end at the steps: a table of deletes across a whole
+// collection could only be merged with all of it.
 func (s *store) reclaimRound(ctx context.Context) {
 	r, m := &s.diskSpace, &s.reclaimer
 	r.releaseBallastIfLow(0)
@@ -243,7 +253,7 @@ func (s *store) reclaimRound(ctx context.Context) {
 		m.Unlock()
 		shortened = n
 	}
-	// Each flush adds to level 0, and writes stall when it is too deep.
+	// Each flush adds a sublevel to level 0, and writes stall when there are too many.
 	if s.db.Metrics().Levels[0].Sublevels > flushDepth {
 		return
 	}
@@ -255,7 +265,7 @@ func (s *store) reclaimRound(ctx context.Context) {
 	if err != nil {
 		return
 	}
-	low := slices.Concat(levels[bottom-1], levels[bottom]) // the other levels are small
+	low := slices.Concat(levels[bottom-1], levels[bottom]) // the levels above are small
 	slices.SortFunc(low, func(a, b pebble.SSTableInfo) int { return bytes.Compare(a.Largest.UserKey, b.Largest.UserKey) })
 	var steps []storage.Range
 	for _, span := range deleted {
@@ -289,15 +299,17 @@ func (s *store) reclaimRound(ctx context.Context) {
 	r.measure()
 }
 
-// oldestRead returns the timestamp of the oldest state that has a reader, or of the newest state.
+// oldestRead returns the timestamp of the oldest state that has a reader, or of the newest state. Compactions
+// remove no versions that it sees.
 func (s *store) oldestRead() storage.Timestamp {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.snaps.oldest()
 }
 
-// take reports whether a drop needs a flush, and returns the ranges to compact in this round: none while there is no space
-// for a compaction, else also the deferred ones if no older snapshot is open. oldest is the timestamp of the oldest one.
+// take removes and returns the ranges to compact in this round, and reports whether a drop needs a flush. It
+// returns no ranges while there is no space for a compaction. The deferred ranges are included if the oldest open
+// snapshot, at timestamp oldest, is new enough.
 func (m *reclaimer) take(oldest storage.Timestamp, space bool) (deleted spans, drops bool) {
 	m.Lock()
 	defer m.Unlock()
@@ -315,21 +327,22 @@ func (m *reclaimer) take(oldest storage.Timestamp, space bool) (deleted spans, d
 	return deleted, drops
 }
 
-// requestFlush requests a flush in the next round.
+// requestFlush requests a flush of the memtables in the next round of reclaim.
 func (m *reclaimer) requestFlush() {
 	m.Lock()
 	defer m.Unlock()
 	m.flushNeeded = true
 }
 
-// addSpan adds a range to the next round.
+// addSpan adds a range of deleted keys to those that the next round of reclaim compacts.
 func (m *reclaimer) addSpan(span storage.Range) {
 	m.Lock()
 	defer m.Unlock()
 	m.spans.add(span)
 }
 
-// deferSpan adds a range to be compacted again once no snapshot before latest is open.
+// deferSpan adds a compacted range that reclaim compacts again once no snapshot older than latest is open, because
+// such a snapshot has kept its deleted versions.
 func (m *reclaimer) deferSpan(span storage.Range, latest storage.Timestamp) {
 	m.Lock()
 	defer m.Unlock()
@@ -337,15 +350,15 @@ func (m *reclaimer) deferSpan(span storage.Range, latest storage.Timestamp) {
 	m.deferredUntil = latest
 }
 
-// pending reports whether ranges are left to compact.
+// pending reports whether reclaim has ranges left to compact, deferred ones included.
 func (m *reclaimer) pending() bool {
 	m.Lock()
 	defer m.Unlock()
 	return len(m.spans)+len(m.deferred) > 0
 }
 
-// steps divides a range at the ends of tables, so that compacting a step needs no more space than there is.
-// tables is sorted by their ends.
+// steps divides a range into parts for one compaction each, of limited size, so that a compaction needs no more
+// space than there is. The parts end where tables end; tables is sorted by these ends.
 func (s *store) steps(span storage.Range, tables []pebble.SSTableInfo) (steps []storage.Range) {
 	start, size := span.Start, int64(0)
 	for _, table := range tables {
@@ -361,11 +374,11 @@ func (s *store) steps(span storage.Range, tables []pebble.SSTableInfo) (steps []
 	return append(steps, storage.Range{Start: start, End: span.End})
 }
 
-// touch deletes a key that does not exist inside each table of the last level that holds deletes in the
-// ranges. The reasons: Compact rewrites a table of the last level only if tables above overlap with it, and
-// Pebble does not retry its own compaction of a single table that failed for lack of space, because it caches
-// that the table is being compacted. While a snapshot before latest is open, a compaction would keep what was
-// deleted: then touch does nothing and kept is true.
+// touch deletes a key that does not exist inside each table of the last level that holds deletes in the ranges, so
+// that Compact rewrites these tables. The reasons: Compact rewrites a table of the last level only if tables above
+// overlap with it, and Pebble does not retry its own compaction of a single table that failed for lack of space,
+// because it caches that the table is being compacted. If a snapshot before latest, the timestamp of the newest
+// state, is open, a compaction would keep what was deleted: then touch does nothing and kept is true.
 func (s *store) touch(deleted spans, last []pebble.SSTableInfo) (latest storage.Timestamp, kept bool, err error) {
 	s.commit.Lock()
 	defer s.commit.Unlock()
@@ -401,7 +414,8 @@ func (s *store) touch(deleted spans, last []pebble.SSTableInfo) (latest storage.
 	return latest, false, err
 }
 
-// compact compacts a range within compactPatience. If there is too little space, it returns errNoSpace.
+// compact compacts a range of keys within ten seconds (compactPatience). If there is too little disk space to
+// start, it returns errNoSpace.
 func (s *store) compact(ctx context.Context, r storage.Range) error {
 	if !s.diskSpace.mayCompact() {
 		return errNoSpace
@@ -411,8 +425,8 @@ func (s *store) compact(ctx context.Context, r storage.Range) error {
 	return s.db.Compact(ctx, r.Start, r.End, false)
 }
 
-// spanPolicy returns the key at which a table that begins with key has to end: at the end of its family and, while
-// room is made, at the start of the next step.
+// spanPolicy implements Pebble's SpanPolicyFunc: it returns the key at which a table that begins with key has to
+// end. That is the end of the key's family or, while reclaim frees space, the start of its next step.
 func (s *store) spanPolicy(key []byte) (pebble.SpanPolicy, []byte, error) {
 	policy, end, err := familyPolicy(key)
 	if cuts := s.reclaimSteps.Load(); cuts != nil {

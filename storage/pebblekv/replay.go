@@ -11,11 +11,11 @@ import (
 	"github.com/cantledb/cantle/storage/pebblekv/filescan"
 )
 
-// Replay repeats writes, in their order, in a copy of the files of a store that no process has open. The
-// writes may begin before the state of the copy, but must not end before it. Afterwards the copy is in the
-// state of a store killed right after the last replayed write. With documentsOnly, index entries and log
-// records are left out: the documents and the catalog can be read without them. writes calls again for each
-// batch. After an error the copy is unusable.
+// Replay applies writes, in their order, to a copy of the files of a store that no process has open: the last step
+// of a restore from a backup. The writes may begin before the state of the copy, but must not end before it.
+// Afterwards the copy is in the state of a store killed right after the last replayed write. With documentsOnly,
+// index entries and change-log records are left out: the documents and the catalog can be read without them. The
+// function writes calls again for each batch. After an error the copy is unusable.
 func Replay(dir string, documentsOnly bool, writes func(again func(batch []byte) error) error) error {
 	o := Options{ReserveBytes: -1, MemtableBytes: 32 << 20, CacheBytes: 16 << 20}.defaults()
 	s := &store{o: o, dir: dir}
@@ -36,8 +36,8 @@ func Replay(dir string, documentsOnly bool, writes func(again func(batch []byte)
 	return errors.Join(err, translate(s.db.Close()), s.lock.Close())
 }
 
-// openForReplay opens the store without a write-ahead log: after a failure the replay starts again from the
-// beginning.
+// openForReplay opens the copied files without a write-ahead log, which is faster: after a failure the replay
+// starts again from a new copy.
 func (s *store) openForReplay() (err error) {
 	folder, err := filescan.Open(s.dir)
 	if err != nil {
@@ -61,7 +61,8 @@ func (s *store) openForReplay() (err error) {
 	return nil
 }
 
-// copyBatch adds the operations of a batch to another.
+// copyBatch adds the operations of a batch from the write-ahead log to the new batch to. With documentsOnly it
+// omits index entries and change-log records. Errors: ErrFormat for an operation of an unknown kind.
 func copyBatch(to *pebble.Batch, batch []byte, documentsOnly bool) error {
 	for r := batchrepr.Read(batch); ; {
 		kind, key, value, ok, err := r.Next()

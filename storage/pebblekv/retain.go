@@ -14,23 +14,24 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// retainedName is the folder, within that of the store, with logs that the store no longer needs and a
-// backup still does. If the folder exists, logs are kept, unless it holds a file named idleName: then
-// no backup needs logs until the next one.
+// retainedName is the folder inside the store's folder that holds write-ahead logs which the store no longer
+// needs, but the next backup does. If the folder exists, logs are kept, unless it holds a file named idleName:
+// then no backup needs logs until KeepWrites is called again.
 const (
 	retainedName = "kept"
 	idleName     = "IDLE"
 )
 
-// retainedAgeMax is the age at which logs that no backup has fetched are deleted; the oldest are also
-// deleted when all exceed Options.KeptBytes. Then the writes since the last backup cannot be
-// replayed, and the next backup reports that.
+// retainedAgeMax is the age at which kept logs that no backup has fetched are deleted; the oldest are also deleted
+// when all exceed Options.KeptBytes. Then the writes since the last backup cannot be replayed, and the next backup
+// reports that.
 const retainedAgeMax = 48 * time.Hour
 
 // logSuffix is the suffix of write-ahead logs.
 const logSuffix = ".log"
 
-// retainingFS is a file system that moves logs aside when Pebble deletes or reuses them.
+// retainingFS is Pebble's file system while logs are kept for a backup: when Pebble deletes or reuses a
+// write-ahead log, it moves the file into the folder of kept logs.
 type retainingFS struct {
 	vfs.FS
 	dir    string
@@ -39,7 +40,8 @@ type retainingFS struct {
 	bytes  atomic.Int64 // size of the kept logs, updated every second
 }
 
-// newRetainingFS finds out whether logs of the store in dir are to be kept.
+// newRetainingFS creates the file system for the store in dir. It keeps logs at once if an earlier process kept
+// them. most is the maximum size of all kept logs in bytes.
 func newRetainingFS(files vfs.FS, dir string, most int64) *retainingFS {
 	k := &retainingFS{FS: files, dir: dir, most: most}
 	_, err := files.Stat(k.folder())
@@ -48,13 +50,13 @@ func newRetainingFS(files vfs.FS, dir string, most int64) *retainingFS {
 	return k
 }
 
-// idle returns the path of the file that means that no logs are to be kept.
+// idle returns the path of the file whose existence means that no logs are to be kept.
 func (k *retainingFS) idle() string { return k.PathJoin(k.folder(), idleName) }
 
 // folder returns the folder of kept logs.
 func (k *retainingFS) folder() string { return k.PathJoin(k.dir, retainedName) }
 
-// begin keeps logs from now on.
+// begin keeps write-ahead logs from now on, also after a restart. Errors: errors of the file system.
 func (k *retainingFS) begin() error {
 	if k.active.Load() {
 		return nil
@@ -76,7 +78,7 @@ func (k *retainingFS) begin() error {
 	return nil
 }
 
-// end deletes all kept logs, and keeps none until begin. Other files in the folder stay.
+// end deletes all kept logs, and keeps none until begin is called. Other files in the folder stay.
 func (k *retainingFS) end() error {
 	if !k.active.Load() {
 		return nil
@@ -93,7 +95,8 @@ func (k *retainingFS) end() error {
 	return k.drop(math.MaxUint64)
 }
 
-// retains reports whether a file is a log to be kept.
+// retains reports whether name is the path of a write-ahead log, and logs are kept at present: then it is moved
+// instead of deleted.
 func (k *retainingFS) retains(name string) bool {
 	return k.active.Load() && strings.HasSuffix(name, logSuffix) && k.PathDir(name) == k.dir
 }
@@ -120,14 +123,14 @@ func (k *retainingFS) ReuseForWrite(oldName, newName string, c vfs.DiskWriteCate
 // Unwrap implements vfs.FS.
 func (k *retainingFS) Unwrap() vfs.FS { return k.FS }
 
-// walFile is a log of the store, in use or kept.
+// walFile is a file of the store's write-ahead log, in use or kept for a backup.
 type walFile struct {
 	number   uint64
 	name     string
 	retained bool
 }
 
-// path returns the path of a log; a log in use may have been moved since it was listed.
+// path returns the path of a log file. A log in use may have been moved to the kept logs since it was listed.
 func (k *retainingFS) path(l walFile) string {
 	if l.retained {
 		return k.PathJoin(k.folder(), l.name)
@@ -135,7 +138,7 @@ func (k *retainingFS) path(l walFile) string {
 	return k.PathJoin(k.dir, l.name)
 }
 
-// open opens a log for reading.
+// open opens a log for reading, also if it was moved to the kept logs since it was listed.
 func (k *retainingFS) open(l walFile) (vfs.File, error) {
 	file, err := k.FS.Open(k.path(l))
 	if errors.Is(err, fs.ErrNotExist) && !l.retained {
@@ -145,8 +148,8 @@ func (k *retainingFS) open(l walFile) (vfs.File, error) {
 	return file, err
 }
 
-// list returns all logs in ascending order. Logs in use are listed first, so that one that is moved
-// meanwhile is not missed.
+// list returns all write-ahead logs, in use and kept, in ascending order of their numbers. It reads the folder of
+// logs in use first, so that a log that is moved meanwhile is not missed.
 func (k *retainingFS) list() ([]walFile, error) {
 	var logs []walFile
 	for _, kept := range []bool{false, true} {
@@ -169,7 +172,7 @@ func (k *retainingFS) list() ([]walFile, error) {
 	return slices.CompactFunc(logs, func(a, b walFile) bool { return a.number == b.number }), nil
 }
 
-// drop deletes kept logs below a number.
+// drop deletes the kept logs whose number is less than below. Errors: errors of the file system.
 func (k *retainingFS) drop(below uint64) error {
 	logs, err := k.list()
 	if err != nil {
@@ -185,8 +188,8 @@ func (k *retainingFS) drop(below uint64) error {
 	return nil
 }
 
-// limit deletes the oldest kept logs if they exceed the maximum size or age, or if the disk is full,
-// and reports whether it deleted any.
+// limit deletes the oldest kept logs if all exceed their maximum size or age, or all of them if the disk is full.
+// It reports whether it deleted any, which the next backup needs.
 func (k *retainingFS) limit(now time.Time, full bool) (gaveUp bool) {
 	if !k.active.Load() {
 		return false

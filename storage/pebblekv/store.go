@@ -29,8 +29,8 @@ type store struct {
 	buffers   sync.Pool // *work
 	txnConfig writebuf.Config
 
-	commit  sync.Mutex        // one commit at a time; taken before mu
-	ceiling storage.Timestamp // timestamps are below this; the stored value; guarded by commit
+	commit  sync.Mutex        // held during a commit, so that commits run one at a time; locked before mu
+	ceiling storage.Timestamp // copy of the stored upper bound of all timestamps; guarded by commit
 
 	mu        sync.Mutex // guards the fields below; never held during disk access
 	snaps     snaps
@@ -39,7 +39,7 @@ type store struct {
 	open      int // readers and transactions
 	closed    bool
 
-	directUse sync.RWMutex // read-locked by calls that use db without a snapshot
+	directUse sync.RWMutex // read-locked by methods that use db without a snapshot, so that Close waits for them
 	latest    atomic.Uint64
 	syncer    syncer
 	anchor    anchor
@@ -50,8 +50,8 @@ type store struct {
 	stalls    atomic.Int64
 	diskSpace diskSpace
 	reclaimer reclaimer
-	// reclaimSteps holds additional keys at which tables end while room is made on a full disk;
-	// nil if there are none.
+	// reclaimSteps holds the ranges that reclaim compacts on a full disk. Tables end at their starts, so that each
+	// can be compacted alone. It is nil if there are none.
 	reclaimSteps atomic.Pointer[[]storage.Range]
 	damaged      atomic.Bool // a damaged table was found; writes are refused
 	damages      damages
@@ -64,7 +64,7 @@ type store struct {
 // Latest implements storage.Store.
 func (s *store) Latest() storage.Timestamp { return storage.Timestamp(s.latest.Load()) }
 
-// Now implements storage.Store. No other process writes to the files.
+// Now implements storage.Store. It returns Latest, because no other process writes to the files.
 func (s *store) Now(ctx context.Context) (storage.Timestamp, error) {
 	done, err := s.use(ctx)
 	if err != nil {
@@ -92,7 +92,8 @@ func (s *store) Snapshot(ctx context.Context, at storage.Timestamp) (storage.Rea
 	return r, nil
 }
 
-// acquire opens the state at a timestamp for v; store.mu is held.
+// acquire sets v's snapshot to the state at a timestamp (0 = the newest) and counts one more reader of it. The
+// caller holds store.mu. Errors: ErrClosed, ErrSnapshotTooOld if no open snapshot represents that state.
 func (s *store) acquire(v *view, at storage.Timestamp) error {
 	if s.closed {
 		return storage.ErrClosed
@@ -109,8 +110,8 @@ func (s *store) acquire(v *view, at storage.Timestamp) error {
 	return nil
 }
 
-// use is called by methods that use db without a snapshot. The caller defers done. Errors:
-// ErrClosed.
+// use prevents Close from closing Pebble while a method uses db without a snapshot. The caller defers done.
+// Errors: ErrClosed, errors of the context.
 func (s *store) use(ctx context.Context) (done func(), err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -126,8 +127,9 @@ func (s *store) use(ctx context.Context) (done func(), err error) {
 	return s.directUse.RUnlock, nil
 }
 
-// ApproximateBytes implements storage.Store. Pebble's estimate leaves out what is not
-// flushed yet, so small ranges are counted row by row.
+// ApproximateBytes implements storage.Store. Pebble's estimate omits writes that are not flushed yet, so it counts
+// the first 1,000 entries of the range exactly. If the range has more, it returns Pebble's estimate, or the count
+// if that is larger.
 func (s *store) ApproximateBytes(ctx context.Context, r storage.Range) (uint64, error) {
 	done, err := s.use(ctx)
 	if err != nil {
@@ -162,7 +164,7 @@ func (s *store) ApproximateBytes(ctx context.Context, r storage.Range) (uint64, 
 	return max(counted, estimate), nil
 }
 
-// DeleteRange implements storage.Store. It writes one range tombstone.
+// DeleteRange implements storage.Store. It writes one range tombstone, however many keys the range has.
 func (s *store) DeleteRange(ctx context.Context, r storage.Range) error {
 	done, err := s.use(ctx)
 	if err != nil {
@@ -192,8 +194,8 @@ func (s *store) Checkpoint(ctx context.Context, dir string) error {
 	if s.o.InMemory {
 		return errNoFiles
 	}
-	// Unflushed writes would be copied as a write-ahead log, which each open of the copy
-	// would have to replay.
+	// A checkpoint holds unflushed writes as a write-ahead log, which each open of the copy would have to replay.
+	// So they are flushed first.
 	if err := s.db.Flush(); err != nil {
 		return s.translate(err)
 	}
@@ -243,7 +245,7 @@ func (s *store) Close() error {
 	s.stopped.Wait()
 	s.directUse.Lock()
 	defer s.directUse.Unlock()
-	s.commit.Lock() // let the last commit finish
+	s.commit.Lock() // wait for the running commit
 	defer s.commit.Unlock()
 	err := s.syncer.close(s.Latest())
 	s.mu.Lock()

@@ -13,19 +13,19 @@ import (
 	"github.com/cantledb/cantle/storage/pebblekv/filescan"
 )
 
-// syncer makes commits durable by group commit: all that wait while a sync of the log runs
-// share the next one. One of them, the leader, writes an empty synced log record, which
-// covers everything applied before it. The log keeps that order, also when it changes files,
-// because Pebble syncs a file before it opens the next.
+// syncer makes commits durable by group commit: all commits that wait while a sync of the log runs share the next
+// sync. One of them, the leader, writes an empty synced log record, which makes everything applied before it
+// durable. The log keeps its order also when it continues in a new file, because Pebble syncs a file before it
+// opens the next.
 //
-// Pebble would also group one synced batch per commit. One record per group costs less, and
-// the durable timestamp and the wake-up of log readers are handled in the same place.
+// Pebble could also sync the batch of each commit, and group these syncs. One record per group costs less, and the
+// durable timestamp and the wake-up of log readers are handled in the same place.
 type syncer struct {
 	s     *store
 	done  atomic.Uint64 // the durable timestamp
 	times syncTimes
-	mark  *filescan.Mark // nil in memory; set by the leader
-	dirty chan struct{}  // a Buffered commit requests a sync within the interval
+	mark  *filescan.Mark // stores up to which write the log is synced; nil in memory
+	dirty chan struct{}  // receives one value when a Buffered commit requests a sync within SyncInterval
 
 	leaderMu sync.Mutex // held by the leader that syncs
 	mu       sync.Mutex // guards the fields below
@@ -48,8 +48,8 @@ func (y *syncer) start(s *store) {
 
 func (y *syncer) durable() storage.Timestamp { return storage.Timestamp(y.done.Load()) }
 
-// wait returns when ts is durable. It takes no context, because the commit is visible
-// already; callers with a time limit use waitUntil.
+// wait returns when the commit at timestamp ts is durable, or with the error of its sync. It has no context,
+// because the commit is already visible; callers with a time limit use waitUntil.
 func (y *syncer) wait(ts storage.Timestamp) error {
 	if y.durable() >= ts {
 		return nil
@@ -62,8 +62,8 @@ func (y *syncer) wait(ts storage.Timestamp) error {
 	return g.err
 }
 
-// waitUntil is wait with a time limit. If the context ends before ts is durable, it returns
-// the cause of the context, and the sync continues.
+// waitUntil waits until the commit at timestamp ts is durable. If the context ends first, it returns the cause of
+// the context, and the sync continues in the background.
 func (y *syncer) waitUntil(ctx context.Context, ts storage.Timestamp) error {
 	if _, limited := ctx.Deadline(); !limited || y.durable() >= ts {
 		return y.wait(ts) // in this goroutine, which is faster
@@ -80,7 +80,8 @@ func (y *syncer) waitUntil(ctx context.Context, ts storage.Timestamp) error {
 	}
 }
 
-// join returns the group of the next sync. The caller that creates the group has to lead it.
+// join returns the group of commits that the next sync covers, and reports whether the caller has created it. That
+// caller is the leader: it must call lead.
 func (y *syncer) join() (g *syncGroup, leads bool) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
@@ -91,11 +92,11 @@ func (y *syncer) join() (g *syncGroup, leads bool) {
 	return y.next, true
 }
 
-// lead runs the sync of a group.
+// lead syncs the log once for all commits of a group, waits for a running sync first, and then wakes the group.
 func (y *syncer) lead(g *syncGroup) {
 	y.leaderMu.Lock()
-	// Let commits that are ready to run join this sync, which costs more than they do. If
-	// there are none, this returns at once.
+	// Commits that are ready to run may join this sync first, because a sync costs more than they do. If there are
+	// none, this returns at once.
 	runtime.Gosched()
 	y.mu.Lock()
 	y.next = nil // commits from here on wait for the next sync
@@ -118,7 +119,7 @@ func (y *syncer) lead(g *syncGroup) {
 	close(g.done)
 }
 
-// advance records that everything up to ts is durable, and wakes log readers.
+// advance records that all commits up to the timestamp ts are durable, and wakes the readers of the log.
 func (y *syncer) advance(ts storage.Timestamp) {
 	y.mu.Lock()
 	if uint64(ts) > y.done.Load() {
@@ -131,7 +132,7 @@ func (y *syncer) advance(ts storage.Timestamp) {
 	y.mu.Unlock()
 }
 
-// requestSync requests a sync within the interval.
+// requestSync requests a sync within SyncInterval, without waiting for it.
 func (y *syncer) requestSync() {
 	select {
 	case y.dirty <- struct{}{}:
@@ -139,7 +140,7 @@ func (y *syncer) requestSync() {
 	}
 }
 
-// close makes everything durable and wakes waiting log readers with ErrClosed.
+// close syncs all commits up to latest, and wakes the log readers that wait in WaitLog, which returns ErrClosed.
 func (y *syncer) close(latest storage.Timestamp) error {
 	err := y.wait(latest)
 	y.mu.Lock()
@@ -194,7 +195,8 @@ func (s *store) Sync(ctx context.Context) error {
 	return s.syncer.waitUntil(ctx, s.Latest())
 }
 
-// background syncs Buffered commits and watches the free disk space, until Close.
+// background syncs Buffered commits at the latest after SyncInterval, and measures the free disk space once a
+// second, until Close.
 func (s *store) background() {
 	disk := time.NewTicker(time.Second)
 	defer disk.Stop()
@@ -211,7 +213,7 @@ func (s *store) background() {
 		case <-s.diskSpace.flushEnded:
 			s.updateSpace()
 		case <-dirty:
-			// A commit during the interval leaves its mark in the channel and so starts the
+			// The channel is not read until the sync. A commit meanwhile leaves its mark in it, which starts the
 			// next interval.
 			due, dirty = time.After(s.o.SyncInterval), nil
 		case <-due:

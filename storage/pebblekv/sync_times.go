@@ -8,14 +8,15 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// A sync longer than slowSync counts as slow and is logged; one longer than stuckSync makes
-// CheckReachable return an error.
+// slowSync is the duration from which a sync of the log counts as slow and is logged. While a sync runs longer
+// than stuckSync, CheckReachable returns an error.
 const (
 	slowSync  = 100 * time.Millisecond
 	stuckSync = 10 * time.Second
 )
 
-// syncTimes measures the duration of syncs. One runs at a time.
+// syncTimes counts the syncs of the write-ahead log and measures their duration, for metrics and messages about a
+// slow disk. Only one sync runs at a time.
 type syncTimes struct {
 	now func() time.Time // nil: nothing is measured
 
@@ -34,7 +35,8 @@ func (x *syncTimes) begin() (begun time.Time) {
 	return begun
 }
 
-// end ends the sync that began at begun. It returns the message to log, "" for none.
+// end counts a sync that began at begun and has ended. If it was slow, it returns a message to log, at most one
+// each messageEvery (10 s), otherwise "".
 func (x *syncTimes) end(begun time.Time) string {
 	x.count.Add(1)
 	if x.now == nil {
@@ -60,8 +62,8 @@ func (x *syncTimes) end(begun time.Time) string {
 	return text
 }
 
-// CheckReachable returns nil while the disk accepts writes. Errors: ErrUnavailable, with the time since
-// when it does not.
+// CheckReachable returns nil while the disk accepts writes. If a sync of the log has run for more than 10 seconds,
+// it returns ErrUnavailable with the number of seconds.
 func (s *store) CheckReachable() error {
 	begun := s.syncer.times.running.Load()
 	if begun == nil {

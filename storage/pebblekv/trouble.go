@@ -24,7 +24,8 @@ func (l logger) Errorf(format string, args ...any) {
 	}
 }
 
-// Fatalf does not return, unless Exit does: Pebble's goroutines would wait for ever.
+// Fatalf logs a message and ends the process with status 3. Pebble calls it when it cannot continue. It must not
+// return, because Pebble's goroutines would then wait for ever; it does only if a test's Exit does.
 func (l logger) Fatalf(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	for _, a := range args {
@@ -38,16 +39,17 @@ func (l logger) Fatalf(format string, args ...any) {
 	l.o.Exit(3)
 }
 
-// Pebble retries a failed flush or compaction at once, for as long as it fails: some
-// hundred times a second, with a report each time.
+// Pebble retries a failed flush or compaction at once, some hundred times a second for as long as it fails, with a
+// report each time. These values slow down the retries and the messages.
 const (
 	failurePause = 20 * time.Millisecond // between tries
 	messageEvery = 10 * time.Second      // between messages
-	damagePause  = time.Second           // between tries to read what is damaged
-	openingTries = 5                     // of background work while the store is being opened
+	damagePause  = time.Second           // between attempts to read damaged data
+	openingTries = 5                     // failures of background work while the store is being opened, after which the process ends
 )
 
-// failureHandler handles failures of background work.
+// failureHandler handles the failures of Pebble's flushes and compactions: it logs them, delays their retries, and
+// ends the process if waiting is useless.
 type failureHandler struct {
 	log       logger
 	now       func() time.Time // nil: every failure is logged
@@ -55,19 +57,19 @@ type failureHandler struct {
 	opening   atomic.Bool      // Pebble is being opened, which cannot be interrupted
 	tries     atomic.Int64     // failures during the open
 	diskSpace *diskSpace
-	// logBytes is the size of a log; as much space is allocated when a log is created.
+	// logBytes is the size of a write-ahead log; as many bytes of disk space are allocated when a log is created.
 	logBytes int64
-	stalled  atomic.Int64 // one more than the failures while all writes wait for a table; 0 = no writes wait
+	stalled  atomic.Int64 // 0 = no writes wait; while all writes wait for a table, 1 plus the failed attempts to write it
 
 	mu          sync.Mutex
 	lastMessage time.Time
 	suppressed  int
 }
 
-// handle logs a failure, unless one was logged lately, and delays the retry. If the flush
-// at the end of an open fails repeatedly, the process ends: otherwise the open would wait
-// for as long as the disk fails. Damage does not end it: no flush reads tables, and the
-// open does not wait for the work that does.
+// handle logs a failure of a flush or compaction, at most one each ten seconds, and delays the retry. If the flush
+// at the end of an open fails repeatedly, or for lack of disk space, the process ends: otherwise the open would
+// wait for as long as the disk fails. Damage does not end the process: no flush reads tables, and the open does
+// not wait for the compactions that do.
 func (t *failureHandler) handle(err error) {
 	damage := pebble.IsCorruptionError(err)
 	if t.opening.Load() && !damage && (isDiskFull(err) || t.tries.Add(1) > openingTries) {
@@ -86,7 +88,8 @@ func (t *failureHandler) handle(err error) {
 	t.pause.extend(failurePause)
 }
 
-// message returns the text to log for an error, "" for none.
+// message returns the text to log for a failure, "" if the last message is less than ten seconds old. The next
+// text has the number of omitted failures.
 func (t *failureHandler) message(err error) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -10,17 +10,17 @@ import (
 	"github.com/cantledb/cantle/storage/writebuf"
 )
 
-// work holds the reusable memory of a writing transaction.
+// work holds the memory of a writing transaction, which the next one reuses.
 type work struct {
 	buf          writebuf.Buffer
-	prints       []uint64    // fingerprints of the keys written, followed by those of the keys locked
-	replacements []*hotValue // new hot values of the keys written, nil for keys that are not hot
-	ranges       bool        // the write deletes ranges of keys, outside of transactions
+	prints       []uint64    // fingerprints of the written keys, then of the locked keys
+	replacements []*hotValue // for each written key its new value in the hot cache, nil if it is not there
+	ranges       bool        // the commit deletes ranges of keys; only outside of transactions
 	key          []byte      // scratch
 }
 
-// txn implements storage.Txn. The struct itself is not reused, so that a late Close
-// after Commit cannot end another transaction.
+// txn implements storage.Txn. Only its buffers (work) are reused by later transactions: if the struct were too, a
+// late Close after Commit could end another transaction.
 type txn struct {
 	view
 	writebuf.Txn
@@ -30,8 +30,8 @@ type txn struct {
 	prev, next *txn             // in txnList
 }
 
-// txnList holds the open writable transactions, in order of their snapshot's
-// timestamp.
+// txnList is a linked list of the open writable transactions, in order of their snapshots' timestamps. Its head
+// bounds how far back the conflict table must reach.
 type txnList struct{ head, tail *txn }
 
 func (l *txnList) insert(t *txn) {
@@ -99,7 +99,8 @@ func (s *store) Begin(ctx context.Context, o storage.TxnOptions) (storage.Txn, e
 	return t, nil
 }
 
-// Claim implements storage.Txn.
+// Claim implements storage.Txn. It returns ErrConflict if one of the keys was committed after the transaction
+// began.
 func (t *txn) Claim(ctx context.Context, keys ...[]byte) error {
 	if err := t.Check(ctx); err != nil {
 		return err
@@ -116,7 +117,7 @@ func (t *txn) Claim(ctx context.Context, keys ...[]byte) error {
 	return nil
 }
 
-// leave removes the transaction from the store's lists; store.mu is held.
+// leave removes the transaction from the list of open ones, and releases its snapshot. The caller holds store.mu.
 func (t *txn) leave() {
 	if t.work != nil {
 		t.s.txns.remove(t)
@@ -124,7 +125,8 @@ func (t *txn) leave() {
 	t.left, t.unused = true, t.release()
 }
 
-// Release implements writebuf.Engine; store.mu is not held.
+// Release implements writebuf.Engine: it ends the transaction and returns its buffers for reuse. The caller does
+// not hold store.mu.
 func (t *txn) Release() {
 	t.dropPoints()
 	if !t.left {
@@ -140,7 +142,7 @@ func (t *txn) Release() {
 	}
 }
 
-// reset empties the memory for the next transaction.
+// reset empties the buffers for the next transaction, and frees the large ones.
 func (w *work) reset() {
 	w.buf.Reset()
 	clear(w.replacements)

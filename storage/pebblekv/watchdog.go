@@ -9,13 +9,15 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// exitHung is the exit status of a process ended by its watchdog, the same as mongod's.
+// exitHung is the exit status of a process that its watchdog ends; mongod has the same.
 const exitHung = 61
 
 const (
-	// watchEvery is somewhat more than the interval at which pending file operations are checked.
+	// watchEvery is somewhat more than the interval at which Pebble checks the duration of pending file
+	// operations.
 	watchEvery = 3 * time.Second
-	// fatalTimeout limits the time for writing the reason to a log, which may lie on the same disk.
+	// fatalTimeout is the maximum time for logging the reason before the process ends: the log may lie on the same
+	// hanging disk.
 	fatalTimeout = 5 * time.Second
 )
 
@@ -23,11 +25,12 @@ const (
 // process or switch to another machine; a process that waits for its disk cannot do anything.
 type watchdog struct {
 	o       Options
-	suspect atomic.Pointer[string] // path of the operation just found to take too long; nil = none was
+	suspect atomic.Pointer[string] // path of the file whose operation was just found to take too long; nil = none was
 	ended   atomic.Bool
 }
 
-// watchFiles watches a file system for Options.Watchdog; closing the closer ends that.
+// watchFiles returns a file system whose syncs and writes a watchdog watches for Options.Watchdog, and a closer
+// that ends the watch.
 func watchFiles(files vfs.FS, o Options) (vfs.FS, io.Closer) {
 	if o.Watchdog <= 0 {
 		return files, io.NopCloser(nil)
@@ -36,8 +39,9 @@ func watchFiles(files vfs.FS, o Options) (vfs.FS, io.Closer) {
 	return vfs.WithDiskHealthChecks(files, o.Watchdog, nil, w.slow)
 }
 
-// slow is called repeatedly while an operation takes too long. The first call does not count: after a process
-// or machine was paused, all pending operations seem to have taken long.
+// slow is called repeatedly while a file operation takes longer than Options.Watchdog. The second call for the
+// same file within three seconds ends the process. The first call does not count: after a process or machine was
+// paused, all pending operations seem to have taken long.
 func (w *watchdog) slow(info vfs.DiskSlowInfo) {
 	if w.suspect.CompareAndSwap(nil, &info.Path) {
 		time.AfterFunc(watchEvery, func() { w.suspect.Store(nil) })

@@ -18,27 +18,28 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// LogPosition is a position in the order of all writes: after all with a sequence number below Next, the last of
-// which was committed at Time.
+// LogPosition is a position in the order of all writes to the store, from which a backup goes on. Next is the
+// sequence number of the first write after it, Time the commit timestamp of the last write before it.
 type LogPosition struct {
 	Next uint64
 	Time storage.Timestamp
 }
 
-// Write is one commit as stored in the write-ahead log.
+// Write is one commit, as the write-ahead log stores it. Backups copy it into segments.
 type Write struct {
 	First uint64            // its first sequence number
 	Count uint32            // how many sequence numbers it has
-	Time  storage.Timestamp // 0 if it is not stored: the same as that of the previous write
-	Batch []byte            // valid until the visit returns
+	Time  storage.Timestamp // commit timestamp; 0 = not stored, then it is that of the previous write
+	Batch []byte            // the operations in Pebble's format; valid until the visit function returns
 }
 
 // Next returns the sequence number after this write.
 func (w *Write) Next() uint64 { return w.First + uint64(w.Count) }
 
-// KeepWrites keeps all writes from now on for Writes, also across a restart, until DropWrites or EndKeeping.
-// Logs that no backup has fetched are deleted after two days, or beyond KeptBytes. It returns the folder in
-// which logs are kept, which may hold other files too.
+// KeepWrites starts to keep the write-ahead logs of all writes from now on, so that Writes can read them for a
+// backup. It lasts across restarts, until EndKeeping; DropWrites deletes logs that are backed up. Logs that no
+// backup has fetched are deleted after two days, or beyond KeptBytes. It returns the folder of the kept logs,
+// which may hold other files too.
 func (s *store) KeepWrites() (folder string, err error) {
 	if s.o.InMemory {
 		return "", errNoFiles
@@ -49,12 +50,13 @@ func (s *store) KeepWrites() (folder string, err error) {
 	return s.retained.folder(), s.retained.begin()
 }
 
-// Keeping returns the folder in which logs are kept, and reports whether they are.
+// Keeping returns the folder in which write-ahead logs are kept for backups, and reports whether they are kept at
+// present.
 func (s *store) Keeping() (folder string, on bool) {
 	return s.retained.folder(), s.retained.active.Load()
 }
 
-// EndKeeping deletes all logs that KeepWrites has kept, and stops keeping them.
+// EndKeeping deletes all logs that KeepWrites has kept for backups, and stops keeping them.
 func (s *store) EndKeeping() error {
 	if s.o.ReadOnly {
 		return storage.ErrNotWritable
@@ -62,14 +64,14 @@ func (s *store) EndKeeping() error {
 	return s.retained.end()
 }
 
-// errNoFiles is the error of operations that need files.
+// errNoFiles is the error of operations that copy files, if the store is in memory.
 var errNoFiles = errors.New("pebblekv: a store in memory has no files to copy")
 
 // Folder returns the folder of the store.
 func (s *store) Folder() string { return s.dir }
 
-// MarkPosition commits only a mark, and returns the positions before and after it once everything up to there is
-// durable.
+// MarkPosition commits a mark without other writes, and returns the position after it and the sequence number of
+// the mark. It waits until everything up to there is durable. A backup ends at this position.
 func (s *store) MarkPosition(ctx context.Context) (before uint64, behind LogPosition, err error) {
 	done, err := s.use(ctx)
 	if err != nil {
@@ -92,9 +94,8 @@ func (s *store) MarkPosition(ctx context.Context) (before uint64, behind LogPosi
 	return first, LogPosition{first + uint64(b.Count()), ts}, s.syncer.wait(ts)
 }
 
-// Writes visits the writes with sequence numbers from from up to below upTo, in order and without a gap.
-// Errors: storage.ErrLogTruncated, possibly after some visits, if writes are not kept any more; those of
-// visit.
+// Writes calls visit with each write whose sequence numbers are from from up to below upTo, in order and without a
+// gap. Errors: storage.ErrLogTruncated, possibly after some visits, if a needed log was deleted; errors of visit.
 func (s *store) Writes(ctx context.Context, from, upTo uint64, visit func(Write) error) error {
 	done, err := s.use(ctx)
 	if err != nil {
@@ -149,11 +150,11 @@ func (s *store) Writes(ctx context.Context, from, upTo uint64, visit func(Write)
 	return nil
 }
 
-// followsNote begins a note in the write-ahead log. After it stands the sequence number at which the logs
-// ended when the store was opened.
+// followsNote is the prefix of a note in the write-ahead log. The sequence number at which the logs ended when the
+// store was opened, 8 bytes, comes after it.
 const followsNote = "follows"
 
-// endOfLogs returns the sequence number after the last write in all logs, 0 if there is none.
+// endOfLogs returns the sequence number after the last write in all write-ahead logs, 0 if they hold no write.
 func (s *store) endOfLogs() (end uint64, err error) {
 	logs, err := s.retained.list()
 	if err != nil {
@@ -171,9 +172,9 @@ func (s *store) endOfLogs() (end uint64, err error) {
 	return 0, nil
 }
 
-// noteEnd stores in the first write of this process where the logs of earlier processes ended. A process that
-// was killed may have assigned sequence numbers to writes that never reached its log, and the manifest may
-// already count them. Without the note, these unused numbers would look like lost writes.
+// noteEnd stores in the first write of this process the sequence number at which the logs of earlier processes
+// ended. A killed process may have assigned sequence numbers to writes that never reached its log, and the
+// manifest may already count them. Without the note, Writes would report these unused numbers as lost writes.
 func (s *store) noteEnd(end uint64) error {
 	if end == 0 {
 		return nil
@@ -184,7 +185,7 @@ func (s *store) noteEnd(end uint64) error {
 		b.Set(keyMark, encodeTimestamp(s.Latest()), nil), b.Commit(pebble.NoSync)))
 }
 
-// follows returns the number that noteEnd has written into a batch, 0 if there is none.
+// follows returns the sequence number in the note that noteEnd has added to a batch, 0 if there is none.
 func follows(batch []byte) uint64 {
 	for r := batchrepr.Read(batch); ; {
 		kind, key, _, ok, err := r.Next()
@@ -197,7 +198,8 @@ func follows(batch []byte) uint64 {
 	}
 }
 
-// DropWrites deletes kept logs with only writes before a sequence number.
+// DropWrites deletes kept write-ahead logs that only hold writes before a sequence number. A backup calls it when
+// it has copied these writes.
 func (s *store) DropWrites(before uint64) error {
 	if !s.retained.active.Load() {
 		return nil
@@ -218,18 +220,18 @@ func (s *store) DropWrites(before uint64) error {
 	return nil
 }
 
-// limitRetained deletes logs that no backup has fetched, if they are too large or too old. In a ReadOnly store it
-// does nothing.
+// limitRetained deletes the oldest logs that are kept for a backup, if they are larger than KeptBytes, older than
+// two days, or if the disk is full, and logs that. In a ReadOnly store it does nothing.
 func (s *store) limitRetained(now time.Time) {
 	if !s.o.ReadOnly && s.retained.limit(now, s.diskSpace.full()) {
 		logger{s.o}.Errorf("logs that no backup has come for were deleted: moments between the last backup and the next are lost; make one")
 	}
 }
 
-// errStopVisit ends a visit early.
+// errStopVisit is returned by visit functions in this file to stop after enough writes; it is no failure.
 var errStopVisit = errors.New("enough")
 
-// firstWrite returns the sequence number of the first write of a log, 0 if it has none.
+// firstWrite returns the sequence number of the first write in a write-ahead log, 0 if the log holds none.
 func (s *store) firstWrite(l walFile) (first uint64, err error) {
 	err = s.eachWrite(l, func(w Write) error {
 		first = w.First
@@ -241,8 +243,8 @@ func (s *store) firstWrite(l walFile) (first uint64, err error) {
 	return first, err
 }
 
-// eachWrite visits the writes of a log up to its end. A log that is being written to may end in an incomplete
-// record.
+// eachWrite calls visit with each write of one write-ahead log. If the log is being written to, it may end in an
+// incomplete record: then eachWrite returns nil there.
 func (s *store) eachWrite(l walFile, visit func(Write) error) error {
 	file, err := s.retained.open(l)
 	if err != nil {
@@ -272,13 +274,14 @@ func (s *store) eachWrite(l walFile, visit func(Write) error) error {
 	}
 }
 
-// recordReader creates a reader of the records of a log. It is generic because the type of a log's number is
-// not exported by Pebble.
+// recordReader creates a reader of the records of a write-ahead log. It has a type parameter, because Pebble does
+// not export the type of a log's number.
 func recordReader[N ~uint64](open func(io.Reader, N) *record.Reader, r io.Reader, number uint64) *record.Reader {
 	return open(r, N(number))
 }
 
-// readInto is io.ReadAll into reused memory.
+// readInto reads r to its end into the memory of dst, and enlarges it if necessary: io.ReadAll, but with reused
+// memory.
 func readInto(dst []byte, r io.Reader) ([]byte, error) {
 	dst = dst[:0]
 	for {
@@ -296,8 +299,8 @@ func readInto(dst []byte, r io.Reader) ([]byte, error) {
 	}
 }
 
-// timeOf returns the commit timestamp of a batch: from its log records, or else from the note that apply has
-// appended; 0 if neither is there.
+// timeOf returns the commit timestamp of a batch from the write-ahead log: from its change-log records, else from
+// the note that addLog has appended; 0 if neither is there.
 func timeOf(batch []byte) (ts storage.Timestamp) {
 	for r := batchrepr.Read(batch); ; {
 		kind, key, _, ok, err := r.Next()

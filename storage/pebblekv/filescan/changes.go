@@ -8,9 +8,8 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// AppendLogPrefix appends the common prefix of the keys of all records of a stream of
-// the change log. In a key, the timestamp of the commit (8 bytes) and the number of the
-// record within it (4) follow.
+// AppendLogPrefix appends to dst the prefix that all records of a stream of the change log have in their keys. In
+// a key, the timestamp of the commit (8 bytes) and the number of the record within it (4) follow the prefix.
 func AppendLogPrefix(dst, stream []byte) []byte {
 	dst = binary.BigEndian.AppendUint16(append(dst, 0, 'l'), uint16(len(stream)))
 	return append(dst, stream...)
@@ -22,12 +21,12 @@ func LogRange(stream []byte) storage.Range {
 	return storage.Range{Start: prefix, End: append(append([]byte(nil), prefix...), bytes.Repeat([]byte{0xff}, 13)...)}
 }
 
-// LogPlace returns the position of a record within its stream, as bytes in order: the
-// rest of its key.
+// LogPlace returns the position of a change-log record within its stream: the bytes of its key after the stream's
+// prefix, which sort in the order of the stream.
 func LogPlace(key, stream []byte) []byte { return key[len(stream)+4:] }
 
-// LogLost returns the timestamp of the newest commit of a stream of which records may be
-// lost in damaged tables, 0 if none are.
+// LogLost returns the timestamp up to which change-log records of a stream may be lost in damaged tables: 0 if
+// none are, the maximum if it is unknown.
 func (f *Folder) LogLost(stream []byte) (newest uint64) {
 	all := LogRange(stream)
 	for i := range f.broken {

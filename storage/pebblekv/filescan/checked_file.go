@@ -9,16 +9,16 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// checkedBytesMin is the size from which on blocks are checked before Pebble checks them. If a
-// checksum does not match, Pebble flips each bit of the block's first 40 KB in turn and compares
-// again, to report which bit was wrong: 60 ms for a block of 8 KiB, ten seconds for an index of
-// 256 KiB, ten minutes for a document of 16 MB, on every read. That report is not used here.
+// checkedBytesMin is the size in bytes from which on this package checks a block before Pebble does. If a checksum
+// does not match, Pebble flips each bit of the block's first 40 KB in turn and compares again, to report which bit
+// was wrong: 60 ms for a block of 8 KiB, ten seconds for an index of 256 KiB, ten minutes for a document of 16 MB,
+// on every read. Its report is not used here.
 const checkedBytesMin = 16 << 10
 
-// CheckReads wraps a table file for Pebble. When large blocks are read, and once suspect is set all
-// blocks, their checksums are compared, and a mismatch is reported as damage without that
-// search. Pebble only reads single blocks, each with its trailer, and the footer, which is
-// shorter than any block that is checked.
+// CheckReads wraps a table file for Pebble, so that damage is reported fast: it compares the checksums of large
+// blocks, and once suspect is set of all blocks, and returns a corruption error without Pebble's search for the
+// wrong bit. Pebble only reads single blocks, each with its trailer, and the footer, which is shorter than any
+// block that is checked.
 func CheckReads(file vfs.File, suspect *atomic.Bool) vfs.File { return checkedFile{file, suspect} }
 
 type checkedFile struct {
@@ -26,8 +26,8 @@ type checkedFile struct {
 	checkAll *atomic.Bool
 }
 
-// checkAllBytesMin is more than the length of a footer. In blocks that are smaller, the search is
-// fast.
+// checkAllBytesMin is the size in bytes below which no block is checked here. It is more than the length of a
+// footer, which has no such checksum, and in smaller blocks Pebble's search for the wrong bit is fast.
 const checkAllBytesMin = 256
 
 // ReadAt implements vfs.File.
@@ -42,7 +42,7 @@ func (j checkedFile) ReadAt(p []byte, at int64) (int, error) {
 	return n, nil
 }
 
-// always checks all blocks.
+// always is a suspect flag for CheckReads that is always set: all blocks are checked.
 var always = func() *atomic.Bool {
 	b := new(atomic.Bool)
 	b.Store(true)

@@ -10,13 +10,13 @@ import (
 //
 //	crc 4 ‖ length 2 ‖ kind 1 [‖ log number 4 [‖ synced offset 8]] ‖ payload
 //
-// kind encodes which of the three headers it is, and whether the chunk is a whole record
-// or its first, middle or last part. The checksum covers what follows it.
+// kind encodes which of the three headers the chunk has, and whether the chunk is a whole record or its first,
+// middle or last part. The checksum (crc) covers the bytes from kind on.
 const (
 	chunkBlock    = 32 << 10
 	headerPlain   = 7  // manifests
-	headerLog     = 11 // logs: files are reused, and the number identifies chunks of an earlier use
-	headerSynced  = 19 // logs: the offset up to which the file was synced when the chunk was written
+	headerLog     = 11 // logs: their files are reused, and the log's number identifies chunks of an earlier use
+	headerSynced  = 19 // logs, with the offset up to which the file was synced when the chunk was written
 	kindFull      = 1
 	kindFirst     = 2
 	kindMiddle    = 3
@@ -26,7 +26,7 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// maskedSum returns the checksum as it is stored.
+// maskedSum returns the CRC-32C of bytes as Pebble stores it in files: masked, by a rotation and an addition.
 func maskedSum(b []byte) uint32 { return mask(crc32.Checksum(b, castagnoli)) }
 
 const maskDelta = 0xa282ead8
@@ -45,7 +45,7 @@ type chunk struct {
 // chunks parses the chunks of one file.
 type chunks struct {
 	data   []byte
-	number uint32 // of the log; 0 = a manifest
+	number uint32 // the number of the log; 0 = the file is a manifest
 }
 
 // verdict is the result of parsing a chunk.
@@ -57,7 +57,7 @@ const (
 	chunkEnd          // the file was closed here
 )
 
-// header returns the length of the smallest header.
+// header returns the length in bytes of the smallest header of a chunk in this file.
 func (c *chunks) header() int {
 	if c.number == 0 {
 		return headerPlain
@@ -65,7 +65,7 @@ func (c *chunks) header() int {
 	return headerLog
 }
 
-// next skips the unused bytes at the end of a block.
+// next returns the offset of the next chunk at or after at: it skips unused bytes at the end of a 32 KiB block.
 func (c *chunks) next(at int) int {
 	left := chunkBlock - at%chunkBlock
 	if left >= headerSynced {
@@ -81,7 +81,7 @@ func (c *chunks) next(at int) int {
 	return at
 }
 
-// parse parses the chunk at an offset.
+// parse parses the chunk at the offset at of the file, and checks its checksum.
 func (c *chunks) parse(at int) (k chunk, v verdict) {
 	if at >= len(c.data) {
 		return k, chunkEnd
@@ -123,8 +123,8 @@ func (c *chunks) parse(at int) (k chunk, v verdict) {
 	return k, chunkGood
 }
 
-// resume finds the next intact chunk after a bad offset: first in the same block, then
-// in later ones. It returns -1 if there is none.
+// resume returns the offset of the next intact chunk after the offset bad, in the same block or later ones, -1 if
+// there is none.
 func (c *chunks) resume(bad int) int {
 	blockEnd := min(bad-bad%chunkBlock+chunkBlock, len(c.data))
 	for at := bad + 1; at < blockEnd; at++ {
@@ -136,7 +136,7 @@ func (c *chunks) resume(bad int) int {
 		if _, v := c.parse(start); v == chunkGood {
 			return start
 		}
-		// The damage may reach into this block.
+		// The damage may reach into this block, so its other offsets are tried too.
 		for at := start + 1; at < min(start+chunkBlock, len(c.data)); at++ {
 			if _, v := c.parse(at); v == chunkGood {
 				return at
@@ -146,22 +146,23 @@ func (c *chunks) resume(bad int) int {
 	return -1
 }
 
-// hole is a part of a file that could not be read.
+// hole is a part of a log or a manifest that could not be read.
 type hole struct {
-	from, to int // to is the offset of the next intact chunk, or the length of the file
+	from, to int // offsets in bytes; to is that of the next intact chunk, or the length of the file
 	// synced is true if a later chunk records that this part had been synced: then a
 	// crash cannot be the cause.
 	synced bool
 }
 
-// framing describes the records found in a file.
+// framing is the result of reading all records of a log or a manifest: the length of its intact start, and the
+// holes after it.
 type framing struct {
-	end   int // end of the last record before the first hole
+	end   int // offset of the end of the last record before the first hole
 	holes []hole
 }
 
-// records calls visit with each intact record; rec is valid during the call. resumed is
-// true if there is a hole before the record.
+// records calls visit with each intact record of the file and its offset; rec is valid during the call. resumed is
+// true if there is a hole anywhere before the record.
 func (c *chunks) records(visit func(rec []byte, at int, resumed bool)) (f framing) {
 	var rec []byte
 	open, begun := false, 0

@@ -1,5 +1,5 @@
-// Package filescan reads the files of a Pebble store from a disk without opening the store
-// and without writing. It finds damages, and reads the data that are not damaged.
+// Package filescan reads the files of a Pebble store from a disk without opening the store and without writing. It
+// finds damage, and reads the data that are not damaged, for checking and salvaging a store.
 //
 //	ReadFolder ──► Folder: manifest, logs, damages that an open would find
 //	                 │
@@ -7,12 +7,11 @@
 //	                 ├─ Verify      checks every checksum of every table
 //	                 └─ Scan        the newest remaining version of each key, in order
 //
-// Pebble takes the first record of a log or a manifest that it cannot read for its end,
-// unless later blocks contradict that, and drops the rest. It deletes tables that the
-// manifest does not list. Both are right after a power cut, and wrong after a disk has
-// lost a bit. This package distinguishes the two cases: by readable records after the bad
-// one, by gaps in the sequence numbers, and by the mark of how far the log was synced
-// (Mark).
+// When Pebble opens a store, it takes the first unreadable record of a log or a manifest for the end of that file,
+// unless later blocks contradict that, and drops the rest. It deletes tables that the manifest does not list. Both
+// are right after a power cut, and wrong after a disk has lost a bit. This package distinguishes the two cases: by
+// readable records after the unreadable one, by gaps in the sequence numbers, and by the mark that records how far
+// the log was synced (Mark).
 //
 // Formats: the chunks of logs and manifests (chunks.go), version edits with their first
 // fields (manifest.go), batches (log.go), and tables with columnar blocks (table.go),

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// Tags of the fields of a version edit and, from customEnd on, of the custom fields of a
-// table.
+// Tags of the fields in a version edit (a record of the manifest) and, from customEnd on, of the custom fields of
+// a table in it.
 const (
 	tagComparer  = 1
 	tagMinLog    = 2
@@ -16,14 +16,15 @@ const (
 	tagDeleted   = 6
 	tagPrevLog   = 9
 	tagTable     = 100
-	tagTableMore = 103 // with custom fields
+	tagTableMore = 103 // a table with custom fields
 
 	customEnd     = 1
 	customVirtual = 66
-	customStrict  = 64 // a field with this bit must be understood
+	customStrict  = 64 // a reader that does not understand a field with this bit must stop
 )
 
-// edit decodes a version edit. It panics if the edit cannot be decoded.
+// edit decodes a version edit, a record of the manifest that lists added and deleted tables. It panics if the
+// record cannot be decoded.
 type edit struct{ rest []byte }
 
 func (e *edit) number() uint64 {
@@ -42,13 +43,13 @@ func (e *edit) bytes() []byte {
 	return b
 }
 
-// userKey decodes a key and drops the eight bytes of its version.
+// userKey decodes a key of the store, without the eight bytes of its version (sequence number and kind).
 func (e *edit) userKey() []byte {
 	b := e.bytes()
 	return slices.Clone(b[:len(b)-8])
 }
 
-// apply applies a version edit to the list of tables. Errors: a field that this program
+// apply applies a version edit to the manifest's list of tables. Errors: an error for a field that this program
 // never writes.
 func (m *manifest) apply(rec []byte) error {
 	for e := (&edit{rec}); len(e.rest) > 0; {
@@ -75,7 +76,7 @@ func (m *manifest) apply(rec []byte) error {
 	return nil
 }
 
-// table decodes the entry of a new table.
+// table decodes the entry of a new table in a version edit; more means that custom fields follow.
 func (e *edit) table(level int, number uint64, more bool) *table {
 	t := &table{number: number, level: level, entries: -1}
 	t.size = int64(e.number())

@@ -14,32 +14,32 @@ import (
 
 // Folder holds the files of a store.
 type Folder struct {
-	// Damages are the damages found, in the order of finding.
+	// Damages are all damages found so far, in the order in which they were found.
 	Damages []storage.Damage
 
 	fs           vfs.FS
 	dir          string
 	names        []string
-	neverWritten bool // there is no store yet, or its creation was not finished
+	neverWritten bool // there is no store yet, or its creation was interrupted
 
 	manifest   manifest
-	logs       []logFile // to be replayed, ascending
-	usableLogs int       // how many of them can be replayed, each up to its first hole
-	next       uint64    // the sequence number of the next write
-	mark       uint64    // all writes with lower sequence numbers were acknowledged; 0 = unknown
-	options    []string  // unreadable files of options; they hold no data
+	logs       []logFile // the logs that an open replays, by ascending number
+	usableLogs int       // how many of the logs can be replayed, each up to its first hole
+	next       uint64    // the sequence number that the next write would have
+	mark       uint64    // all writes with lower sequence numbers were synced; 0 = unknown
+	options    []string  // names of unreadable OPTIONS files, which hold no data
 
 	tables []*table
-	listed bool // tables comes from the manifest
+	listed bool // the manifest lists these tables; otherwise they are all in the folder
 
 	// Prepare sets the fields below.
 	inLogs []version
 	tombs  []tombstone
-	broken []lostRange // by their first keys
+	broken []lostRange // sorted by their first keys
 }
 
-// ReadFolder reads the files that an open needs: the list of files, the manifest and the
-// logs. Errors: those of the file system for the folder.
+// ReadFolder reads the files that an open of the store needs: the list of files, the manifest and the logs. It
+// adds the damages that it finds. Errors: errors of the file system if the folder cannot be listed.
 func ReadFolder(fs vfs.FS, dir string) (*Folder, error) {
 	f := &Folder{fs: fs, dir: dir}
 	names, err := fs.List(dir)
@@ -58,12 +58,12 @@ func ReadFolder(fs vfs.FS, dir string) (*Folder, error) {
 	return f, nil
 }
 
-// Fresh reports whether there is no store in the folder yet, or its creation was
-// interrupted before anything could be written to it.
+// Fresh reports whether there is no store in the folder yet, or its creation was interrupted before anything was
+// written to the store.
 func (f *Folder) Fresh() bool { return f.neverWritten }
 
-// Clear removes the files of a store that is Fresh, so that it is created again. Errors:
-// those of the file system.
+// Clear removes the files of a store whose creation was interrupted (Fresh), so that an open creates it again. For
+// other stores it does nothing. Errors: errors of the file system.
 func (f *Folder) Clear() error {
 	for _, name := range f.names {
 		if !f.neverWritten || strings.HasPrefix(name, "LOCK") {
@@ -81,11 +81,11 @@ func (f *Folder) Clear() error {
 	return nil
 }
 
-// Listed reports whether the manifest lists the tables of the store. Otherwise all tables
-// in the folder are taken, which may include some that the store no longer used.
+// Listed reports whether the list of the store's tables is that of the manifest. Otherwise, because the manifest
+// is damaged, it is that of all tables in the folder, which may include some that the store no longer used.
 func (f *Folder) Listed() bool { return f.listed }
 
-// Next returns the sequence number of the next write.
+// Next returns the sequence number that the next write to the store would have.
 func (f *Folder) Next() uint64 { return f.next }
 
 // damaged adds a damage.
@@ -96,7 +96,7 @@ func (f *Folder) hasDamage(k storage.DamageKind) bool {
 	return slices.ContainsFunc(f.Damages, func(d storage.Damage) bool { return d.Kind == k })
 }
 
-// ofPrefix returns the files whose names begin with prefix.
+// ofPrefix returns the names of the folder's files that begin with prefix.
 func (f *Folder) ofPrefix(prefix string) (names []string) {
 	for _, name := range f.names {
 		if strings.HasPrefix(name, prefix) {
@@ -116,8 +116,8 @@ func (f *Folder) readFile(name string) ([]byte, error) {
 	return data, errors.Join(err, r.Close())
 }
 
-// readOptions checks whether Pebble could read the newest file of options, which it only
-// compares with its own options.
+// readOptions checks whether Pebble can read the newest OPTIONS file, which Pebble only compares with its own
+// options. If not, the file is hidden from Pebble, because it holds no data.
 func (f *Folder) readOptions() {
 	files := f.ofPrefix(optionsPrefix)
 	if len(files) == 0 {
@@ -133,11 +133,10 @@ func (f *Folder) readOptions() {
 	}
 }
 
-// Options returns the unreadable files of options. They hold no data, and an open writes
-// a new one.
+// Options returns the names of unreadable OPTIONS files. They hold no data, and an open writes a new one.
 func (f *Folder) Options() []string { return f.options }
 
-// pebbleOptions returns Pebble's options for reading a damaged store.
+// pebbleOptions returns Pebble's options for reading a damaged store, with which the OPTIONS file is compared.
 func (f *Folder) pebbleOptions(fs vfs.FS) *pebble.Options {
 	o := &pebble.Options{
 		FS: fs, ReadOnly: true, DisableConsistencyCheck: true, DisableAutomaticCompactions: true,
@@ -148,7 +147,8 @@ func (f *Folder) pebbleOptions(fs vfs.FS) *pebble.Options {
 	return o
 }
 
-// silent is a logger that drops messages and does not end the process.
+// silent is a logger for Pebble that drops messages. Instead of ending the process, it panics, and guarded turns
+// that into an error.
 type silent struct{}
 
 func (silent) Infof(string, ...any)  {}
@@ -157,7 +157,7 @@ func (silent) Fatalf(string, ...any) { panic(errFatal) }
 
 var errFatal = errors.New("the engine gave up")
 
-// guarded calls a function that reads damaged bytes, and turns a panic into an error.
+// guarded calls a function that decodes bytes that may be damaged, and turns a panic into an error.
 func guarded(fn func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -169,7 +169,7 @@ func guarded(fn func() error) (err error) {
 
 var errUnreadable = errors.New("it makes no sense")
 
-// reason returns the cause of a file's error in a few words, without the path.
+// reason returns the last part of a file error's text, such as "input/output error", without the path.
 func reason(err error) string {
 	text := err.Error()
 	if i := strings.LastIndex(text, ": "); i >= 0 {

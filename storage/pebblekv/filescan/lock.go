@@ -13,8 +13,9 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// Lock locks a folder against servers, until release is called. A folder without a lock file needs no lock,
-// because no server can have it open. Errors: storage.ErrLocked.
+// Lock prevents servers from opening the store in a folder, until release is called. A folder without a lock file
+// needs no lock, because no server can have it open. If the lock file cannot be locked for other reasons, the
+// folder is read without a lock. Errors: storage.ErrLocked if a server has it open.
 func Lock(dir string) (release func(), err error) {
 	path := filepath.Join(dir, "LOCK")
 	if _, err := os.Stat(path); err != nil {
@@ -38,9 +39,9 @@ func readable(path string) bool {
 	return err == nil
 }
 
-// ForReading returns a file system for programs that write nothing. If the lock file cannot be opened for
-// writing, because the file system is read-only or the file is another user's, the lock is one that readers
-// share: it excludes servers, and a server's lock excludes it.
+// ForReading returns a file system for programs that read a store and write nothing. If the store's lock file
+// cannot be opened for writing, because the file system is read-only or the file belongs to another user, Lock
+// takes a lock that readers share: it excludes servers, and a server's lock excludes it.
 func ForReading(files vfs.FS) vfs.FS { return readers{files} }
 
 type readers struct{ vfs.FS }
@@ -52,7 +53,7 @@ func (r readers) Lock(name string) (io.Closer, error) {
 		return lock, err
 	}
 	shared, err := shareLock(name)
-	if errors.Is(err, fs.ErrNotExist) { // and no process can create one
+	if errors.Is(err, fs.ErrNotExist) { // no process can create the file either, so no lock is needed
 		return nothing{}, nil
 	}
 	return shared, err

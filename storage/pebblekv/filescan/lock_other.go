@@ -7,5 +7,5 @@ import (
 	"os"
 )
 
-// shareLock only opens the file, because this system has no locks for reading.
+// shareLock only opens the lock file, because this operating system has no locks that readers share.
 func shareLock(name string) (io.Closer, error) { return os.Open(name) }

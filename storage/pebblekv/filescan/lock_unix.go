@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// shareLock locks a file for reading. Errors: EAGAIN or EACCES if another process has locked it for writing;
-// those of the file system.
+// shareLock locks the lock file of a store for reading, a lock that several readers can have, until the closer is
+// closed. Errors: EAGAIN or EACCES if another process has locked it for writing; errors of the file system.
 func shareLock(name string) (io.Closer, error) {
 	file, err := os.Open(name)
 	if err != nil {

@@ -15,21 +15,22 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// logFile is one write-ahead log.
+// logFile is one file of the write-ahead log.
 type logFile struct {
 	name   string
 	number uint64
 	first  uint64 // sequence number of the first batch, 0 = none
-	next   uint64 // sequence number after the last batch before the first hole
-	end    int64  // length that can be read without a hole
+	next   uint64 // sequence number after the last batch before the first hole (unreadable part)
+	end    int64  // number of bytes before the first hole
 	holes  []hole
 	size   int
 }
 
-// seqFirst is the first sequence number of a store.
+// seqFirst is the sequence number of the first write of each store.
 const seqFirst = 10
 
-// readLogs reads the logs that an open would replay, and decides whether their ends are damaged.
+// readLogs reads the write-ahead logs that an open would replay, and decides whether their ends are damaged or
+// were cut off by a crash.
 func (f *Folder) readLogs() {
 	for _, name := range f.names {
 		number, err := strconv.ParseUint(strings.TrimSuffix(name, logSuffix), 10, 64)
@@ -49,7 +50,8 @@ func (f *Folder) readLogs() {
 	f.checkLogs()
 }
 
-// Unflushed returns the number of bytes of logs that an open writes into tables.
+// Unflushed returns the number of bytes in the write-ahead logs that an open of the store writes into tables. The
+// disk needs as much free space.
 func (f *Folder) Unflushed() (bytes int64) {
 	for _, l := range f.logs {
 		bytes += l.end
@@ -57,8 +59,8 @@ func (f *Folder) Unflushed() (bytes int64) {
 	return bytes
 }
 
-// checkLogs distinguishes damage from the traces of a crash, and sets how many logs are usable. Sequence
-// numbers have no gaps, so a gap means that a log was lost.
+// checkLogs distinguishes damage of the write-ahead logs from the traces of a crash, and sets how many logs are
+// usable. Sequence numbers of writes have no gaps, so a gap means that a log was lost.
 func (f *Folder) checkLogs() {
 	next := max(f.manifest.lastSeq+1, seqFirst)
 	f.usableLogs = len(f.logs)
@@ -103,8 +105,9 @@ func (f *Folder) checkLogs() {
 // logName returns the file name of a log.
 func logName(number uint64) string { return fmt.Sprintf("%06d%s", number, logSuffix) }
 
-// lostBefore finds the log that lacks the writes from a sequence number up to the first of the i-th log. The
-// numbers of logs may have gaps, so it is unknown whether a log ends early or the next one is missing.
+// lostBefore returns the log that lacks the writes with sequence numbers from next up to the first of the i-th
+// log, and a text about the loss. The numbers of logs may have gaps, so it cannot decide whether a log ends early
+// or the next one is missing.
 func (f *Folder) lostBefore(i int, next uint64) (l *logFile, what string) {
 	l = &f.logs[i]
 	n := l.first - next
@@ -118,10 +121,10 @@ func (f *Folder) lostBefore(i int, next uint64) (l *logFile, what string) {
 	return l, fmt.Sprintf("%d writes before its first are neither in a table nor in a log", n)
 }
 
-// manifestShort reports whether the writes from a sequence number on, which no log has, are missing because
-// the manifest, and not a log, has lost its end. Then there is a table that the manifest does not list and
-// that has these writes, or of which that is unknown because the last level keeps no sequence numbers.
-// Unlisted tables with only older writes are tables that the store no longer used.
+// manifestShort reports whether the writes from sequence number next on, which no log has, are missing because the
+// manifest, and not a log, has lost its end. Then there is a table that the manifest does not list and that has
+// these writes, or may have them, because the last level keeps no sequence numbers. Unlisted tables with only
+// older writes are tables that the store no longer used.
 func (f *Folder) manifestShort(next uint64) bool {
 	known := map[string]bool{}
 	for _, t := range f.manifest.tables {
@@ -141,7 +144,8 @@ func (f *Folder) shortManifest() {
 	f.damaged(storage.Damage{File: f.manifest.file, Kind: storage.DamagedManifest, Entries: -1, What: "the list of tables has lost its end: it does not go as far as the write-ahead log"})
 }
 
-// eachBatch calls visit with the batches of a log; visit may be nil. It sets the fields of l.
+// eachBatch calls visit with each batch of writes in the bytes of a write-ahead log; visit may be nil. It sets the
+// first and next sequence number, the end and the holes of l.
 func eachBatch(data []byte, l *logFile, visit func(batch []byte)) {
 	c := chunks{data: data, number: uint32(l.number)}
 	framing := c.records(func(rec []byte, _ int, resumed bool) {
@@ -163,7 +167,7 @@ func eachBatch(data []byte, l *logFile, visit func(batch []byte)) {
 	l.end, l.holes = int64(framing.end), framing.holes
 }
 
-// version is one version of a key.
+// version is one version of a key, found in a table or a log: a value or a deletion, with its sequence number.
 type version struct {
 	key, value []byte
 	seq        uint64
@@ -171,13 +175,15 @@ type version struct {
 	table      int // index in Folder.tables; -1 = a log
 }
 
-// tombstone deletes the versions below seq in a range of keys.
+// tombstone is a range tombstone: it deletes the versions with lower sequence numbers of all keys from start to
+// below end.
 type tombstone struct {
 	start, end []byte
 	seq        uint64
 }
 
-// logItems returns all versions and range tombstones in the logs, sorted, including those after holes.
+// logItems returns all versions of keys and all range tombstones in the logs, including those after unreadable
+// parts. The versions are sorted by key, the newest first.
 func (f *Folder) logItems(logs []logFile) (items []version, tombs []tombstone) {
 	for i := range logs {
 		data, err := f.readFile(logs[i].name)

@@ -7,17 +7,17 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// manifest holds what an open needs: the list of tables, and the first log to
-// replay.
+// manifest holds the contents of Pebble's manifest that an open of the store needs: the list of tables, and the
+// first log to replay.
 type manifest struct {
-	file    string // its file name; "" if no marker names one
+	file    string // name of the file; "" if no marker names one
 	records int
-	minLog  uint64 // lower logs are in tables already
-	lastSeq uint64 // the last sequence number when the last edit was written
+	minLog  uint64 // the lowest number of a log to replay; the writes of lower logs are in tables
+	lastSeq uint64 // the last sequence number assigned when the last edit was written
 	tables  map[tableAt]*table
 }
 
-// tableAt identifies a table at a level.
+// tableAt identifies a table by its level and the number of its file.
 type tableAt struct {
 	level  int
 	number uint64
@@ -33,7 +33,8 @@ const (
 	logSuffix     = ".log"
 )
 
-// readManifest reads the manifest that the marker names.
+// readManifest reads the manifest whose name the marker file has, and adds a damage if it cannot be read to its
+// end.
 func (f *Folder) readManifest() {
 	m := &f.manifest
 	m.tables = map[tableAt]*table{}

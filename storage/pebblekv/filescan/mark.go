@@ -6,23 +6,24 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// markName is the file that records how far the write-ahead log was synced.
+// markName is the name of the file that records how far the write-ahead log was synced.
 const markName = "SYNCED"
 
-// markMagic is the start of the file.
+// markMagic is the start of the mark file, by which it is recognized.
 const markMagic = "cantle\x00\x01"
 
-// Mark records how far the write-ahead log is on the disk: the sequence number after the
-// last acknowledged write. It is written after each sync of the log and never synced
-// itself, so it may be too low but is never too high. Without it, a log that has lost its
-// end by damage looks like one cut off by a crash. One goroutine at a time calls Set.
+// Mark is a small file beside the write-ahead log with the sequence number after the last write that was synced,
+// and perhaps acknowledged. It is written after each sync of the log and never synced itself, so it may be too low
+// but is never too high. Without it, a log that has lost its end by damage looks like one cut off by a crash. One
+// goroutine at a time calls Set.
 type Mark struct {
 	file vfs.File
 	last uint64
 	buf  []byte
 }
 
-// OpenMark opens the mark of a folder for writing. Errors: those of the file system.
+// OpenMark opens or creates the mark file in the folder of a store, for writing. Errors: errors of the file
+// system.
 func OpenMark(fs vfs.FS, dir string) (*Mark, error) {
 	file, err := fs.OpenReadWrite(fs.PathJoin(dir, markName), vfs.WriteCategoryUnspecified)
 	if err != nil {
@@ -31,7 +32,7 @@ func OpenMark(fs vfs.FS, dir string) (*Mark, error) {
 	return &Mark{file: file}, nil
 }
 
-// Set writes the mark. A failure is harmless: the old mark is still true.
+// Set writes seq into the mark file, without a sync. A failure is harmless: the old mark is still true.
 func (m *Mark) Set(seq uint64) {
 	if m == nil || seq == m.last {
 		return
@@ -51,7 +52,7 @@ func (m *Mark) Close() error {
 	return m.file.Close()
 }
 
-// readMark returns the mark, 0 if there is no valid one.
+// readMark returns the sequence number in the mark file at path, 0 if there is no valid one.
 func readMark(fs vfs.FS, path string) uint64 {
 	file, err := fs.Open(path)
 	if err != nil {

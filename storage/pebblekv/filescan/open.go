@@ -5,9 +5,9 @@ import "github.com/cockroachdb/pebble/v2/vfs"
 // Disk is the file system of the machine.
 var Disk = vfs.Default
 
-// Open surveys a folder of the disk, lists its tables and prepares Scan. Without Verify,
-// Scan skips damaged data blocks without marking entries as outdated. Errors: those of
-// the file system.
+// Open reads the files of the store in a folder of the disk, lists its tables and prepares Scan. If Verify is not
+// called before, Scan skips damaged data blocks without marking entries as outdated. Errors: errors of the file
+// system.
 func Open(dir string) (*Folder, error) {
 	f, err := ReadFolder(Disk, dir)
 	if err != nil {

@@ -15,16 +15,15 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// Entry is the newest remaining version of a key. Key and Value are valid until the visit
-// returns.
+// Entry is the newest readable version of a key in a damaged store. Key and Value are valid until the function
+// that Scan calls with it returns.
 type Entry struct {
 	Key, Value []byte
-	// Outdated is true if a damaged block may have held a newer version or a deletion of
-	// the key.
+	// Outdated is true if a damaged block may have held a newer version of the key, or its deletion.
 	Outdated bool
 }
 
-// compareVersions orders versions by key, the newest first.
+// compareVersions orders versions of keys by key, and the versions of one key from the newest to the oldest.
 func compareVersions(a, b version) int {
 	if c := bytes.Compare(a.key, b.key); c != 0 {
 		return c
@@ -35,8 +34,8 @@ func compareVersions(a, b version) int {
 	return cmp.Compare(b.table, a.table) // tables are in order of their numbers
 }
 
-// Prepare reads the logs and the indexes of the tables, for Scan. If Verify ran before,
-// Scan can report which entries may be outdated.
+// Prepare reads the logs and the indexes of the tables, which Scan needs. If Verify ran before, Scan can report
+// which entries may be outdated.
 func (f *Folder) Prepare() {
 	for _, t := range f.tables {
 		f.Damages = append(f.Damages, t.open(f)...)
@@ -57,9 +56,9 @@ func (f *Folder) Prepare() {
 	slices.SortFunc(f.broken, func(a, b lostRange) int { return bytes.Compare(a.keys.Start, b.keys.Start) })
 }
 
-// unflushed returns the logs with writes that no table has, if the manifest is damaged.
-// Every commit with documents has entries of its own in the change log, so a log whose
-// change log entries are in a table was flushed.
+// unflushed returns those of the logs whose writes are not in tables yet, if the damaged manifest does not list
+// them. Every commit with documents has entries of its own in the change log, so a write-ahead log whose
+// change-log entries are in a table was flushed.
 func (f *Folder) unflushed(logs []logFile) (out []logFile) {
 	for i := range logs {
 		items, _ := f.logItems(logs[i : i+1])
@@ -81,7 +80,7 @@ func (f *Folder) unflushed(logs []logFile) (out []logFile) {
 	return out
 }
 
-// LostKeys returns the ranges of keys of damaged blocks of tables, in order.
+// LostKeys returns the ranges of keys whose versions may be lost in damaged blocks of tables, in order.
 func (f *Folder) LostKeys() (out []storage.Range) {
 	for _, b := range f.broken {
 		out = append(out, b.keys)
@@ -89,8 +88,9 @@ func (f *Folder) LostKeys() (out []storage.Range) {
 	return out
 }
 
-// Scan visits the newest remaining versions of the keys of a range, in order, until visit
-// returns an error. Prepare must be called before. Errors: those of visit and ctx.
+// Scan calls visit with the newest readable version of each key of a range, in order, until visit returns an
+// error. Deleted keys are omitted, damaged blocks skipped. Prepare must be called before. Errors: errors of visit
+// and of ctx.
 func (f *Folder) Scan(ctx context.Context, r storage.Range, visit func(Entry) error) error {
 	m := &merge{f: f, r: r}
 	defer m.close()
@@ -127,7 +127,8 @@ func (f *Folder) Scan(ctx context.Context, r storage.Range, visit func(Entry) er
 	}
 }
 
-// outdated reports whether a newer version than it may have been lost.
+// outdated reports whether a newer version of the same key than the given one may be lost in a damaged block. A
+// version in a log is never outdated.
 func (f *Folder) outdated(it version) bool {
 	for i := range f.broken {
 		b := &f.broken[i]
@@ -141,17 +142,18 @@ func (f *Folder) outdated(it version) bool {
 	return false
 }
 
-// merge merges the versions of all sources in order.
+// merge merges the sorted versions of keys in all tables and logs into one sorted sequence, for Scan (a k-way
+// merge with a heap).
 type merge struct {
 	f       *Folder
 	r       storage.Range
-	waiting []int // tables not opened yet, by their first key
+	waiting []int // indexes of the tables that are not opened yet, by their first keys
 	heads   cursors
 	active  []tombstone
 	tomb    int // the next of f.tombs
 }
 
-// begin finds the sources that overlap the range.
+// begin finds the tables that overlap the range, and opens the cursor of the logs.
 func (m *merge) begin() {
 	for i, t := range m.f.tables {
 		if t.have >= 0 && len(t.blocks) > 0 && t.overlaps(m.r) {
@@ -166,7 +168,8 @@ func (m *merge) begin() {
 	}
 }
 
-// next returns the next version.
+// next returns the next version in the order of compareVersions, false at the end. It opens a table when its first
+// key is reached, so that few files are open.
 func (m *merge) next() (version, bool) {
 	for len(m.waiting) > 0 {
 		t := m.f.tables[m.waiting[0]]
@@ -195,7 +198,8 @@ func (m *merge) next() (version, bool) {
 	return it, true
 }
 
-// deleted reports whether a range tombstone covers a version.
+// deleted reports whether a range tombstone with a higher sequence number deletes a version. Versions must come in
+// the order of their keys.
 func (m *merge) deleted(it version) bool {
 	for ; m.tomb < len(m.f.tombs) && bytes.Compare(m.f.tombs[m.tomb].start, it.key) <= 0; m.tomb++ {
 		m.active = append(m.active, m.f.tombs[m.tomb])
@@ -217,17 +221,18 @@ func (m *merge) close() {
 	}
 }
 
-// cursor is one source of a merge: a table, or the logs.
+// cursor is a position in one source of a merge: a table, or all logs together.
 type cursor struct {
 	item  version
-	items []version // rest of the block, or of the logs
+	items []version // the following versions in the block, or in the logs
 	t     *table
 	index int
 	file  vfs.File
 	block int // the next block to load
 }
 
-// openTable opens the table and finds the first block that may hold keys of the range.
+// openTable opens the cursor's table and finds the first block that may hold keys of the range. It reports whether
+// the file could be opened.
 func (c *cursor) openTable(m *merge) bool {
 	file, err := m.f.fs.Open(m.f.fs.PathJoin(m.f.dir, c.t.name))
 	if err != nil {
@@ -241,7 +246,7 @@ func (c *cursor) openTable(m *merge) bool {
 	return true
 }
 
-// advance steps to the next version within the range.
+// advance steps to the next version within the range of m, and reports whether there is one.
 func (c *cursor) advance(m *merge) bool {
 	for {
 		for len(c.items) == 0 {
@@ -261,7 +266,7 @@ func (c *cursor) advance(m *merge) bool {
 	}
 }
 
-// loadBlock reads the next block; it skips a damaged one.
+// loadBlock reads the versions in the next block of the table; a damaged block yields none.
 func (c *cursor) loadBlock() {
 	s := &c.t.blocks[c.block]
 	c.block++
@@ -282,7 +287,7 @@ func (c *cursor) close() {
 	}
 }
 
-// cursors is a heap of cursors by their next item.
+// cursors is a heap of cursors, ordered by the version at which each stands.
 type cursors []*cursor
 
 func (h cursors) Len() int           { return len(h) }

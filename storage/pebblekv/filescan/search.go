@@ -11,16 +11,18 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// Bounds of a search for blocks without an index.
+// Bounds, in bytes, of the search for the blocks of a table whose index is lost.
 const (
 	searchFileMax  = 1 << 30  // of a larger file only the first part is searched
-	searchBlockMax = 24 << 20 // the largest block that is searched for at an expected start
-	searchSkipMax  = 24 << 10 // the largest block that is searched for after a damaged one, and how far the start may be: blocks have 8 KiB, unless a document is larger
+	searchBlockMax = 24 << 20 // the largest block that is found where the block before ends
+	// searchSkipMax is the size of the largest block that is found after a damaged one, and the maximum distance
+	// of its start. Blocks have 8 KiB, unless a document is larger.
+	searchSkipMax = 24 << 10
 )
 
-// findBlocks finds the data blocks of a table whose index is lost. They lie at the start of
-// the file, one after the other, each followed by its checksum. So a block with a known
-// start ends where the checksum matches.
+// findBlocks finds the data blocks of a table whose index is lost. They lie at the start of the file, one after
+// the other, each followed by its checksum. So a block with a known start ends where the checksum of its bytes
+// matches. After a damaged block, it searches for the start of the next.
 func (t *table) findBlocks(file vfs.File) {
 	data, err := io.ReadAll(io.NewSectionReader(file, 0, min(t.have, searchFileMax)))
 	if err != nil {
@@ -69,9 +71,9 @@ func (t *table) findBlocks(file vfs.File) {
 	}
 }
 
-// blockAt returns the length of the block at the start of data, without its trailer, -1 if
-// there is none. It computes the checksum byte by byte itself; a call of crc32.Update for
-// each byte is twenty times as slow.
+// blockAt returns the length of the block at the start of data, without its trailer, -1 if no length up to limit
+// has a matching checksum. It computes the checksum byte by byte itself; a call of crc32.Update for each byte is
+// twenty times as slow.
 func blockAt(data []byte, limit int) int {
 	register := ^uint32(0)
 	n := min(len(data)-block.TrailerLen, limit)

@@ -9,22 +9,23 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// creatingName is a file that exists while a store is being created. If it exists, a store without
-// data is one whose creation was interrupted; otherwise it is one whose data were lost.
+// creatingName is the name of a file that exists while a store is being created. A store without data is one whose
+// creation was interrupted if the file exists; otherwise its data were lost.
 const creatingName = "MAKING"
 
-// State describes what a folder holds of a store.
+// State is the state of the store in a folder, which decides whether a server may create a new store there.
 type State uint8
 
 // States of a folder.
 const (
-	Absent     State = iota // there is no folder, or nothing of a store in it
+	Absent     State = iota // there is no folder, or no file of a store in it
 	Unfinished              // the creation of a store was interrupted before anything was written to it
-	Lost                    // other files of a store, such as LOCK, are there, but no data
+	Lost                    // files of a store, such as LOCK, are there, but its data are missing
 	Present                 // a store, perhaps damaged
 )
 
-// StateOf finds the state of a folder. It reads few files. Errors: those of the file system.
+// StateOf returns the state of the store in the folder dir, by the names of its files and few reads. Errors:
+// errors of the file system.
 func StateOf(fs vfs.FS, dir string) (State, error) {
 	names, err := fs.List(dir)
 	if vfsMissing(err) {
@@ -35,7 +36,7 @@ func StateOf(fs vfs.FS, dir string) (State, error) {
 	}
 	f := &Folder{fs: fs, dir: dir, names: names, mark: readMark(fs, fs.PathJoin(dir, markName))}
 	switch {
-	case f.unfinished(): // judged below
+	case f.unfinished(): // Absent, Unfinished or Lost, see below
 	case f.mark == 0 || slices.ContainsFunc(names, isData):
 		return Present, nil
 	default:
@@ -50,18 +51,20 @@ func StateOf(fs vfs.FS, dir string) (State, error) {
 	return Absent, nil
 }
 
-// isData reports whether a file is one that a store cannot do without.
+// isData reports whether a file name is that of a table, a log, a manifest or a marker, without which a store
+// cannot be opened.
 func isData(name string) bool {
 	return strings.HasSuffix(name, tableSuffix) || strings.HasSuffix(name, logSuffix) || strings.HasPrefix(name, manifestName) || strings.HasPrefix(name, "marker.")
 }
 
-// isAuxiliary reports whether a file belongs to a store but holds no data.
+// isAuxiliary reports whether a file name is that of a store's file without data, which exists also after the data
+// were lost.
 func isAuxiliary(name string) bool {
 	return name == "LOCK" || name == markName || strings.HasPrefix(name, optionsPrefix)
 }
 
-// BeginCreate records durably that a store is about to be created in a folder, so that an interrupted
-// creation is not taken for a lost store. Errors: those of the file system.
+// BeginCreate creates and syncs a file in a folder while a store is being created there, so that an interrupted
+// creation is not taken for a lost store. Errors: errors of the file system.
 func BeginCreate(fs vfs.FS, dir string) error {
 	file, err := fs.Create(fs.PathJoin(dir, creatingName), vfs.WriteCategoryUnspecified)
 	if err != nil {
@@ -76,7 +79,7 @@ func BeginCreate(fs vfs.FS, dir string) error {
 	return syncFolder(fs, dir)
 }
 
-// EndCreate records that the store has been created. Errors: those of the file system.
+// EndCreate removes the file of BeginCreate once the store has been created. Errors: errors of the file system.
 func EndCreate(fs vfs.FS, dir string) error {
 	err := fs.Remove(fs.PathJoin(dir, creatingName))
 	if vfsMissing(err) {
@@ -93,8 +96,8 @@ func syncFolder(fs vfs.FS, dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// unfinished reports whether nothing was ever written to the store: there is no table, nothing in
-// a log, and no mark. Other files are left from an interrupted creation or of a lost store.
+// unfinished reports whether no write to the store has left a trace: there is no table, nothing in a log, and no
+// mark. Other files may be there, left by an interrupted creation or by a lost store.
 func (f *Folder) unfinished() bool {
 	if f.mark != 0 {
 		return false

@@ -11,7 +11,7 @@ import (
 // A checksum is computed in a register that each byte advances: r = castagnoli[byte(r)^b] ^
 // r>>8. For zero bytes this is a linear map, and it can be inverted.
 
-// forth advances a register by a zero byte; back inverts that.
+// forth advances the register of a checksum by a zero byte; back is its inverse.
 func forth(r uint32) uint32 { return castagnoli[byte(r)] ^ r>>8 }
 
 func back(r uint32) uint32 {
@@ -19,7 +19,8 @@ func back(r uint32) uint32 {
 	return (r^castagnoli[b])<<8 | uint32(b)
 }
 
-// lastOf maps the first byte of a register to the byte that was shifted out to reach it.
+// lastOf maps the highest byte of a checksum register to the byte that was shifted out to reach this register, for
+// back.
 var lastOf = func() (b [256]byte) {
 	for i, r := range castagnoli {
 		b[r>>24] = byte(i)
@@ -27,8 +28,8 @@ var lastOf = func() (b [256]byte) {
 	return b
 }()
 
-// origin maps registers back over all zero bytes that were passed, to their values at the first
-// of these bytes. Registers of different positions can be compared there.
+// origin is a linear map of checksum registers (CRC-32C) back over all bytes passed so far, as if they were zero,
+// to the first of them. Registers of different positions in the file can be compared there.
 type origin [32]uint32 // per bit
 
 func newOrigin() (o origin) {
@@ -38,7 +39,7 @@ func newOrigin() (o origin) {
 	return o
 }
 
-// pass moves on by one byte.
+// pass extends the map by one more byte.
 func (o *origin) pass() {
 	for i := range o {
 		o[i] = back(o[i])
@@ -52,16 +53,17 @@ func (o *origin) of(r uint32) (at uint32) {
 	return at
 }
 
-// possibleBlock is the start and size of a possible block: its checksum matches.
+// possibleBlock is the offset and length, in bytes, of what may be a block of a table, because its checksum
+// matches.
 type possibleBlock struct{ at, size int }
 
-// blocksWithin finds the possible blocks that begin in the first starts bytes of data and are
-// no longer than limit, sorted by start and size. It reads each byte once: the checksum from i
-// to j matches if the checksum of all bytes before j, the stored checksum after j, and the
-// checksum of all bytes before i agree at the origin.
+// blocksWithin finds all possible blocks of a damaged table that begin in the first starts bytes of data and are
+// shorter than limit, sorted by start and size. It reads each byte once: the checksum from i to j matches if the
+// checksum of all bytes before j, the stored checksum after j, and the checksum of all bytes before i agree at the
+// origin.
 func blocksWithin(data []byte, starts, limit int) (found []possibleBlock) {
 	o := newOrigin()
-	sum := uint32(0) // at the origin, of all bytes before k
+	sum := uint32(0) // the checksum of all bytes before k, mapped to the origin
 	begun := map[uint32][]int{}
 	for k := range max(min(len(data)-block.TrailerLen, starts+limit), 0) {
 		if k < starts {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestBlocksWithin: blocks between other bytes are found where a search at each byte finds
-// them.
+// TestBlocksWithin: blocksWithin finds the same blocks between random bytes as a slow search that calls blockAt at
+// each byte.
 func TestBlocksWithin(t *testing.T) {
 	const starts, limit = 3000, 2000
 	for seed := range uint64(20) {
@@ -17,7 +17,7 @@ func TestBlocksWithin(t *testing.T) {
 		for i := range data {
 			data[i] = byte(rng.Uint32())
 		}
-		for range 6 { // some overwrite earlier ones
+		for range 6 { // blocks may overwrite earlier ones
 			at, size := rng.IntN(3500), 1+rng.IntN(2400)
 			if at+size+5 <= len(data) {
 				binary.LittleEndian.PutUint32(data[at+size+1:], maskedSum(data[at:at+size+1]))

@@ -20,9 +20,9 @@ type table struct {
 	name   string
 	number uint64
 	level  int
-	// smallest and largest are its first and last key, nil if unknown.
+	// smallest and largest are the first and last key in the table, nil if unknown.
 	smallest, largest []byte
-	maxSeq            uint64 // of its versions; the maximum if unknown
+	maxSeq            uint64 // the highest sequence number in the table; the maximum if unknown
 	size              int64  // expected size; -1 if unknown
 	entries           int64  // expected number of entries; -1 if unknown
 
@@ -30,20 +30,21 @@ type table struct {
 	have     int64 // actual size of the file; -1 if it is missing
 	blocks   []dataBlock
 	tombs    []tombstone
-	broken   []lostRange    // ranges in which versions may be lost, as found by open and verify
+	broken   []lostRange    // the keys of which versions may be lost, found by open and verify
 	searched bool           // the blocks were found without an index
 	rest     []block.Handle // other blocks than data blocks
 }
 
-// dataBlock is one data block of a table.
+// dataBlock is one data block of a table file: its offset, size, and the keys that it may hold.
 type dataBlock struct {
 	at, size int64
-	// The keys of the block are above after and at most upTo; nil is unknown.
+	// The keys of the block are greater than after and at most upTo; nil = unknown.
 	after, upTo []byte
 	bad         bool
 }
 
-// lostRange is a range of keys of which versions may be lost.
+// lostRange is a range of keys of which versions up to sequence number maxSeq may be lost, because a block is
+// damaged.
 type lostRange struct {
 	keys   storage.Range
 	maxSeq uint64
@@ -54,8 +55,8 @@ var (
 	schema   = colblk.DefaultKeySchema(comparer, 16)
 )
 
-// open finds the blocks of the table: by its index or, if the index is damaged, by searching for
-// matching checksums. It returns the damages except those of data blocks.
+// open finds the blocks of the table: by its index or, if the index is damaged, by searching for matching
+// checksums. It returns the damages of the file and its index; verify finds those of data blocks.
 func (t *table) open(f *Folder) (damages []storage.Damage) {
 	if t.opened {
 		return nil
@@ -99,7 +100,7 @@ func (t *table) damage(what string, keys storage.Range, entries int64) storage.D
 	return storage.Damage{File: t.name, Kind: storage.DamagedTable, What: what, Keys: keys, Entries: entries}
 }
 
-// keys returns the range of the table's keys, unbounded if unknown.
+// keys returns the range of the table's keys; if they are unknown, the range is unbounded.
 func (t *table) keys() storage.Range {
 	if t.largest == nil {
 		return storage.Range{}
@@ -110,7 +111,8 @@ func (t *table) keys() storage.Range {
 // after returns the smallest key above key.
 func after(key []byte) []byte { return append(slices.Clip(key), 0) }
 
-// readIndex reads the index, the properties and the range tombstones.
+// readIndex reads the list of blocks, the number of entries and the range tombstones of the table. Errors: an
+// error if any of them is damaged.
 func (t *table) readIndex(file vfs.File) error {
 	readable, err := sstable.NewSimpleReadable(keepOpen{CheckReads(file, always)})
 	if err != nil {
@@ -144,7 +146,7 @@ func (t *table) readIndex(file vfs.File) error {
 	return t.readTombstones(ctx, r)
 }
 
-// readHandles lists the data blocks with the separators between them.
+// readHandles reads from the table's index where its data blocks lie, and the separator keys between them.
 func (t *table) readHandles(ctx context.Context, r *sstable.Reader, layout *sstable.Layout) error {
 	var last []byte
 	for _, h := range layout.Index {
@@ -174,7 +176,7 @@ func (t *table) readHandles(ctx context.Context, r *sstable.Reader, layout *ssta
 
 func noMetadata(*block.Metadata, []byte) error { return nil }
 
-// readTombstones reads the range tombstones.
+// readTombstones reads the range tombstones of the table into t.tombs.
 func (t *table) readTombstones(ctx context.Context, r *sstable.Reader) error {
 	it, err := r.NewRawRangeDelIter(ctx, sstable.NoFragmentTransforms, sstable.NoReadEnv)
 	if err != nil || it == nil {
@@ -195,8 +197,8 @@ type keepOpen struct{ vfs.File }
 
 func (keepOpen) Close() error { return nil }
 
-// load reads a data block and calls visit with its entries; key and value are valid during the call.
-// Errors: errBadBlock.
+// load reads a data block, checks its checksum, and calls visit with each entry; key and value are valid during
+// the call. Errors: errBadBlock.
 func (t *table) load(file vfs.File, s *dataBlock, visit func(key, value []byte, seq uint64, kind pebble.InternalKeyKind)) error {
 	raw := make([]byte, s.size+block.TrailerLen)
 	if n, err := file.ReadAt(raw, s.at); n < len(raw) {
@@ -208,8 +210,8 @@ func (t *table) load(file vfs.File, s *dataBlock, visit func(key, value []byte, 
 	return decodeBlock(raw, visit)
 }
 
-// newest returns the highest sequence number in a table; ok is false if a part of the table cannot be
-// read.
+// newest returns the highest sequence number of all versions in a table; ok is false if a part of the table cannot
+// be read.
 func (t *table) newest(f *Folder) (seq uint64, ok bool) {
 	if len(t.open(f)) > 0 {
 		return 0, false
@@ -233,7 +235,8 @@ func le32(b []byte) uint32 {
 	return uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 | uint32(b[3])<<24
 }
 
-// decodeBlock decodes a data block with its trailer; its checksum has been checked.
+// decodeBlock decompresses a data block with its trailer, and calls visit with each entry. The caller has checked
+// the checksum; a panic of Pebble's decoder becomes an error.
 func decodeBlock(raw []byte, visit func(key, value []byte, seq uint64, kind pebble.InternalKeyKind)) error {
 	return guarded(func() error {
 		n := len(raw) - block.TrailerLen
@@ -273,13 +276,13 @@ func decodeBlock(raw []byte, visit func(key, value []byte, seq uint64, kind pebb
 	})
 }
 
-// blockBytesMax is the largest plausible size of a block: the largest value that the store accepts,
-// and some more.
+// blockBytesMax is the largest plausible size of a decompressed block in bytes: the largest value that the store
+// accepts, and some more. A larger one is taken for damage.
 const blockBytesMax = 80 << 20
 
-// superseded replaces values stored in separate blocks: those of older versions of a key with a newer
-// version in the same table, kept for open snapshots. They are not needed, so they read as empty. V
-// is the type of a value, which Pebble does not export.
+// superseded replaces Pebble's fetcher of values in separate blocks. These are values of older versions of a key
+// with a newer version in the same table, kept for open snapshots. They are not needed here, so they read as
+// empty. V is the type of a value, which Pebble does not export.
 type superseded[V any] struct{}
 
 func supersededLike[V any](V) superseded[V] { return superseded[V]{} }

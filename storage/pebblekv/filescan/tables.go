@@ -19,9 +19,9 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// ListTables finds the tables of the store: those that the manifest lists or, if the
-// manifest is damaged, all in the folder. It adds damages for tables that are missing or
-// have the wrong size. Errors: those of the file system.
+// ListTables finds the tables of the store: those that the manifest lists or, if the manifest is damaged, all in
+// the folder. It adds a damage for each table that is missing or has the wrong size. Errors: errors of the file
+// system.
 func (f *Folder) ListTables() error {
 	if f.tables != nil || f.neverWritten {
 		return nil
@@ -48,7 +48,8 @@ func (f *Folder) ListTables() error {
 	return nil
 }
 
-// readKeyBounds finds the first and last key of a table that the manifest does not list.
+// readKeyBounds reads the first and last key of a table that the manifest does not list, because the manifest is
+// damaged.
 func (t *table) readKeyBounds(f *Folder) error {
 	f.Damages = append(f.Damages, t.open(f)...)
 	if len(t.blocks) == 0 {
@@ -65,7 +66,7 @@ func (t *table) readKeyBounds(f *Folder) error {
 			t.smallest = slices.Clone(key)
 		}
 	})
-	// The separator after the last block is not below its last key.
+	// The index's separator after the last block is not below the block's last key.
 	t.largest = last.upTo
 	if t.smallest == nil {
 		t.smallest = []byte{}
@@ -73,7 +74,8 @@ func (t *table) readKeyBounds(f *Folder) error {
 	return nil
 }
 
-// checkSize checks whether the file exists and has its expected size.
+// checkSize returns a damage if the table's file is missing, unreadable, or does not have the size that the
+// manifest lists.
 func (t *table) checkSize(f *Folder) []storage.Damage {
 	info, err := f.fs.Stat(f.fs.PathJoin(f.dir, t.name))
 	switch {
@@ -93,7 +95,7 @@ func sizeWrong(have, want int64) string {
 	return fmt.Sprintf("it has %d bytes and should have %d", have, want)
 }
 
-// keysBetween returns the range of keys above one key and below another.
+// keysBetween returns the range of the keys greater than low and less than high; nil is unbounded.
 func keysBetween(low, high []byte) storage.Range {
 	r := storage.Range{End: high}
 	if low != nil {
@@ -102,12 +104,12 @@ func keysBetween(low, high []byte) storage.Range {
 	return r
 }
 
-// overlaps reports whether a table may hold keys of a range.
+// overlaps reports whether a table may hold keys of a range. If the table's keys are unknown, it may.
 func (t *table) overlaps(r storage.Range) bool {
 	return t.largest == nil || (r.End == nil || bytes.Compare(t.smallest, r.End) < 0) && bytes.Compare(t.largest, r.Start) >= 0
 }
 
-// Bytes returns the number of bytes that Verify reads.
+// Bytes returns the number of bytes that Verify reads: the size of all tables, for a progress bar.
 func (f *Folder) Bytes() (n int64) {
 	for _, t := range f.tables {
 		if info, err := f.fs.Stat(f.fs.PathJoin(f.dir, t.name)); err == nil {
@@ -117,8 +119,8 @@ func (f *Folder) Bytes() (n int64) {
 	return n
 }
 
-// Verify reads every table and compares every checksum. It adds what is wrong to Damages,
-// and calls progress with the bytes read.
+// Verify reads every table and compares every checksum. It adds the damages that it finds to Damages, and calls
+// progress after each table with its number of bytes. Errors: errors of progress.
 func (f *Folder) Verify(progress func(n int64) error) error {
 	for _, t := range f.tables {
 		known := slices.ContainsFunc(f.Damages, func(d storage.Damage) bool { return d.File == t.name })
@@ -127,7 +129,7 @@ func (f *Folder) Verify(progress func(n int64) error) error {
 		if t.searched {
 			found = t.narrow(append(f.damagesOf(t.name), found...))
 		}
-		if known && len(found) > 0 { // a damage of its size was found before: these damages are more precise
+		if known && len(found) > 0 { // a damage of the file's size was found before; the new damages are more precise
 			f.Damages = slices.DeleteFunc(f.Damages, func(d storage.Damage) bool { return d.File == t.name })
 		}
 		f.Damages = append(f.Damages, found...)
@@ -138,7 +140,7 @@ func (f *Folder) Verify(progress func(n int64) error) error {
 	return nil
 }
 
-// damagesOf returns the damages of one file.
+// damagesOf returns those of the folder's damages that are of one file.
 func (f *Folder) damagesOf(name string) (list []storage.Damage) {
 	for _, d := range f.Damages {
 		if d.File == name {
@@ -148,9 +150,8 @@ func (f *Folder) damagesOf(name string) (list []storage.Damage) {
 	return list
 }
 
-// narrow returns the damage of a table whose blocks were found without its index, with the
-// keys that are lost. An open store cannot read such a table at all, but Scan can read the
-// rest.
+// narrow combines the damages of a table with a damaged index into one, with the range of keys that are lost. An
+// open store cannot read such a table at all, but Scan can read its intact blocks.
 func (t *table) narrow(damages []storage.Damage) []storage.Damage {
 	if len(damages) == 0 {
 		return nil
@@ -170,7 +171,8 @@ func (t *table) narrow(damages []storage.Damage) []storage.Damage {
 	return []storage.Damage{t.damage(damages[0].What, r, -1)}
 }
 
-// VerifyTable is Verify for one table. ok is false if the store has no table of this name.
+// VerifyTable compares the checksums of one table, and returns the damages. ok is false if the store has no table
+// of this name.
 func (f *Folder) VerifyTable(name string) (damages []storage.Damage, ok bool) {
 	for _, t := range f.tables {
 		if t.name == name {
@@ -180,7 +182,8 @@ func (f *Folder) VerifyTable(name string) (damages []storage.Damage, ok bool) {
 	return nil, false
 }
 
-// VerifyCopy is VerifyTable for a copy of the table's file at another path.
+// VerifyCopy compares the checksums of a copy of a table, such as one in a backup: the table has the given name in
+// the store, its copy lies at path of fs. ok is false if the store has no table of this name.
 func (f *Folder) VerifyCopy(name string, fs vfs.FS, path string) (damages []storage.Damage, ok bool) {
 	for _, t := range f.tables {
 		if t.name != name {
@@ -197,7 +200,8 @@ func (f *Folder) VerifyCopy(name string, fs vfs.FS, path string) (damages []stor
 	return nil, false
 }
 
-// verify compares the checksums of all blocks that open has found.
+// verify compares the checksums of all blocks of the table that open has found. It marks the bad blocks, so that
+// Scan skips them, and returns their damages.
 func (t *table) verify(f *Folder) (damages []storage.Damage) {
 	if t.have < 0 {
 		return nil
@@ -223,7 +227,7 @@ func (t *table) verify(f *Folder) (damages []storage.Damage) {
 	for _, s := range bad {
 		missing := int64(-1)
 		if t.entries >= 0 {
-			missing = t.entries - good // of all bad blocks together
+			missing = t.entries - good // the entries of all bad blocks together
 		}
 		damages = append(damages, t.damage(fmt.Sprintf("the block of %d bytes at byte %d fails its checksum", s.size, s.at), t.clip(s), missing))
 	}
@@ -233,7 +237,7 @@ func (t *table) verify(f *Folder) (damages []storage.Damage) {
 	return damages
 }
 
-// clip returns the range of keys of a block.
+// clip returns the range of keys that a block of the table may hold.
 func (t *table) clip(s *dataBlock) storage.Range {
 	r := t.keys()
 	if s.after != nil {
@@ -245,8 +249,8 @@ func (t *table) clip(s *dataBlock) storage.Range {
 	return r
 }
 
-// verifyRest compares the checksums of the filters and the other blocks that are not data
-// blocks.
+// verifyRest compares the checksums of the table's blocks without data, such as Bloom filters, and returns a
+// damage for the first bad one.
 func (t *table) verifyRest(file vfs.File) []storage.Damage {
 	for _, h := range t.rest {
 		if h.Length == 0 {

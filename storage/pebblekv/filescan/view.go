@@ -9,16 +9,16 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// view is a file system that refuses changes of a folder, hides some of its files, and
-// shows only the first bytes of others.
+// view is a file system through which Pebble reads the undamaged part of a store: it refuses changes, hides some
+// files of the store's folder, and shows only the first bytes of others.
 type view struct {
 	vfs.FS
 	dir  string
 	hide func(name string) bool
-	cut  map[string]int64 // lengths, by name
+	cut  map[string]int64 // number of bytes shown, by file name
 }
 
-// errReadOnly is the error of operations that would change the folder.
+// errReadOnly is the error of file operations that would change the folder of a store that is only read.
 var errReadOnly = &readOnlyError{}
 
 type readOnlyError struct{}
@@ -61,11 +61,11 @@ func (v *view) ReuseForWrite(string, string, vfs.DiskWriteCategory) (vfs.File, e
 	return nil, errReadOnly
 }
 
-// MkdirAll implements vfs.FS: the folder exists.
+// MkdirAll implements vfs.FS. It does nothing, because the folder exists.
 func (v *view) MkdirAll(string, os.FileMode) error { return nil }
 
-// Lock implements vfs.FS: the caller already has the folder's lock, or no other process
-// can have it.
+// Lock implements vfs.FS. It locks nothing: the caller already has the folder's lock, or no other process can have
+// it.
 func (v *view) Lock(string) (io.Closer, error) { return io.NopCloser(nil), nil }
 
 // Unwrap implements vfs.FS.
@@ -77,7 +77,7 @@ type readFile struct{ vfs.File }
 func (readFile) Write([]byte) (int, error)          { return 0, errReadOnly }
 func (readFile) WriteAt([]byte, int64) (int, error) { return 0, errReadOnly }
 
-// cutFile shows the first size bytes of a file.
+// cutFile is a file that is read as if it had only its first size bytes, and refuses writes.
 type cutFile struct {
 	vfs.File
 	size, at int64
@@ -107,8 +107,8 @@ func (c *cutFile) ReadAt(p []byte, at int64) (int, error) {
 func (*cutFile) Write([]byte) (int, error)          { return 0, errReadOnly }
 func (*cutFile) WriteAt([]byte, int64) (int, error) { return 0, errReadOnly }
 
-// Writable returns the file system for opening the store, without the unreadable files of
-// options.
+// Writable returns the file system with which Pebble opens the store for writing. It hides unreadable OPTIONS
+// files, which hold no data, because Pebble would refuse them.
 func (f *Folder) Writable() vfs.FS {
 	if len(f.options) == 0 {
 		return f.fs
@@ -116,8 +116,8 @@ func (f *Folder) Writable() vfs.FS {
 	return &listing{f.fs, f.dir, f.options}
 }
 
-// Readable returns the file system for reading the undamaged part of the store: it
-// refuses changes, and the logs end before their first damage.
+// Readable returns the file system with which Pebble reads the undamaged part of the store: it refuses changes,
+// hides logs after the first damage, and ends each log before its first damage.
 func (f *Folder) Readable() vfs.FS {
 	v := &view{FS: f.fs, dir: f.dir, cut: map[string]int64{}}
 	hidden := slices.Clone(f.options)
@@ -133,7 +133,7 @@ func (f *Folder) Readable() vfs.FS {
 	return v
 }
 
-// listing is a file system that hides some files of a folder.
+// listing is a file system that omits some files when the store's folder is listed, and otherwise changes nothing.
 type listing struct {
 	vfs.FS
 	dir  string
