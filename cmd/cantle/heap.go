@@ -7,17 +7,18 @@ import (
 	"time"
 )
 
-// The collector's goal. A small live heap may grow by gcPercent percent before the collector runs: at Go's
-// default of 100 it would run all the time, because the block cache is outside of the heap. Measured: point reads
-// take a tenth less CPU than at 100. Large sorts and groups hold 100 MB each: there the heap may grow to
-// heapGoal, and above that by half.
+// The goal of Go's garbage collector. A small live heap may grow by gcPercent percent before the collector runs: at
+// Go's default of 100 the collector would run all the time, because the block cache is outside of the heap. Measured:
+// point reads take a tenth less CPU than at 100. Large sorts and groups hold 100 MB each: there the heap may grow to
+// heapGoal bytes, and above that by half.
 const (
 	gcPercent    = 400
 	gcPercentMin = 50
 	heapGoal     = 256 << 20
 )
 
-// percentFor returns by how many percent a heap with so many live bytes may grow.
+// percentFor returns by how many percent the heap may grow before the next garbage collection, given the bytes that
+// were live after the last one.
 func percentFor(live uint64) int {
 	if live == 0 {
 		return gcPercent
@@ -54,7 +55,8 @@ const (
 	restSpare  = 16 << 20 // bytes that are worth returning
 )
 
-// heapState holds the bytes allocated since the start, and the bytes that the heap holds without need.
+// heapState holds the bytes allocated since the start of the process, and the spare bytes: those that the heap holds
+// above the live ones.
 type heapState struct{ allocated, spare uint64 }
 
 // heapMetrics names the runtime metrics from which a heapState is computed.
@@ -72,12 +74,14 @@ func readHeap() heapState {
 	return heapState{s[0].Value.Uint64(), held - min(held, s[3].Value.Uint64())}
 }
 
-// isIdle reports whether the heap is idle and has memory to return.
+// isIdle reports whether the process is idle (almost nothing was allocated since the state before) and its heap has
+// enough spare memory to be worth returning.
 func (h heapState) isIdle(before heapState) bool {
 	return h.allocated-before.allocated < restAllocs && h.spare >= restSpare
 }
 
-// returnHeap returns unneeded memory to the system whenever the server is idle.
+// returnHeap starts a timer that returns spare memory of the heap to the operating system whenever the server is
+// idle.
 func returnHeap() {
 	before := readHeap()
 	var look func()

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A small heap may grow fivefold, a larger one to the goal, and beyond that by half.
+// A small heap may grow to five times its live bytes, a larger one to heapGoal, and above that by half.
 func TestPercentFor(t *testing.T) {
 	for _, c := range []struct {
 		live uint64
@@ -17,8 +17,8 @@ func TestPercentFor(t *testing.T) {
 	}
 }
 
-// A heap with much garbage is returned when nothing is allocated any more, and not under load or when there is
-// little to return.
+// The memory of garbage is returned to the system when nothing is allocated any more; not under load, and not if
+// there is little to return.
 func TestIdleHeapIsReleased(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	debug.FreeOSMemory()

@@ -8,12 +8,12 @@ import (
 	"github.com/cantledb/cantle/serve/daemon"
 )
 
-// The output for help and for wrong command lines. No case starts a server: all end before that.
+// The output and exit status for help and for wrong command lines. All cases end before a server is started.
 func TestCommandLine(t *testing.T) {
 	for _, c := range []struct {
 		args     string
 		status   int
-		out, err string // a text that each must contain, "" if it must be empty
+		out, err string // texts that the two outputs must contain; "" if the output must be empty
 	}{
 		{"", 2, "", "cantle serve "},
 		{"--help", 0, "cantle partitions URI db.collection", ""},

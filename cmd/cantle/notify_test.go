@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// The service manager gets the state in one datagram. If there is no manager, or it is gone, the program
-// continues.
+// notify sends the state to the service manager in one datagram. If there is no manager, or the manager is gone, the
+// program continues.
 func TestNotify(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows has no datagrams between processes")

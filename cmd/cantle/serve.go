@@ -20,8 +20,8 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// serve runs a server until it is stopped, and returns the exit status: 1 for an error, 2 for wrong settings, 4
-// for damaged data. wrong is the error of parsing the flags.
+// serve runs a server until it is stopped, and returns the exit status of the program: 1 for an error, 2 for wrong
+// settings, 4 for damaged data. wrong is the error of parsing the flags, nil without one.
 func serve(cfg *daemon.Config, f *pflag.FlagSet, wrong error, s cli.Streams) int {
 	places, err := settings(cfg, f, wrong)
 	if cfg.CheckOnly {
@@ -61,7 +61,8 @@ func serve(cfg *daemon.Config, f *pflag.FlagSet, wrong error, s cli.Streams) int
 	}
 }
 
-// serveOnce runs a server until it is stopped, or must be started again because its disk has space now.
+// serveOnce runs a server until it is stopped, and returns the exit status. again means that the disk, which was full
+// at the start, has space now, and that the caller must start the server again.
 func serveOnce(cfg *daemon.Config, places daemon.Origins, s cli.Streams, signals chan os.Signal) (status int, again bool) {
 	d, err := start(*cfg, s, signals)
 	if err != nil {
@@ -74,7 +75,7 @@ func serveOnce(cfg *daemon.Config, places daemon.Origins, s cli.Streams, signals
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(daemon.HeapLimit())
 	}
-	fmt.Fprint(s.Out, addresses(d)) // in one write: a program that waits for the first line then reads all of them
+	fmt.Fprint(s.Out, addresses(d)) // in one write, so that a program that has waited for the first line can read all lines
 	notify(stateReady, s.Err)
 	status, again = waitForEnd(d, s, signals)
 	if again {
@@ -112,7 +113,8 @@ func printError(s cli.Streams, err error) {
 	}
 }
 
-// checkOnly prints the errors of the settings, and returns the exit status. err has the errors of reading them.
+// checkOnly checks the settings without starting a server (--check-config): it prints their errors, and returns the
+// exit status. err has the errors of reading the settings.
 func checkOnly(cfg *daemon.Config, places daemon.Origins, err error, s cli.Streams) int {
 	errs := []error{err}
 	for _, fault := range cfg.Faults() {
@@ -126,8 +128,9 @@ func checkOnly(cfg *daemon.Config, places daemon.Origins, err error, s cli.Strea
 	return 0
 }
 
-// settings adds the environment and the settings file to the parsed flags, and returns the source of each setting.
-// Errors: wrong, the error of parsing the flags; other wrong settings.
+// settings adds the environment and the settings file to the parsed flags in cfg, and returns the place where each
+// setting was made. wrong is the error of parsing the flags.
+// Errors: wrong; other wrong settings.
 func settings(cfg *daemon.Config, f *pflag.FlagSet, wrong error) (daemon.Origins, error) {
 	if wrong != nil {
 		return nil, wrong
@@ -143,7 +146,7 @@ func settings(cfg *daemon.Config, f *pflag.FlagSet, wrong error) (daemon.Origins
 	return daemon.Load(f, nil)
 }
 
-// endWith reads to the end of in, and then stops the server.
+// endWith stops the server, by a signal to itself, when the standard input in has ended (--until-stdin-ends).
 func endWith(in io.Reader, signals chan<- os.Signal) {
 	_, _ = io.Copy(io.Discard, in) // an error is an end as well
 	signals <- syscall.SIGTERM
@@ -152,7 +155,7 @@ func endWith(in io.Reader, signals chan<- os.Signal) {
 // errStopped: the server was stopped before its start was complete.
 var errStopped = errors.New("stopped during startup; no data was changed")
 
-// start starts a server. The start takes long if there is much to recover, and can be interrupted by a signal.
+// start starts a server. A start takes long if there is much to recover, so a signal interrupts it.
 func start(cfg daemon.Config, s cli.Streams, signals chan os.Signal) (*daemon.Daemon, error) {
 	type result struct {
 		d   *daemon.Daemon
@@ -171,8 +174,8 @@ func start(cfg daemon.Config, s cli.Streams, signals chan os.Signal) (*daemon.Da
 	}
 }
 
-// waitForEnd returns when the server is stopped, with status 0, must be started again, or fails. On SIGHUP it
-// reloads the certificates.
+// waitForEnd waits until the server is stopped, fails, or must be started again because its disk has space now, and
+// returns the exit status. On SIGHUP it reloads the certificates.
 func waitForEnd(d *daemon.Daemon, s cli.Streams, signals chan os.Signal) (status int, again bool) {
 	reload := make(chan os.Signal, 1)
 	signal.Notify(reload, syscall.SIGHUP)
@@ -192,8 +195,8 @@ func waitForEnd(d *daemon.Daemon, s cli.Streams, signals chan os.Signal) (status
 	}
 }
 
-// againAfter is the minimum time between the first signal and one that counts as a second. Signals before it are
-// the same request, sent to the process and to its group.
+// againAfter is the minimum time between the first signal to stop and a signal that counts as the second. An earlier
+// one is the same request, sent to the process and to its process group.
 const againAfter = 500 * time.Millisecond
 
 // exitOnSecondSignal ends the process at once on a second signal.

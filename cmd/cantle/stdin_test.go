@@ -9,7 +9,7 @@ import (
 	"github.com/cantledb/cantle/cmd/cantle/cli"
 )
 
-// With --until-stdin-ends a server ends with its standard input, with status 0.
+// With --until-stdin-ends a server stops when its standard input ends, with status 0.
 func TestUntilStdinEnds(t *testing.T) {
 	in, hold := io.Pipe()
 	said, out := io.Pipe()

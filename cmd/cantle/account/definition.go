@@ -10,8 +10,9 @@ import (
 	"github.com/cantledb/cantle/bson/ejson"
 )
 
-// Definition is a role or a user, as `az cosmosdb mongodb role|user definition` writes and reads it, in
-// the commands of MongoDB. Source: Azure Cosmos DB for MongoDB, "how-to-setup-rbac".
+// Definition is a role or a user of an account, translated into MongoDB's terms from the form in which `az cosmosdb
+// mongodb role|user definition` writes and reads it.
+// Source: Azure Cosmos DB for MongoDB, "how-to-setup-rbac".
 type Definition struct {
 	User    bool
 	DB      string
@@ -31,7 +32,8 @@ func (d *Definition) Kind() string {
 	return "role"
 }
 
-// Command returns the command that makes the definition, or with update the one that changes it.
+// Command returns the command that creates the role or user on a server; if update is set, the command that changes
+// the existing one.
 func (d *Definition) Command(update bool) bson.Raw {
 	verb := "create"
 	if update {
@@ -41,8 +43,8 @@ func (d *Definition) Command(update bool) bson.Raw {
 	return append(bson.D{{name, d.Name}}, d.Fields.D()...).Doc()
 }
 
-// Definitions reads a file: one definition, or a list of them, with names in the case of
-// the command's --body or of its output; of a template the properties count.
+// Definitions reads the text of a file with the definition of a role or user, or a list of them. Names may have the
+// case of the input (--body) or of the output of the Azure CLI; of a resource template, the properties are read.
 // Errors: a text that is no JSON; an element that is neither a role nor a user.
 func Definitions(text string) (out []*Definition, err error) {
 	// A list is no document by itself.
@@ -68,7 +70,8 @@ func Definitions(text string) (out []*Definition, err error) {
 	return out, nil
 }
 
-// folded are the fields of an object by their names in lower case.
+// folded has the fields of a JSON object by their names in lower case, because the Azure CLI's input and output
+// differ in case.
 type folded map[string]bson.Value
 
 func fold(doc bson.Raw) folded {
@@ -104,7 +107,8 @@ func (f folded) texts(name string) (out []string) {
 	return out
 }
 
-// definition reads one definition. The name and the database may stand in the Id only, as "database.name".
+// definition reads the definition of one role or user. The database and the name may be missing as fields and be in
+// the Id alone, as "database.name".
 func definition(f folded) (*Definition, error) {
 	d := &Definition{User: f.text("username") != "" || f["mechanisms"].Type != bson.TypeMissing, DB: f.text("databasename"), Name: f.text("rolename")}
 	if d.User {
@@ -143,7 +147,8 @@ func (f folded) names() (out []string) {
 	return out
 }
 
-// user returns the fields of a user other than roles. Custom data is a text there, and a document here.
+// user returns the fields of a user other than its roles, for createUser. Custom data is a text in the Azure CLI's
+// form, and becomes a document.
 func (d *Definition) user(f folded) (out bson.D) {
 	if password := f.text("password"); password != "" {
 		d.Secret = true
@@ -170,10 +175,11 @@ func (d *Definition) user(f folded) (out bson.D) {
 	return append(out, bson.E{"mechanisms", names})
 }
 
-// builtIn are the values of a role's type for those that every database has.
+// builtIn are the values of the field type by which the Azure CLI marks a role that every database has.
 var builtIn = []string{"builtinrole", "0"}
 
-// ofDatabase are actions that MongoDB checks for a database, and the service takes for a collection as well.
+// ofDatabase are actions that MongoDB checks for a database only, while the service also accepts them for a
+// collection.
 var ofDatabase = []string{"dbStats", "listCollections"}
 
 // role returns the privileges of a role.

@@ -7,11 +7,13 @@ import (
 	"github.com/cantledb/cantle/bson"
 )
 
-// ShardKeys are the shard keys of the flags of a restore: by namespace of the dump, and "" for all.
+// ShardKeys holds the shard keys that the flags --shard-key of a restore set: by namespace in the dump; "" stands for
+// all other collections.
 type ShardKeys map[string]bson.Raw
 
-// Set reads "field", or "database.collection=field"; several fields, divided by commas, make a
-// hierarchical key. Errors: a text that is neither.
+// Set adds the shard key of a flag --shard-key: "field" for all collections, or "database.collection=field" for one.
+// Several fields, separated by commas, make a hierarchical key.
+// Errors: a text of another form.
 func (k ShardKeys) Set(text string) error {
 	ns, fields, named := strings.Cut(text, "=")
 	if !named {
@@ -31,7 +33,7 @@ func (k ShardKeys) Set(text string) error {
 	return nil
 }
 
-// Of returns the key for a collection of the dump, nil for none.
+// Of returns the shard key that the flags set for a collection of the dump, nil for none.
 func (k ShardKeys) Of(ns string) bson.Raw {
 	if key, ok := k[ns]; ok {
 		return key

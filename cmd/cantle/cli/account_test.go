@@ -54,9 +54,9 @@ func startBoth(t *testing.T, flags ...string) both {
 	return both{d, dial(d.URI()), dial(d.CosmosURI())}
 }
 
-// accountDump writes a dump as mongodump makes it of an account: indexes of version 1 with the namespace, a
-// wildcard, an expiry by _ts, the index of every field that old accounts list, no shard key, and identifiers that
-// documents of several shard keys share.
+// accountDump writes a dump such as mongodump makes of an account, and returns its folder: indexes of version 1 with
+// the namespace, a wildcard, an expiry by _ts, the index by which old accounts list that every field is indexed, no
+// shard key, and values of _id that documents of several shard keys share.
 func accountDump(t *testing.T, indexes string, docs []any) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -95,7 +95,7 @@ func accountDocuments() (docs []any) {
 	return docs
 }
 
-// restored runs a restore and returns its exit status with what it printed.
+// restored runs cantle restore, and returns the exit status and the text that it printed.
 func restored(t *testing.T, args ...string) (int, string) {
 	t.Helper()
 	var out strings.Builder
@@ -112,7 +112,7 @@ func count(t *testing.T, db *mongo.Database, coll string, filter any) int64 {
 	return n
 }
 
-// A dump of an account is restored completely through either address, and its documents expire there.
+// A dump of an account is restored completely through either address of a server, and its documents expire there.
 func TestRestoreOfAccount(t *testing.T) {
 	dir := accountDump(t, accountIndexes, accountDocuments())
 	for _, name := range []string{"mongodb", "cosmos"} {
@@ -161,8 +161,8 @@ func TestRestoreOfAccount(t *testing.T) {
 	}
 }
 
-// Everything of an account's dump that cannot be restored is printed by name, and the status is 1: documents that
-// share an _id, indexes that the server refuses. The rest is restored.
+// All parts of an account's dump that cannot be restored are printed by name, and the exit status is 1: documents
+// that share an _id, indexes that the server refuses. The other parts are restored.
 func TestRestoreNamesWhatIsLost(t *testing.T) {
 	s := startBoth(t)
 	dir := accountDump(t, accountIndexes+`,
@@ -196,7 +196,8 @@ func TestRestoreNamesWhatIsLost(t *testing.T) {
 	if code, said := restored(t, "--rename", "shop=typo", "--shard-key", "shop.ordes=customer", s.URI(), dir); code != 1 || !strings.Contains(said, "--shard-key shop.ordes: the dump has no such collection") {
 		t.Errorf("a collection that is not there: status %d\n%s", code, said)
 	}
-	// By MongoDB's rules a unique index begins with the shard key; by the service's it may have it anywhere.
+	// By MongoDB's rules a unique index begins with the shard key; in the service, the shard key may stand anywhere
+	// in it.
 	dir = accountDump(t, `, {"v": 1, "key": {"email": 1, "customer": 1}, "name": "e", "ns": "shop.orders", "unique": true}`, accountDocuments())
 	if code, said := restored(t, "--rename", "shop=prefix", "--shard-key", "customer", s.URI(), dir); code != 1 || !strings.Contains(said, "50 documents restored, 0 there already, 0 failed") || !strings.Contains(said, "prefix.orders has no index e: ") {
 		t.Errorf("a unique index that does not begin with the shard key: status %d\n%s", code, said)
@@ -209,8 +210,8 @@ func TestRestoreNamesWhatIsLost(t *testing.T) {
 	}
 }
 
-// An index {_ts: 1} is treated as MongoDB's if documents have dates there, and if the dump does not look like an
-// account's.
+// An index {_ts: 1} expires documents by the date in _ts, as in MongoDB, if documents have dates there and the dump
+// does not look like an account's. Otherwise documents expire after their last write.
 func TestRestoreOfExpiry(t *testing.T) {
 	s := startBoth(t)
 	lastWrite := func(db string) bool {
@@ -248,7 +249,8 @@ func TestRestoreOfExpiry(t *testing.T) {
 			t.Errorf("%s, %v: status %d, by the last write: %v\n%s", c.index, c.doc, code, lastWrite(name), said)
 		}
 	}
-	// Our own dumps record the kind of the index, through either address.
+	// A dump that cantle makes records for each index whether it expires documents by the last write, through either
+	// address.
 	run(t, s.db, `{createIndexes: "mine", indexes: [{key: {_ts: 1}, name: "t", expireAfterSeconds: 60}]}`)
 	run(t, s.account, `{createIndexes: "theirs", indexes: [{key: {_ts: 1}, name: "t", expireAfterSeconds: -1}]}`)
 	for i, uri := range []string{s.URI(), s.CosmosURI()} {
@@ -271,7 +273,7 @@ func TestRestoreOfExpiry(t *testing.T) {
 	}
 }
 
-// Dumps for MongoDB contain only what MongoDB accepts, and what has no counterpart is printed by collection.
+// Dumps for MongoDB (--for mongodb) contain only parts that MongoDB accepts; the others are printed by collection.
 func TestDumpForMongoDB(t *testing.T) {
 	s := startBoth(t)
 	run(t, s.account, `{customAction: "CreateCollection", collection: "orders", shardKey: "customer", offerThroughput: 4000}`)
@@ -366,7 +368,8 @@ func TestUsersOfAccount(t *testing.T) {
 	if _, err := client.Database("test").Collection("other").InsertOne(t.Context(), driver.M{"a": 1}); !isCode(err, 13) {
 		t.Errorf("what the role does not allow: %v", err)
 	}
-	// As `az cosmosdb mongodb role definition list` and `user definition list` print them, one role inheriting the other.
+	// The form that `az cosmosdb mongodb role definition list` and `user definition list` print; one role inherits
+	// the other.
 	lists := write("list.json", `[
 	{"databaseName": "test", "id": "/subscriptions/1/databaseAccounts/x/mongodbUserDefinitions/test.other", "userName": "other", "password": "", "mechanisms": "SCRAM-SHA-256", "roles": [{"db": "test", "role": "read"}]},
 	{"databaseName": "test", "id": "/subscriptions/1/databaseAccounts/x/mongodbRoleDefinitions/test.Wider", "roleName": "Wider", "typePropertiesType": "1", "type": "Microsoft.DocumentDB/databaseAccounts/mongodbRoleDefinitions",
@@ -410,7 +413,7 @@ func documentsOf(t *testing.T, db *mongo.Database, coll string) (out []string) {
 	return out
 }
 
-// MongoDB's tools, where they are installed, read an account and write MongoDB: each document is restored
+// MongoDB's tools, where they are installed, dump an account and restore into MongoDB: each document arrives
 // unchanged.
 func TestAccountWithMongoTools(t *testing.T) {
 	mongodump, mongorestore := mongoTool(t, "mongodump"), mongoTool(t, "mongorestore")
@@ -447,8 +450,7 @@ func TestAccountWithMongoTools(t *testing.T) {
 			t.Errorf("%s: documents do not expire by their last write: %v", to.Name(), list)
 		}
 	}
-	// Into MongoDB, represented by the MongoDB address: an unsharded collection, documents without shared
-	// identifiers.
+	// The MongoDB address stands for MongoDB: the target is an unsharded collection, and no documents share an _id.
 	run(t, s.account, `{customAction: "CreateCollection", collection: "items", shardKey: "sku"}`)
 	run(t, s.account, `{createIndexes: "items", indexes: [{v: 1, key: {"$**": 1}, name: "all"}, {key: {_ts: 1}, name: "ttl", expireAfterSeconds: -1}]}`)
 	if _, err := s.db.Collection("items").InsertMany(t.Context(), []any{driver.M{"_id": 1, "sku": 5}, driver.M{"_id": "x", "sku": nil}}); err != nil {
@@ -462,7 +464,7 @@ func TestAccountWithMongoTools(t *testing.T) {
 	if got := indexes(t, other.db, "items"); len(got) != 2 || got["all"] == nil {
 		t.Errorf("mongorestore: indexes %v", got)
 	}
-	// A dump that mongodump makes of the MongoDB address has only what MongoDB accepts.
+	// A dump that mongodump makes through the MongoDB address contains only parts that MongoDB accepts.
 	tool(mongodump, s.URI(), "--db", "test", "--out", dir+"/plain")
 	text, err := os.ReadFile(dir + "/plain/test/items.metadata.json")
 	if err != nil || strings.Contains(string(text), "expireAfterLastWrite") || strings.Contains(string(text), `"-1"`) {
@@ -470,7 +472,7 @@ func TestAccountWithMongoTools(t *testing.T) {
 	}
 }
 
-// The driver of the verbs needs MongoDB 4.4. For an account of an earlier version the error lists the
+// The driver inside the verbs needs MongoDB 4.4. If an account shows an earlier version, the error lists the
 // alternatives.
 func TestEarlierVersionOfAccount(t *testing.T) {
 	s := startBoth(t, "--cosmos-version", "4.2")

@@ -76,7 +76,8 @@ func adviseVerb(f *pflag.FlagSet) action {
 	}
 }
 
-// advise executes the verb. Errors: errors of the server; a collection without documents.
+// advise runs the verb: it ranks the possible shard keys of a collection, and prints the ranking to out.
+// Errors: errors of the server; a collection without documents.
 func (s *server) advise(ctx context.Context, db, coll string, a *adviseArgs, out, errs io.Writer) error {
 	requests, incomplete, err := s.requests(ctx, db, coll)
 	if err != nil {
@@ -107,7 +108,8 @@ func (s *server) advise(ctx context.Context, db, coll string, a *adviseArgs, out
 	return nil
 }
 
-// pricesOf returns the price list that the reply of a server names; the first one if this program does not have it.
+// pricesOf returns the price list that a server's reply names. If this program does not have that list, it is the
+// normative one.
 func pricesOf(reply bson.Raw) *ratelimit.PriceList {
 	name, _ := reply.Get("prices").Str()
 	if list := ratelimit.FindPriceList(name); list != nil {
@@ -116,7 +118,8 @@ func pricesOf(reply bson.Raw) *ratelimit.PriceList {
 	return ratelimit.Normative()
 }
 
-// requests returns the shapes that the server has recorded for a collection, and its reply.
+// requests returns the query shapes that the server has recorded for a collection, with their number and cost, and
+// the server's reply.
 func (s *server) requests(ctx context.Context, db, coll string) (out []shardkeys.Request, reply bson.Raw, err error) {
 	reply, err = s.runCommand(ctx, db, bson.D{{"customAction", "GetRequestReport"}, {"collection", coll}, {"top", 1000}}.Doc())
 	if err != nil {
@@ -161,7 +164,8 @@ func parseQuery(text string) (shardkeys.Request, error) {
 	return r, nil
 }
 
-// scan passes every document, or a random part of them, to d.
+// scan reads every document of a collection, or a random sample if the collection has more than a.sample documents,
+// and adds each to the statistics d.
 func (s *server) scan(ctx context.Context, db, coll string, a *adviseArgs, partitions bson.Raw, d *shardkeys.Documents, errs io.Writer) error {
 	list, _ := partitions.Get("partitions").Array()
 	for it := list.Iter(); it.Next(); {

@@ -42,7 +42,7 @@ func best(t *testing.T, out string) string {
 	return key
 }
 
-// User profiles: all queries are by user, so the best key is the user.
+// User profiles: all queries fix the user, so the best shard key is the user.
 func TestAdviseProfiles(t *testing.T) {
 	uri, db := start(t)
 	fill(t, db, "profiles", 2000, func(i int) string {
@@ -104,8 +104,8 @@ func TestAdviseSynthetic(t *testing.T) {
 	if !strings.Contains(out, "day + random/40") {
 		t.Errorf("no random suffix:\n%s", out)
 	}
-	// The printed commands work, on an unsharded collection and on one with another key, and afterwards the key
-	// is recognised.
+	// The printed commands work, on an unsharded collection and on one with another key; afterwards the ranking marks
+	// the new key as the present one.
 	out = advise(t, "--fields", "day", uri, "test.events")
 	if best(t, out) != "day + random/40" {
 		t.Errorf("day alone is better than a random suffix:\n%s", out)
@@ -138,7 +138,7 @@ func obey(t *testing.T, db *mongo.Database, out string) {
 	run(t, db.Client().Database("admin"), command)
 }
 
-// Tenants of very different sizes: a second field divides the large one.
+// Tenants of very different sizes: a second field in the shard key divides the large tenant.
 func TestAdviseTenants(t *testing.T) {
 	uri, db := start(t)
 	fill(t, db, "orders", 4000, func(i int) string {

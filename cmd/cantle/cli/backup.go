@@ -109,7 +109,8 @@ var backingUp = progressReader{command("serverStatus"), func(answer bson.Raw) (w
 	return what, whole(status, "done"), whole(status, "total")
 }}
 
-// printBackups prints the backups and the moments that can be restored, and reports whether any can.
+// printBackups prints the backups in a folder and the moments that can be restored from them, and reports whether
+// there are any.
 func printBackups(s Streams, folder *backup.Folder) (any bool) {
 	t := &columns.Table{}
 	t.Row("Timeline", " Backup", "Made", " Files", " Size", " New", "By")
@@ -172,7 +173,7 @@ func verifyBackups(ctx context.Context, s Streams, folder *backup.Folder) error 
 	return nil
 }
 
-// meters shows the phases of a backup or a restore, one bar after the other.
+// meters shows the progress of a backup or a restore, phase by phase, each with a bar of its own.
 type meters struct{ p *progress.Bar }
 
 func (m *meters) report(s Streams) backup.Report {

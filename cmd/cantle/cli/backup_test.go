@@ -21,7 +21,8 @@ func verbOut(t *testing.T, name string, args ...string) (status int, out string)
 	return status, b.String()
 }
 
-// A collection is restored with options, indexes, shard key and throughput, and only if no other is in its place.
+// A collection is restored from a backup with its options, indexes, shard key and throughput, and only if no
+// collection of that name exists.
 func TestRestoreCollection(t *testing.T) {
 	dir := t.TempDir()
 	to := filepath.Join(dir, "backups")
@@ -108,7 +109,7 @@ func TestBackupFails(t *testing.T) {
 	}
 }
 
-// A server without files, and a request for a folder outside, get an error.
+// A backup is refused by a server without files, and through the Cosmos address.
 func TestBackupRefused(t *testing.T) {
 	dir := t.TempDir()
 	d := startWith(t, "--memory", "--cosmos-listen", "127.0.0.1:0")
@@ -129,7 +130,8 @@ func TestBackupRefused(t *testing.T) {
 	}
 }
 
-// A client may name only the server's folder for backups and those directly in it, by any path or link.
+// The folder that a client names for a backup must be the server's folder for backups or one directly in it, whatever
+// path or link leads there.
 func TestBackupPlaces(t *testing.T) {
 	dir := t.TempDir()
 	to, real, data := filepath.Join(dir, "link"), filepath.Join(dir, "backups"), filepath.Join(dir, "data")

@@ -100,8 +100,9 @@ func check(ctx context.Context, data string, s Streams) (*checkup.Report, error)
 // storeOf returns the folder of the store in the folder of a database.
 func storeOf(data string) string { return filepath.Join(data, "store") }
 
-// openForScan opens the files of a folder and verifies all checksums. It holds the store's lock until release is
-// called. Errors: no store; LostError; a server has it open.
+// openForScan opens the files of the store in a database's folder, and verifies all checksums. It holds the store's
+// lock until release is called.
+// Errors: no store; LostError; a server has the store open.
 func openForScan(ctx context.Context, data string, s Streams) (f *filescan.Folder, release func(), err error) {
 	dir := storeOf(data)
 	if _, err := daemon.Look(data); err != nil {

@@ -29,7 +29,7 @@ func start(t *testing.T, args ...string) (uri string, db *mongo.Database) {
 	if err := f.Parse(append([]string{"--memory", "--listen", "127.0.0.1:0", "--drain", "1s"}, args...)); err != nil {
 		t.Fatal(err)
 	}
-	// Not the test's context, which is cancelled before the clients have disconnected.
+	// Not the test's context: that is cancelled before the clients have disconnected.
 	d, err := daemon.Start(context.Background(), cfg, io.Discard)
 	if err != nil {
 		t.Fatal(err)
@@ -75,7 +75,7 @@ func TestVerbs(t *testing.T) {
 	}
 }
 
-// The planner's charge of every operation is the charge of a server.
+// The charge that cantle estimate computes for each operation equals the charge of a server.
 func TestEstimateIsWhatTheServerCharges(t *testing.T) {
 	for _, list := range ratelimit.PriceLists() {
 		t.Run(list.Name, func(t *testing.T) { estimateAsCharged(t, list) })
@@ -112,7 +112,7 @@ func estimateAsCharged(t *testing.T, list *ratelimit.PriceList) {
 	}
 }
 
-// With a suffix, a query for one value is charged for the partitions of its buckets.
+// If the shard key has a suffix, a query for one value is charged for the partitions that hold the suffix's buckets.
 func TestEstimateSuffix(t *testing.T) {
 	_, db := start(t)
 	sample := `{_id: 1, day: "d1", vin: "v1"}`

@@ -56,7 +56,8 @@ func compactVerb(f *pflag.FlagSet) action {
 	}
 }
 
-// collectionsOf returns the collections of a database, or of all, without system collections.
+// collectionsOf returns the full names of the collections of a database, or of all databases if db is "", without
+// system collections.
 func collectionsOf(ctx context.Context, server *server, db string) (list []string, err error) {
 	dbs := []string{db}
 	if db == "" {
@@ -87,7 +88,8 @@ func collectionsOf(ctx context.Context, server *server, db string) (list []strin
 	return list, nil
 }
 
-// compactAll compacts one collection after the other, and prints the bytes freed.
+// compactAll runs the command compact on one collection after the other, and prints the bytes freed; with dry, only
+// the estimate.
 func compactAll(ctx context.Context, server *server, s Streams, list []string, dry bool, least int64) error {
 	t := &columns.Table{}
 	title, field := " Freed", "bytesFreed"

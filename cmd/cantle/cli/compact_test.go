@@ -10,8 +10,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// The space that a large delete leaves in the files is found, estimated and freed; the second time there is none.
-// The other documents remain, with their index.
+// cantle compact finds, estimates and frees the space that a large delete leaves in the files; a second run finds
+// none. The other documents and their index entries remain.
 func TestCompact(t *testing.T) {
 	d := startWith(t, "--data", t.TempDir())
 	client, err := mongo.Connect(options.Client().ApplyURI(d.URI()))

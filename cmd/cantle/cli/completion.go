@@ -35,14 +35,14 @@ func completionVerb(f *pflag.FlagSet) action {
 	}
 }
 
-// withoutPackage defines the two functions of the package bash-completion that the script for bash uses, if the
-// package is not installed.
+// withoutPackage is a part of the completion script for bash: it defines the two functions of the package
+// bash-completion that the script uses, for machines on which the package is not installed.
 //
 //go:embed completion.bash
 var withoutPackage string
 
-// Completion prints the script that lets a shell complete the command line. The script runs "cantle __complete"
-// for the words that are possible.
+// Completion prints the script by which a shell completes the command line of cantle. To get the possible words, the
+// script runs "cantle __complete".
 func Completion(out io.Writer, shell string) error {
 	root := &cobra.Command{Use: "cantle"}
 	switch shell {
@@ -59,8 +59,8 @@ func Completion(out io.Writer, shell string) error {
 	return root.GenZshCompletion(out)
 }
 
-// prepareCompletion makes the values of flags and the arguments of a command complete, and shortens the usage of
-// flags, which shells print beside them.
+// prepareCompletion defines which words complete the flags' values and the arguments of a command, and shortens the
+// usage texts of flags, which shells print beside them.
 func prepareCompletion(c *cobra.Command) {
 	c.ValidArgsFunction = completeArguments
 	c.Flags().VisitAll(func(x *pflag.Flag) {
@@ -81,12 +81,14 @@ func prepareCompletion(c *cobra.Command) {
 	})
 }
 
-// repeatable makes a flag that is on the command line complete again.
+// repeatable wraps the value of a flag so that completion offers the flag again after it was given: it seems to be a
+// list.
 type repeatable struct{ pflag.Value }
 
 func (repeatable) GetSlice() []string { return nil }
 
-// completeArguments completes an argument of a command as its usage names it: a word of "bash|zsh", a file, a folder.
+// completeArguments returns the words that complete an argument of a command, as the command's usage names them: the
+// words of "bash|zsh", or files, or folders.
 func completeArguments(c *cobra.Command, before []string, _ string) ([]string, cobra.ShellCompDirective) {
 	_, arguments, _ := strings.Cut(c.Use, " ")
 	arguments = strings.TrimPrefix(arguments, "[flags] ")

@@ -24,7 +24,7 @@ const (
 	folders = ":16"
 )
 
-// The words of "cantle __complete", which the scripts of all shells run.
+// The words that "cantle __complete" prints, which the completion scripts of all shells run.
 func TestCompletion(t *testing.T) {
 	complete := func(words ...string) (offered []string, kind string) {
 		var out, errs strings.Builder
@@ -86,7 +86,8 @@ func TestCompletion(t *testing.T) {
 // neverServe is the server of tests that do not start one.
 func neverServe(*daemon.Config, *pflag.FlagSet, error, Streams) int { return 1 }
 
-// TestMain runs the verbs in place of the tests if the shell of TestCompletionInBash starts this program as cantle.
+// TestMain runs a verb instead of the tests if this test binary is started under the name cantle, as the shell of
+// TestCompletionInBash does.
 func TestMain(m *testing.M) {
 	if filepath.Base(os.Args[0]) == "cantle" {
 		os.Exit(Run(context.Background(), os.Args[1:], Streams{os.Stdin, os.Stdout, os.Stderr}, neverServe))
@@ -94,7 +95,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// The script for bash also completes without the package bash-completion, and words that bash splits.
+// The completion script for bash works without the package bash-completion, and completes words that bash splits,
+// such as connection strings.
 func TestCompletionInBash(t *testing.T) {
 	bash, err := exec.LookPath("bash")
 	if err != nil {

@@ -13,9 +13,10 @@ import (
 	"github.com/cantledb/cantle/serve/flags"
 )
 
-// Verbs that the console uses: they send commands through its connection and print into a text.
+// Verbs that the console also offers: they send commands over the console's connection and print into a text.
 
-// consoleTimeout limits the time of advice for the console, consoleSample the number of documents that are read for it.
+// consoleTimeout limits the time of cantle advise for the console, consoleSample the number of documents that it
+// reads.
 const (
 	consoleTimeout = time.Minute
 	consoleSample  = 50_000

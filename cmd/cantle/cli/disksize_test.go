@@ -15,8 +15,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// The disk sizes in docs/operations.md hold for documents of 1 to 4 KB with five indexes that hardly compress:
-// the documents, the change log, the logs of the newest writes.
+// The disk sizes that docs/operations.md states hold for documents of 1 to 4 KB with five indexes that hardly
+// compress: for the documents, the change log and the logs of the newest writes.
 func TestDiskSizeIsAsDocumented(t *testing.T) {
 	page, err := os.ReadFile("../../../docs/operations.md")
 	if err != nil {

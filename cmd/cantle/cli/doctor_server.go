@@ -20,11 +20,12 @@ import (
 	"github.com/cantledb/cantle/serve/daemon"
 )
 
-// clockMax is the maximum difference between the server's clock and ours without a finding.
+// clockMax is the maximum difference between the clocks of the server and of this machine that cantle doctor does not
+// report.
 const clockMax = time.Second
 
-// examineLocal examines the server that answers at the first address of the settings, if there is one. Without a
-// login it can read only public data.
+// examineLocal examines the server that listens on the first address of the settings, if one does. It does not log
+// in, so it reads only public data. limit is the timeout.
 func examineLocal(ctx context.Context, c *daemon.Config, limit time.Duration) []doctor.Finding {
 	addresses := c.Addresses()
 	if len(addresses) == 0 {

@@ -77,7 +77,7 @@ func TestDoctorServer(t *testing.T) {
 	}
 }
 
-// Without a login, the server returns so little that the doctor reports what is missing.
+// Without a login a server returns little, so cantle doctor reports that a user with more rights would see more.
 func TestDoctorWithoutLogin(t *testing.T) {
 	d := startWith(t, "--memory", "--auth")
 	status, out := doctored(t, d.URI())
@@ -86,7 +86,7 @@ func TestDoctorWithoutLogin(t *testing.T) {
 	}
 }
 
-// Given the settings of a running server, the doctor checks the server and its machine, over TLS too.
+// Given the settings of a running server, cantle doctor checks the server and its machine, over TLS as well.
 func TestDoctorMachine(t *testing.T) {
 	dir := t.TempDir()
 	var out strings.Builder

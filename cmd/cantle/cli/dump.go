@@ -111,10 +111,10 @@ func dumpVerb(f *pflag.FlagSet) action {
 	}
 }
 
-// parallelCollections is the default number of collections that are copied concurrently, as in mongodump.
+// parallelCollections is the default number of collections that are dumped or restored at once, as in mongodump.
 const parallelCollections = 4
 
-// appended is the function of a flag that may be given several times.
+// appended returns the function of a flag that may be given several times: it appends each value to list.
 func appended(list *[]string) func(string) error {
 	return func(s string) error {
 		*list = append(*list, s)
@@ -247,8 +247,8 @@ func (a *dumping) collections(ctx context.Context) ([]*dumps.Collection, error) 
 	return out, nil
 }
 
-// plainBuckets reports whether any server can decode all buckets of a time-series collection. If so, the buckets
-// are dumped, as mongodump does; otherwise the measurements are.
+// plainBuckets reports whether all buckets of a time-series collection have version 1, which any server can decode.
+// If so, the dump contains the buckets, as that of mongodump; otherwise it contains the measurements.
 func (t *transfer) plainBuckets(ctx context.Context, d *dumps.Collection) bool {
 	others, err := t.all(ctx, d.DB, bson.D{
 		{"find", dumps.BucketsPrefix + d.Coll}, {"filter", bson.D{{"control.version", bson.D{{"$ne", 1}}}}}, {"limit", 1},

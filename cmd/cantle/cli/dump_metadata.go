@@ -34,7 +34,8 @@ func (a *dumping) recordOmitted(ns, what string) {
 	a.omitted = append(a.omitted, ns+": "+what)
 }
 
-// verdict lists the parts that were left out. Errors: documents that an unsharded collection cannot hold.
+// verdict prints, at the end of a dump, the parts that were left out of it.
+// Errors: documents that an unsharded collection cannot hold, because they share an _id.
 func (a *dumping) verdict(errs io.Writer) error {
 	if len(a.omitted) > 0 {
 		fmt.Fprintln(errs, "left out of the dump, because MongoDB has no counterpart:")
@@ -59,7 +60,8 @@ func (a *dumping) noteShared(d *dumps.Collection, n int64) {
 	a.shared += n
 }
 
-// sharedIDs counts documents, read in the order of _id, that have the same _id as the previous one.
+// sharedIDs counts documents whose _id equals that of the document before. The documents must come in the order of
+// _id.
 type sharedIDs struct {
 	on   bool
 	last bson.Value
@@ -78,10 +80,10 @@ func (s *sharedIDs) count(doc bson.Raw) {
 	s.last = id.Clone()
 }
 
-// ownOf returns the properties of a collection that the dumps of MongoDB lack: its shard key, its throughput
-// in the form of the extension commands, and the indexes by which documents expire after their last
-// write, and the throughput that the collections of its database share. Other servers have none of them, and
-// an address without sharding has no list of shard keys.
+// ownOf returns the properties of a collection that dumps of MongoDB lack and that only Cantle's servers have: its
+// shard key, its throughput in the form of the extension commands, the throughput that the collections of its
+// database share, and the indexes by which documents expire after their last write. An address without sharding has
+// no list of shard keys, so the key is then missing.
 func (a *dumping) ownOf(ctx context.Context, d *dumps.Collection, indexes []bson.Raw, shared bson.Raw) bson.Raw {
 	var own bson.D
 	find := bson.D{{"find", "collections"}, {"filter", bson.D{{"_id", d.NS()}}}}.Doc()
@@ -108,7 +110,8 @@ func (a *dumping) ownOf(ctx context.Context, d *dumps.Collection, indexes []bson
 	return own.Doc()
 }
 
-// shared returns the throughput that the collections of a database share, as CreateDatabase takes it; empty for none.
+// shared returns the throughput that the collections of a database share, as arguments of the extension command
+// CreateDatabase; empty for none.
 func (t *transfer) shared(ctx context.Context, db string) bson.Raw {
 	is, err := t.run(ctx, db, bson.D{{"customAction", "GetDatabase"}}.Doc())
 	if err != nil || is.Get("provisionedThroughput").IsMissing() {
@@ -117,7 +120,8 @@ func (t *transfer) shared(ctx context.Context, db string) bson.Raw {
 	return offerIn(is)
 }
 
-// offerIn returns the throughput that GetCollection or GetDatabase shows, as the commands that set it take it.
+// offerIn returns the throughput in a reply of GetCollection or GetDatabase, as arguments of the extension commands
+// that set it.
 func offerIn(is bson.Raw) bson.Raw {
 	offer := bson.D{}
 	for _, name := range []string{"autoScaleSettings", "serverless", "serverSideRetry", "burst", "ruPerMinute"} {
@@ -131,8 +135,9 @@ func offerIn(is bson.Raw) bson.Raw {
 	return offer.Doc()
 }
 
-// expiry returns, if there are indexes {_ts: 1} that expire documents, an element with those that expire by the last
-// write, and after how many seconds; MongoDB's do not.
+// expiry returns an element for the dump that lists, of the indexes {_ts: 1}, those by which documents expire after
+// their last write, each with the number of seconds. It returns nil if the collection has no index {_ts: 1} that
+// expires documents. Indexes of MongoDB expire by a date in the field instead.
 func (a *dumping) expiry(is bson.Raw, indexes []bson.Raw) bson.D {
 	indexes = slices.DeleteFunc(slices.Clone(indexes), func(x bson.Raw) bool { return !index.ExpiresByTS(x) })
 	if len(indexes) == 0 {
@@ -158,7 +163,7 @@ func (a *dumping) expiry(is bson.Raw, indexes []bson.Raw) bson.D {
 	return bson.D{{index.LastWriteOption, byLastWrite}}
 }
 
-// metadata prints options and indexes of a collection as mongodump does, and under
+// metadata returns the metadata text of a collection: options and indexes as mongodump prints them, and under
 // "cantle" the properties of ownOf.
 func (a *dumping) metadata(ctx context.Context, d *dumps.Collection, info, shared bson.Raw) (string, error) {
 	options, _ := info.Get("options").Doc()
@@ -193,8 +198,8 @@ func (a *dumping) metadata(ctx context.Context, d *dumps.Collection, info, share
 	return ejson.Canonical(out.Doc()), nil
 }
 
-// restorable returns the specification of an index for the target of the dump, nil if the target has no such
-// index.
+// restorable returns the specification of an index as the target of the dump (--for) can restore it, nil if the
+// target has no such index. own has the properties of ownOf.
 func (a *dumping) restorable(d *dumps.Collection, x, own bson.Raw) bson.Raw {
 	if a.target == "" {
 		return x

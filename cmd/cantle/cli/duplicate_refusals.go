@@ -8,7 +8,8 @@ import (
 	"github.com/cantledb/cantle/bson"
 )
 
-// duplicateRefusals are documents that a server refused because of a duplicate value, with its messages.
+// duplicateRefusals collects documents that a server refused because of a duplicate value, with the server's
+// messages, until judge classifies them.
 type duplicateRefusals struct {
 	docs     []bson.Raw
 	messages []string
@@ -19,9 +20,10 @@ func (d *duplicateRefusals) add(doc bson.Raw, message string) {
 	d.messages = append(d.messages, message)
 }
 
-// judge classifies refused documents. A document that is on the server unchanged was written before; any other is
-// lost, and counts as failed. hint is added if another document has the same _id. Errors: the errors of the
-// connection.
+// judge classifies the refused documents. A document that the server holds unchanged was written by an earlier run,
+// and counts as a duplicate; any other is lost, and counts as failed in w. hint is added to the message if another
+// document has the same _id.
+// Errors: errors of the connection.
 func (d *duplicateRefusals) judge(ctx context.Context, l *looker, db, coll, hint string, w *written) error {
 	if len(d.docs) == 0 {
 		return nil
@@ -46,23 +48,25 @@ func (d *duplicateRefusals) judge(ctx context.Context, l *looker, db, coll, hint
 	return nil
 }
 
-// Results of comparing a document with those of its _id on the server.
+// Results of comparing a document with the documents on the server that have the same _id.
 const (
 	isMissing = iota
 	isOther
 	isThere
 )
 
-// looker reads documents of the server. Safe for concurrent use; end closes it.
+// looker reads documents of the server, over a connection of its own that it opens when first needed. Safe for
+// concurrent use; end closes it.
 type looker struct {
 	uri, verb string
 	waits     *waits
 
 	mu sync.Mutex
-	t  *transfer // to one server, because it reads by cursors; nil until it is needed
+	t  *transfer // connected to one server, because looker reads by cursors; nil until it is needed
 }
 
-// find compares documents with those on the server that have their _id.
+// find compares each document with those on the server that have the same _id, and returns isMissing, isOther or
+// isThere for each.
 func (l *looker) find(ctx context.Context, db, coll string, docs []bson.Raw) ([]int, error) {
 	byID := map[string][]int{}
 	ids := bson.A{}
@@ -107,8 +111,9 @@ func (l *looker) end() {
 	}
 }
 
-// equalDocument compares a document of a file with one of a server, which moves _id to the front and replaces an
-// empty timestamp by the time. Manual: reference/bson-types#timestamps.
+// equalDocument reports whether the document read, from a file, equals the document there, from a server. A server
+// moves _id to the front and replaces an empty timestamp by the time, so these two changes are allowed.
+// Manual: reference/bson-types#timestamps.
 func equalDocument(read, there bson.Raw) bool {
 	next := fieldsBesidesID(there)
 	for it := read.Iter(); it.Next(); {

@@ -108,7 +108,8 @@ func (a *exportArgs) check() error {
 	return nil
 }
 
-// find returns the command that reads the documents. Errors: text that is not a document.
+// find returns the find command that reads the exported documents of a collection.
+// Errors: a filter or sort that is not a document.
 func (a *exportArgs) find(coll string) (bson.Raw, error) {
 	find := bson.D{{"find", coll}}
 	for _, part := range []struct{ name, text string }{{"filter", a.query}, {"sort", a.sort}} {
@@ -142,7 +143,7 @@ func (a *exportArgs) find(coll string) (bson.Raw, error) {
 	return find.Doc(), nil
 }
 
-// projected returns the path of a field without array positions, which projections do not support.
+// projected returns the path of a field up to its first array position, because projections do not support positions.
 func projected(name string) string {
 	parts := strings.Split(name, ".")
 	for i, p := range parts {
@@ -229,7 +230,7 @@ func within(v bson.Value, path string) bson.Value {
 	return v
 }
 
-// text formats a value for a cell: for people, and documents as JSON.
+// text formats a value for a cell of a CSV or TSV table, readable for users; documents and arrays become JSON.
 func text(v bson.Value) string {
 	if v.IsMissing() {
 		return ""

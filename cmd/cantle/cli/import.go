@@ -116,7 +116,8 @@ func importVerb(f *pflag.FlagSet) action {
 	}
 }
 
-// fieldsIn reads names, one per line, and returns them in the form of --fields.
+// fieldsIn reads a file of field names, one per line, and returns the names separated by commas, as the flag --fields
+// has them.
 func fieldsIn(path string) (string, error) {
 	text, err := os.ReadFile(path)
 	return strings.Join(strings.Fields(string(text)), ","), err
@@ -148,7 +149,8 @@ type importing struct {
 	total      written
 }
 
-// load imports the contents of in, whose length is size (0 if unknown).
+// load imports the documents that in contains into a collection. size is the length of in in bytes, 0 if it is
+// unknown.
 func load(ctx context.Context, uri, db, coll string, a importArgs, in io.Reader, size int64, errs io.Writer) error {
 	t, err := newTransfer(uri, "cantle import")
 	if err != nil {
@@ -215,7 +217,8 @@ func writesOf(mode string) writes {
 	return writes{command: "insert", list: "documents"}
 }
 
-// all writes every record after those that the journal has recorded as done; it calls progress for each.
+// all writes every document of the source into the collection, except those that the journal of an earlier run has
+// recorded as done. It calls progress for each.
 func (m *importing) all(ctx context.Context, source records.Reader, progress func()) error {
 	behind := m.journal.At(m.ns)
 	for {
@@ -266,8 +269,9 @@ func (m *importing) flush(ctx context.Context) error {
 	return m.journal.Set(m.ns, m.seen)
 }
 
-// statement returns the update that replaces the document with the same values of the fields, or modifies it, or
-// the delete that removes it. A document that lacks a field is inserted.
+// statement returns the statement of an import for one document, in a mode other than insert: it replaces, modifies
+// or deletes the document on the server that has the same values in the fields by. If the document lacks one of these
+// fields, no document matches, and an update inserts it.
 func statement(doc bson.Raw, mode string, by []string) bson.Raw {
 	b := bson.NewBuilder(nil)
 	complete := true

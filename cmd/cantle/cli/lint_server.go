@@ -23,12 +23,13 @@ type linting struct {
 	*lint.Linter
 	errs       io.Writer
 	namespaces int
-	keys       map[string]bson.Raw // shard keys by namespace; nil if the user may not read them
+	keys       map[string]bson.Raw // databases, collections and lists that the user may not read
 	unread     int                 // databases and collections that the user may not read
 }
 
-// lintServer checks the catalog of a server, and the features that clients of its Cosmos address used.
-// Errors: errors of the connection; what the user may not read.
+// lintServer checks the catalog of a server for features that an account of Azure Cosmos DB lacks, and the features
+// that clients of the server's Cosmos address used.
+// Errors: errors of the connection; unreadError.
 func lintServer(ctx context.Context, uri string, l *lint.Linter, limit time.Duration, errs io.Writer) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -54,14 +55,16 @@ func lintServer(ctx context.Context, uri string, l *lint.Linter, limit time.Dura
 	return err
 }
 
-// unreadError is returned for a server that was checked only in part.
+// unreadError is the error of cantle lint if it could check a server only in part, because the user may not read
+// everything.
 type unreadError struct{ uri string }
 
 func (e *unreadError) Error() string {
 	return fmt.Sprintf("a part of %s was not checked, because the user may not read it: this requires the role readAnyDatabase, or read on each database", e.uri)
 }
 
-// refused records a part that the user may not read, and returns any other error.
+// refused records a part of the server that the user may not read, so that checking continues without it. It returns
+// err unchanged if the error has another reason.
 func (c *linting) refused(what string, err error) error {
 	if !isCode(err, codeUnauthorized) {
 		return err
@@ -95,7 +98,7 @@ func (c *linting) server(ctx context.Context) error {
 	return c.requests(ctx)
 }
 
-// shardKeys reads the shard keys of all collections. Servers that shard nothing have no list of them.
+// shardKeys reads the shard keys of all collections into c.keys. A server that shards nothing has no list of them.
 func (c *linting) shardKeys(ctx context.Context) error {
 	keys := map[string]bson.Raw{}
 	err := c.scan(ctx, "config", bson.D{{"find", "collections"}}.Doc(), func(doc bson.Raw) error {
@@ -115,8 +118,8 @@ func (c *linting) shardKeys(ctx context.Context) error {
 	return err
 }
 
-// key returns the shard key of a collection, nil without one. If the user may not read the list of all keys, it
-// queries the collection alone, which Cantle supports.
+// key returns the shard key of a collection, nil without one. If the user may not read the list of all keys, key
+// requests the collection's description by a command that only Cantle has.
 func (c *linting) key(ctx context.Context, db, coll string) (bson.Raw, error) {
 	if c.keys != nil {
 		return c.keys[db+"."+coll], nil
@@ -170,7 +173,8 @@ func (c *linting) database(ctx context.Context, db string) error {
 	return nil
 }
 
-// requests reads the features that a Cantle server counts. Other servers, and accounts, have no such list.
+// requests adds the features that clients used, which a Cantle server counts. Other servers, and accounts, do not
+// count them.
 func (c *linting) requests(ctx context.Context) error {
 	reply, err := c.run(ctx, "admin", bson.D{{"customAction", "GetRequestReport"}, {"top", 1}}.Doc())
 	switch {

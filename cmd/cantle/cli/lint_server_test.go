@@ -8,7 +8,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// catalogOfMongoDB makes collections with features that an account has, and some that it lacks.
+// catalogOfMongoDB makes collections with features that an account of Azure Cosmos DB has, and some with features
+// that it lacks.
 func catalogOfMongoDB(t *testing.T, db *mongo.Database) {
 	t.Helper()
 	for _, command := range []string{
@@ -49,8 +50,8 @@ var foundInCatalog = []string{
 	"test.seen|1|parsed|views|",
 }
 
-// The catalog of any server is checked by the rules of an account, and the features that its clients used are
-// listed by application.
+// cantle lint checks the catalog of any server by the rules of an account, and lists the features that clients used,
+// by application.
 func TestLintServer(t *testing.T) {
 	uri, db := start(t)
 	if status, out, errs := lintOf(t, nil, uri); status != 0 || errs != "" || out != "Azure Cosmos DB for MongoDB 7.0 refuses nothing; checked: no command, source file or collection\n" {
@@ -103,8 +104,8 @@ func TestLintServer(t *testing.T) {
 	wantFindings(t, out, "an application without a name|1|served|a write to many documents of a sharded collection without its shard key|options, limits and rules of indexes|no capability "+capability+"|61 ")
 }
 
-// If the user lacks rights, the missing ones are listed, and the readable part is checked; requests that the
-// server throttles are repeated.
+// If the user lacks rights, cantle lint lists the missing ones and checks the readable part. It retries requests that
+// the server throttles.
 func TestLintServerRights(t *testing.T) {
 	uri, db := start(t, "--auth", "--enable-test-commands")
 	admin := db.Client().Database("admin")

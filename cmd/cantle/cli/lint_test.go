@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// lintOf runs cantle lint on files with texts and returns the status and what it printed.
+// lintOf writes the given files, runs cantle lint on them, and returns the exit status and the text that it printed.
 func lintOf(t *testing.T, files map[string]string, args ...string) (status int, out, errs string) {
 	t.Helper()
 	folder := t.TempDir()
@@ -31,7 +31,7 @@ func lintOf(t *testing.T, files map[string]string, args ...string) (status int, 
 	return status, shorten(o.String()), shorten(e.String())
 }
 
-// wantFindings compares the beginnings of a table's rows, whose cells are separated by bars.
+// wantFindings compares the rows of a printed table with the beginnings in want, which separate cells by bars.
 func wantFindings(t *testing.T, out string, want ...string) {
 	t.Helper()
 	var got []string
@@ -70,7 +70,8 @@ const lintCommands = `{aggregate: "orders", pipeline: [{$bucket: {groupBy: "$tot
 {count: "x", query: {a: {$in: [1, 2]}}}
 `
 
-// Documents of each kind are read by the server's own parsers, and each feature of them is found.
+// Commands, filters and other documents in files are read by the server's own parsers, and each feature in them is
+// found.
 func TestLintCommands(t *testing.T) {
 	status, out, errs := lintOf(t, map[string]string{"a.json": lintCommands}, "--for", "cosmos-7.0", "a.json")
 	if status != 1 || errs != "" {
@@ -136,7 +137,8 @@ const lintLog = `{"t":{"$date":"2024-05-01T10:00:00.000Z"},"s":"I","c":"NETWORK"
 2024-05-01T10:00:03Z INF ready
 `
 
-// Slow commands of a log are counted together, also those continued by cursors, and statements of writes.
+// In a server's log, all slow commands with the same feature count together, including cursors that continue one, and
+// single statements of writes.
 func TestLintLog(t *testing.T) {
 	status, out, errs := lintOf(t, map[string]string{"mongod.log": lintLog}, "mongod.log")
 	if status != 1 || errs != "" {
@@ -149,7 +151,7 @@ func TestLintLog(t *testing.T) {
 	)
 }
 
-// Source text is searched for names that the server has and the account does not have in any meaning.
+// In source text, cantle lint finds the names that the server has for some feature and the account has for none.
 func TestLintSource(t *testing.T) {
 	status, out, errs := lintOf(t, map[string]string{
 		"src/orders.js":         "orders.aggregate([{ $bucket: {} }, { '$set': { a: `${x}` } }])\n$http.get(x); $scope.$watch('a')\nc.bulkWrite([]); c.mapReduce(f, g); c.eval(x)\n",

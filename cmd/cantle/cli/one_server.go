@@ -9,13 +9,13 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// onOne restricts the driver to one server if the connection string has several equal ones or a load balancer: a
-// getMore must be sent to the server that opened the cursor, and the driver does not track cursors that are
+// onOne restricts the driver to one server if the connection string has several equal ones or a load balancer. A
+// getMore must reach the server that opened the cursor, and the driver does not record which one that is for cursors
 // opened by RunCommand.
 func onOne(o *options.ClientOptions) error {
 	switch {
 	case balanced(o):
-		o.SetMaxPoolSize(1) // a connection leads to one server for as long as it lives
+		o.SetMaxPoolSize(1) // the load balancer sends all of a connection to one server
 	case len(o.Hosts) > 1 && o.ReplicaSet == nil:
 		o.SetHosts(answering(o))
 	}
@@ -28,8 +28,9 @@ func balanced(o *options.ClientOptions) bool { return o.LoadBalanced != nil && *
 // selectionTimeout is the timeout for a server to be chosen.
 const selectionTimeout = 2 * time.Second
 
-// answering returns a random host that answers, or all of them if none does, so that the driver reports the
-// error. If it is of a replica set whose name is not in the string, the driver finds the other members by it.
+// answering returns one of the hosts that answers, chosen at random, or all of them if none does, so that the driver
+// reports the error. If the host is a member of a replica set that the connection string does not name, the driver
+// finds the other members through it.
 func answering(o *options.ClientOptions) []string {
 	for _, i := range rand.Perm(len(o.Hosts)) {
 		one := *o
@@ -41,7 +42,7 @@ func answering(o *options.ClientOptions) []string {
 	return o.Hosts
 }
 
-// answers reports whether a server answers at all, even with an authentication error.
+// answers reports whether a server answers within selectionTimeout, even with an authentication error.
 func answers(o *options.ClientOptions) bool {
 	client, err := mongo.Connect(o)
 	if err != nil {

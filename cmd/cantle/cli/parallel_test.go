@@ -13,7 +13,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// contents returns all documents of a collection by _id, whatever the order of their fields.
+// contents returns all documents of a collection in the order of _id. Documents compare as equal whatever the order
+// of their fields.
 func contents(t *testing.T, c *mongo.Collection) []driver.M {
 	t.Helper()
 	cursor, err := c.Find(t.Context(), driver.D{}, options.Find().SetSort(driver.M{"_id": 1}))
@@ -27,8 +28,8 @@ func contents(t *testing.T, c *mongo.Collection) []driver.M {
 	return all
 }
 
-// Many collections, several at a time, each with several writers: nothing is lost, and capped collections keep
-// their order.
+// A dump and a restore of many collections, several at a time, each with several writers: no document is lost, and
+// capped collections keep their order.
 func TestParallel(t *testing.T) {
 	uri, db := start(t)
 	run(t, db, `{create: "log", capped: true, size: 1000000}`)
@@ -85,7 +86,7 @@ func TestParallel(t *testing.T) {
 	}
 }
 
-// A restore that stops at an error ends, wherever its readers and writers are.
+// A restore that stops at the first error ends, in whatever step its reading and writing goroutines are.
 func TestStopOnError(t *testing.T) {
 	uri, db := start(t)
 	for c := range 5 {

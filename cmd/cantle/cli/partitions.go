@@ -101,7 +101,7 @@ func printPartitions(out io.Writer, reply bson.Raw, top int) {
 	}
 }
 
-// printIncomplete lists the servers that are missing from a result over all servers.
+// printIncomplete prints the servers that did not answer, and whose data is missing from a result over all servers.
 func printIncomplete(out io.Writer, reply bson.Raw) {
 	list, _ := reply.Get("incomplete").Array()
 	for v := range list.Values() {

@@ -50,8 +50,9 @@ func pingVerb(f *pflag.FlagSet) action {
 	}
 }
 
-// ping sends hello to one server and returns what the server is and how fast it answered. Errors: a bad
-// connection string; those of the driver, shortened.
+// ping measures how fast one server answers, and returns a line with that time and the server's role, which the reply
+// to hello has.
+// Errors: a bad connection string; errors of the driver, shortened.
 func ping(ctx context.Context, uri string, limit time.Duration) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -71,7 +72,8 @@ func ping(ctx context.Context, uri string, limit time.Duration) (string, error) 
 	return fmt.Sprintf("%s answers in %s, as %s", redact(uri), time.Since(begun).Round(10*time.Microsecond), roleOf(hello)), nil
 }
 
-// directly makes the driver connect to the one server of the string, or of the load balancer, and not log in.
+// directly makes the driver connect only to the one server, or load balancer, of the connection string, and not log
+// in.
 func directly(o *options.ClientOptions) error {
 	if err := o.Validate(); err != nil {
 		return err
@@ -87,7 +89,7 @@ func directly(o *options.ClientOptions) error {
 	return nil
 }
 
-// roleOf returns the role of a server from its reply to hello.
+// roleOf returns the role of a server, such as mongos or primary, from its reply to hello.
 func roleOf(hello bson.Raw) string {
 	set, _ := hello.Get("setName").Str()
 	switch {

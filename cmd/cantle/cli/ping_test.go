@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The exit status of ping reports whether a server answers; without one it times out.
+// The exit status of cantle ping reports whether a server answers; if nothing answers, ping times out.
 func TestPing(t *testing.T) {
 	uri, _ := start(t)
 	address := strings.Trim(strings.TrimPrefix(uri, "mongodb://"), "/")

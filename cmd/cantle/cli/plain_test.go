@@ -9,7 +9,7 @@ import (
 )
 
 // Names with escape sequences cannot control the user's terminal: each verb is run with such names of databases,
-// collections, fields and indexes.
+// collections, fields and indexes, and prints them escaped.
 func TestNamesAreShownPlain(t *testing.T) {
 	uri, db := start(t)
 	const evil = "x\x1b]0;evil\x07\u009b31m\u202e\x7f"
@@ -54,5 +54,5 @@ func TestNamesAreShownPlain(t *testing.T) {
 	}
 }
 
-// isData reports whether a verb's output is data, which is not changed.
+// isData reports whether a verb's output is data, such as a dump, in which names are not escaped.
 func isData(verb string) bool { return verb == "export" || verb == "dump" }

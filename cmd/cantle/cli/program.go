@@ -15,15 +15,16 @@ import (
 	"github.com/cantledb/cantle/serve/flags"
 )
 
-// Serve runs a server until it is stopped, and returns the exit status. wrong is the error of parsing its flags.
+// Serve is the function of "cantle serve": it runs a server until the server is stopped, and returns the exit status.
+// wrong is the error of parsing the flags, nil without one.
 type Serve func(cfg *daemon.Config, f *pflag.FlagSet, wrong error, s Streams) int
 
-// Status is the exit status of a command that has printed its errors.
+// Status is the error of a command that has printed its errors already: only the exit status is left to return.
 type Status int
 
 func (s Status) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
 
-// Program returns the root command, with serve and all verbs below it.
+// Program returns the root command of the program, with serve and all verbs below it. run is the function of serve.
 func Program(run Serve) *cobra.Command {
 	root := &cobra.Command{Use: "cantle", SilenceErrors: true, SilenceUsage: true}
 	root.CompletionOptions.DisableDefaultCmd = true // there is a verb
@@ -39,7 +40,8 @@ func Program(run Serve) *cobra.Command {
 	return root
 }
 
-// serveCommand returns "cantle serve". It also runs with wrong flags, because --check-config reports all errors.
+// serveCommand returns the command "cantle serve". It calls run even if flags are wrong, because --check-config
+// reports all errors at once.
 func serveCommand(run Serve) *cobra.Command {
 	cfg := &daemon.Config{Remotes: []daemon.Remote{tikvengine.Engine()}}
 	serve := func(c *cobra.Command, wrong error) error {
@@ -55,8 +57,8 @@ func serveCommand(run Serve) *cobra.Command {
 	return c
 }
 
-// Run executes a command line and returns the exit status: 1 for an error, 2 for a usage error; both are printed
-// to s.Err.
+// Run runs a command line and returns the exit status: 1 for an error, 2 for a usage error. Both are printed to
+// s.Err.
 func Run(ctx context.Context, args []string, s Streams, serve Serve) int {
 	root := Program(serve)
 	root.SetIn(s.In)
@@ -91,7 +93,8 @@ func Run(ctx context.Context, args []string, s Streams, serve Serve) int {
 	return printError(root.ExecuteContextC(ctx))
 }
 
-// similarCommand returns the command that a mistyped one is most similar to.
+// similarCommand returns the end of an error text, with the command whose name is nearest to a mistyped one; "" if
+// none is near.
 func similarCommand(root *cobra.Command, name string) string {
 	names := []string{"help"}
 	for _, c := range root.Commands() {

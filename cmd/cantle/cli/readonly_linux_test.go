@@ -18,7 +18,7 @@ import (
 	"github.com/cantledb/cantle/serve/flags"
 )
 
-// served starts a server, calls fn with a client, and stops it.
+// served starts a server with the given flags, calls fn with a client's collection, and stops the server.
 func served(t *testing.T, fn func(c *mongo.Collection) error, args ...string) {
 	t.Helper()
 	var c daemon.Config
@@ -45,8 +45,8 @@ func served(t *testing.T, fn func(c *mongo.Collection) error, args ...string) {
 	}
 }
 
-// On a read-only file system, as ext4 becomes after disk errors, all recovery tools work: check, salvage, doctor,
-// a read-only server, and restoring from backups there.
+// On a read-only file system (ext4 becomes one after disk errors) all recovery tools work: check, salvage, doctor, a
+// read-only server, and restoring from backups that lie there.
 func TestReadOnlyFileSystem(t *testing.T) {
 	disk := t.TempDir()
 	if err := syscall.Mount("none", disk, "tmpfs", 0, "size=128m"); err != nil {

@@ -64,8 +64,8 @@ func printReport(out io.Writer, reply bson.Raw) {
 	printRefusals(out, reply)
 }
 
-// printRefusals lists the features that clients of the Cosmos address used and an account of
-// Azure Cosmos DB does not have.
+// printRefusals prints the features that clients used through the Cosmos address and that an account of Azure Cosmos
+// DB does not have.
 func printRefusals(out io.Writer, reply bson.Raw) {
 	account, _ := reply.Get("account").Doc()
 	list, _ := account.Get("refuses").Array()

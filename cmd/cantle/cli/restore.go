@@ -65,7 +65,7 @@ type restoreArgs struct {
 	noIndexes     bool
 	noOptions     bool
 	validate      bool
-	lastWrite     bool // all indexes {_ts: 1} that expire documents do so by the last write
+	lastWrite     bool // all indexes {_ts: 1} of the dump that expire documents do so by the last write
 	keys          account.ShardKeys
 	journal       string
 	journalOpened *journal.Journal
@@ -151,7 +151,8 @@ func restoreVerb(f *pflag.FlagSet) action {
 	}
 }
 
-// backupArgs parses the flags about backups. Errors: flags that exclude each other.
+// backupArgs reads the flags of a restore that concern backups: at is --at, ns is --ns.
+// Errors: flags that exclude each other.
 func (a *restoreArgs) backupArgs(f *pflag.FlagSet, at, ns string) (err error) {
 	if ns != "" {
 		if a.db != "" {
@@ -185,7 +186,7 @@ type restoring struct {
 
 	mu          sync.Mutex
 	total       written
-	notRestored []string        // parts of the dump, other than documents, that could not be restored
+	notRestored []string        // parts of the dump other than documents that could not be restored, as lines for the user
 	keyed       map[string]bool // collections of the dump, by namespace, that --shard-key may name
 
 	looker *looker
@@ -237,7 +238,8 @@ func restore(ctx context.Context, uri string, a restoreArgs, s Streams) error {
 	return r.verdict()
 }
 
-// recordLost records a part of the dump, other than documents, that could not be restored.
+// recordLost prints and records a part of the dump other than documents that could not be restored. The exit status
+// of the restore is then 1.
 func (r *restoring) recordLost(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	r.shows.Logf("%s", text)

@@ -22,8 +22,8 @@ import (
 	"github.com/cantledb/cantle/storage/pebblekv"
 )
 
-// findMoment returns the plan to restore a moment, whose files are not deleted until release is called. dir is an
-// empty folder until then.
+// findMoment returns the plan for restoring the moment at from the backup folder from. Until release is called, the
+// files of the plan are not deleted, and the folder dir, which is empty, exists for the caller.
 func findMoment(from string, at storage.Timestamp) (dir string, plan *backup.Plan, release func(), err error) {
 	if _, err := backup.Open(from); err != nil { // before anything is made in it
 		return "", nil, nil, err
@@ -41,8 +41,8 @@ func findMoment(from string, at storage.Timestamp) (dir string, plan *backup.Pla
 	return dir, plan, release, err
 }
 
-// restoreWhole makes the folder of a database as of a moment. The folder gets its name when it is complete, so an
-// interrupted restore is not taken for a database.
+// restoreWhole makes the folder of a database with the state of a moment, from backups. The store gets its final name
+// only when it is complete, so that an interrupted restore is not taken for a database.
 func restoreWhole(ctx context.Context, a restoreArgs, s Streams) error {
 	if list, err := os.ReadDir(a.data); err == nil && slices.ContainsFunc(list, func(e os.DirEntry) bool { return e.Name() != daemon.UnfinishedName }) {
 		return usageErrorf("the folder %s is not empty", a.data)
@@ -146,7 +146,8 @@ func (r *restoring) fromStore(ctx context.Context, store storage.Store, moment s
 	return err
 }
 
-// asDumped describes a collection of a catalog in the form of a dump.
+// asDumped describes a collection of a restored catalog in the form of a dump, so that the code of restore can load
+// it.
 func asDumped(snap *catalog.Snapshot, coll *catalog.Collection) *dumps.Collection {
 	ns := coll.Namespace
 	return &dumps.Collection{DB: ns.DB, Coll: ns.Coll, Data: ns.Coll, Kind: coll.Kind(), Metadata: savedMetadata(coll, snap.Database(ns.DB))}
@@ -163,7 +164,8 @@ func (r *restoring) named(d *dumps.Collection) (db, coll string) {
 	return d.DB, d.Coll
 }
 
-// mayMake returns an error if restored data would be mixed with existing data.
+// mayMake returns an error if a collection to be restored already exists on the server: restored documents would be
+// mixed with existing ones.
 func (r *restoring) mayMake(ctx context.Context, snap *catalog.Snapshot, list []*catalog.Collection) error {
 	if r.drop {
 		return nil

@@ -74,7 +74,8 @@ func (r *restoring) fromFolder(ctx context.Context, errs io.Writer) error {
 	return nil
 }
 
-// describe reads a file of metadata; base is its path without suffixes.
+// describe reads the metadata file of a collection in a dump, at path. It returns the collection, and base, the path
+// without its suffixes, to which the file of documents belongs.
 func describe(path string) (d *dumps.Collection, base string, err error) {
 	text, err := readWhole(path)
 	if err != nil {
@@ -92,7 +93,7 @@ func describe(path string) (d *dumps.Collection, base string, err error) {
 	if err != nil {
 		return nil, "", fmt.Errorf("%s: %w", path, err)
 	}
-	// A long name is shortened in the file's name, and complete in the file.
+	// mongodump shortens a long name in the file's name; the complete name is in the file.
 	if name, ok := m.Get("collectionName").Str(); ok && name != "" {
 		d.Coll = name
 	}
@@ -103,7 +104,7 @@ func describe(path string) (d *dumps.Collection, base string, err error) {
 	return d, base, nil
 }
 
-// zipSuffix returns ".gz" if the name of a file shows that it is compressed.
+// zipSuffix returns ".gz" if a file's name shows that the file is compressed, otherwise "".
 func zipSuffix(path string) string {
 	if strings.HasSuffix(path, ".gz") {
 		return ".gz"
@@ -151,7 +152,7 @@ func (r *restoring) fromFile(ctx context.Context, t *transfer, f dumpedFile) err
 	}
 }
 
-// readWhole reads a small file, and decompresses it if its name shows that it is compressed.
+// readWhole returns the text of a small file, decompressed if its name ends in ".gz".
 func readWhole(path string) (string, error) {
 	file, err := os.Open(path)
 	if err != nil {

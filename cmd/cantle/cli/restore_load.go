@@ -16,7 +16,8 @@ import (
 	"github.com/cantledb/cantle/collection/index"
 )
 
-// loading is one collection of a restore: one goroutine reads it and passes batches to its workers.
+// loading is the restore of one collection: one goroutine reads the collection's documents from the dump and passes
+// batches to several workers, which write them.
 type loading struct {
 	*dumps.Collection // by its names on the server
 	r                 *restoring
@@ -26,7 +27,7 @@ type loading struct {
 	buckets           *agg.Buckets // of a time-series collection, nil for others
 	later             []bson.Raw   // indexes
 	expiring          []bson.Raw   // indexes {_ts: 1} that expire documents, as in the dump
-	lastWrite         bson.Value   // seconds by name of the indexes of a Cantle that expire by the last write
+	lastWrite         bson.Value   // from a dump by Cantle: the seconds of each index, by its name, by which documents expire after their last write
 	dated             bool         // a document has a date at _ts
 	offer             bson.Raw     // throughput, nil for none
 	asked             bson.Raw     // the shard key of --shard-key, nil for none
@@ -45,15 +46,16 @@ type loading struct {
 	next    int           // the first batch that is not stored
 }
 
-// chunk is a batch for a worker, with the number of documents read for it.
+// chunk is a batch of documents for a worker: n numbers the batches, and end counts the documents of the dump up to
+// the end of the batch.
 type chunk struct {
 	docs []bson.Raw
 	n    int
 	end  int64
 }
 
-// begin makes a collection from its metadata. If the server refuses it, that is recorded, and begin returns nil.
-// stop ends the restore when a worker fails.
+// begin makes a collection on the server from its metadata in the dump. If the server refuses the collection, begin
+// records that and returns nil. stop is called when a worker fails, and ends the restore.
 func (r *restoring) begin(ctx context.Context, t *transfer, d *dumps.Collection, stop func(error)) (*loading, error) {
 	to := *d
 	to.DB, to.Coll = r.named(d)
@@ -95,7 +97,8 @@ func (r *restoring) begin(ctx context.Context, t *transfer, d *dumps.Collection,
 	return l, l.index(ctx, t, l.divide(indexes, options))
 }
 
-// divide sorts the indexes of the dump, and returns those that must be made before the documents.
+// divide sorts the indexes of the dump by when they are made: it returns unique ones, which are made before the
+// documents are written; the others are kept in l for later.
 func (l *loading) divide(indexes, options bson.Raw) (first []bson.Raw) {
 	for v := range indexes.Values() {
 		x, _ := v.Doc()
@@ -126,8 +129,9 @@ func (l *loading) provision(ctx context.Context, t *transfer) {
 	}
 }
 
-// add adds the next document of the dump; packed means that it is a bucket. Errors: buckets that cannot be
-// decoded; the reason why the restore has ended.
+// add adds the next document of the dump to the batch. packed means that the document is a bucket of a time series,
+// which is decoded into measurements.
+// Errors: buckets that cannot be decoded; the reason why the restore has ended.
 func (l *loading) add(ctx context.Context, doc bson.Raw, packed bool) error {
 	l.seen++
 	if !l.dated && l.expiring != nil {
@@ -157,7 +161,8 @@ func (l *loading) add(ctx context.Context, doc bson.Raw, packed bool) error {
 	return nil
 }
 
-// flush passes the collected documents to the workers, which start with the first batch.
+// flush passes the collected documents as a batch to the workers, and starts the workers before the first batch. It
+// waits while all workers are busy.
 func (l *loading) flush(ctx context.Context) error {
 	docs := l.pending.take()
 	if len(docs) == 0 {
@@ -185,7 +190,7 @@ func (l *loading) flush(ctx context.Context) error {
 
 func (l *loading) inOrder() bool { return l.r.ordered || l.Capped() }
 
-// serve writes batches until there are no more, or the restore ends.
+// serve is the loop of one worker: it writes batches to the server until there are no more, or the restore ends.
 func (l *loading) serve(ctx context.Context, work <-chan chunk) {
 	t, err := l.t.worker()
 	if err == nil {
@@ -201,7 +206,8 @@ func (l *loading) serve(ctx context.Context, work <-chan chunk) {
 	}
 }
 
-// store writes one batch, and records how many documents are done without a gap.
+// store writes one batch to the server, and records in the journal up to which document all batches are stored, so
+// that an interrupted restore can resume there.
 func (l *loading) store(ctx context.Context, t *transfer, c chunk) error {
 	w := written{done: int64(len(c.docs))}
 	if !l.r.dry {

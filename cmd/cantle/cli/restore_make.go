@@ -15,20 +15,22 @@ import (
 	"github.com/cantledb/cantle/shard/cluster"
 )
 
-// This file makes collections with options and shard keys, and indexes. If the server refuses one, that is
+// This file makes collections, with options and shard keys, and indexes. If the server refuses one, the refusal is
 // recorded (restoring.recordLost), and the restore continues.
 
-// isRefusal reports whether an error is the server's refusal of a command.
+// isRefusal reports whether an error is a server's refusal of a command, and not a failure of the connection.
 func isRefusal(err error) bool {
 	var refused mongo.CommandError
 	return errors.As(err, &refused)
 }
 
-// errNotMade is returned for a collection that the server refuses, after that was recorded.
+// errNotMade is the error for a collection that the server refused to make; the refusal has been recorded.
 var errNotMade = errors.New("the collection does not exist")
 
-// create makes the collection, with its shard key. own has its properties of dumping.ownOf. The throughput is set
-// at the end, because it would slow down the load. Errors: errNotMade; errors of the connection.
+// create makes the collection on the server, with its options and shard key. own has the properties that
+// dumping.ownOf put into the dump. The throughput is set at the end of the restore, because it would slow down the
+// load.
+// Errors: errNotMade; errors of the connection.
 func (l *loading) create(ctx context.Context, options, own bson.Raw) error {
 	if offer, ok := own.Get("throughput").Doc(); ok {
 		l.offer = offer.Clone()
@@ -68,7 +70,8 @@ func (l *loading) create(ctx context.Context, options, own bson.Raw) error {
 	return err
 }
 
-// made returns the error of a collection that was not made. An existing collection stays unchanged.
+// made handles the error of making a collection. If the collection exists already (code 48), it stays unchanged, and
+// made returns nil. If the server refuses, made records that and returns errNotMade.
 func (l *loading) made(err error, options bson.Raw) error {
 	switch {
 	case err == nil, isCode(err, 48):
@@ -83,8 +86,8 @@ func (l *loading) made(err error, options bson.Raw) error {
 	return errNotMade
 }
 
-// requestedKey returns the shard key that --shard-key sets for a collection of the dump, nil for none, and records
-// that the dump has the collection.
+// requestedKey returns the shard key that --shard-key sets for a collection of the dump, nil for none. It also
+// records that the dump has the collection, so that the flag cannot name a missing one unnoticed.
 func (r *restoring) requestedKey(source, kind string) bson.Raw {
 	r.mu.Lock()
 	r.keyed[source] = true
@@ -95,8 +98,9 @@ func (r *restoring) requestedKey(source, kind string) bson.Raw {
 	return r.keys.Of(source)
 }
 
-// makeDatabase makes a database with shared throughput, once, before its first collection, because only
-// collections made later share it. An existing database keeps its throughput. Errors: errors of the connection.
+// makeDatabase makes a database whose collections share throughput. It does so once, before the database's first
+// collection is made, because only collections made later share it. An existing database keeps its throughput.
+// Errors: errors of the connection.
 func (r *restoring) makeDatabase(ctx context.Context, t *transfer, db string, offer bson.Raw) error {
 	r.making.Lock()
 	defer r.making.Unlock()
@@ -117,9 +121,9 @@ func (r *restoring) makeDatabase(ctx context.Context, t *transfer, db string, of
 	return nil
 }
 
-// createInAccount makes a sharded collection by the extension command of accounts. It sets the throughput of the
-// dump at once, because the default of an account would slow down the load. Source: Azure Cosmos DB for MongoDB,
-// "custom-commands".
+// createInAccount makes a collection sharded by a field, with the extension command of accounts. It sets the
+// throughput of the dump at once, because the default throughput of an account would slow down the load.
+// Source: Azure Cosmos DB for MongoDB, "custom-commands".
 func (l *loading) createInAccount(ctx context.Context, field string) error {
 	command := bson.D{{"customAction", "CreateCollection"}, {"collection", l.Coll}, {"shardKey", field}}
 	for _, name := range []string{"offerThroughput", "autoScaleSettings"} {
@@ -131,7 +135,8 @@ func (l *loading) createInAccount(ctx context.Context, field string) error {
 	return err
 }
 
-// bucketsIn returns the buckets of a time-series collection from its options, nil for others.
+// bucketsIn returns the parameters of a time-series collection's buckets, read from its options in the dump; nil for
+// other collections.
 func bucketsIn(options bson.Raw) *agg.Buckets {
 	d, ok := options.Get("timeseries").Doc()
 	if !ok {
@@ -144,7 +149,8 @@ func bucketsIn(options bson.Raw) *agg.Buckets {
 	return &b
 }
 
-// index makes indexes: all at once, and if the server refuses them, one by one.
+// index makes the indexes in list with one command; if the server refuses that, one by one, and records each refused
+// index.
 // Errors: errors of the connection.
 func (l *loading) index(ctx context.Context, t *transfer, list []bson.Raw) error {
 	if len(list) == 0 {
@@ -167,7 +173,8 @@ func (l *loading) index(ctx context.Context, t *transfer, list []bson.Raw) error
 	return nil
 }
 
-// hasDate reports whether an index {_ts: 1} of MongoDB would expire a document. In an account _ts is not a field.
+// hasDate reports whether a document has a date in the field _ts, alone or in an array, by which an index {_ts: 1} of
+// MongoDB would expire the document. In an account _ts is not a field.
 // Source: Azure Cosmos DB for MongoDB, "time-to-live".
 func hasDate(doc bson.Raw) bool {
 	switch v := doc.Get("_ts"); v.Type {
@@ -184,8 +191,8 @@ func hasDate(doc bson.Raw) bool {
 	return false
 }
 
-// expiry returns the indexes {_ts: 1} that expire documents in the form of the server: by the last write if they
-// do so in the dump, or if the dump is of an account.
+// expiry returns the specifications of the indexes {_ts: 1} that expire documents, in the form that the server takes.
+// They expire by the last write if they did so in the dump, or if the dump looks like an account's.
 func (l *loading) expiry() (out []bson.Raw) {
 	kept, known := l.lastWrite.Doc() // a Cantle wrote the dump
 	for _, x := range l.expiring {

@@ -51,7 +51,7 @@ func salvageVerb(f *pflag.FlagSet) action {
 	}
 }
 
-// olderSuffix is the suffix of the folder for documents that may be out of date.
+// olderSuffix is added to the name of the folder into which cantle salvage writes documents that may be out of date.
 const olderSuffix = "-older"
 
 func salvageFolder(ctx context.Context, data, out string, s Streams) error {
@@ -132,7 +132,8 @@ func (k *salvageSink) Begin(snap *catalog.Snapshot, coll *catalog.Collection) (d
 	return main.Write, older, end, nil
 }
 
-// savedMetadata returns options and indexes of a collection as text, as dumping.metadata does for a server.
+// savedMetadata returns options and indexes of a collection of a catalog as text, in the form in which
+// dumping.metadata writes them for a server.
 func savedMetadata(coll *catalog.Collection, db *catalog.Database) string {
 	options := coll.Options.Raw
 	if options == nil {

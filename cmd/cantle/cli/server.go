@@ -20,8 +20,9 @@ type server struct {
 	consoleRun console.RunCommand // used instead of client if a verb works for the console
 }
 
-// connect prepares a connection; nothing is sent yet. verb is the application name that the server sees; adjust
-// changes the options of the connection string. Errors: a bad connection string; errors of adjust.
+// connect prepares a connection to the servers of a connection string; nothing is sent yet. verb is the application
+// name that the server sees; each adjust changes the options of the connection string.
+// Errors: a bad connection string; errors of adjust.
 func connect(uri, verb string, adjust ...func(*options.ClientOptions) error) (*server, error) {
 	o := options.Client().ApplyURI(uri).SetAppName(verb)
 	for _, change := range adjust {
@@ -51,7 +52,8 @@ func (s *server) runCommand(ctx context.Context, db string, command bson.Raw) (b
 	return bson.Parse(raw, bson.Limits{Depth: bson.MaxDepth + 1})
 }
 
-// explain translates an error of the driver for users of the verbs.
+// explain rewords an error of the driver for users of the verbs: without codes, and without the password in the
+// connection string.
 func (s *server) explain(err error) error {
 	var refused mongo.CommandError
 	switch {
@@ -67,7 +69,7 @@ func (s *server) explain(err error) error {
 	return err
 }
 
-// refusedError is a server's message that the user may not run a command (code 13).
+// refusedError is the error of a command that the user may not run (code 13), with the server's message.
 type refusedError struct{ message string }
 
 func (e *refusedError) Error() string { return e.message }

@@ -26,7 +26,7 @@ func fillPool(t *testing.T, db *mongo.Database, offer string) {
 	}
 }
 
-// wantPool compares the throughput of a database that fillPool made, and of its collections.
+// wantPool checks the throughput of a database that fillPool made, and that of its collections.
 func wantPool(t *testing.T, db *mongo.Database, want string) {
 	t.Helper()
 	shows := func(command string) string {
@@ -43,8 +43,8 @@ func wantPool(t *testing.T, db *mongo.Database, want string) {
 	}
 }
 
-// A dump restores the throughput that the collections of a database share, in folders and archives, through
-// either address; an existing database keeps its own.
+// A restore from a folder or an archive sets the throughput that the collections of a database share, through either
+// address; an existing database keeps its own throughput.
 func TestSharedThroughput(t *testing.T) {
 	s := startBoth(t, "--default-throughput", "700") // of new collections that share nothing
 	manual, auto := s.account.Client().Database("manual"), s.db.Client().Database("auto")
@@ -79,7 +79,7 @@ func TestSharedThroughput(t *testing.T) {
 	}
 }
 
-// A database is restored from a backup with the throughput that its collections share.
+// A restore of a database from a backup sets the throughput that its collections share.
 func TestSharedThroughputOfBackup(t *testing.T) {
 	dir := t.TempDir()
 	to := filepath.Join(dir, "backups")

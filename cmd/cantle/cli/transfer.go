@@ -18,7 +18,8 @@ import (
 	"github.com/cantledb/cantle/collection/cosmos"
 )
 
-// Limits of one batch of writes: Cosmos DB accepts 1000 statements, a message 48 MB.
+// Limits of one batch of writes, in statements and bytes: Cosmos DB accepts 1000 statements, a message has at most 48
+// MB.
 const (
 	batchDocsMax  = 1000
 	batchBytesMax = 8 << 20
@@ -27,15 +28,16 @@ const (
 // codeThrottled is the error code of a refused request.
 const codeThrottled = 16500
 
-// transfer moves documents to or from a server, and waits without a limit while the server has no throughput
-// left.
+// transfer copies documents to or from a server. While the server throttles its requests for lack of throughput, the
+// transfer waits, without a limit on the time.
 type transfer struct {
 	*server
 	session *mongo.Session // used by one goroutine, because cursors belong to a session
 	waits   *waits         // shared by all workers
 }
 
-// waits counts how often a server had no throughput left. Safe for concurrent use.
+// waits counts how often, and for how long, the workers of a transfer waited because the server throttled them. Safe
+// for concurrent use.
 type waits struct {
 	mu        sync.Mutex
 	throttled int // times
@@ -49,8 +51,9 @@ func (w *waits) add(pause time.Duration) {
 	w.waited += pause
 }
 
-// newTransfer connects; adjust changes the options of the connection string. Errors: a bad connection string;
-// those of adjust.
+// newTransfer connects to the server of a connection string; each adjust changes the options of the connection
+// string. verb is the application name that the server sees.
+// Errors: a bad connection string; errors of adjust.
 func newTransfer(uri, verb string, adjust ...func(*options.ClientOptions) error) (*transfer, error) {
 	s, err := connect(uri, verb, adjust...)
 	if err != nil {
@@ -64,7 +67,7 @@ func newTransfer(uri, verb string, adjust ...func(*options.ClientOptions) error)
 	return &transfer{server: s, session: session, waits: &waits{}}, nil
 }
 
-// worker returns the same transfer for another goroutine, which ends it by rest.
+// worker returns the same transfer with a session of its own, for another goroutine, which ends it by endWorker.
 func (t *transfer) worker() (*transfer, error) {
 	session, err := t.client.StartSession()
 	if err != nil {
@@ -75,8 +78,8 @@ func (t *transfer) worker() (*transfer, error) {
 
 func (t *transfer) endWorker() { t.session.EndSession(context.Background()) }
 
-// each calls do with every item, by a number of workers at once, and returns the first error, after which no
-// further items are started.
+// each calls do with every item, in several goroutines at once, each with its own transfer. It returns the first
+// error, after which no further items are started.
 func each[T any](ctx context.Context, t *transfer, workers int, items []T, do func(ctx context.Context, t *transfer, item T) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -114,8 +117,8 @@ func (t *transfer) end() {
 	t.close()
 }
 
-// run runs a command, and repeats it while it is throttled. Errors: mongo.CommandError, mongo.WriteException for
-// single statements, and those of connections.
+// run runs a command on the server, and retries it while the server throttles it.
+// Errors: mongo.CommandError; mongo.WriteException for single statements; errors of the connection.
 func (t *transfer) run(ctx context.Context, db string, command bson.Raw) (bson.Raw, error) {
 	for {
 		raw, err := t.client.Database(db).RunCommand(mongo.NewSessionContext(ctx, t.session), []byte(command)).Raw()
@@ -154,8 +157,8 @@ func (t *transfer) wait(ctx context.Context, message string) error {
 	}
 }
 
-// scan runs a command that opens a cursor, and passes its documents to emit; they are valid until emit returns.
-// The transfer must use one server (onOne), or all documents must fit into one reply.
+// scan runs a command that opens a cursor, and passes each document of the cursor to emit; a document is valid until
+// emit returns. The transfer must use one server (onOne), or all documents must fit into one reply.
 func (t *transfer) scan(ctx context.Context, db string, command bson.Raw, emit func(doc bson.Raw) error) error {
 	reply, err := t.run(ctx, db, command)
 	if err != nil {
@@ -191,15 +194,16 @@ func (t *transfer) all(ctx context.Context, db string, command bson.Raw) (docs [
 	return docs, err
 }
 
-// account reports whether a server looks like an account of Azure Cosmos DB for MongoDB, by the name of its
-// replica set.
+// account reports whether the server looks like an account of Azure Cosmos DB for MongoDB: its replica set has the
+// service's name.
 func (t *transfer) account(ctx context.Context) (bool, error) {
 	reply, err := t.run(ctx, "admin", bson.D{{"hello", 1}}.Doc())
 	name, _ := reply.Get("setName").Str()
 	return name == cosmos.ReplicaSet, err
 }
 
-// count returns the number of documents from the collection's counter, 0 if that cannot be read.
+// count returns the number of documents of a collection for the progress bar, from the collection's counter; 0 if
+// that cannot be read.
 func (t *transfer) count(ctx context.Context, db, coll string) int64 {
 	reply, err := t.run(ctx, db, bson.D{{"count", coll}}.Doc())
 	if err != nil {
@@ -230,21 +234,22 @@ func (w *written) fail(message string) {
 	}
 }
 
-// writes is the start of a write command: its name, and the array of its statements.
+// writes is the beginning of a write command, to which transfer.write adds the statements: the command's name, the
+// name of its array of statements, and its options.
 type writes struct {
 	command, list string
 	db, coll      string
 	bypass        bool // without validation
 	ordered       bool // one after the other
 	stop          bool // at the first refusal, with ordered
-	// taken receives each statement that is refused because of a duplicate value; if it is nil, they count as
-	// failed.
+	// taken is called with each statement that is refused because of a duplicate value. If it is nil, such statements
+	// count as failed.
 	taken func(statement bson.Raw, message string)
 }
 
-// write sends statements, and repeats throttled ones after the wait in the reply.
-//
-// Errors: the errors of connections, and commands that are refused as a whole.
+// write sends statements to the server. Statements that the server throttles are retried after the wait that the
+// reply names. out counts the done and the refused ones.
+// Errors: errors of the connection; a command that is refused as a whole.
 func (t *transfer) write(ctx context.Context, w writes, statements []bson.Raw) (out written, err error) {
 	for len(statements) > 0 {
 		command := bson.D{{w.command, w.coll}, {"ordered", w.ordered}}
@@ -306,7 +311,7 @@ type batch struct {
 	bytes int
 }
 
-// add adds a copy of a document and reports whether the batch is full.
+// add adds a copy of a document to the batch, and reports whether the batch is full.
 func (b *batch) add(doc bson.Raw) bool {
 	b.docs = append(b.docs, doc.Clone())
 	b.bytes += len(doc)

@@ -37,7 +37,7 @@ func fillShop(t *testing.T, db *mongo.Database) {
 		keyed = append(keyed, driver.M{"k": i})
 		trips = append(trips, driver.M{"_id": i, "day": i % 2, "vin": i % 100})
 	}
-	// An _id of every kind: the order of _id goes over all of them.
+	// An _id of every type: the dump reads all of them in the order of _id.
 	docs = append(docs, driver.M{"_id": "text"}, driver.M{"_id": driver.NewObjectID()}, driver.M{"_id": driver.M{"a": 1}},
 		driver.M{"_id": nil}, driver.M{"_id": true}, driver.M{"_id": driver.MinKey{}}, driver.M{"_id": driver.MaxKey{}})
 	for name, list := range map[string][]any{"plain": docs, "sharded": keyed, "trips": trips, "dealt": trips, "strict": {driver.M{"n": int32(1)}}, "capped": {driver.M{"n": 2}, driver.M{"n": 1}}, "a/b%c": {driver.M{"n": 1}}} {
@@ -218,7 +218,7 @@ func TestDamagedDumps(t *testing.T) {
 	}
 }
 
-// Writes into collections with too little throughput are retried until they succeed.
+// Writes into collections with too little throughput are throttled, and retried until they succeed.
 func TestTransferWaits(t *testing.T) {
 	uri, db := start(t)
 	run(t, db, `{customAction: "CreateCollection", collection: "slow", shardKey: "k", offerThroughput: 1000}`)
@@ -235,7 +235,7 @@ func TestTransferWaits(t *testing.T) {
 	}
 }
 
-// A user that may only write gets the server's message about documents whose _id exists.
+// If the user of an import may write but not read, documents whose _id exists are reported with the server's message.
 func TestImportWithoutReading(t *testing.T) {
 	uri, db := start(t, "--auth")
 	admin := db.Client().Database("admin")
@@ -408,7 +408,7 @@ func TestExportIsImportable(t *testing.T) {
 	}
 }
 
-// mongoTool returns the path of one of MongoDB's tools; without it the test is skipped.
+// mongoTool returns the path of one of MongoDB's tools. If the tool is not installed, the test is skipped.
 func mongoTool(t *testing.T, name string) string {
 	t.Helper()
 	found, err := exec.LookPath(name)

@@ -59,8 +59,8 @@ func usersVerb(f *pflag.FlagSet) action {
 // codeRoleNotFound is the error code of a command that grants a missing role.
 const codeRoleNotFound = 31
 
-// define makes roles, then users. A role may inherit from another one of the files, so roles that fail because of
-// a missing one are retried after the others.
+// define makes roles on the server, and then users, and prints the result of each. A role may inherit from another
+// role of the files, so roles that fail because of a missing role are retried after the others.
 func (t *transfer) define(ctx context.Context, list []*account.Definition, out io.Writer) error {
 	slices.SortStableFunc(list, func(a, b *account.Definition) int { return cmp.Compare(a.Kind(), b.Kind()) }) // "role", "user"
 	failed := 0
@@ -97,7 +97,7 @@ func (t *transfer) define(ctx context.Context, list []*account.Definition, out i
 	return nil
 }
 
-// errNoPassword refuses a user of a list that the Azure CLI printed.
+// errNoPassword refuses a user from a list that the Azure CLI printed: the list has no passwords.
 var errNoPassword = errors.New("not created: the file has no password; add \"Password\" and run this again")
 
 // defineOne makes one role or user, or changes the existing one.

@@ -16,18 +16,18 @@ import (
 	"github.com/cantledb/cantle/serve/certificates"
 )
 
-// Streams are the input and output of a verb: results go to Out, everything else to Err. Both are plain text
-// while a verb runs; a verb that writes data uses columns.Raw.
+// Streams are the input and output of a verb: results go to Out, everything else to Err. Both escape control
+// characters while a verb runs; a verb that writes data uses columns.Raw.
 type Streams struct {
 	In       io.Reader
 	Out, Err io.Writer
 }
 
-// action executes a verb, with the flags and arguments it was defined with.
+// action runs a verb once its flags and arguments have been parsed.
 type action func(ctx context.Context, s Streams) error
 
-// newVerb makes a command of the program. args are the arguments after the flags, and define defines the flags and
-// returns the action that is executed once these have been parsed.
+// newVerb makes a command of the program. args are its arguments in the usage line. define defines the flags of the
+// verb, and returns the action that runs once these have been parsed.
 func newVerb(name, args, does, help string, define func(f *pflag.FlagSet) action) *cobra.Command {
 	c := &cobra.Command{Use: name, Short: does, Long: help, Args: cobra.ArbitraryArgs, DisableFlagsInUseLine: true}
 	do := define(c.Flags())
@@ -41,7 +41,8 @@ func newVerb(name, args, does, help string, define func(f *pflag.FlagSet) action
 	return c
 }
 
-// Verbs returns all verbs that work on their own or as clients of a server, in the order in which they are shown.
+// Verbs returns all verbs, which work on their own or as clients of a server, in the order in which the help lists
+// them.
 func Verbs() []*cobra.Command {
 	return []*cobra.Command{
 		newVerb("ping", "[URI]", "check whether a server answers", pingHelp, pingVerb),
@@ -68,7 +69,7 @@ func Verbs() []*cobra.Command {
 	}
 }
 
-// printError prints the error of a command, and returns the exit status for it: 1, or 2 for a usage error.
+// printError prints the error of a command, and returns the exit status of the program: 1, or 2 for a usage error.
 func printError(c *cobra.Command, err error) int {
 	var wrong usageError
 	var faults faultsError
@@ -89,8 +90,8 @@ func printError(c *cobra.Command, err error) int {
 	return 1
 }
 
-// remedy returns advice after the driver's error for a server before MongoDB 4.4, which a Cosmos address of an
-// earlier --cosmos-version appears to be.
+// remedy returns advice to print after an error of the driver: the driver refuses servers before MongoDB 4.4, which a
+// Cosmos address with an earlier --cosmos-version appears to be. It is "" for other errors.
 func remedy(err error) string {
 	if !strings.Contains(err.Error(), "reports wire version") {
 		return ""

@@ -19,8 +19,8 @@ const versionHelp = `Prints the version, and the commit that the program was bui
 -v it also prints the linked modules with their versions.
 `
 
-// commit and date are those of the commit that the program was built from. A release sets them with -ldflags.
-// Otherwise they come from the Go tool's stamp, if there is one.
+// commit and date are the commit that the program was built from, and its date. A release sets them with -ldflags.
+// Otherwise they come from the Go tool's build information, if there is any.
 var commit, date string
 
 // version describes the build of this program, as --json prints it.
@@ -33,10 +33,11 @@ type version struct {
 	Modules  []linkedModule `json:"modules"`
 }
 
-// ours is the path of the root module, and the prefix of those of the program's other modules.
+// ours is the path of the program's root module, and the prefix of the paths of its other modules, none of which
+// cantle version -v lists.
 const ours = "github.com/cantledb/cantle"
 
-// linkedModule is a library: a foreign module whose packages are linked into the program.
+// linkedModule is a library: a module of others whose packages are linked into the program.
 type linkedModule struct {
 	Path    string `json:"path"`
 	Version string `json:"version"`
@@ -82,7 +83,7 @@ func (v version) print(out io.Writer, modules bool) error {
 	return table.Flush()
 }
 
-// versionOf returns the version of this program from the linker's build information.
+// versionOf returns the description of this program's build, made from the build information that the linker stores.
 func versionOf(info *debug.BuildInfo) version {
 	v := version{Version: daemon.Version, Commit: commit, Date: date, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, Modules: []linkedModule{}}
 	if v.Commit == "" {

@@ -10,8 +10,8 @@ import (
 	"github.com/cantledb/cantle/serve/daemon"
 )
 
-// The verb prints the version, with the flag a list of modules, and an object for programs. Go records no modules
-// in tests; packaging/release tests those of the program.
+// cantle version prints the version, with -v also the linked modules, and with --json an object for programs. Go
+// records no modules in tests; packaging/release tests the modules of the program.
 func TestVersion(t *testing.T) {
 	ask := func(args ...string) string {
 		t.Helper()
@@ -35,8 +35,8 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-// A commit stamped by the Go tool is used unless a release has set one. If a module is replaced, the replacement
-// is listed. The program's own modules are not listed.
+// The commit that the Go tool has stamped is used unless a release has set one. If a module is replaced, the
+// replacement is listed. The program's own modules are not listed.
 func TestVersionOf(t *testing.T) {
 	info := &debug.BuildInfo{
 		Settings: []debug.BuildSetting{{Key: "vcs.revision", Value: "abc"}, {Key: "vcs.time", Value: "2026-01-02T03:04:05Z"}},

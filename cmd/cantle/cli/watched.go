@@ -12,12 +12,14 @@ import (
 // progressReader reads the progress of long work at a server.
 type progressReader struct {
 	question bson.Raw // a command for the database admin
-	// progress reads the answer; what is "" if the answer shows no work.
+	// progress reads the answer to question; what names the things that are counted, "" if the server does no such
+	// work.
 	progress func(answer bson.Raw) (what string, done, total int64)
 }
 
-// runWithProgress runs a long command, and shows its progress on out every second. If the user lacks the right to see
-// the progress, nothing is shown. Errors: errors of the command.
+// runWithProgress runs a command that takes long, and shows the command's progress on out every second. If the user
+// may not read the progress, nothing is shown.
+// Errors: errors of the command.
 func runWithProgress(ctx context.Context, server *server, db string, command bson.Raw, l progressReader, out io.Writer) (bson.Raw, error) {
 	done, shown := make(chan struct{}), make(chan struct{})
 	go func() {

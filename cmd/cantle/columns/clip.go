@@ -1,6 +1,6 @@
 package columns
 
-// Clip cuts a text to n characters, the last of which is then an ellipsis.
+// Clip cuts a text to n characters, the last of which is then an ellipsis. A shorter text stays unchanged.
 func Clip(s string, n int) string {
 	if r := []rune(s); len(r) > n {
 		return string(r[:n-1]) + "…"

@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// Table is text in columns. Cells of columns whose heading begins with a blank
-// are aligned to the right.
+// Table is a text table with aligned columns. If a heading begins with a blank, the cells of its column are aligned
+// to the right.
 type Table struct{ Rows [][]string }
 
 // Row adds a row; the first is the headings.

@@ -42,10 +42,11 @@ func isControl(r rune) bool {
 // plainWriter makes everything Plain that is written to it.
 type plainWriter struct{ to io.Writer }
 
-// PlainWriter returns a writer for people: everything that is written to it is made Plain.
+// PlainWriter returns a writer for a terminal: control characters in texts written to it are escaped, as by Plain.
 func PlainWriter(w io.Writer) io.Writer { return plainWriter{Raw(w)} }
 
-// Raw returns the writer behind a PlainWriter, for data, and for callers that style a terminal.
+// Raw returns the writer behind a PlainWriter, for output that must not be escaped: data, and the colours of a
+// terminal.
 func Raw(w io.Writer) io.Writer {
 	if p, ok := w.(plainWriter); ok {
 		return p.to

@@ -2,7 +2,7 @@ package columns
 
 import "fmt"
 
-// Plural returns the number of things with their name, as "1 fault" or "2 faults".
+// Plural returns a number and the noun what in singular or plural, such as "1 fault" or "2 faults".
 func Plural(n int, what string) string {
 	if n == 1 {
 		return "1 " + what

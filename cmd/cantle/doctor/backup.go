@@ -7,10 +7,11 @@ import (
 	"github.com/cantledb/cantle/bson"
 )
 
-// coveredMax is the maximum age of the newest restorable moment, if backups are made by a policy.
+// coveredMax is the maximum age of the newest moment that can be restored, if the server makes backups by itself. An
+// older one is a finding.
 const coveredMax = 10 * time.Minute
 
-// Backups reports the state of backups from the backup section of serverStatus.
+// Backups reports the state of backups, from the section backup of a server's reply to serverStatus.
 func Backups(b bson.Raw, now time.Time) Finding {
 	x := Finding{Check: "backup", State: Good}
 	policy, _ := b.Get("policy").Doc()

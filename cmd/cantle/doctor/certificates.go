@@ -12,7 +12,8 @@ import (
 	"github.com/cantledb/cantle/serve/daemon"
 )
 
-// certificatesOf checks the certificate files of the settings. Unreadable files are already reported by settings.
+// certificatesOf checks the certificate files that the settings name. Files that cannot be read are left out here,
+// because the function settings reports them.
 func certificatesOf(c *daemon.Config) (out []Finding) {
 	for _, file := range []struct{ flag, name string }{{"--tls-certificate-key-file", c.TLSCertificate}, {"--tls-ca-file", c.TLSAuthorities}} {
 		if file.name == "" {
@@ -39,7 +40,8 @@ func certificatesOf(c *daemon.Config) (out []Finding) {
 	return append(out, revocations(c.TLSRevoked)...)
 }
 
-// Certificate reports how long a certificate is valid. from is the place of the certificate.
+// Certificate reports how long a certificate is still valid. from is the file or server that the certificate comes
+// from.
 func Certificate(from string, cert *x509.Certificate, now time.Time) Finding {
 	subject := cert.Subject.String()
 	if names := append(cert.DNSNames, addressesOf(cert)...); len(names) > 0 {

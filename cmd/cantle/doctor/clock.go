@@ -6,11 +6,12 @@ import (
 	"time"
 )
 
-// aheadMax is the difference up to which a file may be newer than the clock without a finding: network file
-// systems use the clock of another machine.
+// aheadMax is the difference between a file's time and the clock that is not reported: network file systems use the
+// clock of another machine.
 const aheadMax = time.Minute
 
-// clock checks that the clock is synchronised, and that it has not been set back.
+// clock checks that the machine's clock is synchronised, and that it has not been set back behind the files of the
+// database.
 func clock(folder string) (out []Finding) {
 	if at, name := newest(filepath.Join(folder, "store")); time.Until(at) > aheadMax {
 		out = append(out, newFinding("clock", Fault, "it is %s behind the newest file of the database, %s: it was set back", time.Until(at).Round(time.Second), name).
@@ -27,7 +28,7 @@ func clock(folder string) (out []Finding) {
 	return out
 }
 
-// newest returns the time and name of the most recently written file of a folder.
+// newest returns the time and name of the file in a folder that was written most recently.
 func newest(folder string) (at time.Time, name string) {
 	files, _ := os.ReadDir(folder)
 	for _, f := range files {

@@ -14,7 +14,7 @@ import (
 // disk holds the statistics of a file system.
 type disk struct {
 	total, free   uint64 // bytes
-	files, unused uint64 // the maximum number of files, and how many of them are free; 0 if unknown
+	files, unused uint64 // the maximum number of files on the file system, and the number of free ones; 0 if unknown
 	kind          string // "nfs", "" for a kind that needs no finding
 	volatile      bool   // its files are lost when the machine stops
 }
@@ -55,7 +55,7 @@ const (
 	syncUnreal = 15 * time.Microsecond // no disk is that fast without keeping the data in memory
 )
 
-// syncs measures how long the disk takes to sync 4 KB, the time that a write waits for.
+// syncs measures the time that the disk takes to sync 4 KB: a write waits for it.
 func syncs(ctx context.Context, folder, setting string) []Finding {
 	took, err := measure(ctx, folder)
 	if full(err) {
@@ -77,7 +77,7 @@ func syncs(ctx context.Context, folder, setting string) []Finding {
 	return []Finding{newFinding("sync", Good, "%s", text)}
 }
 
-// measure returns the durations of syncs of a growing file, such as the log of a store.
+// measure returns the durations of syncs of a growing file in a folder, as the log of a store is one.
 func measure(ctx context.Context, folder string) (took []time.Duration, err error) {
 	f, err := os.CreateTemp(folder, ".cantle-doctor-")
 	if err != nil {

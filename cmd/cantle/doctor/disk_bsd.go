@@ -9,7 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// permissions reports whether the mode of a folder restricts access to it on this system.
+// permissions reports that the mode of a folder restricts access to the folder on this system, so that the doctor
+// checks it.
 const permissions = true
 
 // diskOf returns the statistics of a folder's file system.

@@ -4,11 +4,13 @@ package doctor
 
 import "errors"
 
-// permissions reports whether the mode of a folder restricts access to it on this system.
+// permissions reports that the mode of a folder does not restrict access to the folder on this system, so that the
+// doctor does not check it.
 const permissions = false
 
-// diskOf returns ErrUnsupported: no call for free space is portable to the remaining systems.
+// diskOf returns ErrUnsupported: no system call for the free space of a disk is common to the remaining systems.
 func diskOf(string) (disk, error) { return disk{}, errors.ErrUnsupported }
 
-// full reports whether an error means that the disk is full: never, on this system.
+// full would report whether an error means that the disk is full. On these systems the error is not known, so full
+// returns false.
 func full(error) bool { return false }

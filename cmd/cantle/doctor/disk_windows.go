@@ -6,7 +6,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// permissions reports whether the mode of a folder restricts access to it on this system.
+// permissions reports that the mode of a folder does not restrict access to the folder on this system, so that the
+// doctor does not check it.
 const permissions = false
 
 // diskOf returns the statistics of a folder's volume.
@@ -25,7 +26,7 @@ func diskOf(folder string) (disk, error) {
 	return d, nil
 }
 
-// volumeOf returns the root of a folder's volume, nil if it cannot be determined.
+// volumeOf returns the root of the volume on which a folder lies, nil if it cannot be determined.
 func volumeOf(folder string) *uint16 {
 	path, err := windows.UTF16PtrFromString(folder)
 	root := make([]uint16, windows.MAX_PATH+1)

@@ -1,4 +1,4 @@
-// Package doctor checks what a server needs on its machine: folder, disk, limits, clock, certificates, addresses.
-// It measures and tries instead of reading other programs' settings, and changes nothing permanently. Package cli
-// queries the running server.
+// Package doctor checks the parts of a machine that a server needs: folder, disk, limits, clock, certificates,
+// addresses. It measures and tries instead of reading the settings of other programs, and changes nothing
+// permanently. The checks of a running server are in package cli.
 package doctor

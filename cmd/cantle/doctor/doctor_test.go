@@ -47,7 +47,7 @@ func about(found []Finding, check string) (out []Finding) {
 	return out
 }
 
-// want fails the test unless a check has a finding in that state whose text contains what.
+// want fails the test unless one of the findings is of that check, in that state, and has a text that contains what.
 func want(t *testing.T, found []Finding, check string, state State, what string) {
 	t.Helper()
 	for _, f := range about(found, check) {
@@ -164,7 +164,7 @@ func TestPorts(t *testing.T) {
 	want(t, Machine(t.Context(), config(t, "--memory", "--listen", "192.0.2.1:1", "--allow-open"), nil), "ports", Fault, "not an address of this machine")
 }
 
-// certificate writes a certificate that is valid from one time until another, with its key.
+// certificate writes a certificate, valid between two times, and its key to a file, and returns the file's path.
 func certificate(t *testing.T, from, until time.Time) (file string) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -216,7 +216,7 @@ func TestCertificates(t *testing.T) {
 	want(t, look("/nonexistent.pem"), "settings", Fault, "--tls-certificate-key-file /nonexistent.pem")
 }
 
-// The test runs itself in a process for which a shell has lowered the limit.
+// The test runs its own binary in a process whose limit of open files a shell has lowered.
 func TestDescriptors(t *testing.T) {
 	if os.Getenv("DOCTOR_LIMITED") != "" {
 		for _, f := range descriptors(0) {

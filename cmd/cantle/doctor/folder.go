@@ -15,8 +15,8 @@ import (
 	"github.com/cantledb/cantle/storage/pebblekv/filescan"
 )
 
-// folderOf checks by trying whether the server could write to its data folder, or create it. folder is a folder
-// in which further checks can create files, "" if there is none.
+// folderOf checks, by trying, whether a server could write to the data folder, or create it. folder is the folder in
+// which further checks can create files, "" if there is none.
 func folderOf(data string) (folder string, out []Finding) {
 	path, err := filepath.Abs(data)
 	if err != nil {
@@ -66,7 +66,8 @@ func tryFile(folder string) error {
 	return err
 }
 
-// format checks the store in the data folder. running reports whether a server has the store open.
+// format checks the format and the files of the store in the data folder. running reports whether a server has the
+// store open.
 func format(data string) (out []Finding, running bool) {
 	if _, err := os.Stat(filepath.Join(data, "WiredTiger")); err == nil {
 		return []Finding{newFinding("format", Fault, "%s holds the files of a mongod, which cantle does not read", data).
@@ -94,8 +95,8 @@ func format(data string) (out []Finding, running bool) {
 	return []Finding{newFinding("format", Good, "version %d, which this program reads and writes", version)}, false
 }
 
-// damage returns a description of the first damage that a server would find at its start, "" for none. The store
-// must not be open in a server.
+// damage returns a sentence about the first damage that a server would find when it opens the store, "" if it would
+// find none. No server may have the store open.
 func damage(data string) string {
 	f, err := filescan.ReadFolder(filescan.Disk, filepath.Join(data, "store"))
 	if err == nil {

@@ -10,8 +10,9 @@ import (
 	"strings"
 )
 
-// holder returns the program that listens on an address, as "nginx (process 12)"; "" if it cannot be determined,
-// as for other users' programs. Source: proc_net_tcp of the kernel's documentation.
+// holder returns the program that listens on an address, such as "nginx (process 12)"; "" if it cannot be determined,
+// for example because the program belongs to another user.
+// Source: proc_net_tcp of the kernel's documentation.
 func holder(address string) string {
 	_, text, err := net.SplitHostPort(address)
 	port, err2 := strconv.ParseUint(text, 10, 16)

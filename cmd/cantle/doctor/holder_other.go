@@ -2,5 +2,5 @@
 
 package doctor
 
-// holder returns "": only Linux lists the open files of other processes in /proc.
+// holder returns "", an unknown program: only Linux lists the open files of other processes in /proc.
 func holder(string) string { return "" }

@@ -10,8 +10,9 @@ import (
 // hugePagesFolder holds Linux's settings of huge pages.
 const hugePagesFolder = "/sys/kernel/mm/transparent_hugepage"
 
-// hugePages checks the kernel's settings of transparent huge pages. Source: the kernel's
-// admin-guide/mm/transhuge.
+// hugePages checks the kernel's settings of transparent huge pages, which can delay memory allocations. folder has
+// the files of these settings.
+// Source: the kernel's admin-guide/mm/transhuge.
 func hugePages(folder string) []Finding {
 	enabled, defrag := chosen(filepath.Join(folder, "enabled")), chosen(filepath.Join(folder, "defrag"))
 	switch {
@@ -26,7 +27,7 @@ func hugePages(folder string) []Finding {
 	return []Finding{newFinding("huge pages", Good, "%s", enabled)}
 }
 
-// chosen returns the word in brackets in a file of the kernel: the active setting.
+// chosen returns the active word of a kernel setting's file, which is the word in brackets.
 func chosen(file string) string {
 	text, err := os.ReadFile(file)
 	if err != nil {

@@ -7,15 +7,17 @@ import (
 // Bounds of what a server needs.
 const (
 	memoryLow = 256 << 20
-	// storeFiles is the maximum number of files that the store keeps open.
+	// storeFiles is the maximum number of files that a server's store keeps open.
 	storeFiles = 4096
-	// fewFiles is the least that a server can run with: its files, and some clients.
+	// fewFiles is the limit of open files below which a server cannot work: the store's files and some clients would
+	// not fit.
 	fewFiles = 1024
-	// manyClients is the number of connections that should fit beside the files.
+	// manyClients is the number of connections for which the limit of open files should leave room beside the store's
+	// files.
 	manyClients = 1000
 )
 
-// memory reports the memory that the server will size its caches by.
+// memory reports the memory of the process, from which a server computes the sizes of its caches.
 func memory() []Finding {
 	n := daemon.MemoryBytes()
 	if n < memoryLow {
@@ -25,7 +27,8 @@ func memory() []Finding {
 	return []Finding{newFinding("memory", Good, "%s for this process: an eighth for the block cache, a quarter for the work of clients", size(uint64(n)))}
 }
 
-// descriptors checks how many files and connections the process may have open.
+// descriptors checks whether the limit of open files of the process leaves room for the store's files and conns
+// connections.
 func descriptors(conns int) []Finding {
 	limit, ok := filesMax()
 	if !ok {

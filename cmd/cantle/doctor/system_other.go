@@ -2,5 +2,5 @@
 
 package doctor
 
-// synchronized returns an unknown state: only Linux reports the synchronization of its clock by adjtimex.
+// synchronized returns known = false: only Linux reports the synchronisation of its clock, by adjtimex.
 func synchronized() (kept, known bool) { return false, false }

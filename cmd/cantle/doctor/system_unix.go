@@ -4,8 +4,8 @@ package doctor
 
 import "golang.org/x/sys/unix"
 
-// filesMax returns how many files and connections this process may have open. The Go runtime has already raised
-// that to the user's hard limit.
+// filesMax returns the number of files and connections that this process may have open. The Go runtime has already
+// raised the limit to the hard limit of the user.
 func filesMax() (n uint64, known bool) {
 	var l unix.Rlimit
 	err := unix.Getrlimit(unix.RLIMIT_NOFILE, &l)

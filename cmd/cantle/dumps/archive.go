@@ -49,7 +49,8 @@ type archivePart struct {
 	buf []byte
 }
 
-// NewArchiveWriter makes a writer and writes everything up to the first block; version is the server's.
+// NewArchiveWriter makes a writer of an archive, and writes its head up to the first block: the metadata of all
+// collections in list. version is that of the dumped server, parallel the number of collections written at once.
 func NewArchiveWriter(out io.Writer, version string, compress bool, parallel int, list []*Collection) (*ArchiveWriter, error) {
 	a := &ArchiveWriter{}
 	if compress {
@@ -103,7 +104,8 @@ func (p *archivePart) block(eof bool, crc uint64) error {
 	return err
 }
 
-// End writes the block with EOF. Views have one too: mongorestore waits for it.
+// End writes the closing block of a collection, the one with EOF and the checksum. Views have one too: mongorestore
+// waits for it.
 func (p *archivePart) End() error {
 	if err := p.flush(); err != nil {
 		return err
@@ -127,7 +129,8 @@ type ArchiveReader struct {
 	crcs map[string]hash.Hash64
 }
 
-// NewArchiveReader makes a reader and reads everything up to the first block.
+// NewArchiveReader makes a reader of an archive, and reads its head up to the first block: the metadata of all
+// collections.
 func NewArchiveReader(in io.Reader, compressed bool) (*ArchiveReader, error) {
 	if compressed {
 		z, err := gzip.NewReader(in)
@@ -175,8 +178,8 @@ func (a *ArchiveReader) next() (bson.Raw, error) {
 	return a.docs.rest(head)
 }
 
-// Each calls emit with all documents, collection by collection as they lie, and checks
-// their sums. ended is called when a collection is complete.
+// Each calls emit with each document of the archive, in the order of the archive, in which blocks of several
+// collections alternate, and checks the checksum of each collection. It calls ended when a collection is complete.
 func (a *ArchiveReader) Each(emit func(db, coll string, doc bson.Raw) error, ended func(db, coll string) error) error {
 	for {
 		head, err := a.next()

@@ -14,11 +14,11 @@ import (
 	"github.com/cantledb/cantle/bson"
 )
 
-// partSuffix is added to the name of a file of documents until it is complete.
+// partSuffix is added to the name of a file of documents until the file is complete.
 const partSuffix = ".part"
 
-// Folder writes a folder per database. Only complete files have their final
-// names.
+// Folder is a Sink that writes a folder per database, and in it files per collection. Only complete files have their
+// final names.
 type Folder struct {
 	Root         string
 	Gzip, Resume bool
@@ -99,8 +99,8 @@ func (s *Folder) small(path, text string) error {
 	return errors.Join(err, z.Close(), f.Close())
 }
 
-// lastID finds the last complete document of a file that may end anywhere, cuts
-// off the rest, and leaves the file's position behind it.
+// lastID finds the last complete document in the file of an interrupted dump, which may end anywhere, and cuts off
+// the rest. It returns the document's _id and the number of documents, and leaves the file's position at the end.
 func lastID(f *os.File) (id bson.Value, n int64, err error) {
 	r := Documents{r: bufio.NewReaderSize(f, 1<<20)}
 	end := int64(0)
@@ -139,8 +139,8 @@ func (p *folderPart) End() error {
 	return os.Rename(p.path+partSuffix, p.path)
 }
 
-// documentBytesMax bounds a length in a file: the largest document and some room, as mongodump's
-// files have system documents.
+// documentBytesMax is the maximum length in bytes of a document in a file: that of a client's document and some room,
+// because the files of mongodump contain system documents.
 const documentBytesMax = 16<<20 + 64<<10
 
 // Documents reads documents that lie one after the other.
@@ -149,8 +149,8 @@ type Documents struct {
 	buf []byte
 }
 
-// Next returns the next document, valid until the one after. Errors: io.EOF at the end,
-// io.ErrUnexpectedEOF within a document, and those of bytes that are no document.
+// Next returns the next document of a file, which is valid until the following call.
+// Errors: io.EOF at the end; io.ErrUnexpectedEOF within a document; errors of bytes that are no document.
 func (d *Documents) Next() (bson.Raw, error) {
 	var head [4]byte
 	if _, err := io.ReadFull(d.r, head[:]); err != nil {
@@ -179,8 +179,8 @@ func (d *Documents) rest(head [4]byte) (bson.Raw, error) {
 // NewDocuments makes a reader of the documents of a file.
 func NewDocuments(r io.Reader) *Documents { return &Documents{r: r} }
 
-// fileName returns the name of a database's or collection's file or folder: escaped like a part of a
-// URL, as mongodump does.
+// fileName returns the name of the file or folder of a collection or database in a dump: special characters are
+// escaped as in a URL, as mongodump does.
 func fileName(coll string) string {
 	var b strings.Builder
 	for _, c := range []byte(coll) {

@@ -1,4 +1,4 @@
-// Package gateways prints the servers that share a TiKV cluster: cantle gateways.
+// Package gateways prints the servers that share a TiKV cluster, for the verb cantle gateways.
 package gateways
 
 import (
@@ -35,7 +35,7 @@ func Command() bson.Raw {
 	return bson.D{{"find", "mongos"}, {"sort", bson.D{{"_id", 1}}}, {"batchSize", serversMax}, {"singleBatch", true}}.Doc()
 }
 
-// Print prints the reply to Command: a table, or a JSON document per server.
+// Print prints the servers in the reply to Command: as a table, or as a JSON document per server.
 func Print(out io.Writer, reply bson.Raw, asJSON bool) {
 	found, _ := reply.Get("cursor").Doc()
 	list, _ := found.Get("firstBatch").Array()

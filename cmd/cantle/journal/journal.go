@@ -1,4 +1,5 @@
-// Package journal records the progress of a program, so that it can resume after an interruption.
+// Package journal records in a file how far a restore or an import has come, so that it can resume after an
+// interruption.
 package journal
 
 import (
@@ -18,8 +19,8 @@ type Journal struct {
 	done map[string]int64
 }
 
-// Open reads the records of earlier runs; the last line of a namespace counts. An incomplete last line is
-// ignored.
+// Open opens a journal, or makes one, and reads the records of earlier runs; the last line of a namespace counts. An
+// incomplete last line is ignored. For the path "", Open returns a nil Journal.
 func Open(path string) (*Journal, error) {
 	if path == "" {
 		return nil, nil

@@ -24,8 +24,9 @@ func (c *Collection) ns() string { return c.DB + "." + c.Name }
 // ofServer are options that a server makes by itself.
 var ofServer = map[string]bool{"autoIndexId": true, "uuid": true}
 
-// Collection checks the options, the shard key and the indexes of a collection: each is made on the server of
-// the linter. Errors: errors of that server's connection.
+// Collection checks the options, the shard key and the indexes of a collection: it makes each on the server inside
+// the linter, which counts the features that the account lacks.
+// Errors: errors of the connection to that server.
 func (l *Linter) Collection(ctx context.Context, c *Collection) error {
 	l.looked.collections++
 	at := location{in: c.ns()}
@@ -55,7 +56,8 @@ func (l *Linter) Collection(ctx context.Context, c *Collection) error {
 	return l.scratch.clear(ctx, c.DB, "create")
 }
 
-// try runs a command that makes a part of a collection, which stays, and adds the features that it used.
+// try runs a command on the server inside the linter that makes a part of a collection, and adds the features that
+// the command used as findings. The part stays, for the following commands.
 func (l *Linter) try(ctx context.Context, at location, db string, command bson.Raw) error {
 	reply, err := l.scratch.run(ctx, db, plain(command))
 	if err != nil {

@@ -13,18 +13,19 @@ import (
 	"github.com/cantledb/cantle/wire/session"
 )
 
-// harmlessCommands are the commands that have a language or options, and are harmless to a server without data. Of
-// all others only the names are checked.
+// harmlessCommands are the commands that have a query language or options, and do no harm when they run on the
+// linter's server, which has no data. Of all others only the names are checked.
 var harmlessCommands = []string{
 	"aggregate", "bulkWrite", "collMod", "count", "create", "createIndexes", "delete", "distinct", "explain", "find",
 	"findAndModify", "findandmodify", "insert", "mapReduce", "mapreduce", "update",
 }
 
-// aboutDB and aboutColl are the namespace for a document that names no collection.
+// aboutDB and aboutColl are the database and collection used for a document that names no collection, such as a
+// filter.
 const aboutDB, aboutColl = "test", "c"
 
-// isCommand reports whether a document is a command, and not a filter: its first field is the name of a command,
-// with a collection or a number.
+// isCommand reports whether a document of a checked file is a command, and not a filter: its first field is the name
+// of a command, with a collection's name or a number.
 func (l *Linter) isCommand(doc bson.Raw) bool {
 	first, ok := doc.First()
 	if !ok {
@@ -42,7 +43,8 @@ func (l *Linter) isCommand(doc bson.Raw) bool {
 	return first.Value.IsNumber() && (!slices.Contains(harmlessCommands, name) || !doc.Get("pipeline").IsMissing() || !doc.Get("ops").IsMissing())
 }
 
-// row returns the row of a command, in whatever case it is written; nil without one.
+// row returns the row of a command in the table of the account's features, whatever the case of its name; nil if
+// there is none.
 func (l *Linter) row(name string) *cosmos.Row {
 	for i := range cosmos.Command.Rows() {
 		if r := &cosmos.Command.Rows()[i]; strings.EqualFold(r.Name, name) {
@@ -52,7 +54,7 @@ func (l *Linter) row(name string) *cosmos.Row {
 	return nil
 }
 
-// document checks a command, a filter, an update or an entry of a log or a profile.
+// document checks one document of a file: a command, a filter, an update, or an entry of a log or a profile.
 func (l *Linter) document(ctx context.Context, at location, doc bson.Raw) error {
 	logged := false
 	for _, name := range []string{"command", "originatingCommand"} {
@@ -88,7 +90,8 @@ func (l *Linter) pipeline(ctx context.Context, at location, stages bson.Value) e
 	return l.command(ctx, at, bson.D{{"aggregate", aboutColl}, {"pipeline", stages}, {"cursor", bson.D{}}}.Doc(), false)
 }
 
-// written returns the command of an entry of a log, which has only the statement of a write.
+// written returns the complete command of an entry of a log. For a write the entry has only the statement, from which
+// written makes the command.
 func written(ns string, command bson.Raw) bson.Raw {
 	db, coll, _ := strings.Cut(ns, ".")
 	switch {
@@ -116,8 +119,8 @@ func findOf(filter bson.Raw) bson.Raw {
 	return bson.D{{"find", aboutColl}, {"filter", filter}}.Doc()
 }
 
-// ignoredArguments are arguments of a command that do not depend on the features of an account, or have a meaning
-// only for the server that the command was sent to.
+// ignoredArguments are arguments of commands that are left out before a command is checked: they do not depend on the
+// features of an account, or have a meaning only for the server that the command was sent to.
 var ignoredArguments = []string{"lsid", "autocommit", "startTransaction", "readConcern", "writeConcern", "maxTimeMS", "apiVersion", "apiStrict",
 	"apiDeprecationErrors", "shardVersion", "databaseVersion", "clientOperationKey", "mayBypassWriteBlocking", "needsMerge", "fromMongos", "fromRouter", "collectionUUID"}
 
@@ -166,8 +169,8 @@ func (l *Linter) checkName(at location, name string, together bool) {
 // timeMax bounds a command of the linter, in milliseconds.
 const timeMax = 5000
 
-// plain returns a command without the arguments of its session and its server. A retryable write stays
-// one, of a new session.
+// plain returns a command without the arguments that belong to its session and server, so that the linter's server
+// can run it. A retryable write stays one, in a new session.
 func plain(doc bson.Raw) bson.Raw {
 	retryable := !doc.Get("txnNumber").IsMissing() && doc.Get("autocommit").IsMissing()
 	b := bson.NewBuilder(nil)

@@ -48,7 +48,8 @@ type finding struct {
 	times    int64
 }
 
-// add notes a finding. Those of the same place, or of the same log, count together.
+// add adds a finding. If a finding of the same feature and place exists, it only raises that one's count; together
+// means that the whole file is one place, as for a log.
 func (l *Linter) add(f finding, together bool) {
 	for i := range l.found {
 		x := &l.found[i]
@@ -60,8 +61,8 @@ func (l *Linter) add(f finding, together bool) {
 	l.found = append(l.found, f)
 }
 
-// Print writes the findings as a table and the counts of checked things below, and returns the number of
-// features that are refused.
+// Print prints the findings as a table, and below it the numbers of checked things. It returns the number of features
+// that the account refuses.
 func (l *Linter) Print(out io.Writer) int {
 	slices.SortStableFunc(l.found, func(a, b finding) int {
 		return cmp.Or(cmp.Compare(a.location.in, b.location.in), cmp.Compare(a.location.line, b.location.line), cmp.Compare(a.kind, b.kind), cmp.Compare(a.name, b.name))
@@ -90,7 +91,8 @@ func (l *Linter) Print(out io.Writer) int {
 // answerWidth bounds an error's text in the table, in characters.
 const answerWidth = 80
 
-// enabledBy returns the capabilities or versions that have the feature of a row.
+// enabledBy returns the capability, or the server version, with which an account has the feature of a row; "-" if
+// none has it.
 func enabledBy(r *cosmos.Row) string {
 	switch {
 	case r != nil && r.Closes != 0:

@@ -9,7 +9,8 @@ import (
 	"github.com/cantledb/cantle/collection/cosmos"
 )
 
-// Linter checks commands and files for one account and keeps the findings. Not safe for concurrent use.
+// Linter checks commands and files against the features of one account, and keeps the findings. Not safe for
+// concurrent use.
 type Linter struct {
 	account *cosmos.Account
 	scratch *scratch
@@ -31,8 +32,9 @@ func Accounts() []string {
 	return names
 }
 
-// New makes a linter for an account by its name and its capabilities, separated by commas; Close
-// ends it. Places that could not be checked are written to notes. Errors: wrong names.
+// New makes a linter for the account with a name, such as cosmos-7.0, and capabilities, separated by commas. It
+// starts a server in memory; Close ends that. Places that could not be checked are written to notes.
+// Errors: wrong names.
 func New(ctx context.Context, name, capabilities string, notes io.Writer) (*Linter, error) {
 	version, ok := strings.CutPrefix(name, Prefix)
 	if !ok {
@@ -55,7 +57,7 @@ func (l *Linter) Account() string {
 	return AccountOf(l.account.Version.String(), l.account.Capabilities.String())
 }
 
-// AccountOf describes an account of a server version with capabilities, "" for none.
+// AccountOf returns the description of an account with a server version and capabilities ("" for none), for users.
 func AccountOf(version, capabilities string) string {
 	text := "Azure Cosmos DB for MongoDB " + version
 	if capabilities != "" {
@@ -70,7 +72,7 @@ func (l *Linter) Close() { l.scratch.close() }
 // notesMax bounds the number of notes.
 const notesMax = 20
 
-// note writes a note of a place that could not be checked.
+// note prints a place that could not be checked, and why. After notesMax places it prints no more.
 func (l *Linter) note(at location, format string, args ...any) {
 	switch l.noted++; {
 	case l.noted <= notesMax:

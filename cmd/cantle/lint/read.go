@@ -17,12 +17,12 @@ import (
 
 // Bounds of lengths, in bytes.
 const (
-	wholeMax = 16 << 20 // of a file that is one document or array over several lines
+	wholeMax = 16 << 20 // bytes of a file that is one document or array over several lines
 	lineMax  = 48 << 20 // of a line
 )
 
-// File checks a file: documents, one a line or in an array, or a log. Errors: errors of the file
-// and the context; a document that cannot be read.
+// File checks a file with documents, one a line or in an array, or with the log of a server.
+// Errors: errors of the file and the context; a document that cannot be read.
 func (l *Linter) File(ctx context.Context, name string) error {
 	file, err := os.Open(name)
 	if err != nil {
@@ -39,8 +39,8 @@ func (l *Linter) File(ctx context.Context, name string) error {
 	return l.lines(ctx, name, io.MultiReader(bytes.NewReader(head), file))
 }
 
-// whole checks a file that is one document, one array of documents, or a pipeline; done is false
-// for any other.
+// whole checks a file that is a single document, array of documents or pipeline, over any number of lines. For other
+// files it does nothing, and done is false.
 func (l *Linter) whole(ctx context.Context, name string, text []byte) (done bool, err error) {
 	trimmed := bytes.TrimSpace(text)
 	if len(text) > wholeMax || len(trimmed) == 0 || trimmed[0] != '{' && trimmed[0] != '[' {
@@ -83,7 +83,8 @@ func isPipeline(list bson.Raw) bool {
 	return !list.IsEmpty()
 }
 
-// lines checks a file by its lines. Those of a log that are not about commands are passed over.
+// lines checks a file line by line: each line is a document or a pipeline. In a log, lines that do not concern
+// commands are skipped.
 func (l *Linter) lines(ctx context.Context, name string, text io.Reader) error {
 	in := bufio.NewScanner(text)
 	in.Buffer(make([]byte, 64<<10), lineMax)
@@ -122,7 +123,8 @@ func (l *Linter) lines(ctx context.Context, name string, text io.Reader) error {
 // unreadableError is a line that is not extended JSON.
 type unreadableError struct{ error }
 
-// stages checks a line with a pipeline. Errors: unreadableError; errors of pipeline.
+// stages checks a line that is an array of pipeline stages.
+// Errors: unreadableError; errors of pipeline.
 func (l *Linter) stages(ctx context.Context, at location, line string) error {
 	v, err := ejson.ParseValue(line)
 	if err != nil {
@@ -131,7 +133,7 @@ func (l *Linter) stages(ctx context.Context, at location, line string) error {
 	return l.pipeline(ctx, at, v)
 }
 
-// line checks a line with a document. log becomes true at the first line of a log.
+// line checks a line that is a document. At the first line of a server's log, it sets *log.
 // Errors: unreadableError; errors of document.
 func (l *Linter) line(ctx context.Context, at location, line string, log *bool) error {
 	doc, err := ejson.Parse(line)
@@ -151,8 +153,8 @@ func (l *Linter) line(ctx context.Context, at location, line string, log *bool) 
 	return l.document(ctx, at, doc)
 }
 
-// isLogged reports whether a document is a line of a structured log of mongod or of this server. Manual:
-// reference/log-messages.
+// isLogged reports whether a document is a line of the structured log of mongod or of Cantle.
+// Manual: reference/log-messages.
 func isLogged(doc bson.Raw) bool {
 	return !doc.Get("t").IsMissing() && !doc.Get("msg").IsMissing() || !doc.Get("level").IsMissing() && !doc.Get("message").IsMissing()
 }

@@ -17,7 +17,8 @@ import (
 	"github.com/cantledb/cantle/wire"
 )
 
-// scratch is a server in memory, and a connection to its Cosmos address, which is lenient.
+// scratch is the server inside the linter, in memory, with a connection to its Cosmos address, which is lenient: it
+// counts features that the account lacks.
 type scratch struct {
 	daemon   *daemon.Daemon
 	conn     net.Conn
@@ -76,7 +77,8 @@ func (s *scratch) close() {
 	_ = s.daemon.Stop()
 }
 
-// run runs a command and returns the reply, whether it failed or not; see failure.
+// run runs a command on the linter's server and returns the reply, even that of a command that failed; failure
+// extracts the error.
 // Errors: errors of the connection.
 func (s *scratch) run(ctx context.Context, db string, command bson.Raw) (bson.Raw, error) {
 	command = append(command.D(), bson.E{"$db", db}).Doc()
@@ -91,7 +93,8 @@ func (s *scratch) run(ctx context.Context, db string, command bson.Raw) (bson.Ra
 	return m.Body.Clone(), nil
 }
 
-// clear drops the collections that a command may have made. Errors: errors of the connection.
+// clear drops the database in which a command may have made collections, unless the command only reads.
+// Errors: errors of the connection.
 func (s *scratch) clear(ctx context.Context, db, command string) error {
 	if collection.IsInternal(db) || slices.Contains([]string{"count", "distinct", "explain", "find"}, command) {
 		return nil
@@ -115,7 +118,8 @@ func failure(reply bson.Raw) error {
 	return nil
 }
 
-// used returns the features that the account does not have and that were used since the last call.
+// used returns the features that commands have used on the linter's server since the last call, and that the account
+// does not have.
 func (s *scratch) used() (list []feature) {
 	for _, u := range s.daemon.Account().Uses() {
 		x := feature{u.Kind, u.Name}

@@ -2,7 +2,7 @@ package manual
 
 import "strings"
 
-// paragraphs divides a help text. An indented paragraph is printed as it is written.
+// paragraphs divides a help text at empty lines. A paragraph that is indented keeps its line breaks.
 func paragraphs(help string) (out []paragraph) {
 	for text := range strings.SplitSeq(strings.Trim(help, "\n"), "\n\n") {
 		if text = strings.Trim(text, "\n"); text != "" {

@@ -12,10 +12,10 @@ import (
 // Page is a man page, with the name of its file.
 type Page struct{ File, Text string }
 
-// Edition is the foot of a page: the version of the program and its date.
+// Edition is the foot line of a man page: the version of the program and its date.
 type Edition struct{ Version, Date string }
 
-// Pages returns the pages of section 1: one for the program and one for each command.
+// Pages returns the man pages (section 1): one for the program, and one for each command.
 func Pages(e Edition, commands []*cobra.Command) []Page {
 	out := []Page{{"cantle.1", programPage(e, commands)}}
 	for _, c := range commands {
@@ -94,7 +94,7 @@ func commandPage(e Edition, c *cobra.Command) string {
 	return b.String()
 }
 
-// troffLabel prints the names of a flag in bold and its value in italics.
+// troffLabel returns the names of a flag in bold and its value in italics, in the markup of troff.
 func troffLabel(x flags.Flag) string {
 	var names []string
 	for _, n := range x.Names {
@@ -107,7 +107,8 @@ func troffLabel(x flags.Flag) string {
 	return label + "\n"
 }
 
-// troffLines escapes lines of text, so that none of them is taken for a request.
+// troffLines escapes lines of text for troff, so that no line is taken for a request, which begins with a dot or an
+// apostrophe.
 func troffLines(text string) string {
 	var b strings.Builder
 	for line := range strings.SplitSeq(text, "\n") {
@@ -120,7 +121,7 @@ func troffLines(text string) string {
 	return b.String()
 }
 
-// troffText escapes text so that troff prints every character as it is, also in ASCII.
+// troffText escapes a text so that troff prints every character as it is, even hyphens and quotes.
 func troffText(s string) string {
 	var b strings.Builder
 	for _, r := range s {

@@ -1,4 +1,4 @@
-// Package namespaces chooses and renames collections by patterns of their full names.
+// Package namespaces selects and renames collections by patterns of their full names, for dumps and restores.
 package namespaces
 
 import (
@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// Chosen selects collections by patterns of their full names, in which * stands for any characters: those that a
-// pattern of Include matches, or all if there is none, and none that a pattern of Exclude matches. Manual:
-// database-tools/mongorestore, the options nsInclude and nsExclude.
+// Chosen selects collections by patterns of their full names, in which * stands for any characters. A collection is
+// selected if a pattern of Include matches, or Include is empty, and no pattern of Exclude matches.
+// Manual: database-tools/mongorestore, the options nsInclude and nsExclude.
 type Chosen struct{ Include, Exclude []*regexp.Regexp }
 
 // Holds reports whether a collection is selected.
@@ -26,7 +26,7 @@ func matchesAny(list []*regexp.Regexp, ns string) bool {
 	return false
 }
 
-// Pattern parses a pattern and adds it to list; it is the function of a flag.
+// Pattern returns the function of a flag: it parses a pattern of collections' names and appends it to list.
 func Pattern(list *[]*regexp.Regexp) func(string) error {
 	return func(text string) error {
 		r, _, err := namespacePattern(text)
@@ -36,8 +36,9 @@ func Pattern(list *[]*regexp.Regexp) func(string) error {
 }
 
 // namespacePattern converts a pattern such as "data.$customer$_*" into a regular expression with a group for each
-// variable and each star, and returns their names; a star has the name "". A backslash escapes the next
-// character. Errors: an unterminated variable.
+// variable and each star. It also returns the names of the groups; a star has the name "". A backslash escapes the
+// next character.
+// Errors: an unterminated variable.
 func namespacePattern(text string) (*regexp.Regexp, []string, error) {
 	var b strings.Builder
 	var names []string
@@ -75,7 +76,7 @@ func eachPiece(text string, literal, variable func(string)) error {
 	return nil
 }
 
-// Renaming gives collections other names.
+// Renaming renames collections by a pair of patterns, as in data.*=copy.*.
 // Manual: database-tools/mongorestore, the options nsFrom and nsTo.
 type Renaming struct {
 	from  *regexp.Regexp
@@ -83,7 +84,8 @@ type Renaming struct {
 	to    string
 }
 
-// New parses a pair of patterns. Errors: variables in to that from does not have.
+// New makes a Renaming from the patterns of the old and the new name.
+// Errors: to has a variable or star that from does not have.
 func New(from, to string) (*Renaming, error) {
 	r, names, err := namespacePattern(from)
 	if err != nil {
@@ -94,7 +96,7 @@ func New(from, to string) (*Renaming, error) {
 	return x, err
 }
 
-// Apply returns the new name; ok is false for names that the pattern does not match.
+// Apply returns the new name of a collection. If the pattern does not match the name, ok is false.
 func (x *Renaming) Apply(ns string) (renamed string, ok bool) {
 	m := x.from.FindStringSubmatch(ns)
 	if m == nil {
@@ -104,7 +106,8 @@ func (x *Renaming) Apply(ns string) (renamed string, ok bool) {
 	return renamed, err == nil
 }
 
-// fill inserts values into to: for stars by order, for variables by name.
+// fill returns the new name: the pattern to with values inserted. The values are those of the groups of from; stars
+// are matched by their order, variables by their names.
 func (x *Renaming) fill(values []string) (string, error) {
 	var b strings.Builder
 	var missing error

@@ -12,8 +12,8 @@ import (
 	"github.com/cantledb/cantle/cmd/cantle/top"
 )
 
-// Bar shows the progress of a long scan, its rate, and the time left: as a bar that is redrawn on a terminal, as
-// a line now and then in a file. Short work shows nothing.
+// Bar shows the progress, the rate and the remaining time of long work: on a terminal as a bar that is redrawn, in a
+// file as a line every five seconds. For work of less than a second it shows nothing.
 type Bar struct {
 	out      io.Writer
 	what     string // "documents"
@@ -30,14 +30,15 @@ const (
 	width = 24
 )
 
-// Show starts a Bar for work on total things, 0 if the number is unknown.
+// Show starts a Bar for work on total things that are named what, such as documents; total is 0 if the number is
+// unknown.
 func Show(out io.Writer, what string, total int64) *Bar {
 	b := &Bar{out: out, what: what, total: total, terminal: top.IsTerminal(columns.Raw(out)), now: time.Now}
 	b.begin()
 	return b
 }
 
-// What returns the name of the things that the work is on.
+// What returns the name of the things that are counted, such as documents.
 func (b *Bar) What() string { return b.what }
 
 // Backdate records that the work had begun that long before Show.
@@ -71,7 +72,7 @@ func (b *Bar) End() {
 	}
 }
 
-// line returns "[#####     ] 21% 4200 of 20000 documents, 2100/s, 8s left".
+// line returns the text of the bar: "[##### ] 21% 4200 of 20000 documents, 2100/s, 8s left".
 func (b *Bar) line(done int64, now time.Time) string {
 	rate := float64(done) / max(0.001, now.Sub(b.began).Seconds())
 	if b.total <= 0 {
@@ -86,7 +87,7 @@ func (b *Bar) line(done int64, now time.Time) string {
 	return fmt.Sprintf("[%s%s] %d%% %d of %d %s, %.0f/s, %s left", strings.Repeat("#", full), strings.Repeat(" ", width-full), int(part*100), done, b.total, b.what, rate, left)
 }
 
-// Shared is a Bar for work of several goroutines, with a stream of messages above it.
+// Shared is a Bar for the work of several goroutines, which can also print messages above the bar.
 type Shared struct {
 	mu   sync.Mutex
 	bar  *Bar

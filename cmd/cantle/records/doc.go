@@ -1,4 +1,5 @@
-// Package records reads documents from files: Extended JSON, and tables whose lines become documents.
+// Package records reads the documents of an import from files: Extended JSON, or tables (CSV, TSV) whose lines become
+// documents.
 package records
 
 import (
@@ -7,7 +8,8 @@ import (
 	"github.com/cantledb/cantle/bson"
 )
 
-// Reader returns the documents of a file. Errors: io.EOF at the end; ErrSkipped for a line to leave out.
+// Reader reads the documents of a file, one with each call of Next.
+// Errors: io.EOF at the end; ErrSkipped for a line to leave out.
 type Reader interface {
 	Next() (bson.Raw, error)
 }

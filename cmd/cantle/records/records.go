@@ -19,7 +19,7 @@ import (
 	"github.com/cantledb/cantle/bson/ejson"
 )
 
-// jsonRecords reads documents in Extended JSON: one after the other, or in one array.
+// jsonRecords is a Reader of documents in Extended JSON that follow each other or stand in one array.
 type jsonRecords struct {
 	in      *bufio.Reader
 	decoder *json.Decoder
@@ -85,7 +85,8 @@ type column struct {
 	arg  string
 }
 
-// ColumnsOf parses the names of the columns. Errors: unknown types, names that conflict.
+// ColumnsOf sets the columns of the table from their names, which may contain types, as in "price.double()".
+// Errors: unknown types; names that conflict.
 func (a *Table) ColumnsOf(names []string) error {
 	seen := map[string]bool{}
 	for _, name := range names {
@@ -124,8 +125,9 @@ func (a *Table) ColumnsOf(names []string) error {
 
 var errKind = errors.New("there is no such type")
 
-// value converts the text of a cell. With probe it only checks that the type exists. Errors: errKind; a text that
-// is not of the type.
+// value converts the text of a table's cell to a value of the column's type. If probe is set, it only checks that the
+// type exists.
+// Errors: errKind; a text that is not of the type.
 func (c *column) value(text string, probe bool) (bson.Value, error) {
 	b := bson.NewBuilder(nil)
 	var err error
@@ -188,7 +190,8 @@ func (c *column) value(text string, probe bool) (bson.Value, error) {
 	return b.Doc().Get("v"), nil
 }
 
-// automatic makes a number of text that looks like one, and a string of any other.
+// automatic converts the text of a cell whose column has no type: to a number if it looks like one, otherwise to a
+// string.
 func automatic(text string) bson.Value {
 	b := bson.NewBuilder(nil)
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
@@ -215,8 +218,9 @@ type tableRecords struct {
 	tsv *bufio.Reader // for TSV, which has no quotes
 }
 
-// NewTable returns a Reader of the lines of a table, whose fields are separated by comma. Errors: a first line
-// that does not name the columns.
+// NewTable returns a Reader that makes a document of each line of a table, whose fields are separated by comma (a tab
+// for TSV).
+// Errors: a first line that does not name the columns.
 func NewTable(in *bufio.Reader, comma rune, a *Table) (Reader, error) {
 	t := &tableRecords{Table: a}
 	if comma == '\t' {

@@ -13,14 +13,14 @@ import (
 	"github.com/cantledb/cantle/ratelimit"
 )
 
-// Bounds of the memory of a scan, however large the collection is.
+// Limits of the memory that a scan of a collection uses, however large the collection is.
 const (
 	fieldsMax     = 64   // paths considered
 	fieldDepthMax = 3    // of dotted paths
 	keptMax       = 5000 // documents kept for keys of several fields
 	keptBytes     = 64 << 20
-	// PositionBuckets is the number of equal parts of the range of positions; a simulated partition is a run of
-	// them.
+	// PositionBuckets is the number of equal parts into which the range of positions is divided; a simulated
+	// partition consists of some neighbouring parts.
 	PositionBuckets = 1024
 	// distinctBits is the size of the bitmap that counts distinct values.
 	distinctBits = 1 << 17
@@ -50,7 +50,7 @@ type field struct {
 	spread  spread
 }
 
-// spread is the distribution of documents over the values of one key and over partitions.
+// spread counts how the scanned documents are distributed over the values of one shard key, and over partitions.
 type spread struct {
 	docs, bytes int64
 	values      distinct
@@ -59,7 +59,8 @@ type spread struct {
 	key         []byte
 }
 
-// NewDocuments begins a scan; only names the paths to consider, with commas, all of them if it is empty.
+// NewDocuments begins the statistics of a scan. only has the paths to consider as shard keys, separated by commas; ""
+// means all.
 func NewDocuments(only string) *Documents {
 	d := &Documents{fields: map[string]*field{}, random: rand.New(rand.NewPCG(1, 2))}
 	for _, s := range strings.Split(only, ",") {
@@ -112,7 +113,7 @@ func (d *Documents) walk(at bson.Raw, prefix string, depth int, doc bson.Raw) {
 	}
 }
 
-// newField begins a path; nil when it is not to be considered.
+// newField begins the statistics of a path; it returns nil if the path is not considered as a shard key.
 func (d *Documents) newField(path string) *field {
 	if len(d.fields) >= fieldsMax || strings.HasPrefix(path, "$") || strings.Contains(path, ".$") {
 		return nil
@@ -136,7 +137,8 @@ func patternOf(paths ...string) (shard.KeyPattern, error) {
 	return shard.ParseKeyPattern(key.Doc())
 }
 
-// add counts a document under a shard key, at the position where the server would store it.
+// add counts a document in the distribution of the shard key k, at the position at which the server would store the
+// document.
 func (s *spread) add(k shard.KeyPattern, doc bson.Raw) {
 	h, err := k.Hash(doc)
 	if err != nil {
@@ -151,7 +153,8 @@ func (s *spread) add(k shard.KeyPattern, doc bson.Raw) {
 	s.positions[h>>(64-bits.Len(PositionBuckets-1))] += size
 }
 
-// fingerprint returns a hash of a key for counting, not for placing.
+// fingerprint returns a hash of a key's value, by which different values are counted. It is not the hash that places
+// documents.
 func fingerprint(key []byte) uint64 {
 	h := uint64(14695981039346656037)
 	for _, c := range key {
@@ -162,7 +165,7 @@ func fingerprint(key []byte) uint64 {
 	return h ^ h>>33
 }
 
-// largest returns a lower bound of the heaviest value's share of the bytes.
+// largest returns the share of the bytes, from 0 to 1, that the heaviest value of the key has; it is a lower bound.
 func (s *spread) largest() float64 {
 	top := s.heavy.Top(1)
 	if len(top) == 0 || s.bytes == 0 {
@@ -171,7 +174,8 @@ func (s *spread) largest() float64 {
 	return max(float64(top[0].Weight-top[0].Error)/float64(s.bytes), 1/float64(s.docs))
 }
 
-// fullest returns the size of the largest of n partitions relative to the average.
+// fullest returns the size of the largest partition, divided by the average, if the documents are placed on so many
+// partitions.
 func (s *spread) fullest(partitions int) float64 {
 	if s.bytes == 0 {
 		return 1
@@ -187,7 +191,8 @@ func (s *spread) fullest(partitions int) float64 {
 	return float64(most) * float64(partitions) / float64(s.bytes)
 }
 
-// distinct counts different keys with a bitmap: exactly while they are few, otherwise by how full it is.
+// distinct counts different values by a bitmap (linear counting): almost exactly while they are few, otherwise by an
+// estimate from the number of free bits.
 type distinct struct{ bits []uint64 }
 
 func (d *distinct) add(h uint64) {
@@ -210,7 +215,8 @@ func (d *distinct) count() int64 {
 	return int64(math.Round(distinctBits * math.Log(distinctBits/float64(free))))
 }
 
-// estimate returns count, scaled to the collection if nearly every document of a sample has a different value.
+// estimate returns the number of different values in the collection. If the scan read a sample in which nearly every
+// document has a different value, the number is scaled up to the whole collection.
 func (d *Documents) estimate(s *spread) int64 {
 	n := min(s.values.count(), s.docs)
 	if d.Seen < d.Stored && n > s.docs*9/10 {
@@ -219,8 +225,8 @@ func (d *Documents) estimate(s *spread) int64 {
 	return n
 }
 
-// recent returns the newest of the kept documents: by their _id if it contains a time, otherwise by the latest of
-// the dates that most of them have, otherwise none.
+// recent returns the newest tenth of the documents kept from the scan: by _id if it contains a time, otherwise by the
+// date field with the most values. Without either it returns none.
 func (d *Documents) recent() []bson.Raw {
 	path := d.timePath()
 	if path == "" {
@@ -246,7 +252,7 @@ func (d *Documents) recent() []bson.Raw {
 	return out
 }
 
-// timePath returns the field with the time at which documents were written, "" without one.
+// timePath returns the path of the field that has the time at which documents were written, "" if there is none.
 func (d *Documents) timePath() string {
 	best := ""
 	for _, path := range d.order {
@@ -266,8 +272,8 @@ func (d *Documents) timePath() string {
 	return best
 }
 
-// manySeconds reports whether the ObjectIds come from different seconds: those of a bulk import have no useful
-// order.
+// manySeconds reports whether the ObjectIds of the documents come from at least 100 different seconds. Those of a
+// bulk import come from few, and their order has no meaning.
 func (d *Documents) manySeconds() bool {
 	seconds := map[string]bool{}
 	for _, doc := range d.kept {

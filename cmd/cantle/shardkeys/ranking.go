@@ -24,7 +24,7 @@ type Request struct {
 // candidate is one shard key with its rating.
 type candidate struct {
 	fields  []string
-	suffix  string // path from which a synthetic suffix is computed, _id if it is random, "" without
+	suffix  string // path from which a synthetic suffix is computed, _id if the suffix is random, "" without a suffix
 	buckets int    // of the suffix
 	pattern shard.KeyPattern
 
@@ -98,7 +98,7 @@ func better(a, b *candidate) int {
 	return cmp.Or(cmp.Compare(math.Round(b.score), math.Round(a.score)), cmp.Compare(a.parts(), b.parts()), cmp.Compare(b.distinct, a.distinct))
 }
 
-// parts returns the number of fields of a key, a suffix counting as two.
+// parts returns the number of fields of the key, by which simpler keys rank first; a suffix counts as two.
 func (c *candidate) parts() int {
 	if c.suffix != "" {
 		return len(c.fields) + 2
@@ -106,8 +106,8 @@ func (c *candidate) parts() int {
 	return len(c.fields)
 }
 
-// suits rates values as those of a shard key, from 0 to 1: queries fix identifiers, but rarely
-// measurements and flags.
+// suits returns how well a field's values suit as a shard key, from 0 to 1, by their types: queries fix identifiers,
+// but rarely measurements and flags.
 func (f *field) suits() float64 {
 	best, most := 1.0, int64(0)
 	for kind, n := range f.kinds {
@@ -134,7 +134,7 @@ func (r *Ranking) fixes(path string) bool {
 	return slices.ContainsFunc(r.Requests, func(q Request) bool { return slices.Contains(q.Fixed, path) })
 }
 
-// tryPair tries the hierarchical key of two fields on the documents kept.
+// tryPair rates the hierarchical shard key of two fields, a before b, by the documents kept from the scan.
 func (r *Ranking) tryPair(a, b *candidate) {
 	k, err := patternOf(a.fields[0], b.fields[0])
 	if err != nil || r.wellSpread(a) || !r.useful(a) {
@@ -146,8 +146,8 @@ func (r *Ranking) tryPair(a, b *candidate) {
 	r.try(c)
 }
 
-// trySuffix tries the values of a field with a suffix made of another one, which
-// has so many values and is in a share of the documents.
+// trySuffix rates the shard key of a field with a synthetic suffix, which is computed from the field from. distinct
+// is the number of different values of from, present the share of documents that have it.
 func (r *Ranking) trySuffix(a *candidate, from string, distinct int64, present float64) {
 	if r.wellSpread(a) || !r.useful(a) || a.fields[0] == from {
 		return
@@ -189,13 +189,13 @@ func (r *Ranking) spreadKept(c *candidate) {
 	}
 }
 
-// useful reports whether recorded requests, if there are any, fix the first field of a key: otherwise a second
-// field below it makes no sense.
+// useful reports whether a further field after the first field of the key could help: if there are recorded requests,
+// some must fix the first field.
 func (r *Ranking) useful(c *candidate) bool {
 	return c.targeted < 0 || r.fixes(c.fields[0])
 }
 
-// wellSpread reports whether a key spreads the documents well without further fields.
+// wellSpread reports whether the key spreads the documents well, so that no second field or suffix is needed.
 func (r *Ranking) wellSpread(c *candidate) bool {
 	return c.distinct > 20*int64(r.Partitions) && c.newest.largest() < 0.05 && c.spread.largest() < 0.05
 }
@@ -233,9 +233,9 @@ func (r *Ranking) try(c *candidate) {
 	r.list = append(r.list, c)
 }
 
-// fullest returns the size of the fullest partition compared with the average. Below
-// one value of a hierarchical key's first field partitions split too, so that only
-// a whole key is as heavy as it is.
+// fullest returns the size of the fullest partition, divided by the average. Partitions can split within one value of
+// a hierarchical key's first field, so for such a key only a value of the whole key limits how small partitions
+// become.
 func (c *candidate) fullest(s *spread, partitions int) float64 {
 	if len(c.fields) > 1 {
 		return max(1.1, s.largest()*float64(partitions))
@@ -243,7 +243,7 @@ func (c *candidate) fullest(s *spread, partitions int) float64 {
 	return s.fullest(partitions)
 }
 
-// currentKey returns the fields of the present shard key, none if unsharded.
+// currentKey returns the fields of the collection's present shard key, none if the collection is unsharded.
 func (r *Ranking) currentKey() (out []string) {
 	key, _ := r.Current.Get("shardKeyDefinition").Doc()
 	for name := range key.Fields() {
@@ -252,8 +252,8 @@ func (r *Ranking) currentKey() (out []string) {
 	return out
 }
 
-// currentBuckets returns the number of buckets that the present key makes of a field, 0 if it
-// makes none.
+// currentBuckets returns the number of buckets of the suffix that the present shard key has at a path, 0 if it has
+// none there.
 func (r *Ranking) currentBuckets(path string) int {
 	key, _ := r.Current.Get("shardKeyDefinition").Doc()
 	suffix, _ := key.Get(path).Doc()
@@ -261,7 +261,8 @@ func (r *Ranking) currentBuckets(path string) int {
 	return int(n)
 }
 
-// aim computes which requests would visit one partition, and the cost of all of them.
+// aim computes, for one candidate key, the share of the recorded requests that would visit one partition, and the RU
+// of all requests.
 func (r *Ranking) aim(c *candidate) {
 	n := float64(r.Partitions)
 	asked, hit := int64(0), int64(0)
@@ -301,11 +302,11 @@ func (r *Ranking) aim(c *candidate) {
 	}
 }
 
-// partitionRate is the most RU/s of one partition, and so of one value.
+// partitionRate is the maximum RU/s of one partition, and so of one value of a shard key that has one field.
 const partitionRate = ratelimit.ShardRateMax
 
-// reach returns the most RU/s that the key can use: its hottest value can have those of one
-// partition.
+// reach returns the maximum RU/s that a collection with this key can use: its hottest value cannot use more than the
+// RU/s of one partition.
 func (c *candidate) reach() float64 {
 	hot := max(c.newest.largest(), c.spread.largest())
 	if c.newest.docs > 0 {

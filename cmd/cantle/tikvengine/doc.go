@@ -1,3 +1,3 @@
-// Package tikvengine is the storage engine for TiKV clusters as the program offers it. A server that is embedded
-// in another program omits it, because it requires TiKV's client.
+// Package tikvengine adds the storage engine for TiKV clusters to the cantle program. A server that is embedded in
+// another program omits it, because it requires TiKV's client library.
 package tikvengine

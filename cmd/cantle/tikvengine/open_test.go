@@ -9,7 +9,7 @@ import (
 	"github.com/cantledb/cantle/serve/daemon"
 )
 
-// Locations that the engine refuses before it sends a request to a cluster.
+// The engine refuses wrong locations before it sends any request to a cluster.
 func TestOpenRefuses(t *testing.T) {
 	for _, c := range []struct {
 		where string

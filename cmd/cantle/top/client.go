@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Login has the credentials of a user; the zero Login is for a console without users.
+// Login has the credentials of a user of the console; the zero Login is for a console without logins.
 type Login struct{ User, Password, Source string }
 
 // Client sends requests to a console.
@@ -22,15 +22,15 @@ type Client struct {
 	http  http.Client
 }
 
-// requestTimeout is the timeout of a request, replyMax the maximum size of an answer.
+// requestTimeout is the timeout of a request to the console, replyMax the maximum size of a reply in bytes.
 const (
 	requestTimeout = 10 * time.Second
 	replyMax       = 64 << 20
 )
 
-// NewClient makes a client of the console at an address. config may be nil. hosts are the hosts by which this
-// client reaches the server that has returned the address, if a server has. Errors: a bad address; an address
-// that cannot be reached from here.
+// NewClient makes a client of the console at the address base. config is the configuration of TLS, and may be nil. If
+// a server has returned the address, hosts are the hosts by which this client reaches that server.
+// Errors: a bad address; an address that cannot be reached from here.
 func NewClient(base string, login Login, config *tls.Config, hosts ...string) (*Client, error) {
 	base, err := reachable(base, hosts)
 	if err != nil {
@@ -54,7 +54,8 @@ func NewClient(base string, login Login, config *tls.Config, hosts ...string) (*
 		http: http.Client{Timeout: requestTimeout, Transport: &http.Transport{TLSClientConfig: config, ForceAttemptHTTP2: true}}}, nil
 }
 
-// get requests one address of the API. Errors: errors of the server; that it does not answer.
+// get sends a request to one path of the console's API, and decodes the reply into out.
+// Errors: errors of the server; no answer.
 func (c *Client) get(ctx context.Context, path string, args url.Values, out any) error {
 	if c.login.Source != "" {
 		args.Set("authSource", c.login.Source)
@@ -95,7 +96,7 @@ func (c *Client) get(ctx context.Context, path string, args url.Values, out any)
 	return nil
 }
 
-// The answers, with the fields that are used here; docs/console.md has all of them.
+// The replies of the console's API, with the fields that are used here; docs/console.md has all fields.
 type (
 	about struct {
 		Version, Compat, User string
@@ -166,7 +167,9 @@ func (c *Client) raw(ctx context.Context, v *view) (map[string]*json.RawMessage,
 	})
 }
 
-// fetch requests each part of a picture. Errors: errors of the server.
+// fetch requests each part of a picture (one screen of cantle top) from the console. into returns the place for the
+// reply of a path.
+// Errors: errors of the server.
 func (c *Client) fetch(ctx context.Context, v *view, into func(path string) any) error {
 	past := fmt.Sprint(-v.span)
 	with := func(more ...string) url.Values {

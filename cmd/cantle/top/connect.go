@@ -12,11 +12,12 @@ import (
 	"github.com/cantledb/cantle/bson"
 )
 
-// connectTime is the timeout for a server to return the address of its console.
+// connectTime is the timeout of the request by which a server returns the address of its console.
 const connectTime = 10 * time.Second
 
-// Connect makes a client of the console at an address, or of the console of the server that a connection string
-// names. Errors: a bad address; a server without a console.
+// Connect makes a client of a console. uri is the console's address (http…), or the connection string of a server,
+// which returns the address of its console.
+// Errors: a bad address; a server without a console.
 func Connect(ctx context.Context, uri string) (*Client, error) {
 	if strings.HasPrefix(uri, "http") {
 		return NewClient(uri, Login{}, nil)

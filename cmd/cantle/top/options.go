@@ -79,8 +79,9 @@ func (o *Options) view() (*view, error) {
 	return v, nil
 }
 
-// reachable returns the address of a console as this client can reach it, given that it reaches the server by
-// hosts. Errors: the console listens on its own machine only, and this is another.
+// reachable returns the address of a console in the form by which this client can reach it. hosts are the hosts by
+// which the client reaches the console's server.
+// Errors: the console listens on its own machine only, and this is another machine.
 func reachable(at string, hosts []string) (string, error) {
 	u, err := url.Parse(at)
 	if err != nil || len(hosts) == 0 {

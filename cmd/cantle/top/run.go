@@ -16,11 +16,11 @@ import (
 	"golang.org/x/term"
 )
 
-// onceWidth is the width of a picture that is not drawn on a terminal.
+// onceWidth is the width, in characters, of a picture that is printed once, not drawn on a terminal.
 const onceWidth = 120
 
-// Show shows a server: on a terminal until a key or ctx ends it, otherwise one picture. Errors: wrong options;
-// those of the first request.
+// Show shows the load of a server: on a terminal until a key or ctx ends it, otherwise as one picture.
+// Errors: wrong options; errors of the first request.
 func Show(ctx context.Context, c *Client, o Options, in io.Reader, out io.Writer) error {
 	if o.Once || o.JSON || !IsTerminal(in) || !IsTerminal(out) {
 		return once(ctx, c, o, columns.PlainWriter(out))
@@ -50,7 +50,7 @@ func live(ctx context.Context, c *Client, o Options, in, out *os.File) error {
 		return fmt.Errorf("the terminal cannot read single keys (%w): use --once", err)
 	}
 	defer func() { _ = term.Restore(int(in.Fd()), before) }()
-	// The terminal's alternate screen, left again at the end, without a cursor.
+	// The terminal's alternate screen, without a cursor, which is left again at the end.
 	fmt.Fprint(out, "\x1b[?1049h\x1b[?25l")
 	defer fmt.Fprint(out, "\x1b[?25h\x1b[?1049l")
 	keys := make(chan string)
@@ -92,7 +92,8 @@ type loop struct {
 	fault  error    // the error since then, nil if there is none
 }
 
-// refresh requests a new picture. If the server does not answer, the error is shown and the request repeated.
+// refresh requests a new picture from the console. If the server does not answer, the error is shown, and the next
+// refresh retries.
 func (l *loop) refresh(ctx context.Context) {
 	p, err := l.client.fetchPicture(ctx, l.view)
 	if l.fault = err; err == nil {
@@ -101,7 +102,7 @@ func (l *loop) refresh(ctx context.Context) {
 	}
 }
 
-// draw repaints the screen line by line, so that it does not flicker.
+// draw repaints the screen line by line, without clearing it first, so that it does not flicker.
 func (l *loop) draw() {
 	width, height, err := term.GetSize(int(l.out.Fd()))
 	if err != nil || width < 1 {
@@ -124,10 +125,11 @@ func (l *loop) draw() {
 	_, _ = io.WriteString(l.out, b.String())
 }
 
-// styles matches the only escape sequences that a line may contain: colours.
+// styles matches the only escape sequences that a line of the screen may contain: those of colours.
 var styles = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
-// shown returns a line without escape sequences that come from names in it.
+// shown returns a line for the terminal: escape sequences that come from names in it are escaped, those of colours
+// stay.
 func shown(line string) string {
 	var b strings.Builder
 	at := 0

@@ -134,7 +134,8 @@ type row struct {
 	now, total float64
 }
 
-// rows returns the partitions of a heat map, including those that have been split or merged.
+// rows returns a row for each partition of the heat map, including partitions that have been split or merged, and the
+// greatest value of all cells.
 func (p *picture) rows() (out []row, most float64) {
 	h := &p.Heat
 	for _, r := range h.Rows {

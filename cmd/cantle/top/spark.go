@@ -9,8 +9,8 @@ import (
 // blocks are filled from nothing to the whole line, in eighths.
 var blocks = []rune(" ▁▂▃▄▅▆▇█")
 
-// shades are colours of the 256 of terminals, from cold to hot. They grow lighter, so that they can be
-// distinguished without seeing colours.
+// shades are colours from the 256 colours of terminals, from cold to hot. They grow lighter, so that they can be
+// distinguished even without colour vision.
 var shades = []int{236, 54, 90, 126, 162, 167, 173, 179, 221, 229}
 
 // spark draws numbers as at most width blocks, the newest last; each block shows the maximum of the numbers it
@@ -23,7 +23,7 @@ func spark(values []float64, width int, most float64) string {
 	return b.String()
 }
 
-// squeeze reduces a list to at most n numbers, each the maximum of its part.
+// squeeze reduces a list to at most n numbers, each the maximum of the neighbouring numbers that it replaces.
 func squeeze(values []float64, n int) []float64 {
 	if len(values) <= n || n <= 0 {
 		return values
@@ -36,7 +36,7 @@ func squeeze(values []float64, n int) []float64 {
 	return out
 }
 
-// level returns the position of a number on a scale from 0, which only zero has, to top for most.
+// level returns the position of a number on a scale from 0 to top: only zero has 0, and most has top.
 func level(v, most float64, top int) int {
 	if v <= 0 || most <= 0 {
 		return 0
@@ -44,8 +44,8 @@ func level(v, most float64, top int) int {
 	return max(1, min(top, int(math.Ceil(v/most*float64(top)))))
 }
 
-// warm draws numbers on a scale of equal ratios, as the console's heat map does: three powers
-// of ten up to the most.
+// warm draws numbers as cells in colours, at most width of them, on a logarithmic scale as in the console's heat map:
+// three powers of ten up to most.
 func warm(values []float64, width int, most float64, colour bool) string {
 	var b strings.Builder
 	last := -1

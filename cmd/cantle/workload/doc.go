@@ -1,3 +1,4 @@
-// Package workload prices a workload before there is a server: the request units of each operation, by the code
-// that a server charges by, and the throughput, storage and partitions that all together need.
+// Package workload computes the cost of a workload before there is a server, for cantle estimate: the RU of each
+// operation, by the code by which a server charges, and the throughput, storage and partitions that all operations
+// together need.
 package workload

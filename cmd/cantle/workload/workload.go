@@ -20,7 +20,8 @@ import (
 	"github.com/cantledb/cantle/ratelimit"
 )
 
-// Workload is a number of operations per second on documents like one sample. Fields are set before Prepare.
+// Workload is a number of operations per second on documents that are all like one sample. Its fields are set before
+// Prepare.
 type Workload struct {
 	Reads, Queries, FanOuts, Inserts, Updates, Deletes float64  // per second
 	PerQuery, Documents                                int64    // documents per query, and documents in all
@@ -37,8 +38,9 @@ type Workload struct {
 	stored  int64 // bytes of one document with its index entries
 }
 
-// Prepare computes the weight of the sample in the indexes. Errors: a bad shard key, index or field; a document
-// that the indexes refuse.
+// Prepare computes the sizes that prices depend on: those of the sample document doc and of its index entries. key is
+// the shard key, indexes are the keys of the indexes.
+// Errors: a bad shard key, index or field; a document that the indexes refuse.
 func (p *Workload) Prepare(ctx context.Context, doc bson.Raw, key string, indexes []string) error {
 	p.bytes, p.stored = int64(len(doc)), int64(len(doc))
 	prices := p.Prices
@@ -159,8 +161,8 @@ func (p *Workload) Operations(partitions int) []Operation {
 	}
 }
 
-// solve finds the partitions that carry the workload: fan-outs cost more the more
-// there are.
+// solve computes the number of partitions that the workload needs, and with it the operations and the RU/s of all. It
+// iterates, because fan-outs cost more with more partitions, which may require further partitions.
 func (p *Workload) solve() (ops []Operation, rus float64, partitions int) {
 	gb := float64(p.stored) * float64(p.Documents) / (1 << 30)
 	partitions = max(1, int(math.Ceil(gb/float64(max(1, p.PartitionGB)))))
@@ -178,7 +180,7 @@ func (p *Workload) solve() (ops []Operation, rus float64, partitions int) {
 	return ops, rus, partitions
 }
 
-// Print prints the operations with their charges, and the throughput and partitions to provision.
+// Print prints the operations with their charges, the throughput to provision, and the number of partitions.
 func (p *Workload) Print(out io.Writer) {
 	ops, rus, partitions := p.solve()
 	entries := "entries"
