@@ -41,8 +41,8 @@ func rowKey(coll string, id int64) []byte {
 	return binary.BigEndian.AppendUint64(append(append(key, "r-the position-"...), coll...), uint64(id))
 }
 
-// answer answers a command with the document sequences after it; known is false for commands that the stub
-// answers as well.
+// answer appends the reply to a command, whose document sequences are in rest, to dst. known is false for commands
+// that need no documents: the stub answers these.
 func (f *floor) answer(dst []byte, name string, body bsoncore.Document, rest []byte) (reply []byte, known bool, err error) {
 	coll, _ := body.Index(0).Value().StringValueOK()
 	switch name {

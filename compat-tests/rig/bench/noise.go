@@ -29,7 +29,7 @@ type noise struct {
 // pressCommand is the argument that makes this program a noise process.
 const pressCommand = "press"
 
-// startNoise starts a noise process. Errors: those of the process.
+// startNoise starts a noise process. Errors: errors of the process.
 func startNoise(uri, coll string) (*noise, error) {
 	self, err := os.Executable()
 	if err != nil {

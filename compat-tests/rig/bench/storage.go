@@ -414,7 +414,7 @@ func (f *fleet) measureIdle(ctx context.Context) error {
 	return nil
 }
 
-// Sums the requests that the servers have sent to the cluster: all requests, and those for timestamps.
+// storeRequests sums the requests that the servers have sent to the cluster: all requests, and those for timestamps.
 func (f *fleet) storeRequests(ctx context.Context) (sum [2]int64, err error) {
 	for _, c := range f.clients {
 		var status struct {

@@ -104,7 +104,7 @@ type runner struct {
 	mongo    *mongo.Client
 	plain    *mongo.Collection
 	durable  *mongo.Collection
-	inserted atomic.Int64 // the next free _id
+	inserted atomic.Int64 // no document has a higher _id
 }
 
 // newRunner connects to a target and prepares an empty collection.
@@ -139,7 +139,7 @@ func (r *runner) close() {
 	_ = r.mongo.Disconnect(ctx)
 }
 
-// load inserts the documents in batches of a thousand and measures it per document.
+// load inserts the documents in batches of a thousand. Its result counts each document as an operation.
 func (r *runner) load(ctx context.Context) (result, error) {
 	random := rand.New(rand.NewPCG(1, 1))
 	m := r.begin("load", 1)
@@ -158,7 +158,7 @@ func (r *runner) load(ctx context.Context) (result, error) {
 	return m.end(), nil
 }
 
-// index builds the index on number and measures it per document.
+// index builds the index on number. Its result counts each document as an operation.
 func (r *runner) index(ctx context.Context) (result, error) {
 	n, err := r.plain.EstimatedDocumentCount(ctx)
 	if err != nil {

@@ -94,7 +94,8 @@ func (c *Config) checkSkips(t *testing.T, files []string) {
 	}
 }
 
-// runner holds what one case file needs between its commands, at one release.
+// runner runs the cases of one case file against servers of one release of MongoDB, and holds what these need from
+// command to command.
 type runner struct {
 	config  *Config
 	release release.Release
@@ -265,7 +266,7 @@ func (r *runner) run(t *testing.T, c *casefile.Case) string {
 	return strings.Join(replies, "\n")
 }
 
-// Returns the expected reply to command n of a case, nil where commands do not run in transactions.
+// expected returns the expected reply to command n of a case, nil where commands do not run in transactions.
 func (r *runner) expected(c *casefile.Case, n int) *string {
 	if !r.config.InTxn {
 		return nil
@@ -361,7 +362,8 @@ func (r *runner) command(t *testing.T, c *casefile.Case, a casefile.Arg, want *s
 	return reply
 }
 
-// withCursor puts the cursor opened last into a getMore of cursor 0.
+// withCursor puts the id of the cursor opened last into a getMore of cursor 0: case files have 0, because the ids
+// differ from run to run.
 func (r *runner) withCursor(cmd bson.Raw) bson.Raw {
 	first, err := cmd.IndexErr(0)
 	if id, isLong := first.Value().Int64OK(); err != nil || first.Key() != "getMore" || !isLong || id != 0 {

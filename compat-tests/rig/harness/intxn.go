@@ -44,12 +44,12 @@ func newTransactions(conn *Conn, held *int) *transactions {
 // session is the session of all transactions.
 var session = bson.D{{Key: "id", Value: bson.Binary{Subtype: bson.TypeBinaryUUID, Data: []byte("cases in session")}}}
 
-// statements are the commands that may run in a transaction. create and createIndexes may too, but only for
-// new collections, which the cases about that cover. Manual: core/transactions-operations.
+// statements are the commands that may run in a transaction. create and createIndexes may too, but only for new
+// collections; other cases cover that. Manual: core/transactions-operations.
 var statements = []string{"aggregate", "bulkWrite", "delete", "distinct", "find", "findAndModify", "findandmodify", "insert", "update"}
 
-// apart are the fields of commands that are left outside: they may not be in a transaction, or set how it
-// runs, or the case is about sessions itself.
+// apart are fields of commands. A command with one of them runs outside of the shared transactions: it may not be in
+// a transaction, or the field sets how one runs, or the case is about sessions itself.
 var apart = []string{"apiVersion", "autocommit", "lsid", "readConcern", "startTransaction", "tailable", "txnNumber", "writeConcern"}
 
 // stagesApart are the stages that may not be in a transaction.
@@ -162,7 +162,8 @@ func (x *transactions) again(t *testing.T, reply bson.Raw, err error, tries int)
 	return true
 }
 
-// partly reports whether a reply contains write errors: outside of a transaction the writes before them stay.
+// partly reports whether an expected reply contains write errors. Such a command runs outside of transactions: there
+// the writes before the failed one stay, while a transaction would be aborted.
 func partly(want string) bool {
 	return strings.Contains(want, `"writeErrors":`) || strings.Contains(want, `"nErrors":`) && !strings.Contains(want, `"nErrors":0,`)
 }

@@ -22,8 +22,8 @@ type Program struct {
 	Build   []string // shell commands, run after Fetch
 }
 
-// Ready copies a program's folder to dir and installs what it depends on, unless
-// that was done with the same content before. Its errors are those of Install.
+// Ready copies a program's folder to dir and installs what it depends on, unless that was done with the same content
+// before. Errors: errors of Install.
 func (p *Program) Ready(ctx context.Context, dir string) error {
 	sum, err := p.copy(dir)
 	if err != nil {

@@ -30,8 +30,8 @@ var perServerCommands = []string{
 	"analyzeShardKey", "collStats", "dataSize", "dbStats",
 }
 
-// perServerStages are stages about such state, and the collection system.sessions, to which a server writes its
-// sessions every few minutes.
+// perServerStages are the pipeline stages about state that each server of a cluster has of its own, and the
+// collection system.sessions, to which a server writes its sessions every few minutes.
 var perServerStages = []string{"$collStats", "$currentOp", "$indexStats", "$listLocalSessions", "$planCacheStats", "$shardedDataDistribution", `"system.sessions"`}
 
 // begin resets the state for a case. The first server depends on the case's line only, so each run uses the

@@ -121,7 +121,7 @@ func (a *account) missing(scan []any) []any {
 	return slices.Collect(maps.Keys(all))
 }
 
-// Logs the record of missing documents: the times of their writes, the entries of the change log, and the
+// logMissing logs the record of missing documents: the times of their writes, the entries of the change log, and the
 // steps of the jobs.
 func (a *account) logMissing(t *testing.T, ids []any) {
 	t.Helper()

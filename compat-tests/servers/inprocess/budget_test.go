@@ -17,7 +17,7 @@ import (
 // budgetRU is the budget of a collection in these tests, in RU per second.
 const budgetRU = 400
 
-// spent sums the charges in the replies to inserts at some servers.
+// spent sums the charges of the acknowledged inserts at some servers; each insert counts as insertMicro.
 type spent struct{ micro atomic.Int64 }
 
 // overload inserts at a server as fast as it admits until ctx ends.
@@ -32,7 +32,7 @@ func (s *spent) overload(ctx context.Context, g *gateway, coll string) {
 	}
 }
 
-// insertMicro is the price of one of these inserts: 5 RU, and one index entry.
+// insertMicro is the charge for one of the inserts of overload, in millionths of an RU: 5 RU, and one index entry.
 const insertMicro = 5_400_000
 
 // budgeted creates a collection with a budget at a server.

@@ -12,7 +12,7 @@ import (
 	"github.com/cantledb/cantle/bson/bsontest"
 )
 
-// Reply of a console to a request for the history.
+// historyReply is the reply of a console to a request for the history.
 type historyReply struct {
 	Writes     []float64
 	Rows       []struct{ Cells []byte }

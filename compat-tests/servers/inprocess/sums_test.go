@@ -55,7 +55,7 @@ func partitionsOf(t *testing.T, g *gateway) (ru float64, throttled int64, hot ma
 	return ru, throttled, hot, reply
 }
 
-// Waits until every server lists all others: a new server is not visible to all at once.
+// waitListed waits until every server lists all others: a new server is not visible to all at once.
 func waitListed(t *testing.T, g ...*gateway) {
 	t.Helper()
 	for _, one := range g {

@@ -356,9 +356,9 @@ func TestCapped(t *testing.T) {
 	want(t, "documents after some were deleted", left, 20)
 }
 
-// TestCursorOnNext checks that a cursor on a collection that took the name of another one is not ended
-// because the other is gone: when the command returns, every server has already ended the cursors on the old
-// collection.
+// TestCursorOnNext checks that a cursor on a collection that was renamed to the former name of another collection
+// reads all documents. Until the rename returns, every server has ended the cursors on the other collection, so none
+// of these ends is applied to the new cursor.
 func TestCursorOnNext(t *testing.T) {
 	g := several(t, 2)
 	admin := g[0].Database("admin")

@@ -30,7 +30,7 @@ func (c *chaos) agree() {
 	}
 }
 
-// contents returns what a server finds in each collection by each of its indexes.
+// contents returns, as text for comparison, what a server finds in each collection by each of its indexes.
 func (c *chaos) contents(ctx context.Context, db *mongo.Database) (string, error) {
 	names, err := db.ListCollectionNames(ctx, bson.M{})
 	if err != nil {

@@ -185,7 +185,8 @@ func (c *chaos) shard(name string) {
 	})
 }
 
-// session runs body in a transaction, once; err is nil if the transaction was committed.
+// session runs body in a transaction, once, without a retry. err is nil if the transaction was committed; unknown is
+// true if the outcome of the commit is undetermined.
 func (c *chaos) session(ctx context.Context, body func(ctx context.Context) error, o ...options.Lister[options.TransactionOptions]) (unknown bool, err error) {
 	err = c.do(ctx, func(ctx context.Context) error {
 		s, err := c.db.Client().StartSession()

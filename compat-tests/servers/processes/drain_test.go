@@ -332,7 +332,7 @@ func receive(t *testing.T, c *harness.Conn) bson.Raw {
 	return doc
 }
 
-// Runs a command and returns its reply, also if that is an error.
+// runCommand runs a command and returns its reply, also if that is an error.
 func runCommand(t *testing.T, c *harness.Conn, command bson.D) bson.Raw {
 	t.Helper()
 	send(t, c, command)

@@ -132,8 +132,8 @@ func (b *bill) insertMany(ctx context.Context, n int) error {
 	return err
 }
 
-// charges are the commands of the page. The collection has one index; the names of those with a unique one
-// mention it.
+// charges are the commands of the page's table that are measured on a collection with one index that is not unique,
+// besides _id. Those for a unique index are in unique; their names mention it.
 var charges = []charge{
 	{"find by `_id`", 1, func(ctx context.Context, b *bill) error { return b.FindOne(ctx, bson.M{"_id": 7}).Err() }},
 	{"find by `_id`, linearizable", 2, func(ctx context.Context, b *bill) error {
@@ -179,8 +179,8 @@ var unique = []charge{
 // timestamps for reads, and lookups for its session.
 const severalMore = 4
 
-// lookedRarely is the time after a change of a collection in which a server polls for more changes ten times
-// as often as later. These polls would be counted with the commands.
+// lookedRarely is the time after a change of a collection in which a server polls for more changes ten times as often
+// as later. These polls would be counted with the commands, so the test waits for that time.
 const lookedRarely = 3 * time.Second
 
 // TestRoundTrips measures the cost of commands in requests to the cluster, for a server that has its keyspace

@@ -61,9 +61,9 @@ func TestTrouble(t *testing.T) {
 	}
 }
 
-// TestCollectPastCursors collects garbage past the snapshots of open readers, as another collector of the
-// cluster might do: they get an error that their snapshot is gone, instead of a part of it, and new reads and
-// writes work as before.
+// TestCollectPastCursors collects garbage past the snapshots of open readers, as another collector of the cluster
+// might do. The readers then get an error that their snapshot is gone, instead of a part of the documents, and new
+// reads and writes work as before.
 func TestCollectPastCursors(t *testing.T) {
 	c, place := cluster(t)
 	s := mustLaunch(t, place)
