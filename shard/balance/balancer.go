@@ -36,7 +36,7 @@ type Config struct {
 type Balancer struct {
 	Config
 	wake          chan struct{}
-	unsplittable  map[shardRef]int64 // documents of shards that cannot be split usefully; used by Run alone
+	unsplittable  map[shardRef]int64 // number of documents of shards when they were found to hold one value; used by Run alone
 	measuredBytes map[shardRef]int64 // bytes of shards when their values were measured; used by Run alone
 	watched       watched            // used by Run alone
 
@@ -116,7 +116,7 @@ func (b *Balancer) woken() (out []collection.Namespace) {
 	return out
 }
 
-// Busy reports whether the balancer works on a collection, or is about to.
+// Busy reports whether the balancer works on a collection, or is about to because of Wake.
 func (b *Balancer) Busy(ns collection.Namespace) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -131,8 +131,8 @@ func (b *Balancer) setCurrent(ns collection.Namespace) {
 	delete(b.ns, ns)
 }
 
-// Pass balances every collection that may need it once, and raises the budgets of databases. Run
-// does this regularly; the two must not run concurrently.
+// Pass checks every collection that may need it once, splits and merges shards, and raises the autoscale maximum of
+// collections and databases by their size. Run does this regularly; the two must not run concurrently.
 func (b *Balancer) Pass(ctx context.Context) {
 	snap := b.Catalog.Peek()
 	for _, ns := range b.watched.at(snap) {
@@ -146,7 +146,7 @@ func (b *Balancer) Pass(ctx context.Context) {
 	}
 }
 
-// roundsMax bounds the rounds for one collection: each round can at most double the shards.
+// roundsMax bounds the rounds of decisions for one collection in a pass: each round can at most double the shards.
 const roundsMax = 16
 
 // balanceOne decides on the actions for one collection and carries them out, until there are none left.
@@ -188,8 +188,8 @@ type shardRef struct {
 	shard shard.ID
 }
 
-// isUnsplittable reports whether a shard was found to hold only one shard key value; it is checked again
-// when it has grown by an eighth.
+// isUnsplittable reports whether an action would split a shard that was found to hold only one shard key value. Such
+// a shard is tried again when its number of documents has grown by an eighth.
 func (b *Balancer) isUnsplittable(id keyspace.CollectionID, a Action) bool {
 	docs, found := b.unsplittable[shardRef{id, a.Shard}]
 	return a.Kind == Split && found && b.Tally.Of(id).Shard(a.Shard).Get().Docs < docs+docs/8+1

@@ -11,13 +11,13 @@ import (
 
 // Policy determines when shards split and merge.
 type Policy struct {
-	ShardBytes int64 // a shard with more splits; 0 = never by size
+	ShardBytes int64 // bytes; a shard with more splits; 0 = never by size
 	ShardRU    int64 // RU/s of one shard; 0 = never by throughput
 	// LogicalBytes is the maximum size of one shard key value; 0 = any.
 	LogicalBytes int64
-	// Merge joins neighbours that together stay below MergePercent of both.
+	// Merge joins neighbours that together stay below MergePercent of ShardBytes and of ShardRU.
 	Merge bool
-	// MergePercent is the maximum size of a merged shard in percent of ShardBytes; 0 = 40.
+	// MergePercent is the maximum size and load of a merged shard, in percent of ShardBytes and ShardRU; 0 = 40.
 	MergePercent int64
 	// ShardsMax bounds the shards of one collection; 0 = shard.ShardsMax.
 	ShardsMax int
@@ -80,8 +80,8 @@ func Decide(m *shard.Map, l Loads, p Policy) []Action {
 	return out
 }
 
-// splits returns actions for the shards that are too large, and for as many more as the RU/s
-// require.
+// splits returns actions that split the shards in which a zone begins or ends, those that are too large, and as many
+// more as the RU/s of the collection require.
 func splits(m *shard.Map, l Loads, p Policy, most int) (out []Action) {
 	var list []*shard.Descriptor
 	for _, d := range m.Shards() {
@@ -142,7 +142,7 @@ func width(d *shard.Descriptor) uint64 {
 	return uint64(hi - lo)
 }
 
-// merges returns actions for neighbours that are cold and small together.
+// merges returns actions that merge neighbouring shards which together are small and have little load.
 func merges(m *shard.Map, l Loads, p Policy) (out []Action) {
 	percent := cmp.Or(p.MergePercent, 40)
 	n, floor := m.Len(), need(l, p)

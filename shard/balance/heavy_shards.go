@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// heavyPart: a shard key value of a half of the limit is heavy.
+	// heavyPart: a shard key value that takes half of the limit is heavy.
 	heavyPart = 2
 	// measureEvery: whenever a shard grows by an eighth of the limit, its values are measured
 	// again, so that no value grows from light to full unnoticed.
@@ -24,8 +24,8 @@ const (
 	warnPercent = 80
 )
 
-// heavy finds the shard key values of a collection near the limit, and logs a warning for those
-// that nearly reach it. Its cost depends on the number of shards that are large enough to hold such
+// heavy finds the shard key values of a collection near Policy.LogicalBytes, the maximum size of a value, and logs a
+// warning for those that nearly reach it. Its cost depends on the number of shards that are large enough to hold such
 // a value; usually there are none.
 func (b *Balancer) heavy(ctx context.Context, ns collection.Namespace) {
 	c := b.Catalog.Peek().Collection(ns)
@@ -74,8 +74,8 @@ func (b *Balancer) heavy(ctx context.Context, ns collection.Namespace) {
 	maps.DeleteFunc(b.measuredBytes, func(p shardRef, _ int64) bool { return p.coll == c.ID && c.Map.Shard(p.shard) == nil })
 }
 
-// limited reports whether the collection pays for its throughput, or for a part of its database's.
-// Only then its values have a limit.
+// limited reports whether the collection pays for its throughput, or for a part of its database's. Only then do its
+// shard key values have a maximum size.
 func (b *Balancer) limited(c *catalog.Collection) bool {
 	if !c.Sharded() {
 		return c.Throughput.Mode != catalog.ThroughputNone

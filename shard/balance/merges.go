@@ -10,11 +10,12 @@ import (
 	"github.com/cantledb/cantle/shard/tally"
 )
 
-// LoadsOf returns the present loads of a collection.
+// LoadsOf returns the present loads of the shards of a collection: documents, bytes, and RU/s of the last minute;
+// with the provisioned RU/s and the required boundaries.
 func LoadsOf(counts *tally.Collection, budgets *ratelimit.Budgets, c *catalog.Collection, now time.Time) Loads {
 	l := Loads{Shards: map[shard.ID]Load{}, Bounds: c.ZoneBounds()}
 	t := jobs.Provisioned(c.Throughput)
-	if t.Mode == ratelimit.Unlimited { // aims at one shard on every partition of its database
+	if t.Mode == ratelimit.Unlimited { // so that the collection gets one shard on every partition of its database
 		t = budgets.Collection(uint64(c.ID)).SharedThroughput()
 	}
 	if t.Mode == ratelimit.Manual || t.Mode == ratelimit.Autoscale {
@@ -33,8 +34,8 @@ func LoadsOf(counts *tally.Collection, budgets *ratelimit.Budgets, c *catalog.Co
 	return l
 }
 
-// PlanMerges returns the merges that the policy allows, in order, until no pair is left, and the resulting
-// map and loads. It changes nothing. Actions may name shards that earlier actions create.
+// PlanMerges returns all merges that the policy allows, in order, until no pair is left, and the shard map and loads
+// that result from them. It changes nothing. Actions may name shards that earlier actions create.
 func PlanMerges(m *shard.Map, l Loads, p Policy) (plan []Action, after *shard.Map, loads Loads, err error) {
 	loads = Loads{RUs: l.RUs, Shards: map[shard.ID]Load{}, Bounds: l.Bounds}
 	for id, n := range l.Shards {

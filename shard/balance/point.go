@@ -48,8 +48,8 @@ type halving struct {
 	coll  *catalog.Collection
 }
 
-// middle returns the position of the document at index after of a range, or of the next one that is
-// not the shard's first position.
+// middle returns the position of the document with index after in a range within the shard d. If that is the first
+// position of the shard, at which no split is possible, it returns the next one; ok is false if there is none.
 func (s *halving) middle(d *shard.Descriptor, within shard.Range, after int64) (at shard.Position, ok bool, err error) {
 	first, ok, err := s.positionAt(d.Range, 0)
 	if !ok || err != nil {
@@ -68,8 +68,8 @@ func (s *halving) middle(d *shard.Descriptor, within shard.Range, after int64) (
 	return s.positionAt(rest, 0)
 }
 
-// positionAt returns the position of the n-th document of a range, or of its last one if there are
-// fewer.
+// positionAt returns the position of the document with index n in a range, or of its last document if there are
+// fewer; ok is false if there is none.
 func (s *halving) positionAt(r shard.Range, n int64) (at shard.Position, ok bool, err error) {
 	o := storage.IterOptions{KeysOnly: true}
 	if n == 0 {
@@ -105,8 +105,8 @@ func (s *halving) positionAt(r shard.Range, n int64) (at shard.Position, ok bool
 	return at, true, nil
 }
 
-// halve searches the hash below which half of the bytes are, and returns the range that begins
-// there.
+// halve searches, by the engine's estimates of sizes, the hash below which half of the bytes of a shard are, and
+// returns the range that begins there.
 func (s *halving) halve(d *shard.Descriptor) (r shard.Range, err error) {
 	lo, hi := d.Hashes()
 	total, err := s.store.ApproximateBytes(s.ctx, keyspace.RecordHashRange(s.coll.ID, lo, hi))

@@ -11,8 +11,7 @@ import (
 // gigabyte in bytes.
 const gigabyte = 1 << 30
 
-// raise raises the autoscale maximum of a collection until a tenth of it, in GB, is at least the size of the
-// data.
+// raise raises the autoscale maximum of a collection to at least 10 RU/s for each GB of its data.
 // Source: Azure Cosmos DB, "concepts-limits" (autoscale storage).
 func (b *Balancer) raise(ctx context.Context, ns collection.Namespace) {
 	c := b.Catalog.Peek().Collection(ns)
@@ -34,7 +33,8 @@ func (b *Balancer) raise(ctx context.Context, ns collection.Namespace) {
 	}
 }
 
-// raiseDatabase is raise for the shared throughput of a database.
+// raiseDatabase raises the autoscale maximum of a database's shared throughput to at least 10 RU/s for each GB of the
+// collections that share it.
 func (b *Balancer) raiseDatabase(ctx context.Context, db string) {
 	d := b.Catalog.Peek().Database(db)
 	if d == nil || d.Throughput.Mode != catalog.ThroughputAutoscale {

@@ -18,7 +18,8 @@ type watched struct {
 	sorted []collection.Namespace // of names
 }
 
-// at returns the list for a snapshot, sorted by name. Valid until the next call.
+// at returns the list of the collections to check at a version of the catalog, sorted by name. It is valid until the
+// next call.
 func (c *watched) at(s *catalog.Snapshot) []collection.Namespace {
 	if c.of == s {
 		return c.sorted

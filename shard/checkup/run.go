@@ -48,8 +48,9 @@ func (r *Report) Files(damages []storage.Damage, snap *catalog.Snapshot) {
 	}
 }
 
-// Contents checks the consistency of a store. progress is called with the numbers of records and entries read. It
-// returns the catalog, nil if that cannot be read.
+// Contents checks the contents of a store: that index entries and counts agree with the documents, and that the
+// change log can be decoded. progress is called with the numbers of records and entries read. It returns the catalog,
+// nil if that cannot be read.
 // Errors: the errors of ctx, progress and storage, except damage, which is a finding.
 func (r *Report) Contents(ctx context.Context, store storage.Store, progress func(n int64) error) (*catalog.Snapshot, error) {
 	cat, err := catalog.Open(ctx, store, release.Default)
@@ -119,7 +120,7 @@ func (r *Report) collection(v *verify.Collection, board *tally.Board) {
 		}
 	}
 	carried := board.Of(v.Coll.ID).Carried()
-	if len(v.Damages) > 0 { // then partitions are not checked one by one
+	if len(v.Damages) > 0 { // counts are then compared for the whole collection, not by partition
 		missing := -v.Records
 		for _, d := range v.Coll.Map.Shards() {
 			missing += board.Of(v.Coll.ID).Shard(d.ID).Get().Docs

@@ -11,9 +11,9 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// makeUnique is CollMod for the conversion of an index to a unique one. Entries of unique indexes have other keys, so
-// a staged index is built beside the old one, which serves readers and rejects duplicates meanwhile. Then one change
-// of the catalog replaces the old index with the staged one and makes the other changes of the command. Before that
+// makeUnique runs a CollMod that converts an index to a unique one. Entries of unique indexes have other keys, so a
+// staged index is built beside the old one, which serves readers and rejects duplicates meanwhile. Then one change of
+// the catalog replaces the old index with the staged one and makes the other changes of the command. Before that
 // change, and after an error or a crash, nothing has changed.
 // Manual: core/index-unique/convert-to-unique.
 // Errors: DuplicateKey (11000), the errors of CollMod, of unique indexes and of builds.
@@ -94,7 +94,7 @@ func (d *Definer) makeUnique(o *cluster.Op, ns collection.Namespace, mod CollMod
 	return r, nil
 }
 
-// locked returns, inside a change, the collection that a command has locked.
+// locked returns, inside a catalog change, the present entry of a collection that a command has locked.
 // Errors: NamespaceNotFound (26) if it was dropped or renamed.
 func locked(m *catalog.Mutation, ns collection.Namespace, id keyspace.CollectionID) (*catalog.Collection, error) {
 	coll := m.Snapshot().ByID(id)
@@ -104,7 +104,8 @@ func locked(m *catalog.Mutation, ns collection.Namespace, id keyspace.Collection
 	return coll, nil
 }
 
-// stagedIndex returns an index to be built for a change that is not made yet.
+// stagedIndex returns an index in state Building that clients do not see: a command builds it first, and shows it
+// together with its other changes.
 func stagedIndex(spec *index.Spec) *catalog.Index {
 	return &catalog.Index{Spec: spec, State: catalog.IndexBuilding, Staged: true}
 }

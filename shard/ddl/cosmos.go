@@ -30,10 +30,9 @@ func indexLimit(o *cluster.Op) int {
 	return indexesMax
 }
 
-// accountIndex returns the specification of a new index with the service's meaning: {_ts: 1}
-// expires documents by their last write, and version 1, which accounts list for all kinds, is
-// removed. On the other address {_ts: 1} means an index by the last write if the collection has
-// one, because the index is listed as {_ts: 1}.
+// accountIndex returns the specification of a new index as Azure Cosmos DB means it: {_ts: 1} expires documents by
+// their last write, and version 1, which accounts list for all kinds, is removed. On the other address {_ts: 1} means
+// an index by the last write if the collection has one, because the index is listed as {_ts: 1}.
 // Source: Azure Cosmos DB for MongoDB, "time-to-live".
 func accountIndex(o *cluster.Op, coll *catalog.Collection, raw bson.Raw) bson.Raw {
 	if !o.Env.Strict() {
@@ -54,9 +53,8 @@ func accountIndex(o *cluster.Op, coll *catalog.Collection, raw bson.Raw) bson.Ra
 	return index.WithLastWrite(raw)
 }
 
-// coversKey reports whether each shard of a sharded collection can enforce a unique index alone:
-// the shard key is a prefix of the index or, for the service, its fields are among those of the
-// index.
+// coversKey reports whether each shard of a sharded collection can enforce a unique index alone: the shard key is a
+// prefix of the index or, on the Cosmos address, the fields of the shard key are among those of the index.
 func coversKey(o *cluster.Op, coll *catalog.Collection, spec *index.Spec) bool {
 	if !o.Env.Strict() {
 		return coll.Key.IsPrefixOf(spec.Key)
@@ -76,8 +74,8 @@ const (
 	uniqueMaxStrict   = 10
 )
 
-// checkIndexStrict rejects indexes that the account does not support. docs is the number of documents in the
-// collection. Source: Azure Cosmos DB, "indexing". Errors: the errors of the rules.
+// checkIndexStrict rejects indexes that the Cosmos account of a command does not support. docs is the number of
+// documents in the collection. Source: Azure Cosmos DB, "indexing". Errors: the errors of the rules.
 func checkIndexStrict(o *cluster.Op, coll *catalog.Collection, spec *index.Spec, docs int64) error {
 	account := o.Env.Cosmos
 	if account == nil {
@@ -161,7 +159,8 @@ func checkName(o *cluster.Op, ns collection.Namespace) error {
 	return o.Env.Cosmos.Refuse(cosmos.SpacesInNames, cosmos.SpacesInNames.Refusal("the name %q has a space, which names of an account do not have", ns))
 }
 
-// checkShared limits the number of collections that share a database's throughput. They need no shard key.
+// checkShared limits the number of collections that share a database's throughput. Such collections need no shard
+// key.
 // Source: Azure Cosmos DB, "set-throughput"; Azure Cosmos DB for MongoDB, "custom-commands".
 // Errors: the errors of ratelimit.CheckShared.
 func checkShared(snap *catalog.Snapshot, db string) error {

@@ -23,7 +23,7 @@ type CreateOptions struct {
 	ShardKey bson.Raw
 	// UniqueKey makes the shard key unique.
 	UniqueKey bool
-	// Shards is the initial number; 0 = by throughput or the default.
+	// Shards is the initial number of shards; 0 = by throughput or the default.
 	Shards int
 	// Zones of the shard key.
 	Zones []ZoneRange
@@ -164,8 +164,8 @@ func (d *Definer) newCollection(o *cluster.Op, m *catalog.Mutation, ns collectio
 	return coll, nil
 }
 
-// logCreate appends the record of a create, those of its indexes, and for a sharded collection that
-// of a shardCollection.
+// logCreate appends to the change log the records of a new collection: of create, of createIndexes for its indexes
+// and, if it is sharded, of shardCollection.
 func logCreate(o *cluster.Op, txn storage.Txn, coll *catalog.Collection, opts CreateOptions) error {
 	series := coll.Options.TimeSeries != nil
 	err := logCommand(o, txn, coll.Namespace.DB, coll, nil, func(b *bson.Builder) {

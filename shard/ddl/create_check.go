@@ -22,8 +22,8 @@ func sameCollection(old *catalog.Collection, opts CreateOptions) bool {
 	return old.Sharded() && bson.Equal(old.Key.Spec().Value(), opts.ShardKey.Value(), nil)
 }
 
-// sorted returns a document with its fields in the order of their names, without those that only repeat a
-// default.
+// sorted returns the options of a collection with the fields in the order of their names, without those that only
+// repeat a default, so that two sets of options can be compared.
 func sorted(r bson.Raw) bson.Raw {
 	if len(r) == 0 {
 		return bson.Empty
@@ -82,7 +82,7 @@ func checkOptions(r bson.Raw) error {
 	return nil
 }
 
-// checkView parses the pipeline of a view definition and follows the chain of views to its end.
+// checkView parses the pipeline of a view definition, and follows the views below it to the collection.
 // Errors: the errors of the stages, OptionNotSupportedOnView (167), ViewDepthLimitExceeded (165), GraphContainsCycle
 // (5), InvalidNamespace (73).
 func checkView(o *cluster.Op, snap *catalog.Snapshot, coll *catalog.Collection) error {

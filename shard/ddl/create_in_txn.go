@@ -17,9 +17,9 @@ import (
 // a collection number that is not reused.
 // Manual: core/transactions-operations#create-collections-and-indexes-in-a-transaction.
 
-// createInTxn creates a collection for a transaction.
-// Errors: as Create, NamespaceExists (48) under the same options too (Observed: PyMongo's test
-// suite); storage.ErrConflict if another transaction is creating it.
+// createInTxn creates a collection in a multi-document transaction, which alone sees it until the commit.
+// Errors: as Create, NamespaceExists (48) under the same options too (Observed: PyMongo's test suite);
+// storage.ErrConflict if another transaction is creating it.
 func (d *Definer) createInTxn(o *cluster.Op, ns collection.Namespace, opts CreateOptions) error {
 	t := o.Txn
 	old := t.Catalog.Collection(ns)
@@ -90,9 +90,9 @@ func (d *Definer) CommitCreated(ctx context.Context, txn storage.Txn, made []*ca
 	return ts, nil
 }
 
-// createIndexesInTxn is createIndexes for a transaction: together with the collection, or on a
-// collection that it has created and not filled yet. An index of an existing collection would have
-// to wait for the end of the transaction.
+// createIndexesInTxn creates indexes in a transaction: together with the collection, or on a collection that the
+// transaction has created and not filled yet. An index of an existing collection would have to wait for the end of
+// the transaction, and is refused.
 func (d *Definer) createIndexesInTxn(o *cluster.Op, ns collection.Namespace, specs []bson.Raw) (r IndexesCreated, err error) {
 	t := o.Txn
 	d.adopt(o, ns)

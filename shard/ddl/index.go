@@ -67,8 +67,8 @@ func (d *Definer) createIndexes(o *cluster.Op, ns collection.Namespace, specs []
 	}
 }
 
-// createIndexed creates a collection together with its indexes; it returns nil if the collection
-// exists already.
+// createIndexed creates a collection together with its indexes. It returns nil if the collection exists already, or
+// another command has created it without these indexes.
 func (d *Definer) createIndexed(o *cluster.Op, ns collection.Namespace, specs []bson.Raw) (*catalog.Collection, error) {
 	was := d.catalog.Peek().Collection(ns)
 	if was != nil {
@@ -93,8 +93,8 @@ func (d *Definer) createIndexed(o *cluster.Op, ns collection.Namespace, specs []
 	return coll, nil
 }
 
-// haveIndexes reports whether a collection has the indexes already and all are ready: then the
-// command need not wait for a lock.
+// haveIndexes reports whether a collection has all the specified indexes and all its indexes are ready: then
+// createIndexes need not wait for the collection's Lock.
 func haveIndexes(o *cluster.Op, coll *catalog.Collection, specs []bson.Raw) (bool, error) {
 	for _, ix := range coll.Indexes {
 		if ix.State != catalog.IndexReady {
@@ -113,7 +113,7 @@ func haveIndexes(o *cluster.Op, coll *catalog.Collection, specs []bson.Raw) (boo
 	return true, nil
 }
 
-// addIndexes publishes the new indexes in state Building and runs the build.
+// addIndexes publishes new indexes of a collection in state Building, runs their build, and waits for its end.
 func (d *Definer) addIndexes(o *cluster.Op, ns collection.Namespace, specs []bson.Raw) (r IndexesCreated, err error) {
 	if err := d.checkSpace(); err != nil {
 		return IndexesCreated{}, err
@@ -129,8 +129,8 @@ func (d *Definer) addIndexes(o *cluster.Op, ns collection.Namespace, specs []bso
 	defer unlock()
 	id := coll.ID
 	build := &jobs.Build{Collection: id}
-	// The commit becomes durable with the change that makes the indexes ready: if a crash ends the
-	// build before, nothing may be left.
+	// This change becomes durable together with the later one that makes the indexes ready. If a crash ends the build
+	// before, the indexes may be missing.
 	err = d.catalog.ChangeSoon(ctx, func(m *catalog.Mutation) error {
 		was := m.Snapshot().ByID(id)
 		coll := was
@@ -213,7 +213,7 @@ func numbered(coll *catalog.Collection, ids []keyspace.IndexID) (out []*catalog.
 	return out
 }
 
-// logIndexes appends the records of new indexes: one record for all if they were built over
+// logIndexes appends the records of new indexes to the change log: one record for all if they were built over
 // documents, otherwise one for each.
 // Manual: reference/change-events/createIndexes. Observed: local.oplog.rs of mongod 7.0.
 func logIndexes(o *cluster.Op, txn storage.Txn, coll *catalog.Collection, indexes []*catalog.Index, built bool) error {

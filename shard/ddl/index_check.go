@@ -13,8 +13,8 @@ import (
 // Manual: reference/limits#number-of-indexes.
 const indexesMax = 64
 
-// parseIndex parses a specification. Without a collation it gets the collection's, even one that is
-// rejected in new specifications.
+// parseIndex parses the specification of a new index. An index without a collation gets that of its collection, even
+// one that is rejected in new specifications.
 func parseIndex(o *cluster.Op, coll *catalog.Collection, raw bson.Raw) (*index.Spec, error) {
 	if v := raw.Get("collation"); v.IsMissing() && len(coll.Options.CollationRaw) > 0 {
 		b := bson.NewBuilder(nil)
@@ -30,8 +30,8 @@ func storedIndex(o *cluster.Op, _ *catalog.Collection, raw bson.Raw) (*index.Spe
 	return index.ParseStoredSpec(o.Env, raw, mql.NewestCollator)
 }
 
-// checkIndex compares a new index with the existing ones. same is true if there is nothing to do.
-// docs is the number of documents of the collection.
+// checkIndex compares a new index with the existing ones of a collection, and checks that it is allowed. same is true
+// if the collection has the index already. docs is the number of documents of the collection.
 func checkIndex(o *cluster.Op, coll *catalog.Collection, spec *index.Spec, docs int64) (same bool, err error) {
 	if spec.IsID() {
 		if !spec.Collation.Equal(coll.IDIndex().Collation) {
@@ -60,7 +60,8 @@ func checkIndex(o *cluster.Op, coll *catalog.Collection, spec *index.Spec, docs 
 	return false, checkIndexStrict(o, coll, spec, docs)
 }
 
-// checkUnique rejects unique indexes that could only be enforced per shard.
+// checkUnique rejects a unique index on a sharded collection if equal values can be on different shards, because each
+// shard would only find its own duplicates.
 // Manual: core/sharding-shard-key#unique-indexes. Errors: CannotCreateIndex (67).
 func checkUnique(o *cluster.Op, coll *catalog.Collection, spec *index.Spec) error {
 	if !coll.Sharded() {

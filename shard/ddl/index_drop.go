@@ -49,7 +49,8 @@ func (d *Definer) DropIndexes(o *cluster.Op, ns collection.Namespace, names []st
 	return was, err
 }
 
-// dropIndexes removes indexes from an entry, inside a change, and appends their log records.
+// dropIndexes removes indexes from the entry of a collection, inside a catalog change, and appends their records to
+// the change log.
 func dropIndexes(o *cluster.Op, m *catalog.Mutation, coll *catalog.Collection, gone []*catalog.Index) (*catalog.Collection, error) {
 	next := coll
 	for _, ix := range gone {
@@ -68,8 +69,8 @@ func dropIndexes(o *cluster.Op, m *catalog.Mutation, coll *catalog.Collection, g
 	return next, nil
 }
 
-// keepServing keeps an index that serves the ranged shard key of a collection, if there is one:
-// dropping all indexes excludes those, and dropping the last of them by name is an error.
+// keepServing protects the indexes that serve the ranged shard key of a collection: reads by the key use them. With
+// all, it returns the indexes to drop without those; otherwise it returns an error if gone contains the last of them.
 // Manual: core/sharding-shard-key-indexes. Errors: IllegalOperation (20).
 func keepServing(coll *catalog.Collection, gone []*catalog.Index, all bool) ([]*catalog.Index, error) {
 	if !needsServingIndex(coll) {
@@ -88,7 +89,8 @@ func needsServingIndex(coll *catalog.Collection) bool {
 		!slices.ContainsFunc(coll.Key.Fields(), func(f shard.Field) bool { return f.Hashed })
 }
 
-// checkServed returns an error if gone contains the last visible indexes that serve the shard key.
+// checkServed returns an error if gone, the indexes to drop or to hide, contains the last visible indexes that serve
+// the shard key.
 // Errors: IllegalOperation (20).
 func checkServed(coll *catalog.Collection, gone []*catalog.Index, verb string) error {
 	var last *catalog.Index

@@ -50,9 +50,9 @@ func logCommand(o *cluster.Op, txn storage.Txn, db string, coll *catalog.Collect
 	return txn.AppendLog(changelog.Stream, enc)
 }
 
-// oldStateWriter returns a function that writes, for a command that ends an entry, the part of the state
-// before it that readers of older records need: {collection: number, shardKey: {…}}. It returns nil
-// for nil and for views.
+// oldStateWriter returns a function for the log record of a command that ends a catalog entry, such as drop. It
+// writes the facts of that entry which readers of older records need: {collection: number, shardKey: {…}}. The result
+// is nil if was is nil or a view.
 func oldStateWriter(was *catalog.Collection) func(b *bson.Builder) {
 	if was == nil || was.IsView() {
 		return nil

@@ -70,7 +70,8 @@ func (d *Definer) migrateDatabase(o *cluster.Op, db string, autoscale bool) (t c
 	return t, err
 }
 
-// migrated returns a throughput in the other mode.
+// migrated returns the throughput old converted to autoscale, or back to manual, and counts the change against the
+// limit of changes. l holds the values on which the new amount depends.
 func (d *Definer) migrated(old catalog.Throughput, l ratelimit.Load, autoscale bool) (catalog.Throughput, error) {
 	t := old
 	switch {
@@ -87,7 +88,8 @@ func (d *Definer) migrated(old catalog.Throughput, l ratelimit.Load, autoscale b
 	return t, d.budgets.NoteChange(d.now())
 }
 
-// sharedLoad returns the values on which the limits of a database's throughput depend.
+// sharedLoad returns the values on which the limits of a database's shared throughput depend: its highest RU/s, the
+// number of the collections that share it, and their size.
 func (d *Definer) sharedLoad(snap *catalog.Snapshot, db *catalog.Database) ratelimit.Load {
 	l := ratelimit.Load{HighestRUs: db.Throughput.HighestRU, Collections: sharing(snap, db.Name)}
 	for _, coll := range snap.Collections(db.Name) {

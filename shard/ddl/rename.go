@@ -27,7 +27,8 @@ func (d *Definer) Replace(o *cluster.Op, temporary, ns collection.Namespace) err
 	return d.rename(o, temporary, ns, true, true)
 }
 
-// rename is Rename; series allows renaming a time-series collection, which clients may not do.
+// rename is Rename, without waiting for transactions; series allows renaming a time-series collection, which clients
+// may not do.
 func (d *Definer) rename(o *cluster.Op, from, to collection.Namespace, dropTarget, series bool) error {
 	if err := noTxn(o, from.DB, "renameCollection"); err != nil {
 		return err

@@ -64,12 +64,12 @@ func (d *Definer) RefineShardKey(o *cluster.Op, ns collection.Namespace, spec bs
 	})
 }
 
-// nextEntry makes the future entry of a collection from the present one, for a shard key and the
-// other options of the command.
+// nextEntry makes the catalog entry that a collection gets by a rewriting from the present one, for a shard key and
+// the other options of the command.
 type nextEntry func(was *catalog.Collection, key shard.KeyPattern, opts ShardOptions) (*catalog.Collection, error)
 
-// reshard gives a sharded collection the entry that next makes; kind and command name the
-// operation.
+// reshard rewrites a sharded collection into the entry that next makes; kind and command name the operation in
+// currentOp and the change log.
 func (d *Definer) reshard(o *cluster.Op, ns collection.Namespace, opts ShardOptions, kind, command string, next nextEntry) error {
 	if err := noTxn(o, ns.DB, command); err != nil {
 		return err

@@ -11,9 +11,10 @@ import (
 	"github.com/cantledb/cantle/shard/cluster"
 )
 
-// restartCommand encodes a command for catalog.Rewriting.
-// Format: {<command>: "", key: {…}, unique, shards, force, zones: [{zone, min, max}]}; readers ignore the
-// fields of a later version.
+// restartCommand encodes the options of a command that rewrites a collection for catalog.Rewriting, by which a
+// restarted server repeats the command.
+// Format: {<command>: "", key: {…}, unique, shards, force, zones: [{zone, min, max}]}; readers ignore the fields of a
+// later version.
 func (opts *ShardOptions) restartCommand(command string) bson.Raw {
 	return commandDoc(func(b *bson.Builder) {
 		b.String(command, "")
@@ -36,7 +37,7 @@ func (opts *ShardOptions) restartCommand(command string) bson.Raw {
 	})
 }
 
-// parseRestartCommand decodes the result of again.
+// parseRestartCommand decodes the options of a command that restartCommand has encoded.
 func parseRestartCommand(command bson.Raw) (opts ShardOptions) {
 	opts.Key, _ = command.Get("key").Doc()
 	opts.Unique, _ = command.Get("unique").Boolean()

@@ -9,13 +9,13 @@ import (
 	"github.com/cantledb/cantle/shard/jobs"
 )
 
-// rewriting is a command that copies the documents of a collection to other positions.
+// rewriting describes a command that copies the documents of a collection to other positions: a change of the shard
+// key.
 type rewriting struct {
 	kind           string   // of the work, as currentOp shows it
 	command        bson.Raw // as currentOp shows it
-	restartCommand bson.Raw // for Rewrite
-	// next makes the future entry of the collection from the present one; nil leaves everything
-	// unchanged.
+	restartCommand bson.Raw // for Rewrite, after a restart
+	// next makes the entry that the collection gets from the present one; nil leaves everything unchanged.
 	next func(was *catalog.Collection) (*catalog.Collection, error)
 	// log appends the change-log records to the change that puts the copy in place.
 	log func(m *catalog.Mutation, was, is *catalog.Collection) error
@@ -46,7 +46,7 @@ func (d *Definer) rewrite(o *cluster.Op, coll *catalog.Collection, r rewriting) 
 	return err
 }
 
-// lockForRewriting locks a collection with a shard key that is not being rewritten yet.
+// lockForRewriting takes the Lock of a sharded collection for a rewriting, unless one is running already.
 // Errors: ReshardCollectionInProgress (338), the errors of Runner.LockNamed.
 func (d *Definer) lockForRewriting(o *cluster.Op, coll *catalog.Collection) (locked *catalog.Collection, unlock func(), err error) {
 	if d.Jobs.Resharding(coll.ID) {

@@ -22,7 +22,7 @@ type ShardOptions struct {
 
 	keepZones bool             // keep the present zones; for the same key
 	sampled   []shard.Position // positions at which to divide a ranged key into Shards
-	seed      uint64           // with which sampled was computed, 0 = none yet
+	seed      uint64           // seed of the key's hashes with which sampled was computed, 0 = none yet
 }
 
 // ShardCollection gives a collection a shard key; a missing collection is created. A collection

@@ -32,8 +32,8 @@ func hasHashed(key shard.KeyPattern) bool {
 	return slices.ContainsFunc(key.Fields(), func(f shard.Field) bool { return f.Hashed })
 }
 
-// withKeyIndex returns an entry that has an index beginning with a ranged shard key, unique if requested: finds and
-// sorts by the key use it.
+// withKeyIndex returns a catalog entry that has an index beginning with a ranged shard key, which finds and sorts by
+// the key use. If there is none, it adds one; with unique, a unique one.
 // Manual: core/sharding-shard-key#shard-key-indexes. Errors: InvalidOptions (72); the errors of an index.
 func withKeyIndex(o *cluster.Op, coll *catalog.Collection, key shard.KeyPattern, unique bool) (*catalog.Collection, error) {
 	for _, ix := range coll.Indexes {

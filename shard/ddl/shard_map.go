@@ -65,7 +65,8 @@ func (d *Definer) sharded(o *cluster.Op, coll *catalog.Collection, opts ShardOpt
 	return withBounds(next, append(next.ZoneBounds(), opts.sampled...))
 }
 
-// newSeed draws the seed of a collection's hashes; with PlainSeeds it is derived from the names.
+// newSeed returns the seed of the hashes of a collection's shard key: a random one or, with PlainSeeds, one derived
+// from the namespace and the key.
 func (d *Definer) newSeed(ns collection.Namespace, key bson.Raw) uint64 {
 	var b [8]byte
 	if d.PlainSeeds {
@@ -79,7 +80,7 @@ func (d *Definer) newSeed(ns collection.Namespace, key bson.Raw) uint64 {
 	return binary.LittleEndian.Uint64(b[:])>>1 | 1
 }
 
-// withBounds divides the map of an entry without documents at more positions.
+// withBounds returns the entry of a collection without documents with its shard map divided at further positions.
 func withBounds(coll *catalog.Collection, more []shard.Position) (*catalog.Collection, error) {
 	if len(more) == 0 {
 		return coll, nil
@@ -99,7 +100,8 @@ func withBounds(coll *catalog.Collection, more []shard.Position) (*catalog.Colle
 	return coll.With(func(d *catalog.Collection) { d.Map = table }), nil
 }
 
-// zonesOf converts zones to ranges on the line of a key, in its order.
+// zonesOf converts the zones of a command, which are ranges of shard key values, to ranges of positions, in ascending
+// order.
 // Errors: InvalidOptions (72), RangeOverlapConflict (178).
 func zonesOf(key shard.KeyPattern, ranges []ZoneRange) (zones []catalog.Zone, err error) {
 	for _, z := range ranges {

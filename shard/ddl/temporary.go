@@ -25,8 +25,8 @@ func temporary(db, prefix string) collection.Namespace {
 	return collection.Namespace{DB: db, Coll: prefix + hex.EncodeToString(id[:])}
 }
 
-// temporary returns a new, unique name with one of the prefixes and the ID of this server. The only
-// member of a store has none.
+// temporary returns a new, unique name for a temporary collection, with one of the prefixes and the ID of this
+// server, so that peers find what a dead server left. The only member of a store has no ID.
 func (d *Definer) temporary(db, prefix string) collection.Namespace {
 	if id := storage.MembershipOf(d.store).Member(); id != (storage.MemberID{}) {
 		prefix += hex.EncodeToString(id[:]) + "."
@@ -34,8 +34,8 @@ func (d *Definer) temporary(db, prefix string) collection.Namespace {
 	return temporary(db, prefix)
 }
 
-// memberOf returns the server that fills a temporary collection; ok is false if the name does not
-// contain its ID.
+// memberOf returns the ID of the server that fills a temporary collection, from the collection's name; ok is false if
+// the name does not contain one.
 func memberOf(name string) (id storage.MemberID, ok bool) {
 	for _, prefix := range []string{outPrefix, cappedPrefix} {
 		if rest, is := strings.CutPrefix(name, prefix); is {

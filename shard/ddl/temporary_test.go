@@ -9,7 +9,7 @@ import (
 	"github.com/cantledb/cantle/shard/ddl"
 )
 
-// A temporary collection replaces another, with its own options and indexes.
+// A temporary collection replaces another under its name, and keeps its own options and indexes.
 func TestReplace(t *testing.T) {
 	d := newNode(t, ddl.Limits{})
 	d.insert("db.c", `{_id: 1}`, `{_id: 2}`)

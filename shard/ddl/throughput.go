@@ -30,8 +30,8 @@ func (d *Definer) DatabaseThroughput(db string) (catalog.Throughput, error) {
 	return found.Throughput, nil
 }
 
-// apply returns the throughput after a change of the amount, unless its mode is none, and of the
-// switches, except those it leaves at Inherit. sum checks the amount.
+// apply returns the throughput old with the changes of t: the mode and the RU/s of t, unless its mode is none, and
+// the switches of t that are not Inherit. sum checks the new RU/s.
 func (d *Definer) apply(old, t catalog.Throughput, sum func() error) (catalog.Throughput, error) {
 	next := old
 	if t.Mode != catalog.ThroughputNone {
@@ -74,7 +74,8 @@ func (d *Definer) SetThroughput(o *cluster.Op, ns collection.Namespace, t catalo
 	return nil
 }
 
-// withThroughput returns a copy with another throughput, and counts the change.
+// withThroughput returns a copy of a catalog entry with its throughput changed by t, and counts the change against
+// the limit of changes. It refuses a change while the shards for an earlier one are being split.
 func (d *Definer) withThroughput(coll *catalog.Collection, t catalog.Throughput) (*catalog.Collection, error) {
 	if have, needed := d.Scaling(coll); t.Mode != catalog.ThroughputNone && have < needed && d.Busy != nil && d.Busy(coll.Namespace) {
 		return nil, mongoerr.New(mongoerr.ConflictingOperationInProgress, "another scaling operation is in progress: %s has %d of the %d partitions that its %d RU/s need; "+

@@ -26,10 +26,10 @@ func seriesIndexes(o *catalog.Options) []bson.Raw {
 	return []bson.Raw{b.Doc()}
 }
 
-// checkSeriesIndex rejects indexes that buckets cannot have.
+// checkSeriesIndex rejects indexes that MongoDB does not allow on time-series collections, because it stores these in
+// buckets.
 // Manual: core/timeseries/timeseries-secondary-index.
-// Errors: InvalidOptions (72), CannotCreateIndex (67), IndexOptionsConflict (85),
-// 7246201.
+// Errors: InvalidOptions (72), CannotCreateIndex (67), IndexOptionsConflict (85), 7246201.
 func checkSeriesIndex(coll *catalog.Collection, spec *index.Spec) error {
 	o := &coll.Options
 	if o.TimeSeries == nil {

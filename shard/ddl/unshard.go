@@ -65,7 +65,8 @@ func (d *Definer) UnshardCollection(o *cluster.Op, ns collection.Namespace, to s
 	})
 }
 
-// canUnshard rejects collections without a shard key, or with zones.
+// canUnshard rejects collections that have no shard key to remove, have zones or an index build, or too much
+// throughput for one partition.
 func canUnshard(coll *catalog.Collection, ns collection.Namespace) error {
 	switch {
 	case coll == nil || !coll.Sharded():

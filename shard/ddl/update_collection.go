@@ -71,7 +71,8 @@ type updating struct {
 	next       *catalog.Collection // the entry after the change
 }
 
-// stage checks the command and adds the new indexes to the entry, staged.
+// stage checks an UpdateCollection and adds its new indexes to the catalog entry as staged ones, which clients do not
+// see.
 func (u *updating) stage(m *catalog.Mutation) error {
 	was, err := locked(m, u.ns, u.id)
 	if err != nil {
@@ -108,7 +109,8 @@ func (u *updating) stage(m *catalog.Mutation) error {
 	return m.Put(coll)
 }
 
-// finish makes the other changes to the entry in which the new indexes are ready.
+// finish completes an UpdateCollection in the catalog entry whose new indexes are ready: it drops the indexes that
+// are not in the list, and sets the throughput.
 func (u *updating) finish(m *catalog.Mutation, coll *catalog.Collection) (*catalog.Collection, error) {
 	gone, err := unlisted(u.o, coll, u.specs)
 	if err != nil {

@@ -67,8 +67,8 @@ func zoneRange(key shard.KeyPattern, min, max bson.Raw) (r shard.Range, err erro
 	return shard.Range{Lo: lo, Hi: hi}, nil
 }
 
-// divideAtZones makes the bounds of zones boundaries of shards. The balancer completes what it
-// leaves undone.
+// divideAtZones splits shards so that the bounds of a collection's zones are boundaries of shards. The splits that an
+// error prevents are made later by the balancer.
 func (d *Definer) divideAtZones(o *cluster.Op, ns collection.Namespace) error {
 	coll := d.catalog.Peek().Collection(ns)
 	if coll == nil {
@@ -82,11 +82,11 @@ func (d *Definer) divideAtZones(o *cluster.Op, ns collection.Namespace) error {
 	return nil
 }
 
-// divideTries bounds how often divideAt looks up the shard to divide.
+// divideTries bounds how often divideAt looks up the shard to split, which another split may have replaced.
 const divideTries = 5
 
-// divideAt makes a shard begin at a position. The balancer, which may be a peer's, does the same,
-// so the shard that was to be divided may be gone.
+// divideAt splits a shard so that one begins at a position. The balancer, which may be a peer's, does the same, so
+// the shard that was to be divided may be gone.
 func (d *Definer) divideAt(o *cluster.Op, coll *catalog.Collection, at shard.Position) error {
 	for try := 1; ; try++ {
 		now := d.catalog.Peek().ByID(coll.ID)
@@ -100,8 +100,8 @@ func (d *Definer) divideAt(o *cluster.Op, coll *catalog.Collection, at shard.Pos
 	}
 }
 
-// SetBalancing sets what the balancer must not do to a collection: anything, or only merge its
-// shards.
+// SetBalancing sets whether the balancer must leave the shards of a collection alone (unbalanced), or must not merge
+// them (unmerged).
 // Errors: NamespaceNotSharded (118).
 func (d *Definer) SetBalancing(o *cluster.Op, ns collection.Namespace, unbalanced, unmerged bool) error {
 	return d.alter(o, func(m *catalog.Mutation) error {

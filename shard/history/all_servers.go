@@ -49,7 +49,7 @@ type request struct {
 type reply struct {
 	Lines *Lines   `json:",omitempty"`
 	Heats []Heat   `json:",omitempty"`
-	Sorts [][]byte // of the parts of all rows; they need not be text
+	Sorts [][]byte // the Sort of each row's Part, in order, because it need not be text
 }
 
 // replyTo computes the reply of a Recorder to a request.
@@ -87,7 +87,8 @@ func (e *AllServers) handle(ctx context.Context, body []byte) ([]byte, error) {
 	return json.Marshal(a)
 }
 
-// readReply decodes a reply; ok is false if it has another form.
+// readReply decodes the reply of a peer to q; ok is false if it has another form, as that of a peer of another
+// release.
 func readReply(body []byte, q request) (a reply, ok bool) {
 	if json.Unmarshal(body, &a) != nil || len(a.Heats) != len(q.Metrics) || (a.Lines == nil) != (len(q.Metrics) > 0) {
 		return a, false
@@ -101,8 +102,9 @@ func readReply(body []byte, q request) (a reply, ok bool) {
 	return a, ok && n == len(a.Sorts)
 }
 
-// parts returns the replies of peers and the histories of dead servers for a request. Errors: the errors of the
-// store, ctx.Err().
+// parts returns the parts of the history for a request that other servers hold: the replies of live peers, and the
+// histories of dead servers. unreachable lists the peers without a usable reply. Errors: the errors of the store,
+// ctx.Err().
 func (e *AllServers) parts(ctx context.Context, q request) (list []reply, unreachable []string, err error) {
 	if err := e.local.dropTakenOver(ctx); err != nil {
 		return nil, nil, err
@@ -150,7 +152,8 @@ func (e *AllServers) deadServerHistories(ctx context.Context) []*Recorder {
 	return e.deadHistories
 }
 
-// Lines is Recorder.Lines for all servers; unreachable lists the peers whose part is missing.
+// Lines returns the totals of all servers, as Recorder.Lines does for one; unreachable lists the peers whose part is
+// missing.
 // Errors: the errors of the store, ctx.Err().
 func (e *AllServers) Lines(ctx context.Context, level int, from, to int64) (l Lines, unreachable []string, err error) {
 	list, unreachable, err := e.parts(ctx, request{Level: level, From: from, To: to})
@@ -161,7 +164,8 @@ func (e *AllServers) Lines(ctx context.Context, level int, from, to int64) (l Li
 	return l, unreachable, err
 }
 
-// Heats is Recorder.Heats for all servers; unreachable as in Lines. All have the same rows.
+// Heats returns several metrics of the partitions at all servers, as Recorder.Heats does for one; all have the same
+// rows. unreachable lists the peers whose part is missing.
 func (e *AllServers) Heats(ctx context.Context, level int, namespace string, from, to int64, metrics ...Metric) (list []Heat, unreachable []string, err error) {
 	parts, unreachable, err := e.parts(ctx, request{Level: level, Metrics: metrics, Namespace: namespace, From: from, To: to})
 	list = e.local.Heats(level, namespace, from, to, metrics...)
@@ -173,13 +177,14 @@ func (e *AllServers) Heats(ctx context.Context, level int, namespace string, fro
 	return list, unreachable, err
 }
 
-// Heat is Heats for one metric.
+// Heat returns one metric of the partitions at all servers; see Heats.
 func (e *AllServers) Heat(ctx context.Context, level int, m Metric, namespace string, from, to int64) (h Heat, unreachable []string, err error) {
 	list, unreachable, err := e.Heats(ctx, level, namespace, from, to, m)
 	return list[0], unreachable, err
 }
 
-// Events is Recorder.Events: every server sees all changes of the catalog while it lives.
+// Events returns the events that this server has recorded: every server sees all changes of the catalog while it
+// lives.
 func (e *AllServers) Events(namespace string, from, to int64) []Event {
 	return e.local.Events(namespace, from, to)
 }

@@ -17,7 +17,8 @@ import (
 // are shown with those of live servers (AllServers), and deleted when they are as old as the oldest column.
 // A server that has the store exclusively keeps its history under no ID, and leaves the others as they are.
 
-// ofMember begins the keys of a server's records, before its ID.
+// ofMember is the byte with which the names of a server's stored history begin if it has peers; the server's ID
+// follows.
 const ofMember = 'm'
 
 // owner returns the prefix of the names of this server's records in a store.
@@ -31,7 +32,7 @@ func ownedBy(id storage.MemberID) []byte {
 	return append([]byte{ofMember}, id[:]...)
 }
 
-// inherit takes over the newest of the histories of dead servers, and deletes those that are too old. If two
+// inherit takes over the newest of the stored histories of dead servers, and deletes those that are too old. If two
 // servers take over the same one, one of them conflicts and gets none.
 func (r *Recorder) inherit(ctx context.Context) error { return r.clear(ctx, true) }
 
@@ -44,9 +45,9 @@ func (r *Recorder) Forget(ctx context.Context) error {
 	return r.clear(ctx, false)
 }
 
-// dropTakenOver drops what this server has stored, if another server has taken that over because this one had slept
-// beyond its lease and appeared to be dead. From then on it belongs to the other server. Errors: the errors of the
-// store.
+// dropTakenOver drops from memory the columns that this server has stored, if another server has taken over the
+// stored history because this one had slept beyond its lease and appeared to be dead. From then on these columns
+// belong to the other server. Errors: the errors of the store.
 func (r *Recorder) dropTakenOver(ctx context.Context) error {
 	own := owner(r.Store)
 	r.mu.Lock()
@@ -158,7 +159,8 @@ func (r *Recorder) readDeadHistories(ctx context.Context) (list []*Recorder, err
 	return list, nil
 }
 
-// end marks a history as that of a dead server: open stays end with its last work.
+// end marks a history as that of a dead server: the stays of partitions that had not ended then end with their last
+// work.
 func (r *Recorder) end(id storage.MemberID) {
 	r.deadServer = id
 	for i := range r.rows.list {
@@ -169,7 +171,8 @@ func (r *Recorder) end(id storage.MemberID) {
 	}
 }
 
-// stillDead returns those of the pasts that no server has taken over and whose servers have not come back.
+// stillDead returns those of some dead servers' histories that no server has taken over and whose servers have not
+// come back.
 func stillDead(ctx context.Context, s storage.Store, pasts []*Recorder) (list []*Recorder, err error) {
 	if len(pasts) == 0 {
 		return nil, nil
@@ -228,7 +231,8 @@ func storedOwners(ctx context.Context, r storage.Reader) (map[storage.MemberID]i
 	return out, it.Err()
 }
 
-// move deletes the records of a server; with keep, it writes them under the prefix to.
+// move deletes the stored history of a server; with keep, it stores it under the prefix to, which is that of the
+// server that takes it over.
 func move(ctx context.Context, t storage.Txn, from storage.MemberID, to []byte, keep bool) error {
 	prefix := ownedBy(from)
 	it, err := t.Iter(ctx, keyspace.MetaPrefixRange(keyspace.MetaHistory, prefix), storage.IterOptions{})

@@ -21,7 +21,7 @@ type Event struct {
 	Kind      string
 	Namespace string
 	Text      string
-	Parts     []int // the partitions that resulted from it
+	Parts     []int // the numbers of the partitions that resulted from it
 }
 
 // The kinds of events.
@@ -89,8 +89,8 @@ func (c *census) take(s *catalog.Snapshot) (all changes) {
 	return all
 }
 
-// move removes the partitions of the old version of a collection and adds those of the new one;
-// either may be nil.
+// move removes the partitions of the old version of a collection (was) from the census and adds those of the new one
+// (is); either may be nil.
 func (c *census) move(was, is *catalog.Collection, all *changes) {
 	if was != nil && is != nil && was.Map == is.Map && was.Namespace == is.Namespace {
 		return
@@ -145,8 +145,8 @@ func altered(before, now *catalog.Collection) (out []Event) {
 	return out
 }
 
-// origin returns the event of a collection that was not there before: a new collection, the
-// rewritten form of the one that had its name, or another in its place. o had the name, nil if
+// origin returns the kind and the text of the event of a collection that was not there before: a new collection, the
+// rewritten form of the one that had its name, or another in its place. o is the collection that had the name, nil if
 // there was none.
 func origin(o, coll *catalog.Collection) (kind, text string) {
 	if o == nil || o.Map == nil {
@@ -184,7 +184,7 @@ func throughputText(t catalog.Throughput) string {
 	return fmt.Sprintf("%d RU/s (%s)", t.RU, t.Mode)
 }
 
-// divided lists the splits and merges between two maps of a collection.
+// divided lists the splits and merges between two shard maps of a collection, as events.
 func divided(before, now *catalog.Collection) (out []Event) {
 	children := map[shard.ID][]int{} // of each parent
 	for _, d := range now.Map.Shards() {

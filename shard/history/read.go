@@ -2,7 +2,7 @@ package history
 
 import "slices"
 
-// Lines holds the totals of the whole server, column by column.
+// Lines holds the totals of the whole server (RU/s, requests, latencies), one for each column of a level.
 type Lines struct {
 	Step   int64   // seconds of a column
 	From   int64   // second at which the first column begins
@@ -30,14 +30,15 @@ func (r *Recorder) window(level int, from, to int64) (first, last int64) {
 	return first, min((to+ring.step-1)/ring.step-1, ring.newest)
 }
 
-// Heat holds one metric of the partitions of a collection.
+// Heat holds one metric of the partitions of a collection over time: a row for each partition, a cell for each
+// column.
 type Heat struct {
 	Step, From int64 // as those of Lines
 	Columns    int
 	Rows       []HeatRow // by range; those of an older shard map of the collection beside the newer
 }
 
-// HeatRow is one partition. Its cells are on the scale; see Value.
+// HeatRow holds one metric of one partition: a cell for each column, as a byte that Value converts.
 type HeatRow struct {
 	Part  *Part
 	First int64 // the second of its first cell
@@ -45,8 +46,8 @@ type HeatRow struct {
 	Cells []byte
 }
 
-// Heat returns a metric of the partitions of a collection, of all collections for "", within [from,
-// to). A row has cells from the first to the last column of its stay.
+// Heat returns a metric of the partitions of a collection, or of all collections if namespace is "", in the columns
+// of a level within [from, to). A row has cells from the first to the last column in which its partition had the row.
 func (r *Recorder) Heat(level int, m Metric, namespace string, from, to int64) Heat {
 	return r.Heats(level, namespace, from, to, m)[0]
 }
@@ -63,7 +64,7 @@ func (r *Recorder) Heats(level int, namespace string, from, to int64, metrics ..
 	return out
 }
 
-// heat is Heat without look; the caller holds mu.
+// heat is Heat without updating the history before; the caller holds mu.
 func (r *Recorder) heat(level int, m Metric, namespace string, from, to int64) Heat {
 	first, last := r.window(level, from, to)
 	ring := &r.rings[level]
@@ -91,8 +92,8 @@ func (r *Recorder) heat(level int, m Metric, namespace string, from, to int64) H
 	return out
 }
 
-// Events returns the events of a collection, of all collections for "", within [from, to), the
-// oldest first.
+// Events returns the recorded events (splits, merges, …) of a collection, or of all collections if namespace is "",
+// within [from, to), the oldest first.
 func (r *Recorder) Events(namespace string, from, to int64) []Event {
 	r.mu.Lock()
 	defer r.mu.Unlock()

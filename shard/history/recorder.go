@@ -29,21 +29,21 @@ type Recorder struct {
 	ended counters
 
 	mu         sync.Mutex
-	open       int64 // the second that is being filled; 0 before the first look
+	open       int64 // the second that is being filled; 0 before the first update
 	rings      [levelCount]ring
 	rows       rows
 	seen       map[ratelimit.ShardID]seen
 	census     census
 	events     []Event          // the oldest first
 	deadServer storage.MemberID // the dead server to which this history belongs; nothing is added to it
-	kept       int64            // number of the newest of the Fives that is stored
+	kept       int64            // number of the newest column of five minutes that is stored
 
-	// stored is the number of the newest of the Fives that is stored under this server's ID, with
-	// the Tens of its time; 0 = none.
+	// stored is the number of the newest column of five minutes that is stored under this server's ID, with the
+	// columns of ten seconds of its time; 0 = none.
 	stored int64
 }
 
-// seen holds the counters of a partition at the last look.
+// seen holds the counters of a partition at the last update, to compute its work since then.
 type seen struct {
 	ratelimit.Activity
 	second int64 // of the request units below
@@ -61,7 +61,8 @@ func New(cfg Config) *Recorder {
 	return &Recorder{Config: cfg, seen: map[ratelimit.ShardID]seen{}, rows: rows{rowOf: map[ratelimit.ShardID]int{}, shared: map[ratelimit.ShardID]bool{}}}
 }
 
-// Update updates the history to now. Work since the last look counts for the second of that look.
+// Update reads the counters and brings the history up to now. Work since the last update counts for the second of
+// that update.
 func (r *Recorder) Update() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -86,7 +87,7 @@ func (r *Recorder) update() {
 	}
 }
 
-// begin starts the rings at a second.
+// begin starts the rings of all levels at a second, unless they have started.
 func (r *Recorder) begin(second int64) {
 	r.open = second
 	for i := range r.rings {
@@ -134,7 +135,7 @@ func (r *Recorder) recount() {
 	}
 }
 
-// collect adds the work of partitions since the last look to the open second.
+// collect adds the work of all partitions since the last update to the open second, in every level.
 func (r *Recorder) collect() {
 	sum := sums{}
 	r.Budgets.EachActivity(func(at ratelimit.ShardID, a ratelimit.Activity) {
@@ -183,8 +184,8 @@ func (r *Recorder) closeSecond() {
 	}
 }
 
-// skipGap skips a time in which nothing was recorded: columns that end in it are closed, columns
-// inside it are empty.
+// skipGap skips a time in which nothing was recorded: it closes the columns that end in that time, and leaves those
+// inside empty.
 func (r *Recorder) skipGap(to int64) {
 	for l := range r.rings {
 		ring, last := &r.rings[l], to/levels[l].step-1

@@ -27,8 +27,8 @@ func LevelFor(seconds int64) int {
 	return levelCount - 1
 }
 
-// column holds the work of all rows in one step: for each metric in mask, in order, a byte per row.
-// Most columns have no refusals and no failures, and use no memory for them.
+// column holds the work of all rows in one step of a level: for each metric in mask, in order, a byte per row. Most
+// columns have no refusals and no failures, and use no memory for them.
 type column struct {
 	mask  uint8
 	width uint16
@@ -65,7 +65,8 @@ func (w *work) add(o *work) {
 	w.micros += o.micros
 }
 
-// value returns a metric of the work done within the given number of seconds.
+// value returns a metric of the work that was done within the given number of seconds: an average per second, or the
+// latency in milliseconds.
 func (w *work) value(m Metric, seconds int64) float64 {
 	per := func(n int64) float64 { return float64(n) / float64(seconds) }
 	switch m {
@@ -89,7 +90,7 @@ func (w *work) value(m Metric, seconds int64) float64 {
 	return 0
 }
 
-// ring is one level: its full columns, and the sums of the one that is being filled.
+// ring holds one level of the history: its full columns, and the sums of the column that is being filled.
 type ring struct {
 	step    int64
 	newest  int64 // number of the newest full column: its time divided by step
@@ -118,7 +119,7 @@ func (r *ring) add(row int, w *work) {
 	r.busy = max(r.busy, row+1)
 }
 
-// close stores the sums as the column with number n, and begins the next.
+// close stores the sums that are being filled as the column with number n, and begins the next.
 func (r *ring) close(n int64) {
 	r.skipTo(n - 1)
 	c := column{width: uint16(r.busy)}
@@ -154,7 +155,7 @@ func (r *ring) forget(n int64) {
 	}
 }
 
-// skipTo makes all columns up to n empty that are not full yet.
+// skipTo makes the columns up to n empty, as far as they are not full yet.
 func (r *ring) skipTo(n int64) {
 	for i := max(r.newest+1, n-int64(len(r.columns))+1); i <= n; i++ {
 		r.columns[r.slot(i)], r.totals[r.slot(i)] = column{}, Total{}

@@ -28,14 +28,13 @@ type Part struct {
 	Others    int     // further partitions that share its row, since there are too many
 }
 
-// stay is the time during which a partition had a row, in seconds since 1970. Until is 0 while the
-// stay lasts.
+// stay is the time during which a partition had a row, in seconds since 1970. until is 0 while the stay lasts.
 type stay struct {
 	part        *Part
 	from, until int64
 }
 
-// row is one row: the stays of the partitions that have had it, the latest last.
+// row is one row of the history: the stays of the partitions that have had it, the latest last.
 type row struct {
 	stays []stay
 	used  int64 // the last second with work
@@ -72,7 +71,8 @@ func (r *rows) of(p *Part, second int64) int {
 	return i
 }
 
-// freeRow finds a row for a new partition: an unused row, or the one that has been idle for longest.
+// freeRow finds a row for a new partition: an unused row, or the one that has been idle for longest. It returns false
+// if all have had work within idleSeconds.
 func (r *rows) freeRow(second int64) (int, bool) {
 	if len(r.list) < RowsMax {
 		r.list = append(r.list, row{})
@@ -100,8 +100,8 @@ func (r *rows) settle(i int, p *Part, second int64) {
 	w.stays = append(w.stays, stay{part: p, from: second})
 }
 
-// shareRow finds the row that a partition shares if none is free: that of its nearest neighbour below,
-// or of any partition.
+// shareRow finds the row that a partition shares with another if no row is free: that of its nearest neighbour below
+// in the same collection, or of any partition.
 func (r *rows) shareRow(p *Part) int {
 	best := -1
 	for i := range r.list {

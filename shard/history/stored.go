@@ -38,8 +38,8 @@ type storedStay struct {
 	From, Until int64
 }
 
-// storedColumns holds consecutive columns of one level. The last one may be partial: its number is
-// then that of the column that was being filled.
+// storedColumns holds consecutive columns of one level. The last one may be partial: it was being filled when it was
+// stored.
 type storedColumns struct {
 	Version int
 	Level   int
@@ -54,8 +54,8 @@ type storedColumn struct {
 	Cells []byte
 }
 
-// rowsName is the key of the table. columnsName returns the key of columns, from the number of
-// their period of five minutes.
+// rowsName is the name of the record with the table of rows. columnsName returns the name of the record with the
+// columns of a level in one period of five minutes, from the number of the period.
 const rowsName = "rows"
 
 func columnsName(level int, five int64) []byte {
@@ -72,7 +72,8 @@ func (r *Recorder) StoreFullColumns(ctx context.Context) {
 	}
 }
 
-// storeColumns stores the columns that have become full since the last call; with final, also the others.
+// storeColumns stores the columns that have become full since the last call and the table of rows; with final, also
+// the columns that are not full and the seconds.
 func (r *Recorder) storeColumns(ctx context.Context, final bool) {
 	if r.Store == nil {
 		return
@@ -96,7 +97,7 @@ func (r *Recorder) storeColumns(ctx context.Context, final bool) {
 // Save stores everything, for a later start.
 func (r *Recorder) Save(ctx context.Context) { r.storeColumns(ctx, true) }
 
-// noteStored records that all full columns except the seconds are in the store.
+// noteStored records that all full columns, except those of the level Seconds, are in the store.
 func (r *Recorder) noteStored() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -106,7 +107,7 @@ func (r *Recorder) noteStored() {
 // record is a key and the value to store; a nil value deletes the key.
 type record struct{ name, value []byte }
 
-// records returns what keep has to store, and the deletions of what is too old.
+// records returns the records that storeColumns stores, and the deletions of those that are too old.
 func (r *Recorder) records(final bool) ([]record, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -148,7 +149,7 @@ func (r *Recorder) records(final bool) ([]record, error) {
 	return out, put([]byte(rowsName), table)
 }
 
-// cut copies the columns of a level that lie in [from, to); with partial, including the one that is
+// cut copies the columns of a level that lie in [from, to), for storing; with partial, including the one that is
 // being filled.
 func (r *Recorder) cut(level int, from, to int64, partial bool) storedColumns {
 	ring := &r.rings[level]
@@ -199,8 +200,8 @@ func save(ctx context.Context, store storage.Store, records []record) error {
 	return err
 }
 
-// Load reads the stored history, before the first look, and deletes columns that are too old. With
-// peers, it takes over the history of a dead server.
+// Load reads the stored history, before the first update, and deletes columns that are too old. With peers, it takes
+// over the history of a dead server.
 func (r *Recorder) Load(ctx context.Context) error {
 	if r.Store == nil {
 		return nil
@@ -295,7 +296,8 @@ func (r *Recorder) loadColumns(value []byte) (young bool) {
 	return young
 }
 
-// resume continues to fill a column that a restart interrupted, from the values of its cells.
+// resume continues to fill a column that a restart interrupted: it computes the work so far from the stored values of
+// the column's cells.
 func (r *ring) resume(c column, t Total) {
 	n := func(v float64) int64 { return int64(v*float64(r.step) + 0.5) }
 	workOf := func(v func(Metric) float64) work {

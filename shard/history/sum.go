@@ -27,7 +27,7 @@ func (t *Total) add(o *Total) {
 	t.P50, t.P99 = max(t.P50, o.P50), max(t.P99, o.P99)
 }
 
-// rowName identifies partitions, also across the shard maps of a collection.
+// rowName identifies a partition in the histories of several servers, also across the shard maps of a collection.
 type rowName struct {
 	place     ratelimit.ShardID
 	namespace string

@@ -20,7 +20,7 @@ type Total struct {
 	Connections float32
 }
 
-// sums collects the values of a Total until its column is full.
+// sums collects the work of the whole server until the column is full, and then makes a Total.
 type sums struct {
 	work
 	provisioned, connections, busiest float64 // highest seen

@@ -24,8 +24,8 @@ type Table struct {
 	writers map[keyspace.CollectionID][]*Holder
 }
 
-// Holder is a transaction that may hold intents, until it ends. Its fields are guarded by the
-// Table.
+// Holder is an open transaction, or one that has ended, with its intents: the keys and collections that it has
+// written. Its fields are guarded by the Table.
 type Holder struct {
 	claimed []string
 	written []keyspace.CollectionID
@@ -36,8 +36,8 @@ type Holder struct {
 // NewHolder makes the Holder of a new transaction.
 func NewHolder() *Holder { return &Holder{ended: make(chan struct{})} }
 
-// Claim records that a transaction writes a key. Errors: storage.ErrConflict if another open
-// transaction has written it.
+// Claim records that a transaction writes a key, before it does. Errors: storage.ErrConflict if another open
+// transaction has written the key.
 func (x *Table) Claim(h *Holder, key []byte) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -58,7 +58,7 @@ func (x *Table) Claim(h *Holder, key []byte) error {
 	return nil
 }
 
-// Wrote records that a transaction has written to a collection.
+// Wrote records that a transaction has written to a collection, for Await.
 func (x *Table) Wrote(h *Holder, id keyspace.CollectionID) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -72,8 +72,8 @@ func (x *Table) Wrote(h *Holder, id keyspace.CollectionID) {
 	h.written = append(h.written, id)
 }
 
-// Check is for a write outside of transactions. Errors: *Blocked if an open transaction has written
-// the key.
+// Check checks, before a write outside of transactions, that no open transaction has written the key. Errors:
+// *Blocked otherwise, with which the write can wait for the end of that transaction.
 func (x *Table) Check(key []byte) error {
 	if x.n.Load() == 0 {
 		return nil
@@ -86,8 +86,8 @@ func (x *Table) Check(key []byte) error {
 	return nil
 }
 
-// Await waits for the end of the transactions that have written to a collection by now. It does not
-// wait for transactions that begin meanwhile, so that the wait ends.
+// Await waits for the end of the transactions that have written to a collection by now, before the collection's
+// definition changes. It does not wait for transactions that begin meanwhile, so that the wait ends.
 func (x *Table) Await(ctx context.Context, id keyspace.CollectionID) error {
 	x.mu.Lock()
 	writers := slices.Clone(x.writers[id])
@@ -100,8 +100,8 @@ func (x *Table) Await(ctx context.Context, id keyspace.CollectionID) error {
 	return nil
 }
 
-// Release drops the intents of a transaction that ended, and wakes those that wait for it. A second
-// call does nothing.
+// Release drops the intents of a transaction that has ended, and wakes the writers that wait for it. A second call
+// does nothing.
 func (x *Table) Release(h *Holder) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -122,7 +122,7 @@ func (x *Table) Release(h *Holder) {
 	}
 }
 
-// Blocked means that a write has to wait for a transaction.
+// Blocked is the error of a write that must wait for a transaction, because that has written the same key.
 type Blocked struct{ ended <-chan struct{} }
 
 // Error implements error.

@@ -10,10 +10,9 @@ import (
 	"iter"
 )
 
-// Targets returns the shards that can hold matches of a filter, in map order: those of the shard
-// key values that the filter fixes, of a prefix of them, of a range of a ranged key, or all.
-// byteOrder means that strings compare byte by byte (no collation). The caller must not change the
-// result.
+// Targets returns the shards of a collection that can hold matches of a filter, in map order: those of the shard key
+// values that the filter fixes, of a prefix of them, of a range of a ranged key, or all. byteOrder means that strings
+// compare byte by byte (no collation). The caller must not change the result.
 func Targets(c *catalog.Collection, f match.Node, byteOrder bool) []*shard.Descriptor {
 	if c.Map.Len() == 1 {
 		return c.Map.Shards()
@@ -29,8 +28,8 @@ func Targets(c *catalog.Collection, f match.Node, byteOrder bool) []*shard.Descr
 	return out
 }
 
-// Placed is a document with the hash of its position, its index in the command, and its shard,
-// which ByShard sets.
+// Placed is a document to insert, with the hash of its position, its index in the command, and its shard, which
+// ByShard sets.
 type Placed struct {
 	Doc   bson.Raw
 	Hash  keyspace.Hash

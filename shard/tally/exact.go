@@ -24,8 +24,8 @@ type gate struct {
 	emptied atomic.Pointer[chan struct{}]
 }
 
-// Enter is called before a commit that changes counts; Leave is called with its result when the
-// change was added or the commit has failed.
+// Enter is called before a commit that changes the counts of a collection. Its result is passed to Leave when the
+// changes were added or the commit has failed. So Exact can wait for commits whose changes are not added yet.
 func (c *Collection) Enter() (turn uint32) {
 	g := &c.gate
 	for {
@@ -70,15 +70,16 @@ func (g *gate) drain(ctx context.Context, turn uint32, late <-chan time.Time) bo
 	return true
 }
 
-// Failed receives the error of a commit. If the commit is undetermined, the counts are in doubt
-// until the next start.
+// Failed receives the error of a commit. If the commit is undetermined, the counts of the collection are in doubt
+// until the next start, and Exact does not use them.
 func (c *Collection) Failed(err error) {
 	if errors.Is(err, storage.ErrUndetermined) {
 		c.inDoubt.Store(true)
 	}
 }
 
-// MarkInDoubt marks all counts as possibly wrong, like those of damaged data.
+// MarkInDoubt marks the counts of all collections as possibly wrong, as on damaged data, so that Exact does not use
+// them.
 func (b *Board) MarkInDoubt() { b.inDoubt.Store(true) }
 
 // Exact returns the documents of shards as a scan of the store's newest state would count them; now returns the time
@@ -124,7 +125,8 @@ func (b *Board) Exact(ctx context.Context, id keyspace.CollectionID, m *shard.Ma
 	return docs, true, nil
 }
 
-// record starts or stops recording the changes that are added.
+// record starts or stops keeping the changes that are added to a shard, from which docsAt subtracts those of later
+// commits.
 func (s *Shard) record(on bool) {
 	s.mu.Lock()
 	s.recent = nil
@@ -132,8 +134,8 @@ func (s *Shard) record(on bool) {
 	s.mu.Unlock()
 }
 
-// docsAt returns the number of documents without those of later commits; the shard has recorded
-// since before at.
+// docsAt returns the number of documents of a shard at a time, without those of later commits; record was called
+// before that time.
 func (s *Shard) docsAt(at storage.Timestamp) int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -32,7 +32,7 @@ func (k *HeavyKey) Bytes() int64 { return k.bytes.Load() }
 // Add changes the size after a commit.
 func (k *HeavyKey) Add(n int64) { k.bytes.Add(n) }
 
-// FirstWarning reports whether no warning has been logged yet; at its first call only.
+// FirstWarning reports true at its first call for a value only, so that a warning about its size is logged once.
 func (k *HeavyKey) FirstWarning() bool { return k.warned.CompareAndSwap(false, true) }
 
 // Shard returns the shard in which the value was measured.
@@ -48,8 +48,8 @@ func (h *Heavy) Of(key []byte) *HeavyKey {
 	return h.by[string(key)]
 }
 
-// Measured sets the heavy values of a shard; values that were heavy before and are not in sizes are
-// light again.
+// Measured sets the heavy values of a shard: sizes holds their bytes. Values that were heavy in that shard before and
+// are not in sizes are light again.
 func (h *Heavy) Measured(id shard.ID, sizes map[string]int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

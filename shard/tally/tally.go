@@ -45,7 +45,7 @@ type Collection struct {
 	inDoubt  atomic.Bool
 }
 
-// Change holds the shards that replaced others.
+// Change is one split or merge: the shards (Children) that replace others (Parents).
 type Change struct{ Parents, Children []shard.ID }
 
 // Shard holds the counts of one shard.
@@ -88,8 +88,8 @@ func (c *Collection) Shard(id shard.ID) *Shard {
 // Forget removes a shard that the map no longer has.
 func (c *Collection) Forget(id shard.ID) { c.shards.Delete(id) }
 
-// Divide announces a change of the map that is about to be published. The caller calls it before a
-// child gets its first writer.
+// Divide announces a split or merge whose shard map is about to be published, so that the counts of the old shards
+// are kept and those of the new ones are watched. It is called before a child gets its first writer.
 func (c *Collection) Divide(ch Change) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -99,7 +99,7 @@ func (c *Collection) Divide(ch Change) {
 	c.carried = append(c.carried, ch)
 }
 
-// Undivide reverts a Divide whose map was not published.
+// Undivide reverts a Divide whose shard map was not published, and drops the counts of the children.
 func (c *Collection) Undivide(ch Change) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -114,16 +114,16 @@ func (c *Collection) Undivide(ch Change) {
 	}
 }
 
-// Carried lists the changes that have not been settled yet.
+// Carried lists the splits and merges that have not been settled yet: only their sums are exact.
 func (c *Collection) Carried() []Change {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	return slices.Clone(c.carried)
 }
 
-// Settle ends changes. scanned holds the counts of a scan at timestamp at for each of their
-// children. The caller has made sure that the parents have no writers any more and that every
-// commit up to at was added.
+// Settle ends splits and merges: it makes the counts of their children exact and drops those of the parents. scanned
+// holds the counts of a scan at timestamp at for each child. The caller has made sure that the parents have no
+// writers any more and that every commit up to at was added.
 func (c *Collection) Settle(changes []Change, at storage.Timestamp, scanned map[shard.ID]Count) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -149,7 +149,7 @@ func (c *Collection) Total(*shard.Map) (sum Count) {
 	return sum
 }
 
-// Add adds the changes of a commit at ts.
+// Add adds the changes that a commit at timestamp ts made to the documents and bytes of the shard.
 func (s *Shard) Add(ts storage.Timestamp, d Count) {
 	if s.watched.Load() || s.recorded.Load() {
 		s.mu.Lock()
@@ -174,7 +174,7 @@ func (s *Shard) Set(c Count) {
 	s.bytes.Store(c.Bytes)
 }
 
-// Watch starts recording single changes, so that Settle can later correct the counts by a scan. The
+// Watch starts recording the single changes of a shard, so that Settle can later correct the counts by a scan. The
 // caller calls it before the shard gets its first writer.
 func (s *Shard) Watch() {
 	s.mu.Lock()
@@ -183,12 +183,12 @@ func (s *Shard) Watch() {
 	s.mu.Unlock()
 }
 
-// Settle makes the counts exact: scanned holds the result of a scan at timestamp at. The caller has
-// made sure that every commit up to at was added.
+// Settle makes the counts of a watched shard exact: scanned holds the result of a scan at timestamp at. The caller
+// has made sure that every commit up to at was added.
 func (s *Shard) Settle(at storage.Timestamp, scanned Count) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var before Count // added here and included in the scan as well
+	var before Count // added to the counts, and included in the scan as well
 	for _, c := range s.pending {
 		if c.ts <= at {
 			before = before.Add(c.Count)
@@ -200,8 +200,8 @@ func (s *Shard) Settle(at storage.Timestamp, scanned Count) {
 	s.bytes.Add(scanned.Bytes - before.Bytes)
 }
 
-// Replace sets the counts of the given shards, as counted by a server that reads the writes of all
-// servers, unless a change is in progress here.
+// Replace sets the counts of the shards of a collection to those of a server that reads the writes of all servers,
+// and drops those of other shards, unless a split or merge is in progress here.
 func (c *Collection) Replace(counts map[shard.ID]Count) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -12,11 +12,11 @@
 // The memory is bounded: 1,024 statements of a minute, 16 fields of each, so at most 11 MB. A request
 // that is not kept costs a hash of its number and a comparison.
 //
-//	recorder.go   what is kept
-//	values.go     the fields of filters and documents
-//	sample.go     the sample of a collection, also of several servers
-//	place.go      the partitions of a statement under a key
-//	replay.go     the work of partitions under a key
+//	recorder.go       what is kept
+//	values.go         the fields of filters and documents
+//	sample.go         the sample of a collection, also of several servers
+//	sample_layout.go  the partitions of a statement under a key
+//	replay.go         the work of partitions under a key
 //
 // Source: N. Duffield, C. Lund, M. Thorup, "Priority sampling for estimation of arbitrary subset sums".
 package traffic

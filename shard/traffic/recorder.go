@@ -52,8 +52,8 @@ type bin struct {
 // sample is one statement.
 type sample struct {
 	priority float64
-	ru       float64 // what it cost, or would have cost
-	visits   float32 // of partitions, included in the cost
+	ru       float64 // RU that it cost, or would have cost
+	visits   float32 // number of visits of partitions, included in the cost
 	kind     kind
 	values   []value
 }
@@ -102,8 +102,8 @@ func (r *Recorder) Note(s *Statement) {
 	}
 }
 
-// chance returns a number between 0 and 1 for the n-th statement of a minute: pseudo-random, and
-// the same in every run.
+// chance returns the number between 0 and 1 by which the cost of the n-th statement of a minute is divided, to give
+// the statement's priority: pseudo-random, and the same in every run.
 func chance(minute, n int64) float64 {
 	return (float64(mix64(uint64(minute)<<32+uint64(n)*0x9e3779b97f4a7c15)>>11) + 0.5) / (1 << 53)
 }
@@ -115,7 +115,8 @@ func mix64(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// minuteOf returns the minute that is being filled; the clock may be ahead of at.
+// minuteOf returns the sample of the minute that is being filled. If minute at has not begun yet, it begins; a
+// statement of an earlier minute counts in the present one.
 func (r *Recorder) minuteOf(at int64) *minute {
 	if m := r.now.Load(); m != nil && m.at >= at {
 		return m
@@ -141,7 +142,7 @@ func (r *Recorder) minuteOf(at int64) *minute {
 	return m
 }
 
-// add adds a bin for a collection; it returns nil if there are too many.
+// add adds the bin of a collection to a minute; it returns nil if the minute has collectionsMax already.
 func (m *minute) add(ns collection.Namespace) *bin {
 	for {
 		old := m.bins.Load()
@@ -167,7 +168,8 @@ func (m *minute) add(ns collection.Namespace) *bin {
 	}
 }
 
-// addToSample adds a statement to the sample, in place of the one with the lowest priority.
+// addToSample adds a statement to the sample of a collection in a minute. If the sample is full, the statement with
+// the lowest priority is dropped.
 func (r *Recorder) addToSample(m *minute, b *bin, s *Statement, priority float64) {
 	x := sample{priority: priority, ru: s.RU, visits: float32(s.Visits)}
 	if s.Write {
@@ -186,7 +188,8 @@ func (r *Recorder) addToSample(m *minute, b *bin, s *Statement, priority float64
 	b.trim(int(m.room.Load()))
 }
 
-// trim drops statements beyond room. The caller holds the mutex.
+// trim drops the statements with the lowest priorities until room+1 are left; the last of these only determines the
+// weight of the others. The caller holds the mutex.
 func (b *bin) trim(room int) {
 	for len(b.list) > room+1 {
 		heap.Pop(&b.list)

@@ -8,7 +8,7 @@ import (
 	"github.com/cantledb/cantle/collection/shard"
 )
 
-// Replay holds the work that partitions would have had under another key.
+// Replay holds the work that the partitions of a collection would have had under another shard key.
 type Replay struct {
 	Minutes []Minute
 	// Statements is the number of statements, Samples the number that were kept.
@@ -38,9 +38,8 @@ type Heavy struct {
 // heavyMost bounds the number of heavy values in a Replay.
 const heavyMost = 5
 
-// Replay distributes the sample over the given number of partitions under a key. Partitions of a key
-// of one level have equal parts of the line; those of several levels are divided as splits would
-// divide them.
+// Replay distributes the sample over the given number of partitions under a shard key. Partitions of a key of one
+// level have equal parts of the line of hashes; those of several levels are divided as splits would divide them.
 // Errors: InvalidOptions (72) for a key that is not hashed.
 func (s *Sample) Replay(key shard.KeyPattern, partitions int) (*Replay, error) {
 	l, err := s.layoutOf(key, partitions)
@@ -101,7 +100,7 @@ func (s *Sample) Replay(key shard.KeyPattern, partitions int) (*Replay, error) {
 	return out, nil
 }
 
-// put adds work to partitions, the same to each; nil means all partitions.
+// put adds the work of a statement to partitions, the same to each; nil parts mean all partitions.
 func (m *Minute) put(parts []int, ru float64) {
 	if parts == nil {
 		for p := range m.Loads {
@@ -114,13 +113,13 @@ func (m *Minute) put(parts []int, ru float64) {
 	}
 }
 
-// tally sums the work of one value of the key.
+// tally sums the work of one value of the replayed shard key.
 type tally struct {
 	ru    float64
 	texts []string
 }
 
-// name sets the texts of a value, as far as they were kept.
+// name sets the texts of a shard key value, one for each field of the key, from a statement whose sample kept them.
 func (t *tally) name(l *layout, x weighed) {
 	if t.texts == nil {
 		t.texts = make([]string, len(l.levels))

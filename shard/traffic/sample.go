@@ -28,7 +28,8 @@ type sampled struct {
 	list      []weighed
 }
 
-// weighed is a statement with the cost that it represents.
+// weighed is a statement of a sample with the cost that it represents: its own, or more if others of its minute were
+// left out.
 type weighed struct {
 	*sample
 	ru    float64
@@ -69,7 +70,8 @@ func (r *Recorder) Sample(ns collection.Namespace, from, to int64) *Sample {
 	return s
 }
 
-// number returns the number of a path, assigning one if needed; false if there are too many.
+// number returns the number by which the sample refers to the path of a field, assigning one if needed; false if
+// there are too many.
 func (s *Sample) number(path string) (uint16, bool) {
 	n, ok := s.numbers[path]
 	if !ok && len(s.paths) <= math.MaxUint16 {
@@ -83,8 +85,8 @@ func (s *Sample) number(path string) (uint16, bool) {
 	return n, ok
 }
 
-// take adds a minute whose paths have other numbers. Samples of several servers for the same minute are
-// merged.
+// take adds the sample of one minute from a peer, which has given other numbers to paths; text returns the path of
+// such a number. Samples of several servers for the same minute are merged.
 func (s *Sample) take(m sampled, text func(uint16) string) {
 	at := map[uint16]uint16{}
 	renumbered := func(v value) (value, bool) {

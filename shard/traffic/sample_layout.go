@@ -14,7 +14,8 @@ import (
 // placesMax bounds the positions of one statement, whose filter may contain several values.
 const placesMax = 64
 
-// layout is a line of positions under a key, divided into partitions.
+// layout is the line of hashes under a shard key, divided into partitions. It determines the partitions that the
+// statements of a sample would visit, and their cost.
 type layout struct {
 	levels  []field
 	suffix  field
@@ -33,7 +34,7 @@ type field struct {
 	numbered bool
 }
 
-// targetSet holds the partitions of a statement.
+// targetSet holds the partitions that a statement would visit under the key of a layout.
 type targetSet struct {
 	parts []int // nil for all partitions
 	at    uint64
@@ -65,9 +66,8 @@ func (s *Sample) layoutOf(key shard.KeyPattern, partitions int) (*layout, error)
 	return l, nil
 }
 
-// cut moves the bounds of a key of several levels to where splits would put them: so that
-// partitions have about the same work, as far as positions allow. work lists positions with their
-// work.
+// cut moves the bounds between the partitions of a key of several levels to where splits would put them: so that
+// partitions have about the same work, as far as positions allow. work lists positions with their work.
 func (l *layout) cut(work []positioned) {
 	if len(l.levels) < 2 || len(work) == 0 {
 		return
@@ -112,7 +112,8 @@ func (l *layout) partition(at uint64) int {
 	return n
 }
 
-// level computes the position of the hash of a level, like shard.KeyPattern.
+// level returns the bits of a position that the hash h of the i-th level of the key determines, like
+// shard.KeyPattern.
 func (l *layout) level(i int, h uint32) uint64 {
 	wide := uint64(h)<<32 | uint64(h)
 	switch n := len(l.levels); {
@@ -128,7 +129,8 @@ func (l *layout) level(i int, h uint32) uint64 {
 	return wide >> 48
 }
 
-// values returns the values to which a statement fixes a field.
+// values returns the hashes of the values to which a statement fixes a field. blind is true if they are not known,
+// because the statement has more fields than were kept.
 func (l *layout) values(x *sample, f field) (out []uint32, blind bool) {
 	if f.numbered {
 		for _, v := range x.values {
@@ -180,8 +182,8 @@ func (l *layout) find(x *sample) targetSet {
 	return l.several(parts)
 }
 
-// bucketsOf returns the positions of the buckets of a suffix: one if its value is known, otherwise
-// all.
+// bucketsOf returns, for positions without a suffix, the positions of the buckets of the key's suffix: one each if
+// the statement fixes the suffix, otherwise all.
 func (l *layout) bucketsOf(x *sample, starts []uint64) (out []uint64) {
 	list, _ := l.values(x, l.suffix)
 	for _, s := range starts {
@@ -207,7 +209,8 @@ func (l *layout) bucket(at uint64, n int) uint64 {
 	return at // below other levels, buckets are closer to each other than partitions
 }
 
-// spans returns the partitions of ranges that begin with known levels.
+// spans returns the partitions of a statement that fixes only the first levels of a key (known is their number):
+// those of the ranges of positions that begin at starts.
 func (l *layout) spans(starts []uint64, known int) targetSet {
 	width := ^uint64(0)
 	for i := range known {
@@ -222,7 +225,7 @@ func (l *layout) spans(starts []uint64, known int) targetSet {
 	return l.several(parts)
 }
 
-// several returns partitions without duplicates; nil if they are all.
+// several returns partitions without duplicates as a targetSet, whose parts are nil if they are all partitions.
 func (l *layout) several(parts []int) targetSet {
 	slices.Sort(parts)
 	parts = slices.Compact(parts)
@@ -232,7 +235,7 @@ func (l *layout) several(parts []int) targetSet {
 	return targetSet{parts: parts}
 }
 
-// cost returns the cost of a statement that visits the given partitions.
+// cost returns the RU that a statement would cost if it visited the given partitions.
 func (l *layout) cost(x *sample, w targetSet, partitions int) float64 {
 	if x.kind&(isDocument|isPage) != 0 {
 		return x.ru

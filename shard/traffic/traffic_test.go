@@ -42,7 +42,7 @@ func (r *Recorder) replay(t testing.TB, text string, partitions int) *Replay {
 	return out
 }
 
-// fullest returns the work of the partition with most work, compared with the average.
+// fullest returns the work of the partition with most work as a multiple of the average.
 func (r *Replay) fullest() float64 {
 	var sums []float64
 	for _, m := range r.Minutes {
@@ -180,7 +180,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// noting returns a recorder with a full minute, and a statement.
+// noting returns a recorder whose sample of a minute is full, and a statement to note.
 func noting(t testing.TB) (*Recorder, *Statement) {
 	var r Recorder
 	s := &Statement{NS: orders, At: begun, RU: 5, Visits: 1, Filter: doc(t, `{tenant: "t7", order: 5}`)}

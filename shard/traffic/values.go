@@ -26,7 +26,7 @@ const (
 	textBytesMax = 48
 )
 
-// paths assigns small numbers to the paths in statements.
+// paths assigns small numbers to the paths of fields in statements, so that a sample takes little memory.
 type paths struct {
 	mu   sync.Mutex
 	by   map[string]uint16
@@ -96,7 +96,8 @@ type reading struct {
 	x      *sample
 }
 
-// read records the fields that a statement fixes. The caller holds the bin's mutex.
+// read records in x the hashes of the fields that a statement fixes or its document has. The caller holds the bin's
+// mutex.
 func (r *Recorder) read(b *bin, minute int64, x *sample, s *Statement) {
 	d := reading{r, b, minute, x}
 	if s.Document != nil {
@@ -214,7 +215,7 @@ func (d *reading) name(at value, v bson.Value) {
 	d.b.texts[at] = strings.Clone(text)
 }
 
-// hashOf returns a hash of a value (FNV-1a, stirred); equal numbers have the same hash.
+// hashOf returns a hash of a value of a field (FNV-1a, stirred); equal numbers have the same hash.
 func hashOf(v bson.Value) uint32 {
 	if v.IsNullish() {
 		v = bson.Null
