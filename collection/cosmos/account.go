@@ -9,11 +9,12 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-// Account describes the Cosmos address: an account of one server version, with some capabilities. Fields are set before the server starts. Safe for concurrent use.
+// Account describes the account of Azure Cosmos DB that the Cosmos address imitates: its server version and its
+// capabilities. Fields are set before the server starts. Safe for concurrent use.
 type Account struct {
 	Version      Version
 	Capabilities Capabilities
-	// Lenient accepts features that the account does not have, and only counts them.
+	// Lenient makes the Cosmos address accept features that the account does not have; they are only counted.
 	Lenient bool
 
 	uses uses
@@ -22,8 +23,8 @@ type Account struct {
 // NewAccount makes an account of the newest version without capabilities.
 func NewAccount() *Account { return &Account{Version: Newest} }
 
-// ReplicaSet is the name of the replica set of each account. Source: connection strings of the service,
-// "connect-account".
+// ReplicaSet is the replica set name that every account reports to drivers.
+// Source: connection strings of the service, "connect-account".
 const ReplicaSet = "globaldb"
 
 // DepthMax bounds the levels of a document. Source: "concepts-limits".
@@ -41,7 +42,7 @@ func (a *Account) DocumentMax() int {
 // Client makes the checks of a new connection.
 func (a *Account) Client() *Client { return &Client{Account: a} }
 
-// Client checks the commands of one connection, one after the other, against its account. A nil
+// Client checks the commands of one connection, one after the other, against the features of its account. A nil
 // Client, of an address of MongoDB, checks nothing. Safe for concurrent use.
 type Client struct {
 	*Account
@@ -58,16 +59,17 @@ type noted struct {
 	name string
 }
 
-// Begin starts the next command, at now in milliseconds since the epoch. app is the application in the
-// metadata of the client.
+// Begin starts the next command of the connection; a feature counts once in each command. now is in milliseconds
+// since 1970, and app the application that the client named in its metadata.
 func (c *Client) Begin(now int64, app string) {
 	c.mu.Lock()
 	c.now, c.app, c.noted = now, app, c.noted[:0]
 	c.mu.Unlock()
 }
 
-// Check returns the error of the account for a name of the kind that it does not have; nil if it has
-// it. A missing feature counts as used. Errors: those of the row or the kind.
+// Check returns an error if the account lacks the feature of this kind and name, such as the stage $bucket; nil if
+// the account has it or is lenient. A missing feature is counted as used.
+// Errors: that of the feature's row, or else of the kind.
 func (c *Client) Check(k Kind, name string) error {
 	if c == nil {
 		return nil
@@ -88,7 +90,7 @@ func (c *Client) CheckRule(r RuleID) error {
 	return c.refusal(Rule, row.Name, row)
 }
 
-// Refuse is CheckRule with an error of the caller, for errors that name values.
+// Refuse is CheckRule with an error made by the caller, which can contain figures of the request.
 func (c *Client) Refuse(r RuleID, err error) error {
 	row := &rules[r]
 	if c == nil || c.accepts(Rule, row.Name, row) {
@@ -97,7 +99,7 @@ func (c *Client) Refuse(r RuleID, err error) error {
 	return err
 }
 
-// accepts reports whether the account has a feature or is lenient. A missing feature counts as used.
+// accepts reports whether the account has a feature or is lenient. A missing feature is counted as used.
 func (c *Client) accepts(k Kind, name string, r *Row) bool {
 	if c.Has(r) {
 		return true
@@ -106,8 +108,8 @@ func (c *Client) accepts(k Kind, name string, r *Row) bool {
 	return c.Lenient
 }
 
-// Refusal makes an error for Refuse: the text of the row, or that of the caller if the row has none,
-// followed by help.
+// Refusal returns an error for Client.Refuse with the code of the rule. Its text is that of the rule's row, if any,
+// followed by the formatted text of the caller.
 func (r RuleID) Refusal(format string, args ...any) *mongoerr.Error {
 	text := fmt.Sprintf(format, args...)
 	if rules[r].Text != "" {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Capabilities is a set of features that are added to an account by name, as bits.
+// Capabilities is a bit set of the features that a customer can add to an account by name.
 // Source: "how-to-configure-capabilities".
 type Capabilities uint16
 
@@ -40,8 +40,9 @@ var CapabilityTable = []Capability{
 	{EnableUniqueIndexReIndex, "EnableUniqueIndexReIndex", "Unique indexes on collections that have documents."},
 }
 
-// ParseCapabilities parses names, separated by commas. EnableMongo, which each account has, is accepted.
-// Errors: one that lists the names.
+// ParseCapabilities parses names of capabilities, separated by commas. EnableMongo, which every account has, is
+// accepted.
+// Errors: for an unknown name, one that lists all names.
 func ParseCapabilities(list string) (Capabilities, error) {
 	var set Capabilities
 	for name := range strings.SplitSeq(list, ",") {

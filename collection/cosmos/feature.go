@@ -29,7 +29,8 @@ const (
 type kind struct {
 	title string // plural, for people
 	rows  []Row
-	// refusal is the error of an account for a name of the kind, with one place for the name.
+	// code and refusal are the error of an account that lacks a feature of the kind. %s in refusal is the place of
+	// its name.
 	code    mongoerr.Code
 	refusal string
 }
@@ -78,24 +79,25 @@ func (k Kind) Rows() []Row { return tables[k].rows }
 
 // Row is a feature of the service.
 type Row struct {
-	// Name as a client writes it, with its dollar signs; of a Rule, words for people.
+	// Name is the feature as a client writes it, with its dollar signs; of a Rule, a description.
 	Name string
 	// In are the versions that have it.
 	In Versions
-	// Opens are the capabilities of which any one adds it to the versions not in In.
+	// Opens are the capabilities of which any one adds the feature to accounts of the versions that are not in In.
 	Opens Capabilities
 	// Closes are the capabilities of which any one removes it.
 	Closes Capabilities
-	// Code and Text are the error of an account without it; zero for those of the kind.
+	// Code and Text are the error of an account that lacks the feature; zero for the error of the kind.
 	Code mongoerr.Code
 	Text string
-	// Source is a page of the service or a public report; "" for the pages feature-support.
+	// Source is a page of the service or a public report that proves the row; "" for the pages feature-support.
 	Source string
-	// Remark is a note on the service's page, or a restriction here, for people.
+	// Remark is a note for the page of supported features: on what the service's page says, or on a restriction
+	// here.
 	Remark string
 }
 
-// Find returns the row of a name; nil if the service does not list it.
+// Find returns the row of the feature of this kind and name; nil if the service does not list it.
 func (k Kind) Find(name string) *Row {
 	rows := tables[k].rows
 	for i := range rows {
@@ -111,14 +113,15 @@ func (a *Account) Has(r *Row) bool {
 	return r != nil && r.Closes&a.Capabilities == 0 && (r.In.Has(a.Version) || r.Opens&a.Capabilities != 0)
 }
 
-// refusal makes the error of the account for a name of the kind: that of the service, followed by
-// help.
+// refusal returns the error of an account for a missing feature: the error of the service, followed by the setting
+// of this server that adds the feature.
 func (a *Account) refusal(k Kind, name string, r *Row) *mongoerr.Error {
 	e := k.Refusal(name, r)
 	return mongoerr.New(e.Code, "%s%s", e.Msg, a.remedy(r))
 }
 
-// Refusal makes the service's error for a name of the kind. r is its row, nil if there is none.
+// Refusal returns the error of the service for a missing feature of this kind and name. r is its row, nil if there
+// is none.
 func (k Kind) Refusal(name string, r *Row) *mongoerr.Error {
 	code, text := tables[k].code, fmt.Sprintf(tables[k].refusal, name)
 	if r != nil && r.Code != 0 {
@@ -130,7 +133,7 @@ func (k Kind) Refusal(name string, r *Row) *mongoerr.Error {
 	return mongoerr.New(code, "%s", text)
 }
 
-// remedy returns the help behind the service's text: the setting of this server that adds the feature.
+// remedy returns the text that follows the error of the service: the setting of this server that adds the feature.
 func (a *Account) remedy(r *Row) string {
 	switch {
 	case r == nil:

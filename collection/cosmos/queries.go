@@ -1,6 +1,7 @@
 package cosmos
 
-// queries lists the query operators of the service, with the shapes of geospatial ones.
+// queries lists the query operators of MongoDB, with the shapes of geospatial ones, and the versions of the service
+// that have them.
 var queries = []Row{
 	{Name: "$all", In: All},
 	{Name: "$and", In: All},

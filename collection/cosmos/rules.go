@@ -2,7 +2,7 @@ package cosmos
 
 import "github.com/cantledb/cantle/collection/mongoerr"
 
-// RuleID is an option, a limit or a rule of indexes: an index of the table of rules.
+// RuleID identifies an option, a limit or a rule of indexes of an account. It is the row's index in the table rules.
 type RuleID uint8
 
 // The rules, in alphabetical order.
@@ -54,8 +54,8 @@ const (
 	ruleCount // ruleCount is their number
 )
 
-// rules is the table. The text of a row without Text contains figures; the code that checks the rule makes
-// it.
+// rules is the table of options, limits and rules of indexes. A row without Text has a text with figures; the code
+// that checks the rule makes it.
 var rules = [ruleCount]Row{
 	ArrayLiterals: {
 		Name: "an array literal in a comparison expression", In: Never,

@@ -24,7 +24,7 @@ func TestTablesInOrder(t *testing.T) {
 	}
 }
 
-// Each rule has a name, and each row with another code than its kind has a text.
+// TestRulesComplete requires that each row of the table rules has a name and an error code.
 func TestRulesComplete(t *testing.T) {
 	for i, r := range rules {
 		if r.Name == "" || r.Code == 0 {
@@ -33,7 +33,8 @@ func TestRulesComplete(t *testing.T) {
 	}
 }
 
-// An account counts a feature once for each command, by application, even when it rejects it.
+// TestUses requires that an account counts a missing feature once for each command, by application, even when the
+// command is refused.
 func TestUses(t *testing.T) {
 	a := NewAccount()
 	c := a.Client()

@@ -1,6 +1,7 @@
 package cosmos
 
-// updates lists the update operators of the service, including positional ones and the modifiers of $push.
+// updates lists the update operators of MongoDB, including positional ones and the modifiers of $push, and the
+// versions of the service that have them.
 var updates = []Row{
 	{Name: "$addToSet", In: All},
 	{Name: "$bit", In: All},

@@ -6,11 +6,11 @@ import (
 	"sync"
 )
 
-// usesMax bounds the number of counts: features times applications. Further applications are counted together
-// under the name "".
+// usesMax is the largest number of counts that an account holds, one for each pair of feature and application.
+// Beyond it, further applications are counted together under the name "".
 const usesMax = 2000
 
-// Use counts the commands of an application that used a feature that the account does not have.
+// Use counts the commands of one application that used one feature which the account does not have.
 type Use struct {
 	Kind  Kind
 	Name  string

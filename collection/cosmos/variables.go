@@ -1,6 +1,7 @@
 package cosmos
 
-// variables lists the system variables of the service, without the dollar signs.
+// variables lists the system variables of MongoDB, without the dollar signs, and the versions of the service that
+// have them.
 var variables = []Row{
 	{Name: "CLUSTER_TIME", In: Since42, Remark: "Documented as $$CLUSTERTIME."},
 	{Name: "CURRENT", In: All},

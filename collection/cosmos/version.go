@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Version is a server version of an account. The zero value is no version.
+// Version is a server version of an account of Azure Cosmos DB. The zero value is no version.
 type Version uint8
 
 // The server versions that accounts are offered as. Source: "upgrade-version".
@@ -20,8 +20,8 @@ const (
 	Newest = V7_0
 )
 
-// versions is the table of server versions. wire is the maxWireVersion of MongoDB's release of
-// the same name.
+// versions is the table of server versions. wire is the maxWireVersion that MongoDB's release of the same name
+// reports to drivers.
 var versions = [Newest + 1]struct {
 	name string
 	wire int32
@@ -34,7 +34,8 @@ var versions = [Newest + 1]struct {
 	V7_0: {"7.0", 21},
 }
 
-// ParseVersion parses the name of a version, such as "4.2". Errors: one that lists the names.
+// ParseVersion parses the name of a server version of an account, such as "4.2". Errors: for an unknown name, one
+// that lists all names.
 func ParseVersion(name string) (Version, error) {
 	for v := V3_6; v <= Newest; v++ {
 		if versions[v].name == name {
@@ -85,6 +86,6 @@ func (s Versions) String() string {
 	return strings.Join(names, ", ")
 }
 
-// QueryCommands reports whether accounts of the version accept commands as OP_QUERY, which MongoDB
-// has not accepted since 5.1. Manual: legacy-opcodes.
+// QueryCommands reports whether accounts of the version accept commands in messages with the opcode OP_QUERY, which
+// MongoDB has not accepted since 5.1. Manual: legacy-opcodes.
 func (v Version) QueryCommands() bool { return v <= V5_0 }

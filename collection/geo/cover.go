@@ -20,7 +20,8 @@ const (
 	queriedLevelMax = 23
 )
 
-// Cells calls add with the cells that an index holds for g, without duplicates. g must be OnSphere.
+// Cells calls add with the S2 cells under which a 2dsphere index stores the geometry g, without duplicates. g must
+// be OnSphere.
 func (g *Geometry) Cells(add func(cell uint64)) {
 	var cells s2.CellUnion
 	for _, p := range g.SpherePoints() {
@@ -51,8 +52,8 @@ func (g *Geometry) regions() (list []s2.Region) {
 // CellRange is an interval of cells, including both ends.
 type CellRange struct{ Lo, Hi uint64 }
 
-// CellRanges returns ascending, disjoint intervals that contain a cell of every geometry that intersects
-// the shape. ok is false for shapes in the plane.
+// CellRanges returns ascending, disjoint ranges of S2 cells which contain a stored cell of every geometry that
+// intersects the shape. A query reads them from a 2dsphere index. ok is false for shapes in the plane.
 func (s *Shape) CellRanges() (list []CellRange, ok bool) {
 	switch {
 	case !s.Sphere:
@@ -82,20 +83,20 @@ func (s *Shape) CellRanges() (list []CellRange, ok bool) {
 	return ranges(cells), true
 }
 
-// partsMax is the largest number of parts of a shape that are covered one by one. A shape of more parts
-// is replaced by its bounding rectangle.
+// partsMax is the largest number of lines and polygons of a shape that are covered by cells one by one. A shape of
+// more parts is replaced by its bounding rectangle.
 const partsMax = 256
 
-// CapRanges returns the CellRanges of a circle around a point, with a radius in radians.
+// CapRanges returns the CellRanges of a circle on the sphere around a point, with a radius in radians.
 func CapRanges(center Point, radians float64) []CellRange {
 	radians = min(max(radians, 0)*(1+1e-9)+2*tolerance, math.Pi)
 	coverer := &s2.RegionCoverer{MaxLevel: queriedLevelMax, MaxCells: queriedCellsMax}
 	return ranges(coverer.Covering(s2.CapFromCenterAngle(center.S2(), s1.Angle(radians))))
 }
 
-// ranges returns the intervals of a covering: the cells inside of its cells, and their ancestors one by
-// one. The covering is first grown by the tolerance, because points within the tolerance count as
-// inside.
+// ranges returns the ranges of cells to be read for a covering of a shape: all cells inside of the covering's cells,
+// and their ancestors one by one. The covering is first grown by the tolerance, because points within the tolerance
+// count as inside.
 func ranges(cells s2.CellUnion) []CellRange {
 	cells.Normalize()
 	cells.ExpandByRadius(s1.Angle(2*tolerance), 6)

@@ -17,7 +17,8 @@ func within(list []CellRange, cell uint64) bool {
 	return false
 }
 
-// TestCellRanges: every geometry that intersects a shape has a cell within the shape's intervals.
+// TestCellRanges requires that every geometry which intersects a shape has a stored cell within the shape's
+// CellRanges.
 func TestCellRanges(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	shapes := []string{
@@ -72,7 +73,7 @@ func TestCellRanges(t *testing.T) {
 	}
 }
 
-// TestGrid: the cells of points in a box lie within its intervals.
+// TestGrid requires that the cells of random points in a box lie within Grid.Ranges of the box.
 func TestGrid(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(3, 4))
 	for _, g := range []Grid{{26, -180, 180}, {1, 0, 1}, {32, -500, 500}} {

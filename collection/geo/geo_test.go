@@ -60,7 +60,8 @@ func TestCrossingRingsAreRefusedWhereChecked(t *testing.T) {
 	}
 }
 
-// Rings that are valid but do not make a polygon with holes.
+// TestHoles parses polygons whose rings are valid one by one, and requires an error where they do not make a polygon
+// with holes.
 func TestHoles(t *testing.T) {
 	const outer = `[[0, 0], [10, 0], [10, 10], [0, 10], [0, 0]]`
 	for _, c := range []struct {
@@ -92,7 +93,8 @@ func TestHoles(t *testing.T) {
 	}
 }
 
-// The relation of two geometries does not depend on which one is stored.
+// TestMeetsIsSymmetric requires that two geometries intersect or not whichever of them is stored and whichever is
+// the shape of the query.
 func TestMeetsIsSymmetric(t *testing.T) {
 	list := []string{
 		`{type: "Point", coordinates: [5, 5]}`, `{type: "Point", coordinates: [0, 0]}`, `{type: "Point", coordinates: [50, 5]}`,
@@ -176,7 +178,8 @@ func TestDistance(t *testing.T) {
 	}
 }
 
-// The angle between the equator and a pole is a right angle, which a double represents too small.
+// TestDistanceToPoles compares distances from the equator to a pole, a right angle, which a double represents too
+// small.
 func TestDistanceToPoles(t *testing.T) {
 	for ops, want := range map[string]float64{
 		`{$nearSphere: [180, 90]}`:                                        1.5707963267948968,

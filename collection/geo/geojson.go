@@ -17,8 +17,8 @@ const (
 
 func bad(format string, args ...any) error { return mongoerr.New(mongoerr.BadValue, format, args...) }
 
-// parseGeoJSON parses a GeoJSON object. With check, it rejects rings that cross themselves and holes
-// outside of their polygon.
+// parseGeoJSON parses a GeoJSON object. If check is set, it returns an error for rings that cross themselves and for
+// holes outside of their polygon.
 func parseGeoJSON(d bson.Raw, check bool) (*Geometry, error) {
 	g := &Geometry{}
 	if err := g.parse(d, check, true); err != nil {
@@ -77,7 +77,8 @@ func (g *Geometry) parse(d bson.Raw, check, collections bool) error {
 	return bad("unknown GeoJSON type: %s", kind)
 }
 
-// each parses the members of a Multi… geometry, which must not be empty.
+// each calls read for each member of the coordinates of a Multi… geometry such as MultiPoint, which must not be
+// empty.
 func each(coords bson.Value, kind string, read func(bson.Value) error) error {
 	list := bson.Raw(coords.Data)
 	if coords.Type != bson.TypeArray || list.IsEmpty() {
@@ -191,7 +192,8 @@ func (g *Geometry) line(v bson.Value) error {
 	return nil
 }
 
-// ringsMax limits the rings of one polygon, because computing their nesting takes quadratic time.
+// ringsMax is the largest number of rings of one polygon. It is limited because computing their nesting takes
+// quadratic time.
 const ringsMax = 4096
 
 func (g *Geometry) polygon(v bson.Value, check bool) error {
@@ -232,8 +234,8 @@ func (g *Geometry) polygon(v bson.Value, check bool) error {
 	return nil
 }
 
-// holds reports whether a hole lies within the outer ring of its polygon. The hole may touch the ring,
-// but not cross it.
+// holds reports whether the ring hole lies within shell, the outer ring of its polygon. The hole may touch the
+// shell, but not cross it.
 func holds(shell, hole *s2.Loop) bool {
 	outer := ringLine(shell)
 	if crosses(ringLine(hole), outer, false) {
@@ -281,7 +283,7 @@ func (g *Geometry) ring(v bson.Value, check bool) (*s2.Loop, error) {
 	return loop, nil
 }
 
-// crossesItself returns an error for repeated vertices and for edges that cross.
+// crossesItself returns an error for a ring with repeated vertices or with edges that cross each other.
 func crossesItself(list []s2.Point) error {
 	seen := make(map[s2.Point]bool, len(list))
 	for _, p := range list {

@@ -10,7 +10,7 @@ import (
 // Manual: reference/operator/aggregation/geoNear#std-label-geoNear-distance.
 const EarthRadiusMeters = 6378100.0
 
-// Point is a position: longitude and latitude in degrees, or x and y.
+// Point is a position: longitude X and latitude Y in degrees, or coordinates in the plane.
 type Point struct{ X, Y float64 }
 
 // onSphere reports whether p is a valid longitude and latitude.
@@ -56,9 +56,9 @@ func (g *Geometry) addPoint(p Point) {
 	g.points = append(g.points, p.S2())
 }
 
-// Stored reads the geometry of a field of a document: a GeoJSON object, or a legacy pair [x, y] or {lng:
-// x, lat: y}. ok is false for anything else. Rings are not checked for crossings, because an index
-// checks them when it is written.
+// Stored reads the geometry in a field of a document: a GeoJSON object, or a legacy pair [x, y] or {lng: x, lat: y}.
+// ok is false for anything else. Rings are not checked for crossings, because an index checks them when the document
+// is written.
 func Stored(v bson.Value) (g *Geometry, ok bool) {
 	if d, isDoc := v.Doc(); isDoc {
 		if t := d.Get("type"); t.Type == bson.TypeString {
@@ -73,7 +73,7 @@ func Stored(v bson.Value) (g *Geometry, ok bool) {
 	return &Geometry{Points: []Point{p}, Planar: true}, true
 }
 
-// ParseStored is Stored with all checks, for the writers of indexes.
+// ParseStored reads a geometry as Stored does, with all checks. Indexes call it for documents that are written.
 //
 // Errors: 2 BadValue with the reason.
 func ParseStored(v bson.Value) (*Geometry, error) {
@@ -93,8 +93,8 @@ func ParseStored(v bson.Value) (*Geometry, error) {
 	return &Geometry{Points: []Point{p}, Planar: true}, nil
 }
 
-// legacyPoint reads [x, y] or an object whose first two fields are numbers. With more, further elements
-// are allowed.
+// legacyPoint reads a legacy pair: [x, y] or an object whose first two fields are numbers. If more is set, further
+// elements are allowed.
 func legacyPoint(v bson.Value, more bool) (p Point, ok bool) {
 	if v.Type != bson.TypeArray && v.Type != bson.TypeDocument {
 		return p, false

@@ -2,17 +2,16 @@ package geo
 
 import "math"
 
-// Grid describes the cells of a 2d index: a square of the plane divided into 2^Bits columns and rows. A
-// cell's number interleaves the bits of column and row, so that cells close to each other mostly have
-// close numbers.
+// Grid describes the cells of a 2d index: a square of the plane divided into 2^Bits columns and rows. The number of
+// a cell interleaves the bits of column and row, so that cells close to each other mostly have close numbers.
 // Manual: core/indexes/index-types/geospatial/2d.
 type Grid struct {
 	Bits     int // 1 to 32
 	Min, Max float64
 }
 
-// Cell returns the number of the cell of p, in the upper bits; ok is false for points outside of the
-// square.
+// Cell returns the number of the cell that contains p, shifted to the upper bits; ok is false for points outside of
+// the square.
 func (g Grid) Cell(p Point) (cell uint64, ok bool) {
 	x, xok := g.column(p.X)
 	y, yok := g.column(p.Y)
@@ -37,8 +36,7 @@ func spread(n uint32) uint64 {
 	return (x | x<<1) & 0x5555555555555555
 }
 
-// Ranges returns ascending, disjoint intervals of cells that contain every point of the box from lo to
-// hi.
+// Ranges returns ascending, disjoint ranges of cells that contain every point of the box from lo to hi.
 func (g Grid) Ranges(lo, hi Point) []CellRange {
 	type square struct {
 		cell       uint64
@@ -71,7 +69,7 @@ func (g Grid) Ranges(lo, hi Point) []CellRange {
 	return merged(list)
 }
 
-// Bounds returns the bounding box of a shape in the plane; ok is false on the sphere.
+// Bounds returns the bounding box of a shape in the plane; ok is false for a shape on the sphere.
 func (s *Shape) Bounds() (lo, hi Point, ok bool) {
 	switch {
 	case s.Sphere:

@@ -7,19 +7,19 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-// Near holds the parsed arguments of $near and $nearSphere: a point and the bounds of the distance from
-// it. With a GeoJSON point, distances are metres on the sphere; with a legacy pair, radians for
-// $nearSphere and units of the plane for $near.
+// Near holds the parsed arguments of $near and $nearSphere: a point, and the smallest and largest distance from it.
+// With a GeoJSON point, distances are metres on the sphere; with a legacy pair, radians for $nearSphere and units of
+// the plane for $near.
 type Near struct {
 	Center Point
-	// Sphere reports that distances are on the sphere, Meters that they are metres.
+	// Sphere is set if distances are on the sphere, Meters if they are in metres.
 	Sphere, Meters bool
 	// Min and Max bound the distance; Max is infinite if absent.
 	Min, Max float64
 }
 
-// Distance returns the distance of g, in the units of n; ok is false if g cannot be used with n, or if
-// the distance is not between Min and Max.
+// Distance returns the distance from the point of n to the geometry g, in the units of n; ok is false if g cannot be
+// used with n (such as a line in the plane), or if the distance is not between Min and Max.
 func (n *Near) Distance(g *Geometry) (d float64, ok bool) {
 	switch {
 	case !n.Sphere:
@@ -38,11 +38,10 @@ func (n *Near) Distance(g *Geometry) (d float64, ok bool) {
 	return d, d >= n.Min && d <= n.Max
 }
 
-// ParseNear parses {$near: …} or {$nearSphere: …} and the operators beside it.
+// ParseNear parses {$near: …} or {$nearSphere: …} and the operators beside it, such as $maxDistance.
 // Manual: reference/operator/query/near, reference/operator/query/nearSphere.
 //
-// Errors: 2 BadValue; 16893 to 16896 for invalid distances beside a legacy pair; 34413 for other
-// operators.
+// Errors: 2 BadValue; 16893 to 16896 for invalid distances beside a legacy pair; 34413 for other operators.
 func ParseNear(ops bson.Raw) (*Near, error) {
 	n := &Near{Max: math.Inf(1)}
 	seen, modern := false, false
@@ -166,7 +165,7 @@ func (n *Near) geoJSON(d bson.Raw) error {
 	return nil
 }
 
-// point parses the GeoJSON point (or pair) from which distances are measured.
+// point parses the argument of a $near from which distances are measured: a GeoJSON point or a legacy pair.
 func (n *Near) point(v bson.Value) error {
 	s, err := parseGeometry(v)
 	if err != nil {

@@ -7,12 +7,12 @@ import (
 	"github.com/golang/geo/s2"
 )
 
-// tolerance is the maximal distance, in radians, of geometries that count as touching: about a
-// centimetre, the size of an S2 leaf cell, which MongoDB compares.
+// tolerance is the largest distance, in radians, between geometries that count as touching: about a centimetre, the
+// size of an S2 leaf cell, by which MongoDB compares.
 const tolerance = 1.5e-9
 
-// angle returns the angle between two points. Near a right angle, as between a pole and the equator, it
-// adds the rounding error of π/2, which math.Atan2 leaves out.
+// angle returns the angle in radians between two points on the sphere. Near a right angle, as between a pole and the
+// equator, it adds the rounding error of π/2, which math.Atan2 leaves out.
 func angle(a, b s2.Point) float64 {
 	y, x := a.Cross(b.Vector).Norm(), a.Dot(b.Vector)
 	if y <= math.Abs(x) {
@@ -52,15 +52,15 @@ func distanceToPolygon(p s2.Point, poly *s2.Polygon) float64 {
 	return d
 }
 
-// touches reports whether p lies in the polygon or on its boundary.
+// touches reports whether the point p lies in the polygon, on its boundary or within the tolerance.
 func touches(poly *s2.Polygon, p s2.Point) bool { return distanceToPolygon(p, poly) <= tolerance }
 
-// pairsMax is the largest number of pairs of edges that are compared one by one. Larger geometries use
-// an index, so that no two geometries take quadratic time.
+// pairsMax is the largest number of pairs of edges that are compared one by one. Larger geometries use a spatial
+// index, so that no two geometries take quadratic time.
 const pairsMax = 4096
 
-// crosses reports whether an edge of a crosses an edge of b inside of both; with atVertices, also
-// whether they share a vertex.
+// crosses reports whether an edge of the line a crosses an edge of the line b; with atVertices, also whether they
+// share a vertex.
 func crosses(a, b []s2.Point, atVertices bool) bool {
 	kind, least := s2.CrossingTypeInterior, s2.Cross
 	if atVertices {
@@ -125,7 +125,7 @@ func crossesBoundary(poly *s2.Polygon, line []s2.Point) bool {
 	return false
 }
 
-// allTouch reports whether all points lie in the polygon or on its boundary.
+// allTouch reports whether all points lie in the polygon, on its boundary or within the tolerance.
 func allTouch(poly *s2.Polygon, points []s2.Point) bool {
 	var query *s2.EdgeQuery
 	for _, p := range points {
@@ -244,7 +244,7 @@ func meetsPolygon(g *Geometry, poly *s2.Polygon) bool {
 	return false
 }
 
-// distance returns the smallest distance from p to the geometry, in radians.
+// distance returns the distance in radians from p to the nearest point of the geometry g, on the sphere.
 func distance(g *Geometry, p s2.Point) float64 {
 	d := math.Inf(1)
 	for _, q := range g.SpherePoints() {
@@ -259,8 +259,8 @@ func distance(g *Geometry, p s2.Point) float64 {
 	return d
 }
 
-// capCovers reports whether no part of the geometry is farther than radius from the centre: the distance
-// from the antipode must be at least π - radius.
+// capCovers reports whether a circle on the sphere contains the geometry g. No part of g may be farther than radius
+// from the centre: the distance from the point opposite the centre must be at least π - radius.
 func capCovers(g *Geometry, center s2.Point, radius float64) bool {
 	switch {
 	case radius >= math.Pi:

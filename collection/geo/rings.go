@@ -2,9 +2,9 @@ package geo
 
 import "github.com/golang/geo/s2"
 
-// checkRings rejects rings that do not make one polygon with holes: two rings that cross or share an
-// edge, holes within holes, and holes that share more than one vertex with the outer ring, which is the
-// first. Observed: mongod 7.0.
+// checkRings returns an error for rings that do not make one polygon with holes: two rings that cross or share an
+// edge, holes within holes, and holes that share more than one vertex with the outer ring, which is the first.
+// Observed: mongod 7.0.
 //
 // Errors: 2 BadValue.
 func checkRings(loops []*s2.Loop) error {
@@ -34,8 +34,8 @@ func checkRings(loops []*s2.Loop) error {
 	return nil
 }
 
-// shareVertices rejects an edge that two rings share, and a hole that shares two vertices with the outer
-// ring.
+// shareVertices returns an error if two rings of a polygon share an edge, or a hole shares two vertices with the
+// outer ring.
 func shareVertices(loops []*s2.Loop) error {
 	outer := make(map[s2.Point]bool, loops[0].NumVertices())
 	for _, p := range loops[0].Vertices() {
@@ -61,8 +61,8 @@ func shareVertices(loops []*s2.Loop) error {
 	return nil
 }
 
-// checkNesting rejects holes within other holes. The loops of poly are in the order of their nesting,
-// the outer ring first.
+// checkNesting returns an error for holes of a polygon within other holes. The loops of poly are in the order of
+// their nesting, the outer ring first.
 func checkNesting(poly *s2.Polygon) error {
 	for i := 1; i < poly.NumLoops(); i++ {
 		if poly.LastDescendant(i) != i {

@@ -11,20 +11,20 @@ import (
 // Shape is the shape of a $geoWithin or $geoIntersects: a GeoJSON geometry, a circle on the sphere, or a
 // box, polygon or circle in the plane. Immutable.
 type Shape struct {
-	// Sphere reports whether the shape is on the sphere or in the plane.
+	// Sphere is set for a shape on the sphere, and false for one in the plane.
 	Sphere bool
 	// Geometry is set for GeoJSON.
 	Geometry *Geometry
 	// Center and Radius (radians on the sphere) are set for circles.
 	Center *Point
 	Radius float64
-	// Box is set for $box: the lower left and the upper right corner.
+	// Box is set for the operator $box: its lower left and its upper right corner.
 	Box *[2]Point
 	// Corners are the corners of a $polygon.
 	Corners []Point
 }
 
-// Work returns the approximate cost of a comparison with the shape, in bytes for Env.Spend.
+// Work returns the approximate cost of comparing one geometry with the shape, in the bytes that Env.Spend counts.
 func (s *Shape) Work() int {
 	n := len(s.Corners)
 	if g := s.Geometry; g != nil {
@@ -71,8 +71,8 @@ func (s *Shape) anyPolygon(ok func(*s2.Polygon) bool) bool {
 	return false
 }
 
-// Meets reports whether the shape and g intersect. In the plane only points are supported, so that Meets
-// equals Covers.
+// Meets reports whether the shape and the geometry g intersect, for $geoIntersects. In the plane only points are
+// supported, so that Meets equals Covers.
 func (s *Shape) Meets(g *Geometry) bool {
 	switch {
 	case !s.Sphere:
@@ -95,9 +95,9 @@ func (s *Shape) coversPlanar(p Point) bool {
 	return insidePolygon(s.Corners, p)
 }
 
-// withinCircle compares a distance in the plane with a radius. If p is straight above, below or to the
-// side of the centre, it compares p with the end of the circle, because the difference of close
-// coordinates can be rounded to slightly more than the radius.
+// withinCircle reports whether p is in a circle of the plane. If p is straight above, below or to the side of the
+// centre, it compares p with the end of the circle, because the difference of close coordinates can be rounded to
+// slightly more than the radius.
 func withinCircle(center, p Point, radius float64) bool {
 	switch dx, dy := math.Abs(p.X-center.X), math.Abs(p.Y-center.Y); {
 	case dx == 0:
@@ -109,8 +109,10 @@ func withinCircle(center, p Point, radius float64) bool {
 	}
 }
 
-// insidePolygon counts the edges to the right of p. Corners and edges parallel to an axis are inside; of
-// the other edges, those on the left side of the polygon are not. Observed: $polygon.
+// insidePolygon reports whether p is in a polygon of the plane, by the parity of the edges to the right of p.
+// Corners and edges parallel to an axis are inside; of the other edges, those on the left side of the polygon are
+// not.
+// Observed: $polygon.
 func insidePolygon(corners []Point, p Point) bool {
 	in := false
 	for i, a := range corners {
@@ -125,7 +127,7 @@ func insidePolygon(corners []Point, p Point) bool {
 	return in
 }
 
-// onEdge reports whether p lies on an edge parallel to an axis.
+// onEdge reports whether p lies on the edge from a to b of a polygon, which must be parallel to an axis.
 func onEdge(a, b, p Point) bool {
 	return p.X >= min(a.X, b.X) && p.X <= max(a.X, b.X) && p.Y >= min(a.Y, b.Y) && p.Y <= max(a.Y, b.Y)
 }
@@ -197,8 +199,8 @@ func ParseIntersects(v bson.Value) (*Shape, error) {
 	return parseGeometry(f.Value)
 }
 
-// parseGeometry parses the value of $geometry: a GeoJSON object, whose type may be missing for a Point,
-// or a pair.
+// parseGeometry parses the argument $geometry of a shape or a $near: a GeoJSON object, whose type may be missing for
+// a Point, or a legacy pair.
 func parseGeometry(v bson.Value) (*Shape, error) {
 	if d, ok := v.Doc(); ok {
 		t, typed := d.Lookup("type")
@@ -243,7 +245,8 @@ func planarPoint(what string, v bson.Value) (Point, error) {
 	return p, nil
 }
 
-// list returns the members of an array, or the values of an object.
+// list returns the members of an array, or the values of an object, as MongoDB accepts both for coordinates; ok is
+// false for other types.
 func list(v bson.Value) ([]bson.Value, bool) {
 	if v.Type != bson.TypeArray && v.Type != bson.TypeDocument {
 		return nil, false

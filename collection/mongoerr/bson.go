@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// Element types written here. The package imports no other package of the project, so it writes its few
-// elements itself.
+// typeDouble and the others are BSON type bytes. This package imports no other package of the project, so it writes
+// the few elements of errors itself.
 const (
 	typeDouble = 0x01
 	typeString = 0x02
@@ -33,8 +33,8 @@ func (e *Error) AppendDoc(dst []byte) []byte {
 	return closeDoc(dst, start)
 }
 
-// AppendTo appends the elements of a member of writeErrors to an open document: index,
-// code, Fields (keyPattern, keyValue, errInfo), errmsg.
+// AppendTo appends the elements of one member of writeErrors in the reply of a bulk write to an open document:
+// index, code, Fields (keyPattern, keyValue, errInfo), errmsg.
 func (w WriteError) AppendTo(dst []byte) []byte {
 	dst = appendInt32(dst, "index", w.Index)
 	dst = appendInt32(dst, "code", int32(w.Err.Code))
@@ -50,7 +50,7 @@ func (e *Error) AppendWriteConcernError(dst []byte) []byte {
 	return append(dst, e.Fields...)
 }
 
-// AppendTo appends the errorLabels element to an open document, nothing without labels.
+// AppendTo appends the element errorLabels of an error reply to an open document; nothing without labels.
 func (l Labels) AppendTo(dst []byte) []byte {
 	if l == 0 {
 		return dst
@@ -95,7 +95,7 @@ func appendRaw(dst []byte, name string, doc []byte) []byte {
 	return append(appendHead(dst, typeDoc, name), doc...)
 }
 
-// closeDoc ends the document that begins at start and sets its length.
+// closeDoc ends the BSON document that begins at start in dst, and sets its length.
 func closeDoc(dst []byte, start int) []byte {
 	dst = append(dst, 0)
 	binary.LittleEndian.PutUint32(dst[start:], uint32(len(dst)-start))

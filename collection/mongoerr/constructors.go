@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// Constructors of errors that several places return. Their names differ from those of the codes on
-// purpose: TypeMismatch is the code, WrongType makes the error.
+// The functions below make errors that several places return. Their names differ from those of the codes on purpose:
+// TypeMismatch is the code, WrongType makes the error.
 
 // NoNamespace returns the error for a command on a collection that does not exist.
 func NoNamespace(ns string) *Error {
 	return New(NamespaceNotFound, "ns not found: %s", ns)
 }
 
-// NamespaceTaken returns the error for a collection or view that exists with different options.
+// NamespaceTaken returns the error for creating a collection or view that exists with different options.
 func NamespaceTaken(ns string) *Error {
 	return New(NamespaceExists, "namespace %s already exists, but with different options", ns)
 }
@@ -23,8 +23,8 @@ func BadNamespace(ns string) *Error {
 	return New(InvalidNamespace, "Invalid namespace specified '%s'", ns)
 }
 
-// NoCursor returns the error for a getMore on an id that is unknown, closed or timed out. If another
-// server opened the cursor, owner describes that server (with words that can begin a sentence).
+// NoCursor returns the error for a getMore with a cursor id that is unknown, closed or timed out. If another server
+// opened the cursor, owner describes that server, in words that can begin a sentence; else it is "".
 func NoCursor(id int64, owner string) *Error {
 	if owner != "" {
 		return New(CursorNotFound, "cursor id %d not found here: %s opened it, and only that one can go on with it", id, owner)
@@ -32,9 +32,9 @@ func NoCursor(id int64, owner string) *Error {
 	return New(CursorNotFound, "cursor id %d not found", id)
 }
 
-// Duplicate returns the error for a key that a unique index already has. keyPattern and keyValue are
-// complete BSON documents; keyText is keyValue as a shell prints it with index keys in front, e.g. `{ a:
-// 1 }`.
+// Duplicate returns the error for a document whose values a unique index already has. keyPattern and keyValue are
+// complete BSON documents; keyText is keyValue in the form of a shell, as `{ a: 1 }`, with sort keys in place of
+// strings that a collation orders.
 // Manual: core/index-unique
 func Duplicate(ns, index, keyText string, keyPattern, keyValue []byte) *Error {
 	e := New(DuplicateKey, "E11000 duplicate key error collection: %s index: %s dup key: %s", ns, index, keyText)
@@ -59,12 +59,13 @@ func UnknownField(field string) *Error {
 	return New(IDLUnknownField, "BSON field '%s' is an unknown field.", field)
 }
 
-// MissingField returns the error for a missing required field. field is the full name.
+// MissingField returns the error for a missing required field of a command. field is the full name ("find.filter").
 func MissingField(field string) *Error {
 	return New(IDLFailedToParse, "BSON field '%s' is missing but a required field", field)
 }
 
-// RepeatedField returns the error for a repeated field of a command. field is the full name.
+// RepeatedField returns the error for a field that occurs twice in a command. field is the full name
+// ("find.filter").
 func RepeatedField(field string) *Error {
 	return New(40413, "BSON field '%s' is a duplicate field", field)
 }
@@ -74,7 +75,8 @@ func BadEnum(field, got string) *Error {
 	return New(BadValue, "Enumeration value '%s' for field '%s' is not a valid value.", got, field)
 }
 
-// OutOfRange returns the error for a number argument below (bound ">=") or above ("<=") its limit.
+// OutOfRange returns the error for a number got in an argument that violates its limit: bound is ">=" for a minimum,
+// "<=" for a maximum.
 func OutOfRange(field string, got int64, bound string, limit int64) *Error {
 	return New(BadValue, "BSON field '%s' value must be %s %d, actual value '%d'", field, bound, limit, got)
 }
@@ -84,8 +86,8 @@ func NoCommand(name string) *Error {
 	return New(CommandNotFound, "no such command: '%s'", name)
 }
 
-// NotImplementedYet returns the error for a feature in the manual that is recognised but not
-// implemented. what names it as a user writes it ("$foo", "option bar of create").
+// NotImplementedYet returns the error for a feature of MongoDB's manual that the server recognises but does not
+// implement. what names it as a user writes it ("$foo", "option bar of create").
 func NotImplementedYet(what string) *Error {
 	return New(NotImplemented, "%s is not implemented", what)
 }
@@ -105,7 +107,7 @@ func DocumentTooLarge(size, limit int) *Error {
 	return New(BSONObjectTooLarge, "BSONObj size: %d (0x%X) is invalid. Size must be between 0 and %d", size, size, limit)
 }
 
-// Bug panics, for a bug of the server and not an error of the client. The command chain recovers, logs
+// Bug panics, for a bug of the server and not an error of the client. The chain around every command recovers, logs
 // the stack and returns InternalError.
 func Bug(format string, args ...any) {
 	panic("BUG: " + fmt.Sprintf(format, args...))

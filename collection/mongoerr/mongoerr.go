@@ -19,13 +19,13 @@ import (
 	"strings"
 )
 
-// Code is a MongoDB error code. Any number is allowed, see codes.txt for those with names.
+// Code is a MongoDB error code. Any number is allowed; codes.txt lists the codes with names.
 type Code int32
 
-// Category is a group of codes that clients handle in the same way, see Code.Is.
+// Category is a group of error codes that drivers handle in the same way, such as those to be retried; see Code.Is.
 type Category uint8
 
-// String returns the codeName for clients: the name of the table, or Location<number>.
+// String returns the code's codeName in error replies: its name in codes.txt, or Location and the number.
 func (c Code) String() string {
 	if s := c.name(); s != "" {
 		return s
@@ -33,8 +33,8 @@ func (c Code) String() string {
 	return "Location" + strconv.Itoa(int(c))
 }
 
-// Labels is a set of error labels.
-// Spec: driver-sessions, transactions, retryable-writes, retryable-reads.
+// Labels is a bit set of error labels, the words in an error on which drivers act. Spec: driver-sessions,
+// transactions, retryable-writes, retryable-reads.
 type Labels uint8
 
 // The labels a server may attach.
@@ -61,7 +61,7 @@ var labelNames = [...]string{
 	"NonResumableChangeStreamError",
 }
 
-// LabelByName returns the label of that name, 0 if there is none.
+// LabelByName returns the error label of that name, 0 if there is none.
 func LabelByName(name string) Labels {
 	for i, s := range labelNames {
 		if s == name {
@@ -91,8 +91,8 @@ type Error struct {
 	cause  error  // for the log only
 }
 
-// New makes an error. Without args, format is the text itself, so that a text with per cent signs from a
-// client needs no escaping.
+// New makes an error with a code and a formatted text. Without args, format is the text itself, so that a text with
+// per cent signs from a client needs no escaping.
 func New(c Code, format string, args ...any) *Error {
 	if len(args) > 0 {
 		format = fmt.Sprintf(format, args...)
@@ -100,7 +100,7 @@ func New(c Code, format string, args ...any) *Error {
 	return &Error{Code: c, Msg: format}
 }
 
-// Error returns the code's name and the text, for logs and tests.
+// Error returns the name of the error's code, its text and its cause, for logs and tests.
 func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString("(")
@@ -130,15 +130,15 @@ func (e *Error) With(l Labels) *Error {
 	return &c
 }
 
-// WithFields returns a copy with additional BSON elements for the reply. The bytes are copied.
+// WithFields returns a copy of the error with further BSON elements for the reply. The bytes are copied.
 func (e *Error) WithFields(elements []byte) *Error {
 	c := *e
 	c.Fields = append(c.Fields[:len(c.Fields):len(c.Fields)], elements...)
 	return &c
 }
 
-// Prefix returns a copy whose text begins with the formatted context, for errors whose text MongoDB
-// prefixes as well.
+// Prefix returns a copy of the error whose text begins with a formatted context. It is used where MongoDB also puts
+// a context before the text.
 func (e *Error) Prefix(format string, args ...any) *Error {
 	c := *e
 	c.Msg = fmt.Sprintf(format, args...) + e.Msg
@@ -155,9 +155,9 @@ func (e *Error) Because(cause error) *Error {
 // Cause returns the cause set by Because, nil if there is none.
 func (e *Error) Cause() error { return e.cause }
 
-// From converts any error to an Error for the client. An *Error in err's chain is returned itself; an
-// expired or cancelled context becomes MaxTimeMSExpired or Interrupted; anything else becomes
-// InternalError with err as cause, which the caller logs. nil stays nil.
+// From converts any error to an Error for the client. An *Error in the chain of err is returned itself; an expired
+// or cancelled context becomes MaxTimeMSExpired or Interrupted; any other error becomes InternalError with err as
+// cause, which the caller logs. nil stays nil.
 func From(err error) *Error {
 	if err == nil {
 		return nil
@@ -185,7 +185,7 @@ func CodeOf(err error) Code {
 	return 0
 }
 
-// WriteError is the failure of one statement of a bulk write; Index counts from 0.
+// WriteError is the error of one statement of a bulk write; Index is the statement's number, from 0.
 type WriteError struct {
 	Index int32
 	Err   *Error

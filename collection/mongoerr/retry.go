@@ -1,7 +1,7 @@
 package mongoerr
 
-// Transient reports whether a transaction may succeed from its beginning after this error. Spec:
-// transactions#transienttransactionerror.
+// Transient reports whether a transaction that failed with this code may succeed if it begins again. Such an error
+// gets the label TransientTransactionError. Spec: transactions#transienttransactionerror.
 func (c Code) Transient() bool {
 	switch c {
 	case WriteConflict, SnapshotTooOld, SnapshotUnavailable, NoSuchTransaction,
@@ -11,13 +11,13 @@ func (c Code) Transient() bool {
 	return c.RetryableWrite()
 }
 
-// RetryableWrite reports whether a driver retries a write after this error. Spec:
+// RetryableWrite reports whether drivers send a retryable write again after an error with this code. Spec:
 // retryable-writes#determining-retryable-errors.
 func (c Code) RetryableWrite() bool {
 	return c.Is(RetriableCategory) && c != ReadConcernMajorityNotAvailableYet
 }
 
-// Resumable reports whether a driver resumes a change stream after this error. Spec:
+// Resumable reports whether drivers open a change stream again after an error with this code. Spec:
 // change-streams#resumable-error (the list for older servers).
 func (c Code) Resumable() bool {
 	switch c {

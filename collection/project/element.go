@@ -2,8 +2,8 @@ package project
 
 import "github.com/cantledb/cantle/bson"
 
-// element appends an array with the first element of v that matches the $elemMatch; nothing if there is
-// none.
+// element appends the projected field of a find's $elemMatch: an array with the first element of v that matches;
+// nothing if there is none.
 // Manual: reference/operator/projection/elemMatch.
 func (r *run) element(k *child, v bson.Value) error {
 	e, ok, err := k.elem.Find(r.env, v, r.s)

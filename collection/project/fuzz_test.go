@@ -18,9 +18,9 @@ import (
 	"github.com/cantledb/cantle/internal/casefile"
 )
 
-// FuzzApply uses any documents as specification and as input: the result is valid, the printed
-// specification has the same effect, and a specification that both a find and $project accept has the
-// same result, unless its meaning differs.
+// FuzzApply uses any documents as projection and as input: the result must be valid, the printed projection must
+// have the same effect, and one that both a find and $project accept must have the same result, unless its meaning
+// differs.
 func FuzzApply(f *testing.F) {
 	files, _ := filepath.Glob("testdata/*.txt")
 	for _, name := range files {

@@ -12,31 +12,32 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// pathDepthMax is the maximal number of components of a path.
+// pathDepthMax is the largest number of components of a projected path.
 // Manual: reference/limits#std-label-limit-nested-depth.
 const pathDepthMax = 200
 
 // parser parses a projection of a find or a $project stage.
 type parser struct {
 	env *mql.Env
-	// find accepts the syntax of a find: its own $slice and $elemMatch, and the positional operator.
+	// find is set for the projection of a find, which has its own $slice and $elemMatch, and the positional
+	// operator.
 	find   bool
 	filter match.Node
 
 	root  *tree
 	typed bool // kind is determined
 	kind  Kind
-	// The flag of _id, if given: it does not determine the kind.
+	// idKept and idDropped are set if the projection has _id: 1 or 0, which does not determine its kind.
 	idKept, idDropped bool
 	positional        bool
 	elemMatch, meta   bool
 }
 
-// ParseFind parses the projection of a find. The positional operator needs the find's filter. An empty
-// specification changes nothing.
+// ParseFind parses the projection of a find. filter is the filter of the find, for the positional operator. An empty
+// projection changes nothing.
 //
-// Errors: 31249 and 31250 for colliding paths, 31253 and 31254 for mixing inclusion and exclusion, and
-// others by number.
+// Errors: 31249 and 31250 for colliding paths, 31253 and 31254 for mixing inclusion and exclusion, and others by
+// number.
 func ParseFind(env *mql.Env, spec bson.Raw, filter match.Node) (Transform, error) {
 	if spec.IsEmpty() {
 		t := &projection{tree: &tree{kind: Exclusion}, source: bson.Empty}
@@ -54,8 +55,8 @@ func (p *parser) parse(spec bson.Raw) (Transform, error) {
 	}
 	kind := p.kind
 	if !p.typed {
-		// Only _id, $slice, $meta or $elemMatch: $elemMatch and an included _id make an inclusion, and
-		// so does $meta in a stage.
+		// The projection has only _id, $slice, $meta or $elemMatch: $elemMatch and an included _id make it an
+		// inclusion, and so does $meta in a stage.
 		kind = Exclusion
 		if p.elemMatch || p.idKept || p.meta && !p.find {
 			kind = Inclusion
@@ -77,7 +78,7 @@ func (p *parser) parse(spec bson.Raw) (Transform, error) {
 	return t, nil
 }
 
-// fields parses the fields of a document. prefix is the path of the document with a dot at the end.
+// fields parses the fields of d, a document in a projection. prefix is the path of d with a dot at the end.
 func (p *parser) fields(d bson.Raw, prefix string) error {
 	for it := d.Iter(); it.Next(); {
 		if err := p.field(prefix+string(it.Name), it.Value); err != nil {
@@ -177,7 +178,7 @@ func (p *parser) exclude(path string) error {
 	return nil
 }
 
-// computed parses a value that is neither flag nor document: a literal, or a field path.
+// computed parses a projected value that is neither flag nor document: a literal, or a field path.
 func (p *parser) computed(path string, v bson.Value) error {
 	e, err := expr.Parse(p.env, v)
 	if err != nil {
@@ -200,8 +201,8 @@ func (p *parser) operator(path string, d bson.Raw) error {
 		if err != nil {
 			return err
 		}
-		// On the path of a positional operator, $slice is parsed as the expression (and fails for lack
-		// of operands).
+		// On the path of a positional operator, $slice is parsed as the aggregation expression of that name (and
+		// fails for lack of operands).
 		if k := p.root.find(path); ok && (k == nil || !k.positional) {
 			return p.add(path, child{act: slice, cut: c})
 		}
@@ -298,8 +299,8 @@ func checkPath(path string) error {
 	return nil
 }
 
-// isDBRefField reports whether a name with a dollar sign is allowed in documents.
-// Manual: reference/database-references.
+// isDBRefField reports whether a name that begins with a dollar sign is one of the fields of a DBRef, which
+// documents may have. Manual: reference/database-references.
 func isDBRefField(name string) bool { return name == "$ref" || name == "$id" || name == "$db" }
 
 // isExpression reports whether there is an expression operator of that name.

@@ -6,8 +6,8 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-// positional is the operator $ at the end of a projected path: it reduces the first array on the path to
-// the element that matches the filter.
+// positional is the operator $ at the end of a path in a find's projection: it reduces the first array on the path
+// to the element that matches the find's filter.
 // Manual: reference/operator/projection/positional.
 type positional struct{ filter match.Node }
 
@@ -24,8 +24,8 @@ func newPositional(filter match.Node) (*positional, error) {
 	return &positional{match.Normalize(filter)}, err
 }
 
-// position appends the array with the one element that $ refers to, after applying the rest of the path
-// to it.
+// position appends an array with only the element to which the positional operator refers, after applying the rest
+// of the projected path to this element.
 func (r *run) position(t *tree, k *child, arr bson.Raw) error {
 	if !r.indexed {
 		i, ok, err := match.MatchPosition(r.env, r.root, r.pos.filter, r.s)

@@ -18,11 +18,11 @@ import (
 	"github.com/cantledb/cantle/internal/casefile"
 )
 
-// Verbs of the case files:
+// TestCases runs the case files. Their verbs:
 //
 //	project   `spec` of a find, perhaps with `filter`, or of the stage `stage`;
 //	          a line per `doc`
-//	paths     the paths that it reads, its kind, and whether it keeps each `path`
+//	paths     the paths that the projection reads, its kind, and whether it keeps each `path`
 func TestCases(t *testing.T) {
 	casefile.Run(t, "testdata", func(t *testing.T, c *casefile.Case) string {
 		env := mql.NewEnv(context.Background())

@@ -83,8 +83,8 @@ func (t *tree) expressions(add func(expr.Expr)) {
 	}
 }
 
-// Copies implements Transform. It does not return a field below another one, because that may be a field
-// of many elements of an array.
+// Copies implements Transform. It returns no field below another one, because that may be a field of many elements
+// of an array.
 func (t *projection) Copies(name string) (string, bool) {
 	k := t.tree.find(name)
 	if k == nil || k.act != compute || t.pos != nil {
@@ -94,8 +94,8 @@ func (t *projection) Copies(name string) (string, bool) {
 	return from, ok && !strings.Contains(from, ".")
 }
 
-// Keeps implements Transform. Below a field to which a subtree is applied, elements of arrays may be
-// removed or added, so that positions and, with computed fields, missing values may differ.
+// Keeps implements Transform. Elements of arrays may be removed or added below a field for which the projection has
+// a subtree, so that positions and, with computed fields, missing values may differ there.
 func (t *projection) Keeps(p path.Path) bool {
 	kids := t.tree
 	for i := range p.Len() {

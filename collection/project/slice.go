@@ -7,16 +7,16 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-// cut is the $slice of a find: limit elements from skip on; a negative skip counts from the end, and
-// without skip a negative limit takes the last elements.
+// cut holds the operator $slice of a find's projection: limit elements of an array from skip on. A negative skip
+// counts from the end; without skip, a negative limit takes the last elements.
 // Manual: reference/operator/projection/slice.
 type cut struct {
 	skip, limit int32
 	skips       bool
 }
 
-// parseCut parses the argument of $slice. ok is false for the argument of the expression $slice, whose
-// first operand is an array.
+// parseCut parses the argument of $slice in a find's projection. ok is false for an argument of the aggregation
+// expression $slice, whose first operand is an array.
 func parseCut(v bson.Value) (c cut, ok bool, err error) {
 	if v.IsNumber() {
 		return cut{limit: clamp(v)}, true, nil
@@ -43,7 +43,7 @@ func clamp(v bson.Value) int32 {
 	return int32(max(math.MinInt32, min(math.MaxInt32, n)))
 }
 
-// span returns the range [from, to) of an array of n elements that c selects.
+// span returns the range [from, to) that the $slice c selects of an array of n elements.
 func (c cut) span(n int) (from, to int) {
 	switch {
 	case c.skips && c.skip >= 0:
@@ -58,7 +58,7 @@ func (c cut) span(n int) (from, to int) {
 	return max(n+int(c.limit), 0), n
 }
 
-// cut appends a value; if it is an array, only the selected elements.
+// cut appends the result of a $slice: of an array only the selected elements, of another value the value itself.
 func (r *run) cut(k *child, name string, v bson.Value) {
 	arr, ok := v.Array()
 	if !ok {

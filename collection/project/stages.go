@@ -12,9 +12,9 @@ import (
 // Stages are the names of the stages that ParseStage supports, in alphabetical order.
 var Stages = [...]string{"$addFields", "$project", "$replaceRoot", "$replaceWith", "$set", "$unset"}
 
-// ParseStage parses the argument of the stage name, one of Stages.
+// ParseStage parses spec, the argument of the pipeline stage name, one of Stages.
 //
-// Errors: as ParseFind; 40176 for colliding paths of $set, 40229 and others by number for arguments of
+// Errors: the errors of ParseFind; 40176 for colliding paths of $set, 40229 and others by number for arguments of
 // the wrong type.
 func ParseStage(env *mql.Env, name string, spec bson.Value) (Transform, error) {
 	spec = spec.Clone()
@@ -47,7 +47,7 @@ func parseProject(env *mql.Env, spec bson.Value) (Transform, error) {
 	return t, caused("$project", err)
 }
 
-// parseUnset reads $unset: a path or an array of paths.
+// parseUnset parses the argument of the stage $unset: a path or an array of paths.
 // Manual: reference/operator/aggregation/unset.
 func parseUnset(spec bson.Value) (Transform, error) {
 	list := []bson.Value{spec}
@@ -120,8 +120,8 @@ func parseAddFields(env *mql.Env, stage string, spec bson.Value) (Transform, err
 	return &projection{tree: root, source: d}, nil
 }
 
-// addComputed adds a value of $addFields to the tree. A document that is no expression is expanded to
-// its fields, so that {a: {b: 1}} does not change a.c.
+// addComputed adds a computed field of the stage $addFields to the tree. A document that is no expression is
+// expanded to its fields, so that {a: {b: 1}} does not change a.c.
 func addComputed(env *mql.Env, root *tree, path string, v bson.Value) error {
 	d, ok := v.Doc()
 	if ok && !d.IsEmpty() && !strings.HasPrefix(firstName(d), "$") {

@@ -7,7 +7,7 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// Kind is the effect of a Transform on fields that it does not name.
+// Kind is the effect of a Transform on the fields that it does not name: they are dropped, kept or replaced.
 type Kind uint8
 
 // The kinds.
@@ -22,19 +22,21 @@ const (
 	Replacement
 )
 
-// Transform makes a document from a document. Immutable, safe for concurrent use.
+// Transform is a parsed projection or stage that makes a document from each document. Immutable, safe for concurrent
+// use.
 type Transform interface {
-	// Apply appends the fields of the result to the document that is open in dst. Only dst is allocated,
-	// except by expressions. The caller limits the size of the result. Errors: those of expressions;
-	// 51246 and 51247 of the positional operator; 40228 of $replaceRoot.
+	// Apply appends the fields of the result for doc to the document that is open in dst. Only dst is allocated,
+	// except by expressions. The caller limits the size of the result. Errors: the errors of expressions; 51246 and
+	// 51247 of the positional operator; 40228 of $replaceRoot.
 	Apply(env *mql.Env, dst *bson.Builder, doc bson.Raw, s *expr.Scratch) error
 	// Kind returns the effect on fields that are not named.
 	Kind() Kind
-	// Paths calls add with the paths that are read, "" for the whole document.
+	// Paths calls add with each path of a document that Apply reads, "" for the whole document.
 	Paths(add func(path string))
-	// Keeps reports whether a filter on p has the same result before and after.
+	// Keeps reports whether a filter on the path p has the same result on a document before and after Apply.
 	Keeps(p path.Path) bool
-	// Copies returns the field of the input of which the field name of the result is a copy.
+	// Copies returns the field of the input whose value the result has unchanged as the field name; ok is false if
+	// there is none.
 	Copies(name string) (from string, ok bool)
 	// Expressions calls add with the expressions, which may need metadata.
 	Expressions(add func(expr.Expr))
@@ -42,7 +44,8 @@ type Transform interface {
 	Append(b *bson.Builder)
 }
 
-// Metas returns the kinds of metadata that t reads (expr.MetaTextScore and so on), as bits.
+// Metas returns the kinds of metadata that the expressions of t read, such as expr.MetaTextScore: a bit for each
+// kind.
 func Metas(t Transform) (kinds uint32) {
 	t.Expressions(func(e expr.Expr) {
 		expr.NeedsMeta(e, func(k expr.MetaKind) { kinds |= 1 << k })

@@ -28,28 +28,29 @@ type child struct {
 	expr expr.Expr        // for compute
 	cut  cut              // for slice
 	elem *match.ElemFirst // for element
-	// positional reports that the first array on this path is reduced to the element that matches the
-	// filter.
+	// positional is set if the operator $ is at the end of this path: the first array on the path is reduced to the
+	// element that matches the find's filter.
 	positional bool
 }
 
-// tree is the effect on the fields of a document. The children are in the order of the specification.
+// tree is the effect of a projection on the fields of one document or subdocument; its children are the fields that
+// the projection names. The children are in the order of the specification.
 type tree struct {
 	kind     Kind
 	children []child
 	names    []string       // names of the children
 	index    map[string]int // index of the children by name, if there are many
-	// computes reports that there are computed fields here or below: they are added even if the document
-	// lacks them.
+	// computes is set if there are computed fields in this tree or below: they are added even if the document lacks
+	// them.
 	computes bool
-	// deferred reports that some fields are added at the end: computed fields, and those of $elemMatch in an
-	// inclusion.
+	// deferred is set if some fields are added at the end of the document: computed fields, and in an inclusion
+	// those of $elemMatch.
 	deferred bool
-	// placed is the number of children that can be applied in the place of the document's field.
+	// placed is the number of children whose result is written at the place of the document's field.
 	placed int
 }
 
-// scanMax is the largest number of names that are compared one by one; for more, there is a map.
+// scanMax is the largest number of children whose names are compared one by one; for more, there is a map.
 const scanMax = 12
 
 // seal completes a tree after its last child was added.
@@ -78,7 +79,7 @@ func (t *tree) seal() {
 	}
 }
 
-// put appends a child. A map makes the checks of huge projections fast.
+// put appends a child to the tree. With many children, a map of names makes the checks of huge projections fast.
 func (t *tree) put(k child) {
 	t.children = append(t.children, k)
 	switch {
@@ -97,7 +98,7 @@ func (t *tree) number() {
 	}
 }
 
-// find returns the child of that name, nil if there is none.
+// find returns the child for the field name, nil if the projection does not name the field.
 func (t *tree) find(name string) *child {
 	if t.index != nil {
 		if i, ok := t.index[name]; ok {
@@ -113,7 +114,8 @@ func (t *tree) find(name string) *child {
 	return nil
 }
 
-// next returns the first field from offset p on that has a child; see bson.Raw.Scan.
+// next returns the first field of doc from offset p on that has a child: the child's number, the field's value and
+// the offset of the next field. The number is -1 if there is none; see bson.Raw.Scan.
 func (t *tree) next(doc bson.Raw, p int) (which int, v bson.Value, end int) {
 	if t.index == nil {
 		return doc.Scan(p, t.names)
@@ -136,8 +138,8 @@ type run struct {
 	// index is the position that $ refers to, computed on demand.
 	index   int
 	indexed bool
-	// nested counts the enclosing arrays that are elements of arrays: $slice does not apply inside of
-	// them.
+	// nested counts the arrays around the current value that are themselves elements of arrays: $slice does not
+	// apply inside of them.
 	nested int
 }
 
@@ -165,8 +167,8 @@ func (b *bits) set(i, n int) {
 	b.high[i/64] |= 1 << (i % 64)
 }
 
-// fields appends the result of t for the fields of doc. positional is false after the positional
-// operator has been applied.
+// fields appends the fields that the projection t makes of the document doc. positional is false after the
+// positional operator has been applied.
 func (r *run) fields(t *tree, doc bson.Raw, positional bool) error {
 	var done bits
 	left := t.placed
@@ -217,15 +219,15 @@ func (r *run) fields(t *tree, doc bson.Raw, positional bool) error {
 	return r.rest(t, doc, &done)
 }
 
-// flush copies a run of fields without children, unless t is an inclusion.
+// flush copies the bytes [from, to) of doc, fields that the projection t does not name, unless t is an inclusion.
 func (r *run) flush(t *tree, doc bson.Raw, from, to int) {
 	if t.kind != Inclusion && from < to {
 		r.dst.Splice(doc[from:to])
 	}
 }
 
-// field appends the result of a child for an existing field, in its place. placed is false if the result
-// must be added at the end instead.
+// field appends the result of the child k for an existing field with value v, in the field's place. placed is false
+// if the result must be added at the end instead.
 func (r *run) field(t *tree, k *child, v bson.Value, positional bool) (placed bool, err error) {
 	switch k.act {
 	case compute:
@@ -244,7 +246,8 @@ func (r *run) field(t *tree, k *child, v bson.Value, positional bool) (placed bo
 	return r.value(t, k, k.name, v, positional)
 }
 
-// value appends the result of descend, keep or slice for a value; name is "" in an array.
+// value appends the result of a child whose action is descend, keep or slice for the value v; name is "" in an
+// array. placed is false as in field.
 func (r *run) value(t *tree, k *child, name string, v bson.Value, positional bool) (placed bool, err error) {
 	switch {
 	case positional && v.Type == bson.TypeArray:
@@ -300,8 +303,8 @@ func (r *run) value(t *tree, k *child, name string, v bson.Value, positional boo
 	return true, nil
 }
 
-// rest appends the fields that are added at the end: computed fields that the document lacks, and those
-// of $elemMatch.
+// rest appends the fields that are added at the end of a document: computed fields that the document lacks, and
+// those of $elemMatch.
 func (r *run) rest(t *tree, doc bson.Raw, done *bits) error {
 	for i := range t.children {
 		k := &t.children[i]
@@ -328,15 +331,15 @@ func (r *run) rest(t *tree, doc bson.Raw, done *bits) error {
 	return nil
 }
 
-// DocBytesMax is the maximal size of a document between stages. The cursor enforces the usual limit for
-// the documents that leave a pipeline.
+// DocBytesMax is the largest size in bytes of a document between stages. The cursor enforces the usual limit for the
+// documents that leave a pipeline.
 // Manual: core/aggregation-pipeline-limits#result-size-restrictions.
 const DocBytesMax = 128 << 20
 
-// computed appends the value of an expression, nothing if it is missing. For an array on the path, it is
-// called once per element.
+// computed appends a computed field, the value of its expression; nothing if the value is missing. For an array on
+// the path, it is called once per element.
 //
-// Errors: BSONObjectTooLarge, ExceededMemoryLimit, those of expressions.
+// Errors: BSONObjectTooLarge, ExceededMemoryLimit, the errors of expressions.
 func (r *run) computed(k *child) error {
 	if err := r.env.Tick(); err != nil {
 		return err

@@ -10,16 +10,19 @@ import (
 // LayerBytesMax bounds the difference of one collection from its newest state.
 const LayerBytesMax = 128 << 20
 
-// ErrTooMuch: a layer would exceed LayerBytesMax, or the memory limit of the server's commands.
+// ErrTooMuch is the error of a read in the past for which a layer would exceed LayerBytesMax, or the memory limit of
+// the server's commands.
 var ErrTooMuch = errors.New("rewind: too much was written since")
 
-// entryBytes is the overhead of an entry of a map or a layer, beside key and value.
+// entryBytes is the memory in bytes that is counted for a document found in the log, or for a key of a layer, in
+// addition to the bytes of key and value.
 const entryBytes = 96
 
 // stepBytes is the granularity in which a holding takes memory.
 const stepBytes = 256 << 10
 
-// holding is the share of a state in the common memory. One goroutine at a time makes it grow.
+// holding is the memory that the layers of one State have taken from the memory limit of all commands. One goroutine
+// at a time makes it grow.
 type holding struct {
 	of    *ratelimit.Memory
 	bytes atomic.Int64 // taken

@@ -17,11 +17,12 @@ import (
 	"github.com/cantledb/cantle/storage/writebuf"
 )
 
-// ErrMultikey: an index made later than the time is not multikey, but the old documents have arrays
-// in its fields.
+// ErrMultikey is the error of a read in the past by an index that was made later than this time and is not multikey,
+// although the old documents have arrays in its fields.
 var ErrMultikey = errors.New("rewind: an index made later has met no arrays yet")
 
-// build makes the layer of a collection. The other layers hold others bytes.
+// build returns the layer of a collection: the keys that differ from the snapshot at the state's time. The finished
+// layers of other collections hold others bytes, which count in the same limit.
 func (s *State) build(env *mql.Env, coll *catalog.Collection, others int64) (*writebuf.Buffer, error) {
 	docs, size, err := s.documents(env, coll.ID, others)
 	if err != nil {
@@ -37,7 +38,8 @@ func (s *State) build(env *mql.Env, coll *catalog.Collection, others int64) (*wr
 	}
 	r := restoring{env: env, coll: coll, txn: over, targets: map[shard.ID]*write.Target{}}
 	var present []byte
-	// All present documents are removed first, so that no unique value is taken twice on the way.
+	// All present versions of the documents are erased before old ones are added, so that no unique value is taken
+	// twice on the way.
 	for key, doc := range docs {
 		if present, err = s.present(env, []byte(key), present); err != nil {
 			return nil, err
@@ -68,9 +70,9 @@ func (s *State) build(env *mql.Env, coll *catalog.Collection, others int64) (*wr
 	return over.buf, nil
 }
 
-// documents reads the log backwards and returns, by record key, the changed documents as they were
-// at the state's time; nil if there was none. size is their memory; the other layers hold others
-// bytes.
+// documents reads the log backwards, down to the state's time. It returns the collection's documents that were
+// changed since, by record key, as they were at that time; nil for one that did not exist. size is their memory in
+// bytes; the layers of other collections hold others bytes.
 func (s *State) documents(env *mql.Env, id keyspace.CollectionID, others int64) (docs map[string]bson.Raw, size int64, err error) {
 	docs = map[string]bson.Raw{}
 	var key, scratch []byte
@@ -133,8 +135,8 @@ func (s *State) documents(env *mql.Env, id keyspace.CollectionID, others int64) 
 // layerBytes returns the memory of a layer.
 func layerBytes(b *writebuf.Buffer) int64 { return int64(b.Bytes()) + entryBytes*int64(b.Len()) }
 
-// present appends to dst[:0] the document under a record key in the newest state, or returns nil if
-// there is none.
+// present returns the document under a record key in the newest state, or nil if there is none. The result is
+// appended to dst[:0].
 func (s *State) present(env *mql.Env, key, dst []byte) ([]byte, error) {
 	doc, err := s.base.Get(env.Context(), key, dst[:0])
 	if errors.Is(err, storage.ErrNotFound) {
@@ -161,7 +163,8 @@ func (r *restoring) restore(key []byte, doc bson.Raw) error {
 	return t.Restore(r.env, doc, h)
 }
 
-// target returns the write target of the shard that has a record key at present.
+// target returns the write.Target by which documents of a record key's shard are written into the layer. It is the
+// shard that has the key at present.
 func (r *restoring) target(key []byte) (*write.Target, keyspace.Hash) {
 	_, h, id, _ := keyspace.SplitRecord(key)
 	d := r.coll.Map.Find(h, id)

@@ -9,14 +9,15 @@ import (
 	"github.com/cantledb/cantle/storage/writebuf"
 )
 
-// Reader reads a state. Only collections that were loaded can be read.
+// Reader is a storage.Reader of a State, a time in the past. Only collections that were loaded by State.Load can be
+// read.
 type Reader struct {
 	s       *State
 	under   storage.Reader
 	release func()
 }
 
-// Reader opens a reader; release is called when it is closed. nil does nothing.
+// Reader opens a reader of the state. release is called when the reader is closed; it may be nil.
 func (s *State) Reader(release func()) *Reader { return &Reader{s: s, under: s.base, release: release} }
 
 // ReadTimestamp implements storage.Reader.
@@ -69,7 +70,7 @@ func (r *Reader) Close() {
 	}
 }
 
-// readerFor returns the reader below, with the layer of a key's collection over it.
+// readerFor returns the reader for a key: the newest state, under the layer of the collection that owns the key.
 func (r *Reader) readerFor(key []byte) (writebuf.Reads, error) {
 	b, err := r.s.layerFor(key)
 	if err != nil {
@@ -81,8 +82,8 @@ func (r *Reader) readerFor(key []byte) (writebuf.Reads, error) {
 // nothing is the layer for keys that belong to no collection.
 var nothing = &writebuf.Buffer{}
 
-// layerFor returns the layer for a key. Records and entries of a collection that was not loaded must
-// not be read, because they would be the present ones.
+// layerFor returns the layer of the collection that owns a key. A collection that was not loaded must not be read,
+// because its records and entries would be the present ones.
 func (s *State) layerFor(key []byte) (*writebuf.Buffer, error) {
 	id, ok := keyspace.CollectionOf(key)
 	if !ok {

@@ -102,7 +102,8 @@ func (r *room) target(txn storage.Txn, doc bson.Raw) (*write.Target, keyspace.Ha
 	}}, h
 }
 
-// write replaces a document with another of the same key; an empty document means none.
+// write replaces the document old with doc in a transaction; both have the same record key. Empty means that there
+// is none: then it inserts or deletes.
 func (r *room) write(txn storage.Txn, old, doc bson.Raw) error {
 	r.t.Helper()
 	switch {
@@ -136,7 +137,7 @@ func (r *room) spans() []storage.Range {
 	return []storage.Range{keyspace.RecordRange(r.coll.ID), keyspace.CollectionIndexRange(r.coll.ID)}
 }
 
-// contents returns everything that a reader shows of the collection, read in one direction.
+// contents returns all keys of the collection that a reader returns, with their values, read in one direction.
 func (r *room) contents(from storage.Reader, reverse bool) map[string]string {
 	r.t.Helper()
 	out := map[string]string{}
@@ -165,8 +166,8 @@ func (r *room) newest() map[string]string {
 	return r.contents(snap, false)
 }
 
-// same compares a reader's contents, by every way of reading, with a copy. others are keys that may
-// be in there or not.
+// same requires that a reader, by every way of reading, returns the keys and values of want. others are keys that it
+// may return or not.
 func (r *room) same(from storage.Reader, want map[string]string, others map[string]bool) {
 	r.t.Helper()
 	ctx := r.env.Context()
@@ -211,9 +212,9 @@ var indexes = []string{
 	`{key: {b: 1, c: 1}, name: "partial", partialFilterExpression: {c: {$gt: 1}}}`,
 }
 
-// TestEveryMoment writes random documents and keeps a copy of everything stored after each commit.
-// Then each of these moments is read again and equals its copy, index entries included, through a
-// reader and through a transaction.
+// TestEveryMoment writes random documents and keeps a copy of everything stored after each commit. Then it reads
+// each of these moments again, through a reader and through a transaction, and requires that everything equals the
+// copy, index entries included.
 func TestEveryMoment(t *testing.T) {
 	const seed = 41
 	t.Logf("seed %d", seed)
@@ -302,8 +303,8 @@ func randomDoc(t testing.TB, m *rand.Rand, id, a int) bson.Raw {
 	return bsontest.Doc(t, "{"+strings.Join(fields, ", ")+"}")
 }
 
-// TestUniqueValueMoved reverts changes that moved a unique value from one document to another, and
-// from that to a third.
+// TestUniqueValueMoved reads a time before changes that moved a unique value from one document to another, and from
+// that to a third: on the way back no value may be a duplicate.
 func TestUniqueValueMoved(t *testing.T) {
 	r := newRoom(t, `{}`, "", indexes...)
 	r.put("", `{_id: 1, a: 1, u: 1}`)
@@ -321,8 +322,8 @@ func TestUniqueValueMoved(t *testing.T) {
 	r.same(s.Reader(nil), was, nil)
 }
 
-// TestTxn writes in the past: keys that have not changed since can be written, all others conflict,
-// including their index entries.
+// TestTxn writes in transactions that read the past: keys that have not changed since can be written, all others
+// conflict, including their index entries.
 func TestTxn(t *testing.T) {
 	r := newRoom(t, `{}`, "", indexes...)
 	r.put("", `{_id: 1, a: 1, u: 1}`)

@@ -7,7 +7,8 @@ import (
 	"github.com/cantledb/cantle/storage/writebuf"
 )
 
-// scratch is a transaction that is filled and never committed: a layer in the making.
+// scratch is a layer in the making: a transaction that receives the old documents and their entries, and is never
+// committed.
 type scratch struct {
 	writebuf.Reads
 	buf *writebuf.Buffer

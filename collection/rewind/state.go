@@ -15,7 +15,7 @@ import (
 	"github.com/cantledb/cantle/storage/writebuf"
 )
 
-// State is the store at a time in the past. Safe for concurrent use.
+// State represents the store at a time in the past. Safe for concurrent use.
 type State struct {
 	at    storage.Timestamp
 	base  storage.Reader
@@ -28,10 +28,9 @@ type State struct {
 	layers atomic.Pointer[map[keyspace.CollectionID]*writebuf.Buffer]
 }
 
-// Open makes the state at a past time, over the newest one. It waits until the newest state is
-// durable, because the log contains only durable records. The state must have been the newest one
-// at the time since or later. If nothing was written for an hour, a time an hour ago counts as
-// recent.
+// Open returns the state of the store at the past time at, to be made from the newest state. It waits until the
+// newest state is durable, because the log contains only durable records. The state must have been the newest one at
+// the time since or later. If nothing was written for an hour, a time an hour ago counts as recent.
 // Errors: ErrSnapshotTooOld, also if the log does not reach back that far.
 func Open(ctx context.Context, store storage.Store, at, since storage.Timestamp, memory *ratelimit.Memory) (*State, error) {
 	base, err := store.Snapshot(ctx, 0)
@@ -54,7 +53,8 @@ func Open(ctx context.Context, store storage.Store, at, since storage.Timestamp,
 	return s, nil
 }
 
-// lasted rejects a state that ended before a time, or that is before the first record.
+// lasted returns ErrSnapshotTooOld for a state that was followed by a newer one before the time since, or that is
+// before the first record of the log.
 func (s *State) lasted(ctx context.Context, since storage.Timestamp) error {
 	over, begun := storage.Timestamp(0), false
 	_, err := s.store.ReadLog(ctx, changelog.Stream, s.at, func(ts, _ storage.Timestamp, _ []byte) bool {
@@ -76,25 +76,23 @@ func (s *State) lasted(ctx context.Context, since storage.Timestamp) error {
 // At returns the time of the state.
 func (s *State) At() storage.Timestamp { return s.at }
 
-// Base returns the time of the snapshot over which the state is laid: shards and indexes are used
-// as they were then.
+// Base returns the time of the snapshot over which the layers of the state lie: a read uses shards and indexes as
+// they were then.
 func (s *State) Base() storage.Timestamp { return s.base.ReadTimestamp() }
 
 // Bytes returns the memory of the layers.
 func (s *State) Bytes() int64 { return s.held.bytes.Load() }
 
-// Close releases the snapshot and the memory of the layers. The state's readers must be closed
-// before.
+// Close releases the snapshot and the memory of the layers. All readers of the state must be closed before.
 func (s *State) Close() {
 	s.base.Close()
 	s.held.shrink(0)
 }
 
-// Load makes the layer of a collection unless there is one. coll is its entry as of Base or later,
-// with no change of shards or indexes since.
-// Errors: ErrSnapshotTooOld if the log has been truncated meanwhile, or was written by a version
-// without undo records; ErrTooMuch; those of index keys, if an index made later cannot hold the old
-// documents.
+// Load makes the layer of a collection, unless there is one, so that the collection can be read. coll is its catalog
+// entry as of Base or later, with no change of shards or indexes since.
+// Errors: ErrSnapshotTooOld if the log has been truncated meanwhile, or was written by a version without undo
+// records; ErrTooMuch; the errors of index keys, if an index made later cannot hold the old documents.
 func (s *State) Load(env *mql.Env, coll *catalog.Collection) error {
 	for {
 		if s.layer(coll.ID) != nil {

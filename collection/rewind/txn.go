@@ -9,8 +9,8 @@ import (
 	"github.com/cantledb/cantle/storage/writebuf"
 )
 
-// Txn is a transaction that reads a state. Keys that were changed between the state's time and its
-// base cannot be written: the first committer wins. So the transaction's writes and the layers have
+// Txn is a transaction that reads a State, a time in the past. Keys that were changed between this time and the
+// state's base cannot be written: the first committer wins. So the transaction's writes and the layers have
 // different keys, and reads need not determine which of them takes precedence.
 type Txn struct {
 	storage.Txn
@@ -18,8 +18,8 @@ type Txn struct {
 	state  *State
 }
 
-// Begin opens a transaction at a time in the past, with a state of its own.
-// Errors: as Open.
+// Begin opens a transaction that reads the store at a time in the past, with a State of its own.
+// Errors: the errors of Open.
 func Begin(ctx context.Context, store storage.Store, at, since storage.Timestamp, memory *ratelimit.Memory) (*Txn, error) {
 	const tries = 10
 	for try := 1; ; try++ {
@@ -101,7 +101,7 @@ func (t *Txn) Claim(ctx context.Context, keys ...[]byte) error {
 	return t.Txn.Claim(ctx, keys...)
 }
 
-// check returns ErrConflict for a key that was written after the state's time.
+// check returns storage.ErrConflict for a key that was written after the time that the transaction reads.
 func (t *Txn) check(key []byte) error {
 	layer, err := t.state.layerFor(key)
 	if err != nil {

@@ -8,18 +8,18 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-// clusteredIDBytesMax is the maximal size of an _id, as a key, in a clustered collection.
+// clusteredIDBytesMax is the largest size in bytes of an _id, in its encoding as a key, in a clustered collection.
 // Manual: core/clustered-collections#limitations.
 const clusteredIDBytesMax = 8 << 20
 
-// Bytes that an encoding adds to those of a value: a type, and an end or a length.
+// textOverhead and binaryOverhead are the bytes that the encoding as a key adds to those of a value: a type, and an
+// end or a length.
 const (
 	textOverhead   = 2
 	binaryOverhead = 7
 )
 
-// checkClusteredID rejects an _id that is too large for the key of a record.
-// Errors: 5894900.
+// checkClusteredID returns error 5894900 for an _id that is too large for the record key of a clustered collection.
 func checkClusteredID(id bson.Value) error {
 	if len(id.Data) < clusteredIDBytesMax/2 {
 		return nil // no encoding is twice as long as the value
@@ -38,8 +38,8 @@ func checkClusteredID(id bson.Value) error {
 	return nil
 }
 
-// clusteredDuplicate returns the error for a duplicate _id that is not finite; nil for other _ids, which
-// are ordinary duplicates. Observed: mongod 8.2 has special codes for these.
+// clusteredDuplicate returns the error for a duplicate _id that is NaN or infinite, in a clustered collection; nil
+// for other _ids, which are ordinary duplicates. Observed: mongod 8.2 has special codes for these.
 func clusteredDuplicate(id bson.Value) error {
 	if !id.IsNumber() {
 		return nil

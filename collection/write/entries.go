@@ -15,8 +15,8 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// entrySet holds the index entries of one document in one index: encoded values with their type bits,
-// distinct and ascending. Its memory is reused.
+// entrySet holds the index entries of one document in one index: encoded values with their type bits, distinct and
+// ascending. Its memory is reused for the next document.
 type entrySet struct {
 	list []entry
 	mem  []byte
@@ -44,14 +44,14 @@ func (s *entrySet) load(env *mql.Env, t *Target, ix *catalog.Index, doc bson.Raw
 	return paths, err
 }
 
-// maintained reports whether writers keep the index's entries. The _id_ index of an unsharded collection
-// has no entries: the record keys are in its order.
+// maintained reports whether writes of documents keep the entries of the index. The _id_ index of an unsharded
+// collection has no entries: the record keys are in its order.
 func (t *Target) maintained(ix *catalog.Index) bool {
 	return ix.State != catalog.IndexDropping && (ix.ID != 1 || t.Coll.PhysicalID())
 }
 
-// addEntries writes all entries of a new document and returns their weight,
-// without that of _id.
+// addEntries writes all index entries of a new document and returns their weight for the charge, without that of
+// _id.
 func (t *Target) addEntries(env *mql.Env, doc bson.Raw, h keyspace.Hash) (weight int64, err error) {
 	for _, ix := range t.Coll.Indexes {
 		if !t.maintained(ix) {
@@ -79,8 +79,8 @@ func (t *Target) addEntries(env *mql.Env, doc bson.Raw, h keyspace.Hash) (weight
 	return weight, nil
 }
 
-// loadNew computes the entries of a document to be written. If they contain new arrays, it marks the
-// index multikey.
+// loadNew computes the entries in one index of a document to be written. If they contain arrays where the index had
+// none yet, it marks the index multikey.
 func (t *Target) loadNew(env *mql.Env, ix *catalog.Index, doc bson.Raw) error {
 	t.scratch.Reset()
 	paths, err := t.newKeys.load(env, t, ix, doc)
@@ -121,8 +121,8 @@ func (t *Target) removeEntries(env *mql.Env, doc bson.Raw, h keyspace.Hash) (wei
 	return weight, nil
 }
 
-// changeEntries writes the difference between the entries of two versions of a
-// document.
+// changeEntries writes the difference between the index entries of two versions of a document. removed and added are
+// the weights of the entries, for the charge.
 func (t *Target) changeEntries(env *mql.Env, old, doc bson.Raw, h keyspace.Hash) (removed, added int64, err error) {
 	for _, ix := range t.Coll.Indexes {
 		if ix.ID == 1 || !t.maintained(ix) {
@@ -181,8 +181,8 @@ func (t *Target) changeEntries(env *mql.Env, old, doc bson.Raw, h keyspace.Hash)
 	return removed, added, nil
 }
 
-// weight returns the weight of one entry in the price list: its size in units, or the number of its
-// fields if that is larger.
+// weight returns the weight of one index entry in the price list: its size in units, or the number of its fields if
+// that is larger.
 func (t *Target) weight(env *mql.Env, ix *catalog.Index, e entry) int64 {
 	return max(env.Meter.TermWeight(len(e.values)), int64(ix.About()))
 }
@@ -197,8 +197,8 @@ func (t *Target) entryKey(ix *catalog.Index, e entry, h keyspace.Hash, p keyspac
 	return t.record
 }
 
-// set writes a new entry. If the index is unique, it first checks every partition that may hold the
-// entry.
+// set writes a new index entry of a document. If the index is unique, it first checks every index partition that may
+// hold an entry with the same values. Errors: DuplicateKey (11000).
 func (t *Target) set(env *mql.Env, ix *catalog.Index, e entry, doc bson.Raw, h keyspace.Hash) error {
 	if ix.Unique {
 		for _, p := range t.Shard.Partitions {
@@ -214,7 +214,7 @@ func (t *Target) set(env *mql.Env, ix *catalog.Index, e entry, doc bson.Raw, h k
 				return t.duplicate(ix, doc, e)
 			}
 		}
-		// A writer with the shard map from before a split writes the same values to an older partition:
+		// A writer that still uses the shard map from before a split writes the same values to an older partition:
 		// only the lock makes the two conflict.
 		for _, p := range t.Shard.Partitions[:len(t.Shard.Partitions)-1] {
 			if err := t.Txn.Lock(env.Context(), t.entryKey(ix, e, h, p)); err != nil {
@@ -229,7 +229,8 @@ func (t *Target) set(env *mql.Env, ix *catalog.Index, e entry, doc bson.Raw, h k
 	return t.put(ix, e, h)
 }
 
-// replace writes new type bits of an existing entry, in the partition that holds it.
+// replace writes new type bits of an existing index entry. If the shard has several index partitions, the entry
+// moves to the newest one.
 func (t *Target) replace(env *mql.Env, ix *catalog.Index, e entry, h keyspace.Hash) error {
 	if !t.Shard.Settled() {
 		if err := t.unset(env, ix, e, h); err != nil {
@@ -262,9 +263,9 @@ func (t *Target) unset(env *mql.Env, ix *catalog.Index, e entry, h keyspace.Hash
 			}
 		}
 		if ix.Unique && ix.State == catalog.IndexBuilding {
-			// Two documents may still have the same values: the entry can belong to the other document.
-			// Because of the lock, a build that adds the entry of this document at the same time
-			// conflicts.
+			// In a unique index that is being built, two documents may still have the same values: the entry can
+			// belong to the other one. Because of the lock, a build that adds the entry of this document at the same
+			// time conflicts.
 			own, err := t.owns(env, key, h)
 			if err != nil {
 				return err
@@ -283,14 +284,14 @@ func (t *Target) unset(env *mql.Env, ix *catalog.Index, e entry, h keyspace.Hash
 	return nil
 }
 
-// duplicate returns the error for a second document with the same unique values.
+// duplicate returns the error for a second document with values that a unique index already has.
 func (t *Target) duplicate(ix *catalog.Index, doc bson.Raw, e entry) error {
 	kv := keyValue(ix, doc, e)
 	return mongoerr.Duplicate(t.Coll.Namespace.String(), ix.Name, kv.String(), ix.Key, kv)
 }
 
-// keyValue returns the indexed values of a document by the names of the fields: those of the entry that
-// collides, or those of the document if the entry does not hold them (the record key; keys under a
+// keyValue returns the indexed values of a document by the names of the fields, for the error of a duplicate: those
+// of the entry that collides, or those of the document if the entry does not hold them (the record key; keys under a
 // collation). A missing field is indexed as null, so it is null here.
 // Manual: core/index-unique#unique-index-and-missing-field.
 func keyValue(ix *catalog.Index, doc bson.Raw, e entry) bson.Raw {
@@ -320,8 +321,8 @@ func keyValue(ix *catalog.Index, doc bson.Raw, e entry) bson.Raw {
 	return b.Doc()
 }
 
-// Build adds the entries of one existing document to an index being built. It skips entries that a
-// writer has already added.
+// Build adds the entries of one existing document to an index being built, and returns their weight for the charge.
+// It skips entries that a writer has already added.
 // Errors: DuplicateKey (11000).
 func (t *Target) Build(env *mql.Env, ix *catalog.Index, doc bson.Raw, h keyspace.Hash) (weight int64, err error) {
 	if err := t.recordKey(doc, h); err != nil {
@@ -351,7 +352,8 @@ func (t *Target) Build(env *mql.Env, ix *catalog.Index, doc bson.Raw, h keyspace
 	return weight, nil
 }
 
-// ownEntry reports whether a unique entry exists and belongs to this document.
+// ownEntry reports whether a unique index already has the entry e, in any index partition of the shard, and the
+// entry belongs to the target's current document.
 func (t *Target) ownEntry(env *mql.Env, ix *catalog.Index, e entry, h keyspace.Hash) (bool, error) {
 	for _, p := range t.Shard.Partitions {
 		if own, err := t.owns(env, t.entryKey(ix, e, h, p), h); own || err != nil {
@@ -361,7 +363,7 @@ func (t *Target) ownEntry(env *mql.Env, ix *catalog.Index, e entry, h keyspace.H
 	return false, nil
 }
 
-// owns reports whether the unique entry at key exists and belongs to this document.
+// owns reports whether the entry of a unique index at key exists and belongs to the target's current document.
 func (t *Target) owns(env *mql.Env, key []byte, h keyspace.Hash) (bool, error) {
 	v, err := t.Txn.Get(env.Context(), key, nil)
 	if errors.Is(err, storage.ErrNotFound) {

@@ -42,8 +42,8 @@ func (t *Target) restamp(env *mql.Env, ix *catalog.Index, doc bson.Raw, h keyspa
 	return t.stamp(env, ix, doc, h)
 }
 
-// unstamp removes the entries of a document. If an index build has not reached the document yet, there
-// are none.
+// unstamp removes the entries of a document in an index by the last write. If an index build has not reached the
+// document yet, there are none.
 func (t *Target) unstamp(env *mql.Env, ix *catalog.Index, h keyspace.Hash) error {
 	for _, p := range t.Shard.Partitions {
 		v, err := t.Txn.Get(env.Context(), t.entryKey(ix, entry{values: stampKey}, h, p), nil)
@@ -64,7 +64,8 @@ func (t *Target) unstamp(env *mql.Env, ix *catalog.Index, h keyspace.Hash) error
 
 var stampKey = keystring.Append(nil, bson.Null, keystring.Ascending, nil, nil)
 
-// expiryEntry returns the keystring of the entry by which a document written now expires, nil for never.
+// expiryEntry returns the keystring of the index entry by which a document that is written now (milliseconds since
+// 1970) expires; nil for never.
 func expiryEntry(now int64, doc bson.Raw) []byte {
 	b := bson.NewBuilder(nil)
 	switch ttl, ok := ownTTL(doc); {
@@ -78,9 +79,9 @@ func expiryEntry(now int64, doc bson.Raw) []byte {
 	return keystring.Append(nil, b.Doc().Get(""), keystring.Ascending, nil, nil)
 }
 
-// ownTTL returns the number of seconds after its last write at which a document expires by its own ttl,
-// or -1 for never. Invalid values of ttl are stored and ignored. Source: Azure Cosmos DB for MongoDB,
-// "time-to-live".
+// ownTTL returns the number of seconds after its last write at which a document expires by its own field ttl, or -1
+// for never; ok is false without a valid ttl. Invalid values are stored and ignored.
+// Source: Azure Cosmos DB for MongoDB, "time-to-live".
 func ownTTL(doc bson.Raw) (seconds int64, ok bool) {
 	v := doc.Get("ttl")
 	switch v.Type {

@@ -10,9 +10,9 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// CappedState holds the next position of a capped collection and the number and size of its documents. It is a
-// row that every transaction changes that writes to the collection. It is used if several servers share
-// the store: their writers conflict on the row, so that positions are in the order of commits.
+// CappedState holds the next position of a capped collection and the number and size of its documents. It is a row
+// that every transaction changes which writes to the collection. The row is used if several servers share the store:
+// their writers conflict on it, so that positions are in the order of commits.
 type CappedState struct {
 	Next, First keyspace.Hash // the next position; no document is before First
 	Docs, Bytes int64
@@ -26,13 +26,13 @@ func CappedStateKey(id keyspace.CollectionID) []byte {
 	return keyspace.AppendMeta(nil, keyspace.MetaVersion, fmt.Appendf(nil, "%s%d", cappedPrefix, id))
 }
 
-// CappedStateKeys returns the range of all rows. A server that has the store exclusively removes them, because
-// it does not maintain them.
+// CappedStateKeys returns the key range of the rows of all capped collections. A server that has the store
+// exclusively removes the rows, because it does not maintain them.
 func CappedStateKeys() storage.Range {
 	return keyspace.MetaPrefixRange(keyspace.MetaVersion, []byte(cappedPrefix))
 }
 
-// ReadCappedState reads the row of a collection. If there is none yet, it counts all documents.
+// ReadCappedState reads the row of a capped collection. If there is none yet, it counts all documents.
 func ReadCappedState(ctx context.Context, r storage.Reader, id keyspace.CollectionID) (l CappedState, err error) {
 	v, err := r.Get(ctx, CappedStateKey(id), nil)
 	switch {

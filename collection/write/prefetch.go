@@ -10,9 +10,9 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// Prefetch fetches the keys that Insert will look up for documents at their positions: those of the
-// records, and of the entries of unique indexes. A remote store fetches them together; in a
-// multi-document transaction it also locks them. For other stores, Prefetch does nothing.
+// Prefetch reads ahead the keys that Insert will look up for documents at their positions: the keys of the records,
+// and of their entries in unique indexes. A remote store reads them together; in a multi-document transaction it
+// also locks them. For other stores, Prefetch does nothing.
 // Errors: storage errors.
 func (t *Target) Prefetch(env *mql.Env, docs iter.Seq2[bson.Raw, keyspace.Hash]) error {
 	f, ok := t.Txn.(storage.Fetcher)
@@ -26,7 +26,7 @@ func (t *Target) Prefetch(env *mql.Env, docs iter.Seq2[bson.Raw, keyspace.Hash])
 	return f.Prefetch(env.Context(), keys, t.Multi)
 }
 
-// AppendLookups appends the keys that Insert will look up for a document at position h.
+// AppendLookups appends to keys those that Insert will look up for the document doc at position h.
 func (t *Target) AppendLookups(env *mql.Env, keys [][]byte, doc bson.Raw, h keyspace.Hash) [][]byte {
 	keys = append(keys, keyspace.AppendRecord(nil, t.Coll.ID, h, t.Coll.AppendID(nil, doc)))
 	for _, ix := range t.Coll.Indexes {
@@ -35,8 +35,8 @@ func (t *Target) AppendLookups(env *mql.Env, keys [][]byte, doc bson.Raw, h keys
 	return keys
 }
 
-// AppendBuildLookups appends the keys that Build will look up for a document: those of its entries in a
-// unique index, in every partition.
+// AppendBuildLookups appends to keys those that Build will look up for a document: the keys of its entries in a
+// unique index, in every index partition of the shard.
 func (t *Target) AppendBuildLookups(env *mql.Env, keys [][]byte, ix *catalog.Index, doc bson.Raw) [][]byte {
 	if !ix.Unique || !t.maintained(ix) {
 		return keys

@@ -6,13 +6,13 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// DepthMax is the maximal nesting of a stored document, which is more than the manual guarantees (100).
+// DepthMax is the largest nesting of a stored document, more than the 100 levels that the manual guarantees.
 // Observed: mongod 8.2. Manual: reference/limits#std-label-limit-nested-depth.
 const DepthMax = 180
 
-// Prepare validates a document to be inserted and moves _id to the front, making one if it is missing.
-// The result aliases doc if nothing had to change. Empty top-level timestamps become the time after the
-// newest commit; Prepare reads it from the store only if there are any.
+// Prepare validates a document to be inserted and moves _id to the front, making one if it is missing. The result
+// aliases doc if nothing had to change. Empty timestamps at the top level become the time after the newest commit;
+// Prepare reads this time from the store only if there are any.
 // Errors: BSONObjectTooLarge (10334), InvalidIdField (53), DollarPrefixedFieldName (52), Overflow (15).
 func Prepare(doc bson.Raw, store storage.Store) (bson.Raw, error) {
 	if len(doc) > bson.MaxDocumentBytes {
@@ -78,8 +78,8 @@ func Prepare(doc bson.Raw, store storage.Store) (bson.Raw, error) {
 	return out, nil
 }
 
-// CheckID rejects values that cannot be an _id.
-// Manual: core/document#the-_id-field. Errors: 53, 52.
+// CheckID returns an error for a value that cannot be an _id.
+// Manual: core/document#the-_id-field. Errors: InvalidIdField (53), DollarPrefixedFieldName (52).
 func CheckID(id bson.Value) error {
 	switch id.Type {
 	case bson.TypeArray:

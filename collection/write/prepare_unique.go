@@ -11,9 +11,9 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// prepareUnique rejects an entry whose values another document already has, in an index that will become
-// unique: the index may hold duplicates, but no new ones are added. The lock on the key of the
-// corresponding unique entry makes two writers of the same values conflict.
+// prepareUnique returns an error for an entry whose values another document already has, in an index with the option
+// prepareUnique, which will become unique: the index may hold duplicates, but no new ones are added. The lock on the
+// key of the corresponding unique entry makes two writers of the same values conflict.
 // Manual: core/index-unique/convert-to-unique. Errors: DuplicateKey (11000).
 func (t *Target) prepareUnique(env *mql.Env, ix *catalog.Index, e entry, doc bson.Raw, h keyspace.Hash) error {
 	for _, p := range t.Shard.Partitions {
@@ -33,7 +33,8 @@ func (t *Target) prepareUnique(env *mql.Env, ix *catalog.Index, e entry, doc bso
 	return nil
 }
 
-// otherEntry reports whether another record has an entry with the same values.
+// otherEntry reports whether another record than the target's has an index entry whose key begins with prefix, which
+// ends with the entry's values.
 func (t *Target) otherEntry(env *mql.Env, prefix []byte, values int, h keyspace.Hash) (bool, error) {
 	it, err := t.Txn.Iter(env.Context(), keyspace.PrefixRange(prefix), storage.IterOptions{KeysOnly: true})
 	if err != nil {

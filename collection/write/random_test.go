@@ -17,8 +17,8 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// maker makes random documents and writes. There are only a few values of _id (ids) and of the shard key
-// (keys), so that documents share them.
+// maker makes random documents and writes. _id has only ids values and the shard key only keys values, so that
+// documents share them.
 type maker struct {
 	*rand.Rand
 	ids, keys int
@@ -26,7 +26,7 @@ type maker struct {
 
 func (m maker) pick(from ...string) string { return from[m.IntN(len(from))] }
 
-// doc returns a random document with an _id and a value of the shard key.
+// doc returns a random document with the given _id and the value a of the shard key.
 func (m maker) doc(t testing.TB, id, a int) bson.Raw {
 	one := m.pick(`1`, `{"$numberLong":"1"}`, `{"$numberDouble":"1.0"}`)
 	fields := []string{fmt.Sprintf(`_id: %d, a: %d, t: {"$date":{"$numberLong":"%d"}}`, id, a, 1000*a)}
@@ -67,8 +67,8 @@ func (m maker) write(w *writer) {
 	w.run(change{op: op, before: old, after: stored{m.doc(w.t, int(id), int(a)), old.h, w.env.NowMillis}})
 }
 
-// plain holds indexes that every collection may have; unique those for a collection without a shard key
-// or with one on a.
+// plain are specifications of indexes that every collection may have. unique are those of unique indexes for a
+// collection without a shard key or with one on a.
 var (
 	plain = []string{
 		`{key: {b: 1}, name: "multikey"}`, `{key: {"b.p": -1, c: 1}, name: "nested"}`, `{key: {c: 1, a: -1}, name: "compound"}`,
@@ -95,9 +95,9 @@ var collections = []struct{ name, options, key string }{
 	{"ranged", `{}`, `{a: 1}`},
 }
 
-// TestWritesKeepIndexes runs random transactions, some of which are aborted. After each, it compares
-// everything stored with the expected contents: the records, every entry of every index once, and
-// nothing else. It also reads the log of each transaction.
+// TestWritesKeepIndexes runs random transactions, some of which are aborted. After each, it compares everything
+// stored with the expected contents: the records, every entry of every index once, and nothing else. It also
+// compares the log records of each transaction.
 func TestWritesKeepIndexes(t *testing.T) {
 	const seed = 31
 	t.Logf("seed %d", seed)
@@ -128,7 +128,8 @@ func TestWritesKeepIndexes(t *testing.T) {
 	}
 }
 
-// checkLog compares log records with the changes of a transaction, and checks the undo of each record.
+// checkLog compares the log records of a transaction with its changes, and checks that the undo of each record
+// restores the old document.
 func checkLog(w *writer, log []changelog.Record) {
 	w.t.Helper()
 	if len(log) != len(w.changes) {
@@ -167,10 +168,9 @@ func checkLog(w *writer, log []changelog.Record) {
 	}
 }
 
-// TestWritesWhileSplitting runs, in each round, a transaction that began with the map from before a
-// split, a merge or a settling, and one with the new map, which commits first. Whether the older
-// transaction then conflicts or not, no entry is lost, duplicated or left over, and no unique value
-// occurs twice.
+// TestWritesWhileSplitting runs, in each round, a transaction that began with the shard map from before a split, a
+// merge or a settling, and one with the new map, which commits first. Whether the older transaction then conflicts
+// or not, no entry may be lost, duplicated or left over, and no unique value may occur twice.
 func TestWritesWhileSplitting(t *testing.T) {
 	const seed = 32
 	t.Logf("seed %d", seed)
@@ -232,8 +232,8 @@ func (m maker) changeMap(r *room) {
 	r.coll = r.coll.With(func(c *catalog.Collection) { c.Map = next })
 }
 
-// settle moves all entries to the newest partition of their shards, as the job does when no writer uses
-// an older map.
+// settle moves all index entries to the newest index partition of their shards, as the background job does once no
+// writer uses an older map.
 func settle(r *room) {
 	r.t.Helper()
 	txn := r.begin()
@@ -283,8 +283,8 @@ func checkUnique(r *room) {
 	}
 }
 
-// TestEraseRestore removes all documents in a transaction and adds them again: nothing is left in
-// between, everything is as before afterwards, and nothing is counted or logged.
+// TestEraseRestore erases all documents in a transaction and restores them: nothing may be left in between,
+// everything must be as before afterwards, and nothing may be counted or logged.
 func TestEraseRestore(t *testing.T) {
 	const seed = 33
 	t.Logf("seed %d", seed)
@@ -330,7 +330,7 @@ func TestEraseRestore(t *testing.T) {
 	}
 }
 
-// TestPartitions checks the partition of the entries of a shard that reads two partitions.
+// TestPartitions checks which index partition has the entries of documents in a shard that reads two partitions.
 func TestPartitions(t *testing.T) {
 	r := newRoom(t, `{}`, `{a: 1}`, `{key: {c: 1}, name: "c"}`, `{key: {a: 1, u: 1}, name: "u", unique: true}`)
 	put := func(op changelog.Op, before stored, text string) stored {

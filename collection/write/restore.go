@@ -6,8 +6,8 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// Erase removes a document and its index entries in the transaction: it does not count, log or charge
-// anything. It is for states that are never committed.
+// Erase removes a document and its index entries in the transaction, without counting, logging or charging anything.
+// It is for transactions that are never committed, which show the past.
 func (t *Target) Erase(env *mql.Env, doc bson.Raw, h keyspace.Hash) error {
 	if err := t.recordKey(doc, h); err != nil {
 		return err
@@ -19,8 +19,8 @@ func (t *Target) Erase(env *mql.Env, doc bson.Raw, h keyspace.Hash) error {
 	return err
 }
 
-// Restore adds a document and its index entries in the transaction; it is the inverse of Erase. Errors:
-// DuplicateKey (11000), and those of index keys.
+// Restore adds a document and its index entries in the transaction, without counting, logging or charging anything;
+// it is the inverse of Erase. Errors: DuplicateKey (11000), and the errors of index keys.
 func (t *Target) Restore(env *mql.Env, doc bson.Raw, h keyspace.Hash) error {
 	if err := t.recordKey(doc, h); err != nil {
 		return err

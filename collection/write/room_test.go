@@ -47,13 +47,14 @@ type room struct {
 	known map[indexed][]entry
 }
 
-// indexed identifies a document in an index; its entries are computed once.
+// indexed identifies a document in an index. It is the key of a map, so that the document's entries are computed
+// once.
 type indexed struct {
 	ix  *catalog.Index
 	doc string
 }
 
-// newRoom returns an empty collection with the given options, shard key ("" for none) and indexes
+// newRoom returns an empty collection in a new store, with the given options, shard key ("" for none) and indexes
 // besides _id_.
 func newRoom(t testing.TB, options, key string, indexes ...string) *room {
 	t.Helper()
@@ -97,7 +98,7 @@ func (r *room) begin() storage.Txn {
 	return txn
 }
 
-// target returns a target for a document in a transaction, with any catalog entry of the collection.
+// target returns a write.Target for a document in a transaction, with any version coll of the catalog entry.
 // Multikey marks take effect immediately.
 func (r *room) target(txn storage.Txn, coll *catalog.Collection, doc bson.Raw, h keyspace.Hash) *write.Target {
 	if len(r.spare) == 0 {
@@ -166,7 +167,7 @@ func (r *room) entries(ix *catalog.Index, s stored) (out []entry) {
 	return out
 }
 
-// place returns the key and the stored value of an entry in a partition.
+// place returns the store key and the stored value of an index entry of the document s in an index partition.
 func (r *room) place(ix *catalog.Index, e entry, s stored, p keyspace.PartitionID) (key, value string) {
 	id := r.coll.AppendID(nil, s.doc)
 	if ix.Unique {
@@ -175,7 +176,7 @@ func (r *room) place(ix *catalog.Index, e entry, s stored, p keyspace.PartitionI
 	return string(keyspace.AppendEntry(nil, r.coll.ID, ix.ID, p, e.values, s.h, id)), string(keyspace.AppendEntryValue(nil, e.bits))
 }
 
-// clash reports whether another document has one of the document's unique entries.
+// clash reports whether another document of the model has an entry of s in a unique index.
 func (r *room) clash(model map[string]stored, s stored) bool {
 	own := r.key(s.doc, s.h)
 	for _, ix := range r.coll.Indexes {
@@ -211,8 +212,8 @@ func (r *room) contents(from storage.Reader) map[string]string {
 	return out
 }
 
-// check compares the contents of a reader with a model: the documents, each entry in exactly one of the
-// partitions of the document's shard, and nothing else.
+// check compares everything that a reader returns with a model: the documents, each index entry in exactly one of
+// the index partitions of the document's shard, and nothing else.
 func (r *room) check(from storage.Reader, model map[string]stored) {
 	r.t.Helper()
 	have := r.contents(from)
@@ -262,13 +263,13 @@ func (r *room) checkStore() {
 	r.check(snap, r.model)
 }
 
-// change is one document before and after a write; an empty doc means that it does not exist.
+// change is one document before and after a write; an empty doc in either means that it does not exist then.
 type change struct {
 	op            changelog.Op
 	before, after stored
 }
 
-// writer is a transaction with its own view of the collection and of the model.
+// writer is a transaction of a test with its own version of the catalog entry and of the model.
 type writer struct {
 	*room
 	txn         storage.Txn
@@ -282,8 +283,8 @@ func (r *room) writer() *writer {
 	return &writer{room: r, txn: r.begin(), coll: r.coll, model: maps.Clone(r.model)}
 }
 
-// run executes one write and reports whether it succeeded. A duplicate must be one in the model too; the
-// write is then rolled back, like a statement of a transaction.
+// run executes one write of the transaction and reports whether it succeeded. An error must be a duplicate in the
+// model too; the write is then rolled back, like a statement of a transaction.
 func (w *writer) run(c change) bool {
 	w.t.Helper()
 	s := c.after
@@ -327,8 +328,8 @@ func (w *writer) run(c change) bool {
 	return true
 }
 
-// commit commits the transaction. A conflict is allowed only if another transaction has committed since
-// its beginning.
+// commit commits the transaction and reports whether it succeeded. A conflict is allowed only if another transaction
+// has committed since its beginning (mayConflict).
 func (w *writer) commit(mayConflict bool) bool {
 	w.t.Helper()
 	_, err := w.txn.Commit(w.env.Context(), storage.Synced)

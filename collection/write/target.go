@@ -19,25 +19,26 @@ type Target struct {
 	Coll  *catalog.Collection
 	Shard *shard.Descriptor
 	Txn   storage.Txn
-	// Multikey is called if a document has arrays where the index had none yet; it publishes the mark
-	// before the commit. Required.
+	// Multikey is called if a document has arrays in an index that had none there yet. It must publish the mark of
+	// the index before the transaction commits. Required.
 	Multikey func(ix *catalog.Index, paths index.MultikeyPaths) error
-	// Claim is called with the record key of each document before anything is written, and with the key
-	// of each unique entry before it is set or removed. It may return an error. The key is valid during
-	// the call. nil allows all keys.
+	// Claim is called with the record key of each document before anything is written, and with the key of each
+	// entry of a unique index before it is set or removed. An error ends the write. The key is valid during the
+	// call. nil allows all keys.
 	Claim func(key []byte) error
-	// Session and TxnNumber are written to log records; zero outside transactions and retryable writes.
+	// Session and TxnNumber of the client are written to log records; zero outside transactions and retryable
+	// writes.
 	Session   [16]byte
 	TxnNumber int64
 	// StmtID is the number of the statement of a retryable write.
 	StmtID int32
-	// Multi reports that Session and TxnNumber belong to a multi-document transaction. Owner is then the
-	// digest of the session's owner.
+	// Multi is set if Session and TxnNumber belong to a multi-document transaction. Owner is then the digest of the
+	// user that owns the session.
 	Multi bool
 	Owner [32]byte
 	// Bypass skips the validator (bypassDocumentValidation).
 	Bypass bool
-	// Silent writes no log records, for filling a copy of a collection.
+	// Silent suppresses log records, while a copy of a collection is filled.
 	Silent bool
 
 	// Docs and Bytes are the growth of the shard's documents.
@@ -61,7 +62,7 @@ type memory struct {
 // keepBytes limits each kind of memory that is kept by Reset.
 const keepBytes = 64 << 10
 
-// Reset makes the target a zero one, but keeps Multikey, Claim and its memory.
+// Reset empties the target for the next transaction, but keeps Multikey, Claim and its memory.
 func (t *Target) Reset() {
 	m := t.memory
 	if cap(m.record) > keepBytes {
@@ -79,9 +80,8 @@ func (t *Target) Reset() {
 	*t = Target{Multikey: t.Multikey, Claim: t.Claim, memory: m}
 }
 
-// Insert adds a document that Prepare has returned, at position h.
-// Errors: DuplicateKey (11000), DocumentValidationFailure (121), and those of
-// index keys; storage errors.
+// Insert adds the document doc, which Prepare has returned, at position h.
+// Errors: DuplicateKey (11000), DocumentValidationFailure (121), and the errors of index keys; storage errors.
 func (t *Target) Insert(env *mql.Env, doc bson.Raw, h keyspace.Hash) error {
 	if err := t.validate(env, doc, nil); err != nil {
 		return err
@@ -123,9 +123,9 @@ func (t *Target) Insert(env *mql.Env, doc bson.Raw, h keyspace.Hash) error {
 	return t.append(env, h)
 }
 
-// Update replaces the document old, at position h, by doc, which has the same _id and position. op is
-// Update or Replace; delta describes the changes of an Update.
-// Errors: as Insert.
+// Update replaces the document old, at position h, by doc, which has the same _id and position. op is Update or
+// Replace; delta holds the changes of an Update, for change streams.
+// Errors: the errors of Insert.
 func (t *Target) Update(env *mql.Env, old, doc bson.Raw, h keyspace.Hash, op changelog.Op, delta bson.Raw) error {
 	if err := t.validate(env, doc, old); err != nil {
 		return err
@@ -179,7 +179,7 @@ func (t *Target) Delete(env *mql.Env, old bson.Raw, h keyspace.Hash) error {
 	return t.append(env, h)
 }
 
-// storeUndo stores old in the log record, or the changes that restore old from doc. doc is nil after a
+// storeUndo puts the document old into the log record, or the changes that restore old from doc. doc is nil after a
 // delete.
 func (t *Target) storeUndo(old, doc bson.Raw) {
 	switch {
@@ -192,8 +192,8 @@ func (t *Target) storeUndo(old, doc bson.Raw) {
 	}
 }
 
-// keyTerms returns the index weight of _id and shard key, which every document has, whether they have
-// their own entries in this collection or not.
+// keyTerms returns the weight, for the charge, of index entries of _id and shard key, which every document has,
+// whether they have entries of their own in this collection or not.
 func (t *Target) keyTerms(env *mql.Env, doc bson.Raw) int64 {
 	n := env.Meter.TermWeight(len(t.id))
 	if t.Coll.Sharded() && !t.Coll.Key.IsID() {
@@ -224,8 +224,8 @@ func (t *Target) claim(key []byte) error {
 	return t.Claim(key)
 }
 
-// documentKey returns _id and shard key of a document, for a delete event. The result is valid until the
-// next call.
+// documentKey returns the fields that identify a document in a delete event: its shard key and _id. The result is
+// valid until the next call.
 func (t *Target) documentKey(doc bson.Raw) bson.Raw {
 	if t.docKey == nil {
 		t.docKey = bson.NewBuilder(nil)
@@ -247,8 +247,8 @@ func (t *Target) append(env *mql.Env, h keyspace.Hash) error {
 	return t.Txn.AppendLog(changelog.Stream, t.record)
 }
 
-// validate applies the collection's validator. old is the previous version, nil for an insert: with level
-// "moderate", an invalid document may remain invalid.
+// validate applies the validator of the collection to doc. old is the previous version, nil for an insert: with
+// level "moderate", an invalid document may remain invalid.
 // Manual: core/schema-validation. Errors: DocumentValidationFailure (121).
 func (t *Target) validate(env *mql.Env, doc, old bson.Raw) error {
 	o := &t.Coll.Options

@@ -20,7 +20,7 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// insert adds a document in a transaction with a catalog entry of the collection.
+// insert adds a document, given as text, in a transaction; coll is a version of the collection's catalog entry.
 func (r *room) insert(txn storage.Txn, coll *catalog.Collection, text string) error {
 	doc, err := write.Prepare(bsontest.Doc(r.t, text), r.store)
 	bsontest.Must(r.t, err)
@@ -29,9 +29,8 @@ func (r *room) insert(txn storage.Txn, coll *catalog.Collection, text string) er
 	return r.target(txn, coll, doc, h).Insert(r.env, doc, h)
 }
 
-// TestOneOfTwoWriters lets two transactions write the same values concurrently: the second commit fails.
-// If the shard reads two partitions, this also holds if one of the two uses the map from before the
-// split.
+// TestOneOfTwoWriters lets two transactions write the same unique values concurrently: the second commit must fail.
+// If the shard reads two index partitions, this must also hold if one of the two uses the map from before the split.
 func TestOneOfTwoWriters(t *testing.T) {
 	for _, ix := range []string{`{key: {a: 1, u: 1}, name: "u", unique: true}`, `{key: {a: 1, u: 1}, name: "u", prepareUnique: true}`} {
 		for _, c := range []struct {
@@ -96,8 +95,8 @@ func TestDuplicateNamesKey(t *testing.T) {
 	}
 }
 
-// TestBuild adds the entries of documents that existed before a unique index, while other transactions
-// write.
+// TestBuild adds the entries of documents that existed before a unique index, while other transactions write these
+// documents.
 func TestBuild(t *testing.T) {
 	for _, sharding := range []string{"", `{a: 1}`} {
 		r := newRoom(t, `{}`, sharding)
@@ -146,8 +145,8 @@ func TestBuild(t *testing.T) {
 	}
 }
 
-// TestClaim rejects keys: Claim gets the record's key before anything is written, and the keys of unique
-// entries before they are set or removed.
+// TestClaim refuses keys by Target.Claim: it must get the record's key before anything is written, and the keys of
+// entries of unique indexes before they are set or removed.
 func TestClaim(t *testing.T) {
 	r := newRoom(t, `{}`, "", `{key: {c: 1}, name: "c"}`, `{key: {u: 1}, name: "u", unique: true}`)
 	no := errors.New("no")
@@ -278,8 +277,9 @@ func TestSilent(t *testing.T) {
 	}
 }
 
-// TestMeter counts documents and the weight of entries: one for each of these small entries, two for an
-// entry of a compound index, and one for each of _id and shard key, whether they have entries or not.
+// TestMeter checks the counts for the charge: documents, and the weight of entries. The weight is one for each of
+// these small entries, two for an entry of a compound index, and one for each of _id and shard key, whether they
+// have entries or not.
 func TestMeter(t *testing.T) {
 	indexes := []string{`{key: {b: 1}, name: "b"}`, `{key: {b: 1, c: 1}, name: "bc"}`, `{key: {c: 1}, name: "c", sparse: true}`}
 	for _, c := range []struct {
@@ -313,7 +313,7 @@ func TestMeter(t *testing.T) {
 	}
 }
 
-// TestClustered rejects an _id that is too large, and has special errors for duplicate numbers that are
+// TestClustered requires an error for an _id that is too large, and special errors for duplicate numbers that are
 // not finite.
 func TestClustered(t *testing.T) {
 	r := newRoom(t, `{clusteredIndex: true}`, "")
@@ -366,7 +366,7 @@ func TestUpdateTooLarge(t *testing.T) {
 	}
 }
 
-// TestWithoutID: a document without _id is a bug of the caller that must not reach the store.
+// TestWithoutID requires that a document without _id, a bug of the caller, is refused before it reaches the store.
 func TestWithoutID(t *testing.T) {
 	r := newRoom(t, `{}`, "")
 	txn := r.begin()

@@ -8,7 +8,7 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// validationFailure returns the error for a document that does not match the validator, with MongoDB's
+// validationFailure returns the error for a document that does not match the collection's validator, with MongoDB's
 // details: the document's _id, and the conditions that did not hold.
 // Manual: core/schema-validation/view-validation-rules (errInfo).
 func validationFailure(env *mql.Env, v match.Node, doc bson.Raw, s *expr.Scratch) error {
