@@ -12,7 +12,7 @@ const (
 	NamespaceNameMax = 255
 )
 
-// IsInternal reports whether a database belongs to the server instead of its users.
+// IsInternal reports whether a database belongs to the server and not to its users.
 func IsInternal(db string) bool { return db == "admin" || db == "config" || db == "local" }
 
 // CheckDatabaseName rejects names that a database cannot have.
@@ -43,6 +43,6 @@ func CheckNamespace(ns Namespace) error {
 	return nil
 }
 
-// ProfileCollection is the collection of a database to which its profiler writes.
+// ProfileCollection is the collection of a database to which the profiler writes the database's slow commands.
 // Manual: tutorial/manage-the-database-profiler.
 const ProfileCollection = "system.profile"

@@ -2,8 +2,8 @@ package collection
 
 import "strings"
 
-// Namespace is a database and a collection: "shop.orders". Coll is empty if a command concerns a whole
-// database.
+// Namespace is the name of a collection with that of its database: "shop.orders". Coll is empty if a command
+// concerns a whole database.
 type Namespace struct{ DB, Coll string }
 
 // ParseNamespace splits "db.coll" at the first dot; collection names may hold

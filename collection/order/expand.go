@@ -7,11 +7,10 @@ import (
 	"github.com/cantledb/cantle/bson/path"
 )
 
-// Tuples enumerates the tuples of values that several paths have in one document: one if there is no
-// array on the paths, otherwise one for each element of the array on the paths, with arrays inside of it
-// expanded in turn. A value that does not exist is missing (an index and a sort read it as null), and an
-// empty array at the end of a path is undefined. A component that is a position of the current array
-// selects only that element.
+// Tuples enumerates the tuples of values that several paths have in one document: one tuple if there is no array on
+// the paths, otherwise one for each element of the array on the paths, with arrays inside of the element expanded in
+// turn. A value that does not exist is missing (an index and a sort read it as null), and an empty array at the end
+// of a path is undefined. A component that is a position of the current array selects only that element.
 // Manual: core/indexes/index-types/index-multikey.
 //
 // Borrow returns a Tuples from a pool, Release puts it back; not safe for concurrent use.
@@ -23,7 +22,8 @@ type Tuples struct {
 	state  []pathState
 }
 
-// pathState is the state of one path: the current value and the next component.
+// pathState is the state of one path while Tuples follows it through a document: the current value and the next
+// component.
 type pathState struct {
 	v    bson.Value
 	next int
@@ -43,12 +43,12 @@ func (t *Tuples) Release() {
 	pool.Put(t)
 }
 
-// Arrays returns, for each path of the last Each, the components that held arrays: bit i for component i
+// Arrays returns, for each path of the last call of Each, the components that held arrays: bit i for component i
 // (components beyond 63 share the last bit).
 func (t *Tuples) Arrays() []uint64 { return t.arrays }
 
-// Descend follows p from v through documents, starting at component next. It stops at a leaf (at ==
-// p.Len()), at an array, or if there is no further value (missing).
+// Descend follows the path p through documents, from the value v on, whose next component is next. It stops at the
+// end of the path (at == p.Len()), at an array, or if there is no further value (missing).
 func Descend(v bson.Value, p path.Path, next int) (at int, _ bson.Value) {
 	for n := p.Len(); next < n; next++ {
 		switch v.Type {
@@ -63,9 +63,9 @@ func Descend(v bson.Value, p path.Path, next int) (at int, _ bson.Value) {
 	return next, v
 }
 
-// Each calls yield for every tuple; values are valid only during the call and alias doc. parallel
-// reports that two paths lead through different arrays; then the enumeration is incomplete. err is
-// yield's error.
+// Each calls yield for every tuple of values that paths have in doc; the values are valid only during the call and
+// alias doc. parallel reports that two paths lead through different arrays; then the enumeration is incomplete. err
+// is the error of yield.
 func (t *Tuples) Each(doc bson.Raw, paths []path.Path, yield func(values []bson.Value) error) (parallel bool, err error) {
 	n := len(paths)
 	t.paths = paths
@@ -96,8 +96,8 @@ func (t *Tuples) push(n int) []pathState {
 	return t.state[base:]
 }
 
-// step advances all places of the frame at base and expands the array that they have in common, if there
-// is one.
+// step advances all paths, whose states begin at base, and expands the array that they have in common, if there is
+// one; else it yields a tuple.
 func (t *Tuples) step(base int, yield func([]bson.Value) error) (parallel bool, err error) {
 	n := len(t.paths)
 	var array bson.Value
@@ -122,7 +122,7 @@ func (t *Tuples) step(base int, yield func([]bson.Value) error) (parallel bool, 
 	return t.expand(base, bson.Raw(array.Data), yield)
 }
 
-// advance follows path i to its leaf or to an array that must be expanded.
+// advance follows the path i to its last value, or to an array that must be expanded.
 func (t *Tuples) advance(i int, pl *pathState) {
 	p := t.paths[i]
 	for !pl.open && pl.next < p.Len() {
@@ -146,7 +146,7 @@ func (t *Tuples) advance(i int, pl *pathState) {
 	}
 }
 
-// expand continues with each element of arr in the paths that are open at it.
+// expand continues with each element of arr in those paths that have reached this array.
 func (t *Tuples) expand(base int, arr bson.Raw, yield func([]bson.Value) error) (parallel bool, err error) {
 	n := len(t.paths)
 	t.push(n)

@@ -10,11 +10,12 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// Meta returns metadata of the current document by name ("textScore"); missing if there is none.
+// Meta returns metadata of the current document by name ("textScore"), for sorts by {$meta: …}; missing if there is
+// none.
 type Meta func(name string) bson.Value
 
-// AppendKey appends the sort key of doc; metadata counts as null. bytes.Compare of two keys is the order
-// of the documents. Only dst is allocated, except under a collation.
+// AppendKey appends to dst the sort key of doc: bytes.Compare of two keys is the order of the documents. Metadata in
+// the pattern counts as null. Only dst is allocated, except under a collation.
 //
 // Errors: BadValue for parallel arrays.
 func (p Pattern) AppendKey(env *mql.Env, dst []byte, doc bson.Raw) ([]byte, error) {
@@ -84,7 +85,8 @@ func (p Pattern) expandedKey(env *mql.Env, dst []byte, doc bson.Raw, meta Meta) 
 	return dst, err
 }
 
-// onlyKey finds the element by which a single part sorts, and encodes only this element.
+// onlyKey appends to dst the sort key of a pattern with a single field. Of an array, it encodes only the element by
+// which the document sorts.
 func (p Pattern) onlyKey(env *mql.Env, dst []byte, doc bson.Raw) []byte {
 	part, o := &p.Parts[0], env.Order()
 	var best bson.Value

@@ -18,8 +18,8 @@ import (
 	"github.com/cantledb/cantle/internal/casefile"
 )
 
-// TestCases runs the verbs pattern (parse and print), sort (documents in order, equal ones joined by =)
-// and tuples (the tuples of paths in a document).
+// TestCases runs the case files. Their verbs print: pattern, a parsed sort pattern; sort, documents in order, equal
+// ones joined by =; tuples, the tuples of paths in a document.
 func TestCases(t *testing.T) {
 	casefile.Run(t, "testdata", func(t *testing.T, c *casefile.Case) string {
 		env := mql.NewEnv(context.Background())

@@ -12,7 +12,7 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// partsMax is the maximal number of fields of a sort pattern.
+// partsMax is the largest number of fields of a sort pattern.
 // Manual: reference/limits#mongodb-limit-Maximum-Number-of-Sort-Keys.
 const partsMax = 32
 
@@ -58,11 +58,11 @@ func Parse(env *mql.Env, spec bson.Raw) (Pattern, error) {
 	return p, nil
 }
 
-// codeDollar is the error code for a name that begins with a dollar sign.
+// codeDollar is the error code for a sort by a name that begins with a dollar sign.
 const codeDollar = 16410
 
-// literalPart returns a sort by a field with that name, which few documents have: Azure Cosmos DB
-// accepts {$sort: {$a: 1}}, and its results are in no order. Source:
+// literalPart returns a sort by a field whose name begins with a dollar sign, which few documents have: Azure Cosmos
+// DB accepts {$sort: {$a: 1}}, and its results are in no order. Source:
 // Azure-Samples/cosmos-db-mongodb-api-javascript-samples, 280-aggregation.
 func literalPart(name string, v bson.Value) (Part, error) {
 	dir, err := direction(v)
@@ -85,7 +85,7 @@ func parsePart(name string, v bson.Value) (Part, error) {
 	return Part{Path: p, Dir: dir, Name: name}, err
 }
 
-// direction reads 1 or -1 of any numeric type; doubles are truncated, decimals rounded.
+// direction reads the direction of a sort, 1 or -1 of any numeric type; doubles are truncated, decimals rounded.
 func direction(v bson.Value) (keystring.Dir, error) {
 	f, ok := v.AsFloat()
 	if !ok {
@@ -125,10 +125,10 @@ func parseMeta(name string, d bson.Raw) (Part, error) {
 	return Part{}, mongoerr.New(31138, "Illegal $meta sort: $meta: %s", meta)
 }
 
-// CheckedPath compiles a dotted path under the rules of field paths.
+// CheckedPath compiles a dotted path, with the checks that MongoDB makes for the paths of aggregation (FieldPath).
 //
-// Errors: 40352 (empty), 40353 (ends with a dot), 15998 (empty component),
-// 16410 (component with a dollar sign), 16411 (zero byte), Overflow.
+// Errors: 40352 (empty), 40353 (ends with a dot), 15998 (empty component), 16410 (component with a dollar sign),
+// 16411 (zero byte), Overflow.
 func CheckedPath(s string) (path.Path, error) {
 	switch {
 	case s == "":

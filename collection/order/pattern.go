@@ -8,11 +8,11 @@ import (
 	"github.com/cantledb/cantle/bson/path"
 )
 
-// Part is one field of a pattern: a path and its direction, or metadata.
+// Part is one field of a sort pattern: a path and its direction, or metadata.
 type Part struct {
 	Path path.Path
 	Dir  keystring.Dir
-	// Name is the field name as written; it has no meaning for metadata.
+	// Name is the field name as the client wrote it; it has no meaning for metadata.
 	Name string
 	// Meta is the name in {$meta: …} ("textScore"), "" for an ordinary field.
 	Meta string
@@ -33,7 +33,7 @@ func (p Pattern) Names(field string) bool {
 // IsEmpty reports whether the pattern has no parts.
 func (p Pattern) IsEmpty() bool { return len(p.Parts) == 0 }
 
-// Append writes the pattern as canonical MQL under name: {a: 1, b: -1}.
+// Append writes the sort pattern as a document, {a: 1, b: -1}, under the field name.
 func (p Pattern) Append(b *bson.Builder, name string) {
 	b.BeginDoc(name)
 	p.AppendFields(b)
@@ -66,7 +66,7 @@ func (p Pattern) Reverse() Pattern {
 // Equal reports whether both have the same paths and directions.
 func (p Pattern) Equal(q Pattern) bool { return len(p.Parts) == len(q.Parts) && p.IsPrefixOf(q) }
 
-// IsPrefixOf reports whether q begins with p, so that documents sorted by q are also sorted by p.
+// IsPrefixOf reports whether the sort pattern q begins with p, so that documents sorted by q are also sorted by p.
 func (p Pattern) IsPrefixOf(q Pattern) bool {
 	if len(p.Parts) > len(q.Parts) {
 		return false

@@ -2,5 +2,6 @@
 
 package order_test
 
-// raceDetector is on: sync.Pool then drops buffers at random, so allocations are not counted.
+// raceDetector is true in builds with the race detector. There sync.Pool drops buffers at random, so tests do not
+// count allocations.
 const raceDetector = true

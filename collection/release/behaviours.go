@@ -1,17 +1,17 @@
 package release
 
-// Behaviour is something that a release of MongoDB does differently from those before: an index of
-// Behaviours.
+// Behaviour identifies something that a release of MongoDB does differently from the releases before. It is an index
+// of the table Behaviours.
 type Behaviour uint8
 
-// Changed is a row of the table: the change, its first release and its source.
+// Changed is a row of the table Behaviours: a change, its first release and its source.
 type Changed struct {
 	Since  Release // Since is the first release with the behaviour
 	Says   string  // Says is the behaviour from then on, as a sentence
 	Source string  // Source is the page of the manual, or the ticket
 }
 
-// The changes, by name. A new one is a line here and a row in Behaviours, both in alphabetical order.
+// The changes of behaviour, by name. A new one is a line here and a row in Behaviours, both in alphabetical order.
 const (
 	EarlySums Behaviour = iota
 	EveryTypeToText

@@ -31,8 +31,8 @@ const Default = V8_0
 type offer struct {
 	release Release
 	wire    int32  // wire is hello's maxWireVersion
-	lower   string // lower are the feature compatibility versions to which it can be lowered
-	preview bool   // preview: the release is not out, so that it may yet change
+	lower   string // lower are the feature compatibility versions to which a server of the release can be lowered
+	preview bool   // preview is set while MongoDB has not published the release, so that it may yet change
 }
 
 // offers are the releases that a server can report, in order.
@@ -46,7 +46,8 @@ var offers = []offer{
 	{release: V9_0, wire: 29, lower: "8.0 8.3", preview: true},
 }
 
-// offer returns the offer of r: that of the last release offered before it, if r is not offered.
+// offer returns the row of offers for r. If servers cannot report r, it is that of the last release before r that
+// they can.
 func (r Release) offer() offer {
 	i := len(offers) - 1
 	for i > 0 && offers[i].release > r {
@@ -55,8 +56,8 @@ func (r Release) offer() offer {
 	return offers[i]
 }
 
-// Parse parses the name of an offered release, such as "8.0".
-// Errors: one that lists the offered releases.
+// Parse parses the name of a release that servers can report, such as "8.0".
+// Errors: for an unknown name, one that lists these releases.
 func Parse(s string) (Release, error) {
 	i := slices.IndexFunc(offers, func(o offer) bool { return o.release.String() == s })
 	if i < 0 {
@@ -100,7 +101,7 @@ func (r Release) parts() (major, minor int) {
 	return n / 10, n % 10
 }
 
-// Version returns the version of a server of the release: buildInfo's version.
+// Version returns the version of a server of the release with three numbers, as buildInfo reports it.
 func (r Release) Version() string { return r.String() + ".0" }
 
 // VersionArray returns the parts of the version, as in buildInfo's versionArray.
@@ -109,15 +110,15 @@ func (r Release) VersionArray() [4]int32 {
 	return [4]int32{int32(major), int32(minor)}
 }
 
-// MaxWireVersion returns the last version of the protocol that a server of the release supports.
-// Drivers derive from it which features they may use.
+// MaxWireVersion returns the newest version of the wire protocol that a server of the release supports. Drivers
+// derive from it which features they may use.
 func (r Release) MaxWireVersion() int32 { return r.offer().wire }
 
-// LowerFeatures returns the feature compatibility versions to which r can be lowered: that of the
-// last major release, and that of the last minor one.
+// LowerFeatures returns the feature compatibility versions to which a server of the release can be lowered: that of
+// the last major release, and that of the last minor one.
 func (r Release) LowerFeatures() []string { return strings.Fields(r.offer().lower) }
 
-// Preview reports whether the release is not out yet, so that its changes are not settled.
+// Preview reports whether MongoDB has not published the release yet, so that its changes are not settled.
 func (r Release) Preview() bool { return r.offer().preview }
 
 // Has reports whether a behaviour holds in r.

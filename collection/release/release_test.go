@@ -7,7 +7,8 @@ import (
 	"github.com/cantledb/cantle/collection/release"
 )
 
-// TestOffers: every offered release is parsed by its name, and has the versions that drivers expect.
+// TestOffers requires that every release that servers can report is parsed by its name, and has the versions that
+// drivers expect.
 func TestOffers(t *testing.T) {
 	for _, x := range []struct {
 		name, version, lower string
@@ -37,7 +38,8 @@ func TestOffers(t *testing.T) {
 	}
 }
 
-// TestOrder: releases between the offered ones have names and an order, and the zero value is the default.
+// TestOrder requires that the releases between those which servers can report also have names and an order, and that
+// the zero value is the default.
 func TestOrder(t *testing.T) {
 	all := []release.Release{release.V7_0, release.V7_1, release.V7_2, release.V7_3, release.V8_0, release.V8_1, release.V8_2, release.V8_3, release.V9_0}
 	names := strings.Fields("7.0 7.1 7.2 7.3 8.0 8.1 8.2 8.3 9.0")
@@ -52,7 +54,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestBehaviours: each row of the table is complete, and holds from its release on.
+// TestBehaviours requires that each row of the table Behaviours is complete, and holds from its release on.
 func TestBehaviours(t *testing.T) {
 	for i, b := range release.Behaviours {
 		if !strings.HasSuffix(b.Says, ".") || b.Source == "" {

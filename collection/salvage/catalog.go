@@ -11,17 +11,17 @@ import (
 	"github.com/cantledb/cantle/storage/pebblekv/filescan"
 )
 
-// catalogKinds are the kinds of metadata from which the catalog is read.
+// catalogKinds are the kinds of keys from which the catalog is read.
 var catalogKinds = []keyspace.MetaKind{keyspace.MetaDatabase, keyspace.MetaCollection}
 
-// Catalog reads the catalog from what is left of the files. An entry that cannot be decoded is left out.
-// Errors: those of ctx.
+// Catalog reads the catalog from what is left of a store's files. An entry that cannot be decoded is left out.
+// Errors: the errors of ctx.
 func Catalog(ctx context.Context, f *filescan.Folder) (*catalog.Snapshot, error) {
 	snap, err := readCatalog(ctx, f, nil)
 	if err == nil {
 		return snap, nil
 	}
-	// At least one entry cannot be decoded: test them one by one.
+	// At least one catalog entry cannot be decoded: test them one by one, to leave out only these.
 	bad := map[string]bool{}
 	for _, kind := range catalogKinds {
 		err := f.Scan(ctx, keyspace.MetaRange(kind), func(e filescan.Entry) error {

@@ -18,8 +18,8 @@ import (
 
 // Sink receives the saved documents.
 type Sink interface {
-	// Begin begins a collection or view. A document of which a newer version may have been lost, or
-	// that may have been deleted, is written to older instead of documents.
+	// Begin begins a collection or view. A document of which a newer version may have been lost, or that may have
+	// been deleted, is passed to older, any other to documents. end is called after the last one.
 	Begin(snap *catalog.Snapshot, coll *catalog.Collection) (documents, older func(doc bson.Raw) error, end func() error, err error)
 }
 
@@ -41,12 +41,13 @@ type Saved struct {
 	Found     int64 // those of which no table has any version
 	Older     int64 // those of which a newer version may be lost
 	Invalid   int64 // records that are not documents
-	// Nameless: the catalog has lost the collection, and the name is generated.
+	// Nameless is set if the catalog has lost the collection, so that its name was generated.
 	Nameless bool
 }
 
-// Run saves all documents that can be read, after Verify and Prepare. progress is called with the
-// number of documents written. Errors: those of the sink, progress and ctx.
+// Run writes all documents that can be read from the files to the sink, after Verify and Prepare of the folder.
+// progress is called with the number of documents written so far.
+// Errors: the errors of the sink, progress and ctx.
 func Run(ctx context.Context, f *filescan.Folder, to Sink, progress func(n int64) error) (*Report, error) {
 	snap, err := Catalog(ctx, f)
 	if err != nil {
@@ -129,8 +130,8 @@ func (s *saver) save(coll *catalog.Collection, nameless bool) error {
 // errFound ends a scan for one key.
 var errFound = errors.New("found")
 
-// nameless saves the records of collections that the catalog has lost. If the catalog is undamaged,
-// the only such records are those of collections that were about to be deleted.
+// nameless saves the documents of collections that the catalog has lost. If the catalog is undamaged, it does
+// nothing: then the only such collections are those that were about to be deleted.
 func (s *saver) nameless(snap *catalog.Snapshot) error {
 	if !s.catalogDamaged() {
 		return nil

@@ -23,7 +23,7 @@ func LanguageOf(name string) (Language, bool) {
 	return Language{r, r.name == "english" || r.name == "porter"}, true
 }
 
-// Tokens calls yield with the words of s as written, with their offset in s.
+// Tokens calls yield with each word of s as written, and with its offset in s in bytes.
 func (l Language) Tokens(s string, yield func(token string, at int)) {
 	start := -1
 	for i, r := range s {
@@ -53,7 +53,7 @@ func wordFollows(s string) bool {
 	return n > 0 && isWord(r)
 }
 
-// Terms calls yield with the terms of s, one per token that is no stop word.
+// Terms calls yield with the terms of s in the language, one for each word that is no stop word.
 func (l Language) Terms(s string, yield func(term string)) {
 	l.Tokens(s, func(token string, _ int) {
 		if term := l.Term(token); term != "" {
@@ -65,7 +65,8 @@ func (l Language) Terms(s string, yield func(term string)) {
 // termBytesMax limits the length of terms, which become index keys.
 const termBytesMax = 64
 
-// Term returns the term of a token, "" for a stop word. Long words are truncated.
+// Term returns the term by which a text index holds the word token, "" for a stop word. Long terms are truncated to
+// termBytesMax bytes.
 func (l Language) Term(token string) string {
 	word := strings.ToLower(token) // stop words are compared with their diacritics
 	if l.rules.stopWords()[word] {

@@ -7,8 +7,8 @@ import (
 
 // Query is a parsed search string. Immutable.
 type Query struct {
-	// Terms are looked up in the index: a document matches if it has one of them. They include the words
-	// of phrases.
+	// Terms are looked up in the text index: a document matches if it has one of them. They include the words of
+	// phrases.
 	Terms []string
 	// Negated terms must not occur.
 	Negated []string
@@ -21,7 +21,7 @@ type Query struct {
 	negatedWords                      []string
 }
 
-// ParseQuery reads a search string: words, "phrases" in quotes, and -negations of both. A minus sign
+// ParseQuery reads the search string of a $text: words, "phrases" in quotes, and -negations of both. A minus sign
 // inside of a word splits the word.
 // Manual: reference/operator/query/text#-search-field.
 func ParseQuery(search string, l Language, caseSensitive, diacriticSensitive bool) *Query {
@@ -84,7 +84,8 @@ func (q *Query) IsSensitive() bool {
 	return q.caseSensitive || q.diacriticSensitive || len(q.Negated)+len(q.Phrases)+len(q.NegatedPhrases) > 0
 }
 
-// Match checks all strings of a document that has one of the terms.
+// Match reports whether a document that has one of the terms also fulfils the rest of the query: phrases, negations
+// and sensitivity to case and diacritics. texts yields all indexed strings of the document.
 func (q *Query) Match(texts func(yield func(s string) bool)) bool {
 	phrases := make([]bool, len(q.Phrases))
 	found, refused := !(q.caseSensitive || q.diacriticSensitive), false

@@ -41,9 +41,9 @@ import (
 // rules convert the words of a language to terms.
 type rules struct {
 	name, code string
-	// stem removes the suffix of a word; nil if words keep theirs.
+	// stem removes the suffix of a word in the language; nil if words keep theirs.
 	stem func(*snowballstem.Env) bool
-	// stopWords are the words that are not looked up; they are loaded at the first call.
+	// stopWords returns the words that are not looked up; they are loaded at the first call.
 	stopWords func() analysis.TokenMap
 }
 
@@ -80,7 +80,7 @@ func byName(list ...rules) map[string]*rules {
 	return m
 }
 
-// stemmedBytesMax is the length of the longest word that is stemmed: a longer one is no word of any
+// stemmedBytesMax is the length in bytes of the longest word that is stemmed: a longer one is no word of any
 // language, and its end is truncated anyway.
 const stemmedBytesMax = 2 * termBytesMax
 

@@ -7,15 +7,15 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Scores collects the weight of each term of a document, the sum over its
-// fields. The zero Scores is empty.
+// Scores collects the weight of each term of a document for a text index: the sum over the document's fields. The
+// zero Scores is empty.
 type Scores struct {
 	terms map[string]float64
 	order []string
 }
 
-// Add counts the terms of one string of a field. A term counts less at each repetition, more if it is a
-// large part of the text, and slightly more if it is the whole text.
+// Add counts the terms of one string in a field with the given weight. A term counts less at each repetition, more
+// if it is a large part of the text, and slightly more if it is the whole text.
 // Manual: reference/operator/query/text#text-score.
 func (s *Scores) Add(l Language, text string, weight float64) {
 	type count struct{ n, frequency, part float64 }
@@ -50,7 +50,7 @@ func (s *Scores) Add(l Language, text string, weight float64) {
 	}
 }
 
-// Each calls yield with the terms and their scores, in the order of their first occurrence.
+// Each calls yield with each term of the document and its score, in the order of their first occurrence.
 func (s *Scores) Each(yield func(term string, score float64) bool) {
 	for _, t := range s.order {
 		if !yield(t, s.terms[t]) {
@@ -59,7 +59,7 @@ func (s *Scores) Each(yield func(term string, score float64) bool) {
 	}
 }
 
-// Of returns the score of a document for a query: the sum over the query's terms.
+// Of returns the score of the document for a $text query: the sum of the scores of the query's terms.
 func (s *Scores) Of(q *Query) float64 {
 	sum := 0.0
 	for _, t := range q.Terms {

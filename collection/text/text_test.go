@@ -23,8 +23,8 @@ func TestStem(t *testing.T) {
 	}
 }
 
-// TestStemLanguages: forms of one word are the same term in its language, and different terms without a
-// language.
+// TestStemLanguages requires that two forms of one word are the same term in its language, and different terms
+// without a language.
 func TestStemLanguages(t *testing.T) {
 	none, _ := LanguageOf("none")
 	for _, c := range []struct{ language, one, other string }{
@@ -142,7 +142,8 @@ func TestScores(t *testing.T) {
 	}
 }
 
-// TestStopWords: each language has its own stop words, compared with their diacritics, and other words.
+// TestStopWords requires that each language leaves out its own stop words, compared with their diacritics, and no
+// other words.
 func TestStopWords(t *testing.T) {
 	for _, c := range []struct{ language, text, want string }{
 		{"danish", "hunden og ikke efter på", "hund"},

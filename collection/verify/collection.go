@@ -20,14 +20,14 @@ import (
 // Collection holds the findings for a collection at one snapshot.
 type Collection struct {
 	Coll *catalog.Collection
-	// Records is the number of readable records. Invalid is the number of those that cannot be
-	// decoded or are stored in the wrong place, NonCompliant that of those the validator rejects.
+	// Records is the number of readable records. Invalid is the number of those that cannot be decoded or are stored
+	// in the wrong place, NonCompliant that of those which the collection's validator rejects.
 	Records, Invalid, NonCompliant int64
 	Indexes                        []Index    // as in Coll.Indexes
 	Corrupt                        []bson.Raw // keys of invalid records
 	// Damages are the parts of files whose records or entries could not be read.
 	Damages []storage.Damage
-	// PerShard is the number of records of each shard, by its index in the map.
+	// PerShard is the number of records of each shard, by the shard's index in the map.
 	PerShard []int64
 }
 
@@ -39,8 +39,8 @@ type Index struct {
 	Extra   []bson.Raw // entries without a record
 	// MissingCount and ExtraCount also count entries that are not listed.
 	MissingCount, ExtraCount int64
-	// Multikey is the number of records with arrays in paths that the index has not marked as
-	// multikey.
+	// Multikey is the number of records with arrays in paths that the index does not record as holding arrays
+	// (MultikeyPaths), so that queries would miss them.
 	Multikey int64
 
 	ledger *ledger
@@ -62,13 +62,13 @@ func (v *Collection) Valid() bool {
 // findingsMax bounds the listed differences of one kind.
 const findingsMax = 100
 
-// Check reads every record and every index entry of a collection in a snapshot and compares them. It calls
-// progress, unless nil, now and then with the number of records and entries read. Damaged parts of files are
-// skipped, and listed in Damages.
+// Check reads every record and every index entry of a collection in a snapshot and compares them. It calls progress,
+// unless nil, now and then with the number of records and entries read. Damaged parts of files are skipped, and
+// listed in Damages.
 //
-// Records and entries are compared by sums in buckets, so that the memory does not depend on their number;
-// only where sums differ is each looked up.
-// Manual: reference/command/validate. Errors: those of ctx, progress and storage.
+// Records and entries are compared by sums in buckets, so that the memory does not depend on their number; only
+// where sums differ is each looked up.
+// Manual: reference/command/validate. Errors: the errors of ctx, progress and storage.
 func Check(env *mql.Env, r storage.Reader, coll *catalog.Collection, progress func(n int64) error) (*Collection, error) {
 	if progress == nil {
 		progress = func(int64) error { return nil }
@@ -122,7 +122,8 @@ type checker struct {
 	read     int64 // since the last call of progress
 }
 
-// tick is called for each record and entry, with its size in bytes.
+// tick is called for each record and index entry that was read, with its size in bytes. It reports the progress, and
+// returns an error if the command must end.
 func (x *checker) tick(bytes int) error {
 	if x.read++; x.read == 1024 {
 		if err := x.reportProgress(); err != nil {
@@ -142,7 +143,8 @@ func (x *checker) reportProgress() error {
 	return x.progress(n)
 }
 
-// stored reports whether an index has entries of its own that are complete.
+// stored reports whether an index has entries of its own that are complete and determined by the documents, so that
+// they can be checked.
 func (x *checker) stored(ix *catalog.Index) bool {
 	return ix.State == catalog.IndexReady && !ix.LastWrite && (ix.ID != x.coll.IDIndex().ID || x.coll.PhysicalID())
 }
@@ -160,7 +162,8 @@ func (x *checker) each(r storage.Range, visit func(key, value []byte) error) err
 		}
 		k := x.recordDamages(d, r)
 		if bytes.Compare(k.Start, r.Start) > 0 {
-			// The reader reads ahead: entries before the damage are read without reaching it.
+			// The reader reads ahead: it has returned the error before all entries in front of the damage, so these
+			// are read without reaching the damage.
 			if _, err := x.pass(storage.Range{Start: r.Start, End: k.Start}, visit); err != nil && !errors.As(err, &d) {
 				return err
 			}
@@ -173,7 +176,7 @@ func (x *checker) each(r storage.Range, visit func(key, value []byte) error) err
 	return nil
 }
 
-// pass visits the entries of a range as far as they can be read, and returns the last key.
+// pass calls visit for the keys of a range as far as they can be read, and returns the last key.
 func (x *checker) pass(r storage.Range, visit func(key, value []byte) error) (last []byte, err error) {
 	it, err := x.r.Iter(x.ctx, r, storage.IterOptions{})
 	if err != nil {
@@ -196,8 +199,8 @@ func (x *checker) pass(r storage.Range, visit func(key, value []byte) error) (la
 	return last, it.Err()
 }
 
-// recordDamages records the damages in an error, and returns the keys of the first one within a range;
-// without an end if its end is unknown.
+// recordDamages adds the damages in an error to the result. It returns the keys of the first damage within the range
+// r; without an end if its end is unknown.
 func (x *checker) recordDamages(d *storage.DamagedError, r storage.Range) (first storage.Range) {
 	for i := range d.Damages {
 		x.note(d.Damages[i])
@@ -222,7 +225,7 @@ func (x *checker) note(d storage.Damage) {
 	x.v.Damages = append(x.v.Damages, d)
 }
 
-// unread reports whether an error comes from damaged data, which it records.
+// unread reports whether an error comes from damaged data; then it adds the damages to the result.
 func (x *checker) unread(err error) bool {
 	var d *storage.DamagedError
 	if !errors.As(err, &d) {
@@ -267,7 +270,7 @@ func (x *checker) records(visit func(doc bson.Raw, h keyspace.Hash, id []byte) e
 	})
 }
 
-// placed reports whether a record is stored at the place of its _id and shard key.
+// placed reports whether a record is stored under the key that follows from its _id and shard key.
 func (x *checker) placed(doc bson.Raw, h keyspace.Hash, id []byte) bool {
 	if !x.coll.AllowsPosition(doc, h) {
 		return false
@@ -289,7 +292,8 @@ func (x *checker) compliant(doc bson.Raw) error {
 	return err
 }
 
-// account adds the entries that a record should have to the ledgers.
+// account adds the index entries that a record should have to the ledgers of the indexes, from which the stored
+// entries are subtracted later.
 func (x *checker) account(doc bson.Raw, h keyspace.Hash, id []byte) error {
 	for i := range x.v.Indexes {
 		f := &x.v.Indexes[i]
@@ -317,7 +321,8 @@ func (x *checker) sum(values []byte, h keyspace.Hash, id []byte) uint64 {
 	return sum(x.key)
 }
 
-// lookFor looks up the entries that a record should have, where the ledgers are not even.
+// lookFor looks up the index entries that a record should have, in indexes whose ledgers show a difference between
+// records and entries. It records those that are missing.
 func (x *checker) lookFor(doc bson.Raw, h keyspace.Hash, id []byte) error {
 	d := x.coll.Map.Find(h, id)
 	for i := range x.v.Indexes {
@@ -347,7 +352,7 @@ func (x *checker) lookFor(doc bson.Raw, h keyspace.Hash, id []byte) error {
 	return nil
 }
 
-// has reports whether an entry exists, in any partition of the shard, and belongs to the record.
+// has reports whether an index entry exists, in any index partition of the shard d, and belongs to the record.
 func (x *checker) has(ix *catalog.Index, d *shard.Descriptor, values []byte, h keyspace.Hash, id []byte) (bool, error) {
 	for _, p := range d.Partitions {
 		if ix.Unique {
@@ -403,8 +408,8 @@ func finding(ix *catalog.Index, id bson.Value, idKey, values []byte) bson.Raw {
 	return b.Doc()
 }
 
-// entries visits all entries of an index; ok reports whether the entry is valid and in a partition
-// of its shard.
+// entries calls visit for all stored entries of an index; ok reports whether the entry is valid and in an index
+// partition of its shard.
 func (x *checker) entries(f *Index, visit func(f *Index, e foundEntry, ok bool) error) error {
 	f.Keys, f.ExtraCount, f.Extra = 0, 0, nil
 	return x.each(keyspace.IndexRange(x.coll.ID, f.Index.ID), func(key, value []byte) error {
@@ -424,7 +429,8 @@ func (x *checker) settle(f *Index, e foundEntry, ok bool) error {
 	return nil
 }
 
-// lookUp looks up the record of an entry, where the ledger is not even.
+// lookUp looks up the record of an index entry, if the entry's bucket of the ledger shows a difference. It counts
+// the entry as valid or as one without a record.
 func (x *checker) lookUp(f *Index, e foundEntry, ok bool) error {
 	if ok && !f.ledger.evenAt(x.sum(e.values, e.hash, e.id)) {
 		var err error
@@ -477,12 +483,13 @@ func skipAny(ix *catalog.Index) keyspace.Skipper {
 	}
 }
 
-// inPlace reports whether an entry is in a partition of its shard.
+// inPlace reports whether an index entry is stored in an index partition of the shard to which its record belongs.
 func (x *checker) inPlace(e foundEntry) bool {
 	return slices.Contains(x.coll.Map.Find(e.hash, e.id).Partitions, e.partition)
 }
 
-// belongs reports whether the record of an entry exists and should have it, or cannot be read.
+// belongs reports whether the record of an index entry exists and should have the entry; also if the record cannot
+// be read.
 func (x *checker) belongs(ix *catalog.Index, e foundEntry) (bool, error) {
 	doc, err := x.r.Get(x.ctx, keyspace.AppendRecord(nil, x.coll.ID, e.hash, e.id), nil)
 	if errors.Is(err, storage.ErrNotFound) {

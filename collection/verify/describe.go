@@ -15,7 +15,8 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// Part is a part of a range of keys: the documents of a collection, an index, or internal data.
+// Part is a part of a range of keys that is described for operators: documents of a collection, an index, or
+// internal data.
 type Part struct {
 	What      string // documents, index, catalog or change log
 	Namespace string // of documents and indexes
@@ -23,12 +24,13 @@ type Part struct {
 	// From and To are the _ids (behind a ranged shard key: its values and the _id) between which
 	// the documents are; "" is the first or the last one.
 	From, To string
-	// Hashed: the documents are in the order of a hash, so that the _ids in between are not
-	// determined.
+	// Hashed is set if the documents are in the order of a hash, so that From and To do not determine the _ids in
+	// between.
 	Hashed bool
 }
 
-// Parts lists the contents of a range of keys. snap may be nil: collections then have no names.
+// Parts returns the contents of a range of keys, such as that of a damaged file. snap is the catalog; if it is nil,
+// collections have no names.
 func Parts(r storage.Range, snap *catalog.Snapshot) (parts []Part) {
 	if overlap(r, storage.Range{End: []byte{1}}) {
 		parts = append(parts, Part{What: "change log"})
@@ -66,7 +68,8 @@ func Parts(r storage.Range, snap *catalog.Snapshot) (parts []Part) {
 	return parts
 }
 
-// unnamed returns what can be derived from the bounds of a range without a catalog.
+// unnamed returns the contents of a range of keys as far as its bounds show them, without a catalog: the numbers of
+// collections.
 func unnamed(r storage.Range) (parts []Part) {
 	for _, key := range [][]byte{r.Start, r.End} {
 		if id, ok := keyspace.CollectionOf(key); ok {
@@ -76,8 +79,7 @@ func unnamed(r storage.Range) (parts []Part) {
 	return parts
 }
 
-// overlap reports whether ranges have keys in common. A range without an end extends to the last
-// key.
+// overlap reports whether two ranges have keys in common. A range without an end extends to the last key.
 func overlap(a, b storage.Range) bool {
 	return (a.End == nil || bytes.Compare(b.Start, a.End) < 0) && (b.End == nil || bytes.Compare(a.Start, b.End) < 0)
 }

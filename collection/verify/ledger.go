@@ -2,16 +2,18 @@ package verify
 
 import "hash/maphash"
 
-// ledger compares two sets of entries without storing them: each entry is hashed into a bucket, to whose sum
-// the first set adds and from which the second subtracts. If the sets are equal, all sums are zero. If the
-// sets differ, all sums are zero with a probability of 2⁻⁶⁴.
+// ledger compares two sets of index entries without storing them: each entry is hashed into a bucket, to whose sum
+// the first set adds 63 bits of the hash, and from which the second subtracts them. If the sets are equal, all sums
+// are zero. If the sets differ, all sums are zero with a probability of at most 2⁻⁶³. Bit 63 of each term is set, so
+// that a single missing entry is always found.
 type ledger struct {
 	buckets []uint64
 	uneven  int // buckets that are not zero, counted by even
 	counted bool
 }
 
-// ledgerBuckets determines how far a difference is narrowed down; the buckets take 128 KB for each index.
+// ledgerBuckets is the number of buckets of a ledger: after a difference, only the entries of uneven buckets are
+// looked up. The buckets take 128 KiB for each index.
 const ledgerBuckets = 1 << 14
 
 func newLedger() *ledger { return &ledger{buckets: make([]uint64, ledgerBuckets)} }
@@ -29,7 +31,8 @@ func (l *ledger) markUneven(s uint64) { l.buckets[s%ledgerBuckets] += 2*s + 1 }
 // evenAt reports whether the bucket of an entry is zero.
 func (l *ledger) evenAt(s uint64) bool { return l.buckets[s%ledgerBuckets] == 0 }
 
-// even reports whether all buckets are zero; nothing is added or taken afterwards.
+// even reports whether all buckets are zero: the two sets are equal. The result is kept, so that no entry may be
+// added or taken after the first call.
 func (l *ledger) even() bool {
 	if !l.counted {
 		for _, b := range l.buckets {
