@@ -5,9 +5,9 @@ import (
 	"math"
 )
 
-// Arena holds the bytes of computed values. Its values stay valid until Reset, also while the arena
-// grows: it allocates chunks and never moves a chunk that is in use. The zero Arena is ready to use. Not
-// safe for concurrent use.
+// Arena holds the bytes of computed values in memory that is freed at once. Values stay valid until Reset, also
+// while the arena grows: it allocates chunks and never moves a chunk that is in use. The zero Arena is ready to use.
+// Not safe for concurrent use.
 type Arena struct {
 	chunk []byte   // the chunk being filled
 	full  [][]byte // earlier chunks, dropped by Reset
@@ -26,7 +26,7 @@ func (a *Arena) Reset() {
 	}
 }
 
-// Held returns the memory of the arena in bytes, used or not.
+// Held returns the number of bytes that the arena has allocated, used or not.
 func (a *Arena) Held() int { return a.held }
 
 // forget drops the full chunks from the n-th on.
@@ -49,8 +49,8 @@ func (a *Arena) begin(chunk []byte) {
 	a.held += cap(chunk)
 }
 
-// Adopt makes b a part of the arena, like Copy but without copying. The caller must not write to b
-// afterwards.
+// Adopt makes the slice b a part of the arena without copying it, so that values can refer to it. The caller must
+// not write to b afterwards.
 func (a *Arena) Adopt(b []byte) []byte {
 	a.begin(b)
 	return b[:len(b):len(b)]
@@ -169,7 +169,7 @@ func (a *Arena) Regex(pattern, options string) Value {
 	return Value{TypeRegex, p}
 }
 
-// Doc returns a copy in the arena of the document that fill builds.
+// Doc returns a document value: a copy, in the arena, of the document that fill builds.
 func (a *Arena) Doc(fill func(b *Builder)) Value {
 	var b Builder
 	b.Reset(nil)
@@ -177,7 +177,7 @@ func (a *Arena) Doc(fill func(b *Builder)) Value {
 	return Value{TypeDocument, a.Copy(b.Doc())}
 }
 
-// Array returns an array of the given values; missing values become null.
+// Array returns an array value, in the arena, of the given values; missing values become null.
 func (a *Arena) Array(vs []Value) Value {
 	var b Builder
 	b.Reset(nil)
@@ -204,12 +204,12 @@ type ArenaMark struct{ full, used int }
 // Mark returns the current position.
 func (a *Arena) Mark() ArenaMark { return ArenaMark{len(a.full), len(a.chunk)} }
 
-// Release frees the memory taken since m. Values made since then are invalid, older ones stay valid.
-// Loops use it to run in constant memory.
+// Release frees the memory that the arena took since the mark m. Values made since then are invalid, older ones stay
+// valid. Loops call it in each round to run in constant memory.
 func (a *Arena) Release(m ArenaMark) {
 	if len(a.full) > m.full {
-		// The chunk of m is kept unchanged. Continuing in the newest chunk avoids a new allocation in
-		// every round of a loop.
+		// The chunk that was current at m is kept unchanged. The newest chunk is used next, which avoids an
+		// allocation in every round of a loop.
 		a.forget(m.full + 1)
 		a.chunk = a.chunk[:0]
 		return

@@ -87,8 +87,8 @@ func TestAllocsLookup(t *testing.T) {
 	}
 }
 
-// FuzzParse checks that Parse never panics, and that a document that it accepts can be walked to the
-// last byte, rebuilt identically, and compared with itself.
+// FuzzParse requires that Parse never panics, and that a document that it accepts can be walked to the last byte,
+// rebuilt identically, and compared with itself.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{`{}`, `{a: 1, b: [1, {c: "x"}], d: /x/i}`, `{a: Code("x"), b: BinData(2, "AAAAAA==")}`} {
 		if d, err := ejson.Parse(s); err == nil {

@@ -6,12 +6,12 @@ import (
 	"strconv"
 )
 
-// Builder appends one document to a byte slice. The outermost document is open from NewBuilder on;
-// Finish closes it. Begin and End nest documents and arrays; inside an array the name of each element is
-// its position and the caller passes "" for it.
+// Builder builds one BSON document at the end of a byte slice. The outermost document is open from NewBuilder on;
+// Finish closes it. Begin and End nest documents and arrays; inside an array the name of each element is its
+// position and the caller passes "" for it.
 //
-// A Builder never fails: its output is well-formed if Begin and End match. Its bytes may move while it
-// grows, so slices must be taken after Finish.
+// A Builder never fails: its output is well-formed if Begin and End match. Its bytes may move while it grows, so
+// slices must be taken after Finish.
 type Builder struct {
 	buf   []byte
 	stack []frame
@@ -31,22 +31,22 @@ func NewBuilder(dst []byte) *Builder {
 	return b
 }
 
-// GrowBy sets a function that is called when a value does not fit any more. more returns the bytes of
-// buf in memory with room for n more bytes; buf is not used again. Small parts of a document may still
-// be moved by append. nil, the default, uses only append.
+// GrowBy sets a function more, which is called when a value does not fit into the Builder's memory any more. more
+// copies buf into memory with room for n more bytes and returns this copy; buf is not used again. Small parts of a
+// document may still be moved by append. nil, the default, uses only append.
 func (b *Builder) GrowBy(more func(buf []byte, n int) []byte) { b.more = more }
 
-// room makes room for a value of n bytes and some small parts after it.
+// room makes room in the Builder's memory for a value of n bytes and some small parts after it.
 func (b *Builder) room(n int) {
 	if b.more != nil && cap(b.buf)-len(b.buf) < n+smallParts {
 		b.buf = b.more(b.buf, n+smallParts)
 	}
 }
 
-// smallParts is the room for the names, numbers and ends that follow a large value.
+// smallParts is the room in bytes for the names, numbers and ends that follow a large value.
 const smallParts = 512
 
-// Reset opens a new document at the end of dst and drops the old one.
+// Reset opens a new document at the end of dst and drops the one before.
 func (b *Builder) Reset(dst []byte) {
 	b.buf = dst
 	b.stack = append(b.inl[:0], frame{len(dst), -1})
@@ -68,17 +68,17 @@ func (b *Builder) Finish() []byte {
 	return b.buf
 }
 
-// Take is Finish for a caller that keeps the slice: the Builder does not use it any more.
+// Take is Finish for a caller that keeps the slice: the Builder does not use the memory any more.
 func (b *Builder) Take() []byte {
 	buf := b.Finish()
 	b.buf = nil
 	return buf
 }
 
-// Cap returns the length that the document may reach before its bytes move, dst included.
+// Cap returns the length in bytes that the slice, dst included, may reach before its bytes move.
 func (b *Builder) Cap() int { return cap(b.buf) }
 
-// Grow moves the bytes to memory of exactly n bytes. n must not be less than Len.
+// Grow moves the Builder's bytes to memory of exactly n bytes. n must not be less than Len.
 func (b *Builder) Grow(n int) { b.buf = append(make([]byte, 0, n), b.buf...) }
 
 // Doc closes the outermost document and returns only it.
@@ -93,8 +93,8 @@ func (b *Builder) Len() int { return len(b.buf) }
 // Count returns the number of elements of the innermost array.
 func (b *Builder) Count() int { return b.stack[len(b.stack)-1].next }
 
-// Mark returns a position to which Cut can return. It is valid while the same document or array is
-// innermost.
+// Mark returns the current end of the document, to which Cut can return. The mark is valid while the same document
+// or array is innermost.
 func (b *Builder) Mark() Mark { return Mark{len(b.buf), b.stack[len(b.stack)-1].next, len(b.stack)} }
 
 // Mark is a position in a Builder.
@@ -166,7 +166,7 @@ func (b *Builder) ValueBytes(name []byte, v Value) {
 	b.buf = append(b.buf, v.Data...)
 }
 
-// BeginDocBytes and BeginArrayBytes open a nested value with its name as bytes.
+// BeginDocBytes opens a nested document with its name as bytes; BeginArrayBytes opens an array so.
 func (b *Builder) BeginDocBytes(name []byte) { b.beginBytes(TypeDocument, name, -1) }
 
 // BeginArrayBytes opens a nested array with its name as bytes.
@@ -188,12 +188,12 @@ func (b *Builder) BeginNamedArray(name []byte) {
 	b.beginBytes(TypeArray, name, -1)
 }
 
-// Since returns the bytes written from position n (an earlier Len) on; they are
-// valid until the next write.
+// Since returns the bytes that the Builder has written from offset n (an earlier Len) on; they are valid until the
+// next write.
 func (b *Builder) Since(n int) []byte { return b.buf[n:] }
 
-// Splice appends elements unchanged (see Raw.Elements), with their names. It must not be used inside an
-// array.
+// Splice appends the bytes of elements unchanged, with their names (see Raw.Elements). It must not be used inside an
+// array, where names are numbers.
 func (b *Builder) Splice(elements []byte) {
 	b.room(len(elements))
 	b.buf = append(b.buf, elements...)
@@ -223,7 +223,7 @@ func (b *Builder) Int64(name string, n int64) {
 	b.buf = binary.LittleEndian.AppendUint64(b.buf, uint64(n))
 }
 
-// Int appends the smallest integer type that holds n, like MongoDB in counters of replies.
+// Int appends n as an int32 if it fits, else as an int64, like MongoDB in counters of replies.
 func (b *Builder) Int(name string, n int64) {
 	if n >= math.MinInt32 && n <= math.MaxInt32 {
 		b.Int32(name, int32(n))

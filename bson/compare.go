@@ -6,8 +6,8 @@ import (
 	"encoding/binary"
 )
 
-// StringOrder replaces byte order for strings: a collation. Implementations are
-// safe for concurrent use.
+// StringOrder is an order of strings other than that of their bytes: a collation. Implementations are safe for
+// concurrent use.
 type StringOrder interface {
 	// CompareText orders two strings given as bytes without the final zero.
 	CompareText(a, b []byte) int
@@ -15,9 +15,9 @@ type StringOrder interface {
 	AppendKey(dst, s []byte) []byte
 }
 
-// Compare orders any two values: by class, then by value. o is nil for byte order of strings. Missing
-// and undefined sort below null; callers for which a missing field equals null (match, sort, index) pass
-// Null instead.
+// Compare returns the order of two values of any types, as -1, 0 or 1: by class of types, then by value. o is nil
+// for byte order of strings. Missing and undefined sort below null; callers for which a missing field equals null
+// (match, sort, index) pass Null instead.
 // Manual: reference/bson-type-comparison-order.
 func Compare(a, b Value, o StringOrder) int {
 	if c := cmp.Compare(classOf[a.Type], classOf[b.Type]); c != 0 {
@@ -58,12 +58,12 @@ func Compare(a, b Value, o StringOrder) int {
 		}
 		return compareDocs(s, t, true, o)
 	}
-	// ObjectId, bool and regex compare by their bytes; the other types have none.
+	// Values of ObjectId, bool and regex are ordered by their bytes; those of the other types have no bytes.
 	return bytes.Compare(a.Data, b.Data)
 }
 
-// compareDocs compares element by element: class, then (in documents) name, then value. A prefix of the
-// other document is less.
+// compareDocs compares two documents or arrays element by element: class, then (in documents) name, then value. One
+// that is a prefix of the other is less.
 func compareDocs(a, b Raw, names bool, o StringOrder) int {
 	x, y := a.Iter(), b.Iter()
 	for {

@@ -8,7 +8,7 @@ import (
 	driver "go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// Decimal128 is the 128 bits of an IEEE 754-2008 decimal in the binary integer encoding that BSON uses.
+// Decimal128 holds the 128 bits of an IEEE 754-2008 decimal in the binary integer encoding that BSON uses.
 // bson/decimal has the arithmetic; this file has the functions for comparison and key encoding.
 type Decimal128 struct{ Hi, Lo uint64 }
 
@@ -51,8 +51,8 @@ func (d Decimal128) String() string {
 	return driver.NewDecimal128(d.Hi, d.Lo).String()
 }
 
-// Decompose returns sign, coefficient and exponent. Coefficients beyond 10^34-1 (not canonical) count as
-// zero, as the specification requires.
+// Decompose returns the sign, the 128-bit coefficient hi:lo and the exponent of d. Coefficients beyond 10^34-1 (not
+// canonical) count as zero, as the specification requires.
 func (d Decimal128) Decompose() (neg bool, hi, lo uint64, exp int, kind DecimalKind) {
 	neg = d.Hi>>63 != 0
 	switch {
@@ -77,8 +77,8 @@ const (
 	maxCoefLo = 0x378d8e63ffffffff
 )
 
-// ComposeDecimal is the inverse of Decompose for finite values; the coefficient
-// must be below 10^34 and the exponent in range.
+// ComposeDecimal returns the finite decimal with a sign, a coefficient hi:lo and an exponent, the inverse of
+// Decompose. The coefficient must be below 10^34 and the exponent in range.
 func ComposeDecimal(neg bool, hi, lo uint64, exp int) Decimal128 {
 	h := uint64(exp-DecimalMinExponent)<<49 | hi
 	if neg {
@@ -113,8 +113,8 @@ func (d Decimal128) Coefficient() *big.Int {
 	return c.Lsh(c, 64).Or(c, new(big.Int).SetUint64(lo))
 }
 
-// Rat returns the exact value of a finite decimal. Numerator and denominator stay below 10^6176; it is
-// too slow for hot paths.
+// Rat returns the exact value of a finite decimal. It is slow, as numerator or denominator may have thousands of
+// digits (they stay below 10^6176).
 func (d Decimal128) Rat() *big.Rat {
 	neg, _, _, exp, _ := d.Decompose()
 	c := d.Coefficient()
@@ -128,8 +128,8 @@ func (d Decimal128) Rat() *big.Rat {
 	return new(big.Rat).SetFrac(c, p)
 }
 
-// asInt64 returns the value of a decimal with exponent 0..18 that fits into
-// 64 bits: the common case in comparisons.
+// asInt64 returns the value of a decimal with exponent 0..18 if it fits into 64 bits. This is the common case in
+// comparisons.
 func (d Decimal128) asInt64() (int64, bool) {
 	neg, hi, lo, exp, kind := d.Decompose()
 	if kind != DecimalFinite || hi != 0 || exp < 0 || exp > 18 {

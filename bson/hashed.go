@@ -45,8 +45,8 @@ func appendHashedFields(dst []byte, r Raw) []byte {
 	return append(dst, 0, 0, 0, 0, 0) // class and empty name of the end
 }
 
-// hashClass numbers the classes of types for hashing. They differ from Type.Class, because the hashes
-// must equal those of MongoDB servers.
+// hashClass numbers the classes of types in the input of a hash. The numbers differ from those of Type.Class,
+// because the hashes must equal those of MongoDB servers.
 var hashClass = [256]int32{
 	TypeMinKey: -1, TypeMaxKey: math.MaxInt8, TypeMissing: 5, TypeUndefined: 0, TypeNull: 5,
 	TypeDouble: 10, TypeInt32: 10, TypeInt64: 10, TypeDecimal128: 10, TypeString: 15, TypeSymbol: 15,

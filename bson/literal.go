@@ -12,8 +12,8 @@ type E = [2]any
 // A is an array as a literal.
 type A []any
 
-// Doc returns the document. An int becomes the smallest integer type that holds it, nil becomes null, and an
-// element with a missing Value is left out. Doc panics if BSON has no type for a value.
+// Doc returns the BSON document of d. An int becomes the smallest integer type that holds it, nil becomes null, and
+// an element with a missing Value is left out. Doc panics if BSON has no type for a value.
 func (d D) Doc() Raw {
 	b := NewBuilder(nil)
 	b.literal(d)

@@ -73,8 +73,8 @@ func compareDecimals(a, b Value) int {
 	return exact(a).Cmp(exact(b))
 }
 
-// compareScaled compares magnitudes in 128 bits: numbers with up to 19 digits
-// whose exponents are at most 19 apart.
+// compareScaled compares the absolute values of a and b in 128 bits; ok is false unless they have up to 19 digits
+// and exponents that are at most 19 apart.
 func compareScaled(a, b Value) (c int, ok bool) {
 	x, xe, ok1 := scaled64(a)
 	y, ye, ok2 := scaled64(b)
@@ -93,7 +93,7 @@ func compareScaled(a, b Value) (c int, ok bool) {
 	return cmp.Compare(x, y), true
 }
 
-// scaled64 returns the magnitude of v as n × 10^exp, if n fits.
+// scaled64 returns the absolute value of v as n × 10^exp; ok is false if n does not fit into 64 bits.
 func scaled64(v Value) (n uint64, exp int, ok bool) {
 	switch v.Type {
 	case TypeDecimal128:
@@ -164,7 +164,7 @@ func decimalRank(v Value) int {
 	return rankZero + cmp.Compare(n, 0)
 }
 
-// magnitude returns log10 of the absolute value with an error of at most one.
+// magnitude returns log10 of the absolute value of a finite number other than zero, with an error of at most one.
 func magnitude(v Value) int {
 	switch v.Type {
 	case TypeDecimal128:
@@ -232,8 +232,8 @@ func (v Value) AsFloat() (float64, bool) {
 	return 0, false
 }
 
-// AsInt64 converts a number with an integral value inside the int64 range; ok is false for other numbers
-// (with fractions, NaN, too large) and for non-numbers.
+// AsInt64 returns the value of a number without fraction inside the int64 range; ok is false for other numbers (with
+// fractions, NaN, too large) and for non-numbers.
 func (v Value) AsInt64() (n int64, ok bool) {
 	switch v.Type {
 	case TypeInt32, TypeInt64:
@@ -266,8 +266,8 @@ func (v Value) AsInt64() (n int64, ok bool) {
 	return 0, false
 }
 
-// TruncInt64 truncates a number to an integer and clamps values outside of the int64 range; NaN becomes
-// 0. ok is false for non-numbers.
+// TruncInt64 returns the integer part of a number. Values outside of the int64 range become its least or greatest
+// value, NaN becomes 0. ok is false for non-numbers.
 func (v Value) TruncInt64() (n int64, ok bool) {
 	if n, ok = v.AsInt64(); ok {
 		return n, true

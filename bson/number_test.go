@@ -23,7 +23,7 @@ func exact(v bson.Value) *big.Rat {
 	return new(big.Rat).SetFloat64(f)
 }
 
-// number returns a finite number of any type, often close to near.
+// number returns a random finite number of any type, often close to near.
 func number(r *rand.Rand, a *bson.Arena, near int64) bson.Value {
 	n := near + int64(r.IntN(3)) - 1
 	if r.IntN(3) == 0 {

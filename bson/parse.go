@@ -30,12 +30,12 @@ type Limits struct {
 // Manual: reference/limits#std-label-limit-bson-document-size.
 const MaxDocumentBytes = 16 << 20
 
-// MaxInternalBytes leaves room for the bytes that the server adds to a 16 MiB document: commands contain
-// a document.
+// MaxInternalBytes is the largest size in bytes of a document inside the server: it leaves room for bytes that the
+// server adds to a document of 16 MiB, as a command contains a document.
 const MaxInternalBytes = MaxDocumentBytes + 16<<10
 
-// MaxDepth is the maximal nesting of a stored document. Commands wrap documents, so the server accepts
-// some more levels.
+// MaxDepth is the largest nesting of a document that Parse accepts. It is some levels more than a stored document
+// may have, because commands wrap documents.
 // Manual: reference/limits#std-label-limit-nested-depth.
 const MaxDepth = 200
 
@@ -145,7 +145,8 @@ func validateValue(t Type, b []byte, depth int) error {
 	return nil
 }
 
-// nameLength is zeroAt that also reports whether all bytes before the zero are ASCII.
+// nameLength returns the position of the first zero byte of b, the end of a name, as zeroAt does, and whether all
+// bytes before are ASCII.
 func nameLength(b []byte) (n int, ascii bool) {
 	if len(b) >= 8 {
 		w := binary.LittleEndian.Uint64(b)
@@ -163,7 +164,7 @@ func nameLength(b []byte) (n int, ascii bool) {
 	return n, true
 }
 
-// Depth returns the nesting of a valid document: 1 for a flat one.
+// Depth returns the number of nested levels of a valid document: 1 for a flat one.
 func (r Raw) Depth() int {
 	deepest := 0
 	for it := r.Iter(); it.Next(); {

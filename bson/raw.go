@@ -7,8 +7,8 @@ import (
 	"math/bits"
 )
 
-// Raw is one complete BSON document or array body, length prefix and trailing
-// zero included. It aliases caller memory.
+// Raw holds the bytes of one complete BSON document or array body, length prefix and trailing zero included. It
+// aliases memory of the caller.
 type Raw []byte
 
 // Empty is the document without fields.
@@ -20,8 +20,8 @@ type Field struct {
 	Value Value
 }
 
-// Iter walks the elements of a Raw without allocation, for code in which a range-over-func closure would
-// allocate.
+// Iter is an iterator over the elements of a Raw that never allocates, for code in which a range-over-func closure
+// would allocate.
 type Iter struct {
 	doc []byte
 	pos int
@@ -33,7 +33,7 @@ type Iter struct {
 // Iter starts before the first element.
 func (r Raw) Iter() Iter { return Iter{doc: r, pos: 4} }
 
-// IterAt starts before the element at offset p of r, a result of Iter.Offset.
+// IterAt returns an iterator that starts before the element at offset p of r, a result of Iter.Offset.
 func (r Raw) IterAt(p int) Iter { return Iter{doc: r, pos: p} }
 
 // Offset returns the offset in r, the document being walked, at which the next element begins.
@@ -64,8 +64,8 @@ func (it *Iter) Next() bool {
 	return true
 }
 
-// zeroAt returns the position of the first zero byte, or -1. Field names are
-// short: one word usually holds them, and calling IndexByte costs more.
+// zeroAt returns the position of the first zero byte of b, -1 if there is none. Field names are short: one word
+// usually holds them, and calling IndexByte costs more.
 func zeroAt(b []byte) int {
 	if len(b) >= 8 {
 		w := binary.LittleEndian.Uint64(b)
@@ -100,8 +100,8 @@ func (r Raw) Values() iter.Seq[Value] {
 	}
 }
 
-// Lookup returns the value of the first field called name. It compares names in place and skips values
-// by length; it does not allocate.
+// Lookup returns the value of the first field called name; the flag is false if there is none. It compares names in
+// place and skips values by length; it does not allocate.
 func (r Raw) Lookup(name string) (Value, bool) {
 	p := 4
 	for p < len(r) && r[p] != 0 {
@@ -134,9 +134,9 @@ func (r Raw) Has(name string) bool {
 	return ok
 }
 
-// Scan is Lookup of several names in one pass. From offset p on (4 at first) it finds the next element
-// whose name is one of names, and returns the index of the name, the value, and the offset after the
-// element; which is -1 if there is none.
+// Scan looks up several names in one pass over a document. From offset p on (4 at first) it finds the next element
+// whose name is one of names, and returns the index of the name, the value, and the offset after the element; which
+// is -1 if there is none.
 func (r Raw) Scan(p int, names []string) (which int, v Value, next int) {
 	for p < len(r) && r[p] != 0 {
 		t := Type(r[p])
@@ -167,13 +167,14 @@ func (r Raw) Scan(p int, names []string) (which int, v Value, next int) {
 	return -1, Value{}, len(r)
 }
 
-// Get is Lookup without the flag: missing if there is no such field.
+// Get returns the value of the first field called name, missing if there is no such field.
 func (r Raw) Get(name string) Value {
 	v, _ := r.Lookup(name)
 	return v
 }
 
-// Index returns the i-th element of an array, by position and not by name.
+// Index returns the i-th element of an array, by position and not by name; the flag is false if there are fewer
+// elements.
 func (r Raw) Index(i int) (Value, bool) {
 	it := r.Iter()
 	for it.Next() {
@@ -206,8 +207,8 @@ func (r Raw) First() (Field, bool) {
 	return Field{it.Name, it.Value}, true
 }
 
-// Elements returns the bytes between length prefix and trailing zero: the
-// elements themselves, ready to be spliced into another document.
+// Elements returns the bytes of all elements, without length prefix and trailing zero. They can be spliced into
+// another document.
 func (r Raw) Elements() []byte {
 	if len(r) < 5 {
 		return nil

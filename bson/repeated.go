@@ -11,8 +11,8 @@ func (r Raw) Repeated() (name []byte, ok bool) {
 	return nil, false
 }
 
-// Names is a set of names, for documents of named arguments, nearly all of which have few. It aliases
-// the names.
+// Names is a set of names that finds repeated ones, for documents of named arguments, nearly all of which have few.
+// It aliases the names.
 type Names struct {
 	few   [16][]byte
 	n     int
@@ -46,8 +46,9 @@ func (s *Names) Add(name []byte) (twice bool) {
 	return false
 }
 
-// NameKind returns one of 64 bits, by the length and the ends of a name. Two names in the same command
-// usually have different bits; with these factors, all names that drivers send in one command do.
+// NameKind returns one of 64 bits, by the length and the ends of a name. A set of names without this bit does not
+// contain the name. Two names in the same command usually have different bits; with these factors, all names that
+// drivers send in one command do.
 func NameKind(name []byte) uint64 {
 	if len(name) == 0 {
 		return 1

@@ -7,12 +7,12 @@ import (
 	"unicode/utf8"
 )
 
-// String prints a value in the notation of MongoDB's messages and of explain:
-// doubles with a fraction, ObjectId('…'), new Date(…), { a: 1 }.
+// String returns the value as text in the notation of MongoDB's messages and of explain: doubles with a fraction,
+// ObjectId('…'), new Date(…), { a: 1 }.
 func (v Value) String() string { return string(v.appendText(nil, math.MaxInt)) }
 
-// Clipped is String, truncated after about n bytes. Its cost depends on the printed length, not on the
-// size of the value.
+// Clipped returns the text of String, truncated after about n bytes. Its cost depends on the printed length, not on
+// the size of the value.
 func (v Value) Clipped(n int) string {
 	text := v.appendText(nil, n)
 	if len(text) <= n {
@@ -24,7 +24,7 @@ func (v Value) Clipped(n int) string {
 	return string(text[:n]) + "..."
 }
 
-// appendText appends the text of a value, or at least as much as makes dst longer than most.
+// appendText appends the text of a value to dst. It may stop as soon as dst is longer than most bytes.
 func (v Value) appendText(dst []byte, most int) []byte {
 	switch v.Type {
 	case TypeMinKey:
@@ -88,7 +88,7 @@ func appendDoubleText(dst []byte, f float64) []byte {
 	return strconv.AppendFloat(dst, f, 'g', -1, 64)
 }
 
-// appendListText appends the members of a document, with their names, or of an array.
+// appendListText appends the text of a document's members, with their names, or of an array's, between open and end.
 func appendListText(dst []byte, r Raw, open, end byte, most int) []byte {
 	dst = append(dst, open)
 	if r.IsEmpty() {

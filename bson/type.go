@@ -32,7 +32,7 @@ const (
 	TypeMaxKey     Type = 0x7F
 )
 
-// String returns the alias that $type and error messages use ("double", "objectId").
+// String returns the name of the type that $type and error messages use ("double", "objectId").
 // Manual: reference/operator/query/type.
 func (t Type) String() string {
 	switch t {
@@ -84,7 +84,7 @@ func (t Type) String() string {
 	return "unknown type " + strconv.Itoa(int(t))
 }
 
-// TypeByAlias is the inverse of Type.String. It does not accept "number", which denotes several types.
+// TypeByAlias returns the type that Type.String names so. It does not accept "number", which denotes several types.
 func TypeByAlias(alias string) (Type, bool) {
 	for _, t := range allTypes {
 		if t.String() == alias {
@@ -110,9 +110,9 @@ func (t Type) IsNumber() bool {
 	return t == TypeInt32 || t == TypeDouble || t == TypeInt64 || t == TypeDecimal128
 }
 
-// Class returns the rank of t in the comparison order; types of one class compare by value. For sorts
-// and indexes, a missing value has the rank of null; callers that distinguish the two (aggregation) use
-// TypeMissing's own rank, just below null, which undefined has too.
+// Class returns the rank of the type in the comparison order; types of one class compare by value. Missing and
+// undefined have a rank of their own, just below null. Sorts and indexes, for which a missing value equals null, use
+// the rank of null instead.
 // Manual: reference/bson-type-comparison-order.
 func (t Type) Class() int { return int(classOf[t]) }
 

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Value is the type and the payload bytes of one element. The zero Value is
-// "missing". Data aliases the memory it was read from.
+// Value is one BSON value: its type and its payload bytes. The zero Value is "missing". Data aliases the memory from
+// which the value was read.
 type Value struct {
 	Type Type
 	Data []byte
@@ -92,7 +92,7 @@ func (v Value) Boolean() (b, ok bool) {
 	return v.Data[0] != 0, true
 }
 
-// Text returns the bytes of a string or symbol without the trailing zero.
+// Text returns the bytes of a string or symbol without the trailing zero; the flag is false for other types.
 func (v Value) Text() ([]byte, bool) {
 	if v.Type != TypeString && v.Type != TypeSymbol {
 		return nil, false
@@ -100,7 +100,7 @@ func (v Value) Text() ([]byte, bool) {
 	return v.Data[4 : len(v.Data)-1], true
 }
 
-// Str returns a string or symbol as a Go string (a copy).
+// Str returns a string or symbol as a Go string (a copy); the flag is false for other types.
 func (v Value) Str() (string, bool) {
 	b, ok := v.Text()
 	return string(b), ok
@@ -114,7 +114,8 @@ func (v Value) Code() (string, bool) {
 	return string(v.Data[4 : len(v.Data)-1]), true
 }
 
-// CodeScope returns the source and the scope of a JavaScript value with scope.
+// CodeScope returns the source text and the scope, a document of variables, of a value of the type JavaScript with
+// scope.
 func (v Value) CodeScope() (code string, scope Raw, ok bool) {
 	if v.Type != TypeCodeScope {
 		return "", nil, false
@@ -131,7 +132,7 @@ func (v Value) Doc() (Raw, bool) {
 	return Raw(v.Data), true
 }
 
-// Array returns the body of an array value; its fields are named "0", "1", …
+// Array returns the body of an array value as a document whose fields are named "0", "1", …
 func (v Value) Array() (Raw, bool) {
 	if v.Type != TypeArray {
 		return nil, false
@@ -139,8 +140,8 @@ func (v Value) Array() (Raw, bool) {
 	return Raw(v.Data), true
 }
 
-// Binary returns subtype and bytes of a binary value. For the old subtype 2 the
-// inner length is not stripped.
+// Binary returns the subtype and the bytes of a binary value. For the old subtype 2, the bytes include the inner
+// length.
 func (v Value) Binary() (subtype byte, b []byte, ok bool) {
 	if v.Type != TypeBinary {
 		return 0, nil, false
@@ -192,17 +193,17 @@ func (v Value) DBPointer() (ns string, id [12]byte, ok bool) {
 	return string(v.Data[4 : 4+n-1]), id, true
 }
 
-// Clone copies the payload, so that the result no longer aliases anything.
+// Clone returns the value with a copy of its payload, so that the result aliases no other memory.
 func (v Value) Clone() Value {
 	v.Data = bytes.Clone(v.Data)
 	return v
 }
 
-// Identical reports whether type and bytes are equal: updates use it to detect "no change". It is
-// stricter than Compare.
+// Identical reports whether two values have the same type and the same bytes. Updates detect so that nothing has
+// changed. It is stricter than Compare.
 func (v Value) Identical(w Value) bool { return v.Type == w.Type && bytes.Equal(v.Data, w.Data) }
 
-// Truthy returns the value as a boolean, for aggregation and for flags of commands: false, zero, null,
+// Truthy reports whether the value counts as true, in aggregation and for flags of commands: false, zero, null,
 // undefined and missing are false, everything else is true.
 // Manual: reference/operator/aggregation/toBool (for null: as a condition).
 func (v Value) Truthy() bool {
@@ -239,8 +240,8 @@ func sizeAt(t Type, b []byte) int {
 	return elementSize(t, b)
 }
 
-// elementSize returns the payload length of a value of type t that starts at b, or -1 if b is too short
-// or malformed. It does not look inside documents.
+// elementSize returns the length in bytes of the payload of a value of type t that starts at b, or -1 if b is too
+// short or malformed. It does not look inside documents.
 func elementSize(t Type, b []byte) int {
 	n := -1
 	switch t {

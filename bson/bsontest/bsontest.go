@@ -8,7 +8,7 @@ import (
 	"github.com/cantledb/cantle/bson/ejson"
 )
 
-// Doc parses one document. If the text is not one, the test fails.
+// Doc parses one document from Extended JSON. If the text is not one, the test fails.
 func Doc(tb testing.TB, text string) bson.Raw {
 	tb.Helper()
 	d, err := ejson.Parse(text)
@@ -18,7 +18,7 @@ func Doc(tb testing.TB, text string) bson.Raw {
 	return d
 }
 
-// Value parses one value of any type. If the text is not one, the test fails.
+// Value parses one value of any type from Extended JSON. If the text is not one, the test fails.
 func Value(tb testing.TB, text string) bson.Value {
 	tb.Helper()
 	v, err := ejson.ParseValue(text)
@@ -28,8 +28,8 @@ func Value(tb testing.TB, text string) bson.Value {
 	return v
 }
 
-// MustDoc parses one document for a table of a package, where there is no test yet. It panics if the text
-// is not one.
+// MustDoc parses one document from Extended JSON for a variable of a test package, outside of any test. It panics if
+// the text is not one.
 func MustDoc(text string) bson.Raw {
 	d, err := ejson.Parse(text)
 	if err != nil {

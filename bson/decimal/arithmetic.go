@@ -7,14 +7,14 @@ import (
 	"github.com/cantledb/cantle/bson"
 )
 
-// If the exponents of two operands differ by more than far, the smaller operand is less than a unit of
-// the larger one extended by guard digits. It then only affects the rounding (sticky).
+// far is the difference of two operands' exponents beyond which the smaller operand is less than a unit of the
+// larger one extended by guard digits. It then only affects the rounding (sticky).
 const (
 	guard = digitsMax + 6
 	far   = guard + digitsMax
 )
 
-// Add returns a + b. The preferred exponent is the smaller one.
+// Add returns a + b. An exact sum takes the smaller exponent of the two, or the nearest possible one.
 func Add(a, b Decimal) Decimal {
 	an, ah, al, ae, ak := a.Decompose()
 	bn, bh, bl, be, bk := b.Decompose()
@@ -127,7 +127,7 @@ func Abs(d Decimal) Decimal {
 	return d
 }
 
-// Mul returns a × b. The preferred exponent is the sum of the operands' exponents.
+// Mul returns a × b. An exact product takes the sum of the two exponents, or the nearest possible one.
 func Mul(a, b Decimal) Decimal {
 	an, ah, al, ae, ak := a.Decompose()
 	bn, bh, bl, be, bk := b.Decompose()
@@ -152,8 +152,8 @@ func Mul(a, b Decimal) Decimal {
 	return round(neg, c.Mul(c, coefficient(bh, bl)), exp, exp, false)
 }
 
-// Quo returns a / b. The preferred exponent is the difference of the operands' exponents. x/0 is
-// infinite, 0/0 is NaN, and x/Infinity is zero with the least exponent.
+// Quo returns a / b. An exact quotient takes the difference of the two exponents, or the nearest possible one. x/0
+// is infinite, 0/0 is NaN, and x/Infinity is zero with the least exponent.
 func Quo(a, b Decimal) Decimal {
 	an, ah, al, ae, ak := a.Decompose()
 	bn, bh, bl, be, bk := b.Decompose()
@@ -182,7 +182,8 @@ func Quo(a, b Decimal) Decimal {
 	return round(neg, x, ideal-scale, ideal, rem.Sign() != 0)
 }
 
-// Rem returns the exact remainder of a divided by b with a truncated quotient; it has the sign of a.
+// Rem returns the exact remainder of a divided by b, for a quotient that is truncated to an integer; it has the sign
+// of a.
 // Manual: reference/operator/aggregation/mod.
 func Rem(a, b Decimal) Decimal {
 	an, ah, al, ae, ak := a.Decompose()
@@ -208,7 +209,7 @@ func Rem(a, b Decimal) Decimal {
 	return round(an, x, exp, exp, false)
 }
 
-// Cmp compares as numbers; NaN equals itself and is less than all other numbers.
+// Cmp compares two decimals as numbers: -1, 0 or 1. NaN equals itself and is less than all other numbers.
 func Cmp(a, b Decimal) int {
 	return bson.CompareNumbers(value(a), value(b))
 }
@@ -221,8 +222,8 @@ func value(d Decimal) bson.Value {
 	return bson.Value{Type: bson.TypeDecimal128, Data: b[:]}
 }
 
-// Sqrt returns the square root: NaN for negative numbers, -0 for -0. The preferred exponent is half that
-// of d.
+// Sqrt returns the square root: NaN for negative numbers, -0 for -0. An exact root takes half the exponent of d, or
+// the nearest possible one.
 func Sqrt(d Decimal) Decimal {
 	neg, hi, lo, exp, kind := d.Decompose()
 	switch {
@@ -236,7 +237,8 @@ func Sqrt(d Decimal) Decimal {
 	if c.Sign() == 0 {
 		return round(neg, c, ideal, ideal, false)
 	}
-	// Scale by an even power so that the root has 34 digits and one more for rounding.
+	// The coefficient is multiplied by an even power of ten, so that its root has 34 digits and one more for
+	// rounding.
 	scale := max(2*digitsMax+4-digits(c), 0)
 	if (exp-scale)&1 != 0 {
 		scale++

@@ -10,7 +10,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 )
 
-// Decimal is an alias for the type of all arguments and results.
+// Decimal is the type of all arguments and results of this package, an alias.
 type Decimal = bson.Decimal128
 
 // digitsMax is the precision of decimal128.
@@ -25,8 +25,8 @@ func FromInt64(n int64) Decimal {
 	return bson.ComposeDecimal(n < 0, 0, u, 0)
 }
 
-// FromFloat64 converts a double like $toDecimal and mixed arithmetic: rounded to exactly 15 significant
-// digits, trailing zeros kept (2.5 gives 2.50000000000000); zero has no digits but its sign.
+// FromFloat64 converts a double as $toDecimal and mixed arithmetic do: it is rounded to exactly 15 significant
+// digits, and trailing zeros are kept (2.5 gives 2.50000000000000); zero has no digits but its sign.
 // Manual: reference/operator/aggregation/toDecimal.
 func FromFloat64(f float64) Decimal {
 	switch {
@@ -61,13 +61,13 @@ func FromValue(v bson.Value) (d Decimal, ok bool) {
 	return FromFloat64(f), ok
 }
 
-// ToFloat64 returns the nearest double; a decimal that is too large becomes infinite.
+// ToFloat64 returns the double nearest to a decimal; infinity for a decimal that is too large.
 func ToFloat64(d Decimal) float64 {
 	f, _ := strconv.ParseFloat(d.String(), 64)
 	return f
 }
 
-// ToInt64 rounds to an integer; ok is false for NaN, infinities and numbers that do not fit.
+// ToInt64 rounds a decimal to an integer in the way r; ok is false for NaN, infinities and numbers that do not fit.
 func ToInt64(d Decimal, r Rounding) (n int64, ok bool) {
 	neg, hi, lo, exp, kind := d.Decompose()
 	if kind != bson.DecimalFinite {
@@ -96,8 +96,8 @@ func ToInt64(d Decimal, r Rounding) (n int64, ok bool) {
 	return c.Int64(), c.IsInt64()
 }
 
-// Parse parses "12.5", "-1E+3", "Infinity", "-inf", "NaN" in any letter case. More than 34 digits are
-// rounded, exponents beyond the range overflow or underflow. ok is false for any other text.
+// Parse parses the text of a decimal: "12.5", "-1E+3", "Infinity", "-inf", "NaN", in any letter case. More than 34
+// digits are rounded, exponents beyond the range overflow or underflow. ok is false for any other text.
 func Parse(s string) (d Decimal, ok bool) {
 	t := s
 	neg := false

@@ -23,7 +23,8 @@ const (
 	leastText = "1E-6176"
 )
 
-// Results of MongoDB for the same arguments, and results of IEEE 754.
+// TestBinary compares results of operators with two operands with those of MongoDB for the same operands, and with
+// those of IEEE 754.
 func TestBinary(t *testing.T) {
 	ops := map[string]func(a, b Decimal) Decimal{"+": Add, "-": Sub, "*": Mul, "/": Quo, "%": Rem, "log": Log, "^": Pow, "atan2": Atan2}
 	for _, c := range [][4]string{
@@ -167,7 +168,7 @@ func TestConversions(t *testing.T) {
 // rat returns the exact value of a finite decimal.
 func rat(d Decimal) *big.Rat { return d.Rat() }
 
-// checkRounded checks that got is the 34-digit neighbour of the exact value.
+// checkRounded requires that got is the decimal of 34 digits that is nearest to the exact value.
 func checkRounded(t *testing.T, what string, got Decimal, exact *big.Rat) {
 	t.Helper()
 	if got.IsNaN() || got.IsInf() {
@@ -183,7 +184,7 @@ func checkRounded(t *testing.T, what string, got Decimal, exact *big.Rat) {
 		t.Fatalf("%s = %s is inexact and has not all digits", what, got)
 	}
 	half := Decimal(bson.ComposeDecimal(false, 0, 5, exp-1)).Rat()
-	// Just below a power of ten the neighbours are ten times closer.
+	// Just below a power of ten, neighbouring decimals are ten times closer.
 	switch cmp := diff.Abs(diff).Cmp(half); {
 	case cmp > 0, cmp == 0 && c.Bit(0) != 0:
 		t.Fatalf("%s = %s, exactly %s", what, got, exact.FloatString(60))
@@ -249,8 +250,8 @@ func TestArithmeticAgainstRationals(t *testing.T) {
 	}
 }
 
-// FuzzDecimal compares with exact rationals in the range without overflow. Elsewhere it only checks that
-// all functions return in time.
+// FuzzDecimal compares results with exact rationals in the range without overflow. Elsewhere it only checks that all
+// functions return in time.
 func FuzzDecimal(f *testing.F) {
 	f.Add(uint64(0), uint64(15), -1, uint64(0), uint64(25), 3, false, true)
 	f.Add(uint64(0x1ed09bead87bf), uint64(math.MaxUint64), 6111, uint64(0), uint64(1), -6176, true, false)
@@ -270,8 +271,8 @@ func FuzzDecimal(f *testing.F) {
 	})
 }
 
-// TestIdentities checks the analysis functions against each other: each pair
-// must agree to about 33 digits.
+// TestIdentities checks the functions of analysis (Exp, Ln, Sin, …) against each other: the two sides of each
+// identity must agree to about 33 digits.
 func TestIdentities(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	near := func(what string, got, want Decimal, scale Decimal) {

@@ -55,11 +55,11 @@ func logarithm(d Decimal, ten bool) Decimal {
 	return fromFloat(r, true)
 }
 
-// Log returns the logarithm of d to a base as the quotient of two natural logarithms, each rounded
-// first: MongoDB's result, including Log(64, 2) = 5.999999999999999999999999999999999.
+// Log returns the logarithm of d to a base: the quotient of two natural logarithms, each rounded first. This is the
+// result of MongoDB, including Log(64, 2) = 5.999999999999999999999999999999999.
 func Log(d, base Decimal) Decimal { return Quo(Ln(d), Ln(base)) }
 
-// Pow returns d^e with all 34 digits (2^2 is 4.000…), like MongoDB. A negative base needs a whole
+// Pow returns d to the power of e, with all 34 digits (2^2 is 4.000…), like MongoDB. A negative d needs a whole
 // exponent. Manual: reference/operator/aggregation/pow.
 func Pow(d, e Decimal) Decimal {
 	zero := bson.ComposeDecimal(false, 0, 0, bson.DecimalMinExponent)

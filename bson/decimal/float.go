@@ -8,7 +8,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 )
 
-// prec is the binary precision of the analysis functions: 34 digits are 113 bits, the exponent of a
+// prec is the number of bits with which the functions of analysis compute: 34 digits are 113 bits, the exponent of a
 // power takes up to 15, the rest are guard bits against rounding and cancellation.
 const prec = 256
 
@@ -31,7 +31,7 @@ func toFloat(d Decimal) *big.Float {
 	return f
 }
 
-// tenTo returns 10^n by squaring, with an error of some units in the last place.
+// tenTo returns 10^n, with an error of some units in the last place. It multiplies repeated squares.
 func tenTo(n int) *big.Float {
 	r, p := fromInt(1), fromInt(10)
 	for ; n > 0; n >>= 1 {
@@ -43,8 +43,8 @@ func tenTo(n int) *big.Float {
 	return r
 }
 
-// fromFloat rounds to 34 digits. It keeps all 34, as MongoDB does for inexact results. With tidy, it
-// removes the trailing zeros of a whole number or a short fraction, because such a result is exact.
+// fromFloat returns a computed number rounded to 34 digits. It keeps all 34, as MongoDB does for inexact results.
+// With tidy, it removes the trailing zeros of a whole number or a short fraction, because such a result is exact.
 func fromFloat(f *big.Float, tidy bool) Decimal {
 	neg := f.Signbit()
 	if f.Sign() == 0 {
@@ -88,7 +88,7 @@ func fromFloat(f *big.Float, tidy bool) Decimal {
 
 // expFloat returns e^x for |x| below about 20,000.
 func expFloat(x *big.Float) *big.Float {
-	// x = k ln2 + r, then r / 2^16, Taylor, squared 16 times.
+	// x = k ln2 + r; r / 2^16 is so small that its Taylor series needs few terms; the sum is squared 16 times.
 	k, _ := newFloat().Quo(x, ln2()).Int64()
 	r := newFloat().Sub(x, newFloat().Mul(ln2(), fromInt(k)))
 	const halvings = 16
@@ -126,8 +126,8 @@ func lnFloat(x *big.Float) *big.Float {
 	return r.Add(r, newFloat().Mul(ln2(), fromInt(int64(k))))
 }
 
-// log1p returns ln(1+y) for y in about [-0.3, 0.42], precise for tiny y: roots
-// towards 1, then 2 artanh(z / (2+z)).
+// log1p returns ln(1+y) for y in about [-0.3, 0.42], precise also for tiny y. It takes square roots of 1+y, which
+// approach 1, and then uses 2 artanh(z / (2+z)).
 func log1p(y *big.Float) *big.Float {
 	const roots = 6
 	one := fromInt(1)
@@ -144,7 +144,7 @@ func log1p(y *big.Float) *big.Float {
 // atanhSeries returns artanh z for small z.
 func atanhSeries(z *big.Float) *big.Float { return oddSeries(z, 1) }
 
-// oddSeries returns z ± z³/3 + z⁵/5 ± …, artanh for sign 1 and arctan for -1.
+// oddSeries returns the sum of the series z ± z³/3 + z⁵/5 ± …: artanh z for sign 1, arctan z for -1.
 func oddSeries(z *big.Float, sign int64) *big.Float {
 	square := newFloat().Mul(z, z)
 	if sign < 0 {
@@ -162,7 +162,7 @@ func oddSeries(z *big.Float, sign int64) *big.Float {
 	return sum
 }
 
-// The constants, to prec bits. Each call returns a copy that the caller may change.
+// ln2, ln10 and pi return these constants to prec bits. Each call returns a copy that the caller may change.
 func ln2() *big.Float  { return newFloat().Set(ln2Value()) }
 func ln10() *big.Float { return newFloat().Set(ln10Value()) }
 func pi() *big.Float   { return newFloat().Set(piValue()) }

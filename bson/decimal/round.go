@@ -50,7 +50,7 @@ func digits(c *big.Int) int {
 	return n
 }
 
-// shorten divides c by 10^drop in place and rounds. sticky reports a non-zero rest below c. The result
+// shorten divides c by 10^drop in place and rounds the quotient. sticky reports a non-zero rest below c. The result
 // reports whether digits were lost.
 func shorten(c *big.Int, drop int, r Rounding, neg, sticky bool) (inexact bool) {
 	if drop <= 0 && !sticky {
@@ -94,8 +94,8 @@ func shorten(c *big.Int, drop int, r Rounding, neg, sticky bool) (inexact bool) 
 	return true
 }
 
-// round returns the decimal of c × 10^exp and changes c: 34 digits, half even. An exact result takes the
-// exponent nearest to ideal. sticky as in shorten.
+// round returns the decimal of c × 10^exp, rounded to 34 digits (half even), and changes c. An exact result takes
+// the exponent nearest to ideal. sticky reports a non-zero rest below c.
 func round(neg bool, c *big.Int, exp, ideal int, sticky bool) Decimal {
 	if c.Sign() == 0 && !sticky {
 		return bson.ComposeDecimal(neg, 0, 0, min(max(ideal, bson.DecimalMinExponent), bson.DecimalMaxExponent))
@@ -162,8 +162,8 @@ func infinity(neg bool) Decimal {
 	return bson.DecimalInfValue
 }
 
-// Quantize gives d the exponent exp. The result is NaN if it needs more than 34 digits, and for
-// infinities.
+// Quantize returns d with the exponent exp, rounded in the way r. The result is NaN if it needs more than 34 digits,
+// and for infinities.
 func Quantize(d Decimal, exp int, r Rounding) Decimal {
 	neg, hi, lo, e, kind := d.Decompose()
 	if kind != bson.DecimalFinite || exp < bson.DecimalMinExponent || exp > bson.DecimalMaxExponent {
@@ -189,9 +189,9 @@ func Quantize(d Decimal, exp int, r Rounding) Decimal {
 	return compose(neg, c, exp)
 }
 
-// Round rounds to a number of places after the point (before it, if negative): the result has exactly
-// that many. A result that would need more than 34 digits, and a number that is not finite, is returned
-// unchanged. Manual: reference/operator/aggregation/round.
+// Round rounds d to a number of places after the point (before it, if negative): the result has exactly that many. A
+// result that would need more than 34 digits, and a number that is not finite, is returned unchanged. Manual:
+// reference/operator/aggregation/round.
 func Round(d Decimal, places int) Decimal { return toPlaces(d, places, HalfEven) }
 
 // Trunc is Round towards zero. Manual: reference/operator/aggregation/trunc.

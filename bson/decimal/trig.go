@@ -26,7 +26,8 @@ func angle(d Decimal, f func(sin, cos *big.Float) *big.Float) Decimal {
 	return withZeroSign(f(s, c), d)
 }
 
-// withZeroSign rounds the result of an odd function; a zero gets the argument's sign.
+// withZeroSign returns the result f of an odd function of d, rounded to 34 digits. If f is zero, it gets the sign of
+// d.
 func withZeroSign(f *big.Float, d Decimal) Decimal {
 	if f.Sign() == 0 {
 		return bson.ComposeDecimal(d.Hi>>63 != 0, 0, 0, 0)
@@ -34,7 +35,7 @@ func withZeroSign(f *big.Float, d Decimal) Decimal {
 	return fromFloat(f, true)
 }
 
-// reduce returns d modulo 2π in (-2π, 2π), to full relative precision except for very rare arguments.
+// reduce returns an angle d modulo 2π, in (-2π, 2π), to full relative precision except for very rare arguments.
 func reduce(d Decimal) *big.Float {
 	neg, hi, lo, exp, _ := d.Decompose()
 	if exp <= 6 { // at most 10^40: the available bits of π are enough
@@ -46,7 +47,7 @@ func reduce(d Decimal) *big.Float {
 		wide.Sub(wide, new(big.Float).SetPrec(2*prec).Mul(twoPi(), new(big.Float).SetPrec(2*prec).SetInt(k)))
 		return newFloat().Set(wide)
 	}
-	// An integer of up to 6145 digits, modulo 2π, both as multiples of 10^-6400.
+	// An integer of up to 6145 digits is reduced modulo 2π, both as multiples of 10^-6400.
 	n := coefficient(hi, lo)
 	n.Mul(n, pow10(exp+piPlaces))
 	n.Rem(n, new(big.Int).Lsh(piDigits(), 1))
@@ -68,7 +69,7 @@ var twoPi = sync.OnceValue(func() *big.Float {
 // piPlaces is enough for the largest decimal and 100 more places.
 const piPlaces = 6400
 
-// piDigits is π × 10^piPlaces by Machin's formula, computed at the first use.
+// piDigits returns the integer part of π × 10^piPlaces, computed by Machin's formula at the first use.
 var piDigits = sync.OnceValue(func() *big.Int {
 	unit := pow10(piPlaces + 10)
 	pi := arctanInverse(5, unit)

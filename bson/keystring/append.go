@@ -16,8 +16,8 @@ const (
 	Descending Dir = -1
 )
 
-// The type bytes. All stay between 05 and F0 (0F and FA inverted), so that 00,
-// 01 and FF are free for ends and bounds.
+// The type bytes of encoded values. All are between 05 and F0 (0F and FA inverted), so that 00, 01 and FF are free
+// for ends and bounds.
 const (
 	tMinKey    = 0x05
 	tUndefined = 0x08
@@ -42,8 +42,8 @@ const (
 	tMaxKey    = 0xF0
 )
 
-// classByte is the byte before the name of a field in an object: objects compare by class, then name,
-// then value.
+// classByte holds the byte that an encoded object has before the name of each field: objects compare by class, then
+// name, then value.
 var classByte = [256]byte{
 	bson.TypeMinKey: tMinKey, bson.TypeUndefined: tUndefined, bson.TypeNull: tNull, bson.TypeMissing: tNull,
 	bson.TypeDouble: tNaN, bson.TypeInt32: tNaN, bson.TypeInt64: tNaN, bson.TypeDecimal128: tNaN,
@@ -53,9 +53,9 @@ var classByte = [256]byte{
 	bson.TypeCode: tCode, bson.TypeCodeScope: tCodeScope, bson.TypeMaxKey: tMaxKey,
 }
 
-// Append appends the encoding of v. A missing value is encoded as null. With an order, strings are
-// encoded by its keys instead of their bytes. Unless tb is nil, it collects what Decode needs in
-// addition to the key.
+// Append appends to dst the encoding of v in the direction dir. A missing value is encoded as null. With an order,
+// strings are encoded by its sort keys instead of their bytes. Unless tb is nil, it collects the information that
+// Decode needs in addition to the encoding.
 func Append(dst []byte, v bson.Value, dir Dir, order bson.StringOrder, tb *TypeBits) []byte {
 	start := len(dst)
 	dst = appendValue(dst, v, order, tb)
@@ -151,7 +151,7 @@ func appendText(dst, s []byte, t bson.Type, order bson.StringOrder, tb *TypeBits
 	return escapeInPlace(order.AppendKey(dst, s), start)
 }
 
-// escapeInPlace does the same as appendEscaped for the bytes from start on.
+// escapeInPlace escapes the bytes of dst from start on, and ends them, as appendEscaped does.
 func escapeInPlace(dst []byte, start int) []byte {
 	zeros := bytes.Count(dst[start:], []byte{0})
 	from := len(dst) - 1
@@ -168,7 +168,7 @@ func escapeInPlace(dst []byte, start int) []byte {
 	return append(dst, 0, 1)
 }
 
-// appendEscaped writes 00 as 00 FF and ends with 00 01, which is less than any
+// appendEscaped appends the bytes s with each 00 as 00 FF, and then the end 00 01, which is less than any
 // continuation.
 func appendEscaped(dst, s []byte) []byte {
 	for {

@@ -1,17 +1,16 @@
 package keystring
 
-// Bytes that are below and above every encoded value in either direction. A
-// range over all keys that begin with the complete values k is
-// [k, append(k, MaxBound)).
+// MinBound and MaxBound are bytes below and above every encoded value in either direction. A range over all keys
+// that begin with the complete values k is [k, append(k, MaxBound)).
 const (
 	MinBound = 0x00
 	MaxBound = 0xFF
 )
 
-// ClassBounds returns the first bytes of the values of a class (see bson.Type.Class) as a half-open
-// range [lo, hi): every key of the class begins with a byte in it, and no other key does. For class 0
-// and for unknown classes, it returns the range of all values. Undefined (class 2) has its own range
-// below null (class 3), and missing values are encoded as null.
+// ClassBounds returns the first bytes of the encoded values of a class (see bson.Type.Class) as a half-open range
+// [lo, hi): every key of the class begins with a byte in the range, and no other key does. For class 0 and for
+// unknown classes, it returns the range of all values. Undefined (class 2) has its own range below null (class 3),
+// and missing values are encoded as null.
 func ClassBounds(class int, dir Dir) (lo, hi byte) {
 	lo, hi = tMinKey, tMaxKey+1
 	if class > 0 && class < len(classBounds) {
@@ -31,7 +30,7 @@ var classBounds = [...][2]byte{
 	15: {tCode, tCode + 1}, 16: {tCodeScope, tCodeScope + 1}, 17: {tMaxKey, tMaxKey + 1},
 }
 
-// NullByte returns the first (and only) byte of the encoding of null and missing values.
+// NullByte returns the only byte of the encoding of null and missing values, in the direction dir.
 func NullByte(dir Dir) byte {
 	if dir == Descending {
 		return tNull ^ 0xFF

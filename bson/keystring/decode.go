@@ -9,9 +9,9 @@ import (
 	"github.com/cantledb/cantle/bson"
 )
 
-// Decode appends the values of a key with the given directions to an array, or to a document with empty
-// names, and returns the bytes after them. typeBits are the type bits that Append collected for the
-// whole key.
+// Decode decodes the values at the beginning of a key, one for each direction in dirs, and returns the bytes after
+// them. It appends the values to an array, or to a document with empty names. typeBits are the type bits that Append
+// collected for the whole key.
 //
 // Errors: ErrCorrupt; dst is then unusable.
 func Decode(dst *bson.Builder, key []byte, dirs []Dir, typeBits []byte) (rest []byte, err error) {
@@ -24,7 +24,7 @@ func Decode(dst *bson.Builder, key []byte, dirs []Dir, typeBits []byte) (rest []
 	return key, nil
 }
 
-// Decoder decodes the values of one key one by one, so that each can have its own name. It is for one
+// Decoder decodes the values of one key one by one, so that each can have its own name or be skipped. It is for one
 // goroutine.
 type Decoder struct {
 	bits    bitReader
@@ -38,8 +38,8 @@ func NewDecoder(typeBits []byte) Decoder { return Decoder{bits: bitReader{rest: 
 // Reset starts the next key and reuses the memory.
 func (d *Decoder) Reset(typeBits []byte) { d.bits = bitReader{rest: typeBits} }
 
-// Value appends the first value of key under a name (ignored in an array) and
-// returns the bytes after it. A missing value appends nothing.
+// Value decodes the first value of key and appends it to dst under a name (ignored in an array). It returns the
+// bytes after the value. A missing value appends nothing.
 //
 // Errors: ErrCorrupt; dst is then unusable.
 func (d *Decoder) Value(dst *bson.Builder, name string, key []byte, dir Dir) (rest []byte, err error) {
@@ -60,7 +60,7 @@ func (d *Decoder) Value(dst *bson.Builder, name string, key []byte, dir Dir) (re
 	return key[n:], nil
 }
 
-// Pass skips the first value of key and its type bits.
+// Pass skips the first value of key and its type bits, and returns the bytes after the value.
 //
 // Errors: ErrCorrupt.
 func (d *Decoder) Pass(key []byte, dir Dir) (rest []byte, err error) {
@@ -172,7 +172,8 @@ func (d *Decoder) fields(dst *bson.Builder, key []byte) (rest []byte, err error)
 	return key[1:], nil
 }
 
-// unescaped decodes an escaped text into the scratch as a BSON string.
+// unescaped decodes an escaped text at the beginning of key, and stores it in d.scratch in the form of a BSON
+// string.
 func (d *Decoder) unescaped(key []byte) (rest []byte) {
 	s := append(d.scratch[:0], 0, 0, 0, 0)
 	for {
@@ -289,7 +290,7 @@ func (d *Decoder) number(t byte, key []byte, code byte) (v bson.Value, rest []by
 	return d.double(f), key, nil
 }
 
-// exactDecimal returns the decimal with the value of a double and a given exponent.
+// exactDecimal returns the decimal with the given exponent whose value is exactly that of the double f.
 func (d *Decoder) exactDecimal(f float64, exp int) (v bson.Value, err error) {
 	if f != f {
 		return v, ErrCorrupt

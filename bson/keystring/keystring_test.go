@@ -91,14 +91,14 @@ func check(t *testing.T, a, b bson.Value, o bson.StringOrder) {
 	}
 }
 
-// sameValue reports whether two values are identical, except for the payload of NaN and for
+// sameValue reports whether two values are identical, except for the payload of NaN and for the form of
 // non-canonical decimals.
 func sameValue(a, b bson.Value) bool {
 	return a.Identical(b) || a.Type == b.Type && ejson.ValueCanonical(canonical(a)) == ejson.ValueCanonical(canonical(b))
 }
 
-// canonical returns a value in which all decimals are canonical. Non-canonical decimals count as zero,
-// but the driver prints them differently.
+// canonical returns v with all decimals in the canonical form. Non-canonical decimals count as zero, but the driver
+// prints them differently.
 func canonical(v bson.Value) bson.Value {
 	out := bson.NewArrayBuilder(nil)
 	appendCanonical(out, "", v)
@@ -258,7 +258,7 @@ func (g *gen) value(depth int) bson.Value {
 	return []bson.Value{bson.Null, bson.MinKey, bson.MaxKey, {Type: bson.TypeUndefined}}[g.IntN(4)]
 }
 
-// near returns a value close to v, so that deep differences occur too.
+// near returns a random value close to v, so that pairs of values also differ in late bytes.
 func (g *gen) near(v bson.Value) bson.Value {
 	switch {
 	case g.IntN(3) > 0:
@@ -359,8 +359,8 @@ func TestCommonTypesNeedNoTypeBits(t *testing.T) {
 	}
 }
 
-// FuzzKeystring takes two documents, compares them and all pairs of their
-// fields, and gives both decoders arbitrary bytes.
+// FuzzKeystring takes two documents, compares them and all pairs of their fields by value and by encoding, and
+// decodes arbitrary bytes.
 func FuzzKeystring(f *testing.F) {
 	for _, s := range []string{`{}`, `{a: 1, b: 1.5, c: "x"}`, `{a: [1, {b: 2}], b: null, c: Decimal128("1.50")}`, `{a: /x/, b: Code("x"), c: BinData(3, "AQI="), d: NumberLong("9007199254740993")}`} {
 		d, _ := bsontest.Value(f, s).Doc()

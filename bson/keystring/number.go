@@ -12,7 +12,7 @@ import (
 // expBias makes decimal exponents (-6176 to 6144) positive.
 const expBias = 8000
 
-// appendInt encodes an integer. tb is nil for an int32, the type that Decode assumes.
+// appendInt encodes the integer n. tb collects its type; it is nil for an int32, the type that Decode assumes.
 func appendInt(dst []byte, n int64, tb *TypeBits) []byte {
 	if n >= math.MinInt32 && n <= math.MaxInt32 {
 		tb.add(codeInt64)
@@ -25,7 +25,7 @@ func appendInt(dst []byte, n int64, tb *TypeBits) []byte {
 		mag = -mag
 	}
 	if over := bits.Len64(mag) - 53; over > 0 && mag&(1<<over-1) != 0 {
-		// Not a double: its digits are the tail, and Decode assumes int64.
+		// The magnitude is no double: its digits are the tail, and Decode assumes int64.
 		d := math.Float64bits(float64(mag >> over << over))
 		return appendTail(dst, d, neg, 0, mag, 0)
 	}
@@ -55,7 +55,7 @@ func appendDouble(dst []byte, v bson.Value, tb *TypeBits) []byte {
 	return appendExact(dst, b&^(1<<63), b>>63 != 0)
 }
 
-// appendExact writes a magnitude that equals the double with the given 63 bits.
+// appendExact encodes a number whose magnitude equals the double with the 63 bits mag.
 func appendExact(dst []byte, mag uint64, neg bool) []byte {
 	n := 9 - bits.TrailingZeros64(mag)/7 // number of groups up to the last one with a bit
 	w := mag << 1
@@ -75,8 +75,8 @@ func appendExact(dst []byte, mag uint64, neg bool) []byte {
 	return append(dst, byte(w>>56)&0xFE)
 }
 
-// appendTail writes a magnitude between the double with the given 63 bits and the next double: all
-// groups, then coefficient × 10^exp as exponent of the first digit and pairs of digits.
+// appendTail encodes a number whose magnitude is between the double with the 63 bits mag and the next double: all
+// groups, then hi:lo × 10^exp as the exponent of its first digit and pairs of digits.
 func appendTail(dst []byte, mag uint64, neg bool, hi, lo uint64, exp int) []byte {
 	start := len(dst) + 1
 	dst = append(dst, tPositive)
@@ -159,8 +159,8 @@ func appendDecimal(dst []byte, v bson.Value, tb *TypeBits) []byte {
 	return appendTail(dst, math.Float64bits(mag), neg, hi, lo, exp)
 }
 
-// assumedDecimal reports whether Decode returns exactly this decimal for a tail without type bits: no
-// trailing zeros, and no integer that int64 could hold.
+// assumedDecimal reports whether Decode returns exactly the decimal hi:lo × 10^exp for a tail without type bits: one
+// without trailing zeros that is no integer.
 func assumedDecimal(hi, lo uint64, exp int) bool {
 	if exp >= 0 {
 		return false // often an int64; not worth distinguishing

@@ -12,7 +12,7 @@ var ErrCorrupt = errors.New("keystring: corrupt key")
 // depthMax limits the nesting in keys that Append did not write.
 const depthMax = 400
 
-// Skip returns the length of the first value in key.
+// Skip returns the length in bytes of the first encoded value in key, without decoding it.
 //
 // Errors: ErrCorrupt.
 func Skip(key []byte, dir Dir) (n int, err error) {
@@ -27,7 +27,8 @@ func Skip(key []byte, dir Dir) (n int, err error) {
 	return n, nil
 }
 
-// skipValue returns -1 (or a length beyond key) for a corrupt key.
+// skipValue returns the length of the first encoded value in key; -1 (or a length beyond key) if the key is corrupt.
+// m inverts the bytes of a descending value.
 func skipValue(key []byte, m byte, depth int) int {
 	if len(key) == 0 || depth > depthMax {
 		return -1

@@ -6,14 +6,14 @@ import (
 	"github.com/cantledb/cantle/bson"
 )
 
-// TypeBits collect the information about values that a key does not contain: types other than the
-// assumed ones, exponents of decimals, the sign of zero, and under a collation the strings themselves.
-// Without an entry, Decode assumes null; string; int32 for whole numbers in its range; double for other
-// doubles; int64 for other whole numbers in its range; decimal without trailing zeros.
+// TypeBits collect the information about values that their encoding does not contain: types other than the assumed
+// ones, exponents of decimals, the sign of zero, and under a collation the strings themselves. Without an entry,
+// Decode assumes null; string; int32 for whole numbers in its range; double for other doubles; int64 for other whole
+// numbers in its range; decimal without trailing zeros.
 //
-// The bytes are empty in the common case. An entry is one byte, with the distance from the value of the
-// last entry in the high four bits and the code in the low four bits, followed by the data of the code.
-// Values are counted depth first over the whole key.
+// The bytes are empty in the common case. An entry is one byte, with the distance from the value of the last entry
+// in the high four bits and the code in the low four bits, followed by the data of the code. Values are counted
+// depth first over the whole key.
 type TypeBits struct {
 	ordinal int // number of values so far
 	last    int // ordinal of the last entry
@@ -38,7 +38,7 @@ func (t *TypeBits) Reset() { *t = TypeBits{b: t.b[:0]} }
 // Bytes returns the entries; they alias t until the next Reset or Append.
 func (t *TypeBits) Bytes() []byte { return t.b }
 
-// add writes an entry for the current value; a nil t ignores it.
+// add adds an entry with this code for the current value; a nil t ignores it.
 func (t *TypeBits) add(code byte) {
 	if t == nil {
 		return
@@ -87,7 +87,7 @@ type bitReader struct {
 	code    byte // of the pending entry
 }
 
-// value advances to the next value and returns its code, 0 without an entry.
+// value advances to the next value of the key and returns the code of its entry, 0 without an entry.
 func (r *bitReader) value() (code byte, err error) {
 	if r.next == 0 && len(r.rest) > 0 {
 		distance := uint64(r.rest[0] >> 4)

@@ -11,7 +11,7 @@ import (
 	"github.com/cantledb/cantle/bson/ejson"
 )
 
-// node is a decoded value for the naive walker: scalars keep their bson.Value.
+// node is a decoded value for the naive walker of FuzzWalk: scalars keep their bson.Value.
 type node struct {
 	value  bson.Value
 	kind   byte // 'd' document, 'a' array, 's' scalar, 'm' missing
@@ -46,7 +46,7 @@ func (n node) get(name string) node {
 	return node{kind: 'm'}
 }
 
-// naive returns the values that a walk must yield, each as text with its trail.
+// naive returns the values that a walk of the path names must yield under the rule a, each as text with its trail.
 func naive(n node, names []string, a Arrays, inArray bool, trail []int) []string {
 	one := func(v bson.Value) []string {
 		s := ejson.ValueString(v)
@@ -120,8 +120,8 @@ func position(e node, names []string, a Arrays, trail []int) []string {
 	return naive(e, names, a, len(names) == 0, trail)
 }
 
-// FuzzWalk compares every rule with a walker over decoded values, and Lookup with the array of the
-// values under the Stop rule.
+// FuzzWalk compares Walk under every rule with a walker over decoded values, and Lookup with the array of the values
+// under the Stop rule.
 func FuzzWalk(f *testing.F) {
 	for _, s := range []string{`{}`, `{a: {b: {"0": [1, {b: 2}]}}}`, `{a: [{b: 1}, {c: 2}, 5, [{b: 3}], {b: []}, {"0": 4}, {b: [[1], 2]}]}`,
 		`{"0": [[{b: 1}, [2]], {"1": {b: null}}]}`, `{a: [], b: [[]], "": {"": 1}}`} {
@@ -161,7 +161,8 @@ func FuzzWalk(f *testing.F) {
 	})
 }
 
-// flatten expands the arrays made by Lookup, guided by the decoded document.
+// flatten calls add with the single values in the result of Lookup. It expands those arrays that Lookup made, which
+// it finds by the decoded document n.
 func flatten(got bson.Value, n node, names []string, add func(bson.Value)) {
 	switch {
 	case got.IsMissing():
@@ -185,7 +186,7 @@ func flatten(got bson.Value, n node, names []string, add func(bson.Value)) {
 	}
 }
 
-// lookupTree reports whether Lookup returns a value for the rest of a path.
+// lookupTree reports whether Lookup returns a value, for a decoded value n and the rest of a path.
 func lookupTree(n node, names []string) bool {
 	switch {
 	case len(names) == 0:

@@ -6,10 +6,10 @@ import (
 	"github.com/cantledb/cantle/bson"
 )
 
-// Lookup returns the value of p under the rules of an aggregation expression "$a.b". Without arrays on
-// the path, the value aliases doc and nothing is allocated. For an array on the path, the value is an
-// array (in the arena) of the values in its documents: missing values and elements that are not
-// documents are skipped, and digits are plain names.
+// Lookup returns the value of the path by the rules of an aggregation expression "$a.b". Without arrays on the path,
+// the value aliases doc and nothing is allocated. For an array on the path, the value is an array (in the arena) of
+// the values in its documents: missing values and elements that are not documents are skipped, and digits are plain
+// names.
 // Manual: core/field-paths.
 func (p Path) Lookup(doc bson.Raw, arena *bson.Arena) bson.Value {
 	return p.LookupValue(doc.Value(), arena)
@@ -38,7 +38,7 @@ func (p Path) LookupValue(v bson.Value, arena *bson.Arena) bson.Value {
 	return v
 }
 
-// array is a builder and its memory, reused by the next Lookup.
+// array is the builder of an array that Lookup makes, with its memory, which the next Lookup reuses.
 type array struct {
 	bson.Builder
 	buf []byte
@@ -72,8 +72,8 @@ func (p Path) mapped(arr bson.Raw, i int, b *bson.Builder) {
 	}
 }
 
-// Get returns the value of p through documents only: it is missing if there is an array on the path.
-// Shard keys and update paths use this rule.
+// Get returns the value at the path through documents only: it is missing if there is an array on the path. Shard
+// keys and update paths use this rule.
 func (p Path) Get(doc bson.Raw) bson.Value {
 	v := doc.Value()
 	for i := range p.parts {

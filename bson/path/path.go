@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// ErrZeroByte marks a path that contains a zero byte, which no field name can.
+// ErrZeroByte is the error for a path that contains a zero byte, which no field name can.
 var ErrZeroByte = errors.New("field path contains a zero byte")
 
 // Component is one name of a dotted path.
@@ -23,8 +23,8 @@ type Path struct {
 	parts []Component
 }
 
-// Compile splits a dotted path. Empty components are kept ("a..b" has three): queries accept them and
-// find nothing unless a field is named "", while aggregation and updates reject them (see HasEmpty).
+// Compile splits a dotted path into its components. Empty components are kept ("a..b" has three): queries accept
+// them and find nothing unless a field is named "", while aggregation and updates reject them (see HasEmpty).
 //
 // Errors: ErrZeroByte.
 func Compile(s string) (Path, error) {
@@ -89,8 +89,8 @@ func (p Path) Last() string {
 // Equal reports whether the components are equal.
 func (p Path) Equal(q Path) bool { return p.text == q.text && len(p.parts) == len(q.parts) }
 
-// HasPrefix reports whether q is p or an ancestor of p: "a.b" has the prefixes "a" and "a.b", not
-// "a.bc". Every path has the zero Path as a prefix.
+// HasPrefix reports whether the path q equals p or is an ancestor of p: "a.b" has the prefixes "a" and "a.b", not
+// "a.bc"; "a.b.c" has "a.b". Every path has the zero Path as a prefix.
 func (p Path) HasPrefix(q Path) bool {
 	if len(q.parts) > len(p.parts) {
 		return false

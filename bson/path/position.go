@@ -37,8 +37,7 @@ func Position(name string) int32 {
 	return n
 }
 
-// FirstPosition returns the index of the first component that can be an array position, Len if there is
-// none.
+// FirstPosition returns the number of the first component that can be an array position; Len if there is none.
 func (p Path) FirstPosition() int {
 	for i := 1; i < len(p.parts); i++ {
 		if p.parts[i].Index >= 0 {
@@ -51,13 +50,13 @@ func (p Path) FirstPosition() int {
 // HasPosition reports whether a component can be an array position.
 func (p Path) HasPosition() bool { return p.FirstPosition() < len(p.parts) }
 
-// EndsAtPosition reports whether the last component can be an array position: the value may then be an
-// element, and walks do not look into it.
+// EndsAtPosition reports whether the last component can be an array position: the value may then be an element,
+// which walks do not expand if it is an array.
 func (p Path) EndsAtPosition() bool {
 	return len(p.parts) > 1 && p.parts[len(p.parts)-1].Index >= 0
 }
 
-// Element returns the element of an array at p.Prefix(i) that component i selects by its position.
+// Element returns the element that component i of the path selects by its position in arr, the array at p.Prefix(i).
 func (p Path) Element(arr bson.Raw, i int) (v bson.Value, ok bool) {
 	if i >= len(p.parts) || p.parts[i].Index < 0 {
 		return bson.Value{}, false
@@ -68,9 +67,9 @@ func (p Path) Element(arr bson.Raw, i int) (v bson.Value, ok bool) {
 // keyPathsMax limits the paths of KeyPaths: each number doubles them.
 const keyPathsMax = 32
 
-// KeyPaths returns the paths of the wildcard index keys of the values that a query finds at p: each
-// number in p is a field, or is left out as a position. whole are the paths of arrays directly in an
-// array, which have one key as a whole. ok is false if there are too many.
+// KeyPaths returns the paths under which a wildcard index has the values that a query finds at p: each number in p
+// is a field, or is left out as a position. whole are the paths of arrays directly in an array, which have one index
+// key as a whole. ok is false if there are too many paths.
 func (p Path) KeyPaths() (own, whole []string, ok bool) {
 	own = []string{""}
 	for i, c := range p.parts {

@@ -34,16 +34,15 @@ const (
 	// expanded if it is an array itself.
 	// Manual: core/indexes/index-types/index-multikey.
 	LeafOnly
-	// TraverseLeaf is Traverse that also looks into the leaf: if it is an array, its elements are yielded
-	// first, with their index as the last one of the trail, and then the array itself, without an index.
-	// A leaf selected by position ("a.0" of {a: [[1, 2]]}) is directly inside an array and is not
-	// expanded.
+	// TraverseLeaf is Traverse, except that a leaf which is an array is expanded: its elements are yielded first,
+	// with their index as the last one of the trail, and then the array itself, without an index. A leaf selected by
+	// position ("a.0" of {a: [[1, 2]]}) is directly inside an array and is not expanded.
 	TraverseLeaf
 )
 
-// Walk calls yield with the values of p in doc under the rule a, in document order, until yield returns
-// false. It reports whether it has finished. The value aliases doc; it is missing if the rule requires
-// it. trail holds the array indices on the path, outermost first, and is valid only during the call.
+// Walk calls yield with each value that the path has in doc under the rule a, in document order, until yield returns
+// false. It reports whether it has finished. The value aliases doc; it is missing if the rule requires it. trail
+// holds the array indices on the path, outermost first, and is valid only during the call.
 //
 // Walk does not allocate, and yield does not escape.
 func (p Path) Walk(doc bson.Raw, a Arrays, yield func(v bson.Value, trail []int32) bool) bool {
@@ -74,8 +73,8 @@ func (p Path) Walk(doc bson.Raw, a Arrays, yield func(v bson.Value, trail []int3
 	}
 }
 
-// trail is the storage of the indices on the path. Trails are pooled, because a trail passed to yield
-// would otherwise be allocated for each walk.
+// trail holds the array indices on the path during a walk. Trails are pooled, because a trail passed to yield would
+// otherwise be allocated for each walk.
 type trail struct {
 	depth int
 	index [bson.MaxDepth + 56]int32
@@ -104,7 +103,7 @@ func (p *Path) document(doc bson.Raw, i int, a Arrays, t *trail, yield func(bson
 	return p.value(v, i+1, a, t, yield)
 }
 
-// value continues with component i in a value that was reached by name.
+// value walks the rest of the path, from component i on, in a value that was reached by name.
 func (p *Path) value(v bson.Value, i int, a Arrays, t *trail, yield func(bson.Value, []int32) bool) bool {
 	switch {
 	case v.Type == bson.TypeArray && (i < len(p.parts) || a >= LeafOnly):
@@ -123,8 +122,8 @@ func (p *Path) value(v bson.Value, i int, a Arrays, t *trail, yield func(bson.Va
 	return yieldLeaf(bson.Value{}, a, t.slice(), yield)
 }
 
-// array continues with component i inside an array, or yields its elements if there is no further
-// component.
+// array walks the rest of the path, from component i on, in the elements of an array, or yields the elements if
+// there is no further component.
 func (p *Path) array(arr bson.Raw, i int, a Arrays, t *trail, yield func(bson.Value, []int32) bool) bool {
 	if t.depth == len(t.index) {
 		return true
