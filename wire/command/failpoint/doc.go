@@ -1,10 +1,9 @@
 // Package failpoint is the room of failures on demand: configureFailPoint, with which the tests of drivers
 // and of applications make commands fail, close connections and kill this server.
 //
-// The room owns the fail points that are on, which each listening address has separately, and the fail point
-// that kills the process at a step of a background job. The room implements command.FailPoints, which the chain and
-// commands call at places where a failure can be injected (command.FailPlace), and observes the steps of the
-// jobs.
+// The room holds the active fail points, which each listening address has separately, and the fail point that kills
+// the process at a step of a background job. The room implements command.FailPoints, which the chain and commands
+// call at places where a failure can be injected (command.FailPlace), and observes the steps of the jobs.
 //
 // Invariants: without --enable-test-commands there are no fail points, and Fail costs one atomic read. A
 // fail point that is off has no effect.

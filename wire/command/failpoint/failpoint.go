@@ -17,8 +17,8 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// failPoints holds the fail points. Each address on which the server listens has its own, as each mongos has:
-// a test of pinning makes one mongos fail and not the other.
+// failPoints holds the fail points of all listening addresses. Each address has its own fail points, as each mongos
+// has: so a test of pinning makes one mongos fail and not the other.
 // Spec: the drivers' tests (fail points), MongoDB's failCommand.
 type failPoints struct {
 	on    atomic.Int32 // number of enabled fail points: the only field that commands read while it is 0
@@ -26,7 +26,7 @@ type failPoints struct {
 	fails map[failPlace]*failCommand
 }
 
-// failPlace identifies a fail point at an address.
+// failPlace identifies a fail point by its name and the listening address to which it belongs.
 type failPlace struct{ name, address string }
 
 // The names of the fail points.
@@ -39,10 +39,11 @@ const (
 	timeOutPoint = "maxTimeAlwaysTimeOut"
 	// endlessPoint disables all time limits.
 	endlessPoint = "maxTimeNeverTimeOut"
-	// noMeteringPoint lets commands run without counting and charging their work, on all addresses: for
-	// measurements of the cost of metering.
+	// noMeteringPoint lets commands at all addresses run without counting and charging their request units, to
+	// measure the cost of this counting.
 	noMeteringPoint = "noMetering"
-	// parkCursorsPoint parks cursors after each batch, on all addresses, and not only if there are many.
+	// parkCursorsPoint parks the cursors of all addresses after each batch, or with a probability, to test parking
+	// without many open cursors.
 	parkCursorsPoint = "parkCursors"
 )
 
@@ -54,7 +55,8 @@ type failMode struct {
 	chance float64
 }
 
-// probability returns the probability of a failure, for a fail point that does not count.
+// probability returns the probability with which a fail point fires, for fail points that do not count how often: 0
+// if it is off, 1 without activationProbability.
 func (m failMode) probability() float64 {
 	switch {
 	case m == failMode{}:
@@ -65,7 +67,8 @@ func (m failMode) probability() float64 {
 	return 1
 }
 
-// fires reports whether the fail point fires this time. done is true if it will never fire again.
+// fires reports whether a fail point fires at this pass, and counts the pass. done is true if the fail point will
+// never fire again.
 func (m *failMode) fires() (yes, done bool) {
 	switch {
 	case m.always:
@@ -105,8 +108,8 @@ type failCommand struct {
 	extra     []byte   // errorExtraInfo, as elements
 }
 
-// Fail returns an error if a fail point is set at this place. Errors: any; wire.ErrHangUp closes the
-// connection.
+// Fail returns the error of an active fail point for the place of the command, nil without one. Errors: any;
+// wire.ErrHangUp closes the connection.
 func (s *State) Fail(c *command.Call, at command.FailPlace) error {
 	if s.failPoints.on.Load() == 0 {
 		return nil
@@ -146,7 +149,7 @@ func (s *State) failGetMore(c *command.Call) error {
 	return p.fail(c)
 }
 
-// failTimeLimit fails a command with maxTimeMS, or removes its limit.
+// failTimeLimit makes a command with a time limit fail at once, or returns the error that disables the limit.
 // Errors: cluster.ErrTimeLimit, command.ErrEndless.
 func (s *State) failTimeLimit(c *command.Call) error {
 	if _, yes := s.failPoints.enter(failPlace{timeOutPoint, c.Conn.Local().String()}, c); yes {
@@ -158,7 +161,8 @@ func (s *State) failTimeLimit(c *command.Call) error {
 	return nil
 }
 
-// enter counts a command that reaches a fail point, and reports whether it must fail.
+// enter counts a command that reaches a fail point. It returns the fail point, and reports whether the command must
+// fail.
 func (f *failPoints) enter(at failPlace, c *command.Call) (failCommand, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -177,7 +181,8 @@ func (f *failPoints) enter(at failPlace, c *command.Call) (failCommand, bool) {
 	return *p, yes
 }
 
-// set replaces a fail point and returns how often the fail point has fired so far.
+// set replaces the fail point of a place, and returns how often the old one has fired. It turns the place off if the
+// mode is zero.
 func (f *failPoints) set(at failPlace, p failCommand) int64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -251,8 +256,8 @@ func (p *failCommand) appliesTo(c *command.Call) bool {
 	return false
 }
 
-// appName returns the name of the client's application. The first hello of a connection contains the name,
-// and fail points are checked before that hello runs.
+// appName returns the name of the client's application. During the first hello of a connection it is read from that
+// hello, because fail points are checked before the hello runs.
 func appName(c *command.Call) string {
 	if c.ConnState.Client.Load() != nil {
 		return c.ConnState.AppName
@@ -263,7 +268,8 @@ func appName(c *command.Call) string {
 	return name
 }
 
-// runConfigureFailPoint turns a fail point on or off.
+// runConfigureFailPoint turns a fail point on or off at the address of the connection. Without TestCommands the
+// command does not exist.
 // Source: MongoDB's source tree, docs/fail_points.md.
 func (s *State) runConfigureFailPoint(c *command.Call) error {
 	if !c.Server.TestCommands {
@@ -316,8 +322,9 @@ func (s *State) runConfigureFailPoint(c *command.Call) error {
 	return nil
 }
 
-// parseFailMode reads "off", "alwaysOn", {times}, {skip}, {activationProbability}.
-// Errors: BadValue (2), FailedToParse (9).
+// parseFailMode reads the mode of a fail point: "off", "alwaysOn", {times: n}, {skip: n} or {activationProbability:
+// x}.
+// Errors: BadValue (2), FailedToParse (9), TypeMismatch (14).
 func parseFailMode(v bson.Value) (m failMode, err error) {
 	if s, ok := v.Str(); ok {
 		switch s {
@@ -360,8 +367,8 @@ func parseFailMode(v bson.Value) (m failMode, err error) {
 	return m, nil
 }
 
-// parse reads the data of failCommand. Errors: TypeMismatch (14), BadValue (2),
-// InvalidOptions (72).
+// parse reads the data of the fail point failCommand: the affected commands, and the error or other effect. Errors:
+// TypeMismatch (14), BadValue (2), InvalidOptions (72).
 func (p *failCommand) parse(data bson.Raw) error {
 	var millis int64
 	blocks := false

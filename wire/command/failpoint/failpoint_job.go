@@ -10,21 +10,22 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-// killAtJobStepPoint is a fail point of ours: the server process kills itself when a background job reaches a
-// step, as kill -9 would.
+// killAtJobStepPoint is the name of a fail point that MongoDB does not have: when a background job reaches a step,
+// the server process kills itself as kill -9 would. Tests then check that no data is lost.
 //
 //	{configureFailPoint: "killAtJobStep", mode: "alwaysOn", data: {step: "copied", pauseMS: 5}}
 const killAtJobStepPoint = "killAtJobStep"
 
-// jobKill holds the state of that fail point. Safe for concurrent use.
+// jobKill holds the state of the fail point killAtJobStep. It is safe for concurrent use.
 type jobKill struct {
 	mu    sync.Mutex
 	mode  failMode
 	step  string
-	pause time.Duration // the delay before the process is killed, in which others continue
+	pause time.Duration // the delay before the process is killed, in which other work continues
 }
 
-// set turns the fail point on or off. Errors: TypeMismatch (14), BadValue (2).
+// set turns the fail point killAtJobStep on or off; data names the step and the pause. Errors: TypeMismatch (14),
+// BadValue (2).
 func (k *jobKill) set(mode failMode, data bson.Raw) error {
 	step, pause := "", int64(0)
 	for it := data.Iter(); it.Next(); {

@@ -6,7 +6,8 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// failWritePoint makes retryable writes and writes of transactions fail around the commit of a statement.
+// failWritePoint is the name of the fail point that makes retryable writes and writes of transactions fail around the
+// commit of a statement.
 // Spec: retryable-writes/tests (onPrimaryTransactionalWrite).
 const failWritePoint = "onPrimaryTransactionalWrite"
 
@@ -34,8 +35,9 @@ func (p *failCommand) parseWrite(data bson.Raw) error {
 	return nil
 }
 
-// failWrite is called inside the transaction with the effect of a statement. An error prevents its commit;
-// the connection may be closed in both cases.
+// failWrite is called inside the store transaction of a statement, before its commit. If the fail point
+// onPrimaryTransactionalWrite has an error code, it returns that error, which prevents the commit. In any case it may
+// close the connection, so that the client gets no reply.
 // Errors: the error of the fail point.
 func (s *State) failWrite(c *command.Call) error {
 	p, yes := s.failPoints.enter(failPlace{failWritePoint, c.Conn.Local().String()}, c)

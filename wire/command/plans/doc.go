@@ -1,8 +1,8 @@
 // Package plans is the room of query plans: explain, the plan cache with its index filters, and query
 // settings.
 //
-// The room owns the query settings, which survive a restart; the plan cache and its filters belong to the
-// cluster. The room is the chain's Planner, and provides the stages $planCacheStats and $querySettings.
+// The room holds the query settings, which survive a restart; the plan cache and its index filters belong to the
+// cluster. The room implements command.Planner, and provides the stages $planCacheStats and $querySettings.
 //
 // Explain opens the same read as the command would, and formats the description of its operators; with
 // executionStats it also runs the read. A write is explained by the read that finds its documents, and

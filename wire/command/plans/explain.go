@@ -11,7 +11,7 @@ import (
 	"github.com/cantledb/cantle/wire/explained"
 )
 
-// explainRequest is an explain with parsed arguments, including those of the command in it.
+// explainRequest holds the parsed arguments of an explain, and as a part those of the command that it explains.
 type explainRequest struct {
 	state *State
 	part  *command.Part
@@ -66,11 +66,11 @@ func (r *explainRequest) readVerbosity(c *command.Call, v bson.Value) error {
 	return err
 }
 
-// Needs notes the privileges of the explained command.
+// Needs notes for an explain the privileges that the explained command needs.
 func (r *explainRequest) Needs(q *command.PrivilegeCheck) { q.Part(r.part) }
 
-// Run answers explain: with the plan of a command, and with executionStats also with counters of its
-// execution. Writes are not carried out.
+// Run replies to explain with the plan of a command, and at the verbosity executionStats also with the counters of
+// its execution. Writes are not carried out.
 // Manual: reference/command/explain, reference/explain-results.
 func (r *explainRequest) Run(c *command.Call) error {
 	p := r.part
@@ -85,14 +85,15 @@ func (r *explainRequest) Run(c *command.Call) error {
 	}
 	x.Command, x.Level = p.Body, r.level
 	err = r.state.Explain(&inner, x)
-	c.Op.Receipt.Merge(&inner.Op.Receipt) // the charge of explain is that of the run
+	c.Op.Receipt.Merge(&inner.Op.Receipt) // explain costs as much as the read that it ran
 	return err
 }
 
-// Explain opens the read, runs it if the verbosity requires that, and appends the report.
+// Explain opens the read that the explained command would make, runs it if the verbosity requires that, and appends
+// the report to the reply.
 func (s *State) Explain(c *command.Call, x *explained.Explained) error {
 	r := &report{c: c, x: x, trace: &cluster.Trace{}}
-	if shape, err := queryShape(c, x); err == nil { // else opening the read returns the error
+	if shape, err := queryShape(c, x); err == nil { // on an error, the opening of the read below returns it
 		r.shapeHash = shapeHash(shape)
 		if r.setting = s.querySettings.of(x, r.shapeHash); r.setting != nil {
 			c.Op.Allowed = r.setting.allowed

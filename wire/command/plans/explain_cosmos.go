@@ -14,16 +14,16 @@ import (
 	"github.com/cantledb/cantle/wire/explained"
 )
 
-// On the Cosmos listener an explanation has Azure Cosmos DB's form besides MongoDB's: a stage $query with the
-// paths of its filter with and without an index, and counters of the execution, or $pointLookup with the
-// record that was read. Values that are not available here are left out: Cosmos DB's times of single phases,
-// and the sizes of documents that are not returned. A pipeline has MongoDB's form only, which has a different
-// field stages.
+// On the Cosmos listener, the reply of explain has Azure Cosmos DB's form in addition to MongoDB's. It has a stage
+// $query, with the paths of the filter with and without an index and counters of the execution, or a stage
+// $pointLookup with the record that was read. Values that are not available here are left out: Cosmos DB's times of
+// single phases, and the sizes of documents that are not returned. A pipeline has MongoDB's form only, because its
+// field stages has another meaning there.
 // Source: Azure Cosmos DB for MongoDB, "troubleshoot-query-performance"; the replies of accounts in
 // cjoakim/azure-cosmos-db, apis/mongo/java/readme.md (2023), whose numbers are doubles.
 
-// cosmosVerbosity reads a verbosity in the form that clients of Azure Cosmos DB use, as in
-// {executionStatistics: true}. ok is false for a verbosity of MongoDB's.
+// cosmosVerbosity reads the verbosity of an explain in the form that clients of Azure Cosmos DB use:
+// {executionStatistics: true}. ok is false for a verbosity in MongoDB's form.
 // Errors: BadValue (2) for a name other than executionStatistics.
 func cosmosVerbosity(c *command.Call, v bson.Value) (level explained.Verbosity, ok bool, err error) {
 	d, ok := v.Doc()
@@ -103,7 +103,7 @@ func (r *report) cosmosStages(b *bson.Builder) {
 	b.String("ActivityId", command.NewActivity().String())
 }
 
-// pointRead returns the _id of the only record that the plan reads by its key; ok is false for other plans.
+// pointRead returns the _id of the record, if the plan reads a single record by its key; ok is false for other plans.
 func (r *report) pointRead() (id bson.Value, ok bool) {
 	if r.s.Solution == nil || !r.s.Solution.Point || r.s.Coll == nil {
 		return id, false
@@ -112,7 +112,8 @@ func (r *report) pointRead() (id bson.Value, ok bool) {
 	return id, !id.IsMissing()
 }
 
-// equals returns the value of an equality in a filter, missing for any other condition.
+// equals returns the value to which the condition v of a filter compares a field for equality; missing for any other
+// condition.
 func equals(v bson.Value) bson.Value {
 	d, ok := v.Doc()
 	if !ok || v.Type != bson.TypeDocument {
@@ -124,8 +125,8 @@ func equals(v bson.Value) bson.Value {
 	return v
 }
 
-// cosmosItem appends the record of a point read: its _id and, if the shard key has one field, the value of
-// that field.
+// cosmosItem appends the record of a point read to the report: its _id and, if the shard key has one field, the value
+// of that field.
 func (r *report) cosmosItem(b *bson.Builder, id bson.Value) {
 	b.BeginArray("items")
 	b.BeginDoc("")
@@ -139,8 +140,8 @@ func (r *report) cosmosItem(b *bson.Builder, id bson.Value) {
 	b.End()
 }
 
-// cosmosShards appends counters of each partition. Partitions are read concurrently, so the time of a
-// partition is available only if there is one.
+// cosmosShards appends the counters of each partition to the report; ran is true if the read was executed. Partitions
+// are read concurrently, so the time of a partition is known only if there is a single one.
 func (r *report) cosmosShards(b *bson.Builder, ran bool) {
 	b.BeginArray("shardInformation")
 	for _, p := range r.trace.Parts {
@@ -162,8 +163,8 @@ func (r *report) cosmosShards(b *bson.Builder, ran bool) {
 	b.End()
 }
 
-// cosmosMetrics appends the sums over all partitions. The hit ratio refers to the loaded documents; it is
-// missing if none was loaded.
+// cosmosMetrics appends the counters of the execution, summed over all partitions. The hit ratio is the number of
+// returned documents divided by the number of loaded ones; it is left out if none was loaded.
 func (r *report) cosmosMetrics(b *bson.Builder) {
 	var retrieved int64
 	for _, p := range r.trace.Parts {
@@ -182,10 +183,11 @@ func (r *report) cosmosMetrics(b *bson.Builder) {
 	b.End()
 }
 
-// cosmosPaths appends the paths of the filter, those with an index and those without.
+// cosmosPaths appends the paths of fields in the filter to the report: the paths with an index, and the paths
+// without.
 func (r *report) cosmosPaths(b *bson.Builder) {
 	var paths []string
-	if n, err := match.Parse(r.c.Env(), r.x.Find.Filter); err == nil { // else the read has returned the error
+	if n, err := match.Parse(r.c.Env(), r.x.Find.Filter); err == nil { // on an error, the read has returned it
 		filterPaths(n, "", func(p string) {
 			if p != "" && !slices.Contains(paths, p) {
 				paths = append(paths, p)
@@ -216,8 +218,8 @@ func appendPaths(b *bson.Builder, name string, paths []string, in func(string) b
 	b.End()
 }
 
-// usable returns the paths of a filter whose values can be found in an index: in a single-field or wildcard
-// index, or in a compound index that begins with the path or with other paths of the filter. A partial index
+// usable returns those paths of a filter whose values can be found in an index: single in a single-field or wildcard
+// index, compound in a compound index that begins with the path or with other paths of the filter. A partial index
 // counts only if the plan uses it.
 func (r *report) usable(paths []string) (single, compound map[string]bool) {
 	single, compound = map[string]bool{}, map[string]bool{}
@@ -253,7 +255,8 @@ func (r *report) usable(paths []string) (single, compound map[string]bool) {
 	return single, compound
 }
 
-// filterPaths calls add with the paths that a filter examines, from the document's root.
+// filterPaths calls add with each path of fields, from the document's root, that a filter examines. under is the path
+// above n.
 func filterPaths(n match.Node, under string, add func(string)) {
 	switch n := n.(type) {
 	case *match.ElemMatch:

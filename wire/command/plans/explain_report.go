@@ -35,7 +35,8 @@ type report struct {
 	failed    *mongoerr.Error // the error that ended the execution; nil if it succeeded
 }
 
-// run executes the read to its end if counters are requested. A pipeline that writes is only planned.
+// run executes the read of an explain to its end, if the verbosity requests counters. A pipeline that writes is not
+// executed.
 func (r *report) run() error {
 	defer r.s.Settle()
 	if r.x.Level == explained.PlanOnly || r.s.Pipeline != nil && r.s.Pipeline.Writes() {
@@ -60,7 +61,8 @@ func (r *report) run() error {
 	return nil
 }
 
-// queryError returns the error of a query that fails by itself, nil for an interrupt and other errors.
+// queryError returns err if the query itself fails with it, such as a division by zero; nil for an interrupt and
+// other errors.
 func (r *report) queryError(err error) (e *mongoerr.Error) {
 	if r.c.Ctx.Err() == nil && errors.As(err, &e) {
 		return e
@@ -158,7 +160,7 @@ func (r *report) plannerHead(b *bson.Builder) {
 	b.Bool("prunedSimilarIndexes", false)
 }
 
-// filter returns the filter of the read; for a pipeline its leading $match.
+// filter returns the filter that the report shows for the read; for a pipeline that of its leading $match.
 func (r *report) filter() bson.Raw {
 	if r.x.Pipeline == nil {
 		return r.x.Find.Filter
@@ -181,7 +183,7 @@ func (r *report) rejected(b *bson.Builder) {
 	}
 }
 
-// trials appends the counters of the candidates before one of them was chosen.
+// trials appends allPlansExecution: the counters of each candidate plan during the trial in which one was chosen.
 func (r *report) trials(b *bson.Builder) {
 	b.BeginArray("allPlansExecution")
 	defer b.End()
@@ -201,8 +203,8 @@ func (r *report) trials(b *bson.Builder) {
 	}
 }
 
-// plan appends the winning plan: the tree of an unsharded collection, or the plan of every shard and the way
-// in which their rows are merged.
+// plan appends the winning plan to the report: the operators of an unsharded collection, or the operators of every
+// shard and the stage that merges their rows.
 func (r *report) plan(b *bson.Builder) {
 	r.wrap(b, false, func(b *bson.Builder) {
 		if r.s.Coll == nil {
@@ -231,7 +233,8 @@ func (r *report) plan(b *bson.Builder) {
 	})
 }
 
-// wrap appends the stage of a write or count around a plan.
+// wrap appends the stage of a write or count, such as UPDATE, around the plan that inside appends; stats adds the
+// stage's counters.
 func (r *report) wrap(b *bson.Builder, stats bool, inside func(b *bson.Builder)) {
 	if r.x.Stage == "" || r.s.Coll != nil && r.s.Coll.Sharded() && !stats {
 		inside(b)
@@ -262,7 +265,7 @@ func (r *report) wrap(b *bson.Builder, stats bool, inside func(b *bson.Builder))
 	b.End()
 }
 
-// mergeStage returns the name of the stage that merges the rows of shards.
+// mergeStage returns the name of the stage that merges the rows of several shards, as MongoDB shows it.
 func (r *report) mergeStage() string {
 	switch {
 	case len(r.s.Shards) == 1:
@@ -273,7 +276,7 @@ func (r *report) mergeStage() string {
 	return "SHARD_MERGE"
 }
 
-// shardHead appends the shard of a part of a plan.
+// shardHead appends the shard on which a part of the plan runs, by its name and server.
 func (r *report) shardHead(b *bson.Builder, p cluster.Part) {
 	b.String("shardName", command.ShardName(p.Shard.ID))
 	b.String("connectionString", r.c.Server.Address())
@@ -295,7 +298,7 @@ func (r *report) executionStats(b *bson.Builder, stages func(b *bson.Builder)) {
 	}
 }
 
-// success appends whether the execution succeeded, and the error if it did not.
+// success appends executionSuccess, and if the query failed also its error.
 // Manual: reference/explain-results#mongodb-data-explain.executionStats.executionSuccess.
 func (r *report) success(b *bson.Builder) {
 	b.Bool("executionSuccess", r.failed == nil)
@@ -353,8 +356,8 @@ func (r *report) shardStats(b *bson.Builder, op exec.Operator, name string) {
 	b.Raw("executionStages", d)
 }
 
-// printPipeline appends the plan of an aggregation: like that of a find if the query does all the work, else
-// its stages; by shard if there are several.
+// printPipeline appends the plan of an aggregation. If the query does all the work, the plan has the form of a find,
+// else a list of stages. For a sharded collection, each shard has its own.
 func (r *report) printPipeline(b *bson.Builder) {
 	if r.s.Coll != nil && r.s.Coll.Sharded() {
 		r.printDivided(b)
@@ -387,7 +390,8 @@ func (r *report) printStages(b *bson.Builder, op exec.Operator) {
 	r.stageList(b, bare, full, tree, stats)
 }
 
-// stagesOf lists an operator and the operators below it, with their counters if stats is true.
+// stagesOf returns a list of an operator and the operators below it as pipeline stages, with their counters if stats
+// is true.
 func stagesOf(op exec.Operator, stats bool) bson.Raw {
 	b := bson.NewArrayBuilder(nil)
 	agg.ExplainStages(b, op, stats)
@@ -414,7 +418,8 @@ func (r *report) cursor(b *bson.Builder, tree, stats bson.Raw) {
 	b.End()
 }
 
-// stageList appends the stages of a pipeline; the first may be a query.
+// stageList appends the stages of a pipeline: bare, or full with counters if the verbosity requests them. If tree is
+// not nil, the first stage is a $cursor, the query with that plan.
 func (r *report) stageList(b *bson.Builder, bare, full, tree, stats bson.Raw) {
 	list := full
 	if r.x.Level == explained.PlanOnly {
@@ -440,8 +445,8 @@ func (r *report) stageList(b *bson.Builder, bare, full, tree, stats bson.Raw) {
 	b.End()
 }
 
-// printDivided appends a pipeline that is divided into a part that runs on the shards and a part that runs on
-// their merged rows.
+// printDivided appends the plan of a pipeline on a sharded collection: the part that runs on the shards, the part
+// that runs on their merged rows, and the stages of each shard.
 func (r *report) printDivided(b *bson.Builder) {
 	if len(r.s.Shards) <= 1 || r.s.Pipeline == nil {
 		b.String("mergeType", "none")
@@ -479,9 +484,9 @@ func appendStages(b *bson.Builder, name string, p *agg.Pipeline) {
 	b.End()
 }
 
-// charge appends the request units by partition, with the names of Azure Cosmos DB: the estimate of the
-// command, and if it ran, its charge. A write is not carried out, so its charge excludes the part of the
-// estimate for writing.
+// charge appends the request units with the field names of Azure Cosmos DB: the estimate for the command and, if the
+// read ran, its charge in total and by partition. A write is not carried out, so its charge does not contain the part
+// of the estimate for writing.
 func (r *report) charge(b *bson.Builder) {
 	receipt := r.c.Op.Receipt.Receipt()
 	if r.s.Coll != nil && len(r.estimate.Receipt.Lines) > 0 {
@@ -524,7 +529,7 @@ func (r *report) charge(b *bson.Builder) {
 	b.End()
 }
 
-// charges appends the parts of a receipt, summed up over all shards.
+// charges appends the items of a receipt in request units, each summed up over all shards.
 func (r *report) charges(b *bson.Builder, receipt ratelimit.Receipt) {
 	sums := map[ratelimit.Item]ratelimit.MicroRU{}
 	for _, line := range receipt.Lines {

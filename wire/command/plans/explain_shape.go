@@ -15,12 +15,11 @@ import (
 	"github.com/cantledb/cantle/wire/explained"
 )
 
-// Shapes are commands without their values, represented by hashes: with them logs and explain group commands
-// that are the same query with different arguments.
+// A shape is a command without its values. It is identified by a hash, with which logs and explain group commands
+// that are the same query with different values.
 //
-// The plan's shape (planCacheShapeHash) consists of everything that influences the planner: the filter in any
-// order, the sort, projection and collation. The query's shape (queryShapeHash) is the command as it was
-// written.
+// The plan cache shape (planCacheShapeHash) consists of everything that influences the planner: the filter in any
+// order, the sort, projection and collation. The query shape (queryShapeHash) is the command as the client wrote it.
 // Manual: core/query-plans#plan-cache-query-shape.
 
 // planShape returns the hash of the plan's shape.
@@ -52,8 +51,9 @@ func (r *report) planShape() string {
 	return strings.ToUpper(hex.EncodeToString(sum[:4]))
 }
 
-// queryShape returns the query's shape: a command in the form of $querySettings.
-// Manual: core/query-shapes. Errors: those of parsing the filter, the reason why the command must end.
+// queryShape returns the query shape of a command, as the stage $querySettings shows it: the command with
+// placeholders for its values.
+// Manual: core/query-shapes. Errors: errors of parsing the filter, the reason why the command must end.
 func queryShape(c *command.Call, x *explained.Explained) (bson.Raw, error) {
 	b := bson.NewBuilder(nil)
 	b.BeginDoc("cmdNs")
@@ -141,7 +141,8 @@ func (s shaper) doc(d bson.Raw) bson.Raw {
 	return out
 }
 
-// value returns the placeholder for the value of an operator or path.
+// value returns the placeholder for a value in a shape, such as "?number". name is the operator or path of the value.
+// Paths and some operators, such as $exists, keep their value.
 func (s shaper) value(name string, v bson.Value) bson.Value {
 	switch name {
 	case "$exists", "$jsonSchema":
@@ -175,8 +176,8 @@ func (s shaper) value(name string, v bson.Value) bson.Value {
 	return mark("?" + v.Type.String())
 }
 
-// list returns an array without its values; for the plan's shape, the branches of a logical operator are
-// sorted.
+// list returns an array with placeholders for its values. For the plan cache shape, the branches of the logical
+// operator name are sorted, because their order does not matter to the planner.
 func (s shaper) list(name string, list bson.Raw) bson.Value {
 	var parts []bson.Value
 	for v := range list.Values() {

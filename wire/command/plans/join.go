@@ -2,7 +2,7 @@ package plans
 
 import "github.com/cantledb/cantle/wire/virtual"
 
-// join registers the settings, the Planner and the stages of the room at the server.
+// join registers the room at the server: the stored query settings, the room as Planner, and its pipeline stages.
 func (s *State) join() {
 	s.LoadSetting("the query settings", &s.querySettings.Setting, querySettingsName, s.applyStoredQuerySettings)
 	s.Planner = s

@@ -10,10 +10,9 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// runPlanCacheClear answers planCacheClear and planCacheClearFilters: it removes the entries of one query
-// shape, or all entries if no query is given.
-// Manual: reference/command/planCacheClear,
-// reference/command/planCacheClearFilters.
+// runPlanCacheClear runs planCacheClear, which removes cached plans, and planCacheClearFilters, which removes index
+// filters: of the given query shape, or all of the collection if no query is given.
+// Manual: reference/command/planCacheClear, reference/command/planCacheClearFilters.
 func runPlanCacheClear(c *command.Call) error {
 	coll, err := plannedCollection(c)
 	if err != nil {
@@ -35,7 +34,7 @@ func runPlanCacheClear(c *command.Call) error {
 	return nil
 }
 
-// plannedCollection returns the collection of a plan cache command, nil if it does not exist.
+// plannedCollection returns the collection that a command on the plan cache names, nil if it does not exist.
 // Errors: CommandNotSupportedOnView (166).
 func plannedCollection(c *command.Call) (*catalog.Collection, error) {
 	ns, err := c.Namespace()
@@ -49,9 +48,9 @@ func plannedCollection(c *command.Call) (*catalog.Collection, error) {
 	return coll, nil
 }
 
-// queryShapeArgs reads the arguments that describe a query shape; others are ignored. The query is nil
-// without a collection.
-// Errors: BadValue (2), those of parsing the query.
+// queryShapeArgs reads the arguments that describe a query shape: query, sort, projection and collation. If coll is
+// nil, it only checks them, and q is nil.
+// Errors: BadValue (2), errors of parsing the query.
 func queryShapeArgs(c *command.Call, coll *catalog.Collection) (q *plan.Query, f plan.Find, err error) {
 	if f.Filter, err = shapeArg(c, "query"); err == nil && f.Filter == nil {
 		err = mongoerr.New(mongoerr.BadValue, "required field query missing")
@@ -81,7 +80,8 @@ func queryShapeArgs(c *command.Call, coll *catalog.Collection) (q *plan.Query, f
 	return q, f, err
 }
 
-// shapeArg returns an argument that must be an object or an array; nil if it is missing.
+// shapeArg returns a copy of an argument that must be an object or an array; nil if it is missing. Errors: BadValue
+// (2).
 func shapeArg(c *command.Call, name string) (bson.Raw, error) {
 	v, ok := c.Body.Lookup(name)
 	if !ok {
@@ -93,7 +93,7 @@ func shapeArg(c *command.Call, name string) (bson.Raw, error) {
 	return bson.Raw(v.Data).Clone(), nil
 }
 
-// runPlanCacheSetFilter answers planCacheSetFilter: from now on a query shape may use only the given indexes.
+// runPlanCacheSetFilter sets an index filter: from now on, queries of the given shape may use only the given indexes.
 // Manual: reference/command/planCacheSetFilter.
 func runPlanCacheSetFilter(c *command.Call) error {
 	coll, err := plannedCollection(c)

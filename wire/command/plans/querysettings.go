@@ -82,8 +82,8 @@ func newSettingsTable(list []*querySetting) *settingsTable {
 	return t
 }
 
-// querySettings holds the settings of query shapes, which survive a restart. Safe for concurrent use: readers
-// use one immutable table, and writers replace it.
+// querySettings holds the query settings of all shapes, which survive a restart. It is safe for concurrent use:
+// readers use one immutable table, and writers replace that table.
 // Manual: reference/command/setQuerySettings.
 type querySettings struct {
 	savedsettings.Setting
@@ -122,7 +122,7 @@ func (s *querySettings) all() []*querySetting {
 	return nil
 }
 
-// printQuerySettings returns the document to store.
+// printQuerySettings returns the document in which the store keeps all query settings.
 // Errors: BSONObjectTooLarge (10334) for more settings than a document can hold.
 func printQuerySettings(list []*querySetting) (bson.Raw, error) {
 	b := bson.NewBuilder(nil)
@@ -143,14 +143,15 @@ func printQuerySettings(list []*querySetting) (bson.Raw, error) {
 	return doc, nil
 }
 
-// HasSettings reports whether a read of a collection may have settings: otherwise its shape need not be computed.
+// HasSettings reports whether reads of a collection may have query settings. If not, the shape of a read need not be
+// computed.
 func (s *State) HasSettings(ns collection.Namespace) bool {
 	t := s.querySettings.table.Load()
 	return t != nil && (t.nameless || t.namespaces[ns])
 }
 
-// of returns the settings of a read's shape, nil if there are none. A pipeline that shows the settings never
-// has any, so that it cannot be rejected by them.
+// of returns the settings for the shape of a read, whose hash is given; nil if there are none. A pipeline that shows
+// query settings never has any: otherwise settings that reject it would be hidden.
 func (s *querySettings) of(x *explained.Explained, hash string) *querySetting {
 	t := s.table.Load()
 	if t == nil {
@@ -162,7 +163,7 @@ func (s *querySettings) of(x *explained.Explained, hash string) *querySetting {
 	return t.byHash[hash]
 }
 
-// querySettingsDocs returns the documents of $querySettings.
+// querySettingsDocs returns the documents of the stage $querySettings: all query settings.
 // Manual: reference/operator/aggregation/querySettings.
 func (s *State) querySettingsDocs(_ *cluster.Op, _ collection.Namespace, spec bson.Raw) ([]bson.Raw, error) {
 	return s.querySettings.docs(spec.Get("showDebugQueryShape").Truthy()), nil
@@ -181,12 +182,13 @@ func (s *querySettings) docs(debug bool) (out []bson.Raw) {
 	return out
 }
 
-// ApplySettings applies the settings of its shape to a read.
+// ApplySettings applies to a read the query settings of the read's shape: it limits the indexes that the plan may
+// use, or refuses the read.
 // Errors: QueryRejectedBySettings (411).
 func (s *State) ApplySettings(c *command.Call, x *explained.Explained) error {
 	shape, err := queryShape(c, x)
 	if err != nil {
-		return nil // running the command returns the error
+		return nil // the read itself returns the error
 	}
 	q := s.querySettings.of(x, shapeHash(shape))
 	if q == nil {
@@ -199,8 +201,8 @@ func (s *State) ApplySettings(c *command.Call, x *explained.Explained) error {
 	return nil
 }
 
-// runSetQuerySettings answers setQuerySettings: the given fields are merged into the existing settings of the
-// shape.
+// runSetQuerySettings stores settings for a query shape. The given fields are merged into the existing settings of
+// the shape.
 // Manual: reference/command/setQuerySettings.
 func (s *State) runSetQuerySettings(c *command.Call) error {
 	var change bson.Raw
@@ -249,7 +251,7 @@ func (s *State) runSetQuerySettings(c *command.Call) error {
 	return nil
 }
 
-// runRemoveQuerySettings answers removeQuerySettings; it succeeds if there are no settings.
+// runRemoveQuerySettings removes the settings of a query shape; it also succeeds if the shape has none.
 // Manual: reference/command/removeQuerySettings.
 func (s *State) runRemoveQuerySettings(c *command.Call) error {
 	if err := c.NoArguments(); err != nil {

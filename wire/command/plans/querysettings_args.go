@@ -12,10 +12,9 @@ import (
 	"github.com/cantledb/cantle/wire/explained"
 )
 
-// shapeOrHash reads the query shape of a command about settings: its hash, or a query of the shape with its
-// database as $db.
-// Errors: BadValue (2) and InvalidLength (16) for an invalid hash, TypeMismatch (14), those of
-// representative.
+// shapeOrHash reads the query shape that a command on query settings names: by the hash of 64 hexadecimal digits, or
+// by an example query with its database as $db. Without an example, query and shape are nil.
+// Errors: BadValue (2) and InvalidLength (16) for an invalid hash, TypeMismatch (14), errors of representative.
 func shapeOrHash(c *command.Call, check func(*command.Def, *explained.Explained) error) (hash string, query, shape bson.Raw, err error) {
 	if s, ok := c.Value.Str(); ok && c.Value.Type == bson.TypeString {
 		hash = strings.ToUpper(s)
@@ -39,9 +38,10 @@ func shapeOrHash(c *command.Call, check func(*command.Def, *explained.Explained)
 	return shapeHash(shape), query, shape, nil
 }
 
-// representative returns the shape of an example query. If check is not nil, it also checks the query.
-// Errors: 7746402 for a command that has no settings, IDLFailedToParse (40414)
-// without $db; those of check and of the command itself.
+// representative returns the query shape of an example query. If check is not nil, it also refuses a query that check
+// refuses.
+// Errors: 7746402 for a command that cannot have settings, IDLFailedToParse (40414) without $db, errors of check and
+// of the example.
 func representative(c *command.Call, query bson.Raw, check func(*command.Def, *explained.Explained) error) (bson.Raw, error) {
 	first, _ := query.First()
 	def := c.Server.Lookup(string(first.Name))
@@ -86,7 +86,7 @@ func representative(c *command.Call, query bson.Raw, check func(*command.Def, *e
 	return queryShape(&inner, x)
 }
 
-// mayHaveSettings refuses queries that cannot have settings.
+// mayHaveSettings refuses a query that cannot have query settings.
 // Errors: 8584900 for the server's own collections, 7746606 for a lookup by _id.
 func mayHaveSettings(def *command.Def, x *explained.Explained) error {
 	if ownCollection(x.Ns) {
@@ -121,9 +121,9 @@ func findsByID(x *explained.Explained) bool {
 	return !strings.HasPrefix(string(op.Name), "$") || d.Len() == 1 && string(op.Name) == "$eq"
 }
 
-// settingsArg reads the argument settings and normalizes it: indexHints become an array.
-// Errors: 8727502 without any, BadValue (2), FailedToParse (9), TypeMismatch
-// (14), those of indexHintArg.
+// settingsArg reads the argument settings of setQuerySettings, and returns it in a normalized form, in which
+// indexHints is an array.
+// Errors: 8727502 without any setting, BadValue (2), FailedToParse (9), TypeMismatch (14), errors of indexHintArg.
 func settingsArg(c *command.Call, d bson.Raw) (bson.Raw, error) {
 	if d.IsEmpty() {
 		return nil, mongoerr.New(8727502, "settings names nothing to be set: give indexHints, queryFramework or reject")
@@ -156,8 +156,8 @@ func settingsArg(c *command.Call, d bson.Raw) (bson.Raw, error) {
 	return b.Doc(), err
 }
 
-// indexHintsArg reads one index hint or an array of them.
-// Errors: 7746608 for two hints of one collection, those of indexHintArg.
+// indexHintsArg reads the setting indexHints, one hint or an array of hints, and appends it to b as an array.
+// Errors: 7746608 for two hints on one collection, errors of indexHintArg.
 func indexHintsArg(c *command.Call, b *bson.Builder, v bson.Value) error {
 	hints := []bson.Value{v}
 	if list, ok := v.Array(); ok {
@@ -189,9 +189,9 @@ func indexHintsArg(c *command.Call, b *bson.Builder, v bson.Value) error {
 	return nil
 }
 
-// indexHintArg reads {ns: {db, coll}, allowedIndexes: [name or key pattern, …]}.
-// Errors: FailedToParse (9), TypeMismatch (14), IDLFailedToParse (40414), 8727500
-// and 8727501 for a namespace that lacks its database or collection.
+// indexHintArg reads one index hint: {ns: {db, coll}, allowedIndexes: [name or key pattern, …]}.
+// Errors: FailedToParse (9), TypeMismatch (14), IDLFailedToParse (40414), 8727500 and 8727501 for an ns that lacks
+// the database or the collection.
 func indexHintArg(c *command.Call, v bson.Value) (ns collection.Namespace, indexes bson.Raw, err error) {
 	field := c.Field("settings.indexHints")
 	d, ok := v.Doc()
@@ -244,7 +244,7 @@ func indexHintArg(c *command.Call, v bson.Value) (ns collection.Namespace, index
 	return ns, indexes, nil
 }
 
-// settingsFields are the fields of settings in the order they are shown.
+// settingsFields lists the fields of query settings in the order in which the reply shows them.
 var settingsFields = [...]string{"indexHints", "queryFramework", "reject", "comment"}
 
 // mergedSettings returns earlier settings with the fields of a change replaced.
@@ -262,9 +262,9 @@ func mergedSettings(old, change bson.Raw) bson.Raw {
 	return b.Doc()
 }
 
-// effectiveSettings removes fields without effect from merged settings: hints that allow no index, and
+// effectiveSettings returns query settings without the fields that have no effect: hints that allow no index, and
 // reject: false.
-// Errors: 7746604 if nothing but a comment remains.
+// Errors: 7746604 if at most a comment remains.
 func effectiveSettings(d bson.Raw) (bson.Raw, error) {
 	b := bson.NewBuilder(nil)
 	says := false

@@ -11,11 +11,13 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// cappedTemporary is the additional length of the name tmpXXXXX.convertToCapped.NAME, which MongoDB gives the
-// collection that it fills, and which must be a valid name as well. Observed: MongoDB 8.2.
+// cappedTemporary is the number of bytes that the name tmpXXXXX.convertToCapped.NAME is longer than NAME. MongoDB
+// converts a collection by filling a collection of that name, which must be a valid name as well. Observed: MongoDB
+// 8.2.
 const cappedTemporary = len("tmpXXXXX.convertToCapped.")
 
-// runConvertToCapped answers convertToCapped. Unknown fields are ignored.
+// runConvertToCapped replaces a collection by a capped collection of the same name with its newest documents. Unknown
+// arguments are ignored.
 // Observed: mongod 8.2. Manual: reference/command/convertToCapped.
 func runConvertToCapped(c *command.Call) error {
 	s, ok := c.Value.Str()
@@ -36,7 +38,8 @@ func runConvertToCapped(c *command.Call) error {
 	return c.Server.DDL.ConvertToCapped(&c.Op, ns, size)
 }
 
-// parseCloneAsCapped reads cloneCollectionAsCapped. Unknown fields are ignored.
+// parseCloneAsCapped reads the arguments of cloneCollectionAsCapped, which copies a collection into a new capped one.
+// Unknown arguments are ignored.
 // Observed: mongod 8.2. Manual: reference/command/cloneCollectionAsCapped.
 func parseCloneAsCapped(c *command.Call) (command.Request, error) {
 	from, ok := c.Value.Str()

@@ -12,8 +12,8 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// runCheckMetadataConsistency answers checkMetadataConsistency: it lists defects of the maps, zones and
-// indexes of sharded collections; on admin, of those of all databases.
+// runCheckMetadataConsistency replies with the defects of the catalog: in the shard maps, zones and indexes of the
+// sharded collections of a database, or of all databases if it runs on admin.
 // Manual: reference/command/checkMetadataConsistency, reference/inconsistency-type.
 func runCheckMetadataConsistency(c *command.Call) error {
 	only := ""
@@ -74,7 +74,7 @@ func inconsistencies(coll *catalog.Collection) (docs []bson.Raw) {
 	return docs
 }
 
-// hasKeyIndex reports whether an index begins with the fields of the shard key.
+// hasKeyIndex reports whether the collection has an index whose first fields are those of the shard key.
 func hasKeyIndex(coll *catalog.Collection) bool {
 	for _, ix := range coll.Indexes {
 		it, all := ix.Key.Iter(), true

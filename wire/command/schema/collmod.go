@@ -60,7 +60,8 @@ func parseCollMod(c *command.Call) (command.Request, error) {
 	return a, nil
 }
 
-// Needs notes the privileges that the changed definition of a view needs; the row has collMod.
+// Needs notes the privileges for the new definition of a view, if the collMod changes a view; the privilege collMod
+// is in the row.
 func (a *collModArgs) Needs(q *command.PrivilegeCheck) {
 	if a.view {
 		viewNeeds(q, a.ns, a.viewOn, a.outline)
@@ -122,7 +123,8 @@ func (a *collModArgs) Run(c *command.Call) error {
 	return nil
 }
 
-// read reads the arguments. Options of the collection are added to set in the order of the command.
+// read reads the arguments of a collMod. It appends the changed options of the collection to a.set, in the order of
+// the command.
 func (a *collModArgs) read(c *command.Call) error {
 	var level, action bool
 	capped := func(name string) arguments.Arg {
@@ -161,7 +163,8 @@ func (a *collModArgs) read(c *command.Call) error {
 	return err
 }
 
-// setValidator checks the validator and adds it to the options; an empty one removes the present validator.
+// setValidator checks the new validator of a collMod and adds it to the changed options; an empty one removes the
+// collection's validator.
 func (a *collModArgs) setValidator(c *command.Call) error {
 	if err := checkValidator(c, a.validator); err != nil {
 		return err
@@ -255,8 +258,8 @@ func expireArg(c *command.Call, a *collModArgs, name string, v bson.Value) error
 	return nil
 }
 
-// checkCollMod checks whether the options are allowed for the collection.
-// Errors: InvalidOptions (72), those of checkView.
+// checkCollMod refuses options of a collMod that its collection cannot have, such as an index option on a view.
+// Errors: InvalidOptions (72), errors of checkView.
 func checkCollMod(c *command.Call, ns collection.Namespace, coll *catalog.Collection, a *collModArgs) error {
 	invalid := func(format string, args ...any) error { return mongoerr.New(mongoerr.InvalidOptions, format, args...) }
 	switch {

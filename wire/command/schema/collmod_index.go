@@ -11,7 +11,7 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// indexChange is collMod's index argument: an index, and the options to set.
+// indexChange holds the argument index of collMod: an index, by its name or key, and the options of it to change.
 type indexChange struct {
 	name            string
 	key             bson.Raw
@@ -24,7 +24,7 @@ type indexChange struct {
 	converts *catalog.Index
 }
 
-// indexChangeArg reads the index argument.
+// indexChangeArg reads the argument index of collMod: one index, and the new values of its options.
 // Errors: TypeMismatch (14), InvalidOptions (72), IDLUnknownField (40415).
 func indexChangeArg(c *command.Call, name string, v bson.Value) (*indexChange, error) {
 	d, err := c.DocArg(name, v)
@@ -88,8 +88,8 @@ func (x *indexChange) find(coll *catalog.Collection) (*catalog.Index, error) {
 	return found, nil
 }
 
-// prepareIndexChange checks a change against the index, and removes from it what is already so; done is true
-// if nothing is left, or after a dry run.
+// prepareIndexChange checks a collMod's change against the index, and removes from the change the options that the
+// index already has. done is true if no option is left, or after a dry run.
 // Errors: InvalidOptions (72), BadValue (2), CannotConvertIndexToUnique (359).
 func prepareIndexChange(c *command.Call, ns collection.Namespace, coll *catalog.Collection, a *collModArgs) (done bool, err error) {
 	x := a.index
@@ -139,8 +139,9 @@ func prepareIndexChange(c *command.Call, ns collection.Namespace, coll *catalog.
 	return nothing && a.options.IsEmpty(), nil
 }
 
-// dryRunUnique refuses an index that cannot become unique because of its documents, and writes nothing.
-// Errors: CannotConvertIndexToUnique (359), those of an aggregation.
+// dryRunUnique refuses to make an index unique if documents have the same key in it, and writes nothing: for collMod
+// with dryRun.
+// Errors: CannotConvertIndexToUnique (359), errors of an aggregation.
 func dryRunUnique(c *command.Call, ns collection.Namespace, ix *catalog.Index) error {
 	found, err := violations(c, ns, ix)
 	if err != nil || len(found.groups) == 0 {
@@ -149,8 +150,8 @@ func dryRunUnique(c *command.Call, ns collection.Namespace, ix *catalog.Index) e
 	return found.refuse()
 }
 
-// cannotConvert returns the error of a collMod whose unique index could not be built: it lists the documents
-// that prevent that.
+// cannotConvert converts the error err of a collMod that makes an index unique: if documents have the same key, it
+// returns an error that lists these documents, else err.
 func (x *indexChange) cannotConvert(c *command.Call, ns collection.Namespace, err error) error {
 	if !x.hasUnique || mongoerr.CodeOf(err) != mongoerr.DuplicateKey {
 		return err

@@ -8,7 +8,8 @@ import (
 	"github.com/cantledb/cantle/collection/index"
 )
 
-// A key pattern does not find an index that is staged for another command.
+// TestFindLeavesStagedIndex checks that the key pattern in a collMod does not match an index that is staged for
+// another command, and not visible yet.
 func TestFindLeavesStagedIndex(t *testing.T) {
 	b := bson.NewBuilder(nil)
 	b.Int32("u", 1)

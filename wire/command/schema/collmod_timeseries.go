@@ -15,7 +15,7 @@ type seriesChange struct {
 	hasSpan, hasRounding bool
 }
 
-// seriesChangeArg reads the argument timeseries.
+// seriesChangeArg reads the argument timeseries of collMod: a granularity, or the span of buckets in seconds.
 // Errors: TypeMismatch (14), BadValue (2), IDLUnknownField (40415).
 func seriesChangeArg(c *command.Call, name string, v bson.Value) (*seriesChange, error) {
 	d, err := c.DocArg(name, v)
@@ -30,7 +30,8 @@ func seriesChangeArg(c *command.Call, name string, v bson.Value) (*seriesChange,
 	)
 }
 
-// apply sets the new value of the option: the span of buckets can only grow.
+// apply adds the changed option timeseries to the options of a collMod. It refuses a span of buckets, in seconds,
+// below the present one: a span can only grow.
 // Manual: core/timeseries/timeseries-granularity. Errors: InvalidOptions (72).
 func (s *seriesChange) apply(coll *catalog.Collection, a *collModArgs) error {
 	invalid := func(format string, args ...any) error { return mongoerr.New(mongoerr.InvalidOptions, format, args...) }

@@ -11,14 +11,14 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// Bounds of the list of violations of a unique index.
+// Bounds of the list of documents that prevent an index from becoming unique.
 const (
-	violationsMax      = 1000 // groups, and documents of a group
+	violationsMax      = 1000 // groups in the list, and documents in a group
 	violationsBytesMax = 8 << 20
 )
 
-// uniqueViolations lists the documents that prevent an index from becoming unique: a group {ids: […]} for
-// each value that several documents have, sorted by _id.
+// uniqueViolations lists documents that prevent an index from becoming unique: for each key that several documents
+// have, a group {ids: […]} with their _ids in ascending order. The groups are in ascending order of their keys.
 type uniqueViolations struct{ groups []bson.Raw }
 
 // refuse returns the error with the list.
@@ -33,8 +33,9 @@ func (v uniqueViolations) refuse() error {
 		WithFields(b.Doc().Elements())
 }
 
-// violations finds the documents that prevent an index from becoming unique. The list may be incomplete: it
-// contains no values below nested arrays, and no array elements addressed by position.
+// violations finds documents that prevent an index from becoming unique, because they have the same key in it. It
+// returns at most violationsMax groups with together less than violationsBytesMax bytes. The list may also lack
+// values below nested arrays, and array elements addressed by position.
 // Manual: core/index-unique/convert-to-unique.
 func violations(c *command.Call, ns collection.Namespace, ix *catalog.Index) (out uniqueViolations, err error) {
 	simple, collation := c.Env().SimpleCollation, c.Env().Collation
@@ -57,8 +58,8 @@ func violations(c *command.Call, ns collection.Namespace, ix *catalog.Index) (ou
 	return out, nil
 }
 
-// violationStages returns stages that find the values that several documents have in an index: they make one
-// row for each value of each document, and group the rows by document, then by value.
+// violationStages returns pipeline stages that find the index keys that several documents have. The stages make one
+// row for each key of each document, and then group the rows by key.
 func violationStages(ix *catalog.Index) []bson.Raw {
 	var p violationPipeline
 	p.entries(ix)
@@ -66,7 +67,7 @@ func violationStages(ix *catalog.Index) []bson.Raw {
 	return p.stages
 }
 
-// violationPipeline is an incomplete pipeline.
+// violationPipeline is a pipeline under construction, to which each method appends stages.
 type violationPipeline struct{ stages []bson.Raw }
 
 // add appends a stage.
@@ -76,11 +77,11 @@ func (p *violationPipeline) add(fill func(b *bson.Builder)) {
 	p.stages = append(p.stages, b.Doc())
 }
 
-// violationPart returns the name of the field for the i-th part of an index key.
+// violationPart returns the field name that the pipeline uses for the i-th part of an index key: k0, k1 and so on.
 func violationPart(i int) string { return "k" + strconv.Itoa(i) }
 
-// entries adds stages that compute the keys of each document in an index, each key once:
-// {_id: {values: {k0: [a], …}, id}}.
+// entries appends stages that compute the keys that each document has in an index. The result has one row {_id:
+// {values: {k0: [a], …}, id}} for each document and key; id is the _id of the document.
 func (p *violationPipeline) entries(ix *catalog.Index) {
 	if len(ix.PartialFilter) > 0 {
 		p.add(func(b *bson.Builder) { b.Raw("$match", ix.PartialFilter) })
@@ -120,7 +121,7 @@ func (p *violationPipeline) entries(ix *catalog.Index) {
 		b.BeginDoc("_id")
 		b.BeginDoc("values")
 		for i := range ix.Parts {
-			b.BeginArray(violationPart(i)) // in an array, a missing value becomes null, as in an index
+			b.BeginArray(violationPart(i)) // as an array element, a missing value becomes null, as in an index
 			b.String("", "$"+violationPart(i))
 			b.End()
 		}
@@ -131,7 +132,9 @@ func (p *violationPipeline) entries(ix *catalog.Index) {
 	})
 }
 
-// repeated adds stages that collect the _ids of documents with the same key: {ids: […]}.
+// repeated appends stages that group the rows of entries by key, and return a row {ids: […]} for each key of two or
+// more documents: at most violationsMax keys in ascending order, each with its first violationsMax _ids in ascending
+// order.
 func (p *violationPipeline) repeated() {
 	one := func(name, field string, v int32) {
 		p.add(func(b *bson.Builder) {

@@ -61,15 +61,15 @@ func appendNoStats(b *bson.Builder, scale int64) {
 	b.Int("scaleFactor", scale)
 }
 
-// storageSizes holds the bytes on disk of a collection and of its indexes.
+// storageSizes holds the sizes on disk of a collection and of its indexes, in bytes.
 type storageSizes struct {
 	storage int64
 	index   []int64 // by index in Collection.UnstagedIndexes
 	total   int64   // of the indexes
 }
 
-// sizes reads the sizes from the store. They may exclude data that has not been flushed, so the size of the
-// documents is the minimum.
+// sizes reads from the store the approximate sizes on disk of a collection and of its indexes. Data that has not been
+// flushed may be missing, so each size is at least collectionBytesMin.
 func (s *State) sizes(env *cluster.Op, coll *catalog.Collection, docs tally.Count) (z storageSizes, err error) {
 	ctx := env.Env.Context()
 	n, err := s.Cluster.ApproximateBytes(ctx, keyspace.RecordRange(coll.ID))
@@ -91,7 +91,7 @@ func (s *State) sizes(env *cluster.Op, coll *catalog.Collection, docs tally.Coun
 	return z, nil
 }
 
-// collStats appends the statistics of a collection, and of each partition if there are several.
+// collStats appends the statistics of a collection and of each of its partitions, with sizes divided by scale.
 func (s *State) collStats(c *command.Call, b *bson.Builder, coll *catalog.Collection, scale int64) error {
 	counts := c.Cluster.Counts(coll.ID)
 	total := counts.Total(coll.Map)
@@ -143,8 +143,8 @@ func appendThroughput(c *command.Call, b *bson.Builder, coll *catalog.Collection
 	b.End()
 }
 
-// shardStats appends the statistics of one partition. The store does not measure partitions separately, so
-// their sizes on disk are estimated in proportion to the bytes of their documents.
+// shardStats appends the statistics of one partition. The store does not measure partitions separately, so the sizes
+// on disk are the collection's, in proportion to the bytes of the partition's documents.
 func (s *State) shardStats(b *bson.Builder, coll *catalog.Collection, d *shard.Descriptor, z storageSizes, total tally.Count, scale int64) {
 	n := s.Cluster.Counts(coll.ID).Shard(d.ID).Get()
 	part := z

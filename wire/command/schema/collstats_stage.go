@@ -10,7 +10,7 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// findCollection returns a collection, or the error that it does not exist.
+// findCollection returns the collection with a namespace. Errors: NamespaceNotFound (26) if it does not exist.
 func (s *State) findCollection(ns collection.Namespace) (*catalog.Collection, error) {
 	coll := s.Cluster.Catalog().Collection(ns)
 	if coll == nil {
@@ -81,7 +81,8 @@ func (s *State) collStatsDocs(o *cluster.Op, ns collection.Namespace, spec bson.
 	return docs, nil
 }
 
-// withoutNulls removes fields that are null, which counts as absent. A field may be repeated.
+// withoutNulls returns a document without the fields that are null, because null counts as absent. A field may be
+// repeated.
 func withoutNulls(d bson.Raw) bson.Raw {
 	b := bson.NewBuilder(nil)
 	for it := d.Iter(); it.Next(); {

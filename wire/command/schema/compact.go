@@ -6,10 +6,11 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// compactTargetMB is the default of freeSpaceTargetMB.
+// compactTargetMB is the default of the argument freeSpaceTargetMB, in MiB.
 const compactTargetMB = 20
 
-// runCompact answers compact: it returns when the space has been freed.
+// runCompact frees disk space of a collection, and replies when that is done, with the number of freed bytes. With
+// dryRun it only estimates them.
 // Manual: reference/command/compact.
 func (s *State) runCompact(c *command.Call) error {
 	ns, err := c.Namespace()

@@ -12,12 +12,13 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// The validation level constraint guarantees that every document of a collection satisfies its validator. So
-// bypassing validation is not allowed, a violation is always an error, the validator cannot be changed, and a
-// collection gets the level only if all its documents satisfy the validator.
+// The validationLevel constraint guarantees that every document of a collection satisfies the validator. Therefore
+// bypassing validation is not allowed, a violation is always an error, and the validator cannot be changed. A
+// collection gets this level only if all its documents satisfy the validator.
 // Manual: core/schema-validation/specify-validation-level, release-notes/9.0.
 
-// checkConstraint refuses new options of a collection that would break the guarantee.
+// checkConstraint refuses a validationLevel constraint together with a validationAction that lets invalid documents
+// pass.
 // Errors: InvalidOptions (72).
 func checkConstraint(level, action string) error {
 	if level == catalog.LevelConstraint && action == "warn" {
@@ -26,7 +27,8 @@ func checkConstraint(level, action string) error {
 	return nil
 }
 
-// constrains reports whether a collMod gives a collection the level, which it did not have before.
+// constrains reports whether a collMod gives a collection the validationLevel constraint, which the collection did
+// not have before. It refuses to change the validator of a collection with that level.
 // Errors: InvalidOptions (72).
 func (a *collModArgs) constrains(coll *catalog.Collection) (bool, error) {
 	o, set := coll.Options, a.options
@@ -44,10 +46,10 @@ func (a *collModArgs) constrains(coll *catalog.Collection) (bool, error) {
 	return level == catalog.LevelConstraint && !had, checkConstraint(level, action)
 }
 
-// confirmConstraint searches for a document that does not satisfy the validator, after the collection has got
-// the level, so that no further such document can be written. If it finds one, it restores the old level. The
-// client gets its reply only afterwards.
-// Errors: DocumentValidationFailure (121), those of a find.
+// confirmConstraint searches for a document that does not satisfy the validator, after a collection has got the
+// validationLevel constraint: from then on no such document can be written. If it finds one, it restores the options
+// in before. The client gets its reply only after that.
+// Errors: DocumentValidationFailure (121), errors of a find.
 func confirmConstraint(c *command.Call, before *catalog.Collection) error {
 	err := findInvalid(c, before.Namespace)
 	if err == nil {
@@ -70,8 +72,8 @@ func confirmConstraint(c *command.Call, before *catalog.Collection) error {
 	return err
 }
 
-// findInvalid searches for a document that does not satisfy its collection's validator.
-// Errors: DocumentValidationFailure (121) if there is one, those of a find.
+// findInvalid searches for one document that does not satisfy the validator of its collection.
+// Errors: DocumentValidationFailure (121) if there is one, errors of a find.
 func findInvalid(c *command.Call, ns collection.Namespace) error {
 	coll := c.Cluster.Catalog().Collection(ns)
 	if coll == nil {

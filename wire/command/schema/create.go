@@ -37,8 +37,8 @@ func parseCreateRequest(c *command.Call) (command.Request, error) {
 	return r, nil
 }
 
-// Needs notes the privileges to create a collection; for a plain collection, the privilege to insert is
-// enough.
+// Needs notes the privileges of a create, by its options. For a collection that is neither capped nor a view, the
+// privilege to insert is enough.
 func (r *createRequest) Needs(q *command.PrivilegeCheck) {
 	if r.capped || r.isView() || !q.May(auth.Insert, r.ns) {
 		q.Need(auth.CreateCollection, r.ns)
@@ -67,13 +67,13 @@ func (r *createRequest) Run(c *command.Call) error {
 	return create(c, r.ns, r.createOptions)
 }
 
-// create creates the collection, with the shard key and the indexes of Azure Cosmos DB's create, if they are
-// given.
+// create creates the collection. In the form of create that Azure Cosmos DB has, the options can also contain a shard
+// key and indexes, which it then creates too.
 func create(c *command.Call, ns collection.Namespace, o *createOptions) error {
 	if ns.Coll == "system.views" {
-		return nil // it exists as soon as there is a view
+		return nil // the collection exists as soon as the database has a view
 	}
-	// Tools that restore a time-series collection use the name of its buckets.
+	// Tools that restore a time-series collection create it under the name of its buckets.
 	ns.Coll = strings.TrimPrefix(ns.Coll, bucketsPrefix)
 	key, err := shard.WithSuffix(o.shardKey, o.suffix)
 	if err != nil {
@@ -97,7 +97,8 @@ func checkCreatable(ns collection.Namespace, o *createOptions) error {
 	return checkValidated(ns, o.validator)
 }
 
-// checkValidated refuses validators on collections that cannot have one.
+// checkValidated refuses a validator on a collection that cannot have one: in admin, local and config, and on system
+// collections.
 // Manual: core/schema-validation#restrictions. Errors: InvalidOptions (72).
 func checkValidated(ns collection.Namespace, validator bson.Raw) error {
 	if validator.IsEmpty() {

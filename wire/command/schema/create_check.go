@@ -9,7 +9,7 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// checkCreate applies the rules between the arguments of create.
+// checkCreate refuses arguments of create that are not allowed together, or that require another one.
 // Errors: InvalidOptions (72) and numbered codes.
 func checkCreate(c *command.Call, ns collection.Namespace, o *createOptions) error {
 	invalid := func(format string, args ...any) error { return mongoerr.New(mongoerr.InvalidOptions, format, args...) }
@@ -61,9 +61,9 @@ func checkCreate(c *command.Call, ns collection.Namespace, o *createOptions) err
 	return nil
 }
 
-// checkIDIndex checks that a description of the _id index matches the index that every collection has. Its
-// name is ignored: it becomes "_id_".
-// Errors: BadValue (2), those of index.ParseSpec.
+// checkIDIndex checks that the argument idIndex of create describes the _id index that every collection has. The name
+// in it is ignored: it becomes "_id_".
+// Errors: BadValue (2), errors of index.ParseSpec.
 func checkIDIndex(c *command.Call, o *createOptions) error {
 	if key, ok := o.idIndex.Get("key").Doc(); ok && o.idIndex.Has("name") {
 		if n, ok := key.Get("_id").AsInt64(); !ok || n != 1 || key.Len() != 1 {
@@ -107,7 +107,7 @@ func collationDoc(c *mql.Collation) bson.Raw {
 	return d
 }
 
-// document returns the options in the form in which they are stored and listed.
+// document returns the options of create in the form in which the catalog stores them and listCollections shows them.
 func (o *createOptions) document() bson.Raw {
 	b := bson.NewBuilder(nil)
 	if o.encrypted != nil { // not allowed for a view: the catalog refuses it
@@ -124,7 +124,7 @@ func (o *createOptions) document() bson.Raw {
 	}
 	if o.capped {
 		b.Bool("capped", true)
-		b.Int("size", (o.size+255)/256*256) // MongoDB rounds it in this way
+		b.Int("size", (o.size+255)/256*256) // MongoDB also rounds the size up to a multiple of 256
 		if o.max > 0 {
 			b.Int("max", o.max)
 		}

@@ -7,11 +7,11 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// clusteredArg reads clusteredIndex and adds the defaults; nil for false. The records of unsharded
-// collections are always in _id order.
+// clusteredArg reads the argument clusteredIndex of create, and returns it with its defaults added; nil for false.
+// The option has no further effect: the records of unsharded collections are always in _id order.
 // Manual: core/clustered-collections.
-// Errors: TypeMismatch (14), 5979700, 5979703, 5979704,
-// InvalidIndexSpecificationOption (197), IDLFailedToParse (40414).
+// Errors: TypeMismatch (14), 5979700, 5979703, 5979704, InvalidIndexSpecificationOption (197), IDLFailedToParse
+// (40414).
 func clusteredArg(c *command.Call, v bson.Value) (bson.Raw, error) {
 	const field = "clusteredIndex"
 	if v.Type == bson.TypeBool || v.IsNumber() {

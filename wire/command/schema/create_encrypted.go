@@ -10,10 +10,10 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// encryptedFieldsArg checks the fields of a collection that clients encrypt. Queries on encrypted fields
-// require a server that stores tags of their values, which this server does not; fields without queries are
-// stored like other fields. Manual: core/queryable-encryption.
-// Errors: TypeMismatch (14), IDLFailedToParse (40414), IDLUnknownField (40415), those of encryptedField,
+// encryptedFieldsArg checks the argument encryptedFields of create: the fields of a collection that clients encrypt.
+// Queries on encrypted fields require tags of their values in the server, which this server does not store, so they
+// are refused; fields without queries are stored like other fields. Manual: core/queryable-encryption.
+// Errors: TypeMismatch (14), IDLFailedToParse (40414), IDLUnknownField (40415), errors of encryptedField,
 // NotImplemented (238) for a valid field with queries.
 func encryptedFieldsArg(c *command.Call, name string, v bson.Value) (bson.Raw, error) {
 	d, err := c.DocArg(name, v)
@@ -101,7 +101,8 @@ func encryptedField(c *command.Call, at string, d bson.Raw) (e encrypted, err er
 	return e, checkCombined(queries)
 }
 
-// checkCombined checks whether the types of queries of one field can be combined.
+// checkCombined refuses types of queries of one encrypted field that cannot be combined: only queries by prefix and
+// by suffix can.
 func checkCombined(queries []encryptedQuery) error {
 	switch {
 	case len(queries) > 2:
@@ -121,8 +122,9 @@ type encryptedQuery struct {
 	hasCase, hasDiacritics bool
 }
 
-// encryptedQueries reads one or several types of queries; null is an error here, although elsewhere it counts
-// as absent. Errors: TypeMismatch (14), 9783412, those of encryptedQueryArg.
+// encryptedQueries reads the argument queries of an encrypted field, one type of query or an array of them; null is
+// an error here, although elsewhere it counts as absent. Errors: TypeMismatch (14), 9783412, errors of
+// encryptedQueryArg.
 func encryptedQueries(c *command.Call, at string, v bson.Value) ([]encryptedQuery, error) {
 	docs := []bson.Raw{nil}
 	var ok bool
@@ -149,9 +151,9 @@ func encryptedQueries(c *command.Call, at string, v bson.Value) ([]encryptedQuer
 	return out, nil
 }
 
-// encryptedQueryArg reads one type of query.
-// Errors: TypeMismatch (14), BadValue (2), FailedToParse (9), IDLUnknownField (40415), IDLFailedToParse
-// (40414).
+// encryptedQueryArg reads one type of query of an encrypted field, with its parameters. at is the name of the field
+// in errors.
+// Errors: TypeMismatch (14), BadValue (2), FailedToParse (9), IDLUnknownField (40415), IDLFailedToParse (40414).
 func encryptedQueryArg(c *command.Call, at string, d bson.Raw) (q encryptedQuery, err error) {
 	whole := func(name string, to *int64, lo, hi int64) arguments.Arg {
 		return arguments.By(name, func(v bson.Value) (err error) {
@@ -185,7 +187,7 @@ func encryptedQueryArg(c *command.Call, at string, d bson.Raw) (q encryptedQuery
 	return q, err
 }
 
-// wholeArg reads a number that must be an integer within bounds.
+// wholeArg reads an argument that must be an integer from lo to hi; 0 if it is missing.
 // Errors: TypeMismatch (14), FailedToParse (9), BadValue (2).
 func wholeArg(c *command.Call, name string, v bson.Value, lo, hi int64) (int64, error) {
 	if v.IsMissing() {
@@ -201,7 +203,7 @@ func wholeArg(c *command.Call, name string, v bson.Value, lo, hi int64) (int64, 
 	return n, arguments.Between(name, n, lo, hi)
 }
 
-// check checks whether a field of a BSON type allows queries of this type.
+// check refuses a type of query, such as range, that an encrypted field of the BSON type kind does not allow.
 func (q *encryptedQuery) check(kind string) error {
 	switch q.kind {
 	case "equality":
@@ -217,7 +219,8 @@ func (q *encryptedQuery) check(kind string) error {
 	return nil
 }
 
-// checkRange checks that the bounds of a range have the field's type, and are in order.
+// checkRange checks a range query of an encrypted field: its bounds must have the field's BSON type kind, and min
+// must be less than max.
 func (q *encryptedQuery) checkRange(kind string) error {
 	switch kind {
 	case "double", "decimal", "int", "long", "date":
@@ -235,7 +238,7 @@ func (q *encryptedQuery) checkRange(kind string) error {
 	return nil
 }
 
-// checkText checks that the arguments for queries on parts of strings are complete.
+// checkText checks that a query by parts of strings is on a string field, and has all its required parameters.
 func (q *encryptedQuery) checkText(kind string) error {
 	missing := func(code mongoerr.Code, name string) error {
 		return mongoerr.New(code, "Queries of the type %s need %s", q.kind, name)

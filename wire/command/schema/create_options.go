@@ -16,7 +16,7 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// Bounds of capped collections. Manual: reference/command/create.
+// Bounds of the size and of the number of documents of capped collections. Manual: reference/command/create.
 const (
 	cappedBytesMax = 1 << 50
 	cappedDocsMax  = math.MaxInt32
@@ -46,7 +46,7 @@ type createOptions struct {
 	encrypted             bson.Raw
 }
 
-// isView reports whether the command creates a view.
+// isView reports whether the create command creates a view, which it does with the option viewOn.
 func (o *createOptions) isView() bool { return o.hasViewOn }
 
 // parseCreate reads and checks the arguments.
@@ -110,7 +110,8 @@ func parseCreate(c *command.Call, ns collection.Namespace) (*createOptions, erro
 	return o, checkCreate(c, ns, o)
 }
 
-// offered refuses an option if the rule of an account of Azure Cosmos DB does, and the value switches the option on.
+// offered refuses an option of create, if its value v switches it on and a rule of the client's Cosmos DB account
+// refuses it.
 func offered(c *command.Call, rule cosmos.RuleID, v bson.Value) error {
 	if !v.Truthy() {
 		return nil
@@ -156,7 +157,7 @@ var (
 	validationActions = []string{"error", "warn", "errorAndLog"}
 )
 
-// pipelineArg reads the stages of a view definition; null stages are dropped.
+// pipelineArg reads the pipeline of a view definition, and returns it without null stages.
 // Errors: TypeMismatch (14).
 func pipelineArg(c *command.Call, name string, v bson.Value) (bson.Raw, error) {
 	if v.IsMissing() {
@@ -179,7 +180,8 @@ func pipelineArg(c *command.Call, name string, v bson.Value) (bson.Raw, error) {
 	return b.Doc(), nil
 }
 
-// collationArg reads a collation document. An empty document is an error, because it has no locale.
+// collationArg reads an argument with a collation, nil if it is missing. An empty document is an error, because it
+// has no locale.
 func collationArg(c *command.Call, name string, v bson.Value) (*mql.Collation, error) {
 	if v.IsMissing() {
 		return nil, nil
@@ -193,9 +195,10 @@ func collationArg(c *command.Call, name string, v bson.Value) (*mql.Collation, e
 // validatorDepthMax is the maximum depth of a validator. Observed: mongod 8.0.
 const validatorDepthMax = 100
 
-// checkValidator parses a validator, and refuses operators that need more than the document.
+// checkValidator refuses an invalid validator, and operators in it that need more than the one document that is
+// validated.
 // Manual: core/schema-validation#restrictions.
-// Errors: BadValue (2), 5626500, those of match.Parse.
+// Errors: BadValue (2), Overflow (15), 5626500, errors of match.Parse.
 func checkValidator(c *command.Call, v bson.Raw) error {
 	if v.IsEmpty() {
 		return nil
@@ -210,7 +213,7 @@ func checkValidator(c *command.Call, v bson.Raw) error {
 	return err
 }
 
-// checkExpire bounds a time to live: it must not be negative, and not exceed the time since 1970.
+// checkExpire refuses an expireAfterSeconds, in seconds, that is negative or longer than the time since 1970.
 // Errors: InvalidOptions (72).
 func checkExpire(c *command.Call, seconds int64) error {
 	switch {
@@ -234,9 +237,9 @@ func imagesArg(c *command.Call, name string, v bson.Value) (enabled, given bool,
 	return enabled, true, err
 }
 
-// checkStorageEngine accepts options for WiredTiger without effect, because tools copy them from other
-// servers.
-// Errors: InvalidOptions (72), BadValue (2), FailedToParse (9).
+// checkStorageEngine checks the option storageEngine. Valid options for WiredTiger are accepted without effect,
+// because tools copy them from other servers.
+// Errors: InvalidOptions (72), BadValue (2), FailedToParse (9), TypeMismatch (14).
 func checkStorageEngine(d bson.Raw) error {
 	for it := d.Iter(); it.Next(); {
 		if string(it.Name) != "wiredTiger" {
@@ -267,7 +270,7 @@ func checkStorageEngine(d bson.Raw) error {
 	return nil
 }
 
-// wiredTigerOptions are configuration keys that are in use.
+// wiredTigerOptions holds the WiredTiger configuration keys that the option storageEngine may contain.
 // Source: WiredTiger's documentation of WT_SESSION::create.
 var wiredTigerOptions = map[string]bool{
 	"access_pattern_hint": true, "allocation_size": true, "app_metadata": true, "block_allocation": true,

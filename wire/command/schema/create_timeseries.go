@@ -10,19 +10,20 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// bucketSpanMax is the longest span of a bucket, a year in seconds.
+// bucketSpanMax is the maximum span of a time-series bucket: a year, in seconds.
 const bucketSpanMax = 31536000
 
-// bucketSpans are the spans of buckets in seconds, by granularity.
+// bucketSpans holds the spans of time-series buckets, in seconds, by granularity.
 // Manual: core/timeseries/timeseries-granularity.
 var bucketSpans = map[string]int64{"seconds": 3600, "minutes": 86400, "hours": 2592000}
 
-// bucketsPrefix is the prefix of the names of the collections that hold the buckets in MongoDB. Here these
-// collections are virtual, for tools that copy them: they are listed, buckets are made when they are read,
-// and unpacked when they are written.
+// bucketsPrefix is the prefix of the collections in which MongoDB stores the buckets of time series. Here these
+// collections are virtual, for tools that copy them: they are listed, buckets are made when a client reads them, and
+// unpacked into measurements when a client writes them.
 const bucketsPrefix = catalog.BucketsPrefix
 
-// bucketsInfo returns the description of the buckets of a time-series collection for listCollections.
+// bucketsInfo returns the description of the bucket collection of a time series for listCollections, with nameOnly
+// only its name and type.
 func bucketsInfo(coll *catalog.Collection, nameOnly bool) bson.Raw {
 	b := bson.NewBuilder(nil)
 	b.String("name", bucketsPrefix+coll.Namespace.Coll)
@@ -41,9 +42,9 @@ func bucketsInfo(coll *catalog.Collection, nameOnly bool) bson.Raw {
 	return b.Doc()
 }
 
-// timeseriesArg reads the timeseries option and adds the defaults; nil if it is missing.
-// Errors: TypeMismatch (14), BadValue (2), InvalidOptions (72),
-// IDLFailedToParse (40414), IDLUnknownField (40415).
+// timeseriesArg reads the argument timeseries of create, and returns it with its defaults added; nil if it is
+// missing.
+// Errors: TypeMismatch (14), BadValue (2), InvalidOptions (72), IDLFailedToParse (40414), IDLUnknownField (40415).
 func timeseriesArg(c *command.Call, name string, v bson.Value) (bson.Raw, error) {
 	d, err := c.DocArg(name, v)
 	if err != nil || v.IsMissing() {
@@ -100,8 +101,8 @@ func timeseriesArg(c *command.Call, name string, v bson.Value) (bson.Raw, error)
 	return b.Doc(), nil
 }
 
-// checkTimeField refuses an invalid name of a time or meta field.
-// Errors: InvalidOptions (72).
+// checkTimeField refuses an invalid field name for the option timeField or metaField of a time series.
+// Errors: InvalidOptions (72), BadValue (2).
 func checkTimeField(option, name string) error {
 	if strings.Contains(name, ".") {
 		return mongoerr.New(mongoerr.InvalidOptions, "'%s' must be a top-level field and not contain a '.'", option)

@@ -11,11 +11,10 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// checkView checks the definition of a view: its pipeline must be valid and allowed in a view, and must not
-// read the view itself.
-// Manual: core/views. Errors: GraphContainsCycle (5), ViewDepthLimitExceeded
-// (165), ViewPipelineMaxSizeExceeded (195), InvalidNamespace (73), those of
-// agg.Parse.
+// checkView checks the definition of a view: its pipeline must be valid and allowed in a view, and must not read the
+// view itself.
+// Manual: core/views. Errors: GraphContainsCycle (5), ViewDepthLimitExceeded (165), ViewPipelineMaxSizeExceeded
+// (195), InvalidNamespace (73), errors of agg.Parse.
 func checkView(c *command.Call, ns collection.Namespace, viewOn string, pipeline bson.Raw, outline *agg.Outline) error {
 	base := collection.Namespace{DB: ns.DB, Coll: viewOn}
 	if err := collection.CheckNamespace(base); err != nil {
@@ -36,8 +35,8 @@ func checkView(c *command.Call, ns collection.Namespace, viewOn string, pipeline
 	return g.check(base, outline, pipeline.Size())
 }
 
-// viewNeeds notes the privileges for the definition of a view. A user that may read the view must also be
-// allowed to read its source, or else the view would bypass access control.
+// viewNeeds notes the privileges of a command that defines a view. If the user may read the view, it must also be
+// allowed to read the view's source: otherwise the user could read any collection by defining a view on it.
 func viewNeeds(q *command.PrivilegeCheck, view collection.Namespace, on string, outline *agg.Outline) {
 	if q.May(auth.Find, view) {
 		source := collection.Namespace{DB: view.DB, Coll: on}

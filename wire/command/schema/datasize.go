@@ -80,7 +80,8 @@ func runDataSize(c *command.Call) error {
 	return nil
 }
 
-// requireIndex requires an index that begins with the fields of a key.
+// requireIndex refuses a collection that has no index whose first fields are those of a key. If the key is empty, it
+// uses the fields of the bound lo.
 // Errors: OperationFailed (96).
 func requireIndex(coll *catalog.Collection, key, lo bson.Raw) error {
 	if key.IsEmpty() {
@@ -102,7 +103,8 @@ next:
 // errReached ends the read of sizeOf.
 var errReached = errors.New("enough has been read")
 
-// sizeOf adds up the documents that the stages return, until they exceed most; 0 is no limit.
+// sizeOf counts the documents that a pipeline returns, and their bytes. It stops when either count exceeds the one in
+// most, where 0 means no limit; reached reports that.
 func sizeOf(c *command.Call, ns collection.Namespace, stages []bson.Raw, most tally.Count) (n tally.Count, reached bool, err error) {
 	err = c.Drain(ns, stages, bson.Value{}, func(d bson.Raw) error {
 		n.Docs++
@@ -118,8 +120,8 @@ func sizeOf(c *command.Call, ns collection.Namespace, stages []bson.Raw, most ta
 	return n, false, err
 }
 
-// stageBetween returns the $match of the documents between two bounds of a key. Only the first field is
-// compared.
+// stageBetween returns a $match stage for the documents from the bound lo, included, to the bound hi, excluded. Of a
+// key with several fields only the first is compared.
 func stageBetween(key, lo, hi bson.Raw) (bson.Raw, error) {
 	f, ok := key.First()
 	if !ok {

@@ -49,7 +49,8 @@ func runDrop(c *command.Call) error {
 	return nil
 }
 
-// dropViews drops every view of a database: the effect of dropping system.views.
+// dropViews drops every view of a database, because a client has dropped the collection system.views, which holds
+// them.
 func dropViews(c *command.Call, ns collection.Namespace) error {
 	for _, coll := range c.Cluster.Catalog().Collections(ns.DB) {
 		if coll.IsView() {
@@ -63,8 +64,8 @@ func dropViews(c *command.Call, ns collection.Namespace) error {
 	return nil
 }
 
-// shownIndexes returns the indexes that clients see: a clustered or time-series collection shows no index on
-// _id.
+// shownIndexes returns the indexes of a collection that clients see. A clustered or time-series collection does not
+// show its index on _id.
 func shownIndexes(coll *catalog.Collection) []*catalog.Index {
 	shown := coll.UnstagedIndexes()
 	if unlistedID(coll) {
@@ -73,7 +74,7 @@ func shownIndexes(coll *catalog.Collection) []*catalog.Index {
 	return shown
 }
 
-// unlistedID reports whether clients do not see the collection's index on _id.
+// unlistedID reports whether clients do not see the index on _id: in clustered and time-series collections.
 func unlistedID(coll *catalog.Collection) bool {
 	return (coll.Options.Clustered || coll.Options.TimeSeries != nil) && len(coll.Indexes) > 0
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// runDropDatabase answers dropDatabase. Manual: reference/command/dropDatabase.
+// runDropDatabase drops all collections of a database, and the database. Manual: reference/command/dropDatabase.
 func runDropDatabase(c *command.Call) error {
 	if err := c.NoArguments(); err != nil {
 		return err
@@ -25,8 +25,8 @@ func runDropDatabase(c *command.Call) error {
 	if collection.IsInternal(c.DB) {
 		return mongoerr.New(mongoerr.IllegalOperation, "Dropping the '%s' database is prohibited.", c.DB)
 	}
-	// A tenant that drops and recreates its database must not get a larger budget than the administrator gave
-	// it.
+	// A user without setThroughput that drops and recreates a database must not get a larger budget than the
+	// administrator gave it: such a drop keeps the budget.
 	keep := c.Server.RequireAuth && !c.ConnState.Login.Allows().May(auth.SetThroughput, collection.Namespace{DB: c.DB})
 	existed, err := c.Server.DDL.DropDatabase(&c.Op, c.DB, keep)
 	if existed {

@@ -73,8 +73,8 @@ func runCreateIndexes(c *command.Call) error {
 	return nil
 }
 
-// checkStableIndex refuses indexes that version 1 of the stable API does not have, if the client requested
-// that.
+// checkStableIndex refuses to create an index that version 1 of the stable API does not have, if the client requested
+// such errors (apiStrict).
 // Manual: reference/stable-api, reference/command/createIndexes.
 // Errors: APIStrictError (323).
 func checkStableIndex(c *command.Call, spec bson.Raw) error {
@@ -96,9 +96,9 @@ func checkStableIndex(c *command.Call, spec bson.Raw) error {
 	return nil
 }
 
-// indexSpec removes from a specification fields that concern another server, such as the namespace in old
-// dumps, and with ignoreUnknownIndexOptions all unknown options.
-// Errors: BadValue (2) for the name of the _id index on another key.
+// indexSpec returns an index specification without fields that concern another server, such as the namespace in old
+// dumps. With ignoreUnknownIndexOptions it also removes all unknown options.
+// Errors: BadValue (2) for the name _id_ on another key, InvalidOptions (72) for a clustered index.
 func indexSpec(c *command.Call, s bson.Raw) (bson.Raw, error) {
 	key, _ := s.Get("key").Doc()
 	name, _ := s.Get("name").Str()
@@ -162,7 +162,8 @@ func runListIndexes(c *command.Call) error {
 	return c.ReplyList(ns, docs, size)
 }
 
-// indexDocs returns the descriptions of the indexes of a collection.
+// indexDocs returns the descriptions of the indexes of a collection, for listIndexes; info adds the state of index
+// builds.
 // Errors: NamespaceNotFound (26), CommandNotSupportedOnView (166).
 func indexDocs(c *command.Call, ns collection.Namespace, info bool) ([]bson.Raw, error) {
 	coll := c.Cluster.Catalog().Collection(ns)
@@ -211,8 +212,8 @@ func indexDocs(c *command.Call, ns collection.Namespace, info bool) ([]bson.Raw,
 	return docs, nil
 }
 
-// listedSpec returns a specification in the form of listIndexes: the bounds of a 2d index are doubles there,
-// while $indexStats shows them as they were given. Observed: MongoDB 8.2.
+// listedSpec returns an index specification as listIndexes shows it: the bounds of a 2d index are doubles there,
+// whereas $indexStats shows them as the client gave them. Observed: MongoDB 8.2.
 func listedSpec(c *command.Call, ns collection.Namespace, x *index.Spec) bson.Raw {
 	spec := x.Listed()
 	if c.Strict() {
@@ -277,7 +278,7 @@ func runDropIndexes(c *command.Call) error {
 	return nil
 }
 
-// indexChoice reads the indexes to drop: a name, several names, "*" or a key.
+// indexChoice reads the argument index of dropIndexes: a name, several names, "*" or a key pattern.
 // Errors: TypeMismatch (14).
 func indexChoice(c *command.Call, v bson.Value) (names []string, key bson.Raw, err error) {
 	switch v.Type {
@@ -312,7 +313,8 @@ func clusteredChosen(coll *catalog.Collection, names []string, key bson.Raw) boo
 	return key != nil && key.Len() == 1 && ok && n == 1
 }
 
-// runReIndex answers reIndex: index entries are always consistent with the documents, so nothing is rebuilt.
+// runReIndex replies with the indexes of the collection, but rebuilds none: index entries are always consistent with
+// the documents.
 // Manual: reference/command/reIndex.
 func runReIndex(c *command.Call) error {
 	ns, err := c.Namespace()

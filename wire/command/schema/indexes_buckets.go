@@ -7,9 +7,9 @@ import (
 	"github.com/cantledb/cantle/collection/catalog"
 )
 
-// bucketIndexDocs describes the indexes of a time-series collection as indexes of its buckets: "meta" stands
-// for the meta field, and the minimum and maximum in a bucket stand for the time field and for measured
-// fields.
+// bucketIndexDocs returns descriptions of the indexes of a time series as indexes of its buckets, as MongoDB has
+// them. "meta" stands for the metaField, and the minimum and maximum in a bucket stand for the time field and for
+// measured fields.
 // Manual: core/timeseries/timeseries-secondary-index.
 func bucketIndexDocs(series *catalog.Collection) []bson.Raw {
 	meta := series.Options.MetaField
@@ -34,7 +34,8 @@ func bucketIndexDocs(series *catalog.Collection) []bson.Raw {
 	return docs
 }
 
-// appendBucketKey converts a key pattern over measurements to one over buckets, and appends it.
+// appendBucketKey converts a key pattern of measurements into a key pattern of buckets, and appends it. meta is the
+// name of the metaField.
 func appendBucketKey(b *bson.Builder, key bson.Raw, meta string) {
 	for it := key.Iter(); it.Next(); {
 		name := string(it.Name)

@@ -14,8 +14,8 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// parseListCollections reads listCollections. With authorizedCollections, every user sees the collections on
-// which it has privileges; without access control, all.
+// parseListCollections reads the arguments of listCollections. With authorizedCollections, the reply has only the
+// collections on which the user has privileges; without access control, all collections.
 // Manual: reference/command/listCollections.
 func parseListCollections(c *command.Call) (command.Request, error) {
 	var filter bson.Raw
@@ -52,7 +52,8 @@ func parseListCollections(c *command.Call) (command.Request, error) {
 	}), nil
 }
 
-// collectionInfos returns the descriptions of the collections of a database for listCollections.
+// collectionInfos returns the descriptions of all collections, views and virtual collections of a database for
+// listCollections.
 func collectionInfos(c *command.Call, db string, nameOnly bool) []bson.Raw {
 	var docs []bson.Raw
 	views := false
@@ -101,8 +102,8 @@ func collectionInfo(coll *catalog.Collection, nameOnly bool) bson.Raw {
 	return b.Doc()
 }
 
-// systemViewsInfo returns the description of the collection with a database's views. It exists as soon as
-// there is a view.
+// systemViewsInfo returns the description of the virtual collection system.views, which holds the views of a
+// database. It exists as soon as the database has a view.
 func systemViewsInfo(db string, nameOnly bool) bson.Raw {
 	return virtualInfo(db, "system.views", nameOnly)
 }
@@ -140,8 +141,8 @@ func appendIDIndex(b *bson.Builder) {
 	b.String("name", "_id_")
 }
 
-// clusterCatalogDocs returns the documents of $listClusterCatalog: the collections of a database, or on admin
-// of all databases. Manual: reference/operator/aggregation/listClusterCatalog.
+// clusterCatalogDocs returns the documents of the stage $listClusterCatalog: the collections of a database, or of all
+// databases if it runs on admin. Manual: reference/operator/aggregation/listClusterCatalog.
 func (s *State) clusterCatalogDocs(_ *cluster.Op, ns collection.Namespace, spec bson.Raw) (docs []bson.Raw, err error) {
 	db, all := ns.DB, ns.DB == "admin"
 	if all {

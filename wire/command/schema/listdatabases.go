@@ -30,8 +30,8 @@ func parseListDatabases(c *command.Call) (command.Request, error) {
 	return a, err
 }
 
-// Needs notes the privilege that a request for all databases needs. By default, a user sees the databases on
-// which it has privileges.
+// Needs notes the privilege listDatabases, if the command requests all databases. Without such a request, the user
+// sees the databases on which it has privileges, and needs nothing.
 func (a *listDatabasesArgs) Needs(q *command.PrivilegeCheck) {
 	if a.all {
 		q.NeedOnCluster(auth.ListDatabases)
@@ -80,7 +80,8 @@ func (a *listDatabasesArgs) Run(c *command.Call) error {
 	return nil
 }
 
-// databaseNames lists the databases, and those that every server has. An account does not list the latter.
+// databaseNames returns the names of all databases in order, with admin, config and local, which every server has.
+// Clients of the Cosmos listener do not see these three.
 // Source: Azure-Samples/azure-cosmos-db-mongodb-python-getting-started, 200-admin.
 func databaseNames(c *command.Call) []string {
 	var names []string
@@ -96,7 +97,8 @@ func databaseNames(c *command.Call) []string {
 	return names
 }
 
-// databaseSize returns the size of a database, and whether it has no collection.
+// databaseSize returns the size of a database in bytes, at least collectionBytesMin; empty reports that it has no
+// collection.
 func databaseSize(c *command.Call, db string) (bytes int64, empty bool) {
 	empty = len(c.Server.Virtual.Names(db, c.Server.ReplicaSet.Name != "")) == 0
 	for _, coll := range c.Cluster.Catalog().Collections(db) {
@@ -108,5 +110,5 @@ func databaseSize(c *command.Call, db string) (bytes int64, empty bool) {
 	return max(bytes, collectionBytesMin), empty
 }
 
-// collectionBytesMin is the minimum of all reported sizes: one page.
+// collectionBytesMin is the minimum of all sizes on disk that commands report: one page, in bytes.
 const collectionBytesMin = 4096

@@ -2,7 +2,8 @@ package schema
 
 import "github.com/cantledb/cantle/bson"
 
-// oplogStats appends the size of the change log, which is bounded by a time and a size.
+// oplogStats appends the statistics of the change log, which clients see as the capped collection local.oplog.rs.
+// maxSize is the bound on its bytes, or the size of the disk.
 func (s *State) oplogStats(b *bson.Builder, scale int64) {
 	docs, bytes := s.Jobs.LogLength()
 	b.Int("size", bytes/scale)
@@ -12,7 +13,7 @@ func (s *State) oplogStats(b *bson.Builder, scale int64) {
 	}
 	onDisk := int64(s.Cluster.StoreMetrics().LogBytes)
 	if onDisk == 0 {
-		onDisk = bytes // the store is remote, or nothing has been written to a file yet
+		onDisk = bytes // the store is remote, or no file has been written yet
 	}
 	b.Int("storageSize", onDisk/scale)
 	b.Bool("capped", true)

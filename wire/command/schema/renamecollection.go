@@ -42,7 +42,8 @@ func parseRename(c *command.Call) (command.Request, error) {
 	return a, nil
 }
 
-// readDropTarget reads whether an existing target is dropped, or which UUID it must have.
+// readDropTarget reads the argument dropTarget of renameCollection: whether to drop an existing target, or the UUID
+// that this target must have.
 // Errors: TypeMismatch (14), InvalidUUID (207).
 func (a *renameArgs) readDropTarget(c *command.Call, v bson.Value) error {
 	const name = "dropTarget"
@@ -59,8 +60,9 @@ func (a *renameArgs) readDropTarget(c *command.Call, v bson.Value) error {
 	return mongoerr.WrongType(c.Field(name), v.Type.String(), "bool", "binData")
 }
 
-// Needs notes the privileges to rename: within a database there is an action for that; otherwise the user
-// needs the privileges to copy the collection.
+// Needs notes the privileges of a renameCollection. Within a database, the action renameCollectionSameDB is enough,
+// unless the rename would make a collection readable for the user. Otherwise the user needs the privileges to copy
+// the collection.
 func (a *renameArgs) Needs(q *command.PrivilegeCheck) {
 	if a.drop {
 		q.Need(auth.DropCollection, a.to)
@@ -97,7 +99,8 @@ func (a *renameArgs) Run(c *command.Call) error {
 	return c.Server.DDL.Rename(&c.Op, a.from, a.to, a.drop)
 }
 
-// checkRenamable refuses names that cannot be a source or a target.
+// checkRenamable refuses namespaces that renameCollection does not accept as source or target, such as system
+// collections.
 // Errors: InvalidNamespace (73), IllegalOperation (20).
 func checkRenamable(ns collection.Namespace) error {
 	switch {

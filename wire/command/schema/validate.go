@@ -12,8 +12,8 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// runValidate answers validate: it compares records and index entries at one snapshot, while other commands
-// run.
+// runValidate compares the records and the index entries of a collection at one snapshot, while other commands run,
+// and replies with the defects.
 // Manual: reference/command/validate.
 func (s *State) runValidate(c *command.Call) error {
 	ns, err := validateNamespace(c)
@@ -43,7 +43,7 @@ func (s *State) runValidate(c *command.Call) error {
 		validateDerived(c, ns, docs, flags)
 		return nil
 	}
-	// For the buckets of a time-series collection, the collection itself is validated.
+	// If the command names the buckets of a time series, the time-series collection itself is validated.
 	named := ns
 	if series := c.Cluster.Catalog().Series(ns); series != nil {
 		ns = series.Namespace
@@ -87,8 +87,8 @@ func (s *State) runValidate(c *command.Call) error {
 	return nil
 }
 
-// validateNamespace returns the namespace as Namespace does, but a name with a leading dollar sign counts as
-// a collection that does not exist.
+// validateNamespace returns the namespace that validate names. A name with a leading dollar sign is not an invalid
+// name here: it counts as a collection that does not exist.
 func validateNamespace(c *command.Call) (ns collection.Namespace, err error) {
 	if ns, err = c.Namespace(); err != nil {
 		if s, ok := c.Value.Str(); ok && s != "" && s[0] == '$' {

@@ -9,8 +9,8 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// virtualCount returns the number of documents of a virtual collection that listCollections lists; ok is false for
-// other collections.
+// virtualCount returns the number of documents of a collection that is computed when it is read, such as
+// system.views; ok is false for other collections.
 func (s *State) virtualCount(c *command.Call, ns collection.Namespace) (docs int64, ok bool) {
 	snap := c.Cluster.Catalog()
 	if snap.Collection(ns) != nil {
@@ -21,7 +21,7 @@ func (s *State) virtualCount(c *command.Call, ns collection.Namespace) (docs int
 		return docs, true
 	}
 	list, ok := c.Server.Virtual.Docs(&c.Op, ns)
-	if !ok && ns.Coll == "system.views" { // listed for time-series collections
+	if !ok && ns.Coll == "system.views" { // system.views is listed also for time-series collections
 		ok = slices.ContainsFunc(snap.Collections(ns.DB), func(c *catalog.Collection) bool { return c.Options.TimeSeries != nil })
 	}
 	return int64(len(list)), ok

@@ -17,7 +17,8 @@ type validateMetadata struct {
 	params bson.Raw
 }
 
-// Needs notes the privilege for the examined collections, which are not in the command's database.
+// Needs notes the privilege validate on the examined collections, which the arguments name, not the command's
+// database.
 func (a *validateMetadata) Needs(q *command.PrivilegeCheck) {
 	if a.only.DB == "" {
 		q.NeedEverywhere(auth.Validate)
@@ -42,7 +43,8 @@ func parseValidateDBMetadata(c *command.Call) (command.Request, error) {
 	return a, err
 }
 
-// Run answers validateDBMetadata: it lists collections with features that the stable API does not allow.
+// Run replies with the indexes that version 1 of the stable API does not allow, in the databases and collections of
+// the arguments.
 // Manual: reference/command/validateDBMetadata.
 func (a *validateMetadata) Run(c *command.Call) error {
 	version, strict, err := apiParameters(c, a.params)
@@ -57,7 +59,7 @@ func (a *validateMetadata) Run(c *command.Call) error {
 	return nil
 }
 
-// checkFilterDB refuses an invalid name of a database, with the codes of this command.
+// checkFilterDB refuses an invalid database name in the argument db, with the codes of validateDBMetadata.
 // Observed: mongod 8.0. Errors: 28539, InvalidNamespace (73), 13280.
 func checkFilterDB(db string) error {
 	switch {
@@ -81,7 +83,8 @@ func apiParameters(c *command.Call, params bson.Raw) (version string, strict boo
 	return version, strict, err
 }
 
-// unstableIndexes lists the indexes that version 1 does not have.
+// unstableIndexes appends an error for each index that version 1 of the stable API does not have: text and sparse
+// indexes.
 // Manual: reference/stable-api#indexes.
 func unstableIndexes(c *command.Call, only collection.Namespace) {
 	for _, coll := range c.Cluster.Catalog().Collections(only.DB) {

@@ -11,26 +11,29 @@ import (
 )
 
 const (
-	// viewDepthMax is the maximum length of a chain of views. Manual: core/views.
+	// viewDepthMax is the maximum number of views in a chain in which each view reads the next. Manual: core/views.
 	viewDepthMax = 20
-	// viewPipelineBytesMax bounds the total size of the pipelines of a chain of views, in bytes.
+	// viewPipelineBytesMax bounds the total size of all pipelines in a chain of views, in bytes.
 	viewPipelineBytesMax = 16_000_000
 )
 
-// viewGraph holds the extents of the views below a new view, and of the existing views above its name.
+// viewGraph holds the extents of views around a view that is to be defined: of the views that it reads (under), and
+// of the existing views that read it (over).
 type viewGraph struct {
 	snap        *catalog.Snapshot
-	ns          collection.Namespace // the view
+	ns          collection.Namespace // the view to be defined
 	under, over map[collection.Namespace]extent
 }
 
-// extent is the length of the longest chain of views, and the largest total size of the pipelines of a chain.
+// extent holds the length of the longest chain of views from one view, and the largest total size of a chain's
+// pipelines in bytes.
 type extent struct{ depth, bytes int }
 
-// with returns the maximum of each value.
+// with returns an extent with the larger depth and the larger bytes of two extents.
 func (e extent) with(o extent) extent { return extent{max(e.depth, o.depth), max(e.bytes, o.bytes)} }
 
-// check refuses a cycle through the view, and too long chains through it.
+// check refuses the new view if it closes a cycle of views, or if a chain through it becomes longer than viewDepthMax
+// or has more bytes of pipelines than viewPipelineBytesMax. size is the bytes of its pipeline.
 //
 // Errors: GraphContainsCycle (5), ViewDepthLimitExceeded (165), ViewPipelineMaxSizeExceeded (195).
 func (g *viewGraph) check(base collection.Namespace, outline *agg.Outline, size int) error {
@@ -108,7 +111,8 @@ func reads(view *catalog.Collection, ns collection.Namespace) bool {
 	return false
 }
 
-// readsOf lists the namespaces of its database that a definition over base reads, base first.
+// readsOf returns the namespaces of its own database that a view definition reads: base, the view's source, and the
+// collections that stages such as $lookup read.
 func readsOf(base collection.Namespace, outline *agg.Outline) []collection.Namespace {
 	out := []collection.Namespace{base}
 	for i := range outline.Involved {

@@ -11,17 +11,17 @@ import (
 	"github.com/cantledb/cantle/wire/session"
 )
 
-// killSessionsKind is the kind of a call to peers to kill sessions: as with mongos, commands of a session are killed at
-// all servers.
+// killSessionsKind is the kind of call that a server sends to its peers to kill sessions there: as with several
+// mongos, a session can have commands at every server.
 const killSessionsKind = "killSessions"
 
-// patternsMax is the maximum number of patterns in a call.
+// patternsMax is the maximum number of session patterns in one call to peers; more patterns need several calls.
 const patternsMax = 10_000
 
-// patternMessage is the form of a sessionPattern in a call to peers.
+// patternMessage is a sessionPattern in the JSON form of a call to peers.
 type patternMessage struct {
 	UUID, Owner []byte   `json:",omitempty"`
-	Users       [][]byte // nil: those of any user
+	Users       [][]byte // nil: the sessions of any user
 	UID         []byte   `json:",omitempty"`
 }
 
@@ -75,8 +75,8 @@ func (s *State) answerKill(_ context.Context, body []byte) ([]byte, error) {
 	return nil, nil
 }
 
-// killAtPeers kills the sessions at all peers.
-// Errors: HostUnreachable (6) if a peer does not answer; those of the store.
+// killAtPeers kills the sessions that match one of the patterns at all peers; without patterns, all sessions.
+// Errors: HostUnreachable (6) if a peer does not answer; errors of the store.
 func killAtPeers(c *command.Call, patterns []sessionPattern) error {
 	for first := true; first || len(patterns) > 0; first = false {
 		part := patterns[:min(len(patterns), patternsMax)]

@@ -8,7 +8,7 @@ import (
 	"github.com/cantledb/cantle/wire/session"
 )
 
-// runKillAllSessions kills the sessions of the given users; without any, all sessions.
+// runKillAllSessions kills the sessions of the users that the command lists, or all sessions if it lists none.
 // Manual: reference/command/killAllSessions.
 func (s *State) runKillAllSessions(c *command.Call) error {
 	const field = "KillAllSessionsCmd.killAllSessions"
@@ -27,7 +27,8 @@ func (s *State) runKillAllSessions(c *command.Call) error {
 	return s.killSessions(c, patterns)
 }
 
-// parseUsers reads a list of {user, db}; nulls in it are skipped.
+// parseUsers reads an array of users {user, db}, and returns the owner of each one's sessions. It skips nulls. field
+// is the array's name in errors.
 // Errors: TypeMismatch (14), IDLFailedToParse (40414), IDLUnknownField (40415).
 func parseUsers(list bson.Raw, field string) (map[session.Owner]bool, error) {
 	owners := map[session.Owner]bool{}
@@ -86,8 +87,8 @@ func (p *sessionPattern) of(owner session.Owner) bool {
 	return (p.users == nil || p.users[owner]) && (!p.hasUID || p.owner == owner)
 }
 
-// parseKillByPattern reads killAllSessionsByPattern, which kills the sessions that match one of the patterns;
-// without patterns, all sessions. A pattern with users or roles needs the privilege to impersonate.
+// parseKillByPattern reads the arguments of killAllSessionsByPattern, which kills the sessions that match one of the
+// patterns, or all sessions without patterns. A pattern with users or roles needs the privilege impersonate.
 // Manual: reference/command/killAllSessionsByPattern#access-control.
 func (s *State) parseKillByPattern(c *command.Call) (command.Request, error) {
 	const field = "KillAllSessionsByPatternCmd.killAllSessionsByPattern"
@@ -124,8 +125,8 @@ func (s *State) parseKillByPattern(c *command.Call) (command.Request, error) {
 	}), nil
 }
 
-// parseSessionPattern reads {lsid, uid, users, roles}.
-// Errors: TypeMismatch (14), IDLUnknownField (40415), those of session.ParseID.
+// parseSessionPattern reads a pattern {lsid, uid, users, roles} of killAllSessionsByPattern.
+// Errors: TypeMismatch (14), IDLUnknownField (40415), errors of session.ParseID.
 func parseSessionPattern(c *command.Call, d bson.Raw, field string) (p sessionPattern, err error) {
 	if name, twice := d.Repeated(); twice {
 		return p, mongoerr.RepeatedField(field + "." + string(name))

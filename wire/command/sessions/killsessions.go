@@ -7,7 +7,7 @@ import (
 	"github.com/cantledb/cantle/wire/session"
 )
 
-// runKillSessions kills the given sessions; without any, all sessions of the user.
+// runKillSessions kills the sessions that the command lists, or all sessions of the user if it lists none.
 // Manual: reference/command/killSessions.
 func (s *State) runKillSessions(c *command.Call) error {
 	ids, err := sessionIDs(c, "killSessionsFromClient")
@@ -24,9 +24,9 @@ func (s *State) runKillSessions(c *command.Call) error {
 	return s.killSessions(c, patterns)
 }
 
-// killSessions aborts the transactions, commands and cursors of the sessions that match one of the patterns,
-// or of all sessions if there are no patterns, at all servers. The calling command itself continues.
-// Errors: those of killAtPeers.
+// killSessions aborts the transactions, commands and cursors of the sessions that match one of the patterns, or of
+// all sessions without patterns. It does so at this server and at all peers. The command that calls it continues.
+// Errors: errors of killAtPeers.
 func (s *State) killSessions(c *command.Call, patterns []sessionPattern) error {
 	s.kill(patterns, c.Running.ID)
 	return killAtPeers(c, patterns)
@@ -43,8 +43,8 @@ func (s *State) kill(patterns []sessionPattern, but int64) {
 	s.Sessions.Kill(match)
 }
 
-// matching returns a function that reports whether a session matches one of the patterns; without patterns,
-// every session matches. It uses maps, because there may be many sessions and many patterns.
+// matching returns a function that reports whether a session matches one of the patterns; without patterns, every
+// session matches. The function looks the session up in maps, because sessions and patterns may be many.
 func matching(patterns []sessionPattern) func(session.ID) bool {
 	all, ids, owners := len(patterns) == 0, map[session.ID]bool{}, map[session.Owner]bool{}
 	for i := range patterns {

@@ -7,9 +7,10 @@ import (
 	"github.com/cantledb/cantle/wire/session"
 )
 
-// sessionIDs reads the sessions in the first field of a command, an array. Nulls in it are skipped and other
-// arguments ignored.
-// Errors: those of sessionList, TypeMismatch (14), IDLFailedToParse (40414), those of session.ParseID.
+// sessionIDs reads the array of sessions in the first field of a command. It skips nulls, and refuses sessions that
+// the user may not use. Other arguments are ignored.
+// Errors: errors of sessionList, TypeMismatch (14), IDLFailedToParse (40414), Unauthorized (13), errors of
+// session.ParseID.
 func sessionIDs(c *command.Call, field string) ([]session.ID, error) {
 	field = c.Field(field)
 	list, err := sessionList(c, field)
@@ -36,12 +37,12 @@ func sessionIDs(c *command.Call, field string) ([]session.ID, error) {
 	return ids, nil
 }
 
-// listedMax is the maximum number of sessions, users or patterns in a command. Drivers end this many sessions
-// at a time. Spec: driver-sessions (endSessions).
+// listedMax is the maximum number of sessions, users or patterns in one command. It is the number of sessions that
+// drivers end at a time. Spec: driver-sessions (endSessions).
 const listedMax = 10_000
 
-// sessionList returns the array in the command's first field.
-// Errors: BadValue (2) if it is too long.
+// sessionList returns the array in the first field of a command on sessions.
+// Errors: IDLFailedToParse (40414), TypeMismatch (14), BadValue (2) for more than listedMax elements.
 func sessionList(c *command.Call, field string) (bson.Raw, error) {
 	if c.Value.IsNullish() {
 		return nil, mongoerr.MissingField(field)

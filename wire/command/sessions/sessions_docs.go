@@ -15,15 +15,15 @@ func (s *State) listSessionDocs(o *cluster.Op, _ collection.Namespace, spec bson
 	return s.sessionsOf(o.User, spec, "$listSessions.users")
 }
 
-// localSessionDocs returns the documents of $listLocalSessions: the same sessions of this server as
-// $listSessions.
+// localSessionDocs returns the documents of the stage $listLocalSessions: the same sessions as $listSessions, because
+// both stages list the sessions of this server.
 // Manual: reference/operator/aggregation/listLocalSessions.
 func (s *State) localSessionDocs(o *cluster.Op, _ collection.Namespace, spec bson.Raw) ([]bson.Raw, error) {
 	return s.sessionsOf(o.User, spec, "$listLocalSessions.users")
 }
 
-// sessionsOf describes the selected sessions: by default those of the user. field is the name in errors of
-// the argument with other users.
+// sessionsOf returns the documents of the sessions that a stage selects by its arguments spec: by default the user's
+// own. field is the name of the argument users in errors.
 func (s *State) sessionsOf(user collection.User, spec bson.Raw, field string) ([]bson.Raw, error) {
 	own := session.OwnerOf(user.Name, user.DB)
 	all := !s.RequireAuth || spec.Get("allUsers").Truthy()
@@ -42,8 +42,8 @@ func (s *State) sessionsOf(user collection.User, spec bson.Raw, field string) ([
 	}), nil
 }
 
-// sessionDocs describes the selected sessions: {_id: {id: UUID, uid: digest}, lastUse: date, user:
-// {name: "user@db"}}, with the user if there is access control.
+// sessionDocs returns a document for each session of this server for which wanted returns true: {_id: {id: UUID, uid:
+// digest}, lastUse: date, user: {name: "user@db"}}. user exists only with access control.
 // Manual: reference/operator/aggregation/listSessions.
 func (s *State) sessionDocs(wanted func(session.ID) bool) (docs []bson.Raw) {
 	names := map[session.Owner]string{}

@@ -15,10 +15,10 @@ import (
 	"github.com/cantledb/cantle/wire/savedsettings"
 )
 
-// clusterKind is the type of a cluster parameter's field.
+// clusterKind is the type of the one field that a cluster parameter has.
 type clusterKind uint8
 
-// The types: a boolean, a number of at least 1, a number of at least 0, and
+// The types of cluster parameters: a boolean, a number of at least 1, a number of at least 0, and
 // {expireAfterSeconds: number or "off"}.
 const (
 	clusterBool clusterKind = iota
@@ -27,7 +27,7 @@ const (
 	clusterImages
 )
 
-// clusterParam is a parameter of the whole cluster. Each has one field.
+// clusterParam describes a parameter that all servers over the store share. Each parameter has one field.
 type clusterParam struct {
 	name, field string
 	kind        clusterKind
@@ -53,7 +53,7 @@ type clusterSettings struct {
 	values map[string]clusterSetting // only values that were set
 }
 
-// clusterSetting is the value of a parameter, with the time when it was set.
+// clusterSetting holds the value of a cluster parameter, and the timestamp at which it was set.
 type clusterSetting struct {
 	num int64
 	at  storage.Timestamp
@@ -95,8 +95,8 @@ func (p *clusterSettings) put(ctx context.Context, latest func() storage.Timesta
 	})
 }
 
-// applyTo passes values to the cluster that it does not read itself; it is called when the cluster is
-// attached.
+// applyTo passes values of cluster parameters to the cluster, which does not read the parameters itself. It runs when
+// the server is attached to the cluster, and after each change.
 func (p *clusterSettings) applyTo(c *cluster.Cluster) {
 	c.SetImageLife(time.Duration(max(p.values["changeStreamOptions"].num, 0)) * time.Second)
 }
@@ -129,7 +129,8 @@ func (p *clusterSettings) append(b *bson.Builder, d clusterParam) {
 	b.End()
 }
 
-// runGetClusterParameter returns one parameter, several, or with "*" all. Unknown arguments are ignored.
+// runGetClusterParameter replies with the values of one cluster parameter, of several or, with "*", of all. Unknown
+// arguments are ignored.
 // Manual: reference/command/getClusterParameter.
 func (s *State) runGetClusterParameter(c *command.Call) error {
 	var names []string
@@ -183,7 +184,8 @@ func findClusterParam(name string) (clusterParam, bool) {
 	return clusterParam{}, false
 }
 
-// unknownClusterParam returns the error that a parameter does not exist. Errors: NoSuchKey (4).
+// unknownClusterParam returns the error for the name of a cluster parameter that does not exist. Errors: NoSuchKey
+// (4).
 func unknownClusterParam(name string) error {
 	return mongoerr.New(mongoerr.NoSuchKey, "Unknown server parameter: %s", name)
 }
@@ -221,7 +223,8 @@ func (s *State) runSetClusterParameter(c *command.Call) error {
 	return s.clusterSettings.put(c.Ctx, c.Cluster.Latest, d, num)
 }
 
-// parse reads a parameter's value; set is false if the value changes nothing. A null resets a plain field.
+// parse reads the new value of a cluster parameter from the document v; set is false if v lacks the parameter's
+// field. A null resets the field to its default.
 // Errors: BadValue (2), TypeMismatch (14), DollarPrefixedFieldName (52).
 func (d clusterParam) parse(v bson.Raw) (num int64, set bool, err error) {
 	num = d.num
@@ -276,7 +279,8 @@ func (d clusterParam) parse(v bson.Raw) (num int64, set bool, err error) {
 	return num, set, nil
 }
 
-// parseImages reads {expireAfterSeconds: number or "off"}; -1 stands for off.
+// parseImages reads {expireAfterSeconds: number or "off"}, the time for which pre-images and post-images are kept, in
+// seconds; it returns -1 for "off".
 // Errors: BadValue (2).
 func parseImages(v bson.Value) (int64, error) {
 	doc, ok := v.Doc()

@@ -7,7 +7,8 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// join registers the stored settings of the room, and the room as the Settings of the server.
+// join registers the room as the Settings of the server, and loads the stored settings: cluster parameters, default
+// concerns, feature compatibility version.
 func (s *State) join() {
 	s.params.init()
 	if s.ReplyCharge {
@@ -25,7 +26,7 @@ func (s *State) join() {
 	s.Settings = s
 }
 
-// FillConcerns gives a command without a concern the default one.
+// FillConcerns sets the default read and write concern on a command that has none.
 func (s *State) FillConcerns(c *command.Call) { s.rwDefaults.fill(c) }
 
 // ReadLimit returns the time limit of a read without maxTimeMS, from the cluster parameters; 0 for no limit.
@@ -33,7 +34,8 @@ func (s *State) ReadLimit() time.Duration {
 	return time.Duration(s.clusterSettings.readMillis.Load()) * time.Millisecond
 }
 
-// Attached applies the cluster parameters to the cluster, as each later change of them does.
+// Attached applies the stored cluster parameters to the cluster, to which the server has just been attached. From now
+// on, each change of a parameter is applied too.
 func (s *State) Attached() {
 	s.clusterSettings.Lock()
 	defer s.clusterSettings.Unlock()

@@ -23,8 +23,8 @@ func logComponents() []string {
 	}
 }
 
-// appendVerbosity appends {verbosity, component: {verbosity, ...}, ...}; -1 means that the verbosity of the
-// parent component applies.
+// appendVerbosity appends the parameter logComponentVerbosity: {verbosity, component: {verbosity, ...}, ...}. A
+// verbosity of -1 means that the verbosity of the parent component applies.
 func appendVerbosity(s *State, c *command.Call, name string) {
 	b := c.Reply
 	b.BeginDoc(name)
@@ -58,8 +58,8 @@ func appendVerbosity(s *State, c *command.Call, name string) {
 	b.End()
 }
 
-// setVerbosity reads the form of appendVerbosity; a number stands for
-// {verbosity: number}. Errors: TypeMismatch (14), BadValue (2).
+// setVerbosity sets the parameter logComponentVerbosity, in the form of appendVerbosity; a number stands for
+// {verbosity: number}. With check it only validates the value. Errors: TypeMismatch (14), BadValue (2).
 func setVerbosity(s *State, v bson.Value, check bool) error {
 	d, ok := v.Doc()
 	if !ok || v.Type != bson.TypeDocument {
@@ -68,7 +68,8 @@ func setVerbosity(s *State, v bson.Value, check bool) error {
 	return s.params.verbosity("", d, check)
 }
 
-// verbosity reads {verbosity, component: {…}} for the components below prefix; with check it only validates.
+// verbosity sets the verbosities {verbosity, component: {…}} of the log components below prefix; with check it only
+// validates the value.
 func (p *parameters) verbosity(prefix string, d bson.Raw, check bool) error {
 	for it := d.Iter(); it.Next(); {
 		name := prefix + string(it.Name)

@@ -33,7 +33,7 @@ const (
 	always = atStartup | atRuntime
 )
 
-// paramDef is a server parameter.
+// paramDef describes a server parameter: its name, type, default, bounds and effect.
 type paramDef struct {
 	name     string
 	kind     paramKind
@@ -41,17 +41,17 @@ type paramDef struct {
 	num      float64 // the default, of any kind; 1 is true
 	text     string
 	min, max float64 // of a number; both 0: unbounded; max also bounds the length of a string
-	// value appends a computed parameter.
+	// value appends the value of a computed parameter to the reply.
 	value func(s *State, c *command.Call, name string)
-	// set changes a computed parameter; with check it only validates.
+	// set changes a computed parameter; with check it only validates the value.
 	set func(s *State, v bson.Value, check bool) error
-	// apply makes a change take effect; nil for parameters that are read where they are used, or that have no
-	// effect here.
+	// apply makes a new value of the parameter take effect. It is nil for a parameter that is read where it is used,
+	// or that has no effect here.
 	apply func(s *State, n float64)
 }
 
-// paramTable returns the parameters in alphabetical order, capitals first. It is a function because rows
-// refer to methods that read the table.
+// paramTable returns the rows of all server parameters in alphabetical order, capitals first. It is a function and no
+// variable, because rows refer to methods that read the table.
 // Manual: reference/parameters.
 func paramTable() []paramDef {
 	return []paramDef{
@@ -144,7 +144,8 @@ func paramTable() []paramDef {
 	}
 }
 
-// setConnRate returns the apply of a parameter about new connections.
+// setConnRate returns the function apply for a parameter of the rate limit of new connections; change sets the
+// parameter's value n in the limit.
 // Manual: tutorial/configure-rate-limiter.
 func setConnRate(change func(e *wire.ConnRateLimit, n float64)) func(s *State, n float64) {
 	return func(s *State, n float64) {
@@ -155,7 +156,8 @@ func setConnRate(change func(e *wire.ConnRateLimit, n float64)) func(s *State, n
 	}
 }
 
-// parameters holds the settings of the server that can change while it runs. Safe for concurrent use.
+// parameters holds the current values of all server parameters, which setParameter changes. It is safe for concurrent
+// use.
 type parameters struct {
 	mu    sync.RWMutex
 	defs  []paramDef
@@ -192,11 +194,11 @@ func (p *parameters) number(name string) float64 {
 	return p.now[p.at[name]].num
 }
 
-// Parameter returns the value of a numeric or boolean parameter (1 is true), for the parts of the program
-// that it controls.
+// Parameter returns the value of a numeric or boolean server parameter, for code outside of the room whose behaviour
+// depends on it; true is 1.
 func (s *State) Parameter(name string) float64 { return s.params.number(name) }
 
-// convert checks a value against the parameter's type and bounds.
+// convert returns a new value of a parameter as a setting, if it has the parameter's type and is within its bounds.
 // Errors: TypeMismatch (14), BadValue (2), Overflow (15).
 func (d *paramDef) convert(v bson.Value) (setting, error) {
 	switch d.kind {
@@ -279,5 +281,5 @@ func appendFCV(_ *State, c *command.Call, name string) {
 	c.Reply.End()
 }
 
-// asBytes converts the value of a parameter to a number of bytes.
+// asBytes returns a parameter's value as a number of bytes, at most 1<<62.
 func asBytes(n float64) int64 { return int64(min(n, 1<<62)) }

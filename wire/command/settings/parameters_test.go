@@ -2,7 +2,8 @@ package settings
 
 import "testing"
 
-// TestParameterTable checks that the table is sorted, and that every row has a value.
+// TestParameterTable checks that the table of parameters is sorted by name, and that every computed parameter has a
+// function for its value.
 func TestParameterTable(t *testing.T) {
 	last := ""
 	for _, d := range paramTable() {

@@ -13,13 +13,14 @@ import (
 	"github.com/cantledb/cantle/wire/savedsettings"
 )
 
-// rwDefaults holds the default read and write concern of all commands. Safe for concurrent use.
+// rwDefaults holds the default read and write concern for commands without one, which setDefaultRWConcern sets. It is
+// safe for concurrent use.
 type rwDefaults struct {
 	savedsettings.Setting
 	setConcerns
 	local int64 // when this server read it
 
-	cached atomic.Pointer[cachedDefaults] // in the form that commands use; nil: nothing was set
+	cached atomic.Pointer[cachedDefaults] // the defaults in the form that commands use; nil: nothing was set
 }
 
 // setConcerns holds the concerns as they were set.
@@ -49,8 +50,8 @@ func (d *rwDefaults) cache() {
 	d.cached.Store(h)
 }
 
-// fill gives a command without a concern the default. Statements of a transaction have no write concern of
-// their own; its commit has one.
+// fill sets the default read and write concern on a command that has none. In a transaction, only the command that
+// ends it gets a write concern, because its statements have none of their own.
 // Manual: reference/command/setDefaultRWConcern#behavior.
 func (d *rwDefaults) fill(c *command.Call) {
 	h := d.cached.Load()
@@ -141,8 +142,8 @@ func (s *State) runGetDefaultRWConcern(c *command.Call) error {
 	return nil
 }
 
-// runSetDefaultRWConcern changes the default concerns. An empty read concern unsets the default; a write
-// concern cannot be unset.
+// runSetDefaultRWConcern changes the default read or write concern. An empty read concern removes that default; a
+// default write concern cannot be removed.
 // Manual: reference/command/setDefaultRWConcern.
 func (s *State) runSetDefaultRWConcern(c *command.Call) error {
 	var read, write bson.Raw
@@ -170,7 +171,7 @@ func (s *State) runSetDefaultRWConcern(c *command.Call) error {
 				return nil, err
 			}
 		}
-		// A change has its own timestamp, later than all commits before it.
+		// Each change gets a timestamp of its own, later than the previous change.
 		next.at, next.wall = max(c.Time, d.at+1), c.Cluster.Now().UnixMilli()
 		b := bson.NewBuilder(nil)
 		next.appendSet(b)
@@ -185,7 +186,7 @@ func (s *State) runSetDefaultRWConcern(c *command.Call) error {
 	return nil
 }
 
-// defaultRead checks a default read concern; {} gives nil.
+// defaultRead checks a default read concern, and returns a copy; nil if it has no level.
 // Errors: TypeMismatch (14), BadValue (2), IDLUnknownField (40415).
 func defaultRead(doc bson.Raw) (bson.Raw, error) {
 	level, after, at, err := concern.ParseRead(doc.Value())
@@ -203,9 +204,9 @@ func defaultRead(doc bson.Raw) (bson.Raw, error) {
 	return doc.Clone(), nil
 }
 
-// defaultWrite checks a default write concern and adds its missing fields.
-// Errors: those of concern.ParseWrite, BadValue (2), IllegalOperation (20),
-// UnknownReplWriteConcern (79).
+// defaultWrite checks a default write concern, and returns it with its missing fields added. was is true if a default
+// is already set, which an empty one cannot remove.
+// Errors: errors of concern.ParseWrite, BadValue (2), IllegalOperation (20), UnknownReplWriteConcern (79).
 func defaultWrite(c *command.Call, doc bson.Raw, was bool) (bson.Raw, error) {
 	if doc.IsEmpty() {
 		if was {

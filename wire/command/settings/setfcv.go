@@ -10,11 +10,11 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// runSetFCV sets the feature compatibility version: to the server's release, or down to an earlier release
-// and back. Both need confirm. The version is stored. With dryRun only the request is checked, because no
-// data can conflict with a version; command.Server.FeatureVersion describes the effect.
+// runSetFCV sets and stores the feature compatibility version: the server's release, or an earlier release. Both need
+// confirm: true. With dryRun it only checks the request: no data can conflict with a version.
+// command.Server.FeatureVersion describes the effect.
 // Manual: reference/command/setFeatureCompatibilityVersion.
-// Errors: 4926900, 7369100, those of the arguments and of the store.
+// Errors: 4926900, 7369100, errors of the arguments and of the store.
 func (s *State) runSetFCV(c *command.Call) error {
 	field := c.Field(c.Name())
 	if c.Value.IsNullish() {
@@ -53,7 +53,8 @@ func (s *State) runSetFCV(c *command.Call) error {
 	})
 }
 
-// lower lowers the version, if it is an earlier one than the server's release.
+// lower sets the feature compatibility version, if it is earlier than the server's release; otherwise the version is
+// that release again.
 func (s *State) lower(version string) {
 	s.Lowered.Store(nil)
 	if slices.Contains(s.Release.LowerFeatures(), version) {
@@ -65,8 +66,8 @@ func (s *State) lower(version string) {
 // fcvName is the name of the stored setting.
 const fcvName = "featureCompatibilityVersion"
 
-// applyFCV applies the stored setting. A version that this release does not offer is ignored: it was set while
-// the server presented itself as another release.
+// applyFCV applies the stored feature compatibility version. It ignores a version that this release does not offer,
+// because the server presented itself as another release when that version was set.
 func (s *State) applyFCV(doc bson.Raw) {
 	version, _ := doc.Get("version").Str()
 	s.lower(version)

@@ -6,9 +6,8 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// runSetParameter changes all given parameters or, after an error, none. The reply contains the old value of
-// the first.
-// Manual: reference/command/setParameter.
+// runSetParameter changes all given parameters or, if one of them is invalid, none. The reply contains the old value
+// of the first.
 // Manual: reference/command/setParameter.
 func (s *State) runSetParameter(c *command.Call) error {
 	type change struct {

@@ -12,8 +12,8 @@ import (
 type Config struct {
 	// SetConnRateLimit changes the rate limit of new connections; nil if there is none.
 	SetConnRateLimit func(wire.ConnRateLimit)
-	// ReplyCharge adds requestCharge to every reply, not only on the Cosmos listener; it is the initial value
-	// of the parameter replyCharge.
+	// ReplyCharge adds the field requestCharge to every reply, not only on the Cosmos listener; it is the initial
+	// value of the parameter replyCharge.
 	ReplyCharge bool
 }
 
@@ -23,7 +23,7 @@ type State struct {
 	Config
 	params          parameters            // the values of the server parameters
 	clusterSettings clusterSettings       // the values of the cluster parameters
-	rwDefaults      rwDefaults            // the concerns of commands without any
+	rwDefaults      rwDefaults            // the default concerns of commands without one
 	fcv             savedsettings.Setting // stores the feature compatibility version
 	attached        atomic.Bool           // the server has been attached to its cluster
 }
