@@ -128,7 +128,7 @@ func (s *sorter) load(env *mql.Env) error {
 
 // sortRows sorts rows by key, and by input order if keys are equal. If the command must end meanwhile, the
 // resulting order is undefined.
-// Errors: the context's cause.
+// Errors: the reason why the command must end.
 func sortRows(env *mql.Env, rows []sortRow) (err error) {
 	slices.SortFunc(rows, func(a, b sortRow) int {
 		if err == nil {

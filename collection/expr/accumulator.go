@@ -5,8 +5,8 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// operands calls f with the operands of an accumulator used as an expression: the elements of a single
-// array argument, or the arguments themselves.
+// operands calls f with the operands of an accumulator that is used as an expression, such as $sum: the
+// elements of a single array argument, or the arguments themselves.
 func operands(a []bson.Value, f func(bson.Value)) {
 	if len(a) == 1 {
 		if d, ok := a[0].Array(); ok {

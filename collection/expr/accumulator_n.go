@@ -11,7 +11,7 @@ var nSignature = &signature{
 	notObject: 5787900, unknown: 5787901,
 }
 
-// CountOfN reads the n of $firstN and similar operators.
+// CountOfN returns the argument n of $firstN and similar operators: how many values they keep.
 //
 // Errors: 7548606 for a value that is not a positive integer.
 func CountOfN(op string, v bson.Value) (int64, error) {

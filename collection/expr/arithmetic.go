@@ -42,7 +42,7 @@ func abs(_ *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) {
 	}
 }
 
-// whole returns the functions of $ceil and $floor. Integers are not changed.
+// whole returns the functions of $ceil and $floor, which round with double and dec. Integers are not changed.
 func whole(op string, double func(float64) float64, dec func(bson.Decimal128) bson.Decimal128) function {
 	return func(_ *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) {
 		switch v := a[0]; v.Type {
@@ -62,8 +62,8 @@ func whole(op string, double func(float64) float64, dec func(bson.Decimal128) bs
 	}
 }
 
-// analytic is an operator on one number with a double as result, or a decimal for a decimal. Outside of
-// its domain it fails with code.
+// analytic is an operator on one number, such as $sqrt, whose result is a double, or a decimal for a decimal.
+// Outside of its domain it fails with code.
 type analytic struct {
 	op     string
 	double func(float64) float64
@@ -93,8 +93,8 @@ func (f analytic) eval(_ *mql.Env, s *Scratch, a []bson.Value) (bson.Value, erro
 	return s.Double(f.double(x)), nil
 }
 
-// exact corrects a decimal that rounds to a bound of the domain, or to zero, so that it stays on the
-// same side of it.
+// exact returns the number by which the domain is checked. A decimal may round to a double at a bound of the
+// domain (-1, 0 or 1): exact then returns a double on the same side of the bound as the decimal.
 func (f analytic) exact(x float64, d bson.Decimal128, isDecimal bool) float64 {
 	if !isDecimal || math.IsInf(x, 0) {
 		return x
@@ -205,7 +205,8 @@ func logBase(_ *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) {
 	return s.Double(ln(f) / ln(g)), nil
 }
 
-// ln returns the natural logarithm. math.Log is wrong for subnormal numbers on amd64.
+// ln returns the natural logarithm. For subnormal numbers it scales the argument, because math.Log is wrong for
+// them on amd64.
 func ln(f float64) float64 {
 	if f > 0 && f < 0x1p-1022 {
 		return math.Log(f*0x1p60) - 60*math.Ln2
@@ -222,7 +223,7 @@ func log10(f float64) float64 {
 	return y
 }
 
-// parseSigmoid takes its operand unchanged: an array is not a list of operands.
+// parseSigmoid parses $sigmoid with its operand as given: an array is not a list of operands.
 func parseSigmoid(p *parser, op *Operator, v bson.Value) (Expr, error) {
 	e, err := p.parse(v)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// addAll is $add: any number of numbers and at most one date.
+// addAll is $add: the sum of any number of numbers and at most one date.
 func addAll(_ *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) {
 	t := sum{widest: 1}
 	for _, v := range a {

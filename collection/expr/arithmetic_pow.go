@@ -9,7 +9,7 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// pow is $pow: integers give an integer if it is exact and fits, else a double.
+// pow is $pow. For integers the result is an integer if it is exact and fits, otherwise a double.
 func pow(_ *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) {
 	x, y := a[0], a[1]
 	if x.IsNullish() || y.IsNullish() {
@@ -44,7 +44,8 @@ func pow(_ *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) {
 	return s.Int(power), nil
 }
 
-// cPow is C's pow. It equals Go's for all finite numbers, and gives 1 for both 1^NaN and NaN^0.
+// cPow returns x to the power y as the C library's pow does: Go's result is equal for all finite numbers, and 1
+// for both 1^NaN and NaN^0.
 func cPow(x, y float64) float64 { return math.Pow(x, y) }
 
 // powInt64 computes n^m; ok is false if the result does not fit into an int64.

@@ -10,7 +10,8 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// rounding returns the functions of $round (half to even) and $trunc: number, places.
+// rounding returns the functions of $round (half to even) and $trunc. Their arguments are a number and the
+// number of decimal places to keep.
 func rounding(op string, double func(float64) float64, dec func(bson.Decimal128, int) bson.Decimal128) function {
 	return func(_ *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) {
 		v := a[0]
@@ -39,7 +40,7 @@ func rounding(op string, double func(float64) float64, dec func(bson.Decimal128,
 			if places == 0 || f != f || math.IsInf(f, 0) {
 				return s.Double(double(f)), nil
 			}
-			// Rounds a decimal with all digits of the double.
+			// A double is rounded as a decimal that has all its digits.
 			d, _ := decimal.Parse(strconv.FormatFloat(f, 'e', 33, 64))
 			return s.Double(decimal.ToFloat64(dec(d, int(places)))), nil
 		}

@@ -8,8 +8,8 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// loop is $map and $filter: it evaluates an expression for each element of an array. During the
-// evaluation, the element is in a slot and its index in the next slot.
+// loop is $map or $filter: it evaluates an expression for each element of an array. During the evaluation, the
+// element is in the variable of slot and its index in the variable of the next slot.
 type loop struct {
 	name  string // operator
 	body  string // name of the argument that is evaluated for each element
@@ -70,7 +70,7 @@ func parseLoop(sig *signature) func(*parser, *Operator, bson.Value) (Expr, error
 	}
 }
 
-// variableName reads the name of a variable from an argument. If the argument is absent, it returns
+// variableName returns the name of a variable that an argument gives. If the argument is absent, it returns
 // otherwise.
 //
 // Errors: FailedToParse.
@@ -85,8 +85,7 @@ func variableName(v bson.Value, otherwise string) (string, error) {
 	return name, checkVariable(name, true)
 }
 
-// distinctVariables rejects the same name for two variables of an operator, because one would hide the
-// other.
+// distinctVariables rejects the same name for two variables of one operator, because one would hide the other.
 //
 // Errors: FailedToParse.
 func distinctVariables(op string, names ...string) error {

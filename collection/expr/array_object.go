@@ -35,7 +35,8 @@ func objectToArray(env *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error)
 	return s.endArray(env, b)
 }
 
-// lookupBytes is the approximate overhead of each name in a map of names, in addition to its text.
+// lookupBytes is the approximate memory of an entry in a map of field names, in addition to the text of the
+// name.
 const lookupBytes = 96
 
 // arrayToObject is $arrayToObject, from [[k, v], …] or [{k:, v:}, …]. If a name is repeated, the last

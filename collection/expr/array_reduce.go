@@ -6,8 +6,8 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// reduce is $reduce. $$this is the element, $$value the result so far, $$IDX the element's index;
-// arguments may give these variables other names.
+// reduce is $reduce. $$this is the current element of the array, $$value the result so far, $$IDX the element's
+// index; arguments may give these variables other names.
 type reduce struct {
 	slot               int // of the element; the value and the index are next
 	as, value, index   string
@@ -50,8 +50,8 @@ func parseReduce(p *parser, op *Operator, v bson.Value) (Expr, error) {
 	return r, err
 }
 
-// Eval keeps the result so far alternately in two buffers, so that a long array needs only the memory of
-// two values.
+// Eval reduces an array to one value. It keeps the result so far alternately in two buffers, so that a long
+// array needs only the memory of two values.
 func (r *reduce) Eval(env *mql.Env, doc bson.Raw, s *Scratch) (bson.Value, error) {
 	v, err := r.input.Eval(env, doc, s)
 	if err != nil {

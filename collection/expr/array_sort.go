@@ -8,8 +8,8 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// sortArray is $sortArray. With keys, it compares elements by the values at their paths, a missing value
-// as null; without keys, it compares whole values.
+// sortArray is $sortArray. With keys, it compares elements that are documents by the values at their paths, a
+// missing value as null; without keys, it compares whole values.
 type sortArray struct {
 	input Expr
 	by    bson.Value // as given
@@ -110,7 +110,7 @@ func (e *sortArray) sort(env *mql.Env, vs []bson.Value) error {
 	})
 }
 
-// keyAt returns the value at a path. Positions in arrays are treated as names.
+// keyAt returns the value of an element at the path of a sort key. Positions in arrays are treated as names.
 func keyAt(v bson.Value, path []string) bson.Value {
 	if v.Type != bson.TypeDocument {
 		return bson.Null

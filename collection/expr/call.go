@@ -8,8 +8,8 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// function computes an operator from its evaluated arguments. The arguments
-// and the result may alias documents and the arena.
+// function computes an operator from its evaluated arguments. The arguments and the result may alias documents
+// and the arena of s.
 type function func(env *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error)
 
 // call is an operator that evaluates all its arguments.
@@ -31,8 +31,8 @@ func positional(fn function) func(*parser, *Operator, bson.Value) (Expr, error) 
 	}
 }
 
-// commutative is positional with constant arguments moved behind the others, so that errors of values in
-// documents come first, as in MongoDB.
+// commutative is positional for operators whose operands may be reordered. It moves constant arguments behind
+// the others, so that errors of values in documents come first, as in MongoDB.
 func commutative(fn function) func(*parser, *Operator, bson.Value) (Expr, error) {
 	return func(p *parser, op *Operator, v bson.Value) (Expr, error) {
 		args, err := p.list(op, v)
@@ -76,12 +76,13 @@ func (c *call) Eval(env *mql.Env, doc bson.Raw, s *Scratch) (bson.Value, error) 
 	return v, err
 }
 
-// spentBytes is the total length of a call's arguments from which on they are counted.
+// spentBytes is the total length of a call's arguments, in bytes, from which on they count for the interrupt
+// checks of the command.
 const spentBytes = 512
 
-// spend counts the bytes that a call examines, so that few calls on large values are interrupted as
-// quickly as many calls on small ones.
-// Errors: the context's cause.
+// spend counts the bytes that the call of an operator examines, so that few calls on large values are
+// interrupted as quickly as many calls on small ones.
+// Errors: the reason why the command must end.
 func spend(env *mql.Env, args []bson.Value) error {
 	n := 0
 	for i := range args {
@@ -124,7 +125,8 @@ type field struct {
 	missingText string
 }
 
-// signature describes an operator with named arguments.
+// signature describes the named arguments of an operator: their names, and the error codes for a missing one
+// (fields), for an operand that is no object, and for an unknown name.
 type signature struct {
 	fields    []field
 	notObject mongoerr.Code
@@ -138,8 +140,8 @@ type given uint32
 
 func (g given) has(i int) bool { return g&(1<<i) != 0 }
 
-// namedFunction computes an operator with named arguments, in the order of its signature. g
-// distinguishes an absent argument from one whose value is missing.
+// namedFunction computes an operator from its named arguments, which are in the order of its signature. g
+// distinguishes an absent argument from an argument whose value is missing.
 type namedFunction func(env *mql.Env, s *Scratch, a []bson.Value, g given) (bson.Value, error)
 
 // namedCall is an operator with named arguments that evaluates all of them.
@@ -173,7 +175,7 @@ func named(sig *signature, fn namedFunction) func(*parser, *Operator, bson.Value
 	}
 }
 
-// namedArgs reads {name: arg, …} into the order of sig.
+// namedArgs parses the arguments {name: arg, …} and returns them in the order of sig.
 func (p *parser) namedArgs(op *Operator, sig *signature, v bson.Value) ([]Expr, error) {
 	raw, err := p.namedValues(op, sig, v)
 	if err != nil {
@@ -191,8 +193,8 @@ func (p *parser) namedArgs(op *Operator, sig *signature, v bson.Value) ([]Expr, 
 	return args, nil
 }
 
-// namedValues validates the form {name: arg, …} and returns the unparsed arguments in the order of sig,
-// missing if absent.
+// namedValues validates the form {name: arg, …} and returns the unparsed arguments in the order of sig; an
+// absent one is missing.
 func (p *parser) namedValues(op *Operator, sig *signature, v bson.Value) ([]bson.Value, error) {
 	d, ok := v.Doc()
 	if !ok {

@@ -13,7 +13,8 @@ import (
 	"github.com/cantledb/cantle/internal/casefile"
 )
 
-// Operators without invalid arguments, and operators without an argument from the document.
+// Operators for which some cases cannot exist: those without invalid arguments, and those without an argument
+// from the document.
 var (
 	infallible = []string{"$avg", "$const", "$isArray", "$isNumber", "$literal", "$max", "$min", "$stdDevPop", "$stdDevSamp", "$sum", "$toHashedIndexKey", "$type"}
 	constants  = []string{"$const", "$createObjectId", "$currentDate", "$literal", "$meta", "$rand"}

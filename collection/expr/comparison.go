@@ -6,16 +6,16 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// comparison returns the functions of $eq, $ne, $gt, $gte, $lt and $lte. holds returns the result for
-// the sign of the comparison.
+// comparison returns the functions of $eq, $ne, $gt, $gte, $lt and $lte. holds is the operator: it maps the
+// sign of the comparison to the result.
 func comparison(holds func(sign int) bool) function {
 	return func(env *mql.Env, _ *Scratch, a []bson.Value) (bson.Value, error) {
 		return bson.Bool(holds(bson.Compare(a[0], a[1], env.Order()))), nil
 	}
 }
 
-// comparing is positional for operators that compare. For an account of Azure Cosmos DB, array literals
-// are not allowed as operands. Source: Azure Cosmos DB for MongoDB, "feature-support-70".
+// comparing is positional for operators that compare two values. For an account of Azure Cosmos DB, array
+// literals are not allowed as operands. Source: Azure Cosmos DB for MongoDB, "feature-support-70".
 func comparing(fn function) func(*parser, *Operator, bson.Value) (Expr, error) {
 	parse := positional(fn)
 	return func(p *parser, op *Operator, v bson.Value) (Expr, error) {

@@ -81,7 +81,7 @@ func (c *cond) Append(b *bson.Builder, name string) {
 	(&call{name: "$cond", args: []Expr{c.test, c.then, c.other}}).Append(b, name)
 }
 
-// ifNull is $ifNull: the first operand that is neither null nor missing, or the last operand.
+// ifNull is $ifNull: it returns the first operand that is neither null nor missing, or else the last operand.
 type ifNull struct{ args []Expr }
 
 func parseIfNull(p *parser, op *Operator, v bson.Value) (Expr, error) {

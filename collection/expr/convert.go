@@ -7,8 +7,8 @@ import (
 	"github.com/cantledb/cantle/collection/release"
 )
 
-// convert is $convert and its short forms $toInt, $toDate and so on, which have a constant target and no
-// options.
+// convert is $convert or one of its short forms $toInt, $toDate and so on, which have a constant target type
+// and no options.
 type convert struct {
 	name                                              string // of a short form, "" for $convert
 	input, to, onError, onNull, format, base, byteOrd Expr   // nil if absent
@@ -37,8 +37,8 @@ func parseConvert(p *parser, op *Operator, v bson.Value) (Expr, error) {
 	return p.fold(&convert{"", args[0], args[1], args[2], args[3], args[4], args[5], args[6]})
 }
 
-// parseConvertTo returns the parse function of a short form. format is the equivalent format argument of
-// $convert, "" for none.
+// parseConvertTo returns the parse function of a short form of $convert, such as $toInt, to the type t; subtype
+// is -1 for none. format is the equivalent format argument of $convert, "" for none.
 func parseConvertTo(t bson.Type, subtype int, format string) func(*parser, *Operator, bson.Value) (Expr, error) {
 	return func(p *parser, op *Operator, v bson.Value) (Expr, error) {
 		c := &convert{name: op.Name, to: Constant((&bson.Arena{}).String(t.String()))}
@@ -71,8 +71,8 @@ type target struct {
 	subtype byte
 }
 
-// parseTarget reads a type name, a type number or {type:, subtype:}; ok is false for a nullish target.
-// typeOnly does not check the subtype.
+// parseTarget returns the target type of $convert, given as a type name, a type number or {type:, subtype:}; ok
+// is false for a nullish target. typeOnly does not check the subtype.
 func parseTarget(v bson.Value, typeOnly bool) (t target, ok bool, err error) {
 	if d, isDoc := v.Doc(); isDoc {
 		if v, ok = d.Lookup("type"); !ok || v.IsNullish() {
@@ -167,7 +167,7 @@ type convertOptions struct {
 	subnormal bool // strings may denote subnormal doubles
 }
 
-// options evaluates the options; null counts as absent.
+// options evaluates the arguments format, byteOrder and base of $convert; null counts as absent.
 func (c *convert) options(env *mql.Env, doc bson.Raw, s *Scratch) (o convertOptions, err error) {
 	o.subnormal = env.Release.Has(release.SubnormalsParse)
 	var v [3]bson.Value

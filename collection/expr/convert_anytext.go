@@ -9,8 +9,8 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// anyText prints values that older releases cannot convert to a string: documents and arrays as JSON,
-// other values as the shell prints them.
+// anyText converts to a string the values that $convert of older MongoDB releases cannot convert: documents and
+// arrays to JSON, other values to the text that the shell prints.
 //
 // Errors: ConversionFailure, ExceededMemoryLimit.
 func anyText(env *mql.Env, s *Scratch, v bson.Value) (bson.Value, error) {
@@ -33,7 +33,7 @@ func anyText(env *mql.Env, s *Scratch, v bson.Value) (bson.Value, error) {
 	return v, unsupported(v, bson.TypeString)
 }
 
-// shellText prints a value other than a number, a string, a document or an array.
+// shellText returns a value as the shell prints it, if its type is neither number, string, document nor array.
 func shellText(v bson.Value) string {
 	switch v.Type {
 	case bson.TypeRegex:
@@ -53,7 +53,7 @@ func shellText(v bson.Value) string {
 	return v.Type.String()
 }
 
-// appendJSON prints v as JSON. A value of a type that JSON lacks is printed as a string.
+// appendJSON appends v as JSON. A value of a type that JSON lacks is printed as a string.
 func appendJSON(env *mql.Env, s *Scratch, dst []byte, v bson.Value) ([]byte, error) {
 	if err := env.Tick(); err != nil {
 		return dst, err
@@ -97,11 +97,11 @@ func appendJSON(env *mql.Env, s *Scratch, dst []byte, v bson.Value) ([]byte, err
 	return appendQuoted(dst, text)
 }
 
-// quotedBytes is the maximal number of bytes that a byte of text takes in JSON: an escape.
+// quotedBytes is the maximal number of bytes that a byte of text takes as an escape in JSON.
 const quotedBytes = 6
 
-// print reserves memory before more bytes are appended to dst, which may be moved to a buffer of twice
-// the size.
+// print counts the memory of more bytes that will be appended to the text dst. Appending may move the text to a
+// buffer of twice the size.
 // Errors: ExceededMemoryLimit.
 func (s *Scratch) print(env *mql.Env, dst []byte, more int) error {
 	n := len(dst) + more

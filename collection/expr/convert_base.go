@@ -7,7 +7,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 )
 
-// parseInBase reads an integer of any size with an optional sign.
+// parseInBase parses a string as an integer of any size in a base, with an optional sign.
 //
 // Errors: ConversionFailure.
 func parseInBase(v bson.Value, base int) (*big.Int, error) {
@@ -19,7 +19,7 @@ func parseInBase(v bson.Value, base int) (*big.Int, error) {
 	return n, nil
 }
 
-// digitsMax is the maximal number of digits: larger numbers fit into no double or decimal.
+// digitsMax is the maximal length of a number in text: numbers with more digits fit into no double or decimal.
 const digitsMax = 1 << 15
 
 // printInBase prints an integral number with upper-case digits.

@@ -48,7 +48,8 @@ type jsonReader struct {
 	out *making
 }
 
-// parseJSON parses the text of v, which must be a value of type t, a document or an array.
+// parseJSON parses the string v as JSON. The text must be an object if t is the type of documents, otherwise an
+// array.
 //
 // Errors: ConversionFailure.
 func parseJSON(env *mql.Env, s *Scratch, v bson.Value, t bson.Type) (bson.Value, error) {
@@ -71,7 +72,7 @@ func parseJSON(env *mql.Env, s *Scratch, v bson.Value, t bson.Type) (bson.Value,
 	return s.endOnly(env, r.out)
 }
 
-// value reads the next value and appends it under name.
+// value reads the next JSON value and appends it under name. depth is the number of values around it.
 func (r *jsonReader) value(name string, depth int) error {
 	if err := r.env.Tick(); err != nil {
 		return err
@@ -118,8 +119,8 @@ func (r *jsonReader) elements(name string, depth int) error {
 	return err
 }
 
-// fields reads the rest of an object after its opening brace. If a name is repeated, the last value
-// wins, in the place of the first.
+// fields reads the rest of a JSON object after its opening brace. If a name is repeated, the last value wins,
+// in the place of the first.
 func (r *jsonReader) fields(name string, depth int) error {
 	begin := r.out.Mark()
 	r.out.BeginDoc(name)
@@ -177,8 +178,8 @@ func (r *jsonReader) lastOfEach(name string, doc bson.Raw) {
 	r.out.End()
 }
 
-// number appends an integer of 32 or 64 bits. A number with a fraction or an exponent, or one that does
-// not fit, becomes a double.
+// number appends a JSON number: an integer of 32 or 64 bits, or a double if the number has a fraction or an
+// exponent, or does not fit.
 func (r *jsonReader) number(name, text string) error {
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
 		if n >= math.MinInt32 && n <= math.MaxInt32 {

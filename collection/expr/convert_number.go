@@ -11,7 +11,8 @@ import (
 	"github.com/cantledb/cantle/bson/decimal"
 )
 
-// numberText returns the text of a number after the checks that all numeric types have in common.
+// numberText returns the text of a string that is converted to a number, after the checks that all numeric
+// types have in common.
 func numberText(v bson.Value) (text string, err error) {
 	text, _ = v.Str()
 	switch {
@@ -25,8 +26,8 @@ func numberText(v bson.Value) (text string, err error) {
 	return text, nil
 }
 
-// parseDouble accepts the syntax of C's strtod: decimal text, and hexadecimal digits with or without an
-// exponent.
+// parseDouble parses a double in the syntax of C's strtod: decimal text, or hexadecimal digits with or without
+// an exponent.
 func parseDouble(text string) (f float64, ok bool) {
 	body := strings.TrimLeft(text, "+-")
 	hex := len(body) > 1 && body[0] == '0' && body[1]|32 == 'x'
@@ -224,8 +225,8 @@ func toDecimalValue(s *Scratch, v bson.Value, o convertOptions) (bson.Value, err
 	return v, unsupported(v, bson.TypeDecimal128)
 }
 
-// hasDigits reports whether there are digits other than zero before the exponent: then the number is not
-// zero, even if it was rounded to zero.
+// hasDigits reports whether the text of a number has digits other than zero before the exponent: then the
+// number is not zero, even if it was rounded to zero.
 func hasDigits(text string) bool {
 	mantissa, _, _ := strings.Cut(strings.ToLower(text), "e")
 	return strings.ContainsAny(mantissa, "123456789")

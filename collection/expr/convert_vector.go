@@ -8,8 +8,8 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// vectorSubtype is the subtype of binary data that holds a vector: a byte for the type of its elements,
-// a byte for the number of unused bits at the end, and the elements. Spec: bson-binary-vector.
+// vectorSubtype is the subtype of binary data that holds a vector: a byte for the type of its elements, a byte
+// for the number of unused bits in the last byte, and the elements. Spec: bson-binary-vector.
 const vectorSubtype = 9
 
 // The types of a vector's elements.
@@ -65,8 +65,8 @@ func vectorElements(env *mql.Env, s *Scratch, v bson.Value) (bson.Value, error) 
 	return s.endArray(env, b)
 }
 
-// vectorOf converts an array to a vector: booleans to bits, integers that fit to bytes,
-// other numbers to floats.
+// vectorOf converts an array to a binary vector: booleans to bits, integers that all fit to bytes, other
+// numbers to floats.
 //
 // Errors: ConversionFailure.
 func vectorOf(env *mql.Env, s *Scratch, v bson.Value, subtype byte) (bson.Value, error) {

@@ -12,7 +12,7 @@ var dateAddSignature = &signature{
 	notObject: 5166400, unknown: 5166401,
 }
 
-// dateAdd returns the functions of $dateAdd and $dateSubtract (sign -1).
+// dateAdd returns the functions of $dateAdd (sign 1) and $dateSubtract (sign -1).
 func dateAdd(op string, sign int64) namedFunction {
 	return func(env *mql.Env, s *Scratch, a []bson.Value, g given) (bson.Value, error) {
 		if a[0].IsNullish() || a[1].IsNullish() || a[2].IsNullish() || g.has(3) && a[3].IsNullish() {
@@ -48,17 +48,17 @@ func dateAdd(op string, sign int64) namedFunction {
 // spanMonths is the number of months in the range of dates.
 const spanMonths = 584554049 * 12
 
-// addUnits adds n units to an instant with the semantics of a release: months and days on the local
-// clock, hours and smaller units in real time.
+// addUnits adds n units to the instant ms (milliseconds since 1970) in a time zone, with the semantics of a
+// release: months, weeks and days on the local clock, hours and smaller units in real time.
 func addUnits(r release.Release, op string, ms int64, u unit, n int64, z *zone) (int64, error) {
 	out, err := addWhole(op, ms, u, n, z)
 	if ms < 0 && ms%msPerSecond != 0 && u != unitMillisecond && !r.Has(release.EarlySums) {
-		out -= msPerSecond // older releases subtract the fraction of the second twice
+		out -= msPerSecond // older releases subtract the fraction of a second twice
 	}
 	return out, err
 }
 
-// addWhole is addUnits with the correct result of newer releases.
+// addWhole computes addUnits with the correct result, which newer releases return.
 func addWhole(op string, ms int64, u unit, n int64, z *zone) (int64, error) {
 	overflow := mongoerr.New(5166406, "%s overflowed", op)
 	large := mongoerr.New(5976500, "invalid %s 'amount' parameter value: %d %s", op, n, unitNames[u])

@@ -1,7 +1,7 @@
 package expr
 
-// Civil dates of the proleptic Gregorian calendar as numbers of days since
-// 1970-01-01; all arithmetic is on int64 so that every date of BSON works.
+// Calendar arithmetic: civil dates of the proleptic Gregorian calendar are computed as numbers of days since
+// 1970-01-01. All arithmetic is on int64 so that every date of BSON works.
 
 const (
 	msPerSecond = 1000
@@ -21,7 +21,8 @@ func floorDiv(a, b int64) int64 {
 
 func floorMod(a, b int64) int64 { return a - floorDiv(a, b)*b }
 
-// daysOf returns the day number of a civil date. day may be any number.
+// daysOf returns the number of days from 1970-01-01 to a civil date. day may be any number, so that dates can
+// be added up.
 func daysOf(year int64, month, day int64) int64 {
 	if month <= 2 {
 		year--
@@ -83,8 +84,8 @@ func yearDay(days int64) int64 {
 	return days - daysOf(year, 1, 1) + 1
 }
 
-// isoWeek returns the ISO 8601 year and week: weeks begin on Monday, and the first week contains the
-// year's first Thursday.
+// isoWeek returns the ISO 8601 year and week of a day: weeks begin on Monday, and the first week of a year
+// contains its first Thursday.
 func isoWeek(days int64) (year, week int64) {
 	thursday := days - isoWeekday(days) + 4
 	year, _, _ = dateOf(thursday)
@@ -97,7 +98,7 @@ func isoWeekStart(year int64) int64 {
 	return d - isoWeekday(d) + 1
 }
 
-// sundayWeek returns the number of the week, with weeks from Sunday; days before the first Sunday of the
+// sundayWeek returns the week of the year of a day, with weeks from Sunday; days before the first Sunday of the
 // year are in week 0.
 func sundayWeek(days int64) int64 { return (yearDay(days) - 1 + 7 - weekday(days)) / 7 }
 

@@ -12,7 +12,7 @@ var dateDiffSignature = &signature{
 	notObject: 5166301, unknown: 5166302,
 }
 
-// dateDiff is $dateDiff: the number of unit boundaries between two instants.
+// dateDiff is $dateDiff: it counts the boundaries of a unit, such as midnights, between two instants.
 func dateDiff(_ *mql.Env, s *Scratch, a []bson.Value, g given) (bson.Value, error) {
 	const op = "$dateDiff"
 	if a[0].IsNullish() || a[1].IsNullish() || a[2].IsNullish() {
@@ -48,7 +48,8 @@ func dateDiff(_ *mql.Env, s *Scratch, a []bson.Value, g given) (bson.Value, erro
 	return s.Int64(n), nil
 }
 
-// diffUnits counts the unit boundaries from one instant to another.
+// diffUnits returns the number of unit boundaries from one instant to another, in a time zone; false if the
+// number overflows. firstDay is the first day of a week, 1 for Monday to 7.
 func diffUnits(from, to int64, u unit, z *zone, firstDay int64) (int64, bool) {
 	x, y := z.local(from), z.local(to)
 	switch u {

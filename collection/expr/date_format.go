@@ -24,10 +24,11 @@ func checkToString(_ *parser, args []Expr) error {
 	return nil
 }
 
-// formatLetters are the specifiers of $dateToString. $dateFromString does not support %U and %w.
+// formatLetters are the letters that may follow % in a format of $dateToString. $dateFromString does not
+// support %U and %w.
 const formatLetters = "dGHjLmMSUuVwYzZ%bB"
 
-// checkFormat validates a format string.
+// checkFormat validates the format string of a date; letters are those that may follow %.
 //
 // Errors: 18535 for a lone per cent sign at the end, 18536 for an unknown specifier.
 func checkFormat(format, letters string) error {
@@ -91,7 +92,7 @@ func dateToString(_ *mql.Env, s *Scratch, a []bson.Value, g given) (bson.Value, 
 	return s.StringBytes(text), nil
 }
 
-// appendFormat prints an instant by a valid format.
+// appendFormat appends the instant ms in a time zone by a format that checkFormat accepts.
 //
 // Errors: 18537 for a year outside of 0 to 9999.
 func appendFormat(dst []byte, format string, ms int64, z *zone) ([]byte, error) {

@@ -2,13 +2,14 @@ package expr
 
 import "strings"
 
-// formattedDate is a text that is parsed by a format, part by part.
+// formattedDate is the text of a date while $dateFromString parses it by a format, part by part.
 type formattedDate struct {
 	text, rest string // the whole text, and the unread rest
 	c          clock
 }
 
-// parseFormatted reads text by a valid format.
+// parseFormatted returns the instant of a text, in milliseconds since 1970, that is parsed by a valid format.
+// def is the time zone for a text without one, nil for UTC.
 //
 // Errors: ConversionFailure.
 func parseFormatted(text, format string, def *zone) (int64, error) {
@@ -43,7 +44,7 @@ func (d *formattedDate) literal(want byte) bool {
 	return true
 }
 
-// digits reads at least least and at most most digits into a part of the date.
+// digits reads a number of at least least and at most most digits into a part of the date.
 func (d *formattedDate) digits(part *int64, least, most int) bool {
 	n := min(span(d.rest), most)
 	if n < least {
@@ -115,7 +116,7 @@ func (d *formattedDate) monthName() bool {
 	return true
 }
 
-// zone reads an offset such as +02:00, or the name of a zone.
+// zone reads a time zone: an offset such as +02:00, or a name.
 func (d *formattedDate) zone() (ok bool) {
 	p := dateText{rest: d.rest, c: d.c}
 	p.c.hasDate, p.c.hasTime = true, true
@@ -144,7 +145,8 @@ func (d *formattedDate) minutes() bool {
 	return ok
 }
 
-// check rejects contradictory parts.
+// check rejects a text with unread rest, with contradictory or missing parts, or with a time zone beside the
+// argument timezone (def).
 func (d *formattedDate) check(def *zone) error {
 	c := &d.c
 	switch {

@@ -33,7 +33,7 @@ func parseDateFromString(p *parser, op *Operator, v bson.Value) (Expr, error) {
 	return p.fold(e)
 }
 
-// parseLetters are the specifiers of $dateFromString.
+// parseLetters are the letters that may follow % in a format of $dateFromString.
 const parseLetters = "dGHjLmMSuVYzZ%bB"
 
 func (e *dateFromString) Eval(env *mql.Env, doc bson.Raw, s *Scratch) (bson.Value, error) {
@@ -41,7 +41,7 @@ func (e *dateFromString) Eval(env *mql.Env, doc bson.Raw, s *Scratch) (bson.Valu
 	if err != nil {
 		return v, err
 	}
-	// A wrong format or zone is an error even if there is nothing to parse.
+	// A wrong format or time zone is an error even if the date to parse is null.
 	format, hasFormat := "", false
 	null := false
 	if e.format != nil {

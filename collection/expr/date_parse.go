@@ -6,7 +6,8 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-// clock holds the parts of a date and time in a text; absent parts are -1.
+// clock holds the parts of a date and time that have been read from a text; absent parts are -1, an absent year
+// is noYear.
 type clock struct {
 	year, month, day, yearDay          int64
 	isoYear, isoWeek, isoDay           int64
@@ -15,7 +16,7 @@ type clock struct {
 	hasDate, hasTime, pm, twelve, hasZ bool
 }
 
-// noYear marks an absent year; for other parts, -1 does.
+// noYear marks an absent year, because -1 is a year; other absent parts are -1.
 const noYear = -1 << 40
 
 // newClock returns a clock without any part.
@@ -28,9 +29,9 @@ func badDate(text, why string) error {
 	return mongoerr.New(mongoerr.ConversionFailure, "Error parsing date string '%.100s'; %s", text, why)
 }
 
-// parseDate reads a date in one of the usual forms: ISO 8601, with or without time, fraction and zone;
-// RFC 2822 and the American and written-out forms. def is the zone for text without a zone, nil for UTC.
-// Words relative to the present are errors.
+// parseDate returns the instant of a text, in milliseconds since 1970, in one of the usual forms: ISO 8601,
+// with or without time, fraction and zone; RFC 2822 and the American and written-out forms. def is the time
+// zone for a text without one, nil for UTC. Words relative to the present are errors.
 // Manual: reference/operator/aggregation/dateFromString.
 //
 // Errors: ConversionFailure.
@@ -70,7 +71,8 @@ func clip(s string) string {
 	return s
 }
 
-// instant resolves the parts. z is the zone for a text without one.
+// instant returns the instant that the parts denote, in milliseconds since 1970. z is the time zone for a text
+// without one.
 func (c *clock) instant(text string, z *zone) (int64, error) {
 	if c.zone != nil {
 		z = c.zone
@@ -121,7 +123,7 @@ type dateText struct {
 var months = [12]string{"january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december"}
 var weekdays = [7]string{"sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"}
 
-// part reads one part and reports whether the part is valid.
+// part reads the next part of the text, such as a time, and reports whether it is valid.
 func (p *dateText) part() bool {
 	c := p.rest[0]
 	switch {
@@ -138,8 +140,8 @@ func (p *dateText) part() bool {
 	return false
 }
 
-// afterSpace reports whether the unread text follows a space: then a minus begins an offset (2018-03-05
-// -10:00), otherwise it continues the date.
+// afterSpace reports whether the unread text follows a space: then a minus begins the offset of a time zone
+// (2018-03-05 -10:00), otherwise it continues the date.
 func (p *dateText) afterSpace() bool {
 	before := strings.TrimSuffix(strings.TrimRight(p.text, " \t\n\v\f\r\x00\u00a0"), p.rest)
 	return strings.HasSuffix(before, " ")
@@ -256,7 +258,7 @@ func (p *dateText) year() bool {
 	return p.afterDate()
 }
 
-// yearFirst reads 2024-01-31, 2024/1/31, 2024-031, 2024-W05-1 and 2024-01.
+// yearFirst reads a date that begins with its year: 2024-01-31, 2024/1/31, 2024-031, 2024-W05-1 or 2024-01.
 func (p *dateText) yearFirst(sep byte) bool {
 	p.c.year = p.take(4)
 	p.c.hasDate = true
@@ -310,7 +312,7 @@ func (p *dateText) afterDate() bool {
 	return true
 }
 
-// time reads 12:30, 12:30:15.123, 123015 after a T, and 3 pm.
+// time reads a time of day: 12:30, 12:30:15.123, 123015 after a T, or 3 pm.
 func (p *dateText) time() bool {
 	if p.c.hasTime {
 		return false

@@ -6,7 +6,7 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// datePart is $year, $month, $isoWeek and the like: {$year: date} or
+// datePart is an operator that returns a part of a date, such as $year, $month or $isoWeek: {$year: date} or
 // {$year: {date:, timezone:}}.
 type datePart struct {
 	name       string
@@ -15,7 +15,8 @@ type datePart struct {
 	date, zone Expr // zone nil if absent
 }
 
-// parseDatePart returns the parse function. get computes the part from milliseconds on the local clock.
+// parseDatePart returns the parse function of an operator such as $year. get computes the part from
+// milliseconds on the local clock; long is whether the result is an int64.
 func parseDatePart(get func(local int64) int64, long bool) func(*parser, *Operator, bson.Value) (Expr, error) {
 	return func(p *parser, op *Operator, v bson.Value) (Expr, error) {
 		e := &datePart{name: op.Name, get: get, long: long}

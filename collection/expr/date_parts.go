@@ -50,8 +50,8 @@ func dateToParts(env *mql.Env, s *Scratch, a []bson.Value, g given) (bson.Value,
 	return s.endDoc(env, b)
 }
 
-// zoneArg resolves an optional timezone argument, UTC if it is absent; ok is false if it is null or
-// missing.
+// zoneArg returns the time zone of an optional timezone argument, UTC if it is absent; ok is false if its value
+// is null or missing.
 func (s *Scratch) zoneArg(v bson.Value, present bool) (z *zone, ok bool, err error) {
 	if !present {
 		return utc, true, nil
@@ -93,7 +93,8 @@ func checkFromParts(_ *parser, args []Expr) error {
 	return nil
 }
 
-// dateFromParts is $dateFromParts. Parts outside their usual range carry over.
+// dateFromParts is $dateFromParts. Parts outside of their usual range carry over: month 13 is January of the
+// next year.
 func dateFromParts(_ *mql.Env, s *Scratch, a []bson.Value, g given) (bson.Value, error) {
 	part := [fpZone]int64{fpMonth: 1, fpISOWeek: 1, fpDay: 1, fpISODay: 1}
 	z, ok, err := s.zoneArg(a[fpZone], g.has(fpZone))

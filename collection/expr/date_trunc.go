@@ -12,8 +12,9 @@ var dateTruncSignature = &signature{
 	notObject: 5439007, unknown: 5439008, check: checkDateTrunc,
 }
 
-// checkDateTrunc drops a startOfWeek without effect if all other arguments are constant too. Observed: a
-// null startOfWeek makes the result null only if another argument is not constant.
+// checkDateTrunc removes the argument startOfWeek of $dateTrunc if it has no effect (the unit is not a week)
+// and all other arguments are constant. Observed: a null startOfWeek makes the result null only if another
+// argument is not constant.
 func checkDateTrunc(_ *parser, args []Expr) error {
 	for _, e := range args {
 		if e != nil {
@@ -29,8 +30,8 @@ func checkDateTrunc(_ *parser, args []Expr) error {
 	return nil
 }
 
-// dateTrunc is $dateTrunc: the beginning of the bin of time that contains a date. Bins are counted from
-// 2000-01-01 on the local clock.
+// dateTrunc is $dateTrunc: it returns the beginning of the bin of time that contains a date. Bins, such as of
+// two weeks, are counted from 2000-01-01 on the local clock.
 func dateTrunc(_ *mql.Env, s *Scratch, a []bson.Value, g given) (bson.Value, error) {
 	const op = "$dateTrunc"
 	if a[0].IsNullish() || a[1].IsNullish() || g.has(2) && a[2].IsNullish() {
@@ -77,7 +78,8 @@ func dateTrunc(_ *mql.Env, s *Scratch, a []bson.Value, g given) (bson.Value, err
 // referenceDay is 2000-01-01, a Saturday.
 const referenceDay = 10957
 
-// truncate returns the beginning of the bin of size units that contains ms.
+// truncate returns the beginning of the bin of size units that contains the instant ms, in a time zone.
+// firstDay is the first day of a week, 1 for Monday to 7.
 func truncate(ms int64, u unit, size int64, z *zone, firstDay int64) (int64, error) {
 	tooLarge := func(code mongoerr.Code) error {
 		return mongoerr.New(code, "'binSize' value %d is too large for the unit %s", size, unitNames[u])

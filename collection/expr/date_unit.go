@@ -24,10 +24,10 @@ const (
 
 var unitNames = [...]string{"year", "quarter", "month", "week", "day", "hour", "minute", "second", "millisecond"}
 
-// millis is the length of each unit; 0 for months and longer units, whose length varies.
+// millis is the length of each unit in milliseconds; 0 for months and longer units, whose length varies.
 var millis = [...]int64{unitWeek: 7 * msPerDay, unitDay: msPerDay, unitHour: msPerHour, unitMinute: msPerMinute, unitSecond: msPerSecond, unitMillisecond: 1}
 
-// unitOf reads a unit argument other than null and missing.
+// unitOf returns the unit that the value of an argument `unit` names; it must not be null or missing.
 //
 // Errors: 5439013 for a wrong type, FailedToParse for an unknown name.
 func unitOf(op string, v bson.Value) (unit, error) {
@@ -43,7 +43,8 @@ func unitOf(op string, v bson.Value) (unit, error) {
 	return 0, mongoerr.New(mongoerr.FailedToParse, "%s parameter 'unit' value cannot be recognized as a time unit: %s", op, show(v))
 }
 
-// weekStart reads a startOfWeek argument other than null and missing: 1 for Monday to 7 for Sunday.
+// weekStart returns the day that the value of an argument startOfWeek names, 1 for Monday to 7 for Sunday; it
+// must not be null or missing.
 //
 // Errors: 5439015 for a wrong type, 5439016 for an unknown day.
 func weekStart(op string, v bson.Value) (int64, error) {
@@ -60,8 +61,8 @@ func weekStart(op string, v bson.Value) (int64, error) {
 	return 0, mongoerr.New(5439016, "%s parameter 'startOfWeek' value cannot be recognized as a day of a week: %s", op, show(v))
 }
 
-// addMonths adds months on the local clock. A day beyond the end of the month becomes the month's last
-// day.
+// addMonths adds n months to a time on the local clock, in milliseconds. A day beyond the end of the month
+// becomes the month's last day.
 func addMonths(local, n int64) int64 {
 	c := civilOf(local)
 	m := c.year*12 + c.month - 1 + n

@@ -8,8 +8,8 @@ import (
 	"github.com/cantledb/cantle/collection/release"
 )
 
-// DateUnit is a unit of time of dates in UTC, for stages that step through
-// dates: $densify, $setWindowFields.
+// DateUnit is a unit of time such as a day, for stages that step through dates in UTC: $densify,
+// $setWindowFields.
 type DateUnit struct {
 	u       unit
 	release release.Release // release whose semantics apply
@@ -29,12 +29,12 @@ func DateUnitOf(env *mql.Env, name string) (DateUnit, error) {
 // String returns the unit's name.
 func (d DateUnit) String() string { return unitNames[d.u] }
 
-// Millis returns the length of the unit; 0 for months and longer units, whose length varies.
+// Millis returns the length of the unit in milliseconds; 0 for months and longer units, whose length varies.
 func (d DateUnit) Millis() int64 { return millis[d.u] }
 
 // Add adds n units to an instant in milliseconds.
 //
-// Errors: those of $dateAdd for a result out of range.
+// Errors: the errors of $dateAdd for a result out of range; op is the operator that they name.
 func (d DateUnit) Add(op string, ms, n int64) (int64, error) {
 	return addUnits(d.release, op, ms, d.u, n, utc)
 }

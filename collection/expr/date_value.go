@@ -6,7 +6,8 @@ import (
 	"github.com/cantledb/cantle/bson"
 )
 
-// dateOfValue returns the instant of a date, a timestamp or an ObjectId.
+// dateOfValue returns the instant of a date, a timestamp or an ObjectId, in milliseconds since 1970; ok is
+// false for other types.
 func dateOfValue(v bson.Value) (ms int64, ok bool) {
 	switch v.Type {
 	case bson.TypeDateTime:

@@ -9,7 +9,7 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-// zone is a time zone: an Olson name or a fixed offset.
+// zone is a time zone: an Olson name such as Europe/Berlin, or a fixed offset.
 type zone struct {
 	name   string
 	loc    *time.Location // nil: fixed offset
@@ -31,11 +31,12 @@ func (z *zone) offsetAt(ms int64) int64 {
 	return int64(o)
 }
 
-// local converts an instant to milliseconds on the local clock, as if the local time were UTC.
+// local converts an instant to the time on the zone's local clock, in milliseconds as if the local time were
+// UTC.
 func (z *zone) local(ms int64) int64 { return ms + z.offsetAt(ms)*msPerSecond }
 
-// instant is the inverse of local. If two instants have the same local time, it returns the first. Local
-// times that the clock skips are moved forward.
+// instant converts a time on the local clock to an instant: the inverse of local. If two instants have the same
+// local time, it returns the first. Local times that the clock skips are moved forward.
 func (z *zone) instant(local int64) int64 {
 	if z.loc == nil {
 		return local - z.offset*msPerSecond
@@ -50,7 +51,8 @@ func (z *zone) instant(local int64) int64 {
 	return local - before
 }
 
-// zoneOf resolves the value of a `timezone` argument; ok is false for null and missing.
+// zoneOf returns the time zone that the value of an argument `timezone` names; ok is false for null and
+// missing. s caches up to 64 zones.
 //
 // Errors: 40517 for a wrong type, 40485 for an unknown name.
 func (s *Scratch) zoneOf(v bson.Value) (z *zone, ok bool, err error) {
@@ -77,7 +79,7 @@ func (s *Scratch) zoneOf(v bson.Value) (z *zone, ok bool, err error) {
 	return z, true, nil
 }
 
-// parseZone reads an Olson name or an offset; nil if it is neither.
+// parseZone returns the time zone of an Olson name or an offset; nil if text is neither.
 func parseZone(text string) *zone {
 	if z, n := parseOffset(text); n == len(text) && n > 0 {
 		return z
@@ -95,8 +97,8 @@ func parseZone(text string) *zone {
 	return &zone{name: text, loc: loc}
 }
 
-// parseOffset reads +hh, +hhmm or +hh:mm at the beginning of text and returns the number of bytes read;
-// 0 if there is no offset.
+// parseOffset reads the offset of a time zone, +hh, +hhmm or +hh:mm, at the beginning of text. It returns the
+// zone and the number of bytes read; 0 if there is no offset.
 func parseOffset(text string) (*zone, int) {
 	if len(text) < 3 || text[0] != '+' && text[0] != '-' || !digits(text[1:3]) {
 		return nil, 0

@@ -6,9 +6,9 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// DeclareLet evaluates and declares the variables of a let document, in order, so that each may use the
-// previous ones.
-// Errors: FailedToParse (9) for bad names, those of expressions.
+// DeclareLet evaluates the variables of a command's `let` document and declares them in env.Vars, in order, so
+// that each may use the previous ones.
+// Errors: FailedToParse (9) for bad names; errors of the expressions.
 func DeclareLet(env *mql.Env, d bson.Raw) error {
 	for it := d.Iter(); it.Next(); {
 		name := string(it.Name)
@@ -29,7 +29,7 @@ func DeclareLet(env *mql.Env, d bson.Raw) error {
 		if err != nil {
 			return err
 		}
-		// The value lives as long as the command and counts in its memory.
+		// The variable's value lives as long as the command and counts in its memory.
 		if err := env.Memory.GrowValues(len(x.Data), "a variable of let"); err != nil {
 			return err
 		}

@@ -2,6 +2,6 @@ package expr
 
 import "errors"
 
-// ErrDivideByZero is the cause of $divide's error for a zero divisor, which accumulators report with a
-// different code.
+// ErrDivideByZero is the cause in the error of $divide for a zero divisor. Accumulators recognise it and report
+// a different code.
 var ErrDivideByZero = errors.New("division by zero")

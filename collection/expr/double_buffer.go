@@ -5,11 +5,12 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// doubleBuffer holds a value that is replaced many times, alternately in two buffers: it needs the memory of
-// only two values.
+// doubleBuffer holds a value that is replaced many times, such as the result so far of $reduce. It uses two
+// buffers in turn, so that it needs the memory of only two values.
 type doubleBuffer struct{ now, spare []byte }
 
-// keep copies v out of the arena, into the buffer of the value before the last.
+// keep makes v the current value: it copies v out of the arena, into the buffer of the value before the last,
+// and returns the copy.
 // Errors: ExceededMemoryLimit (146).
 func (t *doubleBuffer) keep(env *mql.Env, s *Scratch, v bson.Value) (bson.Value, error) {
 	n := len(v.Data)

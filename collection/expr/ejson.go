@@ -6,8 +6,8 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// ejsonCall is $serializeEJSON or $deserializeEJSON: it converts BSON values to documents of Extended
-// JSON, which have the names of the types, or back. Spec: extended-json.
+// ejsonCall is $serializeEJSON or $deserializeEJSON: it converts BSON values to documents of Extended JSON,
+// which name the types of the values, or back. Spec: extended-json.
 type ejsonCall struct {
 	name                    string // operator
 	input, relaxed, onError Expr   // nil if absent
@@ -105,7 +105,7 @@ type ejsonWalk struct {
 	what    string // description of the result, for messages
 }
 
-// run returns the value that value appends for v.
+// run converts v: it returns the value that the function value appends for v.
 func (w *ejsonWalk) run(v bson.Value, value func(name string, v bson.Value, depth int) error) (bson.Value, error) {
 	w.out = w.s.newArray()
 	if err := value("", v, 0); err != nil {
@@ -115,7 +115,7 @@ func (w *ejsonWalk) run(v bson.Value, value func(name string, v bson.Value, dept
 	return w.s.endOnly(w.env, w.out)
 }
 
-// enter checks the limits before each value is appended.
+// enter checks the limits of nesting and memory before the value v is appended under name.
 func (w *ejsonWalk) enter(name string, v bson.Value, depth int) error {
 	if err := w.env.Tick(); err != nil {
 		return err
@@ -130,7 +130,7 @@ func (w *ejsonWalk) enter(name string, v bson.Value, depth int) error {
 	return w.s.room(w.env, w.out, n)
 }
 
-// each appends a document or an array, each field by calling value.
+// each appends a document or an array whose fields are converted one by one with the function value.
 func (w *ejsonWalk) each(name string, v bson.Value, depth int, value func(name string, v bson.Value, depth int) error) error {
 	if v.Type == bson.TypeArray {
 		w.out.BeginArray(name)

@@ -14,8 +14,8 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// deserializeEJSON computes $deserializeEJSON. A document that begins with the name of a type becomes a
-// value of that type; other documents are kept.
+// deserializeEJSON computes $deserializeEJSON: it replaces each document that begins with the name of a type,
+// such as {$oid: …}, by the value of that type. Other documents are kept.
 //
 // Errors: ConversionFailure, ExceededMemoryLimit.
 func deserializeEJSON(env *mql.Env, s *Scratch, v bson.Value, _ bool) (bson.Value, error) {
@@ -23,7 +23,7 @@ func deserializeEJSON(env *mql.Env, s *Scratch, v bson.Value, _ bool) (bson.Valu
 	return w.run(v, w.deserialize)
 }
 
-// deserialize appends the value that v represents.
+// deserialize appends under name the value that v represents in Extended JSON.
 func (w *ejsonWalk) deserialize(name string, v bson.Value, depth int) error {
 	if err := w.enter(name, v, depth); err != nil {
 		return err
@@ -56,7 +56,7 @@ func (w *ejsonWalk) deserialize(name string, v bson.Value, depth int) error {
 	return nil
 }
 
-// code appends JavaScript; if there is a scope, with the scope's values.
+// code appends the JavaScript code that d represents; if d has a $scope, with the scope's values.
 func (w *ejsonWalk) code(name string, d bson.Raw, depth int) error {
 	code, ok := d.Get("$code").Str()
 	scope := d.Get("$scope")
@@ -82,8 +82,8 @@ func (w *ejsonWalk) code(name string, d bson.Raw, depth int) error {
 	return nil
 }
 
-// unwrap returns the value of {key: v}. known reports that the key is that of a type. A missing value
-// means that v has the wrong form.
+// unwrap returns the value that {key: v} represents in Extended JSON. known reports that the key is the name of
+// a type. A missing value means that v has the wrong form.
 func unwrap(s *Scratch, key string, v bson.Value) (made bson.Value, known bool) {
 	text, isText := v.Str()
 	isText = isText && v.Type == bson.TypeString
@@ -161,7 +161,8 @@ func unwrapDouble(s *Scratch, text string, isText bool) bson.Value {
 	return s.Double(f)
 }
 
-// unwrapDate parses the value of $date: a text or {$numberLong: …}, which may be a number too.
+// unwrapDate returns the date that the value of $date represents: a text, or {$numberLong: …}, which may be a
+// plain number too.
 func unwrapDate(s *Scratch, v bson.Value) bson.Value {
 	if d, ok := v.Doc(); ok && d.Len() == 1 {
 		if n, known := unwrap(s, "$numberLong", d.Get("$numberLong")); known {
@@ -181,7 +182,8 @@ func unwrapDate(s *Scratch, v bson.Value) bson.Value {
 	return bson.Value{}
 }
 
-// unwrapParts parses the types whose representation has two fields.
+// unwrapParts returns the value of the types whose representation in Extended JSON has two fields, such as
+// $timestamp.
 func unwrapParts(s *Scratch, key string, v bson.Value) bson.Value {
 	d, ok := v.Doc()
 	if !ok || d.Len() != 2 {

@@ -11,7 +11,8 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// serializeEJSON computes $serializeEJSON. With relaxed, numbers are not changed.
+// serializeEJSON computes $serializeEJSON: it converts a value to Extended JSON. With relaxed, finite numbers
+// other than decimals are not changed.
 //
 // Errors: ConversionFailure, ExceededMemoryLimit.
 func serializeEJSON(env *mql.Env, s *Scratch, v bson.Value, relaxed bool) (bson.Value, error) {
@@ -100,7 +101,8 @@ func (w *ejsonWalk) wrap(name, key, text string) {
 	w.out.End()
 }
 
-// serializeNumber appends a number with its type; if relaxed, a finite number is not changed.
+// serializeNumber appends a number as a document that names its type; if relaxed, a finite number other than a
+// decimal is not changed.
 func (w *ejsonWalk) serializeNumber(name string, v bson.Value) {
 	f, isDouble := v.Double()
 	switch {
@@ -135,7 +137,8 @@ func ejsonDouble(f float64) string {
 	return text
 }
 
-// serializeDate appends a date: its milliseconds, or its text if relaxed and in the years 1970 to 9999.
+// serializeDate appends a date as {$date: …}: with its milliseconds, or with its text if relaxed and in the
+// years 1970 to 9999.
 func (w *ejsonWalk) serializeDate(name string, v bson.Value) {
 	ms, _ := v.DateTime()
 	if c := civilOf(ms); w.relaxed && c.year >= 1970 && c.year <= 9999 {

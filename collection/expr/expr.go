@@ -7,11 +7,11 @@ import (
 
 // Expr is a parsed expression. Immutable, safe for concurrent use.
 type Expr interface {
-	// Eval computes the value for doc, which is $$CURRENT, and also $$ROOT unless s.Root is set. A
+	// Eval returns the expression's value for doc, which is $$CURRENT, and also $$ROOT unless s.Root is set. A
 	// missing result is the zero Value. The result may alias doc, s or the expression itself.
 	Eval(env *mql.Env, doc bson.Raw, s *Scratch) (bson.Value, error)
-	// Paths calls add with the dotted paths of the document that the expression reads; "" means the
-	// whole document.
+	// Paths calls add with the dotted paths that the expression reads in the document; "" means the whole
+	// document.
 	Paths(add func(path string))
 	// Append appends the expression as canonical MQL under name.
 	Append(b *bson.Builder, name string)
@@ -22,11 +22,11 @@ type parent interface {
 	children(add func(Expr))
 }
 
-// Parse reads an expression. It may refer to variables declared in env.Vars. Operators with only
-// constant arguments are evaluated now.
+// Parse parses an expression. It may refer to variables declared in env.Vars. Operators with only constant
+// arguments are evaluated now.
 //
-// Errors: 168 for an unknown operator, 16020 for a wrong number of arguments, 15983 for an operator
-// beside other fields, 17276 for an unknown variable, and those of the operators.
+// Errors: 168 for an unknown operator, 16020 for a wrong number of arguments, 15983 for an operator beside
+// other fields, 17276 for an unknown variable; errors of the operators.
 func Parse(env *mql.Env, v bson.Value) (Expr, error) {
 	p := parser{env: env, operators: Operators, quantile: ParseQuantile}
 	defer p.scratch.Close()

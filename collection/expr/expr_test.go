@@ -20,7 +20,7 @@ import (
 	"github.com/cantledb/cantle/internal/casefile/show"
 )
 
-// newEnv returns the environment of all cases: fixed times, roles, JavaScript enabled.
+// newEnv returns the environment in which all cases are evaluated: fixed times and roles, JavaScript enabled.
 func newEnv(ctx context.Context) *mql.Env {
 	env := mql.NewEnv(ctx)
 	env.NowMillis = 1704164645678 // 2024-01-02T03:04:05.678Z
@@ -29,7 +29,7 @@ func newEnv(ctx context.Context) *mql.Env {
 	return env
 }
 
-// evalCase returns the output of a case: the value of expr for each doc, or its error.
+// evalCase returns the output of a case: the value of its expression for each document, or the error.
 func evalCase(t *testing.T, c *casefile.Case) string {
 	if c.Verb != "eval" {
 		t.Fatalf("unknown verb %q", c.Verb)
@@ -133,7 +133,7 @@ func snake(name string) string {
 	return b.String()
 }
 
-// The table is sorted, which find relies on, and each row is complete.
+// The table of operators is sorted by name, which find relies on, and each row is complete.
 func TestOperatorsTable(t *testing.T) {
 	if !slices.IsSortedFunc(expr.Operators, func(a, b expr.Operator) int { return strings.Compare(a.Name, b.Name) }) {
 		t.Error("Operators is not in alphabetical order")

@@ -136,8 +136,8 @@ func checkPath(path string) error {
 	return nil
 }
 
-// checkVariable validates a variable name. Names that users define begin with a lower-case letter;
-// CURRENT may also be defined.
+// checkVariable validates the name of a variable. With define, for a name that a user defines, it must begin
+// with a lower-case letter or be CURRENT.
 func checkVariable(name string, define bool) error {
 	if name == "" {
 		return mongoerr.New(mongoerr.FailedToParse, "empty variable names are not allowed")
@@ -187,11 +187,12 @@ func (f *fieldPath) Eval(env *mql.Env, doc bson.Raw, s *Scratch) (bson.Value, er
 	return follow(env, v, f.list, s)
 }
 
-// follow returns the value at the path names below v. An array on the path becomes an array of the
-// values of its elements; elements that are not documents are left out. Positions are not names here.
+// follow returns the value at the path names below the value v. An array on the path becomes an array of its
+// elements' values; elements that are not documents are left out. Numbers in names are field names here, not
+// positions in arrays.
 // Manual: core/document#dot-notation (aggregation).
 //
-// Errors: ExceededMemoryLimit, and the context's cause.
+// Errors: ExceededMemoryLimit; the reason why the command must end.
 func follow(env *mql.Env, v bson.Value, names []string, s *Scratch) (bson.Value, error) {
 	if len(names) == 0 {
 		return v, nil
@@ -244,7 +245,8 @@ func (f *fieldPath) Paths(add func(string)) {
 
 func (f *fieldPath) Append(b *bson.Builder, name string) { b.String(name, f.text) }
 
-// FieldPath returns the dotted path if e is a plain field path of the document.
+// FieldPath returns the dotted path of an expression that is a plain field of the document, such as "$a.b"; ok
+// is false for any other.
 func FieldPath(e Expr) (path string, ok bool) {
 	f, ok := e.(*fieldPath)
 	if !ok || f.from != fromCurrent && f.from != fromRoot || f.path == "" {

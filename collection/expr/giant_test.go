@@ -13,8 +13,8 @@ import (
 	"github.com/cantledb/cantle/internal/casefile/giant"
 )
 
-// TestGiantValues runs every operator with the arguments of its cases, made as large as a client can:
-// each ends soon after the command's time is over.
+// TestGiantValues runs every operator with the arguments of its cases, made as large as a client can: each
+// evaluation ends soon after the command's time is over.
 func TestGiantValues(t *testing.T) {
 	for _, op := range expr.Operators {
 		if op.Name == "$function" { // scripts are interrupted from outside
@@ -32,7 +32,7 @@ func TestGiantValues(t *testing.T) {
 	}
 }
 
-// extremes runs a case, the i-th of its operator, with extreme documents and operands: in one variant,
+// extremes runs a case, the i-th of its operator, with extreme documents and operands: in one variant of them,
 // in a soak test in all variants.
 func extremes(t *testing.T, c *casefile.Case, i int) {
 	text, _ := c.Get("expr")

@@ -16,11 +16,11 @@ import (
 
 // Limits of one call into JavaScript.
 const (
-	// scriptTimeMax is the longest run of one call.
+	// scriptTimeMax is the longest time that one call may run.
 	// Manual: reference/parameters#mongodb-parameter-param.internalQueryJavaScriptFnTimeoutMillis is
 	// longer, but a runaway function occupies a whole processor.
 	scriptTimeMax = 10 * time.Second
-	// scriptTimeContended replaces scriptTimeMax while others wait to run scripts.
+	// scriptTimeContended replaces scriptTimeMax while other commands wait to run scripts.
 	scriptTimeContended = 2 * time.Second
 	// scriptStackMax is the maximal depth of calls.
 	scriptStackMax = 400
@@ -28,14 +28,14 @@ const (
 	scriptHeapMax = 128 << 20
 )
 
-// scriptError returns the error of a script for clients. The text of a thrown value is computed by the
-// script's own functions, so it must be called under a guard.
+// scriptError returns the error of a script for clients. The text of a thrown value is computed by the script's
+// own functions, so scriptError must be called under a guard, which limits them.
 func scriptError(err error) error {
 	return mongoerr.New(mongoerr.JSInterpreterFailure, "%.500s", thrownText(err))
 }
 
-// thrownText returns the text of an error. If computing the text panics because the value nests too
-// deep, it returns a placeholder.
+// thrownText returns the text of a script's error. If computing the text panics because the thrown value nests
+// too deep, it returns a placeholder.
 func thrownText(err error) (text string) {
 	defer func() {
 		if recover() != nil {
@@ -45,8 +45,9 @@ func thrownText(err error) (text string) {
 	return err.Error()
 }
 
-// VM runs scripts, one at a time, without access to the host: no modules, no files, no network, no clock
-// but Date. Globals that a script sets are kept for later calls. Not safe for concurrent use.
+// VM is a JavaScript interpreter that runs scripts, one at a time, without access to the host: no modules, no
+// files, no network, no clock but Date. Globals that a script sets are kept for later calls. Not safe for
+// concurrent use.
 type VM struct {
 	rt          *goja.Runtime
 	funcs       map[*Script]goja.Callable
@@ -66,7 +67,7 @@ func NewVM() (*VM, error) {
 	return vm, vm.make()
 }
 
-// make makes the runtime, without the settings of a command.
+// make replaces the VM's runtime by a new one, without the settings of a command.
 func (vm *VM) make() error {
 	vm.rt, vm.funcs = goja.New(), map[*Script]goja.Callable{}
 	vm.rt.SetMaxCallStackSize(scriptStackMax)
@@ -77,7 +78,8 @@ func (vm *VM) make() error {
 	return nil
 }
 
-// SetScope defines global variables: the scope of mapReduce, or the functions stored in a database.
+// SetScope defines global variables for the scripts of a command: the scope of mapReduce, or the functions
+// stored in a database.
 // Errors: as Call.
 func (vm *VM) SetScope(env *mql.Env, scope bson.Raw) error {
 	vm.retained.scoped = vm.retained.scoped || scope.Len() > 0
@@ -99,14 +101,15 @@ func (vm *VM) define(env *mql.Env, scope bson.Raw) error {
 	})
 }
 
-// OnEmit makes emit(key, value) call f: the map function of mapReduce.
+// OnEmit sets f as the function that runs when a script calls emit(key, value), for the map function of
+// mapReduce.
 func (vm *VM) OnEmit(f func(key, value bson.Value) error) { vm.emit = f }
 
-// Call runs a script as a function with `this` (missing for none) and arguments. The result is in the
+// Call runs a script as a function with `this` (missing for none) and arguments, and returns its result in the
 // memory of a.
 //
-// Errors: JSInterpreterFailure for exceptions of the script, ExceededMemoryLimit, ExceededTimeLimit, and
-// the context's cause.
+// Errors: JSInterpreterFailure for exceptions of the script; ExceededMemoryLimit; ExceededTimeLimit; the reason
+// why the command must end.
 func (vm *VM) Call(env *mql.Env, c *Script, a *bson.Arena, this bson.Value, args ...bson.Value) (bson.Value, error) {
 	var out bson.Value
 	err := vm.runUninterruptible(env, func() error {
@@ -145,8 +148,8 @@ func (vm *VM) Call(env *mql.Env, c *Script, a *bson.Arena, this bson.Value, args
 	return out, err
 }
 
-// runUninterruptible runs f, which runs scripts, in an uninterruptible slot (see mql.Env.BeginUninterruptible) and
-// under the limits of a call.
+// runUninterruptible runs f, which runs scripts, in an uninterruptible slot (see mql.Env.BeginUninterruptible)
+// and under the limits of a call.
 func (vm *VM) runUninterruptible(env *mql.Env, f func() error) error {
 	done, err := env.BeginUninterruptible()
 	if err != nil {
@@ -171,21 +174,21 @@ func (vm *VM) runUninterruptible(env *mql.Env, f func() error) error {
 	return vm.guarded(env, f)
 }
 
-// guard enforces the limits of one call.
+// guard enforces the limits of one call into a VM: time, growth of the heap, and the end of the command.
 type guard struct {
 	mu    sync.Mutex
 	rt    *goja.Runtime
 	timer *time.Timer
-	base  uint64 // heap size at the start, or the smallest since
-	ticks int64  // time in units of watchEvery, including the time in which the command's scripts were compiled
+	base  uint64 // heap size in bytes at the start, or the smallest since
+	ticks int64  // time of the call in units of watchEvery, plus the time in which the command's scripts were compiled
 	done  bool
 	cause error
 	ended chan struct{} // closed with the first cause
-	// othersWaiting reports whether others wait to run scripts.
+	// othersWaiting reports whether other commands wait to run scripts.
 	othersWaiting func() bool
 }
 
-// interrupt ends the call with a cause, unless the call has ended.
+// interrupt ends the running call with an error (cause), unless the call has ended already.
 func (g *guard) interrupt(cause error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -203,7 +206,7 @@ func (g *guard) endCause() error {
 	return g.cause
 }
 
-// checkLimits checks the limits periodically.
+// checkLimits ends the call if a limit is exceeded. A timer runs it every watchEvery.
 func (g *guard) checkLimits() {
 	g.mu.Lock()
 	over := g.done
@@ -229,14 +232,14 @@ func (g *guard) checkLimits() {
 	}
 }
 
-// growth returns the growth of the heap since its smallest size during the call.
+// growth returns by how many bytes the heap is larger than its smallest size during the call.
 func (g *guard) growth() uint64 {
 	now := heapBytes()
 	g.base = min(g.base, now)
 	return now - g.base
 }
 
-// guarded runs f under the limits and translates its errors.
+// guarded runs f under the limits of a call and converts its errors to errors for clients.
 func (vm *VM) guarded(env *mql.Env, f func() error) (err error) {
 	ctx := env.Context()
 	g := &guard{rt: vm.rt, base: heapBytes(), ended: make(chan struct{}), othersWaiting: env.UninterruptibleWaiting,
@@ -267,8 +270,8 @@ func (vm *VM) guarded(env *mql.Env, f func() error) (err error) {
 	return err
 }
 
-// sleep waits for ms milliseconds, or until a limit or the client ends the call. Observed: mongod 7.0;
-// tests of clients use it to make a command slow.
+// sleep is the function sleep of scripts: it waits for ms milliseconds, or until a limit or the client ends the
+// call. Observed: mongod 7.0; tests of clients use sleep to make a command slow.
 func (vm *VM) sleep(ms float64) {
 	if vm.guard == nil || !(ms > 0) {
 		return
@@ -287,7 +290,7 @@ func (vm *VM) sleep(ms float64) {
 // watchEvery is the interval of the checks.
 const watchEvery = 20 * time.Millisecond
 
-// heapBytes returns the size of the live and not yet swept heap.
+// heapBytes returns the size of the heap in bytes: of its live objects and those not swept yet.
 func heapBytes() uint64 {
 	s := [1]metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	metrics.Read(s[:])

@@ -11,10 +11,10 @@ const (
 	cachedBytesMax   = 16 << 20
 )
 
-// scripts are the recently compiled scripts of all commands of the process.
+// scripts holds the scripts that any command of the process has compiled recently.
 var scripts = scriptCache{bySource: map[string]*list.Element{}}
 
-// scriptCache is an LRU cache of scripts by their sources. Safe for concurrent use.
+// scriptCache is an LRU cache of compiled scripts by their source texts. Safe for concurrent use.
 type scriptCache struct {
 	mu       sync.Mutex
 	bySource map[string]*list.Element // of *Script

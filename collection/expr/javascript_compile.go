@@ -24,25 +24,25 @@ type Script struct {
 // Source returns the source text.
 func (c *Script) Source() string { return c.source }
 
-// sourceBytesMax is the length of the longest source text. The library cannot be interrupted while it
-// compiles; a text of this length takes some 50 ms at most, see complexity.
+// sourceBytesMax is the length of the longest source text of a script. The JavaScript library cannot be
+// interrupted while it compiles; a text of this length takes some 50 ms at most, see complexity.
 const sourceBytesMax = 64 << 10
 
 // parseBytes is the approximate memory for parsing and compiling a byte of the source.
 const parseBytes = 64
 
-// unsafeSource matches constructs that the limits cannot interrupt: regular expressions that need
-// backtracking, and integers of any size.
+// unsafeSource matches constructs of JavaScript that the limits of a call cannot interrupt: regular expressions
+// that need backtracking, and integers of any size.
 var unsafeSource = regexp.MustCompile(`\(\?[=!<]|\\[1-9k]|(?:^|[^\w$.])(?:0[xXoObB])?[0-9a-fA-F_]+n\b`)
 
-// CompileScript compiles a function: "function(a) { … }", an arrow function, or statements without a
-// function around them, whose value is that of `return` or of the last expression. Comments may precede
-// it. A source that any command has compiled recently is not compiled again.
+// CompileScript compiles a JavaScript function: "function(a) { … }", an arrow function, or statements without a
+// function around them, whose value is that of `return` or of the last expression. Comments may precede it. A
+// source that any command has compiled recently is not compiled again.
 //
-// Errors: JSInterpreterFailure for a syntax error, for more than 64 KiB of source, for code that nests
-// too deep, and for look-around, back-references and big integers, which the limits of a call cannot
-// interrupt; ExceededTimeLimit for scripts whose compilation takes as long as one call may run,
-// ExceededMemoryLimit, and the context's cause.
+// Errors: JSInterpreterFailure for a syntax error, for more than 64 KiB of source, for code that nests too
+// deep, and for look-around, back-references and big integers, which the limits of a call cannot interrupt;
+// ExceededTimeLimit if compiling the command's scripts takes as long as one call may run; ExceededMemoryLimit;
+// the reason why the command must end.
 func CompileScript(env *mql.Env, source string) (*Script, error) {
 	done, err := env.BeginUninterruptible()
 	if err != nil {
@@ -98,7 +98,8 @@ func clockOf(env *mql.Env) time.Time {
 	return env.Clock()
 }
 
-// compileText compiles a source as a function, or else as the body of a function.
+// compileText compiles a source as a function, or else as the body of a function. bytes is the approximate
+// memory of the program.
 func compileText(env *mql.Env, source string) (program *goja.Program, bytes int, err error) {
 	text := source[len(comments.FindString(source)):]
 	text = strings.TrimRight(text, "; \t\r\n")
@@ -136,8 +137,8 @@ func compileError(env *mql.Env, err error) error {
 	return scriptError(err)
 }
 
-// parseStatements wraps statements in a function. If the last statement is an expression, the function
-// returns it.
+// parseStatements parses statements as the body of a function. If the last statement is an expression, the
+// function returns its value.
 func parseStatements(text string) (*ast.Program, error) {
 	const head = "(function(){ "
 	form := head + text + "\n})"

@@ -14,8 +14,8 @@ import (
 	"github.com/cantledb/cantle/ratelimit"
 )
 
-// Sources that the library would compile for seconds or for ever are rejected before: each of these is
-// as long as a source may be, or the shortest known to be slow.
+// Sources that the JavaScript library would compile for seconds or for ever are rejected before. Each of these
+// is as long as a source may be, or the shortest that is known to be slow.
 func TestCompileRefused(t *testing.T) {
 	chain := func(head, link, end string) string {
 		return head + strings.Repeat(link, (sourceBytesMax-len(head)-len(end))/len(link)) + end
@@ -69,7 +69,8 @@ func TestCompileAllowed(t *testing.T) {
 	}
 }
 
-// A body is compiled once, for all commands that send it; and the cache does not grow without limit.
+// The body of a function is compiled once, for all commands that send it; and the cache of compiled scripts
+// does not grow without limit.
 func TestCompileOnce(t *testing.T) {
 	const source = "function() { return 'compiled once' }"
 	first, err := CompileScript(mql.NewEnv(t.Context()), source)
@@ -126,8 +127,8 @@ func (c *endsAfter) Err() error {
 	return nil
 }
 
-// A command with many large functions ends between two of them, and while one is parsed. Their time
-// counts as time of its scripts, their memory as memory of the command.
+// A command with many large JavaScript functions ends between the compilation of two of them, and while one is
+// parsed. The time of compilation counts as time of the command's scripts, its memory as memory of the command.
 func TestCompileEnds(t *testing.T) {
 	large := func(i int) string {
 		return fmt.Sprint("function() { return ", i, strings.Repeat("; a = b + c", 5000), " }")
@@ -176,7 +177,7 @@ func TestCompileEnds(t *testing.T) {
 	}
 }
 
-// The text of an exception is computed by functions of the script, and may not exist.
+// The text of a JavaScript exception is computed by functions of the script, which may fail or be missing.
 func TestThrown(t *testing.T) {
 	deep := "function() { var a = []; for (var i = 0; i < 1e5; i++) a = [a]; throw a }"
 	if got := runScript(t, t.Context(), deep); !strings.HasPrefix(got, "JSInterpreterFailure") || len(got) > 600 {
@@ -192,7 +193,7 @@ func TestThrown(t *testing.T) {
 	}
 }
 
-// A stored function that runs when it is loaded is under the limits of a call.
+// A stored JavaScript function that runs code when it is loaded is under the limits of a call.
 func TestScopeEnds(t *testing.T) {
 	vm, err := NewVM()
 	if err != nil {

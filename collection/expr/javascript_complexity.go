@@ -12,11 +12,13 @@ import (
 	"github.com/dop251/goja/token"
 )
 
-// The library examines everything below an operator at each level of a chain (it folds constants),
-// several times below || of constants, and expands repetitions in regular expressions. So its time is
-// limited by these bounds.
+// The JavaScript library examines everything below an operator at each level of a chain (it folds constants),
+// several times below
+//
+// of constants, and expands repetitions in regular expressions. These bounds of a source limit the time that it
+// takes to compile.
 const (
-	// complexDepthMax is the maximal depth of a tree. A chain of operators is as deep as it is long.
+	// complexDepthMax is the maximal depth of a syntax tree. A chain of operators is as deep as it is long.
 	complexDepthMax = 1000
 	// complexWorkMax is the maximal sum of the depths of all nodes.
 	complexWorkMax = 2 << 20
@@ -28,7 +30,8 @@ const (
 // nodeBytes is the approximate memory of a compiled node.
 const nodeBytes = 100
 
-// complexity measures a tree. bytes is its approximate memory once it is compiled.
+// complexity returns the approximate memory of a script once it is compiled, in bytes, or an error if compiling
+// it would take long.
 // Errors: JSInterpreterFailure for a tree that would take long to compile.
 func complexity(tree *ast.Program) (bytes int, err error) {
 	var c measurement
@@ -38,7 +41,8 @@ func complexity(tree *ast.Program) (bytes int, err error) {
 	return c.nodes*nodeBytes + c.patterns*nodeBytes, nil
 }
 
-// measurement holds the counts of a tree so far.
+// measurement holds the counts of a syntax tree so far: nodes, the library's work, and the size of regular
+// expressions.
 type measurement struct {
 	nodes, work, patterns int
 	err                   error
@@ -55,10 +59,10 @@ func (c *measurement) add(work int) {
 	}
 }
 
-// folded describes the result of constant folding by the library.
+// folded describes what constant folding by the JavaScript library makes of an expression.
 type folded struct {
 	known bool // known reports that the expression is folded
-	truth int  // sure is 1 for a value that is true in JavaScript, -1 for one that is false, 0 if it may be either
+	truth int  // truth is 1 for a value that is true in JavaScript, -1 for one that is false, 0 if it may be either
 	work  int  // work is the number of nodes that the library examines to fold it
 }
 
@@ -104,8 +108,9 @@ func (c *measurement) node(n ast.Node, depth int) folded {
 	return folded{}
 }
 
-// binary measures an operator with two operands. If the left operand of &&, || or ?? is folded, the
-// library folds it again at each level above.
+// binary measures an expression with two operands. If the left operand of &&,
+//
+// or ?? is folded, the library folds it again at each level above.
 func (c *measurement) binary(n *ast.BinaryExpression, depth int) folded {
 	left, right := c.node(n.Left, depth+1), c.node(n.Right, depth+1)
 	ends := 0 // truth value of the left operand that ends the evaluation
@@ -165,7 +170,7 @@ func (c *measurement) value(v reflect.Value, depth int) {
 	}
 }
 
-// pattern measures a regular expression.
+// pattern adds the size of a regular expression to the measurement.
 func (c *measurement) pattern(pattern, flags string) {
 	// A pattern that fails here fails again during compilation, with a better message.
 	text, err := gojaparser.TransformRegExp(pattern, strings.Contains(flags, "s"), strings.Contains(flags, "u"))
@@ -182,7 +187,8 @@ func (c *measurement) pattern(pattern, flags string) {
 	}
 }
 
-// writtenOut returns the number of characters and repetitions of an expanded regular expression.
+// writtenOut returns the number of characters and repetitions of a regular expression with its repetitions
+// expanded, at most patternMax + 1.
 func writtenOut(r *syntax.Regexp) int {
 	n := 1 + len(r.Rune)
 	for _, sub := range r.Sub {

@@ -10,8 +10,8 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// A comment at the end refers to a source map file, which must not be read: opening this file would wait
-// for a writer that never comes.
+// A comment at the end of a script refers to a source map file, which must not be read: opening this file would
+// wait for a writer that never comes.
 func TestCompileReadsNoFile(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "pipe")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {

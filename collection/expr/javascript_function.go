@@ -67,8 +67,8 @@ func parseFunction(p *parser, op *Operator, v bson.Value) (Expr, error) {
 	return e, err
 }
 
-// ScriptSource returns the source text of a function given as a string or as code. Code with a scope,
-// even an empty one, is an error.
+// ScriptSource returns the source text of a JavaScript function that is given as a string or as code. Code with
+// a scope, even an empty one, is an error.
 // Manual: reference/operator/query/where, reference/command/mapReduce.
 //
 // Errors: BadValue for another type.
@@ -82,7 +82,8 @@ func ScriptSource(v bson.Value) (string, error) {
 	return "", mongoerr.New(mongoerr.BadValue, "a function must be a string or code, not %s", v.Type)
 }
 
-// Eval is not folded, because a function may return a different result each time.
+// Eval calls the function. It is not folded with constant arguments, because the function may return a
+// different result each time.
 func (e *functionCall) Eval(env *mql.Env, doc bson.Raw, s *Scratch) (bson.Value, error) {
 	var args []bson.Value
 	for _, a := range e.args {
@@ -116,7 +117,7 @@ func (e *functionCall) Eval(env *mql.Env, doc bson.Raw, s *Scratch) (bson.Value,
 	return v, err
 }
 
-// Script returns the VM of s, made on first use.
+// Script returns the JavaScript VM of the Scratch, which it creates on first use.
 func (s *Scratch) Script(env *mql.Env) (*VM, error) {
 	if s.vm == nil {
 		vm, err := NewVM()

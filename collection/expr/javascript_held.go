@@ -7,12 +7,12 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// Values that scripts store in a VM's globals are kept for later calls. The runtime does not count their
-// memory, so it is estimated by the growth of the process' heap during the calls, garbage included. If
-// the estimate is too large, settle determines how much of it is garbage.
+// Memory of values that scripts store in a VM's globals, which are kept for later calls. The runtime does not
+// count their memory, so it is estimated by the growth of the process' heap during the calls, garbage included.
+// If the estimate is too large, settle determines how much of it is garbage.
 
-// heldStep is the minimal difference between the growth and the count in the command's memory before the
-// count is updated.
+// heldStep is the difference in bytes between the growth and what the command's memory counts of it, from which
+// on the count is updated.
 const heldStep = 1 << 20
 
 // retainedMemory estimates the memory that the calls of a VM have left in it.
@@ -25,7 +25,8 @@ type retainedMemory struct {
 	scoped  bool        // the command has set global variables
 }
 
-// grow adds the growth of the heap during a call.
+// grow adds the growth of the heap during a call, from from to to bytes, to the estimate of the memory that the
+// VM holds.
 // Errors: ExceededMemoryLimit (146) if the calls of one VM together hold too much.
 func (vm *VM) grow(env *mql.Env, from, to uint64) error {
 	l := &vm.retained
@@ -63,8 +64,8 @@ func (l *retainedMemory) count() error {
 	return nil
 }
 
-// settle determines how much of the growth is garbage. If no call has set a global variable, it replaces
-// the runtime by a new one, which holds nothing.
+// settle determines how much of the heap's growth is garbage. If no call has set a global variable, it replaces
+// the VM's runtime by a new one, which holds nothing.
 func (vm *VM) settle(env *mql.Env) error {
 	l := &vm.retained
 	if !l.scoped && vm.globals() == l.globals {
@@ -84,7 +85,7 @@ func (vm *VM) settle(env *mql.Env) error {
 	return nil
 }
 
-// globals returns the number of global variables, without the call's document.
+// globals returns the number of global variables in the VM, without obj, the document of a call.
 func (vm *VM) globals() int {
 	n := 0
 	for _, name := range vm.rt.GlobalObject().GetOwnPropertyNames() {

@@ -9,7 +9,7 @@ import (
 	"github.com/cantledb/cantle/ratelimit"
 )
 
-// The memory that the calls of a command keep in global variables is limited in sum, by the VM's limit
+// The memory that a command's JavaScript calls keep in global variables is limited in sum, by the VM's limit
 // and by the memory of all commands. Freed memory is not counted, and variables are kept.
 func TestScriptKeeps(t *testing.T) {
 	const keep = "function() { if (typeof kept == 'undefined') kept = []; kept.push('x'.repeat(3200000)); return kept.length }"

@@ -10,19 +10,20 @@ import (
 	"github.com/tdewolff/parse/v2/js"
 )
 
-// The library's parser reads the parameters of an arrow function twice, those of nested arrow functions
-// four times and so on, recurses as deep as a text nests, and cannot be interrupted. So another parser
-// reads a text first: its work grows only with the length of the text, and it limits the nesting.
+// Limits of parsing. The JavaScript library's parser reads the parameters of an arrow function twice, those of
+// nested arrow functions four times and so on, recurses as deep as a text nests, and cannot be interrupted. So
+// another parser reads a text first: its work grows only with the length of the text, and it limits the
+// nesting.
 const (
-	// arrowsMax is the maximal depth of arrow functions in the parameters of others.
+	// arrowsMax is the maximal depth of arrow functions within the parameters of other arrow functions.
 	arrowsMax = 3
-	// briefBytes is the maximal length of a text that only the library can parse, because it supports
-	// more obsolete syntax. The slowest such texts are not longer.
+	// briefBytes is the maximal length in bytes of a text that only the library can parse, because it supports
+	// more obsolete syntax. This bounds the time of the slowest such text.
 	briefBytes = 4 << 10
 )
 
-// parseScript parses a text. It does not load source maps that the text refers to.
-// Errors: JSInterpreterFailure for code that nests too deep, those of the library for a syntax error.
+// parseScript parses the text of a script. It does not load source maps to which the text refers.
+// Errors: JSInterpreterFailure for code that nests too deep; the library's error for a syntax error.
 func parseScript(text string) (*ast.Program, error) {
 	tree, err := js.Parse(parse.NewInputString(text), js.Options{})
 	switch {
@@ -39,13 +40,13 @@ func parseScript(text string) (*ast.Program, error) {
 	return gojaparser.ParseFile(nil, "", text, 0, gojaparser.WithDisableSourceMaps)
 }
 
-// arrows looks for arrow functions in the parameters of others.
+// arrows is a visitor of a syntax tree that finds arrow functions nested too deep in the parameters of others.
 type arrows struct {
 	depth int // depth of the parameters being visited
 	deep  bool
 }
 
-// Enter visits the parameters of an arrow function one level deeper than its body.
+// Enter visits the parameters of an arrow function with a depth that is one higher than that of its body.
 func (v *arrows) Enter(n js.INode) js.IVisitor {
 	f, ok := n.(*js.ArrowFunc)
 	if v.deep || !ok {

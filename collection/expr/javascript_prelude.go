@@ -18,8 +18,8 @@ import (
 	"github.com/dop251/goja"
 )
 
-// preludeSource defines the functions that are easiest to define in JavaScript. Functions that could
-// allocate gigabytes in one step are limited or removed.
+// preludeSource is JavaScript that each new VM runs, before any script. It defines the functions that are
+// easiest to define in JavaScript, and limits or removes functions that could allocate gigabytes in one step.
 const preludeSource = `
 (function(global) {
 	"use strict";
@@ -285,7 +285,8 @@ func (vm *VM) bsonSize(call goja.FunctionCall) goja.Value {
 	return vm.rt.ToValue(len(d))
 }
 
-// constructor defines a type whose constructor works with and without new.
+// constructor defines a type of BSON, such as NumberLong, as a global constructor of the VM that works with and
+// without new. make makes the value from the arguments.
 func (vm *VM) constructor(name string, t bson.Type, make func([]goja.Value) (bson.Value, bool)) error {
 	f := vm.rt.ToValue(func(call goja.ConstructorCall) *goja.Object {
 		v, ok := make(call.Arguments)
@@ -449,8 +450,8 @@ func makeMD5(args []goja.Value) (bson.Value, bool) {
 	return a.Binary(5, b), err == nil && len(b) == md5.Size
 }
 
-// serve sets up the VM for a command: with the server's time and version, and the functions stored in
-// the database.
+// serve prepares the VM for a command: with the server's time and version, and the functions stored in the
+// database.
 func (vm *VM) serve(env *mql.Env) error {
 	vm.follow(env)
 	if err := vm.rt.Set("version", env.Release.Version); err != nil {
@@ -469,8 +470,8 @@ func (vm *VM) serve(env *mql.Env) error {
 	return nil
 }
 
-// follow sets Date's clock to that of the server, which advances while a script runs, unlike $$NOW:
-// scripts measure time and wait by it.
+// follow sets the clock of scripts (Date) to the server's clock. Unlike $$NOW it advances while a script runs,
+// because scripts measure time and wait by it.
 func (vm *VM) follow(env *mql.Env) {
 	clock := env.Clock
 	if clock == nil {

@@ -96,7 +96,7 @@ func TestScriptValues(t *testing.T) {
 	}
 }
 
-// Date is the server's clock: it advances while a script runs, and stands still if the clock does.
+// Date in scripts is the server's clock: it advances while a script runs, and stands still if the clock does.
 func TestScriptTime(t *testing.T) {
 	const source = "function() { var a = Date.now(), b = new Date(), c = ISODate(); return [a, b - a, c - b] }"
 	for step, want := range map[time.Duration]string{0: `[5000,0,0]`, 7 * time.Millisecond: `[5007,7,7]`} {
@@ -123,7 +123,7 @@ func TestScriptTime(t *testing.T) {
 	}
 }
 
-// Scripts must not be able to harm the server: each of these soon ends with an error.
+// Scripts must not be able to harm the server: each of these scripts soon ends with an error.
 func TestScriptLimits(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()

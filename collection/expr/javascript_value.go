@@ -15,7 +15,8 @@ import (
 	"github.com/dop251/goja"
 )
 
-// box is a BSON value of a type that JavaScript lacks. Scripts may call its exported methods.
+// box holds a BSON value of a type that JavaScript lacks, such as an ObjectId, in a JavaScript object. Scripts
+// may call its exported methods.
 type box struct {
 	v     bson.Value
 	value float64 // of numbers
@@ -24,10 +25,10 @@ type box struct {
 // prototypes are the constructors, for instanceof.
 type prototypes map[bson.Type]*goja.Object
 
-// number returns the JavaScript number nearest to a boxed one.
+// number returns the JavaScript number nearest to the boxed BSON number.
 func (b *box) number() float64 { return b.value }
 
-// text returns the string form.
+// text returns the boxed value as text, in the form in which the shell prints it.
 func (b *box) text() string {
 	switch b.v.Type {
 	case bson.TypeObjectID:
@@ -56,7 +57,7 @@ func (b *box) text() string {
 	return b.v.Type.String()
 }
 
-// boxed wraps a value as an object of its constructor's prototype.
+// boxed returns a JavaScript object that holds a BSON value and has the prototype of the value's type.
 func (vm *VM) boxed(v bson.Value) goja.Value {
 	b := &box{v: v.Clone()}
 	b.value, _ = v.AsFloat()
@@ -90,7 +91,7 @@ func (vm *VM) unboxed(v goja.Value) (*box, bool) {
 	return b, ok
 }
 
-// toJS converts a BSON value.
+// toJS returns the JavaScript value of a BSON value; types that JavaScript lacks are boxed.
 func (vm *VM) toJS(v bson.Value) goja.Value {
 	switch v.Type {
 	case bson.TypeMissing, bson.TypeUndefined:
@@ -141,7 +142,7 @@ func (vm *VM) toJS(v bson.Value) goja.Value {
 		if err == nil {
 			return f
 		}
-		// A code value that is not a function becomes a string. A limit ends the call.
+		// A code value that is not a function becomes a string. If a limit was exceeded, the call ends.
 		var known *mongoerr.Error
 		if !errors.As(err, &known) || known.Code != mongoerr.JSInterpreterFailure {
 			vm.guard.interrupt(err)
@@ -159,7 +160,8 @@ func jsFlag(r rune) rune {
 	return -1
 }
 
-// fromJS converts a JavaScript value. Numbers become doubles, as in MongoDB.
+// fromJS returns the BSON value of a JavaScript value, in the memory of a. Numbers become doubles, as in
+// MongoDB.
 //
 // Errors: JSInterpreterFailure for a value that nests too deep, BSONObjectTooLarge.
 func (vm *VM) fromJS(a *bson.Arena, v goja.Value) (bson.Value, error) {

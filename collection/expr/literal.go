@@ -78,7 +78,7 @@ func (p *parser) parseObject(d bson.Raw) (Expr, error) {
 	return p.fold(o)
 }
 
-// ObjectField returns the expression of a field if e is an object of expressions with that field.
+// ObjectField returns the expression of the field name, if e is an object of expressions with that field.
 func ObjectField(e Expr, name string) (Expr, bool) {
 	if o, ok := e.(*object); ok {
 		if i := slices.Index(o.names, name); i >= 0 {

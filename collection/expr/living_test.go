@@ -29,8 +29,9 @@ func parsed(t *testing.T, all *ratelimit.Memory, text string) (*mql.Env, expr.Ex
 	return env, e
 }
 
-// The values that loops make for one element after the other, or for one document after the other, do
-// not add up: only live values count. In total, each of these makes several times the available memory.
+// The values that loops such as $map make for one element after the other, or for one document after the other,
+// do not add up: only live values count. In total, each of these expressions makes several times the available
+// memory.
 func TestOnlyWhatLivesCounts(t *testing.T) {
 	docs := make([]string, 800)
 	for i := range docs {
@@ -65,7 +66,7 @@ func TestOnlyWhatLivesCounts(t *testing.T) {
 	}
 }
 
-// A row's values are freed with the next row, and a closed Scratch holds nothing.
+// The values computed for a row are freed with the next row, and a closed Scratch holds nothing.
 func TestRowsReleaseMemory(t *testing.T) {
 	all := ratelimit.NewMemory(16 << 20)
 	env, e := parsed(t, all, `{$size: {$range: ["$from", 300000]}}`)

@@ -19,7 +19,7 @@ import (
 	"github.com/cantledb/cantle/ratelimit"
 )
 
-// worst holds for each operator the expression that makes it hold most memory, evaluated on worstDoc.
+// worst holds for each operator the expression with which it holds most memory, evaluated on worstDoc.
 var worst = map[string]string{
 	"$abs":                  `{$abs: "$n"}`,
 	"$acos":                 `{$acos: "$n"}`,
@@ -197,7 +197,7 @@ var worstForms = map[string]string{
 	"$path twice": `"$kv.d.x"`,
 }
 
-// worstDoc returns a document with long values of every kind that operators take apart or combine.
+// worstDoc returns a document with long values of every kind that operators split or combine.
 func worstDoc() bson.Raw {
 	const n = 100_000
 	b := bson.NewBuilder(nil)
@@ -249,9 +249,9 @@ func worstDoc() bson.Raw {
 	return b.Doc()
 }
 
-// TestMemoryOfOperators evaluates every operator at its worst, forty times in siblings that are live at
-// the same time: the process's memory stays within the limit of all commands plus a constant. With -v,
-// it prints the memory of each operator.
+// TestMemoryOfOperators evaluates every operator by its expression in worst, as forty variables of one $let,
+// which are live at the same time: the process's memory stays within the limit of all commands plus a constant.
+// With -v, it prints the memory of each operator.
 func TestMemoryOfOperators(t *testing.T) {
 	const work, constant, siblings = 32 << 20, 32 << 20, 40
 	for _, op := range expr.Operators {

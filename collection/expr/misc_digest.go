@@ -13,7 +13,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// digest computes the hash of an algorithm of $hash and $hexHash.
+// digest is a hash algorithm of $hash and $hexHash: it returns the hash of data.
 type digest func(data []byte) []byte
 
 // digestNamed returns an algorithm by its name; nil if there is none.
@@ -35,7 +35,7 @@ var digestSignature = &signature{
 	notObject: mongoerr.FailedToParse, unknown: mongoerr.IDLUnknownField,
 }
 
-// parseDigest returns the parse function of $hash or $hexHash. result converts the hash to the
+// parseDigest returns the parse function of $hash or $hexHash. result converts the bytes of the hash to the
 // operator's value. The algorithm must be constant.
 //
 // Errors: FailedToParse, IDLFailedToParse, IDLUnknownField, TypeMismatch, BadValue.

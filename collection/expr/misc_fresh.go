@@ -6,8 +6,8 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// volatile is an operator without arguments that has a new value at each evaluation: $rand, $createObjectId
-// and $currentDate. It is not folded.
+// volatile is an operator without arguments that has a new value at each evaluation, and so is not folded:
+// $rand, $createObjectId or $currentDate.
 type volatile struct {
 	name  string // operator
 	value func(*mql.Env, *Scratch) bson.Value

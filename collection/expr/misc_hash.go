@@ -30,7 +30,7 @@ func HashedIndexKey(v bson.Value) int64 {
 	return int64(binary.LittleEndian.Uint64(h.Sum(sum[:0])))
 }
 
-// hashValue adds a value to the hash; inside of documents, also the value's name.
+// hashValue adds a value to the hash of an index key; for a field of a document (named), also the field's name.
 func hashValue(h hash.Hash, v bson.Value, name []byte, named bool) {
 	var buf [8]byte
 	binary.LittleEndian.PutUint32(buf[:], uint32(canonicalType(v.Type)))
@@ -62,8 +62,8 @@ func hashFields(h hash.Hash, d bson.Raw) {
 	h.Write([]byte{0, 0, 0, 0}) // the end, as a value of type 0
 }
 
-// hashedNumber truncates a number to an integer. For the double 2^63 it returns the smallest int64: old
-// versions computed that, and hashes must not change.
+// hashedNumber returns a number truncated to an integer, as hashed indexes store it. For the double 2^63 it
+// returns the smallest int64: old versions computed that, and hashes must not change.
 func hashedNumber(v bson.Value) int64 {
 	if f, ok := v.Double(); ok && f == 1<<63 {
 		return math.MinInt64

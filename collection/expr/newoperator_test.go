@@ -34,8 +34,8 @@ func clamp(_ *mql.Env, _ *Scratch, a []bson.Value, _ given) (bson.Value, error) 
 	return a[0], nil
 }
 
-// An operator is one file with one row: with a row in a copy of the table, it is parsed inside of other
-// operators and around them, folded, evaluated, printed, searched for paths, and rejected.
+// The definition of an operator is one row of a table: added to a copy of the table, an operator is parsed
+// inside of other operators and around them, folded, evaluated, printed, searched for paths, and rejected.
 func TestOperatorIsOneRow(t *testing.T) {
 	table := append(slices.Clone(Operators), opDouble, opClamp)
 	slices.SortFunc(table, func(a, b Operator) int { return strings.Compare(a.Name, b.Name) })

@@ -9,8 +9,8 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-// rank orders the numeric types by promotion: int32 < int64 < double < decimal. It returns 0 for other
-// types.
+// rank returns the place of a numeric type in the order of promotion: int32 < int64 < double < decimal, from 1
+// to 4. It returns 0 for other types.
 func rank(t bson.Type) int {
 	switch t {
 	case bson.TypeInt32:
@@ -25,8 +25,8 @@ func rank(t bson.Type) int {
 	return 0
 }
 
-// sum adds numbers and at most one date with MongoDB's promotion: the result has the widest type of the
-// operands; int32 overflows to int64, and int64 to double.
+// sum holds the sum of numbers and at most one date, computed with MongoDB's promotion: the result has the
+// widest type of the operands; int32 overflows to int64, and int64 to double.
 // Manual: reference/operator/aggregation/add.
 type sum struct {
 	long    int64
@@ -111,7 +111,7 @@ func dateOverflow(op string) error {
 	return mongoerr.New(mongoerr.Overflow, "date overflow in %s", op)
 }
 
-// roundAway rounds half away from zero to an int64; ok is false outside its range.
+// roundAway returns f rounded to an int64, a half away from zero; ok is false outside of its range.
 func roundAway(f float64) (int64, bool) {
 	f = math.Round(f)
 	if !(f >= -1<<63 && f < 1<<63) {
@@ -136,8 +136,8 @@ func Add(a *bson.Arena, x, y bson.Value) (bson.Value, error) {
 	return t.value(a)
 }
 
-// Subtract computes x - y: of numbers, of a date and milliseconds, or of two
-// dates in milliseconds.
+// Subtract returns x - y as $subtract computes it: of two numbers, of a date and milliseconds, or of two dates,
+// in milliseconds.
 // Manual: reference/operator/aggregation/subtract.
 //
 // Errors: TypeMismatch, Overflow for dates.
@@ -195,7 +195,7 @@ func Subtract(a *bson.Arena, x, y bson.Value) (bson.Value, error) {
 	return a.Int(diff), nil
 }
 
-// Multiply multiplies two numbers with the promotion of Add.
+// Multiply returns the product of two numbers, with the promotion of number types that Add has.
 // Manual: reference/operator/aggregation/multiply.
 //
 // Errors: TypeMismatch.

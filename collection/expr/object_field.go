@@ -8,7 +8,7 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// getField is $getField: a field by its exact name, which may contain dots and dollars.
+// getField is $getField: it returns a field by its exact name, which may contain dots and dollars.
 type getField struct{ field, input Expr }
 
 var getFieldSignature = &signature{
@@ -131,8 +131,8 @@ func parseSetField(sig *signature) func(*parser, *Operator, bson.Value) (Expr, e
 	}
 }
 
-// fieldName reads the name for $setField: a literal string or a $literal, but not an expression that
-// folds to a string.
+// fieldName returns the field name in an argument of $setField or $unsetField: a literal string or a $literal,
+// but not an expression that folds to a string.
 func (p *parser) fieldName(op *Operator, v bson.Value) (string, error) {
 	text, ok := v.Str()
 	if ok && strings.HasPrefix(text, "$") {

@@ -8,7 +8,8 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// mergeObjects is $mergeObjects: later values of a field win, in the place of the first.
+// mergeObjects is $mergeObjects: it merges documents; the last value of a field wins, in the place of the
+// first.
 func mergeObjects(env *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) {
 	if len(a) == 1 && a[0].Type == bson.TypeArray {
 		base := len(s.stack)
@@ -44,10 +45,10 @@ func mergeObjects(env *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) 
 	return t.end(env, s, out)
 }
 
-// merge returns document a with the fields of v added or replaced. isNew reports that the result is a
-// new document.
+// merge returns the document a with the fields of v added or replaced, for $mergeObjects. isNew reports that
+// the result is a new document, not one of the two.
 //
-// Errors: 40400, ExceededMemoryLimit, and the context's cause.
+// Errors: 40400 if v is no document; ExceededMemoryLimit; the reason why the command must end.
 func merge(env *mql.Env, s *Scratch, a bson.Raw, v bson.Value) (out bson.Value, isNew bool, err error) {
 	if err := env.Tick(); err != nil || v.IsNullish() {
 		return a.Value(), false, err
@@ -102,10 +103,11 @@ type Fields struct {
 	at  map[string]int32 // offset of each field; nil: lookups scan the document
 }
 
-// many reports whether a map is faster, because there are many names on both sides.
+// many reports whether a map of field names is faster than scans, because both documents (their lengths in
+// bytes) are large.
 func many(doc bson.Raw, other int) bool { return len(doc) > 256 && other > 256 }
 
-// LookupBytes returns the approximate memory that FieldsOf allocates.
+// LookupBytes returns the approximate memory in bytes that FieldsOf allocates with the same arguments.
 func LookupBytes(doc bson.Raw, other int) int {
 	if !many(doc, other) {
 		return 0
@@ -113,8 +115,8 @@ func LookupBytes(doc bson.Raw, other int) int {
 	return doc.Len() * lookupBytes
 }
 
-// FieldsOf returns the Fields of doc for about as many lookups as other bytes contain names. The
-// document must not change while the Fields are in use.
+// FieldsOf returns the Fields of doc for looking up the names of another document of other bytes. The document
+// doc must not change while the Fields are in use.
 func FieldsOf(doc bson.Raw, other int) Fields {
 	f := Fields{doc: doc}
 	if !many(doc, other) {

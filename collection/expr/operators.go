@@ -11,13 +11,13 @@ import (
 type Operator struct {
 	// Name with the dollar sign.
 	Name string
-	// Min and Max number of positional arguments; Max -1 is unbounded. Zero for
-	// operators with named arguments.
+	// Min and Max are the numbers of positional arguments that the operator takes at least and at most; a Max
+	// of -1 is unbounded. Both are 0 for operators with named arguments.
 	Min, Max int
 	// Parse reads the operator's argument.
 	Parse func(p *parser, op *Operator, arg bson.Value) (Expr, error)
-	// Since is the first release of MongoDB with the operator, such as "8.2"; "" if it is older than 3.6
-	// or not in the manual.
+	// Since is the first release of MongoDB with the operator, such as "8.2". It is "" if the operator is older
+	// than 3.6 or not in the manual.
 	Since string
 	// Doc is the page of the manual.
 	Doc string

@@ -13,8 +13,8 @@ import (
 // depthMax is the maximal depth of expressions.
 const depthMax = 200
 
-// parser holds the state of one Parse: the table, and the local variables in scope. A variable's slot is
-// its index among them, so that a Scratch needs only as many slots as scopes nest.
+// parser holds the state of one Parse: the table of operators, and the names of the local variables in scope.
+// The slot of a variable is its index in scope, so that a Scratch needs only as many slots as scopes nest.
 type parser struct {
 	env       *mql.Env
 	operators []Operator // a copy of the global, whose rows refer to parse functions
@@ -81,15 +81,15 @@ func (p *parser) find(name string) *Operator {
 	return nil
 }
 
-// parseLazy is parse for an operand that may not be evaluated at all: errors of constant parts are left
-// to the evaluation.
+// parseLazy parses an operand that may not be evaluated at all, such as a branch of $cond. Errors of its
+// constant parts are left to the evaluation.
 func (p *parser) parseLazy(v bson.Value) (Expr, error) {
 	p.lazy++
 	defer func() { p.lazy-- }()
 	return p.parse(v)
 }
 
-// parseIn is parse with local variables in scope.
+// parseIn parses an operand in which the local variables vars are in scope, such as the `in` of $let.
 func (p *parser) parseIn(v bson.Value, vars ...string) (Expr, error) {
 	n := len(p.scope)
 	p.scope = append(p.scope, vars...)
@@ -135,7 +135,7 @@ func (op *Operator) arity(n int) error {
 	return mongoerr.New(28667, "Expression %s takes at least %d arguments, and at most %d, but %d were passed in.", op.Name, op.Min, op.Max, n)
 }
 
-// fold evaluates e now if all its arguments are constants.
+// fold returns e, or its value as a constant if all its arguments are constants.
 func (p *parser) fold(e Expr) (Expr, error) {
 	constant := true
 	e.(parent).children(func(c Expr) {
@@ -157,9 +157,9 @@ func (p *parser) fold(e Expr) (Expr, error) {
 	return p.folded(e, v)
 }
 
-// folded returns the constant for the value v of an operator with constant arguments. It counts in the
-// command's memory until the command ends, because a short operator can make a long value. Array and
-// object literals do not count, as they are as long as their text.
+// folded returns the constant for the value v of an operator with constant arguments. The constant counts in
+// the command's memory until the command ends, because a short operator can make a long value. Array and object
+// literals do not count, as they are as long as their text.
 //
 // Errors: ExceededMemoryLimit.
 func (p *parser) folded(e Expr, v bson.Value) (Expr, error) {
@@ -188,7 +188,7 @@ func (p *parser) folded(e Expr, v bson.Value) (Expr, error) {
 	return c, nil
 }
 
-// foldedBytes is the size from which on a constant counts in the command's memory.
+// foldedBytes is the size in bytes from which on a folded constant counts in the command's memory.
 const foldedBytes = 256
 
 // names returns the field names of a document for messages.

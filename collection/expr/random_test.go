@@ -26,8 +26,8 @@ var scalars = []string{"null", "undefined", "true", "false", "0", "1", "-1", "2"
 	"ISODate(\"2020-02-29T12:34:56.789Z\")", "Timestamp(1, 2)", "ObjectId(\"0123456789abcdef01234567\")", "/a.b/i", "BinData(0, \"AQID\")",
 	"MinKey", "MaxKey", "{$date: {$numberLong: \"9223372036854775807\"}}", "{$date: {$numberLong: \"-9223372036854775808\"}}"}
 
-// randomValue appends a random operand: a scalar, or an operator with operands, most often with valid
-// argument names.
+// randomValue appends a random operand of an expression: a scalar, or an operator with operands, most often
+// with valid argument names.
 func randomValue(r *rand.Rand, b *bson.Builder, name string, depth int, parsed []bson.Value, forms map[string][]string) {
 	if depth <= 0 || r.IntN(4) == 0 {
 		b.Value(name, parsed[r.IntN(len(parsed))])
@@ -93,7 +93,7 @@ func randomValue(r *rand.Rand, b *bson.Builder, name string, depth int, parsed [
 	b.End()
 }
 
-// Random trees neither panic nor return an internal error, and their printed form evaluates to the same
+// Random expressions neither panic nor return an internal error, and their printed form evaluates to the same
 // value.
 func TestRandomTrees(t *testing.T) {
 	forms := map[string][]string{

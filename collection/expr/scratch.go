@@ -5,9 +5,9 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// Scratch is the working memory of evaluation: an arena for computed values, slots for local variables,
-// and metadata of the current document. Each goroutine has its own; the zero Scratch is ready to use.
-// Its memory counts in the command's memory, see reserve.
+// Scratch is the working memory in which expressions are evaluated: an arena for computed values, slots for
+// local variables, and metadata of the current document. Each goroutine has its own; the zero Scratch is ready
+// to use. Its memory counts in the command's memory, see reserve.
 type Scratch struct {
 	bson.Arena
 	// Root is $$ROOT if it is not the document passed to Eval: $redact evaluates embedded documents.
@@ -34,7 +34,7 @@ func (s *Scratch) NamedMeta(name string) bson.Value {
 	return bson.Value{}
 }
 
-// Reset frees all computed values. Metadata and Root are kept.
+// Reset frees all computed values, before the next document. Metadata and Root are kept.
 func (s *Scratch) Reset() {
 	s.Arena.Reset()
 	s.stack = s.stack[:0]
@@ -44,8 +44,8 @@ func (s *Scratch) Reset() {
 	}
 }
 
-// Close frees the memory and its count in the command's memory. A Scratch for one evaluation must be
-// closed only if the command evaluates many.
+// Close frees the memory and its count in the command's memory. A Scratch for a single evaluation needs no
+// Close, unless the command evaluates many.
 func (s *Scratch) Close() {
 	if s.counted > 0 {
 		memory, counted := s.memory, s.counted
@@ -54,7 +54,7 @@ func (s *Scratch) Close() {
 	}
 }
 
-// setSlot stores a local variable and returns the slot's previous value.
+// setSlot stores the value of a local variable in its slot.
 func (s *Scratch) setSlot(slot int, v bson.Value) {
 	for len(s.slots) <= slot {
 		s.slots = append(s.slots, bson.Value{})
@@ -90,7 +90,8 @@ func (s *Scratch) pushAll(env *mql.Env, a bson.Raw) error {
 	return nil
 }
 
-// buffer borrows a byte buffer; the borrower must count it. giveBuffer returns it.
+// buffer returns an idle byte buffer of the Scratch, or nil. The caller counts its memory while it is in use,
+// and returns it by giveBuffer.
 func (s *Scratch) buffer() []byte {
 	n := len(s.buffers)
 	if n == 0 {
@@ -106,7 +107,7 @@ func (s *Scratch) buffer() []byte {
 // idleBytesMax limits the memory of idle buffers.
 const idleBytesMax = 1 << 20
 
-// giveBuffer returns a buffer that is not in use any more.
+// giveBuffer returns a buffer that is not in use any more to the idle ones, up to idleBytesMax in all.
 func (s *Scratch) giveBuffer(buf []byte) {
 	if s.idle+cap(buf) <= idleBytesMax {
 		s.buffers = append(s.buffers, buf)

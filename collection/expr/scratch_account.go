@@ -7,26 +7,27 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// account records which memory of a Scratch counts in the command's memory.
+// account holds how many bytes of a Scratch are counted in the command's memory, and how many are in use
+// outside of the Scratch's arena.
 type account struct {
 	memory  *mql.Memory // of the command
 	counted int         // bytes that memory counts
 	outside int         // bytes in use outside of the arena: under construction, for sorting or lookups
 }
 
-// freeBytes is the memory of a Scratch that is not counted, so that most documents do not touch the
-// shared counter.
+// freeBytes is the memory of a Scratch, in bytes, that is not counted, so that most documents do not change the
+// counter that all commands share.
 const freeBytes = 16 << 10
 
-// valueBytes is the overhead of a value on the stack, in addition to its bytes.
+// valueBytes is the memory of a value on the stack in addition to the value's own bytes.
 const valueBytes = int(unsafe.Sizeof(bson.Value{}))
 
 // held returns the memory of s in bytes: of all values since Reset that were not released, of values
 // under construction, and of the idle buffers and the stack.
 func (s *Scratch) held() int { return s.Arena.Held() + s.outside + s.idle + cap(s.stack)*valueBytes }
 
-// reserve makes the command's memory count all memory of s and n bytes more, before they are allocated.
-// They are counted until Reset, and only once if reserve is called again.
+// reserve counts in the command's memory all memory of s and n bytes more, before these are allocated. The
+// bytes are counted until Reset, and only once if reserve is called again.
 // Errors: ExceededMemoryLimit (146) if the commands of the user, or of all users, hold too much.
 func (s *Scratch) reserve(env *mql.Env, n int) error {
 	if more := s.held() + n - s.counted; more > freeBytes {
@@ -35,10 +36,11 @@ func (s *Scratch) reserve(env *mql.Env, n int) error {
 	return nil
 }
 
-// due reports whether more has been allocated than is counted, for callers that count afterwards.
+// due reports whether s has allocated more than freeBytes beyond what is counted, for callers that count after
+// an allocation.
 func (s *Scratch) due() bool { return s.held() > s.counted+freeBytes }
 
-// counts makes the command's memory count the allocated memory.
+// counts counts the allocated memory of s in the command's memory, if due.
 // Errors: ExceededMemoryLimit (146).
 func (s *Scratch) counts(env *mql.Env) error {
 	if !s.due() {
@@ -64,7 +66,7 @@ func (s *Scratch) count(env *mql.Env, more int) error {
 	return nil
 }
 
-// giveBack is the part of Reset that frees large memory.
+// giveBack frees the large memory of s after large values, and reduces its count, for Reset.
 func (s *Scratch) giveBack() {
 	if cap(s.stack) > freeBytes/valueBytes {
 		s.stack = nil

@@ -6,8 +6,8 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// valueBytesMax limits an array or document under construction. Intermediate results may exceed the 16
-// MiB limit of documents, which applies to the final document, as in MongoDB.
+// valueBytesMax limits an array or document under construction, in bytes. Intermediate results may exceed the
+// 16 MiB limit of documents, which applies to the final document, as in MongoDB.
 const valueBytesMax = 100 << 20
 
 // tooLarge returns the error for a value beyond this limit.
@@ -15,8 +15,8 @@ func tooLarge() error {
 	return mongoerr.New(mongoerr.ExceededMemoryLimit, "an expression's result would use more than %d bytes; make it of fewer elements, or in several stages with $unwind", valueBytesMax)
 }
 
-// making is a document or an array under construction. Values that may be long are appended by element
-// and field, or after a call of room, which reserve the command's memory first.
+// making is a document or an array under construction in a Scratch. Values that may be long are appended by
+// element and field, or after a call of room, which reserve the command's memory first.
 type making struct {
 	bson.Builder
 	counted int // bytes of its buffer that count in the Scratch
@@ -74,7 +74,7 @@ func (s *Scratch) endArray(env *mql.Env, m *making) (bson.Value, error) {
 	return bson.Value{Type: bson.TypeArray, Data: data}, err
 }
 
-// endOnly finishes the array of m, whose only element is the value.
+// endOnly finishes the array of m and returns its only element as a value in the arena.
 // Errors: ExceededMemoryLimit (146).
 func (s *Scratch) endOnly(env *mql.Env, m *making) (bson.Value, error) {
 	data, err := s.settle(env, s.taken(m))
@@ -85,10 +85,10 @@ func (s *Scratch) endOnly(env *mql.Env, m *making) (bson.Value, error) {
 	return f.Value, nil
 }
 
-// adoptedBytes is the capacity above which a buffer becomes part of the arena without a copy.
+// adoptedBytes is the capacity in bytes above which a buffer becomes part of the arena without a copy.
 const adoptedBytes = 1 << 20
 
-// settle moves the bytes of an uncounted buffer into the arena.
+// settle moves the bytes of a buffer that is not counted into the arena, where they are counted.
 // Errors: ExceededMemoryLimit (146).
 func (s *Scratch) settle(env *mql.Env, buf []byte) ([]byte, error) {
 	if cap(buf) > adoptedBytes {
@@ -107,8 +107,8 @@ func (s *Scratch) settle(env *mql.Env, buf []byte) ([]byte, error) {
 	return buf, nil
 }
 
-// headBytes is an upper bound of an element's overhead, in addition to its name and its value's bytes:
-// its type, its position in an array, and the ends of the enclosing values.
+// headBytes is an upper bound of the bytes that an element takes in addition to its name and its value: its
+// type, its position in an array, and the ends of the enclosing values.
 const headBytes = 32
 
 // room makes room for n more bytes in a value under construction.
@@ -135,7 +135,8 @@ func (s *Scratch) grow(env *mql.Env, m *making, n int) error {
 	return nil
 }
 
-// roomFor returns the size of a new buffer that must hold n bytes and will soon need more.
+// roomFor returns the size of a new buffer that must hold n bytes and will soon need more, so that repeated
+// growth copies little.
 func roomFor(n int) int {
 	if n < adoptedBytes {
 		return max(256, 2*n)
@@ -143,8 +144,8 @@ func roomFor(n int) int {
 	return n + n/4
 }
 
-// element appends v, or null if v is missing, to the array in m. It checks first whether the command
-// must end and whether the array is within its limits.
+// element appends v, or null if v is missing, to the array in m. It first checks whether the command must end
+// and whether the array stays within its limits.
 func (s *Scratch) element(env *mql.Env, m *making, v bson.Value) error {
 	if err := env.Tick(); err != nil {
 		return err

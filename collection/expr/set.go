@@ -8,9 +8,9 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// sorted pushes the elements of an array onto the stack, in order and without duplicates, and returns
+// sorted pushes the elements of an array onto the stack of s, in order and without duplicates, and returns
 // them. The caller must truncate the stack again.
-// Errors: the context's cause, ExceededMemoryLimit.
+// Errors: the reason why the command must end; ExceededMemoryLimit.
 func (s *Scratch) sorted(env *mql.Env, v bson.Value) ([]bson.Value, error) {
 	base := len(s.stack)
 	if err := s.pushAll(env, bson.Raw(v.Data)); err != nil {
@@ -19,8 +19,8 @@ func (s *Scratch) sorted(env *mql.Env, v bson.Value) ([]bson.Value, error) {
 	return s.dedupe(env, base)
 }
 
-// dedupe sorts the stack from base on and removes duplicates.
-// Errors: the context's cause.
+// dedupe sorts the values on the stack from base on, removes duplicates, and returns them.
+// Errors: the reason why the command must end.
 func (s *Scratch) dedupe(env *mql.Env, base int) ([]bson.Value, error) {
 	o := env.Order()
 	if err := mql.SortValues(env, s.stack[base:], 1); err != nil {

@@ -8,7 +8,8 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// newText allocates a string of n bytes in the arena; the caller fills text.
+// newText allocates a string of n bytes in the arena; the caller fills text, its bytes. op is the operator that
+// an error names.
 //
 // Errors: 16493 if a string of that length does not fit into a document, ExceededMemoryLimit.
 func (s *Scratch) newText(env *mql.Env, op string, n int) (v bson.Value, text []byte, err error) {
@@ -146,7 +147,7 @@ func codePoints(t []byte) int {
 	return n
 }
 
-// byteOffset returns the byte offset of the n-th code point of t, len(t) if there are fewer.
+// byteOffset returns the offset in bytes at which the n-th code point of t begins, len(t) if there are fewer.
 func byteOffset(t []byte, n int) int {
 	for i, c := range t {
 		if c&0xc0 != 0x80 {

@@ -8,7 +8,7 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// indexBounds reads the optional start and end of the $indexOf… operators.
+// indexBounds returns the optional arguments start and end of $indexOfBytes and $indexOfCP.
 func indexBounds(op string, a []bson.Value) (start, end int, err error) {
 	end = 1<<31 - 1
 	for i, to := range [2]*int{&start, &end} {
@@ -76,7 +76,7 @@ func indexOfCP(_ *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) {
 	if len(text) == 0 && len(token) == 0 && start == 0 && len(a) < 4 {
 		return s.Int32(0), nil
 	}
-	// A match must begin, but need not end, before end.
+	// A match of the token must begin, but need not end, before the position end.
 	from, to := byteOffset(text, start), byteOffset(text, end)
 	if i := bytes.Index(text[from:], token); i >= 0 && from+i < to {
 		return s.Int32(int32(codePoints(text[:from+i]))), nil

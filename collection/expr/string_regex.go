@@ -10,8 +10,8 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// regexCall is $regexMatch, $regexFind and $regexFindAll. It caches the last compiled pattern, which is
-// nearly always the same for all documents.
+// regexCall is $regexMatch, $regexFind or $regexFindAll. It caches the last compiled pattern, which is nearly
+// always the same for all documents.
 type regexCall struct {
 	name                  string
 	input, regex, options Expr // options nil if absent
@@ -46,7 +46,8 @@ func parseRegex(p *parser, op *Operator, v bson.Value) (Expr, error) {
 	return p.fold(r)
 }
 
-// compile returns the compiled pattern, nil if the pattern or the input is null or missing.
+// compile returns the compiled pattern of the arguments regex and options, nil if the pattern is null or
+// missing.
 func (r *regexCall) compile(re, opt bson.Value) (*mql.Regex, error) {
 	pattern, options, isRegex := re.Regex()
 	switch {
@@ -180,7 +181,8 @@ func (r *regexCall) findAll(env *mql.Env, s *Scratch, c *mql.Regex, text []byte)
 // regexBytesMax limits the result of $regexFindAll.
 const regexBytesMax = 64 << 20
 
-// matchBytes returns a lower bound of the bytes that appendMatch appends: nested groups repeat the text.
+// matchBytes returns a lower bound of the bytes that appendMatch appends for a match m: nested groups repeat
+// the text.
 func matchBytes(m []int) int {
 	n := 4 * headBytes
 	for i := 0; i < len(m); i += 2 {
@@ -189,7 +191,7 @@ func matchBytes(m []int) int {
 	return n
 }
 
-// appendMatch appends match, idx (in code points) and captures.
+// appendMatch appends the fields of a match m: match, idx (in code points) and captures.
 func appendMatch(b *making, text []byte, m []int, idx int) {
 	b.StringBytes("match", text[m[0]:m[1]])
 	b.Int32("idx", int32(idx))

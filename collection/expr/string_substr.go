@@ -49,7 +49,8 @@ func substrBytes(_ *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) {
 	return s.StringBytes(t[start:end]), nil
 }
 
-// truncInt64 converts a number to int64 for operators that truncate doubles and round decimals.
+// truncInt64 converts a number to an int64 for $substrBytes, which truncates doubles and rounds decimals half
+// to even.
 //
 // Errors: 31109 if a double is outside the range.
 func truncInt64(v bson.Value) (int64, error) {

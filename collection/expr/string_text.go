@@ -10,8 +10,8 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-// textOf converts a value to text for the older string operators: strings are unchanged, null and
-// missing become "", numbers and dates are printed.
+// textOf returns a value as text for the older string operators, such as $toUpper: strings are unchanged, null
+// and missing become "", numbers and dates are printed.
 //
 // Errors: 16007 for other types.
 func textOf(v bson.Value) ([]byte, error) {
@@ -41,7 +41,7 @@ func textOf(v bson.Value) ([]byte, error) {
 	return nil, mongoerr.New(16007, "can't convert from BSON type %s to String", v.Type)
 }
 
-// appendText prints a number or a date like conversions to string.
+// appendText appends the text of a number or a date, as conversions to string have it.
 func appendText(dst []byte, v bson.Value) []byte {
 	switch v.Type {
 	case bson.TypeInt32, bson.TypeInt64:
@@ -60,7 +60,7 @@ func appendText(dst []byte, v bson.Value) []byte {
 	return dst
 }
 
-// appendDouble prints the shortest text that parses as f. Exponents have at least two digits.
+// appendDouble appends the shortest text that parses as the double f. Exponents have at least two digits.
 func appendDouble(dst []byte, f float64) []byte {
 	switch {
 	case math.IsInf(f, 1):

@@ -71,11 +71,11 @@ func trim(op string, left, right bool) namedFunction {
 	}
 }
 
-// charsScanned is the maximal length in bytes of a list of characters that is scanned.
+// charsScanned is the maximal length in bytes of a list of characters in which $trim searches without a map.
 const charsScanned = 64
 
-// charSet returns a function that reports whether a character is in chars. A short list is scanned, a
-// long one is converted to a map.
+// charSet returns a function that reports whether a character is in chars. It scans a short list, and converts
+// a long one to a map.
 func charSet(chars string) func(c []byte) bool {
 	if len(chars) <= charsScanned {
 		return func(c []byte) bool { return hasChar(chars, c) }
@@ -89,7 +89,7 @@ func charSet(chars string) func(c []byte) bool {
 	return func(c []byte) bool { _, ok := set[string(c)]; return ok }
 }
 
-// trimCharsMax is the maximal number of characters of `chars`, see release.TrimBounded.
+// trimCharsMax is the maximal number of characters in the argument `chars` of $trim, see release.TrimBounded.
 const trimCharsMax = 4096
 
 // hasChar reports whether c is one of the characters, compared as bytes.

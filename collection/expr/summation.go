@@ -9,8 +9,8 @@ import (
 	"github.com/cantledb/cantle/bson/decimal"
 )
 
-// Summation adds numbers for $sum and $avg with about 48 digits: doubles and integers as three doubles
-// whose exact sum is the sum so far (Knuth's and Dekker's compensated summation, twice), decimals
+// Summation holds the sum of numbers for $sum and $avg with about 48 digits: doubles and integers as three
+// doubles whose exact sum is the sum so far (Knuth's and Dekker's compensated summation, twice), decimals
 // separately. So a result, of 34 digits at most, does not depend on how the numbers are distributed to
 // partitions and runs. Values that are not numbers are ignored. The zero Summation is ready to use.
 // Manual: reference/operator/aggregation/sum.
@@ -46,7 +46,7 @@ func (t *Summation) Add(v bson.Value) bool {
 	return true
 }
 
-// AddTimes adds an integer n times. The product must fit into 64 bits.
+// AddTimes adds the integer v n times. The product must fit into 64 bits.
 func (t *Summation) AddTimes(v bson.Value, n int64) {
 	each, _ := v.Int64()
 	t.widest = max(t.widest, rank(v.Type))
@@ -54,7 +54,7 @@ func (t *Summation) AddTimes(v bson.Value, n int64) {
 	t.addInt(each * n)
 }
 
-// addInt adds an integer as two parts, each exact as a double.
+// addInt adds an integer to the sum as two parts, each of which a double holds exactly.
 func (t *Summation) addInt(n int64) {
 	high := n / (1 << 32) * (1 << 32)
 	t.addDouble(float64(n - high))
@@ -63,7 +63,7 @@ func (t *Summation) addInt(n int64) {
 	}
 }
 
-// AddRounded is Add, but rounds integers to doubles first, as $avg does.
+// AddRounded adds v like Add, but first rounds an integer to a double, as $avg does.
 func (t *Summation) AddRounded(v bson.Value) bool {
 	n, ok := v.Int64()
 	if !ok {
@@ -103,8 +103,8 @@ func twoSum(a, b float64) (s, left float64) {
 	return s, (a - (s - v)) + (b - v)
 }
 
-// parts returns the sum rounded to a double, and the rest as another double. They do not depend on the
-// order in which the numbers were added, nor on the parts.
+// parts returns the sum rounded to a double, and the rest as another double. The results do not depend on the
+// order in which the numbers were added, nor on their distribution to partial sums.
 func (t *Summation) parts() (sum, rest float64) {
 	sum, left := twoSum(t.sum, t.rest)
 	rest, left = twoSum(left, t.tail)
@@ -156,8 +156,8 @@ func (t *Summation) decimalSum() bson.Decimal128 {
 	return decimal.Add(t.decimal, decimal.Add(exactDecimal(sum), exactDecimal(rest)))
 }
 
-// exactDecimal converts a double to a decimal with all its digits, up to 34, and no more: an integer
-// gets no fraction.
+// exactDecimal returns a double as a decimal with all its digits, up to 34, and no more: an integer gets no
+// fraction.
 func exactDecimal(f float64) bson.Decimal128 {
 	mantissa, exp, _ := strings.Cut(strconv.FormatFloat(f, 'e', 33, 64), "e")
 	whole, frac, _ := strings.Cut(mantissa, ".")
@@ -170,8 +170,8 @@ func exactDecimal(f float64) bson.Decimal128 {
 	return d
 }
 
-// Sum returns the sum in the widest type added: int32 0 without numbers, int64 if an int32 overflows,
-// double if an int64 overflows.
+// Sum returns the sum in the widest type of the added numbers: int32 0 without numbers, int64 if an int32
+// overflows, double if an int64 overflows.
 func (t *Summation) Sum(a *bson.Arena) bson.Value {
 	switch t.widest {
 	case 4:
@@ -216,8 +216,8 @@ func (t *Summation) Merge(o *Summation) {
 	t.count += o.count
 }
 
-// Append writes the state as the fields of an open document, for a merge elsewhere. ReadSummation reads
-// it.
+// Append appends the state of the sum as fields of an open document, so that another shard's or run's sum can
+// be merged. ReadSummation is the inverse.
 func (t *Summation) Append(b *bson.Builder) {
 	b.Double("sum", t.sum)
 	b.Double("rest", t.rest)
@@ -244,8 +244,8 @@ func ReadSummation(d bson.Raw) (t Summation) {
 	return t
 }
 
-// Deviation computes the running variance for $stdDevPop and $stdDevSamp (Welford's algorithm). The zero
-// Deviation is ready to use.
+// Deviation holds the running mean and variance of numbers for $stdDevPop and $stdDevSamp (Welford's
+// algorithm). The zero Deviation is ready to use.
 // Manual: reference/operator/aggregation/stdDevPop.
 type Deviation struct {
 	count    int64
@@ -264,7 +264,7 @@ func (d *Deviation) Add(v bson.Value) {
 	d.m2 += delta * (f - d.mean)
 }
 
-// Remove removes a number that was added, for moving windows.
+// Remove subtracts a number that was added, when it leaves a moving window.
 func (d *Deviation) Remove(v bson.Value) {
 	f, ok := v.AsFloat()
 	if !ok {
@@ -295,14 +295,14 @@ func (d *Deviation) Merge(o Deviation) {
 	d.count += o.count
 }
 
-// State returns the state for a merge elsewhere; DeviationOf is the inverse.
+// State returns the state as three numbers, so that it can be merged elsewhere; DeviationOf is the inverse.
 func (d *Deviation) State() (count int64, mean, m2 float64) { return d.count, d.mean, d.m2 }
 
 // DeviationOf is the inverse of State.
 func DeviationOf(count int64, mean, m2 float64) Deviation { return Deviation{count, mean, m2} }
 
-// Value returns the standard deviation of a population; with sample, its estimate from a sample. It is
-// null if there are too few numbers, NaN if a number is not finite.
+// Value returns the standard deviation of the numbers as a population; with sample, its estimate from a sample.
+// It is null if there are too few numbers, NaN if a number is not finite.
 func (d *Deviation) Value(a *bson.Arena, sample bool) bson.Value {
 	n := d.count
 	if sample {

@@ -7,8 +7,8 @@ import (
 	"github.com/cantledb/cantle/bson/decimal"
 )
 
-// Remove removes a number that was added, for moving windows. For infinities and NaN this is impossible:
-// it returns false and changes nothing. The type of the sum does not become narrower.
+// Remove subtracts a number that was added, when it leaves a moving window. For infinities and NaN this is
+// impossible: Remove returns false and changes nothing. The type of the sum does not become narrower.
 func (t *Summation) Remove(v bson.Value) bool {
 	if !v.IsNumber() {
 		return true

@@ -2,9 +2,10 @@ package expr
 
 import "math"
 
-// The functions of package math have errors of up to two units in the last place. MongoDB uses the C
-// library, whose results are almost always the double nearest to the exact value. So the result of package
-// math is improved by one step of Newton's method, with sine and cosine in twice the precision.
+// Exact sine, cosine and their relatives. The functions of package math have errors of up to two units in the
+// last place. MongoDB uses the C library, whose results are almost always the double nearest to the exact
+// value. So the result of package math is improved by one step of Newton's method, with sine and cosine in
+// twice the precision.
 
 // twin is a number of 106 bits: the sum of a double and its rounding error.
 type twin struct{ hi, lo float64 }
@@ -46,7 +47,7 @@ func (a twin) quo(b twin) twin {
 // halfPi is π/2 in three doubles.
 var halfPi = [3]float64{1.5707963267948966, 6.123233995736766e-17, -1.4973849048591833e-33}
 
-// seriesMax is the number of terms of sine and cosine: the next term is below 2⁻¹⁰⁶ at π/4.
+// seriesMax is the number of terms of the power series of sine and cosine: the next term is below 2⁻¹⁰⁶ at π/4.
 const seriesMax = 14
 
 // inverses are 1/n!.
@@ -85,7 +86,8 @@ func sinCos(x twin) (sin, cos twin) {
 	return sin, cos
 }
 
-// coarse reports whether the functions of package math are good enough for an angle.
+// coarse reports whether the angle x is so small or large that the functions of package math are used as they
+// are.
 func coarse(x float64) bool { return !(math.Abs(x) >= 1e-7 && math.Abs(x) <= exactMax) }
 
 func exactSin(x float64) float64 {
@@ -132,7 +134,8 @@ func exactAcos(x float64) float64 {
 
 func exactAtan(x float64) float64 { return exactAtan2(x, 1) }
 
-// exactAtan2 rotates the point back by the approximate angle; the remaining angle is the correction.
+// exactAtan2 returns the angle of the point (x, y). It rotates the point back by the angle of math.Atan2; the
+// remaining angle is the correction.
 func exactAtan2(y, x float64) float64 {
 	a := math.Atan2(y, x)
 	if coarse(a) || huge(y) || huge(x) {

@@ -10,8 +10,9 @@ import (
 	"github.com/cantledb/cantle/bson/decimal"
 )
 
-// TestExactTrig: results are the doubles nearest to the results of the decimal functions, which have 34
-// digits. The arguments have few bits, so that a decimal represents them exactly.
+// TestExactTrig: the results of the trigonometric functions are the doubles nearest to the results of the
+// decimal functions, which have 34 digits. The arguments have few bits, so that a decimal represents them
+// exactly.
 func TestExactTrig(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	dec := func(f float64) bson.Decimal128 {

@@ -9,7 +9,8 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// trig returns the function of a trigonometric operator; interval is the domain in messages.
+// trig returns the function of a trigonometric operator, computed by double and dec; interval is the text of
+// its domain in error messages.
 func trig(op string, double func(float64) float64, dec func(bson.Decimal128) bson.Decimal128, domain func(float64) bool, interval string) function {
 	return analytic{op: op, double: double, dec: dec, domain: domain, code: 50989,
 		text: "cannot apply " + op + " to %s, value must be in " + interval}.eval

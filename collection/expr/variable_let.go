@@ -6,7 +6,7 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// let is $let: it defines variables for the evaluation of in.
+// let is $let: it defines local variables for the evaluation of the expression in.
 type let struct {
 	names []string
 	vals  []Expr

@@ -8,10 +8,11 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// similarity is a measure of the similarity of two vectors, computed from sums over their elements.
+// similarity is a measure of the similarity of two vectors, such as their cosine, computed from sums over their
+// elements.
 // Manual: reference/operator/aggregation/similarityCosine.
 type similarity struct {
-	// of returns the raw value for the sum of the products, the sums of the squares of each vector, and
+	// of returns the measure from the sum of the products (dot), the sums of the squares of each vector, and
 	// the sum of the squared differences.
 	of func(dot, xx, yy, difference float64) float64
 	// score maps a raw value to a value between 0 and 1.
@@ -114,7 +115,7 @@ func (c *similarityCall) Eval(env *mql.Env, doc bson.Raw, s *Scratch) (bson.Valu
 	return s.Double(f), nil
 }
 
-// sum computes the measure in one pass over both vectors.
+// sum returns the measure of two vectors, computed in one pass over both.
 //
 // Errors: TypeMismatch for an element that is no number, BadValue for vectors of different lengths.
 func (c *similarityCall) sum(env *mql.Env, a, b bson.Raw) (float64, error) {
