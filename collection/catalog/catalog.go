@@ -26,7 +26,7 @@ type Catalog struct {
 	// changed is the time of the last change that the current snapshot contains.
 	changed storage.Timestamp
 
-	format int // format version of the store that this process has raised it to; 0 = not raised
+	format int // newest format version to which this process has raised the store; 0 = none
 
 	memory *ratelimit.Memory // that counts the bytes of definitions; see CountIn
 	peers  *peerSync         // keeps the catalog in step with those of the peers
@@ -53,8 +53,8 @@ func Open(ctx context.Context, store storage.Store, r release.Release) (*Catalog
 	return c, nil
 }
 
-// Peek returns the current snapshot without pinning anything in it. It serves for inspection, never
-// for a write.
+// Peek returns the current snapshot of the catalog, for inspection only. It pins no entry, so a drain does not wait
+// for its caller: a write uses Pin instead.
 func (c *Catalog) Peek() *Snapshot { return c.current.Load() }
 
 // Change runs one DDL step: fn edits a Mutation, which is committed durably and published as the next snapshot. If fn
@@ -119,10 +119,9 @@ func (c *Catalog) waitForLease(ctx context.Context, lapsed error) error {
 	return fmt.Errorf("%w: %w", storage.ErrConflict, lapsed)
 }
 
-// ChangeIn is a Change inside a larger transaction, which it commits: the change and
-// all other writes of txn take effect together. at is the time of the commit. If nothing
-// was changed, at is 0 and nothing is committed. fn is called once: after a conflict the
-// caller begins a new transaction.
+// ChangeIn makes a change of the catalog, as Change does, inside a larger transaction, which it commits: the change
+// and all other writes of txn take effect together. at is the time of the commit. If nothing was changed, at is 0 and
+// nothing is committed. fn is called once: after a conflict the caller begins a new transaction.
 func (c *Catalog) ChangeIn(ctx context.Context, txn storage.Txn, d storage.Durability, fn func(m *Mutation) error) (at storage.Timestamp, err error) {
 	locked := storage.NoLeaseWait(ctx)
 	c.mu.Lock()
@@ -197,9 +196,8 @@ func (c *Catalog) publish(m *Mutation, ts storage.Timestamp) {
 	c.retire(old, m, ts)
 }
 
-// Settled waits for the change in progress, if any, and returns the current snapshot: a
-// change is in the store shortly before it is published, so a reader of the store may
-// have read it already.
+// Settled waits for the change of the catalog in progress, if any, and returns the current snapshot: a change is in
+// the store shortly before it is published, so a reader of the store may have read it already.
 func (c *Catalog) Settled() *Snapshot {
 	c.mu.Lock()
 	defer c.mu.Unlock()

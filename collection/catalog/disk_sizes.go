@@ -19,8 +19,8 @@ type IndexDiskSize struct {
 	Bytes uint64
 }
 
-// DiskSizes measures a collection in a store. ok is false if the store's files do not belong to this server,
-// or cannot be measured at the moment.
+// DiskSizes returns how many bytes of the store's files the documents and each index of the collection occupy. ok is
+// false if the store's files do not belong to this server, or cannot be measured at the moment.
 func (c *Collection) DiskSizes(ctx context.Context, s storage.Store) (z DiskSizes, ok bool) {
 	store, ok := s.(storage.Compactor)
 	if !ok {

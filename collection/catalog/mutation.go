@@ -122,7 +122,8 @@ func sameReads(before, now *Collection) bool {
 	return true
 }
 
-// Drop removes a collection from the catalog. The caller deletes its keys after the next drain.
+// Drop removes a collection from the catalog. The caller deletes the collection's keys from the store after the next
+// drain.
 func (m *Mutation) Drop(c *Collection) {
 	m.changed = true
 	if before := m.next.byID.get(c.ID); before != nil {
@@ -168,7 +169,8 @@ func equalFold(a, b string) bool {
 	return true
 }
 
-// NewCollection makes an entry with a fresh ID and an _id_ index. The caller puts it.
+// NewCollection returns a new catalog entry with a fresh ID and, unless it is of a view, an _id_ index. The caller
+// adds the entry with Put.
 func (m *Mutation) NewCollection(env *mql.Env, ns collection.Namespace, options bson.Raw) (*Collection, error) {
 	if len(options) == 0 {
 		options = bson.Empty

@@ -46,8 +46,8 @@ type Options struct {
 // determines.
 func (o *Options) OwnOrder() bool { return o.Capped || o.TimeSeries != nil }
 
-// ParseOptions parses an options document that create has already checked field
-// by field. It keeps the bytes of raw. The collation uses the rules of the version by.
+// ParseOptions parses an options document that create has already checked field by field. The result aliases raw. by
+// is the version of the rules by which the collation compares.
 func ParseOptions(env *mql.Env, raw bson.Raw, by mql.CollatorVersion) (Options, error) {
 	o := Options{Raw: raw, ValidationLevel: "strict", ValidationAction: "error", ExpireAfterSeconds: -1}
 	var validator bson.Raw

@@ -103,8 +103,8 @@ func (c *Catalog) PinIDs(ids ...keyspace.CollectionID) (s *Snapshot, unpin func(
 	}
 }
 
-// retire drops the catalog's reference to the entries that a change replaced at time at. The caller
-// holds mu.
+// retire drops the catalog's own reference to the entries that a change replaced at the time at, and keeps their pins
+// for drains. The caller holds mu.
 func (c *Catalog) retire(old *Snapshot, m *Mutation, at storage.Timestamp) {
 	for id := range m.touched() {
 		if before := old.byID.get(id); before != nil {

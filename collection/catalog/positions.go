@@ -66,9 +66,9 @@ func (c *Collection) keyCombinations(f match.Node, byteOrder bool) (combos [][]b
 	return combos, fixed
 }
 
-// fixesPosition reports whether all documents that match equality with v are stored at the position of
-// v. A shard key value is never an array, but equality with an array can match a longer one; a
-// regular expression is not a value.
+// fixesPosition reports whether all documents that match equality with v are stored at the position of v. A shard key
+// value is never an array, but equality with an array can match a longer one; a regular expression is not a value.
+// byteOrder is true if strings compare byte by byte.
 func fixesPosition(v bson.Value, byteOrder bool) bool {
 	switch v.Type {
 	case bson.TypeArray, bson.TypeRegex, bson.TypeUndefined:

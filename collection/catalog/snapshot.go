@@ -32,8 +32,8 @@ func newSnapshot(version uint64) *Snapshot {
 // a change of the catalog can check again.
 func (s *Snapshot) Replaced() <-chan struct{} { return s.replaced }
 
-// Adopt returns a view of the snapshot with one more collection, made after
-// it for a transaction that continues with it. The view is never current.
+// Adopt returns a view of the snapshot that also has c, a collection that a transaction has created since; the
+// transaction continues with the view. The view is never current.
 func (s *Snapshot) Adopt(c *Collection) *Snapshot {
 	n := &Snapshot{Version: s.Version, databases: s.databases, byName: s.byName, byID: s.byID}
 	if n.databases.get(c.Namespace.DB) == nil {

@@ -41,7 +41,7 @@ type Switches struct {
 	ServerSideRetry Switch
 	// Burst accumulates unused units. Source: Azure Cosmos DB, "burst-capacity".
 	Burst Switch
-	// PerMinute is the add-on of 2017: it adds ten times the RU/s for each minute.
+	// PerMinute is an add-on that Azure Cosmos DB had in 2017: it adds ten times the RU/s for each minute.
 	PerMinute Switch
 	// Buckets limit groups of clients to a part of the RU/s. Source: Azure Cosmos DB,
 	// "throughput-buckets".

@@ -265,7 +265,7 @@ func (c *Catalog) join(rows map[keyspace.CollectionID]entryRow, at storage.Times
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.peers.rows = rows
-	c.changed = at // or earlier: peers may not have applied the newest change yet, and its server may be dead
+	c.changed = at // an upper bound: peers may not have applied the newest change yet, and its server may be dead
 	c.peers.members.Rejoin(func(ctx context.Context, r storage.Reader) error {
 		if f := c.peers.onLeaseLost.Load(); f != nil {
 			(*f)()

@@ -91,7 +91,7 @@ func TestFollowOlderState(t *testing.T) {
 	ended := make(chan struct{})
 	go func() { c.Follow(ctx); close(ended) }()
 	r.change(func(m *catalog.Mutation) error {
-		txn, err := store.Begin(t.Context(), storage.TxnOptions{}) // by another user of the store, so that the refresh is later than the beginning
+		txn, err := store.Begin(t.Context(), storage.TxnOptions{}) // another user of the store commits, so that the refresh reads at a later time
 		bsontest.Must(t, err)
 		bsontest.Must(t, txn.Set([]byte("else"), []byte("1")))
 		_, err = txn.Commit(t.Context(), storage.Buffered)

@@ -14,12 +14,12 @@ import (
 // beginning and at their end. For an update of a few fields an undo is little more than the old
 // values. It also restores the order of fields, which the delta of an update does not contain.
 
-// lengthBytes is the size of the length field at the beginning of a document, which follows from
-// the rest.
+// lengthBytes is the size of the length field at the beginning of a document. An undo leaves that field out, because
+// it follows from the rest.
 const lengthBytes = 4
 
-// AppendUndo appends the undo from doc to old. A nil doc means that the change left no document:
-// the whole of old is kept.
+// AppendUndo appends the undo that restores old, the document before a change, from doc, the document after it. A nil
+// doc means that the change left no document: the undo then has all bytes of old.
 func AppendUndo(dst []byte, old, doc bson.Raw) []byte {
 	a := []byte(old[lengthBytes:])
 	var prefix, suffix int

@@ -63,7 +63,7 @@ func readCommand(rec *changelog.Record) (c command, ok bool) {
 	return c, true
 }
 
-// commandKey returns the shard key in a field of a command, the zero pattern for none.
+// commandKey returns the shard key pattern that a DDL command has in a field, the zero pattern if there is none.
 func commandKey(d bson.Raw, field string) shard.KeyPattern {
 	spec, ok := d.Get(field).Doc()
 	if !ok {

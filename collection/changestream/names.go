@@ -31,7 +31,8 @@ func (e *entry) same(f *entry) bool {
 	return e == f || e.ns == f.ns && e.uuid == f.uuid && bytes.Equal(e.key.Spec(), f.key.Spec())
 }
 
-// names holds the collections at one time of the log, and moves forward with it.
+// names holds the names of all collections, by their numbers, at one time of the log. apply moves that time past a
+// DDL command.
 type names struct {
 	byID map[keyspace.CollectionID]*entry
 }

@@ -79,7 +79,8 @@ type target struct {
 	ops opSet
 }
 
-// same reports whether streams with one filter that watch w and v wait for the same.
+// same reports whether two streams with the same filter, which watch w and v, wait for the same records: the same
+// operations in the same collections under the same names.
 func (w *watchSet) same(v *watchSet) bool {
 	return w == v || maps.EqualFunc(w.byID, v.byID, func(a, b target) bool {
 		return a.entry.same(b.entry) && a.ops == b.ops

@@ -225,7 +225,8 @@ func (c *Calls) withdraw(ctx context.Context, id callID) {
 	c.report(ctx, err)
 }
 
-// load queues new calls of peers. It is called with a snapshot that contains them.
+// load queues the calls of peers that are new in the state of r, so that Run answers them. It is called after peers
+// have touched callTopic.
 func (c *Calls) load(ctx context.Context, r storage.Reader) error {
 	now := r.ReadTimestamp().Seconds()
 	c.mu.Lock()

@@ -30,8 +30,8 @@ func (r demandRow) encode() []byte {
 	return b
 }
 
-// decodeDemandRow reads a row. A row of another version counts as that of a live server without demand.
-// Errors: ErrCorruption.
+// decodeDemandRow decodes the stored demand of a server. A row of another version counts as that of a live server
+// without demand. Errors: ErrCorruption.
 func decodeDemandRow(b []byte) (r demandRow, err error) {
 	if len(b) == 0 || b[0] != demandVersion {
 		return demandRow{}, nil

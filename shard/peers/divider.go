@@ -19,7 +19,8 @@ const (
 	// middle is the increment of a storage.Timestamp in the middle of a second, at which all servers read the demand
 	// rows.
 	middle = 1 << 31
-	// stepTimeout is the timeout of one step; after it the next second is more important.
+	// stepTimeout is the timeout of one step of a second, such as a read of the demand rows; after it, the steps of
+	// the next second are more important.
 	stepTimeout = time.Second
 	// sweepEvery is the interval at which a server looks for the rows of dead servers.
 	sweepEvery = 10 * time.Second
@@ -142,7 +143,8 @@ func (d *Divider) sweep(ctx context.Context, t storage.Txn) error {
 	return nil
 }
 
-// load is called after servers have joined or left. It divides the budgets among the new number of servers.
+// load is called after the demand rows of servers were added or removed, with a snapshot that has the change. It
+// divides the budgets among the new number of servers.
 func (d *Divider) load(ctx context.Context, r storage.Reader) error {
 	rows, err := readDemandRows(ctx, r)
 	if err != nil || d.Budgets.Clock.Stopped() {
@@ -165,7 +167,7 @@ func (d *Divider) load(ctx context.Context, r storage.Reader) error {
 	return nil
 }
 
-// Run takes part in the division until ctx ends, and then removes the row of this server.
+// Run takes part in the division of the budgets until ctx ends, and then removes the demand row of this server.
 func (d *Divider) Run(ctx context.Context) {
 	defer d.removeRow(context.WithoutCancel(ctx))
 	swept := d.MachineClock()

@@ -251,8 +251,8 @@ func (o *Owners) ReleaseAll(ctx context.Context) error {
 	return o.ReleasePending(ctx)
 }
 
-// updateRow replaces the note of a job of this server by what note returns for the present one, or removes the row if
-// note is nil. Errors: ErrOwnershipLost if a peer owns the job; errors of the store.
+// updateRow changes the note of a job of this server: note gets the present note and returns the new one. If note is
+// nil, updateRow removes the row of the job. Errors: ErrOwnershipLost if a peer owns the job; errors of the store.
 func (o *Owners) updateRow(ctx context.Context, name string, h *ownership, note func(was []byte) []byte) error {
 	return storage.RetryConflicts(ctx, func() error {
 		t, err := o.store.Begin(ctx, storage.TxnOptions{Essential: true})
@@ -283,8 +283,8 @@ func (o *Owners) updateRow(ctx context.Context, name string, h *ownership, note 
 	})
 }
 
-// UpdateNote replaces the note of a job that this server owns by what note returns for the present one. Errors:
-// ErrOwnershipLost; errors of the store.
+// UpdateNote changes the note of a job that this server owns: note gets the present note and returns the new one.
+// Errors: ErrOwnershipLost; errors of the store.
 func (o *Owners) UpdateNote(ctx context.Context, name string, note func(was []byte) []byte) error {
 	o.mu.Lock()
 	h := o.owned[name]

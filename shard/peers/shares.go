@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// freshSeconds is the maximum age of a row, in seconds, whose demand counts: one row may be missed, and a
-	// server that writes nothing has no share after three seconds.
+	// freshSeconds is the maximum age, in seconds, of a demand row that counts: one row may be missed, and a server
+	// that writes nothing has no share after three seconds.
 	freshSeconds = 1
 	// missedMax is the number of missed seconds whose shares a server still adds.
 	missedMax = 3
@@ -21,7 +21,8 @@ const (
 	fadeDivisor = 4
 )
 
-// shares computes the demand of one server and its shares. It uses neither the store nor a clock.
+// shares computes, for one server, its demand for the budgets and its shares of them. It uses neither the store nor a
+// clock.
 type shares struct {
 	budgets *ratelimit.Budgets
 	self    storage.MemberID

@@ -8,7 +8,8 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// The first bytes of the keys of a store, after the prefix of its name; the package comment has the formats.
+// These constants are the first bytes of the keys of a store, after the prefix with its name; the package comment has
+// the formats.
 //
 // The first key of a transaction, in the order of keys, is its primary key, which decides whether the transaction is
 // committed. In a transaction with log records that is the key of a log record, which no other transaction ever

@@ -100,7 +100,8 @@ func sizeOf(logs []keyValue) (n int64) {
 	return n
 }
 
-// insert inserts a commit in order, and drops the oldest ones while the tail is too large; mu is held.
+// insert inserts a commit into the tail in the order of commit times, and drops the oldest commits while the tail is
+// too large; mu is held.
 func (t *logTail) insert(c loggedCommit) {
 	at, _ := slices.BinarySearchFunc(t.list[t.first:], c, loggedCommit.compare)
 	t.list = slices.Insert(t.list, t.first+at, c)

@@ -153,7 +153,8 @@ func (m *membership) renew(ctx context.Context) error {
 	return nil
 }
 
-// release deletes the row, so that the next server need not wait until the lease expires.
+// release gives the lease back: it deletes this server's row, so that the next server need not wait until the lease
+// expires.
 func (m *membership) release() error {
 	if m.lease.lost.Load() || m.lease.maxCommitTS() == 0 {
 		return nil

@@ -37,7 +37,8 @@ func (r *rows) get(ctx context.Context, ts uint64, key []byte) ([]byte, error) {
 	return entry.Value, r.checkRetained(ctx, ts)
 }
 
-// batch returns the stored values of several keys of the cluster at a PD timestamp.
+// batch returns the stored values of several keys of the cluster at a PD timestamp, by key, without the keys that are
+// absent.
 func (r *rows) batch(ctx context.Context, ts uint64, keys [][]byte, o ...clientkv.BatchGetOption) (map[string]clientkv.ValueEntry, error) {
 	e := r.cluster.beginRequest(ctx, r.limits.read)
 	defer e.end()

@@ -8,8 +8,8 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// store implements storage.Store by objects that have one responsibility each. Each depends only on
-// those above it.
+// store implements storage.Store by objects that have one responsibility each. Each depends only on those above it in
+// the list of fields.
 type store struct {
 	*settings
 	life       *lifecycle
@@ -107,7 +107,8 @@ func (s *store) DeleteRange(ctx context.Context, r storage.Range) error { return
 // Separate implements storage.Separator.
 func (s *store) Separate(keys [][]byte) { s.regions.separate(keys) }
 
-// Collect moves the safe point once, and destroys the ranges that no reader can reach any more.
+// Collect moves the safe point of an exclusive server once, and destroys the dropped ranges that no reader can reach
+// any more.
 func (s *store) Collect(ctx context.Context) error { return s.safePoints.collectExclusive(ctx) }
 
 // CheckReachable implements storage.Remote.

@@ -47,8 +47,8 @@ func (m *committer) begin(ctx context.Context, o *storage.TxnOptions) (*txn, err
 	return t, nil
 }
 
-// Set implements storage.Txn. The keys of chunks are longer than that of the value, so
-// large values have a lower bound for keys.
+// Set implements storage.Txn. The keys of chunks are longer than the key of the value, so the key of a large value
+// may be less long than other keys.
 func (t *txn) Set(key, value []byte) error {
 	if len(value) > chunkBytes && len(escape(key, true)) > keyBytesMax {
 		return storage.ErrValueTooLarge

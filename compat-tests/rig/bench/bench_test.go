@@ -48,7 +48,7 @@ func TestWorkloadsAgainstStub(t *testing.T) {
 	}
 }
 
-// Every workload also runs against the floor, which has stored the documents at the end.
+// Every workload also runs against the floor, the stub with a store, in which the documents are stored at the end.
 func TestWorkloadsOnFloor(t *testing.T) {
 	s := settings{documents: 2000, seconds: 0.05, ratio: true}
 	o := harness.Options{Data: t.TempDir(), Args: []string{floorFlag}}

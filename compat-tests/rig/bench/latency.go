@@ -42,7 +42,8 @@ type company struct {
 	run  func(r *runner, ctx context.Context, turn int) error
 }
 
-// companies in the order in which they are measured. The first row is the baseline of the others.
+// companies are the kinds of long work beside which the mixed load is measured, in this order. The first row, without
+// long work, is the baseline of the others.
 var companies = []company{
 	{"alone", nil},
 	{"splits, index builds, compactions", (*runner).restructure},

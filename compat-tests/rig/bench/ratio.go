@@ -23,7 +23,7 @@ type score struct {
 	against, instead string
 	// unit is the unit in which the time is printed, for rows of a whole collection.
 	unit string
-	goal float64 // for the multiple, or for the time if there is no comparison; 0 = none
+	goal float64 // the multiple of the target's time to reach, or the time itself if there is no comparison; 0 = none
 }
 
 // scores in the order of the page. The multiples are of a stub server that only sends canned replies: the

@@ -5,8 +5,8 @@ import (
 	"net/url"
 )
 
-// Hosted returns a server inside this process. start starts it with out as its log, and returns its
-// connection string and a function that stops it.
+// Hosted returns the Server of a server that runs inside this process. start starts that server with out as its log,
+// and returns its connection string and a function that stops it.
 func Hosted(start func(out io.Writer) (uri string, stop func() error, err error)) (*Server, error) {
 	s := &Server{}
 	uri, stop, err := start(&s.log)

@@ -20,7 +20,8 @@ const fetchTriesMax = 3
 // ErrFetch reports that dependencies could not be fetched. That is no failure of the server.
 var ErrFetch = errors.New("its dependencies could not be fetched")
 
-// stampName is the file with the digest of what an installed folder was installed from.
+// stampName is the name of a file in an installed folder that has the digest passed to Install: with another digest
+// the folder is installed again.
 const stampName = ".installed"
 
 // Install runs shell commands in dir that fetch and build what a client depends on, unless that was done with

@@ -2,8 +2,8 @@ package harness
 
 import "testing"
 
-// TestBugsCanBePlanted checks that the text of each planted bug still occurs once in its file, so that a change of that
-// file changes the bug too and not only the nightly run of the canaries finds out.
+// TestBugsCanBePlanted checks that the text that each planted bug replaces still occurs once in its file. Without
+// this test, a change of that file would fail only the nightly run of the canaries.
 func TestBugsCanBePlanted(t *testing.T) {
 	root, err := Root()
 	if err != nil {

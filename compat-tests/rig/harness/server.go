@@ -62,9 +62,9 @@ type Server struct {
 	err  error         // result of the wait; read after done
 }
 
-// Start starts a server for a test and stops it when the test ends. The test fails if the server does not
-// start, panics, or exits with an error. With CANTLE_URI set and no data directory or flags requested, it
-// returns that server instead; with CANTLE_STORAGE the data are in a TiKV cluster.
+// Start starts a server for a test and stops it when the test ends. The test fails if the server does not start,
+// panics, or exits with an error. With CANTLE_URI set, Start returns the server at that address instead, and skips a
+// test that requests a data directory or flags; with CANTLE_STORAGE the data are in a TiKV cluster.
 func Start(tb testing.TB, o Options) *Server {
 	tb.Helper()
 	if uri := testenv.URI(); uri != "" {
@@ -94,8 +94,8 @@ func compatible(flags []string, r release.Release) []string {
 	return append(slices.Clip(flags), "--compat", r.String())
 }
 
-// StartRetry is Start for options that name ports. Another process may take such a port before the server
-// does: then it calls options again. times bounds the attempts.
+// StartRetry is Start for options that name ports. Another process may take such a port before the server does: then
+// StartRetry calls options again and starts another server. times bounds the attempts.
 func StartRetry(tb testing.TB, options func() Options, times int) *Server {
 	tb.Helper()
 	if _, err := Binary(); err != nil { // before ports are chosen: it takes a while

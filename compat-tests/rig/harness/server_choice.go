@@ -10,8 +10,8 @@ import (
 )
 
 // serverChoice selects the server for each command of a case, of the servers that share a store. Commands go to the
-// servers in turn, except for those that drivers send to a certain server, such as the rest of a cursor or of
-// a transaction. A case about the state of one server stays at the first server (own).
+// servers in turn, except for those that drivers send to a certain server, such as the rest of a cursor or of a
+// transaction. A case about the state of one server stays at the first server (stay).
 type serverChoice struct {
 	conns        []*Conn
 	last         int

@@ -10,8 +10,8 @@ import (
 	"github.com/cantledb/cantle/storage/tikvkv/tikvfake"
 )
 
-// Instead closes a store and opens a store over a new cluster in its place, for daemon.Config.Wrap. The
-// cluster ends with its store.
+// Instead closes a store and returns a store over a new simulated cluster in its place; it is a function for
+// daemon.Config.Wrap. The cluster ends with its store.
 func Instead(of storage.Store) storage.Store {
 	on, err := open()
 	if err = errors.Join(err, of.Close()); err != nil {
