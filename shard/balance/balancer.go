@@ -25,7 +25,8 @@ type Config struct {
 	Runner  *jobs.Runner
 	Now     func() time.Time
 	Policy  Policy
-	// IsOwner, if not nil, reports whether this server owns the job of balancing, over a shared store.
+	// IsOwner, if not nil, reports whether this server owns the job of balancing: of the servers over a shared store,
+	// one balances.
 	IsOwner func(ctx context.Context) bool
 	// Every is the time between two passes over all collections; 0 = 1 s.
 	Every time.Duration
@@ -149,7 +150,8 @@ func (b *Balancer) Pass(ctx context.Context) {
 // roundsMax bounds the rounds of decisions for one collection in a pass: each round can at most double the shards.
 const roundsMax = 16
 
-// balanceOne decides on the actions for one collection and carries them out, until there are none left.
+// balanceOne decides which shards of one collection to split and merge and carries that out, until there is nothing
+// left to do.
 func (b *Balancer) balanceOne(ctx context.Context, ns collection.Namespace) {
 	b.setCurrent(ns)
 	defer b.setCurrent(collection.Namespace{})

@@ -136,7 +136,8 @@ func need(l Loads, p Policy) int {
 	return shard.Count(l.RUs, p.ShardRU)
 }
 
-// width returns the number of hashes that a shard owns, less one.
+// width returns the number of hashes that a shard owns, less one: between shards of equal size, the widest splits
+// first.
 func width(d *shard.Descriptor) uint64 {
 	lo, hi := d.Hashes()
 	return uint64(hi - lo)

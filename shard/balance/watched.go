@@ -9,9 +9,9 @@ import (
 	"github.com/cantledb/cantle/collection/catalog"
 )
 
-// watched maintains the list of the collections that a Balancer checks, from pass to pass. Most of ten thousand
-// collections have one partition and no throughput of their own: they never need balancing, and are not
-// checked.
+// watched maintains, from pass to pass, the list of the collections that a Balancer checks. If a server has ten
+// thousand collections, most have one partition and no throughput of their own: they never need balancing, and are
+// not checked.
 type watched struct {
 	of     *catalog.Snapshot // nil before the first
 	names  map[collection.Namespace]bool

@@ -218,8 +218,8 @@ func (x *opener) pipeline(env *mql.Env, coll *catalog.Collection, p *agg.Pipelin
 	return x.runDivided(env, q, p, hint, shards)
 }
 
-// source returns the input of a pipeline that reads no collection; nil if the pipeline begins with
-// a source of its own.
+// source returns the operator that feeds a pipeline which reads no stored collection: the change log or a virtual
+// collection; nil if the pipeline begins with a source stage of its own.
 func (x *opener) source(p *agg.Pipeline) (exec.Operator, error) {
 	switch {
 	case p.IsSource():

@@ -180,8 +180,8 @@ func checkMove(env *mql.Env, field string) error {
 // as Cosmos DB does, instead of one error for the command.
 func refusedOneByOne(env *mql.Env) bool { return env.Strict() }
 
-// checkWatched rejects a change stream on more than one collection, and one without the
-// stages that the service requires.
+// checkWatched rejects a change stream on more than one collection, and one without $match and $project after
+// $changeStream, which the service requires.
 // Source: Azure Cosmos DB for MongoDB, "change-streams". Errors: BadValue (2).
 func checkWatched(env *mql.Env, p *agg.Pipeline) error {
 	if !env.Strict() {
@@ -220,11 +220,10 @@ func restrictChanges(env *mql.Env, snap *catalog.Snapshot, ns collection.Namespa
 	return nil
 }
 
-// ExpireDue deletes expired documents of collections before a command of the Cosmos address. There an
-// expired document is in no answer, has no effect on a write, and its values are free in unique
-// indexes, while MongoDB shows the document until it is deleted in the background. A transaction
-// reads the state of its beginning, so the call precedes the transaction; a read in the past reads
-// the state of its time.
+// ExpireDue deletes the expired documents of collections before a command of the Cosmos address reads or writes them.
+// On that address an expired document is in no answer, has no effect on a write, and its values are free in unique
+// indexes, while MongoDB shows the document until it is deleted in the background. A transaction reads the state of
+// its beginning, so the call precedes the transaction; a read in the past reads the state of its time.
 // Source: Azure Cosmos DB, "time-to-live".
 func (c *Cluster) ExpireDue(o *Op, nss ...collection.Namespace) error {
 	if o.Env.Cosmos == nil || o.Txn != nil || o.At != 0 {

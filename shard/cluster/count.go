@@ -77,7 +77,7 @@ func (c *Cluster) Count(o *Op, ns collection.Namespace, f plan.Find) (int64, err
 	return window(n, skip, limit), nil
 }
 
-// window returns how many of n rows are left after skip and limit.
+// window returns the number of rows that are left of n rows after a skip and a limit.
 func window(n, skip, limit int64) int64 {
 	n = max(0, n-skip)
 	if limit > 0 {
@@ -86,8 +86,8 @@ func window(n, skip, limit int64) int64 {
 	return n
 }
 
-// FindKeys opens a find that reads only the named fields, for count and distinct. A single field is read for its
-// distinct values; without fields, rows are only counted. The caller closes the stream.
+// FindKeys opens a find that reads only the named fields, for count and distinct. For a single field, the plan may
+// return one row for each distinct value; without fields, rows are only counted. The caller closes the stream.
 // Errors: NamespaceNotFound (26) and the errors of Find.
 func (c *Cluster) FindKeys(o *Op, ns collection.Namespace, f plan.Find, fields []string) (s *Stream, err error) {
 	v, err := c.view(o, ns)
@@ -118,8 +118,8 @@ func (c *Cluster) FindKeys(o *Op, ns collection.Namespace, f plan.Find, fields [
 	return c.openQuery(o, v, q, len(fields) == 0)
 }
 
-// Distinct returns the distinct values of a path among the matches, as the body of a
-// sorted array. Elements of arrays count as values.
+// Distinct returns the distinct values of a path in the documents that match a filter, as the body of a sorted array.
+// Elements of arrays count as values.
 // Manual: reference/command/distinct. Errors: 17217 (over 16 MB).
 func (c *Cluster) Distinct(o *Op, ns collection.Namespace, key string, filter bson.Raw, hint bson.Value) (bson.Raw, error) {
 	out := bson.NewArrayBuilder(nil)

@@ -18,9 +18,9 @@ type Definer interface {
 	// Errors: InvalidNamespace (73); storage.ErrConflict when another transaction is making it; the errors of the
 	// catalog.
 	CreateMissing(o *Op, ns collection.Namespace) error
-	// CreateTemporary creates a collection that will replace another, with options as create takes them and indexes
-	// beside _id, both as they are stored in a catalog. The caller ends it with Replace or Drop; after a crash the
-	// next start drops it.
+	// CreateTemporary creates a collection that $out fills and that then replaces another. options are those of
+	// create, indexes those beside the one on _id, both as a catalog stores them. The caller ends it with Replace or
+	// Drop; after a crash the next start drops it.
 	// Errors: the errors of options and indexes, and of the catalog.
 	CreateTemporary(o *Op, db string, options bson.Raw, indexes []bson.Raw) (collection.Namespace, error)
 	// Replace puts a temporary collection in the place of the collection called ns, if there is one.
@@ -32,7 +32,7 @@ type Definer interface {
 	// ExpireDue deletes the documents of a collection that a TTL index has expired.
 	// Errors: the errors of the store.
 	ExpireDue(o *Op, coll *catalog.Collection) error
-	// CommitCreated commits a transaction and publishes the collections it made.
+	// CommitCreated commits a transaction and publishes the collections that it has created (made).
 	// Errors: storage.ErrConflict if a collection of such a name exists by now; the errors of the commit.
 	CommitCreated(ctx context.Context, txn storage.Txn, made []*catalog.Collection, d storage.Durability) (storage.Timestamp, error)
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// ErrKilled and ErrTimeLimit are causes of a command's context that the layers above
-// set with context.WithCancelCause.
+// ErrKilled and ErrTimeLimit are the causes with which the layers above end a command's context
+// (context.WithCancelCause): a killed operation, and the end of its time limit.
 var (
 	ErrKilled    = errors.New("operation was interrupted")
 	ErrTimeLimit = errors.New("operation exceeded time limit")

@@ -7,7 +7,7 @@ import (
 	"github.com/cantledb/cantle/collection/shard"
 )
 
-// Trace collects the operators of a read by shard. A nil Trace collects nothing.
+// Trace collects, for explain, the operators of a read by shard. A nil Trace collects nothing.
 type Trace struct {
 	// RealRead: the read would run without the trace too. Its plan comes from the
 	// cache and counts as a use of its indexes.
@@ -18,8 +18,7 @@ type Trace struct {
 // explained reports whether a read runs only to be explained.
 func (o *Op) explained() bool { return o.Trace != nil && !o.Trace.RealRead }
 
-// Part is the operator that runs on one shard. Its counters may be read once the stream is
-// closed.
+// Part is the operator of a traced read that runs on one shard. Its counters may be read once the stream is closed.
 type Part struct {
 	Shard    *shard.Descriptor
 	Operator exec.Operator

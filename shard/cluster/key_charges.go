@@ -77,7 +77,7 @@ func (o *Op) touchKey(coll *catalog.Collection, d *shard.Descriptor, key []byte)
 	t.list = append(t.list, touch{d.ID, from, len(t.keys), 0})
 }
 
-// touchQuery records a read whose filter fixes the shard key to one value.
+// touchQuery remembers the shard key value of a read whose filter fixes the shard key to one value.
 func (o *Op) touchQuery(q *plan.Query, shards []*shard.Descriptor) {
 	if o.Unmetered || !q.Coll.Sharded() || len(shards) != 1 {
 		return

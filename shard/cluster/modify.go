@@ -175,7 +175,7 @@ func (a *attempt) locate(m *Modify) (located, error) {
 	return located{sol: sol, shards: router.Targets(a.coll, q.Match, o.Env.Collation == nil), filter: q.Match}, nil
 }
 
-// point returns the single record that a solution reads by its key.
+// point returns the record that a solution reads by its key, if it reads no more than that one.
 func point(sol *plan.Solution) (*plan.PointRead, bool) {
 	n := sol.Shards
 	for {

@@ -21,7 +21,7 @@ type Op struct {
 	Env *mql.Env
 	// Class determines how the budgets treat the command.
 	Class ratelimit.Class
-	// AppName is that of the client; it may select a throughput bucket.
+	// AppName is the name that the client's program gave itself; it may select a throughput bucket.
 	AppName string
 	// Strong charges reads at the price of a strong consistency level.
 	Strong bool
@@ -31,7 +31,7 @@ type Op struct {
 	Waited time.Duration
 	// Receipt sums the charges of the command.
 	Receipt ratelimit.Meter
-	// Durability is that of the write concern; writes have it after WaitDurable.
+	// Durability is the durability that the write concern requires; writes have it after WaitDurable.
 	Durability storage.Durability
 	// Txn is the multi-document transaction the command runs in, or nil.
 	Txn *Txn
@@ -71,10 +71,10 @@ type Op struct {
 	// allowed.
 	// Manual: reference/command/setUserWriteBlockMode.
 	WriteBlock *mongoerr.Error
-	// Allowed holds the indexes that query settings leave to the command's reads.
+	// Allowed holds the indexes that query settings (setQuerySettings) leave to the command's reads.
 	Allowed []plan.Allowed
 
-	// Planned, if set, receives the plan of the running read, for listings of the command.
+	// Planned, if set, receives the plan of the running read, so that listings of running commands can show it.
 	Planned *atomic.Pointer[plan.Solution]
 	// Row, if set, is memory for the document of a read by _id. The caller copies it before
 	// it reads on.

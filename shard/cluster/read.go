@@ -131,7 +131,7 @@ func (c *Cluster) openExpress(o *Op, v *view, coll *catalog.Collection, n *plan.
 	return &s.Stream, nil
 }
 
-// express is the stream of a read by key and what it points to, in one piece of memory.
+// express holds the stream of a read by key together with its plan and its shard, in one allocation.
 type express struct {
 	Stream
 	solution plan.Solution

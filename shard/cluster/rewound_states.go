@@ -65,8 +65,8 @@ func (c *Cluster) namesAt(ctx context.Context, at storage.Timestamp) (map[collec
 	return names, err
 }
 
-// since returns the beginning of the window, as long as SetHistoryWindow has set it, in which every state can be
-// read.
+// since returns the beginning of the time window in which every past state can be read; SetHistoryWindow sets the
+// length of the window.
 func (x *states) since() storage.Timestamp {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -140,8 +140,7 @@ func (x *states) dropIdle() {
 	x.trim()
 }
 
-// forget drops the chosen states; a state in use is closed by its last
-// user. mu is held.
+// forget drops the rewound states that chosen selects; a state in use is closed by its last user. mu is held.
 func (x *states) forget(chosen func(*rewoundState) bool) {
 	x.rewound = slices.DeleteFunc(x.rewound, func(p *rewoundState) bool {
 		if !chosen(p) {

@@ -53,7 +53,7 @@ func (x *opener) writer(env *mql.Env) *Op {
 	return &Op{Env: &inner, Class: x.o.Class, Durability: x.o.Durability, BypassValidation: x.o.BypassValidation, WriteBlock: x.o.WriteBlock}
 }
 
-// outSink fills a temporary collection and puts it in the place of the target
+// outSink is the target of $out: it fills a temporary collection, and puts that in the place of the target collection
 // at the end. Manual: reference/operator/aggregation/out.
 type outSink struct {
 	c    *Cluster
@@ -137,7 +137,8 @@ func checkSeriesTarget(target *catalog.Collection, spec *agg.SinkSpec) error {
 	return nil
 }
 
-// mergeSink writes each document into the target according to its mode.
+// mergeSink is the target of $merge: it merges each document into the target collection by the options whenMatched
+// and whenNotMatched.
 // Manual: reference/operator/aggregation/merge.
 type mergeSink struct {
 	c    *Cluster
@@ -163,7 +164,7 @@ func (s *mergeSink) Write(_ *mql.Env, docs []bson.Raw) error {
 	return nil
 }
 
-// byID reports whether the _id identifies a document, alone or with other fields.
+// byID reports whether the _id is among the fields by which $merge finds a document of the target.
 func (s *mergeSink) byID() bool { return len(s.spec.On) == 0 || slices.Contains(s.spec.On, "_id") }
 
 // key returns the filter that selects the document of the target into which fresh, a document of the pipeline, is

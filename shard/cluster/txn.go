@@ -24,7 +24,7 @@ type Txn struct {
 	Catalog  *catalog.Snapshot
 	Level    string            // the read concern level that the client gave at the beginning; "" for none
 	layoutAt storage.Timestamp // Store can be read only by shards and indexes that exist since this time or earlier
-	rewound  *rewoundTxn       // of a transaction at a time for which no snapshot was kept; nil otherwise
+	rewound  *rewoundTxn       // the past state that it reads, if no snapshot was kept for the time of its beginning; nil otherwise
 	holder   *intents.Holder
 	tallies  []tallied
 	grown    []growth
@@ -144,8 +144,8 @@ func (c *Cluster) BeginTxn(o *Op) (*Txn, error) {
 			}
 			return t, nil
 		}
-		// The snapshot may contain writes by a newer catalog: a reader
-		// would look for index entries in the wrong places.
+		// The snapshot may contain writes by a newer catalog than snap: reads by snap would look for index entries in
+		// the wrong places.
 		t.Store.Close()
 	}
 }
@@ -242,7 +242,8 @@ func (c *Cluster) pinAppliedByAll(ctx context.Context, ids []keyspace.Collection
 	}
 }
 
-// fetchingTxn is a countingTxn of a store where each read is a round trip.
+// fetchingTxn is a countingTxn over a store where each read is a round trip: it also offers the store's prefetching
+// of keys.
 type fetchingTxn struct {
 	countingTxn
 	storage.Fetcher

@@ -46,7 +46,8 @@ func (c *Cluster) view(o *Op, nss ...collection.Namespace) (*view, error) {
 		}
 		now := c.catalog.Peek()
 		for _, ns := range nss {
-			// The keys of a collection dropped, or of shards merged since, may be gone already.
+			// The keys of a collection that was dropped, or of shards that were merged, since the transaction began
+			// may be deleted already.
 			then := v.snap.Collection(ns)
 			if then != nil && !then.IsView() {
 				if err := o.confineTxn(then); err != nil {

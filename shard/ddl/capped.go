@@ -121,7 +121,7 @@ func (d *Definer) capSource(ns collection.Namespace) (*catalog.Collection, error
 	return coll, nil
 }
 
-// freeze makes the writers of a collection wait, or lets them continue.
+// freeze makes the writers of a collection wait while convertToCapped copies it, or lets them continue.
 func (d *Definer) freeze(ctx context.Context, coll *catalog.Collection, on bool) error {
 	return d.catalog.Change(ctx, func(m *catalog.Mutation) error {
 		now := m.Snapshot().ByID(coll.ID)
@@ -202,7 +202,7 @@ func (d *Definer) copyCapped(o *cluster.Op, from *catalog.Collection, to collect
 	return nil
 }
 
-// cappedOptions returns the options of the copy: those of the source, but capped.
+// cappedOptions returns the options of a capped copy of a collection: those of the source, with capped and the size.
 func cappedOptions(old bson.Raw, size int64) bson.Raw {
 	b := bson.NewBuilder(nil)
 	b.Bool("capped", true)

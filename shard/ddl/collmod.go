@@ -83,7 +83,7 @@ func (d *Definer) CollMod(o *cluster.Op, ns collection.Namespace, mod CollMod) (
 	return r, err
 }
 
-// logCollMod appends the record of a collMod that changed coll to next.
+// logCollMod appends the record of a collMod that changed the entry coll to next to the change log.
 func logCollMod(o *cluster.Op, txn storage.Txn, coll, next *catalog.Collection, mod CollMod, r CollModResult) error {
 	before := func(b *bson.Builder) {
 		b.BeginDoc("collectionOptions")
@@ -183,7 +183,7 @@ func modIndex(o *cluster.Op, coll *catalog.Collection, mod CollMod) (*catalog.Co
 	return coll.WithIndex(&changed), CollModResult{ix, &changed}, nil
 }
 
-// modOptions merges options into those of a collection; null removes an option.
+// modOptions merges the options of a collMod into those of a collection or view; null removes an option.
 func modOptions(o *cluster.Op, coll *catalog.Collection, change bson.Raw) (*catalog.Collection, error) {
 	for name := range change.Fields() {
 		view := string(name) == "viewOn" || string(name) == "pipeline"

@@ -83,7 +83,8 @@ func (d *Definer) waitForTxns(o *cluster.Op, ns collection.Namespace) error {
 	return d.data.AwaitTxns(o, d.catalog.Peek().Collection(ns))
 }
 
-// noTxn returns an error for DDL in a database that cannot be part of a transaction, or is blocked now.
+// noTxn returns an error for a DDL command (what) if it runs in a transaction, which it cannot, or if writes to its
+// database are blocked.
 // Errors: OperationNotSupportedInTransaction (263), the errors of cluster.Op.MayWrite.
 func noTxn(o *cluster.Op, db, what string) error {
 	if o.Txn == nil {

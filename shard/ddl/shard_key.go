@@ -78,7 +78,8 @@ func withKeyIndex(o *cluster.Op, coll *catalog.Collection, key shard.KeyPattern,
 	return withNewIndex(coll, &catalog.Index{Spec: spec, State: catalog.IndexReady}), nil
 }
 
-// serves reports whether an index holds every document in the order of a shard key.
+// serves reports whether an index holds every document in the order of a shard key, so that reads by the key can use
+// it.
 func serves(ix *catalog.Index, key shard.KeyPattern) bool {
 	it := ix.Key.Iter()
 	for _, want := range key.Spec().Fields() {

@@ -23,9 +23,9 @@ type ZoneRange struct {
 	Min, Max bson.Raw // values of the shard key, or of its first fields
 }
 
-// sharded gives an entry without documents a shard key, zones and a shard map, with boundaries of shards where zones
-// begin and end. A ranged key otherwise begins with one shard, because where to split depends on the documents, or
-// with the boundaries in opts.sampled.
+// sharded gives the catalog entry of a collection without documents a shard key, zones and a shard map, with
+// boundaries of shards where zones begin and end. A ranged key otherwise begins with one shard, because where to
+// split depends on the documents, or with the boundaries in opts.sampled.
 // Errors: BadValue; InvalidOptions (72) for zones that are not ranges of the key; the errors of an index on the key.
 func (d *Definer) sharded(o *cluster.Op, coll *catalog.Collection, opts ShardOptions, epoch uint64) (*catalog.Collection, error) {
 	key, err := shard.ParseKeyPattern(opts.Key)
@@ -128,9 +128,8 @@ const (
 	sampledMax      = 1 << 16
 )
 
-// sample computes where to divide the documents of a collection into opts.Shards shards of about
-// equal size under a ranged key: at quantiles of some of their shard keys, sampled at even
-// distances.
+// sample computes opts.sampled: the positions that divide the documents of a collection into opts.Shards shards of
+// about equal size under a ranged key. They are quantiles of some of the shard keys, sampled at even distances.
 func (d *Definer) sample(o *cluster.Op, coll *catalog.Collection, key shard.KeyPattern, opts *ShardOptions) error {
 	if opts.seed == 0 {
 		opts.seed = d.newSeed(coll.Namespace, opts.Key)

@@ -87,10 +87,10 @@ func canUnshard(coll *catalog.Collection, ns collection.Namespace) error {
 	return nil
 }
 
-// MoveCollection gives the partition of an unsharded collection another id. No document moves,
-// because every partition is on this server.
-// Manual: reference/command/moveCollection. Errors: NamespaceNotFound (26),
-// CommandNotSupportedOnView (166), IllegalOperation (20) for a sharded one.
+// MoveCollection gives the partition of an unsharded collection another id, so that clients see it on another shard.
+// No document moves.
+// Manual: reference/command/moveCollection. Errors: NamespaceNotFound (26), CommandNotSupportedOnView (166),
+// IllegalOperation (20) for a sharded one.
 func (d *Definer) MoveCollection(o *cluster.Op, ns collection.Namespace, to shard.ID) error {
 	if err := noTxn(o, ns.DB, "moveCollection"); err != nil {
 		return err

@@ -141,8 +141,9 @@ func (u *updating) change(m *catalog.Mutation) error {
 	return m.Put(next)
 }
 
-// unlisted returns the indexes whose keys are not in a list of specifications.
-// Errors: IllegalOperation (20).
+// unlisted returns the indexes of a collection whose keys are not in a list of specifications: UpdateCollection drops
+// these.
+// Errors: IllegalOperation (20) if one of them is the last that serves the shard key.
 func unlisted(o *cluster.Op, coll *catalog.Collection, specs []bson.Raw) (gone []*catalog.Index, err error) {
 	for _, ix := range coll.UnstagedIndexes()[1:] {
 		if !slices.ContainsFunc(specs, func(spec bson.Raw) bool { return bson.Equal(spec.Get("key"), ix.Key.Value(), nil) }) {

@@ -52,7 +52,8 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// However many partitions there are, the busy ones share the existing rows, and the sums stay correct.
+// However many partitions there are, the busy ones share the existing rows (RowsMax), and idle rows go to those that
+// need one.
 func TestTooMany(t *testing.T) {
 	r := rows{rowOf: map[ratelimit.ShardID]int{}, shared: map[ratelimit.ShardID]bool{}}
 	part := func(i int) *Part {
@@ -86,7 +87,7 @@ func TestTooMany(t *testing.T) {
 	}
 }
 
-// BenchmarkLook measures one second of a server with 512 busy partitions: the cost of the history.
+// BenchmarkLook measures the update of the history after one second of a server with 512 busy partitions.
 func BenchmarkLook(b *testing.B) {
 	store := memkv.Open(memkv.Options{})
 	defer store.Close()

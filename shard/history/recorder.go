@@ -172,7 +172,7 @@ func (r *Recorder) collect() {
 	}
 }
 
-// closeSecond ends the open second, and every column that ends with it.
+// closeSecond ends the second that is being filled, and in every level the column that ends with it.
 func (r *Recorder) closeSecond() {
 	for l := range r.rings {
 		if step := levels[l].step; (r.open+1)%step == 0 {

@@ -64,7 +64,8 @@ func (h *Heat) add(o *Heat, m Metric) {
 	slices.SortStableFunc(h.Rows, func(a, b HeatRow) int { return cmp.Or(byPlace(a.Part, b.Part), cmp.Compare(a.First, b.First)) })
 }
 
-// add adds the cells of another server's row that lie in [from, end).
+// add adds to a row the cells of the same partition's row at another server, as far as they lie in [from, end):
+// latencies by their maximum, other metrics by their sum.
 func (r *HeatRow) add(o *HeatRow, from, end, step int64, m Metric) {
 	first := max(min(r.First, o.First), from)
 	if before := (r.First - first) / step; before > 0 {

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// Total holds the load of the whole server in one column, per second.
+// Total holds the load of the whole server in one column: RU, requests and KiB are averages per second, the others
+// the highest values seen or quantiles.
 type Total struct {
 	RU          float32 // used
 	Provisioned float32 // RU/s of all partitions that have a limit

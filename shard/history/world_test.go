@@ -26,7 +26,7 @@ import (
 // ns is the collection of the tests.
 var ns = collection.ParseNamespace("test.orders")
 
-// world is a data plane with a history, under a clock that stands still.
+// world is a data plane with a recorder of its history, under a clock that stands still between calls of Advance.
 type world struct {
 	*history.Recorder
 	t       testing.TB

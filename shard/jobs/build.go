@@ -19,8 +19,8 @@ type Build struct {
 	Namespace  collection.Namespace
 	Indexes    []keyspace.IndexID
 	Command    bson.Raw // for Progress; may be nil
-	// Finish, if set, runs inside the change that makes the indexes ready. It gets the entry with
-	// the ready indexes and returns the entry to put.
+	// Finish, if set, runs inside the catalog change that makes the indexes ready. It gets the catalog entry with the
+	// ready indexes and returns the entry to store.
 	Finish func(m *catalog.Mutation, c *catalog.Collection) (*catalog.Collection, error)
 	// Resumed keeps the indexes in state Building after an error of the store, because they existed before; the next
 	// Resume continues the build.

@@ -33,7 +33,7 @@ const (
 	batchCut   = 4
 )
 
-// batch is one small transaction of a job, under a pinned catalog entry.
+// batch is one small transaction of a background job on a collection, under a pinned catalog entry.
 type batch struct {
 	r           *Runner
 	env         *mql.Env
@@ -163,8 +163,8 @@ func (r *Runner) admit(ctx context.Context, id keyspace.CollectionID) error {
 	}
 }
 
-// sameRoute reports whether writes made under one entry are correct under the other: the shards are
-// the same, and so are the indexes to maintain.
+// sameRoute reports whether writes made under one catalog entry are correct under another: the shards are the same,
+// and so are the indexes to maintain.
 func sameRoute(now, then *catalog.Collection) bool {
 	if now == nil || now.Map != then.Map || len(now.Indexes) != len(then.Indexes) {
 		return false

@@ -13,7 +13,8 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// deletePrefix begins the names of the meta keys of ranges to delete.
+// deletePrefix begins the names of the meta keys that record dropped collections and indexes, whose keys are to be
+// deleted.
 const deletePrefix = "delete."
 
 // Delete records, inside a catalog change that drops a collection or an index, that the keys of this collection or

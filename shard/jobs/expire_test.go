@@ -75,7 +75,7 @@ func TestExpire(t *testing.T) {
 	})
 }
 
-// The loop deletes without a call, and only while it is switched on.
+// The loop of the TTL deleter deletes expired documents without a call, and only while it is switched on.
 func TestExpireLoop(t *testing.T) {
 	virtually(t, func(t *testing.T, make func() storage.Store) {
 		n := open(t, make)

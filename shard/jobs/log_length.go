@@ -14,8 +14,8 @@ import (
 // truncated by size. It is stored with the counts. Bytes are those of records before compression.
 type logLength struct {
 	marks []logMark // ascending
-	// since is the time where marks begin. The log before it is not counted yet: the store was
-	// written by a program that did not store marks.
+	// since is the time after which marks count the log. The log before it is not counted yet, because the store was
+	// written by a program that did not store marks; 0 = all is counted.
 	since storage.Timestamp
 	grain int64 // minimum bytes of a stretch; 0 = markBytes
 }
@@ -99,8 +99,8 @@ func logLengthKey() []byte {
 	return keyspace.AppendMeta(nil, keyspace.MetaCounter, []byte("log"))
 }
 
-// encode writes since, and three numbers for each mark: the difference of its time from the
-// previous one, bytes, records.
+// encode returns the length of the log for the store, as unsigned varints: since, and three numbers for each mark:
+// the difference of its time from the previous one, bytes, records.
 func (l *logLength) encode() []byte {
 	b := binary.AppendUvarint(nil, uint64(l.since))
 	last := storage.Timestamp(0)

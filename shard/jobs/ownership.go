@@ -26,7 +26,8 @@ const ownRetryInterval = time.Second
 // shared store.
 const collectEvery = time.Minute
 
-// collectLoop removes overwritten values as long as this server owns the job.
+// collectLoop removes overwritten values, which no member reads any more, from a shared store, as long as this server
+// owns that job.
 func (r *Runner) collectLoop(ctx context.Context) {
 	members := storage.MembershipOf(r.Store)
 	for last := time.Now(); sleep(ctx, ownRetryInterval, nil); {
@@ -107,5 +108,6 @@ func (r *Runner) lockAcrossServers(ctx context.Context, id keyspace.CollectionID
 	}
 }
 
-// lockPollInterval is the interval at which a waiter for a peer polls.
+// lockPollInterval is the interval at which a server that waits for a peer (for its Lock, or the end of its Reshard)
+// polls.
 const lockPollInterval = 20 * time.Millisecond

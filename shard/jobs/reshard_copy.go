@@ -182,8 +182,8 @@ func (c *copying) apply(places map[string]bool, last bool) error {
 	return nil
 }
 
-// applyBatch is apply in one transaction. It first removes the old documents and then inserts the
-// new ones, so that values that move between documents do not conflict.
+// applyBatch makes the copy agree with the old collection at some places, in one transaction. It first removes the
+// old documents and then inserts the new ones, so that values that move between documents do not conflict.
 func (c *copying) applyBatch(places [][]byte, last bool) error {
 	f, err := c.fill(last)
 	if err != nil {

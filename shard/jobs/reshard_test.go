@@ -109,7 +109,7 @@ func TestReshardFails(t *testing.T) {
 	})
 }
 
-// With a shard key of several fields, a prefix routes, and documents are found by _id.
+// With a shard key of several fields, a filter on its first fields finds all matches, and documents are found by _id.
 func TestShardedByHierarchy(t *testing.T) {
 	engines(t, func(t *testing.T, make func() storage.Store) {
 		n := open(t, make)
@@ -138,7 +138,7 @@ func TestShardedByHierarchy(t *testing.T) {
 	})
 }
 
-// A transaction from before a rewrite does not commit to the copied collection.
+// A transaction that began before a rewriting of its collection does not commit to the copied collection.
 func TestReshardOvertakesTransaction(t *testing.T) {
 	engines(t, func(t *testing.T, make func() storage.Store) {
 		n := open(t, make)

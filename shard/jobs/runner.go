@@ -173,7 +173,7 @@ func (r *Runner) Stop() error {
 	return errors.Join(err, r.Owners.ReleaseAll(context.Background()))
 }
 
-// report calls Failed, unless the error comes from the shutdown of the server.
+// report calls Config.Failed with the error of a job, unless the error comes from the shutdown of the server.
 func (r *Runner) report(job string, err error) {
 	if err != nil && !errors.Is(err, ErrStopped) && !errors.Is(err, context.Canceled) && !errors.Is(err, storage.ErrClosed) {
 		r.Failed(job, err)

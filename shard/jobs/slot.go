@@ -9,7 +9,7 @@ import (
 // slotKey is the key of a job's lane in its context.
 type slotKey struct{}
 
-// slotUser is the user as which jobs share processor slots with the users of long commands.
+// slotUser is the name under which jobs wait for processor slots, as one user among those whose commands take long.
 const slotUser = "background work"
 
 // withSlot returns the context of a job, with a lane (mql.SlotHolder) for its one goroutine. After computing for a

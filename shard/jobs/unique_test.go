@@ -88,7 +88,7 @@ func TestUniqueConversionWhileInUse(t *testing.T) {
 						read.Add(1)
 					}
 				})
-				// A cursor that began before continues with the entries of its snapshot.
+				// A cursor that began before the conversion continues with the index entries of its snapshot.
 				o := n.op()
 				hint := bson.NewBuilder(nil)
 				hint.String("h", "u")

@@ -48,9 +48,9 @@ func Positions(docs []Placed) iter.Seq2[bson.Raw, keyspace.Hash] {
 	}
 }
 
-// ByShard sets the shard of each document in docs, and puts documents into groups that may be
-// committed together. Ordered: one group, whatever the shards, so that the order is kept without a
-// commit for each run of neighbours. Unordered: one group per shard.
+// ByShard sets the shard of each document in docs, and puts the documents into groups that may be committed together.
+// If ordered, there is one group, whatever the shards, so that the order is kept without a commit for each run of
+// neighbours; otherwise there is one group per shard.
 func ByShard(c *catalog.Collection, docs []Placed, ordered bool) [][]Placed {
 	if c.Map.Len() == 1 {
 		d := c.Map.Shards()[0]

@@ -18,7 +18,7 @@ type Heavy struct {
 	by map[string]*HeavyKey // by KeyPattern.AppendLogical
 }
 
-// HeavyKey is one shard key value and the bytes of its documents.
+// HeavyKey is one shard key value near the maximum size, and the bytes of its documents.
 type HeavyKey struct {
 	Key    string
 	shard  shard.ID

@@ -136,7 +136,7 @@ func TestDivide(t *testing.T) {
 			t.Fatalf("total %+v, want %+v", got, want)
 		}
 	}
-	// write commits n changes; stale is the probability that a writer has the map of owners instead
+	// write commits n changes of documents; stale is the probability that a writer uses the older map owners instead
 	// of the newest.
 	write := func(n int, stale float64, owners [100]shard.ID) {
 		t.Helper()
@@ -233,8 +233,8 @@ func TestUndivide(t *testing.T) {
 	}
 }
 
-// TestTotalWhileSettling reads the total while other goroutines settle changes that do not alter
-// it, and add and remove one document each.
+// TestTotalWhileSettling reads the total of a collection while another goroutine replaces its only shard again and
+// again by one with the same number of documents: the total never changes.
 func TestTotalWhileSettling(t *testing.T) {
 	c := new(tally.Board).Of(1)
 	c.Shard(0).Add(1, tally.Count{Docs: 1000})

@@ -13,7 +13,8 @@ type Replay struct {
 	Minutes []Minute
 	// Statements is the number of statements, Samples the number that were kept.
 	Statements, Samples int64
-	// RU is the cost of the statements, and Cost their cost under the key as a fraction of RU.
+	// RU is the cost of the statements in request units, and Cost their cost under the replayed key as a fraction of
+	// RU.
 	RU, Cost float64
 	// One, Some, All and Unknown are the fractions of the RU, from 0 to 1, that would go to one
 	// partition, to some, to all, and to unknown partitions.

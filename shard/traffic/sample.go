@@ -36,7 +36,7 @@ type weighed struct {
 	texts map[value]string
 }
 
-// Sample returns the sample of a collection from one second to another.
+// Sample returns the sample of a collection in the minutes that overlap [from, to), in seconds since 1970.
 func (r *Recorder) Sample(ns collection.Namespace, from, to int64) *Sample {
 	r.mu.Lock()
 	kept := slices.DeleteFunc(slices.Clone(r.minutes[:]), func(m *minute) bool { return m == nil || m.at*60+60 <= from || m.at*60 >= to })

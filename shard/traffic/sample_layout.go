@@ -42,7 +42,8 @@ type targetSet struct {
 	blind bool // unknown, because the statement has too many fields
 }
 
-// layoutOf prepares a key. Errors: InvalidOptions (72) for keys that are not hashed.
+// layoutOf returns the layout of a shard key for a number of partitions. Errors: InvalidOptions (72) for keys that
+// are not hashed.
 func (s *Sample) layoutOf(key shard.KeyPattern, partitions int) (*layout, error) {
 	if key.IsZero() || key.Kind() == shard.Ranged {
 		return nil, mongoerr.New(mongoerr.InvalidOptions, "Recorded traffic is replayed against hashed keys: under %s it depends on later splits where the ranges of values lie", key)

@@ -9,7 +9,7 @@ import (
 	"github.com/cantledb/cantle/bson/keystring"
 )
 
-// value is the number of a field and a hash of its value.
+// value is the number of a field's path and a hash of the field's value.
 type value struct {
 	path uint16
 	hash uint32
@@ -39,7 +39,7 @@ type pathRow struct {
 	used int64
 }
 
-// number returns the number of a path; false if there are too many.
+// number returns the number of a path, assigning one if needed; false if the path is too long or there are too many.
 func (p *paths) number(path string, minute int64) (uint16, bool) {
 	if len(path) > pathBytesMax {
 		return 0, false
@@ -107,7 +107,7 @@ func (r *Recorder) read(b *bin, minute int64, x *sample, s *Statement) {
 	d.filter(s.Filter, depthMax)
 }
 
-// document records the fields of a document, except arrays, which cannot be shard key values.
+// document records the hashes of the fields of a document, except arrays, which cannot be shard key values.
 func (d *reading) document(doc bson.Raw, above string, depth int) {
 	for it := doc.Iter(); it.Next(); {
 		name := above + string(it.Name)
