@@ -22,14 +22,14 @@ type keyAnalysis struct {
 	size            int64
 }
 
-// analyzedMax is the number of documents that are read unless the client requests fewer: it bounds the memory
-// for distinct values.
+// analyzedMax is the maximum number of documents that analyzeShardKey reads, unless the client requests fewer: it
+// bounds the memory for counting distinct values.
 const analyzedMax = 1 << 20
 
-// runAnalyzeShardKey answers analyzeShardKey: it describes the values of a key, and counts the queries
-// sampled by configureQueryAnalyzer that the key would have targeted.
-// Manual: reference/command/analyzeShardKey. Errors: NamespaceNotFound (26),
-// CommandNotSupportedOnView (166), InvalidOptions (72), IllegalOperation (20).
+// runAnalyzeShardKey describes the values that a shard key has in a collection. It also counts to how many partitions
+// each sampled query would be sent under that key; configureQueryAnalyzer starts the sampling.
+// Manual: reference/command/analyzeShardKey. Errors: NamespaceNotFound (26), CommandNotSupportedOnView (166),
+// InvalidOptions (72), IllegalOperation (20).
 func (s *State) runAnalyzeShardKey(c *command.Call) error {
 	ns, err := shardedNamespace(c)
 	if err != nil {
@@ -104,8 +104,8 @@ func (a *keyAnalysis) readSampleRate(c *command.Call, v bson.Value) error {
 	return nil
 }
 
-// hashKey returns a hash of a shard key value (FNV-1a). It is the same in every run, so that equally common
-// values have the same order.
+// hashKey returns a hash of an encoded shard key value (FNV-1a). The hash of a value is the same in every run, so
+// that analyzeShardKey lists equally common values always in the same order.
 func hashKey(key []byte) uint64 {
 	h := uint64(14695981039346656037)
 	for _, b := range key {
@@ -192,7 +192,7 @@ func keyCharacteristics(c *command.Call, coll *catalog.Collection, a *keyAnalysi
 	return nil
 }
 
-// mostCommonMax is the number of most common values in the reply.
+// mostCommonMax is the maximum number of most common shard key values in the reply of analyzeShardKey.
 const mostCommonMax = 5
 
 // isUniqueKey reports whether no two documents can have the same key.
@@ -225,7 +225,8 @@ func eachDoc(c *command.Call, coll *catalog.Collection, step float64, visit func
 	}
 }
 
-// valuesOf returns the key values of the hashes in most, each read from a document.
+// valuesOf reads documents and returns the shard key values whose hashes are in most, by hash; empty for a value
+// whose documents have been deleted.
 func valuesOf(c *command.Call, coll *catalog.Collection, key shard.KeyPattern, step float64, most []keySample) (map[uint64]bson.Raw, error) {
 	wanted := map[uint64]bool{}
 	for _, m := range most {

@@ -7,11 +7,12 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// runBalancerStart answers balancerStart: the balancer splits and merges partitions from now on.
+// runBalancerStart starts the balancer: from now on it splits and merges partitions.
 // Manual: reference/command/balancerStart.
 func (s *State) runBalancerStart(c *command.Call) error { return s.setBalancer(c, false) }
 
-// runBalancerStop answers balancerStop. Manual: reference/command/balancerStop.
+// runBalancerStop stops the balancer, so that it splits and merges no partitions. Manual:
+// reference/command/balancerStop.
 func (s *State) runBalancerStop(c *command.Call) error { return s.setBalancer(c, true) }
 
 // setBalancer reads the arguments of both commands, and switches the balancer.
@@ -26,7 +27,7 @@ func (s *State) setBalancer(c *command.Call, off bool) error {
 // balancerName is the name of the stored setting.
 const balancerName = "balancer"
 
-// switchBalancer switches automatic splits and merges on or off, and stores that.
+// switchBalancer switches the balancer's splits and merges on or off, for all servers, and stores that.
 func (s *State) switchBalancer(c *command.Call, off bool) error {
 	return s.balancer.Change(c.Ctx, func() (bson.Raw, error) {
 		b := bson.NewBuilder(nil)
@@ -65,8 +66,8 @@ func (s *State) balancerMode() string {
 	return "full"
 }
 
-// runBalancerCollectionStatus answers balancerCollectionStatus: a collection is always balanced, because its
-// partitions share its throughput evenly.
+// runBalancerCollectionStatus reports that a collection is balanced, which is always true: its partitions share its
+// throughput evenly.
 // Manual: reference/command/balancerCollectionStatus.
 func runBalancerCollectionStatus(c *command.Call) error {
 	if _, err := shardedCollection(c); err != nil {
@@ -80,10 +81,11 @@ func runBalancerCollectionStatus(c *command.Call) error {
 	return nil
 }
 
-// balancerSettings is the collection that shows the balancer's state.
+// balancerSettings is the namespace config.settings, in which clients see the state of the balancer.
 var balancerSettings = collection.Namespace{DB: "config", Coll: "settings"}
 
-// Reading the state of the balancer needs find on this collection, changing it needs update.
+// A command that reads the state of the balancer needs the action find on config.settings, one that changes the state
+// needs update.
 var (
 	readsBalancer  = []command.Need{{Action: "find", On: balancerSettings}}
 	writesBalancer = []command.Need{{Action: "update", On: balancerSettings}}

@@ -9,8 +9,8 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// chunkSelector is the place at which a command splits, merges or moves: a document or a value of the shard key,
-// a bound, or a pair of bounds.
+// chunkSelector holds the arguments by which a command names a partition to split, merge or move: a document, values
+// of the shard key, a bound, or a pair of bounds.
 type chunkSelector struct {
 	find, middle, min, max bson.Raw
 	bounds                 []bson.Raw
@@ -51,7 +51,7 @@ func parseChunkSelector(c *command.Call, allowed ...string) (p chunkSelector, er
 	return p, err
 }
 
-// chunk returns the partition that contains a place.
+// chunk returns the partition that the arguments of a command select.
 // Errors: BadValue (2), ShardKeyNotFound (61).
 func (p *chunkSelector) chunk(coll *catalog.Collection) (*shard.Descriptor, error) {
 	switch {
@@ -72,8 +72,8 @@ func (p *chunkSelector) chunk(coll *catalog.Collection) (*shard.Descriptor, erro
 	return nil, mongoerr.New(mongoerr.BadValue, "one of 'find', 'bounds' and 'min' must be given")
 }
 
-// chunkAt returns the partition that begins at a bound.
-// Errors: BadValue (2).
+// chunkAt returns the partition whose lower bound is the given one.
+// Errors: BadValue (2) if none begins there.
 func chunkAt(coll *catalog.Collection, bound bson.Raw) (*shard.Descriptor, error) {
 	p, end, err := coll.Key.ParseBound(bound, true)
 	if err != nil {
@@ -85,8 +85,8 @@ func chunkAt(coll *catalog.Collection, bound bson.Raw) (*shard.Descriptor, error
 	return nil, mongoerr.New(mongoerr.BadValue, "no chunk of %s begins at %s", coll.Namespace, bound)
 }
 
-// shardedCollection returns the sharded collection that a command names.
-// Errors: NamespaceNotSharded (118), those of shardedNamespace.
+// shardedCollection returns the collection that a command names, if it is sharded.
+// Errors: NamespaceNotSharded (118), errors of shardedNamespace.
 func shardedCollection(c *command.Call) (*catalog.Collection, error) {
 	ns, err := shardedNamespace(c)
 	if err != nil {

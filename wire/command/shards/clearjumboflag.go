@@ -6,8 +6,8 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// runClearJumboFlag answers clearJumboFlag: it only checks that the chunk exists, because no chunk is ever
-// too large to be split or moved. Manual: reference/command/clearJumboFlag.
+// runClearJumboFlag only checks that the chunk of the command exists: no chunk here is ever too large to be split or
+// moved, so there is no flag to clear. Manual: reference/command/clearJumboFlag.
 func runClearJumboFlag(c *command.Call) error {
 	coll, err := shardedCollection(c)
 	if err != nil {

@@ -10,9 +10,9 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// The config database shows every partition number as a shard: partition 3 of any collection is on "p3". Each
-// collection numbers its own partitions, so a shard shows how many partitions collections have, not where
-// data is stored.
+// The config database shows every partition number as a shard: partition 3 of any collection is on the shard "p3".
+// Each collection numbers its own partitions. So the shards show how many partitions collections have, not where data
+// is stored.
 
 // shardIDs lists the partition numbers in use, always with 0.
 func (s *State) shardIDs() []shard.ID {
@@ -25,8 +25,8 @@ func (s *State) shardIDs() []shard.ID {
 	return slices.Sorted(maps.Keys(used))
 }
 
-// shardHost returns the address of a shard in the form of a replica set, because writes to it are
-// acknowledged by a majority.
+// shardHost returns the field host of a shard in config.shards, in the form of a replica set, because writes to a
+// shard are acknowledged by a majority.
 // Manual: reference/config-database#config.shards.
 func (s *State) shardHost(id shard.ID) string { return command.ShardName(id) + "/" + s.Address() }
 
@@ -99,7 +99,8 @@ func uniqueKey(coll *catalog.Collection) bool {
 	})
 }
 
-// epochOf returns an ObjectId that stands for a collection and its shard key.
+// epochOf returns an ObjectId that identifies a collection and its present shard key, for the documents of
+// config.collections and config.chunks.
 func epochOf(coll *catalog.Collection) (id [12]byte) {
 	copy(id[:], coll.UUID[:])
 	id[11] ^= byte(coll.Map.Version().Epoch)

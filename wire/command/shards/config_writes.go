@@ -15,12 +15,12 @@ import (
 	"github.com/cantledb/cantle/wire/savedsettings"
 )
 
-// Some helpers of mongosh update documents of the config database. For virtual documents, an update is
-// applied to the state that they show: the balancer's state and a collection's noBalance. Other settings are
-// stored unchanged.
+// Some helpers of mongosh update documents of the config database, which are virtual here. Such an update is applied
+// to the state that the document shows: the balancer's state, or noBalance of a collection. Other documents of
+// config.settings are stored unchanged.
 // Manual: reference/config-database.
 
-// configSettings holds the documents of config.settings except the balancer's. Safe for concurrent use.
+// configSettings holds the documents of config.settings, except the balancer's. It is safe for concurrent use.
 type configSettings struct {
 	savedsettings.Setting
 	docs []bson.Raw
@@ -29,7 +29,7 @@ type configSettings struct {
 // configSettingsName is the name of the stored setting.
 const configSettingsName = "configSettings"
 
-// configSettingsMax is the maximum number of documents.
+// configSettingsMax is the maximum number of documents that config.settings can have.
 const configSettingsMax = 64
 
 // apply applies the stored setting.
@@ -68,7 +68,8 @@ func (x *configSettings) put(ctx context.Context, doc bson.Raw) error {
 	})
 }
 
-// UpdateVirtual runs an update of a virtual config collection; done is false for any other namespace.
+// UpdateVirtual runs an update of config.settings or config.collections, whose documents are virtual; done is false
+// for any other namespace.
 func (s *State) UpdateVirtual(c *command.Call, ns collection.Namespace, m *cluster.Modify) (r cluster.Modified, done bool, err error) {
 	if ns.DB != "config" || m.Update == nil || ns.Coll != "settings" && ns.Coll != "collections" || !c.Server.Virtual.Is(ns) {
 		return r, false, nil

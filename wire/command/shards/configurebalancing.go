@@ -10,9 +10,8 @@ import (
 // chunkSizeMax is the maximum chunk size in MiB. Manual: tutorial/modify-chunk-size-in-sharded-cluster.
 const chunkSizeMax = 1024
 
-// runConfigureCollectionBalancing answers configureCollectionBalancing, which switches splits and merges of a
-// collection's partitions on or off. Small partitions are merged automatically, so that there is nothing to
-// defragment.
+// runConfigureCollectionBalancing switches the balancer's splits and merges of one collection's partitions on or off.
+// defragmentCollection has no effect, because small partitions are merged automatically.
 // Manual: reference/command/configureCollectionBalancing.
 func runConfigureCollectionBalancing(c *command.Call) error {
 	coll, err := shardedCollection(c)
@@ -32,8 +31,9 @@ func runConfigureCollectionBalancing(c *command.Call) error {
 	return c.Server.DDL.SetBalancing(&c.Op, coll.Namespace, !balance, !merge)
 }
 
-// checkChunkSize accepts 0, which stands for the size of all collections.
-// Errors: InvalidOptions (72), CommandNotSupported (115) for a size of its own.
+// checkChunkSize refuses any chunkSize of a single collection except 0, which stands for the size that all
+// collections have.
+// Errors: InvalidOptions (72) out of range, CommandNotSupported (115) for another size.
 func checkChunkSize(c *command.Call, name string, v bson.Value) error {
 	n, err := c.LongArg(name, v)
 	switch {

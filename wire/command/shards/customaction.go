@@ -16,7 +16,7 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// customArgs holds the arguments of all customAction commands, the extension commands of Azure Cosmos DB.
+// customArgs holds the arguments of all actions of customAction, the command with the extensions of Azure Cosmos DB.
 type customArgs struct {
 	ns          collection.Namespace
 	hasColl     bool
@@ -49,7 +49,7 @@ type customRequest struct {
 	row customAction
 }
 
-// Needs notes the privileges that the row of the action needs.
+// Needs notes the privileges of a customAction, which the row of the action determines.
 func (r *customRequest) Needs(q *command.PrivilegeCheck) { r.row.needs(q, &r.customArgs) }
 
 // Run runs the action.
@@ -62,7 +62,8 @@ func (r *customRequest) Run(c *command.Call) error {
 	return r.row.do(c, &r.customArgs)
 }
 
-// parseCustomAction reads customAction, on both kinds of listeners.
+// parseCustomAction reads the arguments of customAction, by the row of the action. The command exists on all
+// listeners.
 // Source: Azure Cosmos DB for MongoDB, "custom-commands".
 func (s *State) parseCustomAction(c *command.Call) (command.Request, error) {
 	if c.Value.Type != bson.TypeString {
@@ -98,35 +99,36 @@ func (s *State) parseCustomAction(c *command.Call) (command.Request, error) {
 	return r, nil
 }
 
-// unknownAction returns the error for an action that does not exist. Errors: BadValue (2).
+// unknownAction returns the error for the name of a customAction that does not exist. Errors: BadValue (2).
 func unknownAction(action string) error {
 	return mongoerr.New(mongoerr.BadValue, "customAction '%s' is not known", action)
 }
 
-// customAction is the row of one action: its arguments, the privileges that it needs, and its function. The
-// extension commands of Azure Cosmos DB work on a collection or a database, and have no privileges of their
-// own there.
+// customAction is the row of one action of the command customAction: its arguments, the privileges that it needs, and
+// its function. The actions of Azure Cosmos DB work on a collection or a database, and have no privileges of their
+// own, so rows use those of similar commands.
 type customAction struct {
 	fields []string
 	needs  func(q *command.PrivilegeCheck, a *customArgs)
 	do     func(*command.Call, *customArgs) error
 }
 
-// customActionActions are all actions that the rows may need.
+// customActionActions lists all privilege actions that the rows of customAction may need.
 var customActionActions = []string{"appendOplogNote", "createCollection", "setThroughput", "changeStream", "collStats", "dbStats", "setParameter", "splitChunk", "collMod"}
 
-// onNamespace returns a function that needs an action on the collection of the arguments, or else on its
-// database.
+// onNamespace returns the function needs of a customAction row that requires a privilege action on the collection of
+// the arguments, or without a collection on the database.
 func onNamespace(action auth.Action) func(*command.PrivilegeCheck, *customArgs) {
 	return func(q *command.PrivilegeCheck, a *customArgs) { q.Need(action, a.ns) }
 }
 
-// onCluster returns a function that needs an action on the cluster.
+// onCluster returns the function needs of a customAction row that requires a privilege action on the cluster.
 func onCluster(action auth.Action) func(*command.PrivilegeCheck, *customArgs) {
 	return func(q *command.PrivilegeCheck, _ *customArgs) { q.NeedOnCluster(action) }
 }
 
-// needsCreate needs the privileges to create; if the arguments choose a budget, also the privilege to set it.
+// needsCreate notes the privileges of the actions that create a collection or database: to create and, if the
+// arguments choose a throughput, to set it.
 func needsCreate(q *command.PrivilegeCheck, a *customArgs) {
 	q.Need(auth.CreateCollection, a.ns)
 	if a.budget {
@@ -134,7 +136,8 @@ func needsCreate(q *command.PrivilegeCheck, a *customArgs) {
 	}
 }
 
-// needsUpdate needs the privileges to change a budget, the indexes, or both.
+// needsUpdate notes the privileges of the actions that change a collection or database: to set a throughput, to
+// change indexes, or both, by the arguments.
 func needsUpdate(q *command.PrivilegeCheck, a *customArgs) {
 	if a.budget {
 		q.Need(auth.SetThroughput, a.ns)
@@ -144,11 +147,11 @@ func needsUpdate(q *command.PrivilegeCheck, a *customArgs) {
 	}
 }
 
-// customActions returns the actions with the arguments that they accept.
+// customActions returns the rows of all actions of customAction by name, each with the arguments that it accepts.
 func (s *State) customActions() map[string]customAction {
 	return map[string]customAction{
-		// Backup reads all data. Of the built-in roles only backup and clusterManager may append to the
-		// oplog, and no role of a database may.
+		// The action Backup reads all data, so it needs a privilege that few users have: of the built-in roles only
+		// backup and clusterManager may append to the oplog, and no role of a database may.
 		"Backup":           {[]string{"to"}, onCluster(auth.AppendOplogNote), s.makeBackup},
 		"Clock":            {[]string{"", "stop", "advanceMs", "run"}, onCluster(auth.SetParameter), setClock},
 		"CreateCollection": {append([]string{"collection", "offerThroughput", "autoScaleSettings", "serverless", "shardKey", "suffix", "indexes"}, switchFields...), needsCreate, createCollection},
@@ -248,13 +251,13 @@ func customArg(c *command.Call, a *customArgs, name string, v bson.Value) (err e
 	return err
 }
 
-// bothModes returns the error for a throughput that is both manual and autoscale. Errors: BadValue (2).
+// bothModes returns the error for arguments that choose both a manual and an autoscale throughput. Errors: BadValue
+// (2).
 func bothModes() error {
 	return mongoerr.New(mongoerr.BadValue, "offerThroughput and autoScaleSettings cannot both be given")
 }
 
-// wholeArg reads a number without a fraction. Errors: TypeMismatch (14),
-// BadValue (2).
+// wholeArg reads an argument that must be a number without a fraction. Errors: TypeMismatch (14), BadValue (2).
 func wholeArg(c *command.Call, name string, v bson.Value) (int64, error) {
 	if !v.IsNumber() {
 		return 0, mongoerr.WrongType(c.Field(name), v.Type.String(), "int", "long", "double", "decimal")
@@ -283,7 +286,8 @@ func autoscaleArg(c *command.Call, a *customArgs, name string, v bson.Value) err
 	return err
 }
 
-// checkCustomIndexes requires the _id index in the list and removes it, and names indexes that have no name.
+// checkCustomIndexes checks the argument indexes: it must contain the _id index, which is removed from it. Indexes
+// without a name get one.
 func checkCustomIndexes(c *command.Call, a *customArgs) error {
 	hasID := false
 	var rest []bson.Raw
@@ -317,8 +321,8 @@ func checkCustomIndexes(c *command.Call, a *customArgs) error {
 	return nil
 }
 
-// accountIndex returns a specification in the form that an account lists: directions are 1 or -1, and the
-// name is derived from the key, whatever the request has.
+// accountIndex returns an index specification in the form in which accounts of Azure Cosmos DB list it: directions
+// are 1 or -1, and the name is derived from the key, whatever name the request has.
 // Source: Azure-Samples/azure-cosmos-db-mongodb-python-getting-started, 001-quickstart.
 func accountIndex(spec, key bson.Raw) bson.Raw {
 	directions := bson.NewBuilder(nil)
@@ -349,8 +353,8 @@ func createDatabase(c *command.Call, a *customArgs) error {
 	return c.Server.DDL.CreateDatabase(&c.Op, c.DB, a.throughput)
 }
 
-// updateDatabase changes the throughput of a database; without a throughput it only checks that the database
-// exists.
+// updateDatabase changes the throughput of a database. Without a throughput in the arguments it only checks that the
+// database exists.
 func updateDatabase(c *command.Call, a *customArgs) error {
 	if a.throughput == (catalog.Throughput{}) {
 		_, err := c.Server.DDL.DatabaseThroughput(c.DB)
@@ -371,8 +375,8 @@ func getDatabase(c *command.Call, _ *customArgs) error {
 	return nil
 }
 
-// createCollection creates a collection. If neither the collection nor its database has a throughput, the
-// collection gets the smallest throughput.
+// createCollection creates a collection by customAction. If neither the arguments nor the database have a throughput,
+// the collection gets the smallest manual throughput.
 func createCollection(c *command.Call, a *customArgs) error {
 	shared := catalog.Throughput{}
 	if d := c.Cluster.Catalog().Database(c.DB); d != nil {
@@ -391,7 +395,8 @@ func createCollection(c *command.Call, a *customArgs) error {
 	return c.Server.DDL.Create(&c.Op, a.ns, ddl.CreateOptions{ShardKey: key, Throughput: a.throughput, Indexes: a.indexes})
 }
 
-// updateCollection changes the throughput, and replaces the indexes by the given ones.
+// updateCollection changes the throughput of a collection, and replaces its indexes by those of the arguments, if
+// there are any.
 func updateCollection(c *command.Call, a *customArgs) error {
 	if _, err := c.Collection(a.ns); err != nil {
 		return err
@@ -444,5 +449,6 @@ func getCollection(c *command.Call, a *customArgs) error {
 	return nil
 }
 
-// throughputFields are the arguments that choose a budget. Users that a budget limits may not use them.
+// throughputFields are the arguments of customAction that choose a throughput. Users that this throughput limits may
+// not use them.
 var throughputFields = append([]string{"offerThroughput", "autoScaleSettings", "serverless"}, switchFields...)

@@ -10,14 +10,13 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// makeBackup answers {customAction: "Backup", to: "weekly"} on admin, our extension: the server copies its
-// files into the folder of its backup policy, or into a folder directly below it, while clients continue to
-// write. The server copies the files itself, because on its own machine a table can be linked instead of
-// copied, and only the server can keep the write-ahead logs. The backup runs as long as the client waits;
-// serverStatus shows its progress. It does not exist on the Cosmos address, where backups belong to the
-// portal.
-// Errors: BadValue (2) on the Cosmos address; Unauthorized (13) from another machine without access control;
-// IllegalOperation (20) on a server without files, or while another backup runs; BadValue; OperationFailed
+// makeBackup runs {customAction: "Backup", to: "weekly"} on admin, which only this server has: it copies its files
+// into the folder of its backup policy, or into a folder directly below, while clients continue to write. The server
+// itself copies, because on its own machine it can link a table instead of copying it, and only the server can keep
+// the write-ahead logs. The backup runs as long as the client waits; serverStatus shows its progress. On the Cosmos
+// address the action does not exist, because the portal makes backups there.
+// Errors: BadValue (2) on the Cosmos address or for a wrong folder; Unauthorized (13) from another machine without
+// access control; IllegalOperation (20) on a server without files, or while another backup runs; OperationFailed
 // (96).
 func (s *State) makeBackup(c *command.Call, a *customArgs) error {
 	switch {

@@ -34,13 +34,13 @@ func clockArg(c *command.Call, a *clockArgs, name string, v bson.Value) (err err
 	return err
 }
 
-// clockAdvanceMax is the maximum advance of one command: ten years.
+// clockAdvanceMax is the longest time by which one command can advance the clock: ten years.
 const clockAdvanceMax = 10 * 365 * 24 * time.Hour
 
-// setClock answers {customAction: "Clock", stop: true}, our extension: the clock of budgets, expiry and $$NOW
-// stops until a command advances it ({advanceMs: 1000}) or starts it again ({run: true}), so that a test of
-// an application gets the same throttles in every run and waits for none. If throttled requests wait
-// (server-side retry), a wait advances the clock instead.
+// setClock runs {customAction: "Clock", stop: true}, which only this server has, for tests. The clock of budgets,
+// expiry and $$NOW stops until a command advances it ({advanceMs: 1000}) or starts it again ({run: true}). So a test
+// of an application gets the same throttles in every run, and waits for none. If throttled requests wait in the
+// server (server-side retry), a wait advances the clock instead.
 func setClock(c *command.Call, a *customArgs) error {
 	clock := c.Cluster.Budgets.Clock
 	if !c.Server.TestCommands || clock == nil {

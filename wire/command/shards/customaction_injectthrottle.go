@@ -49,11 +49,11 @@ func injectArg(c *command.Call, r *ratelimit.RefuseRule, name string, v bson.Val
 	return arguments.Between(name, n, 0, 60_000)
 }
 
-// injectThrottle answers {customAction: "InjectThrottle", nth: 5, kind: "write"}, our extension: statements
-// are refused by count, so that a test of an application's retries gets a throttle at a chosen statement.
-// count is the number of consecutive refusals (-1: all that follow), every repeats the pattern after that
-// many statements, collection restricts it to a collection. Each call replaces the rule of an earlier call,
-// and {off: true} ends it.
+// injectThrottle runs {customAction: "InjectThrottle", nth: 5, kind: "write"}, which only this server has: the nth
+// statement from now is refused, as if request units were lacking, so that an application can test its retries. count
+// is the number of consecutive refusals (-1: all that follow), every repeats the pattern after that many statements,
+// and collection limits it to one collection. Each call replaces the rule of an earlier call; {off: true} removes the
+// rule.
 func injectThrottle(c *command.Call, a *customArgs) error {
 	if !c.Server.TestCommands {
 		return mongoerr.New(mongoerr.CommandNotFound, "customAction InjectThrottle needs a server started with --enable-test-commands")
@@ -79,10 +79,11 @@ func injectThrottle(c *command.Call, a *customArgs) error {
 	return nil
 }
 
-// redistribute answers {customAction: "RedistributeThroughput", collection: "c", targets: [{id: "1",
-// throughput: 6000}], sources: ["0"]}, or {equal: true}.
-// Source: Azure Cosmos DB for MongoDB, "distribute-throughput-across-partitions", which has this operation
-// outside of the wire protocol.
+// redistribute runs {customAction: "RedistributeThroughput", collection: "c", targets: [{id: "1", throughput: 6000}],
+// sources: ["0"]}, which gives partitions different shares of the collection's throughput; {equal: true} makes the
+// shares equal again.
+// Source: Azure Cosmos DB for MongoDB, "distribute-throughput-across-partitions", which has this operation outside of
+// the wire protocol.
 func redistribute(c *command.Call, a *customArgs) error {
 	if a.equal != (len(a.targets) == 0) || a.equal && len(a.sources) > 0 {
 		return mongoerr.New(mongoerr.BadValue, "either targets, with the sources to take from, or equal: true must be given")

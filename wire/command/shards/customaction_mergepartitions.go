@@ -13,17 +13,17 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// partitionsMax is the maximum number of partitions in one command.
+// partitionsMax is the maximum number of partitions that the arguments of one customAction can name.
 const partitionsMax = shard.ShardsMax
 
-// mergeFullness is the maximum fullness of a merged partition, in percent of a partition's size and RU/s: a
-// fuller partition would soon split again.
+// mergeFullness is the maximum fullness of a merged partition, in percent of the maximum size and RU/s of a
+// partition. A fuller partition would soon split again.
 const mergeFullness = 80
 
 // partitionName returns the name of a partition in replies.
 func partitionName(id int) string { return strconv.Itoa(id) }
 
-// partitionArg reads a partition's name, a string or a number; "p3" is 3.
+// partitionArg reads the name of a partition, a number or a string; "p3", the name of its shard, also stands for 3.
 // Errors: BadValue (2), TypeMismatch (14).
 func partitionArg(c *command.Call, name string, v bson.Value) (int, error) {
 	if v.IsNumber() {
@@ -48,8 +48,9 @@ func partitionArg(c *command.Call, name string, v bson.Value) (int, error) {
 	return int(n), nil
 }
 
-// mergePartitions answers {customAction: "MergePartitions", collection: "c"}: it merges adjacent cold and
-// small partitions, as far as the provisioned RU/s allow. With whatIf it only reports what it would do.
+// mergePartitions runs {customAction: "MergePartitions", collection: "c"}: it merges adjacent partitions that are
+// small and have little load, as far as the provisioned RU/s allow. With whatIf it only reports which ones it would
+// merge.
 // Source: Azure Cosmos DB, "merge", which has this operation outside of the wire protocol.
 func mergePartitions(c *command.Call, a *customArgs) error {
 	coll, err := c.Collection(a.ns)

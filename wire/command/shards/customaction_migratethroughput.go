@@ -7,10 +7,11 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// migrateThroughput answers {customAction: "MigrateThroughput", throughputType: "autoscale", collection:
-// "c"}; without a collection it migrates the throughput of the database.
-// Source: Azure Cosmos DB, "set-throughput" (migrate between manual and autoscale), which has this operation
-// outside of the wire protocol.
+// migrateThroughput runs {customAction: "MigrateThroughput", throughputType: "autoscale", collection: "c"}, which
+// changes a throughput from manual to autoscale, or back. Without a collection it changes the throughput of the
+// database.
+// Source: Azure Cosmos DB, "set-throughput" (migrate between manual and autoscale), which has this operation outside
+// of the wire protocol.
 func migrateThroughput(c *command.Call, a *customArgs) error {
 	if a.migrateTo == "" {
 		return mongoerr.MissingField("customAction.throughputType")

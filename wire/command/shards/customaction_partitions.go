@@ -10,15 +10,16 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// hotKeysDefault is the default number of hot keys in a reply.
+// hotKeysDefault is the number of hot keys of each partition in a reply, if the client requests no number.
 const hotKeysDefault = 10
 
-// hotKeysMax is the maximum number of hot keys in a reply.
+// hotKeysMax is the maximum number of hot keys of each partition in a reply.
 const hotKeysMax = 64
 
-// getPartitions answers {customAction: "GetPartitions", collection: "c"}, our extension: the contents and the
-// RU consumption of every partition, to find the hot partition. It adds up all servers over the store; a
-// server that did not answer is listed as incomplete. Only users that may read documents see values.
+// getPartitions runs {customAction: "GetPartitions", collection: "c"}, which only this server has: it reports the
+// contents and the RU consumption of every partition, to find a hot partition. The numbers are sums over all servers
+// of the store; servers that did not answer are listed in the field incomplete. Only users that may read the
+// documents see values of the shard key.
 func (s *State) getPartitions(c *command.Call, a *customArgs) error {
 	coll, err := c.Collection(a.ns)
 	if err != nil {
@@ -78,7 +79,8 @@ func (s *State) getPartitions(c *command.Call, a *customArgs) error {
 	return nil
 }
 
-// appendLimits appends the size limit of one shard key value, and the values that are near it.
+// appendLimits appends the maximum size of all documents with one shard key value, the largest values with their
+// percentage of that size, and warnings for values above fullPercent.
 func appendLimits(c *command.Call, b *bson.Builder, coll *catalog.Collection, sum *partitionsSum, values bool) {
 	limit := c.Cluster.LogicalKeyBytes
 	pool := c.Cluster.Budgets.Collection(uint64(coll.ID))
@@ -124,7 +126,7 @@ func appendLimits(c *command.Call, b *bson.Builder, coll *catalog.Collection, su
 	b.End()
 }
 
-// fullPercent is the percentage of a limit from which there is a warning.
+// fullPercent is the percentage of a size limit from which GetPartitions has a warning.
 const fullPercent = 80
 
 // appendLoad appends the RU consumption of a partition.
@@ -159,7 +161,7 @@ func appendHot(b *bson.Builder, name string, coll *catalog.Collection, keys []ra
 	b.End()
 }
 
-// appendLogical appends the shard key value that KeyPattern.AppendLogical has encoded; a truncated value is
+// appendLogical appends the shard key value that KeyPattern.AppendLogical has encoded as key. A truncated value is
 // appended as its bytes.
 func appendLogical(b *bson.Builder, coll *catalog.Collection, key string) {
 	values, err := coll.Key.LogicalValues([]byte(key))

@@ -13,15 +13,16 @@ import (
 )
 
 const (
-	// recordedSeconds is the default period of a report of recorded traffic: all that is kept.
+	// recordedSeconds is the period of a report of recorded traffic, if the client sets no begin, in seconds: all
+	// that is stored.
 	recordedSeconds = 3600
-	// recordedFields is the maximum number of fields of statements in a report, recordedPartitions the
-	// maximum number of partitions that it assumes.
+	// recordedFields is the maximum number of fields of filters in a report, recordedPartitions the maximum number of
+	// partitions that a report can assume.
 	recordedFields     = 20
 	recordedPartitions = 512
 )
 
-// recordedArgs are the arguments of GetRecordedTraffic.
+// recordedArgs holds the arguments of GetRecordedTraffic; from and to are times in seconds since 1970.
 type recordedArgs struct{ partitions, from, to int64 }
 
 // recordedArg reads one argument of GetRecordedTraffic.
@@ -44,11 +45,11 @@ func recordedArg(c *command.Call, a *recordedArgs, name string, v bson.Value) (e
 	return arguments.Between(name, n, 1, recordedPartitions)
 }
 
-// getRecordedTraffic answers {customAction: "GetRecordedTraffic", collection: "c", shardKey: {k: "hashed"},
-// suffix, partitions, from, to}, our extension: the cost of a sample of the statements of the last hour, and
-// the partitions that they would visit under another shard key. Without shardKey it lists the fields that
-// statements fix. It covers the statements recorded at all servers over the store. Only users that may read
-// documents see values.
+// getRecordedTraffic runs {customAction: "GetRecordedTraffic", collection: "c", shardKey: {k: "hashed"}, suffix,
+// partitions, from, to}, which only this server has. From a sample of the statements of the last hour it reports
+// their cost, and the partitions that they would visit under another shard key. Without shardKey it lists the fields
+// for which statements name a value. The sample covers all servers of the store. Only users that may read documents
+// see values.
 // Errors: NamespaceNotFound (26), InvalidOptions (72), BadValue (2).
 func (s *State) getRecordedTraffic(c *command.Call, a *customArgs) error {
 	coll, err := c.Collection(a.ns)

@@ -11,21 +11,21 @@ import (
 )
 
 const (
-	// reportDefault is the default number of shapes in a report.
+	// reportDefault is the number of shapes in a request report, if the client requests no number.
 	reportDefault = 20
-	// topMax is the maximum length of a list that a client may request.
+	// topMax is the maximum length of a list of which a client can request the length.
 	topMax = 1000
-	// expensiveRU is the average charge above which the documentation of Azure Cosmos DB recommends to examine a
-	// query.
+	// expensiveRU is the average charge of a query above which the report warns. Above it, the documentation of Azure
+	// Cosmos DB recommends to examine the query.
 	// Source: Azure Cosmos DB for MongoDB, "troubleshoot-query-performance".
 	expensiveRU = 50 * ratelimit.RU
 )
 
-// getRequestReport answers {customAction: "GetRequestReport", collection: "c"}, our extension: the charges of
-// commands by their shape, since the server started or since the last reset, the most expensive shape first.
-// Without collection it covers the database, on admin all databases. With history: true each shape has the
-// minutes of the last hour in which it ran. It covers all servers over the store, except account: the
-// features used on this server that an account of Azure Cosmos DB does not have.
+// getRequestReport runs {customAction: "GetRequestReport", collection: "c"}, which only this server has: it reports
+// the charges of commands by their shape, since the server started or since the last reset, the most expensive shape
+// first. Without collection the report covers the database, on admin all databases. With history: true each shape has
+// the minutes of the last hour in which it ran. The sums cover all servers of the store, but the field account only
+// this server: the features that clients used and that an account of Azure Cosmos DB does not have.
 func (s *State) getRequestReport(c *command.Call, a *customArgs) error {
 	if a.top == 0 {
 		a.top = reportDefault
@@ -64,8 +64,9 @@ func (s *State) getRequestReport(c *command.Call, a *customArgs) error {
 	return nil
 }
 
-// appendAccount appends the features that clients of the Cosmos address have used on this server, and that
-// the account does not have. Refused uses count too. If there are none, it appends nothing.
+// appendAccount appends the features that clients of the Cosmos address have used on this server, and that the
+// account does not have, with counts that include refused uses. reset removes the counts. Without such uses it
+// appends nothing.
 func appendAccount(c *command.Call, reset bool) {
 	account := c.Server.Account
 	uses := account.Uses()
@@ -145,8 +146,8 @@ func appendRequest(c *command.Call, b *bson.Builder, s *shape, total ratelimit.M
 	b.End()
 }
 
-// appendMinutes appends the counts of a shape in each minute of the last hour, the oldest first, without
-// minutes in which it did not run.
+// appendMinutes appends the charge and the number of runs of a shape in each minute of the last hour, the oldest
+// minute first. Minutes in which the shape did not run are left out.
 func appendMinutes(b *bson.Builder, s *shape) {
 	b.BeginArray("history")
 	newest := int32(s.last.Unix() / 60)
@@ -165,7 +166,8 @@ func appendMinutes(b *bson.Builder, s *shape) {
 	b.End()
 }
 
-// shapeWarnings describes what is expensive about a shape, and what would help.
+// shapeWarnings returns sentences that describe why the commands of a shape are expensive, and changes that would
+// help. average is the charge of one run.
 func shapeWarnings(c *command.Call, s *shape, average ratelimit.MicroRU) (out []string) {
 	coll := c.Cluster.Catalog().Collection(s.ns)
 	if s.fanOuts > 0 && coll != nil && coll.Sharded() {

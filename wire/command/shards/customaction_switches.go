@@ -8,8 +8,8 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// switchFields are the arguments for the switches of a throughput, our extension of CreateCollection and
-// similar actions.
+// switchFields are the arguments that set the switches of a throughput in CreateCollection and similar actions. Azure
+// Cosmos DB does not have these arguments.
 var switchFields = []string{"serverSideRetry", "burst", "ruPerMinute", "throughputBuckets"}
 
 // switchArg reads one switch.
@@ -32,9 +32,9 @@ func switchArg(c *command.Call, s *catalog.Switches, name string, v bson.Value) 
 	return err
 }
 
-// bucketsArg reads [{id: 1, maxThroughputPercentage: 20, appName: "reports"}]: the throughput buckets that
-// replace the existing ones.
-// Source: Azure Cosmos DB, "throughput-buckets"; appName is ours. Errors: BadValue (2), TypeMismatch (14).
+// bucketsArg reads the argument throughputBuckets, [{id: 1, maxThroughputPercentage: 20, appName: "reports"}]: the
+// throughput buckets that replace the existing ones.
+// Source: Azure Cosmos DB, "throughput-buckets", which has no appName. Errors: BadValue (2), TypeMismatch (14).
 func bucketsArg(c *command.Call, s *catalog.Switches, name string, v bson.Value) error {
 	list, err := c.DocArray(name, v, catalog.BucketsMax)
 	if err != nil {

@@ -1,15 +1,15 @@
 // Package shards is the room of partitions and of their throughput: sharding commands, zones, the analysis of
 // shard keys, and customAction with the extension commands of Azure Cosmos DB.
 //
-// To clients, partitions look like the shards of a cluster: partition 3 of any collection is on the shard p3.
-// The operations on partitions are in shard/ddl and shard/jobs. This package has the commands, the documents
-// that the config database shows, and the state behind them.
+// To clients, partitions look like the shards of a cluster: partition 3 of any collection is on the shard p3. The
+// operations on partitions are in shard/ddl and shard/jobs. This package has the commands, the documents of the
+// config database, and the state behind them.
 //
-// The room owns: the switch of the balancer, the charges of commands by their shape (shapes), zones and the
-// shards assigned to them, zone ranges of collections that are not sharded yet (plannedZones), the query
-// analyzers, and the documents of config.settings. All but the shapes survive a restart. The room
-// implements command.Sharding, and provides the collections of the database config and the stages
-// $listSampledQueries and $shardedDataDistribution. It observes each command that ends, for the shapes.
+// The room holds the switch of the balancer, the charges of commands by their shape (shapes), the zones with the
+// shards assigned to them, the zone ranges of collections that are not sharded yet (plannedZones), the query
+// analyzers, and the documents of config.settings. All but the shapes survive a restart. The room implements
+// command.Sharding, and provides the collections of the database config and the stages $listSampledQueries and
+// $shardedDataDistribution. It observes each command that ends, for the shapes.
 //
 // Words:
 //

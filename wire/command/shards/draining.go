@@ -5,10 +5,10 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// The shards that this server shows are its partitions. They cannot be drained to another place. The commands
-// check the name of the shard, and answer as a cluster does for its last shard.
+// The shards that clients see are the partitions of this server, which cannot be drained to another server. The
+// commands for draining check the name of the shard, and reply as a cluster does for its last shard.
 
-// namedShard reads the name of the shard, the only argument of these commands.
+// namedShard reads the name of a shard, the only argument of the commands for draining.
 // Errors: TypeMismatch (14), ShardNotFound (70).
 func (s *State) namedShard(c *command.Call) (string, error) {
 	if c.Value.IsNullish() {

@@ -9,8 +9,8 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// parseEnableSharding reads enableSharding: every database may hold sharded
-// collections, so there is nothing to do but check the name.
+// parseEnableSharding reads enableSharding. The command only checks the name of the database, because every database
+// can have sharded collections.
 // Manual: reference/command/enableSharding.
 func parseEnableSharding(c *command.Call) (command.Request, error) {
 	if c.Value.Type != bson.TypeString {

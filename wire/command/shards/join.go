@@ -5,7 +5,8 @@ import (
 	"github.com/cantledb/cantle/wire/virtual"
 )
 
-// join registers the settings, the Sharding, observers and virtual collections of the room at the server.
+// join registers the room at the server: its stored settings, the room as Sharding, its observer, calls of peers,
+// virtual collections and stages.
 func (s *State) join() {
 	s.LoadSetting("the zones", &s.zones.Setting, zonesName, s.zones.apply)
 	s.LoadSetting("the zones of collections that are not sharded", &s.planned.Setting, plannedZonesName, s.planned.apply)

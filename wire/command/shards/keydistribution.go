@@ -13,16 +13,17 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// keyRangesMax is the number of ranges of shard keys for which visits of queries are counted: MongoDB's
-// default of analyzeShardKeyNumRanges.
+// keyRangesMax is the number of ranges of shard key values for which analyzeShardKey counts how many queries visit
+// them. It is MongoDB's default of the parameter analyzeShardKeyNumRanges.
 const keyRangesMax = 100
 
-// keySeed is the seed of the hashes that a collection with the key would have.
+// keySeed is the seed of the hashes that a collection sharded by the analyzed key is assumed to have.
 const keySeed = 1
 
-// distribution counts the partitions to which sampled queries would be sent under a shard key.
+// distribution counts sampled queries by the number of partitions to which they would be sent under an analyzed shard
+// key.
 type distribution struct {
-	commands      []string // the commands that it counts, in the order of the reply
+	commands      []string // the commands that are counted, in the order of the reply
 	by            map[string]int64
 	total         int64
 	one, several  int64
@@ -99,7 +100,8 @@ func (d *distribution) append(b *bson.Builder, name, what string) {
 	b.End()
 }
 
-// keyDistributions appends to which partitions the sampled queries would be sent under the key.
+// keyDistributions appends readDistribution and writeDistribution: the number of sampled queries that would be sent
+// to one, several or all partitions under the analyzed key.
 // Manual: reference/command/analyzeShardKey.
 func (s *State) keyDistributions(c *command.Call, coll *catalog.Collection, key shard.KeyPattern) error {
 	next, err := withShardKey(c, coll, key.WithSeed(keySeed))
@@ -136,8 +138,8 @@ func (s *State) keyDistributions(c *command.Call, coll *catalog.Collection, key 
 	return nil
 }
 
-// withShardKey returns the catalog entry that a collection would have with a key, divided into up to keyRangesMax
-// ranges: hashes evenly, values by the keys of some documents.
+// withShardKey returns the catalog entry that a collection would have with the analyzed shard key. The key is divided
+// into up to keyRangesMax ranges: hashes evenly, values at the keys of some documents.
 func withShardKey(c *command.Call, coll *catalog.Collection, key shard.KeyPattern) (*catalog.Collection, error) {
 	table, err := shard.NewMap(key.Kind(), 1, 1)
 	if key.Kind() != shard.Ranged {
@@ -174,7 +176,7 @@ func withShardKey(c *command.Call, coll *catalog.Collection, key shard.KeyPatter
 	return coll.With(func(d *catalog.Collection) { d.Key, d.Map, d.Zones, d.Shares = key, table, nil, nil }), nil
 }
 
-// sampledQuery holds the parts of a sample that decide its targets.
+// sampledQuery holds the parts of a sampled query that decide to which partitions it would be sent.
 type sampledQuery struct {
 	filter     match.Node // nil without a filter, or if it cannot be parsed without its variables
 	byteOrder  bool       // strings compare byte by byte
@@ -222,8 +224,8 @@ func parseSample(c *command.Call, coll *catalog.Collection, key shard.KeyPattern
 	return q
 }
 
-// changesKey reports whether an update gives a document another shard key, as far as the update alone shows
-// that: it has an operator or a stage on a field of the key, or a replacement with another value than the
+// changesKey reports whether an update changes the shard key of a document, as far as the update itself shows that.
+// It has an operator or a stage on a field of the key, or is a replacement with another value of the key than the
 // filter requires.
 func changesKey(key shard.KeyPattern, filter match.Node, u bson.Value) bool {
 	doc, ok := u.Doc()
@@ -251,7 +253,7 @@ func changesKey(key shard.KeyPattern, filter match.Node, u bson.Value) bool {
 	return false
 }
 
-// assigns reports whether operators or a stage of an update change a field of the key.
+// assigns reports whether the operators or the stage ops of an update may change a field of the shard key.
 func assigns(key shard.KeyPattern, filter match.Node, ops bson.Raw) bool {
 	for it := ops.Iter(); it.Next(); {
 		op := string(it.Name)
@@ -281,7 +283,7 @@ func assigns(key shard.KeyPattern, filter match.Node, ops bson.Raw) bool {
 	return false
 }
 
-// isBelow reports whether a path is below another path.
+// isBelow reports whether a path is below another path, as a.b is below a.
 func isBelow(path, above string) bool {
 	return len(path) > len(above) && path[:len(above)] == above && path[len(above)] == '.'
 }
@@ -299,8 +301,8 @@ func lookup(doc bson.Raw, f shard.Field) bson.Value {
 	return v
 }
 
-// excludes reports whether a filter requires another value than v of a field of the key; false if the filter
-// does not restrict the field.
+// excludes reports whether a filter requires a value other than v for a field of the shard key; false if the filter
+// does not restrict the field to single values.
 func excludes(filter match.Node, f shard.Field, v bson.Value) bool {
 	if filter == nil {
 		return false

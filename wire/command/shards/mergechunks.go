@@ -52,7 +52,7 @@ func runMergeChunks(c *command.Call) error {
 	return mergeWithin(c, coll, within)
 }
 
-// mergeWithin merges all partitions of a range, whose ends are ends of partitions.
+// mergeWithin merges all partitions in a range into one. The ends of the range must be ends of partitions.
 func mergeWithin(c *command.Call, coll *catalog.Collection, r shard.Range) error {
 	for range coll.Map.Len() {
 		now := c.Cluster.Catalog().ByID(coll.ID)
@@ -70,8 +70,8 @@ func mergeWithin(c *command.Call, coll *catalog.Collection, r shard.Range) error
 	return nil
 }
 
-// runMergeAllChunksOnShard answers mergeAllChunksOnShard, which merges adjacent chunks on one shard. Each
-// partition is a shard by itself, so there is nothing to merge.
+// runMergeAllChunksOnShard only checks the arguments of mergeAllChunksOnShard, which merges adjacent chunks on one
+// shard: here each partition of a collection is on a shard of its own, so no two can be merged.
 // Manual: reference/command/mergeAllChunksOnShard. Errors: ShardNotFound (70).
 func (s *State) runMergeAllChunksOnShard(c *command.Call) error {
 	if _, err := shardedCollection(c); err != nil {

@@ -10,7 +10,8 @@ import (
 	"github.com/cantledb/cantle/wire"
 )
 
-// Advertised holds functions whose results a server publishes to its peers.
+// Advertised holds functions that return values of this server, which the server publishes to its peers in its
+// document in config.mongos.
 type Advertised struct {
 	// Connections returns the counts of client connections; nil if they are not available.
 	Connections func() wire.ConnStats
@@ -18,7 +19,8 @@ type Advertised struct {
 	Draining func() bool
 }
 
-// opsRate measures the operations per second of a server between two calls of look. Safe for concurrent use.
+// opsRate measures the operations per second of a server, between two calls of measure. It is safe for concurrent
+// use.
 type opsRate struct {
 	mu   sync.Mutex
 	at   time.Time
@@ -36,7 +38,7 @@ func (p *opsRate) measure(now time.Time, done int64) (rate float64) {
 	return rate
 }
 
-// mongosDoc returns the document of this server in config.mongos. The fields in cantle are not MongoDB's: the
+// mongosDoc returns the document of this server in config.mongos. MongoDB does not have its field cantle: the
 // server's identity, version, price list, connections, operations per second, and whether it drains.
 // Manual: reference/config-database, config.mongos.
 func (s *State) mongosDoc() bson.Raw {
@@ -63,12 +65,13 @@ func (s *State) mongosDoc() bson.Raw {
 	return b.Doc()
 }
 
-// mongosTimeout is the timeout for reading the members and their jobs from the store.
+// mongosTimeout is the maximum time for reading the members and their background jobs from the store, for
+// config.mongos.
 const mongosTimeout = 5 * time.Second
 
-// mongosDocs returns the documents of config.mongos: one for each server with a lease, or for this server if
-// it has no peers. Each server publishes its own document when it renews its lease, at least once per third
-// of the lease. The time left of the lease and the jobs of the server are added here.
+// mongosDocs returns the documents of config.mongos: one for each server with a lease, or for this server if it has
+// no peers. Each server publishes its own document when it renews its lease, at least once per third of the lease.
+// mongosDocs adds the remaining time of the lease and the server's background jobs.
 func (s *State) mongosDocs() (docs []bson.Raw) {
 	if s.Cluster.Exclusive() {
 		return []bson.Raw{s.mongosDoc()} // without a lease
@@ -112,8 +115,8 @@ func (s *State) mongosDocs() (docs []bson.Raw) {
 	return docs
 }
 
-// Host returns the address at which clients reach a peer, as the peer publishes it; for a peer that has just
-// started the name of its process.
+// Host returns the address at which clients reach a peer, as the peer has published it. If the peer has just started,
+// it returns the name of the peer's process.
 func Host(m storage.Member) string {
 	if told, err := bson.Parse(m.Description, bson.Limits{}); err == nil {
 		if host, ok := told.Get("_id").Str(); ok {
@@ -123,7 +126,7 @@ func Host(m storage.Member) string {
 	return m.Name
 }
 
-// Prices returns the price list of a peer, "" if the peer has just started or does not publish it.
+// Prices returns the name of a peer's price list, "" if the peer has just started or does not publish it.
 func Prices(m storage.Member) string {
 	told, err := bson.Parse(m.Description, bson.Limits{})
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// runMoveChunk answers moveChunk and moveRange. The place of a partition is its number, so no data moves: the
-// partition gets the number of the target shard, unless another partition of the collection has it.
+// runMoveChunk runs moveChunk and moveRange: the partition gets the number of the target shard, unless another
+// partition of the collection has that number. A partition's place is its number, so no data moves.
 // Manual: reference/command/moveChunk.
 func (s *State) runMoveChunk(c *command.Call) error {
 	coll, err := shardedCollection(c)

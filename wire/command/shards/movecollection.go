@@ -8,8 +8,8 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// runMoveCollection answers moveCollection. The place of a partition is its number, so the collection's
-// partition gets the number of the target shard.
+// runMoveCollection runs moveCollection: the only partition of the collection gets the number of the target shard. A
+// partition's place is its number, so no data moves.
 // Manual: reference/command/moveCollection.
 func (s *State) runMoveCollection(c *command.Call) error {
 	ns, err := shardedNamespace(c)
@@ -26,8 +26,8 @@ func (s *State) runMoveCollection(c *command.Call) error {
 	return c.Server.DDL.MoveCollection(&c.Op, ns, to)
 }
 
-// toShard reads the argument toShard, the only one: a shard of listShards. Without the argument it returns
-// the shard with the least data.
+// toShard reads toShard, the only argument of the command: the name of a shard as listShards shows it. Without the
+// argument it returns the shard with the least data.
 // Errors: TypeMismatch (14), ShardNotFound (70).
 func (s *State) toShard(c *command.Call) (to shard.ID, given bool, err error) {
 	name := ""
@@ -42,7 +42,7 @@ func (s *State) toShard(c *command.Call) (to shard.ID, given bool, err error) {
 	return to, true, err
 }
 
-// shardNamed returns the shard of listShards with a name. Errors: ShardNotFound (70).
+// shardNamed returns the number of a shard by its name in listShards. Errors: ShardNotFound (70).
 func (s *State) shardNamed(name string) (shard.ID, error) {
 	for _, id := range s.shardIDs() {
 		if command.ShardName(id) == name {
@@ -52,7 +52,8 @@ func (s *State) shardNamed(name string) (shard.ID, error) {
 	return 0, mongoerr.New(mongoerr.ShardNotFound, "shard %s does not exist; listShards tells which there are", name)
 }
 
-// lightestShard returns the shard with the least data, the first if there are several.
+// lightestShard returns the shard whose partitions have the fewest bytes of documents; of several such shards, the
+// first.
 func (s *State) lightestShard() shard.ID {
 	bytes := map[shard.ID]int64{}
 	s.Cluster.Catalog().EachMap(func(coll *catalog.Collection) {

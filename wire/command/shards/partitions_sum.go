@@ -13,15 +13,15 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// partitionsSum holds the measurements of one server, or of several together, about the partitions of a
-// collection, beyond what is in the store.
+// partitionsSum holds measurements of a collection's partitions that are not in the store, such as RU consumption:
+// those of one server, or the sums of several.
 type partitionsSum struct {
-	thisHour, lastHour int64 // the maximum that autoscale reached
+	thisHour, lastHour int64 // the highest RU/s to which autoscale rose
 	parts              map[int]*partitionSum
 	heavy              map[string]heavySum // by shard key value
 }
 
-// partitionSum holds the measurements of one partition.
+// partitionSum holds the measurements of one partition: its RU consumption and its hot keys.
 type partitionSum struct {
 	ratelimit.BucketStats
 	byRU, byBytes []ratelimit.Hot
@@ -34,7 +34,7 @@ type heavySum struct {
 	bytes int64
 }
 
-// part returns the entry of a partition, and creates it if necessary.
+// part returns the measurements of the partition with a number, and creates an empty entry if there is none.
 func (s *partitionsSum) part(id int) *partitionSum {
 	p := s.parts[id]
 	if p == nil {
@@ -44,8 +44,8 @@ func (s *partitionsSum) part(id int) *partitionSum {
 	return p
 }
 
-// localPartitions returns the measurements of this server, with at most keys hot keys of each partition and
-// kind.
+// localPartitions returns the measurements that this server has of a collection's partitions, with at most keys hot
+// keys of each partition by RU, and as many by bytes.
 func (s *State) localPartitions(coll *catalog.Collection, keys int) *partitionsSum {
 	now, pool := s.Cluster.Now(), s.Cluster.Budgets.Collection(uint64(coll.ID))
 	sum := &partitionsSum{parts: map[int]*partitionSum{}, heavy: map[string]heavySum{}}
@@ -63,7 +63,8 @@ func (s *State) localPartitions(coll *catalog.Collection, keys int) *partitionsS
 	return sum
 }
 
-// clusterPartitions returns the sum over all servers; incomplete lists the servers that did not answer.
+// clusterPartitions returns the measurements of a collection's partitions, summed over all servers of the store;
+// incomplete lists the servers that did not answer.
 func (s *State) clusterPartitions(ctx context.Context, coll *catalog.Collection) (sum *partitionsSum, incomplete []string, err error) {
 	q := bson.NewBuilder(nil)
 	q.Int64("id", int64(coll.ID))
@@ -78,11 +79,12 @@ func (s *State) clusterPartitions(ctx context.Context, coll *catalog.Collection)
 	return sum, incomplete, nil
 }
 
-// hotKeysAnswerMax is the maximum number of hot keys of a collection and kind in an answer to a peer: two
-// megabytes if all keys have the maximum length.
+// hotKeysAnswerMax is the maximum number of hot keys of one kind, of all partitions of a collection together, in an
+// answer to a peer. If all keys have the maximum length, they take two megabytes.
 const hotKeysAnswerMax = 2048
 
-// answerPartitions returns the measurements of this server about a collection to a peer.
+// answerPartitions answers the call of a peer with the measurements that this server has of a collection's
+// partitions.
 func (s *State) answerPartitions(_ context.Context, question []byte) ([]byte, error) {
 	q, err := bson.Parse(question, bson.Limits{})
 	if err != nil {
@@ -95,7 +97,7 @@ func (s *State) answerPartitions(_ context.Context, question []byte) ([]byte, er
 	return s.localPartitions(coll, max(1, min(hotKeysMax, hotKeysAnswerMax/coll.Map.Len()))).doc(), nil
 }
 
-// doc returns the sum as a document for a peer. Partitions without measurements are left out.
+// doc returns the measurements as a document for a peer. Partitions without any are left out.
 func (s *partitionsSum) doc() bson.Raw {
 	b := bson.NewBuilder(nil)
 	b.Int64("thisHour", s.thisHour)
@@ -143,8 +145,8 @@ func appendHotKeys(b *bson.Builder, name string, keys []ratelimit.Hot) {
 	b.End()
 }
 
-// add adds the measurements of a peer. The autoscale maximum is the same on every server, so the larger value
-// wins. For a large shard key value, the server that measured the most bytes wins.
+// add adds the measurements of a peer, in its answer d, to the sum. The autoscale maximum is the same on every
+// server, so the larger value is taken. Of a large shard key value, the measurement with the most bytes is taken.
 func (s *partitionsSum) add(d bson.Raw) {
 	s.thisHour = max(s.thisHour, whole(d, "thisHour"))
 	s.lastHour = max(s.lastHour, whole(d, "lastHour"))

@@ -6,7 +6,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 )
 
-// The kinds of calls to peers of this room. Calls and answers are documents.
+// The kinds of calls that this room sends to peers. The bodies of calls and answers are BSON documents.
 const (
 	callPartitions = "partitions"
 	callReport     = "report"
@@ -20,8 +20,8 @@ func (s *State) registerCalls() {
 	s.Cluster.Peers.Handle(callTraffic, s.answerTraffic)
 }
 
-// callPeers calls all peers, and returns their answers. incomplete lists the peers that did not answer,
-// which the reply must name. Errors: those of the store; an answer that is not a document.
+// callPeers sends a call to all peers, and returns their answers. incomplete lists the peers that did not answer; the
+// reply to the client must name them. Errors: errors of the store; an answer that is not a document.
 func (s *State) callPeers(ctx context.Context, kind string, body bson.Raw) (docs []bson.Raw, incomplete []string, err error) {
 	answers, incomplete, err := s.Cluster.Peers.Call(ctx, kind, body)
 	if err != nil {
@@ -37,7 +37,8 @@ func (s *State) callPeers(ctx context.Context, kind string, body bson.Raw) (docs
 	return docs, incomplete, nil
 }
 
-// appendIncomplete appends the names of the servers whose part is missing in a sum.
+// appendIncomplete appends the field incomplete, if servers did not answer: their names, because a sum lacks their
+// part.
 func appendIncomplete(b *bson.Builder, unreachable []string) {
 	if len(unreachable) == 0 {
 		return
@@ -49,7 +50,7 @@ func appendIncomplete(b *bson.Builder, unreachable []string) {
 	b.End()
 }
 
-// whole returns an integer field of such a document.
+// whole returns an integer field of a document that a peer sent.
 func whole(d bson.Raw, name string) int64 {
 	n, _ := d.Get(name).AsInt64()
 	return n

@@ -18,13 +18,14 @@ import (
 	"github.com/cantledb/cantle/wire/savedsettings"
 )
 
-// queryAnalyzer holds the settings of configureQueryAnalyzer for one collection. Immutable except its bucket.
+// queryAnalyzer holds the settings of configureQueryAnalyzer for one collection. It is immutable except for its
+// bucket.
 type queryAnalyzer struct {
 	ns      collection.Namespace
 	uuid    [16]byte
 	rate    float64 // samples per second, 0 = off
 	started time.Time
-	stopped time.Time // zero while it is on
+	stopped time.Time // zero while sampling is on
 	bucket  *sampleBucket
 }
 
@@ -35,9 +36,9 @@ type queryAnalyzers struct {
 	all map[collection.Namespace]*queryAnalyzer
 }
 
-// queryAnalyzersName is the name of the stored setting, sampleExpiry the lifetime of samples.
-// samplesPerSecondMax is the maximum rate, sampledBytesMax the maximum size of one sample, and sampledListMax
-// that of all samples that the stage lists.
+// queryAnalyzersName is the name of the stored setting, sampleExpiry the lifetime of samples. samplesPerSecondMax is
+// the maximum rate, sampledBytesMax the maximum bytes of one sample, and sampledListMax the maximum bytes of all
+// samples that $listSampledQueries lists.
 const (
 	queryAnalyzersName  = "queryAnalyzers"
 	sampleExpiry        = 7 * 24 * time.Hour
@@ -47,7 +48,8 @@ const (
 	sampleTimeMax       = 5 * time.Second
 )
 
-// sampledNS is the collection of the samples, which clients may also read with a filter.
+// sampledNS is the collection in which samples of queries are stored. Clients may also read it directly, with a
+// filter.
 var sampledNS = collection.Namespace{DB: "config", Coll: "sampledQueries"}
 
 // apply applies the stored setting.
@@ -85,7 +87,7 @@ func (q *queryAnalyzers) apply(doc bson.Raw) {
 	q.on.Store(&on)
 }
 
-// set stores the analyzer of a collection, or removes it if a is nil, and returns the previous analyzer.
+// set stores the query analyzer of a collection, or removes it if a is nil. It returns the previous analyzer.
 func (q *queryAnalyzers) set(ctx context.Context, ns collection.Namespace, a *queryAnalyzer) (was *queryAnalyzer, err error) {
 	if a == nil && !q.has(ns) {
 		return nil, nil // the usual case
@@ -145,7 +147,7 @@ func analyzerDocs(all map[collection.Namespace]*queryAnalyzer) (docs []bson.Raw)
 	return docs
 }
 
-// append appends the configuration in the form in which clients send it.
+// append appends the settings of a query analyzer, in the form in which clients send them.
 func (a *queryAnalyzer) append(b *bson.Builder) {
 	if a.rate == 0 {
 		b.String("mode", "off")
@@ -155,10 +157,10 @@ func (a *queryAnalyzer) append(b *bson.Builder) {
 	b.Double("samplesPerSecond", a.rate)
 }
 
-// runConfigureQueryAnalyzer answers configureQueryAnalyzer: from now on some of the queries of a collection
-// are stored in config.sampledQueries, for analyzeShardKey.
-// Manual: reference/command/configureQueryAnalyzer. Errors: NamespaceNotFound (26),
-// CommandNotSupportedOnView (166), BadValue (2), InvalidOptions (72).
+// runConfigureQueryAnalyzer starts or stops the sampling of a collection's queries. While it is on, some of the
+// queries are stored in config.sampledQueries, for analyzeShardKey.
+// Manual: reference/command/configureQueryAnalyzer. Errors: NamespaceNotFound (26), CommandNotSupportedOnView (166),
+// BadValue (2), InvalidOptions (72).
 func (s *State) runConfigureQueryAnalyzer(c *command.Call) error {
 	ns, err := shardedNamespace(c)
 	if err != nil {
@@ -237,9 +239,10 @@ func makeSampled(c *command.Call) error {
 	return err
 }
 
-// sampledDocs returns the documents of $listSampledQueries: the samples of one collection, or of all.
+// sampledDocs returns the documents of the stage $listSampledQueries: the sampled queries of one collection, or of
+// all.
 // Manual: reference/operator/aggregation/listSampledQueries.
-// Errors: ExceededMemoryLimit (146).
+// Errors: ExceededMemoryLimit (146) for more than sampledListMax bytes.
 func (s *State) sampledDocs(o *cluster.Op, _ collection.Namespace, spec bson.Raw) (docs []bson.Raw, err error) {
 	ns, _ := spec.Get("namespace").Str()
 	size := 0

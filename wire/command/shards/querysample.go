@@ -13,14 +13,15 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// sampleBucket is a token bucket for samples, with a burst of sampleBurst seconds. Safe for concurrent use.
+// sampleBucket is a token bucket that limits how many queries are sampled per second. Its capacity is sampleBurst
+// seconds of the rate. It is safe for concurrent use.
 type sampleBucket struct {
 	mu     sync.Mutex
 	tokens float64
 	at     time.Time
 }
 
-// sampleBurst is the capacity of the bucket, in seconds of the rate.
+// sampleBurst is the capacity of a sampleBucket, in seconds of its rate.
 const sampleBurst = 2
 
 // take takes a token, and reports whether there was one.
@@ -41,8 +42,8 @@ func (b *sampleBucket) take(now time.Time, rate float64) bool {
 	return true
 }
 
-// sampleQuery stores a command that succeeded, or some of its statements, if its collection is sampled. The
-// samples are stored before the client gets the reply; errors are only logged.
+// sampleQuery stores a command that succeeded, or some of its statements, in config.sampledQueries, if a query
+// analyzer samples its collection. The samples are stored before the client gets the reply; errors are only logged.
 // Manual: reference/command/configureQueryAnalyzer.
 func (s *State) sampleQuery(c *command.Call, err error) {
 	on := s.analyzers.on.Load()
@@ -126,7 +127,8 @@ func sampledRead(c *command.Call, filter bson.Raw) bson.Raw {
 	return b.Doc()
 }
 
-// withoutGeneric removes the arguments that a driver adds to a command: session, times, concerns.
+// withoutGeneric returns a command without the arguments that a driver adds to it, such as the session, times and
+// concerns.
 func withoutGeneric(body bson.Raw) bson.Raw {
 	b := bson.NewBuilder(nil)
 	for it := body.Iter(); it.Next(); {

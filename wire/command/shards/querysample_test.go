@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// A bucket admits its rate over a long time, and at most two seconds of the rate at once.
+// TestSampleBucket checks that a sampleBucket admits its rate over a long time, and at most two seconds of the rate
+// at once.
 func TestSampleBucket(t *testing.T) {
 	for _, test := range []struct {
 		rate         float64

@@ -6,11 +6,13 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// refusedRU is the assumed cost of a refused statement if no statement of its shape has ever succeeded.
+// refusedRU is the assumed cost of a refused statement, in request units, if no statement of its shape has ever
+// succeeded.
 const refusedRU = 1
 
-// recordTraffic records the statements of a completed command for GetRecordedTraffic, each with an equal part of the
-// charge. body is the query; for a getMore, the query that opened the cursor.
+// recordTraffic records the statements of a completed command for the report GetRecordedTraffic, each with an equal
+// part of the command's charge. body is the query; for a getMore, the query that opened the cursor. usual is the cost
+// assumed for a refused statement.
 func (s *State) recordTraffic(c *command.Call, def *command.Def, body bson.Raw, r shapeRun, usual averageRun) {
 	x := traffic.Statement{NS: c.Running.NS, At: c.Start.Add(r.took), RU: r.charge.Float(), Visits: float64(r.paid), Write: def.Kind != command.KindRead, Page: r.more}
 	if r.refused {

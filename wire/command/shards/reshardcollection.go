@@ -9,8 +9,8 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// runReshardCollection answers reshardCollection; it returns when the collection has its new key. Arguments
-// that assign chunks to servers have no effect here.
+// runReshardCollection changes the shard key of a collection, and replies when the collection has its new key.
+// Arguments that assign chunks to servers have no effect.
 // Manual: reference/command/reshardCollection.
 func (s *State) runReshardCollection(c *command.Call) error {
 	ns, err := shardedNamespace(c)
@@ -55,8 +55,8 @@ func (s *State) runReshardCollection(c *command.Call) error {
 	return c.Server.DDL.ReshardCollection(&c.Op, ns, opts)
 }
 
-// runAbortReshard answers abortReshardCollection, abortUnshardCollection and abortMoveCollection; a move is
-// too fast to be aborted.
+// runAbortReshard runs abortReshardCollection, abortUnshardCollection and abortMoveCollection: it aborts a running
+// reshard. A move is too fast to be aborted.
 // Manual: reference/command/abortReshardCollection.
 func runAbortReshard(c *command.Call) error {
 	ns, err := shardedNamespace(c)
@@ -69,7 +69,7 @@ func runAbortReshard(c *command.Call) error {
 	return c.Server.DDL.AbortReshard(c.Ctx, ns)
 }
 
-// runCommitReshard answers commitReshardCollection: it blocks writers now instead of later, and returns when
+// runCommitReshard makes a running reshard block writers now instead of later, so that it ends soon. It replies when
 // the collection has its new key.
 // Manual: reference/command/commitReshardCollection.
 func runCommitReshard(c *command.Call) error {
@@ -83,8 +83,8 @@ func runCommitReshard(c *command.Call) error {
 	return c.Server.DDL.CommitReshard(c.Ctx, ns)
 }
 
-// runCleanupReshard answers cleanupReshardCollection, which removes leftovers of a failed resharding; here
-// they are removed automatically, at once or a moment later.
+// runCleanupReshard runs cleanupReshardCollection, which removes the remains of a failed reshard. Here they are
+// removed automatically, at once or a moment later.
 func runCleanupReshard(c *command.Call) error {
 	ns, err := shardedNamespace(c)
 	if err != nil {

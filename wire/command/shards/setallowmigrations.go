@@ -5,8 +5,8 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// runSetAllowMigrations answers setAllowMigrations: the balancer ignores a collection that must not migrate,
-// as with noBalance in config.collections.
+// runSetAllowMigrations sets whether the balancer may split and merge the partitions of a collection, like noBalance
+// in config.collections.
 // Source: mongosh, sh.disableMigrations.
 func runSetAllowMigrations(c *command.Call) error {
 	coll, err := shardedCollection(c)

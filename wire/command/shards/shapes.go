@@ -15,9 +15,9 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// shapes adds up the charges of commands by their shape: the command, its collection, filter and sort without
-// the values. Memory is bounded: when a part of the table is full, the cheapest of a few shapes is evicted.
-// The zero shapes is ready for use.
+// shapes adds up the charges of commands by their shape: the command, its collection, and its filter and sort without
+// values. Its memory is bounded: if one of its parts is full, it evicts the cheapest of evictSamples shapes. The zero
+// shapes is ready for use.
 type shapes struct {
 	seed  maphash.Seed
 	once  sync.Once
@@ -36,11 +36,11 @@ const (
 	shapeDepthMax = 8   // levels of a filter that are examined
 	evictSamples  = 8   // shapes that an eviction compares, of which the cheapest is removed
 	shapeMinutes  = 60  // stored for each shape, which takes a kilobyte
-	// fanOutsWarned is the number of fan-outs of one shape after which there is a line in the log.
+	// fanOutsWarned is the number of runs of one shape on several partitions after which the log has a warning.
 	fanOutsWarned = 100
 )
 
-// shape holds the sums of one shape. Guarded by the mutex of its part.
+// shape holds the counts and sums of all runs of one shape. The mutex of its part guards it.
 type shape struct {
 	ns                collection.Namespace
 	command           string
@@ -52,8 +52,8 @@ type shape struct {
 	took, slowest     time.Duration
 	loaded            int64 // documents
 	visited           int64 // partitions, summed over runs
-	visits            int64 // runs that visited any
-	paid              int64 // visits that were paid for
+	visits            int64 // runs that visited at least one partition
+	paid              int64 // visits of partitions that were charged
 	fanOuts           int64 // runs that visited several partitions
 	fanOutCharge      ratelimit.MicroRU
 	partitions        int // of the collection, at the last fan-out
@@ -69,7 +69,7 @@ type shapeMinute struct {
 	ru            float32
 }
 
-// filterField is a path that a filter restricts, and the kind of the condition.
+// filterField is the path of a field that a filter restricts, and the kind of the condition on it.
 type filterField struct {
 	path string
 	by   string // equal, in, range or other
@@ -88,9 +88,9 @@ type shapeRun struct {
 	more       bool // a getMore: its query has been counted already
 }
 
-// record counts a command; for a batch, body is its first statement. text is memory that is reused, and
-// returned. usual is the average cost of runs of the shape that were not refused. warn is a copy of a shape
-// that has just reached fanOutsWarned.
+// record counts a run of a command under its shape; for a batch, body is its first statement. text is memory for the
+// text of the shape, which is returned for reuse. usual is the average cost of runs of the shape that were not
+// refused. If the shape has just reached fanOutsWarned, warn is a copy of it.
 func (x *shapes) record(text []byte, ns collection.Namespace, d *command.Def, body bson.Raw, r shapeRun, now time.Time) (_ []byte, usual averageRun, warn *shape) {
 	x.once.Do(func() { x.seed = maphash.MakeSeed(); x.since.Store(now.UnixMilli()) })
 	var filter, sort bson.Raw
@@ -129,7 +129,8 @@ func (x *shapes) record(text []byte, ns collection.Namespace, d *command.Def, bo
 	return text, usual, warn
 }
 
-// averageRun is the average cost of one run of a shape, and the visits of partitions in that.
+// averageRun is the average cost of one run of a shape, in request units, and the average number of partitions that a
+// run visits.
 type averageRun struct{ ru, visits float64 }
 
 // add counts one run.
@@ -230,7 +231,7 @@ func (x *shapes) forget(wanted func(collection.Namespace) bool) {
 	}
 }
 
-// appendShape appends a filter with ? for its values: {a: ?, b: {$gt: ?}}.
+// appendShape appends the text of a filter with ? in place of its values, such as {a: ?, b: {$gt: ?}}.
 func appendShape(dst []byte, d bson.Raw, depth int) []byte {
 	dst = append(dst, '{')
 	n := 0
@@ -287,7 +288,8 @@ func appendSort(dst []byte, d bson.Raw) []byte {
 	return append(dst, '}')
 }
 
-// hasOperator distinguishes {$gt: 5} from a document to compare with.
+// hasOperator reports whether the document in a condition has operators, as {$gt: 5} has, or is a value to compare
+// with.
 func hasOperator(d bson.Raw) bool {
 	f, ok := d.First()
 	return ok && len(f.Name) > 0 && f.Name[0] == '$'
@@ -302,8 +304,8 @@ func isLogical(name []byte) bool {
 	return false
 }
 
-// filterFields lists the paths that the filter restricts for every match: those of the filter itself and of
-// its $and.
+// filterFields appends the fields that every matching document satisfies a condition on: those of the filter itself
+// and of its $and, at most about shapeListMax.
 func filterFields(out []filterField, d bson.Raw) []filterField {
 	for it := d.Iter(); it.Next() && len(out) < shapeListMax; {
 		name := string(it.Name)

@@ -14,7 +14,7 @@ import (
 	"github.com/cantledb/cantle/ratelimit"
 )
 
-// reportSum holds the charges of commands by their shape, of one server or of several together.
+// reportSum holds the charges of commands by their shape: those of one server, or the sums of several servers.
 type reportSum struct {
 	since  time.Time // the earliest of the servers
 	total  ratelimit.MicroRU
@@ -76,7 +76,8 @@ func (r *reportSum) sort() {
 	})
 }
 
-// clusterReport returns the sums over all servers; incomplete lists the servers that did not answer.
+// clusterReport returns the charges of commands by their shape, summed over all servers of the store; incomplete
+// lists the servers that did not answer.
 func (s *State) clusterReport(ctx context.Context, w *reportFilter) (sum *reportSum, incomplete []string, err error) {
 	others, incomplete, err := s.callPeers(ctx, callReport, w.doc())
 	if err != nil {
@@ -99,8 +100,8 @@ func (s *State) answerReport(_ context.Context, question []byte) ([]byte, error)
 	return s.localReport(&w).doc(w.history), nil
 }
 
-// reportAnswerBytesMax is the maximum size of the list of shapes in an answer to a peer. The cheapest shapes, for
-// which there is no room, are only in the sums.
+// reportAnswerBytesMax is the maximum bytes of the list of shapes in an answer to a peer. The cheapest shapes, for
+// which no room is left, count only in the totals.
 const reportAnswerBytesMax = 2 << 20
 
 // doc returns the sum as a document for a peer.
@@ -119,7 +120,7 @@ func (r *reportSum) doc(history bool) bson.Raw {
 	return b.Doc()
 }
 
-// add adds the answers of peers. Shapes with the same text are the same.
+// add adds the answers of peers to the sums. Shapes of different servers with the same text are the same shape.
 func (r *reportSum) add(others []bson.Raw) {
 	type key struct {
 		ns                    collection.Namespace
@@ -150,7 +151,7 @@ func (r *reportSum) add(others []bson.Raw) {
 	r.sort()
 }
 
-// counters returns the counters of a shape that are added up, by their names in answers of peers.
+// counters returns the counters of a shape that merge adds up, by the names that they have in answers of peers.
 func (s *shape) counters() map[string]*int64 {
 	return map[string]*int64{
 		"runs": &s.runs, "failed": &s.failed, "refused": &s.refused, "charge": (*int64)(&s.charge), "took": (*int64)(&s.took),
@@ -182,7 +183,7 @@ func (s *shape) merge(o *shape) {
 	}
 }
 
-// appendForPeer appends the shape in the form of an answer to a peer.
+// appendForPeer appends the shape with its counters, in the form of an answer to a peer; history adds its minutes.
 func (s *shape) appendForPeer(b *bson.Builder, history bool) {
 	b.BeginDoc("")
 	b.String("db", s.ns.DB)

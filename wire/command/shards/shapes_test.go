@@ -28,7 +28,7 @@ func noting() func() {
 	return func() { text, _, _ = x.record(text, ns, def, d, shapeRun{charge: 5}, now) }
 }
 
-// Counting a command does not allocate, except for the first of its shape.
+// TestAllocsShape checks that counting a command allocates nothing, except for the first command of its shape.
 func TestAllocsShape(t *testing.T) {
 	note := noting()
 	note()

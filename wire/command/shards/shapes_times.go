@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// shapeTimes is a histogram of durations: each power of two of microseconds has two buckets, so a duration
-// read from it is exact to half a power of two.
+// shapeTimes is a histogram of the durations of a shape's runs. Each power of two of microseconds has two buckets, so
+// a duration read from the histogram is exact to half a power of two.
 type shapeTimes [64]uint32
 
 // add counts one run.
@@ -19,7 +19,7 @@ func (t *shapeTimes) add(took time.Duration) {
 	t[min(at, len(t)-1)]++
 }
 
-// quantile returns the duration within which a part of the runs, from 0 to 1, ended.
+// quantile returns the duration within which a fraction of the runs ended. part is the fraction, from 0 to 1.
 func (t *shapeTimes) quantile(part float64) time.Duration {
 	all := uint64(0)
 	for _, n := range t {

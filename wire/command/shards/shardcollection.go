@@ -12,8 +12,8 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// runShardCollection answers shardCollection, on any database, and on both kinds of listeners in the form of
-// Azure Cosmos DB.
+// runShardCollection shards a collection of any database. On all listeners it also accepts the arguments of Azure
+// Cosmos DB, and replies in the form of that service.
 // Manual: reference/command/shardCollection; Azure Cosmos DB, "partition-data".
 func (s *State) runShardCollection(c *command.Call) error {
 	ns, err := shardedNamespace(c)
@@ -64,7 +64,7 @@ func (s *State) runShardCollection(c *command.Call) error {
 	return nil
 }
 
-// chunksArg reads numInitialChunks, 0 if it is missing.
+// chunksArg reads an argument with the number of partitions to begin with, numInitialChunks; 0 if it is missing.
 // Errors: TypeMismatch (14), InvalidOptions (72).
 func chunksArg(c *command.Call, name string, v bson.Value) (int, error) {
 	n, err := c.LongArg(name, v)
@@ -77,7 +77,8 @@ func chunksArg(c *command.Call, name string, v bson.Value) (int, error) {
 	return int(min(n, 1<<30)), nil
 }
 
-// simpleCollation accepts only the simple collation: shard keys are compared byte by byte.
+// simpleCollation refuses any collation in a sharding command except the simple one, because shard keys are compared
+// byte by byte.
 // Errors: TypeMismatch (14), BadValue (2).
 func simpleCollation(c *command.Call, name string, v bson.Value) error {
 	d, err := c.DocArg(name, v)
@@ -87,7 +88,8 @@ func simpleCollation(c *command.Call, name string, v bson.Value) error {
 	return err
 }
 
-// shardedNamespace reads the "db.coll" that a sharding command names.
+// shardedNamespace reads the namespace "db.coll" in the first field of a sharding command. It refuses local, config
+// and system collections.
 // Errors: TypeMismatch (14), InvalidNamespace (73), IllegalOperation (20).
 func shardedNamespace(c *command.Call) (collection.Namespace, error) {
 	if c.Value.Type != bson.TypeString {

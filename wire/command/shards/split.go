@@ -8,7 +8,7 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// runSplit answers split: it splits the partition in halves, or at the given key; a hash is given as {region:
+// runSplit splits a partition in halves, or at the key in the argument middle. A hash is given as {region:
 // NumberLong(…)}.
 // Manual: reference/command/split. Errors: CannotSplit.
 func runSplit(c *command.Call) error {
@@ -44,8 +44,8 @@ func runSplit(c *command.Call) error {
 	return c.Server.Jobs.Split(c.Ctx, coll.Namespace, d.ID, at)
 }
 
-// midpoint returns the position at which a partition is halved: the middle of its hashes, which are spread
-// evenly, or the median of its ranged shard keys.
+// midpoint returns the position at which a partition is split in halves: the middle of its hashes, which are spread
+// evenly, or the median of its ranged shard keys. ok is false if it cannot be split.
 func midpoint(c *command.Call, coll *catalog.Collection, d *shard.Descriptor) (at shard.Position, ok bool, err error) {
 	if coll.Map.Kind() != shard.Ranged {
 		h, ok := d.Middle()

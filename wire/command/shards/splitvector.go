@@ -6,7 +6,8 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// runSplitVector answers splitVector: the bounds between partitions inside a range.
+// runSplitVector replies with the bounds between the partitions of a collection. It ignores the range and the sizes
+// in the arguments.
 // Manual: reference/command/splitVector.
 func runSplitVector(c *command.Call) error {
 	coll, err := shardedCollection(c)

@@ -11,11 +11,11 @@ import (
 
 // Config holds the parameters of this room.
 type Config struct {
-	// Balance switches automatic splits on or off; nil if there are none.
+	// Balance switches the balancer's automatic splits and merges on or off; nil if the server has no balancer.
 	Balance func(on bool)
 	// Backups makes backups; nil if there are no files to copy.
 	Backups *backup.Runner
-	// Advertised holds functions for the document that peers get.
+	// Advertised holds functions for the document that this server publishes to its peers.
 	Advertised Advertised
 }
 

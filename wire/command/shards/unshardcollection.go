@@ -2,7 +2,7 @@ package shards
 
 import "github.com/cantledb/cantle/wire/command"
 
-// runUnshardCollection answers unshardCollection; it returns when the collection has no shard key any more.
+// runUnshardCollection makes a sharded collection unsharded, and replies when it has no shard key any more.
 // Manual: reference/command/unshardCollection.
 func (s *State) runUnshardCollection(c *command.Call) error {
 	ns, err := shardedNamespace(c)

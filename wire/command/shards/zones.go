@@ -16,11 +16,11 @@ import (
 	"github.com/cantledb/cantle/wire/savedsettings"
 )
 
-// A zone is a set of ranges of shard keys that have partitions of their own, with their own shares of the
-// throughput. It does not decide where data is stored. The shards assigned to a zone are stored, and every
-// partition in one of its ranges counts as one of its shards. Manual: core/zone-sharding.
+// A zone is a set of ranges of shard keys that have partitions of their own, with their own shares of the throughput.
+// It does not decide where data is stored. The shards that a client assigns to a zone are only stored, and every
+// partition in a range of the zone counts as one of its shards. Manual: core/zone-sharding.
 
-// zoneShards holds the zones created by addShardToZone, each with its shards. Safe for concurrent use.
+// zoneShards holds the zones that addShardToZone has created, each with its shards. It is safe for concurrent use.
 type zoneShards struct {
 	savedsettings.Setting
 	shards map[string][]string // shards by zone
@@ -44,7 +44,7 @@ func (z *zoneShards) apply(doc bson.Raw) {
 	}
 }
 
-// change changes the shards of one zone; a zone without shards is removed.
+// change replaces the shards of one zone by those that fn returns, and stores that; a zone without shards is removed.
 func (z *zoneShards) change(ctx context.Context, zone string, fn func(shards []string) []string) error {
 	return z.Change(ctx, func() (bson.Raw, error) {
 		next := maps.Clone(z.shards)
@@ -78,8 +78,8 @@ func (z *zoneShards) of(zone string) []string {
 	return slices.Clone(z.shards[zone])
 }
 
-// tags lists the zones of a shard: those assigned to it, and those of the ranges that contain partitions with
-// its number.
+// tags returns the names of the zones of a shard: those to which a client has assigned it, and those in whose ranges
+// partitions with its number are.
 func (s *State) tags(shard string) []string {
 	seen := map[string]bool{}
 	s.zones.Lock()
@@ -143,10 +143,10 @@ func (s *State) parseZone(c *command.Call) (shard, zone string, err error) {
 	return shard, zone, err
 }
 
-// zoneActions are two actions of which a user needs one to change zones.
+// zoneActions lists two privilege actions, of which a user needs one to change zones.
 var zoneActions = []string{"update", "enableSharding"}
 
-// parseZoneChange returns the Parse of a command that changes zones. Zones belong to the cluster, so the
+// parseZoneChange returns the function Parse of a command that changes zones. Zones belong to the cluster, so the
 // privilege to shard collections of one database is not enough: the user needs update on config.shards, or
 // enableSharding on the cluster. Manual: reference/command/addShardToZone#security.
 func parseZoneChange(run func(c *command.Call) error) func(c *command.Call) (command.Request, error) {
@@ -173,8 +173,8 @@ func (s *State) runAddShardToZone(c *command.Call) error {
 	})
 }
 
-// runRemoveShardFromZone answers removeShardFromZone. The last shard cannot be removed as long as the zone
-// has ranges. Manual: reference/command/removeShardFromZone.
+// runRemoveShardFromZone removes a shard from a zone. As long as the zone has ranges, its last shard cannot be
+// removed. Manual: reference/command/removeShardFromZone.
 // Errors: ZoneStillInUse (163).
 func (s *State) runRemoveShardFromZone(c *command.Call) error {
 	shard, zone, err := s.parseZone(c)
@@ -204,8 +204,8 @@ func (s *State) runRemoveShardFromZone(c *command.Call) error {
 	})
 }
 
-// runUpdateZoneKeyRange answers updateZoneKeyRange; with zone null it removes the range from its zone. The
-// collection need not be sharded, or exist, yet. Manual: reference/command/updateZoneKeyRange.
+// runUpdateZoneKeyRange assigns a range of shard keys to a zone; with zone null it removes the range from its zone.
+// The collection need not be sharded, or exist, yet. Manual: reference/command/updateZoneKeyRange.
 // Errors: ZoneNotFound (177).
 func (s *State) runUpdateZoneKeyRange(c *command.Call) error {
 	ns, err := shardedNamespace(c)

@@ -12,23 +12,24 @@ import (
 	"github.com/cantledb/cantle/wire/savedsettings"
 )
 
-// Ranges of zones may be set before their collection is sharded or created; shardCollection then applies
-// them. They are removed with the collection.
+// A client may assign ranges to zones before their collection is sharded or created. shardCollection then applies
+// these ranges. They are removed with the collection.
 // Manual: reference/command/updateZoneKeyRange.
 
-// plannedZone is a range of a collection without a shard key.
+// plannedZone is a range that a client has assigned to a zone before the range's collection is sharded.
 type plannedZone struct {
 	ns collection.Namespace
 	ddl.ZoneRange
 }
 
-// plannedZones holds all such ranges. Safe for concurrent use.
+// plannedZones holds the zone ranges of all collections that are not sharded. It is safe for concurrent use.
 type plannedZones struct {
 	savedsettings.Setting
 	zones []plannedZone
 }
 
-// plannedZonesName is the name of the stored setting, plannedZonesMax the maximum number of ranges.
+// plannedZonesName is the name of the stored setting, plannedZonesMax the maximum number of ranges of all collections
+// together.
 const (
 	plannedZonesName = "plannedZones"
 	plannedZonesMax  = 1024
@@ -66,8 +67,9 @@ func printPlanned(next []plannedZone) bson.Raw {
 	return b.Doc()
 }
 
-// set assigns a range to a zone, or removes it from its zone if the name is empty.
-// Errors: BadValue (2), RangeOverlapConflict (178).
+// set assigns a range to a zone, for a collection without a shard key. If the name of the zone is empty, it removes
+// the range from its zone.
+// Errors: BadValue (2), RangeOverlapConflict (178), IllegalOperation (20) for too many ranges.
 func (p *plannedZones) set(ctx context.Context, z plannedZone) error {
 	if err := checkPlanned(z.Min, z.Max); err != nil {
 		return err
@@ -93,7 +95,8 @@ func (p *plannedZones) set(ctx context.Context, z plannedZone) error {
 	})
 }
 
-// checkPlanned checks the properties of a range that do not depend on a shard key.
+// checkPlanned refuses a zone range from lo to hi that no shard key could have: different fields, no fields, or lo
+// not below hi.
 // Errors: BadValue (2).
 func checkPlanned(lo, hi bson.Raw) error {
 	a, b := lo.Iter(), hi.Iter()
@@ -126,15 +129,16 @@ func (p *plannedZones) of(ns collection.Namespace) (out []ddl.ZoneRange) {
 	return out
 }
 
-// list returns all ranges, except those of collections that have a shard key now: the command that sharded
-// such a collection is about to remove its ranges here.
+// list returns all planned ranges, except those of collections that have a shard key now: the command that sharded
+// such a collection is about to remove its planned ranges.
 func (p *plannedZones) list(sharded func(collection.Namespace) bool) []plannedZone {
 	p.Lock()
 	defer p.Unlock()
 	return slices.DeleteFunc(slices.Clone(p.zones), func(z plannedZone) bool { return sharded(z.ns) })
 }
 
-// forget removes the ranges of a collection that was dropped, or that has them in its catalog entry now.
+// forget removes the planned ranges of a collection that was dropped, or that has been sharded and has the ranges in
+// its catalog entry.
 func (p *plannedZones) forget(ctx context.Context, ns collection.Namespace) error {
 	if len(p.of(ns)) == 0 {
 		return nil // the usual case
@@ -165,7 +169,8 @@ func (s *State) Dropped(ns collection.Namespace) {
 	}
 }
 
-// zonesArg reads zones of reshardCollection: [{min, max, zone: string | null}]. A zone of null is no zone.
+// zonesArg reads the argument zones of reshardCollection: [{min, max, zone: string | null}]. It skips ranges whose
+// zone is null.
 // Errors: TypeMismatch (14), BadValue (2), ZoneNotFound (177).
 func (s *State) zonesArg(c *command.Call, name string, v bson.Value) ([]ddl.ZoneRange, error) {
 	if v.IsMissing() {

@@ -7,8 +7,8 @@ import (
 	"github.com/cantledb/cantle/shard/cluster"
 )
 
-// currentOpDocs returns the documents of $currentOp: of all servers over the store, or with localOps of this
-// server. Manual: reference/operator/aggregation/currentOp.
+// currentOpDocs returns the documents of the stage $currentOp: the operations of all servers over the store, or with
+// localOps only those of this server. Manual: reference/operator/aggregation/currentOp.
 func (s *State) currentOpDocs(o *cluster.Op, _ collection.Namespace, spec bson.Raw) ([]bson.Raw, error) {
 	flag := func(name string) bool { return spec.Get(name).Truthy() }
 	if flag("targetAllNodes") && s.ReplicaSet.Name != "" {
@@ -25,7 +25,8 @@ func (s *State) currentOpDocs(o *cluster.Op, _ collection.Namespace, spec bson.R
 	return s.allServers(o.Env.Context(), a), nil
 }
 
-// queryStatsDocs returns the documents of $queryStats: none.
+// queryStatsDocs returns the documents of the stage $queryStats: none, because the server collects no query
+// statistics.
 func (s *State) queryStatsDocs(*cluster.Op, collection.Namespace, bson.Raw) ([]bson.Raw, error) {
 	return nil, nil
 }

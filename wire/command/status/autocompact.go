@@ -9,7 +9,8 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// autoCompact holds the arguments of the last autoCompact. The engine always compacts automatically.
+// autoCompact holds the arguments of the last autoCompact command. They have no effect: the storage engine always
+// compacts in the background.
 type autoCompact struct {
 	mu     sync.Mutex
 	on     bool
@@ -17,7 +18,8 @@ type autoCompact struct {
 	once   bool
 }
 
-// runAutoCompact turns background compaction on or off, which only changes the answer to a second request.
+// runAutoCompact accepts a request to turn background compaction on or off, but changes nothing except the reply to a
+// later request with other arguments.
 // Manual: reference/command/autoCompact.
 func (s *State) runAutoCompact(c *command.Call) error {
 	field := c.Field(c.Name())

@@ -7,7 +7,8 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// statusBackup appends the backup policy, the running backup and the last backup.
+// statusBackup appends the section of serverStatus about backups: the policy, the progress of a running backup, and
+// the last backup.
 func (s *State) statusBackup(_ *command.Call, b *bson.Builder) {
 	st := s.Backups.Status()
 	if p := st.Policy; p.Folder != "" {
@@ -51,7 +52,7 @@ var (
 	descBackupCovered = prometheus.NewDesc("cantle_backup_covered_timestamp_seconds", "The newest moment that can be restored.", nil, nil)
 )
 
-// backups sends the metrics of backups, if the server can make backups.
+// backups sends the Prometheus metrics of backups, such as the time of the last one, if the server can make backups.
 func (m *Metrics) backups(out chan<- prometheus.Metric) {
 	if m.s.Backups == nil {
 		return

@@ -14,10 +14,10 @@ const (
 	appNameMax        = 128
 )
 
-// setClientMetadata reads the metadata of the client in its first hello.
-// Errors: TypeMismatch (14), ClientMetadataMissingField (183),
-// ClientMetadataAppNameTooLarge (184), ClientMetadataDocumentTooLarge (185),
-// ClientMetadataCannotBeMutated (186).
+// setClientMetadata checks and stores the client metadata in the first hello of a connection: the names of the
+// application and of the driver.
+// Errors: TypeMismatch (14), ClientMetadataMissingField (183), ClientMetadataAppNameTooLarge (184),
+// ClientMetadataDocumentTooLarge (185), ClientMetadataCannotBeMutated (186).
 func setClientMetadata(c *command.Call, v bson.Value) error {
 	d, ok := v.Doc()
 	if !ok || v.Type != bson.TypeDocument {
@@ -30,8 +30,8 @@ func setClientMetadata(c *command.Call, v bson.Value) error {
 		return mongoerr.New(mongoerr.ClientMetadataDocumentTooLarge,
 			"The client metadata document must be less then or equal to %d bytes", clientMetadataMax)
 	}
-	// Since 7.6 Node's driver sends an empty document if it cannot load a module, as in the environments of
-	// Jest. mongod refuses that, which is of no use to tests there.
+	// An empty document is accepted: since 7.6 Node's driver sends one if it cannot load a module, as in the
+	// environments of Jest. mongod refuses it, which would only make such tests fail.
 	if d.IsEmpty() {
 		return nil
 	}
@@ -63,7 +63,8 @@ func setClientMetadata(c *command.Call, v bson.Value) error {
 	return nil
 }
 
-// metadataFields checks the required strings of a part and returns the first.
+// metadataFields checks that a part of the client metadata, such as driver, has the required string fields, and
+// returns the first of them.
 func metadataFields(d bson.Raw, part string, names ...string) (first string, err error) {
 	v, ok := d.Lookup(part)
 	if !ok {

@@ -7,8 +7,9 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// runCompactEncrypted compacts the metadata collections of Queryable Encryption: they are empty, because
-// encrypted fields cannot be queried here. The client must still prove that it has the keys of the fields.
+// runCompactEncrypted accepts the compaction of the metadata collections of Queryable Encryption, which are always
+// empty, because encrypted fields cannot be queried here. The client must still send a token for each encrypted
+// field.
 // Errors: InvalidNamespace (73), NamespaceNotFound (26), 6346807, 7294900.
 // Manual: reference/command/compactStructuredEncryptionData.
 func runCompactEncrypted(c *command.Call) error {

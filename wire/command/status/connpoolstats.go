@@ -2,8 +2,8 @@ package status
 
 import "github.com/cantledb/cantle/wire/command"
 
-// runConnPoolStats reports connections to other servers, of which there are none. Unknown arguments are
-// ignored.
+// runConnPoolStats replies with zeros for the pools of connections to other servers, because this server has no such
+// pools. Unknown arguments are ignored.
 // Manual: reference/command/connPoolStats.
 func runConnPoolStats(c *command.Call) error {
 	b := c.Reply

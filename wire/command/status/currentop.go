@@ -18,7 +18,8 @@ import (
 	"github.com/cantledb/cantle/wire/session"
 )
 
-// currentOpArgs selects the list of currentOp. Servers send it to their peers.
+// currentOpArgs holds the arguments that select the operations in the list of currentOp. Servers send them to their
+// peers.
 type currentOpArgs struct {
 	Idle     bool // also connections without a command
 	Cursors  bool // also idle cursors
@@ -26,12 +27,12 @@ type currentOpArgs struct {
 	Truncate bool // truncate long commands
 	NoJobs   bool
 	Own      bool // only operations of User
-	// User is the key of the calling user: the account of the Cosmos listener has a different ID at each
-	// server.
+	// User is the key of the calling user. It is a name and not an ID, because the account of the Cosmos listener has
+	// a different ID at each server.
 	User string
 }
 
-// userNames returns the name of a user; nil for the zero User.
+// userNames returns the name of a user as a list with one element; nil for the zero User.
 func userNames(u collection.User) []auth.Name {
 	if u.IsZero() {
 		return nil
@@ -46,7 +47,8 @@ type currentOpRequest struct {
 	filter bson.Raw
 }
 
-// parseCurrentOp reads the arguments of currentOp; its other fields form a filter.
+// parseCurrentOp reads the arguments of currentOp. Those fields of the command that are no arguments form a filter on
+// the listed operations.
 func (s *State) parseCurrentOp(c *command.Call) (command.Request, error) {
 	a := currentOpArgs{Sessions: true, Truncate: true, User: c.ConnState.User.Key()}
 	filter := bson.NewBuilder(nil)
@@ -68,14 +70,15 @@ func (s *State) parseCurrentOp(c *command.Call) (command.Request, error) {
 	return &currentOpRequest{s, a, filter.Doc()}, nil
 }
 
-// Needs notes the privilege to see operations of other users; every user may see its own operations.
+// Needs notes the privilege of currentOp to see operations of other users; every user may see its own operations.
 func (r *currentOpRequest) Needs(q *command.PrivilegeCheck) {
 	if !r.args.Own {
 		q.NeedOnCluster(auth.Inprog)
 	}
 }
 
-// Run lists the operations of all servers over the store.
+// Run replies with the operations of all servers over the store that match the filter, and with the state of fsync's
+// lock.
 // Manual: reference/command/currentOp.
 func (r *currentOpRequest) Run(c *command.Call) error {
 	s := r.state
@@ -99,8 +102,8 @@ func (r *currentOpRequest) Run(c *command.Call) error {
 	return nil
 }
 
-// currentOps describes the running commands, and, if the arguments select them, background jobs, idle
-// connections, cursors and transactions.
+// currentOps returns documents for the running commands of this server and, if the arguments select them, for
+// background jobs, idle connections, cursors and transactions.
 func (s *State) currentOps(a currentOpArgs) []bson.Raw {
 	now := s.Cluster.Now()
 	var docs []bson.Raw
@@ -252,7 +255,8 @@ func (s *State) describeOp(op *operations.Operation, body bson.Raw, now time.Tim
 	return b.Doc()
 }
 
-// appendPlan appends the plan of a running read, and the memory that its blocking operators hold.
+// appendPlan appends to an operation of currentOp the plan of a running read, and the memory that its blocking
+// operators hold, in bytes.
 // Manual: reference/command/currentOp#currentOp.planSummary.
 func appendPlan(b *bson.Builder, op *operations.Operation) {
 	p := op.Progress()
@@ -267,7 +271,8 @@ func appendPlan(b *bson.Builder, op *operations.Operation) {
 	}
 }
 
-// appendCommand appends the command; of a long command only a truncated text.
+// appendCommand appends a command to an operation of currentOp. With truncate, a command of more than CommandBytesMax
+// bytes is shown as truncated text.
 // Manual: reference/operator/aggregation/currentOp (truncateOps).
 func appendCommand(b *bson.Builder, body bson.Raw, truncate bool) {
 	if !truncate || len(body) <= command.CommandBytesMax {
@@ -333,7 +338,8 @@ func (s *State) jobOps(now time.Time) []bson.Raw {
 	return docs
 }
 
-// appendCursor appends the state of an open cursor; user is the operation that uses it, 0 for none.
+// appendCursor appends the state of an open cursor to the list of currentOp; user is the number of the operation that
+// uses the cursor, 0 for none.
 // Manual: reference/operator/aggregation/currentOp (cursor).
 func appendCursor(b *bson.Builder, i cursor.Info, user int64) {
 	b.BeginDoc("cursor")

@@ -10,18 +10,19 @@ import (
 	"github.com/cantledb/cantle/shard/peers"
 )
 
-// currentOpKind is the kind of a call to peers for their operations.
+// currentOpKind is the kind of call to peers that requests the operations that run there.
 const currentOpKind = "currentOp"
 
-// currentOpBytesMax is the maximum size of an answer to a peer; operations that do not fit are left out.
+// currentOpBytesMax is the maximum size of an answer to a peer's currentOp, in bytes; operations that do not fit are
+// left out.
 const currentOpBytesMax = 3 << 20
 
-// peersTimeout is the timeout of a call: if the store does not answer, the operations of this server must still
-// be shown.
+// peersTimeout is the timeout of a call to peers. If the store, through which peers are called, does not answer,
+// currentOp must still show the operations of this server.
 const peersTimeout = 3 * time.Second
 
-// allServers returns the operations of all servers over the store, those of this server first, and a document
-// for each server whose operations are missing. Jobs are in the store, so every server lists all of them.
+// allServers returns the operations of all servers over the store, those of this server first. For each server whose
+// operations are missing it adds a document that reports this. Jobs are in the store, so every server lists all jobs.
 func (s *State) allServers(ctx context.Context, a currentOpArgs) []bson.Raw {
 	docs := s.currentOps(a)
 	ctx, cancel := context.WithTimeout(ctx, peersTimeout)
@@ -51,7 +52,8 @@ func (s *State) allServers(ctx context.Context, a currentOpArgs) []bson.Raw {
 	return docs
 }
 
-// missingDoc returns a document for operations that are not listed, of one peer or of all.
+// missingDoc returns a document for the list of currentOp, which reports that operations are missing: those of the
+// peer host, or of all peers if host is "".
 func missingDoc(host, why string) bson.Raw {
 	b := bson.NewBuilder(nil)
 	b.String("type", "missing")

@@ -10,9 +10,9 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// runGetDiagnosticData returns in one reply the data that monitoring agents store every second: the status of
-// the server, of its replica set if it presents itself as a member, and of the machine. Every part has the
-// times at which its collection started and ended.
+// runGetDiagnosticData returns in one reply the data that monitoring agents store every second: the status of the
+// server, of its replica set if clients see one, and of the machine. Every part has the times at which its collection
+// started and ended.
 // Manual: administration/analyzing-mongodb-performance#full-time-diagnostic-data-capture.
 // Observed: mongodb_exporter 0.51, which takes most of its metrics from this command.
 func (s *State) runGetDiagnosticData(c *command.Call) error {
@@ -44,7 +44,7 @@ func (s *State) runGetDiagnosticData(c *command.Call) error {
 	return nil
 }
 
-// The parts of a machine's status come from Linux; elsewhere they are empty.
+// The status of the machine is read from files of Linux under /proc; on other systems its parts are empty.
 // Source of the files' meaning: proc(5).
 const (
 	tickMillis = 10  // of /proc/stat: Linux counts 100 ticks per second on every machine
@@ -78,7 +78,8 @@ func appendMachine(c *command.Call) error {
 	return nil
 }
 
-// appendProcessors appends the activity of the processors since the machine was started.
+// appendProcessors appends the time that the machine's processors have spent in each kind of work since it was
+// started, in milliseconds.
 func appendProcessors(b *bson.Builder) {
 	processors := int32(0)
 	procLines("/proc/stat", func(name string, fields []string) {
@@ -131,7 +132,8 @@ func appendNumbers(b *bson.Builder, fields []string, names ...string) {
 	}
 }
 
-// procLines calls each with the first word and the other words of every line that has both.
+// procLines calls each for every line of a file under /proc that has two or more words, with the first word and the
+// others.
 func procLines(file string, each func(name string, fields []string)) {
 	f, err := os.Open(file)
 	if err != nil {

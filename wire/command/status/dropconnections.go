@@ -11,7 +11,7 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// runDropConnections closes connections to other servers, of which there are none.
+// runDropConnections only checks its arguments: it would close connections to other servers, but there are none.
 // Manual: reference/command/dropConnections.
 func runDropConnections(c *command.Call) error {
 	return c.ReadArgs(arguments.By("hostAndPort", func(v bson.Value) error {
@@ -36,7 +36,7 @@ func runDropConnections(c *command.Call) error {
 	}).Required())
 }
 
-// checkHostAndPort refuses a text that is not of the form "host" or "host:port".
+// checkHostAndPort refuses an argument of dropConnections that is not of the form "host" or "host:port".
 // Errors: FailedToParse (9).
 func checkHostAndPort(s string) error {
 	if s != "" && !strings.Contains(s, ":") {

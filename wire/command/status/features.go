@@ -6,7 +6,7 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// runFeatures answers features, an old command to query the abilities of a server.
+// runFeatures replies to features, an old command by which clients find out the abilities of a server.
 // Manual: reference/command/features.
 func runFeatures(c *command.Call) error {
 	err := c.ReadArgs(arguments.Ignored("oidReset"))

@@ -12,10 +12,10 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// fsyncLock blocks writes while it is held. It has no particular holder, and counts how often it is held.
-// Safe for concurrent use.
+// fsyncLock is the lock by which the command fsync blocks writes. It counts how often it was acquired and not
+// released, and any client can release it. It is safe for concurrent use.
 type fsyncLock struct {
-	on      atomic.Bool  // it is held: the only field that a write reads while the lock is free
+	on      atomic.Bool  // the lock is held: the only field that a write reads while it is free
 	writing atomic.Int64 // running writes
 
 	mu       sync.Mutex
@@ -27,9 +27,9 @@ type fsyncLock struct {
 	waited atomic.Int64 // their waiting time, in nanoseconds
 }
 
-// EnterWrite waits until the lock is free and counts a running write; LeaveWrite must follow. The block of users'
-// writes is checked after the write has been counted, so that setUserWriteBlockMode waits for every write
-// that passed the check.
+// EnterWrite waits until fsync's lock is free and counts a running write; LeaveWrite must follow. The block of users'
+// writes is checked after the write has been counted: setUserWriteBlockMode can then wait for every write that passed
+// the check.
 func (s *State) EnterWrite(c *command.Call) error {
 	l := &s.fsyncLock
 	l.writing.Add(1)
@@ -51,10 +51,11 @@ func (s *State) EnterWrite(c *command.Call) error {
 	return err
 }
 
-// LeaveWrite ends the count of a write.
+// LeaveWrite ends the count that EnterWrite began for a write.
 func (s *State) LeaveWrite() { s.fsyncLock.leave() }
 
-// enter waits until the lock is free and counts a running write.
+// enter waits until fsync's lock is free, and counts a running write. If ctx ends before that, it returns the cause
+// of ctx.
 func (l *fsyncLock) enter(ctx context.Context) error {
 	for {
 		l.writing.Add(1)
@@ -76,10 +77,11 @@ func (l *fsyncLock) enter(ctx context.Context) error {
 	}
 }
 
-// leave ends the count of a write.
+// leave ends the count that enter began for a write.
 func (l *fsyncLock) leave() { l.writing.Add(-1) }
 
-// lock acquires the lock once more and waits for the writes that are running.
+// lock acquires the lock once more, and waits for the running writes, at most for limit. held is the number of
+// acquisitions that have not been released.
 // Errors: LockTimeout (24), ctx's cause.
 func (l *fsyncLock) lock(ctx context.Context, limit time.Duration) (held int64, err error) {
 	l.mu.Lock()
@@ -98,7 +100,8 @@ func (l *fsyncLock) lock(ctx context.Context, limit time.Duration) (held int64, 
 	return held, nil
 }
 
-// drain waits until no write is running, at most for limit; 0 for no limit.
+// drain waits until no write is running, at most for limit; a limit of 0 is none. New writes wait for the lock
+// meanwhile.
 // Errors: LockTimeout (24), ctx's cause.
 func (l *fsyncLock) drain(ctx context.Context, limit time.Duration) error {
 	for end := time.Now().Add(limit); l.writing.Load() > 0; {
@@ -112,7 +115,7 @@ func (l *fsyncLock) drain(ctx context.Context, limit time.Duration) error {
 	return nil
 }
 
-// unlock releases the lock once; ok is false if it was not held.
+// unlock releases one acquisition of the lock, and returns how many are left; ok is false if the lock was not held.
 func (l *fsyncLock) unlock() (held int64, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -134,7 +137,7 @@ func (l *fsyncLock) count() int64 {
 	return l.held
 }
 
-// runFsync makes all writes durable; with lock it then blocks further writes.
+// runFsync makes all committed writes durable. With lock it first blocks further writes, until fsyncUnlock.
 // Manual: reference/command/fsync.
 func (s *State) runFsync(c *command.Call) error {
 	lock := false

@@ -7,7 +7,7 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// runGetCmdLineOpts returns the arguments of the program, and the address of its console.
+// runGetCmdLineOpts replies with the program's arguments, without secrets, and with the address of its console.
 // Manual: reference/command/getCmdLineOpts.
 func (s *State) runGetCmdLineOpts(c *command.Call) error {
 	if err := c.NoArguments(); err != nil {

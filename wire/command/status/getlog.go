@@ -8,7 +8,7 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// lineBytesMax is the maximum length of a line of getLog. Manual: reference/command/getLog.
+// lineBytesMax is the maximum number of bytes of a log line in the reply of getLog. Manual: reference/command/getLog.
 const lineBytesMax = 1024
 
 // runGetLog returns the last lines of the log.

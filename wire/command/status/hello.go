@@ -14,7 +14,8 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// wireVersionMin is the oldest supported version of the protocol. Manual: reference/command/hello.
+// wireVersionMin is the oldest version of MongoDB's wire protocol that the server supports. Manual:
+// reference/command/hello.
 const wireVersionMin = 0
 
 // helloArgs holds the arguments of hello.
@@ -32,11 +33,10 @@ type helloArgs struct {
 	hasAwait    bool
 }
 
-// runHello answers hello, and isMaster with the old spelling of one field. Clients use it to open a
-// connection (metadata, compression) and to monitor a server: with topologyVersion and maxAwaitTimeMS it
-// waits for a change of the topology. The only change is that the server stops.
-// Manual: reference/command/hello. Spec: mongodb-handshake,
-// server-discovery-and-monitoring, server-monitoring.
+// runHello replies to hello, and to isMaster with the old spelling of one field. Clients send it to open a connection
+// (metadata, compression) and to monitor a server: with topologyVersion and maxAwaitTimeMS, hello waits for a change
+// of the topology. The only change that can occur is that the server stops.
+// Manual: reference/command/hello. Spec: mongodb-handshake, server-discovery-and-monitoring, server-monitoring.
 func (s *State) runHello(c *command.Call) error {
 	a, err := parseHello(c)
 	if err != nil {
@@ -152,7 +152,7 @@ func topologyVersion(c *command.Call, v bson.Value) (process [12]byte, counter i
 	return process, counter, nil
 }
 
-// waitRunning waits for d, and returns early if the server begins to stop.
+// waitRunning waits for the duration d. It returns early, without an error, if the server begins to drain.
 func waitRunning(c *command.Call, d time.Duration) error {
 	ctx, cancel := context.WithCancel(c.Ctx)
 	defer cancel()
@@ -164,8 +164,8 @@ func waitRunning(c *command.Call, d time.Duration) error {
 	return err
 }
 
-// checkStopping returns an error that makes a client use another server, if this server is stopping. Its topology
-// version is newer than the version of earlier replies.
+// checkStopping returns an error if this server is stopping, so that the client uses another server. The topology
+// version in the error is newer than in earlier replies.
 // Manual: reference/command/shutdown. Errors: ShutdownInProgress (91).
 func (s *State) checkStopping(c *command.Call) error {
 	draining := c.Conn.Draining()
@@ -178,13 +178,13 @@ func (s *State) checkStopping(c *command.Call) error {
 	if errors.As(context.Cause(draining), &why) {
 		b.Int64("remainingQuiesceTimeMillis", max(0, time.Until(why.Until).Milliseconds()))
 	}
-	// The label is for Go's driver, which passes this error to every operation that waits for a connection to
-	// this server; its change streams resume only if the error has the label.
+	// The error label is for Go's driver, which passes this error to every operation that waits for a connection to
+	// this server. Its change streams resume only if the error has the label.
 	return mongoerr.New(mongoerr.ShutdownInProgress, "The server is shutting down; others over the same data take its clients, if there are any").
 		With(mongoerr.ResumableChangeStreamError).WithFields(b.Doc().Elements())
 }
 
-// replyHello writes the description of the server for the client: a mongos, or the only member of a replica
+// replyHello writes the description of the server as the client sees it: a mongos, or the only member of a replica
 // set.
 func (s *State) replyHello(c *command.Call, a helloArgs) error {
 	b := c.Reply
@@ -226,7 +226,8 @@ func (s *State) replyHello(c *command.Call, a helloArgs) error {
 	return nil
 }
 
-// appendTopologyVersion appends the version of the topology: it is constant until the server begins to stop.
+// appendTopologyVersion appends the version of the topology, by which a client recognizes a change. It is constant
+// until the server begins to drain.
 // Spec: server-discovery-and-monitoring (topologyVersion).
 func (s *State) appendTopologyVersion(c *command.Call, b *bson.Builder) {
 	counter := int64(0)
@@ -239,7 +240,7 @@ func (s *State) appendTopologyVersion(c *command.Call, b *bson.Builder) {
 	b.End()
 }
 
-// negotiate replies with the compressors that both sides support, in the client's order.
+// negotiate replies with the names of the compressors that client and server both support, in the client's order.
 // Spec: compression/OP_COMPRESSED. Errors: TypeMismatch (14).
 func negotiate(c *command.Call, v bson.Value) error {
 	if v.IsMissing() {

@@ -11,8 +11,8 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// runHostInfo describes the machine. Values that the operating system does not provide are plausible
-// minimums.
+// runHostInfo replies with a description of the machine and its operating system. For values that the operating
+// system does not provide it uses plausible minimums.
 // Manual: reference/command/hostInfo.
 func runHostInfo(c *command.Call) error {
 	if err := c.NoArguments(); err != nil {
@@ -58,7 +58,7 @@ func runHostInfo(c *command.Call) error {
 // connName returns the name of a connection in the log.
 func connName(id int64) string { return "conn" + strconv.FormatInt(id, 10) }
 
-// isoTime formats a time as MongoDB's log does.
+// isoTime returns a time as text in the format of MongoDB's log, with milliseconds and the time zone.
 func isoTime(t time.Time) string { return t.Format("2006-01-02T15:04:05.000-07:00") }
 
 // osType returns the name of the operating system as MongoDB spells it.
@@ -83,11 +83,11 @@ func kernelVersion() string {
 	return strings.TrimSpace(string(b))
 }
 
-// machineMemory returns the machine's memory in bytes, 0 if it is not available.
+// machineMemory returns the size of the machine's memory in bytes, 0 if it is not available.
 func machineMemory() int64 { return procField("/proc/meminfo", "MemTotal:") }
 
-// procField reads a "Name: 123 kB" line of a file under /proc, in bytes; 0 if
-// there is none.
+// procField returns the value of a line such as "MemTotal: 123 kB" in a file under /proc, converted to bytes; 0 if
+// there is no such line.
 func procField(file, name string) int64 {
 	f, err := os.Open(file)
 	if err != nil {

@@ -5,8 +5,8 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// runIsDBGrid answers isdbgrid, by which mongosh recognizes a mongos; a member of a replica set does not have
-// this command. Manual: reference/command/isdbgrid.
+// runIsDBGrid replies to isdbgrid, by which mongosh recognizes a mongos. If clients see a member of a replica set,
+// the command does not exist. Manual: reference/command/isdbgrid.
 // Errors: CommandNotFound (59).
 func runIsDBGrid(c *command.Call) error {
 	if command.IsMember(c) {

@@ -6,14 +6,15 @@ import (
 	"github.com/cantledb/cantle/wire/virtual"
 )
 
-// join registers the WriteGate, the Profiler, observers, virtual collections and stages of the room at the server.
+// join registers the room at the server: as WriteGate and Profiler, with its stored setting, calls of peers,
+// observers, virtual collections and stages.
 func (s *State) join() {
 	s.WriteGate, s.Profiler = s, s
 	s.LoadSetting("the block of users' writes", &s.writeBlock.Setting, writeBlockName, s.writeBlock.apply)
 	s.Cluster.Peers.Handle(killKind, s.answerKill)
 	s.Cluster.Peers.Handle(currentOpKind, s.answerCurrentOp)
 	if !s.Cluster.Exclusive() {
-		s.Ops.RandomizeIDs() // killOp names an operation of any server
+		s.Ops.RandomizeIDs() // an operation of any server must have a different number for killOp
 	}
 	s.profiler.init(s.Profiling)
 	s.slowWatch.check = s.logInProgress
@@ -22,7 +23,7 @@ func (s *State) join() {
 	none := func() []bson.Raw { return nil }
 	s.Virtual.Add(
 		virtual.Collection{DB: "admin", Coll: "system.version", Docs: s.versionDocs},
-		virtual.Collection{DB: "local", Coll: "oplog.rs", Docs: none}, // the cluster has an operator for it
+		virtual.Collection{DB: "local", Coll: "oplog.rs", Docs: none}, // the cluster reads it by an operator of its own
 		virtual.Collection{DB: "local", Coll: "startup_log", Docs: s.startupDocs},
 		virtual.Collection{DB: "local", Coll: "system.replset", Docs: s.setDocs, WhenFilled: true},
 	)
@@ -32,7 +33,7 @@ func (s *State) join() {
 	)
 }
 
-// countCommand counts a completed command, for the latencies, for top and for Prometheus.
+// countCommand counts a completed command and its duration, for opLatencies, for top and for Prometheus.
 func (s *State) countCommand(c *command.Call, e command.Outcome) {
 	s.observeDuration(c.Name(), e.Took)
 	s.latencies.add(c.Def.Kind, e.Took)

@@ -11,7 +11,7 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// killOpRequest is a killOp with its parsed argument, the number of an operation.
+// killOpRequest is a killOp whose argument has been parsed: the number of an operation.
 type killOpRequest int64
 
 // parseKillOp reads the arguments of killOp. Unknown ones are ignored.
@@ -37,7 +37,7 @@ func parseKillOp(c *command.Call) (command.Request, error) {
 	return killOpRequest(n), nil
 }
 
-// Needs notes the privilege to end operations of other users; every user may end its own operations.
+// Needs notes the privilege of killOp to end operations of other users; every user may end its own operations.
 func (n killOpRequest) Needs(q *command.PrivilegeCheck) {
 	for _, op := range q.Call.Server.Ops.List() {
 		if op.ID == int64(n) && op.User == q.Call.ConnState.User {
@@ -47,7 +47,8 @@ func (n killOpRequest) Needs(q *command.PrivilegeCheck) {
 	q.NeedOnCluster(auth.Killop)
 }
 
-// Run interrupts a command of any server over the store. The answer is the same if there is no such command.
+// Run interrupts a command that may run on any server over the store. If no such command is running, the reply is the
+// same.
 // Manual: reference/command/killOp.
 func (r killOpRequest) Run(c *command.Call) error {
 	n := int64(r)
@@ -59,7 +60,7 @@ func (r killOpRequest) Run(c *command.Call) error {
 	return err
 }
 
-// killKind is the kind of a call to peers to end an operation that runs there.
+// killKind is the kind of call to peers that ends an operation running there.
 const killKind = "killOp"
 
 // answerKill ends an operation of this server for a peer.

@@ -8,13 +8,14 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// latencyNames are the fields of opLatencies, in its order.
+// latencyNames are the names of the fields of opLatencies, in the order of serverStatus.
 var latencyNames = [...]struct {
 	of   command.Kind
 	name string
 }{{command.KindRead, "reads"}, {command.KindWrite, "writes"}, {command.KindCommand, "commands"}, {command.KindTxn, "transactions"}}
 
-// latencies sums up the durations of commands, by their kind. Safe for concurrent use.
+// latencies adds up the number and the durations of commands by their kind, for opLatencies. It is safe for
+// concurrent use.
 type latencies [command.Kinds]struct{ micros, count atomic.Int64 }
 
 // add counts a command with its duration.
@@ -35,7 +36,8 @@ func (s *State) statusLatencies(c *command.Call, b *bson.Builder) {
 	}
 }
 
-// countActive counts the running commands that read and that write documents, and those in transactions.
+// countActive returns how many running commands read documents, how many write documents, and how many run in a
+// transaction.
 func countActive(s *command.Server) (readers, writers, txns int32) {
 	for _, op := range s.Ops.List() {
 		if op.InTxn {

@@ -9,15 +9,15 @@ import (
 	"github.com/cantledb/cantle/wire/operations"
 )
 
-// The only lock that a command holds for its whole duration is the global lock: it admits either writes or
-// the holders of fsync's lock, and always reads. The modes are MongoDB's: r and w are the intent to read or
-// write below, R is the mode of fsync.
+// The only lock that a command holds for its whole duration is the global lock. It admits either writes or the
+// holders of fsync's lock, and always admits reads. The modes are MongoDB's: r and w are the intent to read or write,
+// R is the mode of fsync.
 // Manual: faq/concurrency.
 
 // globalLock is the name of the lock.
 const globalLock = "Global"
 
-// lockMode returns the mode in which a command holds the global lock, or will hold it: "" if never.
+// lockMode returns the mode in which a command holds the global lock, or will hold it: "w", "r", or "" if never.
 func (s *State) lockMode(op *operations.Operation) string {
 	switch {
 	case op.Writes:
@@ -28,7 +28,7 @@ func (s *State) lockMode(op *operations.Operation) string {
 	return ""
 }
 
-// appendLocks appends the locks that an operation holds or waits for.
+// appendLocks appends to an operation of currentOp the locks that it holds or waits for.
 // Manual: reference/command/currentOp#currentOp.locks.
 func (s *State) appendLocks(b *bson.Builder, op *operations.Operation, now time.Time) {
 	mode, wait := s.lockMode(op), &op.Progress().Locked
@@ -60,7 +60,8 @@ func appendNoLocks(b *bson.Builder) {
 	b.End()
 }
 
-// lockCounts holds how often the global lock was acquired in a mode, and the waiting time.
+// lockCounts holds the number of acquisitions of the global lock in one mode, the number of waits for it, and their
+// total time.
 type lockCounts struct {
 	mode         string
 	taken, waits int64
@@ -75,7 +76,7 @@ func (n lockCounts) append(b *bson.Builder) {
 	appendLockCounts(b, n)
 }
 
-// appendLockCounts appends the counts of the global lock in several modes.
+// appendLockCounts appends the counts of the global lock in each of the given modes.
 // Manual: reference/command/serverStatus#locks.
 func appendLockCounts(b *bson.Builder, modes ...lockCounts) {
 	b.BeginDoc(globalLock)
@@ -125,8 +126,8 @@ func (s *State) statusLocks(_ *command.Call, b *bson.Builder) {
 		lockCounts{mode: "R", taken: taken})
 }
 
-// runLockInfo lists the locks that are held, and the operations that wait for them: only fsync's lock, if it
-// is held. Manual: reference/command/lockInfo.
+// runLockInfo replies with the locks that are held, and the operations that wait for them. Only fsync's lock is
+// listed, while it is held. Manual: reference/command/lockInfo.
 func (s *State) runLockInfo(c *command.Call) error {
 	err := c.ReadArgs(arguments.Ignored("includeStorageEngineDump"))
 	if err != nil {
@@ -153,7 +154,7 @@ func (s *State) runLockInfo(c *command.Call) error {
 	return nil
 }
 
-// appendLockRequest appends a holder of a lock, or an operation that waits for the lock.
+// appendLockRequest appends to lockInfo a holder of a lock, or an operation that waits for it, with the lock's mode.
 func appendLockRequest(b *bson.Builder, mode, who string) {
 	b.BeginDoc("")
 	b.String("mode", mode)

@@ -6,8 +6,7 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// runLogRotate answers logRotate and does nothing: the log goes to the standard output, and other programs
-// rotate it.
+// runLogRotate only checks its arguments: the log goes to the standard output, and other programs rotate it.
 // Manual: reference/command/logRotate.
 func runLogRotate(c *command.Call) error {
 	switch s, ok := c.Value.Str(); {

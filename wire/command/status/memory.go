@@ -6,13 +6,14 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// MemoryShare is one part of the memory limit of the server.
+// MemoryShare is one part of the memory limit of the server, which serverStatus shows under its name.
 type MemoryShare struct {
 	Name   string            // the field of serverStatus
 	Memory *ratelimit.Memory // counts the memory that is held
 }
 
-// statusWorkMemory appends the memory that the server holds for clients: in total, and by its parts.
+// statusWorkMemory appends the section workMemory of serverStatus: the bytes that the server holds for clients, in
+// total and by its parts.
 func (s *State) statusWorkMemory(c *command.Call, b *bson.Builder) {
 	for _, share := range s.MemoryShares {
 		st := share.Memory.Stats()

@@ -14,26 +14,27 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// Metrics is a Prometheus collector of the server's state: request units and throttles of partitions,
-// commands and their latencies, connections, the store. The number of metrics is bounded, whatever clients
-// do.
+// Metrics is a Prometheus collector of the server's state: request units and throttles of partitions, commands and
+// their latencies, connections, and the store. The number of time series is bounded, even if clients create many
+// collections.
 type Metrics struct {
 	s       *State
 	seconds *prometheus.HistogramVec
 }
 
 const (
-	// metricCollectionsMax is the number of collections with time series of their own: those with the highest
-	// consumption; all others share one series. metricPartitionsMax is the same for the partitions of a
-	// collection.
+	// metricCollectionsMax is the maximum number of collections with time series of their own: those with the highest
+	// consumption of request units. All other collections share one series. metricPartitionsMax is the same for the
+	// partitions of a collection.
 	metricCollectionsMax = 100
 	metricPartitionsMax  = 50
-	// otherLabel is the label of everything that shares a series. No collection has this name, because names
-	// cannot contain a dollar.
+	// otherLabel is the label of all collections or partitions that share a series. No collection has this name,
+	// because names cannot contain a dollar sign.
 	otherLabel = "$other"
 )
 
-// Metrics returns the collector, and starts the timing of commands. Call it once, before the server serves.
+// Metrics returns the Prometheus collector, and starts measuring the durations of commands for it. It must be called
+// once, before the server serves.
 func (s *State) Metrics() *Metrics {
 	m := &Metrics{s: s, seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name: "cantle_command_duration_seconds", Help: "Time from a command's arrival to its reply.",
@@ -165,13 +166,13 @@ func descOf(f storage.Figure, end string) *prometheus.Desc {
 	return prometheus.NewDesc(name+end, f.Help, nil, nil)
 }
 
-// partitionMetrics holds the numbers of one series.
+// partitionMetrics holds the numbers of one time series: those of a partition, or the sums of several.
 type partitionMetrics struct {
 	ratelimit.BucketStats
 	docs, bytes int64
 }
 
-// add adds the numbers of a partition or collection that shares the series.
+// add adds the numbers of a partition or collection to the series that it shares with others.
 func (p *partitionMetrics) add(q partitionMetrics) {
 	p.Total += q.Total
 	p.Throttled += q.Throttled
@@ -182,8 +183,8 @@ func (p *partitionMetrics) add(q partitionMetrics) {
 	p.bytes += q.bytes
 }
 
-// partitions sends the metrics of collections and partitions: those with the highest consumption have their
-// own series.
+// partitions sends the Prometheus metrics of collections and partitions. Those with the highest consumption of
+// request units have a series of their own, up to metricCollectionsMax and metricPartitionsMax.
 func (m *Metrics) partitions(out chan<- prometheus.Metric) {
 	type used struct {
 		coll  *catalog.Collection

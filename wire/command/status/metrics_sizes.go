@@ -18,8 +18,8 @@ var (
 	descIndex      = prometheus.NewDesc("cantle_index_disk_bytes", "Part of the store's files that an index takes.", []string{"database", "collection", "index"}, nil)
 )
 
-// sizes sends the metrics of sizes on disk: of the given collections, and if others is true, of all other
-// collections together. A remote store has no sizes.
+// sizes sends the Prometheus metrics of sizes on disk: of each of the given collections and their indexes, and if
+// others is true, of all other collections together. If the store is remote, it sends none.
 func (m *Metrics) sizes(out chan<- prometheus.Metric, colls []*catalog.Collection, others bool) {
 	store, ok := m.s.Cluster.Compactor()
 	if !ok {
@@ -52,5 +52,5 @@ func (m *Metrics) sizes(out chan<- prometheus.Metric, colls []*catalog.Collectio
 	}
 }
 
-// remainder returns the difference; 0 if the sizes have changed in between.
+// remainder returns all minus part; 0 if part is larger, because the sizes were measured at different times.
 func remainder(all, part uint64) uint64 { return all - min(all, part) }

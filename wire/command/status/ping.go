@@ -4,8 +4,8 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// runPing succeeds, unless the store is remote and does not answer, so that a client can check whether
-// commands would succeed. Manual: reference/command/ping.
+// runPing replies without an error, unless the store is remote and does not answer: then other commands would fail
+// too. So clients can check the server. Manual: reference/command/ping.
 // Errors: storage.ErrUnavailable.
 func runPing(c *command.Call) error {
 	if err := c.NoArguments(); err != nil {

@@ -15,19 +15,19 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// profiler holds the settings of the command profile. Level, filter and the threshold of running commands
-// belong to a database, the other settings to the server. Safe for concurrent use.
+// profiler holds the settings of the command profile. The level, the filter and the threshold for running commands
+// belong to a database, the other settings to the server. It is safe for concurrent use.
 type profiler struct {
 	on   atomic.Bool  // some database is profiled or has a filter
 	slow atomic.Int64 // slowms, in milliseconds
 	mu   sync.RWMutex
 	rate float64
-	// level applies to databases whose level has not been set since the start.
+	// level is the profiling level of databases whose level has not been set since the server started.
 	level int32
 	dbs   map[string]dbProfile
 }
 
-// Profiling holds the initial settings, until the command profile changes them.
+// Profiling holds the initial settings of the profiler, which apply until the command profile changes them.
 // Manual: reference/configuration-options#operationprofiling-options.
 type Profiling struct {
 	Level      int32   // 0, 1 or 2
@@ -68,8 +68,9 @@ func (p *profiler) of(db string) dbProfile {
 	return dbProfile{level: p.level, inProg: inProgDefault, implied: true}
 }
 
-// parseProfile distinguishes setting the level from reading it. To read it, the privilege to find in
-// system.profile is enough. Manual: reference/built-in-roles#clusterMonitor.
+// parseProfile reads the command profile, and distinguishes a request that only reads the settings from one that
+// changes them. To read them, the privilege to find in system.profile is enough. Manual:
+// reference/built-in-roles#clusterMonitor.
 func (s *State) parseProfile(c *command.Call) (command.Request, error) {
 	level, ok := c.Value.TruncInt64()
 	sees := ok && level < 0
@@ -83,8 +84,8 @@ func (s *State) parseProfile(c *command.Call) (command.Request, error) {
 	}, s.runProfile), nil
 }
 
-// runProfile returns, and unless the level is -1 sets, which commands of a database are recorded (none, slow
-// ones, all), and which are logged.
+// runProfile replies with the profiling settings of a database and, unless the level is -1, changes them: which
+// commands are recorded in system.profile (0: none, 1: slow ones, 2: all), and which are logged.
 // Manual: reference/command/profile, reference/method/db.setProfilingLevel.
 func (s *State) runProfile(c *command.Call) error {
 	level, ok := c.Value.TruncInt64()
@@ -160,8 +161,9 @@ func sampleRateArg(c *command.Call, v bson.Value) (float64, error) {
 	return f, nil
 }
 
-// profileFilter reads a filter; "unset" removes the filter.
-// Errors: BadValue (2), those of match.Parse.
+// profileFilter reads the argument filter of profile, a condition on the entries to record; nil for "unset", which
+// removes the filter.
+// Errors: BadValue (2), errors of match.Parse.
 func profileFilter(c *command.Call, v bson.Value) (match.Node, error) {
 	if s, ok := v.Str(); ok && s == "unset" {
 		return nil, nil

@@ -22,14 +22,14 @@ import (
 // Limits of the profiler.
 const (
 	profileBytes = 1 << 20 // size of a new system.profile
-	// profiledCommandMax is the size of the largest command that is recorded as a document, in bytes.
+	// profiledCommandMax is the size, in bytes, above which the profiler records only the beginning of a command.
 	profiledCommandMax = 50 << 10
-	// profileTimeMax bounds the time for recording one entry.
+	// profileTimeMax is the maximum time for storing one entry of the profiler.
 	profileTimeMax = 2 * time.Second
 )
 
-// Begin is called when a command begins. If the command is profiled, its operators are recorded; if it runs
-// for long, it is logged.
+// Begin is called when a command begins. If its database is profiled, it makes the command record its operators. It
+// also starts the watch that logs commands while they run for long.
 func (s *State) Begin(c *command.Call) {
 	if c.Def.Facts.Has(command.Silent) {
 		return
@@ -40,10 +40,11 @@ func (s *State) Begin(c *command.Call) {
 	}
 }
 
-// Profiled reports whether commands on a database are recorded.
+// Profiled reports whether commands on a database are recorded in system.profile.
 func (s *State) Profiled(db string) bool { return s.profiling(db).level > 0 }
 
-// profiling returns the settings for commands on a database; the zero dbProfile if no database is profiled.
+// profiling returns the profiler's settings for commands on a database; the zero dbProfile if no database is
+// profiled.
 func (s *State) profiling(db string) dbProfile {
 	p := &s.profiler
 	if !p.on.Load() {
@@ -54,10 +55,10 @@ func (s *State) profiling(db string) dbProfile {
 	return p.of(db)
 }
 
-// profile records a completed command, depending on the level of its database: at level 2 every command; at
-// level 1 those that are slow (a sample of them) or, if there is a filter, those that match it. Slow or
-// matching commands are logged at any level, and at level 2 all commands. The entry is stored before the
-// client gets the reply. Errors are only logged.
+// profile records a completed command in system.profile of its database, depending on the database's level. At level
+// 2 it records every command; at level 1 a sample of the slow commands or, if there is a filter, the commands that
+// match it. Such commands are logged at any level, and at level 2 all commands. The entry is stored before the client
+// gets the reply. Errors are only logged.
 // Manual: tutorial/manage-the-database-profiler, reference/log-messages#logging-slow-operations.
 func (s *State) profile(c *command.Call, e command.Outcome) {
 	if c.Def.Facts.Has(command.Silent) {
@@ -96,8 +97,8 @@ func (s *State) profile(c *command.Call, e command.Outcome) {
 	}
 }
 
-// profilable reports whether the initial level applies to a database. A database that does not exist is not
-// created for a read of it, and the server's own databases are not filled.
+// profilable reports whether the initial profiling level applies to a database. It does not apply to a database that
+// does not exist, which a read must not create by its entry, nor to local and config.
 func (s *State) profilable(db string) bool {
 	return db != "local" && db != "config" && s.Cluster.Catalog().Database(db) != nil
 }
@@ -176,8 +177,8 @@ func profileEntry(c *command.Call, err error, took time.Duration) bson.Raw {
 	return b.Doc()
 }
 
-// workingTime returns the part of a command's duration in which it worked: without waits for the lock on writes
-// and for request units. Manual: release-notes/8.0.
+// workingTime returns the part of a command's duration in which it worked: without its waits for fsync's lock and for
+// request units. Manual: release-notes/8.0.
 func workingTime(c *command.Call, took time.Duration) time.Duration {
 	return max(0, took-c.Progress().Locked.Sum()-c.Op.Waited)
 }
@@ -204,8 +205,8 @@ func clientHost(addr string) string {
 	return addr
 }
 
-// profiledCommand returns the command as the entry shows it: of an update or delete its first statement, of
-// other commands the whole body, for a getMore with the comment of its cursor.
+// profiledCommand returns the command as an entry of the profiler shows it: of an update or delete its first
+// statement, of other commands the whole body. A getMore gets the comment of the command that opened its cursor.
 func profiledCommand(c *command.Call) bson.Raw {
 	if d := c.Statement(); d != nil {
 		return d
@@ -224,7 +225,8 @@ func profiledCommand(c *command.Call) bson.Raw {
 	return b.Doc()
 }
 
-// appendProfiled appends a command; of a long command only the beginning of its text.
+// appendProfiled appends a command to an entry of the profiler; of a command above profiledCommandMax bytes only its
+// first field.
 func appendProfiled(c *command.Call, b *bson.Builder, name string, d bson.Raw) {
 	if len(d) <= profiledCommandMax {
 		b.Raw(name, d)
@@ -243,7 +245,8 @@ func replyDoc(c *command.Call) bson.Raw {
 	return b.Doc()
 }
 
-// appendReplied appends values from the reply, and reports whether the reply leaves a cursor open.
+// appendReplied appends to an entry of the profiler values from the reply, such as nreturned, and reports whether the
+// reply leaves a cursor open.
 func appendReplied(c *command.Call, b *bson.Builder, reply bson.Raw) (open bool) {
 	n, _ := reply.Get("n").AsInt64()
 	if cursor, ok := reply.Get("cursor").Doc(); ok {
@@ -276,8 +279,8 @@ func appendReplied(c *command.Call, b *bson.Builder, reply bson.Raw) (open bool)
 	return open
 }
 
-// appendWork appends the keys and documents that the command examined. The operators of an open cursor are
-// still in use, so in this case only the documents are appended.
+// appendWork appends to an entry of the profiler the numbers of keys and documents that the command examined. If the
+// cursor stays open, its operators are still in use: then only the documents and the plan are appended.
 func appendWork(c *command.Call, b *bson.Builder, open bool) {
 	docs := c.Op.Receipt.Sum(ratelimit.DocLoaded) + c.Op.Receipt.Sum(ratelimit.PointRead)
 	if t := c.Op.Trace; t != nil && len(t.Parts) > 0 && !open {
@@ -311,8 +314,8 @@ func appendWork(c *command.Call, b *bson.Builder, open bool) {
 	}
 }
 
-// planSummary returns the lowest stages of a plan, with the keys of their indexes, and whether a stage above
-// them sorts.
+// planSummary returns the text of a plan's lowest stages with the keys of their indexes, such as IXSCAN {a: 1}, and
+// reports whether a stage of the plan sorts.
 func planSummary(stage bson.Raw) (text string, sorts bool) {
 	name, _ := stage.Get("stage").Str()
 	sorts = name == "SORT"
@@ -337,8 +340,8 @@ func planSummary(stage bson.Raw) (text string, sorts bool) {
 	return name, sorts
 }
 
-// appendMemory appends the memory that the blocking operators of a command hold and its peak, if there is
-// any, and the amounts that they spilled.
+// appendMemory appends the bytes that the blocking operators of a command hold now and at most held, and the amounts
+// that each of them has spilled.
 // Manual: release-notes/8.3, release-notes/8.2#slow-query-metrics-for-disk-spilling.
 func appendMemory(b *bson.Builder, m *mql.Memory) {
 	for i, x := range m.Spills() {

@@ -10,14 +10,14 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// electionTerm is the term of the only election.
+// electionTerm is the term of the only election that the replica set ever has.
 const electionTerm = 1
 
-// electionID is the ID of that election: the largest ID that a term can have.
+// electionID is the ID of the only election, in MongoDB's form: the bytes 7f ff ff ff, and the term as the last eight.
 // Spec: server-discovery-and-monitoring (electionId).
 var electionID = [12]byte{0x7f, 0xff, 0xff, 0xff, 11: electionTerm}
 
-// setVersion is the version of the set's configuration, which never changes.
+// setVersion is the version of the replica set's configuration, which never changes.
 const setVersion = 1
 
 // appendSet describes the set in a hello.
@@ -46,7 +46,8 @@ func appendSet(c *command.Call, b *bson.Builder, r command.ReplicaSet) {
 	b.End()
 }
 
-// appendOpTime appends the time of the last commit: in a set with one member, all times of the set are equal.
+// appendOpTime appends an optime with the time of the last commit. The set has one member, so all its optimes are
+// equal.
 func appendOpTime(b *bson.Builder, name string, latest storage.Timestamp) {
 	b.BeginDoc(name)
 	b.Timestamp("ts", latest.Seconds(), latest.Increment())
@@ -54,10 +55,11 @@ func appendOpTime(b *bson.Builder, name string, latest storage.Timestamp) {
 	b.End()
 }
 
-// wallMillis returns the time of a commit in milliseconds since 1970.
+// wallMillis returns the timestamp of a commit as milliseconds since 1970, precise to a second.
 func wallMillis(at storage.Timestamp) int64 { return int64(at.Seconds()) * 1000 }
 
-// ownSet returns the set for commands about replication, which the Cosmos address does not have.
+// ownSet returns the replica set that clients see, for commands on replication. On the Cosmos address such commands
+// have none.
 // Errors: NoReplicationEnabled (76).
 func ownSet(c *command.Call) (command.ReplicaSet, error) {
 	r, ok := c.ShownSet()
@@ -67,7 +69,7 @@ func ownSet(c *command.Call) (command.ReplicaSet, error) {
 	return r, nil
 }
 
-// runReplSetInitiate refuses: the set exists from the start.
+// runReplSetInitiate refuses to initiate the replica set, which exists from the start of the server.
 // Manual: reference/command/replSetInitiate. Errors: AlreadyInitialized (23).
 func runReplSetInitiate(c *command.Call) error {
 	if _, err := ownSet(c); err != nil {
@@ -76,7 +78,8 @@ func runReplSetInitiate(c *command.Call) error {
 	return mongoerr.New(mongoerr.AlreadyInitialized, "already initialized")
 }
 
-// runReplSetReconfig accepts only the existing configuration: the set has exactly one member.
+// runReplSetReconfig refuses any configuration of the replica set except the existing one: one member, at the present
+// address.
 // Manual: reference/command/replSetReconfig.
 // Errors: NewReplicaSetConfigurationIncompatible (103).
 func runReplSetReconfig(c *command.Call) error {
@@ -103,7 +106,7 @@ func runReplSetReconfig(c *command.Call) error {
 		"The set has the one member %s, which is set by the flag --replica-set name/host:port", r.Member)
 }
 
-// runReplSetStepDown refuses: there is no other member.
+// runReplSetStepDown refuses to step down, because the set has no other member that could become primary.
 // Manual: reference/command/replSetStepDown. Errors: ExceededTimeLimit (262).
 func runReplSetStepDown(c *command.Call) error {
 	if _, err := ownSet(c); err != nil {
@@ -126,7 +129,7 @@ func runReplSetGetConfig(c *command.Call) error {
 	return nil
 }
 
-// config returns the configuration of the set, as in local.system.replset.
+// config returns the configuration of the replica set, the document in local.system.replset.
 // Manual: reference/replica-configuration.
 func config(r command.ReplicaSet) bson.Raw {
 	b := bson.NewBuilder(nil)
@@ -168,14 +171,14 @@ func config(r command.ReplicaSet) bson.Raw {
 	return b.Doc()
 }
 
-// MongoDB's default settings of a set; they have no effect here.
+// MongoDB's default settings of a replica set, which replies show; they have no effect here.
 const (
 	heartbeatMillis = 2_000
 	electionMillis  = 10_000
 )
 
-// runReplSetGetStatus returns the status of the set: its member has been primary since the server was
-// started.
+// runReplSetGetStatus replies with the status of the replica set: its only member has been primary since the server
+// was started.
 // Manual: reference/command/replSetGetStatus.
 func runReplSetGetStatus(c *command.Call) error {
 	r, err := ownSet(c)

@@ -12,7 +12,7 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// section is a part of serverStatus that a request can include or exclude.
+// section describes one section of serverStatus, which a request can include or exclude by its name.
 type section struct {
 	name      string
 	onRequest bool                       // only if the request includes it
@@ -54,8 +54,9 @@ func (s *State) sections() []section {
 	}
 }
 
-// runServerStatus returns the status of the server. A section whose name is given with a false value is left
-// out. Numbers of MongoDB's engine that monitoring tools require are filled with the nearest equivalent.
+// runServerStatus replies with the status of the server, in sections. A section whose name the request has with a
+// false value is left out. Numbers of MongoDB's engine that monitoring tools require are filled with the nearest
+// equivalent.
 // Manual: reference/command/serverStatus.
 func (s *State) runServerStatus(c *command.Call) error {
 	b := c.Reply
@@ -87,7 +88,7 @@ func (s *State) runServerStatus(c *command.Call) error {
 	return nil
 }
 
-// process returns the name of the program as which the server presents itself.
+// process returns the name of the program that clients take the server for: mongod or mongos.
 func process(c *command.Call) string {
 	if command.IsMember(c) {
 		return "mongod"
@@ -95,7 +96,7 @@ func process(c *command.Call) string {
 	return "mongos"
 }
 
-// statusRequestUnits appends the name and version of the price list.
+// statusRequestUnits appends the section requestUnits of serverStatus: the name and version of the price list.
 func statusRequestUnits(c *command.Call, b *bson.Builder) {
 	b.String("prices", c.Cluster.Budgets.PriceList().String())
 }
@@ -143,8 +144,8 @@ func statusCatalog(c *command.Call, b *bson.Builder) {
 	b.Int32("internalViews", 0)
 }
 
-// connections returns the listener's counts of connections, or the counts of this package if there is no
-// listener.
+// connections returns the counts of client connections from the listener or, if they are not available, those that
+// the server itself counts.
 func (s *State) connections(c *command.Call) wire.ConnStats {
 	if s.Connections != nil {
 		return s.Connections()
@@ -180,7 +181,8 @@ func statusExtra(_ *command.Call, b *bson.Builder) {
 	b.Int32("threads", int32(runtime.NumGoroutine())) // goroutines take the place of threads
 }
 
-// statusFlowControl reports that no write waits for other members of the set.
+// statusFlowControl appends the section flowControl, with values that mean that no write waits for other members of a
+// replica set.
 func statusFlowControl(_ *command.Call, b *bson.Builder) {
 	b.Bool("enabled", false)
 	b.Int32("targetRateLimit", 1_000_000_000)
@@ -188,7 +190,8 @@ func statusFlowControl(_ *command.Call, b *bson.Builder) {
 	b.Int64("isLaggedCount", 0)
 }
 
-// statusGlobalLock appends the number of running commands: there is no lock of that name.
+// statusGlobalLock appends the section globalLock: the numbers of running commands that read and write. No command
+// waits for a lock of that name.
 func statusGlobalLock(c *command.Call, b *bson.Builder) {
 	b.Int64("totalTime", c.Cluster.Now().Sub(c.Server.Started).Microseconds())
 	readers, writers, _ := countActive(c.Server)
@@ -216,7 +219,8 @@ func statusSessions(c *command.Call, b *bson.Builder) {
 	b.DateTime("lastTransactionReaperJobTimestamp", c.Server.Started.UnixMilli())
 }
 
-// statusMetrics appends how often each command ran and failed, and the counters of cursors and documents.
+// statusMetrics appends the section metrics: how often each command ran and failed, and the counters of cursors and
+// documents.
 func statusMetrics(c *command.Call, b *bson.Builder) {
 	b.BeginDoc("changeStreams")
 	moved := c.Release() >= release.V9_0
@@ -245,9 +249,9 @@ func statusMetrics(c *command.Call, b *bson.Builder) {
 	b.End()
 	cur := c.Server.Cursors.Stats()
 	b.BeginDoc("cursor")
-	b.Int64("evicted", cur.Evicted) // ours: closed because all cursors together held too much memory
+	b.Int64("evicted", cur.Evicted) // not in MongoDB: closed because all cursors together held too much memory
 	b.Int64("heldBytes", cur.Bytes)
-	b.Int64("parked", cur.Parked) // ours: how often a cursor released its iterators between batches
+	b.Int64("parked", cur.Parked) // not in MongoDB: how often a cursor released its iterators between batches
 	b.Int64("timedOut", cur.TimedOut)
 	b.Int64("totalOpened", cur.Opened)
 	b.BeginDoc("open")
@@ -341,7 +345,7 @@ func statusEngine(c *command.Call, b *bson.Builder) {
 	}
 }
 
-// statusRecording reports that the traffic is not recorded.
+// statusRecording appends the section trafficRecording, which reports that no traffic is recorded.
 func statusRecording(_ *command.Call, b *bson.Builder) { b.Bool("running", false) }
 
 // statusTransactions appends the counts of transactions, and of retried statements.
@@ -363,9 +367,9 @@ func statusTransactions(c *command.Call, b *bson.Builder) {
 	b.Int64("totalPreparedThenAborted", 0)
 }
 
-// statusCache appends the fields of MongoDB's engine with which mongostat computes, filled with their
-// equivalents in our store: written data that is not in a table yet is dirty, a flush is a checkpoint, and
-// because every connection may run a command, there are as many tickets as connections. Source: mongo-tools,
+// statusCache appends the fields of MongoDB's engine from which mongostat computes its columns, filled with their
+// equivalents in this store. Written data that is not in a table yet counts as dirty, and a flush as a checkpoint.
+// There are as many tickets as connections, because every connection may run a command. Source: mongo-tools,
 // mongostat/status.
 func (s *State) statusCache(c *command.Call, b *bson.Builder) {
 	m := c.Cluster.StoreMetrics()
@@ -420,8 +424,8 @@ func statusMem(_ *command.Call, b *bson.Builder) {
 	b.Bool("supported", true)
 }
 
-// statusHeap appends the memory of Go's heap, in the place of MongoDB's allocator. Garbage that has not been
-// collected yet counts as allocated.
+// statusHeap appends the sizes of Go's heap in bytes, in the section in which MongoDB has its allocator. Garbage that
+// has not been collected yet counts as allocated.
 func statusHeap(_ *command.Call, b *bson.Builder) {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)

@@ -6,12 +6,12 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// runShutdown stops the server as a signal does: running commands may end, including this command, whose
-// reply still arrives. The time limit for that is a setting of the server (--drain). force and timeoutSecs
-// have no effect, because there are no secondaries to wait for.
+// runShutdown stops the server as a signal does: running commands may end, this command included, so that its reply
+// arrives. The time limit for that is a setting of the server (--drain). The arguments force and timeoutSecs have no
+// effect, because there are no secondaries to wait for.
 // Manual: reference/command/shutdown.
-// Errors: Unauthorized (13) from another machine without access control; IllegalOperation (20) if the server
-// is embedded in a program, which stops the server itself.
+// Errors: Unauthorized (13) from another machine without access control; IllegalOperation (20) if the server is
+// embedded in a program, which stops the server itself.
 func (s *State) runShutdown(c *command.Call) error {
 	err := c.ReadArgs(
 		arguments.Bool("force", nil),

@@ -12,11 +12,11 @@ import (
 	"github.com/cantledb/cantle/wire/operations"
 )
 
-// loggedCommandMax is the maximum size of a command that the log shows whole, in bytes.
+// loggedCommandMax is the size, in bytes, above which the log shows only the beginning of a command.
 // Manual: reference/parameters (maxLogAttributeSizeKB).
 const loggedCommandMax = 10 << 10
 
-// logSlow writes an entry of the profiler into the log, with the field names of MongoDB's log.
+// logSlow writes an entry of the profiler to the log, and renames its fields to those of MongoDB's log.
 // Manual: reference/log-messages.
 func (s *State) logSlow(message string, entry bson.Raw) {
 	b := bson.NewBuilder(nil)
@@ -44,7 +44,8 @@ func (s *State) logSlow(message string, entry bson.Raw) {
 	s.Log.Info().RawJSON("attr", []byte(ejson.String(b.Doc()))).Msg(message)
 }
 
-// appendLogged appends a command; of a long command only its name and collection.
+// appendLogged appends a command to a log entry; of a command above loggedCommandMax bytes only its first field, the
+// name and collection.
 func appendLogged(b *bson.Builder, name string, d bson.Raw) {
 	if len(d) <= loggedCommandMax {
 		b.Raw(name, d)
@@ -58,8 +59,8 @@ func appendLogged(b *bson.Builder, name string, d bson.Raw) {
 	b.End()
 }
 
-// slowWatch examines the running commands once per second as long as there are any; on an idle server nothing
-// runs. Safe for concurrent use.
+// slowWatch examines the running commands once per second, to log those that run for long. It has a timer only while
+// commands run, so that an idle server does nothing. It is safe for concurrent use.
 type slowWatch struct {
 	armed  atomic.Bool
 	check  func() (again bool) // reports whether commands are still running
@@ -85,8 +86,8 @@ func (w *slowWatch) tick() {
 	}
 }
 
-// logInProgress logs commands that have been running for longer than the limit of their databases, each
-// command once.
+// logInProgress logs each command that has been running for longer than the limit of its database, once per command.
+// It reports whether commands are still running.
 // Manual: release-notes/8.3#slow-in-progress-query-logs.
 func (s *State) logInProgress() bool {
 	s.slowWatch.mu.Lock()

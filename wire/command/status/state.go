@@ -11,7 +11,7 @@ import (
 
 // Config holds the parameters of this room.
 type Config struct {
-	// MemoryShares are shown by serverStatus.
+	// MemoryShares holds the parts of the server's memory limit, which serverStatus shows.
 	MemoryShares []MemoryShare
 	// CommandLine is the program's arguments, for getCmdLineOpts.
 	CommandLine []string
@@ -19,10 +19,10 @@ type Config struct {
 	Console func() string
 	// Connections counts connections; nil if the listener's counts are not available.
 	Connections func() wire.ConnStats
-	// Recent returns the last log lines, the oldest first, and the number of lines since the start, for
-	// getLog; nil if there are none.
+	// Recent returns the last log lines for getLog, the oldest first, and the number of lines since the start; nil if
+	// no lines are stored.
 	Recent func() (lines []string, total int)
-	// Shutdown requests the end of the server, and returns at once; nil if clients may not stop the server.
+	// Shutdown requests the shutdown of the server, and returns at once; nil if clients may not stop the server.
 	Shutdown func()
 	// Backups makes backups; nil if there are no files to copy.
 	Backups *backup.Runner

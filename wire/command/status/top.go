@@ -10,13 +10,14 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// usageNames are the fields of top, in its order, after total, readLock and writeLock.
+// usageNames are the types of operations in the reply of top and their field names, in its order, after total,
+// readLock and writeLock.
 var usageNames = [...]struct {
 	of   command.OpType
 	name string
 }{{command.OpQuery, "queries"}, {command.OpGetMore, "getmore"}, {command.OpInsert, "insert"}, {command.OpUpdate, "update"}, {command.OpRemove, "remove"}, {command.OpCommand, "commands"}}
 
-// usage counts the commands on one collection, by the type of operation.
+// usage counts the commands on one collection, and their durations in microseconds, by the type of operation.
 type usage [command.OpTypes]struct{ micros, count atomic.Int64 }
 
 // usages counts the commands on all collections. Safe for concurrent use.
@@ -25,7 +26,8 @@ type usages struct {
 	m  map[collection.Namespace]*usage
 }
 
-// usagesMax bounds the number of namespaces: names of collections that do not exist are counted too.
+// usagesMax is the maximum number of namespaces that top counts. It is needed because clients can name collections
+// that do not exist, which are counted too.
 const usagesMax = 10_000
 
 // add counts a command.
@@ -48,7 +50,8 @@ func (u *usages) add(ns collection.Namespace, op command.OpType, d time.Duration
 	x[op].micros.Add(max(d.Microseconds(), 1))
 }
 
-// runTop returns the durations of the commands on each collection. Unknown arguments are ignored.
+// runTop replies with the number and the total duration of the commands on each collection, in microseconds. Unknown
+// arguments are ignored.
 // Manual: reference/command/top.
 func (s *State) runTop(c *command.Call) error {
 	b := c.Reply
@@ -73,7 +76,8 @@ func (s *State) runTop(c *command.Call) error {
 	return nil
 }
 
-// append appends the counters: first the sums of reads and writes, then each type.
+// append appends the counters of a collection in the order of top: first the sums of all, of reads and of writes,
+// then each type of operation.
 func (u *usage) append(b *bson.Builder) {
 	var micros, count [command.OpTypes]int64
 	for k := range u {

@@ -12,13 +12,13 @@ import (
 	"github.com/cantledb/cantle/wire/savedsettings"
 )
 
-// writeBlock refuses writes of users while it is on. It is stored, so it survives a restart. Safe for
-// concurrent use.
+// writeBlock refuses writes of users while setUserWriteBlockMode has switched it on. It is stored, so it survives a
+// restart. It is safe for concurrent use.
 type writeBlock struct {
-	on atomic.Bool // the only field that a write reads while it is false
+	on atomic.Bool // the only field that a write reads while the block is off
 
 	savedsettings.Setting
-	reason string // the reason given when it was switched on; "" while it is off
+	reason string // the reason given when the block was switched on; "" while it is off
 }
 
 // writeBlockName is the name of the stored setting.
@@ -33,7 +33,8 @@ func (w *writeBlock) apply(doc bson.Raw) {
 	w.on.Store(w.reason != "")
 }
 
-// set switches the block. A change must give the reason for which the block was switched on.
+// set switches the block of users' writes on or off. While it is on, a request must give the same reason with which
+// it was switched on.
 // Errors: IllegalOperation (20) for another reason.
 func (w *writeBlock) set(ctx context.Context, on bool, reason string) error {
 	return w.Change(ctx, func() (bson.Raw, error) {
@@ -57,8 +58,8 @@ func (w *writeBlock) set(ctx context.Context, on bool, reason string) error {
 	})
 }
 
-// refusal returns the error for a command that writes to a database of users; nil if the block is off, and
-// for users with the privilege to bypass it. Without access control there are no such users.
+// refusal returns the error for a command that writes to a database of users, while the block is on; nil if it is
+// off, and for users with the privilege to bypass it. Without access control no user has that privilege.
 // Manual: reference/privilege-actions#bypassWriteBlockingMode.
 func (w *writeBlock) refusal(c *command.Call) *mongoerr.Error {
 	if !w.on.Load() {
