@@ -44,7 +44,7 @@ type peerSync struct {
 	appliedUpTo   storage.Timestamp                  // everything committed up to then is in the current snapshot
 	lastOwnChange storage.Timestamp                  // at or after the newest change of this server; the current snapshot includes it too
 	notes         map[string]string                  // the notes that the current snapshot includes: values by key
-	noteCount     uint64                             // of attempts to write own notes: no two notes have the same value
+	noteCount     uint64                             // number of attempts to write own notes, and value of the newest: no two are the same
 	staleNotes    [][]byte                           // keys of own notes that the next change deletes; see txnNoteKey
 	rows          map[keyspace.CollectionID]entryRow // stored form of the entries in the current snapshot
 	awaited       storage.Timestamp                  // the time that peers are requested to apply
@@ -350,7 +350,8 @@ func (c *Catalog) follow(ctx context.Context) (news bool, err error) {
 	return news, nil
 }
 
-// currentHeartbeat computes the heartbeat that can be published now. The caller holds mu.
+// currentHeartbeat computes the heartbeat of this server: what its catalog has applied, and which replaced entries
+// have no users any more. The caller holds mu.
 func (c *Catalog) currentHeartbeat() heartbeat {
 	t := heartbeat{awaited: c.peers.awaited, applied: c.peers.appliedUpTo, drained: c.peers.appliedUpTo}
 	for _, list := range c.retired {

@@ -160,7 +160,7 @@ func describe(b *eventBuilder, c *command) {
 	}
 }
 
-// appendRest appends the fields of a command after the first, except one.
+// appendRest appends the fields of a command after the first, which is the command's name, except the field without.
 func appendRest(b *eventBuilder, o bson.Raw, without string) {
 	it := o.Iter()
 	it.Next()

@@ -177,7 +177,7 @@ func TestFiltered(t *testing.T) {
 				r.got = append(r.got, name(d))
 				continue
 			}
-			if s.Ended() { // continue after the end, once the catalog, which is empty, is right
+			if s.Ended() { // continue after the end, once all writes are done: only then the present catalog is right
 				<-done
 				tok := s.Token()
 				spec := r.spec

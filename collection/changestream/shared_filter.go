@@ -227,7 +227,8 @@ func (l *logPass) event(f form, e *entry, rec *changelog.Record, ts storage.Time
 		l.events = append(l.events, formEvent{form: f, stream: Stream{spec: &Spec{FullDocument: f.full, Before: f.before, Expanded: f.expanded}}})
 	}
 	d := &l.events[i]
-	// Filters may have the names of a collection at different times.
+	// Two filters may have the entry of a collection at different times, with different names: then the event is made
+	// again.
 	if d.of != nil && d.of.same(e) {
 		return d.event, nil
 	}

@@ -336,7 +336,8 @@ func (s *Stream) readLog(env *mql.Env) error {
 	return nil
 }
 
-// mark sets last to the time up to which there is nothing to deliver.
+// mark sets last, the token from which the stream can be resumed, to the time up to which there is nothing to
+// deliver.
 func (s *Stream) mark() {
 	ts := s.read.ts
 	if s.read.ordinal != afterCommit {

@@ -192,7 +192,7 @@ func (c *Calls) read(ctx context.Context, id callID) (map[storage.MemberID][]byt
 	return rows, err
 }
 
-// change changes rows, also on a disk that is almost full.
+// change runs fn in a transaction that changes rows of calls and answers, also on a disk that is almost full.
 func (c *Calls) change(ctx context.Context, fn func(t storage.Txn) error) error {
 	return storage.Update(ctx, c.Store, storage.TxnOptions{Essential: true}, storage.Buffered, fn)
 }

@@ -323,7 +323,8 @@ func (d *Divider) readMissed(ctx context.Context) error {
 	return nil
 }
 
-// state reads the rows as of the middle of a second.
+// state reads the demand rows of all servers as of the middle of a second of the store's time, so that all servers
+// read the same rows.
 func (d *Divider) state(ctx context.Context, second int64) (map[storage.MemberID]demandRow, error) {
 	r, err := d.Store.Snapshot(ctx, storage.MakeTimestamp(uint32(second), middle))
 	if err != nil {

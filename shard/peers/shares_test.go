@@ -201,7 +201,7 @@ func TestBurst(t *testing.T) {
 	}
 }
 
-// TestAutoscale checks that every server has the use of all servers.
+// TestAutoscale checks that every server computes its autoscale bill from the RU that all servers together have used.
 func TestAutoscale(t *testing.T) {
 	w := newWorld(t, 8, func(b *ratelimit.Budgets, now time.Time) {
 		b.Collection(1).Set(now, ratelimit.Throughput{Mode: ratelimit.Autoscale, RUs: rate}, ratelimit.Options{})

@@ -23,7 +23,7 @@ type world struct {
 	late func() time.Duration
 }
 
-// commit is a row from a time on; a nil row is a removal.
+// commit is the content that a server's row has from the time at on; nil if the row was removed.
 type commit struct {
 	at  time.Duration
 	row []byte

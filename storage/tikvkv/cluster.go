@@ -16,7 +16,7 @@ import (
 type cluster struct {
 	*settings
 	kv         *tikv.KVStore
-	lastAnswer atomic.Int64 // when the lease was last renewed in the cluster, in nanoseconds
+	lastAnswer atomic.Int64 // time of the last renewal of the lease, by o.Clock, in nanoseconds since 1970
 }
 
 // newCluster returns the cluster of a client.

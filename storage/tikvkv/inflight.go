@@ -12,14 +12,14 @@ import (
 // time is known.
 type inflightCommit struct {
 	log       *changeLog
-	id        uint64 // ID in the tail, 0 for a commit without log records
+	id        uint64 // ID in the tail; 0 = not in the tail
 	logs      []keyValue
 	prewrites atomic.Int64 // prewrites in flight
 }
 
 // beginInflight adds a commit with the log records logs to the in-flight commits of the tail, before its commit time
-// is fetched, and returns its entry. If the commit has no log records, or several servers share the store, the entry
-// is not in the tail.
+// is fetched, and returns its entry. If the commit has no log records, or this process is not known to have the store
+// exclusively (lease.exclusive), the entry is not in the tail.
 func (l *changeLog) beginInflight(logs []keyValue) *inflightCommit {
 	p := &inflightCommit{log: l, logs: logs}
 	if len(logs) > 0 && l.lease.exclusive() {

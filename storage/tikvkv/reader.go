@@ -32,7 +32,7 @@ type view struct {
 // batchKeysMax is the number of keys that are fetched in one batch.
 const batchKeysMax = 256
 
-// noteChunks records that the value of a key is stored in chunks.
+// noteChunks records that the value of a key is stored in chunks, which a later overwrite of the value deletes.
 func (v *view) noteChunks(key []byte, chunks uint32) {
 	if !v.notes {
 		return

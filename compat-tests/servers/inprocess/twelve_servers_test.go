@@ -357,8 +357,8 @@ func TestCapped(t *testing.T) {
 }
 
 // TestCursorOnNext checks that a cursor on a collection that was renamed to the former name of another collection
-// reads all documents. Until the rename returns, every server has ended the cursors on the other collection, so none
-// of these ends is applied to the new cursor.
+// reads all documents. When the rename returns, every server has already ended the cursors on the other collection,
+// so the new cursor is not ended in their place.
 func TestCursorOnNext(t *testing.T) {
 	g := several(t, 2)
 	admin := g[0].Database("admin")

@@ -126,7 +126,8 @@ func (h *recorded) add(t histories.Txn, began time.Time, unknown bool, err error
 	h.list = append(h.list, t)
 }
 
-// judged returns the history with a final read, and the number of committed transactions.
+// judged returns the recorded transactions and a final read, as a history whose isolation is checked, and the number
+// of committed transactions.
 func (h *recorded) judged(final histories.Txn) (all []histories.Txn, committed int) {
 	for _, t := range h.list {
 		if t.Outcome == histories.Committed {

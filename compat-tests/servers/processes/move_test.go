@@ -118,7 +118,7 @@ func cantle(t *testing.T, args ...string) {
 	_ = outputOf(t, args...)
 }
 
-// Runs a verb of the program that must succeed, and returns its output.
+// outputOf runs a verb of the program that must succeed, and returns its output.
 func outputOf(t *testing.T, args ...string) string {
 	t.Helper()
 	cmd := exec.Command(must(harness.Binary()), args...)

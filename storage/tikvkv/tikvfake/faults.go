@@ -297,7 +297,8 @@ func (t *faultInjector) splitOrMerge(context.Context) {
 	t.note(Splits)
 }
 
-// downStore closes a store for a while; meanwhile its leaders are elected elsewhere.
+// downStore makes a store unreachable for one to three seconds; meanwhile the leaders of its regions move to other
+// stores.
 func (t *faultInjector) downStore(ctx context.Context) {
 	stores := t.c.Layout.GetAllStores()
 	victim := stores[t.number(len(stores))].Id
