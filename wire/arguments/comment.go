@@ -5,18 +5,17 @@ import (
 	"github.com/cantledb/cantle/ratelimit"
 )
 
-// WantsCharge reports whether the comment requests the charge of the command in its
-// reply: {requestCharge: true}.
+// WantsCharge reports whether the client requests, by {requestCharge: true} in the comment of a command, that the
+// reply contains the charge in RU.
 func WantsCharge(comment bson.Value) bool {
 	d, ok := comment.Doc()
 	return ok && comment.Type == bson.TypeDocument && d.Get("requestCharge").Truthy()
 }
 
-// ClassOf returns the class of admission that the comment of a command selects: {bucket:
-// 2, priority: "low", ruPerMinute: false}. A comment may be anything, so other fields and
-// values are ignored.
-// Source: Azure Cosmos DB, "throughput-buckets", "priority-based-execution",
-// "request-units-per-minute"; selection by comments is ours.
+// ClassOf returns the class by which the command is admitted, as selected by the comment of the command: {bucket: 2,
+// priority: "low", ruPerMinute: false}. A comment may contain anything, so other fields and values are ignored.
+// Source: Azure Cosmos DB, "throughput-buckets", "priority-based-execution", "request-units-per-minute"; the
+// selection by comments is ours.
 func ClassOf(comment bson.Value) ratelimit.Class {
 	d, ok := comment.Doc()
 	if !ok || comment.Type != bson.TypeDocument {

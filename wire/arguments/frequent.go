@@ -1,6 +1,6 @@
 package arguments
 
-// Name returns a name of an argument as a string. Frequent names cost no allocation.
+// Name returns the name of an argument as a string. For the names that commands use most, it allocates nothing.
 func Name(name []byte) string {
 	if s, ok := frequent[string(name)]; ok {
 		return s

@@ -1,7 +1,7 @@
 package arguments
 
-// Generic reports whether any command takes the argument; the chain reads such arguments.
-// Spec: driver-sessions, versioned-api, max-staleness and others.
+// Generic reports whether an argument is one that every command takes, such as lsid or comment; the chain in
+// wire/command reads these arguments. Spec: driver-sessions, versioned-api, max-staleness and others.
 func Generic(name string) bool {
 	switch name {
 	case "$db", "lsid", "txnNumber", "autocommit", "startTransaction", "stmtId", "stmtIds", "$readPreference",

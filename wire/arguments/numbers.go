@@ -8,8 +8,8 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-// LongArg reads a number as an integer: doubles lose their fraction, decimals are rounded
-// half to even, NaN is 0, numbers out of range are clamped.
+// LongArg returns a number of any type as an integer: doubles lose their fraction, decimals are rounded half to even,
+// NaN is 0, and numbers out of range become the nearest int64.
 // Observed: mongod 8.0, arguments of type safeInt64.
 // Errors: TypeMismatch (14).
 func (r *Reader) LongArg(name string, v bson.Value) (int64, error) {
@@ -23,7 +23,7 @@ func (r *Reader) LongArg(name string, v bson.Value) (int64, error) {
 	return n, nil
 }
 
-// RoundedLong is the conversion of LongArg; ok is false if v is not a number.
+// RoundedLong converts a number to an integer as LongArg does; ok is false if v is not a number.
 func RoundedLong(v bson.Value) (n int64, ok bool) {
 	d, isDecimal := v.Decimal()
 	if !isDecimal {
@@ -41,7 +41,7 @@ func RoundedLong(v bson.Value) (n int64, ok bool) {
 	return math.MaxInt64, true
 }
 
-// IntArg reads a number of any type towards zero. Errors: TypeMismatch (14).
+// IntArg returns a number of any type as an integer, without its fraction. Errors: TypeMismatch (14).
 func (r *Reader) IntArg(name string, v bson.Value) (int64, error) {
 	if v.IsMissing() {
 		return 0, nil
@@ -53,8 +53,8 @@ func (r *Reader) IntArg(name string, v bson.Value) (int64, error) {
 	return n, nil
 }
 
-// AtLeast reads a number with a lower bound.
-// Errors: TypeMismatch (14), BadValue (2, "must be >=").
+// AtLeast returns a number as LongArg does, if it is not below least. Errors: TypeMismatch (14), BadValue (2, "must
+// be >=").
 func (r *Reader) AtLeast(name string, v bson.Value, least int64) (int64, error) {
 	n, err := r.LongArg(name, v)
 	if err != nil || v.IsMissing() {

@@ -8,8 +8,8 @@ import (
 	"github.com/cantledb/cantle/bson/ejson"
 )
 
-// TestRoundedLong: doubles lose their fraction, decimals are rounded half to even, NaN is
-// 0, numbers out of range are clamped.
+// TestRoundedLong checks that doubles lose their fraction, decimals are rounded half to even, NaN is 0, and numbers
+// out of range become the nearest int64.
 func TestRoundedLong(t *testing.T) {
 	for text, want := range map[string]int64{
 		`1.9`: 1, `-1.9`: -1, `-0.9`: 0, `NaN`: 0, `Infinity`: math.MaxInt64, `-Infinity`: math.MinInt64,

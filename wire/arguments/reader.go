@@ -6,22 +6,21 @@ import (
 	"github.com/cantledb/cantle/wire"
 )
 
-// Reader reads the arguments of one command from its document. Values that it returns alias the
-// document.
+// Reader reads the arguments of one command from the document of the command. Values that it returns share the
+// memory of this document.
 type Reader struct {
 	Command string        // canonical name of the command
 	Body    bson.Raw      // document of the command
 	Msg     *wire.Message // whose document sequences belong to Body
 }
 
-// Field returns the full name of an argument for messages: "find.limit".
+// Field returns the full name of an argument for error messages: "find.limit".
 func (r *Reader) Field(name string) string { return r.Command + "." + name }
 
-// Each visits the command's own arguments in order, without the first field and the generic
-// arguments. An argument that is null or undefined is passed as a missing value, which means
-// absent. fn reports whether the command has an argument of the name; an unknown argument is an
-// error. The chain has checked before that no argument occurs twice.
-// Errors: IDLUnknownField (40415), those of fn.
+// Each calls fn for each of the command's own arguments in order, without the first field (the command's name) and
+// the generic arguments. An argument that is null or undefined is passed as a missing value, as if it were absent.
+// fn reports whether the command has an argument of that name; an unknown argument is an error. The chain has
+// checked before that no argument occurs twice. Errors: IDLUnknownField (40415), errors of fn.
 func (r *Reader) Each(fn func(name string, v bson.Value) (known bool, err error)) error {
 	it := r.Body.Iter()
 	it.Next()
@@ -46,10 +45,9 @@ func (r *Reader) Each(fn func(name string, v bson.Value) (known bool, err error)
 	return nil
 }
 
-// CheckOnce refuses a command in which a field occurs twice, even a generic one. maxTimeMS is an
-// exception: Go's driver adds one for the deadline of a context, even to a command that has one.
-// All readers use the first.
-// Errors: IDLDuplicateField (40413).
+// CheckOnce returns an error if a field of the command occurs twice, even a generic one. maxTimeMS is an exception:
+// the Go driver adds one for the deadline of a context, even to a command that already has one; then the first is
+// used. Errors: IDLDuplicateField (40413).
 func (r *Reader) CheckOnce() error {
 	var seen bson.Names
 	for it := r.Body.Iter(); it.Next(); {
@@ -60,15 +58,15 @@ func (r *Reader) CheckOnce() error {
 	return nil
 }
 
-// NoArguments refuses every argument of a command that has none.
-// Errors: IDLUnknownField (40415).
+// NoArguments returns an error if a command that has no arguments of its own was sent with one. Errors:
+// IDLUnknownField (40415).
 func (r *Reader) NoArguments() error {
 	return r.Each(func(string, bson.Value) (bool, error) { return false, nil })
 }
 
-// EachField visits the fields of an argument that is a document; null fields are passed as
-// missing.
-// Errors: IDLUnknownField (40415), IDLDuplicateField (40413), those of fn.
+// EachField calls fn for each field of an argument that is a document; a null field is passed as a missing value.
+// field is the full name of the argument for errors. Errors: IDLUnknownField (40415), IDLDuplicateField (40413),
+// errors of fn.
 func EachField(d bson.Raw, field string, fn func(name string, v bson.Value) (known bool, err error)) error {
 	if name, twice := d.Repeated(); twice {
 		return mongoerr.RepeatedField(field + "." + string(name))

@@ -16,7 +16,8 @@ func of(tb testing.TB, text string) *Reader {
 	return &Reader{Command: string(first.Name), Body: d, Msg: &wire.Message{Body: d}}
 }
 
-// TestEach: only the command's own arguments, null as missing, unknown ones refused.
+// TestEach checks that Each passes only the command's own arguments, null as a missing value, and refuses unknown
+// arguments.
 func TestEach(t *testing.T) {
 	for text, want := range map[string]string{
 		`{find: "c", limit: 1, lsid: {}, $db: "test", skip: null}`: "limit=1 skip=missing",
@@ -71,7 +72,7 @@ func TestAllocsEach(t *testing.T) {
 	}
 }
 
-// TestDocs: a required argument that must be an array of documents, and not too long.
+// TestDocs checks the errors of a required argument that must be an array of documents with a maximum length.
 func TestDocs(t *testing.T) {
 	for text, want := range map[string]string{
 		`{insert: "c", documents: [{a: 1}, {a: 2}]}`: "",

@@ -5,20 +5,21 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-// Arg is the row of one argument: its name, its type, the variable that gets its value, and its rules. A command lists
-// its arguments as rows and passes them to Reader.ReadArgs. An argument that is absent or null leaves its variable
-// unchanged. A nil variable is for an argument whose type is checked, and which has no effect.
+// Arg is the row of one argument of a command: its name, its type, the variable that gets its value, and its rules.
+// A command lists its arguments as rows and passes them to Reader.ReadArgs. An argument that is absent or null
+// leaves its variable unchanged. A row with a nil variable is for an argument whose type is checked, but which has
+// no effect.
 //
-// Rows are values on the stack: reading them allocates nothing.
+// Rows are values on the stack, so that reading arguments allocates nothing.
 type Arg struct {
 	name   string
-	to     any // pointer to the variable, of the type that belongs to kind
+	to     any // pointer to the variable; its type depends on kind
 	kind   kind
 	bounds bounds
 	flags  flags
 	given  *bool                    // set to whether the argument is present
 	lo, hi int64                    // the bounds
-	words  []string                 // the allowed values of an Enum, or more names of an Ignored
+	words  []string                 // the allowed values of an Enum, or further names of an Ignored
 	by     func(v bson.Value) error // reads the argument itself, or is called before it is read
 	check  func() error             // checks the variable after the value has been read
 }
@@ -69,7 +70,8 @@ const (
 // Ignored accepts arguments of any type, without effect.
 func Ignored(names ...string) Arg { return Arg{kind: ignored, words: names} }
 
-// Others accepts all arguments without a row of their own, without effect. It is the last row.
+// Others returns a row that accepts all arguments without a row of their own, and gives them no effect. It must be
+// the last row.
 func Others() Arg { return Arg{kind: others} }
 
 // Value reads a value of any type.
@@ -78,7 +80,7 @@ func Value(name string, to *bson.Value) Arg { return Arg{name: name, kind: anyVa
 // Doc reads a document, as Reader.DocArg.
 func Doc(name string, to *bson.Raw) Arg { return Arg{name: name, kind: document, to: to} }
 
-// Docs reads an array of at most hi documents, as Reader.DocArray.
+// Docs returns the row of an array of at most hi documents; see Reader.DocArray for its errors.
 func Docs(name string, to *[]bson.Raw, hi int) Arg {
 	return Arg{name: name, kind: documents, to: to, hi: int64(hi)}
 }
@@ -86,7 +88,7 @@ func Docs(name string, to *[]bson.Raw, hi int) Arg {
 // String reads a string, as Reader.StringArg.
 func String(name string, to *string) Arg { return Arg{name: name, kind: text, to: to} }
 
-// Enum reads a string that is one of words, as Reader.EnumArg.
+// Enum returns the row of a string that must be one of words; see Reader.EnumArg for its errors.
 func Enum(name string, to *string, words ...string) Arg {
 	return Arg{name: name, kind: enum, to: to, words: words}
 }
@@ -106,7 +108,7 @@ func Truncated(name string, to *int64) Arg { return Arg{name: name, kind: trunca
 // Hint reads an index name or key pattern, as Reader.HintArg.
 func Hint(name string, to *bson.Value) Arg { return Arg{name: name, kind: hint, to: to} }
 
-// GivenHint reads a hint that must not be null, as Reader.GivenHint.
+// GivenHint returns the row of a hint that must not be null; see Reader.GivenHint for its errors.
 func GivenHint(name string, to *bson.Value) Arg {
 	return Arg{name: name, kind: givenHint, to: to, flags: withNull}
 }
@@ -117,25 +119,28 @@ func UUID(name string, to *bson.Value) Arg { return Arg{name: name, kind: uuid, 
 // ShardKey reads a shard key, as Reader.ShardKeyArg.
 func ShardKey(name string, to *bson.Raw) Arg { return Arg{name: name, kind: shardKey, to: to} }
 
-// CursorSize reads {batchSize: n}, as Reader.CursorArg; the variable becomes -1 without a batchSize.
+// CursorSize returns the row of an argument {batchSize: n}; without a batchSize the variable becomes -1. See
+// Reader.CursorArg for its errors.
 func CursorSize(name string, to *int64) Arg { return Arg{name: name, kind: cursorSize, to: to} }
 
-// By reads a value with a function of the command, for a type that only this command has.
+// By returns the row of an argument that the function read of the command reads, because only this command has its
+// type.
 func By(name string, read func(v bson.Value) error) Arg { return Arg{name: name, kind: own, by: read} }
 
-// Given sets a variable to whether the argument is present and not null.
+// Given makes the row set the variable to to true if the argument is present and not null, otherwise to false.
 func (a Arg) Given(to *bool) Arg {
 	a.given = to
 	return a
 }
 
-// Required refuses the command if the argument is absent or null. Errors: IDLFailedToParse (40414).
+// Required makes the argument required: a command in which it is absent or null is refused. Errors: IDLFailedToParse
+// (40414).
 func (a Arg) Required() Arg {
 	a.flags |= required
 	return a
 }
 
-// WithNull calls the function of By also for null, with a missing value.
+// WithNull makes the row call the function of By even if the argument is null, with a missing value.
 func (a Arg) WithNull() Arg {
 	a.flags |= withNull
 	return a
@@ -147,7 +152,8 @@ func (a Arg) NotNull() Arg {
 	return a
 }
 
-// Guard calls fn with the value of a present argument before it is read. Errors: those of fn. By has no guard.
+// Guard makes the row call fn with the value of the argument, if it is present, before the value is read. A row made
+// by By cannot have a guard. Errors: errors of fn.
 func (a Arg) Guard(fn func(v bson.Value) error) Arg {
 	a.by = fn
 	return a
@@ -171,15 +177,15 @@ func (a Arg) Within(lo, hi int64) Arg {
 	return a
 }
 
-// Check calls fn after the variable of a present argument was set. Errors: those of fn.
+// Check makes the row call fn, if the argument is present, after its variable was set. Errors: errors of fn.
 func (a Arg) Check(fn func() error) Arg {
 	a.check = fn
 	return a
 }
 
-// ReadArgs reads the command's own arguments in their order in the command.
-// Errors: IDLUnknownField (40415) for one without a row, IDLFailedToParse (40414) for a required one that is absent,
-// those of the rows.
+// ReadArgs reads the command's own arguments, in the order in which they occur in the command. Errors:
+// IDLUnknownField (40415) for an argument without a row, IDLFailedToParse (40414) for a required argument that is
+// absent, errors of the rows.
 func (r *Reader) ReadArgs(rows ...Arg) error {
 	it := r.Body.Iter()
 	it.Next()
@@ -199,9 +205,8 @@ func (r *Reader) ReadArgs(rows ...Arg) error {
 	return r.checkRequired(rows, "")
 }
 
-// ReadFields reads the fields of an argument that is a document; name is that of the argument. In messages the fields
-// are named "argument.field".
-// Errors: IDLDuplicateField (40413), those of ReadArgs.
+// ReadFields reads the fields of d, an argument that is a document, by their rows; name is the name of the argument.
+// Error messages name the fields "argument.field". Errors: IDLDuplicateField (40413), errors of ReadArgs.
 func (r *Reader) ReadFields(name string, d bson.Raw, rows ...Arg) error {
 	if twice, ok := d.Repeated(); ok {
 		return mongoerr.RepeatedField(r.Field(name) + "." + string(twice))
@@ -237,7 +242,8 @@ func rowOf(rows []Arg, name string) *Arg {
 	return nil
 }
 
-// checkRequired refuses a command that lacks a required argument; prefix goes before the name in the message.
+// checkRequired returns an error if a required argument is absent. In the message, prefix precedes the name of the
+// argument.
 func (r *Reader) checkRequired(rows []Arg, prefix string) error {
 	for i := range rows {
 		if rows[i].flags&(required|present) == required {
@@ -274,7 +280,8 @@ func (r *Reader) readArg(a *Arg, full string, v bson.Value) error {
 	return nil
 }
 
-// readNull leaves the variable of an argument that is null unchanged, unless its row has a rule for null.
+// readNull handles an argument that is null: it leaves the variable unchanged, unless the row has a rule for null
+// (flags notNull and withNull).
 func (r *Reader) readNull(a *Arg, full string) error {
 	switch {
 	case a.flags&notNull != 0:
@@ -285,7 +292,8 @@ func (r *Reader) readNull(a *Arg, full string) error {
 	return nil
 }
 
-// store reads a value by the kind of its row, and sets the variable.
+// store reads the value of an argument by the kind of its row, and sets the variable of the row. full is the name of
+// the argument for errors.
 func (r *Reader) store(a *Arg, full string, v bson.Value) error {
 	switch a.kind {
 	case own:
@@ -320,7 +328,8 @@ func (r *Reader) store(a *Arg, full string, v bson.Value) error {
 	return r.storeValue(a, full, v)
 }
 
-// storeValue sets the variable to the value itself, after checking it.
+// storeValue checks a value that the command uses as it is, such as a hint or a UUID, and sets the variable of the
+// row to it.
 func (r *Reader) storeValue(a *Arg, full string, v bson.Value) (err error) {
 	switch a.kind {
 	case hint:
@@ -333,7 +342,8 @@ func (r *Reader) storeValue(a *Arg, full string, v bson.Value) (err error) {
 	return set(a.to, v, err)
 }
 
-// storeNumber sets the variable to an integer within the bounds. Messages about bounds have the name alone.
+// storeNumber sets the variable of the row to an integer, if it is within the bounds of the row. Error messages
+// about bounds contain the name of the argument without the command.
 func (r *Reader) storeNumber(a *Arg, full string, v bson.Value) (err error) {
 	name := full[len(full)-len(a.name):] // not a.name, which would move the rows to the heap with the error
 	var n int64

@@ -7,7 +7,8 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-// TestReadArgs: rows set their variables, null leaves them, and each rule has its error.
+// TestReadArgs checks that rows set their variables, that null leaves a variable unchanged, and that each rule of a
+// row has its error.
 func TestReadArgs(t *testing.T) {
 	for text, want := range map[string]string{
 		`{c: 1, n: 3, s: "a", lsid: {}}`:               "",

@@ -6,7 +6,7 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-// Readers of argument values. A missing value (absent or null) gives the zero value and
+// Functions that read the value of one argument. For a missing value (absent or null) they return the zero value and
 // no error.
 
 // DocArg reads a document. Errors: TypeMismatch (14).
@@ -33,8 +33,7 @@ func (r *Reader) StringArg(name string, v bson.Value) (string, error) {
 	return s, nil
 }
 
-// EnumArg reads a string that must be one of the allowed ones.
-// Errors: TypeMismatch (14), BadValue (2).
+// EnumArg returns a string that must be one of the allowed strings. Errors: TypeMismatch (14), BadValue (2).
 func (r *Reader) EnumArg(name string, v bson.Value, allowed ...string) (string, error) {
 	s, err := r.StringArg(name, v)
 	if err != nil || v.IsMissing() {
@@ -48,8 +47,8 @@ func (r *Reader) EnumArg(name string, v bson.Value, allowed ...string) (string, 
 	return "", mongoerr.BadEnum(r.Field(name), s)
 }
 
-// BoolArg reads a boolean; numbers count as booleans where MongoDB is lenient.
-// Errors: TypeMismatch (14).
+// BoolArg returns a boolean. A number is accepted too, as by MongoDB for arguments of this type, and is true if it
+// is not 0. Errors: TypeMismatch (14).
 func (r *Reader) BoolArg(name string, v bson.Value) (bool, error) {
 	if v.IsMissing() {
 		return false, nil
@@ -72,8 +71,8 @@ func (r *Reader) StrictBool(name string, v bson.Value) (bool, error) {
 	return b, nil
 }
 
-// GivenHint is HintArg, except that the hint must not be null.
-// Errors: FailedToParse (9).
+// GivenHint returns a hint as HintArg does, but returns an error if the hint is absent or null. Errors:
+// FailedToParse (9).
 func (r *Reader) GivenHint(v bson.Value) (bson.Value, error) {
 	if v.IsMissing() {
 		return v, mongoerr.New(mongoerr.FailedToParse, "Hint must be a string or an object")
@@ -81,7 +80,8 @@ func (r *Reader) GivenHint(v bson.Value) (bson.Value, error) {
 	return r.HintArg(v)
 }
 
-// HintArg reads an index name or key pattern. Errors: FailedToParse (9).
+// HintArg returns a hint: the name of an index as a string, or its key pattern as a document. An empty document
+// counts as no hint. Errors: FailedToParse (9).
 func (r *Reader) HintArg(v bson.Value) (bson.Value, error) {
 	switch v.Type {
 	case bson.TypeMissing, bson.TypeString:
@@ -95,8 +95,8 @@ func (r *Reader) HintArg(v bson.Value) (bson.Value, error) {
 	return bson.Value{}, mongoerr.New(mongoerr.FailedToParse, "Hint must be a string or an object")
 }
 
-// CheckUUIDArg checks that an argument is a UUID or absent.
-// Errors: TypeMismatch (14), InvalidUUID (207).
+// CheckUUIDArg returns an error unless the argument is a UUID, absent or null. Errors: TypeMismatch (14),
+// InvalidUUID (207).
 func (r *Reader) CheckUUIDArg(name string, v bson.Value) error {
 	if v.IsMissing() {
 		return nil
@@ -111,7 +111,7 @@ func (r *Reader) CheckUUIDArg(name string, v bson.Value) error {
 	return nil
 }
 
-// CursorArg reads {cursor: {batchSize: n}}; size is -1 without a batchSize.
+// CursorArg returns the size of the first batch from an argument {batchSize: n}; without a batchSize it returns -1.
 // Errors: TypeMismatch (14), BadValue (2), IDLUnknownField (40415).
 func (r *Reader) CursorArg(name string, v bson.Value) (size int64, err error) {
 	size = -1
@@ -133,7 +133,7 @@ func (r *Reader) CursorArg(name string, v bson.Value) (size int64, err error) {
 	})
 }
 
-// ShardKeyArg reads a shard key given as a path or as a key pattern.
+// ShardKeyArg returns a shard key, which the client gives as a path ("a.b") or as a key pattern ({"a.b": 1}).
 func (r *Reader) ShardKeyArg(name string, v bson.Value) (bson.Raw, error) {
 	switch v.Type {
 	case bson.TypeMissing:

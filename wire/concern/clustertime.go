@@ -8,15 +8,14 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// clusterDriftMax is the longest time that a client's cluster time may be ahead of the clock.
-// Manual: reference/parameters (maxAcceptableLogicalClockDriftSecs).
+// clusterDriftMax is the longest time by which the cluster time that a client sends may be ahead of the server's
+// clock. Manual: reference/parameters (maxAcceptableLogicalClockDriftSecs).
 const clusterDriftMax = 365 * 24 * time.Hour
 
-// CheckClusterTime validates the $clusterTime that drivers gossip. The server's own time
-// does not follow it: times are not signed here, and a time that a client invents must
-// not change the timestamps of all commits.
-// Spec: driver-sessions#gossipping-the-cluster-time.
-// Errors: TypeMismatch (14), IDLFailedToParse (40414), ClusterTimeFailsRateLimiter (205).
+// CheckClusterTime checks the field $clusterTime, in which drivers send the highest cluster time that they have
+// seen. The server's own time does not follow it: the times are not signed here, and a time that a client invents
+// must not change the timestamps of all commits. Spec: driver-sessions#gossipping-the-cluster-time. Errors:
+// TypeMismatch (14), IDLFailedToParse (40414), ClusterTimeFailsRateLimiter (205).
 func CheckClusterTime(v bson.Value, now time.Time) error {
 	if v.IsNullish() {
 		return nil
@@ -42,9 +41,10 @@ func CheckClusterTime(v bson.Value, now time.Time) error {
 	return nil
 }
 
-// AheadOf returns the error of a read at a time in the future.
+// AheadOf returns the error of a read whose read concern requires a time later than the latest commit. name is the
+// field of the read concern.
 func AheadOf(name string, want, latest storage.Timestamp) error {
-	// It is the time of another deployment, so a wait would not help.
+	// Such a time comes from another deployment, so waiting for it would not help.
 	return mongoerr.New(mongoerr.InvalidOptions, "readConcern %s value must not be greater than the current clusterTime. "+
 		"Requested clusterTime: %s; current clusterTime: %s", name, want, latest)
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// ParseRead returns the level and the times of a read concern.
+// ParseRead returns the level of a read concern, and its times afterClusterTime and atClusterTime, 0 if absent.
 // Manual: reference/read-concern.
 func ParseRead(v bson.Value) (level string, after, at storage.Timestamp, err error) {
 	if v.IsNullish() {
@@ -68,7 +68,7 @@ func ParseRead(v bson.Value) (level string, after, at storage.Timestamp, err err
 	return level, after, at, err
 }
 
-// checkProvenance refuses a provenance that is not one of MongoDB's.
+// checkProvenance returns an error if the provenance of a read or write concern is not a value that MongoDB has.
 // Errors: TypeMismatch (14), BadValue (2).
 func checkProvenance(concern string, v bson.Value) error {
 	p, ok := v.Str()

@@ -5,15 +5,12 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-// stalenessMin is the least maxStalenessSeconds that a client may set.
-// Spec: max-staleness.
+// stalenessMin is the least maxStalenessSeconds that a client may set. Spec: max-staleness.
 const stalenessMin = 90
 
-// CheckReadPreference validates $readPreference. It has no effect, because there is one
-// server to read from, but what a mongos refuses is refused.
-// Manual: core/read-preference, core/read-preference-staleness. Spec: server-selection.
-// Errors: BadValue (2), TypeMismatch (14), MaxStalenessOutOfRange (160), missing field
-// (40414).
+// CheckReadPreference returns an error for a $readPreference that a mongos would refuse. A valid one has no effect,
+// because there is only one server to read from. Manual: core/read-preference, core/read-preference-staleness. Spec:
+// server-selection. Errors: BadValue (2), TypeMismatch (14), MaxStalenessOutOfRange (160), missing field (40414).
 func CheckReadPreference(v bson.Value) error {
 	d, ok := v.Doc()
 	if !ok || v.Type != bson.TypeDocument {

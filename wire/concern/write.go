@@ -14,7 +14,7 @@ type Write struct {
 	Given      bool
 	W          int64
 	Majority   bool
-	Tagged     bool // by the name of a mode; no modes are defined here
+	Tagged     bool // w is the name of a mode, or tags; no modes are defined here
 	tag        string
 	tags       bson.Raw // {tag: number, …} instead of a tag's name
 	journal    bool
@@ -23,8 +23,8 @@ type Write struct {
 	Inherited  bool  // from setDefaultRWConcern
 }
 
-// Durability returns the durability of a commit under the concern: standard, or Buffered if the
-// client requested no acknowledgement or no journal.
+// Durability returns the durability with which a command commits under the write concern: Buffered if the client
+// requested no acknowledgement or no journal, otherwise standard.
 func (w Write) Durability(standard storage.Durability) storage.Durability {
 	if w.Given && (w.hasJournal && !w.journal || w.Unacknowledged()) {
 		return storage.Buffered
@@ -37,8 +37,8 @@ func (w Write) Unacknowledged() bool {
 	return w.Given && w.W == 0 && !w.Majority && !w.Tagged && !w.journal
 }
 
-// Failure returns the error of a write concern that cannot be satisfied, because the mode is not
-// defined or there are too few members; nil if it can.
+// Failure returns the error of a write concern that cannot be satisfied, because its mode is not defined or it
+// requires more than one member; nil if it can be satisfied.
 func (w Write) Failure() *mongoerr.Error {
 	switch {
 	case w.Tagged:
@@ -49,8 +49,8 @@ func (w Write) Failure() *mongoerr.Error {
 	return nil
 }
 
-// Uncounted returns the concern with one member in place of a larger number or a tag, for an address
-// where the client does not choose the members that acknowledge a write.
+// Uncounted returns the write concern with one member in place of a larger number, a mode or tags. It is for an
+// address of the server where the client does not choose how many members acknowledge a write.
 func (w Write) Uncounted() Write {
 	if w.W > 1 || w.Tagged {
 		w.W, w.Tagged, w.tag, w.tags = 1, false, "", nil
@@ -58,8 +58,8 @@ func (w Write) Uncounted() Write {
 	return w
 }
 
-// info returns the errInfo of an error: the concern that was not satisfied and its provenance.
-// Manual: reference/method/WriteResult#writeresult.writeconcernerror.
+// info returns the field errInfo of a write concern error: the write concern that was not satisfied, and its
+// provenance. Manual: reference/method/WriteResult#writeresult.writeconcernerror.
 func (w Write) info() []byte {
 	b := bson.NewBuilder(nil)
 	b.BeginDoc("errInfo")
@@ -86,8 +86,8 @@ func (w Write) info() []byte {
 	return b.Doc().Elements()
 }
 
-// ParseWrite reads the argument writeConcern.
-// Errors: TypeMismatch (14), FailedToParse (9), BadValue (2).
+// ParseWrite reads the argument writeConcern of a command. Errors: TypeMismatch (14), FailedToParse (9), BadValue
+// (2).
 func ParseWrite(v bson.Value) (w Write, err error) {
 	if v.IsNullish() {
 		return w, nil
@@ -137,8 +137,8 @@ func ParseWrite(v bson.Value) (w Write, err error) {
 	return w, nil
 }
 
-// parseW reads w: a number of members, "majority", the name of a mode, or numbers by tag.
-// Errors: FailedToParse (9).
+// parseW reads the field w of a write concern: a number of members, "majority", the name of a mode, or a document of
+// numbers by tag. Errors: FailedToParse (9).
 func (w *Write) parseW(v bson.Value) error {
 	switch {
 	case v.IsNumber():

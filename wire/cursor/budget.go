@@ -5,18 +5,18 @@ import (
 	"math"
 )
 
-// Holder is a Source that can report how much memory it holds, and can release part of it
-// between batches. Neither method is called during Append or Close.
+// Holder is a Source that can report how much memory it holds, and can release a part of it between batches. Held
+// and Park are not called during Append or Close.
 type Holder interface {
 	Source
-	// Held returns about how many bytes the source holds. It is cheap.
+	// Held returns about how many bytes of memory the source holds. It must be fast, because each Checkin calls it.
 	Held() int64
-	// Park releases what the source can read again. It returns false if a part of the source
-	// was still at work; Park is then called again later.
+	// Park releases the memory for what the source can read again, such as open iterators. It returns false if a part
+	// of the source was still at work; the registry then calls Park again later.
 	Park() (done bool)
 }
 
-// cursorBytes is the cost of a cursor without its source: the state of the command that
+// cursorBytes is the memory in bytes that is counted for a cursor besides its source: the state of the command that
 // opened it. Measured with finds on small collections.
 const cursorBytes = 8 << 10
 
@@ -26,12 +26,11 @@ type share struct {
 	idle  list.List // of *Cursor, the least recently used first
 }
 
-// budget counts the bytes that open cursors hold, and keeps idle cursors in the order of
-// their last use. Guarded by Registry.mu.
+// budget counts the bytes of memory that open cursors hold, and lists idle cursors in the order of their last use,
+// to close or park those that were not used for long. Guarded by Registry.mu.
 //
-// Recently used cursors are warm: their iterators stay open, since the client is likely
-// to request the next batch soon. If there are more than Config.WarmMax warm cursors, the
-// least recently used ones are parked.
+// Recently used cursors are warm: their iterators stay open, since the client is likely to request the next batch
+// soon. If there are more than Config.WarmMax warm cursors, the least recently used ones are parked (Holder.Park).
 type budget struct {
 	bytes  int64
 	shares map[int64]*share // by connection
@@ -53,7 +52,7 @@ func (b *budget) count(c *Cursor, bytes int64) {
 	}
 }
 
-// addIdle adds a cursor that no command uses to the lists of idle ones.
+// addIdle adds a cursor, at its Checkin, to the lists of cursors that no command uses, as the most recently used.
 func (b *budget) addIdle(c *Cursor) {
 	c.inShare = b.shares[c.Options.Conn].idle.PushBack(c)
 	if c.holder != nil {
@@ -84,10 +83,9 @@ func (b *budget) remove(c *Cursor) {
 	b.count(c, 0)
 }
 
-// victim returns the cursor to close when memory runs out: of the connections with idle
-// cursors, it selects the one whose cursors hold most, and of that its least recently
-// used idle cursor. So a client that opens cursors and abandons them loses its own
-// cursors first. nil if no cursor is idle.
+// victim returns the cursor to close when memory runs out: among the connections with idle cursors, it selects the
+// one whose cursors hold most memory, and of this connection the least recently used idle cursor. So a client that
+// opens cursors and abandons them loses its own cursors first. If no cursor is idle, victim returns nil.
 func (b *budget) victim() *Cursor {
 	var most *share
 	for _, s := range b.shares {
@@ -101,9 +99,9 @@ func (b *budget) victim() *Cursor {
 	return most.idle.Front().Value.(*Cursor)
 }
 
-// evict closes idle cursors if all cursors together hold more than limit bytes, until
-// they hold at most seven eighths of it. The caller holds r.mu, and calls the returned
-// functions after it has released r.mu.
+// evict removes idle cursors if all cursors together hold more than limit bytes, until they hold at most seven
+// eighths of the limit. The caller holds r.mu. After releasing r.mu, it calls the returned functions, which close
+// the cursors.
 func (r *Registry) evict(limit int64) (rest []func()) {
 	if r.budget.bytes <= limit {
 		return nil
@@ -120,8 +118,8 @@ func (r *Registry) evict(limit int64) (rest []func()) {
 	return rest
 }
 
-// park parks the least recently used warm cursors until at most most are left. It parks
-// each cursor that was warm at its start at most once.
+// park parks the least recently used warm cursors until at most most cursors are warm. It parks no cursor more than
+// once, even if the source was still at work.
 func (r *Registry) park(most int) {
 	for tries := math.MaxInt; tries > 0; tries-- {
 		r.mu.Lock()

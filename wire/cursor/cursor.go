@@ -18,19 +18,18 @@ type ID int64
 
 // Source produces the documents of a cursor.
 type Source interface {
-	// Append appends up to max documents (0: no limit) to the array open in b, as long as the
-	// array's documents stay within maxBytes; one document always fits. more is false once the
-	// stream has ended. ctx belongs to the calling command, so a source must not keep it.
+	// Append appends up to max documents (0: no limit) to the array that is open in b, as long as these documents
+	// take at most maxBytes; one document always fits. n is the number of documents. more is false after the end of
+	// the stream. ctx belongs to the command that calls Append, so a source must not keep it.
 	Append(ctx context.Context, b *bson.Builder, max int, maxBytes int) (n int, more bool, err error)
 	// Close releases everything. It is called once, never during Append.
 	Close()
 }
 
-// Waiter is a Source that can wait for new documents: of tailable cursors with awaitData,
-// and of change streams.
+// Waiter is a Source that can wait for new documents, as tailable cursors with awaitData and change streams do.
 type Waiter interface {
 	Source
-	// Wait returns nil when an Append may find more, or ctx.Err().
+	// Wait returns nil when there may be new documents for Append, or ctx.Err() when ctx ends.
 	Wait(ctx context.Context) error
 }
 
@@ -45,17 +44,17 @@ type Options struct {
 	Tailable  bool
 	AwaitData bool
 	NoTimeout bool // noCursorTimeout: it is not closed for being idle
-	// TimeLeft is the rest of the maxTimeMS with which the cursor was opened, 0 for no limit.
-	// The command that has checked the cursor out may change it.
+	// TimeLeft is what remains of the maxTimeMS with which the cursor was opened; 0 means no limit. The command that
+	// uses the cursor may change it.
 	TimeLeft time.Duration
-	// SurvivesDrop marks a stream that continues when its namespace is dropped: a change stream
-	// reports the drop as an event, and a list of results is complete already.
+	// SurvivesDrop means that the cursor continues when its namespace is dropped: a change stream reports the drop as
+	// an event, and a list of results is complete already.
 	SurvivesDrop bool
-	// Command is the command that opened the cursor, for $currentOp; Add copies it.
+	// Command is the command that opened the cursor, as $currentOp shows it. Registry.Add copies it.
 	Command bson.Raw
-	// Needed holds the privileges that the user needs; each getMore checks them again.
+	// Needed holds the privileges that the user needs for the cursor; each getMore checks them again.
 	Needed []auth.Needed
-	// Values belongs to the caller: what its getMore needs and a Source does not hold.
+	// Values is data of the command that opened the cursor, for its getMores, if the Source does not hold it.
 	Values any
 }
 
@@ -68,28 +67,28 @@ type Access struct {
 	Session   session.ID
 	TxnNumber int64 // of the transaction of the command, -1 if none
 	User      collection.User
-	// Interrupt is called with ErrKilled from another goroutine when the cursor is killed
-	// while the command uses it. May be nil.
+	// Interrupt is called from another goroutine, with ErrKilled, when the cursor is killed while the command uses
+	// it. May be nil.
 	Interrupt func(cause error)
 }
 
-// Cursor is an open stream. From Add or Checkout to Checkin it belongs to one command.
+// Cursor is a stream of documents that stays open between commands. One command uses it from Add or Checkout to
+// Checkin.
 type Cursor struct {
 	ID      ID
 	Options Options
 	Opened  time.Time
-	// Answered is the time at which a getMore last returned documents. The getMore command
-	// sets and reads it.
+	// Answered is the time at which a getMore last returned documents of this cursor. The getMore command reads and
+	// sets it.
 	Answered time.Time
 
 	registry *Registry
 	source   Source
 	holder   Holder // the source, if it is one
 
-	// use is held by the user of the source: from Add or Checkout to Checkin, during Park, and
-	// during close. It guards closed, which is set once the source is closed. Lock order:
-	// under use, only Add and Checkin take Registry.mu; under Registry.mu, use is never waited
-	// for.
+	// use is locked while the source is used: by a command from Add or Checkout to Checkin, during Park, and during
+	// close. It guards closed, which is set when the source is closed. Lock order: a goroutine that holds use may
+	// lock Registry.mu only in Add and Checkin; one that holds Registry.mu never waits for use.
 	use    sync.Mutex
 	closed bool
 
@@ -105,7 +104,7 @@ type Cursor struct {
 	returned        int64
 }
 
-// Source returns the stream, for callers that use more than its Append.
+// Source returns the source of the documents, for callers that use other methods of it than Append.
 func (c *Cursor) Source() Source { return c.source }
 
 // Append appends a batch, see Source.Append.
@@ -121,8 +120,8 @@ func (c *Cursor) close() {
 	c.source.Close()
 }
 
-// check compares the command with the options of the cursor.
-// Errors: Unauthorized, Location50736 to Location50741.
+// check returns an error unless the getMore a has the namespace, the user, the session and the transaction with
+// which the cursor was opened. Errors: Unauthorized, Location50736 to Location50741.
 func (c *Cursor) check(a Access) error {
 	o := &c.Options
 	if a.Namespace != o.Namespace {

@@ -161,7 +161,7 @@ func TestKill(t *testing.T) {
 		}
 	}
 
-	// A pinned cursor is closed only when its command checks it in.
+	// A cursor that is killed while a command uses it is closed only when this command checks it in.
 	id, src = add(t, r, open)
 	var cause error
 	a := reach
@@ -262,8 +262,8 @@ func TestMax(t *testing.T) {
 	}
 }
 
-// TestMaxOfAccounts: an account alone may have two thirds of all cursors, which leaves
-// room for other accounts; closed cursors do not count.
+// TestMaxOfAccounts checks that one account alone may have two thirds of all cursors, which leaves room for other
+// accounts, and that closed cursors do not count.
 func TestMaxOfAccounts(t *testing.T) {
 	r := New(Config{Max: 30})
 	fill := func(account string) (n int, last *Cursor) {
@@ -296,7 +296,7 @@ func TestMaxOfAccounts(t *testing.T) {
 	}
 }
 
-// ample is a source that holds memory, and less of it when parked.
+// ample is a source of documents that holds memory, and less of it when it is parked.
 type ample struct {
 	count
 	parked atomic.Int32
@@ -328,7 +328,7 @@ func (s *ample) Append(ctx context.Context, b *bson.Builder, max, maxBytes int) 
 	return s.count.Append(ctx, b, max, maxBytes)
 }
 
-// addAmple opens a cursor on a connection and checks it in.
+// addAmple opens a cursor over an ample for a connection, checks it in, and returns its id and its source.
 func addAmple(t *testing.T, r *Registry, conn int64) (ID, *ample) {
 	t.Helper()
 	o := open
@@ -341,8 +341,8 @@ func addAmple(t *testing.T, r *Registry, conn int64) (ID, *ample) {
 	return c.Checkin(0, true), src
 }
 
-// TestPark: of idle cursors only the most recently used stay warm; a source that is at
-// work is parked later; the next batch continues the stream.
+// TestPark checks that only the most recently used of the idle cursors stay warm, that a source which is at work is
+// parked later, and that the next batch of a parked cursor continues the stream.
 func TestPark(t *testing.T) {
 	r := New(Config{WarmMax: 2})
 	ids, sources := []ID{}, []*ample{}
@@ -383,8 +383,8 @@ func TestPark(t *testing.T) {
 	}
 }
 
-// TestEvict: when memory runs out, the connection whose cursors hold most loses its least
-// recently used cursor, and other connections lose none.
+// TestEvict checks that, when memory runs out, the connection whose cursors hold most loses its least recently used
+// cursor, and other connections lose none.
 func TestEvict(t *testing.T) {
 	r := New(Config{BytesMax: 16 << 20, WarmMax: 100})
 	id, quiet := addAmple(t, r, 7)
@@ -413,8 +413,8 @@ func TestEvict(t *testing.T) {
 	r.Close()
 }
 
-// TestConcurrent uses, kills and closes the same cursors from many goroutines; count
-// panics if a source is used by two or closed in use.
+// TestConcurrent uses, kills and closes the same cursors from many goroutines. Their sources panic if two goroutines
+// use one at the same time, or if one is closed while it is used.
 func TestConcurrent(t *testing.T) {
 	r := New(Config{WarmMax: 5, BytesMax: 45 << 20})
 	var sources []*ample

@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// reapEvery is the interval at which Run looks for idle cursors
-// (clientCursorMonitorFrequencySecs).
+// reapEvery is the interval at which Run looks for idle cursors (MongoDB's parameter
+// clientCursorMonitorFrequencySecs).
 const reapEvery = 4 * time.Second
 
-// Run closes cursors that have been idle for too long and parks the other idle ones,
-// every reapEvery until ctx ends.
+// Run closes the cursors that have been idle for too long, and parks all other idle ones, every reapEvery until ctx
+// ends.
 func (r *Registry) Run(ctx context.Context) {
 	t := time.NewTicker(reapEvery)
 	defer t.Stop()
@@ -25,9 +25,9 @@ func (r *Registry) Run(ctx context.Context) {
 	}
 }
 
-// reap closes the cursors that have been idle for too long. Cursors in a session have the
-// same limit as others: the session's end may close them earlier. A cursor in a
-// transaction is closed when the transaction ends.
+// reap closes the cursors that have been idle for longer than IdleMax. Cursors in a session have the same limit, but
+// the end of the session may close them earlier. A cursor in a transaction is not closed here, but when the
+// transaction ends.
 func (r *Registry) reap() {
 	r.mu.Lock()
 	limit := time.Now().Add(-r.idleMax)

@@ -18,7 +18,7 @@ import (
 // ErrKilled is the cause given to Access.Interrupt.
 var ErrKilled = errors.New("cursor killed")
 
-// Config holds the limits of a registry. The zero Config means the defaults.
+// Config holds the limits of a registry of cursors. In the zero Config, all limits have their defaults.
 type Config struct {
 	Max      int           // open cursors; default 100,000
 	BytesMax int64         // of all cursors together; default 256 MB
@@ -40,8 +40,8 @@ type Registry struct {
 	stats    Stats
 }
 
-// accountFactor bounds the cursors of an account to twice the number of free places. An
-// account alone can take two thirds of all, so there is always room for others.
+// accountFactor limits the cursors of one account to twice the number of free places. One account alone can take two
+// thirds of all places, so there is always room for others.
 const accountFactor = 2
 
 // New returns an empty registry.
@@ -61,9 +61,9 @@ func New(cfg Config) *Registry {
 	return &Registry{cfg: cfg, cursors: map[ID]*Cursor{}, accounts: map[string]int{}, idleMax: cfg.IdleMax, budget: budget{shares: map[int64]*share{}}}
 }
 
-// SetParkProbability makes Checkin park all warm cursors with probability c, 0 to 1, even if few are
-// warm: a parked cursor continues by other code than one whose iterators stayed open. See the
-// fail point parkCursors.
+// SetParkProbability sets the probability c, 0 to 1, with which a Checkin parks all warm cursors, even if there are
+// few. Tests use it (the fail point parkCursors), because a parked cursor continues by other code than one whose
+// iterators stayed open.
 func (r *Registry) SetParkProbability(c float64) { r.parkProbability.Store(math.Float64bits(c)) }
 
 // SetIdleMax changes how long a cursor may be idle.
@@ -73,9 +73,8 @@ func (r *Registry) SetIdleMax(d time.Duration) {
 	r.idleMax = d
 }
 
-// Add opens a cursor over src, checked out to the calling command; Checkin must follow. On an
-// error src still belongs to the caller.
-// Errors: OperationFailed if too many cursors are open.
+// Add opens a cursor over the source src, for the use of the calling command, which calls Checkin after its batch.
+// After an error, the caller still has to close src. Errors: OperationFailed if too many cursors are open.
 func (r *Registry) Add(o Options, src Source, interrupt func(error)) (*Cursor, error) {
 	o.Command = o.Command.Clone()
 	now := time.Now()
@@ -96,7 +95,7 @@ func (r *Registry) Add(o Options, src Source, interrupt func(error)) (*Cursor, e
 	return c, nil
 }
 
-// newID returns a random positive number, so that ids cannot be guessed. The caller holds mu.
+// newID returns a new cursor id: a random positive number, which other clients cannot guess. The caller holds mu.
 func (r *Registry) newID() ID {
 	for {
 		var b [8]byte
@@ -108,10 +107,10 @@ func (r *Registry) newID() ID {
 	}
 }
 
-// Checkout gives a cursor to a command; Checkin must follow.
+// Checkout returns a cursor for the use of one command, which calls Checkin after its batch.
 //
-// Errors: CursorNotFound, CursorInUse, Unauthorized, Location50736 to Location50741. If the
-// cursor was poisoned, Checkout closes it and returns the reason.
+// Errors: CursorNotFound, CursorInUse, Unauthorized, Location50736 to Location50741. If the cursor was poisoned (see
+// Poison), Checkout closes it and returns the reason.
 func (r *Registry) Checkout(id ID, a Access) (*Cursor, error) {
 	r.mu.Lock()
 	c := r.cursors[id]
@@ -142,10 +141,10 @@ func (r *Registry) Checkout(id ID, a Access) (*Cursor, error) {
 	return c, nil
 }
 
-// Checkin ends a command's use of a cursor after a batch of n documents. If more is false, or
-// the cursor was killed meanwhile, Checkin closes it. It returns the id for the client: 0 at
-// the end of the stream. A cursor that was killed before its end keeps its id, so that the
-// client gets an error from the next getMore instead of taking the documents so far for all.
+// Checkin ends the use of a cursor by a command that has sent a batch of n documents. If more is false, or the
+// cursor was killed meanwhile, Checkin closes it. It returns the cursor id for the client, or 0 if the stream has
+// ended. A cursor that was killed before its end keeps its id: the next getMore then returns an error, and the
+// client does not take the documents so far for all.
 func (c *Cursor) Checkin(n int, more bool) ID {
 	r := c.registry
 	bytes := int64(cursorBytes)
@@ -189,8 +188,8 @@ func (c *Cursor) Checkin(n int, more bool) ID {
 	return c.ID
 }
 
-// remove takes a cursor out of the registry. The caller holds mu and closes the source if the
-// cursor is not pinned.
+// remove takes a cursor out of the registry. The caller holds mu, and closes the source later unless a command uses
+// the cursor.
 func (r *Registry) remove(c *Cursor) {
 	c.removed = true
 	delete(r.cursors, c.ID)
@@ -200,9 +199,9 @@ func (r *Registry) remove(c *Cursor) {
 	r.budget.remove(c)
 }
 
-// Kill closes a cursor, or interrupts the command that uses it. may returns an error if the
-// caller has no permission; nil allows every kill. found is false if there is no such cursor.
-// Errors: those of may.
+// Kill closes a cursor; if a command uses it, Kill interrupts this command, whose Checkin closes the cursor. may
+// returns an error if the caller has no permission to kill the cursor; a nil may allows every kill. found is false
+// if there is no such cursor. Errors: errors of may.
 func (r *Registry) Kill(id ID, may func(o *Options) error) (found bool, err error) {
 	r.mu.Lock()
 	c := r.cursors[id]
@@ -236,7 +235,7 @@ func (r *Registry) finishRemove(c *Cursor) func() {
 	return func() {}
 }
 
-// KillSession closes the cursors of a session that ended. It returns their number.
+// KillSession closes the cursors of a session that has ended, and returns their number.
 func (r *Registry) KillSession(s session.ID) int {
 	return r.killIf(func(c *Cursor) bool { return c.Options.Session == s })
 }
@@ -256,8 +255,7 @@ func (r *Registry) KillUser(user collection.User) int {
 	return r.killIf(func(c *Cursor) bool { return c.Options.User == user })
 }
 
-// Close closes all cursors at the end of the server, and interrupts the commands that use
-// them.
+// Close closes all cursors when the server stops, and interrupts the commands that use them.
 func (r *Registry) Close() {
 	r.killIf(func(*Cursor) bool { return true })
 }
@@ -279,10 +277,9 @@ func (r *Registry) killIf(match func(c *Cursor) bool) int {
 	return len(rest)
 }
 
-// Poison ends the streams over a namespace that was dropped or renamed: the next getMore of
-// each returns why (QueryPlanKilled), and killCursors still finds them. An empty ns.Coll means
-// the whole database. A command that uses a cursor now is not disturbed; it reads from a
-// snapshot.
+// Poison ends the cursors on a namespace that was dropped or renamed, and returns their number: the next getMore of
+// each returns the error why (QueryPlanKilled); until then killCursors still finds the cursor. An empty ns.Coll
+// means the whole database. A command that uses a cursor now is not disturbed, because it reads from a snapshot.
 func (r *Registry) Poison(ns collection.Namespace, why *mongoerr.Error) int {
 	n := 0
 	r.mu.Lock()
@@ -347,7 +344,7 @@ func (r *Registry) List() []Info {
 	return list
 }
 
-// Find describes one cursor; ok is false if no cursor has that id.
+// Find returns the description of one cursor; ok is false if there is no cursor with the id.
 func (r *Registry) Find(id ID) (i Info, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -358,7 +355,7 @@ func (r *Registry) Find(id ID) (i Info, ok bool) {
 	return c.info(), true
 }
 
-// info returns the description for List. The caller holds the registry's lock.
+// info returns the description of a cursor for List and Find. The caller holds the registry's lock.
 func (c *Cursor) info() Info {
 	return Info{c.ID, c.Options, c.Opened, c.used, c.pinned, c.batches, c.returned}
 }

@@ -16,9 +16,8 @@ const (
 	fileBytesMax = 64 << 10
 )
 
-// keep writes the file of a kind, and returns its name; "" if there is no folder. It
-// replaces a file of the same kind from before a restart, and removes the oldest files if
-// there are too many.
+// keep writes a file about the first defect of a kind, and returns the name of the file; "" if no folder is set. It
+// replaces a file about the same kind from before a restart, and removes the oldest files if there are too many.
 func (j *Journal) keep(where, what string, id uint64, stack []byte) (string, error) {
 	if j.Folder == "" {
 		return "", nil
@@ -39,7 +38,8 @@ func (j *Journal) keep(where, what string, id uint64, stack []byte) (string, err
 	return path, nil
 }
 
-// makeRoom removes the oldest files of other kinds if there are too many for one more.
+// makeRoom removes the oldest files in the folder, except the one with the given name, until there is room for one
+// more.
 func (j *Journal) makeRoom(name string) error {
 	list, err := os.ReadDir(j.Folder)
 	if err != nil {

@@ -16,17 +16,17 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-// Mark is in each line of the log about a defect: tests search for it.
+// Mark is a text in every line of the log about a defect, so that tests can find these lines.
 const Mark = "a defect of the server"
 
-// kindsMax is the maximum number of kinds. Defects of further kinds are counted and not logged.
+// kindsMax is the maximum number of kinds of defects that are logged. Defects of further kinds are only counted.
 const kindsMax = 256
 
 // Journal counts defects, and writes them to the log and to files. The zero Journal writes to no
 // log and no folder. Safe for concurrent use.
 type Journal struct {
 	Log     zerolog.Logger
-	Folder  string // folder of the files, made before the first file; with "", stacks are logged
+	Folder  string // folder for the files, made before the first file; if empty, stacks are logged
 	Version string // of the program, for the files
 
 	panics, errors atomic.Int64
@@ -37,7 +37,7 @@ type Journal struct {
 // Counts returns the numbers of panics and of unforeseen errors.
 func (j *Journal) Counts() (panics, unforeseen int64) { return j.panics.Load(), j.errors.Load() }
 
-// Panic records a panic in a command or job; where is, for example, "command find".
+// Panic records a panic of a command or a background job. where names it, for example "command find".
 func (j *Journal) Panic(where string, value any, stack []byte) {
 	j.panics.Add(1)
 	n, id := j.count(kindOf(stack))
@@ -50,7 +50,8 @@ func (j *Journal) Panic(where string, value any, stack []byte) {
 	}
 }
 
-// Error records an unforeseen error; a mongoerr.Panicked is recorded as a panic.
+// Error records an error that the code did not foresee, as a defect of the server; a mongoerr.Panicked is recorded
+// as a panic.
 func (j *Journal) Error(where string, err error) {
 	if p := (*mongoerr.Panicked)(nil); errors.As(err, &p) {
 		j.Panic(where, p.Value, p.Stack)
@@ -66,7 +67,8 @@ func (j *Journal) Error(where string, err error) {
 	}
 }
 
-// Guard runs fn. If fn panics, Guard records the panic and returns false.
+// Guard calls fn and returns true. If fn panics, Guard records the panic and returns false, so that the server
+// continues.
 func (j *Journal) Guard(where string, fn func()) (well bool) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -77,7 +79,8 @@ func (j *Journal) Guard(where string, fn func()) (well bool) {
 	return true
 }
 
-// count adds one to a kind and returns its count, 0 if there are too many kinds.
+// count counts one more defect of a kind, and returns the number of defects of this kind and its id; the number is 0
+// if there are too many kinds.
 func (j *Journal) count(kind string) (n int64, id uint64) {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(kind))
@@ -94,7 +97,8 @@ func (j *Journal) count(kind string) (n int64, id uint64) {
 	return j.kinds[id], id
 }
 
-// logged reports whether the n-th defect of a kind is logged: the 1st, 10th, 100th and so on.
+// logged reports whether the n-th defect of a kind is logged: only the 1st, 10th, 100th and so on, so that a
+// frequent defect does not fill the log.
 func logged(n int64) bool {
 	for n >= 10 && n%10 == 0 {
 		n /= 10
@@ -102,8 +106,8 @@ func logged(n int64) bool {
 	return n == 1
 }
 
-// first begins the log line for the first defect of a kind, with the name of its file, or with the
-// stack if there is no file.
+// first begins the log line about the first defect of a kind. The line contains the name of the defect's file, or
+// the stack if there is no file.
 func (j *Journal) first(where, what string, id uint64, stack []byte) *zerolog.Event {
 	line := j.Log.Error()
 	path, err := j.keep(where, what, id, stack)
@@ -121,8 +125,8 @@ func (j *Journal) first(where, what string, id uint64, stack []byte) *zerolog.Ev
 
 var numbers = regexp.MustCompile(`[0-9]+`)
 
-// kindOf returns a stack without the number of the goroutine, arguments and addresses, which differ
-// between panics at the same place.
+// kindOf returns a stack without the number of the goroutine, the arguments and the addresses, so that panics at the
+// same place have the same kind.
 func kindOf(stack []byte) string {
 	var out strings.Builder
 	for line := range bytes.Lines(stack) {

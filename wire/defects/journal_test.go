@@ -22,8 +22,7 @@ func deep(n int, what any) {
 	deep(n-1, what)
 }
 
-// TestJournal: each kind of defect is logged once, with a file that has its stack, and
-// counted.
+// TestJournal checks that each kind of defect is counted, and is logged once, with a file that contains its stack.
 func TestJournal(t *testing.T) {
 	var log bytes.Buffer
 	j := &Journal{Log: zerolog.New(&log), Folder: filepath.Join(t.TempDir(), "defects"), Version: "1.2.3"}

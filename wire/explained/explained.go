@@ -1,5 +1,5 @@
-// Package explained describes a command under explain: the packages of commands with
-// queries build the description, and the package of plans answers explain with it.
+// Package explained describes the command inside an explain command. The packages of commands with queries make the
+// description, and the package of plans answers explain from it.
 package explained
 
 import (
@@ -20,8 +20,8 @@ const (
 	AllPlans
 )
 
-// Explained is a command under explain: the read that it begins with, and what it does
-// with the rows.
+// Explained describes a command that is explained, not run: the read with which it begins, and what it does with the
+// rows.
 type Explained struct {
 	Ns      collection.Namespace
 	Find    plan.Find
@@ -31,8 +31,7 @@ type Explained struct {
 	Skipped int64    // of a count
 	Upsert  bool
 	Modify  *cluster.Modify // of a write
-	// Pipeline is the pipeline of an aggregate, or of a read of a view; nil for other
-	// commands.
+	// Pipeline is the pipeline of an aggregate command, or of a read of a view; nil for all other commands.
 	Pipeline *agg.Outline
 	Command  bson.Raw
 	Level    Verbosity

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// After 2,147,483,647 commands the numbers start again, and killOp still finds their operations.
+// After 2,147,483,647 commands the ids of operations start again, and killOp still finds an operation by its id.
 func TestNumbersBeginAnew(t *testing.T) {
 	var r Registry
 	r.next.Store(math.MaxInt32 - 1)

@@ -17,14 +17,14 @@ import (
 	"github.com/cantledb/cantle/wire/session"
 )
 
-// Registry holds the running commands: currentOp lists them, killOp kills one. Each connection runs one
-// command at a time, in its slot.
+// Registry holds the running commands of a server: currentOp lists them, and killOp kills one. Each connection runs
+// one command at a time, in the Slot of the connection.
 type Registry struct {
 	next  atomic.Int64
 	slots sync.Map // connection id → *Slot
 }
 
-// Operation is a running command, as of the time it was listed.
+// Operation describes a running command, as it was when List returned it.
 type Operation struct {
 	ID      int64
 	Name    string
@@ -40,15 +40,15 @@ type Operation struct {
 	slot    *Slot
 }
 
-// Client is the description that a client sends of itself in hello.
+// Client is the description of its program and driver that a client sends in hello.
 type Client struct {
 	AppName string
 	Driver  string // name of the driver
 	Doc     bson.Raw
 }
 
-// Slot holds the command that a connection is running. Its context is made once and serves all commands
-// until one is killed.
+// Slot holds the command that a connection is running. Its context is made once, and serves all commands of the
+// connection until one of them is killed.
 type Slot struct {
 	Progress
 
@@ -71,8 +71,8 @@ func (r *Registry) Close(conn int64) {
 	}
 }
 
-// Enter puts a command into the slot of its connection, and numbers op. It returns the context of the
-// slot, under which the command must run.
+// Enter registers the command op as running in the slot s of its connection, and sets op.ID. It returns the context
+// of the slot, under which the command must run.
 func (r *Registry) Enter(ctx context.Context, s *Slot, op *Operation, body bson.Raw) context.Context {
 	op.ID, op.slot = r.nextID(), s
 	s.mu.Lock()
@@ -84,7 +84,8 @@ func (r *Registry) Enter(ctx context.Context, s *Slot, op *Operation, body bson.
 	return s.ctx
 }
 
-// nextID returns the next number. Clients see it and use it for killOp, so it has 31 bits and is not 0.
+// nextID returns the next id of an operation. Clients see the id and pass it to killOp, so it has 31 bits and is not
+// 0.
 func (r *Registry) nextID() int64 {
 	for {
 		if n := r.next.Add(1) & math.MaxInt32; n != 0 {
@@ -93,18 +94,19 @@ func (r *Registry) nextID() int64 {
 	}
 }
 
-// Leave removes the command from the slot, and waits for readers of the command's bytes.
+// Leave removes the command from the slot when it has ended. It waits until no other goroutine reads the bytes of
+// the request, whose memory is reused.
 func (s *Slot) Leave() {
 	s.mu.Lock()
 	s.op, s.body = Operation{}, nil
 	s.mu.Unlock()
 }
 
-// Progress returns the progress of the command. When the command has ended, it is the progress of the
-// connection's next command.
+// Progress returns what the running command reports about itself. After the end of the command it is the progress of
+// the connection's next command.
 func (op *Operation) Progress() *Progress { return &op.slot.Progress }
 
-// Command returns a copy of the request without its secrets, nil if the command has ended.
+// Command returns a copy of the command's request without its secrets; nil if the command has ended.
 func (op *Operation) Command() bson.Raw {
 	op.slot.mu.Lock()
 	defer op.slot.mu.Unlock()
@@ -151,6 +153,6 @@ func (r *Registry) Kill(id int64, cause error) (found bool) {
 	return found
 }
 
-// RandomizeIDs starts the numbers of operations at a random number, for servers with peers: a number that is
-// not an operation's here is then unlikely to be that of an operation at a peer.
+// RandomizeIDs sets the next operation id to a random number, for a server with peers. If a client sends a killOp to
+// the wrong server, the id of a peer's operation is then unlikely to be one of an operation here.
 func (r *Registry) RandomizeIDs() { r.next.Store(rand.Int64N(1 << 30)) }

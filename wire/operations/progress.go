@@ -8,21 +8,20 @@ import (
 	"github.com/cantledb/cantle/collection/plan"
 )
 
-// Progress holds what a running command reports about itself to observers. Safe for
-// concurrent use.
+// Progress holds what a running command reports about itself to commands that observe it, such as currentOp. Safe
+// for concurrent use.
 type Progress struct {
-	// Plan is the plan of the read that the command is running; nil before there is a plan, and
-	// for a command without one.
+	// Plan is the plan by which the command reads. It is nil before there is a plan, and for a command without one.
 	Plan atomic.Pointer[plan.Solution]
 	// Memory is the memory that its blocking operators share.
 	Memory atomic.Pointer[mql.Memory]
-	// Locked is the time that it waited for fsync's lock of writes.
+	// Locked is the time for which the command waited for the lock against writes that the command fsync sets.
 	Locked Wait
-	// Idle is the time that it waited for new documents or events. It does not count as work.
+	// Idle is the time for which the command waited for new documents or events; it does not count as work.
 	Idle Wait
 }
 
-// Reset resets the progress after a command, and releases its plan.
+// Reset sets the progress to zero after a command, and releases the memory of the command's plan.
 func (p *Progress) Reset() {
 	if p.Plan.Load() != nil {
 		p.Plan.Store(nil)
@@ -31,8 +30,7 @@ func (p *Progress) Reset() {
 	p.Idle.reset()
 }
 
-// Wait sums the time for which a command waits for one kind of event. Safe for concurrent
-// use.
+// Wait adds up the times for which a command waits for one kind of event. Safe for concurrent use.
 type Wait struct {
 	since atomic.Int64 // in nanoseconds since 1970; 0 while it does not wait
 	sum   atomic.Int64 // of finished waits, in nanoseconds
@@ -54,7 +52,7 @@ func (w *Wait) Waiting() bool { return w.since.Load() != 0 }
 // Sum returns the time of the finished waits.
 func (w *Wait) Sum() time.Duration { return time.Duration(w.sum.Load()) }
 
-// Total returns the time of all waits, including the present one.
+// Total returns the duration of all waits together, including a wait that has not ended yet.
 func (w *Wait) Total(now time.Time) time.Duration {
 	sum := w.sum.Load()
 	if since := w.since.Load(); since != 0 {

@@ -10,9 +10,9 @@ type Secrets interface {
 // hidden replaces a secret value.
 const hidden = "xxx"
 
-// Redact returns a command for display: without passwords and proofs of them, also in commands
-// nested in it, at any depth. Of a command with secrets, only fields that are known to be
-// harmless are shown: with a mistyped field name, the password is under another name.
+// Redact returns a command for display in logs and currentOp: without passwords and proofs of passwords, also in
+// commands that are nested in it at any depth. Of a command with secrets it shows only the fields that are known to
+// be harmless, because a client may send the password under a mistyped field name.
 func Redact(body bson.Raw, secrets Secrets) bson.Raw {
 	if secrets == nil || !holdsSecret(body, secrets) {
 		return body
@@ -22,7 +22,7 @@ func Redact(body bson.Raw, secrets Secrets) bson.Raw {
 	return b.Doc()
 }
 
-// isProof reports whether a field holds a password, or a proof of one, in any command.
+// isProof reports whether a field contains a password, or a proof of one, in every command.
 func isProof(name string) bool {
 	return name == "speculativeAuthenticate" || name == "credentials" || name == "pwd"
 }
@@ -40,7 +40,7 @@ func holdsSecret(d bson.Raw, secrets Secrets) bool {
 	return false
 }
 
-// redact appends the fields of a document, or the values of an array.
+// redact appends to b the fields of a document, or the values of an array, without the secrets.
 func redact(b *bson.Builder, d bson.Raw, secrets Secrets) {
 	secret := false
 	for it := d.Iter(); it.Next(); {
@@ -65,8 +65,8 @@ func redact(b *bson.Builder, d bson.Raw, secrets Secrets) {
 	}
 }
 
-// isHarmless reports whether a field of a command with secrets holds none: the command's name,
-// the user it applies to, and generic fields.
+// isHarmless reports whether a field of a command with secrets may be shown: the name of the command, the user to
+// which it applies, and some generic fields.
 func isHarmless(name string, v bson.Value, secrets Secrets) bool {
 	switch name {
 	case "$db", "db", "user", "mechanism":

@@ -11,8 +11,9 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// TestApplyOpsReplay: replaying one server's log gives another server the same contents, whether it
-// begins empty or, as after mongodump --oplog, with documents that have some of the changes already.
+// TestApplyOpsReplay checks that replaying the oplog of one server at another server gives both the same contents,
+// whether the other is empty at first or, as after mongodump --oplog, has documents with some of the changes
+// already.
 func TestApplyOpsReplay(t *testing.T) {
 	source := newWorld(t, nil).dial()
 	r := rand.New(rand.NewPCG(1, 2))
@@ -83,8 +84,8 @@ func TestApplyOpsReplay(t *testing.T) {
 	compare()
 }
 
-// asRestored prints an entry without the UUIDs of collections, as mongorestore
-// sends it.
+// asRestored returns an oplog entry as text, in the form in which mongorestore sends it: without the UUIDs of
+// collections.
 func asRestored(e bson.Raw) string {
 	b := bson.NewBuilder(nil)
 	for name, v := range e.Fields() {
@@ -113,7 +114,7 @@ func asRestored(e bson.Raw) string {
 	return ejson.Canonical(b.Doc())
 }
 
-// TestApplyOpsFailure: the reply of a failed applyOps shows how many operations were applied.
+// TestApplyOpsFailure checks that the reply to a failed applyOps contains how many operations were applied.
 func TestApplyOpsFailure(t *testing.T) {
 	c := newWorld(t, nil).dial()
 	c.ok(`{create: "c"}`)
@@ -129,7 +130,7 @@ func TestApplyOpsFailure(t *testing.T) {
 	}
 }
 
-// TestApplyOpsHidesPasswords: the error for a malformed entry quotes it without passwords.
+// TestApplyOpsHidesPasswords checks that the error for a malformed entry quotes the entry without its passwords.
 func TestApplyOpsHidesPasswords(t *testing.T) {
 	c := newWorld(t, nil).dial()
 	r := c.run(`{applyOps: [{op: "x", ns: "test.$cmd", o: {createUser: "u", pwd: "verysecret"}}], $db: "admin"}`)

@@ -6,9 +6,9 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// TestBalancedHello: a client that connects through a load balancer gets the server's id. A client of
-// the Cosmos address, which looks like a replica set, does not get one, so its driver reports that
-// this is not supported.
+// TestBalancedHello checks that a client that connects through a load balancer gets the server's id. A client of the
+// Cosmos address, which looks like a replica set, gets none, so its driver reports that load balancers are not
+// supported.
 func TestBalancedHello(t *testing.T) {
 	service := func(c *client, hello string) (id [12]byte) {
 		v := c.ok(hello).Get("serviceId")
@@ -37,8 +37,8 @@ func TestBalancedHello(t *testing.T) {
 	}
 }
 
-// TestBalancedEnds: what a client has opened at a server through a load balancer ends with the
-// connection on which it was opened, and nothing else does.
+// TestBalancedEnds checks that a cursor or transaction that a client has opened through a load balancer ends with
+// the connection on which it was opened, and nothing else ends.
 func TestBalancedEnds(t *testing.T) {
 	w := newWorld(t, nil)
 	other := w.dial()
@@ -75,7 +75,7 @@ func TestBalancedEnds(t *testing.T) {
 		t.Errorf("the transaction of another connection is not committed: %d", code)
 	}
 
-	// The next transaction of the session, on another connection, is not bound to that one.
+	// The next transaction of the session is begun on another connection, and is not bound to the first connection.
 	const second = `autocommit: false, txnNumber: {$numberLong: "2"}, `
 	late := w.dial()
 	late.ok(`{hello: 1, loadBalanced: true}`)

@@ -7,7 +7,8 @@ import (
 	"github.com/cantledb/cantle/storage/memkv"
 )
 
-// TestBulkWrite: operations run in order, each has a result, and the counts add up.
+// TestBulkWrite checks that the operations of a bulkWrite run in order, that each has a result, and that the counts
+// add up.
 func TestBulkWrite(t *testing.T) {
 	c := newWorld(t, nil).dial()
 	r := c.ok(`{bulkWrite: 1, $db: "admin", nsInfo: [{ns: "test.a"}, {ns: "other.b"}], ops: [
@@ -35,8 +36,8 @@ func TestBulkWrite(t *testing.T) {
 	}
 }
 
-// TestBulkWriteErrors: an error ends an ordered bulkWrite but not an unordered one;
-// results that do not fit into the reply are returned by getMore.
+// TestBulkWriteErrors checks that an error ends an ordered bulkWrite but not an unordered one, and that getMore
+// returns the results that do not fit into the first reply.
 func TestBulkWriteErrors(t *testing.T) {
 	c := newWorld(t, nil).dial()
 	const ops = `nsInfo: [{ns: "test.a"}], ops: [{insert: 0, document: {_id: 1}}, {insert: 0, document: {_id: 1}},
@@ -82,8 +83,8 @@ func TestBulkWriteErrors(t *testing.T) {
 	}
 }
 
-// TestBulkWriteRetried: a retry does not repeat operations that succeeded, and repeats
-// those that failed.
+// TestBulkWriteRetried checks that a retry of a bulkWrite runs only the operations that failed, not those that
+// succeeded.
 func TestBulkWriteRetried(t *testing.T) {
 	store := memkv.Open(memkv.Options{})
 	defer store.Close()

@@ -12,7 +12,8 @@ import (
 	"github.com/cantledb/cantle/ratelimit"
 )
 
-// TestUniqueIsModify: a collMod that makes an index unique has one event, and the index built for it has none.
+// TestUniqueIsModify checks that a collMod which makes an index unique causes one event, and that the index that is
+// built for this purpose causes none.
 func TestUniqueIsModify(t *testing.T) {
 	c := newWorld(t, nil).dial()
 	c.ok(`{insert: "c", documents: [{_id: 1, a: 1}, {_id: 2, a: 2}]}`)
@@ -32,13 +33,13 @@ type watched struct {
 	coll   string // of the cursor's namespace
 	db     string
 	id     int64
-	tokens []bson.Raw // of the events read, followed by the one of the batch
+	tokens []bson.Raw // resume tokens of the events that were read, followed by the token of the batch
 	fails  int        // the code of the error that ended it
 	labels string
 }
 
-// watch opens a change stream: coll is the value of {aggregate: …}, arg that of $changeStream, and rest the
-// further stages.
+// watch opens a change stream on a database or a collection. coll is the value of {aggregate: …}, arg the value of
+// $changeStream, and rest the further stages.
 func (c *client) watch(db, coll, arg string, rest ...string) *watched {
 	c.w.t.Helper()
 	stages := strings.Join(append([]string{"{$changeStream: " + arg + "}"}, rest...), ", ")
@@ -52,7 +53,7 @@ func (c *client) watch(db, coll, arg string, rest ...string) *watched {
 	return s
 }
 
-// read returns the events that have arrived, without fields that differ between runs.
+// read returns the events that have arrived, as text, without the fields that differ between runs.
 func (s *watched) read() (events []string) {
 	s.c.w.t.Helper()
 	if err := s.c.w.Cluster.Sync(s.c.w.t.Context()); err != nil {
@@ -81,8 +82,9 @@ func (s *watched) read() (events []string) {
 	return events
 }
 
-// plainEvent returns an event without its token and its times, and with UUIDs replaced. If one of the fields _id,
-// clusterTime and wallTime is missing, the event contains the number of those it had.
+// plainEvent returns an event as text, without its token and its times, and with UUIDs replaced, so that it is the
+// same in every run. If one of the fields _id, clusterTime and wallTime is missing, the text contains how many of
+// them the event has.
 func plainEvent(e bson.Raw) string {
 	b := bson.NewBuilder(nil)
 	had := 0
@@ -119,7 +121,8 @@ func withoutUUIDs(d bson.Raw) bson.Raw {
 	return b.Doc()
 }
 
-// expect compares the events that have arrived with the expected ones.
+// expect compares the events that have arrived in the stream with the expected ones, and fails the test if they
+// differ.
 func (s *watched) expect(want ...string) {
 	s.c.w.t.Helper()
 	got := s.read()
@@ -137,8 +140,8 @@ func (s *watched) expect(want ...string) {
 	}
 }
 
-// TestChangeEvents: the events of each kind of change in streams on a collection, its database and the whole
-// deployment. Manual: reference/change-events and the pages below it.
+// TestChangeEvents checks the events of each kind of change, in streams on a collection, on its database and on the
+// whole deployment. Manual: reference/change-events and the pages below it.
 func TestChangeEvents(t *testing.T) {
 	c := newWorld(t, nil).dial()
 	c.ok(`{create: "c", changeStreamPreAndPostImages: {enabled: true}}`)
@@ -181,7 +184,8 @@ func TestChangeEvents(t *testing.T) {
 	expanded.expect(documents...)
 }
 
-// TestChangeCommands: the events of DDL commands, and the streams that they end.
+// TestChangeCommands checks the events of commands that create, change or drop namespaces and indexes, and which
+// streams they end.
 func TestChangeCommands(t *testing.T) {
 	c := newWorld(t, nil).dial()
 	c.ok(`{create: "c"}`)
@@ -255,7 +259,7 @@ func TestChangeCommands(t *testing.T) {
 	if all.id == 0 || other.id == 0 {
 		t.Error("a stream ended that has nothing to do with it")
 	}
-	// A stream that has ended can continue after its end, but not by resumeAfter.
+	// A stream that an invalidate event has ended can be continued after its end, but not by resumeAfter.
 	last := one.tokens[len(one.tokens)-1].String()
 	if got := c.code(`{aggregate: "c", pipeline: [{$changeStream: {resumeAfter: ` + last + `}}], cursor: {}}`); got != 260 {
 		t.Errorf("resumed after invalidate: %d", got)
@@ -265,9 +269,9 @@ func TestChangeCommands(t *testing.T) {
 	s.expect(`{ operationType: "insert", fullDocument: { _id: 9 }, ns: { db: "test", coll: "c" }, documentKey: { _id: 9 } }`)
 }
 
-// TestChangeImages: the documents before and after an update in each mode, with images, without images, and after
-// images have expired.
-// Manual: changeStreams#change-streams-with-document-pre--and-post-images.
+// TestChangeImages checks the documents before and after an update that a change stream returns in each of its
+// modes: with stored images, without images, and after images have expired. Manual:
+// changeStreams#change-streams-with-document-pre--and-post-images.
 func TestChangeImages(t *testing.T) {
 	late := time.Duration(0)
 	c := newWorldAt(t, nil, func() time.Time { return time.Now().Add(late) }, &ratelimit.Budgets{}).dial()
@@ -282,7 +286,7 @@ func TestChangeImages(t *testing.T) {
 		s.read()
 		tokens[coll] = s.tokens[0].String()
 	}
-	// first returns the images of the first update as after/before, or the code of its error.
+	// first returns the images in the event of the first update as "after/before", or the code of the error.
 	first := func(coll, options string) string {
 		s := c.watch("test", `"`+coll+`"`, `{resumeAfter: `+tokens[coll]+`, `+options+`}`)
 		if err := c.w.Cluster.Sync(t.Context()); err != nil {
@@ -332,8 +336,8 @@ func TestChangeImages(t *testing.T) {
 	}
 }
 
-// TestChangeResume: a stream can be resumed after every event, and from every time, while the collection is
-// split, merged and resharded, and delivers the remaining events.
+// TestChangeResume checks that a stream can be resumed after every event and from every time, while the collection
+// is split, merged and resharded, and that it then returns exactly the remaining events.
 func TestChangeResume(t *testing.T) {
 	c := newWorld(t, nil).dial()
 	c.ok(`{shardCollection: "test.c", key: {_id: "hashed"}, numInitialChunks: 2, $db: "admin"}`)
@@ -370,8 +374,8 @@ func TestChangeResume(t *testing.T) {
 	c.watch("test", `"c"`, `{startAtOperationTime: {$timestamp: {t: 0, i: 0}}}`).expect(want...)
 }
 
-// TestChangeHistoryLost: if the log no longer has the position of a stream, the stream fails for good, when it is
-// opened and when it is read. Spec: change-streams (resumable errors).
+// TestChangeHistoryLost checks that a stream fails with an error on which drivers do not resume, if the change log
+// no longer has the stream's position when it is opened or read. Spec: change-streams (resumable errors).
 func TestChangeHistoryLost(t *testing.T) {
 	w := newWorld(t, nil)
 	c := w.dial()
@@ -400,8 +404,8 @@ func TestChangeHistoryLost(t *testing.T) {
 	fresh.expect(`{ operationType: "insert", fullDocument: { _id: 4 }, ns: { db: "test", coll: "c" }, documentKey: { _id: 4 } }`)
 }
 
-// TestChangeToken: a pipeline that removes or changes an event's token ends the stream for good; so does a token
-// that the stream does not reach.
+// TestChangeToken checks that a pipeline which removes or changes the token of an event ends the stream for good,
+// and that so does a token that the stream never reaches.
 func TestChangeToken(t *testing.T) {
 	c := newWorld(t, nil).dial()
 	c.ok(`{create: "c"}`)
@@ -426,8 +430,8 @@ func TestChangeToken(t *testing.T) {
 	}
 }
 
-// TestChangeFields: the fields of an event and their order, also for the events of a transaction's commands.
-// Manual: reference/change-events/create#example.
+// TestChangeFields checks which fields an event has and in which order, also for the events of commands in a
+// transaction. Manual: reference/change-events/create#example.
 func TestChangeFields(t *testing.T) {
 	c := newWorld(t, nil).dial()
 	begun := c.w.Cluster.Now().UnixMilli()
@@ -509,8 +513,8 @@ func TestChangeFields(t *testing.T) {
 	)
 }
 
-// TestChangeFragments: the example of the manual, with a document just below 16 MiB that is replaced and both
-// images shown: small fields come first, and as many as fit.
+// TestChangeFragments checks the manual's example of $changeStreamSplitLargeEvent: a document just below 16 MiB is
+// replaced, and both of its images are shown. Small fields come first, and each fragment has as many fields as fit.
 // Manual: reference/operator/aggregation/changeStreamSplitLargeEvent#examples.
 func TestChangeFragments(t *testing.T) {
 	c := newWorld(t, nil).dial()
@@ -548,8 +552,8 @@ func TestChangeFragments(t *testing.T) {
 	}
 }
 
-// If the last event of a batch is the newest in the log, the batch's token is that event's, which clients store.
-// If more was written after the last event, the token is the position after that.
+// If the last event of a batch is the newest entry of the change log, the token of the batch, which clients store,
+// is the token of that event. If more was written after that event, the token is the position after these writes.
 func TestBatchToken(t *testing.T) {
 	c := newWorld(t, nil).dial()
 	w := c.watch("test", `"c"`, `{}`)

@@ -9,7 +9,8 @@ import (
 	"github.com/cantledb/cantle/bson/bsontest"
 )
 
-// sized returns a document of exactly that many bytes with the given fields.
+// sized returns a document, as Extended JSON, that has the given fields and takes exactly the given number of bytes
+// as BSON.
 func sized(t testing.TB, bytes int, fields string) string {
 	t.Helper()
 	with := func(pad int) string { return "{" + fields + `, pad: "` + strings.Repeat("x", pad) + `"}` }
@@ -24,7 +25,7 @@ func (c *client) charge() float64 {
 	return ru
 }
 
-// costs runs a command that must succeed, and checks its charge.
+// costs runs a command, which must succeed, and checks that its charge is want RU.
 func (c *client) costs(name string, want float64, command string) {
 	c.w.t.Helper()
 	c.ok(command)
@@ -33,7 +34,8 @@ func (c *client) costs(name string, want float64, command string) {
 	}
 }
 
-// Reading the functions in system.js for the first script of a command costs as much as reading these documents.
+// When the first script of a command loads the functions stored in system.js, it is charged as much as a read of
+// these documents.
 func TestChargesOfStoredFunctions(t *testing.T) {
 	w := newWorld(t, nil)
 	w.JavaScript = true
@@ -91,8 +93,8 @@ func TestChargesBySize(t *testing.T) {
 	}
 }
 
-// A field costs the same in every kind of index: an entry of a wildcard index holds a path and a value, one of a
-// text index a term and its weight, and both are charged as one field. Source: the price list, rule R4.
+// A field costs the same to write in every kind of index: an entry of a wildcard index contains a path and a value,
+// one of a text index a term and its weight, and each is charged as one field. Source: the price list, rule R4.
 func TestChargesByKindOfIndex(t *testing.T) {
 	w := newWorld(t, nil)
 	c := w.dial()
@@ -258,7 +260,7 @@ func TestChargesOfQueries(t *testing.T) {
 			`", as: "x"}}, {$project: {_id: 0, n: {$size: "$x"}}}], cursor: {}}`
 	}
 	c.costs("$lookup", 55.61, join("other", "k"))
-	// By key, each query is a point read of one partition.
+	// If the foreign field is the _id, each query of the $lookup is a point read of one partition.
 	c.costs("$lookup by _id", 23.46, join("c4", "_id"))
 	c.costs("$lookup by _id of one partition", 23.46, join("c1", "_id"))
 	w.ChargeStrongReads = true
@@ -268,8 +270,8 @@ func TestChargesOfQueries(t *testing.T) {
 	c.costs("updateMany", 1087.25, `{update: "c1", updates: [{q: {a: {$gte: 10, $lt: 20}}, u: {$inc: {a: 1000}}, multi: true}]}`)
 }
 
-// TestChargeIsDeterministic: the same operation on the same data has the same charge, independent of read-ahead and
-// of the page sizes of a cursor.
+// TestChargeIsDeterministic checks that the same operation on the same data always has the same charge, whatever the
+// read-ahead and the batch sizes of a cursor.
 func TestChargeIsDeterministic(t *testing.T) {
 	w := newWorld(t, nil)
 	c := w.dial()
@@ -300,7 +302,8 @@ func TestChargeIsDeterministic(t *testing.T) {
 			}
 		}
 	}
-	// The choice of a plan does not depend on an earlier trial, and the trial is free.
+	// The trial by which the server chooses a plan is free, and the charge does not depend on whether a trial ran
+	// before.
 	c.ok(`{createIndexes: "p", indexes: [{key: {a: 1}, name: "a"}, {key: {b: 1}, name: "b"}]}`)
 	docs := make([]string, 500)
 	for i := range docs {
@@ -314,8 +317,8 @@ func TestChargeIsDeterministic(t *testing.T) {
 	}
 }
 
-// explain shows the estimated and the actual charge of a read, item by item: the items add up, and the estimate
-// equals the charge if it can be computed.
+// explain returns the estimated and the actual charge of a read with their items. The items add up, and the estimate
+// is equal to the charge if it can be computed.
 func TestExplainCharges(t *testing.T) {
 	w := newWorld(t, nil)
 	c := w.dial()
@@ -330,7 +333,7 @@ func TestExplainCharges(t *testing.T) {
 	}
 	for _, x := range []struct {
 		command    string
-		writing    float64 // part of the estimate that is not charged, because nothing is written
+		writing    float64 // part of the estimate that is not charged, because explain writes nothing
 		bill       float64
 		partitions int
 	}{
@@ -371,7 +374,7 @@ func TestExplainCharges(t *testing.T) {
 	}
 }
 
-// The estimate of a write equals its charge when it runs.
+// The charge that explain estimates for a write is equal to the charge of the write when it runs.
 func TestExplainChargesOfWrites(t *testing.T) {
 	w := newWorld(t, nil)
 	c := w.dial()

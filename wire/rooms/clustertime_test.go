@@ -12,8 +12,8 @@ import (
 	"github.com/cantledb/cantle/storage/memkv"
 )
 
-// askedStore counts reads of the newest timestamp, and lets a test commit just before a
-// read opens its snapshot.
+// askedStore is a store that counts reads of its newest timestamp, and lets a test commit a write just before the
+// server opens a snapshot.
 type askedStore struct {
 	storage.Store
 	asked  atomic.Int64
@@ -33,7 +33,7 @@ func (s *askedStore) Snapshot(ctx context.Context, at storage.Timestamp) (storag
 	return s.Store.Snapshot(ctx, at)
 }
 
-// A command that reads or writes reads the store's timestamp once.
+// A command that reads or writes documents reads the store's newest timestamp only once.
 func TestTimeAskedOnce(t *testing.T) {
 	store := &askedStore{Store: memkv.Open(memkv.Options{})}
 	t.Cleanup(func() { store.Close() })
@@ -60,8 +60,8 @@ func TestTimeAskedOnce(t *testing.T) {
 	}
 }
 
-// The times of a reply are not before those of the data that the command has read or
-// written.
+// The cluster time and operation time in a reply are not before the timestamps of the data that the command has read
+// or written.
 func TestTimesOfReply(t *testing.T) {
 	store := &askedStore{Store: memkv.Open(memkv.Options{})}
 	t.Cleanup(func() { store.Close() })
@@ -90,7 +90,7 @@ func TestTimesOfReply(t *testing.T) {
 	}
 }
 
-// otherStore is a store with commits of peers that this process has not seen yet.
+// otherStore is a store with commits of peers that this server has not seen yet.
 type otherStore struct {
 	storage.Store
 	met storage.Timestamp
@@ -106,8 +106,8 @@ func (s *otherStore) Now(ctx context.Context) (storage.Timestamp, error) {
 	return s.Store.Now(ctx)
 }
 
-// A read after the write of a peer is not refused for being ahead of this server's time;
-// a read ahead of all servers' time is.
+// A read with afterClusterTime of a peer's write is not refused, although this time is ahead of this server's newest
+// timestamp; a read at a time that is ahead of all servers is refused.
 func TestReadAfterOthers(t *testing.T) {
 	store := &otherStore{Store: memkv.Open(memkv.Options{Clock: time.Now})}
 	t.Cleanup(func() { store.Close() })

@@ -9,7 +9,7 @@ import (
 	"github.com/cantledb/cantle/storage/memkv"
 )
 
-// slowStore is a store whose compactions stop after half of their bytes.
+// slowStore is a store whose compactions pause after half of their bytes, until they are cancelled.
 type slowStore struct{ storage.Store }
 
 func (slowStore) Reclaimable(context.Context, storage.Range, int64) (uint64, error) {
@@ -22,8 +22,8 @@ func (slowStore) Compact(ctx context.Context, _ storage.Range, told func(bytes i
 	return 0, context.Cause(ctx)
 }
 
-// A compaction is listed with its progress, ended by its operation number or its time limit,
-// and started only if it would free enough.
+// A compaction is listed with its progress, can be ended by the id of its operation or by a time limit, and starts
+// only if it would free enough space.
 func TestCompactIsWatchedAndEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memkv.Open(memkv.Options{})

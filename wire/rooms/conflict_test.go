@@ -11,10 +11,10 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// meddler is a store that calls a function before a commit.
+// meddler is a store that calls a function of the test before a commit, to cause write conflicts.
 type meddler struct {
 	storage.Store
-	before func() // called once, by the commit of the next transaction that wrote
+	before func() // called once, before the next commit of a transaction that wrote
 }
 
 func (m *meddler) Begin(ctx context.Context, o storage.TxnOptions) (storage.Txn, error) {
@@ -35,9 +35,8 @@ func (t *meddledTxn) Commit(ctx context.Context, d storage.Durability) (storage.
 	return t.Txn.Commit(ctx, d)
 }
 
-// TestRetriedAfterConflict: if an ordered insert is repeated after a conflict and then
-// inserts fewer documents, the session stores only the results of those that were
-// inserted in the end.
+// TestRetriedAfterConflict checks an ordered insert that is repeated after a write conflict and then inserts fewer
+// documents: the session stores only the results of the documents that were inserted in the end.
 func TestRetriedAfterConflict(t *testing.T) {
 	store := &meddler{Store: memkv.Open(memkv.Options{})}
 	defer store.Close()
@@ -61,8 +60,8 @@ func TestRetriedAfterConflict(t *testing.T) {
 	}
 }
 
-// TestArraysInTransaction: a transaction that adds the first array to an index finds its
-// document once.
+// TestArraysInTransaction checks that a transaction which inserts the first array into an index finds this document
+// once by the index, not once for each element.
 func TestArraysInTransaction(t *testing.T) {
 	c := newWorld(t, nil).dial()
 	c.ok(`{createIndexes: "c", indexes: [{key: {a: 1}, name: "a"}]}`)
@@ -77,8 +76,8 @@ func TestArraysInTransaction(t *testing.T) {
 	c.ok(`{commitTransaction: 1, $db: "admin", ` + txn + `}`)
 }
 
-// TestManyOnView: an update or delete of many documents of a view is refused like one of
-// a single document.
+// TestManyOnView checks that an update or delete of many documents of a view is refused, as one of a single document
+// is.
 func TestManyOnView(t *testing.T) {
 	c := newWorld(t, nil).dial()
 	c.ok(`{create: "v", viewOn: "c", pipeline: []}`)
@@ -92,8 +91,8 @@ func TestManyOnView(t *testing.T) {
 	}
 }
 
-// TestPanicInTransaction: a command that panics aborts its transaction; the session and
-// the documents that it wrote can be used again.
+// TestPanicInTransaction checks that a command that panics aborts its transaction, and that its session and the
+// documents that it wrote can be used again.
 func TestPanicInTransaction(t *testing.T) {
 	w := newWorld(t, nil)
 	c := w.dial()
@@ -114,7 +113,7 @@ func TestPanicInTransaction(t *testing.T) {
 	c.ok(`{update: "c", updates: [{q: {_id: 1}, u: {$set: {a: 2}}}], maxTimeMS: 2000}`)
 }
 
-// TestManyWriteErrors: the errors of a large command fit into a reply.
+// TestManyWriteErrors checks that the write errors of a command with very many of them fit into the reply.
 func TestManyWriteErrors(t *testing.T) {
 	c := newWorld(t, nil).dial()
 	c.ok(`{createIndexes: "c", indexes: [{key: {a: 1}, name: "a", unique: true}]}`)
@@ -132,8 +131,8 @@ func TestManyWriteErrors(t *testing.T) {
 	}
 }
 
-// TestManyInTransaction: an update of many documents does not read again the documents
-// that it has moved, in the index or to another shard.
+// TestManyInTransaction checks that an update of many documents does not read again the documents that it has moved,
+// in the index or to another shard.
 func TestManyInTransaction(t *testing.T) {
 	c := newWorld(t, nil).dial()
 	c.ok(`{createIndexes: "c", indexes: [{key: {a: 1}, name: "a"}]}`)

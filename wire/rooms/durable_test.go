@@ -9,8 +9,8 @@ import (
 	"github.com/cantledb/cantle/storage/pebblekv"
 )
 
-// TestOneWaitPerCommand: the statements of a durable command wait for one sync together,
-// and its results are on disk when it answers.
+// TestOneWaitPerCommand checks that all statements of a command with durable writes wait for one sync together, and
+// that the writes are on disk when the command replies.
 func TestOneWaitPerCommand(t *testing.T) {
 	store, err := pebblekv.Open(t.TempDir(), pebblekv.Options{ReserveBytes: -1, SyncInterval: time.Hour})
 	if err != nil {

@@ -65,8 +65,8 @@ func TestExpiredDocuments(t *testing.T) {
 	}
 }
 
-// An expired document blocks no insert, neither by _id nor by a unique index, and an upsert makes a
-// new document.
+// An expired document blocks no insert, neither by its _id nor by a unique index, and an upsert that would match it
+// inserts a new document.
 func TestExpiredValues(t *testing.T) {
 	for _, again := range []string{
 		`{insert: "c", documents: [{_id: 1, u: 2}]}`,
@@ -88,8 +88,8 @@ func TestExpiredValues(t *testing.T) {
 	}
 }
 
-// The deletion does not use request units of clients: even with a small budget reads do not return
-// expired documents, and only the charges of reads use the budget.
+// The job that deletes expired documents does not use the request units of clients: even with a small budget, reads
+// do not return expired documents, and only the charges of reads use the budget.
 func TestExpiredCostsNothing(t *testing.T) {
 	w, clock := clockWorld(t, nil)
 	c := w.dialAs(command.TagCosmos)

@@ -8,9 +8,9 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// TestCosmosExplain: at the Cosmos address the output of explain has the shape of Azure
-// Cosmos DB in addition to MongoDB's, with figures that agree with it.
-// Source: Azure Cosmos DB for MongoDB, "troubleshoot-query-performance".
+// TestCosmosExplain checks that, at the Cosmos address, the reply to explain has the fields of Azure Cosmos DB in
+// addition to those of MongoDB, with figures that agree. Source: Azure Cosmos DB for MongoDB,
+// "troubleshoot-query-performance".
 func TestCosmosExplain(t *testing.T) {
 	w := newWorld(t, nil)
 	c, relaxed := w.dialAs(command.TagCosmos), w.dial()

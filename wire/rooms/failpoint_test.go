@@ -10,7 +10,7 @@ import (
 	"github.com/cantledb/cantle/wire"
 )
 
-// TestFailCommand: the options of the fail point that driver tests use.
+// TestFailCommand checks the options of the fail point failCommand, which the tests of drivers use.
 func TestFailCommand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, nil)
@@ -61,8 +61,8 @@ func TestFailCommand(t *testing.T) {
 	})
 }
 
-// TestFailHandshake: a fail point for an application applies to the hello that contains the
-// application's name.
+// TestFailHandshake checks that a fail point for an application name already applies to the hello that contains this
+// name.
 func TestFailHandshake(t *testing.T) {
 	w := newWorld(t, nil)
 	w.dial().ok(`{configureFailPoint: "failCommand", mode: {times: 1}, data: {failCommands: ["isMaster", "hello"], errorCode: 91, appName: "probed"}, $db: "admin"}`)
@@ -78,8 +78,8 @@ func TestFailHandshake(t *testing.T) {
 	}
 }
 
-// TestTestVersion2: the stable API refuses a command for tests like every command outside
-// the API.
+// TestTestVersion2 checks that the stable API refuses testVersion2, a command for tests, as it refuses every command
+// outside of the API.
 func TestTestVersion2(t *testing.T) {
 	w := newWorld(t, nil)
 	c := w.dial()
@@ -122,8 +122,8 @@ func TestFailPointArguments(t *testing.T) {
 	}
 }
 
-// TestFailWrite: if the connection is lost after the commit of a retryable write, a retry
-// returns the stored result; if the write failed before the commit, the retry runs it.
+// TestFailWrite checks retries of a retryable write: if the connection was lost after the commit, the retry returns
+// the stored result; if the write failed before its commit, the retry runs the write.
 func TestFailWrite(t *testing.T) {
 	w := newWorld(t, nil)
 	c := w.dial()
@@ -171,7 +171,7 @@ func TestFailTimeLimit(t *testing.T) {
 	}
 }
 
-// TestNoTimeLimit: while the fail point is on, commands have no time limit.
+// TestNoTimeLimit checks that commands have no time limit while the fail point against time limits is on.
 func TestNoTimeLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newWorld(t, nil).dial()
@@ -186,8 +186,7 @@ func TestNoTimeLimit(t *testing.T) {
 	})
 }
 
-// TestFailCommandOf: fail points for one connection, for all commands, and for the
-// handshake.
+// TestFailCommandOf checks fail points that apply to one connection, to all commands, and to the handshake.
 func TestFailCommandOf(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, nil)
@@ -216,8 +215,7 @@ func TestFailCommandOf(t *testing.T) {
 	})
 }
 
-// The fail point parkCursors parks a cursor after each batch, and the cursor continues at
-// its position.
+// The fail point parkCursors parks a cursor after each batch. The cursor then continues at its position.
 func TestParkCursors(t *testing.T) {
 	w := newWorld(t, nil)
 	c := w.dial()

@@ -10,7 +10,7 @@ import (
 	"github.com/cantledb/cantle/wire/cursor"
 )
 
-// filled returns a connection to a world with a collection of n documents.
+// filled returns a connection to a new server that has a collection c of n documents.
 func filled(t *testing.T, n int) *client {
 	t.Helper()
 	c := newWorld(t, nil).dial()
@@ -20,8 +20,7 @@ func filled(t *testing.T, n int) *client {
 	return c
 }
 
-// TestExhaust: a client that allows exhaust receives batch after batch until the end of
-// the cursor.
+// TestExhaust checks that a client that allows exhaust receives all batches of a cursor after one getMore.
 func TestExhaust(t *testing.T) {
 	c := filled(t, 5)
 	id := openCursor(t, c, `{find: "c", batchSize: 2}`)
@@ -41,8 +40,8 @@ func TestExhaust(t *testing.T) {
 	}
 }
 
-// TestExhaustGone: if a client disconnects while it receives an exhaust reply, its cursor
-// is closed; a cursor that waits for the next getMore stays open.
+// TestExhaustGone checks that a cursor is closed if its client disconnects while it receives an exhaust reply, and
+// stays open if it waits for the client's next getMore.
 func TestExhaustGone(t *testing.T) {
 	c := filled(t, 5)
 	for _, ended := range []bool{true, false} {
@@ -62,7 +61,7 @@ func TestExhaustGone(t *testing.T) {
 	}
 }
 
-// TestTimeLeft: the commands of a cursor share the maxTimeMS with which it was opened.
+// TestTimeLeft checks that all commands of a cursor together have the maxTimeMS with which the cursor was opened.
 func TestTimeLeft(t *testing.T) {
 	c := filled(t, 300)
 	find := func(options string) (id int64, cur *cursor.Cursor) {
@@ -82,7 +81,7 @@ func TestTimeLeft(t *testing.T) {
 	} else {
 		cur.Checkin(0, true)
 	}
-	// The fail point about time limits applies only to cursors with a maxTimeMS.
+	// The fail point that makes time limits expire has an effect only on cursors with a maxTimeMS.
 	for options, want := range map[string]int64{"": 0, ", maxTimeMS: 1000000": 50} {
 		id, cur := find(options)
 		cur.Checkin(0, true)

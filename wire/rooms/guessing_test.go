@@ -11,8 +11,8 @@ import (
 	"github.com/cantledb/cantle/wire/auth"
 )
 
-// logIn logs in as a user of the database test by SCRAM. code is the error code of the reply to the
-// proof, 0 for none, or -1 if the client disconnected before the reply.
+// logIn logs in by SCRAM as a user of the database test. It returns the error code of the reply to the proof, 0 if
+// the login succeeded, or -1 if the client disconnected before the reply.
 func (c *client) logIn(m auth.Mechanism, user, password string, patient time.Duration) (code int64) {
 	c.w.t.Helper()
 	proof, err := auth.NewProof(m, user, password)
@@ -34,7 +34,8 @@ func (c *client) logIn(m auth.Mechanism, user, password string, patient time.Dur
 	return c.hangingUp(ctx, `{saslContinue: 1, conversationId: 1, payload: "`+encoded(message)+`"}`)
 }
 
-// hangingUp runs a command on a connection that ends with ctx; the code is -1 then.
+// hangingUp runs a command on a connection that ends with ctx, and returns its error code, or -1 if the connection
+// ended first.
 func (c *client) hangingUp(ctx context.Context, text string) (code int64) {
 	r, _, err := c.send(ctx, 0, text)
 	if err != nil || ctx.Err() != nil {
@@ -44,8 +45,8 @@ func (c *client) hangingUp(ctx context.Context, text string) (code int64) {
 	return n
 }
 
-// TestGuessingIsSlow: a proof after failed ones is not checked before its time, so that a client that
-// disconnects, or uses many connections, learns no more. The right password is accepted.
+// TestGuessingIsSlow checks that a proof that follows failed ones is not checked before its time, so that a client
+// learns no more by disconnecting or by using many connections. The right password is still accepted.
 func TestGuessingIsSlow(t *testing.T) {
 	for _, m := range []auth.Mechanism{auth.ScramSHA1, auth.ScramSHA256} {
 		synctest.Test(t, func(t *testing.T) {
@@ -98,8 +99,8 @@ func TestCertificatesAreSlowedToo(t *testing.T) {
 	})
 }
 
-// TestRefusedAttempt: of many concurrent attempts, those that would wait too long are refused with an
-// explanation.
+// TestRefusedAttempt checks that, of many concurrent login attempts, those that would wait too long are refused with
+// an error that explains it.
 func TestRefusedAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, _, _ := secured(t)

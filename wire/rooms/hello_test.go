@@ -11,7 +11,7 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// TestHelloPersonality: a mongos on one listener, a replica set on the other.
+// TestHelloPersonality checks that one server appears as a mongos on one listener and as a replica set on the other.
 func TestHelloPersonality(t *testing.T) {
 	w := newWorld(t, nil)
 	r := w.dial().ok(`{hello: 1}`)
@@ -61,8 +61,8 @@ func TestHelloArguments(t *testing.T) {
 	}
 }
 
-// TestHelloAwaits: with the present topology version hello waits, with another it does
-// not, and it ends when the client disconnects.
+// TestHelloAwaits checks that a hello with the present topology version waits, that one with another version does
+// not, and that waiting ends when the client disconnects.
 func TestHelloAwaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, nil)

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestHotKeys: GetPartitions lists the shard key values with the highest cost and those
-// with the most writes.
+// TestHotKeys checks that GetPartitions lists the shard key values with the highest charge and those with the most
+// bytes written.
 func TestHotKeys(t *testing.T) {
 	w := newWorld(t, nil)
 	c := w.dial()

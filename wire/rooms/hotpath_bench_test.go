@@ -17,18 +17,18 @@ import (
 	"github.com/cantledb/cantle/wire"
 )
 
-// hotDocs is the number of documents of 1 KB in the collections c, whole and divided; the latter two have one and 64
-// partitions. Benchmarks add documents to another collection. An indexed field has hotGroups values, each in
-// hotGroups documents.
+// hotDocs is the number of documents of 1 KB in each of the collections c, whole and divided; whole has one
+// partition, divided has 64. Benchmarks insert documents into another collection. An indexed field has hotGroups
+// values, each in hotGroups documents.
 const (
 	hotDocs   = 10_000
 	hotGroups = 100
 )
 
-// hotPaths are the commands whose cost matters most, in the form that drivers send.
+// hotPaths lists the commands whose cost matters most, in the form in which drivers send them.
 var hotPaths = []struct {
 	name    string
-	clients int // durable writes share their syncs, so they come from many clients
+	clients int // number of clients; durable writes have many, because these share the syncs
 	command func(m *hotMessage, i int64)
 	prepare func(w *hotWorld, first, n int64)
 }{
@@ -230,7 +230,7 @@ func BenchmarkHot(b *testing.B) {
 	}
 }
 
-// hotWorld is a world with the collections of the hot paths.
+// hotWorld is a server over a store on disk, with the collections that the commands of hotPaths use.
 type hotWorld struct {
 	*world
 	b *testing.B
@@ -270,7 +270,7 @@ func (w *hotWorld) insert(coll string, first, n int64) {
 	}
 }
 
-// hotMessage builds a command: its body, and a document sequence of the given name.
+// hotMessage builds the message of a command: the body, and a document sequence with the given name.
 type hotMessage struct {
 	*bson.Builder
 	name     string
@@ -304,7 +304,7 @@ func (w *hotWorld) client() *hotClient {
 	}
 }
 
-// run runs a command and the getMores of its cursor, which must succeed.
+// run runs a command and then the getMores of its cursor. The benchmark fails if one of them fails.
 func (c *hotClient) run(b *testing.B, command func(m *hotMessage)) {
 	r := c.handle(b, command)
 	cursor, _ := r.Get("cursor").Doc()
@@ -319,7 +319,7 @@ func (c *hotClient) run(b *testing.B, command func(m *hotMessage)) {
 	}
 }
 
-// handle runs one command, which must succeed. The reply is valid until it is released.
+// handle runs one command, which must succeed, and returns its reply, which is valid until the next command.
 func (c *hotClient) handle(b *testing.B, command func(m *hotMessage)) bson.Raw {
 	m := &c.making
 	m.Reset(m.Since(0)[:0])
@@ -361,7 +361,8 @@ func (c *hotClient) handle(b *testing.B, command func(m *hotMessage)) bson.Raw {
 	return r
 }
 
-// byID builds a filter for one of the documents that exist from the beginning, in pseudo-random order.
+// byID appends a filter for the _id of one of the documents that exist from the beginning; i selects the document in
+// pseudo-random order.
 func byID(b *bson.Builder, name string, i int64) {
 	b.BeginDoc(name)
 	b.Int64("_id", i*7919%hotDocs)

@@ -9,8 +9,8 @@ import (
 	"github.com/cantledb/cantle/wire/virtual"
 )
 
-// Every source stage that does not make its documents itself is implemented by a room,
-// and the rooms implement only source stages.
+// Every source stage that does not compute its documents itself has a room that computes them, and the rooms compute
+// documents only for source stages.
 func TestEverySourceHasDocuments(t *testing.T) {
 	answered := newWorld(t, nil).Stages
 	byItself := []string{"$changeStream", "$documents", "$rankFusion", "$scoreFusion"}
@@ -27,8 +27,8 @@ func TestEverySourceHasDocuments(t *testing.T) {
 	}
 }
 
-// The privileges of stages are existing actions, on resources that they apply to. A
-// source of other data than documents needs a privilege, or its row states when it does.
+// The privileges in the rows of stages are existing actions on resources to which they apply. A source stage that
+// returns other data than documents requires a privilege in its row.
 func TestStagePrivileges(t *testing.T) {
 	for _, d := range agg.Stages {
 		for _, p := range d.Privileges {

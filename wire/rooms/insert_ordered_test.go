@@ -6,9 +6,8 @@ import (
 	"testing"
 )
 
-// An ordered insert into several partitions commits its documents together, whichever
-// partitions they go to: up to the first document that fails, and at the price of separate
-// inserts.
+// An ordered insert into several partitions commits its documents together, whatever their partitions, up to the
+// first document that fails. It costs as much as separate inserts.
 func TestOrderedInsertOverPartitions(t *testing.T) {
 	w := newWorld(t, nil)
 	c := w.dial()

@@ -7,8 +7,8 @@ import (
 	"github.com/cantledb/cantle/wire"
 )
 
-// TestInterruptedGivesReason: if a read or write ends because its client has disconnected, its
-// error and the profile contain that reason.
+// TestInterruptedGivesReason checks a read or write that ends because its client has disconnected: its error and its
+// entry in the profile contain this reason.
 func TestInterruptedGivesReason(t *testing.T) {
 	w := newWorld(t, nil)
 	w.dial().ok(`{insert: "c", documents: [{_id: 1}, {_id: 2}]}`)

@@ -14,8 +14,8 @@ import (
 	"github.com/cantledb/cantle/shard/tally"
 )
 
-// withBalancer adds a balancer to a world that runs only when the test calls it; it also
-// returns the balancer's log.
+// withBalancer adds to a test server a balancer that runs only when the test calls it, and returns the balancer and
+// its log.
 func (w *world) withBalancer(p balance.Policy) (*balance.Balancer, *bytes.Buffer) {
 	var log bytes.Buffer
 	cl := w.Cluster
@@ -25,8 +25,8 @@ func (w *world) withBalancer(p balance.Policy) (*balance.Balancer, *bytes.Buffer
 	return b, &log
 }
 
-// insertInto adds 1-KB documents of one shard key value until one is refused, and returns
-// the number of inserted documents and the code of the error.
+// insertInto inserts documents of 1 KB with the shard key value k, at most most, until one is refused. It returns
+// the number of inserted documents, and the code and text of the error.
 func (c *client) insertInto(coll string, k, most int) (n int, code int64, message string) {
 	for ; n < most; n++ {
 		r := c.run(fmt.Sprintf(`{insert: "%s", documents: [%s]}`, coll, sized(c.w.t, kb, fmt.Sprintf(`k: %d, _id: "%d-%d"`, k, k, n))))
@@ -37,10 +37,9 @@ func (c *client) insertInto(coll string, k, most int) (n int, code int64, messag
 	return n, 0, ""
 }
 
-// A shard key value has a size limit: there is a warning at 80 %, and then an error that
-// names the value. Deletes make room; other values are not affected, nor are collections
-// without throughput.
-// Source: Azure Cosmos DB, "concepts-limits" (logical partition).
+// The documents of one shard key value have a limit on their size, if the collection has provisioned throughput: at
+// 80 % of it there is a warning, and at the limit an error that names the value. Deleting documents makes room;
+// other values are not affected. Source: Azure Cosmos DB, "concepts-limits" (logical partition).
 func TestLogicalPartitionLimit(t *testing.T) {
 	w, clock := clockWorld(t, nil)
 	c := w.dial()
@@ -103,7 +102,8 @@ func TestLogicalPartitionLimit(t *testing.T) {
 	}
 }
 
-// A collection without a shard key is one logical partition, whose limit applies.
+// A collection without a shard key is one logical partition, so the limit of a shard key value applies to the whole
+// collection.
 func TestFixedCollectionLimit(t *testing.T) {
 	w, clock := clockWorld(t, nil)
 	c := w.dial()
@@ -127,9 +127,9 @@ func TestFixedCollectionLimit(t *testing.T) {
 	}
 }
 
-// A throughput of more RU/s than the partitions can serve takes effect as they split;
-// until then the next change is refused. A lower throughput takes effect at once.
-// Source: Azure Cosmos DB, "scaling-provisioned-throughput-best-practices".
+// If the set throughput is more than the present partitions can serve, it becomes usable as they split; until then
+// the next change is refused. A lower throughput takes effect at once. Source: Azure Cosmos DB,
+// "scaling-provisioned-throughput-best-practices".
 func TestScaling(t *testing.T) {
 	w, clock := clockWorld(t, nil)
 	c := w.dial()
@@ -170,9 +170,8 @@ func TestScaling(t *testing.T) {
 	}
 }
 
-// A serverless collection has no settings: it has 5,000 RU/s, 1,000 more for every
-// partition beyond five, and 1 TB.
-// Source: Azure Cosmos DB, "serverless-performance".
+// A serverless collection has fixed limits and no settings: 5,000 RU/s, 1,000 RU/s more for every partition beyond
+// five, and 1 TB. Source: Azure Cosmos DB, "serverless-performance".
 func TestServerless(t *testing.T) {
 	w, clock := clockWorld(t, nil)
 	c := w.dial()
@@ -199,8 +198,8 @@ func TestServerless(t *testing.T) {
 	}
 }
 
-// An autoscale maximum grows with the data: it allows a tenth of its RU/s in GB.
-// Source: Azure Cosmos DB, "concepts-limits" (autoscale storage).
+// The autoscale maximum of a collection grows with its data, so that a tenth of its RU/s, read as GB, holds the
+// data. Source: Azure Cosmos DB, "concepts-limits" (autoscale storage).
 func TestAutoscaleForStorage(t *testing.T) {
 	w, _ := clockWorld(t, nil)
 	c := w.dial()

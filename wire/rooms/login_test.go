@@ -23,7 +23,8 @@ func (w *world) dialUser(t *testing.T, name string) *client {
 	return c
 }
 
-// secured returns a world with a root user and a user that can only read.
+// secured returns a server that requires logins, with a connection of a root user and one of a user that can only
+// read.
 func secured(t *testing.T) (w *world, root, reader *client) {
 	w = newWorld(t, nil)
 	c := w.dial()
@@ -45,8 +46,8 @@ func openCursor(t *testing.T, c *client, cmd string) int64 {
 	return id
 }
 
-// TestChangesTakeEffect: grants, revocations and drops apply from the next command on,
-// also to open connections and cursors.
+// TestChangesTakeEffect checks that grants, revocations and drops of users apply from the next command on, also to
+// open connections and cursors.
 func TestChangesTakeEffect(t *testing.T) {
 	_, root, reader := secured(t)
 	id := openCursor(t, reader, `{find: "c", batchSize: 1}`)
@@ -78,8 +79,7 @@ func TestChangesTakeEffect(t *testing.T) {
 	}
 }
 
-// TestOthersCursorsAndSessions: a user can neither use nor end the cursors and sessions
-// of another.
+// TestOthersCursorsAndSessions checks that a user can neither use nor end the cursors and sessions of another user.
 func TestOthersCursorsAndSessions(t *testing.T) {
 	w, root, reader := secured(t)
 	id := openCursor(t, root, `{find: "c", batchSize: 1}`)
@@ -115,8 +115,8 @@ func TestOthersCursorsAndSessions(t *testing.T) {
 	}
 }
 
-// TestFirstUser: if there are no users, a client on this machine may make the first user,
-// in admin, and do nothing else.
+// TestFirstUser checks that, if there are no users, a client on the server's machine may create the first user, in
+// the database admin, and do nothing else.
 func TestFirstUser(t *testing.T) {
 	w := newWorld(t, nil)
 	w.RequireAuth = true
@@ -137,8 +137,8 @@ func TestFirstUser(t *testing.T) {
 	}
 }
 
-// TestViewsAreNoWayAround: a reader of a view needs no privileges on the collections
-// below; its creator needs privileges to read all of them.
+// TestViewsAreNoWayAround checks that a reader of a view needs no privileges on the collections below it, and that
+// the creator of a view needs privileges to read all of them.
 func TestViewsAreNoWayAround(t *testing.T) {
 	w, root, _ := secured(t)
 	root.ok(`{create: "v", viewOn: "c", pipeline: []}`)
@@ -164,8 +164,7 @@ func TestViewsAreNoWayAround(t *testing.T) {
 	}
 }
 
-// TestListsShowWhatIsAllowed: names of databases and collections are hidden from users
-// without privileges on them.
+// TestListsShowWhatIsAllowed checks that lists omit databases and collections on which the user has no privileges.
 func TestListsShowWhatIsAllowed(t *testing.T) {
 	w, root, reader := secured(t)
 	root.ok(`{insert: "c", documents: [{}], $db: "hidden"}`)
@@ -190,7 +189,7 @@ func TestListsShowWhatIsAllowed(t *testing.T) {
 	}
 }
 
-// TestOwnPassword: a role may let users change their own password and nothing else.
+// TestOwnPassword checks that a role can allow users to change their own password and nothing else.
 func TestOwnPassword(t *testing.T) {
 	w, root, _ := secured(t)
 	root.ok(`{createRole: "self", privileges: [{resource: {db: "test", collection: ""}, actions: ["changeOwnPassword", "changeOwnCustomData"]}], roles: []}`)
@@ -214,8 +213,8 @@ func TestSecretsAreHidden(t *testing.T) {
 	}
 }
 
-// TestSpeculation: a hello begins the login, but not by a mechanism that the user does
-// not have. A user that does not exist seems to have all mechanisms.
+// TestSpeculation checks that a hello can contain the first message of a login, unless the user cannot log in by
+// this mechanism. For a user that does not exist, the server answers as if all mechanisms were possible.
 func TestSpeculation(t *testing.T) {
 	_, root, _ := secured(t)
 	root.ok(`{createUser: "old", pwd: "p", roles: [], mechanisms: ["SCRAM-SHA-1"]}`)

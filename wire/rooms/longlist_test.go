@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestListTooLong: a list that does not fit into a reply fails with an error that explains it; a shorter list is
-// returned.
+// TestListTooLong checks that a list, here of users, which does not fit into a reply fails with an error that
+// explains it, and that a shorter list is returned.
 func TestListTooLong(t *testing.T) {
 	c := newWorld(t, nil).dial()
 	text := strings.Repeat("x", 16_000)
@@ -27,7 +27,8 @@ func TestListTooLong(t *testing.T) {
 	}
 }
 
-// TestFiltersAreBounded: index filters hold at most 16 MB, and removing some makes room.
+// TestFiltersAreBounded checks that the index filters of a server hold at most 16 MB, and that removing some makes
+// room for others.
 func TestFiltersAreBounded(t *testing.T) {
 	c := newWorld(t, nil).dial()
 	c.ok(`{create: "c"}`)

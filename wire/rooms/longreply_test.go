@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestReplyTooLong: a reply that exceeds the size of a message is refused, and the connection
-// stays open.
+// TestReplyTooLong checks that a command whose reply would exceed the size of a message is answered with an error,
+// and that the connection stays open.
 func TestReplyTooLong(t *testing.T) {
 	c := newWorld(t, nil).dial()
 	c.ok(`{createIndexes: "c", indexes: [{key: {a: 1}, name: "a_1"}]}`)
@@ -24,8 +24,8 @@ func TestReplyTooLong(t *testing.T) {
 	}
 }
 
-// TestInsertsCounted: inserts after the one at which an ordered batch ends are not counted as
-// attempted.
+// TestInsertsCounted checks that serverStatus does not count the documents of an ordered insert that come after the
+// failed one.
 func TestInsertsCounted(t *testing.T) {
 	c := newWorld(t, nil).dial()
 	counted := func() int64 { return number(at(c.ok(`{serverStatus: 1}`), "opcounters.insert")) }

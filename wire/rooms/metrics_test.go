@@ -38,7 +38,7 @@ func gathered(t *testing.T, m *status.Metrics) map[string]float64 {
 	return out
 }
 
-// The metrics agree with getLastRequestStatistics and GetPartitions, and the number of series is
+// The metrics for Prometheus agree with getLastRequestStatistics and GetPartitions, and the number of series is
 // bounded.
 func TestMetrics(t *testing.T) {
 	w, _ := clockWorld(t, nil)
@@ -95,8 +95,8 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// The sizes on disk are those of the files: of each collection and index that has series of its own,
-// of the others together, and of the change log.
+// The metrics of sizes on disk are the sizes of the files: for each collection and index with series of its own, for
+// all others together, and for the change log.
 func TestMetricsOfSizes(t *testing.T) {
 	store, err := pebblekv.Open(t.TempDir(), pebblekv.Options{ReserveBytes: -1, MemtableBytes: 1 << 20})
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/cantledb/cantle/wire/explained"
 )
 
-// newRoom is a room that the rest of the server has no code for, with a command that reads,
-// one that writes and one that does neither. The rest of the server uses only their rows.
+// newRoom is a room of the test, for which the rest of the server has no code. One of its commands reads, one
+// writes, and one does neither. The test checks that their rows are all that the rest of the server needs.
 type newRoom struct {
 	during func() // called while a tally runs
 }
@@ -132,7 +132,7 @@ func explainTally(c *command.Call, _ command.Request) (x *explained.Explained, e
 // runRest runs {rest: "c"}, which does nothing.
 func runRest(*command.Call) error { return nil }
 
-// newRoomWorld returns a server with the room, and ten documents to read and to write.
+// newRoomWorld returns a server with the room newRoom added, and ten documents to read and to write.
 func newRoomWorld(t *testing.T) (*world, *newRoom) {
 	w, r := newWorld(t, nil), &newRoom{}
 	w.Add(r)
@@ -143,7 +143,7 @@ func newRoomWorld(t *testing.T) (*world, *newRoom) {
 	return w, r
 }
 
-// A command is one function and one row: the checks of the chain follow from the row.
+// A command is added by one function and one row: the checks of the chain follow from the row.
 func TestCommandIsOneRow(t *testing.T) {
 	const number1 = `, txnNumber: {$numberLong: "1"}`
 	w, _ := newRoomWorld(t)
@@ -185,7 +185,7 @@ func TestCommandIsOneRow(t *testing.T) {
 	}
 }
 
-// The user needs the action of the row on the collection, under explain as well.
+// The user of a command of the new room needs the action of its row on the collection, also to explain the command.
 func TestNewCommandIsAuthorized(t *testing.T) {
 	w, _ := newRoomWorld(t)
 	w.RequireAuth = true
@@ -200,8 +200,8 @@ func TestNewCommandIsAuthorized(t *testing.T) {
 	}
 }
 
-// All counts and records of commands include these commands: their rows have the kind,
-// query and statements.
+// The server's counters and records include the commands of the new room, because their rows have the fields Kind,
+// Query and Statements.
 func TestNewCommandIsCounted(t *testing.T) {
 	w, room := newRoomWorld(t)
 	c, other := w.dial(), w.dial()
@@ -255,8 +255,7 @@ func TestNewCommandIsCounted(t *testing.T) {
 	found("config.sampledQueries", `{ns: "test.c", cmdName: "mark", "cmd.marks.which": {a: {$gt: 0}}}`, 1)
 }
 
-// Explain, query settings, time limits, a locked fsync and fail points apply to these
-// commands, too.
+// Explain, query settings, time limits, fsync with lock and fail points apply to the commands of the new room too.
 func TestNewCommandIsSteered(t *testing.T) {
 	w, _ := newRoomWorld(t)
 	c := w.dial()
@@ -289,7 +288,8 @@ func TestNewCommandIsSteered(t *testing.T) {
 	}
 }
 
-// A retryable write runs once, and both commands run in transactions.
+// The command of the new room that writes runs once even if it is retried, and both commands can run in
+// transactions.
 func TestNewCommandHasSessions(t *testing.T) {
 	w, _ := newRoomWorld(t)
 	c := w.dial()

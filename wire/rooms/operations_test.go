@@ -9,8 +9,8 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// TestCurrentOp: a running command is listed as it was sent, filtered, and ended by its
-// number.
+// TestCurrentOp checks that currentOp lists a running command as it was sent, that a filter applies, and that killOp
+// ends the command by its id.
 func TestCurrentOp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, nil)
@@ -65,8 +65,8 @@ func TestKillOpArguments(t *testing.T) {
 	}
 }
 
-// TestFsyncLock: writes wait until fsyncUnlock has run as often as fsync with lock; reads do
-// not wait.
+// TestFsyncLock checks that, after fsync with lock, writes wait until fsyncUnlock has run as often as fsync, and
+// that reads do not wait.
 func TestFsyncLock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, nil)
@@ -124,8 +124,8 @@ func TestFsyncLock(t *testing.T) {
 	})
 }
 
-// TestUserWriteBlock: while users' writes are blocked, users with the privilege to bypass the
-// block can write; the block survives a restart.
+// TestUserWriteBlock checks that, while writes of users are blocked, only users with the privilege to bypass the
+// block can write, and that the block survives a restart.
 func TestUserWriteBlock(t *testing.T) {
 	store := memkv.Open(memkv.Options{})
 	defer store.Close()
@@ -148,7 +148,7 @@ func TestUserWriteBlock(t *testing.T) {
 	}
 }
 
-// serverStatus counts updates with a pipeline, and updates with array filters.
+// serverStatus counts the updates by a pipeline and the updates with array filters separately.
 func TestUpdatesCounted(t *testing.T) {
 	c := newWorld(t, nil).dial()
 	c.ok(`{update: "c", updates: [{q: {}, u: [{$set: {a: 1}}]}, {q: {}, u: {$set: {"a.$[x]": 1}}, arrayFilters: [{x: 1}]}, {q: {}, u: {$set: {a: 1}}}]}`)

@@ -10,7 +10,7 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// oplog returns the entries of the log that match a filter, read in batches of three.
+// oplog returns the entries of local.oplog.rs that match a filter, read in batches of three.
 func (c *client) oplog(filter string) (out []bson.Raw) {
 	c.w.t.Helper()
 	r := c.ok(fmt.Sprintf(`{find: "oplog.rs", filter: %s, batchSize: 3, $db: "local"}`, filter))
@@ -39,9 +39,9 @@ func timestampJSON(ts storage.Timestamp) string {
 	return fmt.Sprintf(`{$timestamp: {t: %d, i: %d}}`, ts.Seconds(), ts.Increment())
 }
 
-// TestOplogTimes: every entry has a unique ts, also the entries of one command, so that a
-// reader that continues after any entry misses none and sees none twice. Events of change
-// streams have the same times.
+// TestOplogTimes checks that the ts of every oplog entry is unique, also among the entries of one command, so that a
+// reader that continues after any entry misses none and sees none twice. The events of change streams have the same
+// times.
 func TestOplogTimes(t *testing.T) {
 	w := newWorld(t, nil)
 	c := w.dial()
@@ -94,8 +94,8 @@ func TestOplogTimes(t *testing.T) {
 
 const txnOne = `lsid: {id: {$binary: {base64: "AAAAAAAAAAAAAAAAAAAAAQ==", subType: "04"}}}, txnNumber: {$numberLong: "1"}, autocommit: false`
 
-// TestOplogTransaction: a transaction is one entry with all its operations, including the
-// implicit creation of a collection.
+// TestOplogTransaction checks that a transaction is one oplog entry with all its operations, including the implicit
+// creation of a collection.
 func TestOplogTransaction(t *testing.T) {
 	w := newWorld(t, nil)
 	c := w.dial()
@@ -136,7 +136,7 @@ d test.new { _id: 2 }`
 	}
 }
 
-// TestOplogLargeTransaction: a transaction that does not fit into one entry has several,
+// TestOplogLargeTransaction checks that a transaction which does not fit into one oplog entry has several entries,
 // each of which refers to the one before.
 func TestOplogLargeTransaction(t *testing.T) {
 	w := newWorld(t, nil)
@@ -178,8 +178,8 @@ func TestOplogLargeTransaction(t *testing.T) {
 	}
 }
 
-// TestOplogCommands: entries of DDL commands have what is needed to run the commands
-// again; changes of partitions are notes.
+// TestOplogCommands checks that the oplog entries of commands such as create or drop contain what is needed to run
+// the command again, and that changes of partitions are only notes.
 func TestOplogCommands(t *testing.T) {
 	w := newWorld(t, nil)
 	c := w.dial()
@@ -229,8 +229,8 @@ func TestOplogCommands(t *testing.T) {
 	}
 }
 
-// TestOplogRetryable: the entries of retryable writes contain the session, the number and
-// the statement.
+// TestOplogRetryable checks that the oplog entries of retryable writes contain the session, the txnNumber and the
+// statement id.
 func TestOplogRetryable(t *testing.T) {
 	w := newWorld(t, nil)
 	c := w.dial()

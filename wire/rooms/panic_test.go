@@ -9,8 +9,8 @@ import (
 	"github.com/cantledb/cantle/storage/memkv"
 )
 
-// brittle is a store whose iterators cannot be opened while broken is set: it simulates a
-// bug below a command.
+// brittle is a store whose iterators panic when they are opened while broken is set; it simulates a bug below a
+// command.
 type brittle struct {
 	storage.Store
 	broken atomic.Bool
@@ -36,8 +36,8 @@ func (r brittleReader) Iter(ctx context.Context, of storage.Range, o storage.Ite
 	return r.Reader.Iter(ctx, of, o)
 }
 
-// TestPanicClosesSnapshots: a read that panics while it is planned or while it runs
-// leaves no snapshot open, which would keep every later version of a document.
+// TestPanicClosesSnapshots checks that a read that panics, while it is planned or while it runs, leaves no snapshot
+// open: an open snapshot would keep every later version of each document.
 func TestPanicClosesSnapshots(t *testing.T) {
 	store := &brittle{Store: memkv.Open(memkv.Options{})}
 	t.Cleanup(func() { store.Close() })
@@ -67,8 +67,8 @@ func TestPanicClosesSnapshots(t *testing.T) {
 	}
 }
 
-// TestInsertWhileDropped: an insert or upsert concurrent with the drop of its collection
-// makes the collection again, as it would have done a moment later.
+// TestInsertWhileDropped checks that an insert or upsert that runs at the same time as the drop of its collection
+// creates the collection again, as it would a moment later.
 func TestInsertWhileDropped(t *testing.T) {
 	w := newWorld(t, nil)
 	stop, done := make(chan struct{}), make(chan struct{})

@@ -7,8 +7,8 @@ import (
 	"github.com/cantledb/cantle/storage/memkv"
 )
 
-// TestParameters: values have types and bounds; several parameters are set together or not at
-// all.
+// TestParameters checks the types and bounds of server parameters, and that several parameters in one command are
+// set together or not at all.
 func TestParameters(t *testing.T) {
 	c := newWorld(t, nil).dial()
 	for _, x := range []struct {
@@ -52,7 +52,8 @@ func TestParameters(t *testing.T) {
 	}
 }
 
-// TestSavedSettings: cluster parameters, query settings and default concerns survive a restart.
+// TestSavedSettings checks that cluster parameters, query settings and default concerns survive a restart of the
+// server.
 func TestSavedSettings(t *testing.T) {
 	store := memkv.Open(memkv.Options{})
 	defer store.Close()
@@ -88,7 +89,7 @@ func TestSavedSettings(t *testing.T) {
 	}
 }
 
-// TestExpiryParameters: the parameters of the job that deletes expired documents take effect.
+// TestExpiryParameters checks that the server parameters of the job that deletes expired documents take effect.
 func TestExpiryParameters(t *testing.T) {
 	w := newWorld(t, nil)
 	c := w.dial()

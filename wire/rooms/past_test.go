@@ -13,13 +13,13 @@ import (
 	"github.com/cantledb/cantle/storage/pebblekv"
 )
 
-// moment is a time with the contents of a collection at that time.
+// moment holds a time, and the contents that a collection had at this time.
 type moment struct {
 	at   bson.Value // operationTime
 	docs string
 }
 
-// content returns all documents of test.c by _id, read with a read concern.
+// content returns all documents of test.c in the order of _id, as text, read with the given read concern.
 func content(c *client, concern string) string {
 	c.w.t.Helper()
 	return batch(c.ok(`{find: "c", sort: {_id: 1}, batchSize: 10000` + concern + `}`))
@@ -197,7 +197,7 @@ func (m *moment) load(c *client, coll string) {
 	}
 }
 
-// clocked returns a client of a world whose timestamps follow the clock.
+// clocked returns a client of a server whose timestamps follow the clock, so that a test can read at past times.
 func clocked(t *testing.T) *client {
 	store := memkv.Open(memkv.Options{Clock: time.Now})
 	t.Cleanup(func() { store.Close() })
@@ -209,7 +209,7 @@ func clocked(t *testing.T) *client {
 // now returns the time of the last write.
 func (c *client) now() bson.Value { return c.ok(`{ping: 1}`).Get("operationTime") }
 
-// A read at a past time uses the namespaces of that time.
+// A read at a past time uses the collections and views that existed at that time.
 func TestPastOfNamespaces(t *testing.T) {
 	for name, s := range map[string]struct {
 		since []string // commands after the time at which c held {_id: 1}
@@ -268,8 +268,8 @@ func TestPastBeforeTheCollection(t *testing.T) {
 	}
 }
 
-// An index made later may be unable to hold the documents of a past time, here parallel
-// arrays: as long as the index exists, reads at that time fail.
+// An index that is created later may be unable to index the documents of a past time, for example because of two
+// parallel arrays. As long as such an index exists, reads at that time fail.
 func TestPastUnderANewIndex(t *testing.T) {
 	c := clocked(t)
 	c.ok(`{insert: "c", documents: [{_id: 1, a: [1], b: [1]}, {_id: 2, u: 1}, {_id: 3, u: 1}]}`)
@@ -285,8 +285,8 @@ func TestPastUnderANewIndex(t *testing.T) {
 	}
 }
 
-// A transaction at a past time reads that time, can write documents that were not changed
-// since, and conflicts on those that were.
+// A transaction at a past time reads the state of that time. It can write documents that have not changed since; a
+// write to a document that has changed is a write conflict.
 func TestTransactionInThePast(t *testing.T) {
 	c := clocked(t)
 	c.ok(`{insert: "c", documents: [{_id: 1, n: 0}, {_id: 2, n: 0}]}`)

@@ -9,15 +9,15 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// needsOf is a command and everything it needs, one "resource: action" each; a resource
-// is "cluster", a database with a dot at its end, or a namespace.
+// needsOf holds a command and the privileges that it needs, each as "resource: action". A resource is "cluster", a
+// database with a dot at its end, or a namespace.
 type needsOf struct {
 	cmd  string
 	need []string
 }
 
-// argumentNeeds are the commands whose privileges depend on their arguments. The
-// privileges of the others follow from the table.
+// argumentNeeds lists, for the commands whose privileges depend on their arguments, examples with the needed
+// privileges. The privileges of all other commands follow from their rows.
 var argumentNeeds = map[string][]needsOf{
 	"addShardToZone": {
 		{`{addShardToZone: "x", zone: "z", $db: "admin"}`, []string{"config.shards: update"}},
@@ -176,7 +176,7 @@ func (w *world) dialWith(t *testing.T, need []string) *client {
 	return c
 }
 
-// tableNeeds makes a command of a row, with the privileges that the row requires.
+// tableNeeds returns an example of the command of a row, with the privileges that the row requires.
 func tableNeeds(d *command.Def) needsOf {
 	value, db := "1", "test"
 	switch d.Namespace {
@@ -202,9 +202,9 @@ func tableNeeds(d *command.Def) needsOf {
 	return n
 }
 
-// TestPrivileges: every command of the table runs with exactly the privileges it needs.
-// It is refused with one privilege less, for a user without privileges, and, except for
-// commands that are allowed before a login, without a login.
+// TestPrivileges checks that every command runs with exactly the privileges that it needs. It is refused if one of
+// them is missing, for a user without privileges, and without a login, except for commands that are allowed before a
+// login.
 func TestPrivileges(t *testing.T) {
 	for _, row := range Commands() {
 		name := row.Name
@@ -223,7 +223,7 @@ func TestPrivileges(t *testing.T) {
 				cases = append(cases, tableNeeds(d))
 			}
 			for _, n := range cases {
-				// The text distinguishes missing privileges from other uses of the code.
+				// The text of the error distinguishes missing privileges from other uses of the same error code.
 				refused := func(c *client, text string) bool {
 					r := c.run(n.cmd)
 					s, _ := r.Get("errmsg").Str()

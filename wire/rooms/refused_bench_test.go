@@ -10,8 +10,8 @@ import (
 	"github.com/cantledb/cantle/wire"
 )
 
-// BenchmarkRefused measures the cost of a refusal: a noisy client causes thousands per
-// second.
+// BenchmarkRefused measures the cost of refusing a throttled command, because one client can cause thousands of
+// refusals per second.
 func BenchmarkRefused(b *testing.B) {
 	for name, text := range map[string]string{
 		"insert": `{insert: "c", documents: [{_id: 1, k: 7, pad: "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"}], $db: "test"}`,
@@ -34,8 +34,8 @@ func BenchmarkRefused(b *testing.B) {
 	}
 }
 
-// BenchmarkMetering measures a point read with and without metering, without a network:
-// the difference is the cost of metering.
+// BenchmarkMetering measures a point read with and without metering, both without a network; the difference is the
+// cost of metering.
 func BenchmarkMetering(b *testing.B) {
 	for _, name := range []string{"with", "without", "with", "without"} {
 		b.Run(name, func(b *testing.B) {

@@ -8,8 +8,8 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// TestReleases: all commands that show the server's release show the same one, and the
-// Cosmos address always shows 7.0.
+// TestReleases checks that all commands that show the server's release show the same one, and that the Cosmos
+// address always shows 7.0.
 func TestReleases(t *testing.T) {
 	for _, shown := range []release.Release{release.V7_0, release.V8_0, release.V8_3, release.V9_0} {
 		w := newWorld(t, nil)
@@ -46,8 +46,8 @@ func featureVersion(c *client) string {
 	return text(at(r, "featureCompatibilityVersion.version"))
 }
 
-// TestFeatureVersion: the feature compatibility version can be lowered by one release and
-// raised again, and survives a restart.
+// TestFeatureVersion checks that the feature compatibility version can be lowered by one release and raised again,
+// and that it survives a restart.
 func TestFeatureVersion(t *testing.T) {
 	store := memkv.Open(memkv.Options{})
 	defer store.Close()
@@ -78,7 +78,7 @@ func TestFeatureVersion(t *testing.T) {
 	if got := featureVersion(c); got != "7.0" {
 		t.Errorf("after a restart: %s", got)
 	}
-	w := newWorld(t, nil) // may be lowered to both the last major release and the last minor one
+	w := newWorld(t, nil) // can be lowered to the last major release and to the last minor one
 	w.Release = release.V8_3
 	for _, lower := range []string{"8.2", "8.0", "8.3"} {
 		if got := w.dial(); got.ok(`{setFeatureCompatibilityVersion: "`+lower+`", confirm: true, $db: "admin"}`) == nil || featureVersion(got) != lower {
@@ -90,7 +90,8 @@ func TestFeatureVersion(t *testing.T) {
 	}
 }
 
-// TestNewerMetrics: the counters of serverStatus since 7.1 and 7.2, and their paths in 9.0.
+// TestNewerMetrics checks the counters of serverStatus that exist since releases 7.1 and 7.2, and their new paths in
+// 9.0.
 func TestNewerMetrics(t *testing.T) {
 	for shown, path := range map[release.Release]string{
 		release.V8_0: "metrics.changeStreams.showExpandedEvents", release.V9_0: "metrics.changeStreams.option.showExpandedEvents",

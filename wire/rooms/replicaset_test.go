@@ -24,8 +24,8 @@ func TestParseReplicaSet(t *testing.T) {
 	}
 }
 
-// TestReplicaSet: the replies of a server that appears as a set with one member, and what
-// they do not contain then.
+// TestReplicaSet checks the replies of a server that appears as a replica set with one member, and which fields they
+// do not contain then.
 func TestReplicaSet(t *testing.T) {
 	w := newWorld(t, nil)
 	w.ReplicaSet = command.ReplicaSet{Name: "rs0"}
@@ -99,8 +99,8 @@ func TestReplicaSetMember(t *testing.T) {
 	}
 }
 
-// TestOplogFromATime: a read of the log starts at a time in the filter, and the last
-// entries are found whatever came before.
+// TestOplogFromATime checks that a read of the oplog starts at the time in its filter, and that the last entries are
+// found whatever came before them.
 func TestOplogFromATime(t *testing.T) {
 	w := newWorld(t, nil)
 	c := w.dial()

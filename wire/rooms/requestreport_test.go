@@ -8,7 +8,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 )
 
-// reported returns the line of a command and filter in the report.
+// reported returns the line of GetRequestReport for a command with a filter, given as the shape of the query.
 func (c *client) reported(command, filter string) bson.Raw {
 	c.w.t.Helper()
 	r := c.ok(`{customAction: "GetRequestReport", top: 1000}`)
@@ -23,7 +23,7 @@ func (c *client) reported(command, filter string) bson.Raw {
 	return nil
 }
 
-// Commands are summed up by shape, whatever their values; the pages of a cursor count for
+// GetRequestReport sums up commands by their shape, whatever values they contain; the getMores of a cursor count for
 // the command that opened it.
 func TestRequestReport(t *testing.T) {
 	w := newWorld(t, nil)
@@ -77,8 +77,8 @@ func TestRequestReport(t *testing.T) {
 	}
 }
 
-// However many shapes there are, the table stays small, and keeps the shapes with the
-// highest cost.
+// However many shapes there are, the table of GetRequestReport stays small, and keeps the shapes with the highest
+// charge.
 func TestRequestReportIsBounded(t *testing.T) {
 	w := newWorld(t, nil)
 	c := w.dial()
@@ -103,8 +103,8 @@ func TestRequestReportIsBounded(t *testing.T) {
 	}
 }
 
-// All commands that read and write documents are counted, each under its canonical name,
-// and those on several collections under a namespace of their own.
+// GetRequestReport counts all commands that read or write documents, each under its canonical name; commands on
+// several collections are counted under a namespace of their own.
 func TestRequestReportCommands(t *testing.T) {
 	w := newWorld(t, nil)
 	w.JavaScript = true

@@ -40,7 +40,7 @@ type Config struct {
 	Status   status.Config
 }
 
-// Server runs all commands. It is the Handler of wire/server. Safe for concurrent use.
+// Server runs all commands of clients; it is the Handler that wire/server calls. Safe for concurrent use.
 type Server struct {
 	*command.Server
 	Status *status.State // its Metrics are for Prometheus
@@ -64,7 +64,7 @@ func New(cfg Config) *Server {
 	return s
 }
 
-// Commands returns the rows of all rooms in alphabetical order, for lists of commands.
+// Commands returns the rows of all commands in alphabetical order, for lists of commands such as the documentation.
 func Commands() []command.Def {
 	var all []command.Def
 	for _, room := range []command.Room{

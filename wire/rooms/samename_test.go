@@ -11,7 +11,7 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// dialAsUser returns a connection on which a user of any database has logged in.
+// dialAsUser returns a connection on which a user is logged in; the user may be of any database.
 func (w *world) dialAsUser(n auth.Name) *client {
 	c, u := w.dial(), w.Auth.User(n)
 	w.enter(c, &command.Login{Name: u.Name, ID: u.ID, Mechanism: auth.ScramSHA256, Version: math.MaxUint64})
@@ -27,8 +27,8 @@ func statement(cmd string, first bool) string {
 	return s + `}`
 }
 
-// TestNamesWithAt: the users a of b@c and a@b of c are different, although their names are equal as
-// text.
+// TestNamesWithAt checks that the user a of the database b@c and the user a@b of the database c are different users,
+// although both are "a@b@c" as text.
 func TestNamesWithAt(t *testing.T) {
 	w, root, _ := secured(t)
 	root.ok(`{createUser: "a", pwd: "p", roles: [{role: "readWrite", db: "test"}], $db: "b@c"}`)
@@ -61,8 +61,8 @@ func TestNamesWithAt(t *testing.T) {
 	one.ok(fmt.Sprintf(`{getMore: {$numberLong: "%d"}, collection: "c"}`, id))
 }
 
-// TestNamesWithAtInLists: running commands are listed with both parts of the user's name, and a user
-// does not see those of another.
+// TestNamesWithAtInLists checks that currentOp lists running commands with both parts of the user's name, and that a
+// user does not see the commands of another user.
 func TestNamesWithAtInLists(t *testing.T) {
 	w, root, _ := secured(t)
 	root.ok(`{createUser: "me@example.org", pwd: "p", roles: [{role: "read", db: "test"}], $db: "b@c"}`)
@@ -84,8 +84,8 @@ func TestNamesWithAtInLists(t *testing.T) {
 	}
 }
 
-// TestDroppedUsersLeaveNothing: the transactions, sessions and cursors of a dropped user end; a later
-// user of the same name gets none of them.
+// TestDroppedUsersLeaveNothing checks that the transactions, sessions and cursors of a dropped user end, and that a
+// later user with the same name gets none of them.
 func TestDroppedUsersLeaveNothing(t *testing.T) {
 	for _, drop := range []string{`{dropUser: "writer"}`, `{dropAllUsersFromDatabase: 1}`} {
 		w, root, _ := secured(t)
@@ -114,8 +114,8 @@ func TestDroppedUsersLeaveNothing(t *testing.T) {
 	}
 }
 
-// TestLoginOfDroppedUser: a login fails if the user was dropped or given another password while the
-// login was in progress, although its proof was right when it began.
+// TestLoginOfDroppedUser checks that a login fails if the user was dropped or got another password while the login
+// was in progress, although the proof was right for the user at the beginning.
 func TestLoginOfDroppedUser(t *testing.T) {
 	for _, change := range []string{`{dropUser: "reader"}`, `{updateUser: "reader", pwd: "other"}`} {
 		w, root, _ := secured(t)

@@ -8,7 +8,7 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// A password is shown nowhere, whatever command it was sent in: under a mistyped name, in a
+// A password appears in no log, list or error, in whatever command it was sent: under a mistyped field name, in a
 // nested command, in a refused command.
 func TestPasswordsAreNotShown(t *testing.T) {
 	const marker = "MARKER-of-a-password"

@@ -10,7 +10,8 @@ import (
 
 const lsid = `lsid: {id: {$binary: {base64: "AAAAAAAAAAAAAAAAAAAAAQ==", subType: "04"}}}`
 
-// TestRetriedWrite: a retried write returns the first result, also after a restart.
+// TestRetriedWrite checks that a retried write returns the result of the first attempt, also after a restart of the
+// server.
 func TestRetriedWrite(t *testing.T) {
 	store := memkv.Open(memkv.Options{})
 	defer store.Close()
@@ -36,8 +37,8 @@ func TestRetriedWrite(t *testing.T) {
 	}
 }
 
-// TestKilledSession: killing a session aborts its transaction and closes its cursors, but
-// not those of other sessions.
+// TestKilledSession checks that killing a session aborts its transaction and closes its cursors, but not those of
+// other sessions.
 func TestKilledSession(t *testing.T) {
 	c := newWorld(t, nil).dial()
 	c.ok(`{insert: "c", documents: [{_id: 1}, {_id: 2}, {_id: 3}]}`)

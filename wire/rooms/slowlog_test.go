@@ -12,7 +12,7 @@ import (
 	"github.com/cantledb/cantle/bson/bsontest"
 )
 
-// slowLines returns the lines of a log with a message, each with its attributes.
+// slowLines returns the lines of a log that have the given message, each as a document of its attributes.
 func slowLines(t *testing.T, log *bytes.Buffer, message string) (list []bson.Raw) {
 	t.Helper()
 	for line := range strings.Lines(log.String()) {
@@ -25,9 +25,9 @@ func slowLines(t *testing.T, log *bytes.Buffer, message string) (list []bson.Raw
 	return list
 }
 
-// TestSlowQueryLog: a slow command is logged although nothing is profiled, and only once while
-// it runs. Its wait for the lock of fsync counts as duration, but not as work; a fast command
-// is not logged.
+// TestSlowQueryLog checks that a slow command is logged although nothing is profiled, and only once while it runs.
+// The time for which it waits for the lock of fsync counts as duration, but not as work. A fast command is not
+// logged.
 func TestSlowQueryLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, nil)
@@ -71,8 +71,8 @@ func TestSlowQueryLog(t *testing.T) {
 	})
 }
 
-// TestSlowLogSettings: the threshold for running commands is set per database; the time that a
-// getMore waits for new documents does not count; passwords are not shown.
+// TestSlowLogSettings checks that the threshold for running commands can be set for each database, that the time for
+// which a getMore waits for new documents does not count, and that passwords are not logged.
 func TestSlowLogSettings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, nil)

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestSnapshotWindow: the time in the reply to a snapshot read stays readable for
-// minSnapshotHistoryWindowInSeconds.
+// TestSnapshotWindow checks that the time in the reply to a snapshot read stays readable for the number of seconds
+// that minSnapshotHistoryWindowInSeconds sets.
 func TestSnapshotWindow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newWorld(t, nil).dial()

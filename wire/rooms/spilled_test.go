@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestSpilled: explain, the profiler and serverStatus report the data that a stage spills
-// to files, under one name.
+// TestSpilled checks that explain, the profiler and serverStatus report the data that a stage spills to files, under
+// the same name.
 func TestSpilled(t *testing.T) {
 	w := newWorld(t, nil)
 	w.Cluster.ScratchDir = t.TempDir()
@@ -53,7 +53,7 @@ func TestSpilled(t *testing.T) {
 	}
 }
 
-// spillsOf returns how often operators of a stage have spilled since the start.
+// spillsOf returns how often the operators of a stage have spilled since the start of the server.
 func spillsOf(c *client, stage string) int64 {
 	metrics, _ := c.ok(`{serverStatus: 1}`).Get("metrics").Doc()
 	return number(at(metrics, "query."+stage+".spills"))

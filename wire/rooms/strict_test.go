@@ -64,9 +64,9 @@ func TestStrictSort(t *testing.T) {
 	}
 }
 
-// Single-document writes must fix one value of each field of the shard key. The error for a document with an
-// array at a field of the shard key names that field.
-// Source: Azure Cosmos DB, "partitioning-overview".
+// At the Cosmos address, a write of a single document must fix one value of each field of the shard key. The error
+// for a document with an array at a field of the shard key names this field. Source: Azure Cosmos DB,
+// "partitioning-overview".
 func TestStrictSingleShardKey(t *testing.T) {
 	w := newWorld(t, nil)
 	c, relaxed := w.dialAs("cosmos"), w.dial()
@@ -106,8 +106,8 @@ func TestStrictSingleShardKey(t *testing.T) {
 	}
 }
 
-// TestStrictShardKey: the documents that Azure Cosmos DB for MongoDB refuses for their shard key, and their
-// result at other addresses.
+// TestStrictShardKey checks the documents that Azure Cosmos DB for MongoDB refuses because of their shard key, and
+// what happens to them at other addresses.
 func TestStrictShardKey(t *testing.T) {
 	w := newWorld(t, nil)
 	strict, relaxed := w.dialAs("cosmos"), w.dial()

@@ -12,8 +12,8 @@ import (
 	"github.com/cantledb/cantle/storage/memkv"
 )
 
-// trips makes a collection whose key has a suffix of four buckets, with documents of
-// two days.
+// trips creates a collection sharded by day, with a suffix of four buckets computed from vin, and inserts documents
+// of two days.
 func trips(c *client, partitions int) {
 	c.ok(fmt.Sprintf(`{shardCollection: "test.c", key: {day: "hashed"}, suffix: {from: "vin", buckets: 4}, numInitialChunks: %d}`, partitions))
 	var docs []string
@@ -23,8 +23,8 @@ func trips(c *client, partitions int) {
 	c.ok(`{insert: "c", documents: [` + strings.Join(docs, ", ") + `]}`)
 }
 
-// Every statement visits the partition of day and vin, those of the day's buckets, or
-// all, and explain shows which.
+// A statement that fixes day and vin visits one partition, one that fixes only the day visits those of its four
+// buckets, and any other visits all; explain shows the visited partitions.
 func TestSuffixTargets(t *testing.T) {
 	for _, partitions := range []int{1, 8} {
 		c := newWorld(t, nil).dial()
@@ -63,7 +63,7 @@ func TestSuffixTargets(t *testing.T) {
 					n++
 				}
 				want := min(most, partitions)
-				// By chance, two days may have buckets on the same partitions.
+				// By chance, some buckets of the two days may be on the same partitions.
 				if n != want && (!strings.Contains(filter, "d0") || n < 4 || n > want) {
 					t.Errorf("%d partitions: %s visits %d, want %d", partitions, fmt.Sprintf(command, filter), n, want)
 				}
@@ -72,7 +72,8 @@ func TestSuffixTargets(t *testing.T) {
 	}
 }
 
-// Values that share a bucket share a position; a read by key distinguishes them.
+// Values that fall into the same bucket of the suffix have the same position; a read by key still distinguishes
+// them.
 func TestSuffixPointReads(t *testing.T) {
 	c := newWorld(t, nil).dial()
 	c.ok(`{shardCollection: "test.c", key: {day: "hashed"}, suffix: {from: "vin", buckets: 2}}`)
@@ -101,8 +102,8 @@ func TestSuffixPointReads(t *testing.T) {
 	}
 }
 
-// A random suffix is computed from _id: with _id, a statement visits one partition;
-// without it, those of the buckets.
+// A random suffix is computed from the _id. A statement that fixes _id visits one partition; one that fixes only the
+// shard key visits the partitions of all buckets.
 func TestRandomSuffixTargets(t *testing.T) {
 	c := newWorld(t, nil).dial()
 	c.ok(`{shardCollection: "test.c", key: {day: "hashed"}, suffix: {random: true, buckets: 400}, numInitialChunks: 8}`)
@@ -127,8 +128,8 @@ func TestRandomSuffixTargets(t *testing.T) {
 	}
 }
 
-// The report distinguishes statements that fan out to the buckets of a value from those
-// that do not use the key.
+// GetRequestReport distinguishes statements that fan out to the buckets of one shard key value from statements that
+// do not use the key.
 func TestSuffixReport(t *testing.T) {
 	c := newWorld(t, nil).dial()
 	trips(c, 8)
@@ -152,9 +153,8 @@ func TestSuffixReport(t *testing.T) {
 	}
 }
 
-// Events identify a document by its shard key, the field of the suffix, and _id, each
-// once. An update that keeps a document in its bucket is an update; one that changes the
-// bucket is a move.
+// Events of change streams identify a document by its shard key, the field of the suffix, and _id, each once. If an
+// update keeps the document in its bucket, the event is an update; if it changes the bucket, the document moves.
 // Manual: core/sharding-change-shard-key-value, reference/change-events
 func TestSuffixEvents(t *testing.T) {
 	for key, want := range map[string]string{
@@ -221,9 +221,8 @@ func events(c *client, stream int64, n int) (out []bson.Raw) {
 	return nil
 }
 
-// Under the rules of Azure Cosmos DB the field of the suffix belongs to the shard key: a
-// document must have it, single writes must fix it, and it cannot be changed so that the
-// document moves to another partition.
+// Under the rules of Azure Cosmos DB, the field of the suffix belongs to the shard key: a document must have it, a
+// write of a single document must fix it, and it cannot be changed so that the document moves to another partition.
 // Source: Azure Cosmos DB, "partitioning-overview", "synthetic-partition-keys"
 func TestSuffixStrict(t *testing.T) {
 	w := newWorld(t, nil)
@@ -311,8 +310,8 @@ func TestSuffixLogicalPartitionLimit(t *testing.T) {
 	}
 }
 
-// A load of one date that one partition refuses for the most part is within the budget of
-// all partitions if the key has a suffix.
+// If all writes have one date, the partition of this date refuses most of them. If the key has a suffix, the same
+// writes are spread over all partitions and within their budget.
 func TestSuffixSpreadsRequestUnits(t *testing.T) {
 	refused := func(suffix string) (n int64) {
 		w, clock := clockWorld(t, nil)
@@ -348,7 +347,7 @@ func TestSuffixSpreadsRequestUnits(t *testing.T) {
 	}
 }
 
-// Documents are found at the same positions after a restart, and after splits.
+// Documents of a collection with a suffix are found at the same positions after a restart, and after splits.
 func TestSuffixRestart(t *testing.T) {
 	store := memkv.Open(memkv.Options{})
 	defer store.Close()

@@ -8,8 +8,8 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// TestTable: rows are in alphabetical order, each has a function and a reference to its
-// documentation, and no spelling means two commands.
+// TestTable checks that the rows of commands are in alphabetical order, that each has a function and a reference to
+// its documentation, and that no name or alias means two commands.
 func TestTable(t *testing.T) {
 	seen := map[string]bool{}
 	last := ""
@@ -56,8 +56,8 @@ func TestFacts(t *testing.T) {
 	}
 }
 
-// TestDescribing: the commands that describe the server succeed, and refuse unknown
-// arguments if MongoDB does.
+// TestDescribing checks that the commands that describe the server succeed, and that they refuse unknown arguments
+// if MongoDB does.
 func TestDescribing(t *testing.T) {
 	c := newWorld(t, nil).dial()
 	for cmd, want := range map[string]int64{
@@ -127,8 +127,8 @@ func TestCounters(t *testing.T) {
 	}
 }
 
-// TestLastRequestStatistics: the price of the last command of the session or of the
-// connection.
+// TestLastRequestStatistics checks that getLastRequestStatistics returns the charge of the last command of the
+// session, or of the connection.
 func TestLastRequestStatistics(t *testing.T) {
 	w := newWorld(t, nil)
 	c := w.dial()

@@ -8,8 +8,8 @@ import (
 	"testing/synctest"
 )
 
-// TestAwaitData: a getMore of a tailable cursor returns as soon as another connection
-// inserts a document, and ends when the collection is dropped.
+// TestAwaitData checks that a waiting getMore of a tailable cursor returns as soon as another connection inserts a
+// document, and that it ends when the collection is dropped.
 func TestAwaitData(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, nil)
@@ -48,7 +48,7 @@ func TestAwaitData(t *testing.T) {
 	})
 }
 
-// TestTailConcurrent: with many writers, a tailable cursor returns every document once,
+// TestTailConcurrent checks that, with many writers at the same time, a tailable cursor returns every document once,
 // in the order of the collection.
 func TestTailConcurrent(t *testing.T) {
 	const writers, each = 4, 50
@@ -115,8 +115,8 @@ func TestCappedConcurrent(t *testing.T) {
 	}
 }
 
-// TestOplogTail: a tailable cursor on the change log, opened like replication tools do,
-// returns the entries since its time at once and then new ones.
+// TestOplogTail checks that a tailable cursor on the oplog, opened as replication tools open it, returns the entries
+// since its time at once and then waits for new ones.
 func TestOplogTail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, nil)
@@ -153,8 +153,8 @@ func TestOplogTail(t *testing.T) {
 	})
 }
 
-// TestWaitingCursorIsShown: for a getMore, currentOp shows its cursor and the command
-// that opened it; of a command that is too long to be shown, it shows the comment.
+// TestWaitingCursorIsShown checks that currentOp shows, for a getMore, its cursor and the command that opened the
+// cursor. If this command is too long to be shown, currentOp shows its comment.
 func TestWaitingCursorIsShown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, nil)

@@ -10,9 +10,9 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// A database's throughput is divided among its partitions: one hot value gets the share of
-// its partition, whatever collection it is in.
-// Source: Azure Cosmos DB, "set-throughput" (database with shared throughput).
+// The throughput of a database is divided among its partitions: the writes of one hot value get the share of its
+// partition, whatever collection they are in. Source: Azure Cosmos DB, "set-throughput" (database with shared
+// throughput).
 func TestSharedDatabasePartitions(t *testing.T) {
 	w, clock := clockWorld(t, nil)
 	c := w.dial()
@@ -61,10 +61,9 @@ func TestSharedDatabasePartitions(t *testing.T) {
 	}
 }
 
-// Collections without a shard key share the throughput of their database, too, also at the
-// Cosmos address: each is entirely in one partition, and collections in the same partition
-// share its RU/s.
-// Source: Azure Cosmos DB for MongoDB, "custom-commands" (CreateCollection, insert).
+// Collections without a shard key share the throughput of their database too, also at the Cosmos address. Each lies
+// in one partition of the database, and collections in the same partition share its RU/s. Source: Azure Cosmos DB
+// for MongoDB, "custom-commands" (CreateCollection, insert).
 func TestSharedUnsharded(t *testing.T) {
 	w, clock := clockWorld(t, nil)
 	w.DDL.Limits.ShardRU, w.Jobs.Pools.ShardMax = 1000, 1000

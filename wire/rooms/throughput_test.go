@@ -19,7 +19,8 @@ func clockWorld(t *testing.T, store storage.Store) (*world, *ratelimit.VirtualCl
 	return newWorldAt(t, store, clock.Now, &ratelimit.Budgets{Clock: clock}), clock
 }
 
-// throttled returns how many of n inserts of 1-KB documents are refused.
+// throttled inserts n documents of 1 KB, one by one, and returns how many are refused for lack of throughput. extra
+// is further fields of the command.
 func (c *client) throttled(coll, extra string, n int) (refused int) {
 	for range n {
 		r := c.run(fmt.Sprintf(`{insert: "%s", documents: [{k: 1, pad: "%s"}]%s}`, coll, strings.Repeat("x", 900), extra))
@@ -33,7 +34,7 @@ func (c *client) throttled(coll, extra string, n int) (refused int) {
 	return refused
 }
 
-// Burst capacity: units that an idle collection saves can be spent in a later second.
+// With burst capacity, the units that an idle collection did not use can be used in a later second.
 func TestBurstSwitch(t *testing.T) {
 	w, clock := clockWorld(t, nil)
 	c := w.dial()
@@ -47,8 +48,8 @@ func TestBurstSwitch(t *testing.T) {
 	}
 }
 
-// Throughput buckets are selected by comment or appName and limit the RU/s of their
-// requests; other requests are not affected.
+// A request belongs to a throughput bucket by its comment or by its client's appName. The bucket limits the RU/s of
+// its requests; other requests are not affected.
 func TestThroughputBuckets(t *testing.T) {
 	w, _ := clockWorld(t, nil)
 	c := w.dial()
@@ -75,8 +76,7 @@ func TestThroughputBuckets(t *testing.T) {
 	}
 }
 
-// Requests of low priority leave the last fifth of each second's budget to those of high
-// priority.
+// Requests of low priority leave the last fifth of each second's budget to requests of high priority.
 func TestPriority(t *testing.T) {
 	w, _ := clockWorld(t, nil)
 	c := w.dial()
@@ -95,7 +95,7 @@ func TestPriority(t *testing.T) {
 	}
 }
 
-// With server-side retry, requests wait instead of being refused, and fail after 60 s.
+// With server-side retry, a throttled request waits instead of being refused, and fails after 60 s.
 func TestServerSideRetry(t *testing.T) {
 	w, clock := clockWorld(t, nil)
 	c := w.dial()
@@ -200,7 +200,7 @@ func TestInjectThrottle(t *testing.T) {
 	}
 }
 
-// The test mode refuses writes even if throttled writes would wait.
+// The test mode that refuses chosen writes refuses them even if server-side retry would make throttled writes wait.
 func TestInjectThrottleWhereWritesWait(t *testing.T) {
 	w, _ := clockWorld(t, nil)
 	c := w.dial()
@@ -215,8 +215,8 @@ func TestInjectThrottleWhereWritesWait(t *testing.T) {
 	}
 }
 
-// Commands about the catalog have a budget of their own.
-// Source: Azure Cosmos DB, "concepts-limits" (metadata requests).
+// Commands on the catalog (create, drop, list) are paid from a budget of their own. Source: Azure Cosmos DB,
+// "concepts-limits" (metadata requests).
 func TestMetadataBudget(t *testing.T) {
 	w, clock := clockWorld(t, nil)
 	c := w.dial()
@@ -235,9 +235,8 @@ func TestMetadataBudget(t *testing.T) {
 	c.ok(`{create: "late"}`)
 }
 
-// The reply to a bulk write shows which documents were written and which were refused.
-// Only a bulk write that wrote nothing fails as a whole, with the labels on which drivers
-// retry.
+// The reply to a throttled bulk write shows which documents were written and which were refused. Only a bulk write
+// that wrote nothing fails as a whole, with the error labels on which drivers retry.
 func TestThrottledBulk(t *testing.T) {
 	w, _ := clockWorld(t, nil)
 	c := w.dial()
@@ -293,9 +292,9 @@ func TestThrottledBulk(t *testing.T) {
 	}
 }
 
-// At the Cosmos address an error has the form of the service: no labels, no fields
-// besides code and text; writes have it in writeErrors.
-// Source: the replies quoted in MicrosoftDocs/azure-docs#69351.
+// At the Cosmos address, the error of a throttled request has the form of the service: no error labels, no fields
+// besides code and text; writes have it in writeErrors. Source: the replies quoted in
+// MicrosoftDocs/azure-docs#69351.
 func TestThrottledAsOnCosmos(t *testing.T) {
 	w, _ := clockWorld(t, nil)
 	c := w.dialAs(command.TagCosmos)
@@ -342,8 +341,8 @@ func TestStrongReads(t *testing.T) {
 	}
 }
 
-// MergePartitions joins cold neighbours as far as the RU/s allow; whatIf returns the same
-// result and changes nothing.
+// MergePartitions joins neighbouring partitions with little load as far as their RU/s allow. With whatIf it returns
+// the same result and changes nothing.
 func TestMergePartitions(t *testing.T) {
 	w, _ := clockWorld(t, nil)
 	c := w.dial()
@@ -382,8 +381,8 @@ func TestMergePartitions(t *testing.T) {
 	}
 }
 
-// A throttled change stream returns empty pages instead of failing, and loses no events.
-// Source: Azure Cosmos DB for MongoDB, "change-streams".
+// While a change stream is throttled, it returns empty batches instead of failing, and it loses no events. Source:
+// Azure Cosmos DB for MongoDB, "change-streams".
 func TestThrottledChangeStream(t *testing.T) {
 	w, clock := clockWorld(t, nil)
 	c := w.dial()
@@ -422,7 +421,8 @@ func TestThrottledChangeStream(t *testing.T) {
 	}
 }
 
-// Every reply contains the charge if the parameter is set, or if a comment requests it.
+// A reply contains the charge of its command if the server parameter for it is set, or if the comment of the command
+// requests it.
 func TestReplyCharge(t *testing.T) {
 	w, _ := clockWorld(t, nil)
 	c := w.dial()
@@ -451,8 +451,8 @@ func TestReplyCharge(t *testing.T) {
 	}
 }
 
-// MigrateThroughput changes between manual and autoscale, which updates cannot do.
-// Source: Azure Cosmos DB, "autoscale-faq".
+// MigrateThroughput changes a collection between manual throughput and autoscale, which an update of the throughput
+// cannot do. Source: Azure Cosmos DB, "autoscale-faq".
 func TestMigrateThroughput(t *testing.T) {
 	w, _ := clockWorld(t, nil)
 	c := w.dial()
@@ -487,8 +487,8 @@ func TestMigrateThroughput(t *testing.T) {
 	}
 }
 
-// If an application's test stops the clock, the same requests are refused every time, and
-// a second passes when the test advances the clock.
+// If the test of an application stops the server's clock, the same requests are refused in every run, and a second
+// passes only when the test advances the clock.
 func TestClock(t *testing.T) {
 	clock := ratelimit.FollowClock(time.Now)
 	w := newWorldAt(t, nil, clock.Now, &ratelimit.Budgets{Clock: clock})
@@ -518,9 +518,8 @@ func TestClock(t *testing.T) {
 	}
 }
 
-// The add-on of request units per minute is spent above the second's budget, unless a
-// request declines it.
-// Source: Azure Cosmos DB, "request-units-per-minute" (2017).
+// With the add-on of request units per minute, a request that exceeds the budget of its second uses the units of the
+// minute, unless it declines them. Source: Azure Cosmos DB, "request-units-per-minute" (2017).
 func TestPerMinute(t *testing.T) {
 	w, clock := clockWorld(t, nil)
 	c := w.dial()

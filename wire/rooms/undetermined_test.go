@@ -10,8 +10,8 @@ import (
 	"github.com/cantledb/cantle/storage/memkv"
 )
 
-// unanswered returns a client of a server whose store can leave one commit undetermined; the
-// commit takes effect or not.
+// unanswered returns a client of a server, and a function that makes the next commit of the server's store
+// undetermined; its argument decides whether this commit takes effect.
 func unanswered(t *testing.T) (*client, func(takesEffect bool)) {
 	store := faultkv.New(memkv.Open(memkv.Options{}), 1)
 	t.Cleanup(func() { store.Close() })
@@ -57,8 +57,7 @@ func TestUndeterminedWrite(t *testing.T) {
 	}
 }
 
-// A transaction with an undetermined commit is committed or not; a further commitTransaction
-// determines which.
+// A transaction with an undetermined commit is either committed or not; a further commitTransaction returns which.
 func TestUndeterminedTransaction(t *testing.T) {
 	c, unanswer := unanswered(t)
 	c.ok(`{insert: "c", documents: [{_id: 0}]}`)

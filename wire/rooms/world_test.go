@@ -32,16 +32,16 @@ type world struct {
 	*Server
 	t     testing.TB
 	conns int64
-	tag   string // of the listener to which dial connects; "" for that of a mongos
+	tag   string // tag of the listener to which dial connects; "" for the one that appears as a mongos
 }
 
-// newWorld makes a server over a store; nil means a new store.
+// newWorld returns a whole server without a network, over a store; nil means a new store in memory.
 func newWorld(t testing.TB, store storage.Store) *world {
 	t.Helper()
 	return newWorldAt(t, store, time.Now, &ratelimit.Budgets{})
 }
 
-// newWorldAt is newWorld with a clock and budgets of the test.
+// newWorldAt returns a server as newWorld does, with a clock and budgets of the test.
 func newWorldAt(t testing.TB, store storage.Store, now func() time.Time, budgets *ratelimit.Budgets) *world {
 	t.Helper()
 	if store == nil {
@@ -119,7 +119,7 @@ func (c *client) Close(error)        {}
 func (c *client) SurviveDisconnect() {}
 func (c *client) HangUpAfterReply()  {}
 
-// Draining returns a context that never ends: the world has no server that stops.
+// Draining returns a context that never ends, because the server of these tests never stops.
 func (c *client) Draining() context.Context { return context.Background() }
 
 func (c *client) SetUnauthenticated(bool) {}
@@ -130,8 +130,8 @@ func (c *client) NegotiateCompressors(offered wire.Compressors) wire.Compressors
 }
 func (c *client) TLS() *tls.ConnectionState { return nil }
 
-// send runs a command given as Extended JSON, on the database test unless it has $db, and
-// returns the reply.
+// send runs a command, given as Extended JSON, and returns its reply. The command is sent to the database test
+// unless it has $db. more is true if the command has further replies, as one to an exhaust request may have.
 func (c *client) send(ctx context.Context, flags wire.Flags, text string) (reply bson.Raw, more bool, err error) {
 	doc, err := ejson.Parse(text)
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package savedsettings stores settings of the server that survive a restart: a document per name, under
-// keys of their own beside the catalog. A package of commands caches the values of its documents
-// in memory; with peers, it also applies their changes.
+// Package savedsettings stores settings of the server that survive a restart: one document for each name, under keys
+// of their own beside the catalog. A package of commands caches the values of its settings in memory; if there are
+// peers, it also applies changes that they make.
 package savedsettings
 
 import (
@@ -24,8 +24,9 @@ func read(ctx context.Context, r storage.Reader, name string) (bson.Raw, error) 
 
 func key(name string) []byte { return keyspace.AppendMeta(nil, keyspace.MetaSetting, []byte(name)) }
 
-// change writes the result of next as the setting and waits until it is durable; if the result is
-// nil, nothing changes. next is called again after a conflict with a peer.
+// change writes the document that next returns as the setting with a name, and returns when it is durable; if next
+// returns nil, nothing changes. next is called again after a write conflict with a peer. at is the timestamp of the
+// commit, or of the read if nothing changes.
 func change(ctx context.Context, s storage.Store, name string, next func(t storage.Txn, was bson.Raw) (bson.Raw, error)) (at storage.Timestamp, err error) {
 	err = storage.RetryConflicts(ctx, func() error {
 		t, err := s.Begin(ctx, storage.TxnOptions{})
@@ -54,15 +55,16 @@ func change(ctx context.Context, s storage.Store, name string, next func(t stora
 	return at, err
 }
 
-// Change sets a setting to the result of next and waits until it is durable. was is nil if the
-// setting was never saved.
-// Errors: those of next and of the store.
+// Change sets a setting to the document that next returns, and returns when it is durable. was is the present
+// document, nil if the setting was never saved. If next returns nil, nothing changes. Errors: errors of next and of
+// the store.
 func Change(ctx context.Context, s storage.Store, name string, next func(was bson.Raw) (bson.Raw, error)) error {
 	_, err := change(ctx, s, name, func(_ storage.Txn, was bson.Raw) (bson.Raw, error) { return next(was) })
 	return err
 }
 
-// topic returns the name of a setting among the data that servers over one store cache in memory.
+// topic returns the name under which servers over one store announce changes of a setting to each other, because
+// each caches the setting in memory.
 func topic(name string) string { return "setting." + name }
 
 // Setting is a setting with its value cached in memory.
@@ -80,14 +82,15 @@ type Setting struct {
 
 // Follower applies the changes of peers over the same store.
 type Follower interface {
-	// OnTopic sets a function that is called with a snapshot in which peers have changed a topic.
+	// OnTopic sets the function load, which is called after a peer has changed the topic, with a snapshot that
+	// contains the change.
 	OnTopic(topic string, load func(ctx context.Context, r storage.Reader) error)
-	// WaitAppliedByAll waits until all peers have applied what was committed up to a time.
+	// WaitAppliedByAll waits until all peers have applied every change with a timestamp up to at.
 	WaitAppliedByAll(ctx context.Context, at storage.Timestamp) error
 }
 
-// Open reads the setting of a name and follows its changes. take sets the cached value from a
-// document, nil if the setting was never saved; the mutex is held during take.
+// Open reads the setting with a name from the store s, and follows changes that peers make. take sets the cached
+// value from a document, nil if the setting was never saved; the mutex of x is locked during take.
 func (x *Setting) Open(ctx context.Context, s storage.Store, peers Follower, name string, take func(doc bson.Raw)) error {
 	x.store, x.peers, x.name, x.apply = s, peers, name, take
 	peers.OnTopic(topic(name), x.reload)
@@ -99,7 +102,7 @@ func (x *Setting) Open(ctx context.Context, s storage.Store, peers Follower, nam
 	return x.reload(ctx, r)
 }
 
-// reload reads the setting from a snapshot, unless the cached value is newer.
+// reload sets the cached value from a snapshot, after a peer changed the setting, unless the cached value is newer.
 func (x *Setting) reload(ctx context.Context, r storage.Reader) error {
 	doc, err := read(ctx, r, x.name)
 	if err != nil {
@@ -111,8 +114,8 @@ func (x *Setting) reload(ctx context.Context, r storage.Reader) error {
 	return nil
 }
 
-// setIfNewer sets the cached value from a document as of a time, unless the value is newer. The mutex
-// is held.
+// setIfNewer sets the cached value from a document with the timestamp at, unless the value is newer. The caller
+// holds the mutex.
 func (x *Setting) setIfNewer(doc bson.Raw, at storage.Timestamp) {
 	if at >= x.appliedUpTo {
 		x.appliedUpTo = at
@@ -120,10 +123,10 @@ func (x *Setting) setIfNewer(doc bson.Raw, at storage.Timestamp) {
 	}
 }
 
-// Change stores the result of next and then applies it, here and at all peers. next is called
-// with the mutex held, when the cached value is that of the store, and again after a conflict; if
-// its result is nil, nothing changes.
-// Errors: those of next and of the store; nothing has changed then.
+// Change stores the document that next returns as the setting, and then applies it at this server and waits until
+// all peers have applied it. next is called with the mutex locked, when the cached value is that of the store, and
+// again after a write conflict; if it returns nil, nothing changes. Errors: errors of next and of the store; then
+// nothing has changed.
 func (x *Setting) Change(ctx context.Context, next func() (bson.Raw, error)) error {
 	x.changes.Lock()
 	var doc bson.Raw

@@ -22,7 +22,7 @@ const (
 	writing
 
 	phaseMask = 3
-	phaseStep = 4 // the step of the phase number, which is never used twice, so that the watcher can detect a standstill
+	phaseStep = 4 // step of the phase number; none is used twice, so that the watcher can detect a standstill
 )
 
 // Conn is one client connection; it implements wire.Conn.

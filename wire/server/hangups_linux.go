@@ -41,7 +41,7 @@ func (h *hangups) add(nc net.Conn, id int64) {
 	})
 }
 
-// poll calls tell with the id of each connection whose client has closed its side since the last call of poll.
+// poll passes the id of each connection whose client has closed its side, since the last call of poll, to a callback.
 func (h *hangups) poll(tell func(id int64)) {
 	for h.set >= 0 {
 		n, err := unix.EpollWait(h.set, h.events[:], 0)

@@ -10,17 +10,17 @@ import (
 	"github.com/cantledb/cantle/shard/cluster"
 )
 
-// Collection is a virtual collection, whose documents are computed when it is read: the
-// users, the config database of a sharded cluster, derived from the current catalog, and
-// others. If a client creates a collection of the same name, that one replaces it.
-// Manual: reference/config-database, reference/local-database.
+// Collection is a virtual collection: its documents are not stored, but computed when it is read. Examples are the
+// collection of users, and those of the config database, which are derived from the catalog. If a client creates a
+// collection of the same name, the created one replaces it. Manual: reference/config-database,
+// reference/local-database.
 type Collection struct {
 	DB, Coll string
 	Docs     func() []bson.Raw
-	// WhenFilled omits the collection from listCollections while it has no documents.
+	// WhenFilled means that listCollections shows the collection only while it has documents.
 	WhenFilled bool
-	// OfMembers makes a member of a replica set list the collection although it is in config,
-	// where such a member has few collections.
+	// OfMembers means that the collection is listed even if the server appears as a member of a replica set and the
+	// collection is in config, where such a member has few collections.
 	OfMembers bool
 }
 
@@ -37,11 +37,10 @@ func (v *Collections) Add(rows ...Collection) {
 	slices.SortFunc(v.rows, func(a, b Collection) int { return cmp.Or(cmp.Compare(a.DB, b.DB), cmp.Compare(a.Coll, b.Coll)) })
 }
 
-// All returns the virtual collections in the order of their names, without system.views,
-// which each database has.
+// All returns the virtual collections in the order of their names, without system.views, which every database has.
 func (v *Collections) All() []Collection { return v.rows }
 
-// find returns the row of a namespace, nil if it has none.
+// find returns the row of the virtual collection with a namespace, nil if there is none.
 func (v *Collections) find(ns collection.Namespace) *Collection {
 	for i := range v.rows {
 		if row := &v.rows[i]; row.DB == ns.DB && row.Coll == ns.Coll {
@@ -51,8 +50,8 @@ func (v *Collections) find(ns collection.Namespace) *Collection {
 	return nil
 }
 
-// Docs returns the documents of a virtual collection; ok is false if the namespace has
-// none. A cluster reads such collections by it.
+// Docs returns the documents of a virtual collection; ok is false if the namespace is not virtual. The cluster calls
+// Docs to read such a collection.
 func (v *Collections) Docs(_ *cluster.Op, ns collection.Namespace) (docs []bson.Raw, ok bool) {
 	if ns.Coll == "system.views" {
 		return v.viewDocs(ns.DB)
@@ -63,8 +62,8 @@ func (v *Collections) Docs(_ *cluster.Op, ns collection.Namespace) (docs []bson.
 	return nil, false
 }
 
-// IsDerived reports whether the namespace is a view or a virtual collection, which have no
-// stored documents: reads of it are aggregations.
+// IsDerived reports whether the namespace is a view, a time series or a virtual collection, which have no stored
+// documents of their own: commands read it by an aggregation.
 func (v *Collections) IsDerived(ns collection.Namespace) bool {
 	if coll := v.Cluster.Catalog().Collection(ns); coll != nil {
 		return coll.IsView()
@@ -72,8 +71,7 @@ func (v *Collections) IsDerived(ns collection.Namespace) bool {
 	return v.Is(ns) || v.Cluster.Catalog().Series(ns) != nil
 }
 
-// Is reports whether the namespace is a virtual collection; reads of it are processed like
-// reads of views.
+// Is reports whether the namespace is a virtual collection, which is read as a view is.
 func (v *Collections) Is(ns collection.Namespace) bool {
 	if ns.Coll == "system.views" {
 		return v.Cluster.Catalog().Collection(ns) == nil && v.HasViews(ns.DB)
@@ -81,8 +79,8 @@ func (v *Collections) Is(ns collection.Namespace) bool {
 	return v.find(ns) != nil && v.Cluster.Catalog().Collection(ns) == nil
 }
 
-// Names lists the virtual collections of a database that listCollections shows; member
-// means that the server appears as a member of a replica set.
+// Names returns the names of the virtual collections that listCollections shows for a database. member means that
+// the server appears to the client as a member of a replica set.
 func (v *Collections) Names(db string, member bool) (names []string) {
 	for _, row := range v.rows {
 		switch {

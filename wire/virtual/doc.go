@@ -1,4 +1,3 @@
-// Package virtual has collections whose documents are computed when they are read, about
-// the server and its cluster, and the documents of aggregation stages about them. The
-// packages of commands add the rows.
+// Package virtual defines virtual collections, and aggregation stages with data about the server and its cluster,
+// whose documents are computed when they are read. The packages of commands add the rows.
 package virtual

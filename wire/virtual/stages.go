@@ -7,8 +7,8 @@ import (
 	"github.com/cantledb/cantle/shard/cluster"
 )
 
-// Stage makes the documents of an aggregation stage that begins a pipeline with data
-// about the server.
+// Stage is the row of an aggregation stage that begins a pipeline and returns data about the server; Docs computes
+// its documents.
 type Stage struct {
 	Name string
 	Docs func(o *cluster.Op, ns collection.Namespace, spec bson.Raw) ([]bson.Raw, error)
@@ -20,8 +20,8 @@ type Stages []Stage
 // Add adds stages, before the server serves.
 func (s *Stages) Add(rows ...Stage) { *s = append(*s, rows...) }
 
-// Docs returns the documents of a stage; it is cluster.Upper.Info.
-// Errors: NotImplemented (238), NamespaceNotFound (26) and those of the stages.
+// Docs returns the documents of the stage with a name; the cluster calls it as cluster.Upper.Info. Errors:
+// NotImplemented (238), NamespaceNotFound (26), errors of the stages.
 func (s *Stages) Docs(o *cluster.Op, ns collection.Namespace, name string, spec bson.Raw) ([]bson.Raw, error) {
 	for _, x := range *s {
 		if x.Name == name {
