@@ -6,8 +6,9 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// TestCanary plants three bugs: cursors of transactions see later writes of the transaction, change streams
-// leave out one event in a thousand, and tailable cursors skip a document after they have waited.
+// TestCanary plants three bugs in servers, which the tests of this package must find: cursors of transactions see
+// later writes of the transaction, change streams leave out one event in a thousand, and tailable cursors skip a
+// document after they have waited.
 func TestCanary(t *testing.T) {
 	t.Run("transactions", func(t *testing.T) {
 		harness.Caught(t, "cursors see later writes", "TestInTransactions$/^memory", "from the future", "twice", "missing", "out of order")

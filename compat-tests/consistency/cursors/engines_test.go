@@ -13,7 +13,7 @@ import (
 	"github.com/cantledb/cantle/internal/testenv"
 )
 
-// engine is a storage engine with the number of servers over it.
+// engine is a storage engine together with the number of servers over it, with which the tests of this package run.
 type engine struct {
 	name  string
 	share int // seconds of each run
@@ -85,7 +85,7 @@ func (s *servers) kill(r *rand.Rand) {
 	s.list[i] = again
 }
 
-// client returns a driver client with the addresses of all servers.
+// client returns a driver client whose connection string has the addresses of all servers.
 func (s *servers) client(t *testing.T) *mongo.Client {
 	t.Helper()
 	var hosts []string
@@ -101,7 +101,7 @@ func (s *servers) client(t *testing.T) *mongo.Client {
 	return client
 }
 
-// due returns the duration of a test: in each run its share in seconds, otherwise five minutes.
+// due returns for how long a test draws: the given seconds in each run, five minutes in a long run (CANTLE_LONG).
 func due(seconds int) time.Duration {
 	if testenv.IsLong() {
 		return 5 * time.Minute

@@ -20,8 +20,8 @@ import (
 	"github.com/cantledb/cantle/compat-tests/faults/programme"
 )
 
-// The collections. docs is also resharded. more has many cursors that stay open. tail and small are
-// capped: tail has room for all documents, small does not. beside is in another database.
+// The collections that the writers of a run change. docs is also resharded. more has many cursors that stay open.
+// tail and small are capped: tail has room for all documents, small does not. beside is in another database.
 const (
 	docs   = "moving.docs"
 	more   = "moving.more"
@@ -30,10 +30,12 @@ const (
 	beside = "beside.docs"
 )
 
-// keysEach is the number of keys of a writer that changes documents. Other writers use new keys.
+// keysEach is the number of keys that belong to one writer, if it changes documents. Other writers only insert, with
+// new keys.
 const keysEach = 40
 
-// world is a run: its servers, its clients, and the recorded changes and reads.
+// world is one run of the test: its servers, its clients, and everything that the clients have changed and read, for
+// the checks at the end.
 type world struct {
 	*testing.T
 	*servers
@@ -96,7 +98,8 @@ func coll(c *mongo.Client, ns string) *mongo.Collection {
 // any returns a client of a random server.
 func (w *world) any(r *rand.Rand) *mongo.Client { return w.direct[r.IntN(len(w.direct))] }
 
-// away reports whether err is caused by a killed server, in a run that kills servers.
+// away reports whether err is explained by a killed server, in a run that kills servers; such errors are no failures
+// of the test.
 func (w *world) away(err error) bool {
 	if !w.killed || err == nil {
 		return false
@@ -109,7 +112,7 @@ func (w *world) away(err error) bool {
 		said.HasErrorLabel("UnknownTransactionCommitResult") || said.HasErrorLabel("ResumableChangeStreamError") || code(err, 43, 91, 11600, 189)
 }
 
-// code reports whether an error is a server's error with one of some codes.
+// code reports whether err is an error reply of the server with one of the given codes.
 func code(err error, codes ...int) bool {
 	var said mongo.ServerError
 	return errors.As(err, &said) && slices.ContainsFunc(codes, said.HasErrorCode)
@@ -146,8 +149,8 @@ func (w *world) prepare(ctx context.Context) {
 	}
 }
 
-// move changes the structure until ctx ends. A command may be refused, for example because another one is in
-// progress.
+// move splits, merges, moves, reshards and indexes the collections at random until ctx ends. A command may be
+// refused, for example because another one is in progress.
 func (w *world) move(ctx context.Context) {
 	r := rand.New(rand.NewPCG(w.seed, 1))
 	admin := w.all.Database("admin")
@@ -186,8 +189,8 @@ func (w *world) move(ctx context.Context) {
 	}
 }
 
-// kills kills a server now and then until ctx ends. With several servers the intervals are longer, so that
-// each has time to take over jobs.
+// kills kills a random server now and then until ctx ends. With several servers the intervals are longer, so that
+// the others have time to take over its jobs.
 func (w *world) kills(ctx context.Context) {
 	r := rand.New(rand.NewPCG(w.seed, 2))
 	for sleep(ctx, time.Duration(800+r.IntN(1200))*time.Millisecond*time.Duration(len(w.direct))) {
@@ -195,8 +198,8 @@ func (w *world) kills(ctx context.Context) {
 	}
 }
 
-// last is the client and the key of the final documents. A reader that has read one of them has also read all
-// changes that were acknowledged before.
+// last is the client and the key of the final documents, which are written at the end of a run, one in each
+// collection. A reader that has read one of them has also read all changes that were acknowledged before.
 const last = 1_000_000_000
 
 // finish writes the final documents.
@@ -211,8 +214,8 @@ func (w *world) finish(ctx context.Context) {
 	}
 }
 
-// settled compares the documents of collections with the writes, and compares the indexes with the
-// documents by validate.
+// settled checks the collections at the end of a run: their documents must be those that were written, and their
+// indexes must agree with the documents by the command validate.
 func (w *world) settled(ctx context.Context) {
 	for _, ns := range []string{docs, more, beside} {
 		want := map[int]int{}
@@ -321,7 +324,8 @@ func TestMoving(t *testing.T) {
 	}
 }
 
-// roundMax is the maximum duration of one run. The check at the end takes longer after more events.
+// roundMax is the maximum duration of one run. A longer test has several runs, because the check at the end takes
+// longer the more events there are.
 const roundMax = 10 * time.Second
 
 // tallied returns counts as one line, sorted by name.

@@ -14,7 +14,7 @@ import (
 	"github.com/cantledb/cantle/compat-tests/consistency/histories"
 )
 
-// interrupted are the error codes of a read whose collection or snapshot no longer exists:
+// interrupted lists the error codes that a read may have if its collection or snapshot no longer exists:
 // QueryPlanKilled, CursorNotFound, NoSuchTransaction, SnapshotUnavailable, SnapshotTooOld.
 var interrupted = []int{175, 43, 251, 246, 239}
 
@@ -26,10 +26,10 @@ type seen struct {
 	ns         string
 	at         string      // the kind of the read
 	client     int         // the client whose transaction did the read, 0 for none
-	own        map[int]int // the versions of the documents of that client in the transaction
+	own        map[int]int // versions that this client's own documents have in the transaction
 }
 
-// read sends the question and passes each batch to a function.
+// read runs the find or aggregate on a collection, and passes each batch of its result to the function each.
 func (q question) read(ctx context.Context, c *mongo.Collection, each func(rows []histories.Row) error) error {
 	cursor, err := q.open(ctx, c)
 	if err != nil {
@@ -73,7 +73,8 @@ type reads struct {
 	past []moment
 }
 
-// moment is the cluster time of a snapshot read, and the times of its request and answer.
+// moment holds the cluster time of a snapshot read, and the times at which the read was sent and answered, by which
+// later reads at the same cluster time are checked.
 type moment struct {
 	at         bson.Timestamp
 	sent, back int64
@@ -108,7 +109,7 @@ func (d *reads) work(working, ctx context.Context) {
 	}
 }
 
-// take adds a batch to the result, and records the time of the first one.
+// take adds a batch to the recorded result of a read, and records the time of the first batch.
 func (d *reads) take(s *seen, rows []histories.Row) {
 	if s.back == 0 {
 		s.back = d.now()
@@ -119,7 +120,7 @@ func (d *reads) take(s *seen, rows []histories.Row) {
 	}
 }
 
-// snapshot reads in a snapshot session, and keeps its cluster time for later reads.
+// snapshot reads in a snapshot session, and keeps its cluster time so that later reads can use the same snapshot.
 func (d *reads) snapshot(ctx context.Context, one *mongo.Client, s *seen) error {
 	session, err := one.StartSession(options.Session().SetSnapshot(true))
 	if err != nil {
@@ -193,8 +194,7 @@ func (w *world) judgeReads() {
 	}
 }
 
-// opened is a cursor that stays open for the whole run. The server parks such cursors, because there are so
-// many.
+// opened is a cursor that stays open for the whole run. There are so many of them that the server parks them.
 type opened struct {
 	seen
 	from *mongo.Cursor

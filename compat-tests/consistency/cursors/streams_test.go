@@ -15,10 +15,11 @@ import (
 	"github.com/cantledb/cantle/compat-tests/consistency/histories"
 )
 
-// streamTimeout is the time limit of a stream for the last document.
+// streamTimeout is the time within which a change stream must return the last document of a run.
 const streamTimeout = 30 * time.Second
 
-// follower follows changes through a sequence of streams, each of which resumes where the last one stopped.
+// follower reads the changes of some collections by a sequence of change streams, each of which resumes where the
+// one before stopped.
 type follower struct {
 	*world
 	what     string
@@ -43,7 +44,8 @@ type received struct {
 	last  bool // the last document of its collections
 }
 
-// ofCollection, ofDatabase and ofCluster open a change stream of their scope.
+// ofCollection, ofDatabase and ofCluster return a function that opens a change stream on a collection, a database or
+// all databases.
 func ofCollection(ns string) func(c *mongo.Client, ctx context.Context, pipeline any, o ...options.Lister[options.ChangeStreamOptions]) (*mongo.ChangeStream, error) {
 	return func(c *mongo.Client, ctx context.Context, pipeline any, o ...options.Lister[options.ChangeStreamOptions]) (*mongo.ChangeStream, error) {
 		return coll(c, ns).Watch(ctx, pipeline, o...)
@@ -58,7 +60,8 @@ func ofCluster(c *mongo.Client, ctx context.Context, pipeline any, o ...options.
 	return c.Watch(ctx, pipeline, o...)
 }
 
-// followers returns the followers of a run, with their streams opened.
+// followers returns the followers of a run, of different scopes, pipelines and options. Their first streams are
+// open.
 func (w *world) followers(ctx context.Context) ([]*follower, error) {
 	plain := options.ChangeStream
 	even := mongo.Pipeline{
@@ -91,7 +94,8 @@ func (w *world) followers(ctx context.Context) ([]*follower, error) {
 	return list, nil
 }
 
-// open opens a stream with the options of the follower and with from.
+// open opens a change stream with the pipeline and the options of the follower; from has the position at which it
+// starts.
 func (f *follower) open(ctx context.Context, c *mongo.Client, from *options.ChangeStreamOptionsBuilder) (*mongo.ChangeStream, error) {
 	pipeline := f.pipeline
 	if pipeline == nil {
@@ -130,8 +134,8 @@ func (f *follower) some(ctx context.Context, r *rand.Rand, most int) {
 	f.did("resumed", 1)
 }
 
-// take opens a stream and returns up to most events. It ends at the last document, or after idle empty
-// batches. token is the resume token behind the last event.
+// take opens a change stream and returns up to most events. It ends at the last document of the run, or after idle
+// empty batches. token is the resume token after the last returned event.
 func (f *follower) take(ctx context.Context, c *mongo.Client, o *options.ChangeStreamOptionsBuilder, most, idle int) (list []received, token bson.Raw, err error) {
 	s, err := f.open(ctx, c, o)
 	if err != nil {
@@ -193,7 +197,8 @@ func (f *follower) event(e bson.Raw) (out received, err error) {
 	return out, nil
 }
 
-// end reads to the last document, checks the events, and resumes at random tokens.
+// end reads the follower's stream up to the last document of the run, checks the events, and then checks streams
+// that are resumed at random events (same).
 func (f *follower) end(ctx context.Context, r *rand.Rand) {
 	for until := time.Now().Add(streamTimeout); !f.over() && time.Now().Before(until) && ctx.Err() == nil; {
 		f.some(ctx, r, 1000)
@@ -228,7 +233,8 @@ func (f *follower) end(ctx context.Context, r *rand.Rand) {
 // over reports whether the last document has come.
 func (f *follower) over() bool { return len(f.events) > 0 && f.events[len(f.events)-1].last }
 
-// same resumes after an event, or at its time, and compares the events with the recorded ones.
+// same resumes the stream after the event with the index at, or at the time of this event, and checks that the
+// events that follow are the same as the recorded ones.
 func (f *follower) same(ctx context.Context, r *rand.Rand, at int) {
 	o, want, how := from(r, f.events[at].token), f.events[at+1:], "behind"
 	if r.IntN(3) == 0 {

@@ -28,7 +28,8 @@ type tailed struct {
 	least    int // the filter: only groups of at least this value
 }
 
-// tail follows capped collections until working ends, through a sequence of cursors.
+// tail follows the capped collections by a sequence of tailable cursors until working ends, and records their
+// results in to.
 func (w *world) tail(working, ctx context.Context, r *rand.Rand, to *tails) {
 	for working.Err() == nil {
 		one := tailed{ns: []string{tail, tail, small}[r.IntN(3)], await: r.IntN(2) == 0}
@@ -81,7 +82,7 @@ func (w *world) follow(working, ctx context.Context, r *rand.Rand, t *tailed) er
 	return nil
 }
 
-// take reads the available rows. more is true while the cursor is open.
+// take reads the rows that the cursor has now. more is false when the cursor has ended.
 func (t *tailed) take(ctx context.Context, cursor *mongo.Cursor) (more bool, err error) {
 	if !cursor.TryNext(ctx) {
 		if !t.await {
@@ -102,7 +103,7 @@ func (t *tailed) take(ctx context.Context, cursor *mongo.Cursor) (more bool, err
 	}
 }
 
-// judgeTails opens two more cursors, which read to the end, and checks all results.
+// judgeTails opens two more tailable cursors, which read the whole collection, and checks the results of all.
 func (w *world) judgeTails(ctx context.Context, to *tails) {
 	for _, await := range []bool{false, true} {
 		t := tailed{ns: tail, await: await}

@@ -18,8 +18,8 @@ import (
 	"github.com/cantledb/cantle/compat-tests/faults/programme"
 )
 
-// document returns a document with version v. g and h follow from its key, so they never change; g is
-// indexed, and so is v.
+// document returns a document with a key and a version v. Its fields g and h are computed from the key, so they
+// never change; g and v are indexed.
 func document(key, version int) bson.D {
 	return bson.D{{Key: "_id", Value: key}, {Key: "v", Value: version}, {Key: "g", Value: groupOf(key)}, {Key: "h", Value: heapOf(key)}, {Key: "filler", Value: string(make([]byte, key*37%300))}}
 }
@@ -40,7 +40,8 @@ func rowOf(raw bson.Raw) (histories.Row, error) {
 	return histories.Row{Key: int(key), Version: int(version)}, nil
 }
 
-// question is a find or an aggregate, with its filter and its order.
+// question is a find or an aggregate that a test sends, with its filter, its sort and its hint, as sent and as
+// functions that compute the expected result.
 type question struct {
 	what    string
 	filter  bson.D
@@ -65,7 +66,7 @@ func reversed(order func(a, b histories.Row) int) func(a, b histories.Row) int {
 // on returns a condition on a field.
 func on(field string, condition any) bson.D { return bson.D{{Key: field, Value: condition}} }
 
-// Draws a find or an aggregate over documents with keys from low to high.
+// drawQuestion draws a random find or aggregate over documents with keys from low to high.
 func drawQuestion(r *rand.Rand, low, high int) question {
 	q := question{batch: []int32{1, 2, 7, 50, 101, 180, 1000}[r.IntN(7)], stages: r.IntN(3) == 0}
 	from := low + r.IntN(high-low)
@@ -165,7 +166,7 @@ func (r *reading) batch(ctx context.Context) error {
 	return nil
 }
 
-// txn is a transaction that reads by batches and writes between them.
+// txn is one transaction of a test: it reads by several cursors, in batches, and writes between the batches.
 type txn struct {
 	*testing.T
 	rng     *rand.Rand
@@ -174,14 +175,15 @@ type txn struct {
 	has     map[string]map[int]int // versions in the transaction, by collection and key
 	open    []*reading
 	version int
-	crowd   []*mongo.Cursor // other cursors: reading them makes the server park those of the transaction
+	crowd   []*mongo.Cursor // other cursors: reading them makes the server park the transaction's
 	writes  int
 }
 
-// keysMax is the end of the keys. Keys without a document lie between the others.
+// keysMax is the upper bound of keys. Between the keys with a document there are many without one, for inserts.
 const keysMax = 4000
 
-// pick draws a key that has a document, or one that has none.
+// pick draws a random key that has a document in the transaction if there is true, otherwise one that has none. ok
+// is false if it finds none in 100 tries.
 func (x *txn) pick(coll string, there bool) (key int, ok bool) {
 	for range 100 {
 		key = x.rng.IntN(keysMax)
@@ -245,7 +247,7 @@ func (x *txn) change(ctx context.Context, coll string, key int) error {
 	return nil
 }
 
-// write makes one or several random writes to a collection of the transaction.
+// write makes one or several random writes to one of the transaction's collections, often one with an open cursor.
 func (x *txn) write(ctx context.Context) error {
 	coll := x.names[x.rng.IntN(len(x.names))]
 	if len(x.open) > 0 && x.rng.IntN(2) == 0 {
@@ -313,7 +315,7 @@ func (x *txn) begin(ctx context.Context) error {
 	return r.batch(ctx)
 }
 
-// park reads from so many other cursors that the server parks those of the transaction.
+// park reads from so many other cursors that the server parks the cursors of the transaction.
 func (x *txn) park(ctx context.Context) error {
 	for _, c := range x.crowd {
 		if !c.Next(ctx) {
@@ -376,7 +378,7 @@ func (x *txn) judge() (wrong []string) {
 	return wrong
 }
 
-// content returns the versions of the documents of a collection, by key.
+// content returns the version of each document of a collection, by key.
 func content(ctx context.Context, coll *mongo.Collection) (map[int]int, error) {
 	cursor, err := coll.Find(ctx, bson.D{})
 	if err != nil {
@@ -393,9 +395,8 @@ func content(ctx context.Context, coll *mongo.Collection) (map[int]int, error) {
 	return out, cursor.Err()
 }
 
-// transact draws a transaction by a seed, runs it on three new collections, and returns the violations.
-// One of the collections has several partitions. A transaction orders its writes by collection, in the
-// order of the creation of the collections.
+// transact runs one random transaction, drawn by a seed, on three new collections, one of which has several
+// partitions. It returns the violations that the checks found, and the numbers of rows and of writes.
 func transact(t *testing.T, client *mongo.Client, seed uint64, crowd []*mongo.Cursor) (wrong []string, rows, writes int) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -470,8 +471,8 @@ func crowd(t *testing.T, client *mongo.Client) (out []*mongo.Cursor) {
 	return out
 }
 
-// TestInTransactions draws transactions that write between the batches of their cursors, in their
-// collection and in others.
+// TestInTransactions runs random transactions that write between the batches of their cursors, to the collection of
+// the cursor and to others, and checks that each cursor returns the documents as they were when it was opened.
 func TestInTransactions(t *testing.T) {
 	first, all, sum := firstSeed(t), 0, 0
 	programme.RecordAtEnd(t, "cursors", first, func() (int, string) {

@@ -13,8 +13,8 @@ import (
 	"github.com/cantledb/cantle/compat-tests/consistency/histories"
 )
 
-// writer owns documents, and changes them one after the other. Each change is idempotent, and is sent again
-// until it is acknowledged.
+// writer is a client that changes documents which no other client changes, one after the other. Each change is
+// idempotent, and is sent again until it is acknowledged.
 type writer struct {
 	*world
 	client int
@@ -28,7 +28,7 @@ func (w *world) writer(client int, ns string) *writer {
 	return &writer{world: w, client: client, ns: ns, has: map[int]int{}, r: rand.New(rand.NewPCG(w.seed, uint64(100+client)))}
 }
 
-// work writes until working ends. It completes a write that has begun.
+// work makes random changes until working ends. A change that has begun is completed.
 func (p *writer) work(working, ctx context.Context) {
 	for sleep(working, time.Duration(p.r.IntN(8))*time.Millisecond) {
 		switch {
@@ -90,8 +90,8 @@ func (p *writer) draw(key int) change {
 
 var errNotThere = errors.New("a document that was acknowledged is not there")
 
-// until repeats an operation until it succeeds. Errors of a killed server, and of a transaction that has to
-// be retried, are expected.
+// until repeats an operation until it succeeds, or ctx ends. Errors caused by a killed server, and errors after
+// which a transaction is retried, are expected; any other error is recorded as a failure.
 func (p *writer) until(ctx context.Context, what string, do func() error) {
 	for {
 		err := do()
@@ -198,8 +198,8 @@ func (p *writer) append(ctx context.Context, key int) {
 	p.made(x)
 }
 
-// transactions runs transactions until working ends. Each reads all documents in batches, and changes the
-// client's own documents between the batches.
+// transactions runs transactions one after the other until working ends. Each reads all documents in batches, and
+// changes the client's own documents between the batches.
 func (w *world) transactions(working, ctx context.Context, client int) {
 	p := w.writer(client, docs)
 	for sleep(working, time.Duration(p.r.IntN(30))*time.Millisecond) {
@@ -207,8 +207,8 @@ func (w *world) transactions(working, ctx context.Context, client int) {
 	}
 }
 
-// transaction runs one such transaction. Its read is checked as a snapshot that contains the client's own
-// documents in their state at the opening of the cursor.
+// transaction runs one transaction that reads all documents in batches and writes between them. Its read must be a
+// snapshot that contains the client's own documents as they were in the transaction when the cursor was opened.
 func (p *writer) transaction(ctx context.Context) {
 	one := p.any(p.r)
 	session, err := one.StartSession()
@@ -224,7 +224,7 @@ func (p *writer) transaction(ctx context.Context) {
 	write := func() error {
 		x := p.draw(p.key())
 		for _, y := range list {
-			if y.Key == x.Key { // each document is changed once, so that the changes can be repeated
+			if y.Key == x.Key { // each document is changed once, so that repeat can make the changes again
 				return nil
 			}
 		}
@@ -274,7 +274,8 @@ func (p *writer) transaction(ctx context.Context) {
 	}
 }
 
-// repeat repeats the changes of a transaction that may have been committed.
+// repeat makes the changes of a transaction again whose commit is undetermined, so that in the end they are made in
+// either case. begin is the time at which the transaction was sent first.
 func (p *writer) repeat(ctx context.Context, list []change, begin int64) {
 	p.together(ctx, list)
 	for i := range list {

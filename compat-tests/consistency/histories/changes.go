@@ -6,17 +6,18 @@ import (
 	"slices"
 )
 
-// Change is a write of a document that belongs to one client. The client sends the write again until it is
-// acknowledged, and only then sends the next one. So the changes of a client are a causal chain.
+// Change is a write of a document by the client to which the document belongs. The client sends the write again
+// until it is acknowledged, and only then sends the next one. So of two changes of one client, the later one depends
+// on the earlier one.
 type Change struct {
 	Client, Key int
-	Version     int  // identifies the change, and grows with each change of the client
+	Version     int  // identifies the change; increases with each change of the client
 	Removes     bool // the change deletes the document
-	// Together identifies the transaction of several consecutive changes; 0 = none.
+	// Together identifies the transaction if several consecutive changes were made in one; 0 = none.
 	Together int
-	// Begin is the time when the change, or the commit of its transaction, was sent. End is the time of
-	// the acknowledgement, on the same clock. End is 0 if no acknowledgement arrived. Then the change is
-	// the last one of its client.
+	// Begin is the time when the change, or the commit of its transaction, was first sent. End is the time of the
+	// acknowledgement, on the same clock; 0 if no acknowledgement arrived, which can be only in the last change of a
+	// client.
 	Begin, End int64
 }
 
@@ -40,7 +41,7 @@ func chainsOf(changes []Change) chains {
 	return c
 }
 
-// clients returns the clients in order, so that violations are reported in the same order each time.
+// clients returns the clients in ascending order, so that violations are reported in the same order in each run.
 func (c chains) clients() []int {
 	var out []int
 	for client := range c {
@@ -61,8 +62,8 @@ func (c chains) owners() map[int]int {
 	return out
 }
 
-// span returns the minimum and the maximum number of changes of a chain that a read can contain. The read was
-// sent at sent and its answer arrived at back.
+// span returns how many changes of a client's chain a read can contain, at least and at most, if the read was sent
+// at the time sent and answered at the time back.
 func span(chain []Change, sent, back int64) (least, most int) {
 	for i, x := range chain {
 		if x.End != 0 && x.End < sent {
@@ -75,7 +76,8 @@ func span(chain []Change, sent, back int64) (least, most int) {
 	return least, most
 }
 
-// between reports whether a cut of a chain would divide a transaction.
+// between reports whether the first cut changes of a chain would contain only a part of a transaction, which no read
+// may return.
 func between(chain []Change, cut int) bool {
 	return cut > 0 && cut < len(chain) && chain[cut].Together != 0 && chain[cut].Together == chain[cut-1].Together
 }
@@ -89,7 +91,7 @@ func (f *found) bad(format string, args ...any) {
 	}
 }
 
-// inOrder checks that rows are in the order of a reader, nil for none.
+// inOrder adds a violation for each row that is not in the order that the reader requested; a nil order means none.
 func (f *found) inOrder(rows []Row, order func(a, b Row) int) {
 	if order == nil {
 		return

@@ -5,15 +5,15 @@ import (
 	"slices"
 )
 
-// Op is a write of a value to a key, or a read of the key: an append to a list and a read of the whole list,
-// or a write of a register and a read of it.
+// Op is one operation of a transaction on a key: on a list it appends a value or reads the whole list; on a register
+// it writes a value or reads it.
 type Op struct {
 	Key   int
 	Write int   // the value; 0 = a read
-	Read  []int // what a read returned: a list, or the value of a register if it has one
+	Read  []int // the result of a read: a list, or the value of a register if it has one
 }
 
-// Outcome is the outcome of a transaction as its client saw it.
+// Outcome is the outcome of a transaction, as far as its client received it.
 type Outcome uint8
 
 // The outcomes.
@@ -23,9 +23,9 @@ const (
 	Unknown // the commit is undetermined
 )
 
-// Txn is a transaction: its operations in their order, and its outcome. Begin is the time when its first
-// command was sent, End the time when its commit was acknowledged, on one clock; without End the real-time
-// order is not checked.
+// Txn is a recorded transaction: its operations in order, and its outcome. Begin is the time when its first command
+// was sent, End the time when its commit was acknowledged, on the same clock. If End is 0, the order in real time is
+// not checked for it.
 type Txn struct {
 	Ops        []Op
 	Outcome    Outcome
@@ -100,7 +100,7 @@ func (c *checker) finish() []string {
 // Lists judges transactions that append to lists.
 func Lists(history []Txn) []string {
 	c := newChecker(history)
-	last := map[keyValue]bool{} // true for the last append of a transaction to a key
+	last := map[keyValue]bool{} // has the last append of each transaction to each key
 	for _, t := range history {
 		mine := map[int]int{}
 		for _, o := range t.Ops {
@@ -166,7 +166,8 @@ func (c *checker) lists(i int, t Txn, last map[keyValue]bool, longest map[int][]
 	}
 }
 
-// orderLists adds the ww, wr and rw dependencies of list keys to the graph.
+// orderLists adds to the graph of transactions the ww, wr and rw dependencies that follow from the lists. longest
+// has, for each key, the longest list that was read.
 func (c *checker) orderLists(longest map[int][]int) {
 	for key, list := range longest {
 		for i := 1; i < len(list); i++ {
@@ -196,12 +197,12 @@ func (c *checker) orderLists(longest map[int][]int) {
 	}
 }
 
-// Registers judges transactions that write registers. A register that was never written has
-// no value.
+// Registers checks transactions that read and write registers, and returns the violations of snapshot isolation. A
+// register that was never written has no value.
 func Registers(history []Txn) []string {
 	c := newChecker(history)
 	after := map[keyValue][]int{} // the transactions that overwrote a value that they had read
-	final := map[keyValue]bool{}  // true for the last write of a transaction to a key
+	final := map[keyValue]bool{}  // has the last write of each transaction to each key
 	for i, t := range history {
 		read, mine := map[int]int{}, map[int]int{}
 		for _, o := range t.Ops {
@@ -236,7 +237,7 @@ func Registers(history []Txn) []string {
 	return c.finish()
 }
 
-// value returns the value of a read register, 0 for none.
+// value returns the value of a register that an operation read, 0 for none.
 func value(o Op) int {
 	if len(o.Read) == 0 {
 		return 0

@@ -9,8 +9,8 @@ func read(key int, values ...int) Op { return Op{Key: key, Read: values} }
 func write(key, value int) Op        { return Op{Key: key, Write: value} }
 func txn(ops ...Op) Txn              { return Txn{Ops: ops} }
 
-// TestCheck checks that each anomaly is found under its name, and that histories which snapshot isolation
-// allows have none.
+// TestCheck checks that each anomaly is found and reported under its name, and that nothing is reported for
+// histories that snapshot isolation allows.
 func TestCheck(t *testing.T) {
 	aborted := txn(write(1, 1))
 	aborted.Outcome = Aborted

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// realTime adds an edge from a transaction that was acknowledged to each one that began afterwards. Edges
-// that follow from others are left out: at each begin, front holds only the transactions that ended before it
-// and not before the begin of another such transaction.
+// realTime adds to the graph an edge from each acknowledged transaction to each one that began after the
+// acknowledgement. Edges that follow from others are left out: at each begin, front holds only the transactions that
+// ended before it, without those that ended before the begin of another transaction in front.
 func (c *checker) realTime() {
 	var ended, all []int
 	for i, t := range c.history {
@@ -34,9 +34,9 @@ func (c *checker) realTime() {
 	}
 }
 
-// cycles looks for cycles in which each rw edge is followed by an edge of another kind. They are the cycles
-// of a graph that has each transaction twice: from node 2i any edge leads on; node 2i+1 was reached by an rw
-// edge, and no rw edge leads on from it.
+// cycles looks for cycles of dependencies in which each rw edge is followed by an edge of another kind, which
+// snapshot isolation forbids. It finds them as the cycles of a graph that has each transaction i twice: node 2i,
+// which any edge may leave, and node 2i+1, which was reached by an rw edge and which no rw edge leaves.
 func (c *checker) cycles() {
 	n := 2 * len(c.graph)
 	s := &strong{next: c.next, index: make([]int, n), low: make([]int, n), in: make([]bool, n)}
@@ -68,7 +68,7 @@ type step struct {
 	kind kind
 }
 
-// shortestCycle returns a shortest cycle through the first node of a group.
+// shortestCycle returns a shortest cycle through the first node of a group of connected nodes, for the report.
 func (c *checker) shortestCycle(group []int) (way []step) {
 	within := map[int]bool{}
 	for _, v := range group {
@@ -99,7 +99,7 @@ func (c *checker) shortestCycle(group []int) (way []step) {
 	return way
 }
 
-// name returns the name of the anomaly of a cycle, with the cycle.
+// name returns the name of the anomaly that a cycle of dependencies proves, such as G1c, followed by the cycle.
 func (c *checker) name(way []step) string {
 	var count [4]int
 	var b strings.Builder
@@ -122,8 +122,8 @@ func (c *checker) name(way []step) string {
 	return fmt.Sprintf("%s: %s%d", name, b.String(), way[0].from)
 }
 
-// strong finds the strongly connected components of a graph (Tarjan), without recursion that grows with the
-// graph.
+// strong finds the strongly connected components of a graph by Tarjan's algorithm, without recursion, whose depth
+// would grow with the graph.
 type strong struct {
 	next   func(v int, f func(to int, k kind))
 	index  []int // 0 = not visited

@@ -1,7 +1,7 @@
 package histories
 
-// Cursor is the result of a cursor of a transaction that writes between the batches. The cursor must
-// return each document in the version that the transaction had when the cursor was opened.
+// Cursor is the recorded result of a cursor of a transaction that writes between the batches. The cursor must return
+// each document in the version that it had in the transaction when the cursor was opened.
 type Cursor struct {
 	Opened map[int]int // the expected versions of the documents, by key
 	Own    []Row       // later writes of the transaction, to describe a wrong row

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// Fails unless the expected text is among the violations. If it is "", any violation fails.
+// expectViolation fails the test unless the text want is among the violations got; if want is "", there must be no
+// violation.
 func expectViolation(t *testing.T, name, want string, got []string) {
 	t.Helper()
 	text := strings.Join(got, "; ")
@@ -17,8 +18,8 @@ func expectViolation(t *testing.T, name, want string, got []string) {
 
 func byKey(a, b Row) int { return cmp.Compare(a.Key, b.Key) }
 
-// TestCursor checks a cursor of a transaction over documents 1 to 3, which have version 10; later the
-// transaction writes version 11 of document 2, and document 4.
+// TestCursor checks results of a cursor of a transaction over the documents 1 to 3, which have version 10. After the
+// cursor was opened, the transaction writes version 11 of document 2, and document 4.
 func TestCursor(t *testing.T) {
 	one, two, three := Row{1, 10}, Row{2, 10}, Row{3, 10}
 	for _, x := range []struct {
@@ -44,8 +45,8 @@ func TestCursor(t *testing.T) {
 	}
 }
 
-// writes12 returns changes of two clients: client 1 writes document 1 twice and deletes it. After the first
-// version is acknowledged, client 2 writes documents 11 and 12 in one transaction.
+// writes12 returns the changes of two clients for the tests: client 1 writes document 1 twice and then deletes it.
+// After its first version is acknowledged, client 2 writes documents 11 and 12 in one transaction.
 func writes12() []Change {
 	return []Change{
 		{Client: 1, Key: 1, Version: 1, Begin: 10, End: 20},

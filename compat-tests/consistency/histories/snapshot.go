@@ -1,7 +1,8 @@
 package histories
 
-// Snapshot is the result of one read of many documents, in any number of batches, by any plan. It must
-// have all documents as they were at one moment between Sent and Back, the time of the first answer.
+// Snapshot is the recorded result of one read of many documents, in any number of batches. It must contain all
+// documents as they were at one moment between Sent, when the read was sent, and Back, when its first answer
+// arrived.
 type Snapshot struct {
 	Changes    []Change
 	Rows       []Row
@@ -10,8 +11,8 @@ type Snapshot struct {
 	Filter     func(r Row) bool   // the filter of the read; nil = all
 }
 
-// cuts is the number of changes of a client in a snapshot: the minimum and the maximum that are consistent
-// with the rows. They differ if the changes between them are not visible in the rows.
+// cuts holds how many of a client's changes a snapshot contains: the lowest and the highest number that the rows
+// allow. They differ if some changes cannot be seen in the rows.
 type cuts struct{ least, most int }
 
 // Judge returns the violations.
@@ -54,7 +55,8 @@ func (s *Snapshot) Judge() []string {
 	return wrong
 }
 
-// cut finds the prefixes of a client's chain that produce the rows.
+// cut returns how many changes, from the beginning of a client's chain, produce the rows of the client's documents;
+// rows has the version by key. If no number fits, it adds violations, and fits is false.
 func (s *Snapshot) cut(wrong *found, client int, chain []Change, rows map[int]int) (out cuts, fits bool) {
 	least, most := span(chain, s.Sent, s.Back)
 	state, last := map[int]int{}, map[int]int{} // last is the change that set the state
@@ -97,7 +99,8 @@ func (s *Snapshot) cut(wrong *found, client int, chain []Change, rows map[int]in
 	return out, fits
 }
 
-// differs reports the documents whose row differs from the nearest moment.
+// differs adds a violation for each document whose row differs from its state after the changes had, which are the
+// best match. later has the client's changes after them.
 func (s *Snapshot) differs(wrong *found, client int, had, later []Change, rows map[int]int) {
 	state := map[int]int{}
 	for _, x := range had {
@@ -139,7 +142,8 @@ func writes(changes []Change, key, version int) bool {
 	return false
 }
 
-// causes adds a violation if a change in the snapshot was sent after the acknowledgement of a missing one.
+// causes adds a violation if the snapshot contains a change that was sent after the acknowledgement of a change that
+// it lacks.
 func (s *Snapshot) causes(wrong *found, chains chains, has map[int]cuts) {
 	var newest Change
 	for client, c := range has {

@@ -2,14 +2,14 @@ package histories
 
 import "fmt"
 
-// Stream is the whole result of a change stream or a tailable cursor, with the events after each resume.
-// Each change must come once. The changes of a client come in order. If change b was sent after change a
-// was acknowledged, b comes after a.
+// Stream is the recorded result of a change stream or a tailable cursor, over all its resumes. Each change must
+// occur once, and the changes of one client in their order. If a change was sent after another one was acknowledged,
+// it must come after that one.
 type Stream struct {
 	Changes []Change // those that match its pipeline
 	Events  []Event
-	// Sent and Back are the times before and after the first open. The stream has no changes that were
-	// acknowledged before Sent, and all that were sent after Back.
+	// Sent and Back are the times before and after the stream was opened first. It must contain no change that was
+	// acknowledged before Sent, and every change that was sent after Back.
 	Sent, Back int64
 	Complete   bool // the stream was read to its end, after the last change
 }
@@ -18,8 +18,9 @@ type Stream struct {
 type Event struct {
 	Key, Version int // version 0 = the document was deleted
 	Time         uint64
-	// Before and After are the versions of its images, if it has them. If Looked is true, After was looked
-	// up later: it can be a later version, or 0 if the document no longer exists.
+	// Before and After are the versions of the document in the event's pre-image and post-image, if it has them.
+	// Looked means that After was looked up after the change, so it may be a later version, or 0 if the document no
+	// longer exists.
 	Before, After     int
 	HasBefore, Looked bool
 	HasAfter          bool
@@ -54,12 +55,14 @@ func (s *Stream) Judge() []string {
 	return wrong
 }
 
-// matches reports whether an event is the event of a change.
+// matches reports whether the event can be the event of a change: the same document, and the same version or a
+// deletion.
 func (e Event) matches(x Change) bool {
 	return e.Key == x.Key && (x.Removes && e.Version == 0 || !x.Removes && e.Version == x.Version)
 }
 
-// next finds the change of an event, normally the next of its client's chain; -1 for none.
+// next returns the index of the change, in a client's chain, to which an event belongs; normally this is next. It
+// returns -1 and the problem if there is none. begun means that the stream has had an event of this client before.
 func (s *Stream) next(chain []Change, e Event, next int, begun bool) (n int, problem string) {
 	least, most := next, next
 	if !begun {
@@ -107,7 +110,8 @@ func (s *Stream) ends(wrong *found, chains chains, at map[int]int) {
 	}
 }
 
-// order checks that times grow, that transactions are contiguous, and that causes come first.
+// order checks that the times of events increase, that the events of a transaction are contiguous, and that no event
+// comes before one on which it depends.
 func (s *Stream) order(wrong *found, is []*Change) {
 	var earliest *Change // of the later events, the change that was acknowledged first
 	for i := len(is) - 1; i >= 0; i-- {
@@ -146,7 +150,7 @@ func (s *Stream) order(wrong *found, is []*Change) {
 	}
 }
 
-// images compares the images of an event with the document's history.
+// images checks that the pre-image and the post-image of an event agree with the document's changes.
 func (s *Stream) images(wrong *found, i int, e Event, chain []Change, n int) {
 	before := 0
 	for k := n - 1; k >= 0; k-- {
@@ -172,7 +176,7 @@ func (s *Stream) images(wrong *found, i int, e Event, chain []Change, n int) {
 	}
 }
 
-// later reports whether a document has a version, 0 for deleted, in the changes that follow.
+// later reports whether a document gets a version (0 means that it is deleted) in the changes of a chain.
 func later(chain []Change, key, version int) bool {
 	for _, x := range chain {
 		if x.Key == key && (version == 0 && x.Removes || version != 0 && !x.Removes && x.Version == version) {

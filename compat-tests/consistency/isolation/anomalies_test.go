@@ -41,7 +41,7 @@ func (o *open) write(n, v int) error {
 
 func (o *open) commit() error { return o.session.CommitTransaction(o.ctx) }
 
-// conflict checks that an error is a conflict that a driver retries.
+// conflict fails the test unless err is a write conflict after which a driver retries the transaction.
 func (f *fixture) conflict(err error) {
 	f.Helper()
 	var server mongo.ServerError
@@ -50,8 +50,8 @@ func (f *fixture) conflict(err error) {
 	}
 }
 
-// refused checks that a statement fails with a conflict if a conflicting transaction has committed. If that
-// transaction was at another server, the commit fails instead.
+// refused fails the test unless err, the error of a statement, is a write conflict with another transaction. If that
+// transaction ran at another server, the conflict may appear only at the commit.
 func (o *open) refused(err error) {
 	o.Helper()
 	if err == nil && o.several {
@@ -75,7 +75,7 @@ func (f *fixture) value(n int) int {
 	return doc.V
 }
 
-// fill makes documents 1 and 2 of value 10 and 20.
+// fill replaces the documents of the collection by two: _id 1 with the value 10, and _id 2 with the value 20.
 func (f *fixture) fill() {
 	f.Helper()
 	_, err := f.coll.DeleteMany(f.ctx, bson.D{})
@@ -163,10 +163,10 @@ func TestAnomalies(t *testing.T) {
 				f.ok(a.commit())
 				f.ok(b.commit())
 			}},
-			// A write outside of transactions waits for a transaction that has written the document.
+			// A write without a transaction waits until a transaction that has written the same document has ended.
 			{"write outside", func(a, _ *open) {
 				if f.several {
-					return // the write waits only at the transaction's server; at another one the transaction fails to commit
+					return // the write waits only at the transaction's server; at another server the transaction's commit fails
 				}
 				f.ok(a.write(1, 11))
 				done := make(chan error, 1)

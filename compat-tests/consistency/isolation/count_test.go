@@ -10,8 +10,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
-// TestCounts inserts and deletes documents, as many in each transaction: every count must be the same, with a
-// filter and without.
+// TestCounts runs transactions that each delete as many documents as they insert. Meanwhile every count, with and
+// without a filter, must return the same number.
 func TestCounts(t *testing.T) { each(t, counts) }
 
 func counts(f *fixture) {

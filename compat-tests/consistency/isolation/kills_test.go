@@ -19,8 +19,8 @@ import (
 	"github.com/cantledb/cantle/internal/testenv"
 )
 
-// TestKills runs the workloads while the server is killed at random times and restarted: acknowledged writes
-// are there, and others are there as a whole or not at all.
+// TestKills runs the workloads while the server is killed at random times and restarted. Acknowledged writes must be
+// there afterwards, and each other transaction must be there as a whole or not at all.
 func TestKills(t *testing.T) {
 	testenv.SkipWithURI(t)
 	for round, began := 1, time.Now(); round == 1 || time.Since(began) < soak() && !t.Failed(); round++ {
@@ -30,8 +30,8 @@ func TestKills(t *testing.T) {
 	}
 }
 
-// soak returns the time for which rounds are repeated: ten minutes at night. Each round has a history of its
-// own, because the checkers take more time the longer it is.
+// soak returns the time for which TestKills repeats its rounds: ten minutes at night. Each round records a history
+// of its own, because the checks take more time the longer a history is.
 func soak() time.Duration {
 	if testenv.IsNightly() {
 		return 10 * time.Minute
@@ -39,7 +39,8 @@ func soak() time.Duration {
 	return 0
 }
 
-// killed runs a workload on a sharded collection of a server on disk that is killed repeatedly.
+// killed runs a workload on a sharded collection of a server on disk, and meanwhile kills and restarts the server
+// repeatedly.
 func killed(t *testing.T, name string, work func(*fixture)) {
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute+2*duration())
 	defer cancel()
@@ -72,7 +73,8 @@ func killed(t *testing.T, name string, work func(*fixture)) {
 				if kills > 0 {
 					return
 				}
-				// On a slow machine the server can be killed only after its work.
+				// On a slow machine the workload may end before the first kill; then the server is killed once after
+				// the workload.
 			case <-time.After(300*time.Millisecond + rand.N(1500*time.Millisecond)):
 			}
 			if err := current.Load().Trouble(); err != nil {
@@ -95,8 +97,8 @@ func killed(t *testing.T, name string, work func(*fixture)) {
 	}
 }
 
-// lost reports whether an error is explained by the kill of the server, in a run that kills it: the operation
-// is undetermined.
+// lost reports whether the kill of the server explains an error, in a run that kills the server. Then the outcome of
+// the operation is undetermined.
 func (f *fixture) lost(err error) bool {
 	if f.kills == nil {
 		return false
@@ -108,24 +110,25 @@ func (f *fixture) lost(err error) bool {
 	case mongo.IsNetworkError(err), mongo.IsTimeout(err), errors.As(err, &selection):
 		return true
 	case errors.As(err, &pool):
-		// An operation that waits for a connection while another one loses its connection gets this error,
-		// which does not count as a network error: nothing was sent.
+		// This error is returned by an operation that waits for a connection while the driver clears its pool,
+		// because another operation lost its connection. It does not count as a network error: nothing was sent.
 		return true
 	case errors.As(err, &server):
-		// A cursor from before the kill; a server that is starting or stopping.
+		// The cursor was opened before the kill, or the server is starting or stopping.
 		return server.HasErrorCode(43) || server.HasErrorCode(91) || server.HasErrorCode(11600) ||
 			server.HasErrorLabel("TransientTransactionError")
 	}
 	return false
 }
 
-// cleared represents the driver's error for an operation that waited for a connection when the pool was
-// cleared; its own type is not exported.
+// cleared stands for the driver's error for an operation that waited for a connection when the driver cleared its
+// pool of connections; the driver does not export the type of that error.
 type cleared struct{ error }
 
 func (cleared) Retryable() bool { return true }
 
-// TestLost checks which errors of the client a kill explains, and which errors of the server it does not.
+// TestLost checks which errors of a client lost explains by a kill of the server, and which errors of the server it
+// does not.
 func TestLost(t *testing.T) {
 	f := &fixture{T: t, kills: func(context.Context) {}}
 	for _, err := range []error{

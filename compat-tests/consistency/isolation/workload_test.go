@@ -33,12 +33,12 @@ type fixture struct {
 	ctx    context.Context
 	client *mongo.Client
 	coll   *mongo.Collection
-	// several reports that servers share the data, and the client uses any of them.
+	// several means that several servers share the data, and that the client may use each of them.
 	several bool
 	kills   func(ctx context.Context) // kills and restarts the server meanwhile, nil = no kills
 }
 
-// each runs a test on an unsharded collection and on one of seven shards.
+// each runs a test on an unsharded collection and on a collection of seven shards.
 func each(t *testing.T, test func(f *fixture)) {
 	server := harness.Start(t, harness.Options{})
 	client := server.Client(t)
@@ -126,7 +126,7 @@ func transient(err error) bool {
 	return errors.As(err, &server) && server.HasErrorLabel("TransientTransactionError")
 }
 
-// TestBank moves money between accounts; every reader must see the same total.
+// TestBank runs transactions that move money between accounts; every reader must see the same total.
 func TestBank(t *testing.T) { each(t, bank) }
 
 func bank(f *fixture) {
@@ -205,7 +205,8 @@ func bank(f *fixture) {
 	}
 }
 
-// TestAppend runs transactions that append to lists and read them; the lists show the order of the appends.
+// TestAppend runs transactions that append unique values to lists and read lists, and checks the recorded history: a
+// list shows the order of the appends to it.
 func TestAppend(t *testing.T) { each(t, appends) }
 
 func appends(f *fixture) {
@@ -298,10 +299,12 @@ type register struct {
 	old        int    // swap writes value only over it
 }
 
-// noAnswer is the output of an undetermined write: it takes effect some time after the call, or never.
+// noAnswer is the recorded output of a write whose outcome is undetermined: it takes effect some time after the
+// call, or never.
 const noAnswer = -1
 
-// TestRegisters checks that single documents, read, written and swapped by many clients, are linearizable.
+// TestRegisters checks that operations on single documents, which many clients read, write and swap, are
+// linearizable.
 func TestRegisters(t *testing.T) { each(t, registers) }
 
 func registers(f *fixture) {
@@ -327,7 +330,7 @@ func registers(f *fixture) {
 			case "write":
 				return true, in.value
 			}
-			if output.(int) == noAnswer { // undetermined; if the old value does not match, it has no effect
+			if output.(int) == noAnswer { // undetermined; it has no effect if the old value does not match
 				if now == in.old {
 					return true, in.value
 				}
@@ -339,7 +342,8 @@ func registers(f *fixture) {
 			return true, in.value
 		},
 	}
-	// Only linearizable reads are never taken back: others can return writes that are not on disk yet.
+	// Only linearizable reads are used: reads of other levels can return writes that are not on disk yet, and that a
+	// crash takes back.
 	coll := f.coll.Clone(options.Collection().SetReadConcern(readconcern.Linearizable()))
 	const keys = 6
 	for k := range keys {

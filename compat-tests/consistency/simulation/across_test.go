@@ -7,18 +7,18 @@ import (
 	"testing"
 )
 
-// TestMain makes garbage collection rarer: a server and its clients need little memory, and would spend a
-// tenth of their time on collecting it.
+// TestMain makes garbage collections rarer: a server and its clients need little memory here, and would spend a
+// tenth of their time on collections.
 func TestMain(m *testing.M) {
 	debug.SetGCPercent(400)
 	os.Exit(m.Run())
 }
 
-// across runs seeds from the first one until one fails or enough returns true, which is called before each
-// seed. The function that run returns is called after it.
+// across calls run with consecutive seeds, from first on, until a test fails or enough, which is called before each
+// seed, returns true. The function that run returns is called after the seed.
 //
-// Three of four seeds run on one core: waking other cores costs a third of the time, and taking turns finds
-// nearly all bugs. The fourth has two. More is due at night: that is divided among processes.
+// Three of four seeds run on one core, because waking other cores costs a third of the time, and goroutines that
+// take turns find nearly all bugs. The fourth runs on two. The longer runs at night are divided among processes.
 func across(t *testing.T, first uint64, enough func() bool, run func(t *testing.T, seed uint64) (done func())) {
 	t.Helper()
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
@@ -28,7 +28,8 @@ func across(t *testing.T, first uint64, enough func() bool, run func(t *testing.
 	}
 }
 
-// scratch returns a folder for a server. remove deletes it after the seed has been run: there are many.
+// scratch returns a folder for a server, and a function that deletes it. Each seed deletes its folder at its end,
+// because there are many seeds.
 func scratch(t *testing.T) (dir string, remove func()) {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "simulation")

@@ -10,10 +10,11 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// canarySeeds is the number of seeds within which a planted bug must be found.
+// canarySeeds is the number of seeds within which TestCanary must find a planted bug.
 const canarySeeds = 20
 
-// TestCanary plants bugs, each of which must be found with its own message.
+// TestCanary plants several bugs, one after the other. The simulation must find each of them and report it with the
+// bug's own message.
 func TestCanary(t *testing.T) {
 	for _, x := range []struct {
 		name, sign string
@@ -42,7 +43,8 @@ func TestCanary(t *testing.T) {
 	}
 }
 
-// write is a write of a transaction: to a key, or to the change log.
+// write is one write of a transaction, to a key or to the change log, for the choice of a write that a planted bug
+// drops.
 type write struct {
 	key     []byte // nil = to the change log
 	deletes bool
@@ -56,7 +58,7 @@ func planted(which func(w *write) bool) func(storage.Store) storage.Store {
 	}
 }
 
-// unstableStore is a store whose transactions do not read from a fixed snapshot.
+// unstableStore is a store with a planted bug: its transactions do not read from a fixed snapshot.
 type unstableStore struct{ storage.Store }
 
 // Begin implements storage.Store.
@@ -126,8 +128,8 @@ func (t *forgetfulTxn) AppendLog(stream, record []byte) error {
 	return t.Txn.AppendLog(stream, record)
 }
 
-// TestAgain runs seeds twice and logs how many runs were identical. It does not fail, because the Go runtime
-// decides some of that.
+// TestAgain runs some seeds twice and logs how many of the runs were identical. It does not fail, because the Go
+// runtime decides a part of each run.
 func TestAgain(t *testing.T) {
 	same, cut := 0, 0
 	const seeds = 5

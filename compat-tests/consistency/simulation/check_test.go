@@ -31,8 +31,8 @@ func (c *client) all(coll string) (rows []bson.Raw) {
 	return nil
 }
 
-// check compares the contents of a server with the model. If fresh is set, the server has just started: its
-// contents resolve the undetermined writes.
+// check compares the contents of a server with the model. fresh means that the server has just started, so the
+// contents show whether undetermined writes were made.
 func (w *world) check(fresh bool) *found {
 	c := w.newClient(900)
 	defer c.hangUp()
@@ -67,7 +67,8 @@ func (w *world) check(fresh bool) *found {
 	return f
 }
 
-// checkLedger compares the ledger with the documents that its transactions changed.
+// checkLedger checks that the ledger, which has an entry for each transaction, agrees with the documents that these
+// transactions changed.
 func (w *world) checkLedger(c *client, f *found, fresh bool) {
 	for _, raw := range c.all(ledger) {
 		f.ledger[raw.Lookup("_id").AsInt64()] = true
@@ -145,12 +146,13 @@ func (w *world) validate(c *client, coll string) {
 	}
 }
 
-// rests is the interval of polls for unchanged charges, which show that no job of the server is running.
+// rests is the interval at which charges reads the charges. If two readings are equal, no job of the server is
+// running.
 const rests = 5 * time.Second
 
-// charges compares the charges in replies with those of the budgets, while there are no other requests. Jobs
-// that the last life has left, such as an unsettled split, are also charged but appear in no reply: charges
-// waits for their end first.
+// charges checks that the charges in replies add up to what the budgets have spent, while there are no other
+// requests. Jobs that an earlier life of the server left unfinished, such as a split, are charged too but appear in
+// no reply: charges first waits for their end.
 func (w *world) charges() {
 	c := w.newClient(901)
 	defer c.hangUp()
@@ -189,7 +191,8 @@ func (w *world) charges() {
 	}
 }
 
-// budget lets clients send more than the budget, and compares the charges with the rate.
+// budget lets clients send more than the budget of a collection allows, and checks that the charged RU stay within
+// the provisioned rate.
 func (w *world) budget() {
 	const rate, seconds, clients, dearest = 400, 4, 4, 60
 	c := w.newClient(904)
@@ -219,7 +222,7 @@ func (w *world) budget() {
 		})
 	}
 	group.Wait()
-	// A request is admitted while anything is left, and is charged afterwards.
+	// A request is admitted while any of the budget is left, and is charged afterwards.
 	if got := spent() - before; got > rate*(time.Since(begun).Seconds()+1)+clients*dearest {
 		w.bad("%.0f RU were spent in %v of %d RU/s", got, time.Since(begun), rate)
 	}

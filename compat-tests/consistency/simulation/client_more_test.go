@@ -8,10 +8,11 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// thingsEach is the number of a client's documents that it inserts and deletes.
+// thingsEach is the number of documents of the collection things that belong to one client, which inserts and
+// deletes them.
 const thingsEach = 20
 
-// thing inserts, updates or deletes a document of the client's own.
+// thing inserts, updates or deletes a document that only this client changes, and records the outcome in the model.
 func (c *client) thing() {
 	id := int64(c.number*thingsEach + c.rng.IntN(thingsEach))
 	m := c.w.model
@@ -44,7 +45,8 @@ func (c *client) thing() {
 	c.w.note("client %d: thing %d becomes %d: %d", c.number, id, version, o)
 }
 
-// document returns a document of things: all of it follows from its version.
+// document returns a document of the collection things; all its fields are computed from its version, so that a
+// damaged one can be detected.
 func document(id, version int64) bson.D {
 	tags := bson.A{}
 	for i := range version % 4 {
@@ -65,7 +67,7 @@ func (m *model) sameThing(id, version int64) error {
 	return fmt.Errorf("thing %d has version %d; acknowledged is %d, possible %v", id, version, x.known, x.maybe)
 }
 
-// mortal inserts a document that expires, or checks those that must not have expired yet.
+// mortal inserts a document that expires, or checks that documents are still there that must not have expired yet.
 func (c *client) mortal() {
 	m := c.w.model
 	if c.rng.IntN(3) == 0 {

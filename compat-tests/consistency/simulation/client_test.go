@@ -26,13 +26,13 @@ func (w *world) newClient(number int) *client {
 	return &client{line: &line{net: w.net, rng: rng}, w: w, number: number, session: bson.Binary{Subtype: 4, Data: id}}
 }
 
-// in adds the session and the number of a statement or transaction to a command.
+// in adds the client's session and its present txnNumber to a command, and further fields.
 func (c *client) in(cmd bson.D, more ...bson.E) bson.D {
 	cmd = append(cmd, bson.E{Key: "lsid", Value: bson.D{{Key: "id", Value: c.session}}}, bson.E{Key: "txnNumber", Value: c.txn})
 	return append(cmd, more...)
 }
 
-// run sends a command to the database and records its charge.
+// run sends a command to the database of the simulation and returns its reply, whose charge is recorded.
 func (c *client) run(cmd bson.D) (reply, error) { return c.runOn(db, cmd) }
 
 func (c *client) runOn(name string, cmd bson.D) (reply, error) {
@@ -74,10 +74,10 @@ func (c *client) live() {
 	}
 }
 
-// tries is the number of times that a client sends a command that gets no reply.
+// tries is how often a client sends a command to which it gets no reply.
 const tries = 3
 
-// retried repeats a statement while no reply comes, as drivers do.
+// retried sends a retryable write, and sends it again while no reply comes, as drivers do.
 func (c *client) retried(cmd bson.D) (reply, error) {
 	c.txn++
 	for try := 1; ; try++ {
@@ -91,7 +91,7 @@ func (c *client) retried(cmd bson.D) (reply, error) {
 	}
 }
 
-// judge returns the outcome of a write by its reply, and records unexpected errors.
+// judge returns the outcome of a write by its reply or its error, and reports an unexpected error as a failure.
 func (c *client) judge(what string, r reply, err error) outcome {
 	switch code := r.code(); {
 	case err != nil:
@@ -143,8 +143,8 @@ func (c *client) bump() {
 	c.w.note("client %d: change %d of %v: %d", c.number, token, p, o)
 }
 
-// transact changes two documents and adds an entry to the ledger, atomically. Some transactions also read in
-// batches meanwhile.
+// transact runs a transaction that changes two documents and adds an entry to the ledger. Some of these transactions
+// also read in batches between their writes.
 func (c *client) transact() {
 	a, b := c.drawPlace(), c.drawPlace()
 	if a == b {
@@ -182,7 +182,8 @@ func (c *client) transact() {
 	settle(c.commit())
 }
 
-// statements sends the statements of a transaction. ok is true if all succeeded.
+// statements sends the statements of a transaction: changes of the documents a and b, and an entry in the ledger,
+// with the token. ok is true if all succeeded.
 func (c *client) statements(in inside, token int64, a, b place) (ok bool) {
 	good := func(r reply, err error) bool {
 		if err == nil && r.code() == 0 {
@@ -268,7 +269,7 @@ func (c *client) read() {
 	c.look(p.coll, rows[0], map[place][]int64{p: must})
 }
 
-// mayFail reports whether a command has failed with an error that is allowed.
+// mayFail reports whether a command has failed; an error that is not allowed is reported as a failure of the test.
 func (c *client) mayFail(what string, r reply) bool {
 	switch code := r.code(); {
 	case code == 0:
@@ -294,7 +295,8 @@ func (c *client) look(coll string, raw bson.Raw, must map[place][]int64) {
 	}
 }
 
-// scan reads all documents, in batches, through an index or by a scan.
+// scan reads all documents of a collection in batches, by an index or by a collection scan, and compares them with
+// the model.
 func (c *client) scan() {
 	coll := []string{counters, plain}[c.rng.IntN(2)]
 	must := map[place][]int64{}

@@ -10,7 +10,7 @@ import (
 	"github.com/cantledb/cantle/compat-tests/consistency/histories"
 )
 
-// browse is a cursor of a transaction that writes between the batches. The version of a document is the
+// browse is a cursor of a transaction that writes between the cursor's batches. The version of a document is the
 // number of its changes.
 type browse struct {
 	histories.Cursor
@@ -40,7 +40,8 @@ func (b *browse) rows(r reply) (out []histories.Row) {
 	return out
 }
 
-// open reads all documents at once, and opens the cursor, which has to return the same.
+// open reads all documents in the transaction at once, as the expected result, and then opens the cursor, which has
+// to return the same.
 func (b *browse) open(c *client, in inside) (reply, error) {
 	find := bson.D{{Key: "find", Value: b.coll}, {Key: "hint", Value: b.hint}}
 	if b.Order != nil {

@@ -29,8 +29,8 @@ type disk struct {
 	left    *vfs.MemFS // the contents of the disk at that moment
 }
 
-// MaybeError implements errorfs.Injector. It does not sleep: a caller that sleeps may hold a lock, and
-// waiting for a lock stops virtual time.
+// MaybeError implements errorfs.Injector: it makes the write operation with the number failAt fail. It does not
+// sleep, because its caller may hold a lock, and waiting for a lock stops virtual time.
 func (d *disk) MaybeError(op errorfs.Op) error {
 	if op.Kind.ReadOrWrite() == errorfs.OpIsRead {
 		return nil
@@ -46,8 +46,8 @@ func (d *disk) MaybeError(op errorfs.Op) error {
 	case op.Kind == errorfs.OpRemove, strings.HasSuffix(op.Path, ".sst"), strings.HasSuffix(op.Path, "SYNCED"):
 		return syscall.EIO
 	}
-	// The process would end here, with the log or the manifest unwritten (TestLogThatFails of package
-	// pebblekv). This one goes on, but clients get nothing from it.
+	// A real server process ends here, because its log or manifest cannot be written (TestLogThatFails of package
+	// pebblekv). This one continues, but its clients get no more replies.
 	d.halt()
 	return nil
 }
@@ -55,7 +55,7 @@ func (d *disk) MaybeError(op errorfs.Op) error {
 // String implements errorfs.Injector.
 func (d *disk) String() string { return "disk" }
 
-// heal ends the faults: they do not matter after a power cut.
+// heal ends the faults of the disk after a power cut, because the files of the next life are already chosen.
 func (d *disk) heal() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -71,8 +71,8 @@ type slow struct {
 	disk *disk
 }
 
-// slowed delays commits of documents, and syncs, so that other clients run in between. Background work is not
-// delayed, because it commits while it holds locks.
+// slowed returns a store whose commits of documents and whose syncs are delayed, so that other clients run in
+// between. The commits of background work are not delayed, because they happen while locks are held.
 func slowed(s storage.Store, d *disk, seed uint64) storage.Store {
 	var rules []faultkv.Rule
 	document := func(key []byte) bool { return len(key) > 0 && key[0] == 'r' }

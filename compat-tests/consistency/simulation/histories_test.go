@@ -20,14 +20,16 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// hotDocs is the number of documents of a collection in histories: few, so that transactions conflict.
+// hotDocs is the number of documents of a collection whose histories are recorded: few, so that transactions
+// conflict.
 const hotDocs = 8
 
 func (w *world) hotDocs() int {
 	return cmp.Or(w.plan.hotDocs, hotDocs)
 }
 
-// recorder holds the histories of one simulation: of the lists log and of the registers v.
+// recorder holds the histories that the clients of one simulation record: of the lists in the field log, and of the
+// registers in the field v.
 type recorder struct {
 	mu               sync.Mutex
 	lists, registers []histories.Txn
@@ -66,7 +68,7 @@ func set(p place, value int) bson.D {
 		{Key: "u", Value: bson.D{{Key: "$set", Value: bson.D{{Key: "v", Value: value}}}}}}}}}
 }
 
-// valuesOf returns the values of a read: the list, or the register's value.
+// valuesOf returns the values that a read returned: those of a list, or the one value of a register.
 func valuesOf(r reply, register bool) (out []int) {
 	for _, raw := range r.rows() {
 		var d struct {
@@ -86,7 +88,8 @@ func valuesOf(r reply, register bool) (out []int) {
 	return nil
 }
 
-// remember runs transactions and single writes until the life ends, and records them.
+// remember runs random transactions and single writes until the life of the server ends, and records them for the
+// check.
 func (c *client) remember(to *recorder) {
 	defer c.hangUp()
 	for !c.net.dead.Load() {
@@ -105,7 +108,7 @@ func (c *client) remember(to *recorder) {
 	}
 }
 
-// write adds a write to the transaction, and returns its command.
+// write adds a write of a new value to the recorded transaction t, and returns the command that makes the write.
 func (c *client) write(t *histories.Txn, register bool) bson.D {
 	c.w.model.mu.Lock()
 	c.w.model.next++
@@ -159,7 +162,8 @@ func (c *client) together(t *histories.Txn, register bool) {
 	t.Outcome = map[outcome]histories.Outcome{done: histories.Committed, refused: histories.Aborted, unknown: histories.Unknown}[c.commit()]
 }
 
-// recorded runs a simulation that records histories, and returns the violations.
+// recorded runs a simulation whose clients record histories, and returns the violations of snapshot isolation, the
+// number of operations and the counts of events.
 func recorded(t *testing.T, seed uint64, p plan) (wrong []string, operations int, sum counts) {
 	dir, remove := scratch(t)
 	defer remove()
@@ -218,9 +222,9 @@ func (w *world) spendOn(to *recorder) *vfs.MemFS {
 	return files
 }
 
-// TestHistories records histories of lists and registers, in transactions and single writes,
-// while collections are split and resharded, budgets run out, connections break and the
-// power fails, and judges them.
+// TestHistories records histories of lists and registers, in transactions and single writes, and checks them for
+// violations of snapshot isolation. Meanwhile collections are split and resharded, budgets run out, connections
+// break and the power fails.
 func TestHistories(t *testing.T) {
 	due := programme.Amount(t, "histories")
 	first := programme.FirstSeed()
@@ -238,8 +242,8 @@ func TestHistories(t *testing.T) {
 	})
 }
 
-// TestHistoriesCanary removes the check for conflicts at commit, so that updates are lost, and checks that
-// this is found.
+// TestHistoriesCanary plants a bug: without the check for write conflicts at commit, updates are lost. The check of
+// histories must find this.
 func TestHistoriesCanary(t *testing.T) {
 	for seed := range uint64(canarySeeds) {
 		wrong, _, _ := recorded(t, 1+seed, plan{hotDocs: 2, wrap: func(s storage.Store) storage.Store { return reckless{s} }})

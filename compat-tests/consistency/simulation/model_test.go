@@ -9,8 +9,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// The collections. The documents of counters and plain exist from the beginning; each counts its changes in n
-// and has the token of each change in log.
+// The collections of the simulation. The documents of counters and plain exist from the beginning: each counts its
+// changes in the field n, and lists the tokens of its changes in the field log.
 const (
 	db       = "sim"
 	counters = "counters" // on several partitions, with few request units
@@ -48,8 +48,8 @@ type record struct {
 	longest []int64 // the longest log that was seen in this life
 }
 
-// thing holds the expected version of a document that is inserted and deleted, 0 if it does not exist, and
-// other versions that it may have.
+// thing holds the expected version of a document that is inserted and deleted (0 if it does not exist), and the
+// other versions that it may have because of undetermined writes.
 type thing struct {
 	known int64
 	maybe []int64
@@ -89,7 +89,8 @@ func (p place) filter() bson.D {
 	return bson.D{{Key: "_id", Value: p.id}, {Key: "k", Value: p.id % 7}, {Key: "g", Value: p.id % 5}}
 }
 
-// token returns the token of a new change of some documents.
+// token returns the token of a new change of some documents: a unique number, which the change adds to their logs.
+// The model records the change as sent.
 func (m *model) token(places ...place) int64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -109,7 +110,7 @@ func (m *model) settle(token int64, o outcome, places ...place) {
 	}
 }
 
-// acknowledged returns the acknowledged changes of a document, which every later read must return.
+// acknowledged returns the tokens of the acknowledged changes of a document; every later read must contain them.
 func (m *model) acknowledged(p place) (out []int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -121,7 +122,7 @@ func (m *model) acknowledged(p place) (out []int64) {
 	return out
 }
 
-// counted is a document that counts its changes, as it was read.
+// counted is a document that counts its own changes, as a client read it.
 type counted struct {
 	ID  int64 `bson:"_id"`
 	K   int64
@@ -130,8 +131,8 @@ type counted struct {
 	Log []int64
 }
 
-// look compares a document that was read with the model; must has the changes that were acknowledged when the
-// read began. A later life may have lost changes that were not acknowledged.
+// look compares a document that a client read with the model. must has the tokens that were acknowledged when the
+// read began, so the document must contain them.
 func (m *model) look(p place, d *counted, must []int64) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -168,8 +169,8 @@ func (m *model) look(p place, d *counted, must []int64) error {
 	return nil
 }
 
-// restarted resolves undetermined changes by the contents of a new life: changes that are not there will
-// never be.
+// restarted resolves the undetermined changes of a document by its contents after a restart of the server: changes
+// that are not there will never be made.
 func (m *model) restarted(p place, d *counted) error {
 	m.mu.Lock()
 	r := m.records[p]

@@ -13,7 +13,8 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// network has the connections to one life of a server. It implements net.Listener.
+// network holds the connections in memory to one life of a server, from a start to a power cut. It implements
+// net.Listener.
 type network struct {
 	waiting chan net.Conn
 	closed  chan struct{}
@@ -50,10 +51,10 @@ type address struct{}
 func (address) Network() string { return "pipe" }
 func (address) String() string  { return "simulation:27017" }
 
-// errLost reports that the connection broke, or the server ended, before the reply came.
+// errLost is the error if the connection broke, or the life of the server ended, before the reply came.
 var errLost = errors.New("no answer")
 
-// line is a client's connection, which is reopened after it was lost.
+// line is the connection of a client to the server, which is opened again after it was lost.
 type line struct {
 	net  *network
 	rng  *rand.Rand
@@ -136,7 +137,7 @@ func (r reply) at(path ...string) bson.RawValue {
 	return v
 }
 
-// code returns the error code of the command or of its first write, 0 for none.
+// code returns the error code of the command or of its first write error, 0 if there is none.
 func (r reply) code() int {
 	if n, ok := r.at("code").AsInt64OK(); ok {
 		return int(n)

@@ -16,7 +16,8 @@ import (
 	"github.com/cantledb/cantle/internal/testenv"
 )
 
-// hangsAfter is a real time that no simulation takes: after it there is a deadlock.
+// hangsAfter is a real time that is longer than any simulation takes; a simulation that takes longer is in a
+// deadlock.
 const hangsAfter = time.Minute
 
 // simulate runs a seed and returns the violations.
@@ -36,7 +37,7 @@ func simulate(t *testing.T, seed uint64, p plan) (wrong []string, c counts, trac
 	return w.wrong, w.counts, w.trace.String()
 }
 
-// run is a simulation from the empty disk to the end.
+// run runs the whole simulation, from the first start on an empty disk to the last checks.
 func (w *world) run() {
 	if !w.boot(vfs.NewCrashableMem()) {
 		return
@@ -97,7 +98,8 @@ func (w *world) prepare(streams []*stream) {
 	}
 }
 
-// spend lets clients run for a while, then ends the life and returns the contents of the disk.
+// spend runs clients for a random time, then cuts the power, which ends this life of the server, and returns what is
+// left on the disk.
 func (w *world) spend(streams []*stream) *vfs.MemFS {
 	loss := []float64{0, 0, 0.02, 0.1}[w.rng.IntN(4)]
 	var group sync.WaitGroup
@@ -140,14 +142,15 @@ func (w *world) spend(streams []*stream) *vfs.MemFS {
 	return files
 }
 
-// broken reports whether a fault of the disk or of the power explains errors.
+// broken reports whether an error may be caused by a fault of the disk or by the power cut.
 func (w *world) broken() bool {
 	w.disk.mu.Lock()
 	defer w.disk.mu.Unlock()
 	return w.disk.failed || w.net.dead.Load()
 }
 
-// last checks that the streams have returned all changes, and that expiring documents have expired.
+// last checks, at the end of a simulation, that the change streams have returned all changes, and that documents
+// which expire have been deleted.
 func (w *world) last(streams []*stream, f *found) {
 	c := w.newClient(903)
 	defer c.hangUp()
@@ -172,7 +175,7 @@ func (w *world) last(streams []*stream, f *found) {
 	w.validate(c, expiring)
 }
 
-// TestSeeds runs simulations; a failure prints the command that runs the seed again.
+// TestSeeds runs simulations of consecutive seeds. A failure prints the command that runs its seed again.
 func TestSeeds(t *testing.T) {
 	if seed, ok := testenv.Seed(t); ok {
 		found, c, trace := simulate(t, seed, plan{})

@@ -7,7 +7,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// stream follows the changes of the database, or of one collection, through all lives.
+// stream follows the changes of the database, or of one collection, by change streams that resume in each life of
+// the server.
 type stream struct {
 	coll   string // "" = all of the database
 	token  bson.Raw
@@ -20,7 +21,7 @@ func newStream(coll string) *stream {
 	return &stream{coll: coll, counts: map[place]int64{}, ledger: map[int64]bool{}, things: map[int64]int64{}}
 }
 
-// open resumes the stream. The returned cursor is 0 on an error.
+// open opens a change stream that resumes after the last event, and returns the id of its cursor; 0 after an error.
 func (s *stream) open(c *client) int64 {
 	stage := bson.D{}
 	if s.token != nil {
@@ -43,7 +44,7 @@ func (s *stream) open(c *client) int64 {
 	return id
 }
 
-// follow reads the stream until the life ends; now and then it reopens the stream.
+// follow reads the change stream until the life of the server ends, and now and then opens it again.
 func (s *stream) follow(c *client) {
 	defer c.hangUp()
 	for !c.net.dead.Load() {
@@ -52,7 +53,7 @@ func (s *stream) follow(c *client) {
 	}
 }
 
-// some opens the stream and reads a number of batches; it returns how many events came.
+// some opens the change stream and reads the given number of batches. It returns the number of events.
 func (s *stream) some(c *client, batches int) (events int) {
 	before := c.w.counts.events
 	id := s.open(c)
@@ -130,7 +131,7 @@ func (s *stream) event(e bson.Raw) error {
 	return nil
 }
 
-// complete returns a change that the stream has not returned yet, "" for none.
+// complete returns a description of a change that the stream has not returned, or "" if it has returned all.
 func (s *stream) complete(f *found) (missing string) {
 	for p, d := range f.counted {
 		if (s.coll == "" || s.coll == p.coll) && s.counts[p] != d.N {

@@ -25,11 +25,12 @@ import (
 type plan struct {
 	flags   []string                          // further flags of the server
 	wrap    func(storage.Store) storage.Store // a planted bug
-	forgets bool                              // a planted bug: clients retry a write as a new one
+	forgets bool                              // a planted bug: a client sends a retried write as a new one
 	hotDocs int                               // number of documents in histories; 0 = hotDocs
 }
 
-// world is one simulation: a disk, a server that is restarted on it, clients and their model.
+// world is one simulation: a simulated disk, a server that is restarted on this disk after each power cut, clients,
+// and the model of what they wrote.
 type world struct {
 	t     *testing.T
 	seed  uint64
@@ -52,7 +53,7 @@ type world struct {
 	counts counts
 }
 
-// counts are numbers of events, which show that a simulation did something.
+// counts holds the numbers of events of a simulation by kind; they show that the simulation has tested something.
 type counts struct {
 	lives, cuts, failures, lost, acknowledged, refused, unknown, throttled, transactions, structure, events, expired, reads, browsed int
 }
@@ -133,8 +134,8 @@ func (w *world) boot(files *vfs.MemFS) bool {
 	}
 	cfg.Files = func(o *pebblekv.Options) {
 		o.FS, o.MemtableBytes, o.ReserveBytes = w.disk.fs(), 64<<10, -1
-		// A write that waits for a flush holds a lock. While other writes wait for the lock, virtual time
-		// stands still, so that the flush would never happen.
+		// With few memtables, a write waits for a flush while it holds a lock. Virtual time stands still while other
+		// writes wait for this lock, so the flush would never happen.
 		o.Memtables = 1000
 	}
 	var err error
@@ -152,12 +153,13 @@ func (w *world) boot(files *vfs.MemFS) bool {
 	return true
 }
 
-// clone returns the contents of the disk after a power cut.
+// clone returns the contents of the disk after a power cut, in which keep percent of the unsynced data survive.
 func (w *world) clone(keep int) *vfs.MemFS {
 	return w.disk.files.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: keep, RNG: rand.New(rand.NewPCG(w.seed, uint64(100+w.life)))})
 }
 
-// cut cuts the power and returns the contents of the disk.
+// cut cuts the power, which ends the life of the server, and returns the contents of the disk; keep percent of the
+// unsynced data survive.
 func (w *world) cut(keep int) *vfs.MemFS {
 	w.net.dead.Store(true)
 	files := w.disk.left
