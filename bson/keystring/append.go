@@ -168,8 +168,8 @@ func escapeInPlace(dst []byte, start int) []byte {
 	return append(dst, 0, 1)
 }
 
-// appendEscaped appends the bytes s with each 00 as 00 FF, and then the end 00 01, which is less than any
-// continuation.
+// appendEscaped appends the text s with each byte 00 as 00 FF, and then the end 00 01, so that a text is less than
+// its continuations.
 func appendEscaped(dst, s []byte) []byte {
 	for {
 		i := bytes.IndexByte(s, 0)

@@ -90,7 +90,8 @@ func (c *Client) CheckRule(r RuleID) error {
 	return c.refusal(Rule, row.Name, row)
 }
 
-// Refuse is CheckRule with an error made by the caller, which can contain figures of the request.
+// Refuse returns err if the account lacks the feature of the rule r; nil if the account has it or is lenient. It is
+// for errors that contain figures of the request. A missing feature is counted as used.
 func (c *Client) Refuse(r RuleID, err error) error {
 	row := &rules[r]
 	if c == nil || c.accepts(Rule, row.Name, row) {

@@ -92,7 +92,7 @@ type Row struct {
 	Text string
 	// Source is a page of the service or a public report that proves the row; "" for the pages feature-support.
 	Source string
-	// Remark is a note for the page of supported features: on what the service's page says, or on a restriction
+	// Remark is a note for the page of supported features: on the text of the service's page, or on a restriction
 	// here.
 	Remark string
 }

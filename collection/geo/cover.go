@@ -83,7 +83,7 @@ func (s *Shape) CellRanges() (list []CellRange, ok bool) {
 	return ranges(cells), true
 }
 
-// partsMax is the largest number of lines and polygons of a shape that are covered by cells one by one. A shape of
+// partsMax is the largest number of points, lines and polygons of a shape that are covered by cells one by one. A shape of
 // more parts is replaced by its bounding rectangle.
 const partsMax = 256
 

@@ -16,8 +16,8 @@ import (
 type SphereOptions struct{ Version int32 }
 
 // kind2dsphere is the index kind 2dsphere: a document has an entry for every S2 cell that covers the geometry of the
-// field; with several geometries, for all combinations. Documents without any geometry have none. Entries hold cells
-// as timestamps, because the encoding of timestamps is eight bytes in unsigned order.
+// field; with several fields, for all combinations of their values. Documents without any geometry have none.
+// Entries hold cells as timestamps, because the encoding of timestamps is eight bytes in unsigned order.
 // Manual: core/indexes/index-types/geospatial/2dsphere.
 var kind2dsphere = Kind{
 	Name:  "2dsphere",
@@ -185,7 +185,7 @@ func clip(s string, most int) string {
 	return s[:most]
 }
 
-// markMany marks the fields with several cells as if their paths contained arrays, which is mostly true: the planner
+// markMany marks the fields with several values as if their paths contained arrays, which is mostly true: the planner
 // must not combine their bounds.
 func (g *generator) markMany(fields [][]bson.Value) {
 	for i := range fields {

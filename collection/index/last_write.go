@@ -10,8 +10,8 @@ import (
 // address sets it implicitly. MongoDB does not have this option and would reject it, so listIndexes omits it.
 const LastWriteOption = "expireAfterLastWrite"
 
-// lastWritePath is the name in the key of such a TTL index. It means the time of the last write, which is not a
-// field of documents.
+// lastWritePath is the name of the field in the key of a TTL index by the last write. It means the time of that
+// write, which is not a field of documents.
 const lastWritePath = "_ts"
 
 // WithLastWrite returns an index specification with its meaning in Azure Cosmos DB: a TTL index {_ts: 1} gets

@@ -23,7 +23,7 @@ type FieldArrays struct {
 // ones.
 type MultikeyPaths []FieldArrays
 
-// Any reports whether any component of the path of any field has held an array: whether the index is multikey.
+// Any reports whether the index is multikey: whether a component of the path of any field has held an array.
 func (m MultikeyPaths) Any() bool {
 	for i := range m {
 		if m[i].Arrays != 0 {

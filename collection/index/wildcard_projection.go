@@ -25,7 +25,7 @@ var (
 	everythingButID = &wildcardTree{others: true, leaf: true, fields: map[string]*wildcardTree{"_id": nil}}
 )
 
-// child returns the node of the field name below this one, nil if the projection excludes the field.
+// child returns the node for the field name below this node's path, nil if the projection excludes that field.
 func (t *wildcardTree) child(name string) *wildcardTree {
 	if sub, ok := t.fields[name]; ok {
 		return sub

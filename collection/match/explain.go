@@ -17,8 +17,8 @@ func Explain(env *mql.Env, n Node, doc bson.Raw, s *expr.Scratch) (bson.Raw, err
 	return b.Doc(), e.err
 }
 
-// explainer appends the reasons why one document has a result for a filter. The parameter want of its methods is the
-// result to be explained: false for a condition that does not hold, true below a negation for a condition that
+// explainer appends the reasons why one document has a result for a filter. The boolean parameter of its methods is
+// the result to be explained: false for a condition that does not hold, true below a negation for a condition that
 // holds.
 type explainer struct {
 	env *mql.Env
@@ -36,7 +36,7 @@ func (e *explainer) is(n Node, want bool) bool {
 	return ok == want
 }
 
-// node appends the reasons why n has the result want for the document. If n has the other result, it appends
+// node appends the reasons why n has the given result for the document. If n has the other result, it appends
 // nothing.
 func (e *explainer) node(n Node, want bool) {
 	if !e.is(n, want) {
@@ -127,7 +127,7 @@ func writtenIn(l *Leaf) bson.Value {
 	return bson.Value{}
 }
 
-// clauses appends the explanation of an $and, $or or $nor: its clauses that have the result want, with their
+// clauses appends the explanation of an $and, $or or $nor: its clauses that have the given result, with their
 // reasons.
 func (e *explainer) clauses(op string, list []Node, want bool) {
 	e.b.String("operatorName", op)
@@ -197,7 +197,7 @@ func (e *explainer) leaf(l *Leaf, want bool) {
 	e.reason(l, want)
 }
 
-// reason appends why a condition on a path has the result want, and the values at the path that were compared.
+// reason appends why a condition on a path has the given result, and the values at the path that were compared.
 func (e *explainer) reason(l *Leaf, want bool) {
 	var values []bson.Value
 	l.path.Walk(e.doc, path.Traverse, func(v bson.Value, _ []int32) bool {

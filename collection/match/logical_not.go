@@ -83,7 +83,8 @@ func (n *Not) Bounds(add func(Interval)) (exact bool) {
 // prover is a predicate for which a key in some intervals proves that the document matches, although its bounds as a
 // whole are not exact. $not excludes these intervals from its bounds.
 type prover interface {
-	// proofs adds the intervals in ascending order. single reports that the path has only one component.
+	// proofs adds the intervals whose keys prove a match, in ascending order. single reports that the path has only
+	// one component.
 	proofs(single bool, add func(Interval))
 }
 

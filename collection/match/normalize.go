@@ -297,8 +297,8 @@ func (z *normalizer) sortByText(alike []sortEntry) bool {
 	return true
 }
 
-// compare orders children by kind, path and text. Once the command must end, all compare equal, so that the sort
-// ends soon.
+// compare orders the children of a filter node by kind, path and text, for sorted. Once the command must end, all
+// compare equal, so that the sort ends soon.
 func (z *normalizer) compare(a, b sortEntry) int {
 	if !z.mayContinue(0) {
 		return 0

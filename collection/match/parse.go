@@ -121,9 +121,10 @@ func (p *parser) operator(a operand) (Node, error) {
 	return a.op.Parse(p, a)
 }
 
-// isOperatorDoc reports whether v is {$op: …}, a condition, and not a document to compare with. Its first field
-// decides, except that the fields of a DBRef ($ref, $id) are data. incomplete also accepts as data a DBRef without
-// all of its fields. Manual: reference/database-references.
+// isOperatorDoc reports whether v is a document of operators, {$op: …}, and not a document to compare with. The
+// first field decides. The fields of a DBRef ($ref, $id, $db) make v a document to compare with; if incomplete is
+// set, also without all of them.
+// Manual: reference/database-references.
 func isOperatorDoc(v bson.Value, incomplete bool) bool {
 	d, ok := v.Doc()
 	if !ok {

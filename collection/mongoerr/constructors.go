@@ -33,8 +33,7 @@ func NoCursor(id int64, owner string) *Error {
 }
 
 // Duplicate returns the error for a document whose values a unique index already has. keyPattern and keyValue are
-// complete BSON documents; keyText is keyValue in the form of a shell, as `{ a: 1 }`, with sort keys in place of
-// strings that a collation orders.
+// complete BSON documents; keyText is the text of keyValue in the form of a shell, such as `{ a: 1 }`.
 // Manual: core/index-unique
 func Duplicate(ns, index, keyText string, keyPattern, keyValue []byte) *Error {
 	e := New(DuplicateKey, "E11000 duplicate key error collection: %s index: %s dup key: %s", ns, index, keyText)

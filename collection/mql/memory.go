@@ -189,8 +189,9 @@ func (m *Memory) shortageError(what string) error {
 		what, m.shared.Max())
 }
 
-// takeShared takes from the shared memory as many bytes as the command has allocated beyond those taken before, and
-// reports whether there was room. If not, the bytes count there all the same, as they are in use.
+// takeShared takes from the memory that all commands share the bytes that this command has allocated since it last
+// took some, and reports whether there was room. Without room, the bytes count there all the same, as they are in
+// use.
 func (m *Memory) takeShared() bool {
 	if m.shared == nil || m.Used() <= m.sharedTaken.Load()+uncountedBytes {
 		return !m.sharedExhausted.Load()

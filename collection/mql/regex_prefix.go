@@ -10,8 +10,8 @@ import (
 // prefix is empty if the pattern is not anchored or ignores case.
 func (r *Regex) LiteralPrefix() (prefix string, whole bool) { return r.prefix, r.whole }
 
-// literalPrefix returns the literal characters after the pattern's anchor, up to the first element that may match
-// more than one text, and whether nothing but that prefix restricts a match.
+// literalPrefix returns the literal characters after the anchor ^ of a pattern, up to the first element that may
+// match more than one text. The second result reports whether the pattern matches every text that begins with them.
 func literalPrefix(pattern, options string) (string, bool) {
 	if strings.ContainsAny(options, "imx") || strings.IndexByte(pattern, '|') >= 0 {
 		return "", false

@@ -19,8 +19,8 @@ const pathDepthMax = 200
 // parser parses a projection of a find or a $project stage.
 type parser struct {
 	env *mql.Env
-	// find is set for the projection of a find, which has its own $slice and $elemMatch, and the positional
-	// operator.
+	// find is set for the projection of a find command, which has the operators $slice and $elemMatch of its own,
+	// and the positional operator; not for a stage such as $project.
 	find   bool
 	filter match.Node
 
@@ -202,7 +202,7 @@ func (p *parser) operator(path string, d bson.Raw) error {
 			return err
 		}
 		// On the path of a positional operator, $slice is parsed as the aggregation expression of that name (and
-		// fails for lack of operands).
+		// fails for lack of operands), as MongoDB does.
 		if k := p.root.find(path); ok && (k == nil || !k.positional) {
 			return p.add(path, child{act: slice, cut: c})
 		}

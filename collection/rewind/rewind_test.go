@@ -166,7 +166,7 @@ func (r *room) newest() map[string]string {
 	return r.contents(snap, false)
 }
 
-// same requires that a reader, by every way of reading, returns the keys and values of want. others are keys that it
+// same requires that a reader, by every way of reading, returns the expected keys and values. others are keys that it
 // may return or not.
 func (r *room) same(from storage.Reader, want map[string]string, others map[string]bool) {
 	r.t.Helper()

@@ -71,8 +71,8 @@ type equality struct {
 	value bson.Value
 }
 
-// base returns the document from which an upsert starts: the filter's equalities. For a replacement it has only the
-// _id.
+// base returns the document from which an upsert starts: the equalities of the filter. If the update is a
+// replacement, it has only their _id.
 func (p *Program) base(filter match.Node) (bson.Raw, error) {
 	var list []equality
 	var err error

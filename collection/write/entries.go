@@ -16,7 +16,7 @@ import (
 )
 
 // entrySet holds the index entries of one document in one index: encoded values with their type bits, distinct and
-// ascending. Its memory is reused for the next document.
+// ascending. Updates compare two sets. Their memory is reused for the next document.
 type entrySet struct {
 	list []entry
 	mem  []byte

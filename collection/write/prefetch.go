@@ -26,7 +26,7 @@ func (t *Target) Prefetch(env *mql.Env, docs iter.Seq2[bson.Raw, keyspace.Hash])
 	return f.Prefetch(env.Context(), keys, t.Multi)
 }
 
-// AppendLookups appends to keys those that Insert will look up for the document doc at position h.
+// AppendLookups appends to keys the store keys that Insert will look up for the document doc at position h.
 func (t *Target) AppendLookups(env *mql.Env, keys [][]byte, doc bson.Raw, h keyspace.Hash) [][]byte {
 	keys = append(keys, keyspace.AppendRecord(nil, t.Coll.ID, h, t.Coll.AppendID(nil, doc)))
 	for _, ix := range t.Coll.Indexes {

@@ -313,8 +313,8 @@ func TestMeter(t *testing.T) {
 	}
 }
 
-// TestClustered requires an error for an _id that is too large, and special errors for duplicate numbers that are
-// not finite.
+// TestClustered requires, in a clustered collection, an error for an _id that is too large, and special errors for
+// duplicate _ids that are not finite numbers.
 func TestClustered(t *testing.T) {
 	r := newRoom(t, `{clusteredIndex: true}`, "")
 	txn := r.begin()
