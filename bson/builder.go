@@ -59,8 +59,8 @@ func (b *Builder) ResetArray(dst []byte) {
 	b.stack[0].next = 0
 }
 
-// Finish closes the outermost document and returns the whole slice: the previous contents of dst, then
-// the document.
+// Finish closes the outermost document and all that are open inside, and returns the whole slice: the previous
+// contents of dst, then the document.
 func (b *Builder) Finish() []byte {
 	for len(b.stack) > 0 {
 		b.End()

@@ -2,8 +2,8 @@ package bson
 
 import "fmt"
 
-// D is a document as a literal: D{{"find", "orders"}, {"limit", 1}}. Tools make their commands of it. Code that
-// runs for each document uses Builder, which converts no values to interfaces.
+// D is a document written as a Go literal: D{{"find", "orders"}, {"limit", 1}}. Tools make their commands of it.
+// Code that runs for each document uses Builder, which converts no values to interfaces.
 type D []E
 
 // E is an element of a D: its name, which is a string, and its value.

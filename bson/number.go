@@ -63,7 +63,7 @@ func compareDecimals(a, b Value) int {
 		}
 		return c
 	}
-	// If the exponents are far apart, they decide, without building huge integers.
+	// Exponents that are far apart decide the comparison, without building huge integers.
 	if ma, mb := magnitude(a), magnitude(b); ma > mb+1 || mb > ma+1 {
 		if x == rankNegative {
 			return cmp.Compare(mb, ma)

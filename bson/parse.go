@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// Errors of Parse. Callers test with errors.Is; the command chain converts them to InvalidBSON (22),
-// Overflow (15) and BSONObjectTooLarge (10334).
+// ErrInvalid, ErrTooDeep and ErrTooLarge are the errors of Parse. Callers test with errors.Is; the chain around
+// every command converts them to InvalidBSON (22), Overflow (15) and BSONObjectTooLarge (10334).
 var (
 	// ErrInvalid marks bytes that are not a BSON document.
 	ErrInvalid = errors.New("invalid BSON")

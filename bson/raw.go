@@ -36,7 +36,8 @@ func (r Raw) Iter() Iter { return Iter{doc: r, pos: 4} }
 // IterAt returns an iterator that starts before the element at offset p of r, a result of Iter.Offset.
 func (r Raw) IterAt(p int) Iter { return Iter{doc: r, pos: p} }
 
-// Offset returns the offset in r, the document being walked, at which the next element begins.
+// Offset returns the offset, in the document r that the iterator walks, at which the next element begins. IterAt
+// continues there.
 func (it *Iter) Offset(r Raw) int { return it.pos }
 
 // Next steps to the next element.
@@ -76,7 +77,7 @@ func zeroAt(b []byte) int {
 	return bytes.IndexByte(b, 0)
 }
 
-// Fields ranges over the elements in stored order; name and value alias r.
+// Fields returns an iterator over the elements in stored order; name and value alias r.
 func (r Raw) Fields() iter.Seq2[[]byte, Value] {
 	return func(yield func([]byte, Value) bool) {
 		it := r.Iter()

@@ -20,7 +20,7 @@ type Names struct {
 	many  map[string]struct{}
 }
 
-// Add adds a name and reports whether it was in the set already.
+// Add adds a name to the set and reports whether it was there already: whether the name is repeated.
 func (s *Names) Add(name []byte) (twice bool) {
 	kind := NameKind(name)
 	if s.kinds&kind != 0 {

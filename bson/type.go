@@ -7,7 +7,7 @@ type Type byte
 
 // The BSON element types. Source: bsonspec.org; Manual: reference/bson-types.
 const (
-	// TypeMissing marks the absence of a value; it never occurs in a document.
+	// TypeMissing marks the absence of a value, such as that of a field; it never occurs in a document.
 	TypeMissing    Type = 0x00
 	TypeDouble     Type = 0x01
 	TypeString     Type = 0x02

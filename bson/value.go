@@ -225,7 +225,7 @@ func (v Value) Truthy() bool {
 	return true
 }
 
-// fixedSizes holds the payload lengths of the types with a fixed length, else -1.
+// fixedSizes holds the payload lengths in bytes of the types with a fixed length, -1 for the others.
 var fixedSizes = [256]int8{
 	TypeMissing: -1, TypeDouble: 8, TypeString: -1, TypeDocument: -1, TypeArray: -1, TypeBinary: -1,
 	TypeObjectID: 12, TypeBool: 1, TypeDateTime: 8, TypeRegex: -1, TypeDBPointer: -1, TypeCode: -1,

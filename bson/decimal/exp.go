@@ -106,7 +106,7 @@ func Pow(d, e Decimal) Decimal {
 	if r.IsZero() {
 		return zero
 	}
-	// In MongoDB, the largest decimal to the power of one is infinite.
+	// In MongoDB, the largest decimal raised to the power of one is infinite, and so it is here.
 	if _, hi, lo, exp, _ := r.Decompose(); exp == bson.DecimalMaxExponent && coefficient(hi, lo).Cmp(nines) == 0 {
 		return infinity(neg)
 	}

@@ -115,7 +115,7 @@ func negligible(term, sum *big.Float) bool {
 
 // lnFloat returns ln x for x > 0, precise also near 1.
 func lnFloat(x *big.Float) *big.Float {
-	// x = m 2^k with m near 1, so that the series needs few terms.
+	// x = m 2^k with m near 1, so that the series of the logarithm of m needs few terms.
 	m := newFloat()
 	k := x.MantExp(m)
 	if m.Cmp(big.NewFloat(math.Sqrt2/2)) < 0 {

@@ -204,8 +204,8 @@ func toPlaces(d Decimal, places int, r Rounding) Decimal {
 	return d
 }
 
-// Ceil rounds up to an integer. A number with more than 34 digits before the point (1E+40) and
-// infinities give NaN, like in MongoDB.
+// Ceil returns d rounded up to an integer. A number with more than 34 digits before the point (1E+40) and infinities
+// give NaN, like in MongoDB.
 func Ceil(d Decimal) Decimal { return Quantize(d, 0, Ceiling) }
 
 // FloorInt rounds down to an integer, with the exceptions of Ceil.

@@ -326,7 +326,7 @@ func TestOrderAndRoundTrip(t *testing.T) {
 	}
 }
 
-// folded is a collation that ignores ASCII case; its keys contain zero bytes.
+// folded is a collation for tests that ignores ASCII case; its sort keys contain zero bytes, which must be escaped.
 type folded struct{}
 
 func (folded) AppendKey(dst, s []byte) []byte {

@@ -176,8 +176,8 @@ func assumedDecimal(hi, lo uint64, exp int) bool {
 // are equal.
 func floorDouble(hi, lo uint64, exp int) (d float64, exact bool) {
 	if hi == 0 && lo < 1<<53 && exp >= -22 && exp <= 22 {
-		// The product or quotient of two exact doubles is rounded once, and a fused multiply-add
-		// determines the sign of the rounding error.
+		// A product or quotient of two exact doubles is rounded once. A fused multiply-add, which does not round the
+		// product, determines the sign of the rounding error, and so whether d is above the value.
 		c := float64(lo)
 		var above float64 // sign of d - value
 		if exp < 0 {

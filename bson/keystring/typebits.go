@@ -35,7 +35,7 @@ const (
 // Reset starts a new key and reuses the memory.
 func (t *TypeBits) Reset() { *t = TypeBits{b: t.b[:0]} }
 
-// Bytes returns the entries; they alias t until the next Reset or Append.
+// Bytes returns the type bits to be stored with the key; they alias t until the next Reset or Append.
 func (t *TypeBits) Bytes() []byte { return t.b }
 
 // add adds an entry with this code for the current value; a nil t ignores it.

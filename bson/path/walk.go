@@ -49,7 +49,7 @@ func (p Path) Walk(doc bson.Raw, a Arrays, yield func(v bson.Value, trail []int3
 	if len(p.parts) == 0 {
 		return yield(doc.Value(), nil)
 	}
-	// The path up to the first array needs no trail and no recursion.
+	// Up to the first array, the path needs no trail and no recursion.
 	last := len(p.parts) - 1
 	for i := 0; ; i++ {
 		v, _ := doc.Lookup(p.parts[i].Name)

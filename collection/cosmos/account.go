@@ -30,7 +30,8 @@ const ReplicaSet = "globaldb"
 // DepthMax bounds the levels of a document. Source: "concepts-limits".
 const DepthMax = 128
 
-// DocumentMax returns the length of the largest document of the account, in bytes.
+// DocumentMax returns the size in bytes of the largest document that the account accepts: 16 MiB with the capability
+// for it, else 2 MiB.
 // Source: "concepts-limits", "how-to-configure-capabilities".
 func (a *Account) DocumentMax() int {
 	if a.Capabilities&EnableMongo16MBDocumentSupport != 0 {

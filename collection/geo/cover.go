@@ -9,8 +9,8 @@ import (
 	"github.com/golang/geo/s2"
 )
 
-// A 2dsphere index holds the S2 cells that cover a geometry, points as leaf cells. A query covers its
-// own shape and looks for the cells inside of its cells, and for their ancestors.
+// A 2dsphere index holds the S2 cells that cover a geometry, points as cells of the smallest size. A query covers
+// its own shape by cells, and reads from the index the cells inside of these, and their ancestors.
 // Manual: core/indexes/index-types/geospatial/2dsphere.
 
 const (

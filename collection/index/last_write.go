@@ -27,8 +27,8 @@ func WithLastWrite(spec bson.Raw) bson.Raw {
 	return b.Doc()
 }
 
-// ExpiresByTS reports whether the specification is an index {_ts: 1} with expireAfterSeconds, whose meaning
-// in MongoDB differs from that in Azure Cosmos DB.
+// ExpiresByTS reports whether an index specification is a TTL index {_ts: 1}, which counts from the last write in
+// Azure Cosmos DB, and from the field _ts in MongoDB.
 func ExpiresByTS(spec bson.Raw) bool {
 	key, ok := spec.Get("key").Doc()
 	return ok && isLastWriteKey(key) && spec.Has("expireAfterSeconds")
@@ -54,7 +54,7 @@ func (s *Spec) Listed() bson.Raw {
 	return b.Doc()
 }
 
-// lastWriteNever is the longest expiry that MongoDB accepts, in seconds: 68 years.
+// lastWriteNever is the longest expireAfterSeconds that MongoDB accepts: 68 years. It stands for never.
 const lastWriteNever = math.MaxInt32
 
 // Account returns the specification as an account of Azure Cosmos DB lists it: with version 1 for

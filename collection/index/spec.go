@@ -32,9 +32,9 @@ type Part struct {
 type Spec struct {
 	Name string
 	Key  bson.Raw // the key pattern as listIndexes prints it
-	// Version is the version that the index shows, 1 or 2; it has no effect.
+	// Version is the version 1 or 2 that listIndexes shows of the index; it has no effect.
 	Version int32
-	// Held is the memory in bytes that is counted for the specification.
+	// Held is an upper bound of the memory in bytes that the specification occupies.
 	Held  int64
 	Parts []Part
 	Kind  *Kind
@@ -98,7 +98,7 @@ func (s *Spec) IsOrdered() bool { return s.Kind.Name == "" }
 // before the value of a wildcard field.
 func (s *Spec) Fields() []string { return s.fields }
 
-// Dirs returns the directions of the keystrings of an entry in order.
+// Dirs returns the directions, ascending or descending, of the keystrings of an index entry in order.
 func (s *Spec) Dirs() []keystring.Dir { return s.dirs }
 
 // Width returns the number of keystrings of an entry.

@@ -116,7 +116,7 @@ func (w *textWalk) document(doc bson.Raw, at []byte, l text.Language) error {
 			at = append(at[:n], '.')
 		}
 		at = append(at, it.Name...)
-		// A path cannot reach a field with a dot in its name.
+		// A field with a dot in its name is indexed only if all fields are, as no path of a weight can reach it.
 		if w.leads(at) && (w.t.every > 0 || bytes.IndexByte(it.Name, '.') < 0) {
 			if err := w.value(it.Value, at, l, false); err != nil {
 				return err

@@ -234,7 +234,7 @@ func ParseElemMatch(env *mql.Env, arg bson.Value) (*ElemFirst, error) {
 	return e, err
 }
 
-// Find returns the first element of the array v that matches; ok is false if there is none or v is no
+// Find returns the first element of the array v that matches the $elemMatch; ok is false if there is none or v is no
 // array. The element aliases v.
 func (e *ElemFirst) Find(env *mql.Env, v bson.Value, s *expr.Scratch) (elem bson.Value, ok bool, err error) {
 	i, err := e.f.find(env, v, s)

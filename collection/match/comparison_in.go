@@ -153,8 +153,8 @@ func (n *in) bounds(add func(Interval)) (exact bool) {
 	return exact
 }
 
-// proofsMax is the largest number of values of a $nin whose gaps are used as bounds. With more values,
-// the gaps cost more to compute and to seek than a scan.
+// proofsMax is the largest number of values of a $nin for which the gaps between the values are used as bounds of an
+// index. With more values, the gaps cost more to compute and to seek than a scan.
 const proofsMax = 10_000
 
 // proofs implements prover.

@@ -16,7 +16,7 @@ import (
 	"github.com/cantledb/cantle/internal/casefile"
 )
 
-// Verbs of the case files, each with `filter` and perhaps `collation`:
+// TestCases runs the case files. Their verbs, each with `filter` and perhaps `collation`:
 //
 //	match       a line per `doc`: true, false or the error
 //	normalize   the filter as canonical MQL after Normalize

@@ -17,7 +17,8 @@ func Normalize(n Node) Node {
 	return z.node(n)
 }
 
-// NormalizeInterruptible is Normalize for a command's filter, which may be long.
+// NormalizeInterruptible is Normalize for the filter of a command, which may be so long that it must be
+// interruptible.
 // Errors: the reason why the command must end.
 func NormalizeInterruptible(env *mql.Env, n Node) (Node, error) {
 	z := normalizer{env: env}

@@ -6,11 +6,10 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// MatchPosition returns the index that the positional operator $ refers to: in a document that n
-// matches, the index of the array element that matches. If arrays are nested, it is the index in the
-// outermost array; if several conditions reach arrays, the last condition determines it. Conditions
-// under $or, $nor and $not do not count. ok is false if no condition reached an array. n should be
-// normalised: an $or on one field becomes $in, which counts.
+// MatchPosition returns the index that the positional operator $ refers to, in a document that n matches: the index
+// of the array element that matches. If arrays are nested, it is the index in the outermost array; if several
+// conditions reach arrays, the last condition determines it. Conditions under $or, $nor and $not do not count. ok is
+// false if no condition reached an array. n should be normalised: an $or on one field becomes $in, which counts.
 // Manual: reference/operator/update/positional, reference/operator/projection/positional.
 func MatchPosition(env *mql.Env, doc bson.Raw, n Node, s *expr.Scratch) (index int, ok bool, err error) {
 	p := positioner{env: env, s: s, index: -1}

@@ -56,12 +56,12 @@ func parseText(p *parser, a operand) (Node, error) {
 	return n, nil
 }
 
-// textLanguages are the languages of a text index by name and code.
+// textLanguages are the languages that a $text accepts, by name and code, separated by spaces.
 // Manual: reference/text-search-languages.
 const textLanguages = " danish da dutch nl english en finnish fi french fr german de hungarian hu italian it" +
 	" norwegian nb portuguese pt romanian ro russian ru spanish es swedish sv turkish tr none "
 
-// TextLanguage reports whether text search supports a language. Names are not case-sensitive.
+// TextLanguage reports whether text search supports a language, given by name or code in any letter case.
 func TextLanguage(name string) bool {
 	return name != "" && !strings.Contains(name, " ") && strings.Contains(textLanguages, " "+strings.ToLower(name)+" ")
 }
@@ -69,7 +69,7 @@ func TextLanguage(name string) bool {
 // Text is the filter node of $text: the search string and its options. Only a text index can answer it: the index
 // converts the words into terms by its own language and finds documents by these terms.
 type Text struct {
-	// Search is the text as given: words, "phrases" in quotes and -negations.
+	// Search is the search string of the client: words, "phrases" in quotes and -negations.
 	Search string
 	// Language overrides the language of the index; "" does not.
 	Language                          string

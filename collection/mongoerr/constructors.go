@@ -42,8 +42,8 @@ func Duplicate(ns, index, keyText string, keyPattern, keyValue []byte) *Error {
 	return e
 }
 
-// WrongType returns the error for a command or stage argument of the wrong type. field is the full name
-// ("find.filter"), got and want are BSON type aliases ("string", "object").
+// WrongType returns the error for an argument of a command or stage that has the wrong type. field is the full name
+// ("find.filter"); the types, the argument's and the expected ones, are BSON type aliases ("string", "object").
 func WrongType(field, got string, want ...string) *Error {
 	if len(want) == 1 {
 		return New(TypeMismatch, "BSON field '%s' is the wrong type '%s', expected type '%s'", field, got, want[0])

@@ -152,7 +152,7 @@ func (e *Error) Because(cause error) *Error {
 	return &c
 }
 
-// Cause returns the cause set by Because, nil if there is none.
+// Cause returns the error that Because has set as the cause for the log, nil if there is none.
 func (e *Error) Cause() error { return e.cause }
 
 // From converts any error to an Error for the client. An *Error in the chain of err is returned itself; an expired

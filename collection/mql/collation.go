@@ -36,8 +36,8 @@ type collationSpec struct {
 	backwards       bool
 }
 
-// Append writes the collation with all its options as the field name, in the
-// order listIndexes and listCollections use. A nil Collation writes nothing.
+// Append writes the collation with all its options as the document name, in the order that listIndexes and
+// listCollections use. A nil Collation writes nothing.
 func (c *Collation) Append(b *bson.Builder, name string) {
 	if c == nil {
 		return

@@ -31,8 +31,8 @@ var locales = [...]string{
 	"yi", "yo", "zh", "zh_Hant", "zu",
 }
 
-// plainASCII are languages whose rules leave the ASCII characters where the
-// root order puts them, so that one table serves for them.
+// plainASCII are languages whose rules leave the ASCII characters at their places in the root order (the order
+// without rules of a language), so that one table of weights serves for all of them.
 var plainASCII = [...]string{"de", "en", "fr", "ga", "id", "it", "ms", "nl", "pt", "sw"}
 
 // sameAs maps locales without tables of their own in the engine to others with the same rules, which have tables.

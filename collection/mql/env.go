@@ -43,8 +43,8 @@ type Env struct {
 	JavaScript bool
 	// Stored holds the JavaScript functions that the database stores, which scripts can call; nil means none.
 	Stored StoredScripts
-	// Cosmos rejects what an account of Azure Cosmos DB does not support. It is nil on addresses of
-	// MongoDB and while parts of the catalog are parsed.
+	// Cosmos returns errors for features that an account of Azure Cosmos DB does not support. It is nil on addresses
+	// of MongoDB and while parts of the catalog are parsed.
 	Cosmos *cosmos.Client
 	// StableOnly is set for a client that declared version 1 of the stable API with apiStrict. It hides text
 	// indexes, which that version lacks.
@@ -70,8 +70,7 @@ type StoredScripts interface {
 	Scripts(env *Env) (bson.Raw, error)
 }
 
-// NewEnv makes an Env around ctx with an empty variable set and the default
-// memory budget.
+// NewEnv makes an Env with the context ctx, no variables, and a memory limit of StageBytesMax.
 func NewEnv(ctx context.Context) *Env {
 	e := &Env{}
 	e.Reset(ctx, &Vars{}, NewMemory(StageBytesMax))
@@ -96,8 +95,8 @@ func (e *Env) ClockMillis() int64 {
 	return e.Clock().UnixMilli()
 }
 
-// Context is the command's context: its deadline comes from maxTimeMS, and a disconnect or killOp
-// cancels it.
+// Context returns the context of the command: its deadline comes from maxTimeMS, and a disconnect or killOp cancels
+// it.
 func (e *Env) Context() context.Context { return e.ctx }
 
 // NoteMeta calls ReadsMeta, if it is set.

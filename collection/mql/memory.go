@@ -30,8 +30,8 @@ const (
 type Memory struct {
 	max  int64
 	used atomic.Int64
-	// Spill permits operators to write to SpillDir when the budget is used up (allowDiskUse); otherwise
-	// they fail.
+	// Spill permits operators to write to SpillDir when the memory limit is reached (allowDiskUse); otherwise they
+	// fail.
 	Spill bool
 	// SpillDir is the directory of temporary files; empty forbids them.
 	SpillDir string

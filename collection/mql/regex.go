@@ -149,12 +149,12 @@ func (r *Regex) compileLinear(t translator) {
 	}
 }
 
-// regexHeld, stepHeld and slowHeld are upper bounds of the heap bytes of a compiled pattern, of each step of its program,
-// and of each byte of a backtracking pattern, after matches on any engine.
+// regexHeld, stepHeld and slowHeld are upper bounds of the heap bytes of a compiled pattern, of each step of its
+// program, and of each byte of a backtracking pattern, after matches on any engine.
 const regexHeld, stepHeld, slowHeld = 8 << 10, 128, 512
 
-// RegexHeld returns an upper bound of the bytes that a pattern occupies once it is compiled. A pattern that does not compile
-// gets the bound of a backtracking one.
+// RegexHeld returns an upper bound of the heap bytes that a pattern occupies once it is compiled. A pattern that
+// does not compile gets the bound of a backtracking one.
 func RegexHeld(pattern string) int64 {
 	if r, err := CompileRegex(pattern, ""); err == nil && r.linear != nil {
 		return r.held

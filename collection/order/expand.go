@@ -17,7 +17,7 @@ import (
 type Tuples struct {
 	paths  []path.Path
 	values []bson.Value
-	// arrays has bit i of element f set if component i of path f held an array that was expanded.
+	// arrays records the arrays that were expanded: bit i of element f is set if component i of path f held one.
 	arrays []uint64
 	state  []pathState
 }

@@ -25,7 +25,7 @@ func (t *projection) Apply(env *mql.Env, dst *bson.Builder, doc bson.Raw, s *exp
 // Kind implements Transform.
 func (t *projection) Kind() Kind { return t.tree.kind }
 
-// Append implements Transform. A field with a constant value is printed as the constant.
+// Append implements Transform: it prints the projection. A field with a constant value is printed as the constant.
 func (t *projection) Append(b *bson.Builder) {
 	for it := t.source.Iter(); it.Next(); {
 		name := string(it.Name)

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Release is a release of MongoDB. Releases are counted in tenths from 8.0, so that they are in
-// order and the zero value is Default.
+// Release is a release of MongoDB, such as 8.0. Releases are counted in tenths from 8.0, so that they are in order
+// and the zero value is Default.
 type Release int8
 
 // The releases that a server can report, and those between, from which behaviours hold.
@@ -35,10 +35,10 @@ type offer struct {
 	preview bool   // preview is set while MongoDB has not published the release, so that it may yet change
 }
 
-// offers are the releases that a server can report, in order.
+// offers are the releases of MongoDB that a server can report to clients, in order.
 //
-// Manual: reference/command/setFeatureCompatibilityVersion. Wire versions: the drivers' own
-// tables (mongo-csharp-driver WireVersion.cs; DRIVERS-2885 for 8.0, CDRIVER-6290 for 9.0).
+// Manual: reference/command/setFeatureCompatibilityVersion. Wire versions: the drivers' own tables
+// (mongo-csharp-driver WireVersion.cs; DRIVERS-2885 for 8.0, CDRIVER-6290 for 9.0).
 var offers = []offer{
 	{release: V7_0, wire: 21, lower: "6.0"},
 	{release: V8_0, wire: 25, lower: "7.0"},
@@ -89,7 +89,7 @@ func Names() string {
 	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
-// String returns the name of r, such as "8.0", which is also its feature compatibility version.
+// String returns the name of the release, such as "8.0", which is also its feature compatibility version.
 func (r Release) String() string {
 	major, minor := r.parts()
 	return strconv.Itoa(major) + "." + strconv.Itoa(minor)

@@ -20,7 +20,7 @@ type State struct {
 	at    storage.Timestamp
 	base  storage.Reader
 	store storage.Store
-	// building is held while a layer is made. It is a channel instead of a mutex, so that commands
+	// building is held while the layer of a collection is made. It is a channel instead of a mutex, so that commands
 	// that wait for it can be interrupted.
 	building chan struct{}
 	held     holding // for the finished layers and the one being made

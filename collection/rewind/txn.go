@@ -34,7 +34,7 @@ func Begin(ctx context.Context, store storage.Store, at, since storage.Timestamp
 		s.Close()
 		if try == tries || !errors.Is(err, storage.ErrSnapshotTooOld) {
 			return nil, err
-		} // so much was written since Base that the store cannot detect conflicts any more: try again
+		} // so much was written since Base that the store cannot detect conflicts any more: try again with a newer one
 	}
 }
 

@@ -201,7 +201,8 @@ func (m *Map) FindRange(r Range) []*Descriptor {
 	return m.shards[i:j]
 }
 
-// find returns the index of the shard that owns p: the last one that begins at or before it.
+// find returns the index, in the map, of the shard that owns the position p: the last one that begins at or before
+// p.
 func (m *Map) find(p Position) int {
 	return sort.Search(len(m.shards), func(i int) bool { return bytes.Compare(m.shards[i].Lo, p) > 0 }) - 1
 }

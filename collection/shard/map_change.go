@@ -8,8 +8,8 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// partitionsMax bounds the index partitions (generations of entries, see doc.go) that a shard reads. A split or merge
-// beyond it waits until the entries have been moved to the newest partition (Settle).
+// partitionsMax is the largest number of index partitions (generations of entries, see doc.go) that a shard reads. A
+// split or merge beyond it waits until the entries have been moved to the newest partition (Settle).
 const partitionsMax = 8
 
 // Split returns the next map, in which two shards that meet at the position at replace the shard id; the right one

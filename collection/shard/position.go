@@ -20,7 +20,8 @@ func HashPosition(h keyspace.Hash) Position { return h.Append(nil) }
 // String prints the position in hexadecimal.
 func (p Position) String() string { return hex.EncodeToString(p) }
 
-// hash returns the first eight bytes of a position as a hash; shorter positions are padded with zeros.
+// hash returns the hash with which a position begins, its first eight bytes; shorter positions are padded with
+// zeros.
 func (p Position) hash() keyspace.Hash {
 	var b [8]byte
 	copy(b[:], p)

@@ -29,7 +29,7 @@ func (p *Program) Upsert(env *mql.Env, filter match.Node, s *expr.Scratch, newID
 	return doc, err
 }
 
-// tooLarge is the error code for an update that makes a document too large.
+// tooLarge is the code of the error for an update that makes a document larger than 16 MiB.
 const tooLarge = 17419
 
 // upsert is Upsert with the error codes of an update.

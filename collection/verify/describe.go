@@ -21,8 +21,8 @@ type Part struct {
 	What      string // documents, index, catalog or change log
 	Namespace string // of documents and indexes
 	Index     string
-	// From and To are the _ids (behind a ranged shard key: its values and the _id) between which
-	// the documents are; "" is the first or the last one.
+	// From and To are the _ids (under a ranged shard key: its values and the _id) between which the documents are;
+	// "" is the first or the last one.
 	From, To string
 	// Hashed is set if the documents are in the order of a hash, so that From and To do not determine the _ids in
 	// between.

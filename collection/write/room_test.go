@@ -35,7 +35,8 @@ type stored struct {
 	written int64 // time of its last write in milliseconds
 }
 
-// room is one collection in a store, with a model of its expected contents: documents by record key.
+// room is one collection of a test in a store, with a model of the collection's expected contents: documents by
+// record key.
 type room struct {
 	t     testing.TB
 	env   *mql.Env
