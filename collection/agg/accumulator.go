@@ -200,7 +200,8 @@ func (u *unaryState) Add(env *mql.Env, doc bson.Raw, s *expr.Scratch) (int, erro
 	return u.take(env, v)
 }
 
-// copyInto copies v into the memory of old, so that v may be stored in its place.
+// copyInto returns a copy of v in the memory of the value old, which it replaces, and the number of bytes by
+// which this memory has grown.
 func copyInto(old, v bson.Value) (kept bson.Value, grew int) {
 	before := cap(old.Data)
 	kept = bson.Value{Type: v.Type, Data: append(old.Data[:0], v.Data...)}

@@ -8,7 +8,7 @@ import (
 // docBytesMax is the size of the largest document between stages.
 const docBytesMax = project.DocBytesMax
 
-// userDocBytesMax is the size of the largest document that leaves a pipeline.
+// userDocBytesMax is the size in bytes of the largest document that leaves a pipeline: 16 MiB.
 const userDocBytesMax = 16 << 20
 
 func tooLarge(size int) error { return mongoerr.DocumentTooLarge(size, docBytesMax) }

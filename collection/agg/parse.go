@@ -44,7 +44,8 @@ func Parse(env *mql.Env, stages []bson.Raw, opts Options) (*Pipeline, error) {
 	return p.pipeline(stages)
 }
 
-// parser holds the state of one Parse; a sub-pipeline has its own parser.
+// parser holds the state of parsing one pipeline: its place, and the tables of names. A sub-pipeline has its
+// own parser.
 type parser struct {
 	env   *mql.Env
 	ns    collection.Namespace

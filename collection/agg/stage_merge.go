@@ -180,7 +180,8 @@ func mergeOn(v bson.Value) ([]string, error) {
 	return on, nil
 }
 
-// matchModes and missModes are the names of the modes, in their order.
+// matchModes and missModes are the words for whenMatched and whenNotMatched in $merge, indexed by MatchMode and
+// InsertMode.
 var (
 	matchModes = [...]string{"merge", "replace", "keepExisting", "fail", "pipeline"}
 	missModes  = [...]string{"insert", "discard", "fail"}

@@ -61,7 +61,7 @@ func (n normalization) of(score, least, greatest float64) float64 {
 	return score
 }
 
-// parseScore reads {score: …, scoreDetails: …, normalization: …, weight: …}.
+// parseScore parses the argument of $score: {score: …, scoreDetails: …, normalization: …, weight: …}.
 //
 // Errors: FailedToParse, 40414, 40415, TypeMismatch, BadValue.
 func parseScore(p *parser, _ string, arg bson.Value) ([]Stage, error) {

@@ -24,8 +24,8 @@ type scoreFusionRule struct {
 	text    string // combine as the client wrote it
 }
 
-// parseScoreFusion reads {input: {pipelines: …, normalization: …}, combination: {weights: …, method: …,
-// expression: …}, scoreDetails: …}.
+// parseScoreFusion parses the argument of $scoreFusion: {input: {pipelines: …, normalization: …}, combination:
+// {weights: …, method: …, expression: …}, scoreDetails: …}.
 //
 // Errors: the errors of $rankFusion; FailedToParse for contradictory fields of combination; BadValue for an
 // unknown word.

@@ -69,7 +69,7 @@ type valueSet struct {
 	key    []byte
 }
 
-// keyOf returns the key of a value, valid until the next call.
+// keyOf returns the bytes by which the set compares a value. They are valid until the next call.
 func (s *valueSet) keyOf(env *mql.Env, v bson.Value) []byte {
 	s.key = keystring.Append(s.key[:0], v, keystring.Ascending, env.Order(), nil)
 	return s.key

@@ -18,7 +18,7 @@ type minMaxScaler struct {
 	window   *window
 }
 
-// parseMinMaxScaler reads a numeric expression, or {input: …, min: …, max: …}.
+// parseMinMaxScaler parses the argument of $minMaxScaler: a numeric expression, or {input: …, min: …, max: …}.
 //
 // Errors: FailedToParse.
 func parseMinMaxScaler(p *parser, c *windowCall) (windowFunc, error) {

@@ -86,7 +86,7 @@ func (t *textOr) stream(env *mql.Env) (*Row, error) {
 	return nil, nil
 }
 
-// load reads all entries and adds up the scores of each record.
+// load reads all index entries of the words of a $text search, and adds up the scores of each record.
 func (t *textOr) load(env *mql.Env) error {
 	t.env = env
 	t.index = map[[2]uint64]int{}

@@ -80,7 +80,8 @@ func Prefetch(env *mql.Env, ops []Operator, workers int) []Operator {
 // run starts to fill the first page.
 func (p *prefetch) run() {
 	p.begun = true
-	// A page may outlive the command that requested rows; Close ends it.
+	// A page may be filled after the command that requested rows has ended, so the goroutines have a context of
+	// their own, which Close cancels.
 	ctx, cancel := context.WithCancel(context.WithoutCancel(p.parent.Context()))
 	p.cancel = cancel
 	p.env = p.parent.Fork(ctx)

@@ -20,7 +20,8 @@ type call struct {
 	flat bool // printed without an array around a single argument
 }
 
-// positional returns the parse function of an operator {$op: [a, b, …]}.
+// positional returns the parse function of an operator with a list of arguments, {$op: [a, b, …]}, whose result
+// fn computes.
 func positional(fn function) func(*parser, *Operator, bson.Value) (Expr, error) {
 	return func(p *parser, op *Operator, v bson.Value) (Expr, error) {
 		args, err := p.list(op, v)
@@ -153,7 +154,8 @@ type namedCall struct {
 	g    given
 }
 
-// named returns the parse function of an operator {$op: {name: arg, …}}.
+// named returns the parse function of an operator with named arguments, {$op: {name: arg, …}}, whose result fn
+// computes.
 func named(sig *signature, fn namedFunction) func(*parser, *Operator, bson.Value) (Expr, error) {
 	return func(p *parser, op *Operator, v bson.Value) (Expr, error) {
 		args, err := p.namedArgs(op, sig, v)

@@ -92,7 +92,7 @@ func isoWeek(days int64) (year, week int64) {
 	return year, (thursday-daysOf(year, 1, 1))/7 + 1
 }
 
-// isoWeekStart returns the Monday of the first ISO week of a year.
+// isoWeekStart returns the day number of the Monday of the first ISO week of a year.
 func isoWeekStart(year int64) int64 {
 	d := daysOf(year, 1, 4)
 	return d - isoWeekday(d) + 1

@@ -90,7 +90,7 @@ func (e *datePart) Eval(env *mql.Env, doc bson.Raw, s *Scratch) (bson.Value, err
 	return s.Int32(int32(n)), nil
 }
 
-// dateArg reads an instant.
+// dateArg returns the instant that the argument of a date operator holds, in milliseconds since 1970.
 //
 // Errors: 16006 for a type without an instant.
 func dateArg(v bson.Value) (int64, error) {

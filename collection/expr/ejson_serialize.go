@@ -120,7 +120,8 @@ func (w *ejsonWalk) serializeNumber(name string, v bson.Value) {
 	}
 }
 
-// ejsonDouble prints a double so that it cannot be read as an integer.
+// ejsonDouble returns the text of a double for $numberDouble, with a point or an exponent, so that it is not
+// read as an integer.
 func ejsonDouble(f float64) string {
 	switch {
 	case f != f:

@@ -13,10 +13,8 @@ import (
 )
 
 // The JavaScript library examines everything below an operator at each level of a chain (it folds constants),
-// several times below
-//
-// of constants, and expands repetitions in regular expressions. These bounds of a source limit the time that it
-// takes to compile.
+// several times below || of constants, and expands repetitions in regular expressions. These bounds of a source limit
+// the time that it takes to compile.
 const (
 	// complexDepthMax is the maximal depth of a syntax tree. A chain of operators is as deep as it is long.
 	complexDepthMax = 1000
@@ -108,9 +106,8 @@ func (c *measurement) node(n ast.Node, depth int) folded {
 	return folded{}
 }
 
-// binary measures an expression with two operands. If the left operand of &&,
-//
-// or ?? is folded, the library folds it again at each level above.
+// binary measures an expression with two operands. If the left operand of &&, || or ?? is folded, the library folds
+// it again at each level above.
 func (c *measurement) binary(n *ast.BinaryExpression, depth int) folded {
 	left, right := c.node(n.Left, depth+1), c.node(n.Right, depth+1)
 	ends := 0 // truth value of the left operand that ends the evaluation

@@ -45,7 +45,7 @@ func conjuncts(n match.Node) []conjunct {
 	return out
 }
 
-// access represents one way to find every match: an index with bounds.
+// access is one way to find every match of a query: the entries of an index within bounds.
 type access struct {
 	index  *catalog.Index
 	bounds Bounds
@@ -55,7 +55,8 @@ type access struct {
 	// fields. If bounded is 0, the index restricts nothing.
 	points  int
 	bounded int
-	// repeats reports whether a document can have several entries within the bounds.
+	// repeats reports whether a document can have several entries within the bounds, so that the scan must drop
+	// duplicates.
 	repeats bool
 }
 
@@ -332,7 +333,8 @@ func collationFits(q *Query, ix *catalog.Index, ivs []match.Interval) bool {
 				return false
 			}
 		}
-		// An interval that starts below documents and ends at or above them contains strings.
+		// An interval that starts below documents and ends at or above them contains strings, which sort just
+		// below documents.
 		if bson.Compare(iv.Lo, bson.EmptyDoc, nil) < 0 && bson.Compare(iv.Hi, bson.EmptyDoc, nil) >= 0 {
 			return false
 		}
@@ -408,7 +410,8 @@ func (q *Query) coversPartial(ix *catalog.Index, cs []conjunct) bool {
 	return true
 }
 
-// implies reports whether every document that satisfies c satisfies the other conjunct too.
+// implies reports whether every document that satisfies the conjunct c also satisfies want. A query with c can
+// then use a partial index whose filter has want.
 func implies(c, want conjunct) bool {
 	if bytes.Equal(match.String(c.node), match.String(want.node)) {
 		return true

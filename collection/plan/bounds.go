@@ -10,8 +10,8 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// FieldBounds are the intervals of one index field, as keystrings in the index's own direction:
-// ascending, disjoint. No intervals means that nothing can match; one interval without ends means
+// FieldBounds are the intervals that a plan reads of one index field, encoded as keystrings in the field's own
+// direction: ascending, disjoint. No intervals means that nothing can match; one interval without ends means
 // everything.
 type FieldBounds struct {
 	Intervals []keyspace.Bounds
@@ -55,7 +55,8 @@ func (f FieldBounds) IsPoint() bool {
 	return len(f.Intervals) > 0
 }
 
-// Bounds are the bounds of every field of an index, in its order.
+// Bounds holds the bounds of every field of an index, in the order of the fields: the part of the index that a
+// plan reads.
 type Bounds []FieldBounds
 
 // Empty reports whether nothing can match.
@@ -87,8 +88,8 @@ const rangesMax = 4096
 // Ranges returns ascending, disjoint ranges of encoded values that contain every match. If exact is set,
 // they contain nothing else; otherwise each key must be checked with Contains.
 //
-// Ranges multiplies out the points of leading fields. The first field with a range ends the prefix; the
-// bounds of later fields must be checked.
+// Ranges makes a range for each combination of the single values of leading fields. The first field with an
+// interval ends the combinations; the bounds of later fields must be checked.
 func (b Bounds) Ranges() (ranges []keyspace.Bounds, exact bool) {
 	prefixes := [][]byte{nil}
 	for i, f := range b {

@@ -15,7 +15,7 @@ import (
 
 // Solution is a physical plan for one query.
 type Solution struct {
-	// Shards runs on each targeted shard: access, filter, and as much of sort,
+	// Shards is the part of the plan that runs on each targeted shard: access, filter, and as much of sort,
 	// skip and limit as a shard can do alone.
 	Shards Node
 	// Pattern is the order by which the shards' rows are merged; nil if any order will do.
@@ -47,8 +47,8 @@ type Choice struct {
 	Cached bool
 	Works  int64
 	Replan func(env *mql.Env) (*Solution, error)
-	// Tried is the tree with its counters after a trial, as explain prints it, and Score its score. Tried is nil without a
-	// trial.
+	// Tried is the plan's tree of stages with its counters after a trial, as explain prints it, and Score its
+	// score. Tried is nil without a trial.
 	Tried bson.Raw
 	Score float64
 }
@@ -97,7 +97,8 @@ func (q *Query) mayContinue(bytes int) bool {
 	return a.err == nil
 }
 
-// candidatesAllowed is Candidates under the query's settings. It returns none if they permit no plan.
+// candidatesAllowed returns the candidates for the query with the restrictions of its query settings
+// (setQuerySettings). It returns none if they permit no plan.
 func (q *Query) candidatesAllowed() ([]*Solution, error) {
 	if q.text != nil {
 		return q.fullText()
@@ -256,7 +257,8 @@ func (q *Query) through(ix *catalog.Index, cs []conjunct, forced bool) (out []*S
 	return out
 }
 
-// solve makes a solution from an access; nil if the access does not help.
+// solve returns the plan that reads an index within the bounds of an access. It returns nil if the index
+// neither restricts nor orders nor covers the query, unless forced.
 func (q *Query) solve(ix *catalog.Index, cs []conjunct, a access, forced bool) *Solution {
 	sorted, reverse := q.sortedBy(a)
 	covered := q.covers(ix, cs, a)

@@ -11,7 +11,7 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// Node is one step of a solution. Immutable, safe for concurrent use.
+// Node is one step of a plan, such as an index scan or a sort. Immutable, safe for concurrent use.
 type Node interface {
 	// Stage returns the name that explain prints, such as IXSCAN.
 	Stage() string

@@ -56,10 +56,12 @@ func (q *Query) fixesNull() bool {
 	return false
 }
 
-// Equal returns the single non-null value that the filter requires at a path.
+// Equal returns the value to which the filter fixes a path by an equality; false if there is none, or if it is
+// null.
 func (q *Query) Equal(p string) (bson.Value, bool) { return q.equality(p) }
 
-// equality returns the single non-null value that the filter requires at a path.
+// equality returns the value to which the filter fixes a path by an equality; false if there is none, or if it
+// is null.
 func (q *Query) equality(p string) (bson.Value, bool) {
 	vs, ok := match.Points(q.Match, p)
 	if !ok || len(vs) != 1 || vs[0].IsNullish() {
@@ -80,7 +82,8 @@ func (q *Query) plainOrder(v bson.Value) bool {
 	return true
 }
 
-// Targeted reports whether the filter fixes the whole shard key to one value.
+// Targeted reports whether the filter fixes the whole shard key to one value, so that one shard has all
+// matches.
 func (q *Query) Targeted() bool { return q.Coll.Targeted(q.Match, q.collation == nil) }
 
 // KeyRanges returns the ranges of positions that can hold matches, if the filter fixes leading fields of a

@@ -54,7 +54,8 @@ func (q *Query) sortedBy(a access) (sorted, reverse bool) {
 
 func isOnePoint(f FieldBounds) bool { return len(f.Intervals) == 1 && f.IsPoint() }
 
-// fixedByEquality reports whether a sort field is one of fields and bounded to one value.
+// fixedByEquality reports whether a sort field is one of fields and bounded to one value, so that it does not
+// affect the order.
 func fixedByEquality(fields []string, b Bounds, name string) bool {
 	for i, f := range fields {
 		if f == name && isOnePoint(b[i]) {
