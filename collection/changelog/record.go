@@ -49,8 +49,8 @@ type Record struct {
 	Session   [16]byte
 	TxnNumber int64
 	StmtID    int32 // of the statement of a retryable write
-	// Multi marks a change of a multi-document transaction. Owner is the digest of the user to whom Session belongs;
-	// it is also set for a retryable write.
+	// Multi marks a change of a multi-document transaction. Owner is the digest of the user of Session; it is also
+	// set for a retryable write.
 	Multi bool
 	Owner [32]byte
 	// Wall is the time at which the command began, in milliseconds since 1970; 0 = unknown.

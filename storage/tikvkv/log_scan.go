@@ -165,8 +165,8 @@ func (w *logScan) list(wanted func(ts uint64) bool, lanes ...*bucketScan) error 
 	return nil
 }
 
-// addPage adds the values of a page of log keys to the heap, if wanted accepts their commit times. Keys whose values
-// are not cached are appended to missing, for one batch of reads.
+// addPage adds those values of a page of log keys to the heap whose commit times the caller accepts. Keys whose
+// values are not cached are appended to missing, for one batch of reads.
 func (w *logScan) addPage(l *bucketScan, p page, wanted func(ts uint64) bool, missing [][]byte) [][]byte {
 	if l.done = p.next == nil; !l.done {
 		if w.reverse {

@@ -148,7 +148,7 @@ func (g *gateway) replace(t *testing.T, coll string, doc bson.M) error {
 	return err
 }
 
-// want compares a result with the expected one.
+// Compares a result with the expected one.
 func want(t *testing.T, what string, got, want any) {
 	t.Helper()
 	if fmt.Sprint(got) != fmt.Sprint(want) {
