@@ -53,7 +53,7 @@ func (a *account) leave() {
 	a.name, a.memory, a.writes = "", nil, nil
 }
 
-// Account returns the name of the account for which the command's work is counted.
+// Account returns the name of the account to which the server counts the work of the command, for fair scheduling.
 func (c *Call) Account() string {
 	return c.ConnState.account.refresh(c.Server, c.Conn, c.ConnState).name
 }

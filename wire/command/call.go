@@ -137,7 +137,7 @@ func (c *Call) Become(def *Def, body bson.Raw) {
 	c.Def, c.Command, c.Body, c.Value = def, def.Name, body, first.Value
 }
 
-// Namespace returns the collection that the first field names.
+// Namespace returns the namespace that the first field of the command names, as "coll" or as "db.coll" by its row.
 // Errors: InvalidNamespace (73), TypeMismatch (14).
 func (c *Call) Namespace() (collection.Namespace, error) {
 	if c.Def.Namespace == FullName {
@@ -203,7 +203,7 @@ func (c *Call) OKAsInt() {
 	c.hasOK = true
 }
 
-// Collection looks up a collection and refuses views.
+// Collection returns the catalog entry of a collection, and refuses views.
 // Errors: NamespaceNotFound (26), CommandNotSupportedOnView (166).
 func (c *Call) Collection(ns collection.Namespace) (*catalog.Collection, error) {
 	coll, err := c.Cluster.Catalog().Lookup(ns)

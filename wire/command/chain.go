@@ -116,7 +116,7 @@ func (s *Server) Handle(ctx context.Context, conn wire.Conn, m *wire.Message, ou
 	return nil
 }
 
-// panicked releases what a command that panicked held, and counts it as failed.
+// panicked releases the memory of a command that panicked, and counts the command as failed.
 func (s *Server) panicked(c *Call) {
 	if c.Def != nil {
 		c.Def.Counter.Total.Add(1)
@@ -262,7 +262,7 @@ func (s *Server) find(c *Call) error {
 	return nil
 }
 
-// checkTxnAndDB refuses a command that may not run in a transaction, or not on this database.
+// checkTxnAndDB refuses a command that is not allowed in its transaction, or that runs only on the database admin.
 // Errors: OperationNotSupportedInTransaction (263), Unauthorized (13).
 func (c *Call) checkTxnAndDB() error {
 	if c.Args.InTxn && !c.Def.Facts.Has(InTxn) {

@@ -22,11 +22,11 @@ const TagCosmos = "cosmos"
 // Strict reports whether the client came through the Cosmos listener.
 func (c *Call) Strict() bool { return c.ConnState.Cosmos != nil }
 
-// cosmosTimeLimit is the time limit of an operation that sets none itself.
+// cosmosTimeLimit is the time limit, on the Cosmos listener, of a command without maxTimeMS.
 // Source: Azure Cosmos DB for MongoDB, concepts-limits.
 const cosmosTimeLimit = 60 * time.Second
 
-// defaultTimeLimit returns the time limit of a command that sets none itself; 0 for no limit.
+// defaultTimeLimit returns the time limit of a command without maxTimeMS; 0 for no limit.
 func (c *Call) defaultTimeLimit() time.Duration {
 	switch {
 	case c.Strict():
@@ -37,12 +37,12 @@ func (c *Call) defaultTimeLimit() time.Duration {
 	return 0
 }
 
-// cosmosTxnMax is the maximum duration of a transaction.
+// cosmosTxnMax is the maximum duration of a multi-document transaction on the Cosmos listener.
 // Source: Azure Cosmos DB for MongoDB, "use-multi-document-transactions".
 const cosmosTxnMax = 5 * time.Second
 
-// txnMax returns the maximum duration of the command's transaction; 0 for the value of the parameter
-// transactionLifetimeLimitSeconds.
+// txnMax returns the maximum duration of the command's multi-document transaction; 0 stands for the value of the
+// parameter transactionLifetimeLimitSeconds.
 func (c *Call) txnMax() time.Duration {
 	if c.Strict() {
 		return cosmosTxnMax
@@ -78,7 +78,7 @@ func (c *Call) showsCharge() bool {
 	return c.Strict() || c.Server.ChargeReplies.Load() || arguments.WantsCharge(c.Comment)
 }
 
-// cosmosBatchMax is the largest number of statements in a write command.
+// cosmosBatchMax is the maximum number of statements in a write command on the Cosmos listener.
 // Source: Azure Cosmos DB for MongoDB, "optimize-write-performance".
 const cosmosBatchMax = 1000
 
@@ -92,7 +92,8 @@ func cosmosLimits(a *cosmos.Account) Limits {
 	return most
 }
 
-// Offers reports whether a command exists at the address of the client.
+// Offers reports whether a command exists at the listener of the client: commands of Azure Cosmos DB only exist at
+// its own.
 func (c *Call) Offers(d *Def) bool { return c.Strict() || !d.Facts.Has(AccountOnly) }
 
 // checkAccount refuses commands and retryable writes that the client's Cosmos DB account does not offer. For clients

@@ -19,22 +19,22 @@ type Def struct {
 	Parse func(c *Call) (Request, error)
 	// Namespace is the place of the command's namespace in its arguments.
 	Namespace NamespaceFrom
-	// Action is the action that the user must be allowed. If it is an action on the cluster, it is needed on
-	// the cluster, else on the namespace that the command names, else on its database. A command with "" runs
-	// before authentication; one with "user" requires only a logged-in user.
+	// Action is the privilege action that the user of the command needs. An action on the cluster is needed on the
+	// cluster, any other on the namespace that the command names, or if it names none on the database. A command with
+	// "" runs before authentication; one with "user" requires only a logged-in user.
 	Action string
 	// Also holds further actions that every call needs, whatever its arguments.
 	Also []Need
-	// ArgumentActions are the actions that the Request of Parse may need in addition, in the order of the
-	// manual. PrivilegeCheck panics for an action that is not listed. The tables of privileges are printed
-	// from them.
+	// ArgumentActions are the privilege actions that the Request of Parse may need in addition, in the order of the
+	// manual. PrivilegeCheck panics if a Request needs another action. The tables of privileges in the documentation
+	// are printed from this field.
 	ArgumentActions []string
 	Facts           Facts
 	// Kind classifies what the command does to documents. The latencies and locks of serverStatus, the
 	// request report, the transactions and the samples of queries depend on it.
 	Kind Kind
-	// Op is the type of operation that top, currentOp, the profiler and the opcounters
-	// of serverStatus count the command as.
+	// Op is the type of operation, such as insert, under which top, currentOp, the profiler and the opcounters of
+	// serverStatus count the command.
 	Op OpType
 	// ReadConcern is the highest group of read concern levels that the command accepts. A command that
 	// accepts more than local counts as a read when the server waits for durability and when it charges for
@@ -74,7 +74,7 @@ type Def struct {
 	listed auth.Actions  // all actions that the row names
 }
 
-// Need is an action that a command needs on a namespace or on the cluster.
+// Need is a privilege action that every call of a command needs on one namespace or on the cluster.
 type Need struct {
 	Action string
 	// On is the namespace; the zero Namespace for an action on the cluster.
@@ -138,7 +138,7 @@ const (
 	// analyzeShardKey act on this fact.
 	// Manual: reference/command/configureQueryAnalyzer.
 	Sampled
-	// Settable commands are queries that may have query settings. setQuerySettings acts on this fact.
+	// Settable commands are reads for which setQuerySettings can set query settings.
 	// Manual: reference/command/setQuerySettings.
 	Settable
 	// Updates commands change documents. serverStatus counts how many of their updates use a pipeline or
@@ -152,8 +152,8 @@ const (
 	Counts
 	// AccountOnly commands exist only at the address of an account of Azure Cosmos DB.
 	AccountOnly
-	// SurvivesDisconnect commands do long work on a collection that goes on when the client disconnects. killOp and
-	// maxTimeMS end it.
+	// SurvivesDisconnect commands do long work on a collection, such as building an index, which continues after the
+	// client has disconnected. Only killOp and maxTimeMS end it.
 	// Manual: core/index-creation, core/sharding-reshard-a-collection.
 	SurvivesDisconnect
 )
@@ -195,8 +195,8 @@ func (o OpType) String() string {
 	return [OpTypes]string{"command", "query", "getmore", "insert", "update", "remove"}[o]
 }
 
-// ReadLevels are the levels of read concern that a command accepts outside of
-// transactions. Manual: reference/read-concern.
+// ReadLevels is the group of read concern levels that a command accepts outside of transactions.
+// Manual: reference/read-concern.
 type ReadLevels uint8
 
 // The levels.
@@ -219,5 +219,6 @@ func (d *Def) writes(body bson.Raw) bool {
 // Ends reports whether the command ends a transaction.
 func (d *Def) Ends() bool { return d.Kind == KindTxn }
 
-// Costly reports whether the request units of the command are recorded for the shape of its query.
+// Costly reports whether the command reads or writes documents, so that its request units are recorded for the shape
+// of its query.
 func (d *Def) Costly() bool { return d.Kind == KindRead || d.Kind == KindWrite }

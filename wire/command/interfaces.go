@@ -20,9 +20,10 @@ type Authenticator interface {
 	// Login returns the user of the connection with the current privileges; nil without a login. Errors: the reason
 	// why the command must not run, such as a deleted user.
 	Login(c *Call) (*Login, error)
-	// FirstUser reports whether the client is on this machine and may create the first user or role.
+	// FirstUser reports whether the client may create the first user or role without a login, because it is on this
+	// machine.
 	FirstUser(c *Call) bool
-	// Speculate runs the first step of a login that came within a hello.
+	// Speculate runs the first step of a login that the client sent within a hello, to save a round trip.
 	Speculate(c *Call, first bson.Value)
 	// AppendMechanisms appends the login mechanisms of a user to the reply of a hello.
 	AppendMechanisms(c *Call, user auth.Name)
@@ -38,19 +39,19 @@ type Settings interface {
 	ReadLimit() time.Duration
 	// Parameter returns the value of a numeric or boolean server parameter; true is 1.
 	Parameter(name string) float64
-	// Attached is called when the server has been attached to its cluster; from then on the cluster
-	// parameters take effect.
+	// Attached is called when the server has been attached to its cluster. It applies the stored cluster parameters.
 	Attached()
 }
 
 // FailPoints injects failures into commands. Implemented by failpoint.State.
 type FailPoints interface {
-	// Fail returns an error if a fail point is set at this place. Errors: any; wire.ErrHangUp closes the
-	// connection.
+	// Fail returns an error if an active fail point makes the command fail at this place, else nil. Errors: any;
+	// wire.ErrHangUp closes the connection.
 	Fail(c *Call, at FailPlace) error
 }
 
-// WriteGate admits writes, and blocks them for fsync and setUserWriteBlockMode. Implemented by status.State.
+// WriteGate admits writes one by one, and blocks them while fsync's lock or setUserWriteBlockMode is on. Implemented
+// by status.State.
 type WriteGate interface {
 	// EnterWrite waits until writes are admitted, and increments the count of running writes, for which a lock waits.
 	// While setUserWriteBlockMode blocks writes of users, it sets WriteBlock of the command's Op to the error for

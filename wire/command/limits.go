@@ -5,11 +5,11 @@ import (
 	"github.com/cantledb/cantle/wire"
 )
 
-// Limits are the maximum sizes of requests, which hello reports and the server enforces.
+// Limits holds the maximum sizes of requests, which hello reports to clients and the server enforces.
 type Limits struct {
-	// DocumentBytes is the size of a document, MessageBytes that of a whole message.
+	// DocumentBytes is the maximum size of a document, MessageBytes that of a whole message, both in bytes.
 	DocumentBytes, MessageBytes int
-	// BatchStatements is the number of statements in a write command.
+	// BatchStatements is the maximum number of statements in a write command.
 	BatchStatements int
 }
 
@@ -17,7 +17,7 @@ type Limits struct {
 // Manual: reference/limits#mongodb-limit-Write-Command-Batch-Limit-Size.
 var limits = Limits{DocumentBytes: bson.MaxDocumentBytes, MessageBytes: wire.MessageSizeMax, BatchStatements: BatchMax}
 
-// BatchMax is the maximum number of statements in a write command, at any address.
+// BatchMax is the maximum number of statements in a write command, on any listener.
 const BatchMax = 100_000
 
 // Limits returns the limits at the address of the client.
@@ -28,5 +28,5 @@ func (c *Call) Limits() Limits {
 	return limits
 }
 
-// BatchMax returns the maximum number of statements of a write command for the client.
+// BatchMax returns the maximum number of statements in a write command, for the client's listener.
 func (c *Call) BatchMax() int { return c.Limits().BatchStatements }

@@ -12,8 +12,8 @@ import (
 // appears as a mongos.
 type ReplicaSet struct {
 	Name string
-	// Member is the host:port of the member in replies; "" stands for the address of the
-	// connection, see Call.socketAddress.
+	// Member is the host:port of the set's only member in replies; if it is "", clients see the address at which they
+	// connected (Call.socketAddress).
 	Member string
 }
 
@@ -42,8 +42,8 @@ func CheckMember(s string) error {
 	return nil
 }
 
-// ShownSet returns the set that the client of the connection sees, with the member's address; ok is false if
-// the client sees a mongos.
+// ShownSet returns the replica set that the client of the connection sees, with the address of its member; ok is
+// false if the client sees a mongos.
 func (c *Call) ShownSet() (r ReplicaSet, ok bool) {
 	if r = c.Server.ReplicaSet; c.Strict() {
 		r = ReplicaSet{cosmos.ReplicaSet, c.Server.CosmosMember}
@@ -73,5 +73,5 @@ func (c *Call) socketAddress() string {
 	return net.JoinHostPort(t.ServerName, port)
 }
 
-// IsMember reports whether the client sees a member of a replica set.
+// IsMember reports whether the client sees the server as a member of a replica set, not as a mongos.
 func IsMember(c *Call) bool { return c.Strict() || c.Server.ReplicaSet.Name != "" }

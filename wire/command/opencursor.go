@@ -21,7 +21,7 @@ func (c *Call) FirstBatch() int {
 	return 101
 }
 
-// batchBytesMax is the maximum number of bytes of documents in one reply.
+// batchBytesMax is the maximum number of bytes of the documents in one batch of a cursor.
 const batchBytesMax = 16 << 20
 
 // BatchBytes returns the maximum number of bytes for the documents of a batch: 16 MiB, or less if the server has

@@ -22,7 +22,7 @@ func (c *Call) OutlineOf(list bson.Raw) *agg.Outline {
 	if x.list != nil && bytes.Equal(x.list, list) {
 		return &x.outline
 	}
-	if x.list != nil { // the pipeline of another part of the command, which keeps its outline
+	if x.list != nil { // another pipeline of the same command, which does not replace the cached one
 		x = &cachedOutline{}
 	}
 	stages := make([]bson.Raw, 0, list.Len())

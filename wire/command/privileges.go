@@ -13,8 +13,8 @@ import (
 // database.
 type scope uint8
 
-// The scopes: no user needed; any user; the cluster; the database of the command; the namespace that the
-// command names.
+// The scopes of a row's action: no user needed; any user; the cluster; the database of the command; the namespace
+// that the command names.
 const (
 	forAnybody scope = iota
 	forUsers
@@ -133,8 +133,8 @@ func (c *Call) authorizeRequest() error {
 	return nil
 }
 
-// Require refuses a command whose user lacks privileges that can only be determined while the command runs:
-// for the collection that a UUID names, or for all collections of a database.
+// Require refuses a running command whose user lacks privileges that were unknown before: on the collection that a
+// UUID names, or on all collections of a database. needs notes these privileges.
 // Errors: Unauthorized (13).
 func (c *Call) Require(needs func(q *PrivilegeCheck)) error {
 	if c.privileges.Call == nil {
@@ -174,7 +174,7 @@ func (c *Call) MayStill(needed []auth.Needed) error {
 	return nil
 }
 
-// Unauthorized returns the error for a command that the user may not run.
+// Unauthorized returns the error for a command that its user may not run. The text of the error has no secrets.
 func (c *Call) Unauthorized(body bson.Raw) error {
 	text := "{ " + c.Name() + " }"
 	if len(body) <= CommandBytesMax {
@@ -289,7 +289,7 @@ func (q *PrivilegeCheck) Part(p *Part) {
 	}
 }
 
-// CommandBytesMax is the number of bytes of a command above which error texts show a short description of it.
+// CommandBytesMax is the number of bytes of a command above which error texts and currentOp show only a part of it.
 const CommandBytesMax = 1000
 
 // MayUse refuses a session that belongs to another user, unless the command's user has the action impersonate.

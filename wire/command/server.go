@@ -41,8 +41,8 @@ type Config struct {
 	Sessions *session.Registry
 	// Auth holds the users and roles.
 	Auth *auth.Directory
-	// RequireAuth refuses commands that the user of the connection may not run; without it every client may
-	// run every command.
+	// RequireAuth is true if commands are refused that the user of the connection may not run. Otherwise every client
+	// may run every command.
 	RequireAuth bool
 	// Jobs runs the background jobs; currentOp and the parameters about jobs read it.
 	Jobs *jobs.Runner
@@ -57,10 +57,10 @@ type Config struct {
 	Release release.Release
 	// Account has the features of the Cosmos listener; nil stands for cosmos.NewAccount.
 	Account *cosmos.Account
-	// ReplicaSet is the set that the listeners other than the Cosmos listener present to clients; the zero
-	// ReplicaSet presents a mongos.
+	// ReplicaSet is the replica set that clients of all listeners except the Cosmos listener see; if it is zero, they
+	// see a mongos.
 	ReplicaSet ReplicaSet
-	// CosmosMember is the Member of the set on the Cosmos listener, see ReplicaSet.
+	// CosmosMember is the host:port of the replica set's member that clients of the Cosmos listener see.
 	CosmosMember string
 	// AdvertisedAddress returns the configured address at which clients reach the server. If it is nil or returns "",
 	// the address of the first connection is used.
@@ -69,7 +69,7 @@ type Config struct {
 	// the server ends.
 	Engine    string
 	Transient bool
-	// ReadOnly is true if the store accepts no writes; hello reports it.
+	// ReadOnly is true if the store accepts no writes; hello reports this to clients.
 	ReadOnly bool
 	// ChargeStrongReads doubles the price of reads with read concern majority,
 	// linearizable or snapshot.
@@ -86,7 +86,7 @@ type Config struct {
 	TestCommands bool
 }
 
-// Server runs commands. It is the Handler of wire/server. Safe for concurrent use.
+// Server runs the commands of clients. It is the Handler of wire/server, and safe for concurrent use.
 type Server struct {
 	Config
 	Started time.Time
@@ -145,7 +145,7 @@ func (n *Counter) CountUpdate(u bson.Value, filters []bson.Raw) {
 	}
 }
 
-// Room is a package of commands with the state that they share.
+// Room is a package of commands, with the state that these commands share.
 type Room interface {
 	// Commands returns the rows of the room, in alphabetical order.
 	Commands() []Def

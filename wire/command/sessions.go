@@ -30,7 +30,7 @@ func (s *Server) enterSession(c *Call) error {
 		if err := c.checkTxn(); err != nil {
 			return err
 		}
-		op := c.Running // a copy: the Call serves the next command of the connection too
+		op := c.Running // a copy, because the connection reuses the Call for its next command
 		a.Interrupt = op.Interrupt
 		a.TxnMax = c.txnMax()
 	}

@@ -31,10 +31,11 @@ func readAPI(body bson.Raw) (a session.API) {
 	return a
 }
 
-// StableOnly reports whether the client requests errors for everything outside version 1 of the stable API.
+// StableOnly reports whether the client has set apiStrict: everything outside of version 1 of the stable API is then
+// an error.
 func (c *Call) StableOnly() bool { return c.API.Strict }
 
-// Unstable returns the error for a field that version 1 of the stable API does not have.
+// Unstable returns the error for a field of a command that version 1 of the stable API does not have.
 func (c *Call) Unstable(field string) error {
 	return mongoerr.New(mongoerr.APIStrictError, "BSON field '%s' is not allowed with apiStrict:true.", field)
 }

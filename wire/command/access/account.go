@@ -45,7 +45,7 @@ type Account struct {
 	generated bool // OpenAccount generated the key, instead of reading it from the store
 
 	mu         sync.Mutex
-	cachedUser *auth.User // the user with credentials; recomputed after a change of the iteration counts
+	cachedUser *auth.User // the user with credentials; recomputed if the iteration counts of SCRAM change
 }
 
 // OpenAccount returns the account of the Cosmos listener with a name and a key. If key is "", it uses the key in the

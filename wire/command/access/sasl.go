@@ -14,7 +14,7 @@ import (
 type saslState struct {
 	// conversation holds the exchanges so far.
 	conversation *auth.Conversation
-	// skipEmpty is true if the client does not need a last, empty exchange.
+	// skipEmpty is true if the client does not need a last, empty exchange of the login conversation.
 	skipEmpty bool
 	verified  bool // only the empty exchange is missing
 }
@@ -180,7 +180,8 @@ func (s *State) Speculate(c *command.Call, v bson.Value) {
 	case "saslStart":
 		err = s.saslStart(c, body, db, b, true)
 		if login := unfinishedLogin(c.ConnState); login != nil && login.conversation.OtherMechanisms {
-			// The client guessed the mechanism; this reply contains the mechanisms of the user.
+			// The client guessed a login mechanism that this user does not have; the reply lists the mechanisms of
+			// the user.
 			c.ConnState.SASL = nil
 			return
 		}

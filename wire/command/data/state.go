@@ -2,7 +2,7 @@ package data
 
 import "github.com/cantledb/cantle/wire/command"
 
-// State is the room: the server, and the state that the commands share.
+// State is the room of the commands on documents: it holds the server and the state that these commands share.
 type State struct {
 	*command.Server
 	pace pace // of change streams

@@ -2,7 +2,7 @@ package failpoint
 
 import "github.com/cantledb/cantle/wire/command"
 
-// State is the room: the state that its commands share. Safe for concurrent use.
+// State is the room of fail points: it holds those that are active. It is safe for concurrent use.
 type State struct {
 	*command.Server
 	failPoints failPoints // the fail points that are on

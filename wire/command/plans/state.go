@@ -2,7 +2,7 @@ package plans
 
 import "github.com/cantledb/cantle/wire/command"
 
-// State is the room: the state that its commands share. Safe for concurrent use.
+// State is the room of the commands on query plans, with the state that they share. It is safe for concurrent use.
 type State struct {
 	*command.Server
 	querySettings querySettings // the settings of all shapes

@@ -17,7 +17,7 @@ type Config struct {
 	ReplyCharge bool
 }
 
-// State is the room: the state that its commands share. Safe for concurrent use.
+// State is the room of the commands on settings, with the state that they share. It is safe for concurrent use.
 type State struct {
 	*command.Server
 	Config

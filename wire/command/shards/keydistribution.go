@@ -178,7 +178,7 @@ func withShardKey(c *command.Call, coll *catalog.Collection, key shard.KeyPatter
 
 // sampledQuery holds the parts of a sampled query that decide to which partitions it would be sent.
 type sampledQuery struct {
-	filter     match.Node // nil without a filter, or if it cannot be parsed without its variables
+	filter     match.Node // nil without a filter, or if parsing needs the query's variables
 	byteOrder  bool       // strings compare byte by byte
 	multi      bool
 	changesKey bool

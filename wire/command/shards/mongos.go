@@ -13,7 +13,7 @@ import (
 // Advertised holds functions that return values of this server, which the server publishes to its peers in its
 // document in config.mongos.
 type Advertised struct {
-	// Connections returns the counts of client connections; nil if they are not available.
+	// Connections returns the counts of client connections at the listener; nil if they are not available.
 	Connections func() wire.ConnStats
 	// Draining reports whether the server refuses new commands; nil if it never drains.
 	Draining func() bool

@@ -304,8 +304,8 @@ func isLogical(name []byte) bool {
 	return false
 }
 
-// filterFields appends the fields that every matching document satisfies a condition on: those of the filter itself
-// and of its $and, at most about shapeListMax.
+// filterFields appends the fields that a filter restricts for every matching document: those in the filter itself and
+// in its $and. It stops after shapeListMax fields.
 func filterFields(out []filterField, d bson.Raw) []filterField {
 	for it := d.Iter(); it.Next() && len(out) < shapeListMax; {
 		name := string(it.Name)

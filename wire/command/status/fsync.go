@@ -100,8 +100,7 @@ func (l *fsyncLock) lock(ctx context.Context, limit time.Duration) (held int64, 
 	return held, nil
 }
 
-// drain waits until no write is running, at most for limit; a limit of 0 is none. New writes wait for the lock
-// meanwhile.
+// drain waits until no write is running, at most for limit; a limit of 0 is none.
 // Errors: LockTimeout (24), ctx's cause.
 func (l *fsyncLock) drain(ctx context.Context, limit time.Duration) error {
 	for end := time.Now().Add(limit); l.writing.Load() > 0; {

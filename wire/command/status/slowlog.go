@@ -78,7 +78,7 @@ func (w *slowWatch) arm() {
 	}
 }
 
-// tick calls look, and restarts the timer if commands are still running.
+// tick examines the running commands by calling check, and restarts the timer if commands are still running.
 func (w *slowWatch) tick() {
 	w.armed.Store(false) // a command that begins from now on arms it again
 	if w.check() {

@@ -15,7 +15,7 @@ type Config struct {
 	MemoryShares []MemoryShare
 	// CommandLine is the program's arguments, for getCmdLineOpts.
 	CommandLine []string
-	// Console returns the address of the console, for getCmdLineOpts; nil or "" without a console.
+	// Console returns the address of the web console, for getCmdLineOpts; nil or "" if the server has no console.
 	Console func() string
 	// Connections counts connections; nil if the listener's counts are not available.
 	Connections func() wire.ConnStats
@@ -30,7 +30,8 @@ type Config struct {
 	Profiling *Profiling
 }
 
-// State is the room: the state that its commands share. Safe for concurrent use.
+// State is the room of the commands that report the server's status, with the state that they share. It is safe for
+// concurrent use.
 type State struct {
 	*command.Server
 	Config
