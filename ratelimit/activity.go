@@ -14,7 +14,7 @@ type Activity struct {
 	Refused int64
 	Bytes   int64         // of documents read, returned or stored
 	Reads   int64         // requests that only read, and succeeded
-	Writes  int64         // documents written by requests that succeeded; a request that found no document to write counts as one
+	Writes  int64         // documents written by requests that succeeded; one if a request wrote no document
 	Failed  int64         // requests that failed for another reason than throttling
 	Ended   int64         // requests that were not throttled
 	Took    time.Duration // total duration of the requests in Ended

@@ -9,7 +9,7 @@ import (
 // Limits of the optional sources on which a bucket may draw after the budget of the running second is used up.
 const (
 	burstSecondsMax  = 300         // burst credit: the unused RU of at most this many seconds are saved
-	burstRate        = 3000 * RU   // the most RU/s that a bucket reaches with burst credit; buckets with this rate or more have no credit
+	burstRate        = 3000 * RU   // maximum RU/s with burst credit; buckets with this rate or more have no credit
 	perMinuteFactor  = 10          // RU-per-minute add-on: each minute adds the budget of this many seconds
 	perMinuteRateMax = 5000 * RU   // buckets above it get no add-on
 	lowPriorityRest  = 5           // Low leaves 1/5 of the second to High
@@ -42,7 +42,7 @@ type Bucket struct {
 	minuteCredit    MicroRU // left of this minute's add-on
 	lastHigh        int64   // the last second with High traffic
 	lastHighRefused int64   // the last second in which High was refused
-	uncharged       MicroRU // expected charge of the requests that were released from the queue in this second and are not charged yet
+	uncharged       MicroRU // expected charge of requests that left the queue in this second and are not charged yet
 	averageCharge   MicroRU // moving average of charges
 	demand          demand  // since the last Budgets.TakeDemand
 	groups          [GroupsMax]groupBudget

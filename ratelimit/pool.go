@@ -12,7 +12,7 @@ type Options struct {
 	Burst           bool  // burst credit, see Bucket
 	RUPerMinute     bool  // the retired RU-per-minute add-on
 	ServerSideRetry bool  // queue throttled requests instead of refusing them
-	ShardMax        int64 // maximum RU/s of one shard, 0 = no maximum; throughput above the sum of these becomes usable as shards split
+	ShardMax        int64 // maximum RU/s of one shard, 0 = no maximum; throughput above it is usable after splits
 	Groups          Groups
 }
 

@@ -27,9 +27,9 @@ const (
 	WriteReplacedByte             // their bytes beyond the first KiB each
 	TermAdded                     // weight of index entries written, see PriceList.TermWeight
 	TermRemoved                   // weight of index entries removed
-	Failure                       // an operation that failed by a duplicate key, a write conflict or document validation: counted instead of its write
+	Failure                       // writes that failed: duplicate key, write conflict, validation; counted instead of the write
 	Refusal                       // throttled requests
-	Metadata                      // create, drop, list, customAction; paid from the budget of metadata commands of the whole account
+	Metadata                      // create, drop, list, customAction; paid from the account's metadata budget
 	IdlePoll                      // change stream pages without an event
 	itemCount                     // number of items
 )

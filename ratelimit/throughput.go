@@ -55,7 +55,7 @@ const (
 	ShardRateMax        = 10_000
 	ShardRateMin        = 100 // of a redistributed share
 	RateMax             = 1_000_000_000
-	SharedCollections   = 25  // a shared database may hold this many collections at most, and all of them at its lowest price
+	SharedCollections   = 25  // maximum of collections in a shared database, also at its lowest price
 	NamespacesMax       = 500 // databases and collections of one account
 	MetadataRate        = 240 // RU/s for metadata commands of one account
 	ChangesMax          = 25  // throughput changes per ChangesSeconds

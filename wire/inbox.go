@@ -45,7 +45,7 @@ var (
 // still being received. The zero largeMessages is ready.
 type largeMessages struct {
 	once   sync.Once
-	turn   *ratelimit.Semaphore // one slot: held by the user without reserved memory that is first in the queue of such users
+	turn   *ratelimit.Semaphore // one slot: for the first in the queue of users without reserved memory
 	shares *ratelimit.UserShares
 
 	mu        sync.Mutex
@@ -57,7 +57,7 @@ type largeMessages struct {
 type sender struct {
 	name  string
 	share *ratelimit.Memory
-	turn  *ratelimit.Semaphore // one slot: held by the message that is first in this user's queue
+	turn  *ratelimit.Semaphore // one slot: for the first message in this user's queue
 	conns int
 }
 
@@ -164,8 +164,8 @@ func (x *largeMessages) await(s *sender, n int64) bool {
 	})
 }
 
-// pollUntil calls ask every pollEvery until ask returns done, and returns the ok of that call; false if this takes
-// longer than memoryTimeout.
+// pollUntil calls the function every pollEvery until it returns done, and returns the ok of that call; false if this
+// takes longer than memoryTimeout.
 func pollUntil(ask func() (done, ok bool)) bool {
 	t := time.NewTicker(pollEvery)
 	defer t.Stop()

@@ -23,7 +23,7 @@ var requestLimits = bson.Limits{Depth: bson.MaxDepth + 1}
 type Message struct {
 	Header     Header // OpCode is the opcode inside OP_COMPRESSED
 	Flags      Flags
-	Body       bson.Raw   // OP_MSG: the body; OP_QUERY: the query; OP_REPLY: the first document; OP_GET_MORE and OP_KILL_CURSORS: the command made from it
+	Body       bson.Raw   // the body, the query, the first document of an OP_REPLY, or the command made from an OP_GET_MORE
 	Sequences  []Sequence // of an OP_MSG
 	Namespace  []byte     // of an older opcode: database and .$cmd, or the collection of an OP_QUERY
 	Compressed bool       // it was an OP_COMPRESSED, so the reply is one, too

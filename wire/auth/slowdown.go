@@ -73,7 +73,7 @@ type attemptLimiter struct {
 	halved   time.Time     // the beginning of the current halvedAfter
 	eased    time.Time     // when a success last halved n
 	last     time.Time     // time of the last failure, or a later time for which an attempt was scheduled
-	attempts int           // attempts that wait or are being checked; the limiter stays in the table while there are any
+	attempts int           // attempts that wait or are being checked; while there are any, the limiter stays
 	turn     chan struct{} // a semaphore of one slot, for the next attempt to be checked; only for a user at an address
 }
 

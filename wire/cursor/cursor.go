@@ -44,8 +44,8 @@ type Options struct {
 	Tailable  bool
 	AwaitData bool
 	NoTimeout bool // noCursorTimeout: it is not closed for being idle
-	// TimeLeft is what remains of the maxTimeMS with which the cursor was opened; 0 means no limit. The command that
-	// uses the cursor may change it.
+	// TimeLeft is the rest of the maxTimeMS with which the cursor was opened; 0 means no limit. The command that uses
+	// the cursor may change it.
 	TimeLeft time.Duration
 	// SurvivesDrop means that the cursor continues when its namespace is dropped: a change stream reports the drop as
 	// an event, and a list of results is complete already.

@@ -24,7 +24,7 @@ type Registry struct {
 	slots sync.Map // connection id → *Slot
 }
 
-// Operation describes a running command, as it was when List returned it.
+// Operation describes a running command in its state at the call of List.
 type Operation struct {
 	ID      int64
 	Name    string

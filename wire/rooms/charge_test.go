@@ -25,7 +25,7 @@ func (c *client) charge() float64 {
 	return ru
 }
 
-// costs runs a command, which must succeed, and checks that its charge is want RU.
+// costs runs a command, which must succeed, and compares its charge with the expected one, in RU.
 func (c *client) costs(name string, want float64, command string) {
 	c.w.t.Helper()
 	c.ok(command)

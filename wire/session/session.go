@@ -72,7 +72,7 @@ type Session struct {
 	results      results
 	incomplete   bool     // results of this number were dropped
 	saved        []int32  // first statements passed to SaveResult by the current command
-	heads        []uint64 // heads of the history (see Heads): those that were read, and those that this command has saved since
+	heads        []uint64 // heads of the history (see Heads) that were read, or saved by this command since
 	undetermined []int32  // statements whose commits are undetermined
 
 	// Guarded by mu: fields that other goroutines use while a command has the session checked out.

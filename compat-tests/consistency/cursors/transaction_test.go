@@ -472,7 +472,8 @@ func crowd(t *testing.T, client *mongo.Client) (out []*mongo.Cursor) {
 }
 
 // TestInTransactions runs random transactions that write between the batches of their cursors, to the collection of
-// the cursor and to others, and checks that each cursor returns the documents as they were when it was opened.
+// the cursor and to others, and checks that each cursor returns the documents in the state that they had at its
+// opening.
 func TestInTransactions(t *testing.T) {
 	first, all, sum := firstSeed(t), 0, 0
 	programme.RecordAtEnd(t, "cursors", first, func() (int, string) {

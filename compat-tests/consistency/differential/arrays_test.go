@@ -7,7 +7,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// isPositional reports whether a projection selects an array element by the filter.
+// isPositional reports whether a projection has a positional operator (a.$), which selects the array element that
+// the filter matched.
 func isPositional(projection bson.D) bool {
 	return slices.ContainsFunc(projection, func(e bson.E) bool { return strings.HasSuffix(e.Key, ".$") })
 }
@@ -53,7 +54,7 @@ func (d drawer) ofElements() *question {
 	return q
 }
 
-// forElements draws a condition that an array meets through one of its elements, never as a whole. Manual:
+// forElements draws a condition that an array meets only by one of its elements, never as a whole. Manual:
 // reference/operator/projection/positional
 func (d drawer) forElements(path string) any {
 	if d.rarely(3) {
@@ -71,7 +72,8 @@ func (d drawer) forElements(path string) any {
 	}
 }
 
-// projected applies a projection of elements to a document, with other fields by name.
+// projected returns a document after the projection of a query that selects elements of arrays (a.$, $elemMatch,
+// $slice) and perhaps includes or excludes other fields by name.
 func (c collator) projected(doc bson.D, q *question) bson.D {
 	inclusive, named := false, map[string]any{}
 	for _, e := range q.projection {
@@ -132,7 +134,7 @@ func (c collator) projected(doc bson.D, q *question) bson.D {
 	return out
 }
 
-// position returns the position of the first element that meets a condition.
+// position returns the index of the first element of an array that meets a condition, for the positional operator.
 func (c collator) position(a bson.A, condition any) int {
 	operators := conditions(condition)
 	at := slices.IndexFunc(a, func(v any) bool {

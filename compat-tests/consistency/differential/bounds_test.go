@@ -7,8 +7,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// common is the name of an index that all indexed ways of some sets have, for min and max, and for reads in
-// both directions.
+// common is the name of an index that, in some sets of documents, all ways of storage with indexes have, for queries
+// with min and max and for reads in both directions.
 const common = "common"
 
 // keyRange holds min and max of a find. Manual: reference/method/cursor.min
@@ -17,7 +17,7 @@ type keyRange struct {
 	min, max bson.D // nil is none
 }
 
-// commonKey draws the key of the common index. At most one of its fields has arrays.
+// commonKey draws the key pattern of the index common. At most one of its fields can have arrays.
 func (d drawer) commonKey() bson.D {
 	first := oneOf(d, "n", "n", "s", "k", "a", "b", "a.b")
 	if d.large {
@@ -99,7 +99,8 @@ func (b *keyRange) compare(x, y []any) int {
 	return 0
 }
 
-// has reports whether a document has a key within the bounds: min included, max excluded.
+// has reports whether a document has an index key within the bounds of min, which is included, and max, which is
+// excluded.
 func (b *keyRange) has(doc bson.D) bool {
 	keys := [][]any{nil}
 	for _, e := range b.key {
@@ -120,7 +121,8 @@ func (b *keyRange) has(doc bson.D) bool {
 	})
 }
 
-// filter returns an equivalent filter, for ways without the index. Each document must have one key.
+// filter returns a filter that matches the same documents as min and max, for collections without the index. It is
+// right only if each document has one index key.
 func (b *keyRange) filter() bson.D {
 	parts := bson.A{}
 	if b.min != nil {
@@ -132,8 +134,8 @@ func (b *keyRange) filter() bson.D {
 	return one("$expr", one("$and", parts))
 }
 
-// beyond returns an expression: the key lies after a bound (side 1) or before it (-1), or equals it if
-// orEqual is set.
+// beyond returns an aggregation expression that is true if the index key of a document lies after the bound end
+// (side 1) or before it (side -1), or, if orEqual is set, is equal to it.
 func (b *keyRange) beyond(end bson.D, side int32, orEqual bool) bson.D {
 	alternatives, same := bson.A{}, bson.A{}
 	for i, e := range end {
@@ -151,8 +153,8 @@ func (b *keyRange) beyond(end bson.D, side int32, orEqual bool) bson.D {
 	return one("$or", alternatives)
 }
 
-// scalar reports whether every document has one value for each of the fields, so that an expression compares
-// it as an index does.
+// scalar reports whether every document has one value, and no array, for each of the fields, so that an expression
+// compares it as an index does.
 func scalar(fields bson.D, docs []bson.D) bool {
 	for _, e := range fields {
 		if strings.Contains(e.Key, ".") {
@@ -180,8 +182,9 @@ func (q *question) filtered() *question {
 	return &other
 }
 
-// first is the reference way: all others must return its answer. It is the scan. If no filter can replace
-// min and max, it is the first way that supports them, or nil.
+// first returns the reference for a query, whose answer all other ways of storage must return: the collection that
+// is scanned. If a filter cannot replace min and max of the query, it is the first collection with the needed index,
+// or nil.
 func (r *round) first(q *question) *populatedWay {
 	if q.bounds == nil || scalar(q.bounds.key, r.docs) {
 		return r.kept[0]
@@ -194,7 +197,8 @@ func (r *round) first(q *question) *populatedWay {
 	return nil
 }
 
-// takesBounds reports whether a way supports the bounds of a question, or a filter can replace them.
+// takesBounds reports whether a query with min and max can be sent to this way of storage: it has the needed index,
+// or a filter can replace min and max.
 func (k *populatedWay) takesBounds(q *question, docs []bson.D) bool {
 	return q.bounds == nil || k.bounded() || scalar(q.bounds.key, docs)
 }

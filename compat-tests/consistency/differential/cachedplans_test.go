@@ -11,15 +11,16 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// cachedShape is a filter for which the plan cache gets a plan: from a small result first, then used for any
-// size.
+// cachedShape is a filter whose plan is put into the plan cache by a query with few results, and is then used for
+// queries with any number of results.
 type cachedShape struct {
 	name   string
 	filter string // %[1]d: documents whose _id is smaller match
 	sort   string // by which an index serves it; "" for none
 }
 
-// cachedShapes have two candidates or more each, by operators of all kinds.
+// cachedShapes lists filters for which the planner has at least two candidate plans, with plan operators of all
+// kinds.
 var cachedShapes = []cachedShape{
 	{"fetch", `{k: {$lt: %[1]d}, j: {$lt: %[1]d}}`, ""},
 	{"sorted by an index", `{k: {$lt: %[1]d}, j: {$lt: %[1]d}}`, `{k: 1}`},
@@ -43,9 +44,9 @@ const cachedIndexes = `[{key: {k: 1}, name: "k"}, {key: {j: 1}, name: "j"}, {key
 
 const cachedDocs = 1000
 
-// TestCachedPlans checks that a plan that was cached after a result of 10 to 12 documents returns the right
-// answer for results of every size, by every command, in one partition, in seven, and in a transaction.
-// Neither the work limit of such a plan nor the rows that were read ahead may change the answer.
+// TestCachedPlans checks that a plan that was cached after a result of 10 to 12 documents returns the right answer
+// for results of every size: by every command, in one partition, in seven, and in a transaction. Neither the work
+// limit of such a plan, nor the rows that were read ahead when the limit was reached, may change the answer.
 func TestCachedPlans(t *testing.T) {
 	server := harness.Start(t, harness.Options{})
 	conn := server.Dial(t)
@@ -73,7 +74,7 @@ func TestCachedPlans(t *testing.T) {
 	for s, shape := range cachedShapes {
 		for i, n := range sizes {
 			if s > 0 && i > 0 && (i+s)%6 != 0 {
-				continue // every shape has a sixth of the sizes, the first one all
+				continue // each shape has a sixth of the sizes, the first shape all of them
 			}
 			few := 10 + i%3
 			for l, layout := range []string{"cached_one", "cached_seven", "cached_one"} {
@@ -83,7 +84,7 @@ func TestCachedPlans(t *testing.T) {
 				}
 				command := cachedCommands[(i*3+l+s)%len(cachedCommands)]
 				if command.writes && l < 2 && n%20 != 13 {
-					command = cachedCommands[(i+l)%2] // mostly a read instead: after a write the documents must be restored
+					command = cachedCommands[(i+l)%2] // mostly a read: after a write the documents must be restored
 				}
 				for range 2 { // the second run activates the entry of the first
 					small := *q
@@ -182,7 +183,7 @@ func (q *cachedQuestion) fail(format string, args ...any) {
 	q.t.Fatalf("%s, %s, n %d, batches of %d, transaction %d: "+format, append([]any{q.db, q.shape.name, q.n, q.batch, q.txn}, args...)...)
 }
 
-// inTxn adds the fields of the transaction to a command, if there is one.
+// inTxn adds the fields of the query's transaction to a command; without a transaction the command is unchanged.
 func (q *cachedQuestion) inTxn(text string) string {
 	if q.txn == 0 {
 		return text
@@ -221,7 +222,8 @@ func (q *cachedQuestion) must(text string) bson.Raw {
 
 func (q *cachedQuestion) find() { q.rows(`{find: "c", filter: FILTER SORT BATCH}`) }
 
-// rows reads a cursor to its end and fails unless the documents before n come once each.
+// rows sends a command, reads its cursor to the end, and fails the test unless each of the first n documents is
+// returned once.
 func (q *cachedQuestion) rows(text string) {
 	q.t.Helper()
 	var ids []int
@@ -248,7 +250,7 @@ func (q *cachedQuestion) rows(text string) {
 	q.want(text, ids)
 }
 
-// values fails unless an array of the reply has the numbers before n.
+// values sends a command, and fails the test unless the array at a path of the reply contains the numbers below n.
 func (q *cachedQuestion) values(text string, path ...string) {
 	q.t.Helper()
 	var ids []int

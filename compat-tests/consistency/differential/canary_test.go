@@ -6,8 +6,8 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// planted are bugs that TestWays must find within its time limit: bugs that the server had before, and
-// similar ones.
+// planted lists the bugs that TestWays must find within its time limit if they are planted in a server: bugs that
+// the server had earlier, and similar ones.
 var planted = []string{
 	"a plan is trusted too early",
 	"places stay when writes move them",

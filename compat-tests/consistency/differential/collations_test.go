@@ -20,9 +20,8 @@ var collations = []bson.D{
 // collatedWrites is the number of writes of one seed.
 const collatedWrites = 120
 
-// TestDefaultCollation runs random writes on a collection with a default collation, on one
-// like it with indexes, and on one without, where each command names that collation:
-// replies and documents are the same.
+// TestDefaultCollation runs the same random writes on three collections: one with a default collation, one with this
+// and with indexes, and one without, where each command names the collation. Replies and documents must be the same.
 func TestDefaultCollation(t *testing.T) {
 	server := harness.Start(t, harness.Options{})
 	client := server.Client(t)
@@ -110,7 +109,7 @@ func sent(t *testing.T, db *mongo.Database, command bson.D) bson.Raw {
 	return reply
 }
 
-// outcome runs a write, and prints the fields of its reply and the contents of the collection afterwards.
+// outcome runs a write, and returns the fields of its reply and the contents of the collection afterwards, as text.
 func outcome(t *testing.T, db *mongo.Database, name string, command bson.D) string {
 	t.Helper()
 	reply, err := db.RunCommand(t.Context(), command).Raw()
@@ -131,8 +130,8 @@ func outcome(t *testing.T, db *mongo.Database, name string, command bson.D) stri
 	return out
 }
 
-// collatedWrite draws a write of one document or of many. The returned function makes the command for a
-// collection; more are options of its statement.
+// collatedWrite draws a random write of one document or of many, and returns a function that makes its command for a
+// collection; more is further fields of the statement.
 func (g generator) collatedWrite() func(coll string, more ...bson.E) bson.D {
 	q, u, filters := g.collatedUpdate()
 	multi := g.IntN(2) == 0
@@ -160,8 +159,8 @@ func (g generator) collatedWrite() func(coll string, more ...bson.E) bson.D {
 	}
 }
 
-// collatedUpdate draws a filter, an update that cannot fail on matching documents, and its array filters.
-// Most of them compare strings.
+// collatedUpdate draws a filter, an update that cannot fail on the matching documents, and its array filters. Most
+// of them compare strings, so that the collation matters.
 func (g generator) collatedUpdate() (q bson.D, u any, filters bson.A) {
 	list := func() bson.A { return bson.A{g.text(), g.scalar(), g.text()} }
 	one := func(operator, path string, argument any) bson.D { return bson.D{operation(operator, path, argument)} }
@@ -196,7 +195,7 @@ func (g generator) collatedUpdate() (q bson.D, u any, filters bson.A) {
 	return q, g.update(), nil
 }
 
-// dropped removes the conditions on a field from a filter, except the first element.
+// dropped returns a filter without its conditions on a field; the first condition stays.
 func dropped(q bson.D, name string) bson.D {
 	out := q[:1:1]
 	for _, e := range q[1:] {

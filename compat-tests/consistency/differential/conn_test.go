@@ -15,7 +15,8 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// conn is a connection to a server. Several commands may be sent before the first is answered.
+// conn is a connection to a server by the wire protocol. Several commands may be sent on it before the first reply
+// is read.
 type conn struct {
 	net.Conn
 	in  *bufio.Reader
@@ -24,8 +25,8 @@ type conn struct {
 	due []awaited // in order
 }
 
-// dial opens a connection and sends a first command. A server closes a connection that sends nothing for a
-// minute, and with several servers the turn of one can come later than that.
+// dial opens a connection and sends a first command at once: a server closes a connection on which nothing is sent
+// for a minute, and with several servers it may take longer until this one is used.
 func dial(addr string) (*conn, error) {
 	nc, err := net.DialTimeout("tcp", addr, answerMost)
 	if err != nil {
@@ -39,12 +40,12 @@ func dial(addr string) (*conn, error) {
 	return c, nil
 }
 
-// answerMost bounds the wait for an answer: a join over a moving collection at several servers takes
-// more than a minute on a busy machine.
+// answerMost is the longest time to wait for a reply: a join over a collection whose partitions move, at several
+// servers, takes more than a minute on a busy machine.
 const answerMost = 4 * time.Minute
 
-// frameHead is the number of bytes before the document of a command in OP_MSG: header, flags and the kind
-// of the section. Spec: message/OP_MSG
+// frameHead is the number of bytes of an OP_MSG before the document of the command: header, flags and the kind of
+// the section. Spec: message/OP_MSG
 const (
 	opMsg     = 2013
 	frameHead = 16 + 4 + 1
@@ -81,12 +82,12 @@ type awaited struct {
 	command bson.D
 }
 
-// awayMost bounds the time for which a command is repeated while the simulated cluster gets no processor
-// time.
+// awayMost is the longest time for which a command is sent again and again while the simulated cluster gets no
+// processor time.
 const awayMost = time.Minute
 
-// repeatable reports whether a reply has the error NetworkTimeout (89), after which nothing was done, and the
-// command can be repeated: it is in no transaction, and no other reply is due.
+// repeatable reports whether a command can be sent again because its reply has the error NetworkTimeout (89), after
+// which nothing was done. It must not be in a transaction, and no other reply may be expected.
 func (c *conn) repeatable(s awaited, reply bson.Raw) bool {
 	code, _ := failed(reply)
 	return code == 89 && len(c.due) == 0 && len(s.command) > 0 && s.command[0].Key != "getMore" &&
@@ -145,7 +146,8 @@ func (c *conn) reply(db string, command bson.D) (bson.Raw, error) {
 	return c.receive()
 }
 
-// failed returns the error of a reply, or its first write error; code 0 is none.
+// failed returns the code and the text of the error in a reply, or of its first write error; the code is 0 if there
+// is none.
 func failed(reply bson.Raw) (code int32, message string) {
 	where := reply
 	if ok, _ := reply.Lookup("ok").AsFloat64OK(); ok == 1 {
@@ -163,7 +165,7 @@ func failed(reply bson.Raw) (code int32, message string) {
 	return int32(n), message
 }
 
-// run sends a command that does not return rows. Errors: of the connection.
+// run sends a command whose reply has no rows, and returns the reply as an answer. Errors: errors of the connection.
 func (c *conn) run(db string, command bson.D) (answer, error) {
 	reply, err := c.reply(db, command)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// drawer draws documents and questions. Documents have
+// drawer draws random documents and queries. The documents have these fields:
 //
 //	_id      anything that may be one
 //	k        a number that follows from the place of the document: a shard key that upserts can name
@@ -23,7 +23,8 @@ type drawer struct {
 	large bool // many small documents rather than a few odd ones
 	odd   bool // undefined, empty names and the like too
 	dated bool
-	// common is the key of an index that all indexed ways have; nil is none.
+	// common is the key pattern of the index that all ways of storage with indexes have; nil if there is no such
+	// index.
 	common bson.D
 }
 
@@ -36,7 +37,7 @@ func (d drawer) rarely(n int) bool { return d.IntN(n) == 0 }
 // keys is the number of values of k.
 const keys = 5
 
-// id draws the _id of the i-th document. No two are equal, whatever their types.
+// id draws the _id of the i-th document. No two _ids are equal, whatever their types.
 func (d drawer) id(i int) any {
 	switch d.IntN(12) {
 	case 0:
@@ -85,7 +86,7 @@ func decimal(s string) bson.Decimal128 {
 // text draws a string.
 func (d drawer) text() string { return oneOf(d, "", "a", "A", "ab", "aB", "b", "é", "e", "Éa", "zz") }
 
-// scalar draws a value that is no array and no document.
+// scalar draws a value that is neither an array nor a document.
 func (d drawer) scalar() any {
 	switch d.IntN(16) {
 	case 0:
@@ -113,7 +114,8 @@ func (d drawer) fieldName() string {
 	return oneOf(d, "a", "b", "b", "c", "0", "1")
 }
 
-// nested draws arrays in arrays and numbers as field names, from few values, so that equal ones are frequent.
+// nested draws a value with arrays in arrays and numbers as field names. There are few different values, so that
+// equal ones are frequent.
 func (d drawer) nested() any {
 	if d.odd && d.rarely(3) {
 		return oneOf[any](d, one("", int32(1)), bson.A{one("", int32(1))}, one("", one("b", int32(1))))
@@ -380,7 +382,7 @@ func (d drawer) filter(depth int) bson.D {
 	return out
 }
 
-// region draws a geometry filter, which only some indexes and any scan support.
+// region draws a filter by geometry, which can be answered by a scan and by some kinds of index only.
 func (d drawer) region() bson.D {
 	x, y, side := float64(d.IntN(15)), float64(d.IntN(15)), float64(1+d.IntN(10))
 	switch d.IntN(4) {
@@ -411,7 +413,8 @@ func (d drawer) sort() bson.D {
 			out = put(out, path, d.direction())
 		}
 	}
-	// A sort by two parallel arrays is an error only if a document with both is read.
+	// A sort by two fields that are both arrays is an error only if a document with both is read, so this test does
+	// not draw it.
 	if len(out) > 1 && out[0].Key != "n" && out[0].Key != "s" && out[0].Key != "k" {
 		out = out[:1]
 	}

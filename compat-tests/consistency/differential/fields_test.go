@@ -11,8 +11,8 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// TestFields projects by findAndModify and by find, of random documents with random
-// projections, metadata among them: both return the same document or the same error.
+// TestFields sends random projections, some with metadata, for random documents by findAndModify and by find. Both
+// must return the same document or the same error.
 func TestFields(t *testing.T) {
 	server := harness.Start(t, harness.Options{})
 	client := server.Client(t)

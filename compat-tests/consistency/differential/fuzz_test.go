@@ -21,15 +21,15 @@ import (
 	"github.com/cantledb/cantle/internal/testenv"
 )
 
-// questionsPerSet is the number of questions for one set of documents before the writes. After the
-// writes, a quarter of it follows.
+// questionsPerSet is the number of queries for one set of documents before the writes. After the writes, a quarter
+// of this number follows.
 const questionsPerSet = 40
 
-// findingsMost is the number of findings after which a run ends.
+// findingsMost is the number of wrong answers after which a run ends.
 const findingsMost = 8
 
-// waysMost is the time limit of TestWays in each run and in a night, also on a busy machine. In other
-// columns only the number of comparisons ends the test.
+// waysMost is the time limit of TestWays in each run and at night, also on a busy machine. In longer runs (other
+// columns of FAULTS.md) only the number of comparisons ends the test.
 var waysMost = map[string]time.Duration{programme.Run: 2 * time.Minute, programme.Nightly: time.Hour}
 
 // noSpilling is the error code of a stage that cannot spill and exceeds its memory limit.
@@ -38,7 +38,8 @@ const noSpilling = 292
 // tightParameters make a server spill at once.
 var tightParameters = []string{"internalQueryMaxBlockingSortMemoryUsageBytes", "internalDocumentSourceGroupMaxMemoryBytes"}
 
-// TestWays checks that a question has the same answer in every way.
+// TestWays checks that a query has the same answer for the same documents, in whatever way they are stored (the ways
+// of ways_test.go).
 func TestWays(t *testing.T) {
 	if testenv.Storage() != "" {
 		t.Skip("its row of the fault programme is of memory: transactions of a cluster may end for reasons of their own")
@@ -164,7 +165,7 @@ type round struct {
 	writes  []*write // applied in all ways
 }
 
-// set draws documents, keeps them in all ways, and sends questions and writes.
+// set draws a set of documents by a seed, stores it in all ways, and sends random queries and writes to all of them.
 func (f *fuzzer) set(seed uint64) error {
 	d := drawer{Rand: rand.New(rand.NewPCG(seed, 1))}
 	d.large = d.rarely(4)
@@ -215,8 +216,8 @@ func (f *fuzzer) set(seed uint64) error {
 	return f.walk(seed)
 }
 
-// launch starts the servers of the set's ways that do not run yet. That takes longer than a server waits for
-// the first message of a connection, and than transactions may last.
+// launch starts the servers that the ways of this set need and that do not run yet. It is done first, because it
+// takes longer than a server waits for the first message of a connection, and than transactions may last.
 func (r *round) launch() error {
 	for _, w := range ways {
 		if w.place != "" && w.in(r.set) {
@@ -238,7 +239,7 @@ func (r *round) dial() (err error) {
 	return err
 }
 
-// end closes the connections of a set and drops its databases.
+// end closes the connections of a set of documents and drops its databases.
 func (r *round) end() {
 	for _, k := range r.kept {
 		k.close()
@@ -264,7 +265,7 @@ func (r *round) populateAll() error {
 	return nil
 }
 
-// manner draws the manner in which a question is sent to a way.
+// manner draws how a query is sent to one way of storage: the batch size, a hint, an equivalent form and others.
 func (r *round) manner(q *question, k *populatedWay) (m manner) {
 	m.batch = oneOf(r.drawer, int32(0), 0, 0, 1, 2, 101)
 	if q.kind == "distinct" || q.kind == "count" {
@@ -317,7 +318,7 @@ func (r *round) manner(q *question, k *populatedWay) (m manner) {
 	return m
 }
 
-// alike returns a filter of the same shape, with other operands.
+// alike returns a filter of the same shape as v, with other operands, so that both share a cached plan.
 func (d drawer) alike(v any) any {
 	switch v := v.(type) {
 	case bson.D:
@@ -397,7 +398,8 @@ func (r *round) ask(n int) error {
 	return nil
 }
 
-// trial fills in the state of the round in a trial of a way.
+// trial completes a trial x, a wrong answer in the way k, with the documents, indexes and writes of this round, so
+// that it can be repeated.
 func (r *round) trial(k *populatedWay, x *trial) *trial {
 	x.seed, x.docs, x.foreign, x.needs = r.seed, r.initial, r.foreign, r.needs
 	x.way, x.at, x.indexes = k.way, slices.Index(r.kept, k), k.indexes

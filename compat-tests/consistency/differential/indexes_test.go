@@ -23,7 +23,7 @@ func (x index) has(option string) bool {
 	return !absent
 }
 
-// plain reports whether the index can be the hint of any question: it has every document.
+// plain reports whether the index may be the hint of every query, because it contains every document.
 func (x index) plain() bool {
 	for _, e := range x.key() {
 		if _, ok := e.Value.(int32); !ok || strings.Contains(e.Key, "$**") {

@@ -16,7 +16,7 @@ type manner struct {
 	warm    []*question // sent before, so that their plans are cached
 	rewrite *rewrite
 	aside   bson.D // an additional filter for some rewritten forms
-	parked  bool   // between two batches other cursors are read, so that the server parks this one
+	parked  bool   // other cursors are read between two batches, so that the server parks this one
 }
 
 // cursor is an incomplete answer.
@@ -29,7 +29,7 @@ type cursor struct {
 // allRows is a batch size that exceeds every answer.
 const allRows = 1 << 20
 
-// rowsMost bounds the rows of a cursor: a cursor that never ends is an error.
+// rowsMost is the most rows that a cursor may return; a cursor that never ends is an error of the server.
 const rowsMost = 20_000
 
 // command returns the command of a question.
@@ -63,7 +63,7 @@ func (k *populatedWay) command(q *question, m manner) bson.D {
 	return append(append(c, k.session...), k.concern...)
 }
 
-// open sends a question and takes the first batch. Errors: of the connection.
+// open sends a query in a manner and returns its cursor with the first batch. Errors: errors of the connection.
 func (k *populatedWay) open(q *question, m manner) (*cursor, error) {
 	reply, err := k.conn.reply(k.set.db, k.command(q, m))
 	if err != nil {
@@ -138,10 +138,12 @@ func (k *populatedWay) more(c *cursor, m manner) error {
 	return nil
 }
 
-// parkedBeside is the number of other cursors that are read between two batches to park a cursor.
+// parkedBeside is the number of other cursors that the test reads between two batches, so that the server parks a
+// cursor.
 const parkedBeside = 300
 
-// sendPlain sends a question without a rewrite and without warm questions.
+// sendPlain sends a query in its own form, without earlier queries that would put a plan into the cache, and returns
+// the answer.
 func (k *populatedWay) sendPlain(q *question, m manner) (answer, error) {
 	c, err := k.open(q, m)
 	if err != nil {
@@ -206,7 +208,8 @@ type asking struct {
 	answer
 }
 
-// sendTogether sends a question to several ways. Plain commands are sent before the first reply is read.
+// sendTogether sends a query to several ways of storage. Where the query is sent in its own form, all commands are
+// sent before the first reply is read, so that they run at the same time.
 func sendTogether(q *question, list []*asking) error {
 	var sent []*asking
 	for _, a := range list {
@@ -256,11 +259,11 @@ func sendTogether(q *question, list []*asking) error {
 // rewrite is another form of a question with a filter.
 type rewrite struct {
 	name string
-	// fits reports whether the question has this form; nil fits all.
+	// fits reports whether a query can be rewritten in this form; nil means every query.
 	fits func(q *question) bool
-	// of reports whether the form is equivalent over these documents; nil if over any.
+	// of reports whether the form is equivalent for these documents; nil means for all documents.
 	of func(q *question, docs []bson.D) bool
-	// in reports whether the form is equivalent in a way; nil if in all.
+	// in reports whether the form is equivalent in a way of storage; nil means in all ways.
 	in  func(k *populatedWay) bool
 	ask func(q *question, g bson.D, ask func(*question) answer) answer
 }
@@ -298,8 +301,8 @@ func all(of ...any) bson.D      { return one("$and", bson.A(of)) }
 func not(f bson.D) bson.D       { return one("$nor", bson.A{f}) }
 func either(f, g bson.D) bson.D { return one("$or", bson.A{f, g}) }
 
-// isFind reports whether a question is a find without features that only find has: operators of projections,
-// min and max.
+// isFind reports whether a query is a find without the features that only find has: projections with operators, min
+// and max.
 func isFind(q *question) bool {
 	return q.kind == "find" && !hasOperator(q.projection) && q.bounds == nil
 }
@@ -428,7 +431,8 @@ var rewrites = slices.Concat(backwards, []*rewrite{
 	}},
 })
 
-// mayRewrite reports whether a rewrite is equivalent to a question over the documents of a set.
+// mayRewrite reports whether the rewritten form of a query has the same answer as the query, for the documents of a
+// set.
 func mayRewrite(q *question, w *rewrite, docs []bson.D) bool {
 	return q.filter != nil && !q.needs && q.kind != "aggregate" && !isPositional(q.projection) &&
 		(w.fits == nil || w.fits(q)) && (w.of == nil || w.of(q, docs))

@@ -6,7 +6,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// TestModelMatches checks the model with hand-made examples, because no other test checks it.
+// TestModelMatches checks the evaluator, with which other tests compare the server's answers, by examples made by
+// hand, because no other test checks it.
 func TestModelMatches(t *testing.T) {
 	parse := func(s string) bson.D {
 		var out bson.D
@@ -60,7 +61,7 @@ func TestModelMatches(t *testing.T) {
 	}
 }
 
-// TestGeneratorIsBalanced checks that the generator draws every kind of operation, and that its filters match
+// TestGeneratorIsBalanced checks that the generator of operations draws every kind, and that its filters match
 // neither all documents nor none.
 func TestGeneratorIsBalanced(t *testing.T) {
 	kinds := map[string]int{}

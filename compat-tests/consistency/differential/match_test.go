@@ -10,10 +10,12 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// unjudged is the panic value of the evaluator for a question whose MongoDB answer is not certain.
+// unjudged is the value with which the evaluator panics if MongoDB's answer to a query is not certain; judged
+// recovers it.
 type unjudged struct{ why string }
 
-// judged runs the evaluator; ok is false where it has no answer.
+// judged calls f, a computation of the evaluator, and returns its result; ok is false if the evaluator has no
+// certain answer.
 func judged[T any](f func() T) (out T, ok bool) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -26,7 +28,8 @@ func judged[T any](f func() T) (out T, ok bool) {
 	return f(), true
 }
 
-// matches evaluates a filter on a decoded document, in the most literal way.
+// matches reports whether a decoded document matches a filter. It evaluates the filter in the most literal way,
+// without code of the server.
 func matches(doc bson.D, filter bson.D) bool { return collator(nil).matches(doc, filter) }
 
 // matches evaluates a filter. c compares the strings.
@@ -66,7 +69,8 @@ func (c collator) clause(doc bson.D, e bson.E) bool {
 	return c.field(doc, e.Key, e.Value)
 }
 
-// expression evaluates {$op: ["$field", constant]}: no arrays entered, all types compared.
+// expression evaluates {$op: ["$field", constant]} for a document; arrays are compared as a whole, and values of all
+// types are compared.
 func (c collator) expression(doc bson.D, e bson.D) bool {
 	arguments, ok := e[0].Value.(bson.A)
 	if !ok || len(arguments) != 2 {
@@ -79,7 +83,8 @@ func (c collator) expression(doc bson.D, e bson.D) bool {
 	return compared(e[0].Key, c.compare(get(doc, path[1:]), arguments[1]))
 }
 
-// compared returns the result of a comparison operator for the sign of a comparison.
+// compared returns the result of a comparison operator such as $lt, if c is the sign of the comparison of its
+// operands.
 func compared(operator string, c int) bool {
 	switch operator {
 	case "$eq":
@@ -134,7 +139,7 @@ func regexOf(op bson.E, all bson.D) bson.E {
 	return bson.E{Key: "$eq", Value: op.Value}
 }
 
-// operator evaluates one operator on the values that a path reaches.
+// operator reports whether the values that a path reaches in a document meet one operator of a condition.
 func (c collator) operator(doc bson.D, path []string, op bson.E) bool {
 	with := func(key string, value any) bool { return c.operator(doc, path, bson.E{Key: key, Value: value}) }
 	switch op.Key {
@@ -173,9 +178,9 @@ func (c collator) operator(doc bson.D, path []string, op bson.E) bool {
 	return found
 }
 
-// reach yields every value that a path reaches. Arrays on the way are entered, and a number is
-// also a position in them. An element at a position stays whole. An array at the end is entered
-// as well if expand is set, and then yielded itself.
+// reach calls yield with every value that a path reaches in v. Arrays on the way are entered, and a number in the
+// path is also a position in them; an element at a position stays whole. If expand is set, the elements of an array
+// at the end of the path are yielded, and then the array itself.
 func reach(v any, path []string, expand bool, yield func(any)) {
 	for len(path) > 0 {
 		doc, ok := v.(bson.D)
@@ -338,7 +343,7 @@ func isNaN(v any) bool {
 	return ok && math.IsNaN(f)
 }
 
-// element reports whether an element of an array meets all conditions at once.
+// element reports whether one element of an array meets all the conditions, as $elemMatch requires.
 func (c collator) element(a bson.A, all bson.D) bool {
 	for _, e := range a {
 		if len(all) > 0 && strings.HasPrefix(all[0].Key, "$") && all[0].Key != "$and" && all[0].Key != "$or" && all[0].Key != "$nor" {
@@ -361,7 +366,7 @@ func (c collator) element(a bson.A, all bson.D) bool {
 	return false
 }
 
-// named returns an array as a document with positions as names.
+// named returns an array as a document whose field names are the positions of the elements.
 func named(a bson.A) bson.D {
 	out := bson.D{}
 	for i, e := range a {
@@ -370,7 +375,8 @@ func named(a bson.A) bson.D {
 	return out
 }
 
-// compiled returns a regular expression of the generator as one of Go, which has the same meaning there.
+// compiled returns a regular expression that the generator draws as one of Go's package regexp, where it has the
+// same meaning.
 func compiled(r bson.Regex) *regexp.Regexp {
 	flags := ""
 	if strings.Contains(r.Options, "i") {

@@ -12,8 +12,8 @@ import (
 	"github.com/cantledb/cantle/internal/casefile"
 )
 
-// mergeLayouts are ways of storing the target of $merge: by the field that identifies its documents, in one
-// partition and in eight.
+// mergeLayouts lists the ways in which the target collection of $merge is stored: identified by _id or by another
+// field, in one partition and in eight.
 var mergeLayouts = []struct {
 	name, on string
 	sharded  bool
@@ -24,8 +24,8 @@ var mergeLayouts = []struct {
 	{"merge_k_eight", "k", true},
 }
 
-// TestMerges merges random documents into random ones in every mode, by _id and by another field, and
-// compares the result in each layout with a naive model.
+// TestMerges merges random documents into random ones in every mode of $merge, by _id and by another field. The
+// target must be equal in each layout to that of a naive model.
 func TestMerges(t *testing.T) {
 	server := harness.Start(t, harness.Options{})
 	conn := server.Dial(t)
@@ -126,7 +126,7 @@ func (m *merges) pipeline(on string) string {
 	return fmt.Sprintf(`[{$sort: {_id: 1}}, %s{$merge: {into: "t", on: %q, whenMatched: %s, whenNotMatched: %q}}]`, project, on, m.matched, m.missing)
 }
 
-// answer returns the expected contents of the target, after the error if there is one.
+// answer returns the expected contents of the target collection as text, after the expected error if there is one.
 func (m *merges) answer(on string) string {
 	var docs []mergeDoc
 	for _, d := range m.target {

@@ -15,7 +15,8 @@ func collatorOf(q *question) collator {
 	return byLetters(int(number(get(q.collation, "strength"))))
 }
 
-// modelled answers a question from decoded documents; ok is false where the evaluator has no answer.
+// modelled computes the answer to a query from decoded documents; ok is false if the evaluator has no certain
+// answer.
 func modelled(q *question, docs []bson.D) (answer, bool) {
 	if q.kind == "aggregate" && (len(q.pipeline) == 0 || slices.ContainsFunc(q.pipeline, func(s any) bool { return s.(bson.D)[0].Key != "$match" })) || q.needs {
 		return answer{}, false
@@ -75,7 +76,7 @@ func raws(docs []bson.D) (out answer) {
 	return out
 }
 
-// whole splits a path, and refuses paths with positions and with empty names.
+// whole returns the names in a path. It panics with unjudged if one of them is a position or empty.
 func whole(path string) []string {
 	names := strings.Split(path, ".")
 	for _, n := range names {
@@ -86,7 +87,7 @@ func whole(path string) []string {
 	return names
 }
 
-// entries returns the sort keys of a path of a document: of an array, each element.
+// entries returns the sort keys of a document for a path; if the value is an array, each of its elements is one.
 func entries(v any, path []string) []any {
 	a, isArray := v.(bson.A)
 	switch d, isDoc := v.(bson.D); {

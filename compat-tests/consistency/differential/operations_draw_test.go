@@ -6,7 +6,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// generator draws documents, filters and updates of operations that the model implements. Documents have
+// generator draws random documents, and operations on them (filters and updates) that the naive model implements.
+// The documents have these fields:
 //
 //	_id   int32                       the shard key of one variant
 //	s     string or missing           the shard key of another; never changed
@@ -20,10 +21,10 @@ type generator struct{ *rand.Rand }
 // newGenerator returns a generator whose draws follow from seed.
 func newGenerator(seed uint64) generator { return generator{rand.New(rand.NewPCG(seed, 0))} }
 
-// ids is the range of _ids; small, so that operations often hit the same document.
+// ids is the number of different _ids. It is small, so that operations often hit the same document.
 const ids = 60
 
-// scalar draws a value that is no array and no document, and not null.
+// scalar draws a value that is not null, and neither an array nor a document.
 func (g generator) scalar() any {
 	switch g.IntN(8) {
 	case 0, 1:
@@ -176,7 +177,7 @@ func (g generator) condition(path string) any {
 // update draws an update that cannot fail on any document.
 func (g generator) update() bson.D {
 	out := bson.D{}
-	// Each operator has a path of its own, so there is no conflict.
+	// Each operator has a path of its own, so that the operators of one update do not conflict.
 	choices := []func() bson.E{
 		func() bson.E { return operation("$set", oneOf(g, "a", "b"), g.value(2)) },
 		func() bson.E { return operation("$set", "o.x", g.value(1)) },

@@ -12,8 +12,8 @@ var plainIndexes = []bson.D{
 	{{Key: "o.x", Value: 1}}, {{Key: "l.x", Value: 1}}, {{Key: "l.y", Value: -1}}, {{Key: "t", Value: 1}},
 }
 
-// otherKeys are further key patterns. No two of their fields can be arrays in one document, unless within the
-// same array.
+// otherKeys lists further key patterns for random indexes. No two fields of a pattern can be arrays in one document,
+// unless they are in the same array, so that no index refuses a document.
 var otherKeys = []bson.D{
 	{{Key: "$**", Value: 1}}, {{Key: "o.$**", Value: -1}}, {{Key: "a.$**", Value: 1}},
 	{{Key: "s", Value: "hashed"}}, {{Key: "n", Value: "hashed"}, {Key: "s", Value: -1}},
@@ -28,8 +28,8 @@ var partials = []bson.D{
 	{{Key: "a", Value: bson.D{{Key: "$type", Value: "string"}}}}, {{Key: "n", Value: bson.D{{Key: "$in", Value: bson.A{1, 2, nil}}}}},
 }
 
-// indexes draws the indexes of the indexed variants: plainIndexes half of the time, random ones otherwise,
-// some of them sparse, partial, or with a collation that the operations do not have.
+// indexes draws the indexes of the variants with indexes: plainIndexes half of the time, otherwise random ones, some
+// of them sparse, partial, or with a collation that the operations do not have.
 func (g generator) indexes() bson.A {
 	out := bson.A{}
 	add := func(key bson.D, options ...bson.E) {

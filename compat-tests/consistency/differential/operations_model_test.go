@@ -58,7 +58,7 @@ func (g generator) next() op {
 // model keeps the documents decoded, by _id.
 type model struct{ docs map[int32]bson.D }
 
-// apply runs an operation on the model and prints its outcome.
+// apply runs an operation on the naive model and returns its outcome as text.
 func (m *model) apply(o op) string {
 	switch o.kind {
 	case "insert":
@@ -134,8 +134,8 @@ func (m *model) find(o op) []bson.D {
 	return out
 }
 
-// sortKey returns the value by which a field sorts: of an array its smallest or largest element; an empty
-// array sorts before null, a missing field as null.
+// sortKey returns the value by which a document is sorted if a field has the value v: the smallest or largest
+// element of an array, by the direction. An empty array sorts before null, and a missing field as null.
 func sortKey(v any, direction int) any {
 	switch v := v.(type) {
 	case missing:
@@ -165,8 +165,7 @@ func lines(docs []bson.D) string {
 	return b.String()
 }
 
-// groups prints how many documents have which n; equal numbers of different types
-// are one group.
+// groups returns, as text, how many documents have each value of n. Equal numbers of different types are one group.
 func groups(docs []bson.D) string {
 	counts := map[string]int{}
 	for _, doc := range docs {
@@ -180,7 +179,7 @@ func groups(docs []bson.D) string {
 	return strings.Join(out, "\n")
 }
 
-// groupName prints a group's key without the type of its number.
+// groupName returns the key of a group as text, without the type of a number.
 func groupName(v any) string {
 	switch v.(type) {
 	case missing, nil:

@@ -77,7 +77,7 @@ type failure struct {
 	what string
 }
 
-// String prints the difference, or for nil that the run does not fail every time.
+// String returns the difference as text; for nil, that the run does not fail every time.
 func (f *failure) String() string {
 	if f == nil {
 		return "(which does not fail every time)"
@@ -85,15 +85,15 @@ func (f *failure) String() string {
 	return f.what
 }
 
-// runMost bounds the duration of a run, also on a cluster with all faults: some replies arrive there only
-// after the server has resolved an undetermined commit.
+// runMost is the maximum duration of one run, also over a simulated cluster with all faults, where some replies
+// arrive only after the server has resolved an undetermined commit.
 const runMost = 4 * time.Minute
 
 // database is the database of the runs.
 const database = "differential"
 
-// run applies operations to all variants and the model, from empty collections, and
-// returns the first difference.
+// run applies a list of operations to the collections of all variants and to the model, all empty at first, and
+// returns the first difference; nil if there is none.
 func run(t *testing.T, client *mongo.Client, indexes bson.A, ops []op) *failure {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), runMost)
@@ -123,7 +123,8 @@ func run(t *testing.T, client *mongo.Client, indexes bson.A, ops []op) *failure 
 	return nil
 }
 
-// bounds divide the ranged variant between types, and between the values of s.
+// bounds are the values at which the variant with a ranged shard key is split: between types, and between values of
+// s.
 var bounds = []any{0, "", "b", "c"}
 
 // shard shards a variant's collection.
@@ -163,8 +164,8 @@ func (v variant) prepare(ctx context.Context, client *mongo.Client, indexes bson
 	return client.Database(database).RunCommand(ctx, bson.D{{Key: "createIndexes", Value: v.name}, {Key: "indexes", Value: indexes}}).Err()
 }
 
-// apply runs an operation on a collection and prints its outcome as the model does. shardValue is the field s
-// of the document of a single update.
+// apply runs an operation on a collection of this variant, and returns its outcome as text in the form that the
+// model has. shardValue is the field s of the document that a single update changes.
 func (v variant) apply(ctx context.Context, c *mongo.Collection, o op, shardValue any) (string, error) {
 	switch o.kind {
 	case "insert":
@@ -205,7 +206,7 @@ func (v variant) apply(ctx context.Context, c *mongo.Collection, o op, shardValu
 		return fmt.Sprintf("matched %d", got.MatchedCount), nil
 	case "upsert":
 		if _, absent := shardValue.(missing); v.key == "s" && absent {
-			// An upsert must name the shard key, and cannot name a missing one.
+			// In a sharded collection, an upsert must name the shard key, and cannot name a value that is missing.
 			return v.upsertByHand(ctx, c, o)
 		}
 		got, err := c.UpdateOne(ctx, v.single(o.id, shardValue), o.update, options.UpdateOne().SetUpsert(true))
@@ -229,8 +230,8 @@ func (v variant) apply(ctx context.Context, c *mongo.Collection, o op, shardValu
 	panic(o.kind)
 }
 
-// insertOneByOne inserts into the collection sharded by s, where _id is unique only
-// for each s: documents whose _id exists with another s are left out.
+// insertOneByOne inserts documents into the collection that is sharded by s. There an _id is unique only for each
+// value of s, so documents whose _id exists with another s are left out, as other variants refuse them.
 func (v variant) insertOneByOne(ctx context.Context, c *mongo.Collection, docs []bson.D) (string, error) {
 	n := 0
 	for _, doc := range docs {
@@ -249,7 +250,8 @@ func (v variant) insertOneByOne(ctx context.Context, c *mongo.Collection, docs [
 	return fmt.Sprintf("inserted %d", n), nil
 }
 
-// upsertByHand updates a document without s, or inserts what the upsert would.
+// upsertByHand does an upsert of a document without s in two commands: it updates the document, or inserts the
+// document that the upsert would insert.
 func (v variant) upsertByHand(ctx context.Context, c *mongo.Collection, o op) (string, error) {
 	got, err := c.UpdateOne(ctx, v.single(o.id, missing{}), o.update)
 	if err == nil && got.MatchedCount == 0 {
@@ -262,7 +264,7 @@ func (v variant) upsertByHand(ctx context.Context, c *mongo.Collection, o op) (s
 	return fmt.Sprintf("matched %d", got.MatchedCount), nil
 }
 
-// single returns the filter for one document, with its shard key.
+// single returns the filter for a single document, with the value of the shard key that this variant has.
 func (v variant) single(id int32, shardValue any) bson.D {
 	filter := bson.D{{Key: "_id", Value: id}}
 	if v.key == "s" {
@@ -295,7 +297,7 @@ func group(ctx context.Context, c *mongo.Collection, filter bson.D) (string, err
 	return strings.Join(out, "\n"), nil
 }
 
-// compareAll compares the whole content of every variant with the model.
+// compareAll compares the whole contents of the collection of every variant with the model.
 func compareAll(ctx context.Context, db *mongo.Database, m *model, at int) *failure {
 	everything := op{kind: "find", filter: bson.D{}, sort: bson.D{{Key: "_id", Value: int32(1)}}, batch: 100}
 	return everywhere(at, "content", lines(m.find(everything)), func(v variant) (string, error) {
@@ -303,8 +305,8 @@ func compareAll(ctx context.Context, db *mongo.Database, m *model, at int) *fail
 	})
 }
 
-// everywhere runs a question in all variants at once, and returns the first answer that differs from the
-// model.
+// everywhere runs a question in all variants at the same time, and returns a failure for the first variant whose
+// answer differs from that of the model.
 func everywhere(at int, what, want string, ask func(v variant) (string, error)) *failure {
 	var group sync.WaitGroup
 	var found [len(variants)]*failure

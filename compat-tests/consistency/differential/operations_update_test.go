@@ -8,11 +8,11 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// updated applies update operators to a copy of a document. The generator makes
-// only updates that cannot fail.
+// updated returns a copy of a document after an update, as the model expects it. The generator draws only updates
+// that cannot fail.
 func updated(doc bson.D, update bson.D) bson.D {
 	doc = clone(doc).(bson.D)
-	// New fields are added in the order of their names, whatever the order of the operators. Manual:
+	// An update adds new fields in the order of their names, whatever the order of its operators. Manual:
 	// reference/operator/update (behavior)
 	update = slices.Clone(update)
 	slices.SortStableFunc(update, func(a, b bson.E) int { return strings.Compare(target(a), target(b)) })
@@ -102,8 +102,8 @@ func created(doc bson.D, operator, name string, argument any) bson.D {
 	return doc
 }
 
-// changed returns the new value, or the old one if they are equal numbers of one
-// type: then nothing is written, which shows with 0.0 and -0.0.
+// changed returns the new value of a field, or the old one if both are equal numbers of the same type: then the
+// server writes nothing, which can be seen if one is 0.0 and the other -0.0.
 func changed(old, new any) any {
 	if reflect.TypeOf(old) == reflect.TypeOf(new) && number(old) == number(new) {
 		return old
@@ -111,7 +111,8 @@ func changed(old, new any) any {
 	return new
 }
 
-// arithmetic combines two numbers; the wider type wins, and an int32 that overflows widens.
+// arithmetic applies f to two numbers. The result has the wider of their types, and an int32 that overflows becomes
+// an int64.
 func arithmetic(a, b any, f func(a, b float64) float64) any {
 	x := f(number(a), number(b))
 	_, aDouble := a.(float64)

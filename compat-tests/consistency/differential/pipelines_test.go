@@ -17,7 +17,7 @@ import (
 	"github.com/cantledb/cantle/internal/casefile"
 )
 
-// pipelineLayout is a way of storing the documents that pipelines read.
+// pipelineLayout is a way in which the documents that the random pipelines read are stored.
 type pipelineLayout struct {
 	name    string
 	key     string // shard key of both collections, hashed; "" = unsharded
@@ -26,7 +26,7 @@ type pipelineLayout struct {
 	suffix  string // of the shard key
 }
 
-// pipelineLayouts are the layouts; the answers of the others must equal that of the first.
+// pipelineLayouts lists the layouts. In each of them a pipeline must have the same result as in the first.
 var pipelineLayouts = []pipelineLayout{
 	{"pipes_one", "", false, false, ""},
 	{"pipes_spilled", "", false, true, ""},
@@ -42,8 +42,8 @@ const (
 	tightBytes       = 64 << 10
 )
 
-// TestPipelines runs random pipelines over the same random documents, in one partition and in eight, in
-// memory and spilled. All must have the same result. The pipelines use only what MongoDB defines: a stage
+// TestPipelines runs random pipelines over the same random documents, in one partition and in eight, in memory and
+// with stages that spill. All must return the same result. The pipelines use only what MongoDB defines: a stage
 // whose result depends on the order of documents follows a sort with a unique order.
 func TestPipelines(t *testing.T) {
 	server := harness.Start(t, harness.Options{})
@@ -93,7 +93,7 @@ func must(t *testing.T, conn *harness.Conn, db, text string) bson.Raw {
 	return reply
 }
 
-// run runs a pipeline and returns its documents, one per line and sorted, or its error.
+// run runs a pipeline in a layout and returns the documents of its result, one per line and sorted, or its error.
 func (l pipelineLayout) run(t *testing.T, conn *harness.Conn, pipeline string) string {
 	t.Helper()
 	limit := 100 << 20
@@ -123,8 +123,8 @@ func (l pipelineLayout) run(t *testing.T, conn *harness.Conn, pipeline string) s
 // typedNumber is a number in relaxed Extended JSON.
 var typedNumber = regexp.MustCompile(`\{"\$numberDecimal":"([^"]*)"\}|-?\d+\.?\d*(?:[eE][-+]?\d+)?`)
 
-// oneNumber prints numbers of all types alike, to eleven digits: of equal numbers of several types, any may
-// be the key of a group.
+// oneNumber returns a text in which numbers of all types have one form, to eleven digits, because any of several
+// equal numbers of different types may be the key of a group.
 func oneNumber(s string) string {
 	return typedNumber.ReplaceAllStringFunc(s, func(n string) string {
 		if m := typedNumber.FindStringSubmatch(n); m[1] != "" {
@@ -141,8 +141,8 @@ func oneNumber(s string) string {
 // pipes draws documents and pipelines, in shell notation.
 type pipes struct {
 	*rand.Rand
-	// unique reports that each document at this point of the pipeline has an _id of its own, none of them an
-	// array, so that a sort by _id is unique.
+	// unique means that, at this point of the pipeline, each document has its own _id, which is not an array, so that
+	// a sort by _id has only one result.
 	unique bool
 }
 
@@ -202,7 +202,7 @@ func (p *pipes) path() string {
 	return p.pick("a", "b", "c", "d", "s", "n", "a.x", "b.y", "c.x.y", "_id")
 }
 
-// condition draws a condition on a path. It must not distinguish equal values.
+// condition draws a random condition on a path that does not distinguish equal values of different types.
 func (p *pipes) condition() string {
 	switch p.IntN(6) {
 	case 0:

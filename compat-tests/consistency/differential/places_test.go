@@ -14,8 +14,8 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// places are servers beside those in memory, each started when a set first needs it. The functions return the
-// addresses of all servers over the same data.
+// places holds the servers that are used in addition to those in memory: each is started when a set of documents
+// first needs it. Each function returns the addresses of all servers over the same data.
 type places struct {
 	files   func() ([]string, error)
 	cluster func() ([]string, error)
@@ -60,7 +60,7 @@ func newPlaces(t *testing.T) *places {
 	}
 }
 
-// of returns the addresses of the servers at a place, and starts them if necessary.
+// of returns the addresses of the servers at a place, and starts these servers if they do not run yet.
 func (p *places) of(at where) ([]string, error) {
 	switch at {
 	case onFiles:
@@ -72,7 +72,7 @@ func (p *places) of(at where) ([]string, error) {
 	return addrs[:min(1, len(addrs))], err
 }
 
-// settle connects a way to its servers. Errors: of starting them.
+// settle connects a way of storage to its servers. Errors: errors when servers are started.
 func (k *populatedWay) settle() error {
 	switch {
 	case k.way.tight:
@@ -135,7 +135,7 @@ func restart(k *populatedWay) error {
 	return k.launch()
 }
 
-// restored makes a backup and switches to a server in a folder that was restored from it.
+// restored makes a backup, restores it into a new folder, and connects the way to a server over that folder.
 func restored(k *populatedWay) error {
 	binary, err := harness.Binary()
 	if err != nil {
@@ -158,7 +158,8 @@ func restored(k *populatedWay) error {
 	return k.launch()
 }
 
-// passed makes all questions read at the current cluster time, then changes documents and partitions.
+// passed makes all later queries of a way read at the present cluster time, and then changes documents and
+// partitions, so that these queries read the past.
 func passed(k *populatedWay) error {
 	reply, err := k.conn.must(k.set.db, bson.D{{Key: "find", Value: k.coll}, {Key: "limit", Value: 1}, {Key: "readConcern", Value: one("level", "snapshot")}})
 	if err != nil {
@@ -186,8 +187,8 @@ func passed(k *populatedWay) error {
 	return nil
 }
 
-// move splits, merges, moves or reshards; the command may be refused, for example if there is nothing to
-// merge.
+// move splits, merges, moves or reshards the collection of a way. The server may refuse the command, for example if
+// there is nothing to merge.
 func (k *populatedWay) move(kind int) {
 	ns := k.set.db + "." + k.coll
 	if k.rng == nil {
@@ -211,12 +212,13 @@ func (k *populatedWay) move(kind int) {
 // queryPlanKilled is the error code of a cursor whose collection was resharded.
 const queryPlanKilled = 175
 
-// excuses reports whether code is an error that only this way may return.
+// excuses reports whether an error code is one that the server may return in this way of storage only.
 func (w *way) excuses(code int32) bool {
 	return w.tight && code == noSpilling || w.moves && code == queryPlanKilled
 }
 
-// between moves partitions of a way between two batches and before a question.
+// between moves partitions of a way between two batches of a cursor, or before a query, if the way is one whose
+// partitions move.
 func (k *populatedWay) between(batches bool) {
 	if !k.way.moves {
 		return

@@ -13,9 +13,9 @@ import (
 	"github.com/cantledb/cantle/internal/casefile"
 )
 
-// TestPositions reads paths with numbers and with empty names, of documents with arrays in arrays and
-// such names. It compares the answers of indexes of all kinds with those of a scan, and the changes of
-// a write with the same filter.
+// TestPositions sends queries with numbers and empty names in their paths, for documents with arrays in arrays and
+// with such field names. Reads by indexes of all kinds must return the same as a scan, and a write with the same
+// filter must change the same documents.
 func TestPositions(t *testing.T) {
 	server := harness.Start(t, harness.Options{})
 	db := server.Client(t).Database(database)
@@ -34,7 +34,8 @@ func TestPositions(t *testing.T) {
 		for i, index := range positionIndexes {
 			name := fmt.Sprint("c", i)
 			sent(t, db, bson.D{{Key: "createIndexes", Value: name}, {Key: "indexes", Value: bson.A{append(bson.D{{Key: "name", Value: "i"}}, index...)}}})
-			// Documents that the index cannot hold are left out: each collection is compared with itself.
+			// Documents that the index cannot hold are not inserted; that is no difference, because each collection
+			// is compared only with itself.
 			_ = db.RunCommand(t.Context(), bson.D{{Key: "insert", Value: name}, {Key: "documents", Value: docs}, {Key: "ordered", Value: false}}).Err()
 			for _, filter := range filters {
 				samePositions(t, db, name, seed, index, filter)
@@ -86,7 +87,7 @@ func keyed(key bson.D, options ...bson.E) bson.D {
 	return append(bson.D{{Key: "key", Value: key}}, options...)
 }
 
-// nested draws a value in which numbers, empty names and arrays in arrays are frequent.
+// nested draws a value in which numbers as names, empty names and arrays in arrays are frequent.
 func (g generator) nested(depth int) any {
 	k := g.IntN(9)
 	if depth == 0 {
@@ -203,7 +204,7 @@ func holdsUndefined(v any) bool {
 
 var natural = bson.D{{Key: "$natural", Value: 1}}
 
-// samePositions compares the results of reads with one filter, through the index and through a scan.
+// samePositions checks that reads with one filter return the same by the index and by a scan.
 func samePositions(t *testing.T, db *mongo.Database, name string, seed uint64, index, filter bson.D) {
 	t.Helper()
 	scan := bson.E{Key: "hint", Value: natural}
@@ -237,7 +238,8 @@ func samePositions(t *testing.T, db *mongo.Database, name string, seed uint64, i
 	}
 }
 
-// sameWrites runs a write with one filter in the collection and in a copy without the index.
+// sameWrites checks that a write with one filter has the same effect in a collection and in a copy of it without the
+// index.
 func sameWrites(t *testing.T, g generator, db *mongo.Database, name string, seed uint64, index bson.D) {
 	t.Helper()
 	sent(t, db, bson.D{{Key: "aggregate", Value: name}, {Key: "pipeline", Value: bson.A{bson.D{{Key: "$out", Value: "copy"}}}}, {Key: "cursor", Value: bson.D{}}})
@@ -262,8 +264,8 @@ func sameWrites(t *testing.T, g generator, db *mongo.Database, name string, seed
 	}
 }
 
-// sameJoins joins a collection with itself and with a copy of it that has no index, all rows
-// at once and one by one.
+// sameJoins checks that joins of a collection with itself, and with a copy of it that has no index, return the same,
+// for all rows at once and one by one.
 func sameJoins(t *testing.T, g generator, db *mongo.Database, name string, seed uint64, index bson.D) {
 	t.Helper()
 	sent(t, db, bson.D{{Key: "aggregate", Value: name}, {Key: "pipeline", Value: bson.A{bson.D{{Key: "$out", Value: "copy"}}}}, {Key: "cursor", Value: bson.D{}}})

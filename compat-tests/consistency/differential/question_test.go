@@ -9,7 +9,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// self is the placeholder for the collection of the question, other for the second collection of joins,
+// self is the placeholder in a command for the collection of the query, other for the second collection of joins,
 // copied for the target of $out.
 type (
 	self   struct{}
@@ -106,7 +106,7 @@ func bind(v any, own, beside string) any {
 	return v
 }
 
-// answer is the result in a way: rows, or the code of an error.
+// answer is the answer to a query in one way of storage: rows, or the code of an error.
 type answer struct {
 	rows    []bson.Raw
 	code    int32
@@ -116,13 +116,13 @@ type answer struct {
 // inOrder reports whether the order of the rows is defined.
 func (q *question) inOrder() bool { return q.kind == "find" && q.sort != nil || q.ordered }
 
-// byName reports whether fields of rows may come in any order, because an index that covers the question has
-// an order of its own.
+// byName reports whether the fields of a row may be in any order, because an index that covers the query returns
+// them in its own order.
 func (q *question) byName() bool {
 	return q.anyOrder || q.kind == "find" && q.projection != nil || q.kind == "aggregate" && strings.Contains(js(q.pipeline), "$project")
 }
 
-// loose reports whether any of equal values may represent all of them.
+// loose reports whether the answer to a query may contain any one of several equal values, such as 1 and 1.0.
 func (q *question) loose() bool {
 	if q.kind != "aggregate" {
 		return q.kind == "distinct"
@@ -136,7 +136,7 @@ func (q *question) loose() bool {
 	})
 }
 
-// String returns the name of the kind of a question in the counts.
+// String returns the name of the kind of query under which it is counted.
 func (q *question) String() string {
 	switch {
 	case q.bounds != nil:
@@ -149,7 +149,7 @@ func (q *question) String() string {
 	return q.kind
 }
 
-// canon prints rows in a canonical form, without the differences that are allowed.
+// canon returns the rows of an answer as text in a canonical form, in which the allowed differences do not appear.
 func (q *question) canon(a answer) []string {
 	if a.code != 0 {
 		return []string{"error " + strconv.Itoa(int(a.code))}
@@ -225,7 +225,7 @@ func (c canonizer) print(b *strings.Builder, v any) {
 	}
 }
 
-// same reports whether two answers are equal, up to differences that MongoDB allows.
+// same reports whether two answers to a query are equal, apart from differences that MongoDB allows.
 func (q *question) same(a, b answer) bool {
 	if a.code != 0 || b.code != 0 {
 		return a.code == b.code
@@ -233,7 +233,7 @@ func (q *question) same(a, b answer) bool {
 	return len(a.rows) == len(b.rows) && slices.Equal(q.canon(a), q.canon(b))
 }
 
-// same reports whether the answer of a way equals the expected one.
+// same reports whether the answer got of this way of storage is equal to the expected answer.
 func (w *way) same(q *question, want, got answer) bool {
 	if w.series {
 		other := *q

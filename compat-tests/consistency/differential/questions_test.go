@@ -247,7 +247,8 @@ func (p *pipe) unwind() {
 	p.unique, p.ordered = false, false
 }
 
-// group draws $group. Accumulators that depend on the order of documents come after a sort.
+// group draws a $group stage. Accumulators whose result depends on the order of documents are drawn only after a
+// sort.
 func (p *pipe) group() {
 	key := any(nil)
 	switch p.IntN(6) {

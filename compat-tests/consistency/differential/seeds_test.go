@@ -13,7 +13,7 @@ import (
 // fresh returns the first seed of a long run.
 var fresh = sync.OnceValue(func() uint64 { return uint64(time.Now().Unix()) })
 
-// first returns the first seed. An ordinary run has a fixed one, so that it is the same everywhere.
+// first returns the first seed of a test. In an ordinary run it is fixed, so that the run is the same everywhere.
 func first(t *testing.T) uint64 {
 	t.Helper()
 	if seed, ok := testenv.Seed(t); ok {
@@ -25,11 +25,11 @@ func first(t *testing.T) uint64 {
 	return fresh()
 }
 
-// longer is the factor by which tests outside of the fault programme run longer if more is due than in each
-// run.
+// longer is the factor by which tests outside of the fault programme have more seeds in a long run than in each run.
 const longer = 100
 
-// seeds returns the seeds of a run: runs of them, or more where more is due; only CANTLE_SEED if it is set.
+// seeds returns the seeds of a test: runs of them, longer times as many in a long run, and only CANTLE_SEED if it is
+// set.
 func seeds(t *testing.T, runs int) iter.Seq[uint64] {
 	t.Helper()
 	if programme.Column() != programme.Run {
@@ -38,13 +38,14 @@ func seeds(t *testing.T, runs int) iter.Seq[uint64] {
 	return counted(t, runs)
 }
 
-// dueSeeds returns the seeds for one part in share of the operations that are due, with each operations per seed.
+// dueSeeds returns the seeds for one of share equal parts of the random operations that the fault programme
+// requires; a seed has each operations.
 func dueSeeds(t *testing.T, each, share int) iter.Seq[uint64] {
 	t.Helper()
 	return counted(t, (programme.Amount(t, "random")/share+each-1)/each)
 }
 
-// counted returns runs seeds from the first one, or only the one of the environment.
+// counted returns as many consecutive seeds as runs, from the first one on, or only CANTLE_SEED if it is set.
 func counted(t *testing.T, runs int) iter.Seq[uint64] {
 	t.Helper()
 	if _, ok := testenv.Seed(t); ok {

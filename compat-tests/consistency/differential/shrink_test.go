@@ -10,7 +10,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// trial is a question whose answer in a way differs from that of the scan, or from that of the evaluator.
+// trial is a query with a wrong answer: in one way of storage it differs from the answer of the scan, or the answer
+// of the scan differs from that of the evaluator. It holds everything that is needed to repeat it.
 type trial struct {
 	seed          uint64
 	docs, foreign []bson.D
@@ -54,7 +55,8 @@ func (r *round) differs(x *trial) {
 // operators matches the characteristic parts of a question.
 var operators = regexp.MustCompile(`\$[a-zA-Z*]+|\.\d|""`)
 
-// kind returns a name that findings with the same cause probably share.
+// kind returns a name for a wrong answer that others with the same cause probably have too, so that it is reported
+// once.
 func (x *trial) kind() string {
 	way := "evaluator"
 	if x.way != nil {
@@ -150,11 +152,11 @@ type shrinker struct {
 	*fuzzer
 	until time.Time
 	n     int
-	// The error codes of the trial. A smaller trial must have the same codes.
+	// The error codes of the original trial, expected and received. A smaller trial must have the same codes.
 	want, got int32
 }
 
-// fails repeats a trial from the beginning and reports whether the answers still differ.
+// fails repeats a trial in a new database and reports whether the answers still differ.
 func (s *shrinker) fails(x *trial) bool {
 	s.n++
 	r := &round{fuzzer: s.fuzzer, set: &set{seed: x.seed, db: fmt.Sprintf("shrink%d_%d", x.seed, s.n), docs: x.docs, foreign: x.foreign, needs: x.needs}}
@@ -246,7 +248,7 @@ func (s *shrinker) try(x **trial, change func(*trial)) bool {
 	return true
 }
 
-// sound reports whether the answer of a question is defined: each stage that depends on the order of
+// sound reports whether MongoDB defines the answer to a query: each stage whose result depends on the order of
 // documents follows a sort with a unique order.
 func (q *question) sound() bool {
 	total := func(by any) bool {
@@ -290,10 +292,11 @@ func (q *question) sound() bool {
 	return !joined && (sorted || !q.ordered || strings.Contains(js(q.pipeline), "$facet"))
 }
 
-// orderMatters finds accumulators whose result depends on the order of documents.
+// orderMatters matches accumulators whose result depends on the order of documents.
 var orderMatters = regexp.MustCompile(`\$(first|last|push|mergeObjects)`)
 
-// shrink removes the parts of a trial that are not needed.
+// shrink returns the smallest trial that it finds that still fails: it removes the documents, indexes, writes and
+// conditions that are not needed, until a time limit.
 func (s *shrinker) shrink(x *trial) *trial {
 	for again := true; again && time.Now().Before(s.until); {
 		again = false
@@ -362,7 +365,8 @@ func (s *shrinker) manner(x **trial) {
 	}
 }
 
-// lists removes elements of a list, many at a time first.
+// lists removes elements of one list of a trial while the trial still fails; it first tries many elements at a time.
+// It reports whether it removed any.
 func lists[T any](s *shrinker, x **trial, of func(*trial) *[]T) (changed bool) {
 	for size := (len(*of(*x)) + 1) / 2; size > 0; size /= 2 {
 		for at := 0; at < len(*of(*x)); {
@@ -430,7 +434,7 @@ func (s *shrinker) tree(x **trial, get func(*trial) any, set func(*trial, any)) 
 	return changed
 }
 
-// smaller returns variants of a value without one of its parts, or with a smaller one, of the same type.
+// smaller returns variants of a value of the same type: without one of its parts, or with a smaller part.
 func smaller(v any) (out []any) {
 	switch v := v.(type) {
 	case bson.D:

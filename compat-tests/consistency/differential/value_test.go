@@ -24,7 +24,7 @@ func (c collator) strings(a, b string) int {
 	return c(a, b)
 }
 
-// rank returns the rank of a value's type in the comparison order. Manual:
+// rank returns the position of a value's type in MongoDB's order of types. Manual:
 // reference/bson-type-comparison-order
 func rank(v any) int {
 	switch v.(type) {
@@ -229,8 +229,8 @@ func get(doc bson.D, name string) any {
 // folds removes the accents from the letters of the generator.
 var folds = strings.NewReplacer("é", "e", "É", "E")
 
-// byLetters compares by letters, then (from strength 2) accents, then (from 3) case, lower case
-// first, as ICU compares the letters of the generator.
+// byLetters returns a collator that compares strings by their letters, then (from strength 2) by accents, then (from
+// strength 3) by case, lower case first. For the letters that the generator draws, ICU compares in the same way.
 func byLetters(strength int) collator {
 	return func(a, b string) int {
 		r := strings.Compare(strings.ToLower(folds.Replace(a)), strings.ToLower(folds.Replace(b)))

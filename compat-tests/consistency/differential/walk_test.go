@@ -10,8 +10,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// walk is a list of steps on two collections, in a transaction or not: writes between the batches
-// of all open cursors. Each cursor must return the rows that existed when it was opened.
+// walk is a list of steps on two collections, in a transaction or not, with writes between the batches of all open
+// cursors. Each cursor must return the rows that existed when it was opened.
 type walk struct {
 	seed          uint64
 	inTransaction bool
@@ -21,7 +21,7 @@ type walk struct {
 	steps         []step
 }
 
-// step is a write, the opening of a cursor, or a batch of a cursor.
+// step is one step of a walk: a write, the opening of a cursor, or the next batch of a cursor.
 type step struct {
 	write  bson.D
 	open   *question
@@ -29,8 +29,8 @@ type step struct {
 	batch  int32
 }
 
-// walked are the collections of a walk, in the order of their creation: a transaction orders its writes
-// by collection first.
+// walked lists the collections of a walk in the order of their creation, because a transaction orders its writes by
+// collection first.
 var walked = []string{"w0", "w1"}
 
 // walk draws a walk.
@@ -93,7 +93,8 @@ func (d drawer) walkWrite(w *walk, n int) bson.D {
 	case 0, 1, 2:
 		list := bson.A{}
 		for range n {
-			// Numbers that no document has yet: a duplicate would end the transaction.
+			// The random numbers are _ids that no document has yet, because a duplicate key would end the
+			// transaction.
 			list = append(list, bson.D{{Key: "_id", Value: float64(d.IntN(10_000)) + d.Float64()}, {Key: "x", Value: int32(d.IntN(100))}})
 		}
 		return bson.D{{Key: "insert", Value: coll}, {Key: "documents", Value: list}}
@@ -106,15 +107,15 @@ func (d drawer) walkWrite(w *walk, n int) bson.D {
 		{Key: "q", Value: one("_id", bson.D{{Key: "$gte", Value: at}, {Key: "$lt", Value: at + int32(n*20)}})}, {Key: "limit", Value: 0}}}}}
 }
 
-// walker is a cursor of a walk and its expected answer.
+// walker is an open cursor of a walk, with the answer that it must return.
 type walker struct {
 	*cursor
 	q    *question
 	want answer
 }
 
-// run does the steps of a walk in a new database. differs describes the first cursor with a wrong
-// answer, "" for none. Errors: of the connection, and of commands that cannot fail.
+// run runs the steps of a walk in a new database. differs describes the first cursor with a wrong answer, "" if
+// there is none. Errors: errors of the connection, and of commands that cannot fail.
 func (w *walk) run(s *set) (differs string, cursors int, err error) {
 	k := &populatedWay{way: &way{shard: w.shard, shards: 3}, set: s, conn: s.normal, foreign: walked[0]}
 	for _, coll := range walked {
@@ -203,7 +204,7 @@ func (w *walk) run(s *set) (differs string, cursors int, err error) {
 	return "", cursors, nil
 }
 
-// walk draws a walk, and makes it smaller if a cursor differs.
+// walk draws and runs a walk. If a cursor returns a wrong answer, it makes the walk smaller and reports it.
 func (f *fuzzer) walk(seed uint64) error {
 	w := drawer{Rand: rand.New(rand.NewPCG(seed, 2))}.walk(seed)
 	n := 0

@@ -12,44 +12,46 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// way is a way of storing the documents of a set.
+// way is one way in which the documents of a set can be stored: options, shard key, indexes, server.
 type way struct {
 	name string
-	// options are those of create; nil creates no collection before the first insert.
+	// options are further fields of the create command; if nil, the first insert creates the collection.
 	options bson.D
-	// shard is the shard key, over so many partitions; nil is none. A ranged one is split at each key.
+	// shard is the shard key, and shards the number of partitions; nil means unsharded. A ranged key is split at each
+	// value.
 	shard  bson.D
 	shards int
 	// indexed ways have random indexes.
 	indexed bool
-	// tight ways are on a server that spills at once, and parks each cursor after each batch.
+	// tight means that the way uses a server that spills at once, and parks each cursor after each batch.
 	tight bool
-	// inTransaction keeps half of the documents in an uncommitted transaction. All questions are sent
-	// in it.
+	// inTransaction means that half of the documents are inserted in a transaction that is not committed, and that
+	// all queries are sent in it.
 	inTransaction bool
 	// view ways answer through a view of the collection.
 	view bool
-	// series ways are time-series collections. Sets with a document without a date do not have them. Manual:
-	// core/timeseries-collections
+	// series means that the documents are in a time-series collection. A set in which a document has no date cannot
+	// be stored so. Manual: core/timeseries-collections
 	series bool
-	// reads reports that no writes are sent, because the way refuses some.
+	// reads means that no writes are sent to this way, because the server refuses some of them there.
 	reads bool
 	// hasCollation ways have a default collation, which questions leave out.
 	hasCollation bool
-	// place is the place of the servers, "" for those in memory. alone ways have their own server on files.
+	// place selects the servers, "" for those in memory. alone means that the way has a server on files for itself.
 	place where
 	alone bool
-	// moves ways split, merge, move and reshard their partitions between batches and before questions.
+	// moves means that partitions are split, merged, moved and resharded between batches and before queries.
 	moves bool
 	// then runs after the documents and the indexes are made.
 	then func(k *populatedWay) error
-	// every n: one in n sets has the way; 0: all sets have it.
+	// every means that one in so many sets is stored in this way; 0 means all sets.
 	every uint64
-	// supports reports whether the way supports a question; nil supports all.
+	// supports reports whether a query can be sent to this way; nil means every query.
 	supports func(q *question) bool
 }
 
-// ways are all ways. The first is a scan. The others must return its answers.
+// ways lists all ways of storage. The first is a collection without indexes, which is scanned; all others must
+// return its answers.
 var ways = []*way{
 	{name: "scan"},
 	{name: "indexed", indexed: true},
@@ -93,8 +95,8 @@ const (
 // noCount refuses commands that do not support read concern snapshot.
 func noCount(q *question) bool { return q.kind != "count" && q.kind != "distinct" }
 
-// noIndexNeeded refuses questions that need an index that the way does not support. Manual:
-// core/timeseries/timeseries-limitations
+// noIndexNeeded reports whether a query can run without an index; time-series collections do not support the indexes
+// that some need. Manual: core/timeseries/timeseries-limitations
 func noIndexNeeded(q *question) bool { return !q.needs }
 
 // timeSeries are the options of a time-series collection.
@@ -102,8 +104,8 @@ func timeSeries(more ...bson.E) bson.D {
 	return one("timeseries", append(one("timeField", "at"), more...))
 }
 
-// in reports whether a set has the way; the choice differs from way to way. With a planted bug there is no
-// cluster, because that would require another build.
+// in reports whether a set is stored in this way; which sets are is different from way to way. In a canary, no way
+// uses the simulated cluster, because its server would have to be built with the planted bug too.
 func (w *way) in(s *set) bool {
 	if w.series && !s.dated {
 		return false
@@ -117,7 +119,8 @@ func (w *way) in(s *set) bool {
 // ownCollation is the default collation of own ways.
 var ownCollation = bson.D{{Key: "locale", Value: "en"}, {Key: "strength", Value: int32(2)}}
 
-// hasOperator reports whether a projection selects elements of arrays, which find on a view refuses.
+// hasOperator reports whether a projection selects elements of arrays ($slice, $elemMatch, a.$), which a find on a
+// view refuses.
 func hasOperator(projection bson.D) bool {
 	return slices.ContainsFunc(projection, func(e bson.E) bool {
 		d, ok := e.Value.(bson.D)
@@ -125,11 +128,11 @@ func hasOperator(projection bson.D) bool {
 	})
 }
 
-// unites reports whether a pipeline has a stage that is not allowed in transactions. Manual:
+// unites reports whether the pipeline of a query has a stage that is not allowed in transactions. Manual:
 // core/transactions-operations
 func (q *question) unites() bool { return strings.Contains(js(q.pipeline), "$unionWith") }
 
-// set holds documents, stored in all ways, in a database of their own.
+// set is a set of documents that are stored in all ways, in a database of the set.
 type set struct {
 	seed    uint64
 	db      string
@@ -169,14 +172,15 @@ var needed = []index{
 	{{Key: "key", Value: one("p", "2d")}, {Key: "name", Value: "p"}},
 }
 
-// refusesDocuments are error codes of indexes that cannot index some document, or exist already.
+// refusesDocuments lists the error codes of creating an index that cannot contain some document, or that exists
+// already.
 var refusesDocuments = []int32{2, 67, 85, 86, 171, 16755, 16766, 13067, 16804, 11000, 17261, 17280, 16770, 17253, 5429513, 31253, 13026, 197, 13268, 13654, 16746}
 
-// refusesSeries are error codes of indexes that a time-series collection does not support.
+// refusesSeries lists the error codes of creating an index that a time-series collection does not support.
 var refusesSeries = []int32{72, 7246201}
 
-// populate stores the documents of a set in a way. Indexes that the documents do not allow are left out. Errors:
-// of the connection, and of commands that should not fail.
+// populate stores the documents of a set in one way. Indexes that cannot contain the documents are left out. Errors:
+// errors of the connection, and of commands that should not fail.
 func (s *set) populate(w *way, at int, indexes []index) (*populatedWay, error) {
 	k := &populatedWay{way: w, set: s, coll: fmt.Sprintf("c%d", at), foreign: fmt.Sprintf("f%d", at)}
 	if err := k.settle(); err != nil {
@@ -301,8 +305,8 @@ func (k *populatedWay) index(indexes []index) error {
 	return nil
 }
 
-// begin starts the transaction and inserts the other documents in it. A document that an index refuses ends
-// it with an error: then begin drops the indexes one after the other, and tries again.
+// begin starts the transaction of a way, and inserts in it the documents from the index half on. If an index refuses
+// one of them, the transaction has ended: begin then drops the last index and tries again.
 func (k *populatedWay) begin(half int) error {
 	for {
 		k.session = bson.D{{Key: "lsid", Value: one("id", k.conn.newSession())}, {Key: "txnNumber", Value: int64(1)}, {Key: "autocommit", Value: false}}
@@ -332,7 +336,7 @@ func (k *populatedWay) begin(half int) error {
 	}
 }
 
-// again repeats the transaction, if the way has one that an error has ended.
+// again runs the transaction of a way again, after an error has ended it.
 func (k *populatedWay) again() error {
 	if !k.inTransaction {
 		return nil
@@ -341,7 +345,7 @@ func (k *populatedWay) again() error {
 	return k.begin(len(k.set.docs) / 2)
 }
 
-// close ends the transaction, the connections and the server of a way.
+// close ends the transaction of a way, and closes its connections and its own server.
 func (k *populatedWay) close() {
 	if k.inTransaction {
 		_, _ = k.conn.run("admin", append(bson.D{{Key: "abortTransaction", Value: 1}}, k.session...))

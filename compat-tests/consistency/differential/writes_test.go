@@ -17,7 +17,7 @@ type write struct {
 // writesPerSet is the number of writes to a set.
 const writesPerSet = 12
 
-// write draws a write. Single writes name one document, or the first in a unique order.
+// write draws a random write. A write of a single document names it by _id, or is the first in a unique order.
 func (d drawer) write(n int) *write {
 	some := d.filter(1)
 	single := bson.D{{Key: "_id", Value: d.someID(n)}}
@@ -91,7 +91,7 @@ func (d drawer) write(n int) *write {
 // someID returns the _id of a document that probably exists.
 func (d drawer) someID(n int) any { return int32(d.IntN(n + 1)) }
 
-// update draws operators that do not fail on the documents of the filter.
+// update draws a filter, update operators that cannot fail on the documents that match it, and array filters.
 func (d drawer) update(some bson.D) (q bson.D, u any, filters bson.A) {
 	array := func() bson.D { return append(one("a", one("$type", "array")), drop(some, "a")...) }
 	switch d.IntN(12) {
@@ -153,7 +153,7 @@ func (k *populatedWay) apply(w *write) (answer, error) {
 	return written(reply)
 }
 
-// written returns the reply to a write as a row, for comparison.
+// written returns the reply to a write as an answer of one row, for comparison.
 func written(reply bson.Raw) (a answer, err error) {
 	if a.code, a.message = failed(reply); a.code != 0 {
 		return a, nil
@@ -169,7 +169,7 @@ func written(reply bson.Raw) (a answer, err error) {
 	return a, err
 }
 
-// writeConflict is the error code of a write after which the transaction must be retried.
+// writeConflict is the error code of a write conflict, after which a transaction must be retried.
 const writeConflict = 112
 
 // everything returns a question for all documents, sorted by _id.
@@ -177,10 +177,10 @@ func everything() *question {
 	return &question{kind: "find", filter: bson.D{}, sort: one("_id", int32(1))}
 }
 
-// plainReply is a question whose answer is compared as it is.
+// plainReply is a query by whose rules replies to writes are compared: exactly, and in order.
 var plainReply = &question{kind: "find", sort: one("_id", int32(1))}
 
-// write runs n writes in all ways and compares the replies and the documents.
+// write sends n random writes to all ways of storage, and compares the replies and then the documents.
 func (r *round) write(n int) error {
 	for range n {
 		if r.full() {
@@ -208,7 +208,7 @@ func (r *round) write(n int) error {
 				continue
 			}
 			if k.inTransaction && got.code == writeConflict {
-				k.out = true // so much has been written since the transaction began that the store cannot detect conflicts with it
+				k.out = true // too much was written since the transaction began for the store to detect conflicts
 				continue
 			}
 			if !plainReply.same(want, got) {
@@ -231,7 +231,7 @@ func (r *round) write(n int) error {
 	return r.verify()
 }
 
-// compareAll compares the documents of all ways in which every write was applied.
+// compareAll compares the documents of all ways of storage in which every write was applied.
 func (r *round) compareAll() error {
 	q := everything()
 	want, err := r.kept[0].sendPlain(q, manner{})
@@ -257,7 +257,7 @@ func (r *round) compareAll() error {
 	return nil
 }
 
-// writing returns the ways that take part in writes, without the first.
+// writing returns the ways of storage that take part in writes, except the first.
 func (r *round) writing() (out []*populatedWay) {
 	for _, k := range r.kept[1:] {
 		if !k.out && !k.reads {
@@ -269,7 +269,8 @@ func (r *round) writing() (out []*populatedWay) {
 	return out
 }
 
-// together sends a command to several ways before the first is answered.
+// together sends a command to several ways of storage before it reads the first reply, so that they run at the same
+// time, and returns the replies.
 func together(list []*populatedWay, command func(k *populatedWay) bson.D) (out []bson.Raw, err error) {
 	for _, k := range list {
 		if err := k.conn.queue(k.set.db, command(k)); err != nil {
@@ -291,8 +292,8 @@ func together(list []*populatedWay, command func(k *populatedWay) bson.D) (out [
 	return out, nil
 }
 
-// reread makes the present documents those of the set, and excludes the ways in which writes were not
-// applied.
+// reread reads the present documents as those of the set, after writes, and excludes the ways of storage in which
+// writes were not applied.
 func (r *round) reread() error {
 	a, err := r.kept[0].sendPlain(everything(), manner{})
 	if err != nil {
@@ -312,8 +313,8 @@ func (r *round) reread() error {
 	return nil
 }
 
-// verify checks for each way that its indexes match its documents, and that reads in the other direction
-// return the same documents.
+// verify checks, for each way of storage, that its indexes agree with its documents, and that reads in the other
+// direction return the same documents.
 func (r *round) verify() error {
 	for _, k := range r.kept {
 		if k.out || k.inTransaction {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// expectViolation fails the test unless the text want is among the violations got; if want is "", there must be no
-// violation.
+// expectViolation fails the test unless an expected text is among the violations; if the text is "", there must be
+// no violation.
 func expectViolation(t *testing.T, name, want string, got []string) {
 	t.Helper()
 	text := strings.Join(got, "; ")

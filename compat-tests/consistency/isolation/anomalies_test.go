@@ -166,7 +166,7 @@ func TestAnomalies(t *testing.T) {
 			// A write without a transaction waits until a transaction that has written the same document has ended.
 			{"write outside", func(a, _ *open) {
 				if f.several {
-					return // the write waits only at the transaction's server; at another server the transaction's commit fails
+					return // the write waits only at the transaction's server; elsewhere the transaction's commit fails
 				}
 				f.ok(a.write(1, 11))
 				done := make(chan error, 1)

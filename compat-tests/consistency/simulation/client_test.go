@@ -74,7 +74,7 @@ func (c *client) live() {
 	}
 }
 
-// tries is how often a client sends a command to which it gets no reply.
+// tries is the number of times that a client sends a command to which it gets no reply.
 const tries = 3
 
 // retried sends a retryable write, and sends it again while no reply comes, as drivers do.
