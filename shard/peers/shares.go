@@ -125,9 +125,9 @@ func (d *shares) grant(now time.Time, upTo int64) {
 	}
 }
 
-// share computes the part of a budget that one member gets for one second; rate is what all members get together. If
-// some servers had unused shares in the last second while requests were refused at others, the smaller of the two
-// amounts is distributed once more.
+// share computes the part of a budget that one member gets for one second; rate is the sum of the parts of all
+// members. If some servers had unused shares in the last second while requests were refused at others, the smaller of
+// the two amounts is distributed once more.
 func (s *demands) share(self int, p ratelimit.BudgetID, rate ratelimit.MicroRU) (g ratelimit.Grant) {
 	wants := make([]ratelimit.MicroRU, len(s.members))
 	unused, refused := ratelimit.MicroRU(0), ratelimit.MicroRU(0)
