@@ -47,7 +47,7 @@ func reduce(d Decimal) *big.Float {
 		wide.Sub(wide, new(big.Float).SetPrec(2*prec).Mul(twoPi(), new(big.Float).SetPrec(2*prec).SetInt(k)))
 		return newFloat().Set(wide)
 	}
-	// An integer of up to 6145 digits is reduced modulo 2π, both as multiples of 10^-6400.
+	// A larger argument is an integer of up to 6145 digits. It is reduced modulo 2π, both as multiples of 10^-6400.
 	n := coefficient(hi, lo)
 	n.Mul(n, pow10(exp+piPlaces))
 	n.Rem(n, new(big.Int).Lsh(piDigits(), 1))

@@ -1,7 +1,7 @@
 package cosmos
 
-// commands lists the commands of MongoDB and the versions of the service that have them. Commands that drivers and
-// mongosh send to every server are included by observation.
+// commands lists the commands of Azure Cosmos DB, each with the server versions that have it; Never for those that
+// it documents as unsupported. Commands that drivers and mongosh send to every server are included by observation.
 var commands = []Row{
 	{Name: "abortTransaction", In: Since40},
 	{Name: "aggregate", In: All},

@@ -1,7 +1,7 @@
 package cosmos
 
-// queries lists the query operators of MongoDB, with the shapes of geospatial ones, and the versions of the service
-// that have them.
+// queries lists the query operators of Azure Cosmos DB, with the shapes of geospatial ones, each with the server
+// versions that have it; Never for those that it documents as unsupported.
 var queries = []Row{
 	{Name: "$all", In: All},
 	{Name: "$and", In: All},

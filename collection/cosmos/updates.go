@@ -1,7 +1,7 @@
 package cosmos
 
-// updates lists the update operators of MongoDB, including positional ones and the modifiers of $push, and the
-// versions of the service that have them.
+// updates lists the update operators of Azure Cosmos DB, including positional ones and the modifiers of $push, each
+// with the server versions that have it.
 var updates = []Row{
 	{Name: "$addToSet", In: All},
 	{Name: "$bit", In: All},

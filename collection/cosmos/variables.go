@@ -1,7 +1,7 @@
 package cosmos
 
-// variables lists the system variables of MongoDB, without the dollar signs, and the versions of the service that
-// have them.
+// variables lists the system variables of Azure Cosmos DB, without the dollar signs, each with the server versions
+// that have it.
 var variables = []Row{
 	{Name: "CLUSTER_TIME", In: Since42, Remark: "Documented as $$CLUSTERTIME."},
 	{Name: "CURRENT", In: All},

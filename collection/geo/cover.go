@@ -83,8 +83,8 @@ func (s *Shape) CellRanges() (list []CellRange, ok bool) {
 	return ranges(cells), true
 }
 
-// partsMax is the largest number of points, lines and polygons of a shape that are covered by cells one by one. A shape of
-// more parts is replaced by its bounding rectangle.
+// partsMax is the largest number of points, lines and polygons of a shape that are covered by cells one by one. A
+// shape of more parts is replaced by its bounding rectangle.
 const partsMax = 256
 
 // CapRanges returns the CellRanges of a circle on the sphere around a point, with a radius in radians.

@@ -32,7 +32,7 @@ type Part struct {
 type Spec struct {
 	Name string
 	Key  bson.Raw // the key pattern as listIndexes prints it
-	// Version is the version 1 or 2 that listIndexes shows of the index; it has no effect.
+	// Version is the index version, 1 or 2, that listIndexes prints; it has no effect.
 	Version int32
 	// Held is an upper bound of the memory in bytes that the specification occupies.
 	Held  int64
@@ -137,7 +137,8 @@ func (s *Spec) order(i int) bson.StringOrder {
 	return s.Collation
 }
 
-// With returns the specification with one option replaced, or removed if v is missing. collMod changes indexes so.
+// With returns the specification with one option replaced, or removed if v is missing. collMod changes indexes with
+// it.
 //
 // Errors: the errors of ParseSpec.
 func (s *Spec) With(env *mql.Env, option string, v bson.Value) (*Spec, error) {

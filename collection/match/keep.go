@@ -6,8 +6,8 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// Keep returns the documents of docs that match a filter; a nil filter keeps all. Commands that list things use it for their
-// argument filter. Errors: the errors of Keeper and of the function that it returns.
+// Keep returns the documents of docs that match a filter; a nil filter keeps all. Commands that list things use it
+// for their argument filter. Errors: the errors of Keeper and of the function that it returns.
 func Keep(env *mql.Env, docs []bson.Raw, filter bson.Raw) ([]bson.Raw, error) {
 	if filter.IsEmpty() {
 		return docs, nil

@@ -72,7 +72,7 @@ func Walk(n Node, visit func(Node)) {
 func Shape(n Node) string { return string(n.shape(nil)) }
 
 // Form returns the Shape of a filter without the kinds of the compared values: only paths and operators, in an order
-// that does not depend on values.
+// that does not depend on values. Index filters (planCacheSetFilter) apply by Form.
 func Form(n Node) string {
 	op := ""
 	switch n.(type) {

@@ -17,9 +17,10 @@ func Diff(old, updated bson.Raw) (d Delta, whole bool) {
 	return d, !ok || size+entryBytes > len(updated)
 }
 
-// entryBytes and the others are bytes of an oplog entry {$v: 2, diff: {d: …, u: …, i: …, sname: …}} in addition to
-// names and values. As in MongoDB, they decide whether a description of changes is longer than the value. Observed:
-// local.oplog.rs of mongod 7.0.
+// entryBytes, documentSize, sectionBytes and fieldBytes are numbers of bytes in an oplog entry {$v: 2, diff: {d: …,
+// u: …, i: …, sname: …}} besides names and values. As in MongoDB, they decide whether a description of changes is
+// longer than the value.
+// Observed: local.oplog.rs of mongod 7.0.
 const (
 	entryBytes   = 15 // around a diff
 	documentSize = 5  // of an empty document

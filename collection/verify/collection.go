@@ -40,7 +40,7 @@ type Index struct {
 	// MissingCount and ExtraCount also count entries that are not listed.
 	MissingCount, ExtraCount int64
 	// Multikey is the number of records with arrays in paths that the index does not record as holding arrays
-	// (MultikeyPaths), so that queries would miss them.
+	// (MultikeyPaths), so that queries may miss them.
 	Multikey int64
 
 	ledger *ledger

@@ -35,8 +35,8 @@ func (t *Target) AppendLookups(env *mql.Env, keys [][]byte, doc bson.Raw, h keys
 	return keys
 }
 
-// AppendBuildLookups appends to keys those that Build will look up for a document: the keys of its entries in a
-// unique index, in every index partition of the shard.
+// AppendBuildLookups appends to keys the store keys that Build will look up for a document: those of its entries in
+// a unique index, in every index partition of the shard.
 func (t *Target) AppendBuildLookups(env *mql.Env, keys [][]byte, ix *catalog.Index, doc bson.Raw) [][]byte {
 	if !ix.Unique || !t.maintained(ix) {
 		return keys
