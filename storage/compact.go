@@ -2,8 +2,8 @@ package storage
 
 import "context"
 
-// Compactor is a Store whose files keep deleted and overwritten data until they are rewritten. It
-// compacts by itself where that pays; Compact does it at once.
+// Compactor is a Store whose files keep deleted and overwritten data until they are rewritten. The store compacts
+// its files in the background where that pays; Compact does it at once.
 type Compactor interface {
 	// Reclaimable estimates how many bytes of the files a Compact of the range would free. live is the
 	// size of the keys and values that can still be read, -1 if unknown: then only deleted data are
@@ -17,6 +17,7 @@ type Compactor interface {
 	// ErrNotWritable, ErrClosed.
 	Compact(ctx context.Context, r Range, told func(bytes int64)) (freed int64, err error)
 
-	// RangeBytes returns the size of a range in the files, without unflushed data.
+	// RangeBytes returns the number of bytes that a range of keys takes in the files, without data that are not
+	// flushed yet.
 	RangeBytes(ctx context.Context, r Range) (uint64, error)
 }

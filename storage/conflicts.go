@@ -7,11 +7,12 @@ import (
 	"time"
 )
 
-// conflictTriesMax is the maximum number of times that RetryConflicts runs a transaction.
+// conflictTriesMax is the maximum number of times that RetryConflicts runs a transaction before it returns the
+// conflict.
 const conflictTriesMax = 64
 
-// Update runs fn in a transaction and commits it. After a conflict it starts again from the
-// beginning. Errors: those of fn, which commits nothing; those of Begin, Commit and
+// Update runs fn in a new transaction and commits it. After a write conflict, it runs fn again in another
+// transaction. If fn returns an error, nothing is committed. Errors: errors of fn, Begin, Commit and
 // RetryConflicts.
 func Update(ctx context.Context, s Store, o TxnOptions, d Durability, fn func(t Txn) error) error {
 	return RetryConflicts(ctx, func() error {
@@ -28,10 +29,10 @@ func Update(ctx context.Context, s Store, o TxnOptions, d Durability, fn func(t 
 	})
 }
 
-// RetryConflicts runs fn, a whole transaction that starts from the beginning each time, until it
-// returns no ErrConflict. Even a key with a single writer needs RetryConflicts, because an engine
-// may refuse a commit for reasons of its own: one over a cluster refuses a commit that took too
-// long. Errors: those of fn, ErrConflict after 64 tries, ctx.Err().
+// RetryConflicts runs fn until it returns no ErrConflict, at most 64 times, with random pauses in between. Each
+// call of fn must be a whole transaction, from Begin to Commit. Even a key with a single writer needs
+// RetryConflicts, because an engine may refuse a commit for other reasons: one over a cluster refuses a commit
+// that took too long. Errors: errors of fn, ErrConflict after 64 tries, ctx.Err().
 func RetryConflicts(ctx context.Context, fn func() error) error {
 	for try := 1; ; try++ {
 		err := fn()

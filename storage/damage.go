@@ -15,15 +15,15 @@ const (
 	DamagedManifest
 )
 
-// Damage describes the damage of one stored file. As an error it is ErrCorruption.
+// Damage describes the damage of one file of a store. As an error it matches ErrCorruption.
 type Damage struct {
-	File string // its name within the store
+	File string // its name within the folder of the store
 	Kind DamageKind
-	What string // in a few words, without the file's name
-	// Keys is the range of the keys in the damaged part of a table. Its bounds may be
-	// keys outside of that part. Both ends are nil if the range is unknown.
+	What string // what is wrong with the file, in a few words without its name
+	// Keys is a range that includes all keys in the damaged part of a table; its bounds may lie outside of that
+	// part. Both ends are nil if the range is unknown.
 	Keys Range
-	// Entries is the maximum number of keys that are lost, -1 if unknown.
+	// Entries is the maximum number of keys that are lost with the damaged part, -1 if unknown.
 	Entries int64
 }
 
@@ -32,7 +32,7 @@ func (d *Damage) Error() string { return fmt.Sprintf("the file %s is damaged: %s
 // Is makes errors.Is(err, ErrCorruption) true.
 func (d *Damage) Is(target error) bool { return target == ErrCorruption }
 
-// DamagedError lists the damages because of which a store cannot be opened. It is
+// DamagedError is the error of opening or reading a damaged store, with all damages found. It matches
 // ErrCorruption.
 type DamagedError struct{ Damages []Damage }
 

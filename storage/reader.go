@@ -2,36 +2,36 @@ package storage
 
 import "context"
 
-// Reader is one snapshot. Its methods may be called concurrently, except Close. The Reader methods
+// Reader reads one snapshot of a store. Its methods may be called concurrently, except Close. The Reader methods
 // of a Txn also see the transaction's own writes.
 type Reader interface {
-	// Get appends the value of key to dst and returns the extended slice. Errors: ErrNotFound (dst
-	// is returned unchanged).
+	// Get appends the value of key to dst and returns the extended slice. Errors: ErrNotFound; then dst is
+	// returned unchanged.
 	Get(ctx context.Context, key, dst []byte) ([]byte, error)
 
-	// Has reports whether key exists. For a key that is usually absent it is
-	// several times cheaper than Get: use it for duplicate checks.
+	// Has reports whether key exists. For a key that is usually absent, Has is several times cheaper than Get: use
+	// it for duplicate checks.
 	Has(ctx context.Context, key []byte) (bool, error)
 
-	// GetMany calls emit once per key, in the order of keys, with the value, or
-	// nil if the key is absent. value is valid until emit returns. An error of
-	// emit ends the call and is returned.
+	// GetMany reads many keys at once: it calls emit once per key, in the order of keys, with the key's index and
+	// value, nil if the key is absent. The value is valid until emit returns. An error of emit ends the call and
+	// is returned.
 	GetMany(ctx context.Context, keys [][]byte, emit func(i int, value []byte) error) error
 
-	// Iter opens an iterator over a range, positioned before the first entry.
-	// r may be reused by the caller afterwards.
+	// Iter opens an iterator over a range of keys, positioned before the first entry. The caller may reuse the
+	// memory of r afterwards.
 	Iter(ctx context.Context, r Range, o IterOptions) (Iterator, error)
 
-	// ReadTimestamp returns the timestamp of the snapshot: it contains exactly the commits up to
-	// this timestamp.
+	// ReadTimestamp returns the timestamp of the snapshot, which contains exactly the commits up to this
+	// timestamp.
 	ReadTimestamp() Timestamp
 
-	// Close releases the snapshot. Its iterators must be closed before. Closing
-	// twice does nothing.
+	// Close releases the snapshot. The iterators of the reader must be closed before. A second Close does nothing.
 	Close()
 }
 
-// Fetcher is a Reader or a Txn in which each read is a round trip.
+// Fetcher is a Reader or a Txn in which each read is a round trip to another process, so that reading many keys
+// ahead saves time.
 type Fetcher interface {
 	// Prefetch fetches keys that are about to be read one by one in few round trips, and keeps a
 	// limited number of results. It is a hint and changes no result. In a Txn with claim, the keys
@@ -40,29 +40,29 @@ type Fetcher interface {
 	Prefetch(ctx context.Context, keys [][]byte, claim bool) error
 }
 
-// IterOptions shapes an iterator.
+// IterOptions are the options of an iterator: its direction, and hints for an engine that reads over a network.
 type IterOptions struct {
 	Reverse   bool // from the end of the range to its start
-	KeysOnly  bool // Value is not called
-	FetchRows int  // how many rows the caller expects to take; a hint, 0 = unknown
+	KeysOnly  bool // the caller never calls Value, so no values are fetched
+	FetchRows int  // number of entries that the caller expects to read; a hint, 0 = unknown
 }
 
-// Iterator walks the entries of a range in key order, or in reverse. It belongs
-// to one goroutine. Loop: for it.Next() { … }; then Err, then Close.
+// Iterator steps through the entries of a range in key order, or in reverse. Only one goroutine may use it. Loop:
+// for it.Next() { … }; then Err, then Close.
 type Iterator interface {
-	// Next steps to the first or the next entry; false at the end or on an error.
+	// Next steps to the next entry, at first to the first one. It returns false at the end or on an error.
 	Next() bool
 
-	// Seek moves onward to the first entry at or beyond key in the direction of
-	// the iterator (reverse: the greatest key <= key). If the current entry is
-	// already there it stays. It may cost a round trip.
+	// Seek moves forward to the first entry at or beyond key in the direction of the iterator (reverse: the
+	// greatest key <= key). If the current entry is already at or beyond key, the iterator stays. Seek may cost a
+	// round trip.
 	Seek(key []byte) bool
 
-	// Key is valid until the next Next, Seek or Close.
+	// Key returns the key of the current entry, valid until the next Next, Seek or Close.
 	Key() []byte
 
-	// Value is valid until the next Next, Seek or Close. After a read error it is nil, and Err
-	// returns the error.
+	// Value returns the value of the current entry, valid until the next Next, Seek or Close. After a read error
+	// it is nil, and Err returns the error.
 	Value() []byte
 
 	// Err returns the first error.
@@ -72,7 +72,7 @@ type Iterator interface {
 	Close()
 }
 
-// ContextSetter is an Iterator that may wait for another process, as long as a context lasts: the context
-// of Iter, until SetContext sets another one. A cursor outlives the command that opened it and that
-// command's time limit; each getMore uses its own context.
+// ContextSetter is an Iterator that may wait for another process, as long as a context lasts: at first the context
+// of Iter, later the one of SetContext. A client's cursor outlives the command that opened it, and that command's
+// time limit; each getMore sets its own context.
 type ContextSetter interface{ SetContext(ctx context.Context) }

@@ -2,9 +2,9 @@ package storage
 
 import "strconv"
 
-// Timestamp is a point in commit order. Every commit that writes gets its own,
-// larger than all before it, also across restarts; 0 means the newest state. A
-// commit with several log records takes as many timestamps: see Store.ReadLog.
+// Timestamp is a point in the order of all commits of a store. Every commit that writes gets its own, greater than
+// all before it, also across restarts; 0 means the newest state. A commit with several log records takes as many
+// timestamps: see Store.ReadLog.
 //
 // The high 32 bits are seconds since 1970 if the engine has a clock, and the low 32
 // bits count within the second: the layout of a BSON timestamp, so that operation

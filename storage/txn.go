@@ -7,10 +7,9 @@ import "context"
 type Txn interface {
 	Reader
 
-	// Snapshot returns the state of the transaction at this call: later writes, and
-	// rollbacks of them, do not change what the reader and its iterators return; the
-	// iterators may stay open meanwhile. Cursors read from it. It is valid until the
-	// transaction ends; its Close does nothing.
+	// Snapshot returns a reader of the transaction's state at this call, for cursors: later writes, and rollbacks
+	// of them, do not change what the reader and its iterators return, and the iterators may stay open during
+	// writes. The reader is valid until the transaction ends; its Close does nothing.
 	Snapshot() Reader
 
 	// Set buffers a write; key and value are copied.
@@ -20,8 +19,8 @@ type Txn interface {
 	// Delete buffers the removal of a key, present or not; key is copied.
 	Delete(key []byte) error
 
-	// Lock makes the commit conflict with every concurrent commit that writes or locks one
-	// of the keys. It changes no value. Keys are copied.
+	// Lock makes the commit of this transaction conflict with every concurrent commit that writes or locks one of
+	// the keys. It changes no value, and does not wait. Keys are copied.
 	Lock(ctx context.Context, keys ...[]byte) error
 
 	// Claim checks, before any work is done, whether a commit that writes one of the keys
@@ -30,29 +29,29 @@ type Txn interface {
 	// ErrConflict, ErrUnavailable, ctx.Err().
 	Claim(ctx context.Context, keys ...[]byte) error
 
-	// AppendLog adds a record to a stream; it gets its timestamp at commit. Both
-	// are copied. A stream name has up to 1 KiB.
+	// AppendLog adds a record to a stream of the change log; the record gets its timestamp at commit. stream and
+	// rec are copied. A stream name has at most 1 KiB.
 	AppendLog(stream, rec []byte) error
 
-	// Savepoint marks the current state of the buffer.
+	// Savepoint returns a mark of the current state of the transaction, to which RollbackTo can return.
 	Savepoint() Savepoint
 
-	// RollbackTo undoes everything since the savepoint: writes, locks and log
-	// records. The savepoint stays valid, later ones do not.
+	// RollbackTo undoes everything that the transaction did since the savepoint: writes, locks and log records.
+	// The savepoint stays valid, later ones do not.
 	RollbackTo(Savepoint)
 
-	// BufferedBytes returns the size of all buffered keys, values and records.
+	// BufferedBytes returns the size in bytes of all keys, values and records that the transaction has buffered.
 	BufferedBytes() int
 
-	// Commit makes all writes visible at once, waits until they are durable if d is Synced,
-	// and ends the transaction. It returns the timestamp of the commit. A transaction that
-	// wrote nothing returns its ReadTimestamp, and with Synced waits until that timestamp
-	// is durable. ctx is only checked before the commit can no longer be stopped. Errors:
-	// ErrConflict, ErrUndetermined, ErrDiskFull, ErrClosed, ctx.Err().
+	// Commit makes all writes of the transaction visible at once, waits until they are durable if d is Synced, and
+	// ends the transaction. It returns the timestamp of the commit. For a transaction that wrote nothing it
+	// returns the ReadTimestamp, and with Synced waits until that timestamp is durable. ctx is only checked while
+	// the commit can still be stopped. Errors: ErrConflict, ErrUndetermined, ErrDiskFull, ErrClosed, ctx.Err().
 	Commit(ctx context.Context, d Durability) (Timestamp, error)
 }
 
-// Savepoint is a position in a transaction's buffer, as returned by Txn.Savepoint.
+// Savepoint is a position in the sequence of a transaction's writes, as returned by Txn.Savepoint, to which the
+// transaction can go back.
 type Savepoint int
 
 // TxnOptions are the options of a transaction. The zero value is a writable transaction on
@@ -75,17 +74,16 @@ type TxnOptions struct {
 	// while it waits for a client. Different keys may share a latch.
 	Latch [][]byte
 
-	// Essential lets the commit use the reserve of a full disk: for drops,
+	// Essential lets the commit use the reserve of a full disk, where other commits are refused: for drops,
 	// truncation and other work that frees space in the end.
 	Essential bool
 
-	// Memory, if not nil, is the memory budget in which large writes are counted until the
-	// commit, instead of the budget that all transactions share: a part of it, for the user
-	// of this transaction.
+	// Memory, if not nil, is the memory budget from which large writes take their bytes until the commit, instead
+	// of the budget that all transactions share. It is a part of that budget, for the user of this transaction.
 	Memory Memory
 }
 
-// Memory is a budget of bytes that several transactions share.
+// Memory is a budget of bytes of memory that several transactions share.
 type Memory interface {
 	// Take takes n bytes if there are as many, and reports whether it did.
 	Take(n int64) bool

@@ -14,17 +14,19 @@ import (
 	"github.com/cantledb/cantle/storage/pebblekv/filescan"
 )
 
-// Progress is the state of a backup or a restore.
+// Progress describes how far a running backup or restore is, for operators.
 type Progress struct {
 	Phase       string // name of the current step
 	Unit        string // unit of Done and Total
 	Done, Total int64
 }
 
-// Report is called with the progress; it may be nil. It must return quickly.
+// Report is a function that is called with the progress of a backup or a restore; it may be nil. It must return
+// quickly, because the work waits for it.
 type Report func(Progress)
 
-// meter returns a progress function that reports one phase.
+// meter returns a function that adds the work done in one phase of a backup or restore, and calls the Report with
+// the sum.
 func (r Report) meter(phase, unit string, total int64) progress {
 	p := Progress{Phase: phase, Unit: unit, Total: total}
 	return func(n int64) error {
@@ -36,13 +38,13 @@ func (r Report) meter(phase, unit string, total int64) progress {
 	}
 }
 
-// checkpointName is the folder, within that of the store, with links to the files that are
-// about to be copied, so that they are not deleted meanwhile.
+// checkpointName is the name of a folder inside the store's folder, with links to the files that a backup is about
+// to copy, so that the store cannot delete them meanwhile.
 const checkpointName = "checkpoint"
 
-// Options are the options of a backup.
+// Options are the settings of one backup.
 type Options struct {
-	Program string // version of the program
+	Program string // version of the program, stored in the base
 	Now     func() time.Time
 	Report  Report
 	Rate    int64       // bytes per second at which files are copied; 0 = no limit
@@ -59,7 +61,9 @@ type backupRun struct {
 	t   *Timeline
 }
 
-// start opens the folder, removes the remains of interrupted backups, and finds the timeline.
+// start opens the backup folder dir for writing, removes the remains of interrupted backups, and finds the
+// timeline of the store's folder. If a copy of the store's folder has written the timeline's last segment, it
+// begins a new timeline.
 func start(ctx context.Context, src Source, dir string, o Options) (*backupRun, error) {
 	kept, err := src.KeepWrites()
 	if err != nil {
@@ -91,7 +95,7 @@ func start(ctx context.Context, src Source, dir string, o Options) (*backupRun, 
 	return x, nil
 }
 
-// last returns the last segment, nil if there is none.
+// last returns the timeline's last segment, by sequence numbers; nil if there is none.
 func (t *Timeline) last() *Segment {
 	if len(t.Segments) == 0 {
 		return nil
@@ -99,9 +103,9 @@ func (t *Timeline) last() *Segment {
 	return t.Segments[len(t.Segments)-1]
 }
 
-// Take makes a base in a folder, for which only new tables are copied, and a segment up to it.
-// Only one process at a time can do so. Errors: ErrBusy, ErrForeign, ErrFormat; those of ctx,
-// of the source and of the file system.
+// Take makes a base in the backup folder dir, for which it copies only files that the previous base does not have,
+// and a segment up to it. Then it merges small segments. Only one process at a time can do so. Errors: ErrBusy,
+// ErrForeign, ErrFormat; errors of ctx, of the source and of the file system.
 func Take(ctx context.Context, src Source, dir string, o Options) (base *Base, err error) {
 	x, err := start(ctx, src, dir, o)
 	if err != nil {
@@ -144,19 +148,21 @@ func Take(ctx context.Context, src Source, dir string, o Options) (base *Base, e
 	}
 	x.t.Bases = append(x.t.Bases, b)
 	if held, err := x.f.restoreInProgress(); err == nil && !held {
-		_ = x.t.merge(ctx) // on an error the segments stay as they are
+		_ = x.t.merge(ctx) // if the merge fails, the small segments stay
 	}
 	return b, nil
 }
 
-// Clear removes the checkpoint that a killed backup has left in the folder of a store.
+// Clear removes the checkpoint, a folder with links to files, that a killed backup has left in the folder of a
+// store.
 func Clear(src Source) error { return os.RemoveAll(filepath.Join(src.Folder(), checkpointName)) }
 
-// errNoBase: there is no base yet that a segment could follow.
+// errNoBase is the error of Ship if the timeline has no base and segment yet that a new segment could follow.
 var errNoBase = errors.New("there is no backup of this server in the folder yet")
 
-// Ship writes a segment with all writes since the previous segment, so that moments up to now
-// can be restored. Errors: as Take; storage.ErrLogTruncated if a Take is needed first.
+// Ship writes a segment with all writes since the previous segment into the backup folder dir, so that moments up
+// to now can be restored. Errors: as Take; storage.ErrLogTruncated if some of these writes are gone, so that a
+// Take is needed first.
 func Ship(ctx context.Context, src Source, dir string) (segment *Segment, err error) {
 	x, err := start(ctx, src, dir, Options{})
 	if err != nil {
@@ -169,8 +175,9 @@ func Ship(ctx context.Context, src Source, dir string) (segment *Segment, err er
 	return x.ship(0)
 }
 
-// ship writes a segment after the last one. If writes in between are missing, it starts at
-// orFrom, unless that is 0.
+// ship writes a segment with the writes after the timeline's last segment, up to now, and lets the store delete
+// the logs that it has copied. If the writes after that segment are gone, the new one starts at sequence number
+// orFrom, unless orFrom is 0.
 func (x *backupRun) ship(orFrom uint64) (*Segment, error) {
 	_, behind, err := x.src.MarkPosition(x.ctx)
 	if err != nil {
@@ -191,7 +198,8 @@ func (x *backupRun) ship(orFrom uint64) (*Segment, error) {
 	return segment, x.src.DropWrites(behind.Next)
 }
 
-// segment writes the writes from a sequence number up to a position.
+// segment creates a segment file with the writes of the source from sequence number from up to the position
+// behind.
 func (x *backupRun) segment(from uint64, behind pebblekv.LogPosition) (*Segment, error) {
 	nonce, err := x.id.recordNext(x.f, x.t.last())
 	if err != nil {
@@ -212,13 +220,14 @@ func (x *backupRun) segment(from uint64, behind pebblekv.LogPosition) (*Segment,
 	return w.finish(behind.Time)
 }
 
-// immutable reports whether a file never changes under its name.
+// immutable reports whether a file of a store, a table or a file of values, never changes under its name, so that
+// bases can share one copy.
 func immutable(name string) bool {
 	return strings.HasSuffix(name, ".sst") || strings.HasSuffix(name, ".blob")
 }
 
-// copyFiles copies the files of a checkpoint: the tables that the last base does not have, and
-// all other files.
+// copyFiles copies the files of a checkpoint into the base b: tables that the previous base does not have, and all
+// other files. It checks each copied table's checksums.
 func (x *backupRun) copyFiles(checkpoint string, b *Base) error {
 	entries, err := os.ReadDir(checkpoint)
 	if err != nil {

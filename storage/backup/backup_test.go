@@ -15,7 +15,7 @@ import (
 	"github.com/cantledb/cantle/storage/pebblekv"
 )
 
-// world is a store, with its expected content after each commit.
+// world is the store that a test backs up, with the expected content after each commit.
 type world struct {
 	t     *testing.T
 	data  string
@@ -25,7 +25,7 @@ type world struct {
 	times []storage.Timestamp
 }
 
-// set is a key that a transaction wrote, or deleted if the value is empty.
+// set is one write of a key by a transaction at a timestamp; an empty value is a deletion.
 type set struct {
 	at         storage.Timestamp
 	key, value string
@@ -35,7 +35,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 	t.Logf("seed %d", seed)
 	w := &world{t: t, data: filepath.Join(t.TempDir(), "store"), rnd: rand.New(rand.NewPCG(seed, 1))}
 	w.open()
-	t.Cleanup(func() { _ = w.store.Close() }) // otherwise a running compaction could write into a folder that is being removed
+	t.Cleanup(func() { _ = w.store.Close() }) // otherwise a running compaction could write into the folder while the test removes it
 	return w
 }
 
@@ -151,7 +151,7 @@ func restored(t *testing.T, dir string, at storage.Timestamp, documentsOnly bool
 	return got
 }
 
-// bulk writes a hundred kilobytes that are not changed later.
+// bulk commits about a hundred kilobytes that no test changes later, so that bases share tables.
 func bulk(w *world, n int) error {
 	txn, err := w.store.Begin(context.Background(), storage.TxnOptions{})
 	if err != nil {
@@ -170,7 +170,8 @@ func bulk(w *world, n int) error {
 	return err
 }
 
-// Every moment between the first backup and the last is restored exactly.
+// TestMoments restores random moments between the first backup and the last, and checks that each has exactly its
+// content.
 func TestMoments(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	w := newWorld(t, seed)
@@ -230,7 +231,8 @@ func TestMoments(t *testing.T) {
 	verified(t, dir, "")
 }
 
-// verified checks that there are no findings, or one of the given kind.
+// verified checks that Verify finds no defect in a backup folder, or, if kind is not empty, at least one of that
+// kind.
 func verified(t *testing.T, dir, kind string) {
 	t.Helper()
 	f, err := Open(dir)
@@ -254,7 +256,7 @@ func verified(t *testing.T, dir, kind string) {
 	}
 }
 
-// Flipped bits, cut off files and missing files are found.
+// TestVerify checks that Verify finds flipped bits, cut off files and missing files in a backup folder.
 func TestVerify(t *testing.T) {
 	w := newWorld(t, 1)
 	ctx := context.Background()
@@ -316,7 +318,8 @@ func TestVerify(t *testing.T) {
 	verified(t, dir, "")
 }
 
-// A copied data folder does not continue the backups of the original.
+// TestCopiedFolder checks that a copied data folder does not continue the backups of the original, but begins a
+// timeline of its own.
 func TestCopiedFolder(t *testing.T) {
 	w := newWorld(t, 1)
 	ctx := context.Background()
@@ -358,7 +361,7 @@ func TestCopiedFolder(t *testing.T) {
 	w.store.Close()
 }
 
-// Small segments are merged; the remains of an interrupted merge are harmless.
+// TestMerge checks that small segments are merged, and that the remains of an interrupted merge are harmless.
 func TestMerge(t *testing.T) {
 	w := newWorld(t, 1)
 	ctx := context.Background()
@@ -393,7 +396,7 @@ func TestMerge(t *testing.T) {
 		if got := restored(t, dir, ts, false); !maps.Equal(got, w.state(ts)) {
 			t.Errorf("%v is not as it was", ts)
 		}
-		if entries, err := os.ReadDir(old); err == nil && i < 2 { // as if killed before the last ones were removed
+		if entries, err := os.ReadDir(old); err == nil && i < 2 { // as after a kill before the last merged segments were removed
 			for _, e := range entries[3*i:] {
 				data, err := os.ReadFile(filepath.Join(old, e.Name()))
 				if err == nil {
@@ -413,8 +416,8 @@ func TestMerge(t *testing.T) {
 	w.store.Close()
 }
 
-// Prune deletes what no moment since a timestamp needs, and the other moments can
-// still be restored.
+// TestPrune checks that Prune deletes the files that no moment since a timestamp needs, and that the other moments
+// can still be restored.
 func TestPrune(t *testing.T) {
 	w := newWorld(t, 1)
 	ctx := context.Background()

@@ -14,16 +14,16 @@ import (
 	"github.com/cantledb/cantle/storage/pebblekv/filescan"
 )
 
-// copier copies files.
+// copier copies files of a store, one after the other, at a limited rate.
 type copier struct {
 	ctx    context.Context
 	report progress
 	pace   *pace                   // nil = no limit
-	check  func(part string) error // checks the copy before it gets its name; nil = no check
+	check  func(part string) error // checks the finished copy before it gets its final name; nil = no check
 }
 
-// file copies a file and syncs it before giving it its final name, so that under that name the file is
-// complete or absent. It reads the original once.
+// file copies the file from to the path to, and returns its size and SHA-256. It syncs the copy before giving it
+// its final name, so that under that name the file is complete or absent. It reads the original once.
 func (c *copier) file(files pebblekv.FS, from, to string) (size int64, sum string, err error) {
 	in, err := files.Open(from)
 	if err != nil {
@@ -49,8 +49,8 @@ func (c *copier) file(files pebblekv.FS, from, to string) (size int64, sum strin
 	return size, hex.EncodeToString(h.Sum(nil)), os.Rename(part, to)
 }
 
-// listed lists the tables of a checkpoint. Errors: storage.DamagedError if one is missing or has the wrong
-// size.
+// listed reads the list of tables of a checkpoint, with which copies of its tables are checked. Errors:
+// storage.DamagedError if a table is missing or has the wrong size.
 func listed(files pebblekv.FS, checkpoint string) (*filescan.Folder, error) {
 	f, err := filescan.ReadFolder(files, checkpoint)
 	if err == nil {
@@ -62,9 +62,9 @@ func listed(files pebblekv.FS, checkpoint string) (*filescan.Folder, error) {
 	return f, err
 }
 
-// examine compares the checksums within the copy of a table, which is still in memory, so that a damaged
-// table does not replace a good copy. Errors: storage.DamagedError if the table is damaged; another error if
-// only the copy is.
+// examine compares the checksums inside the copy of the table name, at the path part, before the copy gets its
+// name, so that a damaged table does not replace a good copy. The copy is still in the page cache. Errors:
+// storage.DamagedError if the table is damaged; another error if only the copy is.
 func examine(tables *filescan.Folder, name, part string) error {
 	if found, _ := tables.VerifyCopy(name, filescan.Disk, part); len(found) == 0 {
 		return nil

@@ -12,13 +12,14 @@ import (
 	"runtime"
 )
 
-// copyStep is the number of bytes that are copied between two checks of the context.
+// copyStep is the number of bytes that a backup copies between two checks of its context and of its rate: 1 MiB.
 const copyStep = 1 << 20
 
-// progress is called with the number of bytes done; an error ends the work.
+// progress is a function that is called with the number of bytes or writes just done; if it returns an error, the
+// work ends with it.
 type progress func(n int64) error
 
-// sumFile reads a file and returns its size and checksum.
+// sumFile reads a whole file and returns its size and its SHA-256 in hexadecimal.
 func sumFile(ctx context.Context, path string, told progress) (size int64, sum string, err error) {
 	in, err := os.Open(path)
 	if err != nil {
@@ -30,7 +31,8 @@ func sumFile(ctx context.Context, path string, told progress) (size int64, sum s
 	return size, hex.EncodeToString(h.Sum(nil)), err
 }
 
-// pump copies step by step, at a pace; a nil pace has no limit.
+// pump copies from to to in steps of 1 MiB, and returns the number of bytes. After each step it calls told and
+// waits for pace; a nil pace has no limit.
 func pump(ctx context.Context, to io.Writer, from io.Reader, told progress, pace *pace) (size int64, err error) {
 	buf := make([]byte, copyStep)
 	for {
@@ -59,7 +61,7 @@ func pump(ctx context.Context, to io.Writer, from io.Reader, told progress, pace
 	}
 }
 
-// writeWhole writes and syncs a small file, and then gives it its name, so that the file is
+// writeWhole writes data to a small file at path, syncs it, and only then gives it its name, so that the file is
 // complete or absent.
 func writeWhole(path string, data []byte) error {
 	out, err := os.OpenFile(path+partSuffix, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
@@ -76,7 +78,7 @@ func writeWhole(path string, data []byte) error {
 	return syncFolder(filepath.Dir(path))
 }
 
-// syncFolder makes the names in a folder durable.
+// syncFolder syncs a folder, so that files created or renamed in it survive a power cut.
 func syncFolder(dir string) error {
 	if runtime.GOOS == "windows" { // folders cannot be synced there
 		return nil
@@ -88,17 +90,17 @@ func syncFolder(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// sealPrefix begins the last line of a manifest, which has the checksum of the lines before
-// it.
+// sealPrefix is the beginning of the last line of a checksummed text file; the SHA-256 of the lines before it
+// comes after it.
 const sealPrefix = "\nsha256 "
 
-// withChecksum appends a checksum to a text.
+// withChecksum appends a line with the SHA-256 of a text to it.
 func withChecksum(text []byte) []byte {
 	sum := sha256.Sum256(text)
 	return append(append(text, sealPrefix...), hex.EncodeToString(sum[:])+"\n"...)
 }
 
-// cutChecksum removes the checksum; ok is false if it does not match.
+// cutChecksum removes the line of withChecksum from a text; ok is false if the checksum does not match.
 func cutChecksum(data []byte) (text []byte, ok bool) {
 	i := bytes.LastIndex(data, []byte(sealPrefix))
 	if i < 0 {

@@ -26,25 +26,26 @@ const (
 	manifestName = "backup.json"
 	basePrefix   = "base-"
 	partSuffix   = ".part"
-	lostFound    = "lost+found" // a folder of the file system itself
+	lostFound    = "lost+found" // a folder that some file systems create themselves
 )
 
-// formatVersion is the format version of the folder; a newer program may write a higher one.
+// formatVersion is the newest format version of a backup folder that this program reads; a newer program may write
+// a higher one.
 const formatVersion = 1
 
 // Errors of backup folders.
 var (
 	// ErrNoBackup: the folder is not a backup folder.
 	ErrNoBackup = errors.New("there are no backups in it")
-	// ErrBusy: another process is writing into the folder.
+	// ErrBusy: another process is writing a backup into the folder, or deletes one.
 	ErrBusy = errors.New("another process is writing a backup into it, or deleting one")
 	// ErrFormat: the folder was written by a newer program.
 	ErrFormat = errors.New("a newer cantle wrote it; use that one")
-	// ErrNoParent: the parent folder does not exist.
+	// ErrNoParent: the parent of the backup folder does not exist; likely a disk is not mounted.
 	ErrNoParent = errors.New("its parent folder does not exist and is not created: mount the disk that has it, or create it (mkdir -p)")
-	// ErrGone: the folder had backups of this server.
+	// ErrGone: the folder had backups of this server earlier, and has none now; likely a disk is not mounted.
 	ErrGone = errors.New("it had backups of this database and has none now: mount the disk that has them; if they were deleted on purpose, choose another folder")
-	// ErrForeign: the folder has files that do not belong to backups.
+	// ErrForeign: the folder has files that are no backups, so no backups are written into it.
 	ErrForeign = errors.New("it is not empty, and what is in it are no backups: choose another")
 )
 
@@ -53,29 +54,30 @@ type File struct {
 	Name string `json:"name"`
 	Size int64  `json:"size"`
 	Sum  string `json:"sha256"`
-	// Table is true if the file lies in the tables folder of the timeline.
+	// Table is true if the file lies in the timeline's folder of tables, which several bases share.
 	Table bool `json:"table,omitempty"`
 }
 
-// Base is one copy of the store's files. It is complete once its manifest exists.
+// Base is one copy of all files of a store in a backup folder, as its manifest describes it. The base is complete
+// once its manifest exists.
 type Base struct {
 	Format   int       `json:"format"`
 	Program  string    `json:"program"` // version of the program that made it
 	Timeline string    `json:"timeline"`
-	Number   int       `json:"number"`   // counts the bases of the timeline
+	Number   int       `json:"number"`   // position among the bases of the timeline, from 1
 	Previous int       `json:"previous"` // the number of the previous base, 0 = none
 	Begun    time.Time `json:"begun"`
 	Ended    time.Time `json:"ended"`
-	// From is the sequence number from which on writes are replayed.
+	// From is the sequence number from which on a restore replays the writes in segments.
 	From uint64 `json:"from"`
-	// Time is the first moment to which the base can be restored.
+	// Time is the earliest moment to which the base can be restored, a timestamp.
 	Time storage.Timestamp `json:"time"`
-	// Copied is the number of bytes that no earlier base had.
+	// Copied is the number of bytes that had to be copied, because the previous base did not have them.
 	Copied int64  `json:"copied"`
 	Files  []File `json:"files"`
 }
 
-// Bytes returns the size of all files.
+// Bytes returns the size of all files of the base, shared ones included.
 func (b *Base) Bytes() (n int64) {
 	for _, f := range b.Files {
 		n += f.Size
@@ -83,32 +85,34 @@ func (b *Base) Bytes() (n int64) {
 	return n
 }
 
-// Timeline holds the backups of one data folder.
+// Timeline holds the bases and segments of one data folder. A data folder that is copied or restored gets a new
+// timeline.
 type Timeline struct {
 	ID         string
 	Bases      []*Base    // complete ones, by number
 	Segments   []*Segment // complete ones, by first sequence number
 	dir        string
 	findings   []Finding // files that are incomplete or cannot be read
-	superseded []string  // segments whose writes other segments have too: a merge was interrupted
+	superseded []string  // names of segments whose writes a merged segment has too, because a merge was interrupted
 }
 
-// Folder is a backup folder.
+// Folder is a backup folder, with the timelines of one or more data folders.
 type Folder struct {
 	Dir       string
 	ID        string
-	Timelines []*Timeline // in order of their newest moments
+	Timelines []*Timeline // in the order of their newest moments
 	lock      io.Closer
 }
 
-// marker is the content of the file markerName.
+// marker is the content of the file CANTLE-BACKUP, by which a backup folder is recognized.
 type marker struct {
 	Format int    `json:"format"`
 	ID     string `json:"id"`
 	About  string `json:"about"`
 }
 
-// Open reads a backup folder. Errors: ErrNoBackup, ErrFormat; those of the file system.
+// Open reads the lists of bases and segments in a backup folder. It does not lock the folder. Errors: ErrNoBackup,
+// ErrFormat; errors of the file system.
 func Open(dir string) (*Folder, error) {
 	f := &Folder{Dir: dir}
 	data, err := os.ReadFile(filepath.Join(dir, markerName))
@@ -145,13 +149,14 @@ func Open(dir string) (*Folder, error) {
 	return f, nil
 }
 
-// isFolder reports whether dir is a backup folder; one may lie within another.
+// isFolder reports whether dir is a backup folder. One may lie inside another, and is not read as a timeline.
 func isFolder(dir string) bool {
 	_, err := os.Stat(filepath.Join(dir, markerName))
 	return err == nil
 }
 
-// dropIncompleteIfLocked drops findings of incomplete files if a process is writing into the folder.
+// dropIncompleteIfLocked drops the findings of incomplete files if a process is writing into the folder, because
+// that process may be completing them.
 func (f *Folder) dropIncompleteIfLocked() {
 	incomplete := func(x Finding) bool { return x.Kind == "incomplete" }
 	if !slices.ContainsFunc(f.Timelines, func(t *Timeline) bool { return slices.ContainsFunc(t.findings, incomplete) }) {
@@ -164,8 +169,8 @@ func (f *Folder) dropIncompleteIfLocked() {
 	}
 }
 
-// openForWriting opens a folder for writing, and creates it if necessary. The caller closes it. Errors: ErrBusy,
-// ErrForeign, ErrFormat; those of the file system.
+// openForWriting locks a backup folder and reads it, and creates it if necessary. The caller closes it. Errors:
+// ErrBusy, ErrForeign, ErrFormat; errors of the file system.
 func openForWriting(dir string) (*Folder, error) {
 	if err := makeFolder(dir); err != nil {
 		return nil, err
@@ -201,13 +206,13 @@ func openForWriting(dir string) (*Folder, error) {
 	return f, nil
 }
 
-// makeFolder creates a backup folder, but no parents: if the parent is missing, a disk is likely not mounted,
-// and the backups would lie on the disk of the data. Errors: ErrNoParent; those of the file system.
+// makeFolder creates the folder for backups, but no parents: if the parent is missing, a disk is likely not
+// mounted, and the backups would lie on the disk of the data. Errors: ErrNoParent; errors of the file system.
 func makeFolder(dir string) error {
 	err := os.Mkdir(dir, 0o700)
 	switch {
 	case errors.Is(err, fs.ErrExist):
-		return nil // begin finds out whether it is a backup folder
+		return nil // openForWriting checks whether it is a backup folder
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("the folder %s: %w", dir, ErrNoParent)
 	}
@@ -217,7 +222,8 @@ func makeFolder(dir string) error {
 // close unlocks the folder.
 func (f *Folder) close() error { return f.lock.Close() }
 
-// timeline returns the timeline with an ID; it may not exist yet.
+// timeline returns the timeline with an ID, or a new one without folders and files if the backup folder does not
+// have it.
 func (f *Folder) timeline(id string) *Timeline {
 	for _, t := range f.Timelines {
 		if t.ID == id {
@@ -227,7 +233,7 @@ func (f *Folder) timeline(id string) *Timeline {
 	return &Timeline{ID: id, dir: filepath.Join(f.Dir, id)}
 }
 
-// makeFolders creates the folders of a timeline.
+// makeFolders creates and syncs the folders of a timeline, for tables and for segments.
 func (t *Timeline) makeFolders() error {
 	for _, name := range []string{tablesName, logName} {
 		if err := os.MkdirAll(filepath.Join(t.dir, name), 0o700); err != nil {
@@ -237,7 +243,8 @@ func (t *Timeline) makeFolders() error {
 	return errors.Join(syncFolder(t.dir), syncFolder(filepath.Dir(t.dir)))
 }
 
-// openTimeline reads the bases and segments of a timeline.
+// openTimeline reads the manifests of the bases, and the list of the segments, of the timeline in the folder dir.
+// Unreadable ones become findings.
 func openTimeline(dir string) (*Timeline, error) {
 	t := &Timeline{ID: filepath.Base(dir), dir: dir}
 	entries, err := os.ReadDir(dir)
@@ -266,7 +273,8 @@ func openTimeline(dir string) (*Timeline, error) {
 	return t, t.openSegments()
 }
 
-// readBase reads the manifest of a base. Errors: fs.ErrNotExist, the damage of the manifest.
+// readBase reads and checks the manifest of the base in the folder dir. Errors: fs.ErrNotExist if the base is
+// incomplete, ErrFormat, an error that describes the damage.
 func readBase(dir string) (*Base, error) {
 	data, err := os.ReadFile(filepath.Join(dir, manifestName))
 	if err != nil {
@@ -298,7 +306,7 @@ func (t *Timeline) path(b *Base, f *File) string {
 	return filepath.Join(t.baseDir(b), f.Name)
 }
 
-// rel returns a path for messages, relative to the backup folder.
+// rel returns a path inside the timeline, relative to the backup folder, for messages.
 func (t *Timeline) rel(parts ...string) string {
 	return filepath.Join(append([]string{t.ID}, parts...)...)
 }
@@ -310,7 +318,7 @@ func (t *Timeline) newest() *Base {
 	return t.Bases[len(t.Bases)-1]
 }
 
-// end returns the newest moment that can be restored, 0 if there is none.
+// end returns the newest moment of the timeline that can be restored, 0 if there is none.
 func (t *Timeline) end() (ts storage.Timestamp) {
 	for _, c := range t.Covered() {
 		ts = max(ts, c.To)
@@ -318,7 +326,7 @@ func (t *Timeline) end() (ts storage.Timestamp) {
 	return ts
 }
 
-// reason returns the cause of an error in a few words, without the path.
+// reason returns the text of a file error without the operation and the path, for findings.
 func reason(err error) string {
 	var at *fs.PathError
 	if errors.As(err, &at) {

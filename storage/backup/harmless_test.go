@@ -10,8 +10,8 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// Verify reports no missing files while backups are made, logs are copied and merged, and old backups are
-// deleted. The remains of an interrupted backup are at most harmless findings.
+// TestVerifyBesideWriter checks that Verify reports no missing files while another goroutine makes backups, copies
+// and merges logs, and deletes old backups. The remains of an interrupted backup are at most harmless findings.
 func TestVerifyBesideWriter(t *testing.T) {
 	w := newWorld(t, 1)
 	dir := filepath.Join(t.TempDir(), "backups")

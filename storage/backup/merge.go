@@ -8,12 +8,12 @@ import (
 	"github.com/cantledb/cantle/storage/pebblekv"
 )
 
-// mergeBytesMax is the size up to which consecutive segments are merged, so that a folder does
+// mergeBytesMax is the maximum size in bytes of a segment made by merging consecutive ones, so that a folder does
 // not have a segment for each minute of a month.
 const mergeBytesMax = 64 << 20
 
-// merge merges small segments. It leaves the last one, because the next segment refers to its
-// nonce.
+// merge merges small consecutive segments of the timeline into larger ones. It leaves the last segment, because
+// its nonce shows which data folder wrote it.
 func (t *Timeline) merge(ctx context.Context) error {
 	var group []*Segment
 	size := int64(0)
@@ -30,8 +30,9 @@ func (t *Timeline) merge(ctx context.Context) error {
 	return nil
 }
 
-// join writes several segments as one, and then deletes them, the first one first. If it is
-// killed in between, the remaining ones are covered by the merged one.
+// join writes one segment with the writes of a group of consecutive ones, and then deletes these, the first one
+// first. If the process is killed in between, the merged segment covers the remaining ones, which a later backup
+// removes.
 func (t *Timeline) join(ctx context.Context, group []*Segment) error {
 	if len(group) < 2 {
 		return nil

@@ -15,12 +15,12 @@ var (
 	agoText       = regexp.MustCompile(`^(\d+(?:\.\d+)?)\s*(s|sec|second|m|min|minute|h|hour|d|day|w|week)s?\s+ago$`)
 )
 
-// agoUnits are the units of "10 minutes ago", by first letter.
+// agoUnits are the units of texts such as "10 minutes ago", by their first letters.
 var agoUnits = map[byte]time.Duration{'s': time.Second, 'm': time.Minute, 'h': time.Hour, 'd': 24 * time.Hour, 'w': 7 * 24 * time.Hour}
 
-// ParseMoment parses a moment: a point in time, which means the state before that second; a
-// timestamp such as operationTime, which means the state with its commit; or "" or "latest"
-// for the newest one, which is 0.
+// ParseMoment parses the text of a moment to which a backup is restored: a point in time, which means the state
+// before that second; a timestamp such as an operationTime, which means the state with the commit at that
+// timestamp; or "" or "latest" for the newest moment, which is returned as 0.
 func ParseMoment(text string, now time.Time) (storage.Timestamp, error) {
 	text = strings.TrimSpace(text)
 	if text == "" || text == "latest" {

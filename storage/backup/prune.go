@@ -11,7 +11,8 @@ import (
 	"github.com/cantledb/cantle/storage/pebblekv"
 )
 
-// clean removes the remains of interrupted backups. The caller has the lock.
+// clean removes the remains of interrupted backups and restores from the folder. The caller holds the folder's
+// lock.
 func (f *Folder) clean() error {
 	entries, err := os.ReadDir(f.Dir)
 	if err != nil {
@@ -47,7 +48,7 @@ func locked(path string) bool {
 	return errors.Is(err, storage.ErrLocked)
 }
 
-// restoreInProgress reports whether a restore from the folder is in progress.
+// restoreInProgress reports whether another process holds the folder for a restore, by a locked folder of Hold.
 func (f *Folder) restoreInProgress() (bool, error) {
 	entries, err := os.ReadDir(f.Dir)
 	for _, e := range entries {
@@ -58,9 +59,8 @@ func (f *Folder) restoreInProgress() (bool, error) {
 	return false, err
 }
 
-// clean removes bases without a manifest, tables that no base uses, and incomplete files.
-// If a base has an unreadable manifest, no tables are removed, because the manifest may be
-// repaired.
+// clean removes incomplete bases, tables that no base uses, incomplete files, and segments that a merged one
+// replaces. If a base has an unreadable manifest, no tables are removed, because the manifest may be repaired.
 func (t *Timeline) clean() error {
 	wanted := map[string]bool{}
 	for _, b := range t.Bases {
@@ -96,7 +96,7 @@ func (t *Timeline) clean() error {
 	})
 }
 
-// removeFrom removes the chosen files of a folder, if the folder exists.
+// removeFrom removes the files of a folder whose names are chosen, if the folder exists.
 func removeFrom(dir string, chosen func(name string) bool) error {
 	entries, err := os.ReadDir(dir)
 	if os.IsNotExist(err) {
@@ -115,13 +115,14 @@ func removeFrom(dir string, chosen func(name string) bool) error {
 	return nil
 }
 
-// Pruned counts what was deleted.
+// Pruned counts the bases, segments and timelines that Prune has deleted.
 type Pruned struct {
 	Bases, Segments, Timelines int
 }
 
-// Prune deletes what no moment since a timestamp needs. It keeps the newest backup in any
-// case, and deletes nothing during a restore. Errors: ErrBusy, those of the file system.
+// Prune deletes the bases, segments and timelines in the backup folder dir that no restore to a moment since a
+// timestamp needs. It keeps the newest backup in any case, and deletes nothing while a restore is running. Errors:
+// ErrBusy, errors of the file system.
 func Prune(dir string, since storage.Timestamp) (p Pruned, err error) {
 	f, err := openForWriting(dir)
 	if err != nil {
@@ -146,9 +147,9 @@ func Prune(dir string, since storage.Timestamp) (p Pruned, err error) {
 	return p, nil
 }
 
-// prune deletes the bases before the last one at or before since, and the segments that
-// only they need. A base's manifest is deleted first, because clean removes bases without a
-// manifest.
+// prune deletes the timeline's bases before the last restorable one at or before since, and the segments that only
+// those bases need. It deletes a base's manifest first: so an interrupted prune leaves bases without a manifest,
+// which clean removes.
 func (t *Timeline) prune(since storage.Timestamp, p *Pruned) error {
 	keep := 0
 	for i, b := range t.Bases {

@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// pace limits the rate of work, so that other users of the disk get their share.
+// pace limits the rate of copying, so that other users of the disk get their share.
 type pace struct {
-	tick *time.Ticker // each tick allows one step; nil = no limit
-	done int64        // bytes done for which no tick was taken yet
+	tick *time.Ticker // each tick allows one copyStep of bytes; nil = no limit
+	done int64        // bytes copied for which no tick was taken yet
 }
 
-// newPace creates a pace of rate bytes per second; 0 = no limit.
+// newPace creates a limit of rate bytes per second; 0 = no limit.
 func newPace(rate int64) *pace {
 	if rate <= 0 {
 		return &pace{}
@@ -25,8 +25,8 @@ func (p *pace) stop() {
 	}
 }
 
-// wait returns when n bytes that are done have taken their time. A delay is not caught up later.
-// Errors: the context's.
+// wait blocks after n more bytes were copied, until the rate permits them. Time lost by a slow disk is not caught
+// up later. Errors: the cause of the context.
 func (p *pace) wait(ctx context.Context, n int64) error {
 	if p == nil || p.tick == nil {
 		return nil

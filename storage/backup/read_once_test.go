@@ -57,7 +57,8 @@ func (f *countedFile) ReadAt(p []byte, at int64) (int, error) {
 	return n, err
 }
 
-// A backup reads each byte of a table once.
+// TestTablesAreReadOnce checks that a backup reads each byte of a table only once, although it copies and checks
+// it.
 func TestTablesAreReadOnce(t *testing.T) {
 	w := newWorld(t, 1)
 	ctx := context.Background()
@@ -87,7 +88,8 @@ func TestTablesAreReadOnce(t *testing.T) {
 	}
 }
 
-// If a table is damaged on the disk, the backup fails and leaves the earlier copies unchanged.
+// TestDamagedTableIsNoCopy checks that a backup fails if a table is damaged on the disk, and leaves the earlier
+// copies unchanged.
 func TestDamagedTableIsNoCopy(t *testing.T) {
 	w := newWorld(t, 1)
 	ctx := context.Background()
@@ -129,7 +131,8 @@ func TestDamagedTableIsNoCopy(t *testing.T) {
 	}
 }
 
-// hurtNewTable flips a bit in the data of a table that is not in a base.
+// hurtNewTable flips a bit in the data of a table of the store that the base b does not have, and returns the
+// table's name.
 func hurtNewTable(t *testing.T, data string, b *Base) (name string) {
 	t.Helper()
 	paths, _ := filepath.Glob(filepath.Join(data, "*.sst"))
@@ -142,9 +145,9 @@ func hurtNewTable(t *testing.T, data string, b *Base) (name string) {
 		if err != nil || len(text) < 10_000 {
 			continue
 		}
-		t.Cleanup(func() { _ = os.WriteFile(path, text, 0o600) }) // Pebble may retry as long as it cannot read it
+		t.Cleanup(func() { _ = os.WriteFile(path, text, 0o600) }) // repaired at the end, because Pebble may retry as long as it cannot read the table
 		flipped := bytes.Clone(text)
-		flipped[len(text)/2] ^= 4 // in the data: without the index Pebble would not go on
+		flipped[len(text)/2] ^= 4 // in the data, not in the index, without which Pebble would stop
 		if err := os.WriteFile(path, flipped, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -161,7 +164,7 @@ func names(b *Base) (list []string) {
 	return list
 }
 
-// Copying keeps its rate from step to step; delays are not caught up later.
+// TestPace checks that copying keeps its rate from step to step, and that delays are not caught up later.
 func TestPace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPace(copyStep)

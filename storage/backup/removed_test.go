@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Take does not start again in a folder that had backups and has none now, as the mount point of a disk
-// that is not mounted, nor if the parent folder is missing.
+// TestGone checks that Take makes no first backup in a folder that had backups and has none now, such as the mount
+// point of an unmounted disk, nor if the parent folder is missing.
 func TestGone(t *testing.T) {
 	w := newWorld(t, 1)
 	share := filepath.Join(t.TempDir(), "share")

@@ -11,13 +11,13 @@ import (
 	"github.com/cantledb/cantle/storage/pebblekv/filescan"
 )
 
-// scratchPrefix is the prefix of temporary folders with restored files that are only read.
+// scratchPrefix is the prefix of the names of temporary folders in a backup folder, for restores.
 const scratchPrefix = "restore-"
 
-// Restore creates the files of a store at the moment of a plan, in an existing empty folder.
-// With documentsOnly, the store is only for reading documents: tables are linked if
-// possible, and data that only a server needs are left out. After an error the folder is
-// unusable. Errors: damaged or missing files; those of ctx and the file system.
+// Restore creates the files of a store at the moment of a plan, in the existing empty folder dir: it copies the
+// base and replays the writes of the segments. With documentsOnly, the store is only for reading documents: tables
+// are linked instead of copied if possible, and index entries and the change log are left out. After an error the
+// folder is unusable. Errors: damaged or missing files; errors of ctx and of the file system.
 func (p *Plan) Restore(ctx context.Context, dir string, documentsOnly bool, report Report) error {
 	told := report.meter("copying files", "bytes", p.Base.Bytes())
 	for i := range p.Base.Files {
@@ -72,7 +72,8 @@ func (p *Plan) Restore(ctx context.Context, dir string, documentsOnly bool, repo
 	})
 }
 
-// link links a file into a folder without copying it; ok is false if that is not possible.
+// link creates a hard link, or else a symbolic link, to the file from at the path to, instead of a copy; ok is
+// false if that is not possible, or the file does not have the expected size.
 func link(from, to string, size int64) (ok bool) {
 	info, err := os.Stat(from)
 	if err != nil || info.Size() != size {
@@ -85,9 +86,9 @@ func link(from, to string, size int64) (ok bool) {
 	return err == nil && os.Symlink(whole, to) == nil
 }
 
-// Hold creates a folder for a restore: within the backup folder, where tables can be linked,
-// or else among the temporary files. Nothing is deleted from the backup folder while it is
-// held, so call Hold before Open; release removes the folder.
+// Hold creates and locks a temporary folder for a restore: inside the backup folder, where tables can be linked,
+// or else among the system's temporary files. While the lock is held, nothing is deleted from the backup folder;
+// so call Hold before Open. release removes the temporary folder.
 func Hold(folder string) (dir string, release func(), err error) {
 	if dir, err = os.MkdirTemp(folder, scratchPrefix); err != nil {
 		dir, err = os.MkdirTemp("", "cantle-"+scratchPrefix)

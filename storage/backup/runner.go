@@ -9,40 +9,40 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// Policy holds the backup folder of a server, and its automatic backups. Without a folder no backups are
-// made.
+// Policy holds a server's settings for backups: the folder, and the intervals of automatic backups. Without a
+// folder no backups are made.
 type Policy struct {
 	Folder    string
 	Data      string        // the data folder; backups must not lie in it
-	Interval  time.Duration // between bases; 0 = only on request
-	Retention time.Duration // how far back moments can be restored; 0 = for ever
+	Interval  time.Duration // time between two bases; 0 = only on request
+	Retention time.Duration // the age up to which moments can be restored; 0 = no limit
 	Rate      int64         // bytes per second at which files are copied; 0 = no limit
 }
 
-// Automatic reports whether the policy makes backups without a request.
+// Automatic reports whether the server makes backups without a request, at the policy's interval.
 func (p *Policy) Automatic() bool { return p.Folder != "" && p.Interval > 0 }
 
-// Intervals of copying the log between two bases, and of retries after a failure.
+// Intervals of automatic backups: of copying the log between two bases, and of retries after a failure.
 const (
 	shipEvery  = time.Minute
 	retryEvery = time.Minute
 )
 
-// Runner makes backups of a store, one at a time: on request and by a policy. A request during a backup gets
-// ErrRunning.
+// Runner makes backups of a store, one at a time: on request of a client, and automatically by a policy. A request
+// during a backup gets ErrRunning.
 type Runner struct {
 	src     Source
 	policy  Policy
 	program string
 	now     func() time.Time
-	// report is called after an automatic backup, or with the error if it failed.
+	// report is called after an automatic backup with a message, and with the error if the backup failed.
 	report func(what string, err error)
 
 	mu     sync.Mutex
 	status Status
 }
 
-// Status is shown by serverStatus.
+// Status is the state of a server's backups, as serverStatus shows it to clients.
 type Status struct {
 	Policy   Policy
 	Running  bool
@@ -50,10 +50,10 @@ type Status struct {
 	Since    time.Time
 	Progress Progress
 
-	Made     int64     // bases since the start
-	Shipped  int64     // segments besides those of bases
+	Made     int64     // bases made since the start of the server
+	Shipped  int64     // segments written, without those of bases
 	Failed   int64     // failed attempts
-	LastEnd  time.Time // of the last base, made by this process or found at the start; zero = none
+	LastEnd  time.Time // end of the last base, made by this process or found at its start; zero = none
 	LastTo   string
 	Covered  storage.Timestamp // the newest moment that can be restored from LastTo
 	LastErr  string            // the error of the last attempt, "" if it succeeded
@@ -63,7 +63,8 @@ type Status struct {
 // ErrRunning: another backup is in progress.
 var ErrRunning = errors.New("a backup is being made already; wait for its end")
 
-// NewRunner creates a runner. program is the version of the program; told may be nil.
+// NewRunner creates a Runner of backups, which does nothing before Run or a request. program is the version of the
+// program; told, which may be nil, is called after each automatic backup.
 func NewRunner(src Source, policy Policy, program string, now func() time.Time, told func(what string, err error)) *Runner {
 	if told == nil {
 		told = func(string, error) {}
@@ -78,8 +79,8 @@ func (r *Runner) Status() Status {
 	return r.status
 }
 
-// TakeOnRequest makes a base in the folder that a client requests, which is that of the policy or one directly in it,
-// and returns the folder. Errors: FolderError; as Take.
+// TakeOnRequest makes a base in the folder that a client requests, and returns that folder, which must be the
+// policy's folder or one directly in it. Errors: FolderError; as Take.
 func (r *Runner) TakeOnRequest(ctx context.Context, to string) (dir string, b *Base, err error) {
 	if dir, err = r.requestedFolder(to); err != nil {
 		return "", nil, &FolderError{err}
@@ -88,10 +89,10 @@ func (r *Runner) TakeOnRequest(ctx context.Context, to string) (dir string, b *B
 	return dir, b, err
 }
 
-// FolderError is the error for a requested folder that is not allowed.
+// FolderError is the error for a backup folder that a client requests and the policy does not allow.
 type FolderError struct{ error }
 
-// take makes a base in a folder. Errors: ErrRunning; as Take.
+// take makes a base in the folder dir, and records it in the status. Errors: ErrRunning; as Take.
 func (r *Runner) take(ctx context.Context, dir string) (b *Base, err error) {
 	if err := r.begin(dir); err != nil {
 		return nil, err
@@ -118,7 +119,7 @@ func (r *Runner) take(ctx context.Context, dir string) (b *Base, err error) {
 	return b, nil
 }
 
-// ship copies the log to the policy's folder.
+// ship writes a segment, the log since the last one, into the policy's folder. Errors: ErrRunning; as Ship.
 func (r *Runner) ship(ctx context.Context) (err error) {
 	if err := r.begin(r.policy.Folder); err != nil {
 		return err
@@ -156,9 +157,9 @@ func (r *Runner) end(err error) {
 	}
 }
 
-// Run makes the backups of the policy until ctx ends. A backup is due if the last one in the folder, perhaps
-// made by an earlier process, is older than the interval. If the policy is not automatic, Run only checks
-// whether the log that is kept is still needed.
+// Run makes the automatic backups of the policy until ctx ends. A base is due if the last one in the folder,
+// perhaps made by an earlier process, is older than the interval; between bases, segments are written each minute.
+// If the policy is not automatic, Run only stops keeping logs that no backup needs any more.
 func (r *Runner) Run(ctx context.Context) {
 	if !r.policy.Automatic() {
 		r.watchRetention(ctx)
@@ -177,7 +178,7 @@ func (r *Runner) Run(ctx context.Context) {
 	}
 }
 
-// findLast finds out when the last backup of this data folder was made.
+// findLast sets in the status when the last backup of this data folder was made, perhaps by an earlier process.
 func (r *Runner) findLast() {
 	f, err := Open(r.policy.Folder)
 	if err != nil {
@@ -200,7 +201,8 @@ func (r *Runner) findLast() {
 	}
 }
 
-// step does what is due, and returns how long to wait.
+// step makes the base or the segment that is due, deletes old backups after a base, and returns the time to wait
+// until the next step.
 func (r *Runner) step(ctx context.Context) time.Duration {
 	every := min(shipEvery, r.policy.Interval)
 	last := r.Status().LastEnd
@@ -208,7 +210,7 @@ func (r *Runner) step(ctx context.Context) time.Duration {
 	var err error
 	if !due {
 		err = r.ship(ctx)
-		// If writes are missing in between, a new base is needed.
+		// If the writes since the last segment are gone, only a new base can continue.
 		due = errors.Is(err, storage.ErrLogTruncated) || errors.Is(err, errNoBase)
 	}
 	if due {

@@ -21,13 +21,13 @@ import (
 	"github.com/cantledb/cantle/storage/pebblekv"
 )
 
-// A segment holds all writes of a part of the log:
+// A segment is a file with all writes of a part of the write-ahead log. Its bytes, with lengths in bytes:
 //
 //	magic 8
 //	length 4, compressed length 4, crc 4 of what follows, compressed bytes     blocks
 //	0 4, length of the end 4, crc 4, end                                       see appendEnd
 //
-// The decompressed blocks together hold, for each write:
+// The decompressed blocks, one after the other, hold for each write:
 //
 //	length of the batch 4, first sequence number 8, count 4, time 8, batch
 const (
@@ -39,28 +39,28 @@ const (
 	endBytes      = 8 * 5
 )
 
-// Segment is a file of writes.
+// Segment describes a file with the writes since the segment before, in a backup folder.
 type Segment struct {
 	Name  string
 	Size  int64
-	First uint64            // the first sequence number
-	Next  uint64            // the sequence number after the last
-	Time  storage.Timestamp // of the last write
-	Nonce uint64            // distinguishes segments of the same name
-	Count int64             // of writes
+	First uint64            // sequence number of the first write
+	Next  uint64            // sequence number after the last write
+	Time  storage.Timestamp // timestamp of the last write
+	Nonce uint64            // random number that distinguishes this segment from others of the same name
+	Count int64             // number of writes
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// errDamaged describes the damage of a segment.
+// errDamaged is the error for a damaged segment; its text describes the damage.
 type errDamaged string
 
 func (e errDamaged) Error() string { return string(e) }
 
-// errStopVisit ends a visit early.
+// errStopVisit is returned by visit functions to end reading a segment after enough writes; it is no failure.
 var errStopVisit = errors.New("done")
 
-// appendEnd encodes the end of the file.
+// appendEnd appends the end of a segment file: five numbers of eight bytes that repeat the fields of s.
 func (s *Segment) appendEnd(dst []byte) []byte {
 	for _, n := range []uint64{s.First, s.Next, uint64(s.Time), s.Nonce, uint64(s.Count)} {
 		dst = binary.BigEndian.AppendUint64(dst, n)
@@ -77,7 +77,8 @@ type segmentWriter struct {
 	segment Segment
 }
 
-// newSegment creates a file in a folder.
+// newSegment creates a segment file in a folder, under a temporary name until finish. first is the sequence number
+// of its first write.
 func newSegment(dir string, first, nonce uint64) (*segmentWriter, error) {
 	file, err := os.OpenFile(filepath.Join(dir, "next"+partSuffix), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {
@@ -88,7 +89,7 @@ func newSegment(dir string, first, nonce uint64) (*segmentWriter, error) {
 	return w, err
 }
 
-// add adds one write.
+// add appends one write to the segment.
 func (w *segmentWriter) add(x pebblekv.Write) error {
 	s := &w.segment
 	s.Next, s.Time, s.Count = x.Next(), max(s.Time, x.Time), s.Count+1
@@ -136,7 +137,8 @@ func (w *segmentWriter) put(length int, b []byte) error {
 	return err
 }
 
-// finish syncs the file and gives it its name.
+// finish writes the end of the segment, syncs the file and gives it its final name. ts is the timestamp of its
+// last write, if later than those stored.
 func (w *segmentWriter) finish(ts storage.Timestamp) (*Segment, error) {
 	s := &w.segment
 	s.Time = max(s.Time, ts)
@@ -155,13 +157,14 @@ func (w *segmentWriter) finish(ts storage.Timestamp) (*Segment, error) {
 	return s, syncFolder(dir)
 }
 
-// abandon deletes the file.
+// abandon deletes the unfinished segment file.
 func (w *segmentWriter) abandon() {
 	_ = w.file.Close()
 	_ = os.Remove(w.file.Name())
 }
 
-// openSegments lists the segments, and adds findings for those without an end.
+// openSegments reads the list of the timeline's segments, and adds findings for incomplete and damaged ones.
+// Segments covered by a merged one are left out.
 func (t *Timeline) openSegments() error {
 	entries, err := os.ReadDir(filepath.Join(t.dir, logName))
 	if err != nil {
@@ -184,8 +187,7 @@ func (t *Timeline) openSegments() error {
 			t.Segments = append(t.Segments, s)
 		}
 	}
-	// Of segments with the same start the longest is used; segments covered by others are
-	// not.
+	// Of segments with the same start only the longest is used, and none that others cover.
 	slices.SortFunc(t.Segments, func(a, b *Segment) int {
 		return cmp.Or(cmp.Compare(a.First, b.First), cmp.Compare(b.Next, a.Next))
 	})
@@ -201,7 +203,8 @@ func (t *Timeline) openSegments() error {
 	return nil
 }
 
-// readEnd reads the end of a segment.
+// readEnd reads the end of the segment file at path, which describes the segment, and compares it with the file's
+// name. Errors: errDamaged, errors of the file system.
 func readEnd(path string) (*Segment, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -228,7 +231,7 @@ func readEnd(path string) (*Segment, error) {
 	return s, nil
 }
 
-// segmentReader decompresses the blocks of a segment.
+// segmentReader reads the decompressed bytes of a segment, and checks each block's checksum.
 type segmentReader struct {
 	in     *bufio.Reader
 	packed []byte
@@ -237,7 +240,7 @@ type segmentReader struct {
 	ended  bool
 }
 
-// next reads the next block; ended is set at the end.
+// next reads and decompresses the next block of the segment; at the end it sets ended. Errors: errDamaged.
 func (r *segmentReader) next() error {
 	var h [blockHeader]byte
 	if _, err := io.ReadFull(r.in, h[:]); err != nil {
@@ -281,12 +284,12 @@ func (r *segmentReader) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// batchBytesMax is the largest plausible length of a batch: more than a transaction may
-// write.
+// batchBytesMax is the largest plausible length of one write in bytes, more than a transaction may write; a larger
+// length is damage.
 const batchBytesMax = 1 << 30
 
-// each visits the writes of a segment in order, and checks that all are there. Errors: the
-// damage of the segment; those of visit and ctx.
+// each calls visit with each write of a segment, in order, and checks that none is missing. told is called with
+// the number of bytes read. Errors: errDamaged; errors of visit, told and ctx.
 func (t *Timeline) each(ctx context.Context, s *Segment, told progress, visit func(pebblekv.Write) error) error {
 	file, err := os.Open(filepath.Join(t.dir, logName, s.Name))
 	if err != nil {
@@ -331,7 +334,7 @@ func (t *Timeline) each(ctx context.Context, s *Segment, told progress, visit fu
 	}
 }
 
-// progressReader is a reader that reports the number of bytes read.
+// progressReader is a reader that calls report with the number of bytes of each read.
 type progressReader struct {
 	io.Reader
 	report progress

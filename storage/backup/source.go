@@ -17,7 +17,7 @@ import (
 	"github.com/cantledb/cantle/storage/pebblekv"
 )
 
-// Source is an open store with files.
+// Source is an open store with files, from which backups are made: pebblekv implements it.
 type Source interface {
 	// Checkpoint is that of storage.Store.
 	Checkpoint(ctx context.Context, dir string) error
@@ -32,27 +32,28 @@ type Source interface {
 	DropWrites(before uint64) error
 }
 
-// identity holds what a data folder stores about its backups. It is a file beside the kept logs. Backups do
-// not contain it, so a restored folder has another timeline.
+// identity holds the timeline of a data folder and the backup folders that it was backed up to. It is a file
+// beside the kept logs, which backups do not contain: so a restored folder gets another timeline.
 type identity struct {
 	Timeline     string        `json:"timeline"`
 	Destinations []destination `json:"places"` // the newest last
 	path         string
 }
 
-// destination is a backup folder that the data folder was backed up to.
+// destination is a backup folder to which the data folder was backed up.
 type destination struct {
 	ID   string `json:"id"`
-	Path string `json:"path,omitempty"` // its path then
-	// Nonces are those of the last segment and of the one that was about to follow. If the backup folder ends
-	// with another segment, a copy of this data folder has written to it.
+	Path string `json:"path,omitempty"` // the folder's path at that time
+	// Nonces are the nonces of the last segment written there, and of the one that was about to follow. If the
+	// backup folder ends with another segment, a copy of this data folder has written to it.
 	Nonces [2]uint64 `json:"nonces"`
 }
 
-// destinationsMax is the maximum number of places stored.
+// destinationsMax is the maximum number of backup folders that an identity stores.
 const destinationsMax = 16
 
-// readIdentity reads the file, or creates a timeline.
+// readIdentity reads the identity from the folder of kept logs. If there is no valid one, it creates one with a
+// new timeline and stores it.
 func readIdentity(folder string) (*identity, error) {
 	id := &identity{path: filepath.Join(folder, "TIMELINE")}
 	data, err := os.ReadFile(id.path)
@@ -66,7 +67,7 @@ func readIdentity(folder string) (*identity, error) {
 	return id, id.save()
 }
 
-// begin creates a new timeline.
+// begin gives the data folder a new random timeline, without any backup folders.
 func (id *identity) begin() {
 	id.Timeline, id.Destinations = hex.EncodeToString(random()), nil
 }
@@ -78,13 +79,15 @@ func random() []byte {
 	return b
 }
 
-// wroteLast reports whether the last segment of a timeline in a backup folder was written from this data folder.
+// wroteLast reports whether this data folder has written last, the last segment of its timeline in the backup
+// folder with the ID dir. If not, a copy of the data folder continues the same timeline.
 func (id *identity) wroteLast(dir string, last *Segment) bool {
 	i := slices.IndexFunc(id.Destinations, func(p destination) bool { return p.ID == dir })
 	return i >= 0 && slices.Contains(id.Destinations[i].Nonces[:], last.Nonce)
 }
 
-// recordNext records that a segment is about to be written, and returns its nonce.
+// recordNext stores that a segment is about to be written to the backup folder f after the segment last, and
+// returns the new segment's nonce.
 func (id *identity) recordNext(f *Folder, last *Segment) (nonce uint64, err error) {
 	p := destination{ID: f.ID, Path: f.Dir}
 	id.Destinations = slices.DeleteFunc(id.Destinations, func(p destination) bool { return p.ID == f.ID || p.Path == f.Dir })
@@ -108,14 +111,14 @@ func (id *identity) save() error {
 	return writeWhole(id.path, withChecksum(text))
 }
 
-// Span is a range of moments that can be restored.
+// Span is a range of moments, both ends included, to which a backup can be restored.
 type Span struct{ From, To storage.Timestamp }
 
-// Holds reports whether a moment lies in the span.
+// Holds reports whether the moment ts lies in the span.
 func (s Span) Holds(ts storage.Timestamp) bool { return s.From <= ts && ts <= s.To }
 
-// checkMounted refuses a folder that had backups of this data folder and now is no backup folder at all: likely a
-// disk is not mounted, and the folder is the mount point. Errors: ErrGone.
+// checkMounted returns ErrGone for a folder that had backups of this data folder and now is no backup folder at
+// all: likely a disk is not mounted, and the folder is the mount point.
 func (id *identity) checkMounted(dir string) error {
 	if !slices.ContainsFunc(id.Destinations, func(p destination) bool { return p.Path == dir }) || isFolder(dir) {
 		return nil

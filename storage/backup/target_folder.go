@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// ErrNoFolder: a client requests a backup, and the server has no folder for backups.
+// ErrNoFolder: a client requests a backup, but the server was started without a folder for backups.
 var ErrNoFolder = errors.New("the server was started without a folder for backups, and clients do not choose where it writes: start it with --backup-to FOLDER, " +
 	"and with --backup-interval 0 if it is to make backups only when it is asked")
 
-// requestedFolder returns the folder of a backup that a client requests: the folder of the policy, for "", or a folder
-// directly in it, given by name or path. Symbolic links are resolved before this check. Errors: ErrNoFolder; a
-// folder elsewhere; those of the file system.
+// requestedFolder returns the folder for a backup that a client requests by to: the policy's folder if to is
+// empty, or a folder directly in it, given by name or path. Symbolic links are resolved before the check. Errors:
+// ErrNoFolder, ErrInData; an error for a folder elsewhere; errors of the file system.
 func (r *Runner) requestedFolder(to string) (string, error) {
 	root := r.policy.Folder
 	switch {
@@ -44,8 +44,8 @@ func (r *Runner) requestedFolder(to string) (string, error) {
 	return filepath.Join(root, within), nil
 }
 
-// within returns a folder relative to that of the policy. Errors: a folder within the data; those of the file
-// system.
+// within returns the path at relative to the policy's folder. Errors: ErrInData if it lies inside the data folder;
+// errors of the file system.
 func (p *Policy) within(at string) (string, error) {
 	root, err := resolveLinks(p.Folder)
 	if err != nil {
@@ -63,11 +63,11 @@ func (p *Policy) within(at string) (string, error) {
 	return filepath.Rel(root, at)
 }
 
-// ErrInData: the backup folder lies within the data folder.
+// ErrInData: the backup folder lies inside the data folder, and would be lost with it.
 var ErrInData = errors.New("it lies within the folder of --data, and would be lost with it: choose another")
 
-// Check returns an error if the backup folder lies within the data folder, or if its parent does not exist.
-// Errors: ErrInData, ErrNoParent; those of the file system.
+// Check checks the policy's backup folder when the server starts. Errors: ErrInData if it lies inside the data
+// folder, ErrNoParent if its parent does not exist; errors of the file system.
 func (p *Policy) Check() error {
 	at, err := resolveLinks(p.Folder)
 	if err == nil {
@@ -82,7 +82,8 @@ func (p *Policy) Check() error {
 	return nil
 }
 
-// resolveLinks resolves the symbolic links of the existing part of a path. Errors: those of the file system.
+// resolveLinks replaces the symbolic links in the existing part of a path, and keeps the rest. Errors: errors of
+// the file system.
 func resolveLinks(path string) (string, error) {
 	path, rest := filepath.Clean(path), ""
 	for {

@@ -9,7 +9,7 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// chain returns the segments without a gap that hold the writes after a base.
+// chain returns the segments, in order and without a gap, whose writes a restore of the base b replays.
 func (t *Timeline) chain(b *Base) (out []*Segment) {
 	for _, s := range t.Segments {
 		switch {
@@ -22,8 +22,8 @@ func (t *Timeline) chain(b *Base) (out []*Segment) {
 	return out
 }
 
-// span returns the moments to which a base can be restored. ok is false if there is none
-// because segments are missing.
+// span returns the moments to which the base b can be restored: from its own to the end of its chain of segments.
+// ok is false if there is none, because segments are missing.
 func (t *Timeline) span(b *Base) (s Span, ok bool) {
 	chain := t.chain(b)
 	if len(chain) == 0 {
@@ -38,7 +38,8 @@ func (t *Timeline) restorable(b *Base) bool {
 	return ok
 }
 
-// Covered returns the moments that can be restored, in order.
+// Covered returns the spans of moments to which the timeline can be restored, in order; overlapping ones are
+// joined.
 func (t *Timeline) Covered() (out []Span) {
 	for _, b := range t.Bases {
 		s, ok := t.span(b)
@@ -54,10 +55,10 @@ func (t *Timeline) Covered() (out []Span) {
 	return out
 }
 
-// ErrNotCovered: the state at a moment cannot be restored.
+// ErrNotCovered: the backup folder has no base and segments with which the state at a moment can be restored.
 var ErrNotCovered = errors.New("no backup covers this moment")
 
-// Plan holds the base and the segments with which a moment is restored.
+// Plan is a planned restore: its moment, and the base and the segments that it needs.
 type Plan struct {
 	At       storage.Timestamp
 	Base     *Base
@@ -65,9 +66,8 @@ type Plan struct {
 	segments []*Segment
 }
 
-// Find plans the restore of a moment, 0 for the newest one: from the newest base before it,
-// in the newest timeline that covers it. Errors: ErrNotCovered, with a list of the moments
-// that are covered.
+// Find plans the restore of the moment at, 0 for the newest one: from the newest base before it, in the newest
+// timeline that covers it. Errors: ErrNotCovered, with a list of the covered moments in its text.
 func (f *Folder) Find(at storage.Timestamp) (*Plan, error) {
 	for _, t := range slices.Backward(f.Timelines) {
 		moment := at
@@ -94,7 +94,7 @@ func (f *Folder) Find(at storage.Timestamp) (*Plan, error) {
 	}
 }
 
-// MomentText formats a moment so that people and --at can read it.
+// MomentText formats a moment as a time in UTC and as a timestamp, which people and the flag --at can read.
 func MomentText(ts storage.Timestamp) string {
 	return fmt.Sprintf("%s (%d,%d)", time.Unix(int64(ts.Seconds()), 0).UTC().Format(time.RFC3339), ts.Seconds(), ts.Increment())
 }

@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// retentionCheckEvery is the interval at which watchRetention runs.
+// retentionCheckEvery is the interval at which watchRetention checks whether logs must still be kept for a backup.
 const retentionCheckEvery = time.Minute
 
-// watchRetention stops keeping the log for the next manual backup once there is no backup left that it
-// would follow, or none can be made any more.
+// watchRetention runs on a server without automatic backups. It stops keeping logs for the next manual backup once
+// the backups that it would continue are gone, or the server has no folder for backups any more.
 func (r *Runner) watchRetention(ctx context.Context) {
 	tick := time.NewTicker(retentionCheckEvery)
 	defer tick.Stop()
@@ -29,7 +29,8 @@ func (r *Runner) watchRetention(ctx context.Context) {
 	}
 }
 
-// endUnusedRetention stops keeping logs that no backup needs, and reports whether it did.
+// endUnusedRetention stops keeping logs if no existing backup could be continued with them, and reports whether it
+// did.
 func (r *Runner) endUnusedRetention() (ended bool, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -46,8 +47,8 @@ func (r *Runner) endUnusedRetention() (ended bool, err error) {
 	return true, r.src.EndKeeping()
 }
 
-// hasBackups reports whether a folder, or a backup folder directly in it, has backups of a timeline. If
-// the disk does not answer, the result is true.
+// hasBackups reports whether the folder dir, or a backup folder directly in it, has backups of a timeline. If the
+// disk does not answer, it returns true, so that logs are kept.
 func hasBackups(dir, timeline string) bool {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -11,9 +11,9 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// Logs kept for the next manual backup are dropped once the folders of the earlier backups
-// are gone, or --backup-to is. If the folder is there again, keeping starts again with the
-// same timeline.
+// TestRetentionEndsWithItsBackups checks that logs kept for the next manual backup are deleted once the folders of
+// the earlier backups are gone, or the server has no --backup-to any more. If the folder is there again, the next
+// backup keeps logs again, with the same timeline.
 func TestRetentionEndsWithItsBackups(t *testing.T) {
 	ctx := context.Background()
 	w := newWorld(t, 5)
@@ -61,7 +61,7 @@ func TestRetentionEndsWithItsBackups(t *testing.T) {
 		t.Errorf("%d logs are kept after a restart", n)
 	}
 
-	// Also if the folders exist, for a server without a folder to write to.
+	// Logs are also deleted if the folders exist but the server has no folder to write to.
 	if _, _, err := runner(dir).TakeOnRequest(ctx, ""); err != nil {
 		t.Fatal(err)
 	}

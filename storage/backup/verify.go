@@ -12,14 +12,14 @@ import (
 	"github.com/cantledb/cantle/storage/pebblekv"
 )
 
-// Finding is a defect of a backup folder.
+// Finding describes one defect of a backup folder.
 type Finding struct {
 	Kind  string // "missing", "truncated", "damaged", "incomplete", "gap"
-	Where string // the file, within the folder
+	Where string // the path of the file inside the folder
 	What  string
 }
 
-// Harmless reports whether no moment that could be restored is affected: a backup was in progress or was
+// Harmless reports whether the defect affects no moment that could be restored: a backup was in progress or was
 // interrupted.
 func (x Finding) Harmless() bool { return x.Kind == "incomplete" }
 
@@ -27,12 +27,13 @@ func (t *Timeline) addFinding(kind, where, what string) {
 	t.findings = append(t.findings, Finding{kind, where, what})
 }
 
-// verifyTries is the maximum number of passes while a server deletes and merges files.
+// verifyTries is the maximum number of times that Verify reads the folder while a server deletes and merges files
+// in it.
 const verifyTries = 5
 
-// Verify reads every file and compares sizes and checksums. If it finds a defect and the folder has changed
-// meanwhile, because the server deletes and merges old files, it starts again. Errors: those of ctx and the
-// file system; defects of the backups are findings.
+// Verify reads every file of the backup folder, compares sizes and checksums, and returns the defects. If it finds
+// one and the folder has changed meanwhile, because the server deletes and merges old files, it starts again.
+// Errors: errors of ctx and of the file system.
 func (f *Folder) Verify(ctx context.Context, report Report) ([]Finding, error) {
 	for try := 1; ; try++ {
 		all, err := f.verify(ctx, report)
@@ -47,7 +48,7 @@ func (f *Folder) Verify(ctx context.Context, report Report) ([]Finding, error) {
 	}
 }
 
-// same reports whether nothing was added to the folder or deleted from it.
+// same reports whether two readings of a backup folder list the same timelines, bases and segments.
 func (f *Folder) same(o *Folder) bool {
 	return slices.EqualFunc(f.Timelines, o.Timelines, func(a, b *Timeline) bool {
 		return a.ID == b.ID &&
@@ -56,7 +57,7 @@ func (f *Folder) same(o *Folder) bool {
 	})
 }
 
-// verify is one pass of Verify.
+// verify reads all files once, and returns the defects of all timelines.
 func (f *Folder) verify(ctx context.Context, report Report) ([]Finding, error) {
 	total := int64(0)
 	for _, t := range f.Timelines {
@@ -73,7 +74,8 @@ func (f *Folder) verify(ctx context.Context, report Report) ([]Finding, error) {
 	return all, nil
 }
 
-// files yields the files of all bases with their first base; a shared table is yielded once.
+// files yields the files of all bases of the timeline, each with the first base that has it; a shared table is
+// yielded once.
 func (t *Timeline) files(yield func(*Base, *File) bool) {
 	seen := map[string]bool{}
 	for _, b := range t.Bases {
@@ -133,8 +135,9 @@ func (t *Timeline) verify(ctx context.Context, told progress) error {
 	return nil
 }
 
-// needed reports whether a gap before a segment affects moments that a base could reach. If a base starts at
-// that segment, no base needs the writes in the gap: the moments in it are just not covered.
+// needed reports whether a gap before the segment s makes moments unreachable that a base could otherwise be
+// restored to. If a base starts at that segment, no base needs the writes in the gap: the moments in it are just
+// not covered.
 func (t *Timeline) needed(s *Segment) bool {
 	for _, b := range t.Bases {
 		if b.From == s.First {
@@ -144,7 +147,8 @@ func (t *Timeline) needed(s *Segment) bool {
 	return true
 }
 
-// verifyFile checks one file of a base.
+// verifyFile compares the size and the SHA-256 of one file of a base with its manifest, and adds a finding if they
+// differ.
 func (t *Timeline) verifyFile(ctx context.Context, b *Base, f *File, told progress) error {
 	path := t.path(b, f)
 	where, err := filepath.Rel(filepath.Dir(t.dir), path)

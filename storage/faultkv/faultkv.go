@@ -1,6 +1,6 @@
-// Package faultkv wraps a store and injects faults that the contract of package storage
-// allows, by rules: conflicts, undetermined commits, lost snapshots, full disks, delays.
-// Tests use it under code that has to handle them.
+// Package faultkv wraps a store and injects faults that the contract of package storage allows, by rules:
+// conflicts, undetermined commits, lost snapshots, full disks, delays. Tests run code over it that has to handle
+// such faults.
 package faultkv
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// Op is a kind of call a rule applies to.
+// Op is a kind of call to a store, to which a rule applies.
 type Op uint8
 
 // The calls, on a Store, its Readers and its Txns.
@@ -27,52 +27,52 @@ const (
 	opCount
 )
 
-// Rule makes some calls of one kind fail or wait.
+// Rule describes a fault: which calls of one kind it affects, and how they fail or wait.
 type Rule struct {
 	Op          Op
 	Skip        int           // skip the first Skip calls
-	Times       int           // affect this many calls, then no more; 0 = no limit
-	Probability float64       // probability to affect a call; 0 = always
-	Delay       time.Duration // waited before the call, or until its context ends
-	Err         error         // returned; nil = only the delay
+	Times       int           // the maximum number of affected calls; 0 = no limit
+	Probability float64       // probability with which a call is affected; 0 = always
+	Delay       time.Duration // waiting time before the call; the end of its context ends the wait
+	Err         error         // error of the call; nil = the call only waits
 
-	// AtTimestamp limits the rule to Begin and Snapshot calls with a given timestamp: a store
-	// always has its newest state.
+	// AtTimestamp limits the rule to Begin and Snapshot calls with a timestamp other than 0, because the newest
+	// state of a store is never lost.
 	AtTimestamp bool
 
-	// Key and Unless, if not nil, limit the rule to commits that write a key for which Key
-	// is true, and none for which Unless is true: keys with one writer at a time never
-	// conflict.
+	// Key and Unless, if not nil, limit the rule to commits that write at least one key for which Key is true, and
+	// none for which Unless is true. Commits of keys with one writer at a time never conflict, so tests exclude
+	// them.
 	Key, Unless func(key []byte) bool
 
-	// After executes the call and then returns Err. With ErrUndetermined, the commit has
-	// then happened although the caller gets an unknown outcome. Without After the commit
-	// is abandoned.
+	// After means that the commit is executed before Err is returned: with ErrUndetermined, the commit has
+	// happened although the caller gets an unknown outcome. Without After the commit is abandoned.
 	After bool
 }
 
-// Conflict makes commits fail with ErrConflict, with probability p. The functions below
-// return similar rules.
+// Conflict returns a rule by which a commit fails with ErrConflict, with probability p. The functions below return
+// similar rules.
 func Conflict(p float64) Rule {
 	return Rule{Op: Commit, Probability: p, Err: storage.ErrConflict}
 }
 
-// UndeterminedCommitted commits and returns ErrUndetermined.
+// UndeterminedCommitted returns a rule by which a commit happens, but returns ErrUndetermined, with probability p.
 func UndeterminedCommitted(p float64) Rule {
 	return Rule{Op: Commit, Probability: p, Err: storage.ErrUndetermined, After: true}
 }
 
-// UndeterminedAborted does not commit and returns ErrUndetermined.
+// UndeterminedAborted returns a rule by which a commit does not happen, and returns ErrUndetermined, with
+// probability p.
 func UndeterminedAborted(p float64) Rule {
 	return Rule{Op: Commit, Probability: p, Err: storage.ErrUndetermined}
 }
 
-// OldSnapshot makes Snapshot fail with ErrSnapshotTooOld.
+// OldSnapshot returns a rule by which Snapshot fails with ErrSnapshotTooOld, with probability p.
 func OldSnapshot(p float64) Rule {
 	return Rule{Op: Snapshot, Probability: p, Err: storage.ErrSnapshotTooOld}
 }
 
-// Store is a store with rules.
+// Store is a storage.Store that passes calls on to another one, except those that its rules affect.
 type Store struct {
 	storage.Store
 
@@ -82,21 +82,21 @@ type Store struct {
 	calls [opCount]int
 }
 
-// ruleState is a rule with its counters.
+// ruleState is a rule with the number of matching calls and of affected calls so far.
 type ruleState struct {
 	Rule
 	seen, applied int
 }
 
-// New wraps s; the seed determines which calls rules with a probability affect. Closing
-// the result closes s.
+// New returns a Store over s with rules; the seed determines which calls a rule with a probability affects.
+// Closing the result closes s.
 func New(s storage.Store, seed uint64, rules ...Rule) *Store {
 	f := &Store{Store: s, rng: rand.New(rand.NewPCG(seed, 0))}
 	f.SetRules(rules...)
 	return f
 }
 
-// SetRules replaces the rules and resets their counters.
+// SetRules replaces all rules of the store, and resets their counters.
 func (f *Store) SetRules(rules ...Rule) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -106,7 +106,7 @@ func (f *Store) SetRules(rules ...Rule) {
 	}
 }
 
-// Applied returns the number of calls of a kind that the rules made fail or wait.
+// Applied returns the number of calls of a kind that the present rules made fail or wait.
 func (f *Store) Applied(op Op) (n int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -118,22 +118,22 @@ func (f *Store) Applied(op Op) (n int) {
 	return n
 }
 
-// Calls returns the number of calls of a kind.
+// Calls returns the number of calls of a kind to the store, affected or not.
 func (f *Store) Calls(op Op) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.calls[op]
 }
 
-// call describes a call for the rules.
+// call describes one call to the store, for the choice of the rules that apply.
 type call struct {
 	op          Op
-	atTimestamp bool                       // it has a timestamp
-	wrote       map[*ruleState]writtenKeys // what the transaction has written
+	atTimestamp bool                       // the call is for a timestamp other than the newest state
+	wrote       map[*ruleState]writtenKeys // by rule, which keys the transaction has written
 }
 
-// writtenKeys records for a rule which keys a transaction has written: key if Key was true for
-// one, unless if Unless was.
+// writtenKeys records for one rule which keys a transaction has written: key if Key was true for one of them,
+// unless if Unless was.
 type writtenKeys struct{ key, unless bool }
 
 // matches reports whether a rule applies to a call.
@@ -142,7 +142,8 @@ func (r *ruleState) matches(c call) bool {
 	return r.Op == c.op && (c.atTimestamp || !r.AtTimestamp) && (w.key || r.Key == nil) && !w.unless
 }
 
-// apply applies the rules to a call: the first one that fails it decides.
+// apply applies the rules to a call, in order up to the first that returns an error. It waits for their delays,
+// and returns that error, and whether the call is executed nevertheless.
 func (f *Store) apply(ctx context.Context, c call) (after bool, err error) {
 	f.mu.Lock()
 	f.calls[c.op]++
@@ -212,7 +213,7 @@ func (f *Store) ReadLogBack(ctx context.Context, stream []byte, upTo, after stor
 	return f.Store.ReadLogBack(ctx, stream, upTo, after, yield)
 }
 
-// reader is a Reader under the rules.
+// reader is a Reader whose calls the rules of f can affect.
 type reader struct {
 	storage.Reader
 	f *Store
@@ -246,7 +247,7 @@ func (r *reader) Iter(ctx context.Context, rg storage.Range, o storage.IterOptio
 	return r.Reader.Iter(ctx, rg, o)
 }
 
-// txn is a Txn under the rules.
+// txn is a Txn whose calls the rules of f can affect.
 type txn struct {
 	storage.Txn
 	f     *Store
@@ -256,7 +257,8 @@ type txn struct {
 // Snapshot implements storage.Txn.
 func (t *txn) Snapshot() storage.Reader { return &reader{Reader: t.Txn.Snapshot(), f: t.f} }
 
-// write applies the rules to a write, and records for them which keys were written.
+// write applies the rules to a Set or Delete of key, and records for each rule with Key or Unless that key was
+// written.
 func (t *txn) write(key []byte) error {
 	if _, err := t.f.apply(context.Background(), call{op: Set}); err != nil {
 		return err
@@ -318,7 +320,7 @@ func (t *txn) Commit(ctx context.Context, d storage.Durability) (storage.Timesta
 		return 0, err
 	}
 	if _, commitErr := t.Txn.Commit(ctx, d); commitErr != nil {
-		return 0, commitErr // it failed for a known reason
+		return 0, commitErr // the commit failed for a known reason
 	}
 	return 0, err
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// stub counts commits. The nemesis over a faulty store runs in package
-// storagetest, whose tests may import every engine.
+// stub is a store that only counts commits. The nemesis over a store with faults is in package storagetest, whose
+// tests may import every engine.
 type stub struct {
 	storage.Store
 	committed int
@@ -95,7 +95,7 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// TestKey: a rule may be limited to commits that write some keys.
+// TestKey checks rules that are limited, by Key and Unless, to commits that write some keys.
 func TestKey(t *testing.T) {
 	f := New(&stub{}, 1, Rule{Op: Commit, Err: storage.ErrConflict,
 		Key: func(key []byte) bool { return key[0] == 'a' }, Unless: func(key []byte) bool { return key[0] == 'u' }})

@@ -2,22 +2,21 @@ package keyspace
 
 import "github.com/cantledb/cantle/storage"
 
-// Bounds is an interval of keystrings. Each end is the keystrings of the leading
-// values, of all fields or of fewer, and applies to every entry that begins with
-// them: a closed end includes all of these, an open end excludes all. An empty end
-// is unbounded. The zero value is everything.
+// Bounds is an interval of index entries, by their keystrings. Each end is the keystrings of the values of all
+// indexed fields, or of the first few, and applies to every entry that begins with these: a closed end includes
+// all such entries, an open end excludes them. An empty end is unbounded. The zero value includes everything.
 //
-// An end is never made inclusive by appending a byte: what follows the values in
-// an entry is a position, whose bytes are arbitrary.
+// A closed end is not made by appending a byte to the values, because the bytes of an entry after its values, a
+// position, are arbitrary.
 type Bounds struct {
 	Lo, Hi         []byte
 	LoOpen, HiOpen bool
 }
 
-// Point returns the bounds of the entries that begin with exactly these values.
+// Point returns the bounds of the index entries that begin with exactly these values.
 func Point(values []byte) Bounds { return Bounds{Lo: values, Hi: values} }
 
-// under returns the bounds as a range of keys below prefix.
+// under returns the range of the keys that begin with prefix, an index or a collection, and lie within the bounds.
 func (b Bounds) under(prefix []byte) storage.Range {
 	n := len(prefix)
 	start := append(append(make([]byte, 0, n+len(b.Lo)), prefix...), b.Lo...)
@@ -31,14 +30,13 @@ func (b Bounds) under(prefix []byte) storage.Range {
 	return storage.Range{Start: start, End: end}
 }
 
-// PrefixRange returns the range of all keys that begin with prefix. It aliases
-// prefix.
+// PrefixRange returns the range of all keys that begin with prefix. The result aliases prefix.
 func PrefixRange(prefix []byte) storage.Range {
 	return storage.Range{Start: prefix, End: PrefixEnd(append([]byte(nil), prefix...))}
 }
 
-// PrefixEnd returns the smallest key above all keys that begin with prefix,
-// reusing prefix's memory; nil (unbounded) if prefix is empty or all 0xFF.
+// PrefixEnd returns the smallest key greater than all keys that begin with prefix, in the memory of prefix. If
+// prefix is empty or all 0xFF, it returns nil (unbounded).
 func PrefixEnd(prefix []byte) []byte {
 	for i := len(prefix) - 1; i >= 0; i-- {
 		if prefix[i] != 0xFF {

@@ -9,7 +9,8 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// skip1 replaces keystring: a value is a length byte 05.. and the bytes.
+// skip1 is the Skipper of this test: in place of a keystring, a value is one byte with its length plus 5, and its
+// bytes.
 func skip1(b []byte) int { return int(b[0]-5) + 1 }
 
 func val(s string) []byte { return append([]byte{byte(5 + len(s))}, s...) }
@@ -69,8 +70,8 @@ func TestSplitDamaged(t *testing.T) {
 	}
 }
 
-// TestRanges checks every range against a plain predicate over keys at the edges
-// of their fields.
+// TestRanges compares every range of keys with a plain condition on the fields of a key, for values at the ends of
+// the fields.
 func TestRanges(t *testing.T) {
 	cs := []CollectionID{0, 1, 255, 256, 1<<64 - 1}
 	hs := []Hash{0, 1, 254, 255, 1 << 63, HashMax - 1, HashMax}

@@ -9,7 +9,7 @@ const (
 	familyIndex  = 'i'
 )
 
-// MetaKind is a family of server metadata, each with its own names or ids.
+// MetaKind is a kind of server metadata, the second byte of its keys. Each kind has its own names or ids.
 type MetaKind byte
 
 // The kinds of metadata.
@@ -19,7 +19,7 @@ const (
 	MetaHistory     MetaKind = 'h' // history of the load of partitions, by time
 	MetaJob         MetaKind = 'j' // background jobs and their progress
 	MetaCounter     MetaKind = 'n' // id generators and statistics
-	MetaQuota       MetaKind = 'q' // what each server needs of shared budgets, by server
+	MetaQuota       MetaKind = 'q' // how much of shared budgets each server needs, by server
 	MetaRole        MetaKind = 'r'
 	MetaSetting     MetaKind = 's' // server-wide settings and identity
 	MetaTransaction MetaKind = 't' // retryable-write and transaction records, by session
@@ -28,21 +28,20 @@ const (
 	MetaSurvey      MetaKind = 'y' // calls between servers, and their answers
 )
 
-// AppendMeta appends the key of a metadata value.
+// AppendMeta appends to dst the key of the metadata with a kind and a name.
 func AppendMeta(dst []byte, kind MetaKind, name []byte) []byte {
 	return append(append(dst, familyMeta, byte(kind)), name...)
 }
 
-// MetaRange returns the range of all keys of a kind.
+// MetaRange returns the range of the keys of all metadata of a kind.
 func MetaRange(kind MetaKind) storage.Range { return PrefixRange([]byte{familyMeta, byte(kind)}) }
 
-// MetaPrefixRange returns the range of all keys of a kind whose name begins with
-// prefix.
+// MetaPrefixRange returns the range of the keys of all metadata of a kind whose names begin with prefix.
 func MetaPrefixRange(kind MetaKind, prefix []byte) storage.Range {
 	return PrefixRange(AppendMeta(nil, kind, prefix))
 }
 
-// SplitMeta splits a metadata key; name aliases key.
+// SplitMeta splits the key of metadata into its kind and its name; name aliases key.
 func SplitMeta(key []byte) (kind MetaKind, name []byte, ok bool) {
 	if len(key) < 2 || key[0] != familyMeta {
 		return 0, nil, false

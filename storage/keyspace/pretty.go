@@ -5,8 +5,8 @@ import (
 	"strconv"
 )
 
-// Pretty formats a key for people: debugging, logs, the inspect command. Parts that
-// need a keystring decoder stay hexadecimal.
+// Pretty formats a key for people, in logs and the inspect command. Parts that only a keystring decoder can read
+// are printed in hexadecimal.
 func Pretty(key []byte) string {
 	if kind, name, ok := SplitMeta(key); ok {
 		return fmt.Sprintf("m/%c/%s", kind, printable(name))
@@ -20,7 +20,7 @@ func Pretty(key []byte) string {
 	return fmt.Sprintf("?/%x", key)
 }
 
-// printable quotes text and prints anything else as hexadecimal.
+// printable returns a name as quoted text, or in hexadecimal if it has other bytes than printable ASCII.
 func printable(b []byte) string {
 	for _, c := range b {
 		if c < 0x20 || c > 0x7E {

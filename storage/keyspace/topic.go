@@ -8,20 +8,21 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// A topic is data besides the catalog that each server over one store keeps in memory: users,
-// settings. A transaction that changes such data also touches the topic, and the peers then load
-// the data again.
+// A topic is data besides the catalog, such as users or settings, of which each server over one store keeps a copy
+// in memory. A transaction that changes such data also changes a note (TouchTopic), and the peers that find the
+// note changed load the data again.
 const (
-	// ChangePrefix is the prefix of the names of all notes of changes, of the kind MetaVersion.
+	// ChangePrefix is the prefix of the names of all such notes, which are metadata of the kind MetaVersion.
 	ChangePrefix = "change."
 	topicPrefix  = ChangePrefix + "topic."
 )
 
-// TopicKey returns the key of the note that a topic has changed.
+// TopicKey returns the key of the note that counts the changes of a topic.
 func TopicKey(topic string) []byte { return AppendMeta(nil, MetaVersion, []byte(topicPrefix+topic)) }
 
-// TouchTopic records in a transaction that a topic has changed; two such transactions at the same
-// time conflict. In an exclusive store it writes nothing, because no peer reads the note.
+// TouchTopic increments in a transaction the number of changes of a topic, so that peers load its data again; two
+// such transactions at the same time conflict. In an exclusive store it writes nothing, because no peer reads the
+// note.
 func TouchTopic(ctx context.Context, s storage.Store, t storage.Txn, topic string) error {
 	if storage.Exclusive(s) {
 		return nil

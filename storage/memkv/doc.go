@@ -1,8 +1,7 @@
-// Package memkv is the model engine: small, obvious and in memory. It is the
-// reference for the contract of package storage, and is used by tests that must not
-// start background goroutines.
+// Package memkv is the model engine: a storage.Store that is small, obvious and in memory. It is the reference for
+// the contract of package storage, and the store of tests that must not start background goroutines.
 //
-// Every key has its versions, newest last; a snapshot at t sees the last version
-// not above t. A transaction conflicts if a key it wrote or locked was touched
-// after its snapshot. Everything is guarded by one mutex and is durable at once.
+// Every key has a list of versions, the newest last; a snapshot at timestamp t sees the last version with a
+// timestamp <= t. A transaction conflicts if another one has written or locked one of its keys after its snapshot.
+// One mutex guards everything, and each commit is durable at once.
 package memkv

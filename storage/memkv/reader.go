@@ -9,7 +9,7 @@ import (
 	"github.com/cantledb/cantle/storage/writebuf"
 )
 
-// view is the part of readers and transactions that reads one snapshot.
+// view is the common part of readers and transactions: it reads one snapshot of the store.
 type view struct {
 	s      *store
 	ts     storage.Timestamp
@@ -33,7 +33,7 @@ func (v *view) Check(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// lookup returns the value in the snapshot, nil if absent.
+// lookup returns the value of a key in the snapshot, nil if the key is absent.
 func (v *view) lookup(key []byte) []byte {
 	v.s.mu.Lock()
 	defer v.s.mu.Unlock()
@@ -79,7 +79,7 @@ func (v *view) Walk(_ context.Context, rg storage.Range, o storage.IterOptions) 
 	return &iterator{v: v, reverse: o.Reverse, start: string(rg.Start), end: string(rg.End), bounded: rg.End != nil}, nil
 }
 
-// release ends the reader.
+// release ends the use of the snapshot, so that the store can drop old versions.
 func (v *view) release() {
 	v.s.mu.Lock()
 	v.s.release(v.ts)
@@ -93,7 +93,8 @@ func (r *reader) Close() {
 	}
 }
 
-// iterator searches for each next key, so the store may change meanwhile.
+// iterator iterates over a range in one snapshot. Each step searches for the next key from the last one, so the
+// store may change in between.
 type iterator struct {
 	v              *view
 	start, end     string
@@ -134,7 +135,8 @@ func (i *iterator) Seek(key []byte) bool {
 	return i.from(k, true)
 }
 
-// from moves to the first visible key at or beyond k; beyond k if not inclusive.
+// from moves the iterator to the first key at or beyond k, in its direction, that the snapshot has, and reports
+// whether there is one. If not inclusive, k itself is skipped.
 func (i *iterator) from(k string, inclusive bool) bool {
 	s := i.v.s
 	s.mu.Lock()

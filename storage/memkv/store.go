@@ -14,13 +14,13 @@ import (
 	"github.com/cantledb/cantle/storage/writebuf"
 )
 
-// Options are the settings of a store.
+// Options are the settings of a store in memory.
 type Options struct {
-	// Clock gives timestamps their seconds; nil = timestamps count from 1.
+	// Clock returns the time from which new timestamps take their seconds. If it is nil, timestamps count from 1.
 	Clock func() time.Time
 }
 
-// bounds limit one transaction.
+// bounds are the maximum sizes of one transaction and one value, in bytes.
 var bounds = writebuf.Bounds{Txn: 256 << 20, Value: 64 << 20}
 
 // store implements storage.Store.
@@ -43,13 +43,13 @@ type store struct {
 	closed    bool
 }
 
-// version is one value of a key; value nil is a deletion.
+// version is the value of a key since a commit; a nil value is a deletion.
 type version struct {
 	ts    storage.Timestamp
 	value []byte
 }
 
-// record is one log record.
+// record is one record of a change-log stream, with the timestamp of its commit and its own.
 type record struct {
 	ts, own storage.Timestamp
 	rec     []byte
@@ -74,8 +74,7 @@ func (s *store) clock() storage.Timestamp {
 	return storage.MakeTimestamp(uint32(s.o.Clock().Unix()), 1)
 }
 
-// lock checks the context and locks the mutex. Errors: ErrClosed, ctx.Err(); then
-// the mutex is not locked.
+// lock locks the store's mutex. Errors: ErrClosed, ctx.Err(); then the mutex is not locked.
 func (s *store) lock(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -130,7 +129,8 @@ func (s *store) open(ctx context.Context, v *view, at storage.Timestamp) error {
 	return nil
 }
 
-// release ends a reader; mu is held.
+// release counts one reader at a timestamp less. If no reader is left, it empties the table of conflicts. The
+// caller holds mu.
 func (s *store) release(ts storage.Timestamp) {
 	if s.readers[ts]--; s.readers[ts] == 0 {
 		delete(s.readers, ts)
@@ -140,7 +140,7 @@ func (s *store) release(ts storage.Timestamp) {
 	}
 }
 
-// at returns the value of a key in a snapshot, nil if absent; mu is held.
+// at returns the value of a key in the snapshot at a timestamp, nil if the key is absent. The caller holds mu.
 func (s *store) at(key string, ts storage.Timestamp) []byte {
 	vs := s.versions[key]
 	for i := len(vs) - 1; i >= 0; i-- {
@@ -151,7 +151,7 @@ func (s *store) at(key string, ts storage.Timestamp) []byte {
 	return nil
 }
 
-// put adds a version and drops those that no reader can see; mu is held.
+// put adds a version of a key and drops older versions that no reader can see. The caller holds mu.
 func (s *store) put(key string, ts storage.Timestamp, value []byte) {
 	vs, known := s.versions[key]
 	if !known {
@@ -168,8 +168,8 @@ func (s *store) put(key string, ts storage.Timestamp, value []byte) {
 	s.versions[key] = append(slices.Clip(vs), version{ts, value})
 }
 
-// next returns the timestamp of a commit with a number of log records, and counts
-// the commit; mu is held.
+// next returns the timestamp of a new commit with so many log records, each of which has a timestamp of its own.
+// It counts the commit and wakes waiting log readers. The caller holds mu.
 func (s *store) next(records int) storage.Timestamp {
 	s.latest = max(s.latest+1, s.clock()) + storage.Timestamp(max(records, 1)-1)
 	s.commits++
@@ -250,7 +250,7 @@ func (s *store) TruncateLog(ctx context.Context, stream []byte, ts storage.Times
 	defer s.mu.Unlock()
 	name := string(stream)
 	ts = min(ts, s.latest)
-	var kept []record // a new slice: readers may hold the old one
+	var kept []record // a new slice, because readers may still read the old one
 	for _, r := range s.logs[name] {
 		if r.ts > ts {
 			kept = append(kept, r)

@@ -10,8 +10,8 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// A compaction goes through its range in pieces, stops between two pieces if its context ends,
-// and frees what was deleted and overwritten; other keys stay the same.
+// TestCompactInPieces checks that Compact goes through its range in pieces, stops between two pieces if its
+// context ends, and frees what was deleted and overwritten, while other keys stay the same.
 func TestCompactInPieces(t *testing.T) {
 	s := mustOpen(t, t.TempDir(), Options{ReserveBytes: -1, MemtableBytes: 256 << 10}).(*store)
 	defer s.Close()

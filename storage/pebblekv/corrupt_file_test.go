@@ -11,9 +11,9 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// If a log is missing, empty, cut off or has a flipped bit, that log is named as damaged, also if a table
-// lies beside it that the store no longer uses and has not deleted yet. If a table has writes that no log
-// has, the manifest is named: it has lost its end.
+// TestBlame checks which file is reported as damaged. If a log is missing, empty, cut off or has a flipped bit, it
+// is that log, also beside a table that the store no longer uses and has not deleted yet. If a table has writes
+// that no log has, it is the manifest, which has lost its end.
 func TestBlame(t *testing.T) {
 	copied := func(from, to string) {
 		t.Helper()

@@ -19,7 +19,8 @@ import (
 	"github.com/cantledb/cantle/storage/pebblekv/filescan"
 )
 
-// filled creates a store whose keys lie in a table, with a few more in the log, and returns its folder.
+// filled creates a store on disk with so many keys in a table and a few more in the log, closes it, and returns
+// its folder.
 func filled(t *testing.T, keys int) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -69,8 +70,8 @@ func only(t *testing.T, dir, pattern string) string {
 	return list[len(list)-1]
 }
 
-// A damaged block fails the reads that need it, and no others; the store reports once what is lost, and
-// refuses writes.
+// TestDamagedBlock checks that a damaged block of a table fails the reads that need it, and no others. The store
+// reports the lost keys once, and refuses writes.
 func TestDamagedBlock(t *testing.T) {
 	dir := filled(t, 1000)
 	flip(t, only(t, dir, "*.sst"), -60000)
@@ -106,8 +107,8 @@ func TestDamagedBlock(t *testing.T) {
 	}
 }
 
-// TestDamagedLargeBlock: a read of a damaged large block does not search for the flipped bit, which took
-// ten minutes per read; nor do the second and later reads of a damaged small block.
+// TestDamagedLargeBlock checks that a read of a damaged large block fails fast, without Pebble's search for the
+// flipped bit, which took ten minutes per read; so do the second and later reads of a damaged small block.
 func TestDamagedLargeBlock(t *testing.T) {
 	dir := t.TempDir()
 	s := mustOpen(t, dir, Options{}).(*store)
@@ -123,7 +124,7 @@ func TestDamagedLargeBlock(t *testing.T) {
 	tables, _ := filepath.Glob(filepath.Join(dir, "*.sst"))
 	for _, path := range tables {
 		if b, err := os.ReadFile(path); err == nil && bytes.Contains(b, []byte("large")) {
-			flip(t, path, int64(bytes.Index(b, large[1<<20:1<<20+64]))) // far behind the part in which a bit is searched
+			flip(t, path, int64(bytes.Index(b, large[1<<20:1<<20+64]))) // far behind the part of the block in which Pebble searches for a flipped bit
 		}
 	}
 	s = mustOpen(t, dir, Options{}).(*store)
@@ -143,7 +144,8 @@ func TestDamagedLargeBlock(t *testing.T) {
 	}
 }
 
-// Open refuses damages that Pebble would take for the end of a file, or would not notice.
+// TestDamageAtOpening checks that Open refuses a store with damage that Pebble would take for the end of a file,
+// or would not notice.
 func TestDamageAtOpening(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -177,7 +179,8 @@ func TestDamageAtOpening(t *testing.T) {
 	})
 }
 
-// Versions kept by a snapshot lie in blocks of their own, and are not reported as damage.
+// TestKeptVersions checks that old versions of keys, which Pebble keeps for a snapshot in blocks of their own, are
+// not reported as damage.
 func TestKeptVersions(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "store")
 	s, err := Open(dir, Options{ReserveBytes: -1})
@@ -230,8 +233,8 @@ func TestKeptVersions(t *testing.T) {
 	}
 }
 
-// Compactions report damages until Pebble is closed, so also while Close waits for the examination of
-// earlier ones.
+// TestDamagesWhileClosing reports damage as compactions do until Pebble is closed: also while Close waits for the
+// examination of earlier damage.
 func TestDamagesWhileClosing(t *testing.T) {
 	dir := filled(t, 10)
 	info := pebble.DataCorruptionInfo{Path: only(t, dir, "*.sst")}

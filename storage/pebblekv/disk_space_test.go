@@ -17,7 +17,7 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// smallFS is a file system in memory with a limited size.
+// smallFS is a file system in memory with a limited size, which stands for a full disk.
 type smallFS struct {
 	vfs.FS
 	size int64
@@ -39,7 +39,7 @@ func (f *smallFS) free() int64 {
 	return free
 }
 
-// take extends a file to a length, if there is space.
+// take extends the file name to a length, if the file system has space for it.
 func (f *smallFS) take(name string, length int64) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -54,7 +54,7 @@ func (f *smallFS) take(name string, length int64) error {
 	return nil
 }
 
-// stranger lets another program use all free space but left bytes, or none if left is negative.
+// stranger simulates another program, which uses all free space but left bytes, or none if left is negative.
 func (f *smallFS) stranger(left int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -146,7 +146,7 @@ func (f *smallFile) WriteAt(p []byte, at int64) (int, error) {
 	if err := f.fs.take(f.name, at+int64(len(p))); err != nil {
 		return 0, err
 	}
-	return len(p), nil // only the ballast writes this way; its content does not matter
+	return len(p), nil // only the ballast is written by WriteAt, and its content does not matter
 }
 
 func (f *smallFile) Preallocate(offset, length int64) error {
@@ -198,7 +198,7 @@ func (m *small) add() (added int) {
 	}
 }
 
-// fill adds keys until they are refused even after a flush.
+// fill adds keys until the store refuses them even after a flush.
 func (m *small) fill() {
 	m.Helper()
 	for m.add() > 0 {
@@ -219,7 +219,7 @@ func (m *small) until(what string, is func() bool) {
 	}
 }
 
-// end closes the store, and checks that all keys are there when it is opened again.
+// end closes the store, opens it again, and checks that all added keys are there.
 func (m *small) end() {
 	m.Helper()
 	mustClose(m.T, m.store)
@@ -244,8 +244,8 @@ func get(s *store, key string) ([]byte, error) {
 	return r.Get(context.Background(), []byte(key), nil)
 }
 
-// TestReserveIsKept fills a disk with writes: when they are refused and everything is flushed, the reserve is
-// free and the ballast exists.
+// TestReserveIsKept fills a disk with writes until they are refused. When everything is flushed then, the reserve
+// is free and the ballast exists.
 func TestReserveIsKept(t *testing.T) {
 	m := openSmall(t, 64<<20)
 	m.fill()
@@ -256,8 +256,8 @@ func TestReserveIsKept(t *testing.T) {
 	m.end()
 }
 
-// TestLargeCommit commits more than there is space for, on a disk that accepts small commits. The commit is
-// refused before it begins, so that earlier commits can be flushed.
+// TestLargeCommit commits more bytes than there is space for, on a disk that still accepts small commits. The
+// commit is refused before it begins, so that earlier commits can be flushed.
 func TestLargeCommit(t *testing.T) {
 	m := openSmall(t, 64<<20)
 	m.fill()
@@ -307,8 +307,8 @@ func (m *small) commit(keys int) error {
 	return nil
 }
 
-// TestDeletesMakeRoom deletes half of the keys on a full disk: the ballast is released if necessary and
-// created again, and writes are accepted.
+// TestDeletesMakeRoom deletes half of the keys on a full disk: the ballast is deleted if necessary and created
+// again, and then writes are accepted.
 func TestDeletesMakeRoom(t *testing.T) {
 	m := openSmall(t, 64<<20)
 	m.fill()
@@ -325,8 +325,8 @@ func TestDeletesMakeRoom(t *testing.T) {
 	m.end()
 }
 
-// TestNoRoomAtAll takes all free space away while keys are written: writes are refused or wait, and reads go
-// on. Once there is space again, everything works, also after a restart.
+// TestNoRoomAtAll takes away all free space while keys are written: writes are refused or wait, and reads go on.
+// Once there is space again, everything works, also after a restart.
 func TestNoRoomAtAll(t *testing.T) {
 	m := openSmall(t, 64<<20)
 	for range 100 {
@@ -354,8 +354,8 @@ func TestNoRoomAtAll(t *testing.T) {
 	m.end()
 }
 
-// TestOpenWithoutRoom opens a store on a full disk: the error has the missing space; the store can be opened
-// for reading, and then refuses writes for the same reason.
+// TestOpenWithoutRoom opens a store on a full disk: the error has the number of missing bytes. The store can be
+// opened for reading, and then refuses writes because of the full disk.
 func TestOpenWithoutRoom(t *testing.T) {
 	m := openSmall(t, 64<<20)
 	mustPut(t, m.store, "r1", "v")

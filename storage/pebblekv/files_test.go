@@ -18,11 +18,11 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// logFaults are operations on the log that can be made to fail.
+// logFaults are the operations on a write-ahead log that the test lets fail, by their names.
 var logFaults = map[string]errorfs.OpKind{"create": errorfs.OpCreate, "write": errorfs.OpFileWrite, "sync": errorfs.OpFileSyncData}
 
-// If a log cannot be created, written or synced, the process ends with a message, also
-// where Pebble would panic. All acknowledged writes are there afterwards.
+// TestLogThatFails checks that the process ends with a message if a write-ahead log cannot be created, written or
+// synced, also where Pebble would panic. All acknowledged writes are there afterwards.
 func TestLogThatFails(t *testing.T) {
 	if args, ok := testenv.Arguments(t); ok {
 		writeUntilDeath(t, args[0], logFaults[args[1]])
@@ -56,8 +56,8 @@ func TestLogThatFails(t *testing.T) {
 	}
 }
 
-// writeUntilDeath writes to a store whose log fails soon, and prints a plus for each
-// write that was acknowledged.
+// writeUntilDeath writes to a store whose log soon fails, until the process ends, and prints a plus for each
+// acknowledged write.
 func writeUntilDeath(t *testing.T, dir string, kind errorfs.OpKind) {
 	var armed atomic.Bool
 	faults := errorfs.InjectorFunc(func(op errorfs.Op) error {
@@ -75,7 +75,8 @@ func writeUntilDeath(t *testing.T, dir string, kind errorfs.OpKind) {
 	}
 }
 
-// While flushes fail, reads and writes go on, and flushes are retried, but not at once.
+// TestFailingFlushBlocksNoWriter checks that reads and writes go on while flushes fail, and that flushes are
+// retried, but not at once.
 func TestFailingFlushBlocksNoWriter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var tries atomic.Int64

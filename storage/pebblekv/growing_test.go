@@ -9,9 +9,8 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// TestGrowingKeysAreWrittenOnce: documents inserted in the order of their keys, and their
-// change log, are not rewritten after the flush, although each flush also holds a key that
-// other flushes hold.
+// TestGrowingKeysAreWrittenOnce checks that compactions do not rewrite documents inserted in the order of their
+// keys, nor their change log, although each flush also holds a key that other flushes hold.
 func TestGrowingKeysAreWrittenOnce(t *testing.T) {
 	if testing.Short() {
 		t.Skip("writes 200 MB into memory")

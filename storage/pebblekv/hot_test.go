@@ -12,9 +12,8 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// TestHotAgrees reads few keys in new and old states while other goroutines write, delete and
-// drop them. Get, which uses the hot values, must find the same as an iterator, which does
-// not.
+// TestHotAgrees reads few keys in new and old states while other goroutines write and delete them. Get, which uses
+// the hot cache, must return the same as an iterator, which does not.
 func TestHotAgrees(t *testing.T) {
 	s := openMemory(t)
 	defer s.Close()
@@ -90,7 +89,7 @@ func TestHotAgrees(t *testing.T) {
 	}
 }
 
-// scanned returns the value of a key as found by an iterator, nil if there is none.
+// scanned returns the value of a key as an iterator finds it, nil if there is none: the oracle for the hot cache.
 func scanned(t *testing.T, r storage.Reader, key []byte) []byte {
 	it, err := r.Iter(bg, storage.Range{Start: key, End: append(bytes.Clone(key), 0)}, storage.IterOptions{})
 	if err != nil {
@@ -104,7 +103,7 @@ func scanned(t *testing.T, r storage.Reader, key []byte) []byte {
 	return bytes.Clone(it.Value())
 }
 
-// TestHotStates checks each case in which a hot value must not be found.
+// TestHotStates checks each case in which a lookup must not find a value in the hot cache.
 func TestHotStates(t *testing.T) {
 	h := newHotCache(1 << 20)
 	key, print := []byte("k"), uint64(0xabcd<<48|1)
@@ -150,8 +149,8 @@ func TestHotStates(t *testing.T) {
 	}
 }
 
-// TestHotBytes offers more than the cache holds: it stays within its size, and recently read
-// values are still there.
+// TestHotBytes offers more values than the hot cache has space for: the cache stays within its size, and recently
+// read values are still there.
 func TestHotBytes(t *testing.T) {
 	const room = 1 << 20
 	h, seed := newHotCache(room), maphash.MakeSeed()

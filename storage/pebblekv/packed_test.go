@@ -10,9 +10,8 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// The change log is compressed when it is flushed, because its tables are not rewritten.
-// Tables that compactions rewrite anyway are not compressed before. All data read back as
-// written.
+// TestLogIsPacked checks that tables of the change log are compressed when they are flushed, because they are not
+// rewritten, and that tables which compactions rewrite anyway are not. All data read back as written.
 func TestLogIsPacked(t *testing.T) {
 	s := mustOpen(t, t.TempDir(), Options{ReserveBytes: -1}).(*store)
 	defer s.Close()

@@ -56,12 +56,11 @@ func TestNemesis(t *testing.T) {
 
 func BenchmarkStore(b *testing.B) { storagetest.Benchmarks(b, openDisk) }
 
-// crashDisk is a file system in memory that drops what was not synced.
+// crashDisk is a disk in memory that can lose all unsynced writes, as at a power cut.
 type crashDisk struct{ fs *vfs.MemFS }
 
 func (d crashDisk) Open(tb testing.TB) storage.Store {
-	// Small memtables, so that the log changes files, and flushes and compactions
-	// run.
+	// With small memtables the log changes files, and flushes and compactions run.
 	return mustOpen(tb, "db", Options{FS: d.fs, MemtableBytes: 64 << 10, CacheBytes: 1 << 20, SyncInterval: time.Millisecond})
 }
 
@@ -81,7 +80,7 @@ func TestCrash(t *testing.T) {
 
 var bg = context.Background()
 
-// put commits one key and returns the commit's error.
+// put commits one key and returns the timestamp and the error of the commit.
 func put(s storage.Store, key, value string, o storage.TxnOptions) (storage.Timestamp, error) {
 	tx, err := s.Begin(bg, o)
 	if err != nil {
@@ -136,7 +135,8 @@ func TestReopenResumes(t *testing.T) {
 	}
 }
 
-// TestTimestampsSurviveCrashes: with a clock that steps back, and no clean close.
+// TestTimestampsSurviveCrashes checks that no timestamp is assigned twice, although the clock steps back and the
+// store is not closed cleanly.
 func TestTimestampsSurviveCrashes(t *testing.T) {
 	fs := vfs.NewCrashableMem()
 	last := storage.Timestamp(0)

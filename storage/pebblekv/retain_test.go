@@ -13,7 +13,8 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// Kept logs that no backup has fetched are deleted after two days, unless the store is ReadOnly.
+// TestRetainedLogsAreDeleted checks that logs kept for a backup are deleted after two days if none has fetched
+// them, unless the store is ReadOnly.
 func TestRetainedLogsAreDeleted(t *testing.T) {
 	dir := t.TempDir()
 	s := mustOpen(t, dir, Options{ReserveBytes: -1}).(*store)
@@ -44,7 +45,8 @@ func TestRetainedLogsAreDeleted(t *testing.T) {
 	}
 }
 
-// No more logs are kept than KeptBytes allows; the oldest are deleted.
+// TestRetainedLogsHaveASize checks that the logs kept for a backup do not exceed KeptBytes; the oldest are
+// deleted.
 func TestRetainedLogsHaveASize(t *testing.T) {
 	s := mustOpen(t, t.TempDir(), Options{ReserveBytes: -1, KeptBytes: 2500}).(*store)
 	defer s.Close()
@@ -67,8 +69,8 @@ func TestRetainedLogsHaveASize(t *testing.T) {
 	}
 }
 
-// A process that was killed may have assigned sequence numbers to writes that never reached its
-// log, while the manifest already counts them. Later writes follow without a gap nevertheless.
+// TestWritesFollowAfterAKill: a killed process may have assigned sequence numbers to writes that never reached its
+// log, while the manifest already counts them. Nevertheless the kept logs have no gap before the later writes.
 func TestWritesFollowAfterAKill(t *testing.T) {
 	for tries := 1; ; tries++ { // Pebble may compact or sync at another moment than this test needs
 		if followsAfterAKill(t) {

@@ -17,8 +17,8 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// If the log of a store cannot be flushed while the store is opened, because the disk is
-// full, the process ends with advice, instead of retrying for ever.
+// TestOpenOnAFullDisk opens a store whose log cannot be flushed, because the disk is full: the process ends with
+// advice, instead of retrying for ever.
 func TestOpenOnAFullDisk(t *testing.T) {
 	if args, ok := testenv.Arguments(t); ok {
 		full := errorfs.InjectorFunc(func(op errorfs.Op) error {
@@ -46,7 +46,8 @@ func TestOpenOnAFullDisk(t *testing.T) {
 	}
 }
 
-// A failure that repeats is logged now and then, with the number of unlogged failures.
+// TestTroublesAreLoggedRarely checks that a repeated failure of background work is logged now and then, with the
+// number of unlogged failures.
 func TestTroublesAreLoggedRarely(t *testing.T) {
 	now := time.Unix(1000, 0)
 	tr := &failureHandler{now: func() time.Time { return now }}
@@ -66,9 +67,8 @@ func TestTroublesAreLoggedRarely(t *testing.T) {
 	}
 }
 
-// TestDamageEndsNoOpening: damage found by background work during an open does not end
-// the process; the open does not wait for such work, and readers of the damaged keys get
-// the error.
+// TestDamageEndsNoOpening checks that damage found by background work while a store is opened does not end the
+// process: the open does not wait for such work, and readers of the damaged keys get the error.
 func TestDamageEndsNoOpening(t *testing.T) {
 	for _, test := range []struct {
 		err  error

@@ -17,8 +17,8 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// If a sync of the log hangs, the process ends with its own exit status and a message that names the sync,
-// even if the message itself cannot be written.
+// TestWatchdog checks that the process ends if a sync of the log hangs, with the watchdog's exit status and a
+// message that names the sync, even if the message itself cannot be written.
 func TestWatchdog(t *testing.T) {
 	if args, ok := testenv.Arguments(t); ok {
 		hang(t, args[0], args[1] != "")
@@ -37,7 +37,7 @@ func TestWatchdog(t *testing.T) {
 	}
 }
 
-// hang lets the sync of a store's log hang.
+// hang opens a store whose next sync of the log never returns, and writes to it.
 func hang(t *testing.T, dir string, logToo bool) {
 	var hung atomic.Bool
 	files := errorfs.Wrap(vfs.Default, errorfs.InjectorFunc(func(op errorfs.Op) error {

@@ -13,9 +13,9 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// Benchmarks measures the operations of which the server consists, with one and
-// with 64 goroutines. Compare cpu-µs/op (user and system time of the process),
-// which hardly depends on the load of the machine.
+// Benchmarks measures the operations of a store that the server uses most, with one and with 64 goroutines.
+// Compare cpu-µs/op (user and system time of the process per operation), which hardly depends on the load of the
+// machine.
 func Benchmarks(b *testing.B, open Open) {
 	for _, n := range []int{1, 64} {
 		b.Run(fmt.Sprintf("insert-synced/%d", n), func(b *testing.B) { insert(b, open, n, storage.Synced) })
@@ -28,7 +28,7 @@ func Benchmarks(b *testing.B, open Open) {
 	b.Run("scan", func(b *testing.B) { scan(b, open) })
 }
 
-// benchKey appends a record key with a scattered position.
+// benchKey appends the key of a document whose position is the i-th of a pseudo-random sequence.
 func benchKey(dst []byte, i uint64) []byte {
 	dst = append(dst, "r\x00\x00\x00\x00\x00\x00\x00\x01"...)
 	dst = binary.BigEndian.AppendUint64(dst, i*0x9E3779B97F4A7C15)
@@ -47,7 +47,7 @@ func benchValue() []byte {
 	return v
 }
 
-// spread runs f b.N times on n goroutines and reports CPU time per call.
+// spread calls f b.N times on n goroutines together, and reports the CPU time per call.
 func spread(b *testing.B, n int, f func(i uint64, scratch []byte) []byte) {
 	b.ReportAllocs()
 	var at atomic.Uint64
@@ -180,7 +180,7 @@ func get(b *testing.B, open Open, n int) {
 	})
 }
 
-// scan reads 1 KiB rows; one operation is one row.
+// scan measures an iteration over values of 1 KiB; one operation is one entry.
 func scan(b *testing.B, open Open) {
 	s := open(b)
 	defer closeStore(b, s)

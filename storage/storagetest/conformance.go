@@ -9,10 +9,11 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// Open returns an empty store. The test body closes it.
+// Open is a function of an engine's test that returns an empty store, which the test closes.
 type Open func(tb testing.TB) storage.Store
 
-// Conformance checks the contract. It takes well under a second per engine.
+// Conformance checks an engine against the contract of package storage, one subtest per rule. It takes well under
+// a second per engine.
 func Conformance(t *testing.T, open Open) {
 	for _, c := range conformance {
 		t.Run(c.name, func(t *testing.T) {
@@ -109,7 +110,8 @@ func (e env) snapshot(at storage.Timestamp) storage.Reader {
 	return r
 }
 
-// put commits pairs: key, value, …; value "" deletes.
+// put commits one transaction that sets keys to values, given in turn; the value "" deletes. It returns the
+// timestamp of the commit.
 func (e env) put(pairs ...string) storage.Timestamp {
 	e.t.Helper()
 	t := e.begin(storage.TxnOptions{})
@@ -141,7 +143,7 @@ func (e env) conflict(t storage.Txn) {
 	e.is(err, storage.ErrConflict)
 }
 
-// get returns the value, or "" if there is none.
+// get returns the value of a key that the reader r finds, or "" if there is none.
 func (e env) get(r storage.Reader, key string) string {
 	e.t.Helper()
 	v, err := r.Get(e.ctx, []byte(key), nil)

@@ -48,7 +48,7 @@ func nowIsNotBefore(e env) {
 	}
 }
 
-// log returns the records of a stream as "ts:rec ts:rec …".
+// log returns the records of a change-log stream after a timestamp as a text "ts:rec ts:rec …", for comparisons.
 func (e env) log(stream string, after storage.Timestamp) string {
 	e.t.Helper()
 	var out []byte
@@ -89,8 +89,8 @@ func logOrder(e env) {
 	e.equal(e.log("", 0), "")
 }
 
-// logOwn checks that each record has a timestamp of its own, above all earlier
-// commits and at most that of its commit, in any stream.
+// logOwn checks that each change-log record has a timestamp of its own, greater than all earlier commits and at
+// most that of its commit, in any stream.
 func logOwn(e env) {
 	before := e.put("a", "1")
 	ts := e.logged(storage.Synced, "s", "1", "s", "2", "t", "3", "s", "4")
@@ -114,7 +114,7 @@ func logResumes(e env) {
 	next, err := e.s.ReadLog(e.ctx, []byte("s"), 0, func(_, _ storage.Timestamp, _ []byte) bool { n++; return n < 4 })
 	e.check(err)
 	e.equal(next, ts-1)
-	e.equal(e.log("s", next), fmt.Sprintf("%d:3 %d:4", ts, ts)) // the current commit is repeated from its first record
+	e.equal(e.log("s", next), fmt.Sprintf("%d:3 %d:4", ts, ts)) // the commit at which yield returned false is repeated from its first record
 	next, err = e.s.ReadLog(e.ctx, []byte("s"), 0, func(_, _ storage.Timestamp, _ []byte) bool { return true })
 	e.check(err)
 	e.equal(next, e.s.Durable())
@@ -199,8 +199,8 @@ func truncateLog(e env) {
 	_, err := e.s.ReadLog(e.ctx, []byte("s"), ts1, func(_, _ storage.Timestamp, _ []byte) bool { return true })
 	e.is(err, storage.ErrLogTruncated)
 	e.equal(e.log("other", 0), fmt.Sprintf("%d:1", ts1))
-	// A truncation of nothing, or of records that a reader has read already, loses
-	// nothing.
+	// A reader does not get ErrLogTruncated after a truncation of no records, or of records that it has already
+	// read.
 	e.put("a", "1")
 	last := e.logged(storage.Synced, "other", "2")
 	e.check(e.s.TruncateLog(e.ctx, []byte("s"), last))

@@ -156,8 +156,8 @@ func iterKeepsSnapshot(e env) {
 	r.Close()
 }
 
-// iterResumed checks that an iterator whose context has ended continues with another context; or
-// without one, if it never waits.
+// iterResumed checks that an iterator whose context has ended continues with another context (SetContext), or
+// without one if the engine's iterators never wait.
 func iterResumed(e env) {
 	const rows = 2000
 	t := e.begin(storage.TxnOptions{})
@@ -220,12 +220,12 @@ func deleteRange(e env) {
 	e.equal(e.log("s", 0), fmt.Sprintf("%d:kept", ts))
 }
 
-// collector is an engine that destroys deleted ranges when it collects garbage.
+// collector is an engine that destroys deleted ranges only when it collects garbage, such as one over TiKV.
 type collector interface {
 	Collect(ctx context.Context) error
 }
 
-// deleteRange deletes a range, and makes sure that it is destroyed.
+// deleteRange deletes a range of keys, and makes sure that the engine has destroyed it.
 func (e env) deleteRange(r storage.Range) {
 	e.t.Helper()
 	e.check(e.s.DeleteRange(e.ctx, r))

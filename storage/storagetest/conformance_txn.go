@@ -149,7 +149,7 @@ func beginInThePast(e env) {
 
 func unknownTimestamps(e env) {
 	ts := e.put("a", "1")
-	later := ts + storage.MakeTimestamp(10, 0) // timestamps of an oracle increase while nothing is written
+	later := ts + storage.MakeTimestamp(10, 0) // some engines' timestamps increase also while nothing is written
 	_, err := e.s.Snapshot(e.ctx, later)
 	e.is(err, storage.ErrSnapshotTooOld)
 	_, err = e.s.Begin(e.ctx, storage.TxnOptions{At: later})

@@ -4,5 +4,5 @@ package storagetest
 
 import "time"
 
-// cpuTime is not available here; the metric is 0.
+// cpuTime returns 0, because the CPU time of the process is not available on this system.
 func cpuTime() time.Duration { return 0 }

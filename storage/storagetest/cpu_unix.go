@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// cpuTime returns the user and system time that this process has used.
+// cpuTime returns the user and system time that this process has used so far.
 func cpuTime() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

@@ -12,21 +12,19 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// Disk is a store's disk in a crash test.
+// Disk is the simulated disk of a store in a crash test.
 type Disk interface {
 	// Open opens the store on the disk.
 	Open(tb testing.TB) storage.Store
-	// Cut returns the disk as a power cut at this moment might leave it: synced
-	// data are there, and of the other data keepPercent percent, chosen by rng. The
-	// old disk may still be written to; it is not read any more.
+	// Cut returns the disk as a power cut at this moment might leave it: it has the synced data, and of the other
+	// data keepPercent percent, chosen by rng. The old disk may still be written to, but it is not read any more.
 	Cut(rng *rand.Rand, keepPercent int) Disk
 }
 
-// Crash runs rounds of: concurrent transactions, a power cut in their midst,
-// reopening, checking. A transaction writes two keys and a log record with the same
-// content. Checked: every acknowledged Synced commit is there, and every durable
-// one; no commit is there in part; the log has no gap: if a commit is there, all
-// earlier ones are; timestamps still increase.
+// Crash tests whether a store survives power cuts. Each round runs concurrent transactions, cuts the power in
+// their midst, opens the store again and checks it. A transaction writes two keys and a log record with the same
+// content. Checked: every acknowledged Synced commit and every durable one is there; no commit is there in part;
+// if a commit is there, all earlier ones are; timestamps still increase.
 func Crash(t *testing.T, disk Disk, rounds int, seed uint64) {
 	c := &crash{t: t, rng: rand.New(rand.NewPCG(seed, 7))}
 	for round := range rounds {
@@ -54,7 +52,7 @@ func (c *crash) round(disk Disk, round int) Disk {
 	s := disk.Open(c.t)
 	ctx := context.Background()
 	var mu sync.Mutex
-	var order []storage.Timestamp // commits of this round, acknowledged or not yet durable
+	var order []storage.Timestamp // the acknowledged commits of this round, durable or not
 	var synced storage.Timestamp  // newest acknowledged Synced commit
 	var stop atomic.Bool
 	var wg sync.WaitGroup
@@ -110,7 +108,7 @@ func (c *crash) round(disk Disk, round int) Disk {
 	return after
 }
 
-// crashWrite writes content under two keys and to the log.
+// crashWrite commits a transaction that writes the same content under two keys and to the log.
 func crashWrite(ctx context.Context, s storage.Store, key int, content string, d storage.Durability) (storage.Timestamp, error) {
 	tx, err := s.Begin(ctx, storage.TxnOptions{})
 	if err != nil {
@@ -124,7 +122,7 @@ func crashWrite(ctx context.Context, s storage.Store, key int, content string, d
 	return tx.Commit(ctx, d)
 }
 
-// verify reads the disk after the cut. must is the newest timestamp that was
+// verify opens the store on the disk after the cut, and checks its content. must is the newest timestamp that was
 // durable before the cut; made holds the commits of the round.
 func (c *crash) verify(disk Disk, made map[storage.Timestamp]bool, must storage.Timestamp) {
 	s := disk.Open(c.t)
@@ -147,7 +145,7 @@ func (c *crash) verify(disk Disk, made map[storage.Timestamp]bool, must storage.
 	}); err != nil {
 		c.t.Errorf("ReadLog: %v", err)
 	}
-	expect := c.kept // number of records up to last, if there is no gap
+	expect := c.kept // the number of log records up to the last one, if none is missing
 	for ts := range made {
 		if ts <= max(last, must) {
 			expect++

@@ -21,8 +21,8 @@ func openPebble(tb testing.TB) storage.Store {
 	return s
 }
 
-// TestFaultyStores: the checks of Nemesis hold under conflicts, lost answers,
-// refused snapshots and delays; without rules the wrapper is a conforming engine.
+// TestFaultyStores runs Nemesis over stores with conflicts, lost answers, refused snapshots and delays, and
+// Conformance over the same wrapper without rules.
 func TestFaultyStores(t *testing.T) {
 	for name, open := range map[string]storagetest.Open{"memkv": openMemkv, "pebblekv": openPebble} {
 		t.Run(name, func(t *testing.T) {

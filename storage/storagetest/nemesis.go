@@ -13,22 +13,21 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// NemesisOptions are the options of a run; zero fields have defaults.
+// NemesisOptions are the options of one run of Nemesis; zero fields have defaults.
 type NemesisOptions struct {
-	Rounds  int // transactions of each worker; 300
-	Workers int // of each kind; 4
+	Rounds  int // number of transactions of each worker; 0 = 300
+	Workers int // number of workers of each kind; 0 = 4
 	Seed    uint64
-	Unknown bool // the store may return ErrUndetermined; sums are checked, exact counts are not
+	Unknown bool // the store may return ErrUndetermined; then sums are checked, but not exact counts
 }
 
-// accounts is the number of accounts between which money moves; their sum never
-// changes.
+// accounts is the number of accounts between which the workers move money; the sum of all never changes.
 const (
 	accounts = 20
 	startSum = accounts * 100
 )
 
-// Nemesis runs concurrent workers against each other and checks:
+// Nemesis tests the isolation of a store: it runs concurrent workers on the same keys, and checks:
 //
 //   - transfers between accounts: every snapshot, read by keys or by scan, forward
 //     or backward, has the same sum;
@@ -95,8 +94,8 @@ func (n *nemesis) setup() {
 	})
 }
 
-// retry runs f in transactions until one commits; latch keys are optional. It
-// reports whether the outcome is known.
+// retry runs f in transactions until one commits, with latches on the given keys. It reports whether the commit
+// has certainly happened.
 func (n *nemesis) retry(f func(tx storage.Txn) error, latch ...[]byte) bool {
 	for i := 0; ; i++ {
 		tx, err := n.s.Begin(n.ctx, storage.TxnOptions{Latch: latch})
@@ -181,7 +180,8 @@ func (n *nemesis) counters(w int, rng *rand.Rand) {
 	}
 }
 
-// sums reads all accounts in one snapshot, in different ways.
+// sums reads all accounts in one snapshot after the other, in different ways, and checks that their sum is
+// unchanged.
 func (n *nemesis) sums(rng *rand.Rand) {
 	for !n.over.Load() {
 		r, err := n.s.Snapshot(n.ctx, 0)
@@ -235,7 +235,7 @@ func (n *nemesis) sum(r storage.Reader, way int) (sum int, err error) {
 	return sum, err
 }
 
-// tail follows the log until ctx ends, and then to its end.
+// tail reads the change log until ctx ends, and then to the log's end, and checks the order of its records.
 func (n *nemesis) tail(ctx context.Context) {
 	var after, last storage.Timestamp
 	for ended := false; !ended; {

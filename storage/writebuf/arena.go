@@ -1,24 +1,25 @@
 package writebuf
 
-// Chunk sizes in bytes: the first one fits a typical single-document write, the
-// largest keeps the waste of a big transaction small.
+// Sizes of an arena's chunks in bytes: the first chunk fits a typical write of one document, the largest bounds
+// the memory that a big transaction wastes.
 const (
 	chunkBytesMin = 4 << 10
 	chunkBytesMax = 1 << 20
 )
 
-// arena hands out memory that is never moved or freed before reset.
+// arena stores copies of byte slices in few large chunks. Copies are not moved or freed before the arena is reset
+// or rolled back.
 type arena struct {
 	chunks [][]byte // chunks[:at] are full, chunks[at] is being filled, the rest are empty
 	at     int
 	bytes  int // stored
 }
 
-// arenaMark is a fill state to which the arena can return.
+// arenaMark records how full an arena was, so that a rollback can free everything stored later.
 type arenaMark struct{ at, used, bytes int }
 
-// copy stores b and returns the stored bytes, with no spare capacity. It never
-// returns nil.
+// copy copies b into the arena and returns the copy, with no spare capacity. It never returns nil, because nil is
+// a deletion in a Buffer.
 func (a *arena) copy(b []byte) []byte {
 	if len(a.chunks) == 0 {
 		a.chunks = append(a.chunks, make([]byte, 0, max(chunkBytesMin, len(b))))
@@ -34,7 +35,7 @@ func (a *arena) copy(b []byte) []byte {
 	return c[n:len(c):len(c)]
 }
 
-// next moves on to an empty chunk of at least n bytes.
+// next returns an empty chunk for at least n more bytes: one left from earlier use, or a new one.
 func (a *arena) next(n int) []byte {
 	for i := a.at + 1; i < len(a.chunks); i++ {
 		if cap(a.chunks[i]) >= n {
@@ -71,7 +72,7 @@ func (a *arena) release(m arenaMark) {
 	a.at, a.bytes = m.at, m.bytes
 }
 
-// reset empties the arena and keeps at most keep bytes of it.
+// reset empties the arena for another transaction, and keeps at most keep bytes of its chunks.
 func (a *arena) reset(keep int) {
 	a.release(arenaMark{})
 	n := 0

@@ -6,8 +6,8 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// What a pooled Buffer keeps over Reset: the memory of a command with a thousand documents
-// of usual size.
+// The memory that a Buffer keeps over Reset, in bytes, entries and blocks: that of a command with a thousand
+// documents of usual size. Larger memory is freed.
 const (
 	keepBytes   = 4 << 20
 	keepEntries = 4096
@@ -17,7 +17,7 @@ const (
 // LogRecord is one AppendLog call.
 type LogRecord struct{ Stream, Rec []byte }
 
-// State is the state of a key in a Buffer.
+// State is the state of a key in a transaction's Buffer, which decides whether a read uses the snapshot.
 type State uint8
 
 const (
@@ -26,8 +26,8 @@ const (
 	Deleted                // absent, even if the snapshot has the key
 )
 
-// Buffer is the uncommitted content of one transaction. The zero value is empty
-// and ready. It does not check keys and values; see CheckKey.
+// Buffer holds the uncommitted writes, locks and log records of one transaction. The zero value is empty and
+// ready. It does not check keys and values; see CheckKey.
 type Buffer struct {
 	writes sortedEntries
 	arena  arena
@@ -37,24 +37,24 @@ type Buffer struct {
 	marks  []mark
 	size   int
 
-	epoch    uint32 // counts the snapshots; an entry has the epoch that it was written in
+	epoch    uint32 // number of snapshots taken; each entry has the epoch in which it was written
 	dirty    bool   // something was written in this epoch
 	versions int    // number of older versions
 }
 
-// undo restores one key: to prev, or to untouched.
+// undo records how a rollback restores one key: to the entry prev if existed, else the key's write is removed.
 type undo struct {
 	prev    entry
 	existed bool
 }
 
-// mark is a savepoint: the lengths to which a rollback returns.
+// mark is a savepoint: it records the lengths and sizes to which a rollback returns.
 type mark struct {
 	undo, locks, logs, size, versions int
 	arena                             arenaMark
 }
 
-// CheckKey checks whether key may be used. Errors: ErrInvalidKey.
+// CheckKey returns ErrInvalidKey if callers may not use a key: it is empty, or its first byte is 0x00 or 0xFF.
 func CheckKey(key []byte) error {
 	if len(key) == 0 || key[0] == 0 || key[0] == 0xFF {
 		return storage.ErrInvalidKey
@@ -104,29 +104,29 @@ func (b *Buffer) AppendLog(stream, rec []byte) {
 	b.size += len(stream) + len(rec)
 }
 
-// Get returns the buffered value of key, aliasing the buffer.
+// Get returns the buffered value of a key and its state. The value aliases the buffer.
 func (b *Buffer) Get(key []byte) ([]byte, State) { return b.Newest().Get(key) }
 
 // Len returns the number of keys written or deleted.
 func (b *Buffer) Len() int { return b.writes.count }
 
-// Bytes returns the size of all keys, values, locks and records that a commit writes.
+// Bytes returns the size in bytes of all keys, values, locks and records that a commit of the buffer writes.
 func (b *Buffer) Bytes() int { return b.size }
 
-// MemoryBytes returns the memory that the buffer holds, in bytes, including values that were
-// overwritten.
+// MemoryBytes returns the memory in bytes that the buffer takes, including overwritten values, which readers may
+// still need.
 func (b *Buffer) MemoryBytes() int { return b.arena.bytes + b.versions*versionBytes }
 
-// Empty reports whether a commit would have nothing to do.
+// Empty reports whether the buffer has no writes, locks and log records, so that a commit has nothing to do.
 func (b *Buffer) Empty() bool { return b.writes.count == 0 && len(b.locks) == 0 && len(b.logs) == 0 }
 
-// Locks returns the locked keys in call order, aliasing the buffer.
+// Locks returns the locked keys in the order of the Lock calls, aliasing the buffer.
 func (b *Buffer) Locks() [][]byte { return b.locks }
 
-// Logs returns the log records in call order, aliasing the buffer.
+// Logs returns the log records in the order of the AppendLog calls, aliasing the buffer.
 func (b *Buffer) Logs() []LogRecord { return b.logs }
 
-// All yields the writes in key order; value nil is a deletion.
+// All yields the written keys with their newest values, in key order; a nil value is a deletion.
 func (b *Buffer) All() iter.Seq2[[]byte, []byte] {
 	return func(yield func(key, value []byte) bool) {
 		for _, block := range b.writes.blocks {
@@ -171,7 +171,7 @@ func (b *Buffer) RollbackTo(s storage.Savepoint) {
 	b.arena.release(m.arena)
 }
 
-// Reset empties the buffer for another transaction and drops large memory.
+// Reset empties the buffer for another transaction, and frees its memory if that is large.
 func (b *Buffer) Reset() {
 	b.writes.reset()
 	clear(b.locks)

@@ -9,8 +9,8 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// Guard wraps an iterator with checks: keys and values are overwritten at the next
-// step, keys must be ordered, and use after Close panics.
+// Guard wraps an iterator with checks for tests: it overwrites keys and values at the next step, so that a late
+// use shows, and panics if keys are not in order, or at a use after Close.
 func Guard(it storage.Iterator) storage.Iterator { return &guard{it: it} }
 
 type guard struct {

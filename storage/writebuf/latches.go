@@ -7,37 +7,36 @@ import (
 	"sync"
 )
 
-// latchStripes is the number of queues over which keys are spread: with 64 writers,
-// two different keys share a queue in about one of sixteen writes, for the few
-// microseconds of a single-document transaction.
+// latchStripes is the number of queues over which latched keys are spread by hash. With 64 writers, two different
+// keys share a queue in about one of sixteen writes, for the few microseconds of a single-document transaction.
 const latchStripes = 1024
 
-// Latches are short first-come-first-served waits for keys, see
-// storage.TxnOptions.Latch. NewLatches creates them.
+// Latches hold a queue for each latched key, in which transactions wait, first come first served, for short times
+// (storage.TxnOptions.Latch). So writers of a hot key do not conflict. NewLatches creates them.
 type Latches struct {
 	seed    maphash.Seed
 	stripes [latchStripes]latch
 }
 
-// latch is one queue; the holder passes the latch to the first waiter.
+// latch is one queue of waiting transactions. Its holder passes the latch to the first waiter.
 type latch struct {
 	mu    sync.Mutex
 	held  bool
 	queue []chan struct{}
 }
 
-// HeldLatches holds the latches of one transaction. The zero value holds none.
+// HeldLatches lists the latches that one transaction holds, for Release. The zero value lists none.
 type HeldLatches struct {
 	l    *Latches
 	one  [1]uint16
-	many []uint16 // sorted, without repetition; nil if only one
+	many []uint16 // sorted, without repetition; nil if only one latch is held
 }
 
 // NewLatches creates free latches.
 func NewLatches() *Latches { return &Latches{seed: maphash.MakeSeed()} }
 
-// Acquire waits for the latches of all keys, in an order in which two callers
-// cannot wait for each other. Errors: ctx.Err(); then no latch is held.
+// Acquire waits for the latches of all keys and returns them. It takes them in the order of their numbers, so that
+// no two callers wait for each other. Errors: ctx.Err(); then no latch is held.
 func (l *Latches) Acquire(ctx context.Context, keys [][]byte) (HeldLatches, error) {
 	h := HeldLatches{l: l}
 	stripes := h.one[:]
@@ -65,7 +64,7 @@ func (l *Latches) Acquire(ctx context.Context, keys [][]byte) (HeldLatches, erro
 	return h, nil
 }
 
-// Release passes the latches to the next waiters; releasing twice does nothing.
+// Release passes each held latch to its next waiter. A second Release does nothing.
 func (h *HeldLatches) Release() {
 	if h.l == nil {
 		return
@@ -105,7 +104,7 @@ func (l *latch) acquire(ctx context.Context) error {
 		return ctx.Err()
 	}
 	l.mu.Unlock()
-	l.release() // the latch came at the same moment: pass it on
+	l.release() // this waiter got the latch when ctx ended: pass it on
 	return ctx.Err()
 }
 

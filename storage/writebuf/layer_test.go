@@ -10,7 +10,8 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// reading is a snapshot with an iterator that stays open while the buffer changes.
+// reading is a snapshot of the buffer, its expected content, and an iterator of it that stays open while the
+// buffer changes.
 type reading struct {
 	layer Layer
 	want  map[string]string
@@ -19,7 +20,8 @@ type reading struct {
 	ended bool
 }
 
-// TestSnapshotsStay writes and rolls back while iterators of snapshots are open.
+// TestSnapshotsStay writes and rolls back while iterators of snapshots are open, and checks that these snapshots
+// do not change.
 func TestSnapshotsStay(t *testing.T) {
 	var b Buffer
 	for seed := range uint64(45) {
@@ -101,8 +103,7 @@ func TestSnapshotsStay(t *testing.T) {
 	}
 }
 
-// TestMemoryCountsOverwrittenValues checks that overwritten values count as held
-// memory.
+// TestMemoryCountsOverwrittenValues checks that MemoryBytes includes the values that were overwritten.
 func TestMemoryCountsOverwrittenValues(t *testing.T) {
 	var b Buffer
 	for range 100 {

@@ -7,28 +7,29 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// Merge returns an iterator over base with a layer over it. base iterates over r in
-// the direction of reverse and is closed with the result. The layer is not empty.
+// Merge returns an iterator over the entries of base, an iterator of a snapshot, with the writes of a layer over
+// them. base iterates over r in the direction of reverse, and is closed together with the result. The layer is not
+// empty.
 func Merge(base storage.Iterator, l Layer, r storage.Range, reverse bool) storage.Iterator {
 	resumed, _ := base.(storage.ContextSetter)
 	return &merge{base: base, resumed: resumed, layer: l, b: &l.b.writes, r: storage.Range{Start: bytes.Clone(r.Start), End: bytes.Clone(r.End)}, reverse: reverse}
 }
 
-// merge iterates over two sorted sequences; if both have a key, the buffer's is
-// returned.
+// merge iterates over a snapshot and a buffer, both in key order. If both have a key, it returns the buffer's
+// value, or skips a deleted key.
 type merge struct {
 	base           storage.Iterator
-	resumed        storage.ContextSetter // base, if it is one
+	resumed        storage.ContextSetter // base, if it implements this interface
 	layer          Layer
 	b              *sortedEntries
 	r              storage.Range
-	at             entryPos // place of key, valid while moves equals that of b
+	at             entryPos // position of key in the buffer, valid while moves equals b.moves
 	moves          uint64   // see sorted
-	key, value     []byte   // the buffer's current entry, in the arena: both stay valid while b changes
+	key, value     []byte   // the buffer's current entry; its memory in the arena does not change while b does
 	reverse        bool
 	started        bool
 	baseOK, bufOK  bool // the side has a current entry
-	onBase, onBuf  bool // the current entry comes from this side, or hides one of it
+	onBase, onBuf  bool // whether the current entry comes from this side, or hides an entry of it
 	closed, failed bool
 }
 
@@ -77,7 +78,7 @@ func (m *merge) Seek(key []byte) bool {
 	return m.settle()
 }
 
-// advance steps every side that took part in the current entry.
+// advance moves each side that has the current key to its next entry.
 func (m *merge) advance() {
 	if m.onBase {
 		m.baseOK = m.base.Next()
@@ -137,7 +138,7 @@ func (m *merge) seekBuf(key []byte) {
 func (m *merge) stepBuf() {
 	if m.moves != m.b.moves {
 		p, ok := m.b.find(m.key)
-		if m.at = p; !ok { // a rollback removed it: p is the next greater key
+		if m.at = p; !ok { // a rollback removed key: p is that of the next greater key
 			if m.reverse {
 				m.at = m.b.prev(p)
 			}
@@ -157,7 +158,7 @@ func (m *merge) step() {
 	}
 }
 
-// checkBuf moves to the first entry from at on that the layer includes.
+// checkBuf moves to the first entry of the buffer, from at on, that the layer includes.
 func (m *merge) checkBuf() {
 	m.moves = m.b.moves
 	for ; m.b.valid(m.at); m.step() {
@@ -173,7 +174,7 @@ func (m *merge) checkBuf() {
 	m.key, m.value, m.bufOK = nil, nil, false
 }
 
-// before reports whether a comes before b in the direction of the iterator.
+// before reports whether key a comes before key b in the direction of the iterator.
 func (m *merge) before(a, b []byte) bool {
 	c := bytes.Compare(a, b)
 	return c != 0 && (c < 0) != m.reverse

@@ -6,24 +6,25 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// Below is a snapshot of an engine, under the writes of a transaction.
+// Below is the snapshot of an engine below the writes of a transaction: the engine implements these reads, and
+// Reads adds the writes.
 type Below interface {
 	ReadTimestamp() storage.Timestamp
-	// Check is called before each read. Errors: those that every read of the engine may have.
+	// Check is called before each read. Errors: errors that each read of the engine may have, such as ErrClosed.
 	Check(ctx context.Context) error
-	// Lookup see storage.Reader.Get.
+	// Lookup is storage.Reader.Get of the snapshot.
 	Lookup(ctx context.Context, key, dst []byte) ([]byte, error)
 	// Contains see storage.Reader.Has.
 	Contains(ctx context.Context, key []byte) (bool, error)
-	// LookupMany is storage.Reader.GetMany; a key that l includes is emitted with the value of
-	// l.
+	// LookupMany is storage.Reader.GetMany of the snapshot with the writes of l: for a key that l includes, it
+	// emits the value in l.
 	LookupMany(ctx context.Context, l Layer, keys [][]byte, emit func(i int, value []byte) error) error
-	// Walk see storage.Reader.Iter.
+	// Walk is storage.Reader.Iter of the snapshot.
 	Walk(ctx context.Context, r storage.Range, o storage.IterOptions) (storage.Iterator, error)
 }
 
-// Reads is the half of a storage.Reader, and of a storage.Txn, that reads: an engine embeds it.
-// A reader without writes has the zero Layer.
+// Reads implements the reading methods of storage.Reader and storage.Txn: an engine embeds it. It reads the writes
+// in Layer before the snapshot. A reader without writes has the zero Layer.
 type Reads struct {
 	Below
 	Layer Layer
@@ -74,19 +75,20 @@ func (r *Reads) Iter(ctx context.Context, rg storage.Range, o storage.IterOption
 	return r.Layer.Over(it, rg, o.Reverse), nil
 }
 
-// At returns a reader with another layer over the same snapshot. Its Close does nothing.
+// At returns a reader of the same snapshot with another layer of writes over it. Its Close does nothing.
 func (r *Reads) At(l Layer) storage.Reader { return &layerReader{Reads{r.Below, l}} }
 
-// layerReader is a reader over the snapshot of another reader, which owns the snapshot.
+// layerReader is a reader with its own layer over the snapshot of another reader, which closes the snapshot.
 type layerReader struct{ Reads }
 
 // Close implements storage.Reader.
 func (*layerReader) Close() {}
 
-// Over returns reads of under with the layer l over it. Closing under is up to its owner.
+// Over returns the reads of the reader under with the writes of layer l over it. The owner of under closes it.
 func Over(under storage.Reader, l Layer) Reads { return Reads{unchecked{under}, l} }
 
-// unchecked is a reader that checks itself in each read.
+// unchecked makes a Below of a storage.Reader. Its Check does nothing, because each read of the reader checks by
+// itself.
 type unchecked struct{ storage.Reader }
 
 // Check implements Below.
@@ -100,7 +102,8 @@ func (u unchecked) Lookup(ctx context.Context, key, dst []byte) ([]byte, error) 
 // Contains implements Below.
 func (u unchecked) Contains(ctx context.Context, key []byte) (bool, error) { return u.Has(ctx, key) }
 
-// LookupMany implements Below: it reads all keys, also those that l includes.
+// LookupMany implements Below: it reads all keys from the reader, also those that l includes, and emits the values
+// in l for these.
 func (u unchecked) LookupMany(ctx context.Context, l Layer, keys [][]byte, emit func(i int, value []byte) error) error {
 	return u.GetMany(ctx, keys, func(i int, value []byte) error {
 		if v, state := l.Get(keys[i]); state != Untouched {

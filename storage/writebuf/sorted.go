@@ -5,29 +5,32 @@ import (
 	"slices"
 )
 
-// blockMax is the number of entries at which a block is split: an insertion
-// moves 3 KiB on average, about 50 ns.
+// blockMax is the number of entries at which a block of sortedEntries is split. An insertion moves 3 KiB on
+// average, which takes about 50 ns.
 const blockMax = 128
 
-// entry is the newest version of one buffered write; value nil is a deletion.
+// entry is one written key of a buffer with its newest value; a nil value is a deletion.
 type entry struct {
 	key, value []byte
-	older      *version // versions from before the last snapshot of the buffer
+	older      *version // older values, for readers of snapshots of the buffer; the newest first
 	epoch      uint32   // of the buffer when value was written
 }
 
-// sortedEntries holds the entries in key order, in a row of non-empty blocks.
+// sortedEntries holds the entries of a buffer in key order, in a row of short, non-empty blocks, so that an
+// insertion moves few entries.
 type sortedEntries struct {
 	blocks [][]entry
-	spare  [][]entry // empty ones of earlier use
+	spare  [][]entry // empty blocks of earlier use
 	count  int
-	moves  uint64 // number of insertions and removals: each changes the places of other entries
+	moves  uint64 // number of insertions and removals, each of which changes the positions of other entries
 }
 
-// entryPos is the position of an entry, or the one past the last: (len(blocks), 0).
+// entryPos is the position of an entry: its block, and its index there. (len(blocks), 0) is the position after the
+// last entry.
 type entryPos struct{ block, at int }
 
-// find returns the place of key, or of the first larger key.
+// find returns the position of the entry with a key and true, or else the position of the next greater key and
+// false.
 func (s *sortedEntries) find(key []byte) (p entryPos, ok bool) {
 	// The last block whose first key is <= key is the only one that can hold it.
 	lo, hi := 0, len(s.blocks)
@@ -64,7 +67,7 @@ func (s *sortedEntries) find(key []byte) (p entryPos, ok bool) {
 
 func (s *sortedEntries) entry(p entryPos) *entry { return &s.blocks[p.block][p.at] }
 
-// insert inserts e before p, as returned by find for e.key.
+// insert inserts the entry e at the position p that find has returned for its key.
 func (s *sortedEntries) insert(p entryPos, e entry) {
 	s.count++
 	s.moves++
@@ -96,7 +99,7 @@ func (s *sortedEntries) insert(p entryPos, e entry) {
 	}
 }
 
-// block returns an empty block: a spare one, or a new one with the given capacity.
+// block returns an empty block of entries: a spare one, or a new one with room as its capacity.
 func (s *sortedEntries) block(room int) []entry {
 	if n := len(s.spare); n > 0 {
 		b := s.spare[n-1]
@@ -117,7 +120,7 @@ func (s *sortedEntries) remove(p entryPos) {
 	}
 }
 
-// next and prev return the neighbouring places; prev of the first place has block -1.
+// next and prev return the position of the next or previous entry; prev of the first position has block -1.
 func (s *sortedEntries) next(p entryPos) entryPos {
 	if p.at+1 < len(s.blocks[p.block]) {
 		return entryPos{p.block, p.at + 1}

@@ -7,25 +7,27 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// Config holds what the transactions of a store share.
+// Config holds the limits, the memory budget and the latches that all transactions of a store share.
 type Config struct {
 	Bounds  Bounds
-	Memory  storage.Memory // of all transactions; nil = no limit
+	Memory  storage.Memory // budget of all transactions; nil = no limit
 	Latches *Latches
 }
 
-// Engine opens and commits the snapshot of one transaction.
+// Engine is the part of one transaction that an engine implements: the commit, and the release of the snapshot.
 type Engine interface {
-	// Apply makes the buffered writes visible, all at once, as storage.Txn.Commit. It is called at most once, when
-	// the transaction accepts no other call. It may call Txn.End as soon as the writes are visible.
+	// Apply makes the buffered writes of the transaction visible, all at once, as storage.Txn.Commit. Txn calls it
+	// at most once, and no other method of the transaction afterwards. Apply may call Txn.End as soon as the
+	// writes are visible.
 	Apply(ctx context.Context, d storage.Durability) (storage.Timestamp, error)
 
-	// Release releases the snapshot and the buffer. It is called once, after the latches have been released.
+	// Release releases the snapshot and the buffer of the transaction. Txn calls it once, after it has released
+	// the latches.
 	Release()
 }
 
-// Txn implements storage.Txn over the snapshot of an engine, except Claim: an engine embeds it beside its
-// snapshot. It is closed once Writer.Closed is true; that flag belongs to the snapshot, which checks it in
+// Txn implements storage.Txn, except Claim, over the snapshot of an engine: an engine embeds it beside its
+// snapshot. The transaction is closed once the flag Writer.Closed is true; the snapshot checks the same flag in
 // each read.
 type Txn struct {
 	Reads
@@ -36,8 +38,8 @@ type Txn struct {
 	ended     bool
 }
 
-// Begin waits for the latches of a transaction. The fields Below and Closed are set already. Afterwards the engine
-// calls Write, unless the transaction is read-only, and opens the snapshot; if that fails, it calls Abandon.
+// Begin waits for the latches of a transaction. The engine has set the fields Below and Closed before. Afterwards
+// it calls Write, unless the transaction is read-only, and opens the snapshot; if that fails, it calls Abandon.
 // Errors: ctx.Err().
 func (t *Txn) Begin(ctx context.Context, e Engine, c *Config, o *storage.TxnOptions) (err error) {
 	t.engine, t.Bounds, t.Memory, t.Essential = e, &c.Bounds, c.Memory, o.Essential
@@ -50,20 +52,20 @@ func (t *Txn) Begin(ctx context.Context, e Engine, c *Config, o *storage.TxnOpti
 	return err
 }
 
-// Write sets the buffer of a transaction that may write; it is empty.
+// Write sets the empty buffer b as the one of a transaction that may write.
 func (t *Txn) Write(b *Buffer) { t.Buf, t.Layer = b, b.Newest() }
 
 // Abandon releases the latches of a transaction whose snapshot could not be opened.
 func (t *Txn) Abandon() { t.held.Release() }
 
-// TakeLatches returns the latches of the transaction to a caller that releases them later than End.
+// TakeLatches moves the latches of the transaction to the caller, which releases them later than End.
 func (t *Txn) TakeLatches() HeldLatches {
 	held := t.held
 	t.held = HeldLatches{}
 	return held
 }
 
-// Empty reports whether a commit would have nothing to do.
+// Empty reports whether the transaction has written nothing, so that a commit has nothing to do.
 func (t *Txn) Empty() bool { return t.Buf == nil || t.Buf.Empty() }
 
 // Snapshot implements storage.Txn.
@@ -85,8 +87,7 @@ func (t *Txn) Close() {
 	}
 }
 
-// End releases latches, snapshot, buffer and memory of a transaction that is closed. It does nothing the second
-// time.
+// End releases latches, snapshot, buffer and memory of a transaction that is closed. A second End does nothing.
 func (t *Txn) End() {
 	if t.ended {
 		return
@@ -98,8 +99,8 @@ func (t *Txn) End() {
 	t.Free()
 }
 
-// Touched yields the keys that the transaction has locked and written: another commit of one of these since its
-// snapshot is a conflict.
+// Touched yields the keys that the transaction has locked or written. If another transaction has committed one of
+// them since this one's snapshot, the commit is refused with a conflict.
 func (b *Buffer) Touched() iter.Seq[[]byte] {
 	return func(yield func(key []byte) bool) {
 		for _, key := range b.locks {

@@ -28,7 +28,7 @@ func (e *recordingEngine) Apply(context.Context, storage.Durability) (storage.Ti
 
 func (e *recordingEngine) Release() { e.calls = append(e.calls, "release") }
 
-// begin begins a transaction of e that has written one key and holds the latch of it.
+// begin begins a transaction of the engine e that has written one key and holds the key's latch.
 func (e *recordingEngine) begin(t *testing.T, c *Config, closed *atomic.Bool, memory storage.Memory) {
 	t.Helper()
 	e.t = &Txn{}
@@ -42,7 +42,8 @@ func (e *recordingEngine) begin(t *testing.T, c *Config, closed *atomic.Bool, me
 	}
 }
 
-// A Txn is committed or closed once, releases everything once, and takes memory from the budget of its options.
+// TestTxn checks that a Txn is committed or closed only once, releases each resource once, and takes memory from
+// the budget in its options.
 func TestTxn(t *testing.T) {
 	failed := errors.New("failed")
 	c := &Config{Bounds: Bounds{Value: 1 << 20, Txn: 1 << 20}, Memory: &memoryBudget{}, Latches: NewLatches()}

@@ -46,7 +46,8 @@ func (s *sliceIter) Value() []byte { return []byte(s.vals[s.keys[s.at]]) }
 func (s *sliceIter) Err() error    { return nil }
 func (s *sliceIter) Close()        {}
 
-// TestAgainstMap drives a Buffer over a snapshot and a plain map side by side.
+// TestAgainstMap does the same random operations on a Buffer over a snapshot and on a plain map, and compares
+// them.
 func TestAgainstMap(t *testing.T) {
 	var b Buffer
 	for seed := range uint64(60) {

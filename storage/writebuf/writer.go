@@ -7,27 +7,27 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// Bounds limit what a transaction may write, in bytes.
+// Bounds are the maximum sizes, in bytes, of the writes of one transaction.
 type Bounds struct {
-	Key   int // of one key; 0 = the same as Value
-	Value int // of a key and its value
-	Txn   int // of everything
-	// Copies is the number of copies of the writes that a commit holds; 0 = 1.
+	Key   int // maximum of one key; 0 = the same as Value
+	Value int // maximum of a key and its value together
+	Txn   int // maximum of all writes together
+	// Copies is the number of copies of the writes that a commit has in memory at the same time; 0 = 1.
 	Copies int
 }
 
-// streamBytesMax bounds the name of a stream of log records.
+// streamBytesMax is the maximum length in bytes of the name of a change-log stream.
 const streamBytesMax = 1 << 10
 
-// The part of the shared memory budget that a transaction takes: nothing while it is small, so
-// that small transactions are never refused, then in steps.
+// A transaction takes its memory from the shared budget: nothing for its first uncountedBytes, so that small
+// transactions are never refused, then in steps of stepBytes.
 const (
 	uncountedBytes = 64 << 10
 	stepBytes      = 256 << 10
 )
 
-// Writer is the half of a storage.Txn that writes: an engine embeds it. It checks bounds and
-// memory, and fills a Buffer.
+// Writer implements the writing methods of storage.Txn: an engine embeds it. It checks sizes, keys and the memory
+// budget, and fills a Buffer.
 type Writer struct {
 	Buf    *Buffer // nil: the transaction is read-only or has ended
 	Bounds *Bounds
@@ -37,8 +37,8 @@ type Writer struct {
 	taken int64 // of Memory
 }
 
-// check is called by every write with the bytes it adds.
-// Errors: those of storage.Txn.Set.
+// check decides whether a write of key that adds n bytes is allowed. Every write calls it. Errors: as
+// storage.Txn.Set.
 func (w *Writer) check(key []byte, n int) error {
 	switch {
 	case w.Closed.Load():
@@ -61,7 +61,8 @@ func (w *Writer) check(key []byte, n int) error {
 	return nil
 }
 
-// reserveMemory takes memory for n bytes in total, and reports whether there was enough.
+// reserveMemory takes bytes from the memory budget, so that the transaction has enough for n bytes in total, and
+// reports whether the budget had them.
 func (w *Writer) reserveMemory(n int64) bool {
 	if w.Memory != nil && n > w.taken+uncountedBytes {
 		step := max(n-w.taken, stepBytes)
@@ -73,7 +74,7 @@ func (w *Writer) reserveMemory(n int64) bool {
 	return true
 }
 
-// Free returns the memory, once the transaction has ended.
+// Free returns the memory that the transaction has taken to the budget, once the transaction has ended.
 func (w *Writer) Free() {
 	if w.taken > 0 {
 		w.Memory.Give(w.taken)
@@ -81,7 +82,7 @@ func (w *Writer) Free() {
 	}
 }
 
-// Written returns the layer of the writes so far.
+// Written returns the layer of the transaction's writes so far, which later writes do not change.
 func (w *Writer) Written() Layer {
 	if w.Buf == nil {
 		return Layer{}
@@ -121,7 +122,7 @@ func (w *Writer) Lock(_ context.Context, keys ...[]byte) error {
 	return nil
 }
 
-// anyKey is a valid key, for checks of writes without a key.
+// anyKey is a valid key, passed to check for log records, which have no key.
 var anyKey = []byte{1}
 
 // AppendLog implements storage.Txn.

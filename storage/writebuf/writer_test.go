@@ -21,8 +21,8 @@ func (p *memoryBudget) Take(n int64) bool {
 
 func (p *memoryBudget) Give(n int64) { p.taken -= n }
 
-// A Writer refuses writes beyond its bounds, takes memory for the copies of large transactions, and returns
-// all of it.
+// TestWriter checks that a Writer refuses writes beyond its bounds, takes memory for all copies of a large
+// transaction, and returns all of it.
 func TestWriter(t *testing.T) {
 	var buf Buffer
 	var closed atomic.Bool
