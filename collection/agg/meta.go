@@ -39,7 +39,8 @@ func (k metaKinds) has(m expr.MetaKind) bool { return k&(1<<m) != 0 }
 // pipeline reads.
 type metaReader interface{ readsMeta(k metaKinds) }
 
-// give passes the metadata of a row to the expressions that are evaluated with s.
+// give passes the metadata of a row, of the kinds in k, to the expressions that are evaluated with the scratch
+// memory s.
 func (k metaKinds) give(r *exec.Row, s *expr.Scratch) {
 	if k != 0 {
 		r.SetMeta(s, uint32(k))

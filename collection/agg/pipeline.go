@@ -20,8 +20,8 @@ type Pipeline struct {
 	metas metaKinds
 }
 
-// Probes describes a pipeline of $lookup that looks up several values at once: it finds the documents that have
-// any of the values at the path. The price list charges every value as one query (R8).
+// Probes describes a pipeline of $lookup or $graphLookup that looks up several values at once: it finds the
+// documents that have any of the values at the path. The price list charges every value as one query (R8).
 type Probes struct {
 	Path   string
 	Values []bson.Value // valid while the pipeline is opened
@@ -29,8 +29,8 @@ type Probes struct {
 	Alone bool
 }
 
-// Probes returns the values that the pipeline of a $lookup looks up at once, nil for a pipeline that is one
-// query.
+// Probes returns the values that the pipeline of a $lookup or $graphLookup looks up at once, nil for a pipeline
+// that is one query.
 func (p *Pipeline) Probes() *Probes { return p.probes }
 
 // Stages returns the stages; the caller must not change the slice.

@@ -49,7 +49,7 @@ func (r *carriedRun) at(env *mql.Env, b *bson.Builder, name string, _ int, doc b
 
 func (r *carriedRun) close(*mql.Env) { r.scratch.Close() }
 
-// linearFill is $linearFill: it replaces null values by linear interpolation between the nearest known values,
+// linearFill is $linearFill: it replaces null values by linear interpolation between the nearest other values,
 // over the sort value of the partition.
 type linearFill struct {
 	e     expr.Expr
@@ -74,7 +74,7 @@ func (f *linearFill) start(p *partition) windowRun {
 	return r
 }
 
-// linearFillRun holds the nearest documents left and right of the current document that have a known value.
+// linearFillRun holds the nearest documents left and right of the current document whose value is not null.
 type linearFillRun struct {
 	*linearFill
 	p             *partition

@@ -16,7 +16,7 @@ type datePart struct {
 }
 
 // parseDatePart returns the parse function of an operator such as $year. get computes the part from
-// milliseconds on the local clock; long is whether the result is an int64.
+// milliseconds on the local clock; long reports that the result is an int64.
 func parseDatePart(get func(local int64) int64, long bool) func(*parser, *Operator, bson.Value) (Expr, error) {
 	return func(p *parser, op *Operator, v bson.Value) (Expr, error) {
 		e := &datePart{name: op.Name, get: get, long: long}

@@ -15,7 +15,7 @@ import (
 )
 
 // Sources that the JavaScript library would compile for seconds or for ever are rejected before. Each of these
-// is as long as a source may be, or the shortest that is known to be slow.
+// is as long as a source may be, or the shortest slow one that has been found.
 func TestCompileRefused(t *testing.T) {
 	chain := func(head, link, end string) string {
 		return head + strings.Repeat(link, (sourceBytesMax-len(head)-len(end))/len(link)) + end

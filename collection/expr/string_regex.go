@@ -181,8 +181,8 @@ func (r *regexCall) findAll(env *mql.Env, s *Scratch, c *mql.Regex, text []byte)
 // regexBytesMax limits the result of $regexFindAll.
 const regexBytesMax = 64 << 20
 
-// matchBytes returns a lower bound of the bytes that appendMatch appends for a match m: nested groups repeat
-// the text.
+// matchBytes returns a lower bound of the bytes that appendMatch will append for a match m, so that the limit
+// is checked first. It adds up the groups, because nested groups repeat the text.
 func matchBytes(m []int) int {
 	n := 4 * headBytes
 	for i := 0; i < len(m); i += 2 {

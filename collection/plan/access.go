@@ -285,8 +285,8 @@ func (q *Query) fieldIntervals(ix *catalog.Index, i int, field string, cs []conj
 }
 
 // intersectAll returns the intersection of several predicates' intervals on one field. It intersects halves
-// recursively: one after the other, each of thousands of $ne would go through all intervals left by the earlier
-// ones.
+// recursively: intersected one after the other, thousands of $ne would each go through all intervals left by
+// the earlier ones.
 func (q *Query) intersectAll(all [][]match.Interval) []match.Interval {
 	if len(all) == 1 {
 		return all[0]
@@ -410,8 +410,8 @@ func (q *Query) coversPartial(ix *catalog.Index, cs []conjunct) bool {
 	return true
 }
 
-// implies reports whether every document that satisfies the conjunct c also satisfies want. A query with c can
-// then use a partial index whose filter has want.
+// implies reports whether every document that satisfies the first conjunct also satisfies the second. A query
+// with the first can then use a partial index with the second in its filter.
 func implies(c, want conjunct) bool {
 	if bytes.Equal(match.String(c.node), match.String(want.node)) {
 		return true

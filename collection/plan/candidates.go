@@ -357,9 +357,9 @@ func predicates(n match.Node) (count int) {
 	return count
 }
 
-// beyondFirst returns the number of predicates in the rest of a filter that the price list charges. The query's first
-// predicate is free, whether documents are tested for it or an index answers it. Some predicates that an index answers are
-// tested again.
+// beyondFirst returns the number of predicates that the price list charges in left, the part of a filter that
+// is tested on documents: all of left, but at most one less than the whole filter has, because a query's first
+// predicate is free.
 func beyondFirst(cs []conjunct, left match.Node) int {
 	all := 0
 	for _, c := range cs {

@@ -26,8 +26,8 @@ type Find struct {
 	// Distinct is the path of a distinct: the caller needs one row per value of the path and reads no
 	// other field. "" returns every row.
 	Distinct string
-	// Metas are the kinds of metadata (expr.MetaTextScore and so on), as bits, that the caller reads
-	// from the rows, in addition to those of sort and projection.
+	// Metas are the kinds of metadata (expr.MetaTextScore and so on), as bits, that the caller reads from the
+	// rows, in addition to the kinds that sort and projection read.
 	Metas uint32
 }
 

@@ -89,7 +89,7 @@ func (q *Query) fullText() ([]*Solution, error) {
 }
 
 // textNode plans the lookup of the words of the $text t in the text index. cs are the conjuncts of the filter,
-// one of which is t; the others are tested on the documents found. They must bound the index fields before the
+// with t; the others are tested on the documents found. The conjuncts must bound the index fields before the
 // text to single values.
 func (q *Query) textNode(t *match.Text, cs []conjunct) (Node, error) {
 	ix := textIndex(q.Coll)
