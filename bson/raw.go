@@ -136,8 +136,8 @@ func (r Raw) Has(name string) bool {
 }
 
 // Scan looks up several names in one pass over a document. From offset p on (4 at first) it finds the next element
-// whose name is one of names, and returns the index of the name, the value, and the offset after the element; which
-// is -1 if there is none.
+// whose name is one of names. which is the index of this name, -1 if there is no such element; next is the offset
+// after the element.
 func (r Raw) Scan(p int, names []string) (which int, v Value, next int) {
 	for p < len(r) && r[p] != 0 {
 		t := Type(r[p])

@@ -19,8 +19,8 @@ type CPUSlots struct {
 	Uninterruptible *ratelimit.Semaphore
 	// Clock returns the current time.
 	Clock func() time.Time
-	// overloaded is called when long work takes a slot while overloadedFrom or more slots are in use; nil if the
-	// caller needs no notice.
+	// overloaded is called when long work has requested a slot while overloadedFrom or more slots are in use; it may
+	// be nil.
 	overloaded     func(still func() bool)
 	overloadedFrom int
 	begun          atomic.Int64 // commands begun since the start
@@ -51,7 +51,8 @@ func (p *CPUSlots) notifyOverload() {
 // It equals the time slice of Go's scheduler.
 const slotTime = 10 * time.Millisecond
 
-// slotTimeout is the longest wait for a slot. Then the command computes without one, as the holder may be blocked.
+// slotTimeout is the longest wait for a slot, extended by an eighth for each other waiter. Then the command computes
+// without a slot, as the holder may be blocked.
 const slotTimeout = 200 * time.Millisecond
 
 // aloneMax is the number of commands that may begin within slotTime while a long command still counts as alone and

@@ -355,7 +355,8 @@ func (t *translator) bracket() string {
 				return err
 			}
 		case c == '-':
-			// The - is a range if it is between two members; the engines agree with PCRE where it is literal.
+			// The - makes a range if it is between two members of the class; both engines agree with PCRE where it
+			// is literal.
 			t.both("-")
 			t.pos++
 		default:

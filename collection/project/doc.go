@@ -12,7 +12,7 @@
 // a computed field replaces it by a document.
 //
 // Glossary. Inclusion, exclusion: the two modes of a projection. Computed: a field given by an
-// expression. Kid: a node of the tree.
+// expression. Child: a node of the tree.
 //
 // Source of the behaviour: Manual: reference/operator/aggregation/project,
 // reference/operator/projection; error codes as observed on MongoDB.

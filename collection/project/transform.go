@@ -35,8 +35,8 @@ type Transform interface {
 	Paths(add func(path string))
 	// Keeps reports whether a filter on the path p has the same result on a document before and after Apply.
 	Keeps(p path.Path) bool
-	// Copies returns the field of the input whose value the result has unchanged as the field name; ok is false if
-	// there is none.
+	// Copies returns the name of the input's field whose unchanged value becomes the field name of the result; ok is
+	// false if there is none.
 	Copies(name string) (from string, ok bool)
 	// Expressions calls add with the expressions, which may need metadata.
 	Expressions(add func(expr.Expr))

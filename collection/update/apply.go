@@ -186,9 +186,10 @@ func (a *applier) document(n *node, doc bson.Raw) error {
 	return nil
 }
 
-// isDollar reports whether a field whose name begins with the byte first may not be created: one of the outermost
-// document that begins with a dollar sign. An insert by an upsert may create such a field. Manual:
-// core/dot-dollar-considerations.
+// isDollar reports whether an update may not create a field, given the first byte of the field's name: the name
+// begins with a dollar sign, and the field is in the outermost document. An insert by an upsert may create such a
+// field.
+// Manual: core/dot-dollar-considerations.
 func (a *applier) isDollar(first byte) bool {
 	return a.depth == 1 && !a.in.Insert && first == '$'
 }
