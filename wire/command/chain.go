@@ -36,9 +36,9 @@ func (s *Server) Connect(c wire.Conn) error {
 	return nil
 }
 
-// Disconnect releases the state of a closed connection. Its cursors stay open until their timeout or the end of their
-// session, with two exceptions: an exhaust cursor, because its client cannot determine how many batches arrived, and
-// the cursors of a balanced connection.
+// Disconnect releases the state of a closed connection. Cursors opened on it stay open until their timeout or the end
+// of their session, with two exceptions: an exhaust cursor, because its client cannot determine how many batches
+// arrived, and the cursors of a balanced connection.
 func (s *Server) Disconnect(c wire.Conn) {
 	p, ok := c.State().(*ConnState)
 	if ok && p.Streamed != 0 {
@@ -52,8 +52,9 @@ func (s *Server) Disconnect(c wire.Conn) {
 	s.conns.Delete(c.ID())
 }
 
-// replyBytesMax bounds the bytes of a reply before finish appends the last fields: explain prints a request several
-// times. listBytesMax bounds the bytes of a reply that lists things. Manual: reference/limits#bson-documents.
+// replyBytesMax is the maximum bytes of a reply before finish appends the last fields. It exceeds the size of a
+// document, because explain prints a request several times. listBytesMax is the maximum bytes of a reply that lists
+// things. Manual: reference/limits#bson-documents.
 const (
 	replyBytesMax = wire.MessageSizeMax - 64<<10
 	listBytesMax  = 16<<20 + 16<<10
@@ -365,9 +366,8 @@ func (c *Call) prepareEnv() {
 	c.Op.Durability = c.WriteConcern.Durability(c.Server.Durability)
 }
 
-// readGeneric reads the arguments that every command accepts, such as lsid and readConcern. It refuses a request in
-// which a field name occurs twice: otherwise code that reads the first of the two fields and code that reads the last
-// would use different values.
+// readGeneric reads the arguments of every command, such as lsid. It refuses a repeated field name: otherwise code
+// that reads the first such field and code that reads the last would use different values.
 func (s *Server) readGeneric(c *Call) (err error) {
 	c.Args.TxnNumber = -1
 	hasSession, hasAPI := false, false

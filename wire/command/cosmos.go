@@ -92,8 +92,8 @@ func cosmosLimits(a *cosmos.Account) Limits {
 	return most
 }
 
-// Offers reports whether a command exists at the listener of the client: commands of Azure Cosmos DB only exist at
-// its own.
+// Offers reports whether a command exists at the listener of the client: AccountOnly commands exist only at the
+// Cosmos listener.
 func (c *Call) Offers(d *Def) bool { return c.Strict() || !d.Facts.Has(AccountOnly) }
 
 // checkAccount refuses commands and retryable writes that the client's Cosmos DB account does not offer. For clients

@@ -116,7 +116,7 @@ const (
 	// OwnConcern commands do not get the default write concern.
 	// Manual: reference/command/setDefaultRWConcern#behavior.
 	OwnConcern
-	// Retryable commands are retryable writes. Outside of transactions only they accept a transaction number.
+	// Retryable commands are retryable writes. Other commands accept a transaction number only inside transactions.
 	// Manual: core/retryable-writes#retryable-write-operations.
 	Retryable
 	// Stable commands belong to version 1 of the stable API. listCommands shows this fact too.

@@ -81,8 +81,8 @@ func Renumber(errs []mongoerr.WriteError, todo []int) {
 }
 
 // Recorder returns the function that stores the result of executed statements in the session's retryable write
-// record, in the same commit as their effect; nil if the command is no retryable write. The statements have one
-// result in common, and are numbers first to last of todo.
+// record, in the same commit as their effect; nil if the command is no retryable write. A call of it stores one
+// result for the statements with the indexes first to last in todo.
 func (c *Call) Recorder(todo []int, result func(*cluster.Modified) bson.Raw) func(txn storage.Txn, first, last int, m *cluster.Modified) error {
 	if !c.Retryable() {
 		return nil

@@ -116,7 +116,7 @@ type streamSource struct {
 	s    *cluster.Stream
 	op   *cluster.Op
 	held *heldRow
-	// parked is the memory, in bytes, that the stream still held after it was last parked, beside its memory budget.
+	// parked is the memory, in bytes, that the stream held outside of its memory budget after it was last parked.
 	parked int64
 	// limit is the maximum number of documents that the stream can deliver, 0 for no known maximum. given counts the
 	// delivered documents: when given reaches limit, the cursor ends without another read.

@@ -94,7 +94,8 @@ func parseGetMore(c *command.Call) (a getMoreArgs, err error) {
 }
 
 // checkoutCursor takes a cursor out of the registry, for this command alone, if its user may continue the cursor. If
-// the command is refused, the cursor stays as it was.
+// the command is refused, the cursor stays as it was. A server that is leaving (see Leave) instead closes the cursor
+// of a change stream.
 func checkoutCursor(c *command.Call, id cursor.ID, ns collection.Namespace) (*cursor.Cursor, error) {
 	op := c.Running // a copy, because the connection reuses the Call for its next command
 	access := cursor.Access{Namespace: ns, Session: c.Args.ID, TxnNumber: -1, User: c.ConnState.User, Interrupt: op.Interrupt}

@@ -218,9 +218,9 @@ func appendPaths(b *bson.Builder, name string, paths []string, in func(string) b
 	b.End()
 }
 
-// usable returns those paths of a filter whose values can be found in an index: single in a single-field or wildcard
-// index, compound in a compound index that begins with the path or with other paths of the filter. A partial index
-// counts only if the plan uses it.
+// usable returns the paths of a filter whose values can be found in an index. single holds those in a single-field or
+// wildcard index, compound those in a compound index that begins with the path or with other paths of the filter. A
+// partial index counts only if the plan uses it.
 func (r *report) usable(paths []string) (single, compound map[string]bool) {
 	single, compound = map[string]bool{}, map[string]bool{}
 	if r.s.Coll == nil {

@@ -11,7 +11,8 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// indexChange holds the argument index of collMod: an index, by its name or key, and the options of it to change.
+// indexChange holds the argument index of collMod: an index, by its name or key, and the options of that index to
+// change.
 type indexChange struct {
 	name            string
 	key             bson.Raw

@@ -34,8 +34,8 @@ func (v uniqueViolations) refuse() error {
 }
 
 // violations finds documents that prevent an index from becoming unique, because they have the same key in it. It
-// returns at most violationsMax groups with together less than violationsBytesMax bytes. The list may also lack
-// values below nested arrays, and array elements addressed by position.
+// returns at most violationsMax groups with together less than violationsBytesMax bytes. It does not find values
+// below nested arrays, nor array elements addressed by position.
 // Manual: core/index-unique/convert-to-unique.
 func violations(c *command.Call, ns collection.Namespace, ix *catalog.Index) (out uniqueViolations, err error) {
 	simple, collation := c.Env().SimpleCollation, c.Env().Collation

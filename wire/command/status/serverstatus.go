@@ -190,8 +190,8 @@ func statusFlowControl(_ *command.Call, b *bson.Builder) {
 	b.Int64("isLaggedCount", 0)
 }
 
-// statusGlobalLock appends the section globalLock: the numbers of running commands that read and write. No command
-// waits for a lock of that name.
+// statusGlobalLock appends the section globalLock: the numbers of running commands that read and write. The queue of
+// waiting commands is always shown as empty.
 func statusGlobalLock(c *command.Call, b *bson.Builder) {
 	b.Int64("totalTime", c.Cluster.Now().Sub(c.Server.Started).Microseconds())
 	readers, writers, _ := countActive(c.Server)
