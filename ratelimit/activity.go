@@ -67,7 +67,8 @@ type activePools struct {
 	pools []*Pool
 }
 
-// markActive adds the pool to active. It is called after the counters were changed.
+// markActive adds the pool to the list of active pools, from which EachActivity reads. The caller has changed the
+// counters before.
 func (p *Pool) markActive() {
 	if p.active == nil || p.isActive.Load() || p.isActive.Swap(true) {
 		return

@@ -163,7 +163,8 @@ func (b *Bucket) elapsed(now time.Time) time.Duration {
 	return now.Sub(b.origin) + time.Duration(b.origin.Nanosecond())
 }
 
-// roll advances the bucket to the second of now. A clock that goes back counts as standing still.
+// roll advances the bucket to the second of now, and adds the budgets of the seconds that have passed. If the clock
+// goes back, nothing changes.
 func (b *Bucket) roll(now time.Time) {
 	if !b.started {
 		second := now.Unix()

@@ -98,7 +98,7 @@ func (b *Budgets) Drop(collection uint64) {
 	}
 }
 
-// DropDatabase removes the pool of a dropped database; its collections are dropped one by one.
+// DropDatabase removes the pool of a dropped database. Its collections are dropped one by one, with Drop.
 func (b *Budgets) DropDatabase(name string) {
 	b.dbMu.Lock()
 	delete(b.databases, name)
@@ -208,7 +208,8 @@ func (b *Budgets) waitAt(ctx context.Context, now time.Time, k *Bucket, c Class,
 	return k.Wait(ctx, now, c, limit)
 }
 
-// chain yields the pools that have to admit a request: the collection's, then its database's.
+// chain yields the pools that have to admit a request on the collection of p: p itself, then the pool of the
+// database if the collection pays from it.
 func (p *Pool) chain() func(yield func(*Pool) bool) {
 	return func(yield func(*Pool) bool) {
 		if yield(p) {

@@ -35,7 +35,8 @@ type Group struct {
 // Groups are the throughput buckets 1..GroupsMax.
 type Groups [GroupsMax]Group
 
-// named returns the groups if one of them is chosen by appName, else nil.
+// named returns g if a group of it is chosen by appName, otherwise nil, so that most requests need not compare
+// names.
 func (g Groups) named() *Groups {
 	for i := range g {
 		if g[i].Percent != 0 && g[i].AppName != "" {

@@ -100,7 +100,8 @@ func (m *Meter) Collection() uint64 {
 	return m.collection
 }
 
-// SetStrong applies rule R11 to everything this meter read: reads cost ReadFactor times as much.
+// SetStrong sets whether everything that this meter reads, or has read, is charged as a read under a strong
+// consistency level: ReadFactor times as much (rule R11).
 func (m *Meter) SetStrong(strong bool) {
 	if m != nil {
 		m.strong = strong

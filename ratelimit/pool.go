@@ -171,7 +171,8 @@ func (p *Pool) divide(now time.Time, shards []int) {
 	}
 }
 
-// Shares returns the shards' parts of the throughput in whole RU/s, rounded down; 0 if unlimited.
+// Shares returns the parts of the throughput that the shards have, in whole RU/s, rounded down; 0 if the throughput
+// is unlimited.
 func (p *Pool) Shares() []Share {
 	s := p.set.Load()
 	out := make([]Share, len(s.shards))
@@ -297,7 +298,8 @@ func (b *Bucket) countRefusal() {
 // Shared reports whether the pool's collection also pays from its database's throughput.
 func (p *Pool) Shared() bool { return p.parent.Load() != nil }
 
-// SharedThroughput returns the throughput of the database, if the pool's collection pays from it.
+// SharedThroughput returns the throughput of the database if the pool's collection pays from it, otherwise the zero
+// Throughput.
 func (p *Pool) SharedThroughput() Throughput {
 	if parent := p.parent.Load(); parent != nil {
 		return parent.Throughput()

@@ -13,7 +13,8 @@ func Normative() *PriceList { return &normative }
 // PriceList returns the price list of the server.
 func (b *Budgets) PriceList() *PriceList { return cmp.Or(b.Prices, &normative) }
 
-// Mongo2023 returns the list fitted to the charges of Azure Cosmos DB for MongoDB from 2020 to 2023.
+// Mongo2023 returns the price list whose prices were fitted to the charges of Azure Cosmos DB for MongoDB from 2020
+// to 2023.
 func Mongo2023() *PriceList { return &mongo2023 }
 
 // PriceLists returns all lists.

@@ -66,7 +66,7 @@ type Price struct {
 	Rules string // the rules of the published model that it implements
 }
 
-// PriceList is one version of all prices. It is immutable and safe for concurrent use.
+// PriceList holds one version of the prices of all items. It is immutable and safe for concurrent use.
 type PriceList struct {
 	Name       string // as in --prices
 	Version    string // changes whenever any number below changes
@@ -85,7 +85,7 @@ const kib = 1024
 // Rows returns the prices in Item order, for documentation and customAction replies.
 func (p *PriceList) Rows() []Price { return append([]Price(nil), p.rows[:]...) }
 
-// Price returns the charge for a quantity of an item, rounded half up to a millionth.
+// Price returns the charge for a quantity of an item, rounded half up to a millionth of a request unit.
 func (p *PriceList) Price(i Item, quantity int64) MicroRU {
 	if i >= itemCount {
 		return 0

@@ -120,7 +120,8 @@ func AutoscaleForStorage(rus, storedGB int64) int64 {
 	return max(rus, roundUp(storedGB*10, AutoscaleStep))
 }
 
-// ServerlessRate returns the RU/s of a serverless collection over the given number of shards.
+// ServerlessRate returns the RU/s of a serverless collection with the given number of shards: 5,000, and 1,000 more
+// for each shard beyond five.
 func ServerlessRate(shards int) int64 {
 	return serverlessRate + max(0, int64(shards)-serverlessShards)*serverlessShardRate
 }
@@ -170,12 +171,12 @@ func CheckCollection(t Throughput, sharded bool, l Load) error {
 	return nil
 }
 
-// CheckDatabase checks whether a database may have the throughput, shared by l.Collections collections.
-// Errors: *InvalidThroughput.
+// CheckDatabase returns an error if a database may not have the throughput t for its l.Collections collections
+// together. Errors: *InvalidThroughput.
 func CheckDatabase(t Throughput, l Load) error { return checkAmount(t, l) }
 
-// CheckSwitch checks whether an update may replace old by new: UpdateCollection and UpdateDatabase do not
-// switch between manual and autoscale. Errors: *InvalidThroughput.
+// CheckSwitch returns an error if an update may not replace the throughput old by new: the custom actions
+// UpdateCollection and UpdateDatabase cannot switch between manual and autoscale. Errors: *InvalidThroughput.
 func CheckSwitch(old, new Throughput) error {
 	if old.Mode != new.Mode && (old.Mode == Manual || old.Mode == Autoscale) && (new.Mode == Manual || new.Mode == Autoscale) {
 		return invalid(RuleModeSwitch, int64(new.Mode), int64(old.Mode),
@@ -184,8 +185,8 @@ func CheckSwitch(old, new Throughput) error {
 	return nil
 }
 
-// CheckShared checks whether a database with shared throughput may get one more collection. Errors:
-// *InvalidThroughput.
+// CheckShared returns an error if a database with shared throughput, which has the given number of collections, may
+// not get one more. Errors: *InvalidThroughput.
 func CheckShared(collections int) error {
 	if collections >= SharedCollections {
 		return invalid(RuleTooManyCollections, int64(collections)+1, SharedCollections,

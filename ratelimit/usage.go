@@ -19,7 +19,8 @@ type usage struct {
 
 func (u *usage) start(second int64) { u.second, u.hour = second, second/3600 }
 
-// advance moves to a later second, and clears the seconds that fall out of the window.
+// advance moves the statistics to a later second, and clears the slots of the ring for the seconds that have passed
+// since.
 func (u *usage) advance(second int64) {
 	gone := second - u.second
 	for i := range min(gone, usageSeconds) {

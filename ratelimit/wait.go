@@ -9,7 +9,8 @@ import (
 // RetrySecondsMax is the longest time for which server-side retry keeps a request waiting.
 const RetrySecondsMax = 60
 
-// queueMax is the maximum number of requests that wait for one bucket; more are refused at once.
+// queueMax is the maximum number of requests that wait for one bucket under server-side retry; further ones are
+// refused at once.
 const queueMax = 1000
 
 // ErrRetryTimeout is the error of Wait if the request is still throttled after the time limit of server-side retry;

@@ -6,10 +6,10 @@
 //	              │                                      │
 //	              └────────────── Pool ──────────────────┘
 //
-// Memory: a Message aliases the frame that its Reader read last; both are valid until the
-// next Read or Release. A Reply's buffer is reused for the next reply. Buffers above 64 KiB
-// go back to the Pool shared by all connections of a server, so that an idle connection
-// holds little. In the steady state nothing is allocated per message.
+// Memory: a Message aliases the frame that its Reader read last; both are valid until the next Read or Release. A
+// Reply keeps 1 KiB for the next reply. All other memory of messages and replies goes back to the Pool shared by all
+// connections of a server, so that an idle connection holds little. In the steady state nothing is allocated per
+// message.
 //
 // Every document in a Message has passed bson.Parse; no other package validates it again.
 //

@@ -66,12 +66,12 @@ func (p *Pool) put(f *Frame) {
 	p.frames[c-classMin].Put(f)
 }
 
-// room rounds n up to a size class, so that a new buffer can be pooled later.
+// room returns the smallest size class that is at least n bytes, so that a new buffer can go back to the pool later.
 func room(n int) int {
 	return 1 << max(bits.Len(uint(n-1)), classMin)
 }
 
-// poison overwrites released memory, so that a use after release shows in a test.
+// poison overwrites released memory, so that a test fails if the memory is used after its release.
 func poison(b []byte) {
 	b = b[:cap(b)]
 	if len(b) == 0 {

@@ -47,7 +47,7 @@ func builtinNamed(n Name) *Builtin {
 	return nil
 }
 
-// in returns the resource of a collection or of a database; an empty name means any.
+// in returns the resource of a collection, or of a whole database; an empty name means every database or collection.
 func in(db, coll string) Resource { return Resource{DB: db, Coll: coll} }
 
 // The actions of the roles that exist in each database.

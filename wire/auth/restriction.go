@@ -8,9 +8,8 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-// Restrictions restrict the addresses of a client's connection, which must match one of
-// them. Nil restricts nothing.
-// Manual: reference/method/db.createUser#authentication-restrictions.
+// Restrictions restrict the addresses from which, and at which, a client may connect: a connection must match one of
+// them. Nil restricts nothing. Manual: reference/method/db.createUser#authentication-restrictions.
 type Restrictions []Restriction
 
 // Restriction matches a connection whose client address is in Client and whose server address is in Server; an empty

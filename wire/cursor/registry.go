@@ -222,9 +222,8 @@ func (r *Registry) Kill(id ID, may func(o *Options) error) (found bool, err erro
 	return true, nil
 }
 
-// finishRemove returns a function that finishes the removal of a cursor: it closes the cursor, or
-// interrupts the command that uses it. The caller holds mu, and calls the function after it
-// has released mu.
+// finishRemove returns a function that finishes the removal of a cursor: it closes the cursor, or interrupts the
+// command that uses it. The caller holds mu, and calls the returned function after it has released mu.
 func (r *Registry) finishRemove(c *Cursor) func() {
 	if !c.pinned {
 		return c.close

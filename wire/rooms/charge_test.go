@@ -58,8 +58,7 @@ func TestChargesOfStoredFunctions(t *testing.T) {
 
 const kb = 1024
 
-// The published prices of reads by key and of inserts.
-// Source: the price list, rules R1 and R4.
+// Reads by key and inserts cost the published prices. Source: the price list, rules R1 and R4.
 func TestChargesBySize(t *testing.T) {
 	w := newWorld(t, nil)
 	c := w.dial()
@@ -118,7 +117,7 @@ func TestChargesByKindOfIndex(t *testing.T) {
 	c.costs("a delete under a wildcard index", 7.40, `{delete: "wildcard", deletes: [{q: {_id: 1}, limit: 1}]}`)
 }
 
-// The published prices of writes, by key and by query: a write by key does not pay for finding the document.
+// Writes by key and by query cost the published prices; a write by key does not pay for finding the document.
 // Source: the price list, rules R4 to R7 and R12.
 func TestChargesOfWrites(t *testing.T) {
 	w := newWorld(t, nil)
@@ -205,7 +204,7 @@ func TestChargesOfTransactions(t *testing.T) {
 	}
 }
 
-// The published prices of queries. Source: the price list, rules R2, R3, R8, R9.
+// Queries cost the published prices. Source: the price list, rules R2, R3, R8, R9.
 func TestChargesOfQueries(t *testing.T) {
 	w := newWorld(t, nil)
 	c := w.dial()
@@ -253,8 +252,8 @@ func TestChargesOfQueries(t *testing.T) {
 		c.ok(fmt.Sprintf(`{insert: "other", documents: [%s]}`, sized(t, kb, fmt.Sprintf("_id: %d, k: %d", 5000+i, i))))
 	}
 	c.ok(`{createIndexes: "other", indexes: [{key: {k: 1}, name: "k"}]}`)
-	// 3.45 for the inputs and 2.61 for each of twenty queries, although they run in batches; the last digits are the
-	// bytes of the result.
+	// The charge is 3.45 RU for the inputs of the $lookup and 2.61 RU for each of its twenty queries, although they
+	// run in batches; the last digits are the bytes of the result.
 	join := func(from, foreign string) string {
 		return `{aggregate: "c1", pipeline: [{$match: {a: {$gte: 0, $lt: 2}}}, {$lookup: {from: "` + from + `", localField: "_id", foreignField: "` + foreign +
 			`", as: "x"}}, {$project: {_id: 0, n: {$size: "$x"}}}], cursor: {}}`

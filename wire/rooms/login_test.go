@@ -11,7 +11,7 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// dialUser returns a connection on which a user of the directory has logged in.
+// dialUser returns a connection on which the user of the database test with a given name is logged in.
 func (w *world) dialUser(t *testing.T, name string) *client {
 	t.Helper()
 	c := w.dial()

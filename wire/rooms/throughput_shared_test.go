@@ -83,7 +83,7 @@ func TestSharedUnsharded(t *testing.T) {
 	}
 	clock.Advance(time.Second)
 	a, b, third := spent("a"), spent("b"), spent("c")
-	// a and c, or b and c, are in one partition of 1000 RU/s; documents cost 5.4 each.
+	// a and c, or b and c, are in one partition of 1000 RU/s; an insert of a document costs 5.4 RU.
 	if a < 180 || a > 195 || b < 180 || b > 195 || third > 3 {
 		t.Errorf("within a second %d, %d and %d documents went in", a, b, third)
 	}

@@ -25,7 +25,7 @@ func hasLabel(reply fmt.Stringer, label string) bool {
 	return strings.Contains(reply.String(), label)
 }
 
-// A retryable write with an undetermined commit can be retried, and takes effect once.
+// A retryable write whose commit is undetermined can be retried, and takes effect once.
 func TestUndeterminedWrite(t *testing.T) {
 	c, unanswer := unanswered(t)
 	c.ok(`{insert: "c", documents: [{_id: 1, n: 0}]}`)

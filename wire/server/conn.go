@@ -367,7 +367,7 @@ func (c *Conn) handle() error {
 	return c.server.handler.Handle(c.ctx, c, &c.msg, c.reply)
 }
 
-// commandOf returns the name of the command in a message, cut to 64 bytes.
+// commandOf returns the name of the command in a message, cut to 64 bytes, for the record of a panic.
 func commandOf(m *wire.Message) string {
 	f, _ := m.Body.First()
 	return string(f.Name[:min(len(f.Name), 64)])

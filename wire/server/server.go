@@ -51,8 +51,8 @@ type Config struct {
 	// allows it. On all other listeners only the first hello may be an OP_QUERY.
 	QueryCommands func(tag string) bool
 
-	// TLS selects which connections are encrypted; TLSConfig returns the current certificates.
-	// Unix sockets are never encrypted.
+	// TLS selects which connections are encrypted; TLSConfig returns the current certificates. Connections over Unix
+	// sockets are never encrypted.
 	TLS       TLSMode
 	TLSConfig func() *tls.Config
 }

@@ -79,8 +79,8 @@ func (c *Conn) secure() error {
 	return c.deadline(0)
 }
 
-// deadline sets the time after which reads and writes of the connection fail to d from now; 0 means no such time.
-// The deadline of a shutdown stays in force.
+// deadline makes reads and writes of the connection fail after the duration d, counted from now; 0 removes this
+// limit. A deadline that Shutdown has set stays in force.
 func (c *Conn) deadline(d time.Duration) error {
 	at := time.Time{}
 	if d > 0 {

@@ -29,8 +29,8 @@ const roundsPerSweep = 10
 // own.
 type watcher struct {
 	*Server
-	// clock is the sum of the times between rounds, so that connections do not seem idle after the process was
-	// suspended.
+	// clock is the watcher's own time: the sum of the intervals between its rounds. It does not advance while the
+	// process is suspended, so that connections do not seem idle afterwards.
 	clock       time.Duration
 	busy        map[*Conn]struct{} // busy at the last sweep
 	clientsGone map[int64]bool     // clients that have closed their side since

@@ -20,7 +20,7 @@ type Args struct {
 	// StmtID+1, and so on.
 	StmtIDs []int32
 
-	// Account is set by the caller: the account to which a new session is charged.
+	// Account is the account to which a new session is charged, set by the caller.
 	Account string
 	// User is the id of the user, set by the caller. It distinguishes the user from a later one with the same name,
 	// whose ID.Owner is the same. Zero matches any user, as without authentication.

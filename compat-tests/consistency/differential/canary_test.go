@@ -28,8 +28,8 @@ func TestCanaries(t *testing.T) {
 	}
 }
 
-// TestCanary checks that TestMetamorphic fails on a server that merges the results of partitions only by the
-// first bytes of sort keys.
+// TestCanary checks that TestMetamorphic fails on a server with a planted bug: it merges the results of partitions
+// by only the first bytes of the sort keys.
 func TestCanary(t *testing.T) {
 	harness.Caught(t, "ties in disorder", "TestMetamorphic", "(- model, + ")
 }

@@ -3,7 +3,7 @@
 //
 //	ways_test.go       the ways to keep documents, one row each
 //	places_test.go     servers on files and over a cluster, restarts, backups, partitions that move
-//	ask_test.go        the manners of a question: batches, hints, equivalent forms
+//	manner_test.go     the manners of a question: batches, hints, equivalent forms
 //	draw_test.go       documents and filters; questions_test.go, questions; indexes_test.go, indexes
 //	bounds_test.go     min and max, by an index that all indexed ways have
 //	arrays_test.go     projections of elements: a.$, $elemMatch, $slice

@@ -78,7 +78,7 @@ func number(v any) float64 {
 	panic("not a number")
 }
 
-// special returns NaN, -Inf or +Inf as a float64; ok is false for all other numbers.
+// special returns v as a float64 if v is NaN, -Inf or +Inf; ok is false for all other numbers.
 func special(v any) (f float64, ok bool) {
 	switch v := v.(type) {
 	case float64:

@@ -44,7 +44,7 @@ type way struct {
 	moves bool
 	// then runs after the documents and the indexes are made.
 	then func(k *populatedWay) error
-	// every means that one in so many sets is stored in this way; 0 means all sets.
+	// every is the share of sets of documents that are stored in this way: one in so many; 0 means all sets.
 	every uint64
 	// supports reports whether a query can be sent to this way; nil means every query.
 	supports func(q *question) bool
