@@ -6,18 +6,17 @@
 //	defer srv.Close()
 //	client, err := mongo.Connect(options.Client().ApplyURI(srv.URI()).SetDialer(srv))
 //
-// Tests have it shorter with package cantletest.
+// For tests, package cantletest does the same in one line.
 //
-// Several servers in one program are independent of each other. They share its processors and
-// memory, but each assumes that it has the machine's memory for itself (see the flag
-// work-memory).
+// Several servers in one program are independent of each other. They share the program's processors and memory, but
+// each assumes that it has the machine's memory for itself (see the flag work-memory).
 //
 // # Compatibility
 //
-// The exported API of this package and of cantletest stays compatible through all releases with
-// the same major version, and flags keep their names and meaning; before 1.0 a change is
-// announced in the change log, with its replacement, one release ahead. The other packages of
-// this module are parts of the server: they may change at any time.
+// The exported API of this package and of cantletest stays compatible through all releases with the same major
+// version, and flags keep their names and meaning; before 1.0 a change is announced in the change log, with its
+// replacement, one release ahead. The other packages of this module are parts of the server: they may change at any
+// time.
 package cantle
 
 import (
@@ -34,12 +33,12 @@ import (
 	"github.com/cantledb/cantle/serve/flags"
 )
 
-// Options configure a server. The zero Options are a server in memory that only the program
-// itself can reach, by DialContext.
+// Options configure a server. The zero Options make a server in memory that only the program itself can reach, by
+// Server.DialContext.
 type Options struct {
-	// Data is the folder of the database, made if it is missing; "" keeps everything in memory. If
-	// its disk cannot be written any more, the process ends with status 3, because acknowledged
-	// writes are safe only then.
+	// Data is the folder of the database, which Open makes if it is missing; "" keeps everything in memory. If the
+	// folder's disk can no longer be written, the whole process ends with status 3, because only then acknowledged
+	// writes are safe.
 	Data string
 
 	// Listen holds addresses for clients, separated by commas: host:port, where port 0 picks a
@@ -50,23 +49,23 @@ type Options struct {
 	// "name/host:port". With "" the server looks like a mongos.
 	ReplicaSet string
 
-	// VirtualClock lets the program stop and advance the clock of budgets, expiry and $$NOW; see
+	// VirtualClock lets the program stop and advance the server's clock, by which budgets, expiry and $$NOW work; see
 	// Server.Clock. It also allows commands for tests, such as configureFailPoint.
 	VirtualClock bool
 
 	// Log receives the lines of the server's log; nil drops them.
 	Log io.Writer
 
-	// Flags are further settings, as in `cantle serve --help` and docs/reference.md:
-	// "--default-throughput=400". Environment variables are not read.
+	// Flags are further settings, each a flag of `cantle serve` such as "--default-throughput=400" (docs/reference.md
+	// lists them). Environment variables are not read.
 	Flags []string
 }
 
 // notHere are flags that have no meaning inside a program.
 var notHere = []string{"check-config", "config", "until-stdin-ends"}
 
-// Server is a running server. Its methods are safe for concurrent use. It is a dialer for
-// options.Client().SetDialer, because it has DialContext.
+// Server is a running server. Its methods are safe for concurrent use. It can be passed to SetDialer of the driver's
+// options.Client(), because it has the method DialContext.
 type Server struct {
 	daemon *daemon.Daemon
 	pipes  *pipes
@@ -74,7 +73,7 @@ type Server struct {
 	close  func() error
 }
 
-// Open starts a server; it serves when Open returns.
+// Open starts a server, and returns when the server accepts clients.
 // Errors: invalid options, folder or address.
 func Open(o Options) (*Server, error) {
 	s := &Server{pipes: newPipes()}
@@ -132,17 +131,17 @@ func (o *Options) config() (cfg daemon.Config, err error) {
 	return cfg, nil
 }
 
-// URI returns the connection string of the first address. Without an address, only a client
-// with this server as its dialer can use the returned string.
+// URI returns the connection string of the server's first address. If Listen is "", only clients with this server as
+// their dialer can use the string.
 func (s *Server) URI() string { return s.uri }
 
-// CosmosURI returns the connection string of the address that looks like Azure Cosmos DB, ""
-// without the flag --cosmos-listen.
+// CosmosURI returns the connection string of the server's address that looks like Azure Cosmos DB, "" without the
+// flag --cosmos-listen.
 func (s *Server) CosmosURI() string { return s.daemon.CosmosURI() }
 
-// DialContext connects to the server inside the process, without a socket. It ignores the
-// network and the address.
-// Errors: that of ctx; net.ErrClosed after Close.
+// DialContext connects a client to the server inside the process, without a socket. It ignores the network and the
+// address.
+// Errors: the error of ctx; net.ErrClosed after Close.
 func (s *Server) DialContext(ctx context.Context, _, _ string) (net.Conn, error) {
 	return s.pipes.dial(ctx)
 }
@@ -155,10 +154,10 @@ func (s *Server) Clock() *Clock {
 	return nil
 }
 
-// Failed returns the errors of addresses on which the server cannot listen any more.
+// Failed returns a channel that receives an error for each address on which the server can no longer listen.
 func (s *Server) Failed() <-chan error { return s.daemon.Failed() }
 
-// Close ends the server: running commands may finish within the time of the flag --drain.
+// Close ends the server: running commands may finish within the time of the flag --drain, and are then cut off.
 // Further calls return the result of the first.
 func (s *Server) Close() error {
 	err := s.close()

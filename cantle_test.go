@@ -50,8 +50,8 @@ func leave(client *mongo.Client) {
 	_ = client.Disconnect(ctx)
 }
 
-// Without a socket everything works as with one: large messages, transactions, streams, many
-// clients at once; as a mongos and as a replica set.
+// A client without a socket can do everything that one with a socket can: large messages, transactions, streams, many
+// clients at once; with the server as a mongos and as a replica set.
 func TestWithoutSocket(t *testing.T) {
 	for _, set := range []string{"", "rs0"} {
 		t.Run("set "+set, func(t *testing.T) {
@@ -103,7 +103,7 @@ func TestWithoutSocket(t *testing.T) {
 	}
 }
 
-// A client without the dialer gets an error with an address that explains what is missing.
+// A client that was made without SetDialer gets an error whose address names the missing call.
 func TestForgottenDialer(t *testing.T) {
 	srv := open(t, cantle.Options{})
 	client, err := mongo.Connect(options.Client().ApplyURI(srv.URI()).SetServerSelectionTimeout(100 * time.Millisecond))
@@ -116,7 +116,7 @@ func TestForgottenDialer(t *testing.T) {
 	}
 }
 
-// admin runs a command on admin and returns a field of the reply.
+// admin runs a command on the database admin, and returns one field of the reply as text.
 func admin(t *testing.T, client *mongo.Client, field string, cmd ...bson.E) string {
 	t.Helper()
 	reply, err := client.Database("admin").RunCommand(t.Context(), bson.D(cmd)).Raw()
@@ -218,8 +218,8 @@ func TestNothingIsLeft(t *testing.T) {
 	}
 }
 
-// goroutines returns the stacks of goroutines of servers and their stores; those of the driver
-// end later.
+// goroutines returns the stacks of the goroutines that servers and their stores run. Goroutines of the driver are
+// left out, because they end later.
 func goroutines() (out string) {
 	stacks := make([]byte, 4<<20)
 	for stack := range strings.SplitSeq(string(stacks[:runtime.Stack(stacks, true)]), "\n\n") {
@@ -231,7 +231,7 @@ func goroutines() (out string) {
 	return out
 }
 
-// openFiles counts the descriptors of the process, if the system can list them.
+// openFiles returns the number of open descriptors of the process, 0 if the system cannot list them.
 func openFiles() int {
 	files, _ := os.ReadDir("/proc/self/fd")
 	return len(files)
@@ -263,7 +263,7 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// A folder keeps its documents, and belongs to one server at a time.
+// A folder keeps its documents over a restart, and only one server at a time can open it.
 func TestFolder(t *testing.T) {
 	dir := t.TempDir()
 	for i := range 2 {
@@ -287,7 +287,7 @@ func TestFolder(t *testing.T) {
 	}
 }
 
-// A round trip without a socket, compared with one over a socket.
+// BenchmarkPing compares a round trip without a socket with one over a socket.
 func BenchmarkPing(b *testing.B) {
 	srv, err := cantle.Open(cantle.Options{Listen: "127.0.0.1:0"})
 	if err != nil {

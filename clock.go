@@ -6,15 +6,15 @@ import (
 	"github.com/cantledb/cantle/ratelimit"
 )
 
-// Clock is the clock of a server's budgets, expiry and $$NOW. It follows the machine's
-// clock until it is stopped. While it is stopped, a request that waits for request units
-// advances it by the time that it would have waited.
+// Clock is the clock by which a server's budgets, expiry and $$NOW work. It follows the machine's clock until it is
+// stopped. While it is stopped, a request that waits for request units does not really wait: it advances the clock by
+// the time that it would have waited.
 type Clock struct{ clock *ratelimit.VirtualClock }
 
 // Now returns the clock's time.
 func (c *Clock) Now() time.Time { return c.clock.Now() }
 
-// Stop stops the clock at the beginning of a second, and returns its time.
+// Stop stops the clock at the beginning of a second, and returns the time at which it stands.
 func (c *Clock) Stop() time.Time { return c.clock.Stop() }
 
 // Advance moves the clock forward, stopped or not, and returns its new time.

@@ -58,7 +58,8 @@ func ExampleOptions() {
 	// Output: <nil>
 }
 
-// Request units are spent, and a second passes when the program advances the clock.
+// While the clock is stopped, request units are spent and not refilled; when the program advances the clock by a
+// second, they are there again.
 func ExampleServer_Clock() {
 	srv, err := cantle.Open(cantle.Options{VirtualClock: true, Flags: []string{"--default-throughput=400"}})
 	if err != nil {

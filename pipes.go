@@ -6,11 +6,11 @@ import (
 	"sync"
 )
 
-// pipeAddress is the address of a server without other addresses. It cannot be resolved, so
-// a client without the dialer reports an error that explains what is missing.
+// pipeAddress is the address in the connection string of a server that listens nowhere. It cannot be resolved, so a
+// client without the dialer reports an error with this text, which names the missing call.
 const pipeAddress = "dial-by-server.invalid:27017"
 
-// pipeAddr is that address as a net.Addr for clients inside the process.
+// pipeAddr is pipeAddress as a net.Addr, for connections inside the process.
 type pipeAddr struct{}
 
 func (pipeAddr) Network() string { return "pipe" }
@@ -25,7 +25,7 @@ type pipes struct {
 
 func newPipes() *pipes { return &pipes{waiting: make(chan net.Conn), closed: make(chan struct{})} }
 
-// dial makes a connection and passes its other end to the server.
+// dial makes a connection inside the process, passes one end to the server, and returns the other.
 func (p *pipes) dial(ctx context.Context) (net.Conn, error) {
 	ours, theirs := net.Pipe()
 	select {
@@ -57,7 +57,7 @@ func (p *pipes) Close() error {
 // Addr implements net.Listener.
 func (p *pipes) Addr() net.Addr { return pipeAddr{} }
 
-// pipe is one end of a connection, with an address that drivers can parse.
+// pipe is one end of a connection inside the process, with an address that drivers can parse.
 type pipe struct{ net.Conn }
 
 func (pipe) LocalAddr() net.Addr  { return pipeAddr{} }

@@ -1,7 +1,7 @@
-// Package cantletest gives each test a MongoDB-compatible server of its own, inside the
-// test's process: in memory, on a free port, primary of its replica set, with a clock that
-// the test can stop. It starts in milliseconds and ends with the test, which may run in
-// parallel with others. Package cantle's promise of compatibility applies here, too.
+// Package cantletest gives each test a MongoDB-compatible server of its own, inside the test's process: in memory, on
+// a free port, as the primary of its replica set, with a clock that the test can stop. The server starts in
+// milliseconds and ends with the test, and tests may run in parallel. The promise of compatibility in package cantle
+// applies here, too.
 package cantletest
 
 import (
@@ -13,9 +13,8 @@ import (
 	"github.com/cantledb/cantle"
 )
 
-// Start starts a server for a test or a benchmark, and stops it at its end. flags are
-// settings as in `cantle serve --help`, such as "--default-throughput=400". The log is shown
-// if the test fails.
+// Start starts a server for a test or a benchmark, and stops the server when the test ends. flags are settings of
+// `cantle serve`, such as "--default-throughput=400". If the test fails, the end of the server's log is shown.
 //
 //	srv := cantletest.Start(t)
 //	client, err := mongo.Connect(options.Client().ApplyURI(srv.URI()))
@@ -38,10 +37,10 @@ func Start(tb testing.TB, flags ...string) *cantle.Server {
 	return srv
 }
 
-// kept is the number of lines of the log that are kept.
+// kept is the number of the last lines of a server's log that are kept, to be shown if the test fails.
 const kept = 50
 
-// tail keeps the last lines of a log; every Write is a line.
+// tail keeps the last lines of a server's log in memory; each Write is one line.
 type tail struct {
 	mu    sync.Mutex
 	lines []string

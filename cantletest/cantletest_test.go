@@ -61,8 +61,8 @@ func TestThrottling(t *testing.T) {
 	}
 }
 
-// With a stopped clock, an unordered insert stores the documents that the budget admits, on
-// either address, and refuses the rest one by one.
+// With a stopped clock, an unordered insert stores the documents that the budget admits, and refuses each of the
+// others, through either address.
 func TestUnordered(t *testing.T) {
 	srv := cantletest.Start(t, "--cosmos-listen=127.0.0.1:0", "--prices=normative")
 	srv.Clock().Stop()

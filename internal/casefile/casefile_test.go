@@ -80,8 +80,8 @@ func TestHeaderAndAccessors(t *testing.T) {
 	}
 }
 
-// TestRewriteKeepsTheRest checks that rewriting keeps every line that is not output, and that the written
-// file reads back as the same cases with the new outputs.
+// TestRewriteKeepsTheRest checks that rewriting a case file keeps every line that is not an output, and that the
+// written file reads back as the same cases with the new outputs.
 func TestRewriteKeepsTheRest(t *testing.T) {
 	text := "# head\n\nv\n# inner\na: 1\n----\nold\n\n\n# between\nw\n----\n----\nx\n\ny\n----\n----\n\nz\n----\n"
 	want := "# head\n\nv\n# inner\na: 1\n----\n----\nnew\n\nlines\n----\n----\n\n\n# between\nw\n----\nplain\n\nz\n----\nadded\n"
@@ -170,8 +170,8 @@ func TestDiff(t *testing.T) {
 	}
 }
 
-// TestReleases checks that a case that names releases is run once at each, and that a handler that ignores
-// the release fails.
+// TestReleases checks that a case that names releases of MongoDB is run once at each, and that the case fails if its
+// handler ignores the release.
 func TestReleases(t *testing.T) {
 	f, err := Parse("f.txt", "v\n----\n\nw\nreleases: 7.0 8.3+\na: 1\n----\n")
 	if err != nil {

@@ -5,8 +5,8 @@ import "strings"
 // diffLinesMax bounds the quadratic comparison; longer texts are shown whole.
 const diffLinesMax = 2000
 
-// Diff compares two texts by lines: " " common, "- " only in the expected text, "+ " only in got. It returns
-// "" if they are equal.
+// Diff compares two texts line by line, and returns a text for the error of a test: lines that both have begin with "
+// ", lines only in want with "- ", lines only in got with "+ ". It returns "" if the texts are equal.
 func Diff(want, got string) string {
 	if want == got {
 		return ""

@@ -19,8 +19,8 @@ type Arg struct {
 	Line  int    // 1-based line in the file
 }
 
-// Case is one verb with its inputs. A handler returns its output, and Run compares that with the expected
-// output.
+// Case is one case of a case file: a verb with its inputs and the expected output. The handler of a test returns the
+// actual output for a Case, and Run compares the two.
 type Case struct {
 	Verb string
 	Args []Arg
@@ -67,13 +67,13 @@ func (c *Case) Position() string { return fmt.Sprintf("%s:%d", c.File, c.Line) }
 // File is one parsed case file.
 type File struct {
 	Path   string
-	Header []string // comment lines before the first case, without "#" and the blank after it
+	Header []string // comment lines before the first case, without "#" and the blank that follows
 	Cases  []*Case
 
 	lines []string // the text, one entry per line, for rewriting
 }
 
-// Open reads and parses the case file at path. Errors name file and line.
+// Open reads and parses the case file at path. The texts of errors begin with file and line.
 func Open(path string) (*File, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -82,7 +82,7 @@ func Open(path string) (*File, error) {
 	return Parse(path, string(text))
 }
 
-// Parse parses the text of a case file; path is only used for positions.
+// Parse parses the text of a case file. path is not opened; it only appears in positions and errors.
 func Parse(path, text string) (*File, error) {
 	if strings.Contains(text, "\r") {
 		return nil, fmt.Errorf("%s: contains carriage returns; case files end lines with a newline only", path)
@@ -193,8 +193,8 @@ func (p *parser) parseInput(c *Case, line string, number int) error {
 	return nil
 }
 
-// parseOutput reads the expected output: to the next blank line, or between
-// doubled separators.
+// parseOutput reads the expected output of a case: the lines up to the next blank line, or those between doubled
+// separators.
 func (p *parser) parseOutput(c *Case) error {
 	c.outStart = p.next
 	if p.more() && p.line() == separator {
@@ -231,8 +231,8 @@ func isWord(s string) bool {
 	return s != ""
 }
 
-// list returns the case files under dir, sorted, as paths. Directories named
-// "fuzz" hold the corpora of Go's own fuzzing and are left out.
+// list returns the paths of the case files under dir, sorted. Directories named "fuzz" hold the corpora of Go's own
+// fuzzing and are left out.
 func list(dir string) ([]string, error) {
 	var paths []string
 	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {

@@ -8,7 +8,7 @@ import (
 	"github.com/cantledb/cantle/collection/release"
 )
 
-// releasesKey is the argument that lists the releases for which a case holds.
+// releasesKey is the key of the argument by which a case lists the releases of MongoDB for which it holds.
 const releasesKey = "releases"
 
 // Release returns the release of MongoDB at which the case is run: release.Default, unless the case names
@@ -32,8 +32,8 @@ func (c *Case) Runs() []*Case {
 	return out
 }
 
-// Name returns the name of the case as a test: its file with the line, and with the release if the case names
-// releases.
+// Name returns the name of the case's subtest: the file with the line, and with the release of this run if the case
+// names releases.
 func (c *Case) Name(file string) string {
 	name := fmt.Sprintf("%s:%d", file, c.Line)
 	if c.releases != nil {
@@ -42,11 +42,11 @@ func (c *Case) Name(file string) string {
 	return name
 }
 
-// ignored reports whether the case names releases and its handler has not called Release.
+// ignored reports whether a handler has ignored the release of a case that names releases: it has not called Release.
 func (c *Case) ignored() bool { return c.releases != nil && !c.asked }
 
-// parseReleases parses releases, separated by blanks; "8.0+" is 8.0 and all later ones. Errors: an unknown
-// release.
+// parseReleases parses a list of MongoDB's releases, separated by blanks; "8.0+" stands for 8.0 and all later ones.
+// Errors: an unknown release.
 func parseReleases(text string) (out []release.Release, err error) {
 	for _, name := range strings.Fields(text) {
 		name, later := strings.CutSuffix(name, "+")

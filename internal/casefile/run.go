@@ -9,17 +9,16 @@ import (
 	"testing"
 )
 
-// rewrite is the -rewrite flag of every test binary that imports this package.
+// rewrite is the flag -rewrite of each test binary that imports this package: expected outputs are replaced by the
+// actual ones.
 var rewrite = flag.Bool("rewrite", false, "replace the expected outputs of case files by the actual ones")
 
-// Rewriting reports whether -rewrite was given, for runners of other file formats that support it too.
+// Rewriting reports whether the flag -rewrite is set, for tests that support it for files of another format.
 func Rewriting() bool { return *rewrite }
 
-// Run runs every case of every .txt file under dir, each as a subtest named
-// file:line, or one named file:line@release for each release that it names, and
-// compares what handle returns with the expected output. One
-// final newline of the answer is ignored. A handler may use its own t to fail or
-// skip; such a case keeps its expected output under -rewrite.
+// Run runs each case of each .txt file under dir as a subtest named file:line; a case that names releases is run once
+// for each, as file:line@release. It compares the output that handle returns, without one final newline, with the
+// expected output. A handler may use its own t to fail or skip; under -rewrite such a case keeps its expected output.
 //
 // A directory without case files fails: a test that runs nothing proves nothing.
 func Run(t *testing.T, dir string, handle func(t *testing.T, c *Case) string) {
@@ -40,7 +39,7 @@ func Run(t *testing.T, dir string, handle func(t *testing.T, c *Case) string) {
 	}
 }
 
-// RunFile runs the cases of one file; the names of the subtests begin with name.
+// RunFile runs the cases of one file as Run does; the names of the subtests begin with name.
 func RunFile(t *testing.T, name, path string, handle func(t *testing.T, c *Case) string) {
 	t.Helper()
 	f, err := Open(path)
@@ -92,8 +91,8 @@ func report(f *File, c *Case, got string) string {
 	return b.String()
 }
 
-// rewritten returns the text of the file with the outputs replaced by answers;
-// a nil answer keeps the old output.
+// rewritten returns the text of the case file with the expected outputs replaced by answers, one for each case; a nil
+// answer keeps the old output.
 func (f *File) rewritten(answers []*string) string {
 	var out []string
 	done := 0
@@ -109,8 +108,8 @@ func (f *File) rewritten(answers []*string) string {
 	return strings.Join(out, "\n") + "\n"
 }
 
-// outputLines formats an output for a file: with doubled dashes if it contains a blank line or begins with a
-// separator.
+// outputLines formats an output for a case file: between doubled dashes if the output contains a blank line or begins
+// with a separator.
 func outputLines(answer string) []string {
 	if answer == "" {
 		return nil

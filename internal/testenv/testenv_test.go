@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestAgain checks that a test that is run again has the arguments there, and only there.
+// TestAgain checks that Arguments returns the arguments in the process that Again starts, and only there.
 func TestAgain(t *testing.T) {
 	if args, ok := Arguments(t); ok {
 		fmt.Printf("given %q\n", args)
@@ -19,7 +19,7 @@ func TestAgain(t *testing.T) {
 	}
 }
 
-// TestVariables checks that the table is sorted, and that no field of a row is empty.
+// TestVariables checks that the table of environment variables is sorted, and that no field of a row is empty.
 func TestVariables(t *testing.T) {
 	if !slices.IsSortedFunc(Variables, func(a, b Variable) int { return strings.Compare(a.Name, b.Name) }) {
 		t.Error("the table is not in order")

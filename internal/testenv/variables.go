@@ -28,7 +28,8 @@ type Variable struct {
 	Purpose string
 }
 
-// Variables are all variables, sorted by name. scripts/gendocs prints them into CONTRIBUTING.md.
+// Variables lists all environment variables that tests read, sorted by name. scripts/gendocs prints them into
+// CONTRIBUTING.md.
 var Variables = []Variable{
 	{binary, "a path", "the server is built, once per test binary", "the server that suites start"},
 	{child, "arguments", "none", "set by tests that run themselves again as a child process"},
@@ -55,7 +56,7 @@ func Length() string { return os.Getenv(length) }
 // IsLong reports whether this run includes tests that take minutes.
 func IsLong() bool { return Length() != Run }
 
-// IsNightly reports whether this run has the length of a night, or more.
+// IsNightly reports whether this run of the tests has the amount of a night, or more.
 func IsNightly() bool { return Length() == Nightly || Length() == Release }
 
 // SetLength returns a length as an entry of an environment.
@@ -75,19 +76,20 @@ func Seed(tb testing.TB) (n uint64, ok bool) {
 	return n, true
 }
 
-// Part returns the part of its amount that this run does, "" for all of it.
+// Part returns the part of a test's amount that this run does, such as "2/8"; "" for all of it.
 func Part() string { return os.Getenv(part) }
 
 // SetPart returns a part as an entry of an environment.
 func SetPart(to string) string { return part + "=" + to }
 
-// Storage returns the storage of the servers of this run, "" for that of each test.
+// Storage returns the value of --storage for the servers that suites start, "" if each test chooses.
 func Storage() string { return os.Getenv(storage) }
 
-// URI returns the address of the server to test, "" if suites start their own.
+// URI returns the address of the server to test, "" if suites start servers of their own.
 func URI() string { return os.Getenv(uri) }
 
-// SkipWithURI skips a test that needs a server of its own: to kill it, or with flags.
+// SkipWithURI skips a test that needs a server of its own, to kill it or to set its flags, if the run tests the
+// server of URI.
 func SkipWithURI(tb testing.TB) {
 	tb.Helper()
 	if URI() != "" {
@@ -95,14 +97,14 @@ func SkipWithURI(tb testing.TB) {
 	}
 }
 
-// Binary returns the path of the server to start, "" if it has to be built.
+// Binary returns the path of the server's program to start, "" if the tests have to build it.
 func Binary() string { return os.Getenv(binary) }
 
-// Chromium returns the path of the browser, "" if it has to be searched.
+// Chromium returns the path of the browser for tests of pages, "" if they have to search for it.
 func Chromium() string { return os.Getenv(chromium) }
 
-// Mongosh returns the path of the shell, "" if it has to be searched. With needed=false, tests that lack it
-// are skipped.
+// Mongosh returns the path of MongoDB's shell, "" if the tests have to search for it. If needed is false, tests are
+// skipped where the shell is missing.
 func Mongosh() (path string, needed bool) {
 	path = strings.TrimSpace(os.Getenv(mongosh))
 	if path == "none" {

@@ -20,7 +20,8 @@ import (
 
 const interval = time.Minute // between two scrapes
 
-// rounds is the number of scrapes that the longest "for", and the window before it, take.
+// rounds is the number of scrapes in the test: enough for the longest "for" of an alert rule, and for the window that
+// its expression reads.
 const rounds = 80
 
 // rules are the alert rules.
@@ -40,8 +41,8 @@ func engine() *promql.Engine {
 	return promql.NewEngine(promql.EngineOpts{MaxSamples: 5_000_000, Timeout: time.Minute, LookbackDelta: 5 * time.Minute})
 }
 
-// fires returns the instances for which, at the end, an expression has held for the whole duration that the alert
-// requires.
+// fires returns the instances (servers) for which an alert fires at the end of the test: its expression has held for
+// the whole duration that the alert requires.
 func (w *world) fires(r rulefmt.Rule) map[string]bool {
 	w.t.Helper()
 	q, err := engine().NewRangeQuery(w.t.Context(), w.store, nil, r.Expr, w.now.Add(-time.Duration(r.For)), w.now, interval)
@@ -83,9 +84,10 @@ func (s *server) traffic(i int) {
 func (s *server) trouble(i int) {
 	s.t.Helper()
 	pad := strings.Repeat("x", 20_000)
-	// Two seconds of the budget in one document: the following writes are refused, however fast the machine is.
+	// One document that costs two seconds of the budget: the following writes are refused, however fast the machine
+	// is.
 	_ = s.do(bson.D{{Key: "insert", Value: "small"}, {Key: "documents", Value: bson.A{bson.D{{Key: "pad", Value: strings.Repeat("x", 2<<20)}}}}})
-	for range 12 { // one value, and so one partition, and a collection of one partition
+	for range 12 { // writes of one shard key value, and so to one partition; and to a collection with one partition
 		_ = s.do(bson.D{{Key: "insert", Value: "orders"}, {Key: "documents", Value: bson.A{bson.D{{Key: "k", Value: "hot"}, {Key: "pad", Value: pad}}, bson.D{{Key: "k", Value: "hot"}, {Key: "pad", Value: pad}}}}, {Key: "ordered", Value: false}})
 		_ = s.do(bson.D{{Key: "insert", Value: "small"}, {Key: "documents", Value: bson.A{bson.D{{Key: "pad", Value: pad}}}}})
 	}
@@ -118,7 +120,8 @@ func certificates(t *testing.T) string {
 	return filepath.Join(dir, "server.pem")
 }
 
-// replaced returns the numbers of the unhealthy server that no test can produce.
+// replaced returns a function that changes scraped numbers of the unhealthy server: those that no test can produce,
+// such as a full disk.
 func replaced(step *int) func(name, instance string, v float64) float64 {
 	return func(name, instance string, v float64) float64 {
 		if instance != "sick" {
@@ -190,7 +193,7 @@ func TestMonitoring(t *testing.T) {
 	w.raised(list, func(alert string) bool { return alert == "CantleRestarted" })
 }
 
-// raised checks that alerts are raised for the unhealthy server, and none for the other.
+// raised checks that each wanted alert is raised for the unhealthy server, and none at all for the healthy one.
 func (w *world) raised(list []rulefmt.Rule, wanted func(alert string) bool) {
 	w.t.Helper()
 	for _, r := range list {

@@ -14,8 +14,8 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace"
 )
 
-// collector is an OpenTelemetry collector that decodes requests with the collector's own code, and answers busy
-// at first.
+// collector is an OpenTelemetry collector for the test: it decodes requests with the real collector's code, and
+// refuses the first ones as busy, so that the server must retry.
 type collector struct {
 	t     *testing.T
 	spans chan ptrace.Span
@@ -88,8 +88,8 @@ func attribute(s ptrace.Span, key string) string {
 	return ""
 }
 
-// Commands become spans that a collector can decode, with their charge; spans with a trace context have the
-// client's span as parent.
+// Each command becomes a span that a collector can decode, with the charge of the command. If the command has a trace
+// context, its span has the client's span as parent.
 func TestTraces(t *testing.T) {
 	c := &collector{t: t, spans: make(chan ptrace.Span, 1000), names: map[string]string{}}
 	endpoint := httptest.NewServer(c)

@@ -24,7 +24,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// binary returns the path of the server: CANTLE_BINARY, or one built now.
+// binary returns the path of the server's program: the one that CANTLE_BINARY names, or one that is built now.
 var binary = sync.OnceValues(func() (string, error) {
 	if path := os.Getenv("CANTLE_BINARY"); path != "" {
 		return path, nil
@@ -53,7 +53,7 @@ type server struct {
 	down    bool
 }
 
-// start starts a server. When it is started again, it has the folder of the first start.
+// start starts a server. If the test started a server of that name before, the new one gets the same data folder.
 func start(t *testing.T, name string, flags ...string) *server {
 	t.Helper()
 	free, err := net.Listen("tcp", "127.0.0.1:0")
@@ -130,13 +130,14 @@ func (s *server) must(command bson.D) {
 	}
 }
 
-// world is a Prometheus whose clock stands still between scrapes, with the servers that it scrapes.
+// world is a Prometheus in the test, with the servers that it scrapes. Its clock stands still between scrapes.
 type world struct {
 	t       *testing.T
 	store   *teststorage.TestStorage
 	servers []*server
 	now     time.Time
-	// instead replaces a number of a server, for states that a test cannot produce, such as a full disk.
+	// instead returns the number to store in place of a scraped one, for states that a test cannot produce, such as a
+	// full disk.
 	instead func(name, instance string, v float64) float64
 }
 

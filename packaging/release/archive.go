@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// entry is a file of an archive, or a folder if the name ends with a slash.
+// entry is a file to be written into an archive, or a folder if the name ends with a slash.
 type entry struct {
 	name string
 	data []byte
@@ -29,7 +29,7 @@ func (r *release) archiveName(p platform) string {
 	return r.folder(p) + ".tar.gz"
 }
 
-// folder returns the name of the only folder in the archive of a platform.
+// folder returns the name of the folder at the top of a platform's archive, which contains all files.
 func (r *release) folder(p platform) string { return "cantle-" + r.version + "-" + p.dashed() }
 
 // archives packs each binary into an archive with the licences, the README, the man pages and the shell
@@ -67,7 +67,8 @@ func (r *release) archives() error {
 	return nil
 }
 
-// writeTar writes an archive; all of its files have the same time.
+// writeTar writes a tar archive. All files get the same time, so that the archive is the same to the byte when it is
+// made again.
 func writeTar(out io.Writer, entries []entry, at time.Time) error {
 	w := tar.NewWriter(out)
 	for _, e := range entries {

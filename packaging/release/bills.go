@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// bill is a bill of materials of a binary: CycloneDX 1.6, as far as it is needed here.
+// bill is the bill of materials of a binary, in the format CycloneDX 1.6, with the fields that are used here.
 type bill struct {
 	Format     string      `json:"bomFormat"`
 	Spec       string      `json:"specVersion"`
@@ -41,7 +41,7 @@ type property struct {
 	Value string `json:"value"`
 }
 
-// bills writes the bill of each binary, from the build information in the binary.
+// bills writes the bill of materials of each binary; the modules come from the build information in the binary.
 func (r *release) bills() error {
 	for _, p := range r.platforms {
 		info, err := buildinfo.ReadFile(r.binary(p))
@@ -78,10 +78,11 @@ func (r *release) billOf(p platform, info *debug.BuildInfo) bill {
 	return out
 }
 
-// ours is the path of the repository's root module, and the prefix of those of its other modules.
+// ours is the path of the repository's root module, and the prefix of the paths of its other modules.
 const ours = "github.com/cantledb/cantle"
 
-// libraries returns the foreign modules in a binary. Those of the repository are the program itself.
+// libraries returns the modules of other projects that are linked into a binary. The repository's own modules are the
+// program itself.
 func libraries(info *debug.BuildInfo) []*debug.Module {
 	return slices.DeleteFunc(slices.Clone(info.Deps), func(m *debug.Module) bool {
 		return m.Path == ours || strings.HasPrefix(m.Path, ours+"/")

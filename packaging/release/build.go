@@ -32,9 +32,9 @@ func (r *release) binary(p platform) string {
 	return filepath.Join(r.out, "binaries", p.dashed(), p.program())
 }
 
-// binaries builds the program for every platform, from the modules of go.work and with the tags of a plain go
-// build. It builds without C: one compiler makes all binaries, they need no library of the system, and Pebble's
-// caches and zstd in Go cost no more than those in C (./scripts/bench, workloads load and C).
+// binaries builds the program for every platform, from the modules of go.work and without the build tags of tests. It
+// builds without C: so one compiler makes all binaries, they need no library of the system, and Pebble's caches and
+// zstd in Go cost no more than those in C (./scripts/bench, workloads load and C).
 func (r *release) binaries() error {
 	commit := r.commit
 	if r.changed {
@@ -52,7 +52,7 @@ func (r *release) binaries() error {
 	return nil
 }
 
-// plainBuild returns the variables for a build without C and without the user's settings.
+// plainBuild returns the environment variables of Go for a build without C and without the user's own settings.
 func (r *release) plainBuild() []string {
 	return []string{"CGO_ENABLED=0", "GOFLAGS=", "GOEXPERIMENT=", "GOWORK=" + filepath.Join(r.root, "go.work")}
 }

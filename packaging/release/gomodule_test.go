@@ -14,10 +14,11 @@ import (
 	"golang.org/x/mod/zip"
 )
 
-// goZipMax is the maximum size of the module as `go get` fetches it.
+// goZipMax is the maximum size in bytes of the zip file of the root module, which `go get` downloads.
 const goZipMax = 16 << 20
 
-// fetchable writes a module of the repository into a folder as the Go tool fetches it from a module proxy.
+// fetchable writes a module of the repository, as of a commit, into the folder proxy in the form of a Go module
+// proxy, so that a test fetches the module as a user would. It returns the path of the zip file.
 func fetchable(t *testing.T, proxy, clone, commit, folder, version string) (zipped string) {
 	t.Helper()
 	path := strings.TrimSuffix(ours+"/"+folder, "/")
@@ -47,7 +48,7 @@ func fetchable(t *testing.T, proxy, clone, commit, folder, version string) (zipp
 	return at + ".zip"
 }
 
-// A user's module imports the server and cantletest, as `go get` would fetch them.
+// A user's module can import the server and cantletest, fetched as `go get` fetches them.
 func TestGoModule(t *testing.T) {
 	r, err := newRelease("../..", testVersion, t.TempDir())
 	if err != nil {
@@ -81,7 +82,8 @@ func TestGoModule(t *testing.T) {
 	if out := p.run(t, "go", "test", "-count=1", "-vet=off", "./..."); !strings.HasPrefix(out, "ok") {
 		t.Errorf("go test says\n%s", out)
 	}
-	// TiKV's client belongs to the program, the libraries of the test rig to our own tests.
+	// The client of TiKV belongs to the program, and the libraries of the test rig to the repository's own tests:
+	// neither is linked into a user's test.
 	packages := strings.Fields(p.run(t, "go", "list", "-deps", "-test", "./..."))
 	for _, path := range packages {
 		for _, foreign := range []string{"github.com/tikv/", "github.com/pingcap/", "google.golang.org/grpc", "github.com/chromedp/", "github.com/cantledb/cantle/compat-tests/"} {
@@ -96,9 +98,8 @@ func TestGoModule(t *testing.T) {
 	t.Logf("go test takes %.1f s, with libraries that were compiled before", time.Since(begun).Seconds())
 }
 
-// The program as `go install` fetches it, without go.work, is built from the same libraries as the released one:
-// the requirements of the modules in folders are sufficient, and no other requirement of the workspace raises a
-// version.
+// The program that `go install` builds, without go.work, is built from the same libraries as the released one. So the
+// requirements of the modules in subfolders are complete, and no other module of the workspace raises a version.
 func TestGoInstall(t *testing.T) {
 	r := ready(t)
 	clone, proxy := r.clone(t), t.TempDir()
@@ -159,7 +160,7 @@ func TestGoInstall(t *testing.T) {
 	}
 }
 
-// somebodysModule returns a go.mod that requires ours, as it was fetched, and the driver.
+// somebodysModule returns the go.mod of a user's module that requires the fetched root module, and the driver.
 func somebodysModule(t *testing.T, fetched string, version module.Version) []byte {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(fetched, "go.mod"))

@@ -20,7 +20,7 @@ import (
 // repository is the registry path of the images.
 const repository = "ghcr.io/cantledb/cantle"
 
-// imageUser is the user id of the server in a container; it is not that of a user of the machine.
+// imageUser is the user id of the server in a container. It is a number that no user of the host has.
 const imageUser = 65532
 
 // tags returns the tags of the images: the version and, unless it is a pre-release, its first two numbers. There
@@ -33,8 +33,8 @@ func (r *release) tags() []string {
 	return out
 }
 
-// images makes an image for each platform of Linux: one archive for docker load each, and
-// one with a layout of the OCI for all of them.
+// images makes a container image for each platform of Linux: an archive for docker load each, and one archive in the
+// OCI layout with all of them.
 func (r *release) images() error {
 	if len(r.linux()) == 0 {
 		return nil
@@ -64,8 +64,7 @@ func (r *release) images() error {
 // imageName is the file name of the image of a platform.
 func (r *release) imageName(p platform) string { return r.folder(p) + "-image.tar" }
 
-// ociArchive writes an index as an archive with a layout of the OCI, in which the index
-// has the version's tags.
+// ociArchive writes an index of images as a tar archive in the OCI layout; the index has the tags of the version.
 func (r *release) ociArchive(index v1.ImageIndex) error {
 	dir, err := os.MkdirTemp("", "cantle-oci-")
 	if err != nil {
@@ -105,8 +104,8 @@ func (r *release) ociArchive(index v1.ImageIndex) error {
 	return os.WriteFile(filepath.Join(r.out, "cantle-"+r.version+"-oci.tar"), out.Bytes(), 0o644)
 }
 
-// image makes the image of a platform: one layer with the program, its licences, a folder for the data, one for
-// /tmp, and names for the user.
+// image makes the container image of a platform. It has one layer: the program, its licences, a folder for the data,
+// one for /tmp, and names for the user.
 func (r *release) image(p platform) (v1.Image, error) {
 	program, err := os.ReadFile(r.binary(p))
 	if err != nil {
@@ -160,10 +159,10 @@ func (r *release) image(p platform) (v1.Image, error) {
 	return mutate.ConfigFile(img, file)
 }
 
-// imageConfig returns the configuration of a container. The defaults are variables, so that a user's own command,
-// such as "serve --replica-set rs0", keeps them. As with other databases' images, a container requires no login
-// by default (--auth): the published ports determine which clients can reach it. The variables for a first user
-// are those of MongoDB's image, which turn logins on.
+// imageConfig returns the configuration of a container. The defaults are environment variables, so that they also
+// hold if a user sets a command such as "serve --replica-set rs0". As with other databases' images, a container
+// requires no login by default (--auth): the published ports determine which clients can reach it. The variables for
+// a first user are those of MongoDB's image; they turn logins on.
 func (r *release) imageConfig() v1.Config {
 	return v1.Config{
 		User:         "65532:65532",

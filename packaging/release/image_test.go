@@ -45,8 +45,8 @@ func unpackImage(t *testing.T) *container {
 	return c
 }
 
-// confined runs the shell's arguments in an image: as its user, in its root, which is read-only except for the
-// volume.
+// confined is a shell script that runs its arguments inside an unpacked image: as the image's user, in the image's
+// root folder, which is read-only except for the volume.
 const confined = `mount --bind "$1" "$1" && mount --bind "$2" "$1/data" && mount -o remount,bind,ro "$1" && root=$1 && shift 2 &&
 exec chroot --userspec=65532:65532 "$root" "$@"`
 
@@ -72,7 +72,7 @@ func asRoot(t *testing.T) {
 	}
 }
 
-// The image serves as its user in a read-only root, is healthy by its own check, and
+// In a read-only root folder and as the image's user, the server starts, is healthy by the image's own check, and
 // keeps its data in the volume.
 func TestImage(t *testing.T) {
 	asRoot(t)
@@ -111,8 +111,8 @@ func TestImage(t *testing.T) {
 	}
 }
 
-// Behind a published port, a client that requires the replica set needs the setting with that port, and one that
-// connects directly needs no setting, as with Testcontainers.
+// Behind a published port, a client that requires the replica set needs the setting that names the port; a client
+// that connects directly, as with Testcontainers, needs no setting.
 func TestImageReplicaSet(t *testing.T) {
 	asRoot(t)
 	c := unpackImage(t)
@@ -168,7 +168,8 @@ func TestImageFirstUser(t *testing.T) {
 	}
 }
 
-// forward forwards connections, as publishing a port does, until the listener is closed.
+// forward forwards the connections of a listener to another address, as a published port of a container does, until
+// the listener is closed.
 func forward(l net.Listener, to string) {
 	for {
 		client, err := l.Accept()
@@ -185,7 +186,7 @@ func forward(l net.Listener, to string) {
 	}
 }
 
-// The layout of the OCI holds the same image, for every platform that was made.
+// The archive in the OCI layout holds the same image as the one for docker load, for every platform that was made.
 func TestLayout(t *testing.T) {
 	r := ready(t)
 	f, err := os.Open(filepath.Join(r.out, "cantle-"+testVersion+"-oci.tar"))

@@ -73,10 +73,11 @@ type release struct {
 	pages     []string // the files of the man pages
 }
 
-// versionPattern matches the versions that all package managers parse and order in the same way.
+// versionPattern matches the versions that all package managers parse, and order in the same way.
 var versionPattern = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+(-(alpha|beta|rc)\.[0-9]+)?$`)
 
-// newRelease reads the state of the checkout in root. Errors: no version; those of git.
+// newRelease prepares a release from the checkout in root: it reads the commit and its state.
+// Errors: a wrong version; errors of git.
 func newRelease(root, version, out string) (*release, error) {
 	version = strings.TrimPrefix(version, "v")
 	if !versionPattern.MatchString(version) {
@@ -136,7 +137,7 @@ func (r *release) make() error {
 	return nil
 }
 
-// step is a part of the work; steps of one stage do not depend on each other.
+// step is a part of making a release. Steps of one stage do not depend on each other, so they run at the same time.
 type step struct {
 	what string
 	do   func() error

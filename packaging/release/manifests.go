@@ -54,7 +54,8 @@ func (m manifest) made(p string) (platform, error) {
 	return of[0], nil
 }
 
-// manifests fills the templates for package managers, if all platforms were made.
+// manifests fills in the templates of the manifests for package managers (Homebrew, Scoop, winget). It does nothing
+// unless all platforms were made.
 func (r *release) manifests() error {
 	if len(r.platforms) < len(platforms) {
 		return nil
@@ -97,7 +98,8 @@ func (r *release) released() (out []string, err error) {
 // sumsName is the file with the checksums of all others.
 const sumsName = "SHA256SUMS"
 
-// close writes the notes, returns an error for files that are too large, and writes the checksums.
+// close ends the making of a release: it writes the notes, checks the sizes of all files, and writes the checksums.
+// Errors: files that are too large.
 func (r *release) close() error {
 	if err := r.notes(); err != nil {
 		return err

@@ -13,8 +13,8 @@ import (
 // manualFolder is the folder of the man pages and the shell completions.
 const manualFolder = "manual"
 
-// manual prints the man pages, also compressed as packages have them, and the completions. It builds the printing
-// program with the settings of the binaries, so that little must be compiled for it.
+// manual prints the man pages, plain and compressed as packages contain them, and the shell completions. The program
+// that prints them is built with the settings of the binaries, so that little must be compiled for it.
 func (r *release) manual() error {
 	dir := filepath.Join(r.out, manualFolder)
 	_, err := r.command(r.plainBuild(), "go", "run", "-trimpath", "-buildvcs=false", "./scripts/gendocs",
@@ -51,7 +51,8 @@ func (r *release) manual() error {
 	return nil
 }
 
-// manualEntries returns the pages and completions in the archive of a platform.
+// manualEntries returns the man pages and completions that the archive of a platform contains: for Windows, only the
+// completion of PowerShell.
 func (r *release) manualEntries(p platform) (out []entry, err error) {
 	names := []string{"completions/cantle.ps1"}
 	if p.os != "windows" {

@@ -49,8 +49,8 @@ func megabytes(n int64) float64 { return float64(n) / 1e6 }
 // heaviestShown is the number of modules listed.
 const heaviestShown = 12
 
-// heaviest prints the modules with most machine code. The data about the code, for stack traces and the
-// collector, are about as large as all code.
+// heaviest prints the modules with the most machine code in a binary. Not counted are the data about the code, for
+// stack traces and the garbage collector, which are about as large as all code.
 func heaviest(out io.Writer, binary string) error {
 	info, err := buildinfo.ReadFile(binary)
 	if err != nil {
@@ -72,7 +72,8 @@ func heaviest(out io.Writer, binary string) error {
 	return nil
 }
 
-// codeByModule adds up the lengths of the functions of a Linux binary, by module.
+// codeByModule returns the bytes of machine code in a Linux binary by module: the sum of the lengths of the module's
+// functions.
 func codeByModule(binary string, info *debug.BuildInfo) (map[string]int64, error) {
 	f, err := elf.Open(binary)
 	if err != nil {
@@ -102,7 +103,8 @@ func codeByModule(binary string, info *debug.BuildInfo) (map[string]int64, error
 	return out, nil
 }
 
-// moduleOf returns the module of a function: the one with the longest path that is a prefix of its name.
+// moduleOf returns the module to which a function belongs: the one with the longest path that is a prefix of the
+// function's name.
 func moduleOf(function string, modules []string) string {
 	best := ""
 	for _, m := range modules {

@@ -14,8 +14,8 @@ import (
 	"github.com/google/licensecheck"
 )
 
-// noticesName is the file with the licences of all modules that are linked into the binaries. Most of these
-// licences require that their text goes with each copy.
+// noticesName is the file with the licences of all modules that are linked into the binaries. Most of these licences
+// require that their text accompanies each copy.
 const noticesName = "THIRD_PARTY_LICENSES"
 
 // noticesFile returns the path of that file.
@@ -47,7 +47,8 @@ type linkedModule struct {
 // name returns the module with its version.
 func (m *linkedModule) name() string { return m.path + " " + m.version }
 
-// linkedModules lists the modules of the binaries of all platforms, sorted by path, after Go's standard library.
+// linkedModules returns the modules that are linked into the binaries of any platform: Go's standard library first,
+// the others sorted by path.
 func (r *release) linkedModules() ([]*linkedModule, error) {
 	std, err := r.standardLibrary()
 	if err != nil {
@@ -97,15 +98,16 @@ func (r *release) standardLibrary() (*linkedModule, error) {
 	return &linkedModule{"std", strings.TrimPrefix(strings.TrimSpace(version), "go"), strings.TrimSpace(root), nil}, nil
 }
 
-// Names of files with a licence, and with notices that must be reproduced beside one.
+// Patterns of the names of files: those with a licence, those with notices that must accompany a licence, and source
+// files, which are neither.
 var (
 	licenceFile = regexp.MustCompile(`(?i)^((un)?licen[cs]e|copying)([-_.].*)?$`)
 	noticeFile  = regexp.MustCompile(`(?i)^(notice|patents|copyright)([-_.].*)?$`)
 	sourceFile  = regexp.MustCompile(`(?i)\.(go|s|c|h|sh|tmpl|json|ya?ml)$`)
 )
 
-// coverageMin is the minimum percentage of a text that must be that of known licences. The rest names the holders
-// of the copyright.
+// coverageMin is the minimum percentage of a licence file that must be the text of known licences. The rest names the
+// holders of the copyright.
 const coverageMin = 75
 
 // text is the text of a licence or of a notice, with the modules that have it.
@@ -114,8 +116,9 @@ type text struct {
 	data []byte
 }
 
-// noticesOf prints the licences of modules: a line for each module with the SPDX names of its licences, then each
-// text once. Errors: a module without a known licence.
+// noticesOf returns the file of the licences of modules: a line for each module with the SPDX names of its licences,
+// then each text once.
+// Errors: a module without a known licence.
 func noticesOf(modules []*linkedModule) ([]byte, error) {
 	var list, body bytes.Buffer
 	var texts []*text
@@ -142,8 +145,8 @@ func noticesOf(modules []*linkedModule) ([]byte, error) {
 	return slices.Concat([]byte("cantle is made of the modules below, each under the licences that stand behind it. The texts follow.\n\n"), list.Bytes(), body.Bytes()), nil
 }
 
-// licences reads the licences and notices of a module: those in its folder, and those in
-// the folders from there to the packages that are linked. names are the licences by SPDX.
+// licences reads the licences and notices of a module: those in the module's folder, and those in the folders from
+// there to the packages that are linked. names are the SPDX names of the licences.
 func (m *linkedModule) licences() (names []string, texts []*text, err error) {
 	folders := map[string]bool{m.dir: true}
 	for dir := range m.packages {

@@ -19,7 +19,7 @@ import (
 	"github.com/sassoftware/go-rpmutils"
 )
 
-// fileOfTar returns the file of a tar whose name has the suffix end.
+// fileOfTar returns the content of the file in a tar archive whose name ends with end, nil if there is none.
 func fileOfTar(t *testing.T, in io.Reader, end string) []byte {
 	t.Helper()
 	for r := tar.NewReader(in); ; {
@@ -65,7 +65,8 @@ func opened(t *testing.T, r *release, pattern string) *os.File {
 	return f
 }
 
-// packed lists the kinds of files that contain the binary, each with a function that extracts the file of a name.
+// packed lists the kinds of released files that contain the binary. The function of each extracts the file with a
+// given name.
 var packed = map[string]func(t *testing.T, r *release, name string) []byte{
 	"archive": func(t *testing.T, r *release, name string) []byte {
 		return fileOfTarGz(t, opened(t, r, r.archiveName(here)), "/"+name)
@@ -132,8 +133,8 @@ var packed = map[string]func(t *testing.T, r *release, name string) []byte{
 	},
 }
 
-// Everything that contains the binary has the licences of all modules that are linked into it, each by its name
-// and with its text.
+// Each released file that contains the binary also contains the licences of all modules that are linked into the
+// binary, each by its name and with its text.
 func TestNotices(t *testing.T) {
 	r := ready(t)
 	info, err := buildinfo.ReadFile(r.binary(here))
@@ -174,7 +175,7 @@ func TestNotices(t *testing.T) {
 	}
 }
 
-// The modules of all platforms, also those that only other systems link, have known licences.
+// The modules of all platforms have known licences, even those that are linked only on other systems than this one.
 func TestNoticesOfPlatforms(t *testing.T) {
 	r, err := newRelease("../..", testVersion, t.TempDir())
 	if err != nil {
@@ -189,8 +190,8 @@ func TestNoticesOfPlatforms(t *testing.T) {
 	}
 }
 
-// A module without a licence, or with an unknown text, is not released. A text that two modules share is printed
-// once, and a package may have a licence of its own.
+// A module without a licence, or with an unknown text, stops the release. A text that two modules share is printed
+// once, and a package inside a module may have a licence of its own.
 func TestNoticesOf(t *testing.T) {
 	apache, err := os.ReadFile("../../LICENSE")
 	if err != nil {

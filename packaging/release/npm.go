@@ -10,11 +10,12 @@ import (
 	"strings"
 )
 
-// unreleased is the version in the sources of packages for other languages; a release replaces it by its own.
+// unreleased is the version in the sources of the packages for npm and Python; a release replaces it by its own
+// version.
 const unreleased = "0.0.0-unreleased"
 
-// npmParts are the npm packages with programs in JavaScript: folders of packaging/npm, with the file that runs as
-// a program.
+// npmParts are the npm packages written in JavaScript: for each, its folder in packaging/npm, its name, and the file
+// that is installed as a program ("" for none).
 var npmParts = []struct{ folder, name, program string }{
 	{"cantle", "cantle", "cantle.js"},
 	{"memory-server", "cantle-memory-server", ""},
@@ -35,12 +36,12 @@ func npmPlatform(p platform) (system, processor string) {
 	return system, processor
 }
 
-// npmName returns the file name of a package, as `npm pack` would choose it.
+// npmName returns the file name of an npm package of this release, as `npm pack` would choose it.
 func (r *release) npmName(name string) string {
 	return strings.ReplaceAll(strings.TrimPrefix(name, "@"), "/", "-") + "-" + r.version + ".tgz"
 }
 
-// npm packs the npm packages in the form that `npm publish` takes.
+// npm makes the files of the npm packages, in the form that `npm publish` uploads.
 func (r *release) npm() error {
 	for _, part := range npmParts {
 		entries, err := r.npmSources(part.folder, part.program)
@@ -65,7 +66,7 @@ func (r *release) npm() error {
 	return nil
 }
 
-// npmSources returns the files of a package in JavaScript, with the version of the release.
+// npmSources returns the files of an npm package written in JavaScript, with the version of this release.
 func (r *release) npmSources(folder, program string) ([]entry, error) {
 	from := os.DirFS(filepath.Join(r.root, "packaging", "npm", folder))
 	var out []entry
@@ -87,7 +88,7 @@ func (r *release) npmSources(folder, program string) ([]entry, error) {
 	return out, err
 }
 
-// npmBinary returns the files of the package with the binary of a platform.
+// npmBinary returns the files of the npm package that contains the binary of one platform.
 func (r *release) npmBinary(p platform, name, system, processor string) ([]entry, error) {
 	about, err := json.MarshalIndent(map[string]any{
 		"name": name, "version": r.version, "description": "The binary of cantle for " + p.String(), "license": "Apache-2.0",
@@ -114,7 +115,8 @@ func (r *release) npmBinary(p platform, name, system, processor string) ([]entry
 	}, err
 }
 
-// npmPack writes a package: an archive with one folder of that name, and the licence.
+// npmPack writes the file of an npm package: an archive whose only folder is named package, with the given files and
+// the licence.
 func (r *release) npmPack(name string, entries []entry) error {
 	licence, err := os.ReadFile(filepath.Join(r.root, "LICENSE"))
 	if err != nil {

@@ -34,8 +34,8 @@ func npmTarballs(t *testing.T, r *release) (out []string) {
 	return out
 }
 
-// The packages require each other in this version and for this platform, run nothing when they are installed, and
-// are small.
+// The npm packages require each other in this version, and the binary of this platform; they run nothing when they
+// are installed, and are small.
 func TestNpmPackages(t *testing.T) {
 	r := ready(t)
 	for i, file := range npmTarballs(t, r) {
@@ -96,7 +96,8 @@ func TestNpmPackages(t *testing.T) {
 	}
 }
 
-// somebodysProject is an empty folder with the files of a project in testdata, with temporary files of its own.
+// somebodysProject is a user's project for a test: an empty folder filled with the project's files from testdata, and
+// a folder of its own for temporary files.
 type somebodysProject struct {
 	dir, temp string
 	env       []string // besides that of the tests
@@ -111,8 +112,8 @@ func newProject(t *testing.T, from string) somebodysProject {
 	return p
 }
 
-// run runs a program in the project and returns its output. Unlike that of a test run, a user's environment names
-// no server of ours.
+// run runs a program in the user's project, and returns the program's output. The CANTLE_ variables of the test run
+// are removed, because the environment of a user has none.
 func (p somebodysProject) run(t *testing.T, name string, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), name, args...)
@@ -126,8 +127,7 @@ func (p somebodysProject) run(t *testing.T, name string, args ...string) string 
 	return string(out)
 }
 
-// A user's project installs the packed packages beside Mongoose, the driver, Jest, Vitest and TypeScript, and
-// uses them.
+// A user's project installs the npm packages beside Mongoose, the driver, Jest, Vitest and TypeScript, and uses them.
 func TestNpm(t *testing.T) {
 	if _, err := exec.LookPath("npm"); err != nil {
 		t.Skip("npm is not here")

@@ -16,7 +16,7 @@ const (
 	description = "MongoDB-compatible database with Cosmos-DB-style partitions and request units"
 )
 
-// packages makes a deb and an rpm for each platform of Linux.
+// packages makes a deb and an rpm package for each platform of Linux.
 func (r *release) packages() error {
 	for _, p := range r.linux() {
 		for kind, packager := range map[string]nfpm.Packager{"deb": deb.Default, "rpm": rpm.DefaultRPM} {
@@ -47,7 +47,7 @@ func (r *release) linuxPackage(info *nfpm.Info, kind string, packager nfpm.Packa
 	return path, out.Close()
 }
 
-// packageInfo returns the metadata and files of a package of a kind.
+// packageInfo returns the metadata and the files of the deb or rpm package for a platform.
 func (r *release) packageInfo(p platform, kind string) *nfpm.Info {
 	part := func(name string) string { return filepath.Join(r.root, "packaging", "linux", name) }
 	file := func(from, to, kind string, mode os.FileMode) *files.Content {

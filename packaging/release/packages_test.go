@@ -14,7 +14,7 @@ import (
 	"github.com/sassoftware/go-rpmutils"
 )
 
-// dpkg runs Debian's package manager on a root folder of a test.
+// dpkg runs Debian's package manager on a test's own root folder, instead of the system's.
 func dpkg(t *testing.T, root string, args ...string) {
 	t.Helper()
 	args = append([]string{"--root=" + root, "--force-script-chrootless", "--log=/dev/null"}, args...)
@@ -29,7 +29,8 @@ func exists(parts ...string) bool {
 	return err == nil
 }
 
-// newRoot makes an empty root folder that dpkg installs into. The test is skipped if that is not possible.
+// newRoot makes an empty root folder into which dpkg can install packages. The test is skipped if this machine does
+// not allow that.
 func newRoot(t *testing.T) string {
 	t.Helper()
 	asRoot(t)
@@ -61,8 +62,8 @@ func releasedDeb(t *testing.T, r *release) string {
 	return found[0]
 }
 
-// The deb installs, its service starts and notifies systemd, an upgrade keeps the settings, and a purge keeps the
-// data.
+// The deb package installs, its service starts and notifies systemd, an upgrade keeps the settings, and a purge keeps
+// the data.
 func TestDeb(t *testing.T) {
 	root := newRoot(t)
 	r := ready(t)
@@ -109,7 +110,8 @@ func TestDeb(t *testing.T) {
 	}
 }
 
-// readManual checks the installed man pages and completions with the programs that use them.
+// readManual reads the installed man pages and completions with the programs that use them (man, the shells), and
+// reports errors.
 func readManual(t *testing.T, root string) {
 	t.Helper()
 	for _, page := range []string{"cantle", "cantle-serve", "cantle-restore"} {
@@ -138,8 +140,8 @@ COMP_WORDS=(cantle serve --tls-mode req); COMP_CWORD=3; __start_cantle; echo "${
 	}
 }
 
-// startService starts the program that the unit in a root folder names, with its arguments, as systemd would:
-// with a folder for the data, not as root, and listening for READY=1.
+// startService starts the program with the arguments in the systemd unit of a root folder, as systemd would: with a
+// folder for the data, not as root, and waiting for READY=1.
 func startService(t *testing.T, root string) *running {
 	t.Helper()
 	unit, err := os.ReadFile(filepath.Join(root, "usr/lib/systemd/system/cantle.service"))

@@ -50,7 +50,7 @@ func TestMain(m *testing.M) {
 // madeIn is the folder of the release for this machine.
 var madeIn string
 
-// made makes a release for this machine, once, from the checkout as it is.
+// made makes a release for this machine, once for all tests, from the checkout as it is.
 var made = sync.OnceValues(func() (*release, error) {
 	r, err := newRelease("../..", testVersion, madeIn)
 	if err != nil {
@@ -70,7 +70,7 @@ func ready(t *testing.T) *release {
 	return r
 }
 
-// verb runs a verb of the released binary and returns its output.
+// verb runs a verb of the released binary with in as its standard input, and returns its output.
 func verb(t *testing.T, in string, args ...string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -93,7 +93,7 @@ type running struct {
 	end sync.Once
 }
 
-// start starts a server and waits until it prints that it is ready.
+// start starts a server as a process, and waits until the server prints that it is ready.
 func start(t *testing.T, cmd *exec.Cmd) *running {
 	t.Helper()
 	var errs bytes.Buffer
@@ -121,7 +121,7 @@ func start(t *testing.T, cmd *exec.Cmd) *running {
 	return nil
 }
 
-// stop ends a server with the signal of the system; its exit status must be 0.
+// stop ends a server with the interrupt signal. The server's exit status must be 0.
 func (s *running) stop(t *testing.T) {
 	s.end.Do(func() {
 		if a := s.cmd.SysProcAttr; a != nil && a.Setpgid { // a process of npx, which does not forward signals
@@ -136,8 +136,8 @@ func (s *running) stop(t *testing.T) {
 	})
 }
 
-// No artefact exceeds its size limit: making a release checks each, and fails. The test replaces the files of all
-// platforms by files of the maximum size, and then each of them by a larger one.
+// If an artefact exceeds its size limit, making a release fails. The test replaces the files of all platforms by
+// files of the maximum size, and then each of them by a larger one.
 func TestSizes(t *testing.T) {
 	made := ready(t)
 	r := *made
@@ -245,7 +245,7 @@ func (r *release) clone(t *testing.T) string {
 	return clone
 }
 
-// A clone in another folder makes the same binary and the same packages, to the byte.
+// A clone of the repository in another folder makes the same binary and the same packages, to the byte.
 func TestReproducible(t *testing.T) {
 	r := ready(t)
 	if r.changed {
@@ -445,7 +445,7 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// All platforms build, and no file of them exceeds its size limit.
+// The program builds for all platforms, and no file exceeds its size limit.
 func TestPlatforms(t *testing.T) {
 	if os.Getenv("CANTLE_LONG") == "" {
 		t.Skip("compiles everything five more times; ./scripts/test --long does")

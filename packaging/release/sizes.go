@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// Size limits: users wait for downloads, and old machines have small disks. The largest parts of a binary are
-// listed in the notes.
+// Size limits of released files, in bytes: users wait for downloads, and old machines have small disks. The release
+// notes list the largest parts of a binary.
 const (
 	binaryMax = 72_000_000 // of any platform
 	packedMax = 26_000_000 // with a binary in it: images, archives, packages
 	otherMax  = 64 << 10   // any other file
 )
 
-// outgrown returns an error for every file that exceeds its size limit.
+// outgrown returns an error that lists each released file that exceeds its size limit.
 func (r *release) outgrown() error {
 	var all []error
 	look := func(file string, most int64) {

@@ -10,11 +10,11 @@ import (
 	"testing"
 )
 
-// fence is a piece of code in a page, with its language.
+// fence matches a fenced code block of a Markdown page: its language and its code.
 var fence = regexp.MustCompile("(?s)\n```([a-z]+)[^\n]*\n(.*?)```\n")
 
-// All code in docs/test-suites.md is part of files that the tests here run, except the code that the page marks
-// as not run.
+// All code in docs/test-suites.md is part of files that the tests here run, except code that the page marks as not
+// run.
 func TestSuitesPage(t *testing.T) {
 	page, err := os.ReadFile("../../docs/test-suites.md")
 	if err != nil {
@@ -47,7 +47,7 @@ func TestSuitesPage(t *testing.T) {
 	}
 }
 
-// A JUnit test starts the binary, and the recipe for Testcontainers compiles.
+// A JUnit test of a user starts the binary, and the recipe for Testcontainers compiles.
 func TestJava(t *testing.T) {
 	if os.Getenv("CANTLE_LONG") == "" {
 		t.Skip("Maven fetches much; ./scripts/test --long does")

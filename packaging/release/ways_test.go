@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// The ways to start of docs/start.md that compile nothing, each from nothing to the first query, with the files
-// of the release in place of registries. Their durations are printed (-v).
+// Each way to start in docs/start.md that compiles nothing works, from nothing to the first query, with the files of
+// the release in place of the registries. Their durations are printed (-v).
 func TestWays(t *testing.T) {
 	r := ready(t)
 	for _, way := range []struct {
@@ -33,8 +33,8 @@ func TestWays(t *testing.T) {
 	}
 }
 
-// processorTime returns the CPU time of this process and of those that it has waited for: on an idle machine, a
-// way takes no longer.
+// processorTime returns the CPU time of this process and of the child processes that have ended. On an idle machine,
+// a way to start takes about that long.
 func processorTime(t *testing.T) (sum time.Duration) {
 	for _, who := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} {
 		var u syscall.Rusage
@@ -49,7 +49,8 @@ func processorTime(t *testing.T) (sum time.Duration) {
 // serveMemory are the arguments of a server in memory.
 var serveMemory = []string{"serve", "--memory", "--listen", "127.0.0.1:0"}
 
-// inFolder makes a command in a folder, with variables besides those of the tests.
+// inFolder makes a command that runs in a folder, with further environment variables and without the CANTLE_
+// variables of the tests.
 func inFolder(dir string, env []string, name string, args ...string) *exec.Cmd {
 	cmd := exec.Command(name, args...)
 	cmd.Dir = dir
@@ -57,14 +58,14 @@ func inFolder(dir string, env []string, name string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// beginNpx lets npx install the packages of this machine into an empty cache.
+// beginNpx starts a server by npx, which installs the packages of this machine into an empty cache.
 func beginNpx(t *testing.T, r *release) *running {
 	if _, err := exec.LookPath("npx"); err != nil {
 		t.Skip("npx is not here")
 	}
 	packages := npmTarballs(t, r)[:2]
 	args := []string{"--yes", "--offline", "--package", packages[0], "--package", packages[1], "cantle"}
-	// The packages for other machines do not exist here, so npm is set to omit optional ones.
+	// The packages for other platforms do not exist here, so npm is set to omit optional packages.
 	cmd := inFolder(t.TempDir(), []string{"npm_config_cache=" + t.TempDir(), "npm_config_omit=optional", "npm_config_update_notifier=false"},
 		"npx", append(args, serveMemory...)...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// wheelTags are the platforms in Python's terms. The binaries for Linux need no library of the system, so any
-// Linux will do; those for macOS require the oldest system that Go supports.
+// wheelTags are the names of the platforms in Python's terms. The binaries for Linux need no library of the system,
+// so any Linux is accepted; those for macOS require the oldest system that Go supports.
 var wheelTags = map[platform]string{
 	{"darwin", "amd64"}:  "macosx_12_0_x86_64",
 	{"darwin", "arm64"}:  "macosx_12_0_arm64",
@@ -49,8 +49,8 @@ func (r *release) wheels() error {
 	return nil
 }
 
-// wheelEntries returns the files of a wheel: the package with the binary, and its metadata. Manual:
-// packaging.python.org, Binary distribution format.
+// wheelEntries returns the files of the Python wheel for a platform: the package with the binary, and its metadata.
+// Manual: packaging.python.org, Binary distribution format.
 func (r *release) wheelEntries(p platform) ([]entry, error) {
 	part := func(name string) string {
 		return filepath.Join(r.root, "packaging", "python", filepath.FromSlash(name))

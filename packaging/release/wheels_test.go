@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// A wheel names its platform, lists its files correctly, and is small.
+// The name of a wheel has its platform, the wheel lists its files correctly, and it is small.
 func TestWheel(t *testing.T) {
 	r := ready(t)
 	file := filepath.Join(r.out, r.wheelName(here))
@@ -61,7 +61,8 @@ func TestWheel(t *testing.T) {
 	}
 }
 
-// The wheel installs into an empty environment, and works with pytest (also in parallel), PyMongo and programs.
+// The wheel installs into an empty environment, and works with pytest (in parallel, too), with PyMongo and in
+// programs.
 func TestPython(t *testing.T) {
 	python, err := exec.LookPath("python3")
 	if err != nil {

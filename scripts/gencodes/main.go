@@ -1,7 +1,8 @@
-// Command gencodes writes collection/mongoerr/codes_gen.go from collection/mongoerr/codes.txt.
+// Command gencodes writes the Go constants of error codes, collection/mongoerr/codes_gen.go, from the table
+// collection/mongoerr/codes.txt.
 //
-// Run it from the module root: go run ./scripts/gencodes
-// With -check it writes nothing and fails if the file on disk is out of step.
+// Run it from the module root: go run ./scripts/gencodes With -check it writes nothing and fails if the file on disk
+// is out of step.
 package main
 
 import (
@@ -62,7 +63,8 @@ func run(dir string, check bool) error {
 	return nil
 }
 
-// parse checks that rows ascend by number, and that names and fields are well formed.
+// parse reads the table of error codes, and checks that rows ascend by number, and that names and fields are well
+// formed.
 func parse(text []byte) ([]row, error) {
 	var rows []row
 	names := map[string]bool{}

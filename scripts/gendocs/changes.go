@@ -10,7 +10,8 @@ import (
 	"github.com/cantledb/cantle/collection/release"
 )
 
-// renderChanges prints the changes by releases of MongoDB, the oldest first, as Markdown.
+// renderChanges prints the behaviours that a release of MongoDB changed as a Markdown table, by release, the oldest
+// first.
 func renderChanges(behaviours []release.Changed) []byte {
 	var b bytes.Buffer
 	b.WriteString("\n## What follows the release\n\n`collection/release.Behaviours`\n\n" +
@@ -24,7 +25,7 @@ func renderChanges(behaviours []release.Changed) []byte {
 	return b.Bytes()
 }
 
-// sourceLink returns a link to the source of a change: a ticket, or a page of the manual.
+// sourceLink returns a Markdown link to the source of a changed behaviour: a ticket, or a page of the manual.
 func sourceLink(r release.Changed) string {
 	root := manualOf(r.Since.String())
 	if strings.HasPrefix(r.Source, "SERVER-") {

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// clientsBegin and clientsEnd enclose the part of README.md that is printed from the matrix of
-// compat-tests/clients/drivers.
+// clientsBegin and clientsEnd are the marks in README.md around the table of clients, which is printed from the
+// matrix of compat-tests/clients/drivers.
 const (
 	clientsBegin = "<!-- clients: printed by scripts/gendocs -->\n"
 	clientsEnd   = "<!-- end of clients -->\n"
@@ -21,7 +21,8 @@ type clientRow struct {
 	results     map[string][]string // by area: the result of each variant
 }
 
-// readClients reads the matrix; areas are in the order in which they first appear.
+// readClients reads the matrix of the test results of clients. areas are the tested areas, in the order in which they
+// first appear.
 func readClients(path string) (rows []clientRow, areas []string, err error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -79,7 +80,8 @@ func cell(results []string) string {
 	return "✓"
 }
 
-// insert writes or compares a document of which the part between two marks is generated.
+// insert writes a generated part into the file of a document, between two marks. If check is set, it compares
+// instead.
 func insert(path, begin, end string, part []byte, check bool) error {
 	doc, err := os.ReadFile(path)
 	if err != nil {
@@ -92,7 +94,8 @@ func insert(path, begin, end string, part []byte, check bool) error {
 	return write(path, text, check)
 }
 
-// between replaces the part of a document between two marks. Errors: a mark is missing.
+// between returns a document in which part replaces the text between two marks.
+// Errors: a mark is missing.
 func between(doc []byte, begin, end string, part []byte) ([]byte, error) {
 	head, rest, ok := bytes.Cut(doc, []byte(begin))
 	_, tail, ends := bytes.Cut(rest, []byte(end))

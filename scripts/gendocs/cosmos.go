@@ -48,7 +48,8 @@ func renderCosmos() []byte {
 	return b.Bytes()
 }
 
-// cosmosRow prints a row: the name, its versions, the error without it, remarks.
+// cosmosRow prints a row of the features of an account: the name, the versions that have the feature, the error of
+// the others, remarks.
 func cosmosRow(k cosmos.Kind, r *cosmos.Row) string {
 	name, in, otherwise := "`"+r.Name+"`", r.In.String(), ""
 	if k == cosmos.Rule {

@@ -7,7 +7,7 @@ import (
 	"github.com/cantledb/cantle/internal/testenv"
 )
 
-// Marks around the table of CONTRIBUTING.md that is generated from the variables of the tests.
+// Marks around the table of CONTRIBUTING.md that is generated from the environment variables of the tests.
 const (
 	environmentBegin = "<!-- environment: printed by scripts/gendocs from internal/testenv -->\n"
 	environmentEnd   = "<!-- end of environment -->\n"

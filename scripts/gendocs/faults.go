@@ -11,8 +11,9 @@ import (
 // countsFile holds the counts that FAULTS.md shows.
 const countsFile = "compat-tests/faults/programme/counts.txt"
 
-// keepCounts replaces stored counts by the newest ones of the fault programme. Those of tests that have not run
-// here since stay. Errors: nothing has run.
+// keepCounts stores the newest counts of the fault programme, which a run left in .cache/faults, in place of the old
+// ones. The counts of tests that have not run on this machine since stay.
+// Errors: no test has run.
 func keepCounts(root string) error {
 	kept, err := os.ReadFile(filepath.Join(root, countsFile))
 	if err != nil && !os.IsNotExist(err) {

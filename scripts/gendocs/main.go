@@ -1,4 +1,4 @@
-// Command gendocs prints the pages that are generated from tables: from those that the server works by, the
+// Command gendocs prints the pages that are generated from tables. From the tables by which the server works it prints the
 // supported features into compat-tests/COVERAGE.md, the commands of the program into docs/reference.md, the
 // privileges of commands and stages into docs/privileges.md, and the features of an account of Azure Cosmos DB
 // into docs/cosmos-features.md; from compat-tests/clients/drivers/matrix.txt, the test results of clients into
@@ -7,9 +7,9 @@
 //	go run ./scripts/gendocs
 //
 // With -faults it first takes over the newest counts of the fault programme, from .cache/faults. With -check it
-// writes nothing and fails if a file on disk is out of step. With -man DIR it instead writes the man pages and
-// the shell completions into that folder, as packages have them; -version and -date are printed in the foot of
-// these pages.
+// writes nothing and fails if a file on disk is out of step. With -man DIR it instead writes the man pages and the
+// shell completions into that folder, as packages have them; -version and -date are printed in the foot of these
+// pages.
 package main
 
 import (
@@ -100,7 +100,7 @@ type table struct {
 // row is one name.
 type row struct {
 	name    string
-	since   string // the first release of MongoDB that has it; "" if that is old or not known
+	since   string // the first release of MongoDB with this feature; "" if that is old or unknown
 	page    string // of the manual, relative to its root; "cosmos" for Azure's
 	refused bool   // known, but every use is answered with an explaining error
 }
@@ -109,7 +109,8 @@ type row struct {
 var refusing = []string{"agg.parseSearch", "data.runGetLastError", "schema.runSearchIndexes", "shards.runNotSharding",
 	"shards.(*State).runDrainShard-fm", "shards.(*State).runNotDraining-fm"}
 
-// refuses reports whether a function of a table's row is one of them.
+// refuses reports whether the function of a table's row is one that answers every use with an error, so that the row
+// counts as not supported.
 func refuses(function any) bool {
 	name := runtime.FuncForPC(reflect.ValueOf(function).Pointer()).Name()
 	return slices.Contains(refusing, name[strings.LastIndexByte(name, '/')+1:])
@@ -156,14 +157,15 @@ func tables() []table {
 	return []table{matching, updates, stages, accumulators, windows, expressions, indexes, commands}
 }
 
-// manuals are the releases whose manual is linked to, in order: each for the features that came after the one
-// before. The last is the newest release that a table may name.
+// manuals are the releases of MongoDB to whose manual the tables link, in ascending order: each for the features that
+// came after the release before it. The last is the newest release that a table may name.
 var manuals = []string{"8.0", "8.3", "9.0"}
 
 // sinceMin is the oldest release that the tables name.
 const sinceMin = "3.6"
 
-// manualOf returns the root of the manual that describes the features added in a release.
+// manualOf returns the root of the address of MongoDB's manual in which the features that a release added are
+// described.
 func manualOf(since string) string {
 	i := 0
 	for i+1 < len(manuals) && since > manuals[i] {

@@ -11,7 +11,7 @@ import (
 	"github.com/cantledb/cantle/wire/rooms"
 )
 
-// TestInStep fails if the files were not generated from the current tables.
+// TestInStep fails if the generated files differ from those that the current tables would give.
 func TestInStep(t *testing.T) {
 	if err := run(filepath.Join("..", ".."), true); err != nil {
 		t.Error(err)
@@ -35,8 +35,8 @@ func TestRender(t *testing.T) {
 	}
 }
 
-// The releases in the tables have MongoDB's form, none older than sinceMin, none later than the newest known
-// release.
+// The releases in the column since of the tables have MongoDB's form; none is older than sinceMin, and none newer
+// than the newest known release.
 func TestSince(t *testing.T) {
 	form := regexp.MustCompile(`^[0-9]\.[0-9]$`)
 	told := 0
@@ -92,8 +92,8 @@ func TestClients(t *testing.T) {
 	}
 }
 
-// The refusing functions are found by their names: after a rename, a refused name must not become a supported
-// one.
+// Functions that answer every use with an error are found by their names, so a renamed one must not turn a refused
+// feature into a supported one.
 func TestRefuses(t *testing.T) {
 	found := map[string]bool{}
 	for _, list := range tables() {

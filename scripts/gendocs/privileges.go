@@ -50,7 +50,8 @@ func renderPrivileges() []byte {
 	return b.Bytes()
 }
 
-// alsoNeeded adds a further privilege that every call of a command needs.
+// alsoNeeded adds a further privilege that every call of a command needs to the two table cells: the privileges, and
+// the resources they are on.
 func alsoNeeded(needs, on string, n command.Need) (string, string) {
 	where := "cluster"
 	if n.On != (collection.Namespace{}) {
@@ -74,7 +75,8 @@ func quoted(names []string) string {
 // aLogin is printed for a command that needs a login and no privilege.
 const aLogin = "a login"
 
-// neededBy returns the privileges that every call of a command needs, and their resource, from its row.
+// neededBy returns, from the row of a command, the table cells for the privileges that every call of the command
+// needs, and the resource they are on.
 func neededBy(d *command.Def) (needs, on string) {
 	switch d.Action {
 	case "":

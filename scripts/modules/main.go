@@ -1,12 +1,12 @@
-// Command modules keeps the modules of the workspace in step: their requirements of each other and of libraries,
-// without a replacement in any go.mod, so that each can be fetched by its own path.
+// Command modules keeps the Go modules of the workspace in step: their requirements of each other and of libraries,
+// without a replacement in any go.mod, so that each module can be fetched by its own path.
 //
 //	go run ./scripts/modules                          tidy all of them
 //	go run ./scripts/modules example.com/lib@v1.2.3   upgrade a library wherever it is required
 //	go run ./scripts/modules -version v1.2.3          require each other by the version of the next release
 //
-// Its tests check the requirements, and the age of the modules that the program links: those older than a year
-// are listed in old.txt, with the reason.
+// Its tests check the requirements, and the age of the modules that the program links: those older than a year are
+// listed in old.txt, with the reason.
 package main
 
 import (
@@ -24,7 +24,8 @@ import (
 	"strings"
 )
 
-// rootModule is the module that importers of the server require; its path begins those of the others.
+// rootModule is the path of the module that importers of the server require, and the prefix of the paths of the other
+// modules.
 const rootModule = "github.com/cantledb/cantle"
 
 // versionForm matches the versions that the Go tool accepts for a release.
@@ -39,7 +40,8 @@ func main() {
 	}
 }
 
-// run executes the command line in the folder of go.work. Errors: those of the Go tool.
+// run executes the command line in the folder of go.work.
+// Errors: errors of the Go tool; a wrong version.
 func run(version string, libraries []string) error {
 	if version != "" && !versionForm.MatchString(version) {
 		return fmt.Errorf("%q is no version such as v0.2.0 or v0.2.0-rc.1", version)
@@ -81,7 +83,7 @@ type workspace struct {
 	replaced []requirement // modules of the workspace, with the version in the go.mod files
 }
 
-// readWorkspace reads a workspace. Errors: those of the Go tool.
+// readWorkspace reads a workspace. Errors: errors of the Go tool.
 func readWorkspace(dir string) (*workspace, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -121,8 +123,8 @@ func (w *workspace) has(path string) bool {
 	return slices.ContainsFunc(w.modules, func(m module) bool { return m.path == path })
 }
 
-// tie writes the version into each go.mod that requires a module of the workspace, and into go.work, because an
-// unreleased version cannot be found anywhere else.
+// tie makes the modules of the workspace require each other by a version: it writes the version into each go.mod, and
+// into go.work, because an unreleased version cannot be found anywhere else.
 func (w *workspace) tie(version string) error {
 	edit := []string{"work", "edit"}
 	for _, r := range w.replaced {
@@ -145,8 +147,9 @@ func (w *workspace) tie(version string) error {
 	return w.goTool(w.dir, edit...)
 }
 
-// tidy upgrades libraries that a module requires, and tidies its go.mod and go.sum. The Go tool ignores go.work
-// for both, so it gets a copy of go.mod in which the other modules of the workspace are replaced.
+// tidy upgrades those of the libraries that a module requires, and tidies the module's go.mod and go.sum. The Go tool
+// ignores go.work in both steps, so it gets a copy of go.mod in which the other modules of the workspace are replaced
+// by their folders.
 func (w *workspace) tidy(m module, libraries []string) error {
 	scratch, err := os.MkdirTemp("", "modules")
 	if err != nil {
@@ -181,7 +184,8 @@ func (w *workspace) tidy(m module, libraries []string) error {
 	return errors.Join(copyFile(mod, filepath.Join(folder, "go.mod")), copyFile(sum, filepath.Join(folder, "go.sum")))
 }
 
-// copyFile copies a file over another, if it exists: a module that requires no other has no go.sum.
+// copyFile copies the file from over the file to. A missing file is no error: a module that requires no other has no
+// go.sum.
 func copyFile(from, to string) error {
 	text, err := os.ReadFile(from)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -193,8 +197,8 @@ func copyFile(from, to string) error {
 	return os.WriteFile(to, text, 0o644)
 }
 
-// goTool runs the Go tool in a folder: with go.work for a command about the workspace, otherwise as for a single
-// module.
+// goTool runs the Go tool in a folder, and prints its output. A command about the workspace uses go.work; for any
+// other, the folder counts as a single module.
 func (w *workspace) goTool(folder string, args ...string) error {
 	cmd := w.command(folder, args...)
 	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr

@@ -26,8 +26,8 @@ func ask(t *testing.T, args ...string) []byte {
 	return askIn(t, "../..", []string{"GOFLAGS="}, args...)
 }
 
-// askIn runs the Go tool in a folder, without the network unless env has another GOPROXY. It compiles as for a release, without C, where
-// Pebble has zstd in Go.
+// askIn runs the Go tool in a folder and returns its output. It works without the network unless env has another
+// GOPROXY. The settings are those of a release: without C, where Pebble has zstd in Go.
 func askIn(t *testing.T, dir string, env []string, args ...string) []byte {
 	t.Helper()
 	cmd := exec.Command("go", args...)
@@ -62,8 +62,8 @@ func linked(t *testing.T) (list []linkedModule) {
 	}
 }
 
-// TestOldModules: every linked module is younger than a year at the date of old.txt, or listed there with its
-// version and the reason.
+// TestOldModules checks that every linked module is younger than a year at the date of old.txt, or listed there with
+// its version and the reason.
 func TestOldModules(t *testing.T) {
 	b, err := os.ReadFile("old.txt")
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// siblings lists the modules of the repository that each module may require. An importer of a module inherits all
-// of its requirements.
+// siblings lists the modules of the repository that each module may require. The list is short, because an importer
+// of a module inherits all of its requirements.
 var siblings = map[string][]string{
 	rootModule:                     nil,
 	rootModule + "/storage/tikvkv": {rootModule},
@@ -21,8 +21,9 @@ var siblings = map[string][]string{
 	rootModule + "/scripts":        {rootModule, rootModule + "/cmd/cantle", rootModule + "/compat-tests", rootModule + "/storage/tikvkv"},
 }
 
-// Each module is found under its path, replaces nothing, requires only allowed modules of the workspace, and all
-// of them by one version, which go.work replaces. A library has the same, tested version in all modules.
+// Each module of the repository is found under its path, replaces nothing, and requires only allowed modules of the
+// repository, all by one version, which go.work replaces by the folders. A library has the same, tested version in
+// all modules.
 func TestWorkspace(t *testing.T) {
 	w, err := readWorkspace("../..")
 	if err != nil {
@@ -68,7 +69,7 @@ func TestWorkspace(t *testing.T) {
 	}
 }
 
-// A small workspace: a version is set in all files, and unneeded requirements are removed.
+// In a small workspace, a version is written into all files, and unneeded requirements are removed.
 func TestTie(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
@@ -111,21 +112,22 @@ func TestTie(t *testing.T) {
 	}
 }
 
-// foreign are prefixes of modules that importers of the server do not need: TiKV's client and its libraries, and
-// the libraries of the tests. Other modules of these names are in the go.mod of a library: older etcd in bluge's,
-// gRPC in several.
+// foreign are prefixes of the paths of modules that importers of the server do not need: TiKV's client and its
+// libraries, and the libraries of the tests. Some modules with similar names are absent from the list, because the
+// go.mod of a needed library has them: older etcd in bluge's, gRPC in several.
 var foreign = []string{
 	rootModule + "/", "github.com/anishathalye/porcupine", "github.com/chromedp/", "github.com/gobwas/",
 	"github.com/pingcap/failpoint", "github.com/pingcap/goleveldb", "github.com/pingcap/kvproto", "github.com/pingcap/log", "github.com/tikv/",
 	"go.etcd.io/", "go.uber.org/zap", "honnef.co/",
 }
 
-// importedMax is the maximum number of modules in an importer's graph. Most provide no package: they are in the
-// go.mod files of libraries' libraries, which graph pruning omits only for modules of Go 1.17 or newer.
+// importedMax is the maximum number of modules in the module graph of an importer of the server. Most of these
+// modules provide no package: they are in the go.mod files of libraries' libraries, which graph pruning omits only
+// for modules of Go 1.17 or newer.
 const importedMax = 220
 
-// A user's module with a test of an embedded server: its go.mod, and the graph behind it, have no module of
-// TiKV's client and none of the test rig.
+// A user's module with a test of an embedded server has in its go.mod, and in the module graph, no module of TiKV's
+// client and none of the test rig.
 func TestImporter(t *testing.T) {
 	root, err := filepath.Abs("../..")
 	if err != nil {

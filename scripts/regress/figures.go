@@ -12,11 +12,11 @@ type figures map[string]float64
 // cpuSeconds is the name of the figure that depends on the machine.
 const cpuSeconds = "CPU seconds"
 
-// unjudged is the end of the line of a figure that is only shown.
+// unjudged is the end of the line of a figure that is shown but cannot fail the comparison.
 const unjudged = "(not judged)"
 
-// slack is the absolute growth of a figure that is allowed besides the per cent: an emptied pool, or a buffer of
-// the runtime, adds that much to an average.
+// slack is the absolute growth of a figure that is allowed besides the per cent, by unit: an emptied pool, or a
+// buffer of the runtime, adds that much to an average.
 var slack = map[string]float64{"allocs/op": 0.5, "B/op": 64}
 
 // takeLeast keeps the smaller figures of two runs.
@@ -28,7 +28,8 @@ func (f figures) takeLeast(run figures) {
 	}
 }
 
-// worse lists the figures that grew by more than over per cent, by name.
+// worse returns a line for each figure that grew by more than over per cent since old, sorted by name. cpu means that
+// CPU seconds count, too.
 func (f figures) worse(old figures, over float64, cpu bool) (lines []string) {
 	_, counted := f["instructions"]
 	for name, now := range f {

@@ -1,7 +1,7 @@
 // Command regress compares the benchmarks of two commits and fails if the newer one needs more than 5 % more of
 // the costs that do not depend on the machine's load: allocations and bytes per operation, and instructions if
-// the machine counts them (perf stat). If it does not, the CPU time of alternating runs is printed, and judged
-// only with --cpu.
+// the machine counts them (perf stat). If it does not, the CPU time of alternating runs is printed, and fails the
+// comparison only with --cpu.
 //
 //	go run ./scripts/regress                    this tree against the commit before it
 //	go run ./scripts/regress --base v0.2.0 ./storage/pebblekv ./wire/server
@@ -85,7 +85,8 @@ func run(ctx context.Context, out io.Writer) error {
 	return nil
 }
 
-// compare runs the benchmarks of one package and counts the figures that are worse.
+// compare runs the benchmarks of one package at both commits, and returns the number of figures that are worse at the
+// newer one.
 func (c *comparison) compare(ctx context.Context, tree, pkg string) (worse int, err error) {
 	if _, err := os.Stat(filepath.Join(tree, pkg)); err != nil {
 		return 0, nil // the base does not have the package
@@ -135,7 +136,8 @@ func (c *comparison) measure(ctx context.Context, binary, dir string) (figures, 
 	return f, nil
 }
 
-// instructions reads the output of perf stat; it returns false if the machine does not count instructions.
+// instructions returns the number of instructions in the output of perf stat; the second result is false if the
+// machine does not count them.
 func instructions(path string) (float64, bool) {
 	text, _ := os.ReadFile(path)
 	for line := range strings.Lines(string(text)) {

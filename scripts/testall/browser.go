@@ -11,12 +11,12 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/browser"
 )
 
-// chromiumPackage is a Chromium without a window whose program and libraries are in the
-// package itself, so that nothing is loaded from elsewhere.
+// chromiumPackage is the npm package of a Chromium without a window. The program and its libraries are in the package
+// itself, so that nothing is loaded from elsewhere.
 const chromiumPackage = "@sparticuz/chromium@" + browser.Version
 
-// unpackChromium unpacks that package, with Node's own decompression. Its font list names folders of another
-// machine, and is replaced.
+// unpackChromium is a script for Node that unpacks chromiumPackage, with Node's own decompression. The font list of
+// the package names folders of another machine, so the script replaces it.
 const unpackChromium = `
 const fs = require('fs'), zlib = require('zlib'), { execFileSync } = require('child_process');
 const from = 'node_modules/@sparticuz/chromium/bin/', unpack = (n) => zlib.brotliDecompressSync(fs.readFileSync(from + n + '.br'));
@@ -32,9 +32,9 @@ here=$(dirname "$0")
 LANG=en_US.UTF-8 LC_ALL=en_US.UTF-8 LD_LIBRARY_PATH=$here/lib FONTCONFIG_PATH=$here exec "$here/chromium" --lang=en-US --no-zygote --in-process-gpu "$@"
 `
 
-// installBrowser provides a Chromium for the tests that open pages: the machine's if there is one, otherwise that
-// of the distribution if it may be installed, otherwise one from npm. Without any, those tests are skipped, and
-// so is this step, with the reason.
+// installBrowser provides a Chromium for the tests that open pages: the machine's if there is one, otherwise that of
+// the distribution if it may be installed, otherwise one from npm. Without any, the tests and this step are skipped,
+// with the reason.
 func (r *run) installBrowser() error {
 	var failed []error
 	for _, install := range []func() error{nil, r.aptBrowser, r.npmBrowser} {

@@ -7,7 +7,7 @@ import (
 	"github.com/cantledb/cantle/internal/testenv"
 )
 
-// clusterRun is a run of suites over a simulated TiKV cluster: see compat-tests/rig/harness/cluster.go.
+// clusterRun describes a run of test suites over a simulated TiKV cluster: see compat-tests/rig/harness/cluster.go.
 type clusterRun struct {
 	storage string   // CANTLE_STORAGE
 	suites  []string // under compat-tests
@@ -15,12 +15,12 @@ type clusterRun struct {
 	env     []string // further variables
 }
 
-// clusterSuites are the suites whose results must not depend on the engine.
+// clusterSuites are the test suites whose results must not depend on the storage engine.
 var clusterSuites = []string{"cases", "driver", "isolation", "differential"}
 
-// clusterShare is the share of a run with this step and without --long: on a cluster with random failures, the
-// tests of each suite that take some seconds there. Each run has the case files on a cluster in the server's
-// process, and several servers over one, in the step end, and the tests of the engine in the step unit.
+// clusterShare lists the runs of the step cluster without --long: on a cluster with random failures, those tests of
+// each suite that take some seconds there. The steps end and unit cover the rest in each run: end has the case files
+// on a cluster in the server's process and several servers over one cluster, unit has the tests of the engine.
 var clusterShare = []clusterRun{
 	{"tikv-faults", []string{"driver"}, []string{"-run", "Watch|Transactions|Retry|Bulk|Cursor", "-skip", "SplitEvent|Lifetime|TestBulkWrite"}, nil},
 	{"tikv-faults", []string{"isolation"}, []string{"-run", "Anomalies|Counts|Kills"}, nil},
@@ -29,9 +29,10 @@ var clusterShare = []clusterRun{
 	{"tikv-faults", []string{"cases"}, []string{"-run", "TestCases/memory/(crud|session)"}, nil},
 }
 
-// severalShare is run by both, at three servers over one cluster in their process, which the client has in one
-// connection string. It omits tests that connect to one server of their own, and tests with many writers of few
-// documents: at several servers these wait for each other in turns of a tenth of a second.
+// severalShare lists runs of the step cluster, with and without --long, at three servers over one cluster in their
+// process; the client has all three in one connection string. It omits tests that connect to one server of their own,
+// and tests with many writers of few documents: at several servers these wait for each other in turns of a tenth of a
+// second.
 var severalShare = []clusterRun{
 	{"mock-3", []string{"isolation"}, []string{"-run", "Anomalies|Bank|Append|Registers|Counts"}, nil},
 	{"mock-3", []string{"differential"}, []string{"-run", "Metamorphic|Fields"}, []string{"CANTLE_SEED=1"}},
@@ -52,7 +53,8 @@ var clusterAll = []clusterRun{
 	{"mock-3", []string{"mongosh"}, []string{"-run", "Scripts/shell[24]$"}, nil}, // sharding, shard keys changed under writers
 }
 
-// cluster runs suites over simulated clusters, and servers as processes over one.
+// cluster is the step that runs test suites over simulated TiKV clusters, and servers as processes over one such
+// cluster.
 func (r *run) cluster() error {
 	runs := clusterShare
 	if r.speed == night {

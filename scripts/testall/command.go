@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// command prepares a command in the module's root without standard input. The command leads a process group, so
-// that everything it has started can be ended with it. The returned function ends that group, and adds the
+// command prepares a command in the root of the repository, without standard input. The command leads a process
+// group, so that everything that it starts can be ended with it. The returned function ends that group, and adds the
 // processor time of the command to that of the step.
 func (r *run) command(name string, args ...string) (*exec.Cmd, func()) {
 	ctx, cancel := context.WithCancel(r.ctx)
@@ -33,7 +33,7 @@ func (r *run) command(name string, args ...string) (*exec.Cmd, func()) {
 	}
 }
 
-// output runs a command to its end, its output going to that of the step.
+// output runs a command to its end, and prints the command's output as that of the step.
 func (r *run) output(name string, args ...string) error {
 	cmd, end := r.command(name, args...)
 	defer end()

@@ -36,7 +36,7 @@ func TestCommandLeavesNothingBehind(t *testing.T) {
 				t.Fatal(err)
 			}
 			gone := false
-			for range 100 { // only a process's parent is notified of its end, and that is not the test
+			for range 100 { // the end of a process is only reported to its parent, and the test is not the parent
 				out, err := exec.Command("ps", "-o", "stat=", "-p", strings.TrimSpace(string(pid))).Output()
 				if gone = err != nil || strings.HasPrefix(strings.TrimSpace(string(out)), "Z"); gone {
 					break
@@ -50,7 +50,7 @@ func TestCommandLeavesNothingBehind(t *testing.T) {
 	}
 }
 
-// The processor time of a step includes that of its commands' commands.
+// The processor time of a step includes that of the processes which the step's commands have started.
 func TestProcessorTime(t *testing.T) {
 	r := &run{ctx: t.Context()}
 	cmd, end := r.command("bash", "-c", "bash -c 'for ((i = 0; i < 200000; i++)); do :; done'; true")

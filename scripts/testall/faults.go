@@ -21,7 +21,7 @@ func reportFaults(w io.Writer, since time.Time) {
 	}
 }
 
-// tellFuzz stores the result of the step fuzz for its row of the fault programme.
+// tellFuzz records the result of the step fuzz in the row fuzz of the fault programme.
 func (r *run) tellFuzz(begun time.Time, targets, failed int) error {
 	inputs := fmt.Sprintf("%d inputs each", fuzzInputs)
 	column := programme.Run

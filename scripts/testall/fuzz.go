@@ -9,10 +9,11 @@ import (
 	"github.com/cantledb/cantle/compat-tests/faults/programme"
 )
 
-// fuzzInputs is the number of inputs that a target gets in each run.
+// fuzzInputs is the number of inputs that each fuzz target gets without --long.
 const fuzzInputs = 500
 
-// fuzz runs every fuzz target, or a part of them, for a short time, or a longer one with --long.
+// fuzz is the step that runs every fuzz target, or a part of them: fuzzInputs inputs each, with --long five minutes
+// each.
 func (r *run) fuzz() error {
 	part, err := programme.ParsePart(r.part)
 	if err != nil {
@@ -27,8 +28,8 @@ func (r *run) fuzz() error {
 		return errNothing
 	}
 	begun, failed := time.Now(), 0
-	// The amount is a count and not a time: at the end of a timed run on a busy machine the fuzzer may report its
-	// own deadline as a failure of the target.
+	// Without --long, the amount is a number of inputs and not a time: at the end of a timed run on a busy machine
+	// the fuzzer may report its own deadline as a failure of the target.
 	amount := fmt.Sprintf("%dx", fuzzInputs)
 	if r.speed == night {
 		amount = "5m"
@@ -51,7 +52,7 @@ func (r *run) fuzz() error {
 // target is one fuzz target.
 type target struct{ path, name string }
 
-// fuzzTargets finds the targets of all packages by reading their test files.
+// fuzzTargets returns the fuzz targets of all packages, which it finds by reading the test files.
 func (r *run) fuzzTargets() ([]target, error) {
 	listed, err := r.list(
 		`{{$p := .}}{{range .TestGoFiles}}{{$p.ImportPath}} {{$p.Dir}}/{{.}}{{"\n"}}{{end}}` +

@@ -13,8 +13,8 @@ import (
 	"github.com/cantledb/cantle/internal/testenv"
 )
 
-// TestFuzzCanary: the inputs of each run are enough to find a parser of documents that does not compare the
-// length in a document with the available bytes.
+// TestFuzzCanary checks that the inputs of a run without --long are enough to find a planted bug: a parser of
+// documents that does not compare the length in a document with the available bytes.
 func TestFuzzCanary(t *testing.T) {
 	if !testenv.IsLong() {
 		t.Skip("it compiles a package with the fuzzer's instruments: CANTLE_LONG")
@@ -48,7 +48,7 @@ func TestFuzzCanary(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	// In a folder of its own, because the found input is stored there.
+	// In a folder of its own, because the fuzzer stores the input that it finds there.
 	fuzz := exec.CommandContext(t.Context(), program, "-test.run", "^$", "-test.fuzz", "^FuzzParse$", "-test.fuzzcachedir", dir, "-test.fuzztime", fmt.Sprintf("%dx", fuzzInputs), "-test.parallel", "1")
 	fuzz.Dir = dir
 	out, err := fuzz.CombinedOutput()

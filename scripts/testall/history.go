@@ -27,8 +27,8 @@ const (
 //go:embed history.txt
 var historyStart string
 
-// history checks that every new commit passes vet, and so compiles, and has a message that explains it, so that
-// bugs can be found by bisection and changes can be understood later.
+// history is the step that checks every new commit: it passes vet, and so compiles, and has a message that explains
+// it. So bugs can be found by bisection, and changes can be understood later.
 func (r *run) history() error {
 	root, err := os.Getwd()
 	if err != nil {
@@ -57,7 +57,7 @@ type history struct {
 	start  string        // start is the commit after which commits are new, unless origin/main is one
 	budget time.Duration // budget is the time after which no further commit is vetted
 
-	// current is the commit whose files are those of the folder: other steps compile and vet them.
+	// current is the commit that is checked out, if no file was changed: other steps compile and vet its files.
 	current string
 
 	said string // description of the checked and the unchecked commits, for people
@@ -68,8 +68,9 @@ type commit struct{ hash, tree, parents, subject, body string }
 
 func (c commit) String() string { return c.hash[:7] + " " + c.subject }
 
-// check checks the new commits, the newest first, and returns those with faults, each with its reasons after the
-// first line. Errors: those of git; a repository without its history is not an error.
+// check checks the new commits, the newest first, and returns a text for each commit with faults: the commit in the
+// first line, its faults in the following ones.
+// Errors: errors of git; a repository without its history is not an error.
 func (h *history) check() (found []string, err error) {
 	base, why := h.base()
 	if base == "" {
@@ -118,8 +119,8 @@ func (h *history) check() (found []string, err error) {
 	return found, nil
 }
 
-// base returns the commit after which commits are new, or the reason why there is none. New are the commits that
-// a branch adds to the main one, or those of the main one since the recorded commit.
+// base returns the commit after which commits are new, or the reason why there is none. New are the commits that a
+// branch adds to origin/main; on main itself, those after the recorded commit.
 func (h *history) base() (base, why string) {
 	if top, err := h.git("rev-parse", "--show-toplevel"); err != nil || !sameFolder(top, h.root) {
 		return "", "this is no clone of the repository"
@@ -154,7 +155,8 @@ func (h *history) commits(base string) (out []commit, err error) {
 // subjectForm matches the beginning of a subject: the changed packages.
 var subjectForm = regexp.MustCompile(`^[^\s:][^:]*: \S`)
 
-// misworded returns the fault of a commit's message, "" for none. Messages of merges come from git.
+// misworded returns the fault of a commit's message, "" if it has none. Messages of merges are not checked, because
+// git writes them.
 func misworded(c commit) string {
 	switch n := utf8.RuneCountInString(c.subject); {
 	case strings.Contains(c.parents, " "):
@@ -184,10 +186,10 @@ func (h *history) changesCode(c commit) (bool, error) {
 	return false, err
 }
 
-// vets checks out the files of a commit into a folder of their own, vets them, which compiles all imported
-// packages, and returns the failure, "" for none. With the tag of tests it shares the cached results of the steps
-// build and vet for all packages that later commits do not change: paths of folders are left out (see
-// releaseFlags).
+// vets checks out the files of a commit into a folder of their own, vets them, which compiles all imported packages,
+// and returns the failure, "" if there is none. It uses the build tag of the tests and leaves out the paths of
+// folders (see releaseFlags), so it shares Go's cached results of the steps build and vet for all packages that later
+// commits do not change.
 func (h *history) vets(c commit) (reason string, err error) {
 	files := h.cache("tree")
 	if err := os.MkdirAll(files, 0o755); err != nil {
@@ -205,8 +207,8 @@ func (h *history) vets(c commit) (reason string, err error) {
 	return "", nil
 }
 
-// workspace returns the go.work of a commit's files, "off" for a commit that is a single module: otherwise the Go
-// tool would use the clone's own, in a parent folder.
+// workspace returns the go.work in the files of a commit. For a commit that is a single module it returns "off":
+// otherwise the Go tool would use the go.work of the clone itself, in a parent folder.
 func workspace(files string) string {
 	work := filepath.Join(files, "go.work")
 	if _, err := os.Stat(work); err != nil {
@@ -234,7 +236,7 @@ func (h *history) remember(c commit) error {
 	return errors.Join(err, f.Close())
 }
 
-// cache returns the path of a file that is kept between runs.
+// cache returns the path of a file that the step history keeps between runs.
 func (h *history) cache(name string) string { return filepath.Join(h.root, ".cache", "history", name) }
 
 // git runs git in the repository and returns its output.

@@ -53,7 +53,8 @@ func (r *repository) commit(message string) string {
 	return r.git("rev-parse", "HEAD")
 }
 
-// check checks the commits after start and returns the faults and the description.
+// check runs the check of the commits after start, and returns the faults and the description of the checked commits.
+// change, if not nil, changes the settings of the check.
 func (r *repository) check(start string, change func(*history)) (found []string, said string) {
 	r.t.Helper()
 	h := &history{run: &run{ctx: r.t.Context()}, root: r.root, start: start, budget: time.Hour}
@@ -67,7 +68,8 @@ func (r *repository) check(start string, change func(*history)) (found []string,
 	return found, h.said
 }
 
-// expect compares the faults of a check, each by its beginning and a part of the rest, and its description.
+// expect compares the result of a check with the wanted one: the description, and for each fault its beginning and a
+// part of the rest.
 func (r *repository) expect(start string, change func(*history), said string, want ...[2]string) {
 	r.t.Helper()
 	found, got := r.check(start, change)
@@ -84,8 +86,8 @@ func (r *repository) expect(start string, change func(*history), said string, wa
 	}
 }
 
-// A commit that does not compile is found even if the next one fixes it, and so is one that fails vet; vetted
-// commits are not vetted again.
+// A commit that does not compile is found even if the next one fixes it, and so is a commit that fails vet. Commits
+// that an earlier run vetted are not vetted again.
 func TestHistoryFindsBrokenCommits(t *testing.T) {
 	r := newRepository(t)
 	start := r.commit("m: first\n\nWhy.")
@@ -107,8 +109,8 @@ func TestHistoryFindsBrokenCommits(t *testing.T) {
 	}
 }
 
-// A clone with several modules has commits from before the division: each is vetted with its own go.work, or
-// without one, and in all its modules.
+// A repository that was divided into several modules has commits from before the division: each commit is vetted with
+// its own go.work, or without one, and in all its modules.
 func TestHistoryAcrossWorkspaces(t *testing.T) {
 	r := newRepository(t)
 	start := r.commit("m: first\n\nWhy.")
@@ -146,7 +148,7 @@ func TestHistoryReportsWhatItSkips(t *testing.T) {
 		"3"+since+"2 vetted, 1 vetted by another step or an earlier run, 0 change no code")
 }
 
-// The message of a commit has packages, a change and a reason.
+// The message of a commit must name packages, a change and a reason.
 func TestHistoryReadsMessages(t *testing.T) {
 	r := newRepository(t)
 	start := r.commit("m: first\n\nWhy.")
@@ -172,7 +174,7 @@ func TestHistoryReadsMessages(t *testing.T) {
 	}
 }
 
-// New are the commits that a branch adds to the main one, otherwise those after the recorded commit.
+// New are the commits that a branch adds to origin/main; on main itself, those after the recorded commit.
 func TestHistoryBegins(t *testing.T) {
 	r := newRepository(t)
 	start := r.commit("m: first\n\nWhy.")

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// all runs the lines at the same time, and the steps of each line in order; a step also waits for those in its
-// field after. The output is printed in the order of the steps, and the counts are added up.
+// all runs the lines of steps at the same time, and the steps of each line in order. A step also waits for the steps
+// that its field after names. The output is printed in the order of the steps, and the counts are added up.
 func (r *run) all(chosen []step) {
 	runs, ended := make([]*run, len(chosen)), map[string]chan struct{}{}
 	var before *page
@@ -104,7 +104,8 @@ func (p *page) Write(b []byte) (int, error) {
 	return p.kept.Write(b)
 }
 
-// open prints the kept output, and from then on prints directly. A complete page opens the next.
+// open prints the output that the page has kept, and makes later output go directly to standard output. If the page
+// is complete, it opens the next page.
 func (p *page) open() {
 	p.mu.Lock()
 	p.opened = true

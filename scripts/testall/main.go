@@ -1,9 +1,9 @@
-// Command testall runs the checks of a change and ends with one line, "N passed, N failed, N skipped", counted
-// from the tests that ran.
+// Command testall runs the checks of a change, and ends with one line, "N passed, N failed, N skipped", which counts
+// the tests that ran.
 //
-// It has three speeds: --quick before a commit, no flag for every change, as in continuous integration, and
-// --long for a night. Every step runs even if an earlier one failed, so that one run shows all failures. It never
-// reads standard input.
+// It has three speeds: --quick before a commit, no flag for every change, as in continuous integration, and --long
+// for a night. Every step runs even if an earlier one failed, so that one run shows all failures. It never reads
+// standard input.
 package main
 
 import (
@@ -24,7 +24,7 @@ type run struct {
 	ctx      context.Context
 	speed    speed
 	rows     string // of the fault programme, for soak; "" = all
-	part     string // of the work of soak and fuzz, as "2/8"; "" = all
+	part     string // the part of the work of the steps soak and fuzz, such as "2/8"; "" = all
 	tags     string // build tags of tests
 	packages string // pattern the unit, vet and staticcheck steps work on
 	races    bool   // the run has the step race
@@ -34,7 +34,8 @@ type run struct {
 	cpu      time.Duration
 }
 
-// everything is the pattern of a run without --packages: the packages of all modules in go.work.
+// everything is the pattern of packages for a run without --packages. For the Go tool, work means the packages of all
+// modules in go.work.
 const everything = "work"
 
 func main() {
@@ -99,7 +100,7 @@ func usage() {
 // errNothing is returned by a step that found nothing to run.
 var errNothing = errors.New("nothing to run")
 
-// lacking is returned by a step that cannot run on this machine. Its text names the missing program.
+// lacking is the error of a step that cannot run on this machine. Its text names the missing program.
 type lacking string
 
 func (l lacking) Error() string { return "needs " + string(l) }

@@ -20,14 +20,14 @@ var (
 	foreignSuites = []string{"driverspecs", "nodesuite", "pymongosuite"}
 	// clusterProcesses run servers as processes over a simulated cluster.
 	clusterProcesses = []string{"processes"}
-	// longest are started first, so that none is left alone at the end of a step. Packages that mostly wait are
-	// mixed with those that compute.
+	// longest lists the packages whose tests take longest. They are started first, so that none is left alone at the
+	// end of a step; packages that mostly wait are mixed with those that compute.
 	longest = []string{"memory", "inprocess", "differential", "fulldisk", "disk", "abuse", "simulation", "cases", "console", "crash", "authfuzz",
 		"isolation", "tools", "language", "upgrade", "spill", "bench", "driver", "pages", "expr", "tikvkv", "cli", "pebblekv", "jobs", "agg", "rooms"}
 )
 
-// clientPrograms is the package that installs and runs other languages' drivers; it has a step of its own,
-// because it compiles much.
+// clientPrograms is the package that installs and runs other languages' drivers. It is run in a step of its own,
+// clients, because it compiles much.
 const clientPrograms = "drivers"
 
 // startsServers reports whether the tests of a package start servers.
@@ -35,15 +35,16 @@ func startsServers(pkg string) bool {
 	return strings.HasPrefix(pkg, module+"/compat-tests/")
 }
 
-// among returns a function that accepts packages that start servers and have one of the names.
+// among returns a function that reports whether a package starts servers and has one of the names.
 func among(names ...string) func(pkg string) bool {
 	return func(pkg string) bool { return startsServers(pkg) && slices.Contains(names, path.Base(pkg)) }
 }
 
-// waitingFlags run several packages at a time on each core: many wait for clients, leases, kills and time limits.
+// waitingFlags returns the flag of go test that runs two packages at a time for each core: many packages wait for
+// clients, leases, kills and time limits.
 func waitingFlags() []string { return []string{fmt.Sprintf("-p=%d", 2*runtime.NumCPU())} }
 
-// list runs go list with a format over the packages of the run.
+// list runs go list with a format over the packages of the run, and returns its output.
 func (r *run) list(format string) (string, error) {
 	cmd, end := r.command("go", "list", "-tags", r.tags, "-f", format, r.packages)
 	defer end()
@@ -85,8 +86,8 @@ func (r *run) testPackages(keep func(pkg string) bool, flags []string) error {
 	return r.test(append(append(args, flags...), packages...)...)
 }
 
-// hang returns the flag of go test that ends a package that hangs, and prints its stacks. It does not limit slow
-// packages: a run with a limit ends by that, a minute before the whole.
+// hang returns the flag of go test that ends a package that hangs, and prints its stacks. Slow packages are not
+// limited by it. If the run has a time limit, the flag ends the package a minute before that.
 func (r *run) hang() string {
 	after := 3 * time.Hour
 	if r.speed == night {
@@ -98,8 +99,8 @@ func (r *run) hang() string {
 	return "-timeout=" + after.Round(time.Second).String()
 }
 
-// test runs `go test -json` and counts its tests. Failing tests are counted, not returned: an error means that
-// the run itself failed. Failures after the end of the run are counted as not run.
+// test runs `go test -json` and counts the results of the tests. A failing test is counted, not returned: an error
+// means that go test itself failed. Failures after the end of the run are counted as not run.
 func (r *run) test(args ...string) error {
 	cmd, end := r.command("go", args...)
 	defer end()

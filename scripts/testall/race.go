@@ -11,10 +11,10 @@ import (
 // raced are the folders whose tests every change runs with the race detector.
 var raced = []string{"/collection/catalog", "/shard", "/storage", "/wire"}
 
-// alone lists tests of those folders, by package, in which a single client moves megabytes or hashes passwords,
-// or in which the goroutines of a bubble of virtual time guess passwords a hundred thousand times. The race detector
-// takes ten times as long for them, and other tests of the same packages have the same goroutines. A change runs them
-// without it, a night with it.
+// alone lists tests in the folders of raced, by package, that a change runs without the race detector and a night
+// with it. In them a single client moves megabytes or hashes passwords, or the goroutines of a bubble of virtual time
+// guess passwords a hundred thousand times. With the race detector they take ten times as long, and other tests of
+// the same packages run the same goroutines.
 var alone = map[string][]string{
 	"/shard/jobs":       {"TestTruncateBySize", "TestTruncateBySizeOverLives"},
 	"/storage/pebblekv": {"TestCrash", "TestDamageAtOpening", "TestDamagedLargeBlock", "TestGrowingKeysAreWrittenOnce"},
@@ -28,17 +28,17 @@ var alone = map[string][]string{
 // hasAlone reports whether a package has such tests.
 func hasAlone(pkg string) bool { return alone[strings.TrimPrefix(pkg, module)] != nil }
 
-// aloneTests returns the pattern by which go test runs (-run) or omits (-skip) them.
+// aloneTests returns the pattern of the tests in alone, by which go test runs only them (-run) or omits them (-skip).
 func aloneTests() string {
 	return "^(" + strings.Join(slices.Concat(slices.Collect(maps.Values(alone))...), "|") + ")$"
 }
 
-// race runs tests with the race detector: those of the folders with concurrent code, at night all.
+// race is the step that runs tests with the race detector: those of the folders in raced, at night all.
 func (r *run) race() error {
 	if err := r.compilesC(); err != nil {
 		return err
 	}
-	r.env = append(r.env, "CGO_ENABLED=1", "GORACE=atexit_sleep_ms=0") // for each package it would wait a second for reports that are printed already
+	r.env = append(r.env, "CGO_ENABLED=1", "GORACE=atexit_sleep_ms=0") // without GORACE each package would wait a second at its end for reports, which are printed already
 	r.useLength()
 	if r.speed == night {
 		return r.testPackages(func(string) bool { return true }, []string{"-race"})
@@ -51,7 +51,7 @@ func isRaced(pkg string) bool {
 	return slices.ContainsFunc(raced, func(folder string) bool { return strings.HasPrefix(pkg+"/", module+folder+"/") })
 }
 
-// compilesC returns an error if there is no C compiler, which Go's race detector needs.
+// compilesC returns an error if this machine has no C compiler, which Go's race detector needs on Linux.
 func (r *run) compilesC() error {
 	if runtime.GOOS != "linux" {
 		return nil

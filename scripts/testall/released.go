@@ -6,15 +6,16 @@ import (
 	"strings"
 )
 
-// releasedSuites run only on the release build of the server: they compare its answers, and the tag adds
-// no checks to them.
+// releasedSuites are the suites that run only on the release build of the server: they compare answers, and the
+// self-checks of the other build add nothing to them.
 var releasedSuites = []string{"cursors"}
 
-// releasedBinary is the server as it is released, for the end-to-end tests.
+// releasedBinary is the path of the server built as for a release, without the self-checks, for the end-to-end tests.
 const releasedBinary = ".cache/bin/cantle-released"
 
-// released runs, on the server as it is released, the tests whose results may depend on the tag: replies, by the
-// case files and by random operations, cursors that the self-checks would park, and counts of allocations.
+// released is the step that runs, on the server as it is released, the tests whose results may depend on the build
+// tag of the self-checks: replies, by the case files and by random operations, cursors that the self-checks would
+// park, and counts of allocations.
 func (r *run) released() error {
 	r.tags = ""
 	if err := r.output("go", "build", "-ldflags", "-s -w", "-o", releasedBinary, "./cmd/cantle"); err != nil {
@@ -31,9 +32,9 @@ func (r *run) released() error {
 		r.testPackages(among(releasedSuites...), nil))
 }
 
-// releaseFlags returns the variables by which Go compiles as for a release, without C and without the path of the
-// folder. All steps have them, except for the C of the race detector: so the released program is tested, no C
-// compiler is needed, and steps share compiled packages, as do clones.
+// releaseFlags returns the environment variables by which Go compiles as for a release, without C and without the
+// path of the folder. All steps use them, except that the race detector needs C: so the released program is tested,
+// no C compiler is needed, and steps, as well as clones, share compiled packages.
 func releaseFlags() []string {
 	return []string{"CGO_ENABLED=0", "GOFLAGS=" + strings.TrimSpace(os.Getenv("GOFLAGS")+" -trimpath")}
 }

@@ -15,11 +15,12 @@ import (
 // simulated is the folder of the simulation, whose tests use all cores.
 const simulated = "compat-tests/consistency/simulation"
 
-// soak runs the nightly column of the fault programme: all tests of the packages of its rows, or those of some
-// rows only, or a part of it. It never uses Go's cached results: every night draws new random numbers.
+// soak is the step that runs the nightly column of the fault programme: all tests of the packages of its rows, those
+// of some rows only, or a part of the amount. It never uses Go's cached results: every night draws new random
+// numbers.
 //
-// The simulation runs alone, a process on each core, and as it is released, without the costly self-checks that
-// it has in each run: it completes twice as many seeds in the same time.
+// The simulation runs without other tests beside it, a process on each core, and as it is released, without the
+// costly self-checks that it has in each change's run: so it completes twice as many seeds in the same time.
 func (r *run) soak() error {
 	part, err := programme.ParsePart(r.part)
 	if err != nil {
@@ -52,7 +53,7 @@ func (r *run) soak() error {
 	return err
 }
 
-// simulate runs the simulation's part of the night, divided among the cores.
+// simulate runs the simulation's share of a night, divided among the cores of the machine.
 func (r *run) simulate(part programme.Part, flags []string) error {
 	cores := runtime.NumCPU()
 	errs, runs := make([]error, cores), make([]run, cores)
@@ -74,8 +75,9 @@ func (r *run) simulate(part programme.Part, flags []string) error {
 	return errors.Join(errs...)
 }
 
-// soaked returns the folders and tests of rows, canaries included; of all rows if none is named. Errors: an
-// unknown row.
+// soaked returns the folders and tests of the named rows of the fault programme, canaries included; those of all rows
+// if names is "".
+// Errors: an unknown row.
 func soaked(names string) (packages, tests []string, err error) {
 	for _, row := range programme.Rows {
 		if names != "" && !slices.Contains(strings.Split(names, ","), row.Name) {

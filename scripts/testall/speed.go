@@ -26,7 +26,8 @@ type step struct {
 	run   func(r *run) error
 }
 
-// line is a sequence of steps, each in the order of the table, that runs at the same time as the other lines.
+// line is a sequence of steps that run one after the other, in the order of the table. The lines run at the same
+// time.
 type line int
 
 const (
@@ -36,8 +37,8 @@ const (
 	lines         // the number of lines
 )
 
-// steps are in the order in which their output is printed: first those that show a newcomer that the clone works,
-// last those that matter only to the authors of a change.
+// steps lists all steps in the order in which their output is printed: first the steps that show a newcomer that the
+// clone works, last those that matter only to the authors of a change.
 var steps = []step{
 	{"build", "compile everything, and the server that the tests start", quick, night, mainLine, nil, (*run).build},
 	{"vet", "go vet", quick, night, beside, []string{"build"}, (*run).vet},
@@ -59,7 +60,7 @@ var steps = []step{
 	{"soak", "the fault programme's nightly column; --rows and --part for some of it", night, night, mainLine, nil, (*run).soak},
 }
 
-// when returns for -h which runs have a step, if not all have it.
+// when returns, for the help, in which runs the step is included; "" if it is in all.
 func (s step) when() string {
 	switch {
 	case s.from == night:
@@ -72,7 +73,7 @@ func (s step) when() string {
 	return ""
 }
 
-// choose returns the steps named in a comma-separated list, or all that a run has.
+// choose returns the steps that a comma-separated list names or, if that is "", all steps of a speed.
 // Errors: no step has such a name.
 func choose(only string, of speed) (out []step, err error) {
 	var names []string

@@ -21,7 +21,8 @@ func names(list []step) (out []string) {
 	return out
 }
 
-// Each speed has all steps of the quicker one, except the case files in memory, which are part of "end".
+// Each speed includes all steps of the quicker one, except the step memory (case files in memory), which is a part of
+// "end".
 func TestSpeeds(t *testing.T) {
 	var before []string
 	for _, v := range []speed{quick, change, night} {
@@ -45,7 +46,8 @@ func TestSpeeds(t *testing.T) {
 	}
 }
 
-// A step waits only for steps that do not wait for it: those before it in its line, and those in its after.
+// No steps wait for each other in a circle: a step waits for the steps before it in its line, and for those in its
+// field after.
 func TestStepsEnd(t *testing.T) {
 	ended := map[string]bool{}
 	for range steps {
@@ -62,7 +64,7 @@ func TestStepsEnd(t *testing.T) {
 	}
 }
 
-// Steps run at the same time; their output is in the order of the table and their counts are added up.
+// Steps run at the same time, their output is printed in the order of the table, and their counts are added up.
 func TestLines(t *testing.T) {
 	gate := make(chan struct{})
 	chosen := []step{
@@ -99,7 +101,7 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// After the end of a run no step begins, and none counts as failed.
+// After a run has ended, by its limit or an interrupt, no step begins, and none counts as failed.
 func TestNothingBeginsAfterTheEnd(t *testing.T) {
 	ctx, end := context.WithCancelCause(t.Context())
 	r := &run{ctx: ctx}
@@ -152,8 +154,8 @@ func TestRaced(t *testing.T) {
 	}
 }
 
-// Each test that a change runs without the race detector is in the package where the table has it, and in no
-// other package with the detector, so that none is left out.
+// Each test in the table alone, which a change runs without the race detector, exists in the package where the table
+// has it. No other package of raced has a test of that name, which would be left out unnoticed.
 func TestAlone(t *testing.T) {
 	found := map[string][]string{}
 	for _, folder := range raced {

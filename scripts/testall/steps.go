@@ -16,7 +16,7 @@ import (
 // testTags are set for all tests: invariants turns on the costly self-checks.
 const testTags = "invariants"
 
-// mongoshDir is the folder of mongosh. Because of the leading dot, the Go tool ignores it.
+// mongoshDir is the folder into which mongosh is installed. Because of the leading dot, the Go tool ignores it.
 const mongoshDir = ".cache/mongosh"
 
 // installMongosh installs the version named in compat-tests/behaviour/mongosh/package.json.
@@ -41,8 +41,8 @@ func (r *run) installMongosh() error {
 	if err := os.WriteFile(copied, wanted, 0o644); err != nil {
 		return err
 	}
-	// A lock file would record the origin of each package, so there is none; the version in package.json is
-	// exact. Scripts of packages would compile C++ parts that the shell does not need.
+	// There is no lock file, because that would record the origin of each package; the version in package.json is
+	// exact. Install scripts of packages are not run: they would compile C++ parts that the shell does not need.
 	install := []string{"install", "--prefix", mongoshDir, "--no-package-lock", "--no-audit", "--no-fund", "--no-save", "--ignore-scripts", "--loglevel=error"}
 	if err = r.output("npm", install...); err != nil && r.ctx.Err() == nil {
 		fmt.Fprintln(r.out, "again, with a new look at the registry: npm may have kept a list of versions that is out of date")
@@ -58,8 +58,8 @@ func (r *run) installMongosh() error {
 // testedBinary is the server with the tag, for the end-to-end tests.
 const testedBinary = ".cache/bin/cantle-tested"
 
-// build compiles everything, and the server that the end-to-end tests start. It compiles with the tag, as nearly
-// all tests do, so that little is compiled twice.
+// build is the step that compiles everything, and the server that the end-to-end tests start. It uses the build tag
+// of the tests, as nearly all tests do, so that little is compiled twice.
 func (r *run) build() error {
 	fmt.Fprintln(r.out, "compiling Cantle and its libraries: a minute or two on a fast machine the first time, ten on a slow one, seconds later on")
 	begun := time.Now()
@@ -76,7 +76,7 @@ func (r *run) build() error {
 	return nil
 }
 
-// use makes later commands start the server at a path, if it was built.
+// use makes the tests of later commands start the server at a path, if the file exists.
 func (r *run) use(binary string) {
 	if path, err := filepath.Abs(binary); err == nil {
 		if _, err := os.Stat(path); err == nil {
@@ -85,7 +85,7 @@ func (r *run) use(binary string) {
 	}
 }
 
-// useLength gives the tests of a long run the amount that only nights have time for.
+// useLength sets the amount of the tests in a long run to the one that only nights have time for.
 func (r *run) useLength() {
 	if r.speed == night {
 		r.env = append(r.env, testenv.SetLength(testenv.Long))
@@ -102,8 +102,8 @@ func (r *run) staticcheck() error {
 	return r.output("go", "tool", "staticcheck", "-tags", testTags, r.packages)
 }
 
-// unit runs the tests of every package that starts no server. If the same run has the step race, and there is a C
-// compiler, that step runs the tests of its packages.
+// unit is the step that runs the tests of every package that starts no server. If the same run has the step race, and
+// there is a C compiler, that step runs the tests of the packages in raced instead.
 func (r *run) unit() error {
 	if !r.races || r.compilesC() != nil {
 		return r.testPackages(func(pkg string) bool { return !startsServers(pkg) }, waitingFlags())
@@ -127,7 +127,8 @@ func (r *run) endToEnd() error {
 	return r.testPackages(func(path string) bool { return startsServers(path) && !left(path) }, waitingFlags())
 }
 
-// clients runs the drivers of other languages. Those that take minutes to compile run only with --long.
+// clients is the step that runs the drivers of other languages. Drivers that take minutes to compile run only with
+// --long.
 func (r *run) clients() error {
 	r.use(testedBinary)
 	r.useLength()
@@ -141,10 +142,10 @@ func (r *run) suites() error {
 	return r.testPackages(among(foreignSuites...), waitingFlags())
 }
 
-// artefacts makes a release for this machine and uses it. The program that makes releases is a module of its own,
-// outside of the workspace, because its libraries are not the server's. It never uses Go's cached results,
-// because Go does not record that they depend on the server. Alert rules and the dashboard are a module of their
-// own, because Prometheus' code tests them.
+// artefacts is the step that makes a release for this machine and uses it. The program that makes releases is a
+// module of its own, outside of the workspace, because its libraries are not the server's. Go's cached results are
+// never used, because Go does not record that the tests depend on the server. Alert rules and the dashboard are
+// another module, because Prometheus' code tests them.
 func (r *run) artefacts() error {
 	r.useLength()
 	r.env = append(r.env, "GOWORK=off")

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// tally counts test results. Tests are counted by their leaves: a test with subtests counts only if it fails
-// although none of them did.
+// tally counts the results of tests. Only tests without subtests are counted; a test with subtests counts as well if
+// it fails although none of its subtests did.
 type tally struct {
 	passed, failed, skipped int
 	failures                []string // the failures, for the end of the report
@@ -29,7 +29,7 @@ type skips struct {
 // total returns the number of counted results.
 func (c *tally) total() int { return c.passed + c.failed + c.skipped }
 
-// miss records a step or package that was not run, which is not a failure.
+// miss records a step or package that was not run, and why. That is not a failure.
 func (c *tally) miss(what, reason string) {
 	c.missed = append(c.missed, what+": "+reason)
 }
@@ -65,7 +65,7 @@ func (c *tally) add(o *tally) {
 	}
 }
 
-// report prints skips, failures and what was not run, and the closing line.
+// report prints the skipped tests, the failures, the steps and packages that were not run, and the closing line.
 func (c *tally) report(w io.Writer) {
 	for _, s := range c.skips {
 		more := ""
@@ -96,7 +96,7 @@ type event struct {
 	Output     string
 }
 
-// listener converts the events of one `go test -json` into counts and prints the closing line of each package and
+// listener converts the events of one `go test -json` into counts. It prints the closing line of each package, and
 // all output of a failing test.
 type listener struct {
 	count    *tally
@@ -109,8 +109,8 @@ type listener struct {
 	rest     map[string]bool     // packages that were cut off by the end of the run
 }
 
-// listen reads events until the stream ends. Lines that are not events are printed. A failure after the end of
-// the run is not the package's own: the package is counted as not run.
+// listen reads the events of `go test -json` until the stream ends. Lines that are not events are printed. If cutOff
+// returns why the run has ended, a failure is not the package's own: the package is then counted as not run.
 func listen(count *tally, in io.Reader, out io.Writer, cutOff func() error) error {
 	l := &listener{
 		count: count, out: out, cutOff: cutOff, rest: map[string]bool{},
@@ -160,7 +160,7 @@ func (l *listener) take(e event) {
 	}
 }
 
-// output keeps the output of a test and prints the closing lines of packages.
+// output keeps the output of a test until its result, and prints the closing lines of packages.
 func (l *listener) output(key string, e event) {
 	if e.Test != "" {
 		if !strings.HasPrefix(strings.TrimSpace(e.Output), "=== ") {

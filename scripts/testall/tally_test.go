@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// events builds the stream of `go test -json` from short lines: action, test, output.
+// events returns a stream of `go test -json` made from short lines of the form "action|test|output".
 func events(lines ...string) string {
 	var b strings.Builder
 	for _, line := range lines {

@@ -7,21 +7,21 @@ import (
 	"os/exec"
 )
 
-// govulncheck is the tool that compares the called functions with the Go vulnerability database.
+// govulncheck is the tool that compares the functions that a program calls with the Go vulnerability database.
 const govulncheck = "golang.org/x/vuln/cmd/govulncheck@v1.9.0"
 
 // calledVulnerable is its exit code if a vulnerable function is called.
 const calledVulnerable = 3
 
-// vulnerable reports known vulnerabilities in the functions that the program calls. If the tool or its database
-// is not reachable, it prints that in one line and passes.
+// vulnerable is the step that reports known vulnerabilities in the functions that the program calls. If the tool or
+// its database is not reachable, the step prints that in one line and passes.
 func (r *run) vulnerable() error {
 	cmd, end := r.command("go", "run", govulncheck, "./cmd/cantle")
 	defer end()
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
 	err := cmd.Run()
-	// go run has an exit code of its own, and prints the program's.
+	// go run has an exit status of its own, and prints that of the tool.
 	failed := (*exec.ExitError)(nil)
 	switch {
 	case err == nil:

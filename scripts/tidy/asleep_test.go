@@ -2,7 +2,7 @@ package tidy
 
 import "go/ast"
 
-// polls lists the test files that poll until a condition holds, each with the reason why they cannot wait for an
+// polls lists the test files that may poll until a condition holds, each with the reason why they cannot wait for an
 // event.
 var polls = map[string]string{
 	"scripts/testall/command_test.go": "only its parent is told when a process ends",
@@ -10,8 +10,8 @@ var polls = map[string]string{
 	"wire/server/server_test.go":      "real sockets cannot be in a bubble of synctest",
 }
 
-// checkAsleep reports tests of packages that sleep. A file that uses testing/synctest may: its time is virtual.
-// compat-tests watch a whole server from outside.
+// checkAsleep reports tests that sleep. A file that uses testing/synctest may sleep, because its time is virtual, and
+// so may compat-tests, which watch a whole server from outside.
 func checkAsleep(r *repo, report reporter) {
 	for _, f := range r.files {
 		if !f.test || under(f.dir, "compat-tests") {

@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// namingWords are the names of arguments by which commands name a namespace, a database, a user or a role, or
-// that contain such arguments.
+// namingWords are the names of command arguments that name a namespace, a database, a user or a role, or that contain
+// such arguments. The privileges that a command needs depend on them.
 var namingWords = []string{"coll", "collection", "collections", "db", "dbName", "database", "dbs", "from", "into", "namespace", "namespaces", "ns",
 	"nsInfo", "nss", "out", "ops", "pipeline", "pipelines", "privileges", "role", "roles", "source", "target", "to", "toCollection", "toDb",
 	"user", "users", "viewOn"}
 
-// namingAllowed lists arguments of such a name that rows without Parse read, each with the reason why they need
-// no more than the Action of the row. A row's argument is "command.argument".
+// namingAllowed lists arguments named by such a word that rows without Parse may read, each with the reason why the
+// Action of the row suffices. The key is "command.argument".
 var namingAllowed = map[string]string{
 	"authenticate.user":             "before a login nobody has privileges",
 	"checkMetadataConsistency.coll": "the word is of the reply",
@@ -34,9 +34,9 @@ var namingAllowed = map[string]string{
 	"split.to":                      "a partition",
 }
 
-// checkAuthorized reports arguments that name something and are read by the function of a command whose row has
-// no Parse, or by the parser of a stage whose row is not made by reading: the privileges would not be computed
-// from the parsed arguments. It follows the calls within the folder.
+// checkAuthorized reports arguments that name a namespace, user or role, and are read by the function of a command
+// whose row has no Parse, or by the parser of a stage whose row is not made by reading: the privileges would then not
+// be computed from the parsed arguments. It follows calls within the folder.
 func checkAuthorized(r *repo, report reporter) {
 	looked := func(dir string) bool { return under(dir, "wire/command") || under(dir, "collection/agg") }
 	functions := map[string]map[string]*ast.FuncDecl{} // by folder and name
@@ -83,7 +83,7 @@ func checkAuthorized(r *repo, report reporter) {
 	}
 }
 
-// hasKey reports whether a composite literal has a field of a name.
+// hasKey reports whether a composite literal of Go sets the field of a name.
 func hasKey(lit *ast.CompositeLit, name string) bool {
 	return slices.ContainsFunc(lit.Elts, func(e ast.Expr) bool {
 		kv, ok := e.(*ast.KeyValueExpr)
@@ -91,8 +91,8 @@ func hasKey(lit *ast.CompositeLit, name string) bool {
 	})
 }
 
-// readWords returns the naming words that a function, and those that it calls in its folder, compare with, look up
-// or have as rows of arguments.
+// readWords returns the naming words that a function, and the functions of its folder that it calls, compare with,
+// look up or have as rows of arguments.
 func readWords(functions map[string]*ast.FuncDecl, name string) (words []string) {
 	seen := map[string]bool{}
 	var walk func(name string)

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// platforms are the terms of build constraints that name an operating system.
+// platforms are the words in build constraints that mean operating systems, and not build tags.
 var platforms = []string{"darwin", "freebsd", "linux", "unix", "windows"}
 
-// buildTags lists the files whose code depends on a build tag, each with the difference. A file with a tag of
-// tests may add checks. It must not change the reply of a command.
+// buildTags lists the files whose code depends on a build tag, each with the difference. A file with a tag of the
+// tests may add checks, but must not change the reply of a command.
 var buildTags = map[string]string{
 	"cmd/cantle/tikvengine/open.go":             "cgo, or a system other than macOS: the engine TiKV is there",
 	"cmd/cantle/tikvengine/open_darwin.go":      "without cgo on macOS: --storage tikv:// is refused",

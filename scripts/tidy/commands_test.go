@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// commandWords lists, by the paths of files, names of commands that have another meaning there, or are
-// necessary there.
+// commandWords lists, by path, the files that may name commands of other files, each with the reason: the words have
+// another meaning there, or are necessary.
 var commandWords = map[string]string{
 	"wire/command/access/sasl.go":            "speculativeAuthenticate has one of two commands as its value",
 	"wire/command/data/applyops_command.go":  "entries of the change log have words of their own for what commands did",
@@ -17,9 +17,9 @@ var commandWords = map[string]string{
 	"wire/query.go":                          "OP_QUERY is read before anybody knows commands, and serves none but these",
 }
 
-// checkCommands reports code below wire that names a command: compares with its name, looks it up, or lists
-// several. Only the file with the function that runs the command may; all other code uses a field of the
-// command's row.
+// checkCommands reports code below wire that distinguishes commands by name: it compares with a name, looks one up,
+// or lists several. Only the file with the function that runs the command may do so; all other code uses a field of
+// the command's row.
 func checkCommands(r *repo, report reporter) {
 	homes := r.commandHomes()
 	for _, f := range r.files {
@@ -36,8 +36,8 @@ func checkCommands(r *repo, report reporter) {
 	}
 }
 
-// commandHomes returns every name and alias in a table of commands, with the file of the function that runs it;
-// "" if that is not found.
+// commandHomes returns every name and alias of a command in the tables, with the file of the function that runs the
+// command; "" if that is not found.
 func (r *repo) commandHomes() map[string]string {
 	functions := map[string]string{} // by folder and name
 	for _, f := range r.files {
@@ -74,7 +74,8 @@ func (r *repo) commandHomes() map[string]string {
 	return homes
 }
 
-// commandRow reads the names of a row, and the name of the function that runs or reads it.
+// commandRow returns the names in a row of a table of commands, and the name of the function that runs the command or
+// parses its arguments.
 func commandRow(row *ast.CompositeLit) (names []string, run string) {
 	for _, e := range row.Elts {
 		kv, ok := e.(*ast.KeyValueExpr)
@@ -149,8 +150,8 @@ func (s *commandSearch) names(n ast.Node) []string {
 	return nil
 }
 
-// isName reports whether an expression is the name of a command: c.Name(), d.Name of a row, the first field of a
-// command's document, or a variable that holds one of them.
+// isName reports whether an expression of Go is the name of a command: c.Name(), d.Name of a row, the first field of
+// a command's document, or a variable that holds one of them.
 func (s *commandSearch) isName(x ast.Expr) bool {
 	switch x := x.(type) {
 	case *ast.Ident:
@@ -173,8 +174,8 @@ func (s *commandSearch) isName(x ast.Expr) bool {
 	return false
 }
 
-// onlyCommands reports whether there are two words or more, all names of commands. In a long list one word in
-// eight may be another, such as a removed command.
+// onlyCommands reports whether a list of words is a list of commands: it has two words or more, and all are names of
+// commands. In a long list one word in eight may be another, such as a removed command.
 func (s *commandSearch) onlyCommands(words []string) bool {
 	others := 0
 	for _, w := range words {
@@ -185,7 +186,7 @@ func (s *commandSearch) onlyCommands(words []string) bool {
 	return len(words) > 1 && others <= len(words)/8
 }
 
-// foreign returns those of the words that are names of commands of other files.
+// foreign returns the words that are names of commands which other files run.
 func (s *commandSearch) foreign(words []string) (out []string) {
 	for _, w := range words {
 		if home, ok := s.homes[w]; ok && home != s.own {
@@ -207,7 +208,7 @@ func literals(list ...ast.Expr) (out []string) {
 	return out
 }
 
-// lastName returns the last identifier of a name with dots, "" for anything else.
+// lastName returns the last identifier of an expression such as a.b.Name, "" if the expression is not a name.
 func lastName(x ast.Expr) string {
 	switch x := x.(type) {
 	case *ast.Ident:

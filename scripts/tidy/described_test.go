@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// checkDescribed checks that the comment above an exported declaration, field or method of an interface begins with
-// its name. A comment above several declarations applies to all of them, and may begin with any word.
+// checkDescribed reports comments above an exported declaration, field or interface method that do not begin with its
+// name. A comment above several declarations applies to all of them, and may begin with any word.
 func checkDescribed(r *repo, report reporter) {
 	for _, f := range r.files {
 		if f.test || ast.IsGenerated(f.syntax) || isRig(f.dir) {
@@ -61,8 +61,8 @@ func checkDescribed(r *repo, report reporter) {
 	}
 }
 
-// together reports whether two declarations or fields are on neighbouring lines, and the second has no comment of
-// its own above it, so that the comment above the first applies to both.
+// together reports whether two declarations or fields are on neighbouring lines, and the second has no comment above
+// it (doc is nil), so that the comment above the first applies to both.
 func (r *repo) together(first, second ast.Node, doc *ast.CommentGroup) bool {
 	return doc == nil && r.set.Position(second.Pos()).Line == r.set.Position(first.End()).Line+1
 }
@@ -89,7 +89,7 @@ func specNames(s ast.Spec) []*ast.Ident {
 	return nil
 }
 
-// fieldNames returns the names of a field, that of its type if it is embedded.
+// fieldNames returns the names of a struct's field; for an embedded field, the name of its type.
 func fieldNames(f *ast.Field) []*ast.Ident {
 	if len(f.Names) > 0 {
 		return f.Names
@@ -111,8 +111,8 @@ func fieldNames(f *ast.Field) []*ast.Ident {
 	}
 }
 
-// beginsWith reports whether a text begins with one of the names, optionally after an article, or with a list of
-// names that has it: "Open, Sink and Close make …".
+// beginsWith reports whether a comment begins with one of the names, optionally after an article, or with a list that
+// contains one, as in "Open, Sink and Close make …".
 func beginsWith(text string, names []*ast.Ident) bool {
 	for _, word := range strings.Fields(text) {
 		name := strings.TrimRight(word, ",.:;()")
@@ -130,22 +130,22 @@ func beginsWith(text string, names []*ast.Ident) bool {
 	return false
 }
 
-// listed reports whether a word is followed by "and" or "or", as in a list of names.
+// listed reports whether a word in a text is followed by "and" or "or", as the last but one in a list of names is.
 func listed(text, word string) bool {
 	_, after, _ := strings.Cut(text, word)
 	after = strings.TrimSpace(after)
 	return strings.HasPrefix(after, "and ") || strings.HasPrefix(after, "or ")
 }
 
-// spelled finds names in the spelling of Go: pkg.Name, Type.Method and mixedCaps.
+// spelled matches words that have the form of Go's identifiers: pkg.Name, Type.Method and mixedCaps.
 var spelled = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)+|\b[A-Za-z]+[a-z0-9][A-Z][A-Za-z0-9]*\b`)
 
-// foreignNames are foreign names that occur in comments: options of MongoDB and its tools that we do not have,
-// and proper names.
+// foreignNames are words in comments that look like identifiers and are none of ours: options of MongoDB and its
+// tools that the server does not have, and proper names.
 var foreignNames = []string{"ClientSession", "GiB", "OpenSSL", "analyzeShardKeyNumRanges", "fullCollectionName", "preserveUUID"}
 
-// checkNamed checks that the names in comments exist: otherwise, comments keep the old names of renamed things
-// for years.
+// checkNamed reports comments that contain the name of no existing declaration: after a rename, comments would keep
+// the old name for years.
 func checkNamed(r *repo, report reporter) {
 	known := r.knownWords()
 	packages := r.declaredNames()
@@ -177,7 +177,8 @@ func checkNamed(r *repo, report reporter) {
 	}
 }
 
-// source reports whether a line of a comment names the source of a behaviour.
+// source reports whether a line of a comment names the source of a behaviour, where names of other projects are
+// allowed.
 func source(line string) bool {
 	for _, mark := range []string{"Manual: ", "Spec: ", "Source: ", "Observed: ", "://", "#"} {
 		if strings.Contains(line, mark) {
@@ -187,8 +188,8 @@ func source(line string) bool {
 	return false
 }
 
-// declaredNames returns the names that each package of ours declares, with fields and methods, by the last part
-// of the package's path.
+// declaredNames returns, by package name, the names that packages of the repository declare, including fields and
+// methods.
 func (r *repo) declaredNames() map[string]map[string]bool {
 	out := map[string]map[string]bool{}
 	for _, f := range r.files {
@@ -215,8 +216,8 @@ func (r *repo) declaredNames() map[string]map[string]bool {
 	return out
 }
 
-// knownWords returns every identifier of the repository, and every word of its string
-// literals and case files: the names of commands, stages and options among them.
+// knownWords returns every identifier of the repository, and every word of its string literals and case files, among
+// them the names of commands, stages and options: a comment may use these.
 func (r *repo) knownWords() map[string]bool {
 	out := map[string]bool{}
 	words := func(text string) {

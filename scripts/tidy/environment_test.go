@@ -5,10 +5,12 @@ import (
 	"strings"
 )
 
-// clientProgram is a program that a suite runs as a user would; it gets its variables from the suite.
+// clientProgram is a program that a test suite runs as a user would. It may read environment variables, which the
+// suite sets.
 const clientProgram = "compat-tests/clients/drivers/godriver"
 
-// checkEnvironment reports tests that read environment variables that are not in the table.
+// checkEnvironment reports code of tests that reads environment variables which are not in the table of
+// internal/testenv.
 func checkEnvironment(r *repo, report reporter) {
 	for _, f := range r.files {
 		if !f.test && !isRig(f.dir) || under(f.dir, "internal/testenv", clientProgram) {

@@ -1,11 +1,11 @@
 package tidy
 
-// floors are the top-level folders, the lowest first: no package of a floor imports one of a higher floor.
-// Folders in one row do not import each other either.
+// floors are the top-level folders, the lowest first: no package of a floor imports one of a higher floor. Folders in
+// one row are on the same floor, and do not import each other either.
 var floors = [][]string{{"bson", "ratelimit", "storage"}, {"collection"}, {"shard"}, {"wire"}, {"serve"}, {"cmd"}, {"."}, {"cantletest"}}
 
-// separations are imports that the floors would allow and the design does not. from and to are packages with
-// everything below them; but is a package below to that may still be imported, "" for none.
+// separations are imports that the floors would allow and the design does not: packages of from may not import those
+// of to. Both mean a package with everything below it; the package but, if it is not "", may still be imported.
 var separations = []struct{ from, to, but, why string }{
 	{"bson", "collection", "", "the value room knows no namespace"},
 	{"bson", "wire", "", "the value room knows no command and no error code; it returns its own sentinels"},

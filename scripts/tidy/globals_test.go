@@ -20,11 +20,12 @@ func checkInit(r *repo, report reporter) {
 	}
 }
 
-// statefulTypes are types whose only use at package level is shared state. sync.Pool and sync.Once, whose state
-// does not change a caller's results, are not among them.
+// statefulTypes are types that, at package level, can only hold shared state, which servers in one process must not
+// have. sync.Pool and sync.Once are not among them, because their state does not change a caller's results.
 var statefulTypes = []string{"atomic.", "sync.Map", "sync.Mutex", "sync.RWMutex", "sync.WaitGroup"}
 
-// checkGlobals reports package-level variables that are written, or whose type can only hold state.
+// checkGlobals reports package-level variables that are written, or whose type can only hold state: two servers in
+// one process would share them.
 func checkGlobals(r *repo, report reporter) {
 	type variable struct{ dir, name string }
 	specs := map[*ast.ValueSpec]bool{}
@@ -93,8 +94,8 @@ func checkGlobals(r *repo, report reporter) {
 	}
 }
 
-// rootOf returns the variable that an assignment to x changes, if x reaches it
-// without a call: v, v.f, v[i], (*v).f.
+// rootOf returns the variable that an assignment to the expression x changes, as in v, v.f, v[i], (*v).f; nil if x
+// contains a call.
 func rootOf(x ast.Expr) *ast.Ident {
 	for {
 		switch t := x.(type) {
@@ -114,7 +115,7 @@ func rootOf(x ast.Expr) *ast.Ident {
 	}
 }
 
-// typeText prints a type that is a name or pkg.Name, possibly instantiated.
+// typeText returns the text of a type that is a name or pkg.Name, without type arguments.
 func typeText(x ast.Expr) string {
 	switch t := x.(type) {
 	case *ast.Ident:

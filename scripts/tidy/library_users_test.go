@@ -2,8 +2,8 @@ package tidy
 
 import "slices"
 
-// libraryUsers lists the packages that may import each library. A library is an import path with everything below it;
-// the longest row that matches an import decides.
+// libraryUsers lists the packages that may import each library. path is an import path and stands for everything
+// below it, too; the longest path that matches an import decides.
 var libraryUsers = []struct {
 	path  string
 	users []string // packages with everything below them
@@ -38,7 +38,7 @@ var libraryUsers = []struct {
 	{"google.golang.org/grpc", []string{"storage/tikvkv"}, "the protocol of a cluster belongs to its engine"},
 }
 
-// libraryOf returns the row of libraryUsers that decides about an import path, -1 without one.
+// libraryOf returns the index of the row of libraryUsers that decides about an import path, -1 if there is none.
 func libraryOf(p string) int {
 	row := -1
 	for i, d := range libraryUsers {
@@ -57,7 +57,8 @@ func packagesOf() (n int) {
 	return n
 }
 
-// checkLibraryUsers reports unnecessary rows of libraryUsers: users of a row that do not import its library.
+// checkLibraryUsers reports unneeded entries of libraryUsers: packages that are allowed to import a library and do
+// not.
 func checkLibraryUsers(r *repo, report reporter) {
 	for row, d := range libraryUsers {
 		for _, user := range d.users {

@@ -15,10 +15,11 @@ import (
 	"testing"
 )
 
-// writePlain writes the counts as they are: go test ./scripts/tidy -run TestPlain -write.
+// writePlain makes the test store the present counts: go test ./scripts/tidy -run TestPlain -write.
 var writePlain = flag.Bool("write", false, "write plain.txt anew")
 
-// plainFile holds a line for each package and page with sentences that a pattern matches. Counts may only fall.
+// plainFile is the file with the counts of sentences that a pattern of plainPatterns matches, a line for each package
+// and page. Counts may only fall.
 const plainFile = "plain.txt"
 
 // plainPatterns match sentences that describe code in a way that no other project does.
@@ -31,7 +32,8 @@ var plainPatterns = []struct {
 	{"who", regexp.MustCompile(`(?i)\b(who|whoever|whom|nobody|somebody|anybody|everybody)\b`)},
 }
 
-// plainCount holds the number of sentences of a package or page, and of those that each pattern matches.
+// plainCount holds the number of sentences of a package or page, and for each pattern the number of sentences that it
+// matches.
 type plainCount struct {
 	sentences int
 	matched   [3]int
@@ -59,7 +61,7 @@ func (c *plainCount) add(where, text string) {
 	}
 }
 
-// notProse matches the parts of a page that are not prose: code and links' addresses.
+// notProse matches the parts of a page that are not prose: code, and the addresses of links.
 var notProse = regexp.MustCompile("(?s)```.*?```|<pre.*?</pre>|`[^`\n]*`|\\]\\([^)]*\\)")
 
 // countPlain counts the sentences of comments and log messages by package, and those of pages.

@@ -12,10 +12,10 @@ import (
 	"strings"
 )
 
-// modulePath is the path in go.mod, and the prefix of those of the other modules.
+// modulePath is the path of the root module in go.mod, and the prefix of the paths of the other modules.
 const modulePath = "github.com/cantledb/cantle"
 
-// rig lists the folders of tests and of tools for the repository, which are not part of the product.
+// rig lists the folders of tests and of tools for the repository, which are not part of the server or its program.
 var rig = []string{"compat-tests", "internal", "scripts", "storage/tikvkv/tikvfake"}
 
 // isRig reports whether a package is not part of the product.
@@ -37,8 +37,8 @@ type repo struct {
 	files []*file
 }
 
-// load parses every Go file of the workspace below fsys. Directories that the Go
-// tool ignores, and modules that are not in go.work, are left out.
+// load parses every Go file of the workspace below fsys. It leaves out directories that the Go tool ignores, and
+// modules that are not in go.work.
 func load(fsys fs.FS) (*repo, error) {
 	r := &repo{fsys: fsys, set: token.NewFileSet()}
 	err := fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
@@ -98,8 +98,8 @@ func (r *repo) packages() []string {
 	return slices.Compact(out)
 }
 
-// product returns the files of the product itself: without tests, the rig, the process around a server and
-// commands.
+// product returns the files of the server itself: without tests, the rig, the commands (cmd), and the folder serve,
+// which is the process around a server.
 func (r *repo) product() []*file {
 	var out []*file
 	for _, f := range r.files {
@@ -121,7 +121,8 @@ func (f *file) imports() map[string]token.Pos {
 	return out
 }
 
-// importName returns the name under which a file imports path, "" if it does not.
+// importName returns the name under which a file imports the package with a path, "" if it does not import the
+// package.
 func (f *file) importName(importPath string) string {
 	for _, spec := range f.syntax.Imports {
 		if p, _ := strconv.Unquote(spec.Path.Value); p == importPath {
@@ -134,7 +135,7 @@ func (f *file) importName(importPath string) string {
 	return ""
 }
 
-// calls reports every use of pkg.name in a file, for the given names.
+// uses calls found for every use of a name of an imported package in a file, for the given names.
 func (f *file) uses(importPath string, names []string, found func(pos token.Pos, name string)) {
 	local := f.importName(importPath)
 	if local == "" {
@@ -152,12 +153,13 @@ func (f *file) uses(importPath string, names []string, found func(pos token.Pos,
 	})
 }
 
-// ours returns the package that an import path names, relative to the root; ok is false for those of other projects.
+// ours returns the package of the repository that an import path names, as a folder relative to the root; ok is false
+// for packages of other projects.
 func ours(importPath string) (dir string, ok bool) {
 	return strings.CutPrefix(importPath, modulePath+"/")
 }
 
-// under reports whether a directory is one of roots or below one.
+// under reports whether a folder is one of roots or lies below one.
 func under(dir string, roots ...string) bool {
 	for _, root := range roots {
 		if dir == root || strings.HasPrefix(dir, root+"/") {

@@ -5,9 +5,9 @@ import (
 	"path"
 )
 
-// checkRooms checks that every package under wire/command with a table of commands is registered in wire/rooms:
-// made for the server by its New, and in the list of all rows by its State; and that it is among the tables that
-// the other rules check.
+// checkRooms reports packages under wire/command with a table of commands that are not registered everywhere: in
+// wire/rooms twice, by the call of New that makes the room for a server and by the State in the list of all rows, and
+// among the tables that other tidy rules check.
 func checkRooms(r *repo, report reporter) {
 	used := map[string]bool{} // such as data.New
 	for _, f := range r.files {

@@ -71,7 +71,7 @@ func TestTidy(t *testing.T) {
 	}
 }
 
-// checkSeparations reports imports of our own packages that the table of separations forbids.
+// checkSeparations reports imports within the repository that the table of separations forbids.
 func checkSeparations(r *repo, report reporter) {
 	for _, f := range r.files {
 		if f.test || isRig(f.dir) {
@@ -83,7 +83,8 @@ func checkSeparations(r *repo, report reporter) {
 				continue
 			}
 			for _, s := range separations {
-				// A package may import its own room, even if a row speaks of a part of it.
+				// A package may import the packages below its own folder, even if a row forbids a folder that
+				// contains both.
 				if under(f.dir, s.from) && under(to, s.to) && !under(to, s.from) && to != s.but {
 					report(r.position(pos), f.dir+" may not import "+to+": "+s.why)
 				}
@@ -114,7 +115,7 @@ func topOf(dir string) string {
 	return top
 }
 
-// floorOf returns the index in floors of a package's top-level folder, -1 for the rig.
+// floorOf returns the index in floors of the floor to which a package's top-level folder belongs, -1 for the rig.
 func floorOf(dir string) int {
 	return slices.IndexFunc(floors, func(row []string) bool { return slices.Contains(row, topOf(dir)) })
 }
@@ -197,7 +198,8 @@ func checkOutput(r *repo, report reporter) {
 	}
 }
 
-// checkDecoded reports decoded documents in library code. Tests and tools decode by bson/ejson.
+// checkDecoded reports code of the server that decodes documents into Go maps (map[string]any). Tests and tools do
+// that with bson/ejson.
 func checkDecoded(r *repo, report reporter) {
 	for _, f := range r.product() {
 		if f.dir == "bson/ejson" {
@@ -251,9 +253,8 @@ func checkFormat(r *repo, report reporter) {
 	}
 }
 
-// checkComments reports exported declarations without a comment in the product and the rig. The methods of an
-// interface are described at the interface: an implementation describes only differences, and may have no
-// comment.
+// checkComments reports exported declarations without a comment, in the product and the rig. The methods of an
+// interface are described at the interface: an implementation describes only differences, and may have no comment.
 func checkComments(r *repo, report reporter) {
 	contracts := r.interfaceMethods()
 	for _, f := range r.files {
@@ -276,8 +277,8 @@ func checkComments(r *repo, report reporter) {
 	}
 }
 
-// interfaceMethods returns the names of all methods that an interface of ours or a
-// well-known one of the standard library describes.
+// interfaceMethods returns the names of all methods that need no comment in an implementation, because an interface
+// of the repository, or a well-known one of the standard library, describes them.
 func (r *repo) interfaceMethods() map[string]bool {
 	out := map[string]bool{"Error": true, "Is": true, "Len": true, "Less": true, "Pop": true, "Push": true,
 		"Read": true, "String": true, "Swap": true, "Unwrap": true, "Write": true}
@@ -298,7 +299,7 @@ func (r *repo) interfaceMethods() map[string]bool {
 	return out
 }
 
-// exportedReceiver reports whether a function is not a method, or a method of an exported type.
+// exportedReceiver reports whether a declaration is a function, or a method of an exported type.
 func exportedReceiver(d *ast.FuncDecl) bool {
 	if d.Recv == nil || len(d.Recv.List) == 0 {
 		return true
@@ -320,8 +321,8 @@ func exportedReceiver(d *ast.FuncDecl) bool {
 	}
 }
 
-// checkSpecComments checks one const, var or type declaration. A comment on a group applies to all its names; so
-// does one at the end of a line.
+// checkSpecComments reports names without a comment in one const, var or type declaration. A comment above a group
+// applies to all its names, and a comment at the end of a line counts.
 func checkSpecComments(r *repo, d *ast.GenDecl, report reporter) {
 	for _, s := range d.Specs {
 		switch s := s.(type) {

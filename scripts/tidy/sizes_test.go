@@ -12,8 +12,8 @@ const (
 	functionMax = 80
 )
 
-// checkSizes reports files and functions that are too long. Generated code is not counted, and of tests
-// only the files.
+// checkSizes reports files and functions that are too long. Generated code is not counted; of tests only the length
+// of the file counts.
 func checkSizes(r *repo, report reporter) {
 	for _, f := range r.files {
 		if ast.IsGenerated(f.syntax) {

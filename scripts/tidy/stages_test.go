@@ -5,8 +5,8 @@ import (
 	"go/token"
 )
 
-// stageWords lists, by the paths of files, names of stages that have another meaning there, or are necessary
-// there.
+// stageWords lists, by path, the files that may name stages of other files, each with the reason: the words have
+// another meaning there, or are necessary.
 var stageWords = map[string]string{
 	"collection/geo/near.go":                 "$geoNear is an old name of the query operator $near",
 	"collection/match/geo_near.go":           "$geoNear is an old name of the query operator $near",
@@ -19,9 +19,9 @@ var stageWords = map[string]string{
 	"wire/command/shards/keydistribution.go": "updates have $set and $unset, and $replaceWith as a stage",
 }
 
-// checkStages reports code in collection, shard and wire that names a stage: compares with its name, looks it up,
-// or lists it. Only the file with the stage's row may; all other code uses a field of the row. Code that builds a
-// pipeline names stages too, and may.
+// checkStages reports code in collection, shard and wire that distinguishes stages by name: it compares with a name,
+// looks one up, or lists several. Only the file with the stage's row may do so; all other code uses a field of the
+// row. Code that builds a pipeline names stages too, and may.
 func checkStages(r *repo, report reporter) {
 	homes := r.stageHomes()
 	for _, f := range r.files {
@@ -39,7 +39,7 @@ func checkStages(r *repo, report reporter) {
 	}
 }
 
-// stageHomes returns the names of all stages, with the files of their rows.
+// stageHomes returns the names of all stages, each with the file of its row.
 func (r *repo) stageHomes() map[string]string {
 	homes := map[string]string{}
 	for _, f := range r.files {
@@ -57,8 +57,8 @@ func (r *repo) stageHomes() map[string]string {
 	return homes
 }
 
-// knownWords returns the string literals by which a node distinguishes cases: operands of comparisons, cases of a
-// switch, elements of a list, keys of a lookup.
+// knownWords returns the string literals by which a node of Go's syntax distinguishes cases: operands of comparisons,
+// cases of a switch, elements of a list, keys of a lookup.
 func knownWords(n ast.Node) []string {
 	switch n := n.(type) {
 	case *ast.BinaryExpr:

@@ -11,9 +11,9 @@ import (
 	"testing"
 )
 
-// tables are the package-level literals, or those that a method returns, whose rows are things that a client can
-// name, and the position of a row's cases; the star is its name. A table that does not exist yet is not a
-// violation.
+// tables lists the tables whose rows are features that a client can name: package-level literals, or literals that a
+// method returns. cases is the position of a row's case files, in which the star stands for the row's name. A table
+// that does not exist yet is not a violation.
 var tables = []struct{ dir, name, cases string }{
 	{"collection/agg", "Accumulators", "testdata/acc_*.txt"},
 	{"collection/agg", "Stages", "testdata/*.txt"},
@@ -22,7 +22,7 @@ var tables = []struct{ dir, name, cases string }{
 	{"collection/index", "Kinds", "testdata/*.txt"},
 	{"collection/match", "Operators", "testdata/*.txt"},
 	{"collection/update", "Operators", "testdata/*.txt"},
-	// The cases of commands are ordered by a client's actions, in compat-tests/behaviour/cases.
+	// The cases of commands are in compat-tests/behaviour/cases, ordered by a client's actions, not by command.
 	{"wire/command/access", "Commands", ""},
 	{"wire/command/data", "Commands", ""},
 	{"wire/command/failpoint", "Commands", ""},
@@ -42,7 +42,7 @@ type row struct {
 	node    ast.Expr
 }
 
-// tableRows finds a table and its rows. A row is a composite literal, or the name of a
+// tableRows finds a table and its rows in the syntax of a package. A row is a composite literal, or the name of a
 // package-level variable that is one.
 func (r *repo) tableRows(dir, name string) (where ast.Node, rows []row) {
 	literals := map[string]*ast.CompositeLit{}
@@ -97,7 +97,8 @@ func (r *repo) tableRows(dir, name string) (where ast.Node, rows []row) {
 	return table, rows
 }
 
-// returned is the literal that a method of this name returns, nil if it does something else.
+// returned returns the literal that a method of this name returns, nil if the declaration is another one or does
+// more.
 func returned(d ast.Decl, name string) *ast.CompositeLit {
 	fn, ok := d.(*ast.FuncDecl)
 	if !ok || fn.Recv == nil || fn.Name.Name != name || len(fn.Body.List) != 1 {
@@ -135,7 +136,8 @@ func readRow(lit *ast.CompositeLit, at ast.Expr) row {
 	return out
 }
 
-// checkTables checks that every table is alphabetical, without duplicates, and that every row has its Doc.
+// checkTables checks that every table is in alphabetical order, without duplicates, and that every row has the field
+// Doc.
 func checkTables(r *repo, report reporter) {
 	for _, t := range tables {
 		_, rows := r.tableRows(t.dir, t.name)
@@ -159,7 +161,7 @@ func checkTables(r *repo, report reporter) {
 	}
 }
 
-// checkTested checks that every implemented row is named in a case file.
+// checkTested reports implemented rows of tables that no case file names.
 func checkTested(r *repo, report reporter) {
 	for _, t := range tables {
 		_, rows := r.tableRows(t.dir, t.name)
@@ -180,8 +182,8 @@ func checkTested(r *repo, report reporter) {
 	}
 }
 
-// checkCaseFiles checks that there is a case file for every implemented row of the tables whose cases are beside
-// the code. In its name an underscore may be between words.
+// checkCaseFiles checks that every implemented row of a table with cases beside the code has a case file of its own.
+// In the file's name an underscore may stand between words.
 func checkCaseFiles(r *repo, report reporter) {
 	for _, t := range tables {
 		_, rows := r.tableRows(t.dir, t.name)

@@ -13,7 +13,7 @@ import (
 // soaks reports whether the run has time for all variants.
 func soaks() bool { return testenv.IsNightly() }
 
-// Ways returns the variants in which the i-th of many things is tried: one, or in a soak all.
+// Ways returns the variants of extreme values with which the i-th case is tried: one of them, or in a soak all.
 func Ways(i int) (variants []int) {
 	if !soaks() {
 		return []int{i % Variants}
@@ -24,8 +24,8 @@ func Ways(i int) (variants []int) {
 	return variants
 }
 
-// CaseText returns the text of all case files in testdata, for tests that require every row of a table to be
-// named there.
+// CaseText returns the text of all case files in testdata, for tests that require that each row of a table is named
+// in a case.
 func CaseText(t *testing.T) string {
 	t.Helper()
 	files, _ := filepath.Glob("testdata/*.txt")
@@ -40,8 +40,8 @@ func CaseText(t *testing.T) string {
 	return all.String()
 }
 
-// Cases calls run with every third case of the case files in testdata, in one variant each; in a soak with
-// all cases, in all variants. Each file is a test.
+// Cases calls run with every third case of the case files in testdata, and one variant of extreme values; in a soak,
+// with all cases and all variants. Each file is a subtest.
 func Cases(t *testing.T, run func(t *testing.T, c *casefile.Case, variant int)) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {

@@ -1,5 +1,5 @@
-// Package giant makes the values of case files as large, as small or as many as clients can make them, to
-// find operations that never end or whose time grows faster than their input.
+// Package giant makes the values in case files as large, as small or as many as clients can make them. Tests find by
+// it operations that never end, or whose time grows faster than their input.
 package giant
 
 import (
@@ -17,16 +17,16 @@ import (
 // Variants is the number of ways to make a value extreme.
 const Variants = 8
 
-// elements and characters are the lengths of extreme arrays and strings: a loop over all pairs of their
-// elements would take a minute.
+// elements and characters are the lengths of extreme arrays and strings. They are so large that a loop over all pairs
+// of elements would take a minute, which Watch detects.
 const (
 	elements   = 40_000
 	characters = 400_000
 )
 
-// Value makes v extreme: a number becomes the greatest, the least or the oddest of its type, a string long,
-// an array long by repeating its elements, a document wide. Strings that begin with a dollar sign stay as
-// they are.
+// Value returns an extreme value in place of v; variant chooses among several. A number becomes the greatest, the
+// least or the oddest of its type, a string becomes long, an array long by repeating its elements, a document wide.
+// Strings that begin with a dollar sign stay as they are.
 func Value(v bson.Value, variant int) bson.Value {
 	var a bson.Arena
 	switch v.Type {
@@ -48,7 +48,8 @@ func Value(v bson.Value, variant int) bson.Value {
 	return v
 }
 
-// Inside makes the values in a document extreme, but keeps its shape and the shapes of its arrays.
+// Inside replaces the values inside a document or array by extreme ones; the shapes of the document and its arrays
+// stay.
 func Inside(v bson.Value, variant int) bson.Value {
 	switch v.Type {
 	case bson.TypeDocument:
@@ -67,7 +68,7 @@ func Inside(v bson.Value, variant int) bson.Value {
 	return Value(v, variant)
 }
 
-// Fields makes the fields of a document extreme, each in a different variant.
+// Fields replaces each field's value in a document by an extreme one, each in a different variant.
 func Fields(d bson.Raw, variant int) bson.Raw {
 	b := bson.NewBuilder(nil)
 	for name, v := range d.Fields() {
@@ -100,8 +101,8 @@ func number(a *bson.Arena, variant int) bson.Value {
 	return a.Int32(math.MaxInt32)
 }
 
-// long returns a long text: repetitions of a text, of its first character with another one at the end, or of
-// another character.
+// long returns a long text made of a short one: repetitions of the text, repetitions of its first character with
+// another one at the end, or repetitions of another character.
 func long(text string, variant int) string {
 	if text == "" {
 		text = "a"
@@ -117,7 +118,7 @@ func long(text string, variant int) string {
 	return strings.Repeat(text, characters/len(text)+1)
 }
 
-// repeated makes an array long: by its elements, by counting, or by nesting.
+// repeated returns a long array made of a short one: it repeats the elements, counts, or nests arrays.
 func repeated(v bson.Value, variant int) bson.Value {
 	var a bson.Arena
 	old := bson.Raw(v.Data)
@@ -161,8 +162,8 @@ func wide(v bson.Value, variant int) bson.Value {
 	return b.Doc().Value()
 }
 
-// Watch runs f with a context that ends soon, and fails if f has not returned within a minute. The time is
-// not a limit under test: it distinguishes, on any machine, functions that check their context from those
+// Watch runs f with a context that ends after 50 ms, and fails the test if f has not returned within a minute. The
+// minute is not a limit under test: it distinguishes, on any machine, functions that check their context from those
 // that do not.
 func Watch(t *testing.T, what string, f func(ctx context.Context)) {
 	t.Helper()
@@ -172,7 +173,7 @@ func Watch(t *testing.T, what string, f func(ctx context.Context)) {
 	}
 }
 
-// ends runs f with a context that ends soon, and reports whether f returns within patience.
+// ends runs f with a context that ends after 50 ms, and reports whether f returns within patience.
 func ends(ctx context.Context, patience time.Duration, f func(ctx context.Context)) bool {
 	ctx, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
 	defer cancel()

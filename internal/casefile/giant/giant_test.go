@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// TestCanary checks that a function that does not check its context is detected, and that one that does is
-// not.
+// TestCanary checks that ends detects a function that does not check its context, and accepts one that does.
 func TestCanary(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		caught := make(chan struct{})

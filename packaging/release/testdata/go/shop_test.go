@@ -1,4 +1,4 @@
-// Package shop is a user's package, in a module of its own.
+// Package shop stands for a user's package, in a module of its own that requires cantle.
 package shop
 
 import (
