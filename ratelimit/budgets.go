@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Scope is the collection and the shards on which a request works.
+// Scope is the collection and the shards on which a request works, and at which it must be admitted.
 type Scope struct {
 	Collection uint64
 	Shards     []int // as routed; nil before routing: then one shard that can admit the request is enough
@@ -61,7 +61,7 @@ func (b *Budgets) Collection(id uint64) *Pool {
 	return p
 }
 
-// Database returns the pool of a database, created on first use: unlimited.
+// Database returns the pool of a database. At the first call it creates the pool, unlimited.
 func (b *Budgets) Database(name string) *Pool {
 	b.dbMu.Lock()
 	defer b.dbMu.Unlock()

@@ -130,7 +130,7 @@ func TestDivision(t *testing.T) {
 	}
 	// A shard of an older shard map still finds a bucket.
 	b.ChargeAt(t0, Class{}, ShardID{1, 7}, RU)
-	// A higher throughput is usable at once; a lower one keeps the debt.
+	// A higher throughput is usable at once; a lower one does not erase a debt.
 	p.Set(t0, Throughput{Manual, 100_000}, Options{})
 	if b.Admit(t0, Scope{1, []int{3}}, Class{}) != nil {
 		t.Error("a higher throughput is not usable at once")

@@ -21,7 +21,7 @@ type Meter struct {
 	index      map[ShardID]int // by place, indexes into more
 }
 
-// inlineShards is the number of shards for which a Meter does not allocate.
+// inlineShards is the number of shards whose work a Meter counts without allocating memory.
 const inlineShards = 4
 
 // Probing distinguishes the work of one query from the work of a batch of queries that the server itself makes for a
@@ -242,7 +242,8 @@ func (m *Meter) Terms(shard int, added, removed int64) {
 	m.Add(shard, TermRemoved, removed)
 }
 
-// TermWeight returns the weight of one index entry under this meter's prices.
+// TermWeight returns the weight of one index entry, whose key has keyBytes bytes, under the price list of this
+// meter.
 func (m *Meter) TermWeight(keyBytes int) int64 { return m.Prices().TermWeight(keyBytes) }
 
 // Quantity returns the quantity of an item at one shard of the current collection.

@@ -24,7 +24,7 @@ func NewVirtualClock(start time.Time) *VirtualClock {
 	return c
 }
 
-// FollowClock creates a clock that follows another one until it is stopped.
+// FollowClock returns a clock that shows the time of another clock until it is stopped.
 func FollowClock(machine func() time.Time) *VirtualClock { return &VirtualClock{machine: machine} }
 
 // Stopped reports whether the clock moves only by Advance; false for nil.

@@ -60,7 +60,7 @@ func (o OpCode) String() string {
 // Flags are the flag bits of an OP_MSG.
 type Flags uint32
 
-// The flag bits. A receiver must refuse unknown bits among the lower 16.
+// The flag bits of an OP_MSG. A receiver must refuse unknown bits among the lower 16.
 const (
 	ChecksumPresent Flags = 1 << 0
 	MoreToCome      Flags = 1 << 1

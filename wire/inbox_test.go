@@ -56,7 +56,7 @@ func TestLargeMessagesAreCounted(t *testing.T) {
 	}
 }
 
-// A message without memory waits until others release theirs, and is then run.
+// A large message for which there is no memory waits until other messages release theirs, and is then run.
 func TestMessageWaitsForMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := ratelimit.NewMemory(2 << 20)

@@ -92,9 +92,9 @@ func (r *Reply) begin(buf []byte) {
 // roomMin is the number of bytes that a reply may always have, however much memory other replies use.
 const roomMin = 64 << 10
 
-// Room returns how many bytes the reply may have, at most most, and reserves them in the memory that all replies
-// share. If other replies use much of this memory, it returns less, but never less than roomMin (or most, if that is
-// less).
+// Room returns how many bytes the reply may have, up to a maximum, and reserves them in the memory that all replies
+// share. If other replies use much of this memory, it returns less, but never less than roomMin (or the maximum, if
+// that is less).
 func (r *Reply) Room(most int) int {
 	for n := most; n > roomMin; n /= 2 {
 		if r.pool.Replies.Take(int64(n)) {
@@ -108,7 +108,7 @@ func (r *Reply) Room(most int) int {
 // ReleaseMemory releases the memory that Room reserved, for a command that waits and writes nothing for some time.
 func (r *Reply) ReleaseMemory() { r.setCharge(0) }
 
-// Large returns the bytes that are charged to the shared memory of replies.
+// Large returns by how many bytes this reply is counted in the memory that all large replies share.
 func (r *Reply) Large() int64 { return r.counted }
 
 // setCharge sets the number of bytes by which this reply is counted in Pool.Replies to n, or to 0 for a small reply.

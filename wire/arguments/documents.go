@@ -5,8 +5,8 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-// Docs returns the documents of an argument, at most most, which the client sent as an array in the body or as a
-// document sequence. Errors: TypeMismatch (14), InvalidLength (16).
+// Docs returns the documents of an argument, which the client sent as an array in the body or as a document
+// sequence; most is their maximum number. Errors: TypeMismatch (14), InvalidLength (16).
 func (r *Reader) Docs(name string, most int) ([]bson.Raw, error) {
 	if s, ok := r.Msg.Sequence(name); ok {
 		if s.Count > most {
@@ -21,8 +21,8 @@ func (r *Reader) Docs(name string, most int) ([]bson.Raw, error) {
 	return r.DocArray(name, v, most)
 }
 
-// DocArray returns the documents of an argument that is an array of at most most documents. Errors: TypeMismatch
-// (14), InvalidLength (16).
+// DocArray returns the documents of an argument that is an array; most is the maximum number of documents. Errors:
+// TypeMismatch (14), InvalidLength (16).
 func (r *Reader) DocArray(name string, v bson.Value, most int) ([]bson.Raw, error) {
 	list, ok := v.Array()
 	if !ok {
@@ -42,7 +42,7 @@ func (r *Reader) DocArray(name string, v bson.Value, most int) ([]bson.Raw, erro
 	return docs, nil
 }
 
-// TooMany returns the error InvalidLength (16) for a batch of n writes, which are none or more than most.
+// TooMany returns the error InvalidLength (16) for a batch of n writes, which is empty or larger than the maximum.
 func TooMany(most, n int) error {
 	return mongoerr.New(mongoerr.InvalidLength, "Write batch sizes must be between 1 and %d. Got %d operations.", most, n)
 }

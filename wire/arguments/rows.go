@@ -123,7 +123,7 @@ func ShardKey(name string, to *bson.Raw) Arg { return Arg{name: name, kind: shar
 // Reader.CursorArg for its errors.
 func CursorSize(name string, to *int64) Arg { return Arg{name: name, kind: cursorSize, to: to} }
 
-// By returns the row of an argument that the function read of the command reads, because only this command has its
+// By returns the row of an argument whose value a function of the command reads, because only this command has its
 // type.
 func By(name string, read func(v bson.Value) error) Arg { return Arg{name: name, kind: own, by: read} }
 
@@ -224,7 +224,7 @@ func (r *Reader) ReadFields(name string, d bson.Raw, rows ...Arg) error {
 	return r.checkRequired(rows, name+".")
 }
 
-// rowOf returns the row of an argument; nil if there is none.
+// rowOf returns the row of the argument with a name, or the row made by Others; nil if there is none.
 func rowOf(rows []Arg, name string) *Arg {
 	for i := range rows {
 		a := &rows[i]

@@ -19,7 +19,7 @@ type lruEntry[V any] struct {
 	put   time.Time
 }
 
-// get finds an entry and makes it the most recently used one.
+// get returns the value of an entry, and makes the entry the most recently used one.
 func (r *lruTable[V]) get(key uint64) (v V, ok bool) {
 	e := r.at[key]
 	if e == nil {

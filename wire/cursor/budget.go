@@ -118,8 +118,8 @@ func (r *Registry) evict(limit int64) (rest []func()) {
 	return rest
 }
 
-// park parks the least recently used warm cursors until at most most cursors are warm. It parks no cursor more than
-// once, even if the source was still at work.
+// park parks the least recently used warm cursors until no more than a given number of cursors is warm. It parks no
+// cursor more than once, even if the source was still at work.
 func (r *Registry) park(most int) {
 	for tries := math.MaxInt; tries > 0; tries-- {
 		r.mu.Lock()

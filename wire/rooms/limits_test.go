@@ -25,8 +25,8 @@ func (w *world) withBalancer(p balance.Policy) (*balance.Balancer, *bytes.Buffer
 	return b, &log
 }
 
-// insertInto inserts documents of 1 KB with the shard key value k, at most most, until one is refused. It returns
-// the number of inserted documents, and the code and text of the error.
+// insertInto inserts documents of 1 KB with the shard key value k, until one is refused or a maximum number is
+// inserted. It returns the number of inserted documents, and the code and text of the error.
 func (c *client) insertInto(coll string, k, most int) (n int, code int64, message string) {
 	for ; n < most; n++ {
 		r := c.run(fmt.Sprintf(`{insert: "%s", documents: [%s]}`, coll, sized(c.w.t, kb, fmt.Sprintf(`k: %d, _id: "%d-%d"`, k, k, n))))

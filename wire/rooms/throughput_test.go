@@ -320,7 +320,8 @@ func TestThrottledAsOnCosmos(t *testing.T) {
 	}
 }
 
-// Rule R11: with the setting for it, strong reads cost twice as much.
+// If the server charges reads as under a strong consistency level, they cost twice as much. Source: the price list,
+// rule R11.
 func TestStrongReads(t *testing.T) {
 	w, _ := clockWorld(t, nil)
 	c := w.dial()

@@ -22,8 +22,9 @@ type History interface {
 	// MakeFinal makes the outcome of an undetermined retryable write final: a transaction that saved results of these
 	// statements, and is not committed yet, can no longer be committed. Afterwards Load returns the final outcome.
 	MakeFinal(ctx context.Context, id ID, firsts []int32) error
-	// MakeCommitFinal makes the outcome of the transaction txnNumber final in the same way. It reports whether the
-	// transaction was committed; at is a timestamp that is not before the commit.
+	// MakeCommitFinal makes the outcome of the transaction txnNumber final: if it is not committed yet, it can no
+	// longer be committed. It reports whether the transaction was committed; at is a timestamp that is not before the
+	// commit.
 	MakeCommitFinal(ctx context.Context, id ID, txnNumber int64) (at storage.Timestamp, committed bool, err error)
 	// Forget removes sessions that ended.
 	Forget(ctx context.Context, ids []ID) error

@@ -29,7 +29,7 @@ type Config struct {
 	OwnsSweep func(ctx context.Context) bool
 }
 
-// stripes is the number of locks over which the sessions are spread.
+// stripes is the number of locks of a Registry, each of which guards a part of the sessions.
 const stripes = 16
 
 // Registry holds all logical sessions. Safe for concurrent use.

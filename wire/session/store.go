@@ -27,8 +27,8 @@ type Store struct {
 // NewStore returns the History of a store.
 func NewStore(s storage.Store) *Store { return &Store{s} }
 
-// Sizes in bytes within keys and values; upkeepBatch is the number of keys that one transaction of Forget or Sweep
-// deletes.
+// Sizes in bytes of the parts of an entry's key and value in the store; upkeepBatch is the number of keys that one
+// transaction of Forget or Sweep deletes.
 const (
 	nameBytes   = 16 + 32
 	keyBytes    = 2 + nameBytes + 1 + 4

@@ -209,7 +209,7 @@ func (k *populatedWay) move(kind int) {
 	_, _ = k.conn.run("admin", command)
 }
 
-// queryPlanKilled is the error code of a cursor whose collection was resharded.
+// queryPlanKilled is the error code of a getMore whose collection was resharded since the cursor was opened.
 const queryPlanKilled = 175
 
 // excuses reports whether an error code is one that the server may return in this way of storage only.

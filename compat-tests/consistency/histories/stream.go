@@ -8,8 +8,8 @@ import "fmt"
 type Stream struct {
 	Changes []Change // those that match its pipeline
 	Events  []Event
-	// Sent and Back are the times before and after the stream was opened first. It must contain no change that was
-	// acknowledged before Sent, and every change that was sent after Back.
+	// Sent and Back are the times before and after the stream was opened first. The stream must contain no change
+	// that was acknowledged before Sent, and every change that was sent after Back.
 	Sent, Back int64
 	Complete   bool // the stream was read to its end, after the last change
 }
