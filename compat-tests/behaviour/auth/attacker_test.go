@@ -12,7 +12,7 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// parse reads a command in extended JSON, with or without quotes around field names.
+// parse reads a command from extended JSON, in which field names may lack quotes.
 func parse(t *testing.T, text string) bson.D {
 	t.Helper()
 	var d bson.D
@@ -25,8 +25,8 @@ func parse(t *testing.T, text string) bson.D {
 // attempt is a command that must be refused.
 type attempt struct{ db, command string }
 
-// attempts are commands by user eve. Eve may read and write database eve, administer its users, and in
-// database p read collection a and create collections.
+// attempts are commands that the user eve sends and that must be refused. Eve may read and write the database eve and
+// administer its users, and in the database p read the collection a and create collections.
 var attempts = []attempt{
 	// Access to a database of another user.
 	{"s", `{"find": "c"}`},
@@ -141,8 +141,8 @@ var attempts = []attempt{
 	{"admin", `{"invalidateUserCache": 1}`},
 }
 
-// TestAttacker checks that a user with few privileges, and an unauthenticated client, get no further with any
-// command; nothing has changed afterwards.
+// TestAttacker checks that every command of attempts is refused, to a user with few privileges and to a client
+// without a login, and that afterwards no data has changed.
 func TestAttacker(t *testing.T) {
 	s := harness.Start(t, harness.Options{Args: []string{"--auth"}})
 	createRoot(t, dial(t, s.URI))
@@ -171,7 +171,7 @@ func TestAttacker(t *testing.T) {
 	do(eve, "p", `{"aggregate": "a", "pipeline": [{"$unionWith": "v"}], "cursor": {}}`)
 	do(eve, "eve", `{"explain": {"find": "c"}, "verbosity": "executionStats"}`)
 
-	// A cursor of another user on a collection that eve may read as well.
+	// Another user's cursor, on a collection that eve may read as well, which eve must not use.
 	do(root, "p", `{"insert": "a", "documents": [{"_id": 2}, {"_id": 3}]}`)
 	var open struct{ Cursor struct{ ID int64 } }
 	bsontest.Must(t, root.Database("p").RunCommand(harness.Context(t), parse(t, `{"find": "a", "batchSize": 1}`)).Decode(&open))
@@ -221,7 +221,8 @@ func TestRolesDoNotFlip(t *testing.T) {
 	bsontest.Must(t, run(t, root, "x", parse(t, `{"rolesInfo": "c", "showPrivileges": true}`)))
 }
 
-// TestLinesOfOthers checks that text from a client cannot add lines to the log.
+// TestLinesOfOthers checks that text from a client, such as a user's name with line ends, cannot add lines to the
+// server's log.
 func TestLinesOfOthers(t *testing.T) {
 	for _, format := range []string{"console", "json"} {
 		s := harness.Start(t, harness.Options{Args: []string{"--auth", "--log-format", format, "--log-level", "debug"}})

@@ -10,16 +10,16 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// userWith creates a user of admin with roles, an array as text, and returns a client that is logged in as
-// that user.
+// userWith creates a user of the database admin, and returns a client that is logged in as that user. roles is the
+// array of the user's roles, in extended JSON.
 func userWith(t *testing.T, s *harness.Server, root *mongo.Client, name, roles string) *mongo.Client {
 	t.Helper()
 	bsontest.Must(t, run(t, root, "admin", parse(t, `{"createUser": "`+name+`", "pwd": "pass", "roles": `+roles+`}`)))
 	return as(t, s, options.Credential{Username: name, Password: "pass"})
 }
 
-// TestTenantsBudget checks that the owner of a database with a budget cannot choose another budget, remove it
-// by recreating the database, or grant itself the privilege for that. An administrator can grant the
+// TestTenantsBudget checks that the owner of a database with a budget (RU/s) cannot choose another budget, remove the
+// budget by recreating the database, or grant itself the privilege for that. An administrator can grant that
 // privilege for one database.
 func TestTenantsBudget(t *testing.T) {
 	s := harness.Start(t, harness.Options{Args: []string{"--auth"}})

@@ -30,8 +30,8 @@ func pair(t *testing.T, dir, cert, key string) (*x509.Certificate, *ecdsa.Privat
 	return p.Leaf, p.PrivateKey.(*ecdsa.PrivateKey)
 }
 
-// TestEncryptedKey checks that a key may be encrypted, in both formats; with a wrong password the server
-// reports that and does not start. serverStatus names the certificate, and the password appears nowhere.
+// TestEncryptedKey checks that the server's TLS key may be encrypted, in both formats. With a wrong password the
+// server reports that and does not start. serverStatus names the certificate, and the password appears nowhere.
 func TestEncryptedKey(t *testing.T) {
 	dir, _ := certificates(t)
 	cert, key := pair(t, dir, "server.pem", "server.pem")
@@ -77,7 +77,8 @@ func TestEncryptedKey(t *testing.T) {
 	}
 }
 
-// revoke writes a list of revoked certificates signed by the authority of a folder.
+// revoke writes a list of revoked certificates into a file, valid until a time and signed by the authority of the
+// folder dir.
 func revoke(t *testing.T, dir, file string, until time.Time, serials ...*big.Int) {
 	t.Helper()
 	ca, key := pair(t, dir, "ca.pem", "ca-key.pem")
@@ -90,8 +91,9 @@ func revoke(t *testing.T, dir, file string, until time.Time, serials ...*big.Int
 	bsontest.Must(t, os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "X509 CRL", Bytes: der}), 0o600))
 }
 
-// TestRevoked checks that a client with a revoked certificate is refused and others are accepted, that with
-// an expired list all are refused, and that a list of another authority is refused at the start.
+// TestRevoked checks that a client with a revoked certificate is refused and others are accepted; that all clients
+// are refused if the list of revoked certificates has expired; and that the server does not start with a list that
+// another authority signed.
 func TestRevoked(t *testing.T) {
 	dir, _ := certificates(t)
 	cert, _ := pair(t, dir, "client.pem", "client.pem")

@@ -16,8 +16,8 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// dial returns a client that is disconnected without waiting, because it may have no access to end its
-// sessions.
+// dial returns a client of a server. At the end of the test the client is disconnected without waiting, because it
+// may lack the privileges to end its sessions.
 func dial(t *testing.T, uri string, o ...*options.ClientOptions) *mongo.Client {
 	t.Helper()
 	c, err := harness.Connect(uri, o...)
@@ -57,7 +57,7 @@ func run(t *testing.T, c *mongo.Client, db string, cmd bson.D) error {
 	return c.Database(db).RunCommand(harness.Context(t), cmd).Err()
 }
 
-// createRoot creates the first user, which is allowed from the same machine.
+// createRoot creates the first user, root. A client on the server's machine may do that without a login.
 func createRoot(t *testing.T, c *mongo.Client) {
 	t.Helper()
 	bsontest.Must(t, run(t, c, "admin", bson.D{{Key: "createUser", Value: "root"}, {Key: "pwd", Value: "secret"}, {Key: "roles", Value: bson.A{"root"}}}))
@@ -65,8 +65,8 @@ func createRoot(t *testing.T, c *mongo.Client) {
 
 var rootCredential = options.Credential{Username: "root", Password: "secret"}
 
-// TestScram checks that users can log in by both mechanisms, with the right password only, and can do what
-// their roles allow, including work of several commands.
+// TestScram checks that users can log in by both SCRAM mechanisms, with the right password only, and can then do what
+// their roles allow, including work of several commands such as cursors and transactions.
 func TestScram(t *testing.T) {
 	s := harness.Start(t, harness.Options{Args: []string{"--auth"}})
 	stranger := dial(t, s.URI)
@@ -139,8 +139,8 @@ func TestScram(t *testing.T) {
 	}
 }
 
-// TestUsersSurvive checks that users are there after a restart, and that then no further first user can be
-// created.
+// TestUsersSurvive checks that users exist after a restart of the server, and that a client without a login can then
+// not create a first user again.
 func TestUsersSurvive(t *testing.T) {
 	o := harness.Options{Data: t.TempDir(), Args: []string{"--auth"}}
 	s, err := harness.Launch(o)
@@ -154,8 +154,8 @@ func TestUsersSurvive(t *testing.T) {
 	}
 }
 
-// TestCosmosAccount checks that the account's name and key are user and password on its address, and only
-// there.
+// TestCosmosAccount checks that the name and the key of the account are a valid user and password on the Cosmos
+// address, and nowhere else.
 func TestCosmosAccount(t *testing.T) {
 	s := harness.Start(t, harness.Options{Args: []string{"--auth", "--cosmos-listen", "127.0.0.1:0", "--cosmos-account", "shop", "--cosmos-key", "a+key/=="}})
 	u, err := url.Parse(s.CosmosURI)
@@ -178,8 +178,8 @@ func TestCosmosAccount(t *testing.T) {
 	}
 }
 
-// TestCosmosKeyShownOnce checks that a key that the server generates is in the ready line of that start, and
-// in no later one.
+// TestCosmosKeyShownOnce checks that the line that the server prints when it is ready contains the account's key only
+// at the start that generates the key.
 func TestCosmosKeyShownOnce(t *testing.T) {
 	o := harness.Options{Data: t.TempDir(), Args: []string{"--auth", "--cosmos-listen", "127.0.0.1:0"}}
 	s, err := harness.Launch(o)

@@ -19,11 +19,12 @@ const (
 	repeated     = 40413
 )
 
-// mark is a text in every document that users of these tests must not see.
+// mark is a text in every document that the users of these tests must not see; a reply that contains it is a
+// violation.
 const mark = "MARKED"
 
-// guarded returns clients of a server on which database "victim" and collection mine.secret are marked: root,
-// and a user with roles.
+// guarded starts a server on which the documents of the database victim and of the collection mine.secret contain the
+// mark. It returns a client of root, and one of a user me with the given roles.
 func guarded(t *testing.T, roles string) (root, user *mongo.Client) {
 	t.Helper()
 	s := harness.Start(t, harness.Options{Args: []string{"--auth"}})
@@ -40,7 +41,7 @@ func guarded(t *testing.T, roles string) (root, user *mongo.Client) {
 	return root, userWith(t, s, root, "me", roles)
 }
 
-// d returns a document of alternating names and values; a name may come twice.
+// d returns a BSON document from alternating names and values. A name may come twice, which some tests require.
 func d(pairs ...any) bson.D {
 	doc := bson.D{}
 	for i := 0; i < len(pairs); i += 2 {
@@ -49,8 +50,8 @@ func d(pairs ...any) bson.D {
 	return doc
 }
 
-// refuse runs a command that tries to bypass authorization: it must end with one of the codes, and its reply
-// must not contain the mark.
+// refuse runs a command by which a user tries to bypass authorization. The command must end with one of the given
+// error codes, and its reply must not contain the mark.
 func refuse(t *testing.T, c *mongo.Client, db string, cmd bson.D, codes ...int) {
 	t.Helper()
 	reply, err := c.Database(db).RunCommand(t.Context(), cmd).Raw()
@@ -65,7 +66,7 @@ func refuse(t *testing.T, c *mongo.Client, db string, cmd bson.D, codes ...int) 
 	t.Errorf("%v: %v, not one of the codes %v", cmd, err, codes)
 }
 
-// unchanged fails if a user of the tests has changed a marked document.
+// unchanged fails the test if a marked document of the collections that users must not write was changed or removed.
 func unchanged(t *testing.T, root *mongo.Client) {
 	t.Helper()
 	for _, ns := range []string{"victim.secret", "mine.secret"} {
@@ -77,8 +78,8 @@ func unchanged(t *testing.T, root *mongo.Client) {
 	}
 }
 
-// pipelines returns stages that name a namespace twice, or in another form than the rest of the pipeline. A
-// reader of the first name sees a permitted namespace, and a reader of the last a forbidden one.
+// pipelines returns stages that name a namespace twice, or in another form than the rest of the pipeline: code that
+// reads the first name sees a permitted namespace, code that reads the last a forbidden one.
 func pipelines() map[string]bson.A {
 	both := func(name string, first, last any) []any { return []any{name, first, name, last} }
 	stage := func(name string, arg any) bson.A { return bson.A{d(name, arg)} }
@@ -106,7 +107,7 @@ func pipelines() map[string]bson.A {
 	return all
 }
 
-// TestRepeatedInPipelines checks that a stage with a repeated argument is refused, alone, in $facet, in
+// TestRepeatedInPipelines checks that a stage with a repeated argument is refused: in a pipeline, in $facet, in
 // explain and in views.
 func TestRepeatedInPipelines(t *testing.T) {
 	root, me := guarded(t, `[{"role": "readWrite", "db": "admin"}]`)
@@ -129,8 +130,8 @@ func TestRepeatedInPipelines(t *testing.T) {
 	unchanged(t, root)
 }
 
-// TestDatabaseOfSubPipelines checks that a stage without a database uses that of its pipeline, which may
-// differ from the command's.
+// TestDatabaseOfSubPipelines checks the privileges of a stage that names no database: the stage reads the database of
+// its pipeline, which may differ from that of the command.
 func TestDatabaseOfSubPipelines(t *testing.T) {
 	root, me := guarded(t, `[{"role": "read", "db": "admin"}]`)
 	bsontest.Must(t, run(t, root, "victim", parse(t, `{"create": "open"}`)))
@@ -174,8 +175,8 @@ func TestRepeatedNames(t *testing.T) {
 	}
 }
 
-// TestNumbersOfBulkWrite checks that an operation uses the namespace that was authorized, whatever the type
-// of the number that selects it.
+// TestNumbersOfBulkWrite checks that each operation of bulkWrite writes to the namespace that was authorized. The
+// number that selects the namespace may have any type, and may be a fraction.
 func TestNumbersOfBulkWrite(t *testing.T) {
 	root, me := guarded(t, `[]`)
 	half, err := bson.ParseDecimal128("0.4")
@@ -194,8 +195,8 @@ func TestNumbersOfBulkWrite(t *testing.T) {
 	unchanged(t, root)
 }
 
-// TestUUIDs checks that a collection that is named by its UUID requires the same privileges as by name, and
-// useUUID.
+// TestUUIDs checks that a command that names a collection by its UUID requires the privileges of the same command
+// with the name, and the action useUUID in addition.
 func TestUUIDs(t *testing.T) {
 	root, me := guarded(t, `[]`)
 	bsontest.Must(t, run(t, root, "admin", parse(t, `{"createRole": "own", "roles": [], "privileges": [{"resource": {"db": "mine", "collection": ""}, "actions": ["find"]}]}`)))
@@ -227,8 +228,8 @@ func TestUUIDs(t *testing.T) {
 	refuse(t, me, "mine", d("find", uuid("mine", "system.js")), unauthorized)
 }
 
-// TestMetadataOfOthers checks that validateDBMetadata requires validate on the database that its arguments
-// name, or on all.
+// TestMetadataOfOthers checks that validateDBMetadata requires the action validate on the database that its arguments
+// name, or on all databases if they name none.
 func TestMetadataOfOthers(t *testing.T) {
 	root, me := guarded(t, `[{"role": "dbAdmin", "db": "mine"}]`)
 	for _, db := range []string{"victim", "mine"} {
@@ -248,8 +249,8 @@ func TestMetadataOfOthers(t *testing.T) {
 	bsontest.Must(t, run(t, me, "admin", d("validateDBMetadata", 1, "apiParameters", strict, "db", "mine", "collection", "secret")))
 }
 
-// TestViewsKeepTheirSource checks that changing a view's pipeline requires the privileges of the pipeline,
-// whether the command names the source or not.
+// TestViewsKeepTheirSource checks that changing the pipeline of a view requires the privileges for everything that
+// the new pipeline reads, whether the command also names the view's source or not.
 func TestViewsKeepTheirSource(t *testing.T) {
 	root, me := guarded(t, `[]`)
 	bsontest.Must(t, run(t, root, "mine", parse(t, `{"create": "view", "viewOn": "own", "pipeline": []}`)))
@@ -264,7 +265,8 @@ func TestViewsKeepTheirSource(t *testing.T) {
 	refuse(t, me, "mine", d("find", "view", "filter", d("text", mark)), 0)
 }
 
-// TestOutOfMapReduce checks that the fields of out have the same meaning in every order.
+// TestOutOfMapReduce checks that the argument out of mapReduce is authorized for the collection that is written, in
+// whatever order its fields come.
 func TestOutOfMapReduce(t *testing.T) {
 	root, me := guarded(t, `[]`)
 	bsontest.Must(t, run(t, root, "admin", parse(t, `{"createRole": "own", "roles": [], "privileges": [
@@ -277,7 +279,8 @@ func TestOutOfMapReduce(t *testing.T) {
 	unchanged(t, root)
 }
 
-// TestOwnOperations checks that a repeated field does not reveal operations of other users.
+// TestOwnOperations checks that a repeated field in currentOp or $listSessions does not reveal operations or sessions
+// of other users.
 func TestOwnOperations(t *testing.T) {
 	_, me := guarded(t, `[]`)
 	refuse(t, me, "admin", d("currentOp", 1, "$ownOps", true, "$ownOps", false), repeated)
@@ -294,8 +297,8 @@ func TestOwnOperations(t *testing.T) {
 	refuse(t, me, "admin", d("aggregate", 1, "pipeline", bson.A{d("$currentOp", d("allUsers", false, "allUsers", true))}, "cursor", d()), repeated)
 }
 
-// TestViewsByApplyOps checks that an applyOps entry that creates a view by inserting into system.views
-// requires the privileges of the view.
+// TestViewsByApplyOps checks that an entry of applyOps that creates a view, by an insert into system.views, requires
+// the privileges for creating that view.
 func TestViewsByApplyOps(t *testing.T) {
 	root, me := guarded(t, `[]`)
 	bsontest.Must(t, run(t, root, "admin", parse(t, `{"createRole": "views", "roles": [], "privileges": [
@@ -306,8 +309,8 @@ func TestViewsByApplyOps(t *testing.T) {
 	refuse(t, me, "mine", d("find", "v"), 0)
 }
 
-// TestRepeatedArguments checks that every command refuses repeated arguments, except for the one that the Go
-// driver adds to a command that already has it.
+// TestRepeatedArguments checks that every command refuses an argument that comes twice. An exception is the argument
+// that the Go driver adds to a command that already has it.
 func TestRepeatedArguments(t *testing.T) {
 	_, me := guarded(t, `[{"role": "readWrite", "db": "mine"}]`)
 	for _, cmd := range []bson.D{

@@ -11,9 +11,9 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// TestListSessions checks that users see their own sessions, that those of others require a privilege, and
-// that an ended session is not listed. Manual: reference/operator/aggregation/listSessions,
-// listLocalSessions.
+// TestListSessions checks that users see their own sessions, that seeing those of other users requires a privilege,
+// and that an ended session is not listed.
+// Manual: reference/operator/aggregation/listSessions, listLocalSessions.
 func TestListSessions(t *testing.T) {
 	s := harness.Start(t, harness.Options{Args: []string{"--auth"}})
 	createRoot(t, dial(t, s.URI))
@@ -97,9 +97,9 @@ func TestListSessions(t *testing.T) {
 	}
 }
 
-// TestUnauthenticatedHaveNoSessions checks that commands that require no login create no sessions, so that
-// unauthenticated clients cannot fill the server's table of sessions. Spec:
-// driver-sessions#sending-the-session-id-to-the-server-on-all-commands.
+// TestUnauthenticatedHaveNoSessions checks that commands that require no login create no sessions, so that clients
+// without a login cannot fill the server's table of sessions.
+// Spec: driver-sessions#sending-the-session-id-to-the-server-on-all-commands.
 func TestUnauthenticatedHaveNoSessions(t *testing.T) {
 	s := harness.Start(t, harness.Options{Args: []string{"--auth"}})
 	stranger := dial(t, s.URI)

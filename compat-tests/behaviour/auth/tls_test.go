@@ -21,7 +21,8 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// certificates runs `cantle cert` and returns the folder and the client's name.
+// certificates makes certificates by `cantle cert`, and returns their folder and the user name of the client's
+// certificate.
 func certificates(t *testing.T, flags ...string) (dir, subject string) {
 	t.Helper()
 	dir, out := harness.Certificates(t, flags...)
@@ -38,8 +39,8 @@ func serverFlags(dir, mode string, more ...string) []string {
 	return append([]string{"--tls-mode", mode, "--tls-certificate-key-file", filepath.Join(dir, "server.pem")}, more...)
 }
 
-// trust returns a client's configuration that trusts the authority of a folder, and has a certificate if
-// client is set.
+// trust returns a client's TLS configuration that trusts the authority of a folder. If client is set, it also has the
+// client's certificate.
 func trust(t *testing.T, dir string, client bool) *tls.Config {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(dir, "ca.pem"))
@@ -86,8 +87,8 @@ func TestModes(t *testing.T) {
 	}
 }
 
-// TestClientCertificates checks that with an authority for clients a certificate is required, and that it can
-// be a login.
+// TestClientCertificates checks that a server with an authority for clients (--tls-ca-file) requires a certificate of
+// every client, and that a client can log in by its certificate.
 func TestClientCertificates(t *testing.T) {
 	dir, subject := certificates(t, "--client", "alice, of \"sales\"")
 	stranger, _ := certificates(t)
@@ -123,8 +124,8 @@ func TestClientCertificates(t *testing.T) {
 	}
 }
 
-// TestReload checks that after SIGHUP new connections get the new certificate, and that a broken file changes
-// nothing.
+// TestReload checks that after the signal SIGHUP new connections get the new certificate of the server, and that a
+// broken certificate file changes nothing.
 func TestReload(t *testing.T) {
 	dir, _ := certificates(t)
 	s := harness.Start(t, harness.Options{Args: serverFlags(dir, "requireTLS")})
@@ -165,7 +166,8 @@ func TestReload(t *testing.T) {
 	}
 }
 
-// TestUnixSocket checks that a Unix domain socket needs no encryption and counts as local.
+// TestUnixSocket checks that a Unix domain socket needs no TLS even if TLS is required, and counts as an address of
+// this machine.
 func TestUnixSocket(t *testing.T) {
 	dir, _ := certificates(t)
 	path := filepath.Join(t.TempDir(), "s.sock")
@@ -175,7 +177,7 @@ func TestUnixSocket(t *testing.T) {
 	bsontest.Must(t, run(t, as(t, s, rootCredential), "test", bson.D{{Key: "find", Value: "c"}}))
 }
 
-// TestSilentClients checks that a client that stops during a handshake does not block others.
+// TestSilentClients checks that a client that stops in the middle of a TLS handshake does not block other clients.
 func TestSilentClients(t *testing.T) {
 	dir, _ := certificates(t)
 	s := harness.Start(t, harness.Options{Args: serverFlags(dir, "preferTLS")})
@@ -189,7 +191,8 @@ func TestSilentClients(t *testing.T) {
 	bsontest.Must(t, run(t, dial(t, s.URI, quick()), "test", ping))
 }
 
-// TestRefusesToBeOpen checks that a server on a public address requires --auth or --allow-open.
+// TestRefusesToBeOpen checks that a server that listens on an address of other machines does not start without --auth
+// or --allow-open.
 func TestRefusesToBeOpen(t *testing.T) {
 	start := func(flags ...string) error {
 		s, err := harness.Launch(harness.Options{Args: append([]string{"--listen", "0.0.0.0:0"}, flags...)})

@@ -10,8 +10,8 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// TestUnauthenticatedMessagesAreShort checks that messages are limited to the length of a login until the client has logged
-// in.
+// TestUnauthenticatedMessagesAreShort checks that, until a client has logged in, the server refuses messages that are
+// longer than a login needs.
 func TestUnauthenticatedMessagesAreShort(t *testing.T) {
 	s := harness.Start(t, harness.Options{Args: []string{"--auth"}})
 	big := func() bson.D {
@@ -26,8 +26,8 @@ func TestUnauthenticatedMessagesAreShort(t *testing.T) {
 	bsontest.Must(t, run(t, as(t, s, rootCredential), "test", big()))
 }
 
-// TestConnectionsPerAddress checks that connections beyond the limit are closed at once, and that those below
-// it work.
+// TestConnectionsPerAddress checks that connections beyond --max-connections-per-address are closed at once, and that
+// the connections below the limit work.
 func TestConnectionsPerAddress(t *testing.T) {
 	s := harness.Start(t, harness.Options{Args: []string{"--max-connections-per-address", "4"}})
 	ping, err := bson.Marshal(bson.D{{Key: "ping", Value: 1}})

@@ -14,7 +14,7 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// challenge returns the salt and iterations in the server's reply to the first message of a login.
+// challenge returns the salt and the iteration count in the server's reply to the first message of a SCRAM login.
 func challenge(t *testing.T, c *mongo.Client, db, mechanism, user string) (salt string, iterations string) {
 	t.Helper()
 	var r struct{ Payload []byte }
@@ -31,8 +31,8 @@ func challenge(t *testing.T, c *mongo.Client, db, mechanism, user string) (salt 
 	return salt, iterations
 }
 
-// TestUnknownUserLooksLikeKnownUser checks that the replies for unknown users look like those for users and for the
-// account, and are the same after a restart.
+// TestUnknownUserLooksLikeKnownUser checks that a login does not reveal whether a user exists: the replies for
+// unknown users look like those for existing users and for the account, and are the same after a restart.
 func TestUnknownUserLooksLikeKnownUser(t *testing.T) {
 	o := harness.Options{Data: t.TempDir(), Args: []string{"--auth", "--cosmos-listen", "127.0.0.1:0", "--cosmos-account", "shop"}}
 	s, err := harness.Launch(o)

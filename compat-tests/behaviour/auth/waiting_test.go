@@ -13,8 +13,8 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// TestRevokedWhileWaiting checks that a getMore that waits while a role is revoked returns nothing that is
-// written afterwards, and that its cursor ends.
+// TestRevokedWhileWaiting checks a getMore that waits for new documents while its user's role is revoked: it returns
+// nothing that is written afterwards, and its cursor ends.
 func TestRevokedWhileWaiting(t *testing.T) {
 	s := harness.Start(t, harness.Options{Args: []string{"--auth"}})
 	createRoot(t, dial(t, s.URI))

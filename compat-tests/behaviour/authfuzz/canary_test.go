@@ -6,8 +6,8 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// TestCanary plants bugs by which the server once authorized something else than it ran, and checks that
-// TestGap finds each. The signs are texts of the findings.
+// TestCanary plants bugs by which the server once authorized something else than it ran, and checks that TestGap
+// finds each. signs are texts that the findings must contain.
 func TestCanary(t *testing.T) {
 	for _, c := range []struct {
 		bug   string

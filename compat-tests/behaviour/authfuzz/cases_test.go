@@ -14,13 +14,14 @@ type corpus struct {
 	commands map[string][]*node // by the first field's name, each with $db
 	names    []string           // names of commands, in the order of the lists
 	stages   map[string][]*node // by name; the node's text is the place of the stage
-	// lines and stageLines hold the requests of the lists, each once plus once for each name in it: requests
-	// with names are drawn more often.
+	// lines and stageLines hold the requests of the lists commandLines and stageLines, each once plus once for each
+	// name in it, so that requests with names are drawn more often.
 	lines, stageLines []*node
 	listed            map[string][]*node // the lines by command
 }
 
-// newCorpus reads the lists, and the case files, whose arguments are those of real users.
+// newCorpus reads the lists of requests, and the case files of other tests, whose arguments are like those of real
+// users.
 func newCorpus(t testing.TB) *corpus {
 	t.Helper()
 	c := &corpus{commands: map[string][]*node{}, stages: map[string][]*node{}, listed: map[string][]*node{}}
@@ -64,7 +65,8 @@ func newCorpus(t testing.TB) *corpus {
 	return c
 }
 
-// weight returns how many times a request of a list is entered into lines: 1 plus the number of its names.
+// weight returns how many times a request is entered into the corpus: once, and once more for each of its tokens that
+// stand for a name.
 func weight(n *node) int {
 	w := 1
 	n.visit(func(k *node) {
@@ -86,8 +88,8 @@ func (c *corpus) add(n *node) {
 	c.commands[name] = append(c.commands[name], n)
 }
 
-// read takes the commands and stages out of a case file. Commands that are not in the lists are left out, and
-// so are long ones.
+// read adds the commands and stages in a case file to the corpus. It leaves out commands that are not in the lists,
+// and long ones.
 func (c *corpus) read(file string) {
 	for line := range strings.Lines(file) {
 		line = strings.TrimSpace(line)
@@ -116,11 +118,11 @@ func (c *corpus) read(file string) {
 	}
 }
 
-// places are the fields that hold names, with the token for each.
+// places are the fields of requests that hold names, with the token that replaces the name in each.
 var places = map[string]string{"from": "@coll", "coll": "@coll", "into": "@coll", "viewOn": "@coll", "$out": "@coll", "$merge": "@coll", "$unionWith": "@coll",
 	"db": "@db", "$db": "@db", "ns": "@ns", "namespace": "@ns", "to": "@ns", "user": "@user", "role": "@role", "replace": "@coll", "merge": "@coll", "reduce": "@coll", "out": "@coll", "collection": "@coll"}
 
-// aim replaces the names in a request of a case file by tokens.
+// aim replaces the names in a request from a case file by tokens, so that draw can insert other names.
 func aim(n *node) {
 	if first := n.kids[0]; first.typ == typeText {
 		switch {

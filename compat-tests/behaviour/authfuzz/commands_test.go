@@ -2,13 +2,13 @@ package authfuzz
 
 import "strings"
 
-// commandLines are valid requests, one of each command first. Tokens with @ are replaced when a request is
-// made:
+// commandLines are valid requests, the first of which are one of each command. Tokens with @ are replaced when a
+// request is made:
 //
-//	@db @coll @view @new  a database, a collection, a view, a collection that is not there
+//	@db @coll @view @new  a database, a collection, a view, a collection that does not exist
 //	@ns @dbname           "db.coll"; a name in the database of the request
 //	@user @role           of the user's database, or of others
-//	@uuid @cursor @lsid   of a collection, an open cursor, a session
+//	@uuid @cursor @lsid   the UUID of a collection, an open cursor, a session
 //	@op @index @secret    an operation, an index, a password that no log may show
 //
 // A request without $db is sent to @db.

@@ -7,7 +7,7 @@ import (
 	"github.com/cantledb/cantle/collection/agg"
 )
 
-// TestComplete checks that there is a request for every command and every stage.
+// TestComplete checks that the lists have a request for every command of the server and for every stage.
 func TestComplete(t *testing.T) {
 	c := newCorpus(t)
 	w := newWorld(t, rand.New(rand.NewPCG(1, 2)))

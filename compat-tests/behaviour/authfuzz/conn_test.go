@@ -20,8 +20,8 @@ import (
 
 const opMsg = 2013
 
-// replyWithin bounds the wait for a reply: some commands wait for another transaction of the same user to
-// end.
+// replyWithin is the timeout for a reply of the server. It is long, because some commands wait until another
+// transaction of the same user ends.
 const replyWithin = 5 * time.Second
 
 // conn is a connection, with or without a login.

@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// draw returns a request with tokens replaced by names, and records in `from` for each name whether it is the
-// user's own. Names that differ from world to world stay numbered tokens: "@uuid/1/3".
+// draw returns a request whose tokens are replaced by names, of the user or of others. In from it records for each
+// name whether it is the user's own. Names that differ between two servers stay numbered tokens, such as "@uuid/1/3",
+// which bind replaces.
 func (d *drawer) draw(from *request, w *world, u *user) *request {
 	names := w.names(u)
 	var sides func(n *node, whose side)
@@ -76,7 +77,7 @@ func (d *drawer) drawn(s string, side int, names map[string][2][]string) string 
 	return s
 }
 
-// bind replaces the tokens that draw left by the names of a world.
+// bind replaces the numbered tokens that draw has left in a request by the names of this server.
 func (w *world) bind(r *request) *request {
 	r = r.clone()
 	bind := func(n *node) {

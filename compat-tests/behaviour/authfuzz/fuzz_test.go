@@ -15,17 +15,19 @@ import (
 	"github.com/cantledb/cantle/internal/testenv"
 )
 
-// batchSize is the number of requests of a user between two comparisons of the state.
+// batchSize is the number of requests that one user sends before the state of the server is compared with that before
+// them.
 const batchSize = 256
 
-// groupSize is the number of requests that are sent before the first reply is read.
+// groupSize is the number of requests that are sent over a connection before the first reply is read, which saves
+// waiting.
 const groupSize = 16
 
 // findingsMax is the number of different findings after which a run ends.
 const findingsMax = 10
 
-// shrinkTries bounds the requests that look for a smaller one, and shrinkNewServers those that need a
-// new server each.
+// shrinkTries bounds the requests that are tried to find a smaller one with the same violation; shrinkNewServers
+// bounds those tries that need a new server each.
 const (
 	shrinkTries      = 400
 	shrinkNewServers = 15
@@ -39,7 +41,7 @@ func TestGap(t *testing.T) {
 		seed = programme.FirstSeed()
 	}
 	f := &fuzzer{t: t, seed: seed, corpus: newCorpus(t), open: map[*user]*pool{}, turns: turns(), found: map[string]bool{}, most: findingsMax, start: time.Now()}
-	if os.Getenv(harness.Planted) != "" { // the first finding ends the run; the rarest comes once in 100,000 requests
+	if os.Getenv(harness.Planted) != "" { // with a planted bug, the first finding ends the run; the rarest finding comes once in 100,000 requests
 		f.most, due = 1, 10*due
 	}
 	programme.RecordAtEnd(t, "authorization", seed, func() (int, string) {
@@ -130,7 +132,8 @@ func (f *fuzzer) batch(n uint64) {
 	f.compare(u, sent)
 }
 
-// leaked reports a reply with data that its user must not see, unless a similar one was reported.
+// leaked reports a request whose reply has data that its user must not see, reduced to its smallest form, unless a
+// similar one was reported.
 func (f *fuzzer) leaked(u *user, q *request, a answer) {
 	if !f.new(q, a.leak) {
 		return
@@ -139,8 +142,8 @@ func (f *fuzzer) leaked(u *user, q *request, a answer) {
 	f.report(u, least, a.leak, a.reply)
 }
 
-// answer is the outcome of a request: a reply, and a description of the data in it that the user must not
-// see.
+// answer is the outcome of a request: the reply, and in leak a description of the data in it that the user must not
+// see, "" for none.
 type answer struct {
 	reply cbson.Raw
 	leak  string
@@ -190,7 +193,8 @@ func (f *fuzzer) ask(u *user, group []*request) []answer {
 	return out
 }
 
-// compare looks for changes of a batch that the user may not make, and for the request that made them.
+// compare compares the server's state after a batch of requests with that before. If something changed that the user
+// may not change, compare finds and reports the request that changed it.
 func (f *fuzzer) compare(u *user, sent []*request) {
 	if _, err := f.w.root.do("admin", `{killAllSessions: [{user: "%s", db: "%s"}]}`, u.name, u.db); err != nil {
 		f.culprit(u, sent, "the server: "+err.Error())
@@ -213,8 +217,8 @@ func (f *fuzzer) compare(u *user, sent []*request) {
 
 const passwordLogged = "the log: it has a password"
 
-// wrong returns a violation since the start of the world, of the same kind as the first one seen; "" for
-// none.
+// wrong returns a violation since this server was started that is of the same kind as first, the one that was found
+// before; "" if there is none.
 func (f *fuzzer) wrong(u *user, first string) string {
 	if first == passwordLogged {
 		if there, err := f.w.logged(); err != nil || !there {
@@ -229,7 +233,8 @@ func (f *fuzzer) wrong(u *user, first string) string {
 	return outside(u, f.base, after)
 }
 
-// refresh restores data that the user has changed and was allowed to change, for the next user.
+// refresh restores the data that a user was allowed to change and has changed, so that the next user finds the
+// initial data.
 func (f *fuzzer) refresh(after state) {
 	mine, realm := false, f.w.gone
 	for key := range f.base.keys(after) {
@@ -252,9 +257,11 @@ func (f *fuzzer) refresh(after state) {
 	}
 }
 
-// culprit repeats the requests of a batch in a new world until one causes the violation.
+// culprit finds the request of a batch that causes a violation: it repeats the batch on a new server and checks for
+// the violation first.
 func (f *fuzzer) culprit(u *user, sent []*request, first string) {
-	// again checks for the violation after each group of requests, from an index on.
+	// again repeats the requests of list. From the index from on, it checks for the violation after each group of
+	// each requests.
 	again := func(list []*request, from, each int) (what string, at int, reply cbson.Raw) {
 		f.renew()
 		for i, q := range list {

@@ -13,7 +13,7 @@ import (
 var classNames = map[byte]string{inVault: "a document of vault", inGold: "a document of mine.gold", ofVault: "a definition or a name of vault", ofMine: "a definition or a name of mine",
 	ofUsers: "a user or a role", ofSecrets: "what a password leaves", ofActivity: "what somebody else does", ofServer: "a setting", inProfile: "vault's profiler"}
 
-// leak describes data in a reply that its user may not see; "" for none.
+// leak returns a description of the data in a reply that the user must not see; "" if there is none.
 func (w *world) leak(u *user, frame []byte, reply cbson.Raw) string {
 	for rest := []byte(reply); ; {
 		i := bytes.Index(rest, []byte(w.prefix))
@@ -48,10 +48,11 @@ func (w *world) leak(u *user, frame []byte, reply cbson.Raw) string {
 var counts = map[string]bool{"n": true, "nMatched": true, "nModified": true, "nReturned": true, "nDeleted": true, "count": true, "numObjects": true, "objects": true, "nrecords": true,
 	"totalDocsExamined": true, "docsExamined": true, "keysExamined": true, "totalKeysExamined": true, "input": true, "emit": true, "numberOfDocs": true}
 
-// written are the fields of replies that count documents that a write matched or changed.
+// written are the fields of replies whose values are numbers of documents that a write matched or changed; they could
+// reveal the number of others' documents.
 var written = map[string]bool{"nMatched": true, "nModified": true, "nDeleted": true, "nInserted": true, "nUpserted": true, "nWouldModify": true, "nWouldDelete": true}
 
-// outside describes changes that the user may not make; "" for none.
+// outside returns a description of the changes between two states that the user may not make; "" if there are none.
 func outside(u *user, before, after state) string {
 	var out []string
 	for key := range before.keys(after) {

@@ -15,13 +15,14 @@ type drawer struct {
 	about  []string // commands that the user's role allows
 }
 
-// pool holds requests that a user was allowed, by subject, as a basis of further mutations.
+// pool holds requests that a user was allowed to run, by the command or stage that they are about. They are mutated
+// further.
 type pool struct {
 	by    map[string][]*request
 	whats []string
 }
 
-// poolEach is the maximum number of requests about one subject in a pool.
+// poolEach is the maximum number of requests about one command or stage in a pool.
 const poolEach = 12
 
 // add adds a request without drawn names, if it has tokens.
@@ -40,7 +41,8 @@ func (p *pool) add(r *request, d *drawer) {
 	}
 }
 
-// further returns an accepted request in which some names become those of others, with one or two mutations.
+// further returns a request that was accepted before, with one or two more mutations, in which some names are
+// replaced by those of others.
 func (d *drawer) further() *request {
 	r := pick(d, d.open.by[pick(d, d.open.whats)]).clone()
 	first := r.body.kids[0]
@@ -57,7 +59,7 @@ func (d *drawer) further() *request {
 
 func pick[T any](d *drawer, list []T) T { return list[d.IntN(len(list))] }
 
-// request returns a valid request with up to three mutations, whose names are not drawn yet.
+// request returns a valid request with up to three mutations. Its names are still tokens.
 func (d *drawer) request() *request {
 	if len(d.open.whats) > 0 && d.IntN(5) < 2 {
 		return d.further()
@@ -161,7 +163,7 @@ func (d *drawer) mutate(r *request) {
 	}
 }
 
-// spot is the position of a field or an element: an index in its parent.
+// spot is the position of a value in a request: the document or array that contains it, and the index there.
 type spot struct {
 	in *node
 	at int
@@ -182,7 +184,8 @@ func spots(n *node, keep func(in, k *node) bool) []spot {
 	return out
 }
 
-// field draws a field of a document, more often one that contains names.
+// field draws a field of a document in a request; fields that contain names are drawn more often. ok is false if
+// there is none.
 func (d *drawer) field(body *node) (spot, bool) {
 	list := spots(body, func(in, k *node) bool { return in.typ == typeDoc && k.tokens() })
 	if len(list) == 0 || d.IntN(3) == 0 {
@@ -194,7 +197,8 @@ func (d *drawer) field(body *node) (spot, bool) {
 	return pick(d, list), true
 }
 
-// repeat repeats a field: once with a permitted name and once with a forbidden one.
+// repeat makes a field of a request come twice: once with a permitted name and once with a forbidden one. The server
+// must not authorize one and run the other.
 func (d *drawer) repeat(body *node) {
 	s, ok := d.field(body)
 	if !ok {
@@ -244,7 +248,7 @@ func (d *drawer) change(n *node) {
 	*n = *named(n.name, d.odd())
 }
 
-// ghost inserts a field of the same name before or after another one, with an odd value.
+// ghost inserts, before or after a field of a request, another field of the same name with an odd value such as null.
 func (d *drawer) ghost(body *node) {
 	s, ok := d.field(body)
 	if !ok {
@@ -350,7 +354,7 @@ func (d *drawer) graft(r *request) {
 	to.insert(at, k)
 }
 
-// nest wraps a value in an array or a document, or unwraps it.
+// nest wraps a value of a request in an array or a document, or unwraps it.
 func (d *drawer) nest(body *node) {
 	list := spots(body, func(_, k *node) bool { return k.name != "$db" })
 	if len(list) == 0 {
@@ -397,7 +401,7 @@ func (d *drawer) wrapPipeline(body *node) {
 	}
 }
 
-// wrapCommand wraps a command in another one: explain, applyOps, a view with its pipeline.
+// wrapCommand puts the command of a request into another one: into explain, applyOps, or the pipeline of a view.
 func (d *drawer) wrapCommand(r *request) {
 	db := r.body.get("$db")
 	if db == nil {
@@ -451,8 +455,8 @@ func (d *drawer) generic(body *node) {
 	}
 }
 
-// sequence sends an array of documents as a document sequence, in some cases in addition to the field in the
-// body.
+// sequence moves an array of documents from the body of a request into a document sequence of the message; in some
+// cases the body keeps the field, too.
 func (d *drawer) sequence(r *request) {
 	list := spots(r.body, func(in, k *node) bool { return in == r.body && k.typ == typeArray && k != r.body.kids[0] })
 	if len(list) == 0 {

@@ -32,8 +32,8 @@ const (
 	typeMinKey    = 0xff
 )
 
-// side selects the names in a part of a request: those of the user, of others, or of either, drawn for each
-// name.
+// side selects the names that are drawn for a part of a request: those of the user, those of others, or either,
+// chosen anew for each name.
 type side uint8
 
 const (
@@ -42,8 +42,8 @@ const (
 	others
 )
 
-// node is a value in a request, with its name in the document that has it. Documents are lists: a name may come
-// twice. A text may have tokens, such as "@db", until the request is resolved.
+// node is a value in a request, with the name of its field. A document is a list of nodes, so a name may come twice.
+// A text may contain tokens, such as "@db", until the names are drawn.
 type node struct {
 	typ  byte
 	name string
@@ -124,7 +124,7 @@ func (n *node) clone() *node {
 	return &c
 }
 
-// get returns the first field with a name, nil if there is none.
+// get returns the first field with a name in a document, nil if there is none.
 func (n *node) get(name string) *node {
 	for _, k := range n.kids {
 		if k.name == name {
@@ -149,7 +149,7 @@ func (n *node) insert(at int, k *node) {
 
 func (n *node) remove(at int) { n.kids = append(n.kids[:at:at], n.kids[at+1:]...) }
 
-// tokens reports whether n or a node below it has a token.
+// tokens reports whether a value, or a value inside it, contains a token that stands for a name.
 func (n *node) tokens() bool {
 	found := false
 	n.visit(func(n *node) { found = found || strings.Contains(n.text, "@") })
@@ -208,7 +208,7 @@ func (r *request) clone() *request {
 	return c
 }
 
-// String returns the request as extended JSON, each sequence after its name.
+// String returns the request as extended JSON, with each document sequence after its name, for reports.
 func (r *request) String() string {
 	out := r.body.String()
 	for _, s := range r.sections {

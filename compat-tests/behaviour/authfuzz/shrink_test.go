@@ -1,6 +1,7 @@
 package authfuzz
 
-// smaller removes parts of a request that are not needed for it to fail.
+// smaller removes parts of a request, in at most so many tries, as long as fails reports that the rest still has the
+// same violation. It returns the smallest request that it found.
 func smaller(r *request, fails func(*request) bool, tries int) *request {
 	for again := true; again && tries > 0; {
 		again = false
@@ -30,7 +31,7 @@ func smaller(r *request, fails func(*request) bool, tries int) *request {
 	return r
 }
 
-// paths returns the paths of all fields and elements, outer ones first.
+// paths returns the paths of all fields and elements in a value, as indexes, the outer ones first.
 func paths(n *node, to []int) (out [][]int) {
 	for i := range n.kids {
 		out = append(out, append(to[:len(to):len(to)], i))
@@ -41,7 +42,8 @@ func paths(n *node, to []int) (out [][]int) {
 	return out
 }
 
-// follow returns the parent of the node at a path, and the index in it.
+// follow returns the document or array that contains the value at a path, and the index of the value there; nil if
+// the path leads nowhere.
 func (n *node) follow(path []int) (in *node, at int) {
 	for _, i := range path[:len(path)-1] {
 		if i >= len(n.kids) {

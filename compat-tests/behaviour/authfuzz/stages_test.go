@@ -1,7 +1,7 @@
 package authfuzz
 
-// stageLines are valid stages, one of each kind first; tokens with @ as in commandLines. A stage that
-// requires a certain database, or another collection than the user's, has it after " on ".
+// stageLines are valid stages, the first of which are one of each kind, with tokens as in commandLines. " on " after
+// a stage names the database or collection that it requires instead of the user's collection.
 var stageLines = split(`
 {$addFields: {a: "$x"}}
 {$bucket: {groupBy: "$_id", boundaries: [0, 10, 100000], default: "other", output: {s: {$push: "$s"}}}}

@@ -60,11 +60,11 @@ func (w *world) state() (state, error) {
 	return s, nil
 }
 
-// kept are the server's own collections whose documents no user may change. Users and roles are checked one
-// by one; the contents of other such collections show elsewhere in the state.
+// kept are the server's own collections in whose documents no user may cause a change. Users and roles are checked
+// one by one; the contents of other such collections are visible elsewhere in the state.
 var kept = []string{"admin.system.version", "config.settings", "config.tags", "config.shards"}
 
-// beyond matches names in the definition of a view that are not its owner's.
+// beyond matches names, in the definition of a view, of collections and databases that the view's owner may not read.
 var beyond = regexp.MustCompile(`"(gold|view|ruled|vault|admin|config|local|system\..*|Zq.*)"`)
 
 // database reads the collections of a database.
@@ -162,8 +162,8 @@ func (w *world) activity(s state) error {
 	return nil
 }
 
-// people reads users and roles. If a database has a user administrator, it also reads the privileges of its
-// users in other databases.
+// people reads users and roles into the state. If a database has a user administrator, people also reads the
+// privileges that the database's users have in other databases, because the administrator must not grant those.
 func (w *world) people(s state) error {
 	for _, kind := range []string{"user", "role"} {
 		reply, err := w.root.do("admin", `{find: "system.%ss", batchSize: 10000}`, kind)

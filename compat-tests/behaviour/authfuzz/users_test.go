@@ -9,7 +9,7 @@ import (
 const (
 	inVault    = 'D' // documents of database vault
 	inGold     = 'M' // documents of mine.gold
-	ofVault    = 'N' // definitions and names of collections, indexes, views of vault and of a hidden database
+	ofVault    = 'N' // definitions and names of collections, indexes and views, in vault and in a hidden database
 	ofMine     = 'O' // those of mine
 	ofUsers    = 'U' // users and roles beyond those of realm, and their data
 	ofSecrets  = 'C' // traces of passwords
@@ -18,24 +18,24 @@ const (
 	inProfile  = 'P' // entries of vault's profiler
 )
 
-// user is a sender of requests with one narrow role, or none.
+// user is one sender of requests: a user with one narrow role, or without a role.
 type user struct {
 	name, db string
-	// privileges and roles are lists for createRole and createUser, as extended JSON.
+	// privileges and roles are those of the user's role, as lists for createRole and createUser in extended JSON.
 	privileges, roles string
-	// sees holds the classes of marks that the role may see, and v or m if it may see the number of documents
-	// of vault.gold or mine.gold.
+	// sees holds the letters of the classes of marks that the user may see, and v or m if the user may see the number
+	// of documents of vault.gold or mine.gold.
 	sees string
-	// matches allows the reply to a write to have the number of matched documents of the user's own.
+	// matches allows the reply to a write to contain the number of matched documents of the user's own collections.
 	matches bool
-	// about are commands that the role allows: half of the user's requests are about them. The others are the
-	// same for all users.
+	// about are commands and stages that the role allows: half of the user's requests are about them. The other half
+	// is drawn from all.
 	about []string
-	// may reports whether the role allows a change, by its key in state; nil allows none.
+	// may reports whether the role allows a change, given by its key in the state; nil allows no change.
 	may func(key string) bool
 }
 
-// in returns a function that allows changes of these kinds in a database.
+// in returns a function for the field may that allows changes of the given kinds in one database.
 func in(db string, kinds ...string) func(string) bool {
 	return func(key string) bool {
 		kind, of, _ := strings.Cut(key, " ")
@@ -51,7 +51,8 @@ func just(keys ...string) func(string) bool {
 // structure are the kinds of changes that DDL makes.
 var structure = []string{"database", "collection", "indexes", "documents", "kept", "beyond", "profile"}
 
-// privilege returns a privilege on a collection of mine, "" for all of them, for createRole.
+// privilege returns the document for createRole of a privilege on a collection of the database mine; coll = "" means
+// all of them.
 func privilege(coll, actions string) string {
 	return `{resource: {db: "mine", collection: "` + coll + `"}, actions: [` + actions + `]}`
 }
@@ -71,8 +72,8 @@ var users = []*user{
 	{name: "creator", db: "mine", privileges: privilege("", `"createCollection"`) + ", " + privilege("own", `"find"`) + ", " + privilege("made", `"find"`), sees: "O",
 		about: []string{"create", "aggregate", "cloneCollectionAsCapped", "renameCollection", "applyOps"},
 		may: func(key string) bool {
-			// Manual: reference/command/create#required-access. A view that its owner cannot read may be over
-			// anything.
+			// A view that its owner cannot read may be over anything. Manual:
+			// reference/command/create#required-access.
 			return in("mine", "collection", "indexes", "documents", "beyond")(key) && key != "beyond mine.made"
 		}},
 	{name: "dbadmin", db: "mine", roles: `"dbAdmin"`, sees: "Om", may: in("mine", structure...),
@@ -92,7 +93,8 @@ func (u *user) owner() string {
 	return u.db
 }
 
-// names returns the names for each token: first the user's own, then those of others.
+// names returns the names that can replace each token in a user's requests: first the list of the user's own names,
+// then that of others' names.
 func (w *world) names(u *user) map[string][2][]string {
 	db := u.owner()
 	foreign := []string{"vault", "vault", "vault", "admin", "config", "local", "mine"}
@@ -115,8 +117,8 @@ func (w *world) names(u *user) map[string][2][]string {
 	}
 }
 
-// turns returns the users in the order in which they send batches. Some come more often, because few of their
-// requests get as far as the commands that their role allows.
+// turns returns the users in the order in which they send batches of requests. Some users come more often, because
+// few of their requests get as far as the commands that their role allows.
 func turns() []*user {
 	var often []*user
 	for _, u := range users {

@@ -16,11 +16,12 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// Numbers of documents of the marked collections, which no other collection has.
+// Numbers of documents of the marked collections. No other collection has as many, so that a number in a reply
+// reveals which one was counted.
 const (
 	vaultGold    = 2711
 	mineGold     = 1709
-	ownDocuments = 3 // of each collection with the name own, whose count is not secret
+	ownDocuments = 3 // of each collection with the name own, whose number is not secret
 )
 
 // needle is a value that must not be in a reply.
@@ -47,7 +48,7 @@ type world struct {
 	volatile map[string]bool // keys of state that change without requests
 	users    map[*user]*conn
 	peopled  bool // all users were made once
-	gone     bool // the users of realm must be recreated, because their administrator was dropped
+	gone     bool // the users of the database realm must be made again, because their administrator has dropped some
 }
 
 const (
@@ -176,7 +177,7 @@ func (w *world) fill(r *rand.Rand) error {
 	return nil
 }
 
-// insert inserts documents, each with a mark if class is not 0.
+// insert inserts n documents into a collection. If class is not 0, each document contains a mark of that class.
 func (w *world) insert(db, coll string, class byte, n int, r *rand.Rand) error {
 	var docs strings.Builder
 	for i := range n {
@@ -313,10 +314,11 @@ func (w *world) secrets() error {
 	return nil
 }
 
-// unnamed is the index of the session that no request names: a reply with its id reveals it.
+// unnamed is the index of the session whose id no request contains: a reply with that id reveals the session.
 const unnamed = 2
 
-// busy gives another user a running operation, a cursor, a session and a transaction.
+// busy gives another user a running operation, a cursor, a session and a transaction, which the tested users must not
+// see.
 func (w *world) busy(r *rand.Rand) (err error) {
 	if w.hidden, err = dial(w.server.Addr); err != nil {
 		return err

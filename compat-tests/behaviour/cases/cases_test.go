@@ -46,7 +46,8 @@ func TestCases(t *testing.T) {
 	}
 }
 
-// all reports whether every case file is run, with servers of their own.
+// all reports whether this run has all case files, on servers of its own: only then can the numbers of injected
+// faults be judged.
 func all() bool {
 	some := strings.Count(flag.Lookup("test.run").Value.String(), "/") > 1 // -run TestCases/faults/crud
 	return !some && testenv.URI() == ""

@@ -9,11 +9,11 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/within"
 )
 
-// launchOnCluster is a harness.Config.Launch: a server in this process whose store is in a
+// launchOnCluster is the function Launch of a configuration: it starts a server in this process whose store is in a
 // simulated TiKV cluster of its own.
 func launchOnCluster(o harness.Options) (*harness.Server, error) { return hosted(o, within.Instead) }
 
-// launchSeveral starts servers in this process that share a simulated TiKV cluster.
+// launchSeveral starts n servers in this process that share one simulated TiKV cluster.
 func launchSeveral(o harness.Options, n int) (*harness.Server, error) {
 	var several *within.Several
 	s, err := harness.Hosted(func(out io.Writer) (uri string, stop func() error, err error) {

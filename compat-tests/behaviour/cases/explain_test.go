@@ -31,7 +31,7 @@ func (e *explainer) run(cmd string) bson.Raw {
 	return reply
 }
 
-// Compares one field of a reply, found by its path, with the expected text.
+// want compares one field of an explain reply, at a path, with the expected text.
 func (e *explainer) want(reply bson.Raw, want string, path ...string) {
 	e.t.Helper()
 	v, err := reply.LookupErr(path...)
@@ -45,8 +45,9 @@ func (e *explainer) want(reply bson.Raw, want string, path ...string) {
 	}
 }
 
-// TestExplainCounters runs commands under explain and checks their counters, and that writes are not
-// executed. Manual: reference/explain-results
+// TestExplainCounters runs commands under explain, and checks the counters in the replies and that writes are not
+// executed.
+// Manual: reference/explain-results
 func TestExplainCounters(t *testing.T) {
 	e := &explainer{t, harness.Start(t, harness.Options{}).Dial(t)}
 	e.run(`{"insert": "c", "documents": [{"_id": 1, "a": 1, "b": 1}, {"_id": 2, "a": 2, "b": 1}, {"_id": 3, "a": 3, "b": 2}]}`)
@@ -82,8 +83,8 @@ func TestExplainCounters(t *testing.T) {
 	e.want(e.run(`{"count": "c", "query": {"x": 1}}`), `0`, "n")
 }
 
-// TestExplainQuerySettings checks that plans use the indexes of query settings, that there is a plan if these
-// indexes do not exist, and the output of explain.
+// TestExplainQuerySettings checks that plans use the indexes that query settings allow, that there is still a plan if
+// these indexes do not exist, and that explain shows the settings.
 func TestExplainQuerySettings(t *testing.T) {
 	e := &explainer{t, harness.Start(t, harness.Options{}).Dial(t)}
 	e.run(`{"insert": "c", "documents": [{"_id": 1, "a": 1, "b": 1}, {"_id": 2, "a": 2, "b": 1}, {"_id": 3, "a": 3, "b": 2}]}`)
@@ -139,8 +140,8 @@ func TestExplainQuerySettings(t *testing.T) {
 	e.want(e.run(`{"explain": `+distinct+`}, "verbosity": "queryPlanner"}`), `"b_1"`, index...)
 }
 
-// TestExplainPartitions checks the plan of queries on sharded collections: the partitions that are read, and
-// the stage that merges their rows.
+// TestExplainPartitions checks the plans of queries on sharded collections: the number of partitions that are read,
+// and the stage that merges their rows.
 func TestExplainPartitions(t *testing.T) {
 	e := &explainer{t, harness.Start(t, harness.Options{}).Dial(t)}
 	e.run(`{"shardCollection": "test.s", "key": {"k": "hashed"}, "numInitialChunks": 3}`)

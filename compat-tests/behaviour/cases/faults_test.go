@@ -17,12 +17,12 @@ import (
 
 // faults are faults that the contract of package storage allows and the server must hide from its clients.
 var faults = []faultkv.Rule{
-	// The server retries statements, and transactions that fill the copy of a reshard.
+	// Write conflicts: the server retries statements, and the transactions by which a reshard fills the copy.
 	{Op: faultkv.Commit, Key: isRecord, Probability: 0.6, Err: storage.ErrConflict},
-	// Changes of the catalog, of users and of settings are serialized, but an engine may refuse them all the
-	// same.
+	// Changes of the catalog, of users and of settings run one after another, but an engine may still refuse them
+	// with a write conflict.
 	{Op: faultkv.Commit, Key: isDefinition, Unless: isRecord, Probability: 0.3, Err: storage.ErrConflict},
-	// A snapshot that is no longer kept is rebuilt from the change log.
+	// A snapshot that the store no longer has: the server must rebuild it from the change log.
 	{Op: faultkv.Snapshot, AtTimestamp: true, Err: storage.ErrSnapshotTooOld},
 	// A slow disk, which changes the order of operations.
 	{Op: faultkv.Get, Probability: 0.1, Delay: 200 * time.Microsecond},
@@ -30,8 +30,8 @@ var faults = []faultkv.Rule{
 	{Op: faultkv.Commit, Probability: 0.05, Delay: time.Millisecond},
 }
 
-// least are the numbers of faults of each kind that must occur in all files together, so that the cases test
-// anything: about half of what usually occur.
+// least are the numbers of faults of each kind that must occur in all files together, because otherwise the cases
+// prove nothing. They are about half of the usual numbers.
 var least = []struct {
 	calls string
 	op    faultkv.Op
@@ -57,14 +57,14 @@ func isDefinition(key []byte) bool {
 	return false
 }
 
-// faulty starts whole servers in this process, over stores that inject faults.
+// faulty starts servers in this process whose stores inject faults, and keeps the stores to count the faults.
 type faulty struct {
 	mu     sync.Mutex
 	stores []*faultkv.Store
 }
 
-// launch is a harness.Config.Launch. Every server has faults at the same calls, so a file has the same faults
-// whether it runs alone or not.
+// launch is the function Launch of the configuration faults. The stores of all servers inject faults at the same
+// calls, so a case file meets the same faults whether it runs alone or not.
 func (f *faulty) launch(o harness.Options) (*harness.Server, error) {
 	return hosted(o, func(s storage.Store) storage.Store {
 		store := faultkv.New(s, 1, faults...)
@@ -75,7 +75,7 @@ func (f *faulty) launch(o harness.Options) (*harness.Server, error) {
 	})
 }
 
-// hosted starts a server in this process, with wrap around its store.
+// hosted starts a server in this process, with the store that wrap returns for the server's own store.
 func hosted(o harness.Options, wrap func(storage.Store) storage.Store) (*harness.Server, error) {
 	var cfg daemon.Config
 	set := flags.New("cantle serve")
@@ -93,7 +93,7 @@ func hosted(o harness.Options, wrap func(storage.Store) storage.Store) (*harness
 	})
 }
 
-// struck fails a run of all files unless enough faults have occurred.
+// struck fails the test if too few faults have occurred in a run of all case files.
 func (f *faulty) struck(t *testing.T) {
 	if !all() {
 		return

@@ -12,10 +12,10 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// axeVersion is the version of axe-core, which npm installs for this test alone.
+// axeVersion is the version of axe-core, a checker of accessibility, which npm installs for this test alone.
 const axeVersion = "4.14.1"
 
-// axe returns the source of axe-core, which it installs on first use.
+// axe returns the JavaScript source of axe-core, which it installs on first use.
 func axe(t *testing.T) string {
 	t.Helper()
 	dir, err := filepath.Abs("../../../.cache/axe-" + axeVersion)
@@ -47,8 +47,8 @@ type finding struct {
 	}
 }
 
-// TestAccess checks the accessibility of each view by a program: in both colour schemes, and at the width of
-// a phone, where nothing may be wider than the screen.
+// TestAccess checks the accessibility of each view of the console by axe-core: in both colour schemes, and at the
+// width of a phone, where nothing may be wider than the screen.
 func TestAccess(t *testing.T) {
 	library := axe(t)
 	s := start(t, "--console-write")

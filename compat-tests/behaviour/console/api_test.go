@@ -61,8 +61,8 @@ func TestHistory(t *testing.T) {
 	s.get("/api/v1/heat?ns=orders").want(400, "a database and a collection")
 }
 
-// TestThrottled checks that a partition that refuses requests is reported, and that a replay computes a
-// sufficient budget.
+// TestThrottled checks that the console warns of a partition that refuses requests, and that a replay computes a
+// budget (RU/s) that would suffice.
 func TestThrottled(t *testing.T) {
 	s := start(t)
 	s.stop()
@@ -124,7 +124,7 @@ func TestDocuments(t *testing.T) {
 	s.post("/api/v1/partitions/merge", `{"ns": "test.orders", "whatIf": true}`).want(200, `"before":4`)
 }
 
-// TestTools checks that the API returns the output of the command line verbs.
+// TestTools checks that the console's API returns the output of the verbs cantle advise and cantle estimate.
 func TestTools(t *testing.T) {
 	s := start(t)
 	s.orders()
@@ -147,7 +147,7 @@ func TestWrites(t *testing.T) {
 	s.post("/api/v1/documents/delete", `{"ns": "test.orders", "id": 1000}`).want(200, `"n":1`)
 }
 
-// TestLive checks that live data come once a second as server-sent events.
+// TestLive checks that the console's live stream sends data once a second, as server-sent events.
 func TestLive(t *testing.T) {
 	s := start(t)
 	s.stop()
@@ -210,7 +210,7 @@ func listed(t *testing.T) map[string]bool {
 	return out
 }
 
-// TestDocumented checks that docs/console.md lists every address of the API, and no other.
+// TestDocumented checks that docs/console.md lists every address of the console's API, and no other.
 func TestDocumented(t *testing.T) {
 	text, err := os.ReadFile("../../../docs/console.md")
 	if err != nil {

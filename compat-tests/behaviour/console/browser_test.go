@@ -20,11 +20,11 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/browser"
 )
 
-// picturesDir is the folder of screenshots, for visual checks; docs/console.md shows some.
+// picturesDir is the folder for screenshots of the console, for visual checks; docs/console.md shows some.
 const picturesDir = "../../../.cache/console"
 
-// tab is a page in a headless browser. An error of JavaScript, a request to another host and a refused load
-// each fail the test.
+// tab is a page of the console in a headless browser. An error of JavaScript, a request to another host or a refused
+// load fails the test.
 type tab struct {
 	t   *testing.T
 	s   *server
@@ -35,7 +35,8 @@ type tab struct {
 	checks  int
 }
 
-// browse opens a browser. If there is none, it skips the test.
+// browse opens the console in a headless browser, in a window of the given size. If there is no browser, it skips the
+// test.
 func browse(t *testing.T, s *server, width, height int64) *tab {
 	t.Helper()
 	path := browser.Path("../../..")
@@ -44,7 +45,8 @@ func browse(t *testing.T, s *server, width, height int64) *tab {
 	}
 	ctx, cancel := chromedp.NewExecAllocator(context.Background(), append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.Flag("disable-dev-shm-usage", true),
-		// Elements that are drawn in parts have other edges than those drawn at once.
+		// These flags make pictures the same in every run: elements that are drawn in parts have other edges than
+		// those drawn at once.
 		chromedp.Flag("disable-partial-raster", true), chromedp.Flag("num-raster-threads", "1"), chromedp.Flag("force-color-profile", "srgb"), chromedp.Flag("disable-lcd-text", true),
 		chromedp.Flag("ignore-certificate-errors", strings.HasPrefix(s.url, "https:")))...)
 	t.Cleanup(cancel)
@@ -137,8 +139,8 @@ func (b *tab) has(what, text string) {
 	b.check(what, fmt.Sprintf("document.querySelector('main').innerText.includes(%q)", text))
 }
 
-// click clicks the first element that a selector finds, or the button with a text. It clicks the element and
-// not a position, which redrawing may change.
+// click clicks the first element that a CSS selector matches or, for text=…, the button that begins with that text.
+// It clicks the element itself and not a position, which redrawing may change.
 func (b *tab) click(selector string) {
 	b.t.Helper()
 	find := fmt.Sprintf("document.querySelector(%q)", selector)
@@ -173,8 +175,8 @@ func (b *tab) picture(name string) []byte {
 	return shot
 }
 
-// burst lets one customer of test.orders keep a partition busy for that many seconds, while the others do
-// little.
+// burst sends requests for the given number of seconds: one customer of test.orders keeps a partition busy, while the
+// others do little.
 func (s *server) burst(seconds int) {
 	s.t.Helper()
 	for i := range seconds {

@@ -17,19 +17,19 @@ import (
 // TestAPI runs the verb api of testdata: each case has a server of its own with a stopped clock, and runs the
 // steps line by line.
 //
-//	flags: --auth            of the server; the first line, if there is one. There is a user root
-//	                         with the password p then, which runs the commands
+//	flags: --auth            flags of the server; the first line, if there is one. With --auth there is a user
+//	                         root with the password p, as which the commands run
 //	run: test {ping: 1}      a command by a driver, which must succeed
-//	try: test {ping: 1}      one that may fail
-//	orders: 4                the collection test.orders on so many partitions, with 200 documents
-//	pass: 5                  so many seconds pass
-//	user: ada:secret         the user of requests from now on
-//	show: rows.cells ns      what is shown of answers from now on; all of them without
-//	get: /heat?ns=test.c     a request, below /api/v1
-//	post: /find {ns: …}      one with a body
+//	try: test {ping: 1}      a command that may fail
+//	orders: 4                makes the collection test.orders with 4 partitions and 200 documents
+//	pass: 5                  advances the clock by 5 seconds
+//	user: ada:secret         the user and password of the requests from now on
+//	show: rows.cells ns      the parts of replies that are printed from now on; without this line, all
+//	get: /heat?ns=test.c     a GET request to the API; the path is below /api/v1
+//	post: /find {ns: …}      a POST request with a body
 //
-// For each request the status and the answer are printed. Times are seconds since the clock was stopped
-// (T+1); a path goes into each element of a list, or into the element with a given index.
+// For each request the status and the reply are printed. Times are seconds since the clock was stopped (T+1); a path
+// such as rows.cells goes into each element of a list, or into the element with a given index.
 func TestAPI(t *testing.T) {
 	casefile.Run(t, "testdata", func(t *testing.T, c *casefile.Case) string {
 		if c.Verb != "api" {
@@ -125,7 +125,8 @@ func jsonText(v any) string {
 	return strings.TrimSpace(b.String())
 }
 
-// at returns a part of an answer; a path goes into each element of a list, or into one.
+// at returns the part of a reply at a path, which goes into each element of a list, or into the element with a given
+// index.
 func at(v any, path []string) any {
 	if len(path) == 0 {
 		return v
@@ -146,7 +147,8 @@ func at(v any, path []string) any {
 	return nil
 }
 
-// around is the distance from the stopped clock, in seconds, within which a number counts as a time.
+// around is the distance from the time of the stopped clock, in seconds, within which a number in a reply counts as a
+// time.
 const around = 8 * 86400
 
 // settle replaces what differs from run to run.

@@ -18,8 +18,8 @@ type measured struct {
 	IndexDisk      map[string]int64
 }
 
-// TestDiskSizes checks that the reported disk sizes match serverStatus, and that those of each collection and
-// index match /metrics.
+// TestDiskSizes checks that the disk sizes in the console equal those of serverStatus, and those of each collection
+// and index the ones of /metrics.
 func TestDiskSizes(t *testing.T) {
 	s := startLarge(t)
 	var d struct {
@@ -61,8 +61,8 @@ func TestDiskSizes(t *testing.T) {
 	b.check("an index has its size", "[...document.querySelectorAll('tbody tr')].some((r) => r.innerText.includes('n_1') && /B$/.test(r.lastElementChild.innerText))")
 }
 
-// startLarge starts a server with files, with a collection of 2,000 documents and an index that are written
-// to disk.
+// startLarge starts a server with files and a console. Its collection of 2,000 documents and their index are flushed
+// to disk, so that sizes on disk exist.
 func startLarge(t *testing.T) *server {
 	t.Helper()
 	s := startWith(t, nil, "--data", t.TempDir())

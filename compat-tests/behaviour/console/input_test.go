@@ -10,7 +10,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// mouse moves or presses the mouse at a position in an element, as fractions of its size.
+// mouse returns a browser action that moves or presses the mouse in an element, at a position in fractions of its
+// size.
 func mouse(kind, selector string, x, y float64) chromedp.Action {
 	return chromedp.ActionFunc(func(ctx context.Context) error {
 		var at []float64
@@ -26,7 +27,8 @@ func mouse(kind, selector string, x, y float64) chromedp.Action {
 	})
 }
 
-// keys presses keys while an element has the focus; the prefix shift+ means that the shift key is pressed.
+// keys returns a browser action that presses keys while an element has the focus. The prefix shift+ means that the
+// shift key is pressed.
 func keys(selector string, names ...string) chromedp.Action {
 	return chromedp.ActionFunc(func(ctx context.Context) error {
 		for _, n := range names {

@@ -10,13 +10,13 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// loads is the number of measurements of loading and of brushing, in alternation: the best one is the page's
-// own time, the others include other work of the machine.
+// loads is the number of repetitions of each measurement (loading, brushing), in alternation. The best one is the
+// time of the page itself; the others include other work of the machine.
 const loads = 5
 
-// TestMeasured measures how long a viewer waits, and how smooth brushing is. The results are logged (-v) and
-// not asserted, because they depend on the machine. The heat map is the largest one possible: 512 partitions
-// over seven days.
+// TestMeasured measures how long a user of the console waits for the page, and how smoothly a part of the heat map
+// can be selected with the mouse (brushing). The results are logged (-v) and not asserted, because they depend on the
+// machine. The heat map is the largest possible one: 512 partitions over seven days.
 func TestMeasured(t *testing.T) {
 	s := start(t)
 	s.stop()
@@ -42,7 +42,7 @@ func TestMeasured(t *testing.T) {
 	b.picture("wide")
 }
 
-// brush drags through the heat map and returns a description of how smooth that was.
+// brush drags the mouse through the heat map, and returns a description of how smooth that was.
 func (b *tab) brush() string {
 	b.t.Helper()
 	var box []float64
@@ -67,7 +67,7 @@ func (b *tab) brush() string {
 	return fmt.Sprintf("%s; of each move %.2f ms of the page's thread, scripts %.2f, style and layout %.2f", told, each("TaskDuration"), each("ScriptDuration"), each("LayoutDuration")+each("RecalcStyleDuration"))
 }
 
-// spent returns the time that the page's thread has spent on each kind of work, in seconds.
+// spent returns the seconds that the browser's main thread has spent on each kind of work for the page.
 func (b *tab) spent() map[string]float64 {
 	b.t.Helper()
 	out := map[string]float64{}

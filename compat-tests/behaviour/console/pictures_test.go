@@ -23,11 +23,11 @@ var shown = flag.Bool("pictures", false, "write the pictures that docs/console.m
 // docsDir is the folder of these pictures.
 const docsDir = "../../../docs/console"
 
-// noon is the time of all servers with a stopped clock, so that pictures show the same times whenever they
-// are made. It lies in the future, because clocks cannot go back.
+// noon is the time at which the clocks of the tested servers are stopped, so that pictures show the same times
+// whenever they are made. It lies in the future, because clocks cannot go back.
 var noon = time.Date(2034, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// still freezes a page: it uses the server's time, in one time zone, and shows no animations.
+// still makes a page show the same in every run: its clock stands at noon, in one time zone, and animations are off.
 func (b *tab) still() {
 	b.t.Helper()
 	b.do(emulation.SetTimezoneOverride("UTC"), reduced("light"),
@@ -46,7 +46,7 @@ func reduced(colours string) chromedp.Action {
 	return emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: colours}, {Name: "prefers-reduced-motion", Value: "reduce"}})
 }
 
-// tour takes a picture of each view, with a server of its own.
+// tour starts a server, takes a picture of each view of the console, and returns the pictures by name.
 func tour(t *testing.T) map[string][]byte {
 	s := start(t)
 	s.stop()
@@ -93,7 +93,7 @@ func tour(t *testing.T) map[string][]byte {
 	return pictures
 }
 
-// TestPictures checks that with a stopped clock two runs make the same pictures, byte for byte.
+// TestPictures checks that two runs of tour, with a stopped clock, make the same pictures, byte for byte.
 func TestPictures(t *testing.T) {
 	first, second := tour(t), tour(t)
 	if len(first) != 19 {
@@ -114,7 +114,7 @@ func TestPictures(t *testing.T) {
 	}
 }
 
-// difference stores the other picture and returns a description of the difference.
+// difference returns a description of how two pictures of a view differ, and stores the second one for inspection.
 func difference(t *testing.T, name string, a, b []byte) string {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(picturesDir, name+"-other.png"), b, 0o644); err != nil {

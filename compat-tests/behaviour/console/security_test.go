@@ -22,8 +22,8 @@ func header(name, value string) func(*http.Request) {
 	}
 }
 
-// TestForeign checks that foreign pages reach nothing: neither through a host name of theirs that resolves to
-// this address, nor through requests that a browser sends on their behalf.
+// TestForeign checks that pages of other sites reach nothing in the console: neither through a host name of theirs
+// that resolves to this address (DNS rebinding), nor through requests that a browser sends on their behalf.
 func TestForeign(t *testing.T) {
 	s := start(t)
 	for _, host := range []string{"evil.example", "evil.example:8080", "127.0.0.1.evil.example", "10.0.0.1", ""} {
@@ -73,7 +73,8 @@ func TestNeverOpen(t *testing.T) {
 	}
 }
 
-// users creates root, a reader of one database, and a user that monitors the load.
+// users creates root, a reader of one database, a user that may see the load, and one that can log in by SCRAM-SHA-1
+// only.
 func (s *server) users() {
 	s.t.Helper()
 	s.run("admin", `{"createUser": "root", "pwd": "r", "roles": ["root"]}`)
@@ -152,8 +153,8 @@ func TestPrivileges(t *testing.T) {
 	}
 }
 
-// TestLogin checks that a login is a cookie that scripts and other sites do not get, and that it ends on
-// logout.
+// TestLogin checks that a login to the console is a cookie that scripts and other sites do not get, and that the
+// login ends on logout.
 func TestLogin(t *testing.T) {
 	s := start(t, "--auth")
 	s.users()

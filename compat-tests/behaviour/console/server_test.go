@@ -20,7 +20,7 @@ import (
 	"github.com/cantledb/cantle/storage/pebblekv"
 )
 
-// server is a server with a console, and the credentials of its requests.
+// server is a tested server with a console, and the credentials with which the test sends requests to the console.
 type server struct {
 	t       testing.TB
 	daemon  *daemon.Daemon
@@ -104,7 +104,7 @@ func (s *server) try(db, command string) {
 	_ = s.client.Database(db).RunCommand(s.t.Context(), d).Err()
 }
 
-// stop stops the clock at noon of a day in the future; pass advances it by seconds.
+// stop stops the server's clock at noon of a day in the future. The function pass then advances the clock by seconds.
 func (s *server) stop() {
 	s.t.Helper()
 	at := s.run("admin", `{"customAction": "Clock", "stop": true}`)["now"].(bson.DateTime).Time()
@@ -173,7 +173,7 @@ func (a answer) into(v any) {
 	}
 }
 
-// Checks the status, and that the response contains all of some texts.
+// want checks the HTTP status of a reply, and that the reply contains all of the texts.
 func (a answer) want(status int, texts ...string) {
 	a.t.Helper()
 	if a.status != status {
@@ -186,7 +186,7 @@ func (a answer) want(status int, texts ...string) {
 	}
 }
 
-// orders creates the collection test.orders on four partitions, with 200 documents of 50 customers.
+// orders creates the sharded collection test.orders with four partitions, and inserts 200 documents of 50 customers.
 func (s *server) orders() {
 	s.t.Helper()
 	s.run("admin", `{"shardCollection": "test.orders", "key": {"customer": "hashed"}, "numInitialChunks": 4}`)

@@ -12,8 +12,9 @@ import (
 	"github.com/cantledb/cantle/storage/pebblekv"
 )
 
-// tenants creates shop.orders, sharded by tenant: four partitions and 40 tenants. After quiet of the seconds,
-// tenant t7 begins to send much more load than the others.
+// tenants creates the collection shop.orders, sharded by tenant, with four partitions and 40 tenants, and sends
+// requests for the given number of seconds. After the first quiet seconds, tenant t7 sends much more load than the
+// others.
 func (s *server) tenants(seconds, quiet int) {
 	s.t.Helper()
 	s.run("admin", `{"shardCollection": "shop.orders", "key": {"tenant": "hashed"}, "numInitialChunks": 4}`)
@@ -42,8 +43,8 @@ func (s *server) tenants(seconds, quiet int) {
 	}
 }
 
-// TestStory checks that, when the burst of a tenant makes one partition hot, three clicks from the start page
-// lead to the value behind it, a better shard key and the request that causes it.
+// TestStory checks that an operator finds the cause of a hot partition, the burst of one tenant, with three clicks
+// from the start page: the value behind the load, a better shard key, and the request that causes the load.
 func TestStory(t *testing.T) {
 	s := start(t)
 	s.stop()
@@ -69,8 +70,8 @@ func TestStory(t *testing.T) {
 	}
 }
 
-// TestShapeHistory checks that a query shape shows its history by the minute, and that a selected time shows
-// the requests of that time.
+// TestShapeHistory checks that the console shows the history of a query shape by the minute, and, if a time is
+// selected, the requests of that time.
 func TestShapeHistory(t *testing.T) {
 	s := start(t)
 	s.stop()
@@ -93,7 +94,7 @@ func TestShapeHistory(t *testing.T) {
 	b.check("has what was done then", "document.querySelectorAll('main tbody tr').length === 1 && document.querySelector('main tbody tr').innerText.includes('{total: ?}')")
 }
 
-// TestLoginPage checks that the page shows a login form where the server requires one, and shows what the
+// TestLoginPage checks that the page shows a login form if the server requires a login, and afterwards only what the
 // user may see.
 func TestLoginPage(t *testing.T) {
 	s := start(t, "--auth")
@@ -125,8 +126,8 @@ func TestLoginPage(t *testing.T) {
 	b.check("scripts see no cookie", "document.cookie === ''")
 }
 
-// TestTLSPage checks that the page works over TLS with the server's certificate, and warns of a certificate
-// that expires soon.
+// TestTLSPage checks that the console works over TLS with the server's certificate, and warns of a certificate that
+// expires soon.
 func TestTLSPage(t *testing.T) {
 	dir := t.TempDir()
 	if _, err := certificates.Make(dir, []string{"127.0.0.1"}, "client", 20*24*3600e9); err != nil {
@@ -145,7 +146,7 @@ func TestTLSPage(t *testing.T) {
 	b.picture("certificate")
 }
 
-// nearlyFull is a disk of a terabyte that other data have filled.
+// nearlyFull is a file system that reports a disk of a terabyte with few bytes free, as if other data had filled it.
 type nearlyFull struct {
 	vfs.FS
 	free uint64
@@ -155,7 +156,8 @@ func (d nearlyFull) GetDiskUsage(string) (vfs.DiskUsage, error) {
 	return vfs.DiskUsage{AvailBytes: d.free, TotalBytes: 1 << 40}, nil
 }
 
-// TestDiskPage checks that the page warns of a disk that gets full, and of one on which writes are refused.
+// TestDiskPage checks that the console warns of a disk that is getting full, and of a disk on which writes are
+// refused.
 func TestDiskPage(t *testing.T) {
 	for _, c := range []struct {
 		name, text string
@@ -183,7 +185,7 @@ func TestDiskPage(t *testing.T) {
 	}
 }
 
-// TestThrottledPage checks that Operations shows what is throttled: the partition, and the request.
+// TestThrottledPage checks that the view Operations shows what the server throttles: the partition, and the request.
 func TestThrottledPage(t *testing.T) {
 	s := start(t)
 	s.stop()

@@ -33,7 +33,7 @@ func lineOf(text, part string) string {
 	return ""
 }
 
-// hotLine matches a partition that has been busy for long, with its share.
+// hotLine matches the line of cantle top about a partition that has been busy for long, with its share of the load.
 var hotLine = regexp.MustCompile(`(?m)^test\.orders \d +█[▃-█]{25,} +[\d.]+ RU/s +[56]\d%$`)
 
 func TestTopOnce(t *testing.T) {
@@ -78,7 +78,8 @@ func TestTopOnce(t *testing.T) {
 	}
 }
 
-// TestTopLogin checks that with --auth the credentials are used, from either kind of address.
+// TestTopLogin checks that cantle top logs in to a server with --auth, by credentials in the console's address or in
+// the connection string.
 func TestTopLogin(t *testing.T) {
 	s := start(t, "--auth")
 	s.run("admin", `{"createUser": "ada", "pwd": "p", "roles": ["root"]}`)
@@ -96,7 +97,7 @@ func TestTopLogin(t *testing.T) {
 	}
 }
 
-// TestTopTerminal checks that on a terminal the program keeps running, and that keys change the view.
+// TestTopTerminal checks that cantle top keeps running on a terminal, and that keys change the view.
 func TestTopTerminal(t *testing.T) {
 	s := start(t)
 	s.stop()

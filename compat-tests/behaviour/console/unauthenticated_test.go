@@ -14,8 +14,8 @@ import (
 	"github.com/cantledb/cantle/serve/httplimit"
 )
 
-// TestLiveEnds checks that a live stream ends when its authorization does: with a role, the user, its
-// password, or the login of the browser. Other streams go on.
+// TestLiveEnds checks that a live stream of the console ends when its user loses the right to it: the role, the user,
+// the password or the browser's login is gone. Other streams go on.
 func TestLiveEnds(t *testing.T) {
 	s := start(t, "--auth")
 	s.run("admin", `{"createUser": "root", "pwd": "r", "roles": ["root"]}`)
@@ -88,7 +88,7 @@ func TestLiveEnds(t *testing.T) {
 	}
 }
 
-// TestConnections checks that connections without a login are bounded, also for each address, and that
+// TestConnections checks that the numbers of HTTP connections are limited, in all and for each address, and that
 // further ones are closed at once.
 func TestConnections(t *testing.T) {
 	s := start(t, "--metrics-listen", "127.0.0.1:0")
@@ -131,7 +131,8 @@ func TestConnections(t *testing.T) {
 	}
 }
 
-// TestForeignMetrics checks that metrics on a local address are refused to requests with a foreign host name.
+// TestForeignMetrics checks that metrics on an address of this machine are refused to requests with a foreign host
+// name, as DNS rebinding sends them.
 func TestForeignMetrics(t *testing.T) {
 	s := start(t, "--metrics-listen", "127.0.0.1:0")
 	s.url = s.daemon.MetricsURL()

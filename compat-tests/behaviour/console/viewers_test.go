@@ -22,13 +22,13 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// viewersTime is the duration of the measurement for each number of viewers, in each of three rounds.
+// viewersTime is the flag -viewers: the duration of the measurement for each number of viewers, in each of three
+// rounds.
 var viewersTime = flag.Duration("viewers", 0, "measure what viewers cost the server, each number of them for so long")
 
-// TestViewers measures the processor time of a server without a viewer, with one and with ten, over 64
-// partitions that are idle, and that get 200 inserts a second. The results are logged; the server is a
-// process of its own. A viewer sends the requests of the page: a live stream, and requests for warnings and
-// collections.
+// TestViewers measures the processor time of a server while no, one and ten browsers show the console, over 64
+// partitions that are idle, or get 200 inserts a second. The server is a process of its own; the results are logged.
+// A viewer sends the requests that the page sends: a live stream, and requests for warnings and collections.
 func TestViewers(t *testing.T) {
 	if *viewersTime == 0 {
 		t.Skip("-viewers 25s measures it")
@@ -98,7 +98,8 @@ func TestViewers(t *testing.T) {
 	measured("200 inserts a second")
 }
 
-// during returns the processor time that a server uses while viewers are connected.
+// during returns the processor time that the server process pid uses while so many viewers of the console are
+// connected.
 func during(t *testing.T, url string, viewers, pid int) time.Duration {
 	t.Helper()
 	ctx, stop := context.WithTimeout(t.Context(), *viewersTime)
@@ -133,7 +134,7 @@ func during(t *testing.T, url string, viewers, pid int) time.Duration {
 	return used(t, pid) - before
 }
 
-// used returns the processor time that a process has used, from Linux's ticks of 10 ms.
+// used returns the processor time that a process has used since its start, which Linux counts in ticks of 10 ms.
 func used(t *testing.T, pid int) time.Duration {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))

@@ -105,7 +105,7 @@ func (b *tab) partitions() {
 	b.has("and done", "1\u202f200")
 }
 
-// split checks that the heat map shows the split: a line from its time to the right edge.
+// split checks that the heat map shows a split of a partition: a line from the time of the split to the right edge.
 func (b *tab) split() {
 	b.s.pass(9)
 	b.open("#/heat?ns=test.orders")

@@ -13,8 +13,8 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// certified creates a certificate for one host name, and returns the flags of a server with it, and the file
-// of its authority.
+// certified makes a certificate for one host name, and returns the flags of a server with that certificate, and the
+// file of the authority that a client must trust.
 func certified(t *testing.T, host string) (flags []string, authority string) {
 	t.Helper()
 	dir, _ := harness.Certificates(t, "--hosts", host)
@@ -25,8 +25,8 @@ func certified(t *testing.T, host string) (flags []string, authority string) {
 // accountKey contains the special characters that occur in keys of accounts.
 const accountKey = "a+key/with+all/of+them=="
 
-// accountString returns the connection string of an account in the documented form, with the file of the
-// authority added. Source: Azure Cosmos DB for MongoDB, "connect-account".
+// accountString returns the connection string of an account in the documented form, with the authority's file added.
+// Source: Azure Cosmos DB for MongoDB, "connect-account".
 func accountString(host, authority string) string {
 	return fmt.Sprintf("mongodb://%s@%s/?ssl=true&replicaSet=globaldb&retrywrites=false&maxIdleTimeMS=120000&appName=@localhost@&tlsCAFile=%s",
 		url.UserPassword("localhost", accountKey), host, url.QueryEscape(authority))
@@ -42,8 +42,9 @@ func port(t *testing.T, uri string) string {
 	return number
 }
 
-// TestNameOfHandshake checks that a driver reconnects by the host name of its TLS handshake, which is the
-// only one in the certificate. Source: RFC 6066 (server_name).
+// TestNameOfHandshake checks that a driver connects to the members in hello by the host name of its TLS handshake,
+// which is the only name in the certificate.
+// Source: RFC 6066 (server_name).
 func TestNameOfHandshake(t *testing.T) {
 	flags, authority := certified(t, "localhost")
 	s := start(t, flags...)
@@ -51,7 +52,8 @@ func TestNameOfHandshake(t *testing.T) {
 	used(t, connect(t, accountString(at, authority)), at)
 }
 
-// TestAdvertisedPort checks that hello has the forwarded port if the server was started with it.
+// TestAdvertisedPort checks that hello has the address of --cosmos-advertise, by which clients reach a forwarded
+// port.
 func TestAdvertisedPort(t *testing.T) {
 	flags, authority := certified(t, "localhost")
 	inside := harness.FreeAddr(t)
@@ -64,7 +66,8 @@ func TestAdvertisedPort(t *testing.T) {
 	used(t, connect(t, accountString(at, authority)), at)
 }
 
-// used writes and reads, and compares the addresses in hello with that of the driver.
+// used checks that a client can write and read, and that the addresses in the server's hello are the one that the
+// driver uses.
 func used(t *testing.T, client *mongo.Client, at string) {
 	t.Helper()
 	ctx := harness.Context(t)

@@ -13,7 +13,7 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// watch opens a change stream with the pipeline of the service's page.
+// watch opens a change stream on the Cosmos address, with the pipeline that the service's documentation requires.
 func watch(t *testing.T, coll *mongo.Collection, more ...options.Lister[options.ChangeStreamOptions]) (*mongo.ChangeStream, error) {
 	t.Helper()
 	s, err := coll.Watch(harness.Context(t), mongo.Pipeline{
@@ -46,9 +46,9 @@ func events(t *testing.T, s *mongo.ChangeStream) (docs, keys []bson.Raw) {
 	return docs, keys
 }
 
-// TestChangeFeed checks that a stream returns the latest versions of existing documents, without the type of
-// the operation, and can be resumed from its binary tokens. Source: Azure Cosmos DB for MongoDB,
-// "change-streams".
+// TestChangeFeed checks that a change stream of an account returns the latest versions of existing documents, without
+// the type of the operation, and can be resumed from its binary tokens.
+// Source: Azure Cosmos DB for MongoDB, "change-streams".
 func TestChangeFeed(t *testing.T) {
 	s := start(t)
 	coll := connect(t, s.CosmosURI).Database("test").Collection("feed")
@@ -100,8 +100,9 @@ func TestChangeFeed(t *testing.T) {
 	}
 }
 
-// TestChangeFeedOfNothing checks that a change stream on a missing collection fails with NamespaceNotFound,
-// also if the collection is dropped later. Source: Azure Cosmos DB for MongoDB, "change-streams".
+// TestChangeFeedOfNothing checks that a change stream of an account fails with NamespaceNotFound if its collection
+// does not exist, or is dropped later.
+// Source: Azure Cosmos DB for MongoDB, "change-streams".
 func TestChangeFeedOfNothing(t *testing.T) {
 	s := start(t)
 	db := connect(t, s.CosmosURI).Database("test")

@@ -1,3 +1,4 @@
-// Package cosmos tests the address that emulates Azure Cosmos DB for MongoDB, with the requests of an
-// account's applications: drivers with the account's connection string, and the service's own samples.
+// Package cosmos tests the Cosmos address, which emulates an account of Azure Cosmos DB for MongoDB, with the
+// requests that applications of an account send: drivers with the account's connection string, and the service's own
+// samples.
 package cosmos

@@ -12,7 +12,7 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// tried is a server with an account, and a connection to it.
+// tried is a server whose Cosmos address has a certain account, and a connection to that address.
 type tried struct {
 	account *cosmos.Account
 	conn    *harness.Conn
@@ -30,8 +30,8 @@ func startTried(t *testing.T, a *cosmos.Account) *tried {
 	return x
 }
 
-// send runs a command and returns the code and the text of its error, or of its first write error; 0 for
-// none.
+// send runs a command and returns the code and the text of its error, or of its first write error; the code is 0 if
+// there is none.
 func (x *tried) send(t *testing.T, db, text string) (code int64, message string) {
 	t.Helper()
 	cmd := bsontest.Doc(t, text)
@@ -112,7 +112,7 @@ var (
 	}
 )
 
-// accounts returns an account of each version, one with all capabilities, and a lenient one.
+// accounts returns the accounts to test: one of each version, one with all capabilities, and a lenient one.
 func accounts(t *testing.T) (list []*cosmos.Account) {
 	t.Helper()
 	for _, name := range cosmos.VersionNames() {
@@ -139,8 +139,9 @@ func called(a *cosmos.Account) string {
 	return a.Version.String()
 }
 
-// TestFeatureTables checks that each row of the tables is effective at the address: an account without the
-// feature gets the service's error, and an account with it a result, or an error about the arguments.
+// TestFeatureTables checks that each row of the tables of features has its effect at the Cosmos address: an account
+// without the feature gets the service's error; an account with the feature gets a result, or an error about the
+// arguments.
 func TestFeatureTables(t *testing.T) {
 	for _, a := range accounts(t) {
 		t.Run(called(a), func(t *testing.T) {
@@ -180,8 +181,8 @@ func (x *tried) decide(t *testing.T, k cosmos.Kind, row *cosmos.Row, text string
 	}
 }
 
-// unlisted are operators that MongoDB has and the service does not list, one for each kind that has such
-// operators.
+// unlisted are operators that MongoDB has and the service does not list, one for each kind of feature, so that their
+// refusal is tested, too.
 var unlisted = map[cosmos.Kind]string{
 	cosmos.Command: "bulkWrite", cosmos.Stage: "$unionWith", cosmos.Expression: "$dateAdd", cosmos.Accumulator: "$topN", cosmos.Query: "$sampleRate", cosmos.Variable: "USER_ROLES",
 }
@@ -204,8 +205,8 @@ func (x *tried) refuses(t *testing.T, k cosmos.Kind) {
 	x.decide(t, k, &cosmos.Row{Name: name}, text, code, message)
 }
 
-// ruleCase is a list of commands of which the last breaks a rule and the others succeed. C stands for the
-// name of a collection of the case.
+// ruleCase tests one rule of the service: of its commands, the last breaks the rule and the others succeed. C stands
+// for the name of a collection of the case.
 type ruleCase struct {
 	rule     cosmos.RuleID
 	commands []string

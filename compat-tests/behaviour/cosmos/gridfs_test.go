@@ -11,8 +11,9 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// TestGridFS checks that a driver can store files larger than a document, and read them by the indexes that
-// it creates. Source: Azure Cosmos DB for MongoDB, "feature-support-70", GridFS.
+// TestGridFS checks that a driver can store files that are larger than a document through the Cosmos address, and
+// read them by the indexes that the driver creates.
+// Source: Azure Cosmos DB for MongoDB, "feature-support-70", GridFS.
 func TestGridFS(t *testing.T) {
 	db := connect(t, start(t).CosmosURI).Database("files")
 	run(t, db, d("customAction", "CreateDatabase", "offerThroughput", 10000))
@@ -39,8 +40,8 @@ func TestGridFS(t *testing.T) {
 	}
 }
 
-// TestWriteConcernsOfClients checks that an account ignores the write concern of the client. Source: Azure
-// Cosmos DB for MongoDB, "feature-support-70", Write concerns.
+// TestWriteConcernsOfClients checks that an account ignores the write concern of a client: no value is refused.
+// Source: Azure Cosmos DB for MongoDB, "feature-support-70", Write concerns.
 func TestWriteConcernsOfClients(t *testing.T) {
 	s := start(t)
 	for _, w := range []*writeconcern.WriteConcern{{W: 3}, {W: "zones"}, writeconcern.Majority()} {

@@ -10,8 +10,9 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// TestInsertMany checks that drivers split batches by the limit in hello. Source: Azure Cosmos DB for
-// MongoDB, "optimize-write-performance".
+// TestInsertMany checks that drivers split a large insert by the maximum number of documents that hello of the Cosmos
+// address reports.
+// Source: Azure Cosmos DB for MongoDB, "optimize-write-performance".
 func TestInsertMany(t *testing.T) {
 	s := start(t)
 	coll := connect(t, s.CosmosURI).Database("test").Collection("many")
@@ -28,8 +29,8 @@ func TestInsertMany(t *testing.T) {
 	}
 }
 
-// TestReportedLimits checks that each limit in hello is enforced at the address that reports it: a request at
-// the limit is accepted, and one beyond it is refused.
+// TestReportedLimits checks that each address enforces the limits that its hello reports: a request at the limit is
+// accepted, and one beyond it is refused.
 func TestReportedLimits(t *testing.T) {
 	s := start(t)
 	for _, at := range []struct {
@@ -50,13 +51,13 @@ func TestReportedLimits(t *testing.T) {
 	}
 }
 
-// limitsConn sends commands to an address, each over a connection of its own.
+// limitsConn sends commands to one address of the server, each over a new connection.
 type limitsConn struct {
 	*testing.T
 	addr string
 }
 
-// send sends a command, name with 1 or its collection "c", and returns the reply.
+// send sends a command with the given name, on the collection c, with further fields, and returns the reply.
 func (c limitsConn) send(name string, more bson.D) bson.Raw {
 	c.Helper()
 	conn, err := harness.DialAddr(c.addr)
@@ -75,7 +76,8 @@ func (c limitsConn) send(name string, more bson.D) bson.Raw {
 	return reply
 }
 
-// batches sends n statements, and one more, in each command that has statements.
+// batches checks the maximum number of statements: for each command that has statements, n of them are accepted, and
+// one more is refused.
 func (c limitsConn) batches(n int) {
 	c.Helper()
 	list := func(statement bson.D, n int) bson.A {
@@ -118,7 +120,8 @@ func (c limitsConn) documents(n int) {
 	}
 }
 
-// messages sends a message of n bytes, in documents of at most size bytes, and one of n+1.
+// messages checks the maximum length of messages: one of n bytes, with documents of at most size bytes, is accepted,
+// and one of n+1 bytes is refused.
 func (c limitsConn) messages(n, size int) {
 	c.Helper()
 	body, err := bson.Marshal(d("insert", "c", "$db", "limits"))

@@ -11,8 +11,8 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// TestRefusalsReported checks that features that an account lacks are counted by application, whether the
-// server refuses or accepts them, and that cantle report lists them.
+// TestRefusalsReported checks that the server counts, by application, the features that clients used and an account
+// lacks, whether it refuses or accepts them, and that cantle report lists them.
 func TestRefusalsReported(t *testing.T) {
 	for _, lenient := range []bool{false, true} {
 		var args []string

@@ -16,15 +16,15 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// differs is a result of this server that differs from the one that a sample documents. A row whose result no
-// longer differs fails the test and has to be removed.
+// differs is a result of a sample that differs here from the documented one, for a reason. If the results no longer
+// differ, the test fails, and the row must be removed.
 type differs struct{ sample, what, documented, here string }
 
 var differences = []differs{
 	{"python", "maxBsonObjectSize of buildInfo", "16777216", "2097152"},
 }
 
-// sample is one run: its own server, whose databases have 400 RU/s each.
+// sample is the run of one sample, in a database of its own with 400 RU/s.
 type sample struct {
 	*testing.T
 	name   string
@@ -32,8 +32,8 @@ type sample struct {
 	db     *mongo.Database
 }
 
-// TestSamples runs the statements of eight public samples for accounts, at the throughput that they
-// provision. Their writers that exceed the throughput would fail: they do not retry.
+// TestSamples runs the statements of eight public samples for accounts, at the throughput that they provision. The
+// samples do not retry, so writing more than the throughput would make them fail.
 func TestSamples(t *testing.T) {
 	s := start(t)
 	for _, x := range []struct {
@@ -47,7 +47,8 @@ func TestSamples(t *testing.T) {
 		{"bookstore", "Azure-Samples/azure-cosmosdb-mongodb-api-nodejs-bookstore", bookstoreSample},
 		{"changestream", "Azure-Samples/azure-cosmos-db-mongodb-java-changestream", changestreamSample},
 		{"go", "griffinbird/go-cosmos-mongodb", goSample},
-		// mgo itself sends messages older than OP_QUERY, which the server does not support (docs/cosmos.md).
+		// The statements of this sample are sent by the Go driver: mgo itself sends messages older than OP_QUERY,
+		// which the server does not support (docs/cosmos.md).
 		{"mgo", "Azure-Samples/azure-cosmos-db-mongodb-golang-getting-started", mgoSample},
 	} {
 		t.Run(x.name, func(t *testing.T) {
@@ -70,7 +71,7 @@ func (x *sample) ok(what string, err error) {
 	}
 }
 
-// same compares a result with the documented one, or with the row of differences.
+// same compares a result of the sample with the documented one, or with the row of differences about it.
 func (x *sample) same(what string, got, want any) {
 	x.Helper()
 	have, documented := fmt.Sprint(got), fmt.Sprint(want)
@@ -136,7 +137,7 @@ func pythonSample(x *sample) {
 		x.same("count", n, 1)
 	}
 
-	// Both share the throughput of the database. Source: Azure Cosmos DB for MongoDB, "custom-commands".
+	// Both collections share the throughput of the database. Source: Azure Cosmos DB for MongoDB, "custom-commands".
 	_, err = x.db.Collection("made").InsertOne(ctx, d("_id", 1))
 	x.ok("an insert makes a collection", err)
 	for _, name := range []string{"products", "made"} {
@@ -276,7 +277,7 @@ func bookstoreSample(x *sample) {
 	x.same("comments", n, 1)
 }
 
-// next waits for the next event of a stream, and returns the name in its document.
+// next waits for the next event of a change stream, and returns the field name of the changed document.
 func (x *sample) next(stream *mongo.ChangeStream) any {
 	x.Helper()
 	if !stream.Next(harness.Context(x.T)) {

@@ -9,9 +9,9 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// TestAccountVersions checks that an account reports its version, and accepts commands as OP_QUERY if MongoDB
-// of that version did: the Java driver 3.12 sends buildInfo in this form. Source: Azure Cosmos DB for
-// MongoDB, "upgrade-version". Manual: legacy-opcodes.
+// TestAccountVersions checks that an account reports its version, and accepts commands in the form OP_QUERY if
+// MongoDB of that version did: the Java driver 3.12 sends buildInfo in this form.
+// Source: Azure Cosmos DB for MongoDB, "upgrade-version". Manual: legacy-opcodes.
 func TestAccountVersions(t *testing.T) {
 	for _, v := range []struct {
 		version, full string
@@ -47,8 +47,9 @@ func TestAccountVersions(t *testing.T) {
 	}
 }
 
-// TestCursorOpcodes checks OP_GET_MORE, whose reply has only documents, and OP_KILL_CURSORS: mgo uses them
-// for the cursors of listCollections and listIndexes. Manual: legacy-opcodes.
+// TestCursorOpcodes checks the old messages OP_GET_MORE, whose reply has only documents, and OP_KILL_CURSORS: the
+// driver mgo uses them for the cursors of listCollections and listIndexes.
+// Manual: legacy-opcodes.
 func TestCursorOpcodes(t *testing.T) {
 	s := start(t, "--cosmos-version", "3.6")
 	for i := range 5 {
@@ -111,7 +112,7 @@ func documents(t *testing.T, reply []byte) (docs []bson.Raw) {
 	return docs
 }
 
-// query sends a command as OP_QUERY and returns the document of the OP_REPLY.
+// query sends a command as the old message OP_QUERY, over a new connection, and returns the document of the reply.
 func query(t *testing.T, uri, db string, command bson.D) bson.Raw {
 	t.Helper()
 	return queryAt(t, dial(t, uri), db, command)
@@ -129,7 +130,7 @@ func queryAt(t *testing.T, c *harness.Conn, db string, command bson.D) bson.Raw 
 	return documents(t, send(t, c, frame, 2004))[0]
 }
 
-// send sends a message after filling in its header, and returns the OP_REPLY.
+// send sends a message of an old kind, whose header it fills in, and returns the OP_REPLY.
 func send(t *testing.T, c *harness.Conn, frame []byte, opCode uint32) []byte {
 	t.Helper()
 	harness.PutHeader(frame, 7, 0, opCode)

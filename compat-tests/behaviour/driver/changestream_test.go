@@ -76,14 +76,14 @@ func TestWatch(t *testing.T) {
 		if s.Next(f.ctx) || s.Err() != nil || s.ID() != 0 {
 			f.Errorf("after invalidate: id %d, %v", s.ID(), s.Err())
 		}
-		// A required image that does not exist is an error, and the post-image of an update is stored.
+		// fullDocument: required returns the stored post-image of an update; if there is none, it is an error.
 		s = f.watch(mongo.Pipeline{}, options.ChangeStream().SetResumeAfter(first).SetFullDocument(options.Required))
 		f.equal("post-image", f.next(s).FullDocument, d("_id", int32(1), "a", int32(2)))
 	})
 }
 
-// TestWatchTransaction checks that all changes of a transaction come in order, with one time and with its
-// number.
+// TestWatchTransaction checks that a change stream returns all changes of a transaction in their order, with one time
+// and with the transaction's number.
 func TestWatchTransaction(t *testing.T) {
 	each(t, func(f *fixture) {
 		s := f.watch(mongo.Pipeline{})
@@ -118,8 +118,8 @@ func TestWatchTransaction(t *testing.T) {
 	})
 }
 
-// TestWatchSplits lets writers change documents while shards split, and readers stop and resume all the time.
-// Each reader must see each change exactly once, those of a document in order.
+// TestWatchSplits checks change streams while shards split: writers change documents, and readers stop and resume all
+// the time. Each reader must receive each change exactly once, and the changes of a document in their order.
 func TestWatchSplits(t *testing.T) {
 	server := harness.Start(t, harness.Options{})
 	client := server.Client(t)
@@ -183,8 +183,8 @@ func TestWatchSplits(t *testing.T) {
 	group.Wait()
 }
 
-// TestWatchPartitions checks that the streams of all partitions together return every change once, also after
-// a split.
+// TestWatchPartitions checks that the change streams of all partitions of a collection together return every change
+// once, even after a split.
 func TestWatchPartitions(t *testing.T) {
 	server := harness.Start(t, harness.Options{})
 	client := server.Client(t)
@@ -227,7 +227,7 @@ func TestWatchPartitions(t *testing.T) {
 	}
 }
 
-// TestWatchRestart checks that a stream can be resumed after the server was killed and restarted, and after
+// TestWatchRestart checks that a change stream can be resumed after the server was killed and restarted, and after
 // its collection was renamed, resharded and dropped.
 func TestWatchRestart(t *testing.T) {
 	testenv.SkipWithURI(t)
@@ -269,7 +269,7 @@ func TestWatchRestart(t *testing.T) {
 	f.equal("of the new collection", f.next(s).DocumentKey, d("_id", int32(4)))
 }
 
-// waiting waits until at least n change streams wait for a change.
+// waiting returns when at least n change streams of the server wait for a change.
 func (f *fixture) waiting(n int) {
 	for {
 		var reply struct{ Inprog []bson.Raw }
@@ -285,8 +285,8 @@ func (f *fixture) waiting(n int) {
 	}
 }
 
-// TestIdleStreams checks that a waiting stream gets a change when it happens and not at the end of its wait,
-// which would be after this test: also while 100 others wait.
+// TestIdleStreams checks that a change stream that waits gets a change when the change happens, even while 100 other
+// streams wait. At the end of the maximum wait, the test would be over.
 func TestIdleStreams(t *testing.T) {
 	server := harness.Start(t, harness.Options{})
 	client := server.Client(t, options.Client().SetMaxPoolSize(200))

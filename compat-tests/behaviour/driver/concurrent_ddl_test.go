@@ -15,10 +15,11 @@ import (
 // unending is an expression that would take days to evaluate.
 var unending = d("$size", d("$filter", d("input", d("$range", bson.A{0, 1_000_000}), "cond", d("$in", bson.A{"$$this", d("$range", bson.A{2_000_000, 3_000_000})}))))
 
-// slowWork are commands that take longer than this test: each works on the collection slow.
+// slowWork are commands on the collection slow that take longer than the test, so that other operations run beside
+// them.
 var slowWork = []struct {
 	name string
-	// field is the field with the name of the collection in the running command.
+	// field is the field of the running command, as currentOp shows it, that has the collection's name.
 	field string
 	cmd   bson.D
 }{
@@ -33,8 +34,8 @@ var slowWork = []struct {
 	{"a validation", "validate", d("validate", "slow", "full", true)},
 }
 
-// TestDDLBesideSlowWork checks that no slow writer, index build or open transaction blocks operations on
-// other collections.
+// TestDDLBesideSlowWork checks that a slow writer, an index build or an open transaction on one collection does not
+// block DDL on other collections.
 func TestDDLBesideSlowWork(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
@@ -103,7 +104,8 @@ func TestDDLBesideSlowWork(t *testing.T) {
 	})
 }
 
-// working returns the opid of the command that runs on a collection of the test; there must be one.
+// working returns the opid of the command of slowWork that is running. It waits until there is one, and fails if the
+// command has ended.
 func (s *surveyed) working(field string, ended chan error) int64 {
 	s.Helper()
 	for {
@@ -123,7 +125,7 @@ func (s *surveyed) working(field string, ended chan error) int64 {
 	}
 }
 
-// ddl runs all kinds of DDL on other collections, of this database and of another one.
+// ddl runs all kinds of DDL on other collections than slow, in the same database and in another one.
 func (s *surveyed) ddl() {
 	s.Helper()
 	admin := s.client.Database("admin")

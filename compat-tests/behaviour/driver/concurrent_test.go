@@ -13,7 +13,7 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// TestCompression uses every compressor of the driver, with documents large enough to be compressed.
+// TestCompression uses every compressor of the driver, with documents that are large enough to be compressed.
 func TestCompression(t *testing.T) {
 	server := harness.Start(t, harness.Options{})
 	for _, name := range []string{"snappy", "zlib", "zstd"} {
@@ -62,8 +62,8 @@ func TestConcurrentIncrements(t *testing.T) {
 	})
 }
 
-// TestConcurrentTransfers transfers between accounts in transactions, while a reader sums: the sum never
-// changes.
+// TestConcurrentTransfers transfers amounts between accounts in transactions, while a reader adds up all accounts:
+// the sum must never change.
 func TestConcurrentTransfers(t *testing.T) {
 	each(t, func(f *fixture) {
 		const accounts, writers, transfers = 8, 4, 25

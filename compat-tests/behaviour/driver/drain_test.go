@@ -12,10 +12,9 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// TestDrainWakesWaiters checks that a server that shuts down does not wait for getMores that wait for new
-// data: each gets the error 11600, on which drivers switch to another server, and the process ends without an
-// error. If they were not interrupted, their wait would outlast the maximum time of a drain, and a drain that
-// gives up is a failure of the process.
+// TestDrainWakesWaiters checks that a server that shuts down does not wait for getMores that wait for new data: each
+// gets the error 11600, on which drivers switch to another server, and the process ends without an error. Without the
+// interruption they would wait longer than the maximum time of a drain, and the process would end with an error.
 func TestDrainWakesWaiters(t *testing.T) {
 	server, err := harness.Launch(harness.Options{})
 	if err != nil {
@@ -84,8 +83,8 @@ func TestDrainWakesWaiters(t *testing.T) {
 	}
 }
 
-// TestDrainGivesUp checks that a command that still runs at the end of the drain is interrupted, and that its
-// client gets an error with the labels by which drivers retry on another server.
+// TestDrainGivesUp checks that a command that still runs at the end of the drain (--drain) is interrupted, and that
+// its client gets an error with the labels by which drivers retry on another server.
 func TestDrainGivesUp(t *testing.T) {
 	server, err := harness.Launch(harness.Options{Args: []string{"--drain", "1s"}})
 	if err != nil {

@@ -24,7 +24,7 @@ type fixture struct {
 	coll   *mongo.Collection
 }
 
-// each runs a test against one server, unsharded and sharded over 7 partitions.
+// each runs a test twice on one server: with an unsharded collection, and with one that is sharded over 7 partitions.
 func each(t *testing.T, test func(f *fixture)) {
 	server := harness.Start(t, harness.Options{})
 	client := server.Client(t)
@@ -85,7 +85,7 @@ func (f *fixture) insert(docs ...any) {
 	f.ok(err)
 }
 
-// ids returns the _ids of a find as int32 in the order they come.
+// ids returns the _ids of the documents that a find returns, in their order.
 func (f *fixture) ids(filter any, o ...options.Lister[options.FindOptions]) []int32 {
 	f.Helper()
 	cursor, err := f.coll.Find(f.ctx, filter, o...)
@@ -210,7 +210,7 @@ func TestBulkWrite(t *testing.T) {
 		f.equal("failed at", at, []int{0, 2})
 		f.equal("left", f.ids(d(), options.Find().SetSort(d("_id", 1))), []int32{2, 3, 9})
 
-		// More than one message: the driver splits the batch, and the server counts all.
+		// A batch that is larger than one message: the driver splits it, and the server counts all documents.
 		docs := make([]any, 2500)
 		for i := range docs {
 			docs[i] = d("_id", 1000+i)
@@ -238,7 +238,7 @@ func TestCursors(t *testing.T) {
 		if n := len(f.ids(d(), options.Find().SetBatchSize(3))); n != 1000 {
 			f.Errorf("unsorted find returned %d", n)
 		}
-		// The time limit of the command that opens a cursor does not apply to its getMores.
+		// maxTimeMS of the command that opens a cursor does not limit the cursor's getMores.
 		_, err := f.coll.Indexes().CreateOne(f.ctx, mongo.IndexModel{Keys: d("k", 1)})
 		f.ok(err)
 		for _, hint := range []bson.D{d("$natural", 1), d("k", 1)} {
@@ -251,7 +251,8 @@ func TestCursors(t *testing.T) {
 				f.equal(fmt.Sprint(command), len(idsOf(f, limited)), 1000)
 			}
 		}
-		// Writes after its position do not disturb a cursor, and it can be closed early.
+		// Writes behind the position of an open cursor do not change the cursor's other results, and a cursor can be
+		// closed early.
 		cursor, err := f.coll.Find(f.ctx, d(), options.Find().SetSort(d("_id", 1)).SetBatchSize(10))
 		f.ok(err)
 		for range 5 {

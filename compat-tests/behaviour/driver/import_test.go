@@ -17,8 +17,8 @@ import (
 // readings is the size of the data set.
 const readings = 100_000
 
-// reading is one hourly report of a weather station. All of it is computed from its number, so the test can
-// compute all answers without the server.
+// reading is one report of a weather station. All of its fields are computed from its number, so the test can compute
+// the right replies without the server.
 type reading struct {
 	ID          int32     `bson:"_id"`
 	Station     string    `bson:"station"`

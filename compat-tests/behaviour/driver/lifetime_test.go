@@ -13,9 +13,10 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// TestCosmosTransactionLifetime checks that a transaction on the Cosmos address expires after five seconds,
-// with the service's error for later statements, while one on the other address goes on. Both see nothing of
-// the one that expired. Source: Azure Cosmos DB for MongoDB, "use-multi-document-transactions".
+// TestCosmosTransactionLifetime checks that a transaction on the Cosmos address expires after five seconds: later
+// statements get the service's error. A transaction on the other address goes on. Neither address shows the writes of
+// the expired one.
+// Source: Azure Cosmos DB for MongoDB, "use-multi-document-transactions".
 func TestCosmosTransactionLifetime(t *testing.T) {
 	server := harness.Start(t, harness.Options{Args: []string{"--cosmos-listen", "127.0.0.1:0"}})
 	cosmos, err := harness.Connect(server.CosmosURI)

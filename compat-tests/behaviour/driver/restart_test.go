@@ -9,7 +9,7 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// TestShardingSettingsSurviveRestart checks that settings of sharding survive a restart: zones of a
+// TestShardingSettingsSurviveRestart checks that settings of sharding survive a restart of the server: zones of a
 // collection that does not exist yet, the version of a moved partition, query sampling and its samples, and
 // restrictions of the balancer.
 func TestShardingSettingsSurviveRestart(t *testing.T) {

@@ -10,10 +10,10 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// TestWatchSplitEvent updates a large document with both images, which makes an event of over 16 MiB. A
-// stream fails on it, unless it has $changeStreamSplitLargeEvent: then it returns fragments that the client
-// reassembles, and a stream that is resumed after one returns the next one. Manual:
-// reference/operator/aggregation/changeStreamSplitLargeEvent.
+// TestWatchSplitEvent updates a large document whose change event, with pre-image and post-image, has over 16 MiB. A
+// change stream fails on it, unless its pipeline has $changeStreamSplitLargeEvent: then the stream returns fragments,
+// which the client reassembles, and a stream that is resumed after a fragment returns the next one.
+// Manual: reference/operator/aggregation/changeStreamSplitLargeEvent.
 func TestWatchSplitEvent(t *testing.T) {
 	f := single(t)
 	f.ok(f.db.RunCommand(f.ctx, d("create", "c", "changeStreamPreAndPostImages", d("enabled", true))).Err())

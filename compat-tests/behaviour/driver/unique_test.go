@@ -10,8 +10,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// TestMakeUniqueViolations checks that the error of an index that cannot become unique lists the conflicting
-// documents.
+// TestMakeUniqueViolations checks that, if an index cannot become unique (collMod), the error lists the documents
+// with equal values.
 func TestMakeUniqueViolations(t *testing.T) {
 	each(t, func(f *fixture) {
 		f.insert(d("_id", 2, "a", 1), d("_id", 1, "a", 1.0), d("_id", 3, "a", 2), d("_id", 4, "a", bson.A{2, 7, 7}),
@@ -39,8 +39,8 @@ func TestMakeUniqueViolations(t *testing.T) {
 	})
 }
 
-// TestUniqueConflict lets two open transactions insert the same value of a unique index: one of them may
-// commit, the other one gets a transient error, and finds the duplicate when it is retried.
+// TestUniqueConflict checks two open transactions that insert the same value of a unique index: at most one may
+// commit. The other gets a transient error, and finds the duplicate when it is retried.
 func TestUniqueConflict(t *testing.T) {
 	f := single(t)
 	_, err := f.coll.Indexes().CreateOne(f.ctx, mongo.IndexModel{Keys: d("a", 1), Options: options.Index().SetUnique(true)})
@@ -63,7 +63,7 @@ func TestUniqueConflict(t *testing.T) {
 			t.Errorf("%v is no error to start again after", err)
 		}
 	}
-	// The first one commits, so the second one may not, although its snapshot has no duplicate.
+	// The first transaction commits, so the second one may not, although there is no duplicate in its snapshot.
 	one, first := begin()
 	two, second := begin()
 	if err := f.coll.FindOne(two, d()).Err(); err != mongo.ErrNoDocuments {

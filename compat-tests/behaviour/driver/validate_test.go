@@ -12,8 +12,8 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// surveyed is a server with a collection whose validation takes minutes, because its validator is slow. A
-// validation that ends earlier was interrupted by the test.
+// surveyed is a server with a collection whose validation (the command validate) takes minutes, because its validator
+// is slow. A validation that ends earlier was interrupted, which is what the tests check.
 type surveyed struct {
 	*testing.T
 	ctx    context.Context
@@ -26,7 +26,7 @@ func newSurveyed(t *testing.T) *surveyed {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	t.Cleanup(cancel)
-	// The drain outlasts this test, so that the server does not interrupt commands by itself.
+	// The drain (--drain) lasts longer than the test, so that the server does not interrupt commands at its end.
 	server := harness.Start(t, harness.Options{Data: t.TempDir(), Args: []string{"--drain", "10m"}})
 	client, err := harness.Connect(server.URI) // stays open longer than the server
 	if err != nil {
@@ -92,7 +92,7 @@ func (s *surveyed) begin(ctx context.Context, cmd bson.D) (id int64, ended chan 
 	}
 }
 
-// Compares the code with which a validation ended, and checks that none is running.
+// want checks the error code with which a validation ended, and that no validation is running any more.
 func (s *surveyed) want(ended chan error, code int) {
 	s.Helper()
 	var e mongo.CommandError
@@ -112,8 +112,8 @@ func (s *surveyed) nothingLeft() {
 	}
 }
 
-// TestValidateEnds checks that a validation ends with killOp, its time limit, its client, its collection and
-// its server, and that the collection can be used afterwards.
+// TestValidateEnds checks that a running validation ends when it is killed by killOp, its time limit is over, its
+// client disconnects, its collection is dropped, or its server stops, and that the collection can be used afterwards.
 func TestValidateEnds(t *testing.T) {
 	for _, option := range []string{"", "full", "background"} {
 		t.Run("option "+option, func(t *testing.T) {
@@ -153,8 +153,8 @@ func TestValidateEnds(t *testing.T) {
 	}
 }
 
-// TestValidateEndsWithTheServer checks that a shutdown does not wait for a validation as it does for other
-// commands.
+// TestValidateEndsWithTheServer checks that a shutdown of the server interrupts a validation at once. For other
+// commands it waits.
 func TestValidateEndsWithTheServer(t *testing.T) {
 	s := newSurveyed(t)
 	s.fill("c")

@@ -20,7 +20,8 @@ type document struct {
 	given  bool        // the case specifies the _id itself
 }
 
-// documents returns the documents of a case; each one without _id gets its index as _id.
+// documents returns the documents of a case. A document without _id gets its index as _id, because a server would
+// generate one.
 func documents(t *testing.T, c *casefile.Case) []document {
 	t.Helper()
 	var out []document
@@ -41,8 +42,8 @@ func documents(t *testing.T, c *casefile.Case) []document {
 	return out
 }
 
-// groups divides documents into groups that can be stored together: one group if the _ids are ours, otherwise
-// one per document.
+// groups divides the documents of a case into groups that can be stored together: one group if this package has
+// chosen all _ids, otherwise one per document, because given _ids may be equal.
 func groups(docs []document) [][]document {
 	if !slices.ContainsFunc(docs, func(d document) bool { return d.given }) {
 		return [][]document{docs}
@@ -79,8 +80,8 @@ func without(d cbson.Raw) cbson.Raw {
 	return b.Doc()
 }
 
-// indexes returns the indexes of a case in a layout: those that it demands, and, if the layout is indexed,
-// one on each of the paths.
+// indexes returns the indexes of a case's collection in a layout: those that the case requires, and, if the layout is
+// indexed, one on each of the paths.
 func indexes(t *testing.T, l *layout, c *casefile.Case, paths []string, collation cbson.Raw) []index {
 	t.Helper()
 	var out []index

@@ -11,8 +11,8 @@ import (
 	"github.com/cantledb/cantle/internal/casefile/show"
 )
 
-// askEval runs the verb eval: it returns the value of an expression for each document, from a pipeline over
-// all of them, or, if one fails, over each alone.
+// askEval runs the verb eval on the server: it returns the value of an expression for each document, from one
+// pipeline over all documents. If a document makes that fail, it runs the pipeline over each document alone.
 func askEval(t *testing.T, l *layout, c *casefile.Case) string {
 	text, _ := c.Get("expr")
 	docs := documents(t, c)

@@ -12,7 +12,8 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// layout is one way of storing a case's documents; its collections are in a database of its name.
+// layout is one way of storing the documents of cases: in one partition or several, without or with indexes. Its
+// collections are in a database of its name.
 type layout struct {
 	name    string
 	shards  int  // partitions, 0 for an unsharded collection
@@ -39,8 +40,8 @@ type index struct {
 	collation cbson.Raw // nil for none
 }
 
-// collection returns a collection that has exactly these indexes. It is reused by later cases: it still holds
-// the documents of the last case, and its indexes may be multikey.
+// collection returns the name of a collection in the layout that has exactly these indexes. Cases share collections:
+// it may still hold the documents of an earlier case, and its indexes may be multikey.
 func (l *layout) collection(t *testing.T, indexes []index) string {
 	t.Helper()
 	var set strings.Builder
@@ -125,7 +126,7 @@ func (l *layout) must(t *testing.T, cmd bson.D) bson.Raw {
 	return reply
 }
 
-// done fails the test if a command or one of its statements was refused.
+// done fails the test if the reply shows that a command, or one of its statements, was refused.
 func (l *layout) done(t *testing.T, reply bson.Raw) {
 	t.Helper()
 	if _, failed := writeFailure(reply); failed {
@@ -133,7 +134,7 @@ func (l *layout) done(t *testing.T, reply bson.Raw) {
 	}
 }
 
-// refusal returns the error of a reply as case files print it.
+// refusal returns the error of a reply in the form that case files have; failed is false if there is none.
 func refusal(reply bson.Raw) (text string, failed bool) {
 	if ok, _ := reply.Lookup("ok").AsFloat64OK(); ok == 1 {
 		return "", false
@@ -141,7 +142,7 @@ func refusal(reply bson.Raw) (text string, failed bool) {
 	return harness.Render(reply, false), true
 }
 
-// batch returns the documents of a reply's first batch, which is large enough for all cases.
+// batch returns the documents in the first batch of a reply, which holds all results of a case.
 func batch(t *testing.T, reply bson.Raw) []cbson.Raw {
 	t.Helper()
 	values, err := reply.Lookup("cursor", "firstBatch").Array().Values()

@@ -13,8 +13,8 @@ import (
 	"github.com/cantledb/cantle/internal/casefile"
 )
 
-// askMatch runs the verb match: it returns for each filter a line per document, or the error of the filter
-// itself.
+// askMatch runs the verb match on the server: for each filter it returns a line per document, whether it matches, or
+// the error of the filter itself.
 func askMatch(t *testing.T, l *layout, c *casefile.Case) string {
 	docs := documents(t, c)
 	var out []string
@@ -35,9 +35,9 @@ func askMatch(t *testing.T, l *layout, c *casefile.Case) string {
 	return strings.Join(out, "\n")
 }
 
-// refusedAnyway returns the error of a command in an empty collection, "" if there is none. It runs only if
-// the case has no documents or expects errors: the output of a filter that is invalid itself has one line,
-// not one for each document.
+// refusedAnyway returns the error of a command on an empty collection, "" if there is none. It sends the command only
+// if the case has no documents or expects errors: a filter that is itself invalid has one line of output, not one for
+// each document.
 func refusedAnyway(t *testing.T, l *layout, c *casefile.Case, coll string, cmd bson.D) string {
 	t.Helper()
 	if _, ok := c.Get("doc"); ok && !strings.Contains(c.Want(), "error") {
@@ -48,8 +48,8 @@ func refusedAnyway(t *testing.T, l *layout, c *casefile.Case, coll string, cmd b
 	return failure
 }
 
-// matches runs a find and a count with the same filter on some documents together. If a document makes the
-// find fail, it runs them for each document alone.
+// matches returns a line for each document: whether a find, and a count, with the filter return it. They run over all
+// documents together; if a document makes the find fail, over each document alone.
 func matches(t *testing.T, l *layout, c *casefile.Case, coll string, find bson.D, docs []document) []string {
 	t.Helper()
 	l.empty(t, coll)
@@ -87,7 +87,8 @@ func matches(t *testing.T, l *layout, c *casefile.Case, coll string, find bson.D
 	return out
 }
 
-// textOf prints a result in the notation of the case file: as the expected text if they are equal.
+// textOf prints a result in the notation of the case file: if the result equals the expected one, as the expected
+// text.
 func textOf(got cbson.Raw, want string) string {
 	text := ejson.String(got)
 	if expected, err := ejson.Parse(want); err == nil && text != want {

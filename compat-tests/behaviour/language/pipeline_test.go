@@ -16,11 +16,11 @@ import (
 	"github.com/cantledb/cantle/internal/casefile"
 )
 
-// askRun runs the verb run: it returns a document per line, in any order unless the pipeline ends with a
-// sort, and then the contents of the collections named by show.
+// askRun runs the verb run on the server: it returns the documents of a pipeline, one per line, sorted unless the
+// pipeline ends with a sort, and then the contents of the collections that show names.
 //
-// "order: kept" in a case declares that its result depends on the order of its documents: in several
-// partitions the pipeline then begins with a sort by _id, and the other collections are not sharded.
+// "order: kept" in a case declares that its result depends on the order of its documents: with several partitions the
+// pipeline then begins with a sort by _id, and the other collections are not sharded.
 func askRun(t *testing.T, l *layout, c *casefile.Case) string {
 	for _, key := range []string{"memory", "nospill", "on"} {
 		if _, ok := c.Get(key); ok {
@@ -72,7 +72,8 @@ func askRun(t *testing.T, l *layout, c *casefile.Case) string {
 	return got
 }
 
-// othersShards returns the number of partitions of the other collections of a case.
+// othersShards returns the number of partitions for the other collections that a case's pipeline reads; ordered means
+// "order: kept".
 func othersShards(l *layout, ordered bool) int {
 	if ordered {
 		return 0
@@ -107,7 +108,8 @@ func (l *layout) pipeline(t *testing.T, c *casefile.Case, coll string) bson.D {
 	return cmd
 }
 
-// refill makes a collection hold exactly the documents. The collection is reused by later cases.
+// refill makes the collection coll hold exactly the given documents, in so many partitions. The collection is kept
+// for later cases.
 func (l *layout) refill(t *testing.T, coll string, docs []cbson.Raw, shards int) {
 	t.Helper()
 	kind := fmt.Sprintf("%s over %d", coll, shards)
@@ -121,8 +123,8 @@ func (l *layout) refill(t *testing.T, coll string, docs []cbson.Raw, shards int)
 	l.insert(t, coll, docs)
 }
 
-// caseIndexes returns the indexes that a case demands and, in the indexed layouts, one on each of the first
-// fields of the documents.
+// caseIndexes returns the indexes of a case's collection: those that the case requires and, in the indexed layouts,
+// one on each of the first fields of the documents.
 func (l *layout) caseIndexes(t *testing.T, c *casefile.Case, docs []cbson.Raw) []index {
 	t.Helper()
 	var list []document
@@ -132,8 +134,8 @@ func (l *layout) caseIndexes(t *testing.T, c *casefile.Case, docs []cbson.Raw) [
 	return indexes(t, l, c, fieldsOf(list), nil)
 }
 
-// caseDocs returns the documents of a case's own collection. Each one without _id gets its index plus a
-// million, by which plain recognizes it.
+// caseDocs returns the documents of a case's own collection. A document without _id gets its index plus a million as
+// _id, by which plain recognises and removes it.
 func caseDocs(t *testing.T, c *casefile.Case) []cbson.Raw {
 	t.Helper()
 	var out []cbson.Raw
@@ -179,15 +181,15 @@ func docList(t *testing.T, text string) []cbson.Raw {
 // ownID matches an _id that numbered has added, as printed.
 var ownID = regexp.MustCompile(`"_id":` + strconv.Itoa(ownIDs/1000) + `\d{3},?`)
 
-// plain prints a document without the added ids, wherever they are nested.
+// plain returns a document as text, without the _ids that caseDocs added, wherever they are nested.
 func plain(d cbson.Raw) string {
 	return strings.ReplaceAll(ownID.ReplaceAllString(ejson.String(d), ""), ",}", "}")
 }
 
-// longNumber matches a double whose last digits depend on the order of additions.
+// longNumber matches a double with twelve or more decimals: its last digits depend on the order of additions.
 var longNumber = regexp.MustCompile(`\d+\.\d{12,}`)
 
-// sameLines compares answers line by line in any order, doubles to twelve digits.
+// sameLines reports whether two outputs have the same lines in any order, with doubles compared to twelve digits.
 func sameLines(a, b string) bool { return sortedLines(a) == sortedLines(b) }
 
 func sortedLines(s string) string {

@@ -10,8 +10,8 @@ import (
 	"github.com/cantledb/cantle/internal/casefile"
 )
 
-// askProject runs the verb project: it returns a line per document, from a find or from a pipeline of one
-// stage.
+// askProject runs the verb project on the server: it returns a line per document, from a find or from a pipeline of
+// one stage.
 func askProject(t *testing.T, l *layout, c *casefile.Case) string {
 	docs, want := documents(t, c), strings.Split(c.Want(), "\n")
 	filter := filterOf(t, c)
@@ -35,7 +35,8 @@ func askProject(t *testing.T, l *layout, c *casefile.Case) string {
 	return strings.Join(out, "\n")
 }
 
-// projection returns the command of a case, with a sort by _id.
+// projection returns the command of a case of the verb project: a find, or an aggregate for a stage, with a sort by
+// _id.
 func projection(t *testing.T, c *casefile.Case, coll string, filter cbson.Raw) bson.D {
 	t.Helper()
 	text, _ := c.Get("spec")
@@ -53,8 +54,8 @@ func projection(t *testing.T, c *casefile.Case, coll string, filter cbson.Raw) b
 	})
 }
 
-// projected runs a command on some documents together. If one of them makes the command fail, it runs the
-// command on each alone. The last argument holds the expected lines of these documents.
+// projected runs a command on some documents together, and returns a line for each. If a document makes the command
+// fail, it runs the command on each document alone. want holds the expected lines.
 func projected(t *testing.T, l *layout, coll string, cmd bson.D, docs []document, want []string) []string {
 	t.Helper()
 	l.empty(t, coll)
@@ -80,8 +81,8 @@ func projected(t *testing.T, l *layout, coll string, cmd bson.D, docs []document
 	return out
 }
 
-// includedPaths returns the fields that a find's projection includes by 1 or true: with an index on them the
-// find may be covered.
+// includedPaths returns the fields that the projection of a find includes by 1 or true. With an index on them, the
+// find may be covered by the index.
 func includedPaths(t *testing.T, c *casefile.Case) []string {
 	t.Helper()
 	text, _ := c.Get("spec")

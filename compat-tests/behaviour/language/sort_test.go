@@ -14,8 +14,8 @@ import (
 	"github.com/cantledb/cantle/internal/casefile"
 )
 
-// askSort runs the verb sort: it returns the documents in order, or, for a case with strings, the strings
-// under a collation.
+// askSort runs the verb sort on the server: it returns the documents in order, or, for a case with strings, the
+// strings in the order of a collation.
 func askSort(t *testing.T, l *layout, c *casefile.Case) string {
 	if _, ok := c.Get("strings"); ok {
 		return askStrings(t, l, c)
@@ -48,8 +48,9 @@ func askSort(t *testing.T, l *layout, c *casefile.Case) string {
 	return inGroups(lines, strings.Split(c.Want(), "\n"))
 }
 
-// Returns the expected lines if lines has them in order; otherwise lines. Expected lines that begin with "= "
-// are equal to the line before and may be swapped with it.
+// inGroups returns the expected lines if the lines are equal to them, apart from the order of equal elements;
+// otherwise it returns the lines themselves. An expected line that begins with "= " is equal to the one before in the
+// sort, and may be swapped with it.
 func inGroups(lines, want []string) string {
 	var at int
 	for at < len(want) {
@@ -78,7 +79,8 @@ func inGroups(lines, want []string) string {
 	return strings.Join(want, "\n")
 }
 
-// askStrings sorts strings under a collation and counts the strings that are equal to each.
+// askStrings sorts the strings of a case under a collation on the server, and counts for each the strings that are
+// equal to it.
 func askStrings(t *testing.T, l *layout, c *casefile.Case) string {
 	text, _ := c.Get("strings")
 	var list []index
@@ -126,7 +128,8 @@ func askStrings(t *testing.T, l *layout, c *casefile.Case) string {
 	return out.String()
 }
 
-// askPattern runs the verb pattern for patterns that the stage $sort refuses.
+// askPattern runs the verb pattern on the server, for sort patterns that the stage $sort refuses, and returns the
+// error.
 func askPattern(t *testing.T, l *layout, c *casefile.Case) string {
 	text, _ := c.Get("pattern")
 	reply := l.ask(t, collated(t, c, bson.D{{Key: "aggregate", Value: l.collection(t, nil)}, {Key: "cursor", Value: bson.D{}}, {Key: "pipeline", Value: bson.A{
@@ -141,7 +144,8 @@ func askPattern(t *testing.T, l *layout, c *casefile.Case) string {
 	return c.Want()
 }
 
-// askCollation runs the verb collation: it returns the collation as a collection stores it.
+// askCollation runs the verb collation on the server: it returns the collation in the form in which a collection
+// stores it.
 func askCollation(t *testing.T, l *layout, c *casefile.Case) string {
 	const name = "collated"
 	defer l.must(t, bson.D{{Key: "drop", Value: name}})

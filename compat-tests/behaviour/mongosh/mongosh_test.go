@@ -15,8 +15,8 @@ import (
 	"github.com/cantledb/cantle/internal/casefile"
 )
 
-// One shell takes about a second to start, so several scripts share one. Each script still has a server of
-// its own.
+// scriptsPerShell is the number of scripts that one shell runs, because a shell takes about a second to start. Each
+// script still has a server of its own.
 const scriptsPerShell = 8
 
 // shellSecondsMax bounds the run of one shell with all its scripts.
@@ -81,7 +81,7 @@ const (
 	endMark   = "@@ end "
 )
 
-// runShell runs the scripts in one shell and fills in their outputs. It returns the output outside of any
+// runShell runs a batch of scripts in one shell and stores the output of each. It returns the output outside of any
 // script, such as an error message of the shell.
 func runShell(t *testing.T, shell string, batch []*script) string {
 	prelude, err := os.ReadFile("prelude.js")
@@ -115,13 +115,13 @@ func runShell(t *testing.T, shell string, batch []*script) string {
 	return rest
 }
 
-// withDatabase returns a connection string with the database test, for any number of hosts.
+// withDatabase returns a connection string with the database test added, for any number of hosts.
 func withDatabase(uri string) string {
 	at := strings.LastIndex(uri, "/") + 1
 	return uri[:at] + "test" + uri[at:]
 }
 
-// split assigns each script the output between its marks, and returns the rest.
+// split stores the output between the marks of each script in the batch, and returns the rest of the text.
 func split(text string, batch []*script) string {
 	var rest strings.Builder
 	var current *script
@@ -148,7 +148,7 @@ func split(text string, batch []*script) string {
 	return rest.String()
 }
 
-// compare checks a script's output against its .out file, or writes that file.
+// compare compares a script's output with its .out file; with -rewrite, it writes that file.
 func compare(t *testing.T, s *script, rest string) {
 	got := normalize(s.output, time.Now())
 	if !s.ran {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Patterns of output of the shell that differs from run to run.
+// Patterns of parts of the shell's output that differ from run to run.
 var (
 	objectIDs  = regexp.MustCompile(`ObjectId\('[0-9a-f]{24}'\)`)
 	uuids      = regexp.MustCompile(`UUID\('[0-9a-f-]{36}'\)`)
@@ -16,12 +16,12 @@ var (
 	ports      = regexp.MustCompile(`(127\.0\.0\.1|localhost):\d+`)
 )
 
-// nowWindow is the distance from the present within which a date counts as "now". Dates that a script has
-// written itself are compared as they are.
+// nowWindow is the distance from the present within which a date in the output counts as "now" and is replaced. Dates
+// that a script has written itself are compared as they are.
 const nowWindow = 48 * time.Hour
 
-// normalize replaces what differs from run to run. The same ObjectId or UUID gets
-// the same number everywhere in one output.
+// normalize replaces the parts of an output that differ from run to run. The same ObjectId or UUID gets the same
+// number everywhere in one output.
 func normalize(text string, now time.Time) string {
 	text = objectIDs.ReplaceAllStringFunc(text, numbered("ObjectId"))
 	text = uuids.ReplaceAllStringFunc(text, numbered("UUID"))
@@ -42,7 +42,8 @@ func normalize(text string, now time.Time) string {
 	return ports.ReplaceAllString(text, "$1:port")
 }
 
-// numbered returns a replacer that numbers distinct values in the order of their first occurrence.
+// numbered returns a function that replaces distinct values, such as ObjectIds, by numbers in the order of their
+// first occurrence.
 func numbered(kind string) func(string) string {
 	seen := map[string]int{}
 	return func(s string) string {

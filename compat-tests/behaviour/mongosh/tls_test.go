@@ -13,8 +13,8 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// TestTLS follows the instructions that `cantle cert` prints: the shell connects with TLS, and creates the
-// first user and a user that logs in by certificate.
+// TestTLS follows the instructions that `cantle cert` prints: mongosh connects with TLS, and creates the first user
+// and a user that logs in by certificate.
 func TestTLS(t *testing.T) {
 	shell := harness.Mongosh(t)
 	dir, printed := harness.Certificates(t, "--hosts", "127.0.0.1")

@@ -94,7 +94,8 @@ func words(s string) []string {
 	})
 }
 
-// judge returns the error of a block at its place in the page, nil if it is valid.
+// judge returns an error if a block of a page is not valid: its language, the words behind its fence, or its place.
+// It returns nil if the block is valid.
 func (p *page) judge(b *block) error {
 	switch {
 	case b.language == "":

@@ -12,7 +12,7 @@ import (
 	"github.com/cantledb/cantle/internal/testenv"
 )
 
-// pagesAtOnce is the number of pages that run at a time. Most of their time they wait for shells and servers.
+// pagesAtOnce is the number of pages that run at the same time. They wait for shells and servers most of the time.
 const pagesAtOnce = "5"
 
 func TestMain(m *testing.M) {
@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestPages checks that every block of every page can be run and has the printed result.
+// TestPages checks that every block of every page can be run, and prints what the page shows.
 func TestPages(t *testing.T) {
 	testenv.SkipWithURI(t)
 	root, err := harness.Root()
@@ -52,7 +52,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// follow runs the blocks of a page. Blocks after a failed one are not run.
+// follow runs the blocks of a page in their order. After a block that fails, no further one is run.
 func follow(t *testing.T, p *page) {
 	var r *reader
 	if slices.ContainsFunc(p.blocks, (*block).runs) {

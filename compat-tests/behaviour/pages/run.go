@@ -32,7 +32,7 @@ type reader struct {
 	ports       map[string]string // free ports by the ports of the page
 	shells      map[string]*shell // by address
 	output      string            // the output of the last block
-	differences map[int]string    // output of lines of js that differs from the page, by line number
+	differences map[int]string    // output of lines of js that differs from the page, by the number of the line
 }
 
 // newReader prepares the folder of a page and starts its server.
@@ -78,8 +78,8 @@ func newReader(t *testing.T, p *page) *reader {
 	return r
 }
 
-// inBackground is the cantle program of the blocks: it runs a server in the background, and first stops an
-// earlier server at the same address, as the reader would have done.
+// inBackground is the script that blocks run as cantle: for cantle serve it starts the server in the background,
+// after it has stopped an earlier server at the same address, as the reader of the page would.
 const inBackground = `#!/usr/bin/env bash
 case " $* " in
 " serve "*) ;;
@@ -112,7 +112,7 @@ echo "the server did not start" >&2
 exit 1
 `
 
-// stop stops the shells and the servers of a page, and checks the logs of the servers.
+// stop stops the shells and the servers of a page, and checks that the logs of the servers have no errors.
 func (r *reader) stop(t *testing.T) {
 	for _, s := range r.shells {
 		s.close()
@@ -201,12 +201,13 @@ func (r *reader) install(t *testing.T, language, part string, fetch []string) {
 	}
 }
 
-// scratch returns the name of a file of one block, in a folder of its own.
+// scratch returns the path of a file for one block, in a folder of the block's own.
 func (r *reader) scratch(b *block, name string) string {
 	return filepath.Join(r.folder, fmt.Sprintf("line%d", b.line), name)
 }
 
-// gopher runs a program or tests in Go. The folder lies within this module.
+// gopher runs a block of Go, as a program or, if it imports testing, as tests. The block's folder lies within this
+// module, so that it can import the module's packages.
 func (r *reader) gopher(t *testing.T, b *block, text string) string {
 	t.Helper()
 	if strings.Contains(text, "\"testing\"") {
@@ -217,14 +218,15 @@ func (r *reader) gopher(t *testing.T, b *block, text string) string {
 	return r.bash(t, fmt.Sprintf("go run ./line%d", b.line))
 }
 
-// bash runs a script that must succeed and returns what it printed.
+// bash runs a script, which must succeed, and returns the text that it printed.
 func (r *reader) bash(t *testing.T, script string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), blockLimit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "bash", "-eu", "-o", "pipefail", "-c", script)
 	cmd.Dir, cmd.Env = r.folder, r.env
-	// A file and not a pipe: a server in the background would keep a pipe open.
+	// The output goes to a file and not to a pipe: a server that the script leaves in the background would keep a
+	// pipe open.
 	out, err := os.CreateTemp(t.TempDir(), "out")
 	if err != nil {
 		t.Fatal(err)
@@ -269,7 +271,7 @@ func (r *reader) withFreePorts(text string) string {
 	})
 }
 
-// Reports whether a text matches the expected one, in which … matches anything.
+// holds reports whether an output equals the expected one, in which … stands for any text.
 func holds(want, got string) bool {
 	var pattern bytes.Buffer
 	for i, line := range strings.Split(strings.TrimSpace(want), "\n") {

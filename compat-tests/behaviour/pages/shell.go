@@ -13,7 +13,7 @@ import (
 	"github.com/cantledb/cantle/internal/casefile"
 )
 
-// prompt is the prompt of the shells, which separates it from their output.
+// prompt is set as the prompt of the shells, to find the ends of outputs.
 const prompt = "@@> "
 
 // shell is one mongosh, into which a page is typed.
@@ -24,7 +24,7 @@ type shell struct {
 	marks int
 }
 
-// defaultURI is the address of a shell if the block has none.
+// defaultURI is the connection string of the shell for a js block that names none.
 const defaultURI = "mongodb://127.0.0.1:27017/test"
 
 // typed types a block into the shell of its address.
@@ -57,13 +57,15 @@ func failed(printed string) bool {
 	return strings.Contains(printed, "Error: ") || strings.Contains(printed, "Error[") || strings.Contains(printed, "MongoServerError")
 }
 
-// statement is the input of one step; end is the number of its last line in the block, counted from 1.
+// statement is one statement of a js block, which is typed into the shell; end is the number of its last line in the
+// block, counted from 1.
 type statement struct {
 	text string
 	end  int
 }
 
-// statements splits a block. A line that is indented or closes a bracket belongs to the one before it.
+// statements splits a js block into statements. A line that is indented or begins with a closing bracket belongs to
+// the line before.
 func statements(text string) (out []statement) {
 	n := 0
 	for line := range strings.Lines(text) {

@@ -1,3 +1,4 @@
-// Package prices compares the price lists with published charges of the service. Each row has a published charge, its source,
-// and the same operation on the same shape of data at a real server, over TCP. docs/prices.md is printed from the rows.
+// Package prices compares the price lists of the server with published charges of the service. Each row has a
+// published charge, its source, and the same operation on data of the same shape, which the package runs on a real
+// server. docs/prices.md is printed from the rows.
 package prices

@@ -17,9 +17,9 @@ var write = flag.Bool("print", false, "print the tables into docs/prices.md")
 
 const page = "../../../docs/prices.md"
 
-// TestPublishedCharges checks that docs/prices.md has every published charge beside the charges of both lists
-// for the same operation. The second list is near to the accounts of this API: of 17 points at least 14 are
-// within 20 per cent and 10 within 10.
+// TestPublishedCharges checks that docs/prices.md has every published charge beside the charges of both price lists
+// for the same operation. The list mongo-2023 is near to the accounts of this API: of 17 points at least 14 are
+// within 20 per cent, and 10 within 10.
 func TestPublishedCharges(t *testing.T) {
 	lists := ratelimit.PriceLists()
 	ours := make([][]float64, len(lists))
@@ -64,7 +64,7 @@ func charges(t *testing.T, list *ratelimit.PriceList) (out []float64) {
 	return out
 }
 
-// deviation is the deviation of a charge from a published one, in per cent.
+// deviation returns how far our charge is from the published one, in per cent.
 func deviation(ours, published float64) float64 { return (ours/published - 1) * 100 }
 
 func deviations(ours [][]float64) string {

@@ -11,7 +11,8 @@ import (
 	"github.com/cantledb/cantle/bson/ejson"
 )
 
-// rig is a database for one point, on a server that adds charges to replies.
+// rig is an empty database in which the operation of one published charge runs, on a server that adds charges to
+// replies.
 type rig struct {
 	db  *mongo.Database
 	err error // the first one
@@ -55,7 +56,7 @@ func (r *rig) index(keys ...string) {
 // text returns a text with a length in bytes.
 func text(bytes int) string { return strings.Repeat("x", bytes) }
 
-// document returns a document with an _id, the fields and a size in bytes.
+// document returns a document, as text, with the given _id and fields and a size in bytes, which a padding fills.
 func document(id, bytes int, fields string) string {
 	if fields != "" {
 		fields = ", " + fields
@@ -68,7 +69,7 @@ func document(id, bytes int, fields string) string {
 	return with(max(0, bytes-len(doc)))
 }
 
-// insert inserts documents, a thousand at a time, and returns their charge.
+// insert inserts documents, a thousand with each command, and returns the sum of the charges in RU.
 func (r *rig) insert(docs []string) (sum float64) {
 	for len(docs) > 0 {
 		n := min(1000, len(docs))
@@ -78,7 +79,7 @@ func (r *rig) insert(docs []string) (sum float64) {
 	return sum
 }
 
-// fill inserts n documents, in whose fields %d is replaced by the number.
+// fill inserts n documents of a size in bytes. In fields, %d is replaced by the number of the document.
 func (r *rig) fill(n, bytes int, fields string) {
 	var docs []string
 	for i := range n {
@@ -90,7 +91,7 @@ func (r *rig) fill(n, bytes int, fields string) {
 // one inserts one document without secondary indexes.
 func (r *rig) one(bytes int) float64 { return r.insert([]string{document(1, bytes, `k: 1`)}) }
 
-// indexed inserts one document with the fields, each of them under a wildcard index.
+// indexed returns the charge of inserting one document with the given fields, all of them in a wildcard index.
 func (r *rig) indexed(fields string) float64 {
 	r.index(`{"$**": 1}`)
 	return r.run(`{insert: "c", documents: [{_id: 1, ` + fields + `}]}`)
@@ -124,21 +125,21 @@ func (r *rig) matching(n, bytes int) float64 {
 	return r.find(`k: 0`)
 }
 
-// newest finds n documents in the order of an index, among others.
+// newest returns the charge of a find that reads n of 2n documents in the order of an index.
 func (r *rig) newest(n, bytes int) float64 {
 	r.index(`{at: 1}`)
 	r.fill(2*n, bytes, `at: %d`)
 	return r.find(``, `sort: {at: -1}`, fmt.Sprintf(`limit: %d`, n))
 }
 
-// fanOut runs a query by an index that finds nothing in each of the partitions.
+// fanOut returns the charge of a query that uses an index in each of so many partitions and finds nothing.
 func (r *rig) fanOut(partitions int) float64 {
 	r.index(`{k: 1}`)
 	r.run(fmt.Sprintf(`{shardCollection: "%s.c", key: {_id: "hashed"}, numInitialChunks: %d}`, r.db.Name(), partitions))
 	return r.find(`k: -1`)
 }
 
-// tenfold returns the charge of a scan of ten times n documents that finds nothing.
+// tenfold returns the charge of a scan of ten times n documents that finds nothing, computed from a scan of n.
 func (r *rig) tenfold(n, bytes int, filter string) float64 {
 	r.run(`{create: "c"}`)
 	scan := `{find: "c", filter: ` + filter + `}`
@@ -153,8 +154,8 @@ func (r *rig) tenfold(n, bytes int, filter string) float64 {
 	return none + 10*(r.run(scan)-none)
 }
 
-// vehicles creates the collection of one author: documents of about 490 bytes sharded by pk, three indexes
-// and one on _ts.
+// vehicles creates the collection of one published measurement: documents of about 490 bytes sharded by pk, three
+// indexes and one on _ts.
 func (r *rig) vehicles(n int) {
 	r.run(fmt.Sprintf(`{shardCollection: "%s.c", key: {pk: "hashed"}, numInitialChunks: 1}`, r.db.Name()))
 	r.index(`{pk: 1}`, `{transponder: 1}`, `{plate: 1}`, `{_ts: 1}`)
@@ -169,8 +170,8 @@ func (r *rig) insertVehicles(n int) float64 {
 	return r.insert(docs)
 }
 
-// products creates the collection of another author: 295 documents, of which three are of the category; the
-// query has five predicates and finds one.
+// products creates the collection of another published measurement: 295 documents, of which three are of the queried
+// category. It returns the charge of the query, which has five predicates and finds one document.
 func (r *rig) products(indexes ...string) float64 {
 	for _, path := range indexes {
 		r.run(fmt.Sprintf(`{createIndexes: "c", indexes: [{key: {"%s": 1}, name: "%s"}]}`, path, path))
@@ -183,8 +184,8 @@ func (r *rig) products(indexes ...string) float64 {
 	return r.find(`$and: [{CategoryName: "category 2"}, {Sku: "sku7"}, {Name: "name 7"}, {Description: "The product called 7"}, {Price: 7.5}]`)
 }
 
-// tiny creates the collection of a third author: documents of two numbers, a hundred for each of ten values
-// of y.
+// tiny creates the collection of a third published measurement: documents of two numbers, a hundred for each of ten
+// values of y.
 func (r *rig) tiny() {
 	r.index(`{y: 1}`)
 	var docs []string

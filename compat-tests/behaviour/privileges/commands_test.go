@@ -1,7 +1,7 @@
 package privileges
 
-// request is a command, or a stage, with sufficient arguments to be executed, and the privileges that it
-// requires by the manual. In both @db and @coll stand for the target's database and collection, @ns for
+// request is a command, or a stage, with sufficient arguments to be executed, and the privileges that it requires by
+// the manual. In text and needs, @db and @coll stand for the database and collection of the target, @ns for
 // "@db.@coll".
 type request struct {
 	name  string // of the command or stage, and in brackets the variant
@@ -9,9 +9,9 @@ type request struct {
 	needs string // as in allowed
 }
 
-// commands has each command of the tables at least once, in alphabetical order. Source: "Required access" of
-// its page in the manual, else reference/privilege-actions. For commands without a page there, or whose page
-// does not list privileges, the privileges are those of the server's table.
+// commands has a request for each command of the server at least once, in alphabetical order. The source of the
+// privileges is "Required access" of the command's page in the manual, else reference/privilege-actions. If the
+// manual has neither, they are those of the server's table.
 var commands = []request{
 	{"abortMoveCollection", `{abortMoveCollection: "@ns"}`, "moveCollection @ns"},
 	{"abortReshardCollection", `{abortReshardCollection: "@ns"}`, "reshardCollection @ns"},

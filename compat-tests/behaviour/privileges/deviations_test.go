@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// deviation is a difference between the server and the manual, with its reason.
+// deviation is an intended difference between the privileges that the server requires and those of the manual, with
+// its reason.
 type deviation struct {
 	requests string // patterns of names, for path.Match, separated by "|"
 	targets  string // patterns of namespaces likewise; "" for all
@@ -38,7 +39,7 @@ var deviations = []deviation{
 	{"$listClusterCatalog*", "", "", "not yet: the action of the cluster is asked for everywhere"},
 }
 
-// deviates returns the deviation of a cell, nil if none is known.
+// deviates returns the intended deviation for one request, target and role of the matrix, nil if there is none.
 func deviates(request, target, role string) *deviation {
 	for i := range deviations {
 		d := &deviations[i]

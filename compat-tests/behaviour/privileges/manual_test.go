@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-// own is the database in which roles are granted that exist in every database.
+// own is the database in which the tested users have roles of the kind that exists in every database.
 const own = "own"
 
-// onAdmin is the suffix of the names of those roles when they are granted on admin.
+// onAdmin is added to the name of such a role if it is granted on the database admin instead.
 const onAdmin = "@admin"
 
 // role holds the actions of a built-in role by resource, as in the manual.
@@ -23,7 +23,8 @@ func readRoles(t *testing.T) map[string]role {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// First the resources, with DB for the role's database, and then the roles that each role inherits.
+	// The first pass reads the resources, in which DB stands for the database of the role; the second adds the roles
+	// that each role inherits.
 	plain, inherits := map[string]role{}, map[string][]string{}
 	name := ""
 	for line := range strings.Lines(string(text)) {
@@ -71,8 +72,8 @@ func readRoles(t *testing.T) map[string]role {
 	return roles
 }
 
-// may reports whether a role allows an action on "cluster", on a database, "x.", or on a
-// collection, "x.c". Manual: reference/resource-document.
+// may reports whether a role allows an action on a resource: "cluster", a database as "x.", or a collection as "x.c".
+// Manual: reference/resource-document.
 func (r role) may(action, on string) bool {
 	resources := []string{"any"}
 	if on == "cluster" {
@@ -94,9 +95,9 @@ func (r role) may(action, on string) bool {
 	})
 }
 
-// allowed evaluates requirements such as "find own.c, insert admin.c | anyAction cluster" for a user; a nil
-// role is an unauthenticated client. "anybody" requires nothing, "user" a login, and "!find own.c" that the
-// action is not allowed.
+// allowed reports whether a user with the role r meets requirements such as "find own.c, insert admin.c | anyAction
+// cluster", in which | separates alternatives. A nil role means a client without a login. "anybody" requires nothing,
+// "user" a login, and "!find own.c" that the action is not allowed.
 func allowed(r role, needs string) bool {
 	if needs == "anybody" {
 		return true

@@ -21,7 +21,8 @@ import (
 	"github.com/cantledb/cantle/wire/rooms"
 )
 
-// unauthorized is the error code of a refusal; any other result means that the request was authorized.
+// unauthorized is the error code by which the server refuses for lack of privileges. Any other result means that the
+// request was authorized.
 const unauthorized = 13
 
 // targets are the namespaces to which each request is sent.
@@ -31,8 +32,8 @@ var targets = []string{"own.c", "own.system.js", "own.system.profile", "own.syst
 // people is the database of the users, which no request uses.
 const people = "people"
 
-// caller is one column of the matrix: a user with one role, a user without roles, or an unauthenticated
-// client.
+// caller is one column of the matrix, a sender of requests: a user with one role, a user without roles, or a client
+// without a login.
 type caller struct {
 	name   string
 	letter byte
@@ -93,7 +94,7 @@ func TestMatrix(t *testing.T) {
 	compare(t, "testdata/matrix.txt", out.String())
 }
 
-// compare compares a text with a file. With -rewrite it writes the file.
+// compare compares a text with the content of a file. With -rewrite it writes the file instead.
 func compare(t *testing.T, path, got string) {
 	t.Helper()
 	if casefile.Rewriting() {
@@ -114,14 +115,14 @@ func compare(t *testing.T, path, got string) {
 	}
 }
 
-// TestNothingIsMissing checks that every command, every stage and every built-in role is in the matrix.
+// TestNothingIsMissing checks that the matrix has every command, every stage and every built-in role.
 func TestNothingIsMissing(t *testing.T) {
 	has := func(list []request, name string) bool {
 		return slices.ContainsFunc(list, func(r request) bool { n, _, _ := strings.Cut(r.name, " ("); return n == name })
 	}
 	for _, c := range rooms.Commands() {
 		if c.Facts.Has(command.AccountOnly) {
-			continue // not available at the address of the matrix; wire/rooms tests its privileges
+			continue // missing at the address of the matrix; wire/rooms tests its privileges
 		}
 		if !has(commands, c.Name) {
 			t.Errorf("commands_test.go has no request of %s", c.Name)
@@ -215,8 +216,8 @@ func refill(t *testing.T, root *mongo.Client) {
 	}
 }
 
-// targets returns the namespaces to which a request is sent: one of each database if it names no collection,
-// only "" if it names neither.
+// targets returns the namespaces to which a request is sent: all targets if it names a collection, one of each
+// database if it names only a database, and only "" if it names neither.
 func (r *request) targets() (list []string) {
 	switch text := r.command(); {
 	case strings.Contains(text, "@ns"), strings.Contains(text, "@coll"):

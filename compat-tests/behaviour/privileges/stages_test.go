@@ -2,8 +2,8 @@ package privileges
 
 import "strings"
 
-// stages has each stage of the table at least once, in alphabetical order. A text that is not a command is a
-// stage of a pipeline on the target.
+// stages has a request for each stage of the server at least once, in alphabetical order. A text that is not a
+// command is a stage, which is sent in a pipeline on the target.
 var stages = []request{
 	{"$addFields", `{$addFields: {x: 1}}`, "find @ns"},
 	{"$bucket", `{$bucket: {groupBy: "$a", boundaries: [0, 1], default: 2}}`, "find @ns"},
@@ -66,7 +66,8 @@ var stages = []request{
 	{"$vectorSearch", `{$vectorSearch: {}}`, "find @ns"},
 }
 
-// on returns a pipeline on the collection d beside the target; its stages name the target.
+// on returns a pipeline that reads the collection d in the database of the target; its stages name the target's
+// collection.
 func on(pipeline string) string {
 	return `{aggregate: "d", pipeline: [` + pipeline + `], cursor: {}, $db: "@db"}`
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// TestWorkOutlivesItsClient checks that long work on a collection goes on when its client disconnects. The
-// command is held before it begins, until after the server has noticed the disconnect. Manual:
-// core/index-creation, core/sharding-reshard-a-collection.
+// TestWorkOutlivesItsClient checks that long work on a collection, such as an index build, goes on when its client
+// disconnects. A fail point delays the command until the server has noticed the disconnect.
+// Manual: core/index-creation, core/sharding-reshard-a-collection.
 func TestWorkOutlivesItsClient(t *testing.T) {
 	s := harness.Start(t, harness.Options{Args: []string{"--enable-test-commands"}})
 	db := s.Client(t).Database("shop")
@@ -82,8 +82,8 @@ func TestWorkOutlivesItsClient(t *testing.T) {
 	}
 }
 
-// leave sends a command, which a fail point delays by two seconds before it begins, and disconnects once the
-// server lists it.
+// leave sends a command, which a fail point delays by two seconds before it begins, and disconnects as soon as the
+// server lists the command.
 func leave(t *testing.T, s *harness.Server, name, at string, command bson.D) {
 	t.Helper()
 	admin := s.Client(t).Database("admin")

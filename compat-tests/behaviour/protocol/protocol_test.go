@@ -68,8 +68,8 @@ func TestHelloByQuery(t *testing.T) {
 	}
 }
 
-// TestClientMetadata checks that client metadata must be complete or empty. The Node driver sends empty
-// metadata in environments of Jest.
+// TestClientMetadata checks that the client's metadata in hello must be complete or empty. The Node driver sends
+// empty metadata in environments of Jest.
 func TestClientMetadata(t *testing.T) {
 	s := harness.Start(t, harness.Options{})
 	part := func(name string, value any) bson.D { return bson.D{{Key: name, Value: value}} }
@@ -91,8 +91,8 @@ func TestClientMetadata(t *testing.T) {
 	}
 }
 
-// TestMoreToComeIsNotAnswered checks that a write with moreToCome gets no reply, so the next reply belongs to
-// the next command.
+// TestMoreToComeIsNotAnswered checks that a write with the flag moreToCome gets no reply, so that the next reply
+// belongs to the next command.
 func TestMoreToComeIsNotAnswered(t *testing.T) {
 	s := harness.Start(t, harness.Options{})
 	c := s.Dial(t)
@@ -112,8 +112,8 @@ func TestMoreToComeIsNotAnswered(t *testing.T) {
 	}
 }
 
-// TestSequences checks that document sequences may come before or after the body, and more than one in a
-// message.
+// TestSequences checks that document sequences may come before or after the body of a message, and that a message may
+// have several.
 func TestSequences(t *testing.T) {
 	s := harness.Start(t, harness.Options{})
 	c := s.Dial(t)
@@ -205,7 +205,7 @@ func TestBrokenFrames(t *testing.T) {
 				t.Fatal(err)
 			}
 			if !strings.HasPrefix(name, "half") && !strings.Contains(name, "cuts") {
-				// A reply must be an error; a closed connection without a reply is right too.
+				// The reply must be an error; to close the connection without a reply is right, too.
 				if reply, err := c.ReceiveFrame(); err == nil && len(reply) > 21 {
 					if ok, _ := bson.Raw(reply[21:]).Lookup("ok").AsFloat64OK(); ok == 1 {
 						t.Errorf("answered ok: %s", bson.Raw(reply[21:]))
@@ -218,8 +218,8 @@ func TestBrokenFrames(t *testing.T) {
 	}
 }
 
-// TestErrorsKeepTheConnection checks that unknown or invalid commands get their error, on a connection that
-// stays open.
+// TestErrorsKeepTheConnection checks that unknown or invalid commands get their error, and that the connection stays
+// open.
 func TestErrorsKeepTheConnection(t *testing.T) {
 	s := harness.Start(t, harness.Options{})
 	c := s.Dial(t)
@@ -243,8 +243,8 @@ func TestErrorsKeepTheConnection(t *testing.T) {
 	}
 }
 
-// TestLargeDocuments checks that a reply of more than 16 MB is divided into batches, and that a document of
-// nearly 16 MB fits.
+// TestLargeDocuments checks that a result of more than 16 MB is divided into batches, and that a reply can hold a
+// document of nearly 16 MB.
 func TestLargeDocuments(t *testing.T) {
 	s := harness.Start(t, harness.Options{})
 	c := s.Dial(t)

@@ -25,8 +25,8 @@ const runMinutesMax = 5
 
 const matrixPath = "matrix.txt"
 
-// programsAtOnce is the number of programs, or variants of them, that are installed or run at a time. Most of
-// their time they wait for registries, streams and time limits.
+// programsAtOnce is the number of client programs, or variants of them, that are installed or run at the same time.
+// They wait for registries, streams and time limits most of the time.
 const programsAtOnce = "6"
 
 func TestMain(m *testing.M) {
@@ -53,7 +53,7 @@ func TestClients(t *testing.T) {
 	}
 }
 
-// judge compares the results of all programs with the stored matrix, or writes it.
+// judge compares the results of all client programs with the stored matrix; with -rewrite, it writes the matrix.
 func (f *findings) judge(t *testing.T, before matrix) {
 	fmt.Print(f.matrix.show())
 	after := maps.Clone(before)
@@ -69,7 +69,7 @@ func (f *findings) judge(t *testing.T, before matrix) {
 	}
 }
 
-// test installs one program and runs it against each variant of the server.
+// test installs one client program, and runs it against each variant of the server.
 func (p *program) test(t *testing.T, found *findings) {
 	testenv.SkipWithURI(t)
 	if p.long && !testenv.IsLong() {
@@ -108,7 +108,7 @@ func (f *findings) set(row, area, variant, result string) {
 	f.matrix[[3]string{row, area, variant}] = result
 }
 
-// against runs the program once and creates a subtest for every area.
+// against runs the client program once, against one variant of the server, and creates a subtest for every area.
 func (p *program) against(t *testing.T, variant, root, dir string, found *findings) {
 	t.Parallel()
 	uri, one, personality, authority := "", "", variant, ""

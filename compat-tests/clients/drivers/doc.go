@@ -1,8 +1,8 @@
-// Package drivers runs the official drivers, and a mapper or two, against the server: one folder per client,
-// each with a program that its community would recognise. Each runs against both personalities, and against
-// the first of them with authentication and TLS (the variant secure), and against three servers over one
-// store, whose connection string has all their addresses (several) or that of a load balancer before them
-// (balanced). The programs get only a connection string.
+// Package drivers runs the official drivers, and some mappers, against the server: one folder per client,
+// each with a program that users of the driver would recognise. Each program runs against both personalities
+// (mongodb, cosmos), against mongodb with authentication and TLS (the variant secure), and against three servers
+// over one store, whose connection string has all their addresses (several) or that of a load balancer before
+// them (balanced). The programs get only a connection string.
 //
 // A program reads
 //
@@ -13,9 +13,9 @@
 //	CANTLE_CA_FILE      the authority to trust, for drivers that ignore tlsCAFile in a
 //	                    connection string; empty without TLS
 //
-// and prints one line per area of the table below, `client area ok`, `client area skip reason` or `client
-// area FAIL reason`; other output is shown only if something fails. An area that a program promises (see
-// table.go) and does not report counts as failed.
+// and prints one line per area of the table below, `client area ok`, `client area skip reason` or `client area FAIL
+// reason`; other output is shown only if something fails. An area that a program promises (see table.go) and does not
+// report counts as failed.
 //
 //	connect       connection strings of every form, the reply to hello
 //	crud          documents written, found, changed, deleted
@@ -38,6 +38,6 @@
 //	              its connections, work goes on at another one. If one is shut down, there are no
 //	              errors, even where drivers do not retry. The last server has stopped then
 //
-// Folders are copied to .cache/clients and their dependencies installed there, once per content. The results
-// are compared with matrix.txt, which scripts/gendocs prints into README.md; -rewrite accepts a new one.
+// Folders are copied to .cache/clients and their dependencies installed there, once per content. The results are
+// compared with matrix.txt, which scripts/gendocs prints into README.md; -rewrite accepts a new one.
 package drivers

@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// variants are the ways in which the server is run: the two personalities, the first of them with
-// authentication and TLS, and three servers over one store, with all their addresses and behind a load
-// balancer.
+// variants are the ways in which the server is run for the client programs: the two personalities, mongodb with
+// authentication and TLS, and three servers over one store, with all their addresses and behind a load balancer.
 var variants = []string{"mongodb", "cosmos", "secure", several, balanced}
 
 // The variants with more than one server.
@@ -17,15 +16,15 @@ const (
 	balanced = "balanced"
 )
 
-// matrix holds the results: row, area and variant to "ok", "skip" or "FAIL". A row that was not run is
-// missing.
+// matrix holds the results of the client programs: "ok", "skip" or "FAIL" by row (the client), area and variant. A
+// row that was not run is missing.
 type matrix map[[3]string]string
 
 // matrixHead is the comment at the beginning of the file.
 const matrixHead = "# What each client was seen doing: row, area, then one result per way of running the server.\n" +
 	"# Written by go test ./compat-tests/clients/drivers -rewrite; scripts/gendocs prints it into README.md.\n"
 
-// readMatrix parses a file that print has written. A missing file counts as an empty one.
+// readMatrix parses the file of a matrix, which print has written. A missing file counts as an empty matrix.
 func readMatrix(path string) (matrix, error) {
 	text, err := os.ReadFile(path)
 	if err != nil && !os.IsNotExist(err) {
@@ -69,7 +68,7 @@ func (m matrix) print() string {
 	return b.String()
 }
 
-// show prints a matrix for people: a row per client, a column per area.
+// show returns a matrix as a table for the test's output: a row per client, a column per area.
 func (m matrix) show() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%-12s", "")

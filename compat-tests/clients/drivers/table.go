@@ -6,7 +6,7 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// areas are the areas in the order of the matrix; doc.go describes each.
+// areas are the areas that the client programs test, in the order of the matrix; doc.go describes each.
 var areas = []string{
 	"connect", "crud", "bulk", "bulkwrite", "cursors", "indexes", "aggregation", "gridfs", "sessions", "transactions", "retryable",
 	"changestreams", "throttling", "errors", "compression", "pool", hosts,
@@ -18,12 +18,12 @@ const hosts = "hosts"
 // mapped are the areas in which an object mapper adds something to its driver.
 var mapped = []string{"connect", "crud", "bulk", "cursors", "indexes", "aggregation", "transactions", "changestreams"}
 
-// allBut returns the areas without those that a client does not have.
+// allBut returns all areas except those that a client does not have.
 func allBut(missing ...string) []string {
 	return slices.DeleteFunc(slices.Clone(areas), func(area string) bool { return slices.Contains(missing, area) })
 }
 
-// program is one folder, with the commands that install and run it.
+// program is one client program: a folder, with the commands that install and run it.
 type program struct {
 	folder  string
 	needs   []string // executables without which it is skipped

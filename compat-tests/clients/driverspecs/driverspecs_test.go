@@ -18,11 +18,11 @@ const scoreboardHead = `# The Go driver's tests for servers: what passed, what f
 # runner skipped (other topologies and versions, operations the driver lacks). See doc.go.
 `
 
-// suitesAtOnce is the number of suites that run at a time. Most of their time they wait.
+// suitesAtOnce is the number of suites of the driver's tests that run at the same time. They wait most of the time.
 const suitesAtOnce = "6"
 
-// triesMax is the number of repetitions of a failed test: some allow an operation 50 ms by the client's
-// clock, connecting included.
+// triesMax is the number of repetitions of a failed test of the driver. Some tests allow an operation 50 ms by the
+// client's clock, connecting included, which a busy machine may exceed.
 const triesMax = 3
 
 func TestMain(m *testing.M) {
@@ -33,8 +33,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestDriverSpecs runs the driver's tests in each topology and compares the
-// results with its scoreboard.
+// TestDriverSpecs runs the Go driver's own tests in each topology, and compares the results with the topology's
+// scoreboard.
 func TestDriverSpecs(t *testing.T) {
 	testenv.SkipWithURI(t)
 	dir := fetch(t)

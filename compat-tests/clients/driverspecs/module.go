@@ -19,7 +19,7 @@ const (
 	driverSum     = "h1:kdAgQvu8TROXZpSkJQd5wzfaNCCrMbpZyKFtQ6qkPCE="
 )
 
-// fetch downloads the driver's module into the module cache if it is missing, and returns its folder there.
+// fetch downloads the source of the Go driver into the module cache, if it is missing there, and returns its folder.
 func fetch(t *testing.T) string {
 	t.Helper()
 	cmd := exec.Command("go", "mod", "download", "-json", driverModule+"@"+driverVersion)
@@ -41,7 +41,7 @@ func fetch(t *testing.T) string {
 	return got.Dir
 }
 
-// compile builds the tests of a package of the driver and returns the path of the program.
+// compile builds the test program of a package of the Go driver, and returns the path of the program.
 func compile(t *testing.T, dir, pkg string) string {
 	t.Helper()
 	root, err := harness.Root()

@@ -17,7 +17,7 @@ import (
 	"github.com/cantledb/cantle/compat-tests/clients/scoreboard"
 )
 
-// A suite is a part of the driver's tests with a row of its own in the table.
+// suite is a part of the driver's tests that has a row of its own in the scoreboard.
 type suite struct {
 	name string // the row: the folder of specification files, or the test
 	pkg  string // of the driver
@@ -31,7 +31,7 @@ const (
 	integration = "mongo/integration"
 )
 
-// suites are the suites that run, in the order of the table.
+// suites are the parts of the driver's tests that run, in the order of the scoreboard.
 var suites = slices.Concat(
 	folders(unified, "TestUnifiedSpec",
 		"change-streams", "client-side-operations-timeout", "collection-management", "command-monitoring",
@@ -64,7 +64,7 @@ func tests(names ...string) (out []suite) {
 	return out
 }
 
-// path returns the name of the suite among the tests of its package.
+// path returns the name of the suite among the tests of its package: the test function, or one of its subtests.
 func (s suite) path() string {
 	if s.sub == "" {
 		return s.test
@@ -72,7 +72,7 @@ func (s suite) path() string {
 	return s.test + "/" + s.sub
 }
 
-// suiteOf returns the name of the suite that a test belongs to, "" for none.
+// suiteOf returns the name of the suite to which a test of the driver belongs, "" if it belongs to none.
 func suiteOf(test string) string {
 	for _, s := range suites {
 		if test == s.path() || strings.HasPrefix(test, s.path()+"/") {
@@ -82,7 +82,8 @@ func suiteOf(test string) string {
 	return ""
 }
 
-// pattern returns the pattern of -test.run for the suite, or for one of its tests if only has its full name.
+// pattern returns the pattern for go test's flag -test.run that selects the suite or, if only is not "", the test
+// with that full name.
 func (s suite) pattern(only string) string {
 	name := s.path()
 	if only != "" {
@@ -98,8 +99,8 @@ func (s suite) pattern(only string) string {
 // suiteLimit ends a suite that hangs.
 const suiteLimit = 6 * time.Minute
 
-// run runs the suite against the server of env, without the tests that the topology leaves out, or only one
-// test of it, and returns the results of its leaves by name.
+// run runs the suite of the driver's tests against the server that env names, without the tests that the topology
+// leaves out; if only is not "", one test. It returns the results of the tests without subtests, by name.
 func (s suite) run(ctx context.Context, top *topology, dir, program string, env []string, only string) (map[string]scoreboard.Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, suiteLimit)
 	defer cancel()
@@ -129,9 +130,9 @@ func (s suite) run(ctx context.Context, top *topology, dir, program string, env 
 	return got, nil
 }
 
-// errNotBegun reports that a program of the driver ended before its first test. It gives the server 2 s to
-// answer a ping, and then assumes that another connection, for which it has not waited, has finished its
-// handshake. On a busy machine that is not always so, and it is no failure of the server.
+// errNotBegun means that a test program of the driver ended before its first test. The program gives the server 2 s
+// to answer a ping, and then assumes that another connection, for which it has not waited, has finished its
+// handshake. On a busy machine that is not always so; it is no failure of the server.
 var errNotBegun = errors.New("the program gave up before its first test")
 
 // setupFailed is in the stack of a program whose preparations failed.
@@ -139,7 +140,8 @@ const setupFailed = ".TestMain("
 
 var outcomeLine = regexp.MustCompile(`^\s*--- (PASS|FAIL|SKIP): (.*) \([0-9.]+s\)$`)
 
-// parse reads the output of a test program. trouble is the end of the output if the program did not complete.
+// parse reads the output of a test program. leaves are the results of tests without subtests; trouble is the end of
+// the output if the program did not complete, otherwise "".
 func parse(out io.Reader) (leaves map[string]scoreboard.Result, trouble string) {
 	leaves = map[string]scoreboard.Result{}
 	said := map[string][]string{}
@@ -171,8 +173,8 @@ func parse(out io.Reader) (leaves map[string]scoreboard.Result, trouble string) 
 		}
 		said[current] = append(said[current], line)
 	}
-	// The name of a folder or a file may contain slashes, so some parents are not tests themselves: a test
-	// with a result and other tests below it is a parent.
+	// The name of a folder or a file may contain slashes, so a prefix of a name is not always a test: only a prefix
+	// that has a result of its own is a parent.
 	for name := range leaves {
 		for up := name; ; {
 			i := strings.LastIndexByte(up, '/')
@@ -184,7 +186,7 @@ func parse(out io.Reader) (leaves map[string]scoreboard.Result, trouble string) 
 		}
 	}
 	for name := range parents {
-		// A parent that fails although no test below it fails counts as a leaf.
+		// If a parent fails although no test below it fails, it counts like a test without subtests.
 		if r, ok := leaves[name]; ok && (r.Outcome != scoreboard.Failed || failsBelow(leaves, name)) {
 			delete(leaves, name)
 		}

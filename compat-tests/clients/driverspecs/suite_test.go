@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestSkip checks that tests that are left out are named in the form of go test -skip.
+// TestSkip checks the pattern by which the left-out tests are given to go test -skip, and that each has a reason.
 func TestSkip(t *testing.T) {
 	top := topology{leftOut: map[string]string{"TestA/x.json/a_b": "why"}}
 	if got, want := top.skip(), `^TestA$/^x\.json$/^a_b$`; got != want {
@@ -25,7 +25,7 @@ func TestSkip(t *testing.T) {
 	}
 }
 
-// TestNotBegun checks that a program that fails in its preparations is distinguished from one that fails in a
+// TestNotBegun checks that a test program that fails in its preparations is distinguished from one that fails in a
 // test.
 func TestNotBegun(t *testing.T) {
 	const stack = "panic: no\n\ngoroutine 1 [running]:\ndriver/unified.TestMain(0x12ac4c534140)\n"
@@ -51,7 +51,7 @@ func TestNotBegun(t *testing.T) {
 	}
 }
 
-// TestParse checks the results that are read from the output of a test program.
+// TestParse checks the results that parse reads from the output of a test program.
 func TestParse(t *testing.T) {
 	for name, tc := range map[string]struct{ out, want, trouble string }{
 		"leaves": {"=== RUN   TestA\n=== RUN   TestA/dir/sub\n=== RUN   TestA/dir/sub/x\n    a_test.go:1: why\n" +

@@ -11,7 +11,8 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// topology is a deployment as which the server appears. Each has a scoreboard of its own.
+// topology is a kind of deployment as which the server appears to the driver's tests: two mongos, a replica set, and
+// so on. Each has a scoreboard of its own.
 type topology struct {
 	name  string
 	board string
@@ -20,15 +21,15 @@ type topology struct {
 	only  []string // suites; nil: all
 	env   []string // environment of the driver's programs
 
-	// For a topology with a load balancer: the number of servers that share the store, and the connection
-	// string for tests that need all of them.
+	// servers is the number of servers over one store, for a topology with a load balancer. all returns the
+	// connection string for tests that need all of them.
 	servers int
 	all     func(t *testing.T, s *harness.Server) string
 	// leftOut are tests that are not run, each with the reason.
 	leftOut map[string]string
 }
 
-// topologies are all topologies. A server with two addresses looks like two mongos.
+// topologies lists all topologies. A server that listens on two addresses looks like two mongos.
 var topologies = []topology{
 	{
 		name: "mongos", board: "scoreboard.txt",
@@ -54,9 +55,9 @@ var topologies = []topology{
 		},
 	},
 	{
-		// Runs the tests for drivers that support load balancers, and for connections that they pin. Most
-		// have one server behind the balancer, because fail points, which the driver sets through any
-		// connection, belong to a single server.
+		// This topology is for the tests for drivers that support load balancers, and for connections that they pin.
+		// Most tests have one server behind the balancer: the driver sets fail points through any connection, and a
+		// fail point belongs to a single server.
 		name: "load balancer", board: "scoreboard_load_balancer.txt", servers: 2,
 		uri:  func(t *testing.T, s *harness.Server) string { return harness.Balance(t, s.Addr).URI() },
 		all:  func(t *testing.T, s *harness.Server) string { return harness.Balance(t, s.Addr, s.Peers[0]).URI() },
@@ -78,7 +79,7 @@ var topologies = []topology{
 	},
 }
 
-// withRoot creates the first user and returns the connection string with its credentials.
+// withRoot creates the first user of a server, and returns the connection string with that user's credentials.
 func withRoot(t *testing.T, s *harness.Server) string {
 	t.Helper()
 	command, err := bson.Marshal(bson.D{{Key: "createUser", Value: "root"}, {Key: "pwd", Value: "secret"}, {Key: "roles", Value: bson.A{"root"}}})

@@ -2,8 +2,8 @@ package nodesuite
 
 import "github.com/cantledb/cantle/compat-tests/clients/scoreboard"
 
-// The driver's repository, and the commit whose tests run. git fetches the commit by its hash, and so
-// verifies it.
+// repository is the driver's repository, and commit the commit whose tests run. git fetches a commit by its hash, and
+// so verifies its content.
 const (
 	repository = "https://github.com/mongodb/node-mongodb-native.git"
 	commit     = "bb35ded18aa1031d8e4be88cad4fc1cc1225b00e" // some commits after 7.5.0

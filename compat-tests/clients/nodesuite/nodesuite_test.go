@@ -15,7 +15,7 @@ const scoreboardHead = `# The Node driver's tests for servers: what passed, what
 # topologies and versions). row@setting where the server was no mongos. See doc.go.
 `
 
-// TestNodeSuite runs the driver's tests and compares the results with the scoreboard.
+// TestNodeSuite runs the Node driver's own tests, and compares the results with the scoreboard.
 func TestNodeSuite(t *testing.T) {
 	if !testenv.IsLong() {
 		t.Skip("it takes minutes: ./scripts/test --long or CANTLE_LONG=1 runs it")
@@ -23,7 +23,8 @@ func TestNodeSuite(t *testing.T) {
 	scoreboard.Suite{Head: scoreboardHead, Runs: runs, Source: source, Start: start}.Judge(t)
 }
 
-// start starts a server and returns the runner of the tests against it.
+// start starts a server for a run of the Node driver's tests, and returns the runner of the tests in dir against that
+// server.
 func start(t *testing.T, r scoreboard.Run, dir string) scoreboard.Runner {
 	args := []string{"--enable-test-commands", "--listen", "127.0.0.1:0,127.0.0.1:0"}
 	if r.On == scoreboard.ReplicaSet {

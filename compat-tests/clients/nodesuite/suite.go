@@ -8,7 +8,8 @@ import (
 	"github.com/cantledb/cantle/compat-tests/clients/scoreboard"
 )
 
-// runs are all runs; rows of the table are in this order.
+// runs are the runs of the driver's tests, each against a server of its own. The rows of the scoreboard are in this
+// order.
 var runs = []scoreboard.Run{
 	{Name: "crud", On: scoreboard.Mongos, Parts: "crud"},
 	{Name: "commands", On: scoreboard.Mongos, Parts: "auth collation collection-management command-logging-and-monitoring gridfs index-management read-write-concern " +
@@ -27,7 +28,7 @@ var runs = []scoreboard.Run{
 	{Name: "set retries", On: scoreboard.ReplicaSet, Parts: "retryable-reads retryable-writes"},
 }
 
-// without has the tests that are left out, by the beginnings of their titles, with the reasons.
+// without lists the tests that are left out, by the beginnings of their titles, each with the reason.
 var without = map[string]string{
 	"CRUD Prose Spec Tests 13.":                     encryption,
 	"CSOT spec prose tests 2. maxTimeMS is not set": encryption,
@@ -53,7 +54,7 @@ type mocha struct {
 	titles map[string]string // mocha's titles, by the names of tests
 }
 
-// runner returns the runner of the tests in a folder. Its results have the names row::file::title.
+// runner returns the runner of the tests in a folder. The names of its results have the form row::file::title.
 func (a *mocha) runner(dir string) scoreboard.Runner {
 	return scoreboard.Runner{
 		Name: "mocha", Limit: minutesMax * time.Minute, Dir: dir, Program: "node_modules/.bin/mocha", Args: a.args, Parse: a.parse,
@@ -61,7 +62,7 @@ func (a *mocha) runner(dir string) scoreboard.Runner {
 	}
 }
 
-// args returns the arguments of mocha. Its exit status is the number of failed tests.
+// args returns the arguments of mocha: report is the file for its report, only the name of a single test, "" for all.
 func (a *mocha) args(report, only string) []string {
 	args := []string{"--config", "test/mocha_mongodb.js", "--exit", "--reporter", "json", "--reporter-option", "output=" + report}
 	if only != "" {

@@ -11,7 +11,8 @@ const (
 // sdist is the name of the source distribution.
 const sdist = "pymongo-" + driverVersion
 
-// source installs the driver and its tests: the tests in test, Python in venv.
+// source describes the installation of PyMongo and its tests: the tests go into the folder test, Python into the
+// folder venv.
 var source = scoreboard.Source{
 	Folder: "pymongosuite",
 	Needs:  []string{"python3"},

@@ -18,16 +18,16 @@ const scoreboardHead = `# PyMongo's tests for servers: what passed, what failed,
 # topologies and versions, what Python lacks). row@setting where the server was no mongos. See doc.go.
 `
 
-// TestPyMongoSuite runs the driver's tests and compares the results with the
-// scoreboard.
+// TestPyMongoSuite runs PyMongo's own tests, and compares the results with the scoreboard.
 func TestPyMongoSuite(t *testing.T) {
 	scoreboard.Suite{Head: scoreboardHead, Runs: runs, Source: source, Start: start}.Judge(t)
 }
 
-// startTriesMax bounds the choices of two ports, which another program may take before the server does.
+// startTriesMax is the maximum number of starts of a server. Each start chooses two ports, which another program may
+// take before the server does.
 const startTriesMax = 5
 
-// start starts a server and returns the runner of the tests against it.
+// start starts a server for a run of PyMongo's tests, and returns the runner of the tests in dir against that server.
 func start(t *testing.T, r scoreboard.Run, dir string) scoreboard.Runner {
 	t.Helper()
 	server := harness.StartRetry(t, func() harness.Options { return harness.Options{Args: args(t, r, dir)} }, startTriesMax)
@@ -60,8 +60,8 @@ func args(t *testing.T, r scoreboard.Run, dir string) []string {
 	return args
 }
 
-// pair returns a port that is free together with the next one, where the tests look for a second mongos. It
-// is outside of the range from which systems assign free ports.
+// pair returns a port that is free together with the next one, at which the tests expect a second mongos. It is
+// outside of the range from which systems assign free ports.
 func pair(t *testing.T) int {
 	t.Helper()
 	for range 100 {

@@ -16,7 +16,8 @@ const (
 	encrypted scoreboard.Setting = "tls" // and logins
 )
 
-// runs are all runs; rows of the table are in this order.
+// runs are the runs of the driver's tests, each against a server of its own. The rows of the scoreboard are in this
+// order.
 var runs = []scoreboard.Run{
 	{Name: "language", On: scoreboard.Mongos, Parts: "bulk collation collection collection_management command_monitoring comment cursor custom_types database", Short: true},
 	{Name: "files", On: scoreboard.Mongos, Parts: "examples grid_file gridfs gridfs_bucket gridfs_spec raw_bson decimal128", Short: true},
@@ -39,7 +40,7 @@ var runs = []scoreboard.Run{
 	{Name: "with logins", On: auth, Parts: "bulk change_stream collection cursor database gridfs_spec session"},
 }
 
-// without has the tests that are left out, by the beginnings of their ids, with the reasons.
+// without lists the tests that are left out, by the beginnings of their ids, each with the reason.
 var without = map[string]string{
 	"test_client.py::ClientUnitTest::test_connection_timeout_ms_propagates_to_DNS_resolver": noDNS,
 	"test_client.py::ClientUnitTest::test_container_metadata":                               itsMachine,
@@ -63,13 +64,13 @@ const (
 	runMinutesMax  = 12
 )
 
-// pytest runs the tests of a run against one server, by its port.
+// pytest makes the runner for one run of PyMongo's tests, against the server at a port.
 type pytest struct {
 	scoreboard.Run
 	port int
 }
 
-// runner returns the runner of the tests in a folder. Its results have the names row::class::function.
+// runner returns the runner of the tests in a folder. The names of its results have the form row::class::function.
 func (a pytest) runner(dir string) scoreboard.Runner {
 	return scoreboard.Runner{
 		Name: "pytest", Limit: runMinutesMax * time.Minute, Dir: dir, Program: filepath.Join(dir, "venv", "bin", "python"), Args: a.args, Parse: a.parse,
@@ -103,7 +104,7 @@ func (a pytest) args(report, only string) []string {
 // testsFailed is pytest's exit status when it completed and tests failed.
 const testsFailed = 1
 
-// testcase is an entry of pytest's report. A test has several entries if it fails twice, or if parts of it
+// testcase is an entry of pytest's report. A test has several entries if it fails twice, or if some of its parts
 // fail.
 type testcase struct {
 	Class    string    `xml:"classname,attr"` // test.test_bulk.TestBulk

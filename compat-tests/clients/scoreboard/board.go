@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Board is the file scoreboard.txt: a row of counts per suite and a reason per
-// known failure.
+// Board is the content of a scoreboard, the file of a driver's known results: a row of counts per suite, and a reason
+// for each known failure.
 type Board struct {
 	Rows  map[string]Counts
 	Known map[string]string // full name of a test → the reason of its failure
@@ -44,8 +44,8 @@ func Count(results map[string]Result) (c Counts) {
 // knownHead begins the list of failures.
 const knownHead = "# Known failures: test: reason"
 
-// Read reads the file. Errors: those of the file system, a line that is neither a
-// row nor a failure.
+// Read reads the file of a scoreboard.
+// Errors: errors of the file system; a line that is neither a row nor a failure.
 func Read(path string) (*Board, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -74,8 +74,8 @@ func Read(path string) (*Board, error) {
 	return b, nil
 }
 
-// Write writes the file: the head, which describes the file in comment lines, and the rows in the order of
-// the suites.
+// Write writes the file of a scoreboard: the head, which are comment lines that describe the file, and the rows in
+// the order of the suites.
 func (b *Board) Write(path, head string, suites []string) error {
 	var out bytes.Buffer
 	out.WriteString(head)

@@ -18,18 +18,18 @@ type Runner struct {
 	Limit   time.Duration // of one run
 	Dir     string        // working directory
 	Program string        // relative to Dir
-	// Args returns the arguments with which the program writes a report to a file, for all tests or the one with
-	// the given name.
+	// Args returns the arguments of the program: it writes its report to the file report, and runs only the test with
+	// the name only, or all if only is "".
 	Args func(report, only string) []string
 	Env  []string // besides the variables that every program needs
-	// Statuses are the exit statuses of a program that has completed; without any, the status is ignored.
+	// Statuses are the exit statuses of the program that mean that its run was complete; nil ignores the status.
 	Statuses []int
-	// Parse reads a report. The result is empty if no test ran.
+	// Parse reads the results of the tests from a report of the program. If no test ran, the result is empty.
 	Parse func(report []byte) (Results, error)
 }
 
-// Run runs the tests, or only the one with the given name, and returns their results.
-// Errors: the program did not complete, the report cannot be read, no test ran.
+// Run runs all tests or, if only is not "", the test with that name, and returns their results.
+// Errors: the program did not complete; the report cannot be read; no test ran.
 func (r Runner) Run(ctx context.Context, only string) (map[string]Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.Limit)
 	defer cancel()
@@ -41,8 +41,8 @@ func (r Runner) Run(ctx context.Context, only string) (map[string]Result, error)
 	report := filepath.Join(temp, "report")
 	cmd := exec.CommandContext(ctx, r.Program, r.Args(report, only)...)
 	cmd.Dir = r.Dir
-	// Only the environment variables that programs need: the driver sends the server information about clouds
-	// and containers that it finds there, and the tests have settings of their own.
+	// The program gets only the environment variables that it needs: a driver sends the server information about
+	// clouds and containers that it finds there, and the tests have settings of their own.
 	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "TMPDIR=" + temp}, r.Env...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
@@ -62,7 +62,7 @@ func (r Runner) Run(ctx context.Context, only string) (map[string]Result, error)
 	return results, nil
 }
 
-// completed reports whether the end of the program is that of a run that has completed.
+// completed reports whether the error with which the program ended is that of a complete run.
 func (r Runner) completed(ended error) bool {
 	if ended == nil || r.Statuses == nil {
 		return true
@@ -77,7 +77,8 @@ func Tail(s string) string { return s[max(0, len(s)-4000):] }
 // Results holds the results of a run by the names of the tests.
 type Results map[string]Result
 
-// Add adds an entry of a report. If several entries have one name, a failure of one counts.
+// Add adds an entry of a report to the results. If several entries have one name and one of them failed, the test
+// counts as failed.
 func (r Results) Add(name, outcome string, said ...string) {
 	if before := r[name]; before.Outcome == Failed {
 		outcome, said = Failed, append(before.Said, said...)

@@ -45,8 +45,8 @@ func TestReadErrors(t *testing.T) {
 	}
 }
 
-// TestRunner checks the end of a program that runs tests: a run has completed if there is a report and the exit
-// status is one of those of a completed run.
+// TestRunner checks the conditions under which a run counts as complete: there is a report, and the program's exit
+// status is one of Statuses.
 func TestRunner(t *testing.T) {
 	for _, c := range []struct {
 		script   string

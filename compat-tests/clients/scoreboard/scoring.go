@@ -24,10 +24,11 @@ type Result struct {
 	Said    []string
 }
 
-// Scoring compares results with a board and collects them for a new one. Safe for concurrent use.
+// Scoring compares the results of a driver's tests with a scoreboard, and collects them for a new one. Safe for
+// concurrent use.
 type Scoring struct {
-	// Floor reports that the numbers depend on the machine: a row has the least number of tests that must
-	// pass.
+	// Floor means that the numbers depend on the machine: a row of the scoreboard has the least number of tests that
+	// must pass.
 	Floor bool
 
 	path  string
@@ -38,7 +39,8 @@ type Scoring struct {
 	seen  map[string]bool
 }
 
-// Begin reads the board. If the board cannot be read, it fails the test.
+// Begin reads the scoreboard at path, and returns a Scoring for it. If the scoreboard cannot be read, it fails the
+// test.
 func Begin(t *testing.T, path string) *Scoring {
 	t.Helper()
 	board, err := Read(path)
@@ -48,7 +50,7 @@ func Begin(t *testing.T, path string) *Scoring {
 	return &Scoring{path: path, board: board, fresh: New(), seen: map[string]bool{}}
 }
 
-// RetryFailures repeats the unexpected failures, one test at a time: many of a driver's tests have timeouts of a few
+// RetryFailures repeats each test that failed unexpectedly, alone: many of a driver's tests have timeouts of a few
 // seconds, which can expire on a busy machine. If the repetition passes, the test counts as passed.
 func (r *Scoring) RetryFailures(t *testing.T, results map[string]Result, ask RunTests) {
 	for name, result := range results {
@@ -63,9 +65,9 @@ func (r *Scoring) RetryFailures(t *testing.T, results map[string]Result, ask Run
 	}
 }
 
-// Take makes each result of a suite a test: one that passes, one that is skipped as a known failure with its
-// reason, or a failure. Tests that the driver's runner skips are only counted in the table. prefix is left
-// out of the tests' names.
+// Take makes each result of a suite a subtest: one that passes, one that is skipped as a known failure with its
+// reason, or one that fails. Tests that the driver's runner skipped are only counted in the table. prefix is removed
+// from the names of the tests.
 func (r *Scoring) Take(t *testing.T, suite, prefix string, results map[string]Result) {
 	c := Count(results)
 	r.mu.Lock()
@@ -108,9 +110,9 @@ func (r *Scoring) Take(t *testing.T, suite, prefix string, results map[string]Re
 	}
 }
 
-// End fails the test for known failures that no suite had. Under -rescore it writes the new board instead, as
-// Board.Write, with the old rows of suites that did not run. suiteOf returns the suite that a test belongs
-// to.
+// End ends the comparison: it fails the test for known failures that no suite had. Under -rescore it writes the new
+// scoreboard instead, as Board.Write does, with the old rows of suites that did not run. suiteOf returns the suite to
+// which a test belongs.
 func (r *Scoring) End(t *testing.T, head string, suites []string, suiteOf func(test string) string) {
 	if !*rescore {
 		for name := range r.board.Known {

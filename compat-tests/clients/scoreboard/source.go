@@ -10,11 +10,11 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// Source describes the installation of a driver and its tests, in a folder below .cache.
+// Source describes how a driver and its tests are installed, in a folder below .cache.
 type Source struct {
 	Folder string
 	Needs  []string          // programs that must be installed
-	Check  []string          // a program with arguments, whose exit status is 0 if the installed versions are sufficient
+	Check  []string          // a program with arguments; its exit status is 0 if the installed versions are sufficient
 	Wants  string            // the message if Check fails
 	Files  map[string]string // written into the folder before Fetch
 	Fetch  []string          // shell commands that download, see harness.Install
@@ -22,7 +22,7 @@ type Source struct {
 	Tests  string            // the folder of the tests, below Folder; "" for Folder itself
 }
 
-// missing returns a message about a missing prerequisite, "" if there is none.
+// missing returns a message about a prerequisite that this machine lacks, "" if it has all.
 func (s Source) missing() string {
 	for _, program := range s.Needs {
 		if _, err := exec.LookPath(program); err != nil {
@@ -35,8 +35,8 @@ func (s Source) missing() string {
 	return ""
 }
 
-// install installs the driver and its tests, unless that was done before, and returns the folder of the tests.
-// Errors: as harness.Install.
+// install installs the driver and its tests, unless an earlier run did, and returns the folder of the tests.
+// Errors: the errors of harness.Install.
 func (s Source) install(ctx context.Context) (dir string, err error) {
 	root, err := harness.Root()
 	if err != nil {

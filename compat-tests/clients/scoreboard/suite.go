@@ -19,7 +19,8 @@ const (
 	ReplicaSet Setting = "replicaset"
 )
 
-// Run is a set of parts of a driver's tests that run against one server. Each part has a row.
+// Run is a part of a driver's tests that runs against one server: some files or folders of tests, each with a row in
+// the scoreboard.
 type Run struct {
 	Name  string
 	On    Setting
@@ -43,10 +44,12 @@ func (r Run) rows() (out []string) {
 	return out
 }
 
-// RunTests runs a driver's tests against a server, or only the one with the given name.
+// RunTests runs a driver's tests against a server and returns their results by name: all tests or, if only is not "",
+// the one with that name.
 type RunTests func(ctx context.Context, only string) (map[string]Result, error)
 
-// Results runs all tests, and repeats unexpected failures up to tries times: see RetryFailures.
+// Results runs all tests of a driver and returns the results. It repeats unexpected failures up to tries times: see
+// RetryFailures.
 func (r *Scoring) Results(t *testing.T, ask RunTests, tries int) map[string]Result {
 	t.Helper()
 	results, err := ask(t.Context(), "")
@@ -59,18 +62,18 @@ func (r *Scoring) Results(t *testing.T, ask RunTests, tries int) map[string]Resu
 	return results
 }
 
-// Suite describes a driver's own tests for servers, and the parts that run. The name of a test begins with
-// its row and "::".
+// Suite describes a driver's own tests for servers, and the runs into which they are divided. The name of each result
+// begins with its row in the scoreboard and "::".
 type Suite struct {
 	Head   string // of scoreboard.txt
 	Runs   []Run
 	Source Source
-	// Start starts a server for a run, and returns the runner of the tests in dir against it.
+	// Start starts a server for a run, and returns the runner of the tests in the folder dir against that server.
 	Start func(t *testing.T, r Run, dir string) Runner
 }
 
-// Judge runs a driver's tests, each run against a server of its own and beside the others, and compares the
-// results with scoreboard.txt. If the tests cannot be installed, it skips the test.
+// Judge runs a driver's tests, each run against a server of its own and all at the same time, and compares the
+// results with scoreboard.txt. If the tests cannot be installed, Judge skips the test.
 func (s Suite) Judge(t *testing.T) {
 	testenv.SkipWithURI(t)
 	if what := s.Source.missing(); what != "" {

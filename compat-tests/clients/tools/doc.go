@@ -1,12 +1,12 @@
-// Package tools runs programs that administrators use with a server. Where a test cannot install a program,
-// it sends the program's commands and checks the fields that the program reads in the replies.
+// Package tools runs programs that administrators use with a server. If a test cannot install a program,
+// it sends the program's commands instead, and checks the fields that the program reads in the replies.
 //
 //	mongoexpress/   mongo-express from npm, used through a headless Chromium and by plain
 //	                HTTP: databases, collections, documents, searches, indexes, exports
 //
-// monitoring_test.go has the commands of mongodb_exporter, mongostat and mongotop, sent by a user with the
-// roles that these programs require; gui_test.go has the commands of MongoDB Compass, Studio 3T and similar
-// programs when they connect and while they are used.
+// monitoring_test.go has the commands of mongodb_exporter, mongostat and mongotop, sent by a user with the roles that
+// these programs require; gui_test.go has the commands of MongoDB Compass, Studio 3T and similar programs when they
+// connect and while they are used.
 //
 // mongo-express is pinned to the last release whose package contains the scripts of its pages.
 // compat-tests/rig/browser finds the Chromium.

@@ -9,7 +9,7 @@ import (
 	"github.com/cantledb/cantle/bson/bsontest"
 )
 
-// Codes of refusals that GUIs expect, from a server that is no Atlas cluster or for lack of privileges.
+// Error codes that GUIs accept as refusals: for lack of privileges, and from a server that is no Atlas cluster.
 const (
 	unauthorized   = 13
 	notFound       = 59    // CommandNotFound
@@ -17,7 +17,8 @@ const (
 )
 
 // connecting are the commands that GUIs and mongosh send when they connect: about the server, and about the
-// privileges of the user. Source: the manual's pages of these commands; mongosh's messages at --verbose.
+// privileges of the user.
+// Source: the manual's pages of these commands; mongosh's messages at --verbose.
 var connecting = []toolCommand{
 	{db: "admin", command: `{hello: 1, topologyVersion: null}`, others: "isWritablePrimary maxBsonObjectSize maxMessageSizeBytes maxWriteBatchSize localTime logicalSessionTimeoutMinutes connectionId minWireVersion maxWireVersion readOnly"},
 	{db: "admin", command: `{buildInfo: 1}`, others: "version versionArray gitVersion modules allocator javascriptEngine sysInfo bits debug maxBsonObjectSize storageEngines"},
@@ -30,7 +31,8 @@ var connecting = []toolCommand{
 	{db: "admin", command: `{aggregate: 1, cursor: {}, pipeline: [{$listLocalSessions: {}}]}`, others: "cursor.firstBatch"},
 }
 
-// knowing are the commands about server and databases, which require more privileges than a reader has.
+// knowing are the commands by which GUIs describe the server and its databases. They require more privileges than
+// those of the role read.
 var knowing = []toolCommand{
 	{db: "admin", command: `{hostInfo: 1}`, others: "system.hostname system.numCores system.memSizeMB system.cpuArch os.type os.name os.version"},
 	{db: "admin", command: `{getCmdLineOpts: 1}`, others: "argv parsed"},
@@ -58,7 +60,7 @@ var performance = []toolCommand{
 	{db: "admin", command: `{killOp: 1, op: 999999999}`, others: "info"},
 }
 
-// browsing are the commands of a view of a collection: its size, documents, indexes, plans, schema.
+// browsing are the commands that GUIs send to show a collection: its size, documents, indexes, plans and schema.
 var browsing = []toolCommand{
 	{db: "shop", command: `{dbStats: 1}`, numbers: "collections views objects dataSize storageSize indexes indexSize"},
 	{db: "shop", command: `{listCollections: 1, nameOnly: true, authorizedCollections: true}`, others: "cursor.firstBatch.0.name cursor.firstBatch.0.type"},
@@ -103,8 +105,8 @@ var editing = []toolCommand{
 	{db: "admin", command: `{currentOp: 1, "command.createIndexes": {$exists: true}}`, others: "inprog"}, // builds in progress
 }
 
-// cloudOnly are commands that only MongoDB's cloud supports; GUIs hide a feature that is refused with the
-// expected error.
+// cloudOnly are commands that only MongoDB's cloud supports. If the server refuses them with the expected error, GUIs
+// hide the feature.
 var cloudOnly = []toolCommand{
 	{db: "shop", command: `{aggregate: "orders", cursor: {}, pipeline: [{$listSearchIndexes: {}}]}`, no: searchDisabled},
 	{db: "shop", command: `{createSearchIndexes: "orders", indexes: [{name: "default", definition: {mappings: {dynamic: true}}}]}`, no: searchDisabled},
@@ -126,8 +128,8 @@ func TestGUIs(t *testing.T) {
 	}
 }
 
-// TestReaderInGUI checks that a user with the role read on one database can use it, and that other commands
-// are refused with the code that GUIs expect.
+// TestReaderInGUI checks that a user with the role read on one database can use that database in a GUI, and that
+// other commands are refused with the code that GUIs expect.
 func TestReaderInGUI(t *testing.T) {
 	_, reader := start(t, member, bson.A{bson.D{{Key: "role", Value: "read"}, {Key: "db", Value: "shop"}}})
 	each(t, member, reader, connecting)

@@ -16,7 +16,8 @@ import (
 // tourMinutesMax bounds the duration of one tour of the pages.
 const tourMinutesMax = 5
 
-// steps are the steps of a tour, which reports one line for each: `way step ok` or `way step FAIL reason`.
+// steps are the steps of a tour through mongo-express. For each, the tour prints one line: `way step ok` or `way step
+// FAIL reason`.
 var steps = []string{"status", "databases", "collections", "documents", "editing", "search", "indexes", "export", "upkeep"}
 
 var express = harness.Program{
@@ -90,7 +91,7 @@ func tour(t *testing.T, dir, variant, way, chromium string) {
 	}
 }
 
-// reported returns the first word and the rest of the line that begins with prefix.
+// reported returns the result of a step: the first word, and the rest, of the line in out that begins with prefix.
 func reported(out, prefix string) (result, reason string) {
 	for line := range strings.Lines(out) {
 		if rest, ok := strings.CutPrefix(line, prefix); ok {

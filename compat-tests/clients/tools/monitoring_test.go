@@ -12,8 +12,8 @@ import (
 // watching are the roles that exporters and agents require.
 var watching = bson.A{"clusterMonitor", bson.D{{Key: "role", Value: "read"}, {Key: "db", Value: "local"}}}
 
-// Fields of serverStatus that monitoring programs read, in whichever reply they are. prefixed adds the path
-// of serverStatus.
+// statusNumbers are the fields of serverStatus that monitoring programs read. Some replies contain serverStatus below
+// a path, which prefixed adds.
 const statusNumbers = "uptime uptimeMillis uptimeEstimate localTime pid " +
 	"asserts.regular asserts.warning asserts.msg asserts.user asserts.rollovers " +
 	"connections.current connections.available connections.totalCreated connections.active " +
@@ -39,8 +39,8 @@ const replStatus = "set myState term members.0._id members.0.name members.0.heal
 	"members.0.optime.ts members.0.optimeDate members.0.electionTime members.0.electionDate members.0.configVersion " +
 	"optimes.lastCommittedOpTime.ts optimes.appliedOpTime.ts optimes.durableOpTime.ts"
 
-// exporter are the commands of mongodb_exporter with all its collectors. Observed: percona/mongodb_exporter
-// 0.51 against this server, with and without --compatible-mode.
+// exporter are the commands that mongodb_exporter sends with all its collectors.
+// Observed: percona/mongodb_exporter 0.51 against this server, with and without --compatible-mode.
 var exporter = []toolCommand{
 	{db: "admin", command: `{isMaster: 1}`, others: "ismaster msg", on: router},
 	{db: "admin", command: `{isMaster: 1}`, others: "ismaster setName hosts me", on: member},
@@ -93,8 +93,8 @@ func TestMonitoring(t *testing.T) {
 	}
 }
 
-// TestStatusCounts checks that the differences of two serverStatus replies contain the operations between
-// them.
+// TestStatusCounts checks that the counters of serverStatus, read before and after some operations, differ by those
+// operations.
 func TestStatusCounts(t *testing.T) {
 	root, watcher := start(t, member, watching)
 	look := func() bson.Raw {

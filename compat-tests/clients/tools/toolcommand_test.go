@@ -15,16 +15,16 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// A command that a program sends, with the fields that the program reads in the reply.
+// toolCommand is a command that a tool sends, with the fields that the tool reads in the reply.
 type toolCommand struct {
 	db, command string // the command in the notation of case files
 
-	// numbers and others are paths, separated by spaces, that the reply must have: the first as numbers or
-	// dates, the others of any type; see find for the notation.
+	// numbers and others are paths, separated by spaces, that the reply must have: those of numbers with numbers or
+	// dates, those of others with values of any type. The comment of find has the notation.
 	numbers, others string
 
 	on string // the only variant that it applies to, "" for all
-	no int32  // the error code if the command is refused, so that no field is read
+	no int32  // the error code of the expected refusal, in which case no field is read; 0 if the command must succeed
 }
 
 // The variants of the server: the deployment that it appears as.
@@ -33,8 +33,8 @@ const (
 	member = "replica set" // --replica-set
 )
 
-// start starts a server with authentication as the variant, fills it as root, and returns a client for root
-// and one for a user with the given roles.
+// start starts a server with authentication, as the given variant (mongos or replica set), and fills it. It returns a
+// client of root, and one of a user with the given roles.
 func start(t *testing.T, variant string, roles bson.A) (root, user *mongo.Client) {
 	t.Helper()
 	args := []string{"--auth"}
@@ -52,7 +52,8 @@ func start(t *testing.T, variant string, roles bson.A) (root, user *mongo.Client
 	return root, user
 }
 
-// fill creates shop.orders with an index, a sharded shop.parts, a view and some profiled operations.
+// fill creates the collection shop.orders with an index, the sharded collection shop.parts, a view and some profiled
+// operations, so that tools have something to show.
 func fill(t *testing.T, c *mongo.Client) {
 	t.Helper()
 	ctx := t.Context()
@@ -113,7 +114,8 @@ func run(ctx context.Context, c *mongo.Client, db, command string) (bson.Raw, er
 	return c.Database(db).RunCommand(ctx, bson.Raw(cmd)).Raw()
 }
 
-// find looks up a dotted path; in its parts underscores also match spaces, and colons match dots.
+// find returns the value at a dotted path in a reply. In the parts of the path, a colon stands for a dot, and an
+// underscore may also match a space.
 func find(reply bson.Raw, path string) (bson.RawValue, error) {
 	parts := strings.Split(path, ".")
 	for i := range parts {

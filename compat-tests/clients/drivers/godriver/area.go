@@ -15,7 +15,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// area holds the context of one area's checks; the first failure ends them.
+// area holds the context in which the checks of one area run. The first failure ends the area.
 type area struct {
 	ctx    context.Context
 	client *mongo.Client

@@ -52,8 +52,8 @@ func hosts(a *area) {
 	defer last.Disconnect(a.ctx)
 	a.ok(last.Database("admin").RunCommand(a.ctx, d("shutdown", 1)).Err())
 	n := 40
-	// The driver (2.9) fails an operation that requests a connection in the moment when the driver learns
-	// that the server is shutting down. Nothing was sent then.
+	// If an operation requests a connection in the moment when the driver learns of the server's shutdown, the driver
+	// (2.9) fails the operation without having sent it. Such an operation is repeated.
 	sent := func(f func() error) {
 		err := f()
 		for err != nil && strings.Contains(err.Error(), "was cleared because another operation failed") {

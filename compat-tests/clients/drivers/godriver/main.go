@@ -1,4 +1,4 @@
-// Command godriver is the program of the official Go driver. The package comment of
+// Command godriver is the client program for the official Go driver. The package comment of
 // compat-tests/clients/drivers describes its output.
 package main
 
@@ -426,8 +426,9 @@ func throttling(a *area) {
 	retriesByLabels(a)
 }
 
-// retriesByLabels makes the server refuse whole commands: the driver repeats them, twice at most, because
-// their errors have labels. Errors of Azure Cosmos DB have none, so there the application has to repeat them.
+// retriesByLabels makes the server refuse whole commands: the driver repeats them, twice at most, because their
+// errors have labels. Errors of an account of Azure Cosmos DB have no labels, so there the application has to repeat
+// the commands.
 // Spec: client-backpressure.
 func retriesByLabels(a *area) {
 	refuse := func(kind string, count int) {
