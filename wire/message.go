@@ -23,7 +23,7 @@ var requestLimits = bson.Limits{Depth: bson.MaxDepth + 1}
 type Message struct {
 	Header     Header // OpCode is the opcode inside OP_COMPRESSED
 	Flags      Flags
-	Body       bson.Raw   // the body, the query, the first document of an OP_REPLY, or the command made from an OP_GET_MORE
+	Body       bson.Raw   // body, query, or first document of an OP_REPLY; of other opcodes the command made from them
 	Sequences  []Sequence // of an OP_MSG
 	Namespace  []byte     // of an older opcode: database and .$cmd, or the collection of an OP_QUERY
 	Compressed bool       // it was an OP_COMPRESSED, so the reply is one, too

@@ -8,7 +8,8 @@ import (
 	"github.com/cantledb/cantle/ratelimit"
 )
 
-// growStep is the most memory in bytes that is allocated for a message before its bytes arrive.
+// growStep is the size in bytes of the first memory that is allocated for a large message; it grows as the bytes of
+// the message arrive.
 const growStep = 128 << 10
 
 // Reader reads messages from one connection. Not safe for concurrent use.

@@ -127,7 +127,7 @@ func CursorSize(name string, to *int64) Arg { return Arg{name: name, kind: curso
 // type.
 func By(name string, read func(v bson.Value) error) Arg { return Arg{name: name, kind: own, by: read} }
 
-// Given makes the row set the variable to to true if the argument is present and not null, otherwise to false.
+// Given makes the row report, in a variable of the command, whether the argument is present and not null.
 func (a Arg) Given(to *bool) Arg {
 	a.given = to
 	return a

@@ -78,8 +78,8 @@ func TestFailHandshake(t *testing.T) {
 	}
 }
 
-// TestTestVersion2 checks that the stable API refuses testVersion2, a command for tests, as it refuses every command
-// outside of the API.
+// TestTestVersion2 checks that testVersion2, a command for tests, is refused under the strict stable API, as every
+// command outside of the API is.
 func TestTestVersion2(t *testing.T) {
 	w := newWorld(t, nil)
 	c := w.dial()
