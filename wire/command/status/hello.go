@@ -9,7 +9,6 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/wire"
-	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/auth"
 	"github.com/cantledb/cantle/wire/command"
 )
@@ -67,29 +66,37 @@ func (s *State) runHello(c *command.Call) error {
 	return s.replyHello(c, a)
 }
 
-// parseHello reads the arguments of hello.
+// parseHello reads the arguments of hello. It visits them instead of listing rows: hello is the only command of many
+// connections, and the frame of rows would double the stack that each of them keeps.
 func parseHello(c *command.Call) (a helloArgs, err error) {
-	var wait int64
-	err = c.ReadArgs(
-		arguments.Bool("helloOk", &a.helloOK),
-		arguments.Bool("loadBalanced", &a.balanced),
-		arguments.Value("client", &a.client),
-		arguments.Value("compression", &a.compression),
-		arguments.By("saslSupportedMechs", func(v bson.Value) (err error) { a.mechs, err = userName(c, "saslSupportedMechs", v); return err }).WithNull(),
-		arguments.Value("speculativeAuthenticate", &a.speculative),
-		arguments.By("topologyVersion", func(v bson.Value) (err error) {
+	err = c.Each(func(name string, v bson.Value) (bool, error) {
+		var err error
+		switch name {
+		case "helloOk":
+			a.helloOK, err = c.BoolArg(name, v)
+		case "loadBalanced":
+			a.balanced, err = c.BoolArg(name, v)
+		case "client":
+			a.client = v
+		case "compression":
+			a.compression = v
+		case "saslSupportedMechs":
+			a.mechs, err = userName(c, name, v)
+		case "speculativeAuthenticate":
+			a.speculative = v
+		case "topologyVersion":
+			a.hasTopology = !v.IsMissing()
 			a.process, a.counter, err = topologyVersion(c, v)
-			return err
-		}).Given(&a.hasTopology),
-		arguments.Truncated("maxAwaitTimeMS", &wait).Given(&a.hasAwait).Check(func() error {
-			if wait < 0 || wait > int64(24*time.Hour/time.Millisecond) {
-				return mongoerr.New(31373, "maxAwaitTimeMS must be a non-negative integer")
+		case "maxAwaitTimeMS":
+			a.hasAwait = !v.IsMissing()
+			var ms int64
+			if ms, err = c.IntArg(name, v); err == nil && (ms < 0 || ms > int64(24*time.Hour/time.Millisecond)) {
+				err = mongoerr.New(31373, "maxAwaitTimeMS must be a non-negative integer")
 			}
-			return nil
-		}),
-		arguments.Others(), // newer clients can send more
-	)
-	a.await = time.Duration(wait) * time.Millisecond
+			a.await = time.Duration(ms) * time.Millisecond
+		} // others are ignored, so that newer clients can send more
+		return true, err
+	})
 	switch {
 	case err != nil:
 	case a.hasTopology && !a.hasAwait:
