@@ -63,7 +63,7 @@ func TestSavedSettings(t *testing.T) {
 	c.ok(`{setQuerySettings: {find: "q", filter: {a: 1}, $db: "test"}, settings: {reject: true}, $db: "admin"}`)
 	w := newWorld(t, store)
 	c = w.dial()
-	if got := c.code(`{find: "q", filter: {a: 2}, $db: "test"}`); got != 411 {
+	if got := c.code(`{find: "q", filter: {a: 2}, maxTimeMS: 60000, $db: "test"}`); got != 411 {
 		t.Errorf("query settings: %d", got)
 	}
 	if r := c.ok(`{getClusterParameter: "defaultMaxTimeMS", $db: "admin"}`); number(at(r, "clusterParameters.0.readOperations")) != 7 {
