@@ -31,10 +31,10 @@ func (x *opener) Sink(env *mql.Env, ns collection.Namespace, spec *agg.SinkSpec)
 	}
 	o := x.writer(env)
 	if spec.Out {
-		return x.c.newOutSink(o, ns, target, spec)
+		return x.c.newOutSink(x.o, o, ns, target, spec)
 	}
 	nullable, err := target.MergeKey(env, spec.On)
-	return &mergeSink{c: x.c, o: o, ns: ns, spec: spec, nullable: nullable}, err
+	return &mergeSink{c: x.c, command: x.o, o: o, ns: ns, spec: spec, nullable: nullable}, err
 }
 
 // Sink opens the target of documents that a command computes itself, as the
@@ -46,24 +46,37 @@ func (c *Cluster) Sink(o *Op, spec *agg.SinkSpec) (agg.Sink, error) {
 	return (&opener{c: c, o: o}).Sink(o.Env, spec.NS, spec)
 }
 
-// writer returns an Op for the writes of a pipeline, with the same environment but
-// a meter of its own.
+// writer returns an Op for the writes of a pipeline. It has a meter of its own, because the pipeline's reads go on
+// between the writes; Credit adds its charges and commits to those of the command.
 func (x *opener) writer(env *mql.Env) *Op {
 	inner := *env
-	return &Op{Env: &inner, Class: x.o.Class, Durability: x.o.Durability, BypassValidation: x.o.BypassValidation, WriteBlock: x.o.WriteBlock}
+	return &Op{Env: &inner, Class: x.o.Class, AppName: x.o.AppName, Strong: x.o.Strong, Unmetered: x.o.Unmetered, Durability: x.o.Durability,
+		Writes: x.o.Writes, User: x.o.User, BypassValidation: x.o.BypassValidation, WriteBlock: x.o.WriteBlock}
+}
+
+// Credit moves the charges and commits of an op that has written for this command into those of the command: its
+// request charge, its operationTime, and what WaitDurable waits for.
+func (o *Op) Credit(writer *Op) {
+	o.Receipt.Merge(&writer.Receipt)
+	writer.Receipt.Reset(0, nil)
+	o.Committed = max(o.Committed, writer.Committed)
+	o.needsSync = o.needsSync || writer.needsSync
+	o.Waited += writer.Waited
+	writer.Waited, writer.needsSync = 0, false
 }
 
 // outSink is the target of $out: it fills a temporary collection, and puts that in the place of the target collection
 // at the end. Manual: reference/operator/aggregation/out.
 type outSink struct {
-	c    *Cluster
-	o    *Op
-	ns   collection.Namespace
-	temp collection.Namespace
-	done bool
+	c       *Cluster
+	command *Op
+	o       *Op // writes for the command
+	ns      collection.Namespace
+	temp    collection.Namespace
+	done    bool
 }
 
-func (c *Cluster) newOutSink(o *Op, ns collection.Namespace, target *catalog.Collection, spec *agg.SinkSpec) (agg.Sink, error) {
+func (c *Cluster) newOutSink(command, o *Op, ns collection.Namespace, target *catalog.Collection, spec *agg.SinkSpec) (agg.Sink, error) {
 	if target != nil {
 		switch {
 		case target.Sharded():
@@ -88,7 +101,7 @@ func (c *Cluster) newOutSink(o *Op, ns collection.Namespace, target *catalog.Col
 	if err != nil {
 		return nil, err
 	}
-	return &outSink{c: c, o: o, ns: ns, temp: temp}, nil
+	return &outSink{c: c, command: command, o: o, ns: ns, temp: temp}, nil
 }
 
 // Write implements agg.Sink.
@@ -106,11 +119,13 @@ func (s *outSink) Finish(*mql.Env) error {
 		return err
 	}
 	s.done = true
+	s.command.Credit(s.o)
 	return nil
 }
 
 // Close implements agg.Sink.
 func (s *outSink) Close() {
+	defer func() { s.command.Credit(s.o) }()
 	if !s.done {
 		s.done = true
 		// The drop must run even if the command's context has ended, as it often has.
@@ -141,10 +156,11 @@ func checkSeriesTarget(target *catalog.Collection, spec *agg.SinkSpec) error {
 // and whenNotMatched.
 // Manual: reference/operator/aggregation/merge.
 type mergeSink struct {
-	c    *Cluster
-	o    *Op
-	ns   collection.Namespace
-	spec *agg.SinkSpec
+	c       *Cluster
+	command *Op
+	o       *Op // writes for the command
+	ns      collection.Namespace
+	spec    *agg.SinkSpec
 	// nullable: the fields of `on` may be null or missing.
 	nullable bool
 }
@@ -308,7 +324,10 @@ func (s *mergeSink) matched(a *attempt, old bson.Raw, h keyspace.Hash, fresh bso
 }
 
 // Finish implements agg.Sink.
-func (s *mergeSink) Finish(*mql.Env) error { return s.c.WaitDurable(context.Background(), s.o) }
+func (s *mergeSink) Finish(*mql.Env) error {
+	s.command.Credit(s.o)
+	return nil
+}
 
 // Close implements agg.Sink.
-func (s *mergeSink) Close() {}
+func (s *mergeSink) Close() { s.command.Credit(s.o) }

@@ -152,12 +152,17 @@ func (d *Definer) copyCapped(o *cluster.Op, from *catalog.Collection, to collect
 		return mongoerr.NoNamespace(to.String())
 	}
 	env, out := *o.Env, *o.Env
-	in, err := d.data.Find(&cluster.Op{Env: &env, Class: o.Class}, from.Namespace, plan.Find{})
+	reader := &cluster.Op{Env: &env, Class: o.Class, AppName: o.AppName, User: o.User}
+	in, err := d.data.Find(reader, from.Namespace, plan.Find{})
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	writer := &cluster.Op{Env: &out, Class: o.Class, BypassValidation: true}
+	writer := &cluster.Op{Env: &out, Class: o.Class, AppName: o.AppName, User: o.User, BypassValidation: true}
+	defer func() {
+		o.Credit(reader)
+		o.Credit(writer)
+	}()
 	tooMuch := d.tally.Of(from.ID).Total(from.Map).Bytes - made.Options.CapBytes
 	var batch []bson.Raw
 	held := 0
@@ -195,7 +200,6 @@ func (d *Definer) copyCapped(o *cluster.Op, from *catalog.Collection, to collect
 	if err := flush(); err != nil {
 		return err
 	}
-	o.Committed = max(o.Committed, writer.Committed)
 	if o.Durability == storage.Synced {
 		return d.store.Sync(o.Env.Context())
 	}

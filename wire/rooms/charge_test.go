@@ -56,6 +56,32 @@ func TestChargesOfStoredFunctions(t *testing.T) {
 	}
 }
 
+// The writes of $out, $merge and mapReduce belong to the charge of their command, and to its operationTime.
+func TestChargesOfOutput(t *testing.T) {
+	w := newWorld(t, nil)
+	w.JavaScript = true
+	c := w.dial()
+	var docs []string
+	for i := range 50 {
+		docs = append(docs, fmt.Sprintf(`{_id: %d}`, i))
+	}
+	c.ok(`{insert: "from", documents: [` + strings.Join(docs, ", ") + `]}`)
+	insert := c.charge()
+	for name, command := range map[string]string{
+		"out":       `{aggregate: "from", pipeline: [{$out: "o"}], cursor: {}}`,
+		"merge":     `{aggregate: "from", pipeline: [{$merge: "m"}], cursor: {}}`,
+		"mapReduce": `{mapReduce: "from", map: "function() { emit(this._id, 1) }", reduce: "function(k, v) { return 1 }", out: "r"}`,
+	} {
+		r := c.ok(command)
+		if got := c.charge(); got < insert {
+			t.Errorf("%s: %v RU, less than the %v of an insert of as many documents", name, got, insert)
+		}
+		if got, want := timeOf(r.Get("operationTime")), w.Cluster.Latest(); got < want {
+			t.Errorf("%s: operationTime %v, before the last commit %v", name, got, want)
+		}
+	}
+}
+
 const kb = 1024
 
 // Reads by key and inserts cost the published prices. Source: the price list, rules R1 and R4.
