@@ -82,7 +82,8 @@ func Part() string { return os.Getenv(part) }
 // SetPart returns a part as an entry of an environment.
 func SetPart(to string) string { return part + "=" + to }
 
-// Storage returns the value of --storage for the servers that suites start, "" if each test chooses.
+// Storage returns the storage engine of the servers that suites start, one of the names that the table lists; ""
+// means the one that each test chooses.
 func Storage() string { return os.Getenv(storage) }
 
 // URI returns the address of the server to test, "" if suites start servers of their own.

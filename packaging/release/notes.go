@@ -15,7 +15,7 @@ import (
 	"strings"
 )
 
-// notesName is the file of the sizes, which is the end of the release notes.
+// notesName is the name of the file with the sizes of the released files, which is the end of the release notes.
 const notesName = "SIZES.md"
 
 // notes prints the sizes of the release, and its largest parts.

@@ -72,7 +72,7 @@ func quoted(names []string) string {
 	return strings.Join(list, ", ")
 }
 
-// aLogin is printed for a command that needs a login and no privilege.
+// aLogin is the text in docs/privileges.md for a command that needs a login and no privilege.
 const aLogin = "a login"
 
 // neededBy returns, from the row of a command, the table cells for the privileges that every call of the command

@@ -208,7 +208,7 @@ func (w *workspace) goTool(folder string, args ...string) error {
 	return nil
 }
 
-// read runs the Go tool and decodes the JSON object that it prints.
+// read runs the Go tool in a folder, and decodes the JSON object that the tool prints into the variable into.
 func (w *workspace) read(folder string, into any, args ...string) error {
 	text, err := w.command(folder, args...).Output()
 	if err != nil {

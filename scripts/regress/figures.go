@@ -9,7 +9,7 @@ import (
 // figures holds the costs of benchmarks, by name.
 type figures map[string]float64
 
-// cpuSeconds is the name of the figure that depends on the machine.
+// cpuSeconds is the name of the figure of a benchmark that depends on the machine's load: its CPU time.
 const cpuSeconds = "CPU seconds"
 
 // unjudged is the end of the line of a figure that is shown but cannot fail the comparison.

@@ -39,7 +39,8 @@ var severalShare = []clusterRun{
 	{"mock-3", []string{"driver"}, []string{"-run", "Watch|Transactions|Retry|Bulk|Cursor", "-skip", "Split|Lifetime|TestBulkWrite"}, nil},
 }
 
-// halfOfIt selects half of the amount of a row of the fault programme.
+// halfOfIt is the environment variable by which a suite runs half of the amount that its row of the fault programme
+// has.
 var halfOfIt = []string{testenv.SetPart("1/2")}
 
 // clusterAll is the share of a long run.

@@ -201,7 +201,7 @@ func (l *listener) packageDone(e event) {
 	if e.Action != "fail" {
 		return
 	}
-	// A panic or a timeout leaves tests without a result; their output is needed.
+	// After a panic or a timeout some tests have no result: their output is printed, because it shows the reason.
 	for _, key := range slices.Sorted(maps.Keys(l.said)) {
 		if strings.HasPrefix(key, e.Package+"\x00") && !l.finished[key] {
 			for _, line := range l.said[key] {

@@ -58,8 +58,8 @@ func checkGlobals(r *repo, report reporter) {
 			if id == nil || !variables[variable{f.dir, id.Name}] {
 				return
 			}
-			// A name declared in this file resolves to its declaration; one that does not
-			// resolve is declared in another file of the package. Anything else is local.
+			// A name that is declared in this file resolves to its declaration (id.Obj); one that does not resolve is
+			// declared in another file of the package. Any other name is local.
 			if id.Obj != nil {
 				if v, ok := id.Obj.Decl.(*ast.ValueSpec); !ok || !specs[v] {
 					return

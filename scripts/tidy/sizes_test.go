@@ -6,7 +6,7 @@ import (
 	"go/ast"
 )
 
-// Maximum sizes, in lines, of code that is read in one sitting.
+// Maximum sizes, in lines, of a Go file and of a function, so that each can be read in one sitting.
 const (
 	fileMax     = 600
 	functionMax = 80

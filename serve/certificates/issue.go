@@ -110,7 +110,8 @@ func leaf(name pkix.Name, now time.Time, life time.Duration, usage ...x509.ExtKe
 	}
 }
 
-// issue signs a certificate for a new key and writes both to a file.
+// issue makes a key, signs a certificate for it with the authority's key, and writes both to one PEM file. template
+// has the contents of the certificate.
 func (s *signer) issue(template *x509.Certificate, file string) (*x509.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

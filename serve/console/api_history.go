@@ -157,7 +157,7 @@ func heat(q *query) (any, error) {
 	return out, nil
 }
 
-// event is a change of the partitions or of the throughput of a collection.
+// event is an entry of the history in the console: a change of the partitions, or of the throughput, of a collection.
 type event struct {
 	At         int64  `json:"at"`
 	Kind       string `json:"kind"`

@@ -93,7 +93,8 @@ func (c *localConn) adoptUser(other *localConn) error {
 	return nil
 }
 
-// login returns the login of the connection, nil if there is none.
+// login returns the login of the connection, which has the user and the privileges; nil if the connection has not
+// logged in.
 func (c *localConn) login() *command.Login { return c.state.(*command.ConnState).Login }
 
 // errClosed is the error of a command whose connection was closed while the command ran.

@@ -126,7 +126,8 @@ func (s *sessions) end() {
 	}
 }
 
-// cookie returns the cookie of a login; an empty token deletes the cookie.
+// cookie returns the cookie that identifies a browser's login by its token. For the token "" it returns a cookie that
+// makes the browser delete that cookie.
 func (c *Console) cookie(token string) *http.Cookie {
 	k := &http.Cookie{Name: cookieName, Value: token, Path: "/", HttpOnly: true, Secure: c.secure, SameSite: http.SameSiteStrictMode, MaxAge: int(sessionLife / time.Second)}
 	if token == "" {

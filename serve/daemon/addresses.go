@@ -79,7 +79,8 @@ func onlyHere(address string) bool {
 	return ip != nil && ip.IsLoopback()
 }
 
-// cannotListen explains why the server cannot listen on the address of a flag, and what to do.
+// cannotListen returns an error for the operator: why the server cannot listen on the address of a flag, and what to
+// do.
 func cannotListen(flag, address string, err error) error {
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):

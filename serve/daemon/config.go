@@ -52,7 +52,7 @@ type Config struct {
 	ServerRetry        bool
 	Burst              bool
 	StrongReads        bool
-	Prices             string // name of a price list; "" = by the addresses, see prices
+	Prices             string // name of a price list; "" = mongo-2023 if there is a Cosmos address, otherwise normative
 	MaxConns           int
 	Auth               bool
 	CosmosName         string

@@ -519,7 +519,7 @@ func HeapLimit() int64 {
 	return limit
 }
 
-// Defects returns the numbers of panics and of unforeseen errors since the start.
+// Defects returns the numbers of panics and of unforeseen errors in this server since its start.
 func (d *Daemon) Defects() (panics, unforeseen int64) { return d.defects.Counts() }
 
 // Failed returns the errors of listeners that broke.

@@ -33,8 +33,8 @@ func (d *Daemon) startHistory(ctx context.Context, s *command.Server) {
 // stopped long ago.
 const forgetSeconds = 600
 
-// sampleHistory samples the partitions at the beginning of each second until ctx ends, and stores
-// the samples every five minutes and at the end.
+// sampleHistory records the load of the partitions at the beginning of each second until ctx ends, and stores the
+// records every five minutes and at the end.
 func (d *Daemon) sampleHistory(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()

@@ -21,7 +21,7 @@ type recentLog struct {
 	total int // lines ever written
 }
 
-// Write implements io.Writer: p is one line. It keeps a copy and cannot fail.
+// Write implements io.Writer for the log: p is one line, of which recentLog keeps a copy. It returns no error.
 func (r *recentLog) Write(p []byte) (int, error) {
 	line := strings.TrimSuffix(string(p[:min(len(p), recentLineBytes)]), "\n")
 	r.mu.Lock()

@@ -90,7 +90,7 @@ func (d *Daemon) openStore() (scratch string, durability storage.Durability, err
 	return scratch, durability, os.MkdirAll(scratch, 0o700)
 }
 
-// startTimeout is the timeout of each step of a start on a remote store, with its retries.
+// startTimeout is the timeout of each step of the server's start on a remote store, including the step's retries.
 const startTimeout = 30 * time.Second
 
 // retryStep runs one step of the server's start. On a remote store it retries the step, for at most startTimeout, if

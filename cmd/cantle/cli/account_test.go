@@ -326,8 +326,8 @@ func TestDumpForMongoDB(t *testing.T) {
 	}
 }
 
-// The role and user files of the Azure CLI create the same roles and users as in the account. Source: Azure
-// Cosmos DB for MongoDB, "how-to-setup-rbac".
+// cantle users creates, from the role and user files of the Azure CLI, the same roles and users as the account has.
+// Source: Azure Cosmos DB for MongoDB, "how-to-setup-rbac".
 func TestUsersOfAccount(t *testing.T) {
 	s := startBoth(t, "--auth")
 	dir := t.TempDir()

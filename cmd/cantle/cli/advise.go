@@ -208,5 +208,5 @@ func (s *server) scan(ctx context.Context, db, coll string, a *adviseArgs, parti
 	return nil
 }
 
-// scanBatch is the number of documents in a reply of the scan.
+// scanBatch is the number of documents in each reply while cantle advise scans a collection.
 const scanBatch = 1000

@@ -69,7 +69,8 @@ func examine(ctx context.Context, uri string, limit time.Duration) (out []doctor
 	if secure != nil {
 		out = append(out, shownCertificates(ctx, hosts, secure)...)
 	}
-	// The first answer includes the time of connecting; the second measures the time of a request.
+	// hello is sent twice: the first reply includes the time of connecting, and the second measures the time of a
+	// request.
 	if _, err := s.runCommand(ctx, "admin", command("hello")); err != nil {
 		add("server", doctor.Fault, strings.TrimSpace(remedy(err)), "%v", err)
 		return out

@@ -62,7 +62,8 @@ var (
 	commandNames = regexp.MustCompile(`(\.|["'{]\s*)([a-z]+[A-Z][A-Za-z]*)(?:["']|\s*[(:])`)
 )
 
-// source searches a file for the names of features that the account does not have.
+// source searches a file of source code for the names of features that the account does not have, and adds each as a
+// finding.
 func (l *Linter) source(name string) error {
 	info, err := os.Stat(name)
 	if err != nil || info.Size() > sourceMax {

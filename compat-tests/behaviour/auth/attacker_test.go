@@ -165,7 +165,7 @@ func TestAttacker(t *testing.T) {
 	stranger := dial(t, s.URI)
 	do(eve, "eve", `{"createRole": "own", "privileges": [], "roles": []}`)
 
-	// Commands that eve may run, so that the others are refused for the right reason.
+	// Commands that eve may run succeed, which shows that the others are refused for the right reason.
 	do(eve, "p", `{"find": "a"}`)
 	do(eve, "p", `{"find": "v"}`)
 	do(eve, "p", `{"aggregate": "a", "pipeline": [{"$unionWith": "v"}], "cursor": {}}`)

@@ -36,7 +36,7 @@ func as(t *testing.T, s *harness.Server, c options.Credential, more ...*options.
 	return dial(t, s.URI, append([]*options.ClientOptions{options.Client().SetAuth(c).SetServerSelectionTimeout(5 * time.Second)}, more...)...)
 }
 
-// code returns the server's error code, 0 without an error, -1 for any other error.
+// code returns the code of an error that the server returned, 0 if err is nil, and -1 for any other error.
 func code(err error) int {
 	var server mongo.ServerError
 	switch {

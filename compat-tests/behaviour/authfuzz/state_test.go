@@ -12,7 +12,8 @@ import (
 	"github.com/cantledb/cantle/bson/ejson"
 )
 
-// state holds everything that a request can change, by keys such as "documents vault.gold".
+// state holds everything in the server that a request of a user can change, as texts by keys such as "documents
+// vault.gold".
 type state map[string]string
 
 // keys returns the keys of both states.

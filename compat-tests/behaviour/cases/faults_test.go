@@ -15,7 +15,8 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// faults are faults that the contract of package storage allows and the server must hide from its clients.
+// faults are the faults that the stores of the configuration faults inject. The contract of package storage allows
+// them, and the server must hide them from its clients.
 var faults = []faultkv.Rule{
 	// Write conflicts: the server retries statements, and the transactions by which a reshard fills the copy.
 	{Op: faultkv.Commit, Key: isRecord, Probability: 0.6, Err: storage.ErrConflict},
