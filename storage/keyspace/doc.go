@@ -11,17 +11,17 @@
 // keys. Engines keep their own keys (change log, format) below 0x01 and above
 // 0xFE, where no key of this package lies.
 //
-// id is the keystring of _id; under a ranged shard key it follows the keystrings
-// of the shard key's values, and the hash is zero. The position of a document is
-// the part of hash and id that its shard key determines: its place on the
-// collection's line. The bounds of a shard are positions, so a shard is a range of
-// record keys, whatever the kind of its shard key.
+// A keystring is an encoding of a value whose bytes sort as the values do. id is the keystring of _id; under a
+// ranged shard key it follows the keystrings of the shard key's values, and the hash is zero. The position of a
+// document is the part of hash and id that its shard key determines: by it documents are ordered and divided into
+// shards. The bounds of a shard are positions, so a shard is a range of record keys, whatever the kind of its
+// shard key.
 //
-// A record key does not name the shard: a split moves no record. Entries belong
-// to a shard through their partition. They carry the position, so that a reader
-// can find the owner of an entry from its key alone.
+// A record key does not contain the number of its shard: so a split moves no record. Index entries belong to a
+// shard through their partition. They contain the position, so that a reader can find the shard of an entry from
+// its key alone.
 //
-// Values, ids and bounds are passed as keystrings: prefix-free, self-delimiting,
-// and starting with a byte in 0x05..0xF0. This package does not decode them; if it
-// must find the end of one, its caller passes a Skipper.
+// Callers pass values, ids and bounds as keystrings, each of which has a recognizable end and begins with a byte
+// in 0x05..0xF0. This package does not decode them. If it must find the end of a keystring, its caller passes a
+// Skipper.
 package keyspace

@@ -28,21 +28,23 @@ var abuses = []struct {
 	{"cursors never closed", abandonedCursors},
 }
 
-// logLinesMax is the number of lines that one abuse may add to the log: 100, and 10 more each second.
+// logLinesMax is the maximum number of lines that one abuse of the given duration may add to the server's log:
+// 100, and 10 more for each second.
 func logLinesMax(took time.Duration) int { return 100 + 10*int(took.Seconds()) }
 
-// heapSlack bounds the growth of the heap from the start of the test to its end.
+// heapSlack is the maximum growth of the server's heap in bytes from the start of the test to its end.
 const heapSlack = 64 << 20
 
 func TestAbuse(t *testing.T) {
 	s := harness.Start(t, harness.Options{Data: t.TempDir()})
-	// Two seconds instead of the ten minutes after which a cursor is closed.
+	// Unused cursors are closed after two seconds, instead of the default of ten minutes, for which the test would
+	// have to wait.
 	if code := errorCode(t, s, encode(t, bson.D{{Key: "setParameter", Value: 1}, {Key: "cursorTimeoutMillis", Value: 2000}, {Key: "$db", Value: "admin"}})); code != 0 {
 		t.Fatalf("setParameter: code %d", code)
 	}
 	v := newReadProbe(t, s)
 	defer v.end()
-	if soak { // not on a machine with other load, where it would take very long
+	if soak { // only in a soak, because on a machine with other load the abuses would take very long with this priority
 		giveWay(t)
 	}
 	time.Sleep(time.Second)
@@ -83,7 +85,8 @@ func TestAbuse(t *testing.T) {
 	if !soak {
 		return
 	}
-	// The runtime forces a garbage collection every two minutes at the latest.
+	// The heap is read until it is small enough: Go's runtime forces a garbage collection every two minutes at the
+	// latest.
 	var now state
 	for range 200 {
 		if now = look(t, s); now.heap < start.heap+heapSlack {

@@ -12,7 +12,7 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// Sends a command on a connection of its own and returns the error code of the reply: 0 for none, -1 if the
+// errorCode sends a command on a new connection and returns the error code of the reply: 0 for no error, -1 if the
 // server closed the connection.
 func errorCode(t *testing.T, s *harness.Server, cmd bson.Raw) int64 {
 	c, err := harness.DialAddr(s.Addr)
@@ -29,7 +29,7 @@ func errorCode(t *testing.T, s *harness.Server, cmd bson.Raw) int64 {
 	return n
 }
 
-// refused checks that a command fails with an error that its client receives.
+// refused checks that the server answers a command with an error, and does not just close the connection.
 func refused(t *testing.T, s *harness.Server, what string, cmd bson.Raw) {
 	if code := errorCode(t, s, cmd); code <= 0 {
 		t.Errorf("%s: code %d", what, code)
@@ -55,7 +55,7 @@ func oversized(t *testing.T, s *harness.Server) {
 	}
 }
 
-// nested returns a value inside depth documents, or arrays, of one field.
+// nested returns the number 1 inside depth documents of one field each, or inside as many arrays.
 func nested(depth int, field string, array bool) any {
 	var v any = 1
 	for range depth {
@@ -69,7 +69,7 @@ func nested(depth int, field string, array bool) any {
 }
 
 func deepNesting(t *testing.T, s *harness.Server) {
-	raw := func(depth int) bson.Raw { // a document that the driver's encoder would refuse
+	raw := func(depth int) bson.Raw { // the bytes of a document that is too deep for the driver's encoder
 		doc := []byte{5, 0, 0, 0, 0}
 		for range depth {
 			n := 4 + 1 + 2 + len(doc) + 1
@@ -124,8 +124,8 @@ func giantIn(t *testing.T, s *harness.Server) {
 	})
 }
 
-// endless runs commands that do not end by themselves: with a time limit, which must end them, and without
-// one, where the client closes its connection.
+// endless runs a command that would never end by itself, on many connections: with a time limit, which must end
+// it, and without one, where it must end after the client has closed its connection.
 func endless(t *testing.T, s *harness.Server, cmd bson.D) {
 	each(size(4, 16), 4, func(int) {
 		begun := time.Now()
@@ -161,7 +161,7 @@ func catastrophicRegex(t *testing.T, s *harness.Server) {
 	}
 }
 
-// endlessOr is endless for commands that the server may end early by itself.
+// endlessOr does the same as endless for a command that the server may also refuse or end early.
 func endlessOr(t *testing.T, s *harness.Server, cmd bson.D) {
 	each(size(2, 8), 2, func(int) {
 		begun := time.Now()
@@ -182,7 +182,8 @@ func endlessWhere(t *testing.T, s *harness.Server) {
 	endless(t, s, bson.D{{Key: "find", Value: "c"}, {Key: "filter", Value: bson.D{{Key: "$where", Value: "function() { while (true) {} }"}}}})
 }
 
-// abandonedCursors opens cursors that no client reads to the end or closes.
+// abandonedCursors opens many cursors and neither reads them to the end nor closes them, so that the server must
+// close them.
 func abandonedCursors(t *testing.T, s *harness.Server) {
 	var docs bson.A
 	for i := range 100 {

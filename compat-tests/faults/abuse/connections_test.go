@@ -15,10 +15,10 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// answerMax is the time that an abuser waits for a reply that may never come.
+// answerMax is the maximum time for which an abusing client waits for a reply, which may never come.
 const answerMax = 200 * time.Millisecond
 
-// each runs f for 0 to n-1 on a number of goroutines.
+// each calls f with the numbers 0 to n-1, on so many goroutines (workers), and waits for them.
 func each(n, workers int, f func(i int)) {
 	var wg sync.WaitGroup
 	next := make(chan int)
@@ -36,7 +36,8 @@ func each(n, workers int, f func(i int)) {
 	wg.Wait()
 }
 
-// connect opens a connection. If the server refuses it, the test fails.
+// connect opens a TCP connection to the server, without any message. If the server refuses it, the test fails and
+// the result is nil.
 func connect(t *testing.T, s *harness.Server) net.Conn {
 	c, err := net.DialTimeout("tcp", s.Addr, 30*time.Second)
 	if err != nil {
@@ -46,7 +47,7 @@ func connect(t *testing.T, s *harness.Server) net.Conn {
 	return c
 }
 
-// send writes bytes, reads the reply for a moment, and closes.
+// send writes bytes on a new connection, reads the reply for at most answerMax, and closes the connection.
 func send(t *testing.T, s *harness.Server, b []byte) {
 	c := connect(t, s)
 	if c == nil {
@@ -75,7 +76,7 @@ func randomFrames(t *testing.T, s *harness.Server) {
 	})
 }
 
-// frames returns whole messages, which the tests then mutate.
+// frames returns correct messages of the wire protocol, which the tests then cut and mutate.
 func frames(t *testing.T) (out [][]byte) {
 	for _, cmd := range []bson.D{
 		{{Key: "hello", Value: 1}, {Key: "client", Value: bson.D{{Key: "driver", Value: bson.D{{Key: "name", Value: "x"}, {Key: "version", Value: "1"}}}}}},
@@ -116,7 +117,7 @@ func mutatedFrames(t *testing.T, s *harness.Server) {
 	})
 }
 
-// hold keeps connections open for a while, then closes them.
+// hold opens n connections, calls begin for each, keeps them open for the duration d, and closes them.
 func hold(t *testing.T, s *harness.Server, n int, begin func(i int, c net.Conn), d time.Duration) {
 	conns := make([]net.Conn, n)
 	each(n, 32, func(i int) {
@@ -133,7 +134,7 @@ func hold(t *testing.T, s *harness.Server, n int, begin func(i int, c net.Conn),
 	}
 }
 
-// halfOpen sends headers that announce up to 48 MB, and then only a part of the message.
+// halfOpen opens connections that announce messages of up to 48 MB by their headers, and then send only a part.
 func halfOpen(t *testing.T, s *harness.Server) {
 	hold(t, s, size(200, 2000), func(i int, c net.Conn) {
 		head := make([]byte, 16+i%500)
@@ -143,7 +144,8 @@ func halfOpen(t *testing.T, s *harness.Server) {
 	}, time.Duration(size(1, 10))*time.Second)
 }
 
-// slowClients send one byte now and then, or do not read the replies.
+// slowClients opens connections that send one byte now and then, or do not read the replies, to keep buffers in
+// the server.
 func slowClients(t *testing.T, s *harness.Server) {
 	errorCode(t, s, encode(t, bson.D{{Key: "insert", Value: "large"}, {Key: "documents", Value: bson.A{bson.D{{Key: "s", Value: string(make([]byte, 1<<20))}}}}}))
 	body := encode(t, bson.D{{Key: "find", Value: "large"}, {Key: "$db", Value: "abuse"}})
@@ -179,7 +181,8 @@ func slowClients(t *testing.T, s *harness.Server) {
 	wg.Wait()
 }
 
-// idleConnections opens as many connections as the process may have, up to 10,000.
+// idleConnections keeps as many unused connections open as the operating system permits the process, at most
+// 10,000.
 func idleConnections(t *testing.T, s *harness.Server) {
 	n := size(500, 10_000)
 	var limit syscall.Rlimit
@@ -199,7 +202,7 @@ func idleConnections(t *testing.T, s *harness.Server) {
 	t.Logf("%d connections in %v", n, time.Since(begun).Round(time.Millisecond))
 }
 
-// churn opens and closes a thousand connections a second.
+// churn opens and closes about a thousand connections a second, for some seconds.
 func churn(t *testing.T, s *harness.Server) {
 	hello := frames(t)[0]
 	seconds := size(2, 20)
@@ -220,7 +223,7 @@ func churn(t *testing.T, s *harness.Server) {
 			_, _ = io.ReadFull(c, head[:])
 		}
 		if tcp, ok := c.(*net.TCPConn); ok {
-			_ = tcp.SetLinger(0) // otherwise the ports of this machine run out
+			_ = tcp.SetLinger(0) // close by reset: otherwise closed connections would use up the ports of this machine
 		}
 		c.Close()
 	})

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// costly is a constant expression that would take hours.
+// costly is an aggregation expression without variables whose computation would take hours.
 const costly = `{$size: {$filter: {input: {$range: [0, 1000000]}, cond: {$in: ["$$this", {$range: [2000000, 3000000]}]}}}}`
 
-// hostileAgain are commands that do not cost by the documents that are read, but by constants, lists of names
-// and numbers, windows, nesting, and state that the server keeps.
+// hostileAgain are hostile commands whose cost does not come from the documents that they read, but from
+// constants, lists of names and numbers, windows, nesting, and state that the server keeps.
 var hostileAgain = []hostile{
 	{name: "$setWindowFields with 1,000 outputs", cmd: pipe("small", `[{$setWindowFields: {sortBy: {_id: 1}, output: @windows}}, {$match: {q: 1}}]`)},
 	{name: "$rank of ties in many windows", cmd: pipe("small", `[{$setWindowFields: {partitionBy: "$c", sortBy: {a: 1}, output: {r: {$rank: {}}, d: {$denseRank: {}}}}}, {$setWindowFields: {sortBy: {s: 1}, output: {n: {$documentNumber: {}}, e: {$expMovingAvg: {input: "$d", N: 100000}}, s: {$shift: {output: "$s", by: -19999}}}}}, {$match: {q: 1}}]`)},

@@ -21,7 +21,7 @@ var hostileIndexes = []string{
 	`{create: "checked", validator: {$jsonSchema: {properties: {x: {enum: [1, 2, "x"]}, a: {uniqueItems: true}}}}}`,
 }
 
-// hostileDocuments returns the documents of the collections that the hostile commands read.
+// hostileDocuments returns the documents that the hostile commands of TestHostile read, by collection.
 func hostileDocuments() map[string][]any {
 	small := make([]any, 20_000)
 	for i := range small {
@@ -71,7 +71,8 @@ func hostileDocuments() map[string][]any {
 	}
 }
 
-// branching returns a tree of arrays, each of two documents that hold such trees.
+// branching returns a tree of nested documents for hostile queries: at each of depth levels an array of two
+// documents, each of which holds such a tree.
 func branching(depth int) any {
 	if depth == 0 {
 		return 1
@@ -79,7 +80,8 @@ func branching(depth int) any {
 	return bson.A{bson.D{{Key: "a", Value: branching(depth - 1)}}, bson.D{{Key: "a", Value: branching(depth - 1)}}}
 }
 
-// hostileTexts returns texts that are too long to be written into a command, by placeholder.
+// hostileTexts returns long parts of hostile commands, by the placeholder, such as @windows, in whose place they
+// are inserted.
 func hostileTexts() map[string]string {
 	list := func(n int, f func(i int) string) string {
 		parts := make([]string, n)
@@ -132,7 +134,8 @@ func hostileTexts() map[string]string {
 
 var placeholder = regexp.MustCompile(`@\w+`)
 
-// hostileCommand parses the text of a command after replacing its placeholders.
+// hostileCommand replaces the placeholders in the text of a command (extended JSON), parses it, and returns the
+// command.
 func hostileCommand(t *testing.T, text string, texts map[string]string) bson.Raw {
 	t.Helper()
 	full := placeholder.ReplaceAllStringFunc(text, func(name string) string {
@@ -146,7 +149,7 @@ func hostileCommand(t *testing.T, text string, texts map[string]string) bson.Raw
 	return append(bson.Raw(nil), withDatabase(d)...)
 }
 
-// withDatabase adds the database of hostile commands, unless the command has one.
+// withDatabase adds the field $db with the database of hostile commands to a command that has none.
 func withDatabase(d []byte) bson.Raw {
 	var out bson.D
 	if err := bson.Unmarshal(d, &out); err != nil {

@@ -12,7 +12,8 @@ func pipe(coll, pipeline string) string {
 	return `{aggregate: "` + coll + `", cursor: {}, pipeline: ` + pipeline + `}`
 }
 
-// value returns a pipeline that computes one expression for each document.
+// value returns a hostile aggregate command that computes one expression for each document of a collection and
+// returns no document.
 func value(coll, expression string) string {
 	return pipe(coll, `[{$project: {_id: 0, v: `+expression+`}}, {$match: {v: "no such value"}}]`)
 }

@@ -66,7 +66,7 @@ var hostileWrites = []hostile{
 	{name: "20,000 inserts", cmd: `{insert: "inserted", documents: @inserts}`, undo: `{drop: "inserted"}`},
 }
 
-// hostileBuilds are index builds of each kind over documents that are made for it.
+// hostileBuilds returns commands that build an index of each kind over documents for which that takes very long.
 func hostileBuilds() []hostile {
 	build := func(name, coll, key, more string) hostile {
 		return hostile{name: "an index " + name, cmd: `{createIndexes: "` + coll + `", indexes: [{name: "hostile", key: ` + key + more + `}]}`,

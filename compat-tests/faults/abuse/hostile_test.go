@@ -15,18 +15,19 @@ import (
 	"github.com/cantledb/cantle/internal/testenv"
 )
 
-// hostile is one command that costs as much as a client can make it cost.
+// hostile is a test case of TestHostile: one command that costs the server as much as a client can make it cost.
 type hostile struct {
 	name string
-	// often selects a command for every run; all are run with CANTLE_LONG and at night.
+	// often means that every run of the test includes the command; the others are drawn, or all run with
+	// CANTLE_LONG and at night.
 	often bool
-	// cmd is the command, in extended JSON; @name is a placeholder for the text of that name.
+	// cmd is the command as extended JSON; @name in it is a placeholder for a long text of that name.
 	cmd string
-	// undo is a command that reverts what cmd may have done.
+	// undo is a command that reverts what cmd may have changed, such as dropping an index; "" if nothing.
 	undo string
 }
 
-// Bounds of a hostile command: its maxTimeMS, the time after that until it must have ended, and the time
+// Time limits of a hostile command: its maxTimeMS, the time after that until it must have ended, and the time
 // until it must have ended after its client has closed its connection. The latter two are measured by stopwatch.
 const (
 	hostileMillis  = 1000
@@ -34,13 +35,16 @@ const (
 	outlivesAtMost = 2 * time.Second
 )
 
-// hostileTries bounds the attempts of a command that took too long: the machine may have been busy.
+// hostileTries is the maximum number of attempts with a command that took too long, because the machine may have
+// been busy.
 const hostileTries = 3
 
-// pingsMax bounds the p99 of 100 pings on a shared machine; the measured value is printed.
+// pingsMax is the maximum p99 latency of 100 pings that other clients send beside a hostile command, on a shared
+// machine; the measured value is printed.
 const pingsMax = 1500 * time.Millisecond
 
-// dearest holds the pings beside one command, for the table that is printed.
+// dearest holds the latencies of other clients' pings beside one hostile command, for the table that the test
+// prints.
 type dearest struct {
 	name      string
 	took      time.Duration
@@ -48,8 +52,8 @@ type dearest struct {
 	p99, most time.Duration
 }
 
-// TestHostile runs each of the commands twice, with a time limit and with a client that closes its
-// connection, while two other clients ping.
+// TestHostile runs each hostile command twice, with a time limit and with a client that closes its connection,
+// while two other clients send pings. The command must end soon after either.
 func TestHostile(t *testing.T) {
 	list, seed := dueHostiles(t)
 	n, above := 0, 0
@@ -110,7 +114,8 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// dueHostiles returns the commands of this run: those that every run has and others that are drawn, or all.
+// dueHostiles returns the hostile commands of this run, and the seed: those that every run has and randomly drawn
+// others, or all.
 func dueHostiles(t *testing.T) (list []hostile, seed uint64) {
 	t.Helper()
 	seed = uint64(time.Now().UnixNano())
@@ -124,7 +129,7 @@ func dueHostiles(t *testing.T) (list []hostile, seed uint64) {
 	return all[:min(due, len(all))], seed
 }
 
-// weight sorts commands of every run before those that are drawn.
+// weight is a sort key that puts commands of every run (0) before those that are drawn (1).
 func weight(h hostile) int {
 	if h.often {
 		return 0
@@ -132,8 +137,8 @@ func weight(h hostile) int {
 	return 1
 }
 
-// limited runs a command under a time limit, within which it must end, and returns how long it took and the
-// code it ended with.
+// limited runs a command with maxTimeMS, checks that it ends within that limit and a second, and returns how long
+// it took and its error code.
 func limited(t *testing.T, s *harness.Server, cmd bson.Raw, undo func()) (took time.Duration, code int64) {
 	t.Helper()
 	cmd = with(t, cmd, "maxTimeMS", hostileMillis)
@@ -155,10 +160,10 @@ func limited(t *testing.T, s *harness.Server, cmd bson.Raw, undo func()) (took t
 	return took, code
 }
 
-// inTime reports whether a command ended soon enough after its time limit.
+// inTime reports whether a command with maxTimeMS ended at most endsWithin after this limit.
 func inTime(took time.Duration) bool { return took <= hostileMillis*time.Millisecond+endsWithin }
 
-// abandoned runs a command whose client closes its connection. The command must end soon after.
+// abandoned runs a command whose client closes its connection, and checks that the command ends soon after.
 func abandoned(t *testing.T, s *harness.Server, cmd bson.Raw) {
 	t.Helper()
 	var lived time.Duration
@@ -182,8 +187,8 @@ func abandoned(t *testing.T, s *harness.Server, cmd bson.Raw) {
 	t.Errorf("it outlives its client by %v", lived)
 }
 
-// outlives returns how long a command runs after its client has closed its connection, observed for at most 20
-// seconds, as measured by stopwatch.
+// outlives returns how long a command goes on after its client has closed its connection, at most 20 seconds, as
+// measured by stopwatch.
 func outlives(t *testing.T, s *harness.Server, client string) (lived time.Duration) {
 	t.Helper()
 	gone := startWatch(s)
@@ -194,7 +199,7 @@ func outlives(t *testing.T, s *harness.Server, client string) (lived time.Durati
 	return lived
 }
 
-// runs reports whether a command of a client is running.
+// runs reports whether a command of the client with an application name is still running, by $currentOp.
 func runs(t *testing.T, s *harness.Server, client string) bool {
 	t.Helper()
 	c, err := harness.DialAddr(s.Addr)
@@ -224,8 +229,8 @@ func with(t *testing.T, cmd bson.Raw, name string, v any) bson.Raw {
 	return encode(t, append(d, bson.E{Key: name, Value: v}))
 }
 
-// TestHostileCanary checks that outlives distinguishes a running command from one that has ended: here a
-// command without a time limit, whose client stays.
+// TestHostileCanary checks that outlives distinguishes a running command from one that has ended, by a command
+// without a time limit whose client keeps its connection.
 func TestHostileCanary(t *testing.T) {
 	s := harness.Start(t, harness.Options{Args: []string{"--enable-test-commands"}})
 	if code := errorCode(t, s, hostileCommand(t, `{configureFailPoint: "failCommand", mode: "alwaysOn", "$db": "admin", data: {failCommands: ["count"], blockConnection: true, blockTimeMS: 10000}}`, nil)); code != 0 {
@@ -249,7 +254,7 @@ func TestHostileCanary(t *testing.T) {
 	}
 }
 
-// TestHostileNames checks that every command has a name of its own, and that there are enough of them.
+// TestHostileNames checks that every hostile command has a unique name, and that there are enough commands.
 func TestHostileNames(t *testing.T) {
 	seen := map[string]bool{}
 	for _, h := range hostiles() {

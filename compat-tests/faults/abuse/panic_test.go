@@ -15,7 +15,7 @@ import (
 	"github.com/cantledb/cantle/wire/defects"
 )
 
-// command runs a command on a connection of its own, because a panic ends the connection.
+// command runs a command on a new connection, because a panic in the server ends the connection.
 func command(t *testing.T, s *harness.Server, cmd bson.D) bson.Raw {
 	t.Helper()
 	doc, err := bson.Marshal(cmd)
@@ -29,7 +29,7 @@ func command(t *testing.T, s *harness.Server, cmd bson.D) bson.Raw {
 	return reply
 }
 
-// Compares the code of a reply, 0 for no error.
+// wantCode checks that a reply has the error code want, 0 for no error.
 func wantCode(t *testing.T, what string, reply bson.Raw, want int64) {
 	t.Helper()
 	got, _ := reply.Lookup("code").AsInt64OK()
@@ -38,7 +38,7 @@ func wantCode(t *testing.T, what string, reply bson.Raw, want int64) {
 	}
 }
 
-// failing makes the next command panic, as a defect would.
+// failing sets a fail point by which the next command panics, as a bug would make it.
 func failing(t *testing.T, s *harness.Server, point string, data bson.D) {
 	t.Helper()
 	doc, err := bson.Marshal(bson.D{{Key: "configureFailPoint", Value: point}, {Key: "mode", Value: bson.D{{Key: "times", Value: 1}}}, {Key: "data", Value: data}})
@@ -52,8 +52,8 @@ func failing(t *testing.T, s *harness.Server, point string, data bson.D) {
 	wantCode(t, point, reply, 0)
 }
 
-// TestPanicIsSeen checks that a command that panics gets the reply InternalError and ends its connection, its
-// transaction and its cursor, but no others. The panic is counted, and a file beside the data has the stack.
+// TestPanicIsSeen checks that a panic in a command ends only the connection, transaction and cursor of that
+// command, which gets the reply InternalError. The panic is counted, and a file beside the data has the stack.
 func TestPanicIsSeen(t *testing.T) {
 	folder := t.TempDir()
 	s := harness.Start(t, harness.Options{Data: folder, Defects: true, Args: []string{"--enable-test-commands", "--metrics-listen", "127.0.0.1:0"}})

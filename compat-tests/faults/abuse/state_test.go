@@ -13,7 +13,7 @@ import (
 // soak makes everything larger.
 var soak = testenv.IsNightly()
 
-// size returns n, or in a soak the larger value.
+// size returns the amount of a test: n in each run, the larger value in a soak.
 func size(n, larger int) int {
 	if soak {
 		return larger
@@ -21,12 +21,13 @@ func size(n, larger int) int {
 	return n
 }
 
-// state holds the resources that must not grow through abuse.
+// state holds how much of each resource the server uses, which must not stay higher after abuse: counts, and bytes
+// of memory.
 type state struct {
 	goroutines, connections, cursors, heap, resident int64
 }
 
-// look reads the server's state over a connection of its own.
+// look reads the server's use of resources by serverStatus, over a new connection.
 func look(t *testing.T, s *harness.Server) state {
 	t.Helper()
 	c, err := harness.DialAddr(s.Addr)
@@ -58,8 +59,9 @@ func encode(t *testing.T, doc any) bson.Raw {
 	return raw
 }
 
-// settled waits until the server's state is as before, and fails if it does not become so. The probe's
-// driver opens and closes connections on its own, hence the slack.
+// settled waits until the server uses no more resources than before, and fails if that takes too long. There may
+// be 16 more goroutines and connections than before, because the driver of the probe opens and closes some on its
+// own.
 func settled(t *testing.T, s *harness.Server, before state) state {
 	t.Helper()
 	const slack = 16

@@ -11,22 +11,23 @@ import (
 	"github.com/cantledb/cantle/bson/bsontest"
 )
 
-// attack is a list of commands that a hostile user repeats. A document may have a field name twice, which no
-// driver sends.
+// attack is a list of commands that a hostile user repeats for a while, as raw BSON, so that a document may have a
+// field name twice, which no driver sends.
 type attack struct {
 	name string
 	by   string // the user: "powerless" has no roles, "tenant" owns a database
 	db   string
-	// cmds are commands in extended JSON; %d is replaced by the number of the turn.
+	// cmds are the commands as extended JSON; %d is replaced by the number of the turn, 0 to 9, so that turns
+	// differ.
 	cmds []string
-	// refused requires that none of the commands succeeds.
+	// refused means that the server must refuse every command of the attack.
 	refused bool
 }
 
-// attacks returns all attacks, in the order they run.
+// attacks returns all attacks of hostile users, in the order in which they run.
 func attacks() []attack { return append(slices.Clone(beyondRoles), beyondBudgets()...) }
 
-// beyondBudgets are attacks on memory, processors and time.
+// beyondBudgets returns attacks by which a user takes as much memory and processor time as it can.
 func beyondBudgets() []attack {
 	const own = "tenant"
 	return []attack{
@@ -60,7 +61,7 @@ func lists(of string) string {
 		strings.Join(vars, ", ") + `}, in: {$add: [{$size: "$$v0"}, {$size: "$$v39"}]}}}}}], cursor: {}}`
 }
 
-// scripts returns a pipeline of functions that are expensive to compile.
+// scripts returns a pipeline with n JavaScript functions that are expensive to compile.
 func scripts(n int, sum string) string {
 	var fields []string
 	for i := range n {
@@ -69,7 +70,8 @@ func scripts(n int, sum string) string {
 	return `{aggregate: 1, pipeline: [{$documents: [{}]}, {$project: {` + strings.Join(fields, ", ") + `}}], cursor: {}}`
 }
 
-// sessions returns a command with the ids of 10,000 unused sessions, different ones in each turn.
+// sessions returns a command with the ids of 10,000 sessions that no client uses, other ids in each turn, to fill
+// the server's table of sessions.
 func sessions(command string) string {
 	ids := make([]string, 10_000)
 	for i := range ids {
@@ -78,10 +80,10 @@ func sessions(command string) string {
 	return `{` + command + `: [` + strings.Join(ids, ", ") + `]}`
 }
 
-// turns is the number of different versions of a command.
+// turns is the number of different versions of each command of an attack.
 const turns = 10
 
-// commandsOf returns the commands of an attack, for each turn.
+// commandsOf returns the commands of an attack as BSON, for all turns one after the other.
 func commandsOf(t *testing.T, a *attack) (made []bson.Raw) {
 	t.Helper()
 	for turn := range turns {

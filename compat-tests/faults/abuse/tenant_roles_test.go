@@ -1,7 +1,7 @@
 package abuse
 
-// beyondRoles are attacks on the limits of roles: fields that come twice, numbers that are not whole, names
-// in other forms. None may succeed.
+// beyondRoles are attacks by which a user tries to do more than its roles permit: fields that come twice, numbers
+// that are not whole, names in other forms. None may succeed.
 var beyondRoles = []attack{
 	{name: "a field twice in a stage", by: "tenant", db: "tenant", refused: true, cmds: []string{
 		`{aggregate: "c", pipeline: [{$unionWith: {coll: "c", coll: "system.users", db: "tenant", db: "admin"}}], cursor: {}}`,

@@ -18,13 +18,13 @@ import (
 	"github.com/cantledb/cantle/internal/testenv"
 )
 
-// memoryMax bounds the memory of the server of TestHostileUser.
+// memoryMax is the maximum resident memory, in bytes, of the server in TestHostileUser.
 const memoryMax = 1 << 30
 
-// attackers is the number of connections on which a hostile user sends at the same time.
+// attackers is the number of connections on which a hostile user sends its commands at the same time.
 const attackers = 4
 
-// attackerTimeout is the timeout of a hostile user, after which it closes the connection.
+// attackerTimeout is the time after which a hostile user stops waiting for a reply and closes the connection.
 const attackerTimeout = 5 * time.Second
 
 // TestHostileUser lets a user without roles, and an owner of another database, attack a server on which a
@@ -71,7 +71,7 @@ func TestHostileUser(t *testing.T) {
 	}
 }
 
-// run sends the commands of an attack for a while and returns the number sent.
+// run sends the commands of the attack for the duration long, and returns the number of commands sent.
 func (a *attack) run(t *testing.T, s *harness.Server, long time.Duration) int64 {
 	t.Helper()
 	c, err := harness.Connect(as(s, a.by), options.Client().SetMaxPoolSize(attackers).SetRetryReads(false).SetRetryWrites(false))
@@ -102,7 +102,8 @@ func (a *attack) run(t *testing.T, s *harness.Server, long time.Duration) int64 
 	return sent.Load()
 }
 
-// guess logs in with wrong passwords and does not wait for the answers.
+// guess tries wrong passwords for the duration long, without waiting for the answers, and returns the number of
+// attempts.
 func guess(s *harness.Server, long time.Duration) (sent int64) {
 	for end := time.Now().Add(long); time.Now().Before(end); sent++ {
 		wrong := options.Credential{Username: "root", Password: fmt.Sprint(sent), AuthMechanism: "SCRAM-SHA-1"}
@@ -118,7 +119,8 @@ func guess(s *harness.Server, long time.Duration) (sent int64) {
 	return sent
 }
 
-// crowd opens connections to the console that send nothing.
+// crowd opens connections to the console at addr that send nothing, up to 4,000 within the duration long, closes
+// them, and returns their number.
 func crowd(addr string, long time.Duration) (opened int64) {
 	var all []net.Conn
 	for end := time.Now().Add(long); time.Now().Before(end) && len(all) < 4000; {
@@ -135,7 +137,7 @@ func crowd(addr string, long time.Duration) (opened int64) {
 	return int64(len(all))
 }
 
-// makeUsers makes root and the users of TestHostileUser, with their documents.
+// makeUsers creates the user root and the users of TestHostileUser, with their documents.
 func makeUsers(t *testing.T, s *harness.Server) {
 	t.Helper()
 	run := func(c *mongo.Client, cmd bson.D) {

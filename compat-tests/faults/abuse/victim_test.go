@@ -25,11 +25,11 @@ import (
 	"github.com/cantledb/cantle/internal/testenv"
 )
 
-// withWrites is the argument that makes a probe write as well.
+// withWrites is the process argument with which a probe writes documents as well as reading them.
 const withWrites = "writes"
 
-// TestMain runs the probe if this process was started as one: its arguments are the server's address and
-// perhaps withWrites.
+// TestMain runs the tests, or the probe if this process was started as one: then its arguments are the server's
+// address and perhaps withWrites.
 func TestMain(m *testing.M) {
 	if _, args, ok := testenv.Process(); ok {
 		writes = slices.Contains(args, withWrites)
@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// interval holds the latencies of the probe's reads in a period.
+// interval holds the number and the latencies of the probe's reads in a period.
 type interval struct {
 	Reads    int
 	P50, P99 time.Duration
@@ -47,7 +47,8 @@ type interval struct {
 	Failure  string // the first error
 }
 
-// probe is a client, in a process of its own, that reads one document after the other at a slow pace.
+// probe is the client whose latency the test measures: in a process of its own, it reads one document after the
+// other at a slow pace.
 type probe struct {
 	in  io.WriteCloser
 	out *bufio.Scanner
@@ -80,7 +81,7 @@ func startProbe(t *testing.T, args ...string) *probe {
 	return v
 }
 
-// interval returns the statistics of the reads since the last call.
+// interval returns the number and the latencies of the probe's reads since the last call.
 func (v *probe) interval(t *testing.T) (l interval) {
 	t.Helper()
 	if _, err := io.WriteString(v.in, "lap\n"); err != nil || !v.out.Scan() {
@@ -97,7 +98,8 @@ func (v *probe) end() {
 	_ = v.cmd.Wait()
 }
 
-// runProbe reads until its input ends, and prints an interval for each line.
+// runProbe is the probe's process: it reads documents until its input ends, and prints the statistics of an
+// interval for each line of input.
 func runProbe(uri string) {
 	fail := func(err error) {
 		fmt.Println(err)
@@ -160,15 +162,15 @@ func use(coll *mongo.Collection, i int) error {
 
 var writes bool
 
-// giveWay gives the abusers the lowest scheduling priority: they should slow the probe down only through the
-// server.
+// giveWay gives this process, which abuses the server, the lowest scheduling priority, so that it slows the probe
+// down only through the server.
 func giveWay(t *testing.T) {
 	tasks, err := filepath.Glob("/proc/self/task/*")
 	if err != nil || len(tasks) == 0 {
 		t.Log("abusers, server and victim share the processor alike: the times say little")
 		return
 	}
-	for _, task := range tasks { // threads that are started later inherit the priority
+	for _, task := range tasks { // all present threads; those started later inherit the priority
 		if id, err := strconv.Atoi(filepath.Base(task)); err == nil {
 			_ = syscall.Setpriority(syscall.PRIO_PROCESS, id, 19)
 		}

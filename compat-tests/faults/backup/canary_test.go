@@ -10,7 +10,8 @@ import (
 	"github.com/cantledb/cantle/internal/testenv"
 )
 
-// TestCanary builds a program that restores one second too much, and checks that the drill finds it.
+// TestCanary builds a program with a planted bug, a restore to one second too late, and checks that the drill
+// finds it.
 func TestCanary(t *testing.T) {
 	if !testenv.IsLong() {
 		t.Skip("it builds a program of its own: CANTLE_LONG")

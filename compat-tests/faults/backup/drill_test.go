@@ -17,7 +17,7 @@ import (
 
 func contains(text, part string) bool { return strings.Contains(text, part) }
 
-// momentsPerLife is the number of moments of one life that are restored.
+// momentsPerLife is the number of random moments of one life that the drill restores.
 const momentsPerLife = 10
 
 func TestDrill(t *testing.T) {
@@ -62,7 +62,8 @@ func TestDrill(t *testing.T) {
 	}
 }
 
-// whole restores a server at a moment and compares all of it.
+// whole restores all data of the life at a moment into a new folder, starts a server on it, and compares all
+// databases.
 func (l *life) whole(m moment) {
 	l.t.Helper()
 	dir := filepath.Join(l.t.TempDir(), "restored")
@@ -83,7 +84,8 @@ func (l *life) whole(m moment) {
 	}
 }
 
-// wrong starts a server in a folder and returns a difference from the state at a moment, "" for none.
+// wrong starts a server on the folder dir and returns a difference between its data and the state at a moment, ""
+// if there is none.
 func (l *life) wrong(bin, dir string, m moment) string {
 	s, err := harness.LaunchBinary(bin, harness.Options{Data: dir, Args: []string{"--cache-size", "16MB"}})
 	if err != nil {
@@ -109,8 +111,8 @@ func (l *life) wrong(bin, dir string, m moment) string {
 	return ""
 }
 
-// differs returns the differences between a database and each state that it may have had at a moment, "" if
-// it equals one of them.
+// differs returns the differences between a restored database and each state that the writer's database may have
+// had at a moment, "" if it equals one of these states.
 func (w *writer) differs(m moment, have database) string {
 	var why []string
 	for _, want := range w.at(m) {
@@ -123,7 +125,7 @@ func (w *writer) differs(m moment, have database) string {
 	return fmt.Sprintf("%s at %v: %s", w.name, m, strings.Join(why, "; or "))
 }
 
-// besides restores one database under another name into a running server with other data.
+// besides restores one database at a moment, under another name, into a running server with other data.
 func (l *life) besides(m moment) {
 	l.t.Helper()
 	s, err := harness.LaunchBinary(l.bin, harness.Options{})

@@ -25,7 +25,8 @@ const (
 	kills   = 4
 )
 
-// life is a data folder with the backups of it, through the lives of several server processes.
+// life is a data folder with its backups, used by several server processes one after the other, and the recorded
+// changes of its writers.
 type life struct {
 	t         *testing.T
 	bin       string
@@ -33,12 +34,13 @@ type life struct {
 	rnd       *rand.Rand
 	clock     clock
 	writers   []*writer
-	reshapes  atomic.Int64 // completed splits, merges and changes of shard keys
+	reshapes  atomic.Int64 // number of completed splits, merges and changes of shard keys
 	first     moment       // the earliest moment in the backups
-	certainly moment       // the backups reach at least up to here
+	certainly moment       // a moment up to which the backups can certainly be restored
 }
 
-// newLife runs all rounds of a life and then destroys its folder.
+// newLife creates a data folder, runs all rounds of writing and killing on it, and then destroys it; its backups
+// remain.
 func newLife(t *testing.T, bin string, seed uint64) *life {
 	t.Helper()
 	dir := t.TempDir()
@@ -56,7 +58,7 @@ func newLife(t *testing.T, bin string, seed uint64) *life {
 	return l
 }
 
-// round runs one server process until it is killed.
+// round runs one server process with writers, reshaping and backups, until it is killed.
 func (l *life) round(n int) {
 	interval := fmt.Sprintf("%dms", 1000+l.rnd.IntN(1500))
 	s, err := harness.LaunchBinary(l.bin, harness.Options{Data: l.data, Args: []string{"--backup-to", l.to, "--backup-interval", interval, "--cache-size", "16MB"}})
@@ -117,7 +119,8 @@ func (l *life) round(n int) {
 	}
 }
 
-// backup makes a backup, and returns its first moment.
+// backup makes a backup of the server at uri by the program cantle, and returns the earliest moment to which it
+// can be restored.
 func (l *life) backup(uri string) moment {
 	for {
 		out, err := exec.Command(l.bin, "backup", "--to", l.to, uri).CombinedOutput()
@@ -138,7 +141,7 @@ func (l *life) backup(uri string) moment {
 	}
 }
 
-// reshape splits and merges partitions and changes shard keys, and ignores refusals.
+// reshape splits and merges partitions and changes shard keys until ctx ends; it ignores refusals.
 func (l *life) reshape(ctx context.Context, client *mongo.Client, rnd *rand.Rand) {
 	admin := client.Database("admin")
 	for ctx.Err() == nil {
@@ -159,7 +162,7 @@ func (l *life) reshape(ctx context.Context, client *mongo.Client, rnd *rand.Rand
 	}
 }
 
-// wreck makes the folder unusable, as a failed disk would.
+// wreck destroys the data folder, as a failed disk would, so that only the backups remain.
 func (l *life) wreck() {
 	if l.rnd.IntN(2) == 0 {
 		if err := os.RemoveAll(l.data); err != nil {
@@ -177,7 +180,7 @@ func (l *life) wreck() {
 	}
 }
 
-// drawMoment draws a moment just after a change of any writer.
+// drawMoment returns a random moment to restore, just after a change of any writer.
 func (l *life) drawMoment() moment {
 	for {
 		w := l.writers[l.rnd.IntN(writers)]

@@ -14,14 +14,14 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
-// moment is a timestamp as a number that can be compared.
+// moment is a timestamp (seconds and increment) as one number, so that moments can be compared.
 type moment uint64
 
 func momentOf(ts bson.Timestamp) moment { return moment(ts.T)<<32 | moment(ts.I) }
 
 func (m moment) String() string { return fmt.Sprintf("%d,%d", uint32(m>>32), uint32(m)) }
 
-// clock holds the newest operation time in any reply.
+// clock holds the newest operation time that any reply of the server had.
 type clock struct{ at atomic.Uint64 }
 
 func (c *clock) see(m moment) {
@@ -33,13 +33,14 @@ func (c *clock) see(m moment) {
 	}
 }
 
-// content is the state of a collection: documents by _id, printed, and the names of indexes.
+// content is the expected or restored content of a collection: documents by _id, as text, and the names of
+// indexes.
 type content struct {
 	docs    map[int32]string
 	indexes map[string]bool
 }
 
-// database is content by collection; empty collections are left out.
+// database maps the collections of a database to their contents; empty collections are left out.
 type database map[string]*content
 
 func (d database) coll(name string) *content {
@@ -59,7 +60,7 @@ func (d database) clone() database {
 	return out
 }
 
-// differs returns a difference between two databases, "" if there is none.
+// differs returns the first difference found between two databases as a text, "" if there is none.
 func (d database) differs(o database) string {
 	names := map[string]bool{}
 	for name := range d {
@@ -85,7 +86,7 @@ func (d database) differs(o database) string {
 	return ""
 }
 
-// change is a change that a writer made: at a time after after, and at or before by.
+// change is one change that a writer made in its database, later than the moment after, and not later than by.
 type change struct {
 	what      string
 	after, by moment
@@ -109,8 +110,8 @@ func (w *writer) made(c change) {
 	w.changes = append(w.changes, c)
 }
 
-// at returns the states that the database may have had at a moment: it adds the certain changes, and then one
-// uncertain change after the other.
+// at returns all states that the writer's database may have had at a moment m: the state after all changes that
+// certainly came before m, and the ones with the changes that may have, added one after the other.
 func (w *writer) at(m moment) (out []database) {
 	d, may := database{}, 0
 	for i, c := range w.changes {
@@ -137,7 +138,7 @@ func (w *writer) document(id int32, pad int) bson.D {
 	return bson.D{{Key: "_id", Value: id}, {Key: "k", Value: id % 17}, {Key: "v", Value: int32(w.version)}, {Key: "pad", Value: strings.Repeat("x", pad)}}
 }
 
-// run runs a command and returns its operation time.
+// run runs a command on a database and returns the operation time of the reply.
 func run(ctx context.Context, db *mongo.Database, cmd bson.D) (moment, error) {
 	reply, err := db.RunCommand(ctx, cmd).Raw()
 	if err != nil {
@@ -156,13 +157,14 @@ func run(ctx context.Context, db *mongo.Database, cmd bson.D) (moment, error) {
 	return momentOf(r.OperationTime), nil
 }
 
-// refused reports whether the server answered with an error and certainly made no change.
+// refused reports whether an error is a server's answer, after which the command has certainly changed nothing.
 func refused(err error) bool {
 	var command mongo.CommandError
 	return errors.As(err, &command) && !mongo.IsNetworkError(err) && !mongo.IsTimeout(err) && !command.HasErrorLabel("UnknownTransactionCommitResult")
 }
 
-// step makes one change. Errors: the reply did not arrive.
+// step makes one random change in the writer's database and records it. It returns an error if the reply did not
+// arrive; then the change is undecided until settle.
 func (w *writer) step(ctx context.Context, client *mongo.Client) error {
 	c, do := w.draw(client.Database(w.name))
 	c.after = moment(w.clock.at.Load())
@@ -182,7 +184,7 @@ func (w *writer) step(ctx context.Context, client *mongo.Client) error {
 	return nil
 }
 
-// draw draws a change, and returns it with the function that makes it.
+// draw returns a random change, and a function that makes it in the database.
 func (w *writer) draw(db *mongo.Database) (change, func(context.Context) (moment, error)) {
 	coll := string("abc"[w.rnd.IntN(3)])
 	id := int32(w.rnd.IntN(60))
@@ -219,7 +221,8 @@ func (w *writer) draw(db *mongo.Database) (change, func(context.Context) (moment
 	return change{what: "dropDatabase", apply: func(d database) { clear(d) }}, command(bson.D{{Key: "dropDatabase", Value: 1}})
 }
 
-// transaction writes a document into two collections at once.
+// transaction writes a document into two collections in one transaction, and returns the operation time of its
+// commit.
 func transaction(ctx context.Context, db *mongo.Database, doc bson.D) (moment, error) {
 	s, err := db.Client().StartSession()
 	if err != nil {
@@ -251,7 +254,8 @@ func print(doc any) string {
 	return string(b)
 }
 
-// read reads a database, and checks that each index of a writer finds all documents.
+// read returns the content of a database and its operation time, and checks that each index of a writer finds all
+// documents.
 func read(ctx context.Context, db *mongo.Database) (database, moment, error) {
 	out := database{}
 	names, err := db.ListCollectionNames(ctx, bson.D{})
@@ -308,7 +312,7 @@ func readInto(ctx context.Context, coll *mongo.Collection, c *content) error {
 	return err
 }
 
-// settle determines after a kill whether a change without a reply was made.
+// settle determines, after a kill, whether the last change, which got no reply, was made, by reading the database.
 func (w *writer) settle(ctx context.Context, client *mongo.Client) error {
 	have, at, err := read(ctx, client.Database(w.name))
 	if err != nil {

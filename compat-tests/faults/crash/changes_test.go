@@ -25,7 +25,7 @@ const (
 	catchUpMax    = time.Minute
 )
 
-// era is one life of the server: its client, and a context that ends with it.
+// era is the time between a start and a kill of the server: a client, and a context that ends with it.
 type era struct {
 	ctx    context.Context
 	client *mongo.Client
@@ -33,14 +33,14 @@ type era struct {
 
 func (e *era) coll() *mongo.Collection { return e.client.Database("crash").Collection("counters") }
 
-// last runs a final operation on the server, which may be gone, for at most a second.
+// last runs a final operation, such as closing a cursor, on a server that may be gone, for at most a second.
 func (e *era) last(do func(ctx context.Context)) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(e.ctx), time.Second)
 	defer cancel()
 	do(ctx)
 }
 
-// reader follows the changes through all lives of the server.
+// reader follows a change stream through all lives of the server, and checks the order of its events.
 type reader struct {
 	pipeline mongo.Pipeline
 	options  func() *options.ChangeStreamOptionsBuilder
@@ -51,14 +51,15 @@ type reader struct {
 	total int
 }
 
-// read resumes the stream and takes some events. The error is nil also when the era ended.
+// read resumes the change stream and reads up to most events. It returns nil also if the server was killed
+// meanwhile.
 func (r *reader) read(e *era, most int) error {
 	s, err := e.coll().Watch(e.ctx, r.pipeline, r.options().SetResumeAfter(r.token).SetMaxAwaitTime(100*time.Millisecond))
 	if err != nil {
 		return ended(e, err)
 	}
 	defer e.last(func(ctx context.Context) { _ = s.Close(ctx) })
-	for empty := 0; most > 0 && empty < 2; { // the first batch may be empty although there are events
+	for empty := 0; most > 0 && empty < 2; { // a batch may be empty although events follow
 		if !s.TryNext(e.ctx) {
 			if s.Err() != nil {
 				break
@@ -84,8 +85,8 @@ func (r *reader) read(e *era, most int) error {
 	return ended(e, s.Err())
 }
 
-// ended returns nil for errors that are expected once the server was killed, which happens a moment before
-// the era ends.
+// ended returns nil for an error that is expected after the kill of the server, which happens a moment before the
+// era ends, and otherwise err.
 func ended(e *era, err error) error {
 	if e.ctx.Err() != nil || unknown(err) {
 		return nil
@@ -93,10 +94,10 @@ func ended(e *era, err error) error {
 	return err
 }
 
-// TestChangesThroughKills lets writers count up documents, alone and two in a
-// transaction, while the collection is split, merged and resharded and the server is
-// killed again and again. Readers of change streams resume all the time. Each sees
-// every change of each document exactly once and in order.
+// TestChangesThroughKills checks that change streams survive kills: writers increment counters in documents, one
+// at a time or two in a transaction, while the collection is split, merged and resharded and the server is killed
+// again and again. Readers resume all the time, and each must see every change of each document exactly once and
+// in order.
 func TestChangesThroughKills(t *testing.T) {
 	testenv.SkipWithURI(t)
 	random, dir := begin(t)
@@ -191,14 +192,14 @@ func TestChangesThroughKills(t *testing.T) {
 			}
 		}
 	}
-	if moved.Load() == 0 && lives > 1 || readers[0].total < lives { // one life may be too short for a move
+	if moved.Load() == 0 && lives > 1 || readers[0].total < lives { // a single life may be too short for a move
 		t.Error("nothing happened")
 	}
 }
 
-// begun connects to a server for one of its lives.
+// begun connects to a started server and returns its era; end ends the era and disconnects its client.
 func begun(t *testing.T, server *harness.Server) (e *era, end func()) {
-	// The driver's last messages to a dead server time out soon.
+	// The short timeout is for the driver's last messages to a server that is dead.
 	client, err := harness.Connect(server.URI, options.Client().SetServerSelectionTimeout(2*time.Second))
 	if err != nil {
 		server.Kill()
@@ -212,7 +213,7 @@ func begun(t *testing.T, server *harness.Server) (e *era, end func()) {
 	}
 }
 
-// prepareCounters makes the documents and then opens the streams.
+// prepareCounters creates the collection with its documents, and then opens the readers' change streams.
 func prepareCounters(t *testing.T, e *era, readers []*reader) {
 	admin := e.client.Database("admin")
 	err := admin.RunCommand(e.ctx, bson.D{{Key: "shardCollection", Value: "crash.counters"}, {Key: "key", Value: bson.D{{Key: "_id", Value: "hashed"}}}, {Key: "numInitialChunks", Value: 2}}).Err()
@@ -234,7 +235,8 @@ func prepareCounters(t *testing.T, e *era, readers []*reader) {
 	}
 }
 
-// count changes documents until the era ends and returns the number of changes.
+// count increments counters in random documents until the era ends, and returns the number of acknowledged
+// changes.
 func count(t *testing.T, e *era, random *rand.Rand) (n int64) {
 	inc := bson.D{{Key: "$inc", Value: bson.D{{Key: "n", Value: int64(1)}}}}
 	one := func(ctx context.Context, id int) error {
@@ -270,8 +272,8 @@ func count(t *testing.T, e *era, random *rand.Rand) (n int64) {
 	return n
 }
 
-// move splits, merges and reshards until the era ends and returns the number of successes. Refusals, for
-// example because another change is in progress, are ignored.
+// move splits, merges and reshards the collection until the era ends, and returns the number of successes. It
+// ignores refusals, for example because another change is in progress.
 func move(e *era, random *rand.Rand) (n int64) {
 	key := bson.D{{Key: "g", Value: "hashed"}}
 	for e.ctx.Err() == nil {

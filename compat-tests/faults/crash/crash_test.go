@@ -26,17 +26,17 @@ import (
 const (
 	writers      = 4
 	keysPerWrite = 200 // documents that each writer owns and changes repeatedly
-	batch        = 5   // documents of one insertMany and of one transaction
+	batch        = 5   // number of documents of one insertMany and of one transaction
 )
 
-// model holds the expected documents of one writer. The outcome of a write is either known, or undetermined
-// because no reply came; then both outcomes are right.
+// model holds the expected documents of one writer, for the comparison after a kill. The outcome of a write is
+// either known, or undetermined because no reply came; then both outcomes are right.
 type model struct {
 	writer int
-	in     string          // the collection, "" = by writer
+	in     string          // the collection; "" = chosen by the writer's number
 	known  map[int32]int64 // _id → version of the last acknowledged write; 0 = deleted
 	maybe  map[int32]int64 // _id → version of an undetermined write
-	pairs  int64           // version of the last acknowledged transaction, which sets all pair documents
+	pairs  int64           // version of the last acknowledged transaction, which sets all documents of pair to it
 	asked  int64           // version of the last transaction sent
 	next   int64           // the next version
 }
@@ -81,7 +81,7 @@ func TestKillDuringWrites(t *testing.T) {
 	}
 }
 
-// begin draws the random seed of a test and makes its data directory, which is kept if the test fails.
+// begin draws the random seed of a test and creates its data folder, which is kept if the test fails.
 func begin(t *testing.T) (random *rand.Rand, dir string) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
@@ -105,7 +105,7 @@ func begin(t *testing.T) (random *rand.Rand, dir string) {
 	return rand.New(rand.NewPCG(seed, 0)), dir
 }
 
-// collections returns the two loaded collections, plain and sharded, with durable writes.
+// collections returns the two collections that the writers use, plain and sharded, with durable writes.
 func collections(client *mongo.Client) []*mongo.Collection {
 	return []*mongo.Collection{durable(client, "plain"), durable(client, "sharded")}
 }
@@ -146,7 +146,7 @@ func prepare(t *testing.T, s *harness.Server) {
 	}
 }
 
-// connect opens a client without retries, so that a missing reply is seen.
+// connect returns a client of the server that does not retry, so that the test sees each missing reply.
 func connect(t *testing.T, s *harness.Server) *mongo.Client {
 	client, err := harness.Connect(s.URI, options.Client().SetRetryWrites(false).SetRetryReads(false).
 		SetServerSelectionTimeout(20*time.Second)) // a machine under load may take seconds; the load ends with the server
@@ -156,7 +156,7 @@ func connect(t *testing.T, s *harness.Server) *mongo.Client {
 	return client
 }
 
-// load writes until it kills the server after d, and returns the number of
+// load runs the writers of the models, kills the server after the duration d, and returns the number of
 // acknowledged writes.
 func load(t *testing.T, s *harness.Server, models []*model, random *rand.Rand, d time.Duration) int {
 	return during(t, s, models, random, func(context.Context, *mongo.Client) {
@@ -165,12 +165,13 @@ func load(t *testing.T, s *harness.Server, models []*model, random *rand.Rand, d
 	})
 }
 
-// during writes while fn ends the server, and returns the number of acknowledged writes.
+// during runs the writers of the models while fn runs and ends the server, and returns the number of acknowledged
+// writes.
 func during(t *testing.T, s *harness.Server, models []*model, random *rand.Rand, fn func(ctx context.Context, client *mongo.Client)) int {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	client := connect(t, s)
-	defer client.Disconnect(ctx) // ctx has ended by then: there is no server to end sessions
+	defer client.Disconnect(ctx) // ctx has ended by then, so this sends nothing to the dead server
 	var group sync.WaitGroup
 	counts := make([]int, len(models))
 	for i, m := range models {
@@ -199,15 +200,15 @@ func during(t *testing.T, s *harness.Server, models []*model, random *rand.Rand,
 	return total
 }
 
-// unknown reports whether an error leaves the outcome undetermined. An operation that waits for a connection
-// while others break gets the error that the pool was cleared.
+// unknown reports whether an error leaves it undetermined whether the write happened. If other connections break,
+// an operation that waits for one gets the error that the pool was cleared.
 func unknown(err error) bool {
 	var pool driver.RetryablePoolError
 	return err != nil && (errors.As(err, &pool) || mongo.IsNetworkError(err) || errors.Is(err, mongo.ErrClientDisconnected) ||
 		mongo.IsTimeout(err) || isSelection(err))
 }
 
-// isSelection reports whether no server could be found: nothing was sent.
+// isSelection reports whether the driver found no server for an operation: then nothing was sent.
 func isSelection(err error) bool {
 	var command mongo.CommandError
 	var write mongo.WriteException
@@ -215,7 +216,7 @@ func isSelection(err error) bool {
 	return !errors.As(err, &command) && !errors.As(err, &write) && !errors.As(err, &bulk)
 }
 
-// write does one random write and records its outcome.
+// write does one random write of the model's writer and records its outcome in the model.
 func (m *model) write(ctx context.Context, client *mongo.Client, random *rand.Rand) error {
 	coll := collectionOf(client, m)
 	version := m.next
@@ -269,7 +270,7 @@ func (m *model) write(ctx context.Context, client *mongo.Client, random *rand.Ra
 	}
 }
 
-// transaction sets all pair documents of the writer to one version.
+// transaction sets all documents of the writer's transactions (see pair) to one version, in a transaction.
 func (m *model) transaction(ctx context.Context, client *mongo.Client, coll *mongo.Collection, version int64) error {
 	session, err := client.StartSession()
 	if err != nil {
@@ -302,11 +303,11 @@ func (m *model) base() int32 { return int32(m.writer * 10_000) }
 // id draws one of the writer's documents.
 func (m *model) id(random *rand.Rand) int32 { return m.base() + random.Int32N(keysPerWrite) }
 
-// pair is the _id of the i-th document of the writer's transactions.
+// pair returns the _id of the i-th of the documents that each transaction of the writer sets together.
 func (m *model) pair(i int) int32 { return m.base() + 5000 + int32(i) }
 
-// document makes the document of a version. All of it follows from _id and version, so a document that mixes
-// two writes is detected.
+// document returns the document with an _id at a version. All its fields follow from these two, so a document that
+// mixes two writes is detected.
 func (m *model) document(id int32, version int64) bson.D {
 	tags := bson.A{}
 	for i := range version % 4 {
@@ -327,10 +328,11 @@ func filler(id int32, version int64) string {
 	return string(b)
 }
 
-// check compares the restarted server with the models, and resolves the undetermined writes.
+// check compares the data of the restarted server with the models, and stores in them which undetermined writes
+// have happened.
 func check(t *testing.T, s *harness.Server, models []*model, round int) {
 	ctx := harness.Context(t)
-	client, err := harness.Connect(s.URI) // with a longer timeout than connect sets for a server that may be dead
+	client, err := harness.Connect(s.URI) // with a longer timeout than connect, which is for a server that may be dead
 	if err != nil {
 		t.Error(err)
 		return
@@ -349,7 +351,7 @@ func check(t *testing.T, s *harness.Server, models []*model, round int) {
 	}
 }
 
-// read returns the versions of the writer's documents and checks each document's content.
+// read returns the versions of the writer's documents in a collection, by _id, and checks each document's content.
 func (m *model) read(ctx context.Context, coll *mongo.Collection) (map[int32]int64, error) {
 	cursor, err := coll.Find(ctx, bson.D{{Key: "writer", Value: int32(m.writer)}})
 	if err != nil {
@@ -375,7 +377,7 @@ func (m *model) read(ctx context.Context, coll *mongo.Collection) (map[int32]int
 	return found, cursor.Err()
 }
 
-// settle compares the found versions with the model, and stores them in it.
+// settle compares the versions found after a restart with the model, and stores them as the known ones.
 func (m *model) settle(t *testing.T, found map[int32]int64, round int) {
 	for id := m.base(); id < m.base()+keysPerWrite; id++ {
 		got, known := found[id], m.known[id]
@@ -397,7 +399,8 @@ func (m *model) settle(t *testing.T, found map[int32]int64, round int) {
 	m.pairs, m.asked = first, first
 }
 
-// validate runs the command validate, which compares indexes with documents.
+// validate runs the command validate on a collection, which compares indexes with documents, and fails on
+// differences.
 func validate(t *testing.T, ctx context.Context, c *mongo.Collection, round int) {
 	var reply bson.Raw
 	err := c.Database().RunCommand(ctx, bson.D{{Key: "validate", Value: c.Name()}, {Key: "full", Value: true}}).Decode(&reply)

@@ -25,17 +25,19 @@ var (
 	cappedSteps  = []string{"capped frozen", "capped copied"}
 )
 
-// ballast is the number of documents that no client changes: enough for several transactions of a job.
+// ballast is the number of documents that no client changes, so that a job over the collection needs several
+// transactions.
 const ballast = 3000
 
-// structure is a command that changes the structure of a collection.
+// structure is a test case: a command that changes the structure of a collection, and the steps at which the
+// server can be killed in it.
 type structure struct {
 	name  string
 	steps []string
 	run   func(f *killing) error
-	more  int // partitions that the command adds, at whichever step the process ended
-	// undo gives a rewritten collection its former key back; it is nil for a change that rewrites nothing. A
-	// rewrite starts again after a kill, and ends with key.
+	more  int // number of partitions that the command adds, at whichever step the process ended
+	// undo gives a collection that the command rewrites its former shard key back, for the next round. It is nil
+	// for a command that rewrites nothing. A rewrite starts again after a kill, and ends with the shard key key.
 	undo func(f *killing) error
 	key  bson.D
 }
@@ -46,7 +48,7 @@ type state struct {
 	chunks int // -1 for any number
 }
 
-// killing is one server between its start and its death.
+// killing is the test's state between the start of a server and its death: a client, and the commands of the test.
 type killing struct {
 	*testing.T
 	ctx    context.Context
@@ -54,10 +56,10 @@ type killing struct {
 	random *rand.Rand
 }
 
-// TestKillDuringStructureChanges kills the process at each step of a structure change under load. No
-// acknowledged write may be lost, no document duplicated, all must be found by shard key and by every index,
-// and the collection must have its structure of before or the new one; a rewrite runs again. Leftovers must
-// not prevent the next change.
+// TestKillDuringStructureChanges kills the process at each step of each structure change under load. No
+// acknowledged write may be lost and no document duplicated, all must be found by shard key and by every index,
+// and the collection must have its structure of before or the new one; a rewrite runs again. Leftovers must not
+// prevent the next change.
 func TestKillDuringStructureChanges(t *testing.T) {
 	testenv.SkipWithURI(t)
 	rounds := 1
@@ -65,7 +67,7 @@ func TestKillDuringStructureChanges(t *testing.T) {
 		rounds = 20
 	}
 	if strings.HasPrefix(testenv.Storage(), "tikv") {
-		rounds = 1 // after each kill, the next server waits for the lease to expire: some 20 s
+		rounds = 1 // only one round, because after each kill the next server waits some 20 s for the lease to expire
 	}
 	random, dir := begin(t)
 	models := make([]*model, writers)
@@ -91,7 +93,7 @@ func TestKillDuringStructureChanges(t *testing.T) {
 	var want *state // after a kill
 	for range rounds {
 		for _, change := range changes {
-			// The last run is without a kill, so that the next change finds what it needs.
+			// The last run is without a kill, so that the collection has the structure that the next change needs.
 			for i, step := range append(slices.Clone(change.steps), "") {
 				o := harness.Options{Data: dir, Args: []string{"--sync=always", "--enable-test-commands"}}
 				server, err := harness.Launch(o)
@@ -109,7 +111,7 @@ func TestKillDuringStructureChanges(t *testing.T) {
 				}
 				acknowledged += during(t, server, models, random, func(ctx context.Context, client *mongo.Client) {
 					f := &killing{t, ctx, client, random}
-					if change.undo != nil && i > 0 { // the change was completed in spite of the last kill
+					if change.undo != nil && i > 0 { // the change was completed although the server was killed
 						if err := change.undo(f); err != nil {
 							t.Errorf("%s undone: %v", change.name, err)
 						}
@@ -131,8 +133,8 @@ func TestKillDuringStructureChanges(t *testing.T) {
 	}
 }
 
-// round makes a change. Unless step is "", the server dies at that step. It returns the expected structure
-// afterwards, nil if unknown.
+// round runs one structure change. Unless step is "", the server kills itself at that step. It returns the
+// structure that the collection must have afterwards, nil if several are right.
 func (f *killing) round(change structure, step string) *state {
 	if step == "" {
 		if err := change.run(f); err != nil {
@@ -173,8 +175,9 @@ func (f *killing) round(change structure, step string) *state {
 	return &before
 }
 
-// rest waits until the jobs that the start has resumed are done: on a slow store the fail point would hit one
-// of them instead of the change. Background operations have negative opids.
+// rest waits until the background jobs that the server has resumed at its start are done: otherwise, on a slow
+// store, the fail point would kill it in one of them instead of in the change. In $currentOp background operations
+// have negative opids.
 func (f *killing) rest() error {
 	for f.ctx.Err() == nil {
 		cursor, err := f.client.Database("admin").Aggregate(f.ctx, mongo.Pipeline{{{Key: "$currentOp", Value: bson.D{}}},
@@ -194,7 +197,7 @@ func (f *killing) admin(cmd bson.D) error {
 	return f.client.Database("admin").RunCommand(f.ctx, cmd).Err()
 }
 
-// settled reads the state, and waits for a rewrite that runs again.
+// settled returns the structure of the collection, after a rewrite that runs again has ended.
 func (f *killing) settled(want *state) (now state, err error) {
 	for range 1200 {
 		if now, err = f.state(); err != nil || want.chunks >= 0 {
@@ -208,7 +211,7 @@ func (f *killing) settled(want *state) (now state, err error) {
 	return now, err
 }
 
-// state reads the shard key, "" for none, and the number of partitions.
+// state reads the shard key of the collection, "" for none, and the number of its partitions.
 func (f *killing) state() (s state, err error) {
 	config := f.client.Database("config")
 	raw, err := config.Collection("collections").FindOne(f.ctx, bson.D{{Key: "_id", Value: "crash.jobs"}}).Raw()
@@ -242,13 +245,13 @@ func document(f *killing, d bson.D) bson.Raw {
 	return raw
 }
 
-// split divides a partition that has documents of the ballast.
+// split splits the partition of a random document of the ballast, before that document.
 func split(f *killing) error {
 	at := int32(1_000_000 + f.random.IntN(ballast))
 	return f.admin(bson.D{{Key: "split", Value: "crash.jobs"}, {Key: "middle", Value: bson.D{{Key: "_id", Value: at}}}})
 }
 
-// merge merges two neighbours, the left of which is drawn.
+// merge merges two neighbouring partitions, the left of which is random.
 func merge(f *killing) error {
 	cursor, err := f.client.Database("config").Collection("chunks").Find(f.ctx, bson.D{}, options.Find().SetSort(bson.D{{Key: "min", Value: 1}}))
 	if err != nil {
@@ -290,7 +293,8 @@ func fill(t *testing.T, s *harness.Server) {
 	}
 }
 
-// inspect compares the data after a start with the models.
+// inspect compares the data and the structure of a collection with the models and want, after the server has
+// started again.
 func inspect(t *testing.T, s *harness.Server, models []*model, kills int, want *state) {
 	ctx := harness.Context(t)
 	client := connect(t, s)
@@ -318,7 +322,7 @@ func inspect(t *testing.T, s *harness.Server, models []*model, kills int, want *
 			t.Errorf("after %d kills there are %d of %d documents of the ballast", kills, len(found), ballast)
 		}
 	}
-	// Each document is found by its shard key, and there are no others.
+	// Each document is found by its shard key, and the collection has no others.
 	byKey, err := coll.CountDocuments(ctx, bson.D{{Key: "_id", Value: bson.D{{Key: "$in", Value: ids}}}})
 	if err != nil || int(byKey) != len(ids) {
 		t.Errorf("after %d kills %d of %d documents are found by their keys: %v", kills, byKey, len(ids), err)
@@ -332,8 +336,8 @@ func inspect(t *testing.T, s *harness.Server, models []*model, kills int, want *
 	inspectLog(t, ctx, client)
 }
 
-// inspectLog checks the collection that becomes capped: it has all its documents, accepts writes, and no copy
-// of it is left.
+// inspectLog checks the collection that the command was making capped: it has all its documents, accepts writes,
+// and no copy of it is left.
 func inspectLog(t *testing.T, ctx context.Context, client *mongo.Client) {
 	soon, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()

@@ -11,9 +11,9 @@ import (
 	"github.com/cantledb/cantle/internal/testenv"
 )
 
-// TestRetryAfterKill checks that a retryable write whose reply was sent before the process was killed gets
-// the same reply when it is repeated, without a second effect. So is the commit of a transaction. Spec:
-// retryable-writes, transactions.
+// TestRetryAfterKill checks that a retryable write gets the same reply when it is repeated after a kill, without a
+// second effect, if its first reply was sent before the kill. The same holds for the commit of a transaction.
+// Spec: retryable-writes, transactions.
 func TestRetryAfterKill(t *testing.T) {
 	testenv.SkipWithURI(t)
 	programme.RecordAtEnd(t, "kill", 0, func() (int, string) { return 1, "" })
@@ -64,7 +64,7 @@ func TestRetryAfterKill(t *testing.T) {
 	server.Kill()
 
 	_, ask = launch()
-	for i, command := range commands[1:] { // the session of the first has a later transaction by now
+	for i, command := range commands[1:] { // without the first command, whose session has a later transaction by now
 		was, again := first[i+1], ask("%s", command)
 		for _, field := range []string{"ok", "n", "nModified", "value", "lastErrorObject"} {
 			if !again.Lookup(field).Equal(was.Lookup(field)) {

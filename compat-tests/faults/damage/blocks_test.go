@@ -21,17 +21,17 @@ import (
 	"github.com/cantledb/cantle/storage/pebblekv/filescan"
 )
 
-// gap is the key range that may be lost with a damaged block: the keys between the last key of the block
-// before it and the first key of the block after it, both excluded; nil if there is no such block. first is
-// the first key of the block itself.
+// gap is a range of keys that a reader may lose with a damaged block of a table: the keys between the last key of
+// the block before it and the first key of the block after it, both excluded; nil if there is no such block. first
+// is the first key of the damaged block itself.
 type gap struct{ after, before, first []byte }
 
 func (g gap) holds(key []byte) bool {
 	return (g.after == nil || bytes.Compare(key, g.after) > 0) && (g.before == nil || bytes.Compare(key, g.before) < 0)
 }
 
-// gaps returns the key ranges of a byte range of a table, before the table is damaged. It uses the engine's
-// own reader and not the code under test.
+// gaps returns the ranges of keys that may be lost if the bytes from from to to of the table at path are damaged.
+// It runs before the damage, with the engine's own reader and not the code under test.
 func gaps(t *testing.T, path string, from, to int64) (lost []gap) {
 	t.Helper()
 	file, err := vfs.Default.Open(path)
@@ -86,8 +86,8 @@ func gaps(t *testing.T, path string, from, to int64) (lost []gap) {
 	return lost
 }
 
-// mayLose returns a function that reports whether an injury may destroy a document: whether its key lies
-// between the blocks on both sides of the damaged ones.
+// mayLose returns a function that reports whether an injury may destroy the document of a namespace with an _id:
+// whether its key lies between the intact blocks on both sides of the damaged ones.
 func (m *made) mayLose(t *testing.T, in injury) func(ns string, id int32) bool {
 	t.Helper()
 	if in.kind != "sst" {
@@ -108,14 +108,15 @@ func (m *made) mayLose(t *testing.T, in injury) func(ns string, id int32) bool {
 	}
 }
 
-// keys returns the keys of the documents in the folder, before it is damaged.
+// keys returns the store's keys of the documents in the folder, by namespace and _id, before the folder is
+// damaged.
 func (m *made) keys(t *testing.T) map[string]map[int32][]byte {
 	t.Helper()
 	if m.where != nil {
 		return m.where
 	}
 	m.where = map[string]map[int32][]byte{}
-	// Opening the folder would change it, and other tests copy it: open a copy.
+	// Opening the store would change the folder, which other tests copy; so a copy is opened.
 	dir := filepath.Join(t.TempDir(), "store")
 	if err := os.CopyFS(dir, os.DirFS(filepath.Join(m.dir, "store"))); err != nil {
 		t.Fatal(err)
@@ -143,5 +144,6 @@ func (m *made) keys(t *testing.T) map[string]map[int32][]byte {
 	return m.where
 }
 
-// toTheEnd is the end of a range that was cut off.
+// toTheEnd is the end of a damaged range of bytes that reaches to the end of the file, because the file was cut
+// off.
 const toTheEnd = math.MaxInt64

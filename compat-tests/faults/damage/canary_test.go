@@ -12,8 +12,8 @@ import (
 	"github.com/cantledb/cantle/internal/testenv"
 )
 
-// TestCanary builds a server that does not compare the checksums of blocks, and checks that the queries of
-// this package find that.
+// TestCanary builds a server with a planted bug, it does not compare the checksums of blocks, and checks that the
+// queries of this package find wrong results.
 func TestCanary(t *testing.T) {
 	if !testenv.IsLong() {
 		t.Skip("it builds a server of its own: CANTLE_LONG")
@@ -31,7 +31,8 @@ func TestCanary(t *testing.T) {
 		if err := os.CopyFS(dir, os.DirFS(m.dir)); err != nil {
 			t.Fatal(err)
 		}
-		// Tables that no compaction has written are not compressed: a bit of the file is a bit of a document.
+		// A table that no compaction has written is not compressed, so a flipped bit of the file is a flipped bit
+		// of a document.
 		tables, _ := filepath.Glob(filepath.Join(dir, "store", "*.sst"))
 		path := tables[rng.IntN(len(tables))]
 		b, err := os.ReadFile(path)
@@ -72,7 +73,7 @@ func withoutChecksums(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A go.work of its own replaces the library by the one with the bug.
+	// The go.work in a temporary folder replaces the storage library by a copy with the bug.
 	dir := t.TempDir()
 	engine, bin := filepath.Join(dir, "engine"), filepath.Join(dir, "cantle")
 	if err := os.CopyFS(engine, os.DirFS(strings.TrimSpace(string(out)))); err != nil {

@@ -49,7 +49,8 @@ func (c *counts) String() string {
 		c.refused, c.errored, c.harmless, c.served, c.found, c.saved, c.fromLog, c.older, c.lost-c.outside, c.outside)
 }
 
-// round damages a copy of a folder and reads all data from it.
+// round damages a copy of a prepared folder in one random place, starts a server on it, reads all data, and
+// compares them with the model.
 func (c *counts) round(t *testing.T, bin string, m *made, seed int64) {
 	rng := rand.New(rand.NewPCG(uint64(seed), 7))
 	dir := filepath.Join(t.TempDir(), "data")
@@ -109,8 +110,9 @@ func (c *counts) round(t *testing.T, bin string, m *made, seed int64) {
 	s.stop(t)
 }
 
-// Reads all documents, and many single ones by _id and by an index, and returns the number of reads that
-// failed. back allows the state before the last life; wrong is called for wrong results.
+// readEverything reads all documents, and many single ones by _id and by an index, and returns the number of reads
+// that failed. With back, the state before the server's last life is right too. It calls wrong for each wrong
+// result.
 func readEverything(t *testing.T, s *server, m *made, back bool, rng *rand.Rand, wrong func(format string, args ...any)) (bad int) {
 	t.Helper()
 	client := s.client(t)
@@ -178,8 +180,8 @@ func readEverything(t *testing.T, s *server, m *made, back bool, rng *rand.Rand,
 	return bad
 }
 
-// isReplacedVersion reports whether a document can be a version that the last life wrote and replaced later: the log may
-// have been cut between the two.
+// isReplacedVersion reports whether the document got may be a version that the server's last life wrote and later
+// replaced: the log may have been cut between the two writes.
 func isReplacedVersion(m *made, ns string, id int32, got string) bool {
 	doc := bson.Raw(got)
 	n, ok := doc.Lookup("_id").Int32OK()
@@ -208,7 +210,8 @@ func all(ctx context.Context, coll *mongo.Collection, filter bson.D) (map[int32]
 	return out, cur.Err()
 }
 
-// judge counts errors that report damaged data; any other error is a failure.
+// judge returns 1 for an error of a read and 0 for nil, for counting. It calls wrong if the error does not report
+// that data are damaged.
 func judge(err error, wrong func(format string, args ...any)) int {
 	var refused mongo.ServerError
 	switch {
@@ -224,7 +227,7 @@ func judge(err error, wrong func(format string, args ...any)) int {
 	return 1
 }
 
-// readOnly checks that a server reports itself as read-only and refuses writes.
+// readOnly checks that a server over damaged data reports itself as read-only to clients and refuses writes.
 func readOnly(t *testing.T, s *server) {
 	t.Helper()
 	client := s.client(t)

@@ -17,25 +17,26 @@ import (
 	"github.com/cantledb/cantle/storage/pebblekv"
 )
 
-// model holds the contents of the database: documents by namespace and _id, as bytes.
+// model holds the expected contents of the database: documents as bytes, by namespace and _id.
 type model struct {
 	docs map[string]map[int32]string
-	// past holds the documents that the last life of the server changed, as they were before it, "" for none.
-	// A damaged log may restore them.
+	// past holds the earlier versions of the documents that the server's last life changed, "" for inserted ones:
+	// reads of a folder with a damaged log may return them.
 	past map[string]map[int32]string
 }
 
 var namespaces = []string{"shop.orders", "shop.items"}
 
-// made is a folder that several lives of a server have written, and its expected contents.
+// made is a folder that several lives of a server have written, to be copied and damaged, and its expected
+// contents.
 type made struct {
 	dir string
 	model
 	where map[string]map[int32][]byte // the keys of documents; see keys
 }
 
-// makeFolder fills a folder. The writes of the last life stay in the log. With killed, the folder is copied
-// while the server still runs.
+// makeFolder fills a folder by several lives of a server; the writes of the last life stay in the log. With
+// killed, the result is a copy made while the server still runs, as after a kill.
 func makeFolder(t *testing.T, bin string, killed bool) *made {
 	t.Helper()
 	m := &made{dir: filepath.Join(t.TempDir(), "data"), model: model{docs: map[string]map[int32]string{}, past: map[string]map[int32]string{}}}
@@ -67,8 +68,8 @@ func makeFolder(t *testing.T, bin string, killed bool) *made {
 	return m
 }
 
-// forgetful trims the change log, as the server does after a day, so that it holds no second copy of a
-// damaged block.
+// forgetful truncates the change log in the folder, as a server does after a day, so that it holds no second copy
+// of a document in a damaged block.
 func (m *made) forgetful(t *testing.T) *made {
 	t.Helper()
 	s, err := pebblekv.Open(filepath.Join(m.dir, "store"), pebblekv.Options{})
@@ -99,7 +100,8 @@ func (m *made) schema(t *testing.T, db *mongo.Database) {
 	}
 }
 
-// write inserts, replaces and deletes documents of a collection.
+// write inserts, replaces and deletes random documents of a collection, in a given life of the server, and records
+// them in the model.
 func (m *made) write(t *testing.T, coll *mongo.Collection, rng *rand.Rand, life int, last bool) {
 	t.Helper()
 	ns := "shop." + coll.Name()
@@ -142,7 +144,8 @@ func (m *made) write(t *testing.T, coll *mongo.Collection, rng *rand.Rand, life 
 	}
 }
 
-// document returns a document; k decides its position and never changes.
+// document returns a random document with an _id. Its field k decides its position and is the same in each
+// version.
 func document(rng *rand.Rand, id int32) bson.D {
 	pad := make([]byte, 150)
 	for i := range pad {

@@ -14,8 +14,8 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// TestDamagedLargeDocument flips a bit of a document of 15 MB: no operation may take longer than with a small
-// one. The engine would search for the flipped bit for ten minutes, at every read.
+// TestDamagedLargeDocument flips a bit of a stored document of 15 MB and checks that no operation takes longer
+// than with a small one. The engine itself would search for the flipped bit for ten minutes, at every read.
 func TestDamagedLargeDocument(t *testing.T) {
 	bin, err := harness.Build("")
 	if err != nil {
@@ -85,10 +85,10 @@ func TestDamagedLargeDocument(t *testing.T) {
 	}
 }
 
-// marker stands in the middle of one of the documents.
+// marker is a text in the middle of one large document, by which the document's bytes are found in a table.
 const marker = "the document number 2"
 
-// flipLarge flips a bit in exactly one of the tables, in the middle of its data.
+// flipLarge flips a bit of the large document in exactly one of the tables.
 func flipLarge(t *testing.T, dir string) {
 	t.Helper()
 	tables, _ := filepath.Glob(filepath.Join(dir, "store", "*.sst"))
@@ -97,7 +97,7 @@ func flipLarge(t *testing.T, dir string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for at := 0; ; at++ { // the change log has the document as well
+		for at := 0; ; at++ { // a match may lie in the change log, which has the document as well
 			next := bytes.Index(b[at:], []byte(marker))
 			if next < 0 {
 				break

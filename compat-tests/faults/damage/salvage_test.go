@@ -12,8 +12,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// salvage runs `cantle salvage`, compares its output with the model, and checks that the damaged folder is
-// unchanged.
+// salvage runs `cantle salvage` on the damaged folder dir, compares its output with the model, and checks that the
+// folder itself is unchanged.
 func (c *counts) salvage(t *testing.T, bin, dir string, m *made, in injury, found bool) {
 	t.Helper()
 	before := fingerprint(t, dir)
@@ -60,7 +60,8 @@ func (c *counts) salvage(t *testing.T, bin, dir string, m *made, in injury, foun
 	}
 }
 
-// savedOf returns the documents of a collection that were saved, and checks that they are right.
+// savedOf returns the _ids of the documents of a collection that salvage has saved, and checks that these
+// documents are right.
 func (c *counts) savedOf(t *testing.T, out, text, ns string, m *made, in injury) (seen map[int32]bool) {
 	t.Helper()
 	seen = map[int32]bool{}
@@ -92,8 +93,8 @@ func (c *counts) savedOf(t *testing.T, out, text, ns string, m *made, in injury)
 	return seen
 }
 
-// setAsideDocs returns the documents that were set aside, because a newer version might have been in a damaged
-// block, and reports for each whether it is right.
+// setAsideDocs returns the documents that salvage has set aside, because a newer version might have been in a
+// damaged block: by _id, whether each is right.
 func (m *made) setAsideDocs(t *testing.T, out, ns string) map[int32]bool {
 	t.Helper()
 	right := map[int32]bool{}
@@ -123,7 +124,7 @@ func documents(t *testing.T, path string) (docs []string) {
 	return docs
 }
 
-// fingerprint returns the names and contents of a folder's files, to detect changes.
+// fingerprint returns the names and contents of a folder's files as one text, by which the test detects changes.
 func fingerprint(t *testing.T, dir string) string {
 	t.Helper()
 	var out strings.Builder

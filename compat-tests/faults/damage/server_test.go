@@ -18,7 +18,7 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// processTimeout is the timeout of every operation: more is a hang.
+// processTimeout is the maximum time for each operation of a server or program: if one takes longer, it hangs.
 const processTimeout = 30 * time.Second
 
 // server is a server process.
@@ -43,7 +43,7 @@ func (s *server) out() string {
 	return s.text.String()
 }
 
-// serve starts a server and waits until it answers or has ended.
+// serve starts a server process on the folder dir, and waits until it answers or has ended.
 func serve(t *testing.T, bin, dir string, flags ...string) *server {
 	t.Helper()
 	s := &server{done: make(chan struct{})}
@@ -114,7 +114,8 @@ func (s *server) stop(t *testing.T) {
 
 var stack = regexp.MustCompile(`goroutine \d+|panic:|\.go:\d+|Error types|pebble`)
 
-// noStack fails on output that only developers of the server understand.
+// noStack fails the test if a program's output has a stack trace or the like, which only developers of the server
+// understand.
 func noStack(t *testing.T, text string) {
 	t.Helper()
 	if m := stack.FindString(text); m != "" {
@@ -122,7 +123,7 @@ func noStack(t *testing.T, text string) {
 	}
 }
 
-// run runs a verb of the program to its end.
+// run runs a command of the program cantle, such as salvage, to its end, and returns its output and exit status.
 func run(t *testing.T, bin string, args ...string) (out string, status int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), processTimeout)

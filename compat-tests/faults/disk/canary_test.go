@@ -12,7 +12,7 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// canary is a planted bug that a row has to catch.
+// canary is a planted bug, in the disk or the store under a server, that the test of a scenario must catch.
 type canary struct {
 	name     string
 	scenario string
@@ -21,7 +21,7 @@ type canary struct {
 	breaker  *breaker
 }
 
-// TestCutCanaries plants bugs that lose something when the power fails.
+// TestCutCanaries plants bugs by which data are lost when the power fails, and checks that power cuts find each.
 func TestCutCanaries(t *testing.T) {
 	for _, c := range []canary{
 		{name: "the log is not synced", scenario: "insert", under: lazily(".log")},
@@ -79,7 +79,7 @@ func (c *canary) find(t *testing.T) *scenario {
 	return nil
 }
 
-// lazily returns a file system that does not sync files of a kind.
+// lazily returns a planted bug: a file system that does not sync files whose names have the suffix kind.
 func lazily(kind string) func(vfs.FS) vfs.FS {
 	return func(files vfs.FS) vfs.FS {
 		return changed{files, func(name string, f vfs.File) vfs.File {
@@ -91,7 +91,7 @@ func lazily(kind string) func(vfs.FS) vfs.FS {
 	}
 }
 
-// changed is a file system that wraps the files that are written.
+// changed is a file system in which the function file may wrap each file that is opened for writing.
 type changed struct {
 	vfs.FS
 	file func(name string, f vfs.File) vfs.File
@@ -135,7 +135,8 @@ func (d deafFile) SyncTo(n int64) (bool, error) {
 	return full, nil
 }
 
-// forgetting drops every fifth write of keys with this first byte from its batch.
+// forgetting returns a planted bug: a store that omits every fifth write of a key with the first byte kind from
+// its transaction.
 func forgetting(kind byte) func(storage.Store) storage.Store {
 	return func(s storage.Store) storage.Store { return &forgetful{Store: s, kind: kind} }
 }
@@ -166,7 +167,7 @@ func (t forgetfulTxn) Set(key, value []byte) error {
 	return t.Txn.Set(key, value)
 }
 
-// blind treats keys that cannot be read as missing.
+// blind is a planted bug: a store that treats a key as missing if reading it fails.
 func blind(s storage.Store) storage.Store { return blindStore{s} }
 
 type blindStore struct{ storage.Store }

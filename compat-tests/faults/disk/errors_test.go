@@ -22,7 +22,7 @@ import (
 // kinds are the kinds of operations that fail.
 var kinds = []string{"read", "write", "sync", "create", "rename", "remove"}
 
-// breaker fails the n-th operation of a kind, and if lasting is set all later ones.
+// breaker makes file operations fail: the n-th operation of a kind and, if lasting is set, all later ones.
 type breaker struct {
 	kind    string
 	n       int // 0 = never
@@ -66,7 +66,7 @@ func (b *breaker) heal() {
 	b.off = true
 }
 
-// trial is one life of a server with a failing disk, and the life after it.
+// trial is one test: one life of a server with a failing disk, the next life, and what both must return.
 type trial struct {
 	sc      *scenario
 	data    string
@@ -94,7 +94,7 @@ func (x *trial) run() {
 	}
 	rng := rand.New(rand.NewPCG(x.seed, 5))
 	p := newProgress(x.sc.lanes(rng))
-	lost := func() { // the process ends; its writes stay, unless the power fails as well
+	lost := func() { // the process ends; its writes stay on the disk, or, if the power fails as well, only the synced ones
 		x.images = append(x.images, copyOf(files), files.CrashClone(vfs.CrashCloneCfg{}))
 		x.breaker.heal()
 	}
@@ -155,7 +155,7 @@ func (x *trial) lives(m *machine, p *progress) {
 	}
 }
 
-// named checks that errors name the cause in words for users.
+// named checks that an error names its cause, the disk, in words for users.
 func (x *trial) named(what string, err error) {
 	if err == nil {
 		return
@@ -184,7 +184,7 @@ func (x *trial) named(what string, err error) {
 	}
 }
 
-// rig holds the initial states of trials of a scenario.
+// rig holds a scenario and the disk with which each of its trials begins.
 type rig struct {
 	sc     *scenario
 	data   string

@@ -19,9 +19,9 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// hardships are conditions that a server has to survive, and recover from without help. Time is virtual,
-// unless file operations take time: a goroutine that waits for a file may hold a lock, and waiting for a lock
-// stops virtual time.
+// hardships are conditions that a server has to survive, and recover from without help, such as a full disk. They
+// run in virtual time, unless file operations take time: a goroutine that waits for a file may hold a lock, and
+// waiting for a lock stops virtual time.
 var hardships = []struct {
 	name string
 	live func(h *hardship)
@@ -44,7 +44,7 @@ type hardship struct {
 	data  string
 	files *vfs.MemFS
 	held  state
-	jump  atomic.Int64 // the error of the wall clock in nanoseconds
+	jump  atomic.Int64 // by how many nanoseconds the server's wall clock is wrong
 
 	bug string // a planted bug
 }
@@ -81,8 +81,8 @@ func TestHardship(t *testing.T) {
 	}
 }
 
-// now returns the time of the server: its wall clock is off by jump. With the bug wallOnly, elapsed time
-// follows the wall clock.
+// now returns the time that the server reads: its wall clock is wrong by jump, elapsed time is right. With the
+// planted bug wallOnly, elapsed time follows the wall clock.
 func (h *hardship) now() time.Time {
 	by := time.Duration(h.jump.Load())
 	if h.bug == wallOnly {
@@ -91,7 +91,8 @@ func (h *hardship) now() time.Time {
 	return harness.Stepped(by)
 }
 
-// boot starts a server over files whose operations go through an injector.
+// boot starts a server over files whose operations go through the injector by, with a reserve of disk space in
+// bytes.
 func (h *hardship) boot(by errorfs.InjectorFunc, reserve int64) *machine {
 	h.Helper()
 	if h.bug == noReserve {
@@ -104,7 +105,7 @@ func (h *hardship) boot(by errorfs.InjectorFunc, reserve int64) *machine {
 	return m
 }
 
-// must runs a step, which must succeed, and records its changes.
+// must runs a step, which must succeed, and records its changes as the expected state.
 func (h *hardship) must(m *machine, s *step) {
 	h.Helper()
 	if err := s.do(m.client); err != nil {
@@ -114,7 +115,7 @@ func (h *hardship) must(m *machine, s *step) {
 	h.held.apply(s.changes)
 }
 
-// refuses runs a step that must fail with a code.
+// refuses runs a step that must fail with an error code.
 func (h *hardship) refuses(m *machine, s *step, code int32) {
 	h.Helper()
 	var r *refused
@@ -123,7 +124,7 @@ func (h *hardship) refuses(m *machine, s *step, code int32) {
 	}
 }
 
-// end compares the server's data with the expected state, before and after a restart.
+// end compares the server's data with the expected state, before and after a restart of the server.
 func (h *hardship) end(m *machine) {
 	h.Helper()
 	var wrong []string
@@ -154,8 +155,8 @@ func (h *hardship) some(m *machine, from int) {
 	}
 }
 
-// fullDisk fills the disk up to the reserve: writes fail with an error that names the cause, reads and
-// deletes work, and once there is space again, writes work.
+// fullDisk fills the disk up to the reserve and checks that writes fail with an error that names the cause, that
+// reads and deletes work, and that writes work again once there is space.
 func fullDisk(h *hardship) {
 	usage := func(free uint64) { h.files.TestingSetDiskUsage(vfs.DiskUsage{AvailBytes: free, TotalBytes: 1 << 40}) }
 	usage(1 << 39)
@@ -175,8 +176,8 @@ func fullDisk(h *hardship) {
 	h.end(m)
 }
 
-// clockSteps sets the clock an hour ahead and two back: later writes have later timestamps, expired documents
-// are deleted, and no others.
+// clockSteps sets the wall clock an hour ahead and later two hours back, and checks that later writes have later
+// timestamps, and that exactly the expired documents are deleted.
 func clockSteps(h *hardship) {
 	m := h.boot(func(errorfs.Op) error { return nil }, -1)
 	h.must(m, index("shop.orders", "at", bson.D{{Key: "at", Value: int32(1)}}, bson.E{Key: "expireAfterSeconds", Value: 1800}))
@@ -207,8 +208,8 @@ func clockSteps(h *hardship) {
 	h.end(m)
 }
 
-// noFiles makes opening files fail: commands that need to open one fail with an error that names the cause,
-// and work again afterwards.
+// noFiles makes every opening of a file fail, and checks that commands that need to open one fail with an error
+// that names the cause, and work again afterwards.
 func noFiles(h *hardship) {
 	var none atomic.Bool
 	m := h.boot(func(op errorfs.Op) error {
@@ -226,7 +227,7 @@ func noFiles(h *hardship) {
 		switch err := s.do(m.client); {
 		case err == nil:
 			h.held.apply(s.changes)
-		case !errors.As(err, &r) || r.code != 39: // it may succeed if the table was open already
+		case !errors.As(err, &r) || r.code != 39: // the command may succeed if the table was open already
 			h.Errorf("%s: %v", s.name, err)
 		}
 	}

@@ -23,17 +23,18 @@ import (
 	"github.com/cantledb/cantle/storage/pebblekv"
 )
 
-// memtable is small, so that logs rotate, and flushes and compactions run.
+// memtable is the memtable size of the servers in bytes: small, so that logs rotate, and flushes and compactions
+// run.
 const memtable = 64 << 10
 
-// machine is a server, with a client that has a connection of its own.
+// machine is a server inside the test on a simulated disk, with a client that has a connection to it.
 type machine struct {
 	*client
 	daemon *daemon.Daemon
 	store  storage.Store
 	pipes  *pipes
 	log    *text
-	dead   atomic.Bool // the store has stopped: later replies do not count
+	dead   atomic.Bool // the store has stopped, so that later replies do not count
 	why    atomic.Pointer[string]
 	// lost is called once when the store stops.
 	lost func()
@@ -41,13 +42,13 @@ type machine struct {
 
 // settings are the parameters of a machine.
 type settings struct {
-	data  string // a folder on the real disk, for spilled data; the store uses the same path on the simulated disk
+	data  string // a folder on the real disk for spilled data; the store has the same path on the simulated disk
 	files vfs.FS
 	wrap  func(storage.Store) storage.Store // a planted bug
 	now   func() time.Time
 	flags []string
 	lost  func()
-	// reserve is the free disk space that writes require in bytes; 0 is none.
+	// reserve is the free disk space in bytes below which the server refuses writes; 0 = none.
 	reserve int64
 }
 
@@ -81,7 +82,7 @@ func start(s settings) (*machine, error) {
 	return m, nil
 }
 
-// fatal records why the store has stopped, where a real process would end.
+// fatal records the reason when the store stops, where a real process would end.
 func (m *machine) fatal(message string) {
 	if m.dead.CompareAndSwap(false, true) {
 		m.why.Store(&message)
@@ -112,10 +113,10 @@ func (c *client) hangUp() {
 	}
 }
 
-// errLost reports that the server ended before it replied.
+// errLost is the error of a command if the server ended before it replied.
 var errLost = errors.New("the server is gone")
 
-// refused is an error that a server returned.
+// refused is an error reply of the server, with its code.
 type refused struct {
 	code    int32
 	name    string
@@ -125,7 +126,8 @@ type refused struct {
 
 func (r *refused) Error() string { return fmt.Sprintf("%s (%d): %s", r.name, r.code, r.message) }
 
-// Sends a command. Errors: refused, of the command or of its first write; errLost.
+// run sends a command to a database and returns the reply. Errors: refused, for the command or its first write;
+// errLost.
 func (m *client) run(db string, cmd bson.D) (bson.Raw, error) {
 	if m.conn == nil {
 		ours, err := m.pipes.dial()
@@ -150,7 +152,7 @@ func (m *client) run(db string, cmd bson.D) (bson.Raw, error) {
 	return reply, judge(reply)
 }
 
-// judge returns the error of a reply, nil if it has none.
+// judge returns the error in a reply, nil if the command succeeded.
 func judge(reply bson.Raw) error {
 	var r struct {
 		OK          float64
@@ -225,7 +227,7 @@ func (x *text) String() string {
 	return x.b.String()
 }
 
-// pipes are connections without a network. They implement net.Listener.
+// pipes implements net.Listener by connections inside the process, without a network.
 type pipes struct {
 	waiting chan net.Conn
 	closed  chan struct{}
@@ -248,7 +250,7 @@ func (p *pipes) Accept() (net.Conn, error) {
 
 func (p *pipes) Close() error { p.once.Do(func() { close(p.closed) }); return nil }
 
-// cut ends all connections, as the end of a process does.
+// cut closes all connections, as the end of a process does.
 func (p *pipes) cut() {
 	p.Close()
 	p.mu.Lock()
@@ -273,5 +275,5 @@ func (p *pipes) dial() (net.Conn, error) {
 	}
 }
 
-// folder returns a folder on the real disk for a server.
+// folder returns the path of a new folder on the real disk for one server.
 func folder(tb testing.TB) string { return filepath.Join(tb.TempDir(), "data") }

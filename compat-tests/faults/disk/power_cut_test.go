@@ -22,12 +22,13 @@ import (
 	"github.com/cantledb/cantle/wire/defects"
 )
 
-// keeps are the percentages of unsynced data that survive a power cut.
+// keeps are the percentages of unsynced data that survive a simulated power cut; each is tested.
 var keeps = []int{0, 50, 100}
 
-// cutter copies a disk before each of its operations, and starts a server on each copy.
+// cutter simulates power cuts: it copies the disk of a running server before each file operation, starts a second
+// server on each copy, and compares what that server returns with the model.
 type cutter struct {
-	data  string // folder of the servers that open the copies
+	data  string // the folder in which servers open the copies
 	flags []string
 	base  state
 	now   *progress
@@ -35,7 +36,7 @@ type cutter struct {
 	rng   *rand.Rand
 	bad   func(where string, wrong []string)
 
-	mu     sync.Mutex // held while a copy is examined: all file operations wait
+	mu     sync.Mutex // held while a copy is examined, so that all file operations wait
 	seed   maphash.Seed
 	known  map[uint64]*seen
 	off    bool
@@ -44,7 +45,7 @@ type cutter struct {
 	opened int
 }
 
-// seen holds what a server on a copy reported.
+// seen holds the data that a server on a copy of the disk returned, and what was wrong with it.
 type seen struct {
 	state state
 	wrong []string
@@ -70,7 +71,8 @@ func (c *cutter) MaybeError(op errorfs.Op) error {
 	return nil
 }
 
-// cut copies the disk as a power cut would leave it, and compares the copy with the model.
+// cut copies the disk as a power cut would leave it, with keep percent of the unsynced data, and compares the data
+// in the copy with the model.
 func (c *cutter) cut(keep int, where string) {
 	at := sample{acked: load(c.now.acked)}
 	image := c.files.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: keep, RNG: c.rng})
@@ -93,7 +95,7 @@ func (c *cutter) cut(keep int, where string) {
 	}
 }
 
-// look opens a disk as a restarted machine does, and reads everything.
+// look starts a server on a disk, as after a restart of the machine, reads all data, and tries a write.
 func look(s settings) *seen {
 	out := &seen{}
 	m, err := start(s)
@@ -121,7 +123,8 @@ func look(s settings) *seen {
 	return out
 }
 
-// strange returns the lines of a log that only developers of the server understand.
+// strange returns an excerpt of a server's log if that has lines that only developers of the server understand,
+// such as a panic.
 func strange(log string) (out []string) {
 	for _, sign := range []string{"goroutine ", "panic", "BUG", ".go:", "Error types", defects.Mark} {
 		if strings.Contains(log, sign) {
@@ -161,10 +164,11 @@ func fingerprint(seed maphash.Seed, files *vfs.MemFS) uint64 {
 	return h.Sum64()
 }
 
-// base returns the name of a file without its folder.
+// base returns the name of a file without its folder, for messages.
 func base(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
 
-// TestPowerCut cuts the power before every file operation of every scenario.
+// TestPowerCut cuts the power before every file operation of every scenario, and checks that no acknowledged step
+// is lost and none is half done.
 func TestPowerCut(t *testing.T) {
 	seed, only := firstSeed(t)
 	due, cuts, opened, rounds := programme.Amount(t, "power-cut"), 0, 0, 0
@@ -191,7 +195,8 @@ func TestPowerCut(t *testing.T) {
 	}
 }
 
-// firstSeed returns the seed of the first round; only reports whether the environment sets it.
+// firstSeed returns the random seed of the first round; only reports whether CANTLE_SEED sets it, so that only
+// this round runs.
 func firstSeed(t *testing.T) (seed uint64, only bool) {
 	t.Helper()
 	if seed, ok := testenv.Seed(t); ok {
@@ -200,8 +205,8 @@ func firstSeed(t *testing.T) (seed uint64, only bool) {
 	return uint64(time.Now().UnixNano() % 1e9), false
 }
 
-// cutAll runs a scenario and cuts the power before all of its operations. For planted bugs, under changes the
-// disk and wrap the store of the server.
+// cutAll runs a scenario and cuts the power before each of its file operations. It calls bad for each cut after
+// which the data are wrong. For planted bugs, under changes the server's disk, and wrap its store.
 func cutAll(t *testing.T, sc *scenario, seed uint64, under func(vfs.FS) vfs.FS, wrap func(storage.Store) storage.Store, bad func(where string, wrong []string)) *cutter {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(seed, 17))
@@ -242,7 +247,8 @@ func cutAll(t *testing.T, sc *scenario, seed uint64, under func(vfs.FS) vfs.FS, 
 	return c
 }
 
-// digits match the parts of a message that differ between failures of a kind.
+// digits matches the parts of a message that differ between failures of the same kind, so that each kind is
+// reported once.
 var digits = regexp.MustCompile(`[0-9]+`)
 
 // kindName returns the kind of an operation.

@@ -13,27 +13,29 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// scenario is a workload of one life of a server.
+// scenario is the work of the clients in one life of a server, during which the disk fails.
 type scenario struct {
 	name  string
 	flags []string
-	// base fills the disk before the scenario, nil for an empty disk.
+	// base stores data before the scenario begins; nil for an empty disk.
 	base func(c *client) error
-	// unpack copies the data of another version onto the disk; base only records its contents.
+	// unpack, if not nil, copies the data of another version of the program onto the disk; then base only records
+	// their contents.
 	unpack func(files *vfs.MemFS, data string) error
-	// lanes are the steps of concurrent clients, each in its order. The lanes change different documents.
+	// lanes returns the steps of concurrent clients, one list for each client. Different lanes change different
+	// documents.
 	lanes func(rng *rand.Rand) [][]*step
 }
 
-// step is an operation of a client, with all changes that it makes.
+// step is one operation of a client in a scenario, with all changes of the stored data that it makes.
 type step struct {
 	name    string
 	do      func(c *client) error
 	changes []change
-	whole   bool // the step is atomic: all or none of its changes are there
+	whole   bool // the step is atomic: after a fault all of its changes are there or none
 }
 
-// change is the value of a key of the state after a step; "" if the key is deleted.
+// change is the value that a key of the state has after a step; "" if the step deletes the key.
 type change struct{ key, value string }
 
 // progress counts the steps of each lane.
@@ -43,7 +45,7 @@ type progress struct {
 	acked []atomic.Int32
 }
 
-// sample is a copy of the counts of progress at a moment.
+// sample is a copy of the counts in progress at a moment: acknowledged and begun steps of each lane.
 type sample struct{ acked, begun []int32 }
 
 func newProgress(lanes [][]*step) *progress {
@@ -57,7 +59,8 @@ func load(list []atomic.Int32) (out []int32) {
 	return out
 }
 
-// expect returns the expected state for a sample, and the steps whose outcome is undetermined.
+// expect returns the state that the data must have at a sample, and the steps that had begun without a reply,
+// whose outcome is undetermined.
 func (p *progress) expect(base state, at sample) (want state, pending []*step) {
 	want = base.clone()
 	for i, lane := range p.lanes {
@@ -69,7 +72,7 @@ func (p *progress) expect(base state, at sample) (want state, pending []*step) {
 	return want, pending
 }
 
-// live runs the lanes to their ends, or each to its first error, and returns these errors.
+// live runs the lanes at the same time, each to its end or its first error, and returns these errors.
 func (p *progress) live(m *machine) error {
 	var lanes sync.WaitGroup
 	errs := make([]error, len(p.lanes))
@@ -81,7 +84,7 @@ func (p *progress) live(m *machine) error {
 				p.begun[i].Store(int32(n + 1))
 				err := s.do(c)
 				if err == nil && m.dead.Load() {
-					err = errLost // a step inside the server has no reply that could fail
+					err = errLost // a step that runs inside the server has no reply that could get lost
 				}
 				if err != nil {
 					errs[i] = fmt.Errorf("%s: %w", s.name, err)
@@ -95,8 +98,8 @@ func (p *progress) live(m *machine) error {
 	return errors.Join(errs...)
 }
 
-// prepare fills the disk before a scenario, and returns it with its expected state. With torn, the server was
-// not shut down: its last writes are in the log.
+// prepare returns a disk with the data with which the scenario begins, and their expected state. With torn, the
+// server was not shut down, so its last writes are only in the log.
 func (sc *scenario) prepare(data string, torn bool) (*vfs.MemFS, state, error) {
 	files := vfs.NewCrashableMem()
 	if sc.base == nil {
@@ -131,7 +134,7 @@ func (sc *scenario) prepare(data string, torn bool) (*vfs.MemFS, state, error) {
 	return image, held, err
 }
 
-// copyOf returns a copy of a disk, with synced and unsynced data.
+// copyOf returns a copy of a simulated disk with all its data, synced or not.
 func copyOf(files *vfs.MemFS) *vfs.MemFS {
 	return files.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: rand.New(rand.NewPCG(1, 1))})
 }
@@ -142,7 +145,7 @@ func namespace(ns string) (db, coll string) {
 	return db, coll
 }
 
-// document returns a document with a text that compresses badly.
+// document returns a document with an _id, a value v, and size bytes that compress badly.
 func document(rng *rand.Rand, id int, v int, size int) bson.D {
 	pad := make([]byte, size)
 	for i := range pad {
@@ -183,7 +186,7 @@ func insert(ns string, docs ...bson.D) *step {
 	return s
 }
 
-// replace returns a step that replaces a document, or inserts it.
+// replace returns a step that replaces a document by doc, or inserts doc if there is none with its _id.
 func replace(ns string, doc bson.D) *step {
 	db, coll := namespace(ns)
 	return command("replace", db, bson.D{{Key: "update", Value: coll}, {Key: "updates", Value: bson.A{
@@ -197,7 +200,7 @@ func remove(ns string, id int) *step {
 		bson.D{{Key: "q", Value: bson.D{{Key: "_id", Value: int32(id)}}}, {Key: "limit", Value: 1}}}}}, false, deleted(ns, id))
 }
 
-// find returns a step that reads a document and compares it.
+// find returns a step that reads a document by its _id and compares it with doc.
 func find(ns string, doc bson.D) *step {
 	db, coll := namespace(ns)
 	return &step{name: "find", do: func(c *client) error {
@@ -229,7 +232,8 @@ func session(n byte) bson.D {
 	return bson.D{{Key: "id", Value: bson.Binary{Subtype: 4, Data: id}}}
 }
 
-// transaction returns a step that runs commands in a transaction, and commits or aborts it.
+// transaction returns a step that runs commands in a multi-document transaction, and commits or aborts it. changes
+// are those of a commit.
 func transaction(lsid bson.D, number int, commit bool, commands []namedCommand, changes ...change) *step {
 	s := &step{name: "transaction", changes: changes, whole: true}
 	if !commit {

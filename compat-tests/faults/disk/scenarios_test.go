@@ -29,10 +29,10 @@ var scenarios = []scenario{
 	{name: "upgrade", unpack: unpack, base: func(*client) error { return nil }, lanes: upgradeLanes},
 }
 
-// baseDocs is the number of documents that a collection has before a scenario.
+// baseDocs is the number of documents that each collection has before a scenario begins.
 const baseDocs = 40
 
-// filled makes collections with documents 0 to baseDocs and an index.
+// filled returns a function that creates collections with documents 0 to baseDocs-1 and an index.
 func filled(list ...string) func(c *client) error {
 	return func(c *client) error {
 		rng := rand.New(rand.NewPCG(3, 3))
@@ -55,8 +55,8 @@ func filled(list ...string) func(c *client) error {
 	}
 }
 
-// writes returns steps of one client: inserts, replacements, deletions and reads of documents that no other
-// client uses.
+// writes returns n random steps of one client in a collection: inserts, replacements, deletions and reads of
+// documents with _ids from from on, which no other client uses.
 func writes(rng *rand.Rand, ns string, from, n, size int) (out []*step) {
 	var there []bson.D
 	for i := range n {
@@ -85,7 +85,8 @@ func writes(rng *rand.Rand, ns string, from, n, size int) (out []*step) {
 	return out
 }
 
-// creating adds the creation of the collection to the changes of the first step.
+// creating adds the creation of the collection to the changes of the first of the steps, which creates it
+// implicitly.
 func creating(ns string, steps []*step) []*step {
 	steps[0].changes = append(steps[0].changes, made(ns)...)
 	return steps
@@ -131,7 +132,8 @@ func indexLanes(rng *rand.Rand) [][]*step {
 	}, writes(rng, "shop.orders", 1000, 12, 150)}
 }
 
-// convertLanes change the catalog by commands that build an index and do more.
+// convertLanes returns steps that change indexes by collMod and UpdateCollection, which build an index and change
+// other definitions in one command, beside another client that writes.
 func convertLanes(rng *rand.Rand) [][]*step {
 	key := func(d bson.D) string { text, _ := bson.Marshal(d); return bson.Raw(text).String() }
 	v, back, k := bson.D{{Key: "v", Value: int32(1)}}, bson.D{{Key: "v", Value: int32(-1)}}, bson.D{{Key: "k", Value: int32(1)}}
@@ -149,7 +151,7 @@ func convertLanes(rng *rand.Rand) [][]*step {
 	}, writes(rng, "shop.items", 1000, 12, 150)}
 }
 
-// ranged creates a collection that is sharded by ranges of _id.
+// ranged creates the collection shop.orders, sharded by ranges of _id, with its documents.
 func ranged(c *client) error {
 	if _, err := c.run("admin", bson.D{{Key: "shardCollection", Value: "shop.orders"}, {Key: "key", Value: bson.D{{Key: "_id", Value: 1}}}}); err != nil {
 		return err
@@ -157,7 +159,7 @@ func ranged(c *client) error {
 	return filled("shop.orders")(c)
 }
 
-// splitAt returns a step that splits before an _id.
+// splitAt returns a step that splits a partition of shop.orders before an _id.
 func splitAt(id int) *step {
 	return command("split", "admin", bson.D{{Key: "split", Value: "shop.orders"}, {Key: "middle", Value: bson.D{{Key: "_id", Value: int32(id)}}}}, true)
 }
@@ -209,7 +211,7 @@ func dropped(ns string) []change {
 func dropLanes(rng *rand.Rand) [][]*step {
 	v := change{"index shop.renamed v", `{"v": {"$numberInt":"1"}}`}
 	renamed := append(append(dropped("shop.other"), made("shop.renamed")...), v)
-	again := rand.New(rand.NewPCG(3, 3)) // skips to the third part of the stream, which the third collection has
+	again := rand.New(rand.NewPCG(3, 3)) // repeats the random numbers of filled, whose third part is that of the third collection
 	for range 2 * baseDocs {
 		document(again, 0, 0, 150)
 	}
@@ -252,7 +254,7 @@ func ttlLanes(rng *rand.Rand) [][]*step {
 			if _, err := c.daemon.Jobs().Expire(context.Background()); err != nil {
 				return err
 			}
-			return c.store.Sync(context.Background()) // the server does not sync after deleting expired documents
+			return c.store.Sync(context.Background()) // a sync makes the step durable: the server does not sync after deleting expired documents
 		}}
 		for _, id := range ids {
 			s.changes = append(s.changes, deleted("shop.aging", id))
@@ -269,7 +271,7 @@ func ttlLanes(rng *rand.Rand) [][]*step {
 	return [][]*step{{pass(ids...), insert("shop.aging", late), pass(100), pass()}, writes(rng, "shop.orders", 1000, 12, 150)}
 }
 
-// serverStep returns a step that runs inside the server.
+// serverStep returns a step that runs do inside the server, without a command.
 func serverStep(name string, do func(c *client) error) *step { return &step{name: name, do: do} }
 
 func checkpointLanes(rng *rand.Rand) [][]*step {
@@ -319,10 +321,10 @@ func trimLanes(rng *rand.Rand) [][]*step {
 	return [][]*step{steps}
 }
 
-// released is the folder of data folders of released formats.
+// released is the folder with the data folders of released formats, as zip files.
 const released = "../upgrade/released"
 
-// unpack copies the newest folder of a release onto a disk.
+// unpack copies the data folder of the newest release onto a simulated disk.
 func unpack(files *vfs.MemFS, data string) error {
 	list, err := filepath.Glob(filepath.Join(released, "*.zip"))
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// gate delays syncs: each takes a while, and those of the log wait while the gate is shut.
+// gate delays syncs of files: each takes a while, and syncs of the log also wait while the gate is shut.
 type gate struct {
 	takes atomic.Int64 // nanoseconds
 
@@ -43,7 +43,7 @@ func (g *gate) pass(op errorfs.Op) error {
 	return nil
 }
 
-// close blocks syncs of the log; the returned channel is closed when the first sync waits.
+// close makes syncs of the log wait until open; the returned channel is closed when the first sync waits.
 func (g *gate) close() (meets chan struct{}) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -58,7 +58,8 @@ func (g *gate) open() {
 	g.shut = nil
 }
 
-// slowDisk makes every sync take longer: all results must be right, and a very slow disk must be reported.
+// slowDisk returns a hardship in which every sync takes longer by a duration: all results must be right, and a
+// very slow disk must be reported.
 func slowDisk(by time.Duration) func(h *hardship) {
 	return func(h *hardship) {
 		g := &gate{}
@@ -80,8 +81,9 @@ func slowDisk(by time.Duration) func(h *hardship) {
 	}
 }
 
-// stuckDisk blocks a sync while other clients work. Reads are not held up. A write with a time limit ends in
-// time, with an error that its durability is not known. Once the disk continues, all data are there.
+// stuckDisk blocks a sync of the log while other clients work. Reads must not be held up, and a write with a time
+// limit must end in time, with an error that its durability is not known. Once the disk continues, all data are
+// there.
 func stuckDisk(h *hardship) {
 	g := &gate{}
 	m := h.boot(g.pass, -1)

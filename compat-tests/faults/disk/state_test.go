@@ -14,11 +14,11 @@ import (
 	"github.com/cantledb/cantle/shard/checkup"
 )
 
-// state holds the stored data: values by what they belong to, for example "docs shop.orders 7" or "index
-// shop.orders v_1".
+// state holds all data that a server returns, as texts by their names, for example "docs shop.orders 7" or "index
+// shop.orders v_1", so that two states can be compared.
 type state map[string]string
 
-// resumes waits until the jobs that the start resumes have ended, such as index builds and rewrites of
+// resumes waits until the jobs that a server resumes at its start have ended, such as index builds and rewrites of
 // collections, and reports whether they have.
 func (m *machine) resumes() bool {
 	busy := func(c *catalog.Collection) bool {
@@ -112,7 +112,7 @@ func (m *machine) database(out state, db string) error {
 	return nil
 }
 
-// flagsOf returns the options of an index that are true.
+// flagsOf returns the names of the boolean options that are true in an index definition.
 func flagsOf(ix bson.Raw) (flags string) {
 	for _, name := range [...]string{"unique", "prepareUnique", "hidden"} {
 		if v, err := ix.LookupErr(name); err == nil && v.Boolean() {
@@ -154,8 +154,8 @@ func (s state) clone() state {
 	return out
 }
 
-// compare compares the state with the expected one. Each change of a pending step may be there or not; those
-// of an atomic step all or none.
+// compare returns the differences of the state from the expected one. Each change of a pending step may be there
+// or not; the changes of an atomic step must be there together or not at all.
 func (s state) compare(want state, pending []*step) (wrong []string) {
 	open := map[string][]string{} // key → further allowed values
 	for i, p := range pending {
@@ -195,8 +195,8 @@ func (s state) compare(want state, pending []*step) (wrong []string) {
 	return wrong
 }
 
-// makes reports whether one of the steps gives a key that value. Several steps of a lane can be pending if it
-// went on while the disk was copied.
+// makes reports whether one of the pending steps gives a key that value. A lane can have several pending steps if
+// it continued while the disk was being copied.
 func makes(steps []*step, key, value string) bool {
 	for _, s := range steps {
 		for _, c := range s.changes {

@@ -8,7 +8,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// inTxn returns the fields of a statement in a transaction.
+// inTxn returns the fields that make a command a statement of a transaction: session, number, and whether it is
+// the first.
 func inTxn(n byte, number int64, first bool) bson.D {
 	d := bson.D{{Key: "lsid", Value: session(n)}, {Key: "txnNumber", Value: number}, {Key: "autocommit", Value: false}}
 	if first {
@@ -17,7 +18,7 @@ func inTxn(n byte, number int64, first bool) bson.D {
 	return d
 }
 
-// code returns the code of a server's error, 0 for none, -1 for any other error.
+// code returns the code in an error reply of the server, 0 for no error, -1 for any other error.
 func code(err error) int32 {
 	var r *refused
 	if errors.As(err, &r) {
@@ -29,7 +30,8 @@ func code(err error) int32 {
 	return 0
 }
 
-// spent returns the number of inserts that a budget admits before it refuses one.
+// spent inserts documents with _ids from from on until the budget of the collection refuses one, and returns the
+// number of inserts.
 func (h *hardship) spent(m *machine, from int) (n int) {
 	h.Helper()
 	for ; n < 5000; n++ {
@@ -47,9 +49,9 @@ func (h *hardship) spent(m *machine, from int) (n int) {
 	return n
 }
 
-// sessionsThroughSteps sets the clock while a cursor, a transaction, a snapshot and a budget are in use. Each
-// goes on, no budget gets more than its rate, and every timeout follows the time that has passed and not the
-// wall clock.
+// sessionsThroughSteps sets the wall clock forward and back while a cursor, a transaction, a snapshot and a budget
+// are in use. Each must go on, no budget may get more than its rate, and every timeout must follow the elapsed
+// time and not the wall clock.
 func sessionsThroughSteps(h *hardship) {
 	m := h.boot(func(errorfs.Op) error { return nil }, -1)
 	h.must(m, command("paid", "shop", bson.D{{Key: "customAction", Value: "CreateCollection"}, {Key: "collection", Value: "paid"}, {Key: "offerThroughput", Value: 400}}, false, made("shop.paid")...))
@@ -107,7 +109,7 @@ func sessionsThroughSteps(h *hardship) {
 			h.Errorf("step %d of %v: a cursor that was left alone for 13 minutes: %v", i, by, err)
 		}
 	}
-	// A step does not end a session that is used. An unused session ends in its time.
+	// A step of the clock ends no session that is in use. An unused session ends after its timeout.
 	listed := func() bool {
 		docs, err := m.all("admin", bson.D{{Key: "aggregate", Value: int32(1)}, {Key: "cursor", Value: bson.D{}}, {Key: "pipeline", Value: bson.A{
 			bson.D{{Key: "$listLocalSessions", Value: bson.D{{Key: "allUsers", Value: true}}}}}}})

@@ -5,11 +5,11 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 )
 
-// watch passes every operation of a file system to an injector.
+// watch returns a file system that passes every operation to an injector, which can delay it or make it fail.
 func watch(files vfs.FS, by errorfs.Injector) vfs.FS { return &watched{errorfs.Wrap(files, by)} }
 
-// watched is an errorfs that also passes on operations of files that are reused under another name. The file
-// system in memory does not do that either while it is being copied.
+// watched is an errorfs.FS whose injector also gets the operations on files that are reused under another name,
+// which errorfs omits. While a file system in memory is being copied, it does not reuse files either.
 type watched struct{ *errorfs.FS }
 
 // ReuseForWrite implements vfs.FS.

@@ -16,7 +16,7 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// ways are combinations of filling a disk and freeing space again.
+// ways are the ways to fill a disk and then free space, each with the function that does it and checks the server.
 var ways = []struct {
 	name string
 	live func(w *world)
@@ -33,14 +33,14 @@ var ways = []struct {
 	{"stranger", strangers},
 }
 
-// TestFull runs each of them, on volumes in memory and in files in turn.
+// TestFull runs each way of filling a disk, on a small volume in memory and on one in a file in turn.
 func TestFull(t *testing.T) {
 	rounds, first, done := programme.Amount(t, "full-disk"), 0, 0
 	programme.RecordAtEnd(t, "full-disk", 0, func() (int, string) { return done, fmt.Sprintf("%d ways in turn", len(ways)) })
 	if rounds < len(ways) { // over several runs all have their turn
 		first = rand.IntN(len(ways))
 	}
-	if os.Getenv(harness.Planted) != "" { // one way suffices: every way would find the bug, after minutes
+	if os.Getenv(harness.Planted) != "" { // with a planted bug, one way is enough: each finds the bug, after minutes
 		rounds, first = 1, 0
 	}
 	for i := first; i < first+rounds; i++ {
@@ -56,8 +56,8 @@ func TestFull(t *testing.T) {
 	}
 }
 
-// inserts fills the disk; every write that adds data is refused with the same message, and a drop frees
-// space.
+// inserts fills the disk with documents. Then every write that adds data must be refused with the same message,
+// and a drop must free space.
 func inserts(w *world) {
 	w.fill("side", 30)
 	w.fill("main", 0)
@@ -103,8 +103,8 @@ func inserts(w *world) {
 
 func result[T any](_ T, err error) error { return err }
 
-// untilFull repeats a write until it fails. A compaction that ends late frees space on a disk that was full:
-// then the write succeeds, and the disk is filled again.
+// untilFull repeats a write until it fails, and returns its error. A compaction that ends late can free space on a
+// disk that was full: then the write succeeds, and the disk is filled again.
 func (w *world) untilFull(add func(try int) error) (err error) {
 	w.Helper()
 	for try := range 10 {
@@ -116,7 +116,8 @@ func (w *world) untilFull(add func(try int) error) (err error) {
 	return err
 }
 
-// updates fills the disk by changing documents: the change log keeps their earlier versions.
+// updates fills the disk by changing documents, whose earlier versions the change log keeps, and frees space
+// again.
 func updates(w *world) {
 	w.fill("side", 30)
 	w.fill("main", 20)
@@ -138,7 +139,7 @@ func updates(w *world) {
 	w.well()
 }
 
-// deletesMany deletes half of the documents by one command, which continues as space is freed.
+// deletesMany fills the disk and deletes half of the documents by one command, which must go on as space is freed.
 func deletesMany(w *world) {
 	w.fill("main", 0)
 	ids := w.ids("main", w.count("main")/2)
@@ -156,7 +157,7 @@ func deletesMany(w *world) {
 	w.well()
 }
 
-// deletesSingly deletes half of the documents one by one.
+// deletesSingly fills the disk and deletes half of the documents one by one.
 func deletesSingly(w *world) {
 	w.fill("main", 0)
 	begun := time.Now()
@@ -189,7 +190,7 @@ func drops(w *world) {
 	w.well()
 }
 
-// builds builds indexes until one is refused; then they are dropped.
+// builds creates indexes until the server refuses one for lack of space; then it drops them.
 func builds(w *world) {
 	w.fill("side", 30)
 	for len(w.ids("main", 60_000)) < 20_000 {
@@ -215,7 +216,7 @@ func builds(w *world) {
 	w.well()
 }
 
-// backsUp lets the server make backups on the same disk until it is full.
+// backsUp lets the server make backups on the disk of the data until that is full.
 func backsUp(w *world) {
 	w.server.Kill()
 	w.args = []string{"--backup-to", w.path + "/backups"}
@@ -228,7 +229,8 @@ func backsUp(w *world) {
 	w.well()
 }
 
-// restarts starts a server on a full disk: it answers reads, and a drop frees space.
+// restarts ends the server, by a kill or cleanly, and starts it on the full disk: it must answer reads, and a drop
+// must free space.
 func restarts(w *world, kill bool) {
 	w.fill("side", 30)
 	w.fill("main", 0)
@@ -239,8 +241,8 @@ func restarts(w *world, kill bool) {
 	w.well()
 }
 
-// strangers fills the remaining space with a foreign file while clients write, and restarts the server beside
-// it; when the file is gone, writes succeed.
+// strangers fills the free space of the disk with a file of another program while clients write, and restarts the
+// server beside that file. When the file is gone, writes must succeed.
 func strangers(w *world) {
 	w.fill("main", 20)
 	writing, stop := context.WithCancel(context.Background())

@@ -19,12 +19,12 @@ const (
 	outOfDiskSpace  = 14031
 	docBytes        = 100 << 10
 	writers         = 4
-	recoveryTimeout = time.Minute // from when space can be freed until writes are accepted again
+	recoveryTimeout = time.Minute // maximum time from when space can be freed until writes are accepted again
 	fillMost        = 10 * time.Minute
-	fillPlanted     = time.Minute // a server with the planted bug blocks all inserts without end
+	fillPlanted     = time.Minute // time limit of filling with the planted bug, which blocks all inserts without end
 )
 
-// world is a server on a volume, and the writes that it acknowledged.
+// world is a server on a small volume, and the writes that the server has acknowledged.
 type world struct {
 	testing.TB
 	*volume
@@ -78,7 +78,7 @@ func (w *world) ctx() context.Context {
 	return ctx
 }
 
-// code returns the code of a server's error, 0 for none, -1 for any other error.
+// code returns the code in an error reply of the server, 0 for no error, -1 for any other error.
 func code(err error) int {
 	var x mongo.ServerError
 	switch {
@@ -111,7 +111,8 @@ func (w *world) acknowledged(coll string, id, version int) {
 	}
 }
 
-// insert inserts one document. It returns the server's error.
+// insert inserts one document of a size in bytes, and records it if it is acknowledged. It returns the server's
+// error.
 func (w *world) insert(coll string, size int) error {
 	w.mu.Lock()
 	w.next++
@@ -124,8 +125,8 @@ func (w *world) insert(coll string, size int) error {
 	return err
 }
 
-// fill inserts documents by several writers, until that many megabytes are written, or with 0 until all are
-// refused.
+// fill inserts documents by several clients at once, until so many megabytes are written, or with 0 until the
+// server refuses all.
 func (w *world) fill(coll string, megabytes int) {
 	w.Helper()
 	var all sync.WaitGroup
@@ -163,7 +164,7 @@ func (w *world) count(coll string) int {
 	return len(w.held[coll])
 }
 
-// ids returns the _ids of some documents that are there.
+// ids returns the _ids of at most n documents of a collection that were acknowledged.
 func (w *world) ids(coll string, n int) (ids []int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -187,7 +188,7 @@ func (w *world) drop(coll string) {
 	w.mu.Unlock()
 }
 
-// refused checks that a write was refused with the code and the message of a full disk.
+// refused checks that the error of a write has the code and the message of a full disk.
 func (w *world) refused(what string, err error) {
 	w.Helper()
 	if code(err) != outOfDiskSpace {
@@ -195,7 +196,8 @@ func (w *world) refused(what string, err error) {
 	}
 }
 
-// well checks that writes are accepted again within recoveryTimeout, and that everything is there.
+// well checks that the server accepts writes again within recoveryTimeout (a minute), and that all acknowledged
+// data are there.
 func (w *world) well() {
 	w.Helper()
 	begun := time.Now()
@@ -214,8 +216,8 @@ func (w *world) well() {
 	w.compare()
 }
 
-// compare reads everything and compares it with the acknowledged writes. Deletes and inserts without a reply
-// may be there or not.
+// compare reads all collections and compares them with the acknowledged writes. Documents whose insert or delete
+// got no reply may be there or not.
 func (w *world) compare() {
 	w.Helper()
 	for coll, held := range w.held {

@@ -12,7 +12,8 @@ import (
 // volume is a file system of its own.
 type volume struct{ path string }
 
-// newVolume mounts a file system with that many megabytes: in memory, or with ext4 in a file.
+// newVolume mounts a small file system of so many megabytes: in memory, or ext4 in a file. It skips the test if
+// the process may not mount.
 func newVolume(tb testing.TB, megabytes int, ext4 bool) *volume {
 	tb.Helper()
 	if os.Geteuid() != 0 {
@@ -53,7 +54,8 @@ func (v *volume) free() int64 {
 	return int64(st.Bavail) * st.Bsize
 }
 
-// stranger writes a foreign file of that many bytes, or as many as there are.
+// stranger writes a file of so many bytes to the volume, as another program would, or as many as fit. gone removes
+// the file.
 func (v *volume) stranger(tb testing.TB, bytes int64) (gone func()) {
 	tb.Helper()
 	path := filepath.Join(v.path, "stranger")

@@ -6,7 +6,7 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// TestCanary checks that the tests find a server without a memory limit.
+// TestCanary checks that the tests of this package find a server with a planted bug: it has no memory limit.
 func TestCanary(t *testing.T) {
 	for test, sign := range map[string]string{
 		"TestQueriesShareMemory": "queries: {", "TestExpressionsOfOneRequest": "were not refused", "TestHalfSentMessages": "messages: {", "TestUncommittedWritesShareMemory": "0 were refused",

@@ -14,7 +14,8 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// computed runs an expression over a text that is not stored.
+// computed runs a pipeline that computes the expression value over a text, which is sent with the request and not
+// stored.
 func computed(ctx context.Context, db *mongo.Database, text string, value any) error {
 	cur, err := db.Aggregate(ctx, bson.A{
 		bson.D{{Key: "$documents", Value: bson.A{bson.D{{Key: "s", Value: text}}}}},
@@ -26,7 +27,7 @@ func computed(ctx context.Context, db *mongo.Database, text string, value any) e
 	return err
 }
 
-// variables returns an expression with n values that are alive at once.
+// variables returns an expression that holds n results of value in memory at the same time.
 func variables(n int, value any) bson.D {
 	vars := bson.D{}
 	for i := range n {
@@ -35,7 +36,7 @@ func variables(n int, value any) bson.D {
 	return bson.D{{Key: "$let", Value: bson.D{{Key: "vars", Value: vars}, {Key: "in", Value: "$$v0"}}}}
 }
 
-// limit is the memory limit of the process in bytes; a quarter is working memory.
+// limit is the memory limit of the server's process in bytes; a quarter of it is working memory.
 const limit = 256 << 20
 
 func limited(t *testing.T) (*harness.Server, *mongo.Database) {
@@ -44,8 +45,8 @@ func limited(t *testing.T) (*harness.Server, *mongo.Database) {
 	return s, s.Client(t).Database("memory")
 }
 
-// within fails a test whose server exceeded its memory limit, with an allowance of half of it for memory
-// outside of the heap.
+// within fails the test if the server's peak memory exceeded its limit by more than a half, an allowance for
+// memory outside of Go's heap.
 func within(ctx context.Context, t *testing.T, s *harness.Server, db *mongo.Database) {
 	t.Helper()
 	peak, ok := s.PeakBytes()
@@ -56,7 +57,8 @@ func within(ctx context.Context, t *testing.T, s *harness.Server, db *mongo.Data
 	waitReleased(ctx, t, db, "queries")
 }
 
-// judged reports whether a command was refused for lack of memory; the error must name --work-memory.
+// judged reports whether a command was refused for lack of memory, and checks that the error then names
+// --work-memory.
 func judged(t *testing.T, err error) (refused bool) {
 	t.Helper()
 	var e mongo.CommandError
@@ -69,9 +71,9 @@ func judged(t *testing.T, err error) (refused bool) {
 	return true
 }
 
-// TestExpressionsOfOneRequest checks that a request holds the sum of the values that are alive at once, and
-// is refused if it is too large. A user without privileges can send such a request, because the text need not
-// be stored.
+// TestExpressionsOfOneRequest checks that the server counts the sum of all values that one request holds in memory
+// at once, and refuses the request if that is too large. A user without privileges can send such a request,
+// because the text need not be stored.
 func TestExpressionsOfOneRequest(t *testing.T) {
 	ctx := context.Background()
 	s, db := limited(t)
@@ -91,8 +93,8 @@ func TestExpressionsOfOneRequest(t *testing.T) {
 	within(ctx, t, s, db)
 }
 
-// TestExpressionsShareMemory checks that requests of many connections share the memory: requests that get
-// none are refused, and small ones continue.
+// TestExpressionsShareMemory checks that requests of many connections share the working memory: large requests
+// that get none are refused, and small ones continue.
 func TestExpressionsShareMemory(t *testing.T) {
 	ctx := context.Background()
 	s, db := limited(t)
@@ -113,8 +115,8 @@ func TestExpressionsShareMemory(t *testing.T) {
 	within(ctx, t, s, db)
 }
 
-// TestStagesOfOneRequest checks that many stages are charged the sum of the documents that each of them
-// holds.
+// TestStagesOfOneRequest checks that the server counts the sum of the documents that all stages of a request hold
+// in memory.
 func TestStagesOfOneRequest(t *testing.T) {
 	ctx := context.Background()
 	s, db := limited(t)
@@ -141,7 +143,8 @@ func TestStagesOfOneRequest(t *testing.T) {
 	within(ctx, t, s, db)
 }
 
-// TestLookupsReleaseMemory checks that a pipeline that runs for each row frees its memory after each run.
+// TestLookupsReleaseMemory checks that the pipeline of a $lookup, which runs once for each document, frees its
+// memory after each run.
 func TestLookupsReleaseMemory(t *testing.T) {
 	ctx := context.Background()
 	_, db := start(t)

@@ -12,8 +12,8 @@ import (
 	"github.com/cantledb/cantle/wire"
 )
 
-// TestIdleConnections checks that idle connections hold little memory: they have buffers only while a message
-// is in transit.
+// TestIdleConnections checks that idle connections take little memory in the server: they have buffers only while
+// a message is being received or sent.
 func TestIdleConnections(t *testing.T) {
 	const conns, bytesEach = 1000, 16 << 10
 	ctx := context.Background()

@@ -14,9 +14,9 @@ import (
 	"github.com/cantledb/cantle/compat-tests/faults/programme"
 )
 
-// TestLittleMemory checks that a server with little memory divides it among clients that together need many
-// times as much: each gets a result or an error that names the memory, acknowledged writes are there, and the
-// process stays near its limit.
+// TestLittleMemory checks a server with little memory whose clients together need many times as much: each client
+// gets a result or an error that names the memory, all acknowledged writes are there, and the process stays near
+// its limit.
 func TestLittleMemory(t *testing.T) {
 	programme.RecordAtEnd(t, "memory", 0, func() (int, string) { return 1, "" })
 	ctx := context.Background()

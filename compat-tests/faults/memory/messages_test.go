@@ -13,8 +13,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// TestHalfSentMessages checks that clients that announce 48 MB and send a part of it hold no more than the
-// limit of all messages, and yield memory to a client that sends.
+// TestHalfSentMessages checks that clients that announce messages of 48 MB and send only a part hold no more
+// memory than the limit of all messages, and that memory is taken from them for a client that sends.
 func TestHalfSentMessages(t *testing.T) {
 	ctx := context.Background()
 	s, db := start(t)
@@ -30,7 +30,7 @@ func TestHalfSentMessages(t *testing.T) {
 		}
 		defer conn.Close()
 		conns = append(conns, conn)
-		_ = conn.SetWriteDeadline(time.Now().Add(time.Second)) // the server does not read from connections without memory
+		_ = conn.SetWriteDeadline(time.Now().Add(time.Second)) // the deadline, because the server does not read from connections for which it has no memory
 		_, _ = conn.Write(head[:len(head)>>(i%3*8)])
 	}
 	large := bson.D{{Key: "s", Value: strings.Repeat("x", 4<<20)}}
@@ -46,13 +46,13 @@ func TestHalfSentMessages(t *testing.T) {
 	waitReleased(ctx, t, db, "messages")
 }
 
-// TestUnreadReplies checks that unread replies hold no more than the limit of all replies, and little
-// more if every document is large; other clients continue, with smaller batches.
+// TestUnreadReplies checks that replies that clients do not read hold no more memory than the limit of all
+// replies, and little more if every document is large; other clients continue, with smaller batches.
 func TestUnreadReplies(t *testing.T) {
 	ctx := context.Background()
 	s, db := start(t)
 	c := db.Collection("c")
-	for range 24 { // half a megabyte each: every cursor holds one document, so there must not be too many
+	for range 24 { // few cursors, because each holds one document of half a megabyte
 		if _, err := c.InsertOne(ctx, bson.D{{Key: "s", Value: strings.Repeat("x", 512<<10)}}); err != nil {
 			t.Fatal(err)
 		}
@@ -86,7 +86,7 @@ func TestUnreadReplies(t *testing.T) {
 		t.Errorf("a reader meanwhile: %d documents, %v", len(out), err)
 	}
 	var r share
-	for range 600 { // a client that does not read is disconnected
+	for range 600 { // the server disconnects a client that does not read
 		if r = workOf(ctx, t, db)["replies"]; r.Bytes <= r.MaxBytes/8*7 {
 			break
 		}
@@ -97,8 +97,8 @@ func TestUnreadReplies(t *testing.T) {
 	}
 }
 
-// TestUncommittedWritesShareMemory checks that the uncommitted writes of all transactions share memory:
-// writes beyond it fail, and can be retried when a transaction has ended.
+// TestUncommittedWritesShareMemory checks that the uncommitted writes of all transactions share memory: writes
+// beyond it are refused, and succeed when they are repeated after a transaction has ended.
 func TestUncommittedWritesShareMemory(t *testing.T) {
 	ctx := context.Background()
 	s, db := start(t)

@@ -16,8 +16,8 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// guarded starts a server with the least working memory and with users: root, and dbOwners of one database
-// each.
+// guarded starts a server with the least working memory and with access control, and creates the user root, and
+// for each name in own a database and its dbOwner.
 func guarded(t *testing.T, data string, own ...string) *harness.Server {
 	t.Helper()
 	programme.RecordAtEnd(t, "memory", 0, func() (int, string) { return 1, "" })
@@ -30,7 +30,7 @@ func guarded(t *testing.T, data string, own ...string) *harness.Server {
 	return s
 }
 
-// reopenGuarded starts a server over the data that guarded has written.
+// reopenGuarded starts a server again over the data folder of an earlier server of guarded.
 func reopenGuarded(t *testing.T, data string) *harness.Server {
 	t.Helper()
 	return harness.Start(t, harness.Options{Data: data, Args: []string{"--auth", "--work-memory", "32MB", "--cache-size", "16MB"}})
@@ -54,7 +54,7 @@ func login(t *testing.T, s *harness.Server, name string) *mongo.Client {
 	return c
 }
 
-// refusal returns the code of the error with which a command was refused, 0 if it was not.
+// refusal returns the error code with which a command was refused, 0 if it succeeded.
 func refusal(t *testing.T, err error) int {
 	t.Helper()
 	var e mongo.CommandError
@@ -64,7 +64,7 @@ func refusal(t *testing.T, err error) int {
 	return int(e.Code)
 }
 
-// madeUp returns ids of sessions that do not exist.
+// madeUp returns n random ids of sessions that no client has started.
 func madeUp(n int) (ids bson.A) {
 	for range n {
 		id := make([]byte, 16)
@@ -74,9 +74,9 @@ func madeUp(n int) (ids bson.A) {
 	return ids
 }
 
-// TestUsersShareSessions checks that a user without privileges cannot take all sessions: it is refused and
-// leaves some to others. The administrator can log in, run commands and end the sessions that the user has
-// taken.
+// TestUsersShareSessions checks that a user without privileges cannot take all sessions of the server: it is
+// refused before the last ones. The administrator can still log in, run commands, and end the sessions of that
+// user.
 func TestUsersShareSessions(t *testing.T) {
 	s := guarded(t, "", "greedy")
 	admin, greedy := login(t, s, "root").Database("admin"), login(t, s, "greedy").Database("greedy")
@@ -110,8 +110,8 @@ func TestUsersShareSessions(t *testing.T) {
 	}
 }
 
-// heapWithin waits until the heap exceeds its former size by no more than clients may make the server hold:
-// that much garbage is freed by the next collections.
+// heapWithin waits until the server's heap has grown since before by no more bytes than clients may make the
+// server hold: the rest is garbage, which the next collections free.
 func heapWithin(t *testing.T, admin *mongo.Database, before int64) {
 	t.Helper()
 	const most = 32<<20 + 16<<20
@@ -126,7 +126,7 @@ func heapWithin(t *testing.T, admin *mongo.Database, before int64) {
 	t.Errorf("the heap is %d bytes, and was %d", now, before)
 }
 
-// heap returns the size of the server's heap in bytes.
+// heap returns the size of the server's heap in bytes, as serverStatus reports it.
 func heap(t *testing.T, admin *mongo.Database) int64 {
 	t.Helper()
 	r, err := admin.RunCommand(t.Context(), bson.D{{Key: "serverStatus", Value: 1}, {Key: "tcmalloc", Value: 1}}).Raw()
@@ -137,9 +137,8 @@ func heap(t *testing.T, admin *mongo.Database) int64 {
 	return n
 }
 
-// TestUsersAreBounded checks that a user with the right to create users in one database cannot make the
-// server hold more or larger ones than its memory allows, and leaves memory for users of other databases,
-// also after a restart.
+// TestUsersAreBounded checks that a user who may create users in one database cannot make the server hold more or
+// larger ones than its memory allows. Memory is left for users of other databases, also after a restart.
 func TestUsersAreBounded(t *testing.T) {
 	data := t.TempDir()
 	s := guarded(t, data, "greedy", "modest")
@@ -182,9 +181,9 @@ func TestUsersAreBounded(t *testing.T) {
 	}
 }
 
-// TestDefinitionsAreBounded checks that a user with the right to define collections, views and indexes in one
-// database cannot make the server hold more or larger ones than its memory allows, partitions included, and
-// leaves memory for other databases, also after a restart.
+// TestDefinitionsAreBounded checks that a user who may define collections, views and indexes in one database
+// cannot make the server hold more or larger ones than its memory allows, partitions included. Memory is left for
+// other databases, also after a restart.
 func TestDefinitionsAreBounded(t *testing.T) {
 	data := t.TempDir()
 	s := guarded(t, data, "greedy", "modest")

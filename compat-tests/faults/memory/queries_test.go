@@ -16,7 +16,7 @@ const (
 	clients   = 8
 )
 
-// pipelines hold everything they read in memory: 8 MB.
+// pipelines are pipelines that hold all documents that they read, 8 MB, in memory.
 var pipelines = map[string]bson.D{
 	"sort":  {{Key: "$sort", Value: bson.D{{Key: "k", Value: 1}, {Key: "r", Value: 1}}}},
 	"group": {{Key: "$group", Value: bson.D{{Key: "_id", Value: bson.A{"$_id", "$r"}}, {Key: "s", Value: bson.D{{Key: "$first", Value: "$s"}}}}}},
@@ -32,8 +32,8 @@ func pipeline(name string) bson.A {
 	}
 }
 
-// TestQueriesShareMemory checks that commands that together exceed the memory limit several times spill, with
-// right results.
+// TestQueriesShareMemory checks that queries that together need several times the memory limit spill to disk and
+// return right results.
 func TestQueriesShareMemory(t *testing.T) {
 	ctx := context.Background()
 	s, db := start(t)
@@ -60,7 +60,8 @@ func TestQueriesShareMemory(t *testing.T) {
 		}
 	})
 	work := workOf(ctx, t, db)
-	// Each operator may hold a little without reserving it, and each command one step.
+	// The peak may exceed the limit, because each operator may hold a little memory without reserving it, and each
+	// command one step.
 	if q := work["queries"]; q.Refused == 0 || q.PeakBytes > q.MaxBytes+clients<<20 {
 		t.Errorf("queries: %+v", q)
 	}
@@ -70,8 +71,8 @@ func TestQueriesShareMemory(t *testing.T) {
 	}
 }
 
-// TestQueriesThatCannotSpillFail checks that, while others hold the memory, a query that may not or cannot
-// spill fails with MongoDB's code and names the cause. Small commands continue.
+// TestQueriesThatCannotSpillFail checks that a query that may not or cannot spill fails with MongoDB's code and an
+// error that names the cause, while other queries hold the memory. Small commands continue.
 func TestQueriesThatCannotSpillFail(t *testing.T) {
 	ctx := context.Background()
 	_, db := start(t)
@@ -84,7 +85,7 @@ func TestQueriesThatCannotSpillFail(t *testing.T) {
 			t.Errorf("%s: %v, want code %d", what, err, code)
 		}
 	}
-	// A sort of 32 MB, more than the memory of all queries.
+	// The pipeline sorts 32 MB, more than the memory of all queries together.
 	twice := append(bson.A{bson.D{{Key: "$set", Value: bson.D{{Key: "q", Value: bson.D{{Key: "$range", Value: bson.A{0, copies}}}}}}},
 		bson.D{{Key: "$unwind", Value: "$q"}}}, pipeline("sort")...)
 	_, err := c.Aggregate(ctx, twice, options.Aggregate().SetAllowDiskUse(false))

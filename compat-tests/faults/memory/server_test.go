@@ -14,7 +14,7 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// start starts a server with the least working memory, for a test that makes it hold much.
+// start starts a server with the least working memory, for a test that lets it hold as much as possible.
 func start(t *testing.T) (*harness.Server, *mongo.Database) {
 	t.Helper()
 	programme.RecordAtEnd(t, "memory", 0, func() (int, string) { return 1, "" })
@@ -22,7 +22,7 @@ func start(t *testing.T) (*harness.Server, *mongo.Database) {
 	return s, s.Client(t).Database("memory")
 }
 
-// share is the state of one part of the working memory, from serverStatus.
+// share is the use of one part of the working memory, in bytes, and the number of refusals, from serverStatus.
 type share struct {
 	MaxBytes, Bytes, PeakBytes, Refused int64
 }
@@ -47,7 +47,7 @@ func workOf(ctx context.Context, t *testing.T, db *mongo.Database) map[string]sh
 	return shares
 }
 
-// waitReleased waits until a part of the memory is free again.
+// waitReleased waits until no command holds memory of one part of the working memory any more.
 func waitReleased(ctx context.Context, t *testing.T, db *mongo.Database, part string) {
 	t.Helper()
 	var s share

@@ -26,8 +26,8 @@ func as(t *testing.T, s *harness.Server, app string) *mongo.Collection {
 	return c.Database("memory").Collection("c")
 }
 
-// TestApplicationsShareMemory checks that an application that takes as much of the working memory as it can
-// leaves some to another. Its own commands are refused, with an error that names the application as the
+// TestApplicationsShareMemory checks that an application that takes as much of the working memory as it can leaves
+// some to another application. Further commands of the first are refused, with an error that names it as the
 // cause.
 func TestApplicationsShareMemory(t *testing.T) {
 	ctx := context.Background()
@@ -35,7 +35,7 @@ func TestApplicationsShareMemory(t *testing.T) {
 	fill(ctx, t, db.Collection("c"), documents)
 	greedy, modest := as(t, s, "greedy"), as(t, s, "modest")
 	sorted := bson.A{bson.D{{Key: "$sort", Value: bson.D{{Key: "k", Value: 1}}}}}
-	// Each sort has two megabytes, and keeps them while a script runs without end on its first document.
+	// Each sort holds two megabytes, and keeps them while a script runs without end on its first document.
 	endless := bson.D{{Key: "$project", Value: bson.D{{Key: "n", Value: bson.D{{Key: "$function", Value: bson.D{
 		{Key: "body", Value: "function() { while (true) {} }"}, {Key: "args", Value: bson.A{}}, {Key: "lang", Value: "js"}}}}}}}}
 	var wg sync.WaitGroup
@@ -52,8 +52,8 @@ func TestApplicationsShareMemory(t *testing.T) {
 	if err := <-refused; !errors.As(err, &e) || e.Code != 292 || !strings.Contains(e.Message, "this user") {
 		t.Errorf("the greedy one is refused with %v", err)
 	}
-	// Refused commands of the greedy application hold what they have read until they end. Once they have
-	// ended, the admitted ones still run, and there is memory for the modest application.
+	// The greedy application's refused commands hold what they have read until they end. After that its admitted
+	// commands still run, and there is memory for the modest application.
 	for range 3 {
 		cur, err := modest.Aggregate(ctx, sorted, options.Aggregate().SetAllowDiskUse(false))
 		for tries := 0; err != nil && tries < 200; tries++ {
@@ -67,8 +67,8 @@ func TestApplicationsShareMemory(t *testing.T) {
 	}
 }
 
-// TestApplicationsShareUncommittedWrites checks that open transactions of an application, however many, leave
-// memory for those of another, also when the latter disconnects and comes back.
+// TestApplicationsShareUncommittedWrites checks that the open transactions of one application, however many, leave
+// memory for those of another, also when the other application disconnects and comes back.
 func TestApplicationsShareUncommittedWrites(t *testing.T) {
 	ctx := context.Background()
 	s, db := start(t)
@@ -118,8 +118,8 @@ func kill(ctx context.Context, t *testing.T, admin *mongo.Database, app string) 
 	}
 }
 
-// TestApplicationsTakeTurns checks that the long commands of an application take turns with those of another,
-// however many there are, and so do change streams.
+// TestApplicationsTakeTurns checks that the long commands of two applications take turns, however many one of them
+// sends, and so do their change streams.
 func TestApplicationsTakeTurns(t *testing.T) {
 	s, db := start(t)
 	var begin struct {
@@ -145,7 +145,8 @@ func TestApplicationsTakeTurns(t *testing.T) {
 		})
 	})
 	t.Run("changes", func(t *testing.T) {
-		// From the first change to the last: all events have to be computed, and the stream matches none.
+		// The stream reads from the first change to the last: the server has to compute all events, of which the
+		// pipeline matches none.
 		o := options.ChangeStream().SetStartAtOperationTime(&begin.OperationTime).SetMaxAwaitTime(time.Millisecond)
 		compareShares(t, s, func(ctx context.Context, c *mongo.Collection) error {
 			cur, err := c.Watch(ctx, busy("$fullDocument.k"), o)
@@ -160,8 +161,8 @@ func TestApplicationsTakeTurns(t *testing.T) {
 	})
 }
 
-// compareShares lets one application run a command on 24 connections and another one on one, and compares the
-// numbers of completed commands.
+// compareShares lets one application run a command on 24 connections and another one on a single connection, and
+// checks that the first completes at most 16 times as many commands.
 func compareShares(t *testing.T, s *harness.Server, run func(ctx context.Context, c *mongo.Collection) error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -193,9 +194,9 @@ func compareShares(t *testing.T, s *harness.Server, run func(ctx context.Context
 			t.Fatal(err)
 		}
 	}
-	// In the time of one command of the modest application, each of 24 others would have ended one if
-	// processor time were divided by command. The greedy application has as many lanes as the modest one, and
-	// those that the modest one leaves.
+	// If processor time were divided by command, 24 commands of the greedy application would end in the time of
+	// one of the modest. It is divided by application, except that the greedy one also gets the processors that
+	// the modest one leaves idle.
 	ended := len(counts) - before
 	t.Logf("%d commands of the greedy one, %d of the modest one", ended, rounds)
 	if ended > rounds*16 {
@@ -203,7 +204,7 @@ func compareShares(t *testing.T, s *harness.Server, run func(ctx context.Context
 	}
 }
 
-// TestApplicationsShareTheInbox checks that large messages of an application, however many at once, leave
+// TestApplicationsShareTheInbox checks that large messages that one application sends, however many at once, leave
 // memory for the messages of another and do not delay them.
 func TestApplicationsShareTheInbox(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
@@ -236,8 +237,8 @@ func TestApplicationsShareTheInbox(t *testing.T) {
 			}
 		}
 	}
-	// If messages were read first come, first served, a message of the modest application would wait for one
-	// on each connection of the greedy one.
+	// If messages were read first come, first served, each message of the modest application would wait for one
+	// message on each connection of the greedy one.
 	ended := len(counts) - before
 	t.Logf("%d messages of the greedy one, %d of the modest one", ended, rounds)
 	if ended > rounds*floods/2 {

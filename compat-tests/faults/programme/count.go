@@ -20,7 +20,7 @@ const (
 	Release = "release"
 )
 
-// Column returns the column that is due in this run.
+// Column returns the column of FAULTS.md whose amounts this test run has to do: each run, nightly or release.
 func Column() string {
 	switch testenv.Length() {
 	case testenv.Nightly:
@@ -31,8 +31,8 @@ func Column() string {
 	return Run
 }
 
-// Amount returns how much of a row is due in this run, or in this part of it (see Part); 0 means as much as
-// there is. With the race detector a run has a tenth.
+// Amount returns how many faults of a row this run has to do, or this part of it (see Part); 0 means as many as
+// there are. With the race detector, it is a tenth.
 func Amount(tb testing.TB, row string) int {
 	tb.Helper()
 	r, ok := find(row)
@@ -50,14 +50,14 @@ func Amount(tb testing.TB, row string) int {
 	return part.of(due)
 }
 
-// Result is the outcome of one test of a row.
+// Result is the outcome of one test of a row of the fault programme, as stored in a file.
 type Result struct {
 	Row, Test, Column string
-	// Part is the part of the column, for example "2/8"; "" is all of it.
+	// Part is the part of the column that the test did, for example "2/8"; "" is all of it.
 	Part   string `json:",omitempty"`
 	Count  int
 	Failed bool
-	// Detail is a sentence about the outcomes of the faults.
+	// Detail is a sentence for the report about the outcomes of the faults.
 	Detail string
 	// Seed is the first random seed, 0 if there is none.
 	Seed uint64
@@ -65,8 +65,8 @@ type Result struct {
 	Took time.Duration
 }
 
-// RecordAtEnd records, when the test ends, how much of a row it did. It calls count then. Runs with CANTLE_STORAGE
-// are not recorded: rows are about files.
+// RecordAtEnd stores a Result when the test ends: how many faults of a row it did, which count returns then. Runs
+// with CANTLE_STORAGE are not recorded, because rows are about files.
 func RecordAtEnd(tb testing.TB, row string, seed uint64, count func() (n int, detail string)) {
 	tb.Helper()
 	known, ok := find(row)
@@ -77,7 +77,7 @@ func RecordAtEnd(tb testing.TB, row string, seed uint64, count func() (n int, de
 	tb.Cleanup(func() {
 		n, detail := count()
 		part := testenv.Part()
-		if known.amount(Column()) == 0 { // every part does as much as there is
+		if known.amount(Column()) == 0 { // each part does all faults of such a row
 			part = ""
 		}
 		r := Result{Row: row, Test: tb.Name(), Column: Column(), Part: part, Count: n, Failed: tb.Failed(), Detail: detail, Seed: seed, At: begun, Took: time.Since(begun)}
@@ -91,8 +91,8 @@ func RecordAtEnd(tb testing.TB, row string, seed uint64, count func() (n int, de
 	})
 }
 
-// None returns a detail for a test that fails if it finds one of something: "0" of it, or "some" if the test
-// has failed.
+// None returns the Detail of a test that fails if it finds something, such as lost writes: "0 lost writes", or
+// "some lost writes" if the test has failed.
 func None(tb testing.TB, of string) string {
 	if tb.Failed() {
 		return "some " + of
@@ -122,10 +122,10 @@ func (r Result) String() string {
 	return out
 }
 
-// folder is the folder of results, relative to the root of the repository.
+// folder is the path of the stored results, relative to the root of the repository.
 const folder = ".cache/faults"
 
-// root is the folder of the repository: the one above with go.work.
+// root returns the root folder of the repository: the nearest one upwards with a go.work.
 func root() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -140,8 +140,8 @@ func root() (string, error) {
 	}
 }
 
-// Record stores a result and deletes those that it replaces: results of the same test and column with the
-// same part or with another division into parts.
+// Record stores a result in a file and deletes the results that it replaces: those of the same test and column
+// with the same part, or with another division into parts.
 func Record(r Result) error {
 	dir, err := root()
 	if err != nil {
@@ -167,14 +167,14 @@ func Record(r Result) error {
 		}
 	}
 	path := filepath.Join(dir, r.file())
-	writing := fmt.Sprintf("%s.%d", path, os.Getpid()) // parts may be recorded at the same time
+	writing := fmt.Sprintf("%s.%d", path, os.Getpid()) // a temporary name of this process: parts may be recorded at the same time
 	if err := os.WriteFile(writing, b, 0o644); err != nil {
 		return err
 	}
 	return os.Rename(writing, path)
 }
 
-// file returns the name of the file of a result.
+// file returns the name of the file in which a result is stored.
 func (r Result) file() string {
 	name := r.Row + "." + r.Test + "." + r.Column
 	if r.Part != "" {
@@ -183,14 +183,16 @@ func (r Result) file() string {
 	return strings.NewReplacer("/", "_", " ", "_").Replace(name) + ".json"
 }
 
-// replacedBy reports whether a new result replaces this one.
+// replacedBy reports whether the new result n of the same test replaces this stored one: it is of the same part,
+// or of another division into parts.
 func (r Result) replacedBy(n Result) bool {
 	_, before, _ := strings.Cut(r.Part, "/")
 	_, now, _ := strings.Cut(n.Part, "/")
 	return r.Row == n.Row && r.Test == n.Test && r.Column == n.Column && (r.Part == n.Part || before != now)
 }
 
-// Results returns the stored results, in the order of Rows. Errors: those of reading files.
+// Results returns all stored results of the fault programme, in the order of Rows. Errors: errors of reading
+// files.
 func Results() (out []Result, err error) {
 	dir, err := root()
 	if err != nil {

@@ -9,8 +9,9 @@ import (
 	"time"
 )
 
-// Lines prints results for counts.txt: row, column and part, test, count, outcome, day, and detail. Earlier
-// lines stay if their test has no newer result and still belongs to its row.
+// Lines returns the new text of counts.txt, with a line for each result: row, column and part, test, count,
+// outcome, day, and detail. A line of the earlier text, kept, stays if its test has no newer result and still
+// belongs to its row.
 func Lines(kept string, results []Result) string {
 	newest := map[series]group{}
 	for line := range strings.Lines(kept) {
@@ -48,11 +49,12 @@ func Lines(kept string, results []Result) string {
 // series identifies a series of counts.
 type series struct{ row, column, test string }
 
-// group holds the lines of a place: one for the whole column, or one for each part.
+// group holds the lines of counts.txt of one test in one column: one line for the whole column, or one for each
+// part.
 type group []string
 
-// with returns the group with the line of a part added, unless the group has newer lines. Parts of another
-// division, or of none, are removed.
+// with returns the group with the line of a part added or replaced, unless the group has newer lines. Lines of
+// parts of another division, or of the whole, are removed.
 func (g group) with(part, line string) group {
 	_, of, _ := strings.Cut(part, "/")
 	day := strings.Split(line, "\t")[5]
@@ -75,10 +77,10 @@ func (g group) with(part, line string) group {
 	return out
 }
 
-// fields is the number of fields of a line of counts.
+// fields is the number of fields, separated by tabs, of a line of counts.txt.
 const fields = 7
 
-// counted is the total of a column of a row in the stored run.
+// counted is the sum of the lines of counts.txt of a row in one column.
 type counted struct {
 	n       int
 	failed  bool
@@ -116,7 +118,7 @@ func countsOf(lines, row string) map[string]*counted {
 	return out
 }
 
-// Page generates FAULTS.md with the counts of these lines.
+// Page returns the text of FAULTS.md, with the counts in lines, the text of counts.txt.
 func Page(lines string) []byte {
 	var b bytes.Buffer
 	b.WriteString("<!-- Printed by scripts/gendocs from compat-tests/faults/programme. DO NOT EDIT. -->\n\n# Faults\n\n" +
@@ -163,7 +165,7 @@ func Page(lines string) []byte {
 	return b.Bytes()
 }
 
-// showing returns the rows that check a promise, as links.
+// showing returns links to the rows whose tests check a promise, for FAULTS.md.
 func showing(promise int) (out []string) {
 	for _, r := range Rows {
 		for _, p := range r.Promises {
@@ -183,7 +185,7 @@ func code(texts []string) (out []string) {
 	return out
 }
 
-// amount returns a number with its unit, "all" for 0.
+// amount returns a number with its unit as text; 0 means all, so it returns "all" and the unit.
 func amount(n int, unit string) string {
 	if n == 0 {
 		return "all " + unit
@@ -191,7 +193,7 @@ func amount(n int, unit string) string {
 	return thousands(n) + " " + unit
 }
 
-// eachRun returns how much of a row each change has to pass.
+// eachRun returns how many faults of a row the test run of each change does, as text; "–" if none.
 func (r Row) eachRun() string {
 	if r.AtNight {
 		return "–"
@@ -199,7 +201,7 @@ func (r Row) eachRun() string {
 	return amount(r.Run, r.Unit)
 }
 
-// last returns the results of the columns that have run.
+// last returns the counts of a row's last runs as text, for the columns that have run.
 func last(counts map[string]*counted) string {
 	var out []string
 	for _, column := range []string{Run, Nightly, Release} {

@@ -7,11 +7,11 @@ import (
 	"github.com/cantledb/cantle/internal/testenv"
 )
 
-// Part is one of Of equal parts of a column, counted from 1. Parts divide a column among runs, sequential or
-// parallel.
+// Part is one of Of equal parts of the work of a column, with Number from 1. Several test runs, one after the
+// other or at the same time, can each do a part.
 type Part struct{ Number, Of int }
 
-// ParsePart reads "2/8". Errors: the text has another form.
+// ParsePart parses the text of a part, such as "2/8"; "" is the whole. Errors: the text has another form.
 func ParsePart(text string) (Part, error) {
 	if text == "" {
 		return Part{1, 1}, nil
@@ -23,13 +23,13 @@ func ParsePart(text string) (Part, error) {
 	return p, nil
 }
 
-// Split returns the k-th, counted from 1, of n parts of a part.
+// Split divides the part into n equal parts and returns the k-th, counted from 1.
 func (p Part) Split(k, n int) Part { return Part{(p.Number-1)*n + k, p.Of * n} }
 
 // String returns the part in the form of ParsePart.
 func (p Part) String() string { return fmt.Sprintf("%d/%d", p.Number, p.Of) }
 
-// Variable returns the part as an entry of an environment.
+// Variable returns the part as a setting of the environment variable CANTLE_PART, for a child process.
 func (p Part) Variable() string { return testenv.SetPart(p.String()) }
 
 // of returns the part's share of n.
@@ -42,8 +42,8 @@ func Of[T any](p Part, list []T) []T {
 
 func thisPart() (Part, error) { return ParsePart(testenv.Part()) }
 
-// FirstSeed returns the first of a million seeds that no other run has, not even a run of another part that
-// starts at the same moment.
+// FirstSeed returns a random seed such that no other run has it or one of the million seeds after it, not even a
+// run of another part that starts at the same moment.
 func FirstSeed() uint64 {
 	part, _ := thisPart() // Amount reports the error
 	return uint64(time.Now().UnixMicro()) + uint64(part.Number)<<40

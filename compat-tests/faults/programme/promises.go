@@ -1,6 +1,6 @@
 package programme
 
-// Promises are the promises to users about one server, in their order.
+// Promises are the promises to users about the safety of data on one server, in the order of FAULTS.md.
 var Promises = [...]string{
 	"**Acknowledged writes are on the disk.** A write that was answered without an error survives `kill -9`, a power failure and a restart. With `--sync` and an interval, the writes of the last interval can be lost; `writeConcern: {w: 0}` has no guarantee.",
 	"**After a crash at any moment the server opens its folder, or reports exactly what is damaged.** Nothing is half done: no write, no transaction, no index, no split. It never gives a wrong answer instead.",
@@ -13,7 +13,7 @@ var Promises = [...]string{
 	"**Users see and change only what their roles allow**, however a request is written: the request that is checked is the request that is executed.",
 }
 
-// NotShown are the limits of what the programme checks.
+// NotShown lists the faults that the fault programme does not check, for FAULTS.md.
 var NotShown = []string{
 	"Disks that report data as synced when it is not: data that they lose is lost. The loss is detected if the log's mark (`SYNCED`) or a checksum shows it.",
 	"Memory that flips bits after a checksum was compared, and bugs of the operating system or of the Go runtime.",

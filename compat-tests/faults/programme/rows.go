@@ -1,8 +1,8 @@
 package programme
 
-// Row is a kind of fault, with the tests that check that the server survives it.
+// Row is a row of the fault programme: a kind of fault, with the tests that check that the server survives it.
 type Row struct {
-	// Name is short and must not change: results are stored under it.
+	// Name is the short name of the row. It must not change, because results are stored under it.
 	Name string
 	// Promises are the numbers of the promises that the row checks.
 	Promises []int
@@ -10,15 +10,17 @@ type Row struct {
 	What string
 	// Unit is the plural name of what is counted.
 	Unit string
-	// Run, Nightly and Release are the numbers that are due in each column; 0 means as many as there are.
+	// Run, Nightly and Release are the numbers of faults that tests do in each run, at night and before a release;
+	// 0 means as many as there are.
 	Run, Nightly, Release int
-	// AtNight reports that the run of a change skips the row. A test that is run alone does Run of it.
+	// AtNight means that the test run of a change skips the row. A test that is run alone does the number Run of
+	// it.
 	AtNight bool
-	// Tests are the tests of the row: folder and name of the function.
+	// Tests are the tests of the row, each as its folder and the name of its function.
 	Tests []string
-	// Note explains unusual numbers; "" for none.
+	// Note explains an unusual number to readers of FAULTS.md; "" for none.
 	Note string
-	// Canary is the planted bug that the row must find, and CanaryTest the test of that.
+	// Canary describes the planted bug that the row's tests must find; CanaryTest is the test that plants it.
 	Canary, CanaryTest string
 }
 
@@ -138,7 +140,7 @@ var Rows = []Row{
 	},
 }
 
-// amount returns the number of a column, 0 for as much as there is.
+// amount returns the number of faults that the row has to do in a column, 0 for as many as there are.
 func (r Row) amount(column string) int {
 	switch column {
 	case Nightly:

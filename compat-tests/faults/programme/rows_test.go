@@ -11,7 +11,8 @@ import (
 	"github.com/cantledb/cantle/internal/testenv"
 )
 
-// TestRows checks that every test and canary of a row exists, and that every promise has a row.
+// TestRows checks that every test and canary in the rows of the fault programme exists, and that every promise has
+// a row.
 func TestRows(t *testing.T) {
 	seen := map[string]bool{}
 	for _, r := range Rows {
@@ -40,7 +41,7 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// exists looks for a test by its folder and function.
+// exists reports whether the test name, a folder and a function, is in the source files.
 func exists(t *testing.T, name string) bool {
 	t.Helper()
 	dir, function, _ := strings.Cut(name, " ")
@@ -64,7 +65,7 @@ func exists(t *testing.T, name string) bool {
 	return false
 }
 
-// TestPage checks that recorded results appear on the page.
+// TestPage checks that results that were recorded appear on the page FAULTS.md.
 func TestPage(t *testing.T) {
 	day := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 	const a, b = "TestKillDuringWrites", "TestRetryAfterKill"
@@ -123,7 +124,7 @@ func setenv(t *testing.T, entry string) {
 	t.Setenv(name, value)
 }
 
-// TestParts checks that the parts of a row add up to the row.
+// TestParts checks that the amounts of all parts of a row add up to the amount of the row.
 func TestParts(t *testing.T) {
 	setenv(t, testenv.SetLength(testenv.Nightly))
 	sum, list, got := 0, []int{1, 2, 3, 4, 5}, []int(nil)

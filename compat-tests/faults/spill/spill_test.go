@@ -19,16 +19,16 @@ import (
 	"github.com/cantledb/cantle/internal/testenv"
 )
 
-// residentMax bounds the server's resident memory while it sorts or groups any amount.
+// residentMax is the maximum resident memory of the server in bytes while it sorts or groups any amount.
 const residentMax = 512 << 20
 
-// The documents, a kilobyte each, are stored once and multiplied by the pipelines.
+// The server stores only a thousand documents of a kilobyte each; the pipelines repeat each many times.
 const (
 	stored   = 1000
 	padBytes = 1000
 )
 
-// copies returns how many times a pipeline repeats each stored document.
+// copies returns how many times a test's pipeline repeats each stored document.
 func copies() int {
 	if testenv.IsNightly() {
 		return 2000
@@ -36,7 +36,7 @@ func copies() int {
 	return 100
 }
 
-// start starts a server with a data directory and fills it.
+// start starts a server with the data folder dir and stores the documents.
 func start(t *testing.T, dir string) (*harness.Server, *mongo.Database) {
 	t.Helper()
 	server, err := harness.Launch(harness.Options{Data: dir, Args: []string{"--cache-size", "64MB"}})
@@ -59,7 +59,8 @@ func fill(ctx context.Context, t *testing.T, db *mongo.Database) {
 	}
 }
 
-// repeated returns a pipeline that multiplies the documents and gives each a key k in scattered order.
+// repeated returns a pipeline that repeats each stored document n times and gives each copy a key k in scattered
+// order.
 func repeated(n int) bson.A {
 	return bson.A{
 		bson.D{{Key: "$set", Value: bson.D{{Key: "r", Value: bson.D{{Key: "$range", Value: bson.A{0, n}}}}}}},
@@ -72,7 +73,7 @@ func repeated(n int) bson.A {
 	}
 }
 
-// sorted returns a pipeline that sorts all of them and returns the keys and the sizes.
+// sorted returns a pipeline that sorts n copies of each document by k and returns their keys and sizes.
 func sorted(n int) bson.A {
 	return append(repeated(n),
 		bson.D{{Key: "$sort", Value: bson.D{{Key: "k", Value: 1}}}},
@@ -118,7 +119,7 @@ func TestMemoryOfSortAndGroup(t *testing.T) {
 	}
 }
 
-// checkResident checks the peak resident memory of the process.
+// checkResident checks that the peak resident memory of the server is at most residentMax.
 func checkResident(t *testing.T, server *harness.Server, what string) {
 	t.Helper()
 	peak, ok := server.PeakBytes()
@@ -132,8 +133,8 @@ func checkResident(t *testing.T, server *harness.Server, what string) {
 	}
 }
 
-// TestKillLeavesNothing checks that a server that is killed while it sorts and while it fills the target of
-// $out leaves neither files nor collections.
+// TestKillLeavesNothing checks that a server that is killed during a sort, and while $out fills its target, leaves
+// neither temporary files nor collections.
 func TestKillLeavesNothing(t *testing.T) {
 	testenv.SkipWithURI(t)
 	programme.RecordAtEnd(t, "kill", 0, func() (int, string) { return 1, "" })
@@ -141,7 +142,7 @@ func TestKillLeavesNothing(t *testing.T) {
 	dir := t.TempDir()
 	server, db := start(t, dir)
 	fill(ctx, t, db)
-	// A cursor in the middle of a spilled sort.
+	// This cursor stays in the middle of a sort that has spilled to files.
 	limit := bson.D{{Key: "setParameter", Value: 1}, {Key: "internalQueryMaxBlockingSortMemoryUsageBytes", Value: 1 << 20}}
 	if err := db.Client().Database("admin").RunCommand(ctx, limit).Err(); err != nil {
 		t.Fatal(err)
@@ -156,7 +157,7 @@ func TestKillLeavesNothing(t *testing.T) {
 	if n, ok := openScratch(server); ok && n == 0 {
 		t.Error("the sort did not spill")
 	}
-	// An $out that takes long enough to be interrupted.
+	// This $out takes so long that the kill interrupts it.
 	go func() {
 		c, err := db.Collection("base").Aggregate(context.WithoutCancel(ctx), append(repeated(5000), bson.D{{Key: "$unset", Value: "_id"}}, bson.D{{Key: "$out", Value: "target"}}))
 		if err == nil {
@@ -209,8 +210,8 @@ func files(t *testing.T, dir string) []string {
 	return out
 }
 
-// openScratch returns the number of open files of the server in the folder for spilled data; ok is false
-// where the system does not report it.
+// openScratch returns the number of files that the server has open in the folder for spilled data; ok is false on
+// systems that do not report it.
 func openScratch(server *harness.Server) (n int, ok bool) {
 	dir := fmt.Sprintf("/proc/%d/fd", server.PID())
 	entries, err := os.ReadDir(dir)

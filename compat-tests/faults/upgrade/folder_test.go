@@ -18,7 +18,7 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// expected is the file with the expected contents of a folder.
+// expected is the name of the file with the expected contents of a released folder.
 const expected = "expected.json"
 
 var makeRelease = flag.String("make", "", "make the folder of this `release`")
@@ -34,7 +34,7 @@ func TestMake(t *testing.T) {
 	}
 	data := filepath.Join(t.TempDir(), "data")
 	var want []byte
-	for life := range 3 { // writes of earlier lives are in tables, those of the last one in the log
+	for life := range 3 { // the writes of earlier lives are in tables, those of the last life in the log
 		s := launch(t, data)
 		client := s.Client(t)
 		fill(t, client, life)
@@ -70,7 +70,7 @@ func must(t *testing.T, db *mongo.Database, cmds ...bson.D) {
 	}
 }
 
-// fill stores a little of every kind of data.
+// fill stores a few values of every kind of data, as one life of the server that makes a folder.
 func fill(t *testing.T, client *mongo.Client, life int) {
 	t.Helper()
 	shop, admin := client.Database("shop"), client.Database("admin")
@@ -130,7 +130,7 @@ func fill(t *testing.T, client *mongo.Client, life int) {
 // collections are the collections that fill fills.
 var collections = []string{"orders", "items", "ranged", "capped", "series", "clustered", "collated", "checked"}
 
-// contents returns all data of a folder, as JSON.
+// contents returns all data of a folder, read from its server, as JSON text for comparisons.
 func contents(t *testing.T, client *mongo.Client) []byte {
 	t.Helper()
 	out := bson.D{}

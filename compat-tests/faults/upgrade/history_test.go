@@ -22,11 +22,11 @@ import (
 	"github.com/cantledb/cantle/internal/testenv"
 )
 
-// historyStep is the number of commits between two commits of the walk.
+// historyStep is the number of commits between two commits of the repository whose programs TestHistory builds.
 const historyStep = 50
 
-// kinds are indexes of every kind in a folder of the history, each with a filter that uses it. Programs that
-// do not support a kind leave it out.
+// kinds are indexes of every kind that a folder of the history has, each with a filter that uses it. Programs that
+// do not support a kind omit it.
 var kinds = []struct {
 	name    string
 	key     bson.D
@@ -47,13 +47,14 @@ var kinds = []struct {
 	{"text", bson.D{{Key: "text", Value: "text"}, {Key: "other", Value: "text"}}, bson.D{{Key: "default_language", Value: "german"}}, nil},
 }
 
-// words are searched in the text index; the number of documents with each follows from historyDoc.
+// words are the words that the test searches in the text index; historyDoc determines how many documents have
+// each.
 var words = []string{"katze", "laufen", "häuser", "schnell"}
 
-// historyDocs is the number of documents of a collection of the history.
+// historyDocs is the number of documents of each collection in a folder of the history.
 const historyDocs = 60
 
-// historyDoc returns a document with a value for each index.
+// historyDoc returns the i-th document of a collection, with a value for each index in kinds.
 func historyDoc(i int) bson.D {
 	texts := []string{"Die Katzen laufen über die Dächer", "Eine Katze läuft schnell nach Haus", "Häuser stehen, und alle laufen schnelle Wege"}
 	d := bson.D{{Key: "_id", Value: i}, {Key: "n", Value: i % 20}, {Key: "u", Value: fmt.Sprintf("u%02d", i)}, {Key: "k", Value: i % 7},
@@ -81,8 +82,8 @@ func historyDoc(i int) bson.D {
 	return d
 }
 
-// layouts are the collections of a folder of the history: their names and shard keys. A program that does not
-// support one leaves it out.
+// layouts are the collections in a folder of the history: their names and shard keys. A program that does not
+// support a layout omits it.
 var layouts = []struct {
 	name string
 	key  bson.D
@@ -121,7 +122,7 @@ func fillHistory(t *testing.T, client *mongo.Client) {
 	}
 }
 
-// makeHistory lets a program make a folder, in two lives.
+// makeHistory fills the folder data by two lives of the program bin, an earlier version of the server.
 func makeHistory(t *testing.T, bin, data string) error {
 	t.Helper()
 	for life := range 2 {
@@ -149,8 +150,8 @@ func makeHistory(t *testing.T, bin, data string) error {
 	return nil
 }
 
-// commits returns every step-th commit of the history, the oldest first, and the number of commits before
-// each.
+// commits returns the hash of every step-th commit of the repository, the oldest first, and the number of commits
+// before each.
 func commits(t *testing.T, root string, step int) (hashes []string, numbers []int) {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "git", "-C", root, "rev-list", "--reverse", "--first-parent", "HEAD").Output()
@@ -165,7 +166,8 @@ func commits(t *testing.T, root string, step int) (hashes []string, numbers []in
 	return hashes, numbers
 }
 
-// buildAt builds the program of a commit. Errors: the build failed.
+// buildAt builds the server program as of a commit of the repository, and returns its path. It returns an error if
+// the build fails.
 func buildAt(t *testing.T, root, hash string) (bin string, err error) {
 	t.Helper()
 	tree := filepath.Join(t.TempDir(), "tree")
@@ -222,9 +224,9 @@ func TestMakeHistory(t *testing.T) {
 	}
 }
 
-// TestHistory opens the folders that programs of the history have made; with CANTLE_LONG also those of
-// programs that it builds, one for each fifty commits. All must be as in a folder that this program makes
-// anew: documents, every kind of index, words and places.
+// TestHistory opens the folders that earlier programs have made; with CANTLE_LONG also folders of programs that it
+// builds, one for each fifty commits. The contents must be as in a folder that this program makes: documents,
+// every kind of index, text search and geo queries.
 func TestHistory(t *testing.T) {
 	list, err := filepath.Glob("history/*.zip")
 	if err != nil || len(list) == 0 {
@@ -270,8 +272,8 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// openHistory opens a folder, compares it with a new one, and returns the number of indexes that were
-// rebuilt.
+// openHistory opens a folder of the history, compares it with a new one, and returns the number of indexes that
+// the server has rebuilt because of their older versions.
 func openHistory(t *testing.T, data string) (renewed int) {
 	t.Helper()
 	bin, err := harness.Binary()
@@ -307,7 +309,7 @@ func openHistory(t *testing.T, data string) (renewed int) {
 		for _, name := range names {
 			compare(t, shop.Collection(name), fresh.Collection("whole"), name == "whole")
 		}
-		// Disconnect first: the server would wait for a connected client.
+		// The client disconnects first, because the server's stop would wait for it.
 		if err := errors.Join(client.Disconnect(t.Context()), s.Stop()); err != nil {
 			t.Fatal(err)
 		}
@@ -337,7 +339,7 @@ func built(t *testing.T, db *mongo.Database) {
 	}
 }
 
-// anew makes the contents of a folder of the history in another database.
+// anew stores the contents of a folder of the history in another database of this server, for the comparison.
 func anew(t *testing.T, db *mongo.Database) {
 	t.Helper()
 	for _, k := range kinds {
@@ -353,7 +355,7 @@ func anew(t *testing.T, db *mongo.Database) {
 	}
 }
 
-// compare runs the same queries on a collection of the history and on a new one.
+// compare runs the same queries on a collection of the history and on a new one, and compares the results.
 func compare(t *testing.T, old, fresh *mongo.Collection, changed bool) {
 	t.Helper()
 	ids := func(c *mongo.Collection, filter bson.D, o ...options.Lister[options.FindOptions]) (out []string) {

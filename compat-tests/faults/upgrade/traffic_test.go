@@ -17,9 +17,9 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// TestTraffic opens the folder of each release while clients are at work, as in an upgrade: the server ends
-// and another one starts on the same address, twice. Clients see only a pause, and all acknowledged writes
-// are there in the end.
+// TestTraffic opens the folder of each release under load, as in an upgrade: the server ends and another one
+// starts on the same address, twice. Clients may notice only a pause, and all acknowledged writes must be there in
+// the end.
 func TestTraffic(t *testing.T) {
 	list, err := filepath.Glob("released/*.zip")
 	if err != nil || len(list) == 0 {
@@ -93,7 +93,7 @@ func traffic(t *testing.T, data string) (sum int64) {
 		t.Errorf("%d documents are there, %d were acknowledged: %v", n, sum, err)
 	}
 	works(t, client)
-	if err := client.Disconnect(t.Context()); err != nil { // while the server runs and can end the sessions
+	if err := client.Disconnect(t.Context()); err != nil { // disconnect while the server runs, so that it ends the client's sessions
 		t.Error(err)
 	}
 	if err := s.Stop(); err != nil {

@@ -55,8 +55,9 @@ func TestReleased(t *testing.T) {
 	}
 }
 
-// works checks that the stored definitions work: indexes agree with documents, values are unique, a validator
-// and a user are effective. It leaves everything as it was.
+// works checks that the definitions stored in a folder are effective: indexes agree with documents, a unique index
+// refuses a duplicate, a validator refuses a document, the command usersInfo succeeds, and documents can be
+// inserted and deleted. It leaves the data as they were.
 func works(t *testing.T, client *mongo.Client) {
 	t.Helper()
 	shop := client.Database("shop")
@@ -90,7 +91,7 @@ func works(t *testing.T, client *mongo.Client) {
 	}
 }
 
-// firstDifference returns the first difference of two texts, with the lines before it.
+// firstDifference returns the first line in which two texts differ, with the lines before it.
 func firstDifference(got, want string) string {
 	g, w := strings.Split(got, "\n"), strings.Split(want, "\n")
 	for i := range min(len(g), len(w)) {
@@ -101,7 +102,7 @@ func firstDifference(got, want string) string {
 	return "one is longer"
 }
 
-// TestNewer checks that a folder of a newer format is refused with one message, and not changed.
+// TestNewer checks that a server refuses a folder of a newer format with one message, and does not change it.
 func TestNewer(t *testing.T) {
 	data := t.TempDir()
 	unpack(t, "released/0.1.zip", data)
