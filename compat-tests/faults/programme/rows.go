@@ -82,7 +82,7 @@ var Rows = []Row{
 		Canary: "when results of partitions are merged, only the first bytes of sort keys are compared", CanaryTest: "compat-tests/consistency/differential TestCanary",
 	},
 	{
-		Name: "ways", Promises: []int{4}, Unit: "comparisons", Run: 120_000, Nightly: 6_000_000, Release: 60_000_000,
+		Name: "ways", Promises: []int{4}, Unit: "comparisons", Run: 80_000, Nightly: 6_000_000, Release: 60_000_000,
 		What:   "The answer to a question does not depend on the way in which the documents are kept. The same random documents are kept without an index, with indexes of every kind, sharded, clustered, capped, behind a view, in an uncommitted transaction, on a server that spills at once, while partitions are split, merged, moved and resharded, at a time in the past, on files, on one and on three servers over a simulated TiKV cluster, after `kill -9`, and restored from a backup. Each question is sent with hints, in batches, after other questions of the same shape, and in equivalent forms. An evaluator that shares no code with the server checks the answers. A difference is reduced and printed as a short script",
 		Tests:  []string{"compat-tests/consistency/differential TestWays"},
 		Canary: "ten bugs that the server had before, or similar ones: cached plans that are kept after reading ahead past their work limit, cursors that lose their position after writes of their transaction, numbers and empty names in paths that an index or a join reads differently from a scan, metadata and orders of fields that depend on memory", CanaryTest: "compat-tests/consistency/differential TestCanaries",
@@ -121,7 +121,7 @@ var Rows = []Row{
 		Canary: "a command that never checks for its time limit or interruption", CanaryTest: "compat-tests/faults/abuse TestHostileCanary",
 	},
 	{
-		Name: "authorization", Promises: []int{9}, Unit: "requests", Run: 100_000, Nightly: 4_000_000, Release: 40_000_000,
+		Name: "authorization", Promises: []int{9}, Unit: "requests", Run: 60_000, Nightly: 4_000_000, Release: 40_000_000,
 		What:   "Users without a role, or with one narrow role, send every command, stage and argument, mutated: duplicate fields, null first, other numbers, fractions, NaN, symbols, UUIDs, other order, nested, within explain, views, bulkWrite, transactions and document sequences. All data that they may not see contains marks. A mark or a count of such data in a reply, a password in the log, or a change of any other data is a failure, and is reduced to the smallest request that causes it",
 		Tests:  []string{"compat-tests/behaviour/authfuzz TestGap"},
 		Canary: "seven: of two fields with the same name the check reads another one than the command, or it rounds, resolves or completes a name differently", CanaryTest: "compat-tests/behaviour/authfuzz TestCanary",
