@@ -83,8 +83,7 @@ func checkSeparations(r *repo, report reporter) {
 				continue
 			}
 			for _, s := range separations {
-				// A package may import the packages below its own folder, even if a row forbids a folder that
-				// contains both.
+				// The packages of the folder from may import each other, even if the folder to contains them.
 				if under(f.dir, s.from) && under(to, s.to) && !under(to, s.from) && to != s.but {
 					report(r.position(pos), f.dir+" may not import "+to+": "+s.why)
 				}

@@ -35,8 +35,8 @@ type collectionInfo struct {
 	IndexDiskBytes *uint64 `json:"indexDiskBytes,omitempty"`
 }
 
-// size returns the bytes of the collection's documents, 0 if the user may not see statistics. The list is ordered by
-// it.
+// size returns the bytes of the collection's documents, 0 if the user may not see statistics. The list of collections
+// is ordered by this size.
 func (l *collectionInfo) size() int64 {
 	if l.Bytes == nil {
 		return 0

@@ -210,8 +210,8 @@ func TestRestoreNamesWhatIsLost(t *testing.T) {
 	}
 }
 
-// An index {_ts: 1} expires documents by the date in _ts, as in MongoDB, if documents have dates there and the dump
-// does not look like an account's. Otherwise documents expire after their last write.
+// An index {_ts: 1} in a dump expires documents by the date in _ts, as in MongoDB, if documents have dates there, or
+// if the dump does not look like an account's. Otherwise documents expire after their last write.
 func TestRestoreOfExpiry(t *testing.T) {
 	s := startBoth(t)
 	lastWrite := func(db string) bool {

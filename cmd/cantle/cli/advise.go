@@ -108,8 +108,8 @@ func (s *server) advise(ctx context.Context, db, coll string, a *adviseArgs, out
 	return nil
 }
 
-// pricesOf returns the price list that a server's reply names. If this program does not have that list, it is the
-// normative one.
+// pricesOf returns the price list that a server's reply names, or the normative list if this program does not have
+// that one.
 func pricesOf(reply bson.Raw) *ratelimit.PriceList {
 	name, _ := reply.Get("prices").Str()
 	if list := ratelimit.FindPriceList(name); list != nil {

@@ -192,7 +192,8 @@ func hasDate(doc bson.Raw) bool {
 }
 
 // expiry returns the specifications of the indexes {_ts: 1} that expire documents, in the form that the server takes.
-// They expire by the last write if they did so in the dump, or if the dump looks like an account's.
+// They expire by the last write if --expireAfterLastWrite is set, if they did so in the dump, or if the dump looks
+// like an account's and no document has a date in _ts.
 func (l *loading) expiry() (out []bson.Raw) {
 	kept, known := l.lastWrite.Doc() // a Cantle wrote the dump
 	for _, x := range l.expiring {

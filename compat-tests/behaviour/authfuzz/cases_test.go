@@ -66,7 +66,7 @@ func newCorpus(t testing.TB) *corpus {
 }
 
 // weight returns how many times a request is entered into the corpus: once, and once more for each of its tokens that
-// stand for a name.
+// stand for a name. So requests with names are drawn more often.
 func weight(n *node) int {
 	w := 1
 	n.visit(func(k *node) {

@@ -217,8 +217,8 @@ func (f *fuzzer) compare(u *user, sent []*request) {
 
 const passwordLogged = "the log: it has a password"
 
-// wrong returns a violation since this server was started that is of the same kind as first, the one that was found
-// before; "" if there is none.
+// wrong returns a violation since this server was started, if it is of the same kind as the violation first, which
+// was found before; otherwise "".
 func (f *fuzzer) wrong(u *user, first string) string {
 	if first == passwordLogged {
 		if there, err := f.w.logged(); err != nil || !there {

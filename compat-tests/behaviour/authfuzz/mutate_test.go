@@ -15,8 +15,8 @@ type drawer struct {
 	about  []string // commands that the user's role allows
 }
 
-// pool holds requests that a user was allowed to run, by the command or stage that they are about. They are mutated
-// further.
+// pool holds requests that a user was allowed to run, by the command or stage that each is about. Such requests are
+// mutated further.
 type pool struct {
 	by    map[string][]*request
 	whats []string

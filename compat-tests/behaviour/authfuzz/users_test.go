@@ -28,8 +28,8 @@ type user struct {
 	sees string
 	// matches allows the reply to a write to contain the number of matched documents of the user's own collections.
 	matches bool
-	// about are commands and stages that the role allows: half of the user's requests are about them. The other half
-	// is drawn from all.
+	// about are commands and stages that the role allows: half of the user's new requests are about them. The other
+	// half is drawn from the requests for all users.
 	about []string
 	// may reports whether the role allows a change, given by its key in the state; nil allows no change.
 	may func(key string) bool

@@ -314,7 +314,8 @@ func (w *world) secrets() error {
 	return nil
 }
 
-// unnamed is the index of the session whose id no request contains: a reply with that id reveals the session.
+// unnamed is the index, among the sessions of the other user, of the one whose id no request contains: a reply with
+// that id reveals the session.
 const unnamed = 2
 
 // busy gives another user a running operation, a cursor, a session and a transaction, which the tested users must not

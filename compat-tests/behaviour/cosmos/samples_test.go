@@ -16,8 +16,8 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// differs is a result of a sample that differs here from the documented one, for a reason. If the results no longer
-// differ, the test fails, and the row must be removed.
+// differs is a result of a sample that differs here from the documented one. If the results no longer differ, the
+// test fails, and the row must be removed.
 type differs struct{ sample, what, documented, here string }
 
 var differences = []differs{

@@ -10,7 +10,8 @@ import (
 // own is the database in which the tested users have roles of the kind that exists in every database.
 const own = "own"
 
-// onAdmin is added to the name of such a role if it is granted on the database admin instead.
+// onAdmin is the suffix of a role's name in the matrix if a role that exists in every database is granted on the
+// database admin.
 const onAdmin = "@admin"
 
 // role holds the actions of a built-in role by resource, as in the manual.
