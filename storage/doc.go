@@ -10,17 +10,17 @@
 //	storage/{pebblekv, tikvkv, memkv, faultkv, …}
 //
 // The interfaces carry the whole contract; engines document only what differs.
-// storagetest.Conformance holds one test per sentence of it. The sentences:
+// storagetest.Conformance holds a test of each of its rules. The rules:
 //
 //  1. Snapshot isolation, first committer wins. A Txn reads one snapshot, taken by Begin, plus
 //     its own writes. Write skew is possible unless Lock is used; Lock counts as a write of the
 //     key for conflict detection and changes nothing.
 //  2. The timestamp passed to Begin and Snapshot is 0 (newest) or one at which a Reader is still
-//     open. An engine may accept more.
+//     open. An engine may accept other timestamps too.
 //  3. Get copies into dst; iterators alias the engine's memory until their next step.
 //  4. A value is never empty. A key is never empty and its first byte lies in 0x01..0xFE: other
 //     keys belong to the engine.
-//  5. While an iterator of a Txn is open, the Txn is not written to.
+//  5. While an iterator of a Txn is open, the caller must not write to the Txn.
 //  6. Seek only moves forward, in the direction of the iterator.
 //  7. Commit ends the transaction whatever happens. ErrConflict: nothing was written.
 //     ErrUndetermined: the commit may or may not have happened. Close ends a Txn abandoned

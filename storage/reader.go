@@ -33,10 +33,9 @@ type Reader interface {
 // Fetcher is a Reader or a Txn in which each read is a round trip to another process, so that reading many keys
 // ahead saves time.
 type Fetcher interface {
-	// Prefetch fetches keys that are about to be read one by one in few round trips, and keeps a
-	// limited number of results. It is a hint and changes no result. In a Txn with claim, the keys
-	// are also claimed, and the next Claim of each key needs no round trip. Errors: as of reads and
-	// of Claim.
+	// Prefetch fetches the values of keys that the caller is about to read one by one, in few round trips, and
+	// keeps a limited number of them. It is a hint and changes no result. In a Txn with claim, the keys are also
+	// claimed, and the next Claim of each key needs no round trip. Errors: as of reads and of Claim.
 	Prefetch(ctx context.Context, keys [][]byte, claim bool) error
 }
 

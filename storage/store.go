@@ -29,7 +29,7 @@ const (
 	Synced
 )
 
-// Store is one ordered transactional key space with a change log beside it.
+// Store is one ordered, transactional key space, in which all data of the server lie, with a change log beside it.
 // All methods may be called concurrently.
 type Store interface {
 	// Begin starts a transaction on the newest state, or on the state at o.At. It first waits for the latches of
@@ -97,8 +97,8 @@ type Store interface {
 	// keys can be seen.
 	DeleteRange(ctx context.Context, r Range) error
 
-	// Checkpoint writes a consistent, openable copy of the durable store into dir,
-	// which must not exist. Engines without files return an error.
+	// Checkpoint copies the files of the store into the folder dir, which must not exist. The copy is a consistent
+	// state of the durable data, and can be opened as a store. Engines without files return an error.
 	Checkpoint(ctx context.Context, dir string) error
 
 	// DiskFull reports whether commits that add data are refused with ErrDiskFull at present; it costs nothing.

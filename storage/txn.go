@@ -2,8 +2,9 @@ package storage
 
 import "context"
 
-// Txn is a transaction: one snapshot, an ordered buffer of writes over it, and log records.
-// Reads may be concurrent; no other call or open iterator may be concurrent with a write.
+// Txn is a transaction of a store: it reads one snapshot and its own writes, which it buffers in key order with
+// its log records until Commit. Reads may be concurrent; no other call or open iterator may be concurrent with a
+// write.
 type Txn interface {
 	Reader
 
@@ -12,21 +13,20 @@ type Txn interface {
 	// writes. The reader is valid until the transaction ends; its Close does nothing.
 	Snapshot() Reader
 
-	// Set buffers a write; key and value are copied.
-	// Errors: ErrTxnTooLarge, ErrValueTooLarge, ErrInvalidKey, ErrReadOnly.
+	// Set writes the value of a key in the transaction, not yet in the store; key and value are copied. Errors:
+	// ErrTxnTooLarge, ErrValueTooLarge, ErrInvalidKey, ErrReadOnly.
 	Set(key, value []byte) error
 
-	// Delete buffers the removal of a key, present or not; key is copied.
+	// Delete deletes a key in the transaction, not yet in the store, whether the key exists or not; key is copied.
 	Delete(key []byte) error
 
 	// Lock makes the commit of this transaction conflict with every concurrent commit that writes or locks one of
 	// the keys. It changes no value, and does not wait. Keys are copied.
 	Lock(ctx context.Context, keys ...[]byte) error
 
-	// Claim checks, before any work is done, whether a commit that writes one of the keys
-	// would fail, because another transaction has committed one since the snapshot. If
-	// Claim succeeds, Commit can still fail. Several keys may cost one round trip. Errors:
-	// ErrConflict, ErrUnavailable, ctx.Err().
+	// Claim checks, before a caller does more work, whether a commit that writes one of the keys would fail
+	// already now, because another transaction has committed one since the snapshot. If Claim succeeds, Commit can
+	// still fail. Several keys may cost one round trip. Errors: ErrConflict, ErrUnavailable, ctx.Err().
 	Claim(ctx context.Context, keys ...[]byte) error
 
 	// AppendLog adds a record to a stream of the change log; the record gets its timestamp at commit. stream and

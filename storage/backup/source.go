@@ -23,7 +23,8 @@ type Source interface {
 	Checkpoint(ctx context.Context, dir string) error
 	// Folder returns the folder of its files.
 	Folder() string
-	// KeepWrites, Keeping, EndKeeping, MarkPosition, Writes and DropWrites are those of pebblekv.
+	// KeepWrites, Keeping, EndKeeping, MarkPosition, Writes and DropWrites are the methods of pebblekv's store
+	// with which a backup reads the write-ahead log.
 	KeepWrites() (folder string, err error)
 	Keeping() (folder string, on bool)
 	EndKeeping() error

@@ -189,7 +189,7 @@ func (s *store) pieces(r storage.Range) (list []piece, err error) {
 	if total == 0 {
 		return nil, nil
 	}
-	// The tables of the other levels are assumed to be spread evenly over the pieces.
+	// The sizes of pieces are computed as if the tables of the other levels were spread evenly over the pieces.
 	scale := 1.0
 	if low > 0 {
 		scale = float64(total) / float64(low)

@@ -60,7 +60,8 @@ func (c *conflicts) add(prints []uint64, ts storage.Timestamp) {
 // len returns the number of committed keys in the table.
 func (c *conflicts) len() int { return len(c.order) - c.from }
 
-// reset empties the table, which is correct if no open snapshot is older than ts.
+// reset empties the table of recently committed keys. It is called when no reader or transaction is open, after a
+// commit at timestamp ts.
 func (c *conflicts) reset(ts storage.Timestamp) {
 	if c.len() > 0 {
 		clear(c.last)

@@ -37,7 +37,7 @@ type diskSpace struct {
 	unflushedBytes  atomic.Int64 // bytes in memtables, not flushed yet
 	unmeasuredBytes atomic.Int64 // bytes written since the free space was last measured
 	claimedBytes    atomic.Int64 // bytes that large commits in progress will write to the log and to tables
-	blockedWriters  atomic.Int64 // writers of the log or the manifest that wait for space
+	blockedWriters  atomic.Int64 // number of writers of the log or the manifest that wait for disk space
 	closing         atomic.Bool
 	flushEnded      chan struct{} // a flush has ended
 	reclaimNeeded   chan struct{} // receives a value when a commit needs reclaim to free space

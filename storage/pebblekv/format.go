@@ -12,8 +12,8 @@ import (
 // version; a later one is set when something is stored that older programs would misread.
 const formatVersion = storage.FormatIndexes
 
-// knownFormat returns ErrFormat if a stored format version is newer than this program's, so that it misreads no
-// newer store.
+// knownFormat returns ErrFormat if a stored format version is newer than those that this program can read, so that
+// the program does not misread the store.
 func knownFormat(stored []byte) error {
 	if len(stored) != 1 || stored[0] > formatVersion {
 		return fmt.Errorf("%w: version %x, this program knows up to %d", storage.ErrFormat, stored, formatVersion)

@@ -33,7 +33,7 @@ type hotSet struct {
 
 	mu      sync.Mutex
 	missed  uint64            // tags of the last four keys that were looked up and not found
-	written storage.Timestamp // timestamp of the last commit that wrote a key of the set
+	written storage.Timestamp // timestamp of the last commit that wrote a key of this set; older reads are not cached
 }
 
 // hotValue is a key and its value in the hot cache. It is immutable, except for recentlyRead.

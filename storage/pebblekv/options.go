@@ -173,8 +173,9 @@ func (o Options) pebble(stalls func(), t *failureHandler) *pebble.Options {
 		p.Levels[i].IndexBlockSize = 256 << 10
 	}
 	if !o.InMemory {
-		// Tables written by a flush are soon rewritten by a compaction: compressing them in both took 7 %
-		// of the time of an insert. Only tables of the change log stay as they were flushed (familyPolicy).
+		// A table written by a flush is not compressed, because a compaction soon rewrites it: compressing in both
+		// took 7 % of the time of an insert. Only tables of the change log are compressed in their flush, because
+		// they are not rewritten (familyPolicy).
 		packed := func() *sstable.CompressionProfile { return sstable.SnappyCompression }
 		p.Levels[0].Compression = func() *sstable.CompressionProfile { return &unpacked }
 		for i := range p.Levels[1:] {

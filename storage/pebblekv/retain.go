@@ -188,8 +188,8 @@ func (k *retainingFS) drop(below uint64) error {
 	return nil
 }
 
-// limit deletes the oldest kept logs if all exceed their maximum size or age, or all of them if the disk is full.
-// It reports whether it deleted any, which the next backup needs.
+// limit deletes the oldest logs kept for the next backup if all exceed their maximum size or age, or all kept logs
+// if the disk is full. It reports whether it deleted any: then a backup can no longer continue the last one.
 func (k *retainingFS) limit(now time.Time, full bool) (gaveUp bool) {
 	if !k.active.Load() {
 		return false

@@ -230,8 +230,8 @@ func (s *store) Metrics() storage.Metrics {
 	return m
 }
 
-// Close implements storage.Store. If readers are still open, the files stay open too:
-// closing Pebble under a running read would crash it.
+// Close implements storage.Store. If readers are still open, it returns an error and does not close the files:
+// closing Pebble under a running read would crash the process.
 func (s *store) Close() error {
 	s.mu.Lock()
 	if s.closed {

@@ -21,8 +21,9 @@ const (
 	fatalTimeout = 5 * time.Second
 )
 
-// watchdog ends the process if a sync or a write of the store takes too long. A supervisor can restart the
-// process or switch to another machine; a process that waits for its disk cannot do anything.
+// watchdog ends the process if one sync or write of a file of the store takes longer than Options.Watchdog. Then a
+// supervisor can restart the process or switch to another machine; a process that waits for its disk cannot do
+// anything.
 type watchdog struct {
 	o       Options
 	suspect atomic.Pointer[string] // path of the file whose operation was just found to take too long; nil = none was

@@ -12,7 +12,7 @@ import (
 // Open is a function of an engine's test that returns an empty store, which the test closes.
 type Open func(tb testing.TB) storage.Store
 
-// Conformance checks an engine against the contract of package storage, one subtest per rule. It takes well under
+// Conformance checks an engine against the contract of package storage, by subtests of its rules. It takes well under
 // a second per engine.
 func Conformance(t *testing.T, open Open) {
 	for _, c := range conformance {

@@ -32,7 +32,7 @@ type entryPos struct{ block, at int }
 // find returns the position of the entry with a key and true, or else the position of the next greater key and
 // false.
 func (s *sortedEntries) find(key []byte) (p entryPos, ok bool) {
-	// The last block whose first key is <= key is the only one that can hold it.
+	// Only the last block whose first key is <= key can hold the key.
 	lo, hi := 0, len(s.blocks)
 	for lo < hi {
 		mid := int(uint(lo+hi) >> 1)

@@ -124,8 +124,9 @@ func giantIn(t *testing.T, s *harness.Server) {
 	})
 }
 
-// endless runs a command that would never end by itself, on many connections: with a time limit, which must end
-// it, and without one, where it must end after the client has closed its connection.
+// endless runs a command that would never end by itself, on many connections: with maxTimeMS, which must end it,
+// and without, where its client soon closes the connection. After both, TestAbuse checks that nothing is left in
+// the server.
 func endless(t *testing.T, s *harness.Server, cmd bson.D) {
 	each(size(4, 16), 4, func(int) {
 		begun := time.Now()
@@ -161,7 +162,8 @@ func catastrophicRegex(t *testing.T, s *harness.Server) {
 	}
 }
 
-// endlessOr does the same as endless for a command that the server may also refuse or end early.
+// endlessOr runs a command with maxTimeMS 300 on several connections, and checks that it ends within 30 seconds.
+// Unlike in endless, the server may also refuse the command or end it early.
 func endlessOr(t *testing.T, s *harness.Server, cmd bson.D) {
 	each(size(2, 8), 2, func(int) {
 		begun := time.Now()

@@ -200,8 +200,8 @@ func during(t *testing.T, s *harness.Server, models []*model, random *rand.Rand,
 	return total
 }
 
-// unknown reports whether an error leaves it undetermined whether the write happened. If other connections break,
-// an operation that waits for one gets the error that the pool was cleared.
+// unknown reports whether an operation that returned err may or may not have happened, because the server ended.
+// That includes the driver's error that its connections were closed because others broke.
 func unknown(err error) bool {
 	var pool driver.RetryablePoolError
 	return err != nil && (errors.As(err, &pool) || mongo.IsNetworkError(err) || errors.Is(err, mongo.ErrClientDisconnected) ||

@@ -18,7 +18,8 @@ import (
 	"github.com/cantledb/cantle/internal/testenv"
 )
 
-// The steps at which a fail point can make the server kill itself; package jobs names them.
+// The steps of structure changes, as package jobs names them, at which a fail point can make the server kill
+// itself.
 var (
 	rewriteSteps = []string{"begun", "copying", "copied", "applied", "blocked", "ready"}
 	reshapeSteps = []string{"prepared", "counted", "moving", "moved", "settled"}
@@ -133,8 +134,9 @@ func TestKillDuringStructureChanges(t *testing.T) {
 	}
 }
 
-// round runs one structure change. Unless step is "", the server kills itself at that step. It returns the
-// structure that the collection must have afterwards, nil if several are right.
+// round runs one structure change. Unless step is "", the server kills itself at that step, and round returns the
+// structure that the collection must have after the restart. It returns nil if step is "" or the fail point could
+// not be set.
 func (f *killing) round(change structure, step string) *state {
 	if step == "" {
 		if err := change.run(f); err != nil {

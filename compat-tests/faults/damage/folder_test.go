@@ -35,8 +35,8 @@ type made struct {
 	where map[string]map[int32][]byte // the keys of documents; see keys
 }
 
-// makeFolder fills a folder by several lives of a server; the writes of the last life stay in the log. With
-// killed, the result is a copy made while the server still runs, as after a kill.
+// makeFolder fills a folder by six lives of a server; the writes of the last life stay in the log. With killed,
+// the last life ends by a kill, otherwise by a clean shutdown as the others.
 func makeFolder(t *testing.T, bin string, killed bool) *made {
 	t.Helper()
 	m := &made{dir: filepath.Join(t.TempDir(), "data"), model: model{docs: map[string]map[int32]string{}, past: map[string]map[int32]string{}}}

@@ -1,10 +1,10 @@
-// Package disk runs whole servers inside the test over a disk that loses power at every file operation, fails
-// the n-th operation of each kind, is full or slow.
+// Package disk runs whole servers inside the test over a simulated disk that loses power at every file operation,
+// fails the n-th operation of each kind, is full or slow.
 //
 //	scenario   what a server does in one life, step by step, and what each step changes
 //	machine    a disk with a server on it, and the connection to it
 //	state      all data that a server returns, for comparing
-//	cuts       the disk is copied before each operation, as a cut would leave it; a second
+//	cuts       the disk is copied before each operation, as a power cut would leave it; a second
 //	           server opens each copy and returns its contents
 //	errors     the n-th operation of a kind fails, once or from then on
 //	hardship   a disk that is full or slow, a clock that steps, little memory, few files

@@ -132,8 +132,8 @@ func indexLanes(rng *rand.Rand) [][]*step {
 	}, writes(rng, "shop.orders", 1000, 12, 150)}
 }
 
-// convertLanes returns steps that change indexes by collMod and UpdateCollection, which build an index and change
-// other definitions in one command, beside another client that writes.
+// convertLanes returns the steps of two clients: one changes indexes and other definitions together, by collMod
+// and UpdateCollection; the other writes documents.
 func convertLanes(rng *rand.Rand) [][]*step {
 	key := func(d bson.D) string { text, _ := bson.Marshal(d); return bson.Raw(text).String() }
 	v, back, k := bson.D{{Key: "v", Value: int32(1)}}, bson.D{{Key: "v", Value: int32(-1)}}, bson.D{{Key: "k", Value: int32(1)}}

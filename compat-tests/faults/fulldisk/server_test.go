@@ -60,7 +60,7 @@ func (w *world) start() {
 	})
 }
 
-// restart ends the server, by SIGKILL or by a clean shutdown, and starts it again.
+// restart ends the server, by SIGKILL or by a clean shutdown, and starts it again on the same volume.
 func (w *world) restart(kill bool) {
 	w.Helper()
 	if kill {
@@ -71,7 +71,7 @@ func (w *world) restart(kill bool) {
 	w.start()
 }
 
-// ctx returns a context with a timeout, for a command that hangs.
+// ctx returns a context that ends after 40 seconds, so that a command that hangs fails.
 func (w *world) ctx() context.Context {
 	ctx, cancel := context.WithTimeout(context.Background(), 40*time.Second)
 	w.Cleanup(cancel)

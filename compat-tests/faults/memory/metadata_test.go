@@ -16,8 +16,8 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// guarded starts a server with the least working memory and with access control, and creates the user root, and
-// for each name in own a database and its dbOwner.
+// guarded starts a server with access control and the least working memory, and creates the user root, and for
+// each name in own a user who owns the database of that name (dbOwner).
 func guarded(t *testing.T, data string, own ...string) *harness.Server {
 	t.Helper()
 	programme.RecordAtEnd(t, "memory", 0, func() (int, string) { return 1, "" })

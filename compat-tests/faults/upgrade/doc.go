@@ -1,6 +1,6 @@
-// Package upgrade opens folders of released formats (released/*.zip, each with its expected contents), reads
-// all data, writes to them and opens them again. It also checks that a folder of a newer format is refused.
-// docs/upgrades.md is the promise.
+// Package upgrade opens folders of released formats (released/*.zip, each with its expected contents), reads all
+// data, writes to them and opens them again. It also checks that a folder of a newer format is refused.
+// docs/upgrades.md has the promise to users that these tests check.
 //
 //	go test ./compat-tests/faults/upgrade -run TestMake -make 0.1
 //

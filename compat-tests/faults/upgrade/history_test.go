@@ -193,7 +193,8 @@ func buildAt(t *testing.T, root, hash string) (bin string, err error) {
 
 var makeHistories = flag.Int("history", 0, "make the folder of one of each `n` commits")
 
-// TestMakeHistory makes the folders that each run opens, by programs of the history:
+// TestMakeHistory makes the folders in history/, which TestHistory opens in each run, by programs built from
+// earlier commits:
 //
 //	go test ./compat-tests/faults/upgrade -run TestMakeHistory -history 50 -v -timeout 2h
 func TestMakeHistory(t *testing.T) {

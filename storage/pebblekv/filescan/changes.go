@@ -15,7 +15,7 @@ func AppendLogPrefix(dst, stream []byte) []byte {
 	return append(dst, stream...)
 }
 
-// LogRange returns the range of the keys of a stream of the change log.
+// LogRange returns the range of the keys of all records in a stream of the change log.
 func LogRange(stream []byte) storage.Range {
 	prefix := AppendLogPrefix(nil, stream)
 	return storage.Range{Start: prefix, End: append(append([]byte(nil), prefix...), bytes.Repeat([]byte{0xff}, 13)...)}

@@ -8,8 +8,9 @@ import (
 	"github.com/cockroachdb/pebble/v2/sstable/block"
 )
 
-// A checksum is computed in a register that each byte advances: r = castagnoli[byte(r)^b] ^
-// r>>8. For zero bytes this is a linear map, and it can be inverted.
+// The checksum of blocks (CRC-32C) is computed in a register that each byte b advances: r = castagnoli[byte(r)^b]
+// ^ r>>8. For zero bytes this is a linear map, and it can be inverted, so that checksums of all parts of a file
+// can be compared without computing each.
 
 // forth advances the register of a checksum by a zero byte; back is its inverse.
 func forth(r uint32) uint32 { return castagnoli[byte(r)] ^ r>>8 }
