@@ -70,8 +70,9 @@ func (c *conflicts) reset(ts storage.Timestamp) {
 	c.horizon = ts
 }
 
-// prune drops the oldest entries that no check needs any more: those up to the start of the oldest open
-// transaction and, while the table has at most readerKeysMax entries, also up to the oldest open snapshot.
+// prune drops the oldest entries of the table. It keeps those after the start of the oldest open transaction,
+// which a commit may still need, and, while the table has at most readerKeysMax entries, also those after the
+// oldest open snapshot. Entries beyond conflictKeysMax are dropped in any case.
 func (c *conflicts) prune(oldestTxn, oldestReader storage.Timestamp) {
 	for c.from < len(c.order) {
 		k := c.order[c.from]

@@ -124,7 +124,7 @@ func TestDamagedLargeBlock(t *testing.T) {
 	tables, _ := filepath.Glob(filepath.Join(dir, "*.sst"))
 	for _, path := range tables {
 		if b, err := os.ReadFile(path); err == nil && bytes.Contains(b, []byte("large")) {
-			flip(t, path, int64(bytes.Index(b, large[1<<20:1<<20+64]))) // far behind the part of the block in which Pebble searches for a flipped bit
+			flip(t, path, int64(bytes.Index(b, large[1<<20:1<<20+64]))) // the flipped bit is far behind the part of the block that Pebble searches for one
 		}
 	}
 	s = mustOpen(t, dir, Options{}).(*store)

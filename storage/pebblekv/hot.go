@@ -123,8 +123,8 @@ func (h *hotCache) offer(key, value []byte, print uint64, at storage.Timestamp) 
 	}
 }
 
-// recentlyMissed reports whether a tag (16 bits of a fingerprint) is among those of the last four keys of the set
-// that were looked up and not found. The caller holds s.mu.
+// recentlyMissed reports whether a lookup in this set has lately missed a key with the given tag (16 bits of its
+// fingerprint), among the last four misses. The caller holds s.mu.
 func (s *hotSet) recentlyMissed(tag uint64) bool {
 	for n := s.missed; n != 0; n >>= 16 {
 		if n&0xffff == tag {

@@ -53,8 +53,8 @@ func logKeyTimestamp(key []byte) storage.Timestamp {
 	return storage.Timestamp(binary.BigEndian.Uint64(key[len(key)-12:]))
 }
 
-// logKeyOwn returns the timestamp of one change-log record, computed from its key. Earlier versions counted n up
-// from 0, and gave records no timestamp of their own: then it returns that of the commit.
+// logKeyOwn returns the own timestamp of a change-log record, computed from its key. In keys of earlier versions,
+// which counted n up from 0, it returns the timestamp of the commit.
 func logKeyOwn(key []byte) storage.Timestamp {
 	ts, n := logKeyTimestamp(key), binary.BigEndian.Uint32(key[len(key)-4:])
 	if n <= lastInCommit/2 {

@@ -53,8 +53,8 @@ type Options struct {
 	// KeptBytes is the maximum size of all write-ahead logs that KeepWrites keeps for the next backup; 0 = 8 GiB.
 	KeptBytes int64
 
-	// TxnBytesMax is the maximum size of all writes of one transaction (0 = 256 MiB), ValueBytesMax that of one
-	// key or value (0 = 64 MiB).
+	// TxnBytesMax is the maximum size in bytes of all writes of one transaction (0 = 256 MiB), and ValueBytesMax
+	// of one key with its value (0 = 64 MiB).
 	TxnBytesMax, ValueBytesMax int
 
 	// TxnMemory, if not nil, is the memory budget that the writes of all open transactions share.

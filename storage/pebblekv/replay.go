@@ -36,8 +36,8 @@ func Replay(dir string, documentsOnly bool, writes func(again func(batch []byte)
 	return errors.Join(err, translate(s.db.Close()), s.lock.Close())
 }
 
-// openForReplay opens the copied files without a write-ahead log, which is faster: after a failure the replay
-// starts again from a new copy.
+// openForReplay opens the copied files without a write-ahead log. No log is needed, because after a failure the
+// replay starts again from a new copy.
 func (s *store) openForReplay() (err error) {
 	folder, err := filescan.Open(s.dir)
 	if err != nil {

@@ -377,7 +377,8 @@ func (m *model) read(ctx context.Context, coll *mongo.Collection) (map[int32]int
 	return found, cursor.Err()
 }
 
-// settle compares the versions found after a restart with the model, and stores them as the known ones.
+// settle compares the versions of the writer's documents found after a restart with the model, which then holds
+// the found versions.
 func (m *model) settle(t *testing.T, found map[int32]int64, round int) {
 	for id := m.base(); id < m.base()+keysPerWrite; id++ {
 		got, known := found[id], m.known[id]

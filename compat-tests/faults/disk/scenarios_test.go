@@ -211,7 +211,7 @@ func dropped(ns string) []change {
 func dropLanes(rng *rand.Rand) [][]*step {
 	v := change{"index shop.renamed v", `{"v": {"$numberInt":"1"}}`}
 	renamed := append(append(dropped("shop.other"), made("shop.renamed")...), v)
-	again := rand.New(rand.NewPCG(3, 3)) // repeats the random numbers of filled, whose third part is that of the third collection
+	again := rand.New(rand.NewPCG(3, 3)) // repeats the random numbers by which filled made the documents of its third collection
 	for range 2 * baseDocs {
 		document(again, 0, 0, 150)
 	}

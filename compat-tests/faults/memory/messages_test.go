@@ -30,7 +30,7 @@ func TestHalfSentMessages(t *testing.T) {
 		}
 		defer conn.Close()
 		conns = append(conns, conn)
-		_ = conn.SetWriteDeadline(time.Now().Add(time.Second)) // the deadline, because the server does not read from connections for which it has no memory
+		_ = conn.SetWriteDeadline(time.Now().Add(time.Second)) // the deadline ends the write: the server does not read from connections for which it has no memory
 		_, _ = conn.Write(head[:len(head)>>(i%3*8)])
 	}
 	large := bson.D{{Key: "s", Value: strings.Repeat("x", 4<<20)}}

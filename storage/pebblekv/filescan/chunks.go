@@ -148,7 +148,7 @@ func (c *chunks) resume(bad int) int {
 
 // hole is a part of a log or a manifest that could not be read.
 type hole struct {
-	from, to int // offsets in bytes; to is that of the next intact chunk, or the length of the file
+	from, to int // offsets in bytes; to is the offset of the next intact chunk, or the length of the file
 	// synced is true if a later chunk records that this part had been synced: then a
 	// crash cannot be the cause.
 	synced bool

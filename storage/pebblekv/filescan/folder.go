@@ -81,8 +81,8 @@ func (f *Folder) Clear() error {
 	return nil
 }
 
-// Listed reports whether the list of the store's tables is that of the manifest. Otherwise, because the manifest
-// is damaged, it is that of all tables in the folder, which may include some that the store no longer used.
+// Listed reports whether the list of the store's tables comes from the manifest. If the manifest is damaged, the
+// list has all tables in the folder instead, perhaps also some that the store no longer used.
 func (f *Folder) Listed() bool { return f.listed }
 
 // Next returns the sequence number that the next write to the store would have.

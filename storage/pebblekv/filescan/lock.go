@@ -40,8 +40,8 @@ func readable(path string) bool {
 }
 
 // ForReading returns a file system for programs that read a store and write nothing. If the store's lock file
-// cannot be opened for writing, because the file system is read-only or the file belongs to another user, Lock
-// takes a lock that readers share: it excludes servers, and a server's lock excludes it.
+// cannot be opened for writing, because the file system is read-only or the file belongs to another user, its Lock
+// takes a shared lock instead: several readers can hold it, but no reader and a server at the same time.
 func ForReading(files vfs.FS) vfs.FS { return readers{files} }
 
 type readers struct{ vfs.FS }
