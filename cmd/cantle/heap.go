@@ -26,7 +26,7 @@ func percentFor(live uint64) int {
 	return int(max(gcPercentMin, min(gcPercent, (float64(heapGoal)/float64(live)-1)*100)))
 }
 
-// tuneHeap sets the collector's goal again after each of its runs.
+// tuneHeap computes the goal of Go's garbage collector anew after each of the collector's runs.
 func tuneHeap() {
 	now := gcPercent
 	debug.SetGCPercent(now)

@@ -106,7 +106,7 @@ func addresses(d *daemon.Daemon) string {
 	return b.String()
 }
 
-// printError prints an error, one line for each of its lines.
+// printError prints an error to the standard error, each line of its text after the name of the command.
 func printError(s cli.Streams, err error) {
 	for line := range strings.Lines(err.Error()) {
 		fmt.Fprintln(s.Err, "cantle serve:", strings.TrimRight(line, "\n"))

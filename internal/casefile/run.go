@@ -76,7 +76,7 @@ func RunFile(t *testing.T, name, path string, handle func(t *testing.T, c *Case)
 	}
 }
 
-// report describes a case whose output differs from the expected one.
+// report returns the text of the error for a case whose output differs from the expected one.
 func report(f *File, c *Case, got string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s\n", c.Position(), c.Verb)

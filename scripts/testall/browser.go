@@ -26,7 +26,7 @@ fs.writeFileSync('chromium', unpack('chromium'), { mode: 0o755 });
 fs.rmSync('node_modules', { recursive: true });
 `
 
-// startChromium starts it. This build runs in few processes only.
+// startChromium is a script that starts the unpacked Chromium, whose build runs in few processes only.
 const startChromium = `#!/bin/sh
 here=$(dirname "$0")
 LANG=en_US.UTF-8 LC_ALL=en_US.UTF-8 LD_LIBRARY_PATH=$here/lib FONTCONFIG_PATH=$here exec "$here/chromium" --lang=en-US --no-zygote --in-process-gpu "$@"

@@ -46,7 +46,7 @@ func (r *run) race() error {
 	return r.testPackages(isRaced, []string{"-race", "-skip", aloneTests()})
 }
 
-// isRaced reports whether a package is in one of the folders.
+// isRaced reports whether a package is in one of the folders of raced.
 func isRaced(pkg string) bool {
 	return slices.ContainsFunc(raced, func(folder string) bool { return strings.HasPrefix(pkg+"/", module+folder+"/") })
 }

@@ -215,7 +215,7 @@ func (l *listener) packageDone(e event) {
 	}
 }
 
-// breakParents marks the tests around a failed one, and its package.
+// breakParents records that the tests around a failed subtest, and its package, contain a failure.
 func (l *listener) breakParents(e event) {
 	l.broken[e.Package+"\x00"] = true
 	name := e.Test

@@ -10,7 +10,7 @@ import (
 // govulncheck is the tool that compares the functions that a program calls with the Go vulnerability database.
 const govulncheck = "golang.org/x/vuln/cmd/govulncheck@v1.9.0"
 
-// calledVulnerable is its exit code if a vulnerable function is called.
+// calledVulnerable is the exit status of govulncheck if a vulnerable function is called.
 const calledVulnerable = 3
 
 // vulnerable is the step that reports known vulnerabilities in the functions that the program calls. If the tool or

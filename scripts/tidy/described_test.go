@@ -67,7 +67,7 @@ func (r *repo) together(first, second ast.Node, doc *ast.CommentGroup) bool {
 	return doc == nil && r.set.Position(second.Pos()).Line == r.set.Position(first.End()).Line+1
 }
 
-// specDoc returns the comment above one declaration of a group.
+// specDoc returns the comment above one declaration in a group of declarations.
 func specDoc(s ast.Spec) *ast.CommentGroup {
 	switch s := s.(type) {
 	case *ast.TypeSpec:

@@ -63,7 +63,8 @@ func Make(dir string, hosts []string, client string, life time.Duration) (subjec
 // authorityLife is the lifetime of an authority's certificate.
 const authorityLife = 10 * 365 * 24 * time.Hour
 
-// openAuthority reads the authority in a folder, or makes one.
+// openAuthority reads the certificate and the key of the authority in a folder. If the folder has none, it makes and
+// writes them.
 func openAuthority(dir string, now time.Time) (*signer, error) {
 	certFile, keyFile := filepath.Join(dir, "ca.pem"), filepath.Join(dir, "ca-key.pem")
 	if pair, err := tls.LoadX509KeyPair(certFile, keyFile); err == nil {

@@ -13,7 +13,7 @@ import (
 
 const (
 	collectionsMax = 5000 // in the list
-	measuredMax    = 500  // the largest of them, whose sizes on disk are measured
+	measuredMax    = 500  // the number of collections, the largest ones, whose sizes on disk are measured
 )
 
 // collectionInfo is a collection in the list of all.

@@ -84,7 +84,7 @@ func lines(q *query) (any, error) {
 	return out, nil
 }
 
-// heatReply is one metric of the partitions of a collection.
+// heatReply is the heat map of one metric: a row for each partition, with a cell for each interval of time.
 type heatReply struct {
 	Step       int64     `json:"step"`
 	From       int64     `json:"from"`
@@ -112,7 +112,7 @@ type heatRow struct {
 	Cells      []byte  `json:"cells"` // base64
 }
 
-// heat returns one metric of every partition over time.
+// heat returns the heat map of one metric: its value for every partition and interval of time.
 func heat(q *query) (any, error) {
 	name := q.text("ns")
 	if name == "" {

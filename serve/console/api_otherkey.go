@@ -32,7 +32,7 @@ type otherKey struct {
 	// Guessed is the part of the work, from 0 to 1, done in minutes without recorded statements, which is distributed
 	// as the average minute.
 	Guessed float64 `json:"guessed"`
-	// Notes are sentences about the method and its limits.
+	// Notes are sentences for the user about the method of the computation and its limits.
 	Notes []string `json:"notes"`
 }
 
@@ -152,7 +152,7 @@ func (k *otherKey) distribute(used *history.Heat, was [][]float64, minutes map[i
 	return out
 }
 
-// explain adds notes about the method and its limits.
+// explain adds notes for the user about the method of the computation and its limits.
 func (k *otherKey) explain(goTo bson.Raw, parts, fields int) {
 	part := func(name string) float64 { f, _ := goTo.Get(name).AsFloat(); return f }
 	whole := "all of them"

@@ -27,7 +27,7 @@ func partitions(q *query) (any, error) {
 	return q.custom("GetPartitions", bson.E{"top", top})
 }
 
-// fields returns those of the arguments that the body has.
+// fields returns the arguments with the given names that the request's body has, for a command.
 func (q *query) fields(names ...string) (out bson.D) {
 	for _, name := range names {
 		if v := q.body.Get(name); !v.IsNullish() {

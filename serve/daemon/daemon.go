@@ -182,7 +182,7 @@ func (d *Daemon) start(ctx context.Context) error {
 	return d.openConsole(ctx, handler.Server)
 }
 
-// wire makes the command packages and everything below, and connects them.
+// wire makes the packages of the server, from the catalog up to the commands, and connects them with each other.
 func (d *Daemon) wire(ctx context.Context, scratch string, durability storage.Durability) (*rooms.Server, error) {
 	size, err := d.cfg.diskSizes()
 	if err != nil {
@@ -404,7 +404,7 @@ func (d *Daemon) listen(ctx context.Context) error {
 	return nil
 }
 
-// serve listens on the address of a flag and serves it.
+// serve listens on the address that a flag sets, and accepts clients there.
 func (d *Daemon) serve(ctx context.Context, flag, address, tag string) (net.Listener, error) {
 	l, err := server.Listen(ctx, address)
 	if err != nil {

@@ -30,7 +30,7 @@ func (d *Daemon) logDamage(damages []storage.Damage) {
 	}
 }
 
-// snapshot returns the catalog, nil if it cannot be read.
+// snapshot returns the catalog, for the names of damaged collections; nil if it cannot be read.
 func (d *Daemon) snapshot() *catalog.Snapshot {
 	if cat := d.catalog.Load(); cat != nil {
 		return cat.Peek()
@@ -72,7 +72,7 @@ func (d *Daemon) damagedStart(err error) error {
 	return &startError{text + "; " + d.advice(true), err}
 }
 
-// startError is an error whose text replaces that of its cause.
+// startError is the error of a start, whose text replaces the text of its cause.
 type startError struct {
 	text  string
 	cause error

@@ -51,7 +51,7 @@ var engines = []engine{
 // storeSettings holds the settings of a server's store.
 type storeSettings struct {
 	shares *memoryShares
-	// cache is --cache-size in bytes; 0 leaves it to the engine.
+	// cache is the size of the block cache in bytes, the value of --cache-size; 0 means the engine's own default.
 	cache int64
 	// kept is --backup-log-size in bytes.
 	kept int64

@@ -77,7 +77,7 @@ func (m *metrics) stop(ctx context.Context) error {
 	return nil
 }
 
-// MetricsURL returns the address of the metrics, "" without them.
+// MetricsURL returns the address at which the server serves its metrics, "" if it serves none.
 func (d *Daemon) MetricsURL() string {
 	if d.metrics == nil {
 		return ""

@@ -138,8 +138,7 @@ func (e *Exporter) send(ctx context.Context, batch []span, tries int) {
 	}
 }
 
-// try sends a batch with retries.
-// Errors: the last one.
+// try sends a batch of spans to the collector, at most tries times. Errors: the error of the last try.
 func (e *Exporter) try(ctx context.Context, batch []span, tries int) error {
 	var body bytes.Buffer
 	z := gzip.NewWriter(&body)

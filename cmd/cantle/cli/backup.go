@@ -69,7 +69,7 @@ func backupVerb(f *pflag.FlagSet) action {
 	}
 }
 
-// requestBackup makes a server make a backup, and shows its progress.
+// requestBackup makes a server back up its data into a folder, and shows the progress of the backup.
 func requestBackup(ctx context.Context, uri, dir string, s Streams) error {
 	server, err := connect(uri, "cantle backup", func(o *options.ClientOptions) error {
 		o.SetTimeout(0)

@@ -57,7 +57,8 @@ func checkVerb(f *pflag.FlagSet) action {
 	}
 }
 
-// check verifies a folder. Errors: reasons why it cannot.
+// check verifies the store in the folder of a database, and returns a report of its damage. Errors: reasons why it
+// cannot be verified.
 func check(ctx context.Context, data string, s Streams) (*checkup.Report, error) {
 	report := &checkup.Report{Now: time.Now}
 	f, release, err := openForScan(ctx, data, s)

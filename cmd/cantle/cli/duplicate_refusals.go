@@ -72,7 +72,7 @@ func (l *looker) find(ctx context.Context, db, coll string, docs []bson.Raw) ([]
 	ids := bson.A{}
 	for i, doc := range docs {
 		id := doc.Get("_id")
-		if id.IsMissing() { // the server gave it one: a unique index refused it
+		if id.IsMissing() { // the server generated an _id, so a unique index refused the document
 			continue
 		}
 		byID[idBytes(id)] = append(byID[idBytes(id)], i)

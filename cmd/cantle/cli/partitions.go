@@ -109,7 +109,7 @@ func printIncomplete(out io.Writer, reply bson.Raw) {
 	}
 }
 
-// hotKey is a shard key value with its cost or size.
+// hotKey is a shard key value with much of the load or the data, and its cost or size.
 type hotKey struct {
 	partition, value string
 	weight           float64
@@ -158,7 +158,7 @@ func printHot(out io.Writer, list bson.Raw, top int) {
 	}
 }
 
-// bound prints one end of a partition's key range.
+// bound returns the text of the lower or upper end of a partition's key range.
 func bound(p bson.Raw, name string) string {
 	d, ok := p.Get(name).Doc()
 	if !ok {

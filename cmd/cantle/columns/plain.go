@@ -39,7 +39,7 @@ func isControl(r rune) bool {
 	return false
 }
 
-// plainWriter makes everything Plain that is written to it.
+// plainWriter writes each text to another writer, with control characters escaped as by Plain.
 type plainWriter struct{ to io.Writer }
 
 // PlainWriter returns a writer for a terminal: control characters in texts written to it are escaped, as by Plain.

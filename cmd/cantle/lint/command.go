@@ -124,7 +124,7 @@ func findOf(filter bson.Raw) bson.Raw {
 var ignoredArguments = []string{"lsid", "autocommit", "startTransaction", "readConcern", "writeConcern", "maxTimeMS", "apiVersion", "apiStrict",
 	"apiDeprecationErrors", "shardVersion", "databaseVersion", "clientOperationKey", "mayBypassWriteBlocking", "needsMerge", "fromMongos", "fromRouter", "collectionUUID"}
 
-// command runs a command and adds the features that it used.
+// command runs a command on the linter's server, and adds the features that it used as findings.
 func (l *Linter) command(ctx context.Context, at location, doc bson.Raw, together bool) error {
 	first, ok := doc.First()
 	if !ok {

@@ -31,7 +31,7 @@ type feature struct {
 	name string
 }
 
-// basis is the source of a finding, and so its certainty.
+// basis is the way in which a finding was made, on which its certainty depends.
 type basis string
 
 const (
@@ -40,7 +40,7 @@ const (
 	served basis = "served"  // counted by a running server
 )
 
-// finding is a feature and the first place of it.
+// finding is a feature that the account refuses, with the first place that uses it and the number of uses.
 type finding struct {
 	feature
 	location location

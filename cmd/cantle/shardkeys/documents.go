@@ -71,7 +71,7 @@ func NewDocuments(only string) *Documents {
 	return d
 }
 
-// Add counts one document, and copies it if it keeps it.
+// Add adds one document of the scan to the statistics. Some documents, chosen at random, are copied and kept.
 func (d *Documents) Add(doc bson.Raw) {
 	d.Seen++
 	d.bytes += int64(len(doc))

@@ -13,7 +13,7 @@ import (
 	"github.com/cantledb/cantle/ratelimit"
 )
 
-// Print writes the table and explains it in sentences.
+// Print prints the ranking of the shard keys as a table, and explains the best ones in sentences.
 func (r *Ranking) Print(out io.Writer) {
 	fmt.Fprintf(out, "%s.%s  %d documents, %s", r.DB, r.Coll, r.Docs.Stored, columns.Size(r.Docs.StoredBytes))
 	if key, ok := r.Current.Get("shardKeyDefinition").Doc(); ok {

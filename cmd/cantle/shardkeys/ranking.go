@@ -93,7 +93,8 @@ func (r *Ranking) Rank() {
 	slices.SortStableFunc(r.list, better)
 }
 
-// better orders candidates: by score, then the simpler one.
+// better compares two candidates for sorting: the one with the higher score is first; with equal scores, the simpler
+// one.
 func better(a, b *candidate) int {
 	return cmp.Or(cmp.Compare(math.Round(b.score), math.Round(a.score)), cmp.Compare(a.parts(), b.parts()), cmp.Compare(b.distinct, a.distinct))
 }

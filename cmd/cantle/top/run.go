@@ -140,7 +140,7 @@ func shown(line string) string {
 	return b.String() + columns.Plain(line[at:])
 }
 
-// readKeys sends the pressed keys; an arrow is one key.
+// readKeys reads the terminal and sends the name of each pressed key; an arrow is one key.
 func readKeys(ctx context.Context, in io.Reader, keys chan<- string) {
 	defer close(keys)
 	r := bufio.NewReader(in)

@@ -72,7 +72,7 @@ func (v *view) press(key string) {
 	}
 }
 
-// choose moves to the next collection, or the previous one.
+// choose selects the next collection in the list, or the previous one, as the collection that is shown.
 func (v *view) choose(by int) {
 	all := append([]string{""}, v.collections...)
 	at := max(0, slices.Index(all, v.ns))

@@ -33,7 +33,7 @@ type Workload struct {
 	bytes   int64
 	sharded bool
 	terms   int64 // index weight of one document
-	moved   int64 // of it, what an update removes and adds again
+	moved   int64 // the part of terms that an update removes and adds again
 	entries int64
 	stored  int64 // bytes of one document with its index entries
 }

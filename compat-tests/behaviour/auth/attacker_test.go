@@ -70,7 +70,7 @@ var attempts = []attempt{
 	{"s", `{"customAction": "GetCollection", "collection": "c"}`},
 	{"s", `{"customAction": "UpdateCollection", "collection": "c", "offerThroughput": 400}`},
 
-	// Access to a collection beside the one that eve may read.
+	// Access to other collections of the database in which eve may read one collection.
 	{"p", `{"find": "secret"}`},
 	{"p", `{"aggregate": "a", "pipeline": [{"$lookup": {"from": "secret", "localField": "x", "foreignField": "x", "as": "y"}}], "cursor": {}}`},
 	{"p", `{"aggregate": "a", "pipeline": [{"$lookup": {"from": "a", "as": "y", "pipeline": [{"$unionWith": "secret"}]}}], "cursor": {}}`},

@@ -44,7 +44,7 @@ func (d *drawer) draw(from *request, w *world, u *user) *request {
 		}
 		for _, k := range n.kids {
 			if k.text == loggedNever {
-				k.text = "x" // not the password: a command need not hide it here
+				k.text = "x" // replaces the password, which such a command need not keep out of the log
 			}
 		}
 	})
@@ -56,7 +56,7 @@ func (d *drawer) draw(from *request, w *world, u *user) *request {
 	return r
 }
 
-// drawn returns a text with its token replaced by a name.
+// drawn returns a text of a request in which the token, such as @db, is replaced by a name of one side.
 func (d *drawer) drawn(s string, side int, names map[string][2][]string) string {
 	before, token, ok := strings.Cut(s, "@")
 	if !ok || strings.Contains(token, "/") {

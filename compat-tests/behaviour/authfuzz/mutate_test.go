@@ -25,7 +25,8 @@ type pool struct {
 // poolEach is the maximum number of requests about one command or stage in a pool.
 const poolEach = 12
 
-// add adds a request without drawn names, if it has tokens.
+// add adds an accepted request to the pool, with its tokens instead of drawn names. Requests without tokens are left
+// out.
 func (p *pool) add(r *request, d *drawer) {
 	if !r.body.tokens() || slow[r.what] {
 		return

@@ -11,7 +11,7 @@ const (
 	inGold     = 'M' // documents of mine.gold
 	ofVault    = 'N' // definitions and names of collections, indexes and views, in vault and in a hidden database
 	ofMine     = 'O' // those of mine
-	ofUsers    = 'U' // users and roles beyond those of realm, and their data
+	ofUsers    = 'U' // users and roles of other databases than realm, and the data of these users
 	ofSecrets  = 'C' // traces of passwords
 	ofActivity = 'Q' // operations, cursors and sessions of others
 	ofServer   = 'S' // settings

@@ -35,7 +35,7 @@ type needle struct {
 type world struct {
 	server   *harness.Server
 	root     *conn
-	prefix   string // of every mark; the next letter is its class
+	prefix   string // the beginning of every mark; the letter after it is the mark's class
 	needles  []needle
 	uuids    [2][][]byte // of collections: own, of others
 	cursors  []int64     // of others
@@ -85,7 +85,7 @@ func word(r *rand.Rand, n int) string {
 // mark returns a new mark of a class.
 func (w *world) mark(class byte, r *rand.Rand) string { return w.prefix + string(class) + word(r, 5) }
 
-// end kills the server: a shutdown would wait for its operations.
+// end kills the server. It does not shut it down, because a shutdown would wait for the running operations.
 func (w *world) end() error {
 	w.stopped.Store(true)
 	defer w.server.Kill()

@@ -37,7 +37,7 @@ func start(t testing.TB, flags ...string) *server {
 	return startWith(t, nil, append([]string{"--memory"}, flags...)...)
 }
 
-// startWith starts a server with given options for its files.
+// startWith starts a server with a console. files, if not nil, changes the options of its store in files.
 func startWith(t testing.TB, files func(*pebblekv.Options), flags ...string) *server {
 	t.Helper()
 	var cfg daemon.Config
@@ -66,7 +66,7 @@ func startWith(t testing.TB, files func(*pebblekv.Options), flags ...string) *se
 	return s
 }
 
-// connect connects a driver, as a user if one is named.
+// connect connects a driver to the server, logged in if user (name:password) is not "".
 func (s *server) connect(user string) *mongo.Client {
 	s.t.Helper()
 	uri := s.daemon.URI()
@@ -128,7 +128,7 @@ type answer struct {
 	text   string
 }
 
-// send sends a request; change may change it before.
+// send sends a request to the console and returns the reply; each change is applied to the request before.
 func (s *server) send(method, path, body string, change ...func(*http.Request)) answer {
 	s.t.Helper()
 	r, err := http.NewRequestWithContext(s.t.Context(), method, s.url+path, bytes.NewBufferString(body))

@@ -102,7 +102,7 @@ func (c limitsConn) batches(n int) {
 	}
 }
 
-// documents inserts a document of n bytes, and one of n+1.
+// documents checks the maximum size of a document: one of n bytes is accepted, and one of n+1 bytes is refused.
 func (c limitsConn) documents(n int) {
 	c.Helper()
 	sized := func(n int) bson.D {

@@ -88,7 +88,7 @@ func (x *sample) same(what string, got, want any) {
 	}
 }
 
-// all runs a find or an aggregation to its end.
+// all returns all documents of the cursor that a find or an aggregation has opened.
 func (x *sample) all(what string, cur *mongo.Cursor, err error) (out []bson.M) {
 	x.Helper()
 	x.ok(what, err)

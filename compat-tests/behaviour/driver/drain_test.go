@@ -62,7 +62,7 @@ func TestDrainWakesWaiters(t *testing.T) {
 		more := bson.D{{Key: "getMore", Value: reply.Cursor.ID}, {Key: "collection", Value: coll}, {Key: "maxTimeMS", Value: 60_000}}
 		go func() { answers <- db.RunCommand(ctx, more).Err() }()
 	}
-	// All of them are waiting once the server lists them.
+	// All getMores wait as soon as the server lists them.
 	for running := 0; running < len(opens); time.Sleep(10 * time.Millisecond) {
 		select {
 		case err := <-answers:

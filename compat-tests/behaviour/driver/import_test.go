@@ -95,7 +95,8 @@ func TestImport(t *testing.T) {
 	t.Run("indexed", func(t *testing.T) { f.T = t; f.queries(all) })
 }
 
-// queries compares the server's answers with those computed from all readings.
+// queries sends queries to the server, and compares the replies with results that the test computes from all
+// readings.
 func (f *fixture) queries(all []reading) {
 	count := func(name string, filter bson.D, keep func(r *reading) bool) {
 		f.Helper()

@@ -82,7 +82,7 @@ func TestUniqueConflict(t *testing.T) {
 	_ = third.AbortTransaction(f.ctx)
 	f.equal("documents", f.ids(d("a", 1)), []int32{1})
 
-	// The first one aborts: nothing of it blocks the second one.
+	// The first transaction aborts: its writes do not block the second one.
 	_, err = f.coll.DeleteMany(f.ctx, d())
 	f.ok(err)
 	one, first = begin()

@@ -12,7 +12,7 @@ import (
 	"github.com/cantledb/cantle/internal/casefile"
 )
 
-// document is one document of a case as it is stored.
+// document is one document of a case: its text in the case file, and the form in which it is stored.
 type document struct {
 	text   string
 	stored cbson.Raw

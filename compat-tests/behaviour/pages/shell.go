@@ -16,7 +16,7 @@ import (
 // prompt is set as the prompt of the shells, to find the ends of outputs.
 const prompt = "@@> "
 
-// shell is one mongosh, into which a page is typed.
+// shell is a running mongosh, into which the js blocks of a page are typed.
 type shell struct {
 	cmd   *exec.Cmd
 	in    io.WriteCloser
@@ -27,7 +27,7 @@ type shell struct {
 // defaultURI is the connection string of the shell for a js block that names none.
 const defaultURI = "mongodb://127.0.0.1:27017/test"
 
-// typed types a block into the shell of its address.
+// typed types the statements of a js block into the shell that is connected to the block's address.
 func (r *reader) typed(t *testing.T, b *block, text string) {
 	t.Helper()
 	uri := b.uri

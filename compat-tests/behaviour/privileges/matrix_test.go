@@ -266,7 +266,7 @@ var defs = func() map[string]*command.Def {
 	return m
 }()
 
-// answer runs a command and returns its code, 0 for success.
+// answer runs a command and returns the error code of the reply, 0 for success.
 func answer(t *testing.T, c *mongo.Client, db, text string) int32 {
 	t.Helper()
 	doc, err := ejson.Parse(text)

@@ -145,7 +145,7 @@ func TestSequences(t *testing.T) {
 	}
 }
 
-// brokenFrames returns frames that are sent one per connection.
+// brokenFrames returns frames with errors, by names. Each is sent over a connection of its own.
 func brokenFrames(t *testing.T) map[string][]byte {
 	ping := marshal(t, bson.D{{Key: "ping", Value: 1}, {Key: "$db", Value: "admin"}})
 	msg := func(op uint32, flags uint32, sections ...[]byte) []byte {

@@ -37,7 +37,7 @@ type program struct {
 	long    bool // installing takes more than a minute: only with CANTLE_LONG
 }
 
-// installation returns the program as the harness installs it.
+// installation returns the client program in the form in which the harness installs programs.
 func (p *program) installation() *harness.Program {
 	return &harness.Program{Folder: p.folder, Needs: p.needs, Library: p.library, Fetch: p.fetch, Build: p.build}
 }

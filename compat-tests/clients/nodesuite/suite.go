@@ -47,7 +47,7 @@ const encryption = "needs mongocryptd or the native module for encryption"
 // minutesMax bounds the duration of one run.
 const minutesMax = 15
 
-// mocha runs the tests of a run against one server.
+// mocha makes the runner for one run of the Node driver's tests, against the server at uri.
 type mocha struct {
 	scoreboard.Run
 	uri    string

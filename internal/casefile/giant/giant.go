@@ -139,7 +139,7 @@ func repeated(v bson.Value, variant int) bson.Value {
 	return bson.Value{Type: bson.TypeArray, Data: b.Finish()}
 }
 
-// wide gives a document many fields, or nests it deeply.
+// wide returns a document made extreme: with many more fields, or nested deeply.
 func wide(v bson.Value, variant int) bson.Value {
 	b := bson.NewBuilder(nil)
 	b.Splice(bson.Raw(v.Data).Elements())
