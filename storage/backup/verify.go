@@ -135,9 +135,9 @@ func (t *Timeline) verify(ctx context.Context, told progress) error {
 	return nil
 }
 
-// needed reports whether a gap before the segment s makes moments unreachable that a base could otherwise be
-// restored to. If a base starts at that segment, no base needs the writes in the gap: the moments in it are just
-// not covered.
+// needed reports whether a gap before the segment s prevents the restore of moments to which a base could
+// otherwise be restored. If a base starts at that segment, no base needs the writes in the gap: the moments in it
+// are just not covered.
 func (t *Timeline) needed(s *Segment) bool {
 	for _, b := range t.Bases {
 		if b.From == s.First {

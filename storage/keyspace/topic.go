@@ -12,7 +12,8 @@ import (
 // in memory. A transaction that changes such data also changes a note (TouchTopic), and the peers that find the
 // note changed load the data again.
 const (
-	// ChangePrefix is the prefix of the names of all such notes, which are metadata of the kind MetaVersion.
+	// ChangePrefix is the prefix of the names of all notes by which a server shows its peers that data have
+	// changed, such as the note of a topic. Notes are metadata of the kind MetaVersion.
 	ChangePrefix = "change."
 	topicPrefix  = ChangePrefix + "topic."
 )

@@ -129,8 +129,8 @@ func (s *store) open(ctx context.Context, v *view, at storage.Timestamp) error {
 	return nil
 }
 
-// release counts one reader at a timestamp less. If no reader is left, it empties the table of conflicts. The
-// caller holds mu.
+// release counts one open reader or transaction at a timestamp less. If none is left at any timestamp, it empties
+// the table of keys that detects conflicts. The caller holds mu.
 func (s *store) release(ts storage.Timestamp) {
 	if s.readers[ts]--; s.readers[ts] == 0 {
 		delete(s.readers, ts)

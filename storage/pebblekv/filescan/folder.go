@@ -58,8 +58,8 @@ func ReadFolder(fs vfs.FS, dir string) (*Folder, error) {
 	return f, nil
 }
 
-// Fresh reports whether there is no store in the folder yet, or its creation was interrupted before anything was
-// written to the store.
+// Fresh reports whether the folder has no store yet: there are no files of one, or its creation was interrupted
+// before anything was written to the store.
 func (f *Folder) Fresh() bool { return f.neverWritten }
 
 // Clear removes the files of a store whose creation was interrupted (Fresh), so that an open creates it again. For

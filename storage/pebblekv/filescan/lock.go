@@ -14,7 +14,7 @@ import (
 )
 
 // Lock prevents servers from opening the store in a folder, until release is called. A folder without a lock file
-// needs no lock, because no server can have it open. If the lock file cannot be locked for other reasons, the
+// needs no lock, because no server can have it open. If locking fails for another reason than a server's lock, the
 // folder is read without a lock. Errors: storage.ErrLocked if a server has it open.
 func Lock(dir string) (release func(), err error) {
 	path := filepath.Join(dir, "LOCK")
