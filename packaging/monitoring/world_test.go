@@ -53,7 +53,8 @@ type server struct {
 	down    bool
 }
 
-// start starts a server. If the test started a server of that name before, the new one gets the same data folder.
+// start starts a server with a data folder of its own, which the server keeps if the test stops it and starts it
+// again by run.
 func start(t *testing.T, name string, flags ...string) *server {
 	t.Helper()
 	free, err := net.Listen("tcp", "127.0.0.1:0")

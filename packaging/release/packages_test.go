@@ -110,8 +110,8 @@ func TestDeb(t *testing.T) {
 	}
 }
 
-// readManual reads the installed man pages and completions with the programs that use them (man, the shells), and
-// reports errors.
+// readManual reads the installed man pages and completions with the programs that use them (man, bash), and reports
+// errors.
 func readManual(t *testing.T, root string) {
 	t.Helper()
 	for _, page := range []string{"cantle", "cantle-serve", "cantle-restore"} {

@@ -109,7 +109,8 @@ func TestBackupFails(t *testing.T) {
 	}
 }
 
-// A backup is refused by a server without files, and through the Cosmos address.
+// A backup is refused by a server without files, through the Cosmos address, and by a server without a folder for
+// backups (--backup-to). Nothing is written then.
 func TestBackupRefused(t *testing.T) {
 	dir := t.TempDir()
 	d := startWith(t, "--memory", "--cosmos-listen", "127.0.0.1:0")

@@ -163,8 +163,9 @@ func (w *world) activity(s state) error {
 	return nil
 }
 
-// people reads users and roles into the state. If a database has a user administrator, people also reads the
-// privileges that the database's users have in other databases, because the administrator must not grant those.
+// people reads users and roles into the state. For the database realm, which has a user administrator among the
+// tested users, it also reads the privileges of that database's users and roles in other databases: the administrator
+// must not grant those.
 func (w *world) people(s state) error {
 	for _, kind := range []string{"user", "role"} {
 		reply, err := w.root.do("admin", `{find: "system.%ss", batchSize: 10000}`, kind)

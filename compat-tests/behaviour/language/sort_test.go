@@ -79,8 +79,8 @@ func inGroups(lines, want []string) string {
 	return strings.Join(want, "\n")
 }
 
-// askStrings sorts the strings of a case under a collation on the server, and counts for each the strings that are
-// equal to it.
+// askStrings sorts the strings of a case under a collation on the server, and returns them in one line, with " = "
+// between strings that a count finds equal and " < " between others.
 func askStrings(t *testing.T, l *layout, c *casefile.Case) string {
 	text, _ := c.Get("strings")
 	var list []index
