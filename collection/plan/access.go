@@ -52,7 +52,7 @@ type access struct {
 	key    *KeyBounds // bounds from min and max, which replace bounds
 	used   []bool     // by conjunct: the bounds answer it exactly, so documents need not be tested for it again
 	// points is the number of leading index fields bounded to single values, bounded the number of all bounded
-	// fields. If bounded is 0, the index restricts nothing.
+	// fields, at least 1 for a sparse index that lacks documents. If bounded is 0, the index restricts nothing.
 	points  int
 	bounded int
 	// repeats reports whether a document can have several entries within the bounds, so that the scan must drop
@@ -83,7 +83,7 @@ var everything = FieldBounds{Intervals: []keyspace.Bounds{{}}}
 
 // canRepeat reports whether one document can have several index entries within the bounds of the access: an
 // array has an entry per element, a wildcard index an entry per field. A field bounded to one value adds no
-// repetition.
+// repetition, unless key (min and max) replaces the bounds.
 func (a *access) canRepeat() bool {
 	for i := range a.bounds {
 		if isOnePoint(a.bounds[i]) && a.key == nil {
@@ -235,8 +235,8 @@ func hashedPoints(ix *catalog.Index, ivs []match.Interval) (out []match.Interval
 	return slices.CompactFunc(out, func(a, b match.Interval) bool { return bson.Compare(a.Lo, b.Lo, nil) == 0 }), true
 }
 
-// geoField returns the bounds of field i of a geospatial index: the cells of the shape in the first $geoWithin
-// or $geoIntersects on this field. A 2d index answers only $geoWithin.
+// geoField returns the bounds of field i of a geospatial index: the cells of the shape in the first $geoWithin or
+// $geoIntersects on this field that the index can answer. A 2d index answers only $geoWithin.
 func (q *Query) geoField(ix *catalog.Index, i int, cs []conjunct) bounding {
 	for k, c := range cs {
 		l, ok := c.node.(*match.Leaf)
@@ -255,8 +255,8 @@ func (q *Query) geoField(ix *catalog.Index, i int, cs []conjunct) bounding {
 }
 
 // fieldIntervals returns the intervals of values that the conjuncts permit for an index field, and the indexes
-// of the conjuncts used. It intersects the intervals of all of them. On a multikey field, two array elements
-// may satisfy two predicates, so only the narrowest predicate bounds it.
+// of the conjuncts used. It intersects the intervals of all whose collation fits the index. On a multikey field, two
+// array elements may satisfy two predicates, so only the narrowest predicate bounds it.
 func (q *Query) fieldIntervals(ix *catalog.Index, i int, field string, cs []conjunct) (ivs []match.Interval, used []int) {
 	multikey := ix.Multikey.Field(i)
 	var all [][]match.Interval
@@ -321,7 +321,8 @@ func holdsNull(ivs []match.Interval) bool {
 }
 
 // collationFits reports whether intervals can be looked up in an index. If the index has a different
-// collation than the query, the intervals must not contain strings.
+// collation than the query, the intervals must not contain strings, nor begin or end with a symbol, document or
+// array.
 func collationFits(q *Query, ix *catalog.Index, ivs []match.Interval) bool {
 	if ix.Collation.Equal(q.collation) {
 		return true
@@ -410,8 +411,9 @@ func (q *Query) coversPartial(ix *catalog.Index, cs []conjunct) bool {
 	return true
 }
 
-// implies reports whether every document that satisfies the first conjunct also satisfies the second. A query
-// with the first can then use a partial index with the second in its filter.
+// implies reports whether the first conjunct provably implies the second: they are equal, or the intervals of the
+// first lie within exact intervals of the second on the same path. A query with the first can then use a partial
+// index with the second in its filter.
 func implies(c, want conjunct) bool {
 	if bytes.Equal(match.String(c.node), match.String(want.node)) {
 		return true

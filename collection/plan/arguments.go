@@ -9,8 +9,8 @@ import (
 
 // check validates the combination of a find's arguments, before indexes are considered.
 //
-// Errors: BadValue (2) for arguments that exclude each other; 51173 for min or max without a hint, 51176 if
-// their field names differ; 40218 for metadata that the query does not provide.
+// Errors: BadValue (2) for arguments that exclude each other, and for sortKey metadata without a sort; 51173 for min
+// or max without a hint, 51176 if their field names differ; 40218 for metadata that the query does not provide.
 func (q *Query) check() error {
 	hinted := !q.Hint.IsMissing()
 	switch {

@@ -231,8 +231,8 @@ func (f FieldBounds) find(field []byte) (inside bool, next []byte, before *keysp
 	return false, iv.Lo, before
 }
 
-// endsBefore reports whether an interval lies wholly below the encoded value field. The upper end of an
-// interval covers every encoding that begins with it.
+// endsBefore reports whether an interval lies wholly below the encoded value field. An upper end that is not open
+// covers every encoding that begins with it.
 func endsBefore(iv keyspace.Bounds, field []byte) bool {
 	switch {
 	case len(iv.Hi) == 0:

@@ -13,8 +13,8 @@ import (
 )
 
 // Cache stores for each query shape the plan that won its trial, so that the next query of the shape
-// needs no trial. The entries of a collection are dropped when its catalog entry changes. Safe for
-// concurrent use.
+// needs no trial. The entries of a collection are dropped at the first access after its catalog entry has changed.
+// Safe for concurrent use.
 // Manual: core/query-plans#plan-cache.
 type Cache struct {
 	mu    sync.Mutex
@@ -71,9 +71,9 @@ func NewCache() *Cache {
 // so that a later trial can confirm the entry.
 const worksGrowth = 2
 
-// Choose returns the candidate in sols that won the last trial of the query's shape, with its Works. It returns
-// nil if there is no active entry, or if the entry has been used usesPerTrial times: then the plans are tried
-// again.
+// Choose returns the candidate in sols that won the last trial of the query's shape, with its Works. It returns nil,
+// so that the plans are tried again, if there is no active entry, its winner is not in sols, or it has been used
+// usesPerTrial times; then the entry is also dropped.
 func (c *Cache) Choose(q *Query, sols []*Solution) *Solution {
 	shape := q.Shape()
 	c.mu.Lock()

@@ -55,9 +55,10 @@ type Choice struct {
 
 // Candidates returns the possible solutions of the query, best guess first. There is always at least one.
 //
-// Errors: the reason why the command must end; BadValue (2) for a hint that names no index; 51174 and 51175 for
-// keys of min and max that do not fit the index or have the wrong order; IndexNotFound (27) for $text without a
-// text index; NoQueryExecutionPlans (291) if only an index could answer the query.
+// Errors: the reason why the command must end; BadValue (2) for a hint that names no usable index; 51174 and 51175
+// for keys of min and max that do not fit the index or have the wrong order; IndexNotFound (27) for $text without a
+// text index, or a hint that matches several indexes; NoQueryExecutionPlans (291) if only an index could answer the
+// query; 5626500 for $near on a time-series collection.
 func (q *Query) Candidates(env *mql.Env) ([]*Solution, error) {
 	asked := *q
 	asked.asking = &asking{env: env}
@@ -172,8 +173,8 @@ func sortByScore(s []*Solution) {
 	})
 }
 
-// Name identifies a solution among the candidates of its query shape, for the plan cache: its stages and
-// indexes, without bounds.
+// Name identifies a solution among the candidates of its query shape, for the plan cache: its stages and indexes,
+// with the direction and a wildcard's path, without other bounds.
 func (s *Solution) Name() string {
 	var b strings.Builder
 	var visit func(n Node)
@@ -257,8 +258,8 @@ func (q *Query) through(ix *catalog.Index, cs []conjunct, forced bool) (out []*S
 	return out
 }
 
-// solve returns the plan that reads an index within the bounds of an access. It returns nil if the index
-// neither restricts nor orders nor covers the query, unless forced.
+// solve returns the plan that reads an index within the bounds of an access. Unless forced, it returns nil if the
+// index neither restricts nor orders the query, nor covers a query with KeysOnly.
 func (q *Query) solve(ix *catalog.Index, cs []conjunct, a access, forced bool) *Solution {
 	sorted, reverse := q.sortedBy(a)
 	covered := q.covers(ix, cs, a)

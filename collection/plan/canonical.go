@@ -62,8 +62,8 @@ type Query struct {
 }
 
 // Canonical parses the arguments of a find on a collection into a query that can be planned.
-// Errors: the parsers' errors for filter, sort and projection; BadValue (2) for arguments that exclude each
-// other.
+// Errors: the parsers' errors for filter, sort and projection; the errors of takeHint, check and
+// match.CheckNearAndText.
 func Canonical(env *mql.Env, c *catalog.Collection, f Find) (*Query, error) {
 	n, err := match.Parse(env, f.Filter)
 	if err != nil {
@@ -157,7 +157,7 @@ func ofFilter(env *mql.Env, c *catalog.Collection, n match.Node) (*Query, error)
 }
 
 // takeHint moves a $natural in the hint to the query's Natural, and removes an empty hint.
-// Errors: BadValue (2) for an index hint with a sort by $natural.
+// Errors: BadValue (2) for an index hint with a sort by $natural, and for a bad $natural hint.
 func (q *Query) takeHint() error {
 	d, ok := q.Hint.Doc()
 	if ok && d.IsEmpty() {
@@ -230,8 +230,8 @@ func (q *Query) Shape() string {
 	return match.Shape(q.Match) + q.orderShape() + string(b.Doc())
 }
 
-// FilterShape returns the key of an index filter: filter, sort, projection and collation without values
-// and their types.
+// FilterShape returns the key of an index filter: the filter without values and their types, with sort, projection
+// and collation.
 // Manual: reference/glossary#query-shape, reference/command/planCacheSetFilter.
 func (q *Query) FilterShape() string { return match.Form(q.Match) + q.orderShape() }
 

@@ -8,7 +8,7 @@ import (
 
 // distinct plans a scan that reads one entry per value of a path and skips to the next value each time.
 // Each index field before the path must be bounded to one value, and the bounds must answer the whole
-// filter. It returns nil if the index does not fit.
+// filter. It returns nil if the index does not fit, or if the query has a sort, skip or limit.
 // Manual: reference/command/distinct#index-use.
 func (q *Query) distinct(ix *catalog.Index, cs []conjunct) *Solution {
 	at := slices.Index(ix.Fields(), q.Distinct)

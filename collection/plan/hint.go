@@ -69,7 +69,8 @@ func (q *Query) indexes() []*catalog.Index {
 
 // byHint plans with the hinted index. If the filter does not bound the index, the plan reads all of it.
 //
-// Errors: errors of minMax; NoQueryExecutionPlans (291) for a wildcard index that cannot answer the filter.
+// Errors: errors of minMax; NoQueryExecutionPlans (291) for a text index, or a wildcard index that cannot answer the
+// filter.
 func (q *Query) byHint(ix *catalog.Index, cs []conjunct) ([]*Solution, error) {
 	if !q.Min.IsEmpty() || !q.Max.IsEmpty() {
 		s, err := q.minMax(ix, cs)
@@ -108,7 +109,7 @@ func (q *Query) planWildcardOr(ix *catalog.Index, cs []conjunct) *Solution {
 // minMax plans a find with the arguments min and max: a scan of the hinted index from the key min (inclusive)
 // to the key max (exclusive), in the order of the index.
 //
-// Errors: 51174 for keys that do not fit the index, 51175 if min is not before max.
+// Errors: 51174 for keys that do not fit the index or its collation, 51175 if min is not before max.
 func (q *Query) minMax(ix *catalog.Index, cs []conjunct) (*Solution, error) {
 	lo, err := q.boundKey(ix, q.Min)
 	if err != nil {

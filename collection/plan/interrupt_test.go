@@ -32,8 +32,8 @@ func (c *endsAt) Err() error {
 	return nil
 }
 
-// TestPlanningChecksInterrupts: planning a long filter often checks whether the command must end, and stops soon
-// when it must. Its memory grows at most in proportion to the filter's length.
+// TestPlanningChecksInterrupts: parsing and planning a long filter often check whether the command must end, and stop
+// within 8 more checks when it must. Twice the clauses allocate at most three times the memory.
 func TestPlanningChecksInterrupts(t *testing.T) {
 	for name, clause := range map[string]func(b *bson.Builder, i int){
 		"$or":             func(b *bson.Builder, i int) { b.Int("a", int64(i)); b.Int("b", int64(i)) },

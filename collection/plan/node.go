@@ -51,8 +51,8 @@ type RecordScan struct {
 	// Predicates is the number of the filter's predicates that the price list charges: all beyond the query's
 	// first.
 	Predicates int
-	// Seeks is the number of ranges charged per partition, at least 1. For ranges of positions, only the ranges of the
-	// partition are charged.
+	// Seeks is the number of ranges charged per partition. For ranges of positions, only the ranges of the partition
+	// are charged.
 	Seeks int
 	// Sibling reports that visiting the shard is charged to another scan of the same plan, so that it is paid
 	// once.
@@ -167,7 +167,7 @@ type Sort struct {
 }
 
 // SortKey adds the sort key to rows that an index delivers in order, so that the rows of several shards can be merged
-// after a projection.
+// after a projection, or for $meta: "sortKey".
 type SortKey struct {
 	Input   Node
 	Pattern *order.Pattern

@@ -24,7 +24,7 @@ import (
 // repeated), multikey ("name field": a field of an index above), shardKey, shards, filter, sort,
 // projection, hint, skip, limit, min, max, returnKey, showRecordId, count (only rows are counted),
 // distinct (a path), only (an index filter, repeated), all (print the names of all candidates). Output:
-// the solution with the best guess, as a tree.
+// the solution with the best guess, as a tree, and the number of KeyRanges of a sharded collection.
 func TestCases(t *testing.T) {
 	casefile.Run(t, "testdata", func(t *testing.T, c *casefile.Case) string {
 		env := mql.NewEnv(context.Background())

@@ -14,8 +14,8 @@ type Allowed struct {
 }
 
 // Allow returns the query restricted to the indexes that query settings permit on its collection; hint and
-// index filter no longer apply. some reports whether the settings name the collection. If the permitted indexes
-// give no plan, the query is planned without settings.
+// index filter no longer apply. some reports whether the settings apply: they name the collection, and the query has
+// neither min nor max. If the permitted indexes give no plan, the query is planned without settings.
 func (q *Query) Allow(list []Allowed) (allowed *Query, some bool) {
 	if !q.Min.IsEmpty() || !q.Max.IsEmpty() { // the bounds belong to the hinted index
 		return q, false

@@ -69,8 +69,8 @@ func fixedByEquality(fields []string, b Bounds, name string) bool {
 const explodeMax = 200
 
 // planSortMerge plans a sort by the fields of an index that follow fields bounded to several values. It merges
-// one scan for each of the values, each of which is in order. It returns nil if the index does not fit or
-// delivers the order anyway, or if the sort names a field that is bounded to several values.
+// one scan for each of the values, each of which is in order. It returns nil if the index does not fit or delivers
+// the order anyway, if the sort names a field that is bounded to several values, or beyond explodeMax scans.
 // Manual: core/query-plans (SORT_MERGE).
 func (q *Query) planSortMerge(ix *catalog.Index, cs []conjunct) *Solution {
 	if q.Pattern == nil || !ix.IsOrdered() || ix.ID == 1 && !q.Coll.PhysicalID() {

@@ -6,8 +6,8 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// Spans returns one range for all intervals of the first field with ranges, independently of their
-// number.
+// For each combination of leading points, Spans returns one range for all intervals of the first field with ranges,
+// independently of their number.
 func TestSpans(t *testing.T) {
 	point := func(v string) keyspace.Bounds { return keyspace.Bounds{Lo: []byte(v), Hi: []byte(v)} }
 	b := Bounds{
