@@ -8,13 +8,13 @@ import "sync/atomic"
 // this process has the store exclusively, all commits are its own, so the newest timestamp that it
 // has seen is sufficient and no request to the oracle is needed. Three conditions must hold:
 //
-//   - The lease has not expired by this process's own clocks, checked after the read has arrived. The oracle is
-//     not queried, so a process that was paused would otherwise return a state that another server has already
-//     changed. A server that takes over a lease that was not given back waits for a whole lease by its own clock,
-//     so a jump of the oracle's time ends no lease early.
+//   - The lease has not expired by this process's own clocks, checked after the read has arrived. The oracle is not
+//     queried, so a process that was paused would otherwise return a state that another server has already changed. A
+//     server that takes over a lease that was not given back, and did not end over a minute ago, waits for a whole
+//     lease by its own clock, so a jump of the oracle's time ends no lease early.
 //   - No commit is undetermined. Such a commit may have happened after the newest timestamp seen, and a client
 //     with an undetermined write looks whether it has happened.
-//   - The store is exclusive: each of several servers queries the oracle.
+//   - The store is exclusive and has a clock (Options.Clock): each of several servers queries the oracle.
 //
 // Write transactions still fetch a timestamp each, because TiKV identifies a transaction and its locks by the start
 // timestamp, which must be unique.

@@ -15,15 +15,14 @@ import (
 //
 // The keys of the log are ordered by place, the PD timestamp that a commit takes before it gets its commit time; the
 // log is read in the order of commit times. A scan of the records after a timestamp A takes a new PD timestamp T. At
-// the snapshot T it lists the keys with a place above A - window, where window is the longest time that a commit time
-// may be after its place; the commit times come with the values. It emits the records with a commit time above A in
-// the order of (commit time, key). A heap is sufficient for that order: a record that is not listed yet has a place,
-// and so a commit time, that is not before the last place listed. The next scan starts at T.
+// the snapshot T it lists the keys with a place of at least A - window, where window is the longest time that a
+// commit time may be after its place; the commit times come with the values. It emits the records with a commit time
+// above A in the order of (commit time, key). A heap is sufficient for that order: a record that is not listed yet
+// has a place, and so a commit time, that is not before the last place listed. The next scan starts at T.
 //
-// No record is missed. The snapshot T shows every commit up to T and none after T. A record that
-// both this scan and the next one miss would have a commit time C above T and a place L of at
-// most T - window. But C is at most L + window, because the fence refuses any later commit. This
-// does not depend on clocks or delays.
+// No record is missed. The snapshot T shows every commit up to T and none after T. A record that both this scan and
+// the next one miss would have a commit time C above T and a place L below T - window. But C is at most L + window,
+// because the fence refuses any later commit. This does not depend on clocks or delays.
 type changeLog struct {
 	*settings
 	life     *lifecycle

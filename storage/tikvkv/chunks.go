@@ -38,8 +38,8 @@ func chunksOf(stored []byte) uint32 {
 }
 
 // value appends the value of a key to dst and returns the result. stored is the stored value at the view's timestamp:
-// the value itself, or the number and the size of its chunks, which value then fetches. Errors: ErrCorruption if the
-// chunks do not have that size; errors of reads.
+// the value itself, or the number and the size of its chunks, which value then fetches. Errors: ErrCorruption if
+// stored is neither, or the chunks do not have that size; errors of reads.
 func (v *view) value(ctx context.Context, key, stored, dst []byte) ([]byte, error) {
 	if len(stored) > 1 && stored[0] == valuePlain {
 		return append(dst, stored[1:]...), nil

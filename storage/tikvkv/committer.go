@@ -41,12 +41,12 @@ func newCommitter(r *rows, life *lifecycle, cached *cachedTS, log *changeLog) *c
 }
 
 // slowFor is the time for which all commits are of the large class, with its longer window, after the fence has
-// refused one as too late. So a retry succeeds, even if the cluster is slow then. In return, readers of the log list
-// more keys meanwhile.
+// refused one as too late. So a retry can succeed while the cluster is slow. In return, readers of the log list more
+// keys meanwhile.
 const slowFor = 10 * time.Second
 
-// classOf returns the class of a commit, which determines its window: large if the commit has many bytes or keys, or
-// if another commit was refused as too late during the last slowFor.
+// classOf returns the class of a commit, which determines its window: large if the commit has more than largeBytes
+// bytes or largeKeys keys, or if another commit was refused as too late during the last slowFor.
 func (m *committer) classOf(b *writebuf.Buffer) byte {
 	if b.Bytes() > largeBytes || b.Len() > largeKeys || m.o.Clock().UnixNano() < m.slow.Load() {
 		return classLarge

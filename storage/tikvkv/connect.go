@@ -23,8 +23,8 @@ import (
 const connectTimeout = 15 * time.Second
 
 // Open connects to the TiKV cluster at l and opens the store of its keyspace. Settings and log of client-go are
-// global, so a process can open only one store. Errors: errors of OpenOn; ErrUnavailable if PD does not answer within
-// 15 seconds.
+// global, so a process can open only one store. Errors: errors of OpenOn; ErrUnavailable if PD cannot be reached or
+// does not answer within 15 seconds.
 func Open(ctx context.Context, l Location, o Options) (storage.Store, error) {
 	o.Keyspace = l.Keyspace
 	config.UpdateGlobal(func(c *config.Config) {
@@ -44,8 +44,8 @@ func Open(ctx context.Context, l Location, o Options) (storage.Store, error) {
 	return s, nil
 }
 
-// connect creates a client of a cluster. If PD has not answered within timeout, it returns
-// ErrUnavailable.
+// connect creates a client of a cluster. Errors: ErrUnavailable if dial fails or takes longer than timeout;
+// ctx.Err().
 func connect(ctx context.Context, l Location, timeout time.Duration) (*tikv.KVStore, error) {
 	type result struct {
 		kv  *tikv.KVStore

@@ -60,8 +60,8 @@
 //
 // Differences from the contract of package storage:
 //
-//   - A latch lasts until all keys of the commit are committed, a little longer than Commit runs. If it ended
-//     earlier, the next writer of a hot key would find the locks that are still there.
+//   - A latch lasts until all keys of the commit are committed, at most a second longer than Commit runs. If it ended
+//     with Commit, the next writer of a hot key would find the locks that are still there.
 //   - Only the last sixteen log records of a commit have distinct timestamps.
 //   - A key has at most 7,000 bytes, a transaction at most 96 MiB.
 package tikvkv

@@ -20,10 +20,10 @@ import (
 // attempt whose answer was lost has the same commit time. So a refusal is final: nothing of the transaction was or
 // will be committed.
 type fence struct {
-	// bound returns the newest commit time that is allowed; it is called for each request.
+	// bound returns the newest commit time that is allowed at the moment of the call.
 	bound    func() uint64
 	inflight *inflightCommit // entry of this commit in the tail of the log; nil for commits of the engine itself
-	sent     func()          // called before a request that may commit is sent; may be nil
+	sent     func()          // called before each commit request that is sent; may be nil
 
 	primary   atomic.Pointer[[]byte] // the primary key: it decides whether the transaction is committed
 	passed    atomic.Uint64          // the newest commit time that was allowed
@@ -83,8 +83,9 @@ func (f *fence) prewrote(resp *tikvrpc.Response) {
 	}
 }
 
-// commit sends a commit request with next and evaluates the answer. If the commit time is after the bound, commit
-// sends nothing and returns an answer with an abort instead.
+// commit sends a commit request with next and evaluates the answer. If the commit time is after the bound and after
+// all those allowed before, and the primary key is not committed, commit sends nothing and returns an answer with an
+// abort instead.
 func (f *fence) commit(target string, req *tikvrpc.Request, next interceptor.RPCInterceptorFunc) (*tikvrpc.Response, error) {
 	r := req.Commit()
 	if !f.committed.Load() && r.CommitVersion > f.passed.Load() && r.CommitVersion > f.bound() {

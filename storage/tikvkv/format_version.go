@@ -41,8 +41,8 @@ func newFormatVersion(r *rows, i *internalCommits) *formatVersion {
 // formatVersionKey returns the key of the row with the level at which all members write.
 func (l layout) formatVersionKey() []byte { return l.in(spaceOwner, []byte{ownerFormatVersion}) }
 
-// decodeFormatVersion returns the level in the row at which all members write. For a missing row it returns 1: the
-// row is missing until the level is raised for the first time.
+// decodeFormatVersion returns the level in the row at which all members write. For a missing row, or one without 4
+// bytes, it returns 1: the row is missing until the level is raised for the first time.
 func decodeFormatVersion(stored []byte) uint32 {
 	if len(stored) != 4 {
 		return 1

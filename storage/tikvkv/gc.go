@@ -43,7 +43,7 @@ func (p *safePoints) collectLoop() {
 }
 
 // collectWhileOpen runs collectExclusive once, and cancels it when the store is closed. On a large or slow cluster a
-// run takes up to a minute, and the shutdown of a server must not wait for that.
+// run takes minutes, and the shutdown of a server must not wait for that.
 func (p *safePoints) collectWhileOpen() {
 	ctx, end := p.life.untilClosed()
 	defer end()
@@ -52,8 +52,8 @@ func (p *safePoints) collectWhileOpen() {
 	}
 }
 
-// collectExclusive moves the safe point of an exclusive server once, and destroys the dropped ranges that no reader
-// can reach any more.
+// collectExclusive moves the safe point of an exclusive server once, or with KeepGarbage adopts that of PD, and
+// destroys the dropped ranges that no reader can reach any more.
 func (p *safePoints) collectExclusive(ctx context.Context) error {
 	move := p.advance
 	if p.o.KeepGarbage {
@@ -65,7 +65,8 @@ func (p *safePoints) collectExclusive(ctx context.Context) error {
 	return p.dropped.destroyBefore(ctx, p.snapshots.safePoint.Load())
 }
 
-// followSafePoint reads the safe point that another program has set in PD, and refuses reads before it from then on.
+// followSafePoint reads the safe point that another program has set in PD, and refuses reads before it from then on,
+// unless a reader needs an older state (advanceSafePoint).
 func (p *safePoints) followSafePoint(ctx context.Context) error {
 	point, err := p.externalSafePoint(ctx)
 	if err == nil {
@@ -82,9 +83,9 @@ func (p *safePoints) externalSafePoint(ctx context.Context) (uint64, error) {
 	return point, e.fail(err)
 }
 
-// advance moves the safe point once: to now minus the retention, but not past the oldest reader, and not
-// past what other services in PD, such as backups, hold back. It resolves all locks before that point, of
-// any client.
+// advance moves the safe point once: to that of safePointAt, but not past what other services in PD, such as backups,
+// hold back. If it has moved, advance resolves all locks before it, of any client, and lets the cluster remove older
+// versions.
 func (p *safePoints) advance(ctx context.Context) error {
 	now, err := p.oracle.fetchTS(ctx)
 	if err != nil {

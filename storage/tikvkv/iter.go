@@ -9,8 +9,8 @@ import (
 )
 
 // iterator implements storage.Iterator over a range of keys, which it fetches page by page, with one request for each
-// page. The first page has 32 rows unless the caller passes FetchRows; each following page has up to twice as many as
-// long as the rows are small.
+// page. The first page has 32 rows unless the caller passes FetchRows; each following page requests up to twice as
+// many, at most 1,024 rows and about 2 MiB.
 type iterator struct {
 	v        *view
 	ctx      context.Context

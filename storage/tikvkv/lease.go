@@ -48,8 +48,8 @@ func (l *lease) maxCommitTS() uint64 { return l.term.Load().end.Load() }
 func (l *lease) expired(ts uint64) bool { return ts > l.maxCommitTS() }
 
 // waitUntilCovers waits until a renewal has extended the lease to the PD timestamp ts or later, for at most the
-// timeout of a read. If ctx is of storage.NoLeaseWait, it returns ErrLeaseExpired at once. Errors: ErrUnavailable,
-// ErrLeaseExpired, ErrClosed, ctx.Err().
+// timeout of a read. If ctx is of storage.NoLeaseWait, it returns ErrLeaseExpired instead of waiting. Errors:
+// ErrUnavailable, ErrLeaseExpired, ErrClosed, ctx.Err().
 func (l *lease) waitUntilCovers(ctx context.Context, ts uint64) error {
 	if !l.expired(ts) {
 		return nil
@@ -85,8 +85,8 @@ const freshQuarters = 3
 // renewedAt notes the time at which a renewal that has succeeded began.
 func (l *lease) renewedAt(begun time.Time) { l.renewed.Store(&begun) }
 
-// fresh reports whether the lease was renewed within three quarters of its length, by this process's
-// clocks: both the monotonic clock and the wall clock, which goes on while the machine sleeps.
+// fresh reports whether the newest renewal began less than three quarters of a lease ago, and the store is not lost.
+// It uses two clocks of this process: the monotonic clock and the wall clock, which goes on while the machine sleeps.
 func (l *lease) fresh() bool {
 	begun := l.renewed.Load()
 	if begun == nil || l.lost.Load() {

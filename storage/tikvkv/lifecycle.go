@@ -44,8 +44,7 @@ func (l *lifecycle) background(f func()) bool {
 	return true
 }
 
-// untilClosed returns a context that ends when the store is closed. The client retries for as long as that
-// context lasts, for example while another server splits the same regions. The caller calls end when it
+// untilClosed returns a context that ends when the store is closed, for background work. The caller calls end when it
 // needs the context no more.
 func (l *lifecycle) untilClosed() (ctx context.Context, end func()) {
 	ctx, end = context.WithCancel(context.Background())

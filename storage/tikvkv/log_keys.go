@@ -32,8 +32,8 @@ const (
 	classes    = 2
 )
 
-// A commit is of the large class if its writes have more than largeBytes bytes or largeKeys keys, because it may take
-// longer than the window of small commits.
+// A commit with more than largeBytes bytes or largeKeys keys is of the large class, because it may take longer than
+// the window of small commits.
 const (
 	largeBytes = 1 << 20
 	largeKeys  = 1000

@@ -147,8 +147,8 @@ func (t *logTail) bytes() int64 {
 }
 
 // commitsBetween returns the commits with from < commit time <= upTo. If in-flight commits may be among them, ok is
-// false, and wait is closed when one of these has ended. If the tail does not reach back to from, ok is false
-// and wait is nil.
+// false, and wait is closed when an in-flight commit ends or its timestamp changes. If the tail does not reach back
+// to from, ok is false and wait is nil.
 func (t *logTail) commitsBetween(from, upTo uint64) (list []loggedCommit, wait <-chan struct{}, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -179,8 +179,8 @@ func (t *logTail) commitsBetween(from, upTo uint64) (list []loggedCommit, wait <
 }
 
 // readTail implements storage.Store.ReadLog from the tail in memory: it passes the records of a stream after a
-// timestamp to yield, and returns the timestamp after which the next call continues. If ok is false, the tail does
-// not have them all, and the log has to be read from the store.
+// timestamp to yield, and returns the timestamp after which the next call continues. If ok is false, the tail may not
+// have them all, and the log has to be read from the store.
 func (l *changeLog) readTail(ctx context.Context, stream []byte, after storage.Timestamp, yield func(ts, own storage.Timestamp, rec []byte) bool) (next storage.Timestamp, ok bool, err error) {
 	from := oracleOf(after)
 	upTo, known := l.cached.readTS()

@@ -13,8 +13,8 @@ import (
 const truncateKeysMax = 512
 
 // truncate implements storage.Store.TruncateLog. It writes the mark, the row with the timestamp of the newest
-// truncated record, before it deletes records: a reader that runs meanwhile has an older snapshot, or finds the mark
-// and returns ErrLogTruncated.
+// truncated record, before it deletes records: a reader that runs meanwhile has an older snapshot, or finds the mark:
+// then it returns ErrLogTruncated, or leaves the truncated records out if it reads from the start.
 func (l *changeLog) truncate(ctx context.Context, stream []byte, ts storage.Timestamp) error {
 	newest := storage.Timestamp(0)
 	err := l.readBack(ctx, stream, ts, 0, func(at storage.Timestamp, _ []byte) bool {
@@ -50,7 +50,7 @@ func (l *changeLog) remove(ctx context.Context, stream []byte, last uint64) erro
 }
 
 // removeFromBucket deletes the log records of one bucket up to the commit time last. If the place of a record is
-// before last by more than the window, its commit time is before last too, and need not be fetched.
+// before last by the window or more, its commit time is not after last, and need not be fetched.
 func (l *changeLog) removeFromBucket(ctx context.Context, now uint64, b *bucketScan, last uint64) error {
 	sure := subMillis(last, l.limits.windows[b.class])
 	for start := b.start; start != nil; {

@@ -16,9 +16,8 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// membership acquires the lease of this process and renews it, in its row of the cluster. If several
-// servers share the store, each member has a row under its ID: the end of its lease, its name, and its
-// message to the other members.
+// membership acquires the lease of this process and renews it, in its row of the cluster. If several servers share
+// the store, each member has a row under its ID; the package comment has its fields.
 //
 // The owner row keeps members and an exclusive server apart. An exclusive server writes that row; a
 // member that joins, or rejoins after its lease expired, locks it. If both happen at once, one
@@ -94,7 +93,8 @@ func (m *membership) members(ctx context.Context) (storage.Timestamp, []storage.
 	return timestampOf(now), list, err
 }
 
-// renewLoop renews the lease until the store is closed or another server has taken it over.
+// renewLoop renews the lease every third of its length, until the store is closed. If another server has taken the
+// store over, or the level was raised above what this program reads, it calls Fatal and returns.
 func (m *membership) renewLoop(ctx context.Context) {
 	every := time.NewTicker(m.o.Lease / 3)
 	defer every.Stop()
@@ -183,7 +183,7 @@ func (m *membership) release() error {
 
 // join writes the first row of this member. In the same transaction it deletes the rows of members whose lease has
 // expired, and deletes or locks the owner row, so that it conflicts with an exclusive server that opens the store at
-// the same time. Errors: errors of writeOwnerRow.
+// the same time. Then it calls adoptSafePoint. Errors: errors of writeOwnerRow and of reads.
 func (m *membership) join(ctx context.Context, now uint64) error {
 	list, err := m.rows.members(ctx, now)
 	if err != nil {
@@ -241,8 +241,8 @@ func (m *membership) rejoinExpired(ctx context.Context) error {
 }
 
 // renewMember renews the lease of a member. If the lease had expired before, peers may have made changes without this
-// process, so renewMember first calls rejoin to read them, and then begins a new lease term. Errors: errors of
-// writeOwnerRow and of rejoin.
+// process, so renewMember first calls rejoin to read them, and then begins a new lease term. Errors: ErrLocked if the
+// store is lost; errors of writeOwnerRow and of rejoin.
 func (m *membership) renewMember(ctx context.Context, now uint64) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -277,8 +277,9 @@ func (m *membership) renewMember(ctx context.Context, now uint64) error {
 }
 
 // writeMemberRow writes the row of this member in a transaction with the start timestamp now, together with the
-// writes that the function more makes. This extends the lease. If the lease had expired when the row was committed,
-// the lease term is not extended, and again is true. mu is held. Errors: errors of writeOwnerRow.
+// writes that the function more makes. It also adopts the stored level, and the stored safe point if no reader needs
+// an older state. This extends the lease. If the lease had expired when the row was committed, the lease term is not
+// extended, and again is true. mu is held. Errors: errors of writeOwnerRow.
 func (m *membership) writeMemberRow(ctx context.Context, now uint64, more func(context.Context, *transaction.KVTxn) error) (again bool, err error) {
 	end := later(now, m.o.Lease.Milliseconds())
 	if end <= m.row {

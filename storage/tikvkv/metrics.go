@@ -15,8 +15,8 @@ import (
 // has to be set before any of the metrics is used.
 var nameMetrics = sync.OnceFunc(func() { metrics.InitMetrics("cantle", Scheme) })
 
-// Collectors returns the useful metrics of the client: requests, backoffs, errors, locks and
-// regions.
+// Collectors returns the useful metrics of the client: requests, backoffs, errors, locks, regions, commits and
+// connections.
 func Collectors() []prometheus.Collector {
 	nameMetrics()
 	return []prometheus.Collector{

@@ -11,8 +11,9 @@ import (
 )
 
 // OpenOn opens the store of the keyspace o.Keyspace over a client of a cluster; the store closes that client when it
-// is closed. Errors: ErrLocked if another process has the keyspace, ErrFormat if TiKV is too old or the keyspace is
-// of a newer program, ErrUnavailable, ctx.Err(), errors for invalid options.
+// is closed. Errors: ErrLocked if an exclusive server has the keyspace, or members have it and o.Several is false,
+// ErrFormat if TiKV is too old or the keyspace is of a newer program, ErrUnavailable, ctx.Err(), errors for invalid
+// options.
 func OpenOn(ctx context.Context, kv *tikv.KVStore, o Options) (storage.Store, error) {
 	set := &settings{o: o.defaults(), limits: defaultLimits, hasClock: o.Clock != nil}
 	var err error

@@ -9,7 +9,7 @@ import (
 
 // Options are the settings of a store.
 type Options struct {
-	// Keyspace is the name of the store within the cluster: letters, digits, dots, dashes.
+	// Keyspace is the name of the store within the cluster: 1 to 64 letters, digits, dots, dashes, underscores.
 	Keyspace string
 
 	// ServerName is the name of this server for other servers and operators, such as host and process.
@@ -42,15 +42,16 @@ type Options struct {
 	// has passed the tests with them yet.
 	AsyncCommit, OnePhase bool
 
-	// Clock measures how long the cluster has not answered, how long requests take, and how much of the
-	// lease is left. If it is nil, nothing is measured, and each read fetches a timestamp from the
-	// oracle. It is never compared with the clock of another machine.
+	// Clock measures how long the cluster has not answered, how long the oracle takes, and how much of the lease is
+	// left. If it is nil, nothing is measured, and each read of the newest state fetches a timestamp from the oracle.
+	// It is never compared with the clock of another machine.
 	Clock func() time.Time
 
 	// Log receives messages of the client and the engine; nil drops them.
 	Log func(isError bool, message string)
 
-	// Fatal is called when the store cannot continue: another process has taken it over.
+	// Fatal is called when the store cannot continue: another process has taken it over, or has raised its level
+	// above FormatVersion.
 	Fatal func(message string)
 }
 

@@ -36,8 +36,8 @@ const (
 	pageBackoff = 20000
 )
 
-// page fetches a page at a PD timestamp. It may have fewer rows than requested, even none, if
-// a region ends there.
+// page fetches a page at a PD timestamp. Even if there is a rest, it may have fewer rows than requested, or none: if
+// a region ends there, or locked keys turn out to be absent.
 func (r *rows) page(ctx context.Context, ts uint64, w pageRequest) (page, error) {
 	if bytes.Compare(w.start, w.end) >= 0 {
 		return page{}, nil
@@ -125,7 +125,8 @@ func restOf(w pageRequest, start, end []byte, pairs []*kvrpcpb.KvPair) []byte {
 	return nil
 }
 
-// resolveLock waits until a lock no longer blocks reads at a PD timestamp.
+// resolveLock resolves a lock that blocks reads at a PD timestamp, or waits for a short time if its transaction is
+// alive; then the caller retries.
 func (r *rows) resolveLock(bo *tikv.Backoffer, ts uint64, e *kvrpcpb.KeyError) error {
 	lock, err := txnlock.ExtractLockFromKeyErr(e)
 	if err != nil {

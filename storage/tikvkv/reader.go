@@ -20,7 +20,7 @@ type view struct {
 	readOnly bool // no transaction starts at its timestamp
 
 	// chunkCounts holds the number of chunks of each value read that is stored in chunks: a transaction that
-	// overwrites the value deletes these chunks. Only transactions fill it.
+	// overwrites the value deletes these chunks. Only transactions that may write fill it.
 	mu          sync.Mutex
 	notes       bool
 	chunkCounts map[string]uint32

@@ -23,10 +23,10 @@ type request struct {
 	resolvable atomic.Bool // the outcome can be found in another way: the timeout is not extended
 }
 
-// beginRequest begins a request through the client, with a timeout: client-go itself retries for much longer.
-// If the cluster answers other requests, though slowly, the timeout is extended to c.limits.most times
-// its length, unless the outcome can be found in another way. Whether the cluster answers is known from
-// the renewals of the lease, so only timeouts longer than a lease are extended.
+// beginRequest begins a request through the client, with a timeout: client-go itself retries for much longer. If the
+// cluster answers other requests, though slowly, the timeout is extended, up to c.limits.most times its length,
+// unless the outcome can be found in another way. Whether the cluster answers is known from the renewals of the
+// lease, so only timeouts longer than a lease are extended.
 func (c *cluster) beginRequest(caller context.Context, timeout time.Duration) *request {
 	e := &request{caller: caller}
 	e.Context, e.cancel = context.WithCancel(context.WithoutCancel(caller))
@@ -58,9 +58,9 @@ func (e *request) end() {
 	e.cancel()
 }
 
-// fail maps an error of the client for the caller. If the caller's context has ended, fail returns that
-// context's error. If only a context inside the client has ended, fail keeps the text of the error but
-// not its value, so that the caller does not take it for a cancellation of its own command.
+// fail maps an error of the client for the caller. If the caller's context has ended, fail returns that context's
+// error; if the timeout has passed, ErrUnavailable. If only a context inside the client has ended, fail keeps the
+// text of the error but not its value, so that the caller does not take it for a cancellation of its own command.
 func (e *request) fail(err error) error {
 	switch {
 	case err == nil:

@@ -25,8 +25,8 @@ import (
 //     or rejoins after its lease has expired, reads the row again after writing its own, so one of the two sees the
 //     other; reads that it still has from before are refused then.
 //
-// A process that is paused does not notice that its lease expires. So after each read, a member checks
-// its lease, unless the lease was just renewed by its own clocks.
+// A process that is paused does not notice that its lease expires. So if its lease is not fresh after a read of a
+// state older than the retention, a member waits for a renewal.
 type safePoints struct {
 	*settings
 	life      *lifecycle
@@ -85,8 +85,8 @@ const ackPollEvery = 200 * time.Millisecond
 // errReaders is returned if a member still reads before the new safe point.
 var errReaders = errors.New("a server reads before the safe point that is wanted")
 
-// waitAcknowledged waits until the rows of all members report the new safe point, for up to three times the length of
-// a lease. Errors: errReaders; errors of reads.
+// waitAcknowledged waits until the rows of all members with a valid lease report the new safe point, for up to three
+// times the length of a lease. Errors: errReaders; errors of reads.
 func (p *safePoints) waitAcknowledged(ctx context.Context, point uint64) error {
 	for wait := 3 * p.o.Lease; ; wait -= ackPollEvery {
 		now, err := p.oracle.fetchTS(ctx)
@@ -113,8 +113,9 @@ func (p *safePoints) waitAcknowledged(ctx context.Context, point uint64) error {
 	}
 }
 
-// collectShared moves the safe point once, for all members, and destroys the dropped ranges that no reader can reach
-// any more. Only the owner of that job calls it.
+// collectShared moves the safe point once, for all members, and then destroys the dropped ranges that no reader can
+// reach any more. If a member still reads before the new safe point, nothing is removed until a later run. Only the
+// owner of that job calls it.
 func (p *safePoints) collectShared(ctx context.Context) error {
 	now, err := p.oracle.fetchTS(ctx)
 	if err != nil {

@@ -7,7 +7,8 @@ import (
 )
 
 // ApproximateBytes implements storage.Store. It adds up the sizes of the rows of a small range. In a larger range it
-// stops after countMax rows, and estimates the size from the number of regions that the rest of the range spans.
+// stops after about countMax rows. If the rest of the range spans several regions, it estimates the size from their
+// number.
 func (s *store) ApproximateBytes(ctx context.Context, r storage.Range) (uint64, error) {
 	if err := s.life.check(ctx); err != nil || r.Empty() {
 		return 0, err

@@ -31,7 +31,8 @@ func newSnapshots(set *settings, o *oracle, l *lease, cached *cachedTS) *snapsho
 }
 
 // acquire opens v, the view of a reader or transaction, at the timestamp at (0 = the newest state), and counts it as
-// open until release. Errors: ErrSnapshotTooOld, ErrUnavailable, ErrClosed, ctx.Err().
+// open until release. Errors: ErrSnapshotTooOld if at is before the safe point or in the future; ErrUnavailable,
+// ErrLeaseExpired, ErrClosed, ctx.Err().
 func (s *snapshots) acquire(ctx context.Context, v *view, at storage.Timestamp) error {
 	v.term = s.lease.term.Load()
 	want := oracleOf(at)
@@ -122,8 +123,9 @@ func (s *snapshots) oldestReader(now uint64) uint64 {
 }
 
 // advanceSafePoint sets the safe point, and so refuses reads before it, also of readers that are open: client-go
-// itself notices only minutes later that the versions they read are being removed. It returns false if a
-// reader before that point has been opened meanwhile, or if the safe point is already there or later.
+// itself notices only minutes later that the versions they read are being removed. It returns false and changes
+// nothing if a reader before that point is open, unless that reader is older than limits.reader, or if the safe point
+// is already there or later.
 func (s *snapshots) advanceSafePoint(point uint64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -107,8 +107,7 @@ func (s *store) DeleteRange(ctx context.Context, r storage.Range) error { return
 // Separate implements storage.Separator.
 func (s *store) Separate(keys [][]byte) { s.regions.separate(keys) }
 
-// Collect moves the safe point of an exclusive server once, and destroys the dropped ranges that no reader can reach
-// any more.
+// Collect calls collectExclusive.
 func (s *store) Collect(ctx context.Context) error { return s.safePoints.collectExclusive(ctx) }
 
 // CheckReachable implements storage.Remote.
