@@ -43,8 +43,8 @@ func (w *wideCount) add(t bson.Type) {
 	}
 }
 
-// remove subtracts a number of type t that leaves a window. It returns false if no number of the widest type is
-// left.
+// remove subtracts a number of type t that leaves a window. It returns false if the last number of the widest type,
+// other than int, has left.
 func (w *wideCount) remove(t bson.Type) bool {
 	if t == w.widest && w.widest != bson.TypeInt32 {
 		w.count--

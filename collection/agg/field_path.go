@@ -37,8 +37,8 @@ func (f fieldName) get(doc bson.Raw) bson.Value {
 }
 
 // appendWith copies the fields of doc into the open document of b with the value at the path names replaced by
-// v, or added at the end. A value on the path that is not a document becomes one. A missing v removes the
-// field.
+// v, or added at the end. A value on the path that is not a document becomes one, unless v is missing: then the field
+// is removed.
 func appendWith(b *bson.Builder, doc bson.Raw, names []string, v bson.Value) {
 	found := false
 	for it := doc.Iter(); it.Next(); {
@@ -78,7 +78,7 @@ func appendWith(b *bson.Builder, doc bson.Raw, names []string, v bson.Value) {
 // appendEach is appendWith for stages with the semantics of $addFields: if an array is on the path, the value
 // is set in each of its elements.
 //
-// Errors: BSONObjectTooLarge.
+// Errors: BSONObjectTooLarge; the reason why the command must end.
 func appendEach(env *mql.Env, b *bson.Builder, doc bson.Raw, names []string, v bson.Value) error {
 	found := false
 	for it := doc.Iter(); it.Next(); {

@@ -37,7 +37,7 @@ func (p *Pipeline) reads() *fieldSet {
 }
 
 // projection returns an inclusion projection of the fields in the set, with which the planner reads only these;
-// nil if whole documents are needed.
+// nil if whole documents are needed or a path cannot be projected.
 func (f *fieldSet) projection() bson.Raw {
 	if f.all {
 		return nil

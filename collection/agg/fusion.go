@@ -104,7 +104,7 @@ func fusionGroup() bson.Value {
 }
 
 // specFields reads the fields of a stage's argument and of documents embedded in it, and checks their names and
-// types. A null counts as absent.
+// types. Null and undefined count as absent.
 type specFields struct {
 	stage string
 	top   map[string]bson.Value // fields of the argument itself
@@ -139,7 +139,8 @@ func (f *specFields) missing(name string) error {
 
 // parseInputs parses the named pipelines of the stage into inputs.
 //
-// Errors: BadValue for no pipeline; 15998, 16410 and 16412 for bad names; errors of parseFused.
+// Errors: BadValue for no pipeline; TypeMismatch for one that is no array of documents; 15998, 16410 and 16412 for
+// bad names; errors of parseFused.
 func (s *fusionStage) parseInputs(p *parser, pipelines bson.Raw) error {
 	for it := pipelines.Iter(); it.Next(); {
 		name := string(it.Name)

@@ -64,8 +64,8 @@ func (t *groupTable) add(env *mql.Env, id bson.Value, s *expr.Scratch) (*group, 
 	return g, nil
 }
 
-// count counts in the memory budget by how much the table has grown beyond before bytes, and spills the groups
-// if the budget is exceeded.
+// count counts in the memory budget by how much the table has grown beyond before bytes, and spills the groups if the
+// budget is exceeded and Memory.MustSpill requires it.
 func (t *groupTable) count(env *mql.Env, before int) error {
 	grew := t.held - before
 	t.Hold(t.held)

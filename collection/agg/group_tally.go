@@ -27,7 +27,8 @@ func (s *groupStage) tallies() bool {
 	return true
 }
 
-// addend returns the integer that a $sum of a constant adds for every row; ok is false for other accumulators.
+// addend returns the integer that a $sum of a constant adds for every row; ok is false for other accumulators, other
+// types and constants beyond ±addendMax.
 func addend(f Func) (v bson.Value, ok bool) {
 	u, _ := f.(*unaryFunc)
 	if u == nil || u.name != accSum.Name {
@@ -42,7 +43,7 @@ func addend(f Func) (v bson.Value, ok bool) {
 }
 
 // takeTally adds the rows that an exec.Tally counts to their group, all at once. ok is false if the input is no
-// Tally.
+// Tally, or if the stage needs the rows.
 func (o *groupOp) takeTally(env *mql.Env) (ok bool, err error) {
 	t, ok := o.in.(*exec.Tally)
 	if !ok || !o.tallies() {

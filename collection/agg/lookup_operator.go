@@ -11,9 +11,9 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// lookupOp is the operator of $lookup. It joins rows in batches: one filter with the values of all rows of a
-// batch reads the foreign collection once, and a hash lookup distributes the documents found. Batches grow, so
-// that a following $limit reads little.
+// lookupOp is the operator of $lookup. With a foreignField, it joins rows in batches: one filter with the values of
+// all rows of a batch reads the foreign collection once, and a hash lookup distributes the documents found. Batches
+// grow, so that a following $limit reads little.
 type lookupOp struct {
 	base
 	maker
@@ -159,8 +159,9 @@ func (o *lookupOp) join(env *mql.Env, rows []lookupRow) error {
 // batch joins too many to hold.
 var deferredMatches = []int{-1}
 
-// probe reads the foreign documents that have any value of a batch of rows, and assigns them to the rows. It
-// returns false if they are too many to hold for a batch of several rows.
+// probe reads the foreign documents that have any value of a batch of rows, and assigns them to the rows. It returns
+// false for a batch of several rows if the documents are too many to hold, or differ between reads because a view
+// computes random values.
 func (o *lookupOp) probe(outer *mql.Env, rows []lookupRow) (fits bool, err error) {
 	var drew atomic.Bool
 	env := outer.WithRandomFlag(&drew)

@@ -188,9 +188,9 @@ func unavailable(kind string) error {
 	return mongoerr.New(40218, "query requires %s metadata, but it is not available", kind)
 }
 
-// checkMeta rejects a stage that reads $meta metadata which no earlier stage provides: distances without
-// $geoNear, scoreDetails without a stage that makes them (detailed). Text scores are checked for the pipeline
-// as a whole.
+// checkMeta rejects a stage that reads $meta metadata which no earlier stage provides: distances in a $sort without
+// $geoNear, scoreDetails without a stage that makes them (detailed). Text scores are checked for the pipeline as a
+// whole.
 //
 // Errors: 40218.
 func checkMeta(s, first Stage, detailed bool) error {

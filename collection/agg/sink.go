@@ -89,9 +89,9 @@ func (s *SinkSpec) Updated(env *mql.Env, old, fresh bson.Raw) (bson.Raw, error) 
 }
 
 // Inserted returns the document that $merge inserts for fresh if there is none yet. The modes merge and
-// keepExisting are updates with a filter on the fields of `on`. So their documents begin with these fields,
-// null if missing, followed by the other fields in the order of their names, as $set and $setOnInsert add them.
-// The other modes keep the order of fresh.
+// keepExisting are updates with a filter on the fields of `on`. So their documents begin with _id and these fields,
+// the latter null if missing, followed by the other fields in the order of their names, as $set and $setOnInsert add
+// them. The other modes keep the order of fresh.
 func (s *SinkSpec) Inserted(fresh bson.Raw) bson.Raw {
 	if s.WhenMatched != MatchMerge && s.WhenMatched != MatchKeep {
 		return fresh

@@ -73,8 +73,8 @@ func (f *fetch) nextOfBatch(env *mql.Env) (*Row, error) {
 	}
 }
 
-// fill reads the next batch of rows and their records. The end or an error of the input is stored, and returned
-// after the rows read before it.
+// fill reads the next batch of rows and their records. The end or an error of the input is stored, and returned after
+// the rows read before it; the reason why the command must end is returned immediately.
 func (f *fetch) fill(env *mql.Env) error {
 	a := f.ahead
 	a.page.rows, a.page.mem, a.keys, a.mem, a.keep, a.at = a.page.rows[:0], a.page.mem[:0], a.keys[:0], a.mem[:0], a.keep[:0], 0

@@ -84,8 +84,8 @@ func fuzzPlans(t *testing.T, seed uint64) {
 	}
 }
 
-// orderOf returns the sort pattern of an index's order, or of its reverse. It requires that _id is the last
-// field of the index, so that there are no ties.
+// orderOf returns the sort pattern of an index's order, or of its reverse. It returns nil unless all fields are
+// ascending or descending and _id is the last, so that there are no ties.
 func (w *world) orderOf(ix *catalog.Index, reverse bool) bson.Raw {
 	b := bson.NewBuilder(nil)
 	last := ""

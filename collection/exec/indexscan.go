@@ -14,8 +14,8 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// indexScan delivers the entries of an index within bounds, in one partition of one shard. During a split, a
-// shard has entries in two partitions; Build merges two scans then.
+// indexScan delivers the entries of an index within bounds, in one partition of one shard. During a split, a shard
+// may have entries in several partitions; Build then merges one scan of each.
 type indexScan struct {
 	Counters
 	node      *plan.IndexScan
@@ -148,7 +148,7 @@ func (s *indexScan) step() bool {
 }
 
 // checkCurrent returns the row of the index entry at the iterator; nil if the entry is outside of the bounds,
-// belongs to another shard, repeats a row or fails the filter.
+// belongs to another shard, repeats a record or the value of a distinct scan, or fails the filter.
 func (s *indexScan) checkCurrent(env *mql.Env) (*Row, error) {
 	s.KeysExamined++
 	key := s.it.Key()
@@ -232,7 +232,8 @@ func (s *indexScan) values(rest []byte) ([]byte, error) {
 }
 
 // owner returns the record to which an index entry belongs, by hash and id, and the type bits of its values.
-// They lie in the entry's key; for a unique index, in its stored value.
+// Hash and id lie in the entry's key, for a unique index in its stored value. The bits lie in the value; those of a
+// non-unique index are returned only for Rebuild and WithKey.
 func (s *indexScan) owner(key []byte, valuesLen int) (h keyspace.Hash, id, bits []byte, err error) {
 	var ok bool
 	if s.node.Index.Unique {
@@ -262,8 +263,8 @@ func skipID(b []byte) int {
 }
 
 // sameValue reports whether the leading fields of a distinct scan repeat the values delivered last. If not, the
-// next step jumps past their values. A key with a null may represent several values (null and missing), so it
-// never counts as a repetition.
+// next step jumps past their values. A key with a null may represent several values (null and missing), so it never
+// counts as a repetition, and is not jumped past.
 func (s *indexScan) sameValue(values []byte) bool {
 	n, null := 0, false
 	for _, d := range s.dirs[:s.node.Distinct] {

@@ -95,7 +95,8 @@ type returned struct {
 	met   bool // a row was returned
 }
 
-// CountReturned returns an operator that delivers the rows of in and charges the bytes of each to its shard.
+// CountReturned returns an operator that delivers the rows of in and charges the bytes of each to its shard, and one
+// result set to the shard of the first.
 func CountReturned(in Operator) Operator { return CountReturnedAt(in, -1) }
 
 // CountReturnedAt is CountReturned with a fixed shard to charge, for computed rows, which belong to no shard;

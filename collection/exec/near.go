@@ -72,9 +72,9 @@ func newGeoNear(n *plan.GeoNear, src Source) *geoNear {
 	return &geoNear{node: n, src: src, end: min(n.Near.Geo().Max, n.Farthest())}
 }
 
-// A search by distance first reads a circle with a radius of a kilometre on the sphere, or of a 1024th of the
-// largest distance in a 2d index. Each further circle has four times the radius, or twice if at least
-// fewRecords records are waiting.
+// A search by distance first reads a circle with a radius of a kilometre on the sphere, or of a 1024th of the largest
+// distance in flat coordinates, but not less than the minimum distance. Each further circle has four times the
+// radius, or twice if at least fewRecords records are waiting.
 const (
 	firstMeters = 1000
 	firstPart   = 1.0 / 1024
@@ -141,7 +141,8 @@ func (g *geoNear) deliver() *Row {
 	return &g.row
 }
 
-// circle collects the matching records within a radius around the centre that no earlier circle contained.
+// circle collects the matching records, new since earlier circles, whose index entries can lie within a radius around
+// the centre. Some lie beyond it.
 func (g *geoNear) circle(env *mql.Env, radius float64) error {
 	node, ok := g.node.Within(radius)
 	if !ok {

@@ -46,7 +46,7 @@ type Source struct {
 	Coll   *catalog.Collection
 	Shard  *shard.Descriptor
 	Reader storage.Reader
-	// From is the position at which scans of the records begin.
+	// From is the position at which a scan of all records begins; other scans ignore it.
 	From keyspace.Hash
 	// Trial limits the work of a trial run; nil outside of trials.
 	Trial *trial

@@ -9,8 +9,8 @@ import (
 	"github.com/cantledb/cantle/collection/plan"
 )
 
-// A trial runs the candidate plans of a query for a short while on one shard and selects the plan that
-// delivers most rows for its work. Work is counted, not timed, so that the same data lead to the same
+// A trial runs the candidate plans of a query for a short while on one shard and selects the plan that delivers most
+// rows for its work; one that ended comes first. Work is counted, not timed, so that the same data lead to the same
 // choice.
 const (
 	trialWork = 10000 // most work of one candidate
@@ -60,7 +60,8 @@ type Tried struct {
 }
 
 // Trial runs every candidate plan of a query on one shard for a while. It returns their results, in the order
-// of sols, and the index of the winner: the plan with the most rows for its work. The work is not charged.
+// of sols, and the index of the winner: the plan with the highest score, rows divided by work and 1 more if it ended;
+// of equal scores, the one with less work. The work is not charged.
 //
 // Errors: the reason why the command must end. Any other error of a candidate only ends its run, with the rows
 // delivered so far.

@@ -28,8 +28,8 @@ type page struct {
 	meter ratelimit.Meter // the work of filling the page
 }
 
-// prefetch runs an operator one page of rows ahead of its reader. Each page is filled by a new goroutine, so
-// that nothing runs while no caller reads.
+// prefetch runs an operator one page of rows ahead of its reader. Each page is filled by a new goroutine, so that
+// nothing runs from when the page is full until it is taken.
 type prefetch struct {
 	in     Operator
 	env    *mql.Env // Env of the goroutines
@@ -123,8 +123,8 @@ func (pg *page) guardedFill(env *mql.Env, in Operator, rows int) {
 	pg.fill(env, in, rows)
 }
 
-// fill copies at most rows rows of the operator in into the page. It stops earlier when the page has pageBytes
-// of memory or the input ends.
+// fill copies at most rows rows of the operator in into the page. It stops earlier when the page has pageBytes of
+// memory, or the input ends or fails.
 func (pg *page) fill(env *mql.Env, in Operator, rows int) {
 	pg.rows, pg.mem, pg.err, pg.last = pg.rows[:0], pg.mem[:0], nil, false
 	for len(pg.rows) < rows && len(pg.mem) < pageBytes {

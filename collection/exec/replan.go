@@ -10,10 +10,11 @@ import (
 // needs, it may do ten times the work that it took in the trial it won. Beyond that, another plan is chosen.
 const replanRatio = 10
 
-// BuildChosen returns the operators of the solution that the planner chose. A plan from the plan cache is
-// watched until it has delivered as many rows as a trial needs, or its last one. If it does ten times the work
-// of the trial that it won, it is dropped and another plan is chosen. Its work until then is not charged, as
-// the work of trials is not. rows is the number of rows that will be read in all, 0 if unknown.
+// BuildChosen returns the operators of the solution that the planner chose. A plan from the plan cache is watched
+// until it has delivered as many rows as a trial needs, pageBytes, or its last row; a plan that used up its trial is
+// not. If it does more than ten times the work of the trial that it won, it is dropped and another plan is chosen.
+// Its work until then is not charged, as the work of trials is not. rows is the number of rows that will be read in
+// all, 0 if unknown.
 // Manual: core/query-plans#plan-cache-entry-state.
 func BuildChosen(s *plan.Solution, rows int64, src Source) (Operator, error) {
 	if s.Replan == nil || s.Works >= trialWork {

@@ -11,8 +11,7 @@ import (
 	"github.com/cantledb/cantle/collection/plan"
 )
 
-// TestReverseScanJumps: a backward index scan, like a forward one, jumps over keys outside of its bounds and,
-// for distinct, over the repetitions of a value.
+// TestReverseScanJumps: a backward index scan, like a forward one, jumps over keys outside of its bounds.
 func TestReverseScanJumps(t *testing.T) {
 	w := newWorld(t, "", 1, `{key: {a: 1, b: 1}, name: "ab"}`)
 	for i := range 1000 {
