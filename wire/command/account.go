@@ -19,8 +19,8 @@ type account struct {
 	server *Server
 }
 
-// refresh returns the account of a connection. If a login or a first hello has changed the user or the application,
-// refresh first replaces the account. Only the goroutine of the connection calls refresh.
+// refresh returns the account of a connection. If a login, a logout or a first hello has changed the user or the
+// application, refresh first replaces the account. Only the goroutine of the connection calls refresh.
 func (a *account) refresh(s *Server, c wire.Conn, p *ConnState) *account {
 	if a.name != "" && a.user == p.User && a.app == p.AppName {
 		return a

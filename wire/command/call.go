@@ -38,8 +38,8 @@ type Call struct {
 	Args    session.Args
 	Session *session.Session // checked out: a transaction or retryable write
 	Start   time.Time
-	// Time is the timestamp of the newest commit when the command arrived: $$CLUSTER_TIME. It is read from
-	// the store only once, because an engine with a timestamp oracle needs a round trip for it.
+	// Time is the timestamp of the newest commit when the command arrived: $$CLUSTER_TIME. advanceTime may replace it
+	// by a later timestamp.
 	Time storage.Timestamp
 
 	WriteConcern concern.Write
@@ -130,8 +130,8 @@ func (c *Call) CopiesRows() { c.Op.Row = &c.row }
 // Name returns the canonical name of the command.
 func (c *Call) Name() string { return c.Def.Name }
 
-// Become replaces the command of the call by another one, whose row is def and whose arguments are body: the command
-// inside an explain, or a part of a command.
+// Become sets the command of the call: its row is def, its arguments are body. It also replaces a command by the one
+// inside an explain, or by a part of the command.
 func (c *Call) Become(def *Def, body bson.Raw) {
 	first, _ := body.First()
 	c.Def, c.Command, c.Body, c.Value = def, def.Name, body, first.Value
@@ -181,7 +181,7 @@ func isUUID(v bson.Value) bool {
 }
 
 // byUUID returns the namespace of the collection with a UUID in a database. If there is no such collection, the
-// namespace has no Coll. A command looks a UUID up only once, so that its authorization and its execution use the
+// namespace has no Coll. The last result is cached, so that the authorization and the execution of a command use the
 // same collection.
 func (c *Call) byUUID(db string, v bson.Value) collection.Namespace {
 	_, b, _ := v.Binary()

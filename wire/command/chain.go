@@ -230,7 +230,7 @@ func (s *Server) waitDurable(c *Call, err error) error {
 }
 
 // find sets the row of the command by the name in the first field of the request, and then the database of the
-// command. Errors: CommandNotFound (59), errors of readDB.
+// command. Errors: errors of unknown and readDB.
 func (s *Server) find(c *Call) error {
 	if account := c.ConnState.Cosmos; account != nil {
 		account.Begin(c.Start.UnixMilli(), c.ConnState.AppName)
@@ -263,7 +263,8 @@ func (s *Server) find(c *Call) error {
 	return nil
 }
 
-// checkTxnAndDB refuses a command that is not allowed in its transaction, or that runs only on the database admin.
+// checkTxnAndDB refuses a command that is not allowed in its transaction, or, in an OP_MSG, one that runs only on the
+// database admin.
 // Errors: OperationNotSupportedInTransaction (263), Unauthorized (13).
 func (c *Call) checkTxnAndDB() error {
 	if c.Args.InTxn && !c.Def.Facts.Has(InTxn) {
@@ -276,7 +277,8 @@ func (c *Call) checkTxnAndDB() error {
 }
 
 // limitTime sets the time limit of the command on the command's context: maxTimeMS or a default. If neither exists,
-// it does nothing. stop releases the timer. Errors: errors of timeLimit, cluster.ErrTimeLimit if a fail point is set.
+// or a fail point disables time limits, it does nothing. stop releases the timer. Errors: errors of timeLimit,
+// cluster.ErrTimeLimit if a fail point is set.
 func (s *Server) limitTime(c *Call) (stop context.CancelFunc, err error) {
 	d, limited, err := c.timeLimit()
 	if err != nil || !limited {
@@ -285,7 +287,8 @@ func (s *Server) limitTime(c *Call) (stop context.CancelFunc, err error) {
 	return c.LimitTime(d)
 }
 
-// LimitTime ends the context of the command after d with the cause cluster.ErrTimeLimit. stop releases the timer.
+// LimitTime ends the context of the command after d with the cause cluster.ErrTimeLimit, unless a fail point disables
+// time limits. stop releases the timer.
 // Errors: cluster.ErrTimeLimit if a fail point is set.
 func (c *Call) LimitTime(d time.Duration) (stop context.CancelFunc, err error) {
 	if err := c.Server.FailPoints.Fail(c, FailTimeLimit); errors.Is(err, ErrEndless) {
@@ -297,7 +300,7 @@ func (c *Call) LimitTime(d time.Duration) (stop context.CancelFunc, err error) {
 	return stop, nil
 }
 
-// readDB reads $db. Errors: InvalidNamespace (73), 40571.
+// readDB reads $db. Errors: InvalidNamespace (73), TypeMismatch (14), 40571.
 func (c *Call) readDB() error {
 	v, ok := c.Body.Lookup("$db")
 	if !ok {
@@ -442,7 +445,8 @@ func (s *Server) readGeneric(c *Call) (err error) {
 	return nil
 }
 
-// timeLimit returns the time limit of the command: maxTimeMS, or else a default. It returns false if there is none.
+// timeLimit returns the time limit of the command: maxTimeMS, or else a default. It returns false if there is none,
+// if maxTimeMS is 0, and for a getMore with maxTimeMS.
 // Manual: reference/operator/meta/maxTimeMS. Errors: BadValue (2), FailedToParse (9), TypeMismatch (14).
 func (c *Call) timeLimit() (time.Duration, bool, error) {
 	v, ok := c.Body.Lookup("maxTimeMS")
@@ -509,7 +513,8 @@ func (c *Call) AsClientError(err error) *mongoerr.Error {
 	return mongoerr.From(cluster.Translate(err))
 }
 
-// reportClientError converts any error into an error for the client, counts timeouts, and logs unexpected errors.
+// reportClientError converts any error into an error for the client, counts timeouts, reports internal errors as
+// defects, and logs that the store is unavailable.
 func (s *Server) reportClientError(c *Call, err error) *mongoerr.Error {
 	e := c.throttled(c.AsClientError(err))
 	if e.Code == mongoerr.MaxTimeMSExpired {
@@ -540,7 +545,8 @@ func (c *Call) nameOr() string {
 	return c.Name()
 }
 
-// finish appends the last fields of every reply, such as ok, counts the command, and calls the observers of OnEnd.
+// finish appends the last fields of a reply, such as ok. If the command has a row, finish also counts it and calls
+// the observers of OnEnd.
 func (s *Server) finish(c *Call, err error) {
 	b := c.Reply
 	if err == nil {
@@ -578,8 +584,8 @@ func (s *Server) finish(c *Call, err error) {
 	}
 }
 
-// recordCharge stores the charge of the command for getLastRequestStatistics and returns it. If the client or the
-// server has requested charges in replies, it also appends the field requestCharge.
+// recordCharge stores the charge of the command for getLastRequestStatistics and returns it. If showsCharge is true,
+// it also appends the field requestCharge. For Silent commands, and with noMeteringPoint, it only returns 0.
 func (s *Server) recordCharge(c *Call, took time.Duration) ratelimit.MicroRU {
 	if c.Def.Facts.Has(Silent) || c.Op.Unmetered {
 		return 0

@@ -17,7 +17,7 @@ type statement struct {
 }
 
 // charges stores the last statement of each session, for getLastRequestStatistics; newer sessions displace older
-// ones. It is divided into parts with a lock each, because every command of every client writes into it.
+// ones. It is divided into parts with a lock each, because the commands of all clients with sessions write into it.
 type charges [chargesParts]chargesPart
 
 // chargesPart holds the statements of the sessions whose ids fall into one of the chargesParts parts.

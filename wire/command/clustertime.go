@@ -21,8 +21,8 @@ func (c *Call) advanceTime(wanted storage.Timestamp) (err error) {
 	return err
 }
 
-// appendTimes ends a reply with $clusterTime, the newest timestamp that the client may use, and with the
-// operationTime of the command. The signature in $clusterTime is that of a server without keys: zeros.
+// appendTimes ends a reply with $clusterTime, the later of Call.Time and operationTime, and with the operationTime of
+// the command. The signature in $clusterTime is that of a server without keys: zeros.
 // Spec: causal-consistency, sessions/driver-sessions (gossipping the cluster time).
 func (c *Call) appendTimes() {
 	b, at := c.Reply, c.operationTime()

@@ -8,7 +8,7 @@ import (
 )
 
 // SetCollation reads the argument collation of the command, and makes it the collation by which the command compares
-// strings. A missing or empty argument changes nothing.
+// strings. A missing argument or an empty document changes nothing.
 // Manual: reference/collation. Errors: errors of mql.ParseCollation and of the account's rules.
 func (c *Call) SetCollation(v bson.Value) error {
 	if v.IsMissing() {

@@ -37,8 +37,8 @@ func (c *Call) readLevel() string {
 }
 
 // confirmRead waits until the data that a read has returned is on disk, if the read concern level is majority,
-// linearizable or snapshot: a commit becomes visible a little before it is durable. A read in a transaction does not
-// wait, because the transaction waits when it commits.
+// linearizable or snapshot and the durability of the server is Synced: a commit becomes visible a little before it is
+// durable. A read in a transaction does not wait, because the transaction waits when it commits.
 // Manual: reference/read-concern-majority, reference/read-concern-linearizable.
 func (c *Call) confirmRead() error {
 	if c.Args.InTxn || c.Server.Durability != storage.Synced || c.Def.ReadConcern == OnlyLocal {

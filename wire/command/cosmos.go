@@ -83,7 +83,7 @@ func (c *Call) showsCharge() bool {
 const cosmosBatchMax = 1000
 
 // cosmosLimits returns the limits of requests of an account. A lenient account advertises the document size of
-// MongoDB, so that drivers send larger documents and the server, not the driver, refuses them.
+// MongoDB, so that drivers do not refuse larger documents.
 func cosmosLimits(a *cosmos.Account) Limits {
 	most := Limits{DocumentBytes: a.DocumentMax(), MessageBytes: wire.MessageSizeMax, BatchStatements: cosmosBatchMax}
 	if a.Lenient {

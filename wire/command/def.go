@@ -26,23 +26,24 @@ type Def struct {
 	// Also holds further actions that every call needs, whatever its arguments.
 	Also []Need
 	// ArgumentActions are the privilege actions that the Request of Parse may need in addition, in the order of the
-	// manual. PrivilegeCheck panics if a Request needs another action. The tables of privileges in the documentation
-	// are printed from this field.
+	// manual. PrivilegeCheck panics if a Request needs an action that the row does not name, except for the actions
+	// of pipeline stages and useUUID for a UUID in the first field. The tables of privileges in the documentation are
+	// printed from this field.
 	ArgumentActions []string
 	Facts           Facts
 	// Kind classifies what the command does to documents. The latencies and locks of serverStatus, the
 	// request report, the transactions and the samples of queries depend on it.
 	Kind Kind
-	// Op is the type of operation, such as insert, under which top, currentOp, the profiler and the opcounters of
-	// serverStatus count the command.
+	// Op is the type of operation, such as insert, under which top counts the command, and currentOp and the profiler
+	// show it. In the opcounters of serverStatus, command counts the commands with OpCommand.
 	Op OpType
 	// ReadConcern is the highest group of read concern levels that the command accepts. A command that
 	// accepts more than local counts as a read when the server waits for durability and when it charges for
 	// strong reads.
 	ReadConcern ReadLevels
-	// Statements names the argument with the statements of a batch of writes, which may come as a document
-	// sequence; "" for other commands. If the client requested unacknowledged writes, the reply to a batch
-	// contains only ok. Manual: reference/write-concern#acknowledgment-behavior.
+	// Statements names the argument with the statements of a batch of writes, which may come as a document sequence;
+	// "" for other commands. If the client requested unacknowledged writes, the reply to a batch contains only the
+	// fields of every reply, such as ok. Manual: reference/write-concern#acknowledgment-behavior.
 	Statements string
 	// Query returns the filter and the sort in the body of the command or, for a command with Statements, in
 	// one of the statements. Shapes and samples of queries are made from them. nil for a command without a
@@ -113,7 +114,7 @@ const (
 	NotFirst
 	// Writes marks commands that write. They accept a write concern, and a locked fsync makes them wait.
 	Writes
-	// OwnConcern commands do not get the default write concern.
+	// OwnConcern commands do not get the default write concern: FillConcerns skips them.
 	// Manual: reference/command/setDefaultRWConcern#behavior.
 	OwnConcern
 	// Retryable commands are retryable writes. Other commands accept a transaction number only inside transactions.
@@ -131,8 +132,8 @@ const (
 	Limited
 	// Secret commands carry passwords or proofs of passwords. Logs and lists of operations hide them.
 	Secret
-	// FirstUser commands may be run without a login by a client on this machine, as long as no user exists. The login
-	// code acts on this fact. Manual: core/localhost-exception.
+	// FirstUser commands may be run on the database admin without a login by a client with a loopback address, as
+	// long as no user and no role exists. The login code acts on this fact. Manual: core/localhost-exception.
 	FirstUser
 	// Sampled commands are queries by which analyzeShardKey judges a shard key. configureQueryAnalyzer and
 	// analyzeShardKey act on this fact.
@@ -153,7 +154,7 @@ const (
 	// AccountOnly commands exist only at the address of an account of Azure Cosmos DB.
 	AccountOnly
 	// SurvivesDisconnect commands do long work on a collection, such as building an index, which continues after the
-	// client has disconnected. Only killOp and maxTimeMS end it.
+	// client has disconnected. killOp, maxTimeMS and the shutdown of the server can end it.
 	// Manual: core/index-creation, core/sharding-reshard-a-collection.
 	SurvivesDisconnect
 )
@@ -174,8 +175,8 @@ const (
 	Kinds
 )
 
-// OpType is the type of operation, such as insert or getmore, under which top, the profiler and the opcounters count
-// a command.
+// OpType is the type of operation, such as insert or getmore, under which top counts a command, and currentOp and the
+// profiler show it.
 // Manual: reference/database-profiler#system.profile.op.
 type OpType uint8
 

@@ -2,8 +2,8 @@ package command
 
 import "github.com/cantledb/cantle/collection/mongoerr"
 
-// checkConcerns refuses a read or write concern on a command that does not accept it. Inside a transaction any
-// command may repeat the read concern of the first command.
+// checkConcerns refuses a read or write concern on a command that does not accept it. Inside a transaction it does
+// not check the read concern: checkTxn does.
 // Errors: InvalidOptions (72).
 func (c *Call) checkConcerns() error {
 	if c.WriteConcern.Given && !c.Def.TakesWriteConcern() {

@@ -20,8 +20,8 @@ type Authenticator interface {
 	// Login returns the user of the connection with the current privileges; nil without a login. Errors: the reason
 	// why the command must not run, such as a deleted user.
 	Login(c *Call) (*Login, error)
-	// FirstUser reports whether the client may create the first user or role without a login, because it is on this
-	// machine.
+	// FirstUser reports whether the client may create the first user or role without a login, because its address is
+	// a loopback address.
 	FirstUser(c *Call) bool
 	// Speculate runs the first step of a login that the client sent within a hello, to save a round trip.
 	Speculate(c *Call, first bson.Value)
@@ -50,8 +50,8 @@ type FailPoints interface {
 	Fail(c *Call, at FailPlace) error
 }
 
-// WriteGate admits writes one by one, and blocks them while fsync's lock or setUserWriteBlockMode is on. Implemented
-// by status.State.
+// WriteGate makes writes wait while fsync's lock is on, and refuses writes of users while setUserWriteBlockMode is
+// on. Implemented by status.State.
 type WriteGate interface {
 	// EnterWrite waits until writes are admitted, and increments the count of running writes, for which a lock waits.
 	// While setUserWriteBlockMode blocks writes of users, it sets WriteBlock of the command's Op to the error for

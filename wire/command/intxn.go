@@ -11,8 +11,8 @@ import (
 // This file holds the restrictions on commands inside a multi-document transaction. A command that is not allowed at
 // all lacks the fact InTxn in its row; a stage that is allowed has agg.InTransaction.
 
-// checkTxn refuses arguments that are not allowed for a command in a multi-document transaction, such as a write
-// concern.
+// checkTxn refuses a command in a multi-document transaction whose arguments or database are not allowed there, such
+// as a write concern. Of a command that ends the transaction it checks only recoveryToken.
 // Manual: core/transactions#read-concern-write-concern-read-preference,
 // core/transactions-operations#restricted-operations.
 // Errors: TypeMismatch (14), InvalidOptions (72), OperationNotSupportedInTransaction (263).
@@ -68,8 +68,8 @@ func (c *Call) CheckTxnLevel() error {
 	return mongoerr.New(mongoerr.InvalidOptions, "Command %s does not support { readConcern: { level: \"%s\" } } of its transaction", c.Name(), c.Op.Txn.Level)
 }
 
-// mayWriteInTxn refuses to write a namespace that transactions may not write: system collections and time series. how
-// is the statement's verb, such as "insert", for the error text.
+// mayWriteInTxn refuses to write a namespace that transactions may not write: the databases admin, config and local,
+// system collections and time series. how is the statement's verb, such as "insert", for the error text.
 // Manual: core/transactions-operations#restricted-operations, core/timeseries/timeseries-limitations.
 // Errors: OperationNotSupportedInTransaction (263), 50791.
 func (c *Call) mayWriteInTxn(ns collection.Namespace, how string) error {

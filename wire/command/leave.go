@@ -10,7 +10,7 @@ import (
 // leavePollEvery is the interval at which Leave checks whether all work that only this server can finish has ended.
 const leavePollEvery = 10 * time.Millisecond
 
-// recentUse is the time after its last getMore for which a cursor counts as in use: Leave waits for such cursors.
+// recentUse is the time after its last use for which a cursor counts as in use: Leave waits for such cursors.
 // recentStreamEnd is the time for which Leave waits after a change stream was ended, because its driver may resume
 // the stream at this server again.
 const (
@@ -19,14 +19,15 @@ const (
 )
 
 // resumeHereMax is the time after the begin of Leave in which drivers may resume change streams at any server, this
-// one included. After that, a resume here fails with an error after which drivers leave this server: otherwise they
-// prefer the server that answers fastest.
+// one included. After that, once no transaction is open, a resume here fails with an error after which drivers leave
+// this server: otherwise they prefer the server that answers fastest.
 const resumeHereMax = time.Second
 
 // Leave waits until no client depends on this server, while peers over the same store run. No transaction begins any
 // more: drivers retry it at a peer. Change streams end with an error that makes drivers resume them, and again if a
-// driver resumes at this server. A cursor is opened only for results that do not fit one reply. Leave returns when
-// all open transactions have ended and no client reads a cursor, or when ctx ends.
+// driver resumes at this server. Without a batch size, a cursor is opened only for results that do not fit one reply.
+// Leave returns when all open transactions have ended and no client reads a cursor other than a tailable one of a
+// collection, or when ctx ends.
 //
 // Leave runs before hello reports the shutdown. After such a hello, drivers do not use the server any more: cursors
 // would fail, and transactions too, after drivers have waited for their server for half a minute.

@@ -25,7 +25,8 @@ func (c *Call) FirstBatch() int {
 const batchBytesMax = 16 << 20
 
 // BatchBytes returns the maximum number of bytes for the documents of a batch: 16 MiB, or less if the server has
-// little memory left for replies. size is the number of documents that the client requested, 0 for any number.
+// little memory left for replies. size is the number of documents that the client requested, 0 for any number. For
+// one document it returns 16 MiB.
 func (c *Call) BatchBytes(size int) int {
 	if size == 1 { // one document always fits
 		return batchBytesMax

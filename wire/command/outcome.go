@@ -25,6 +25,6 @@ func (e Outcome) Refused() bool {
 	return errors.As(e.Err, &throttled) || errors.As(e.Err, &known) && known.Code == ratelimit.CodeThrottled
 }
 
-// OnEnd registers fn, an observer that the server calls for each command with a row, after the reply is complete and
-// before it is sent. It must be called before the server serves.
+// OnEnd registers fn, an observer that the server calls for each command with a row and a reply, after the reply is
+// complete and before it is sent. It must be called before the server serves.
 func (s *Server) OnEnd(fn func(c *Call, e Outcome)) { s.onEnd = append(s.onEnd, fn) }

@@ -16,7 +16,7 @@ type cachedOutline struct {
 }
 
 // OutlineOf returns the outline of a pipeline that is an argument of the command: the collections and privileges that
-// its stages need. An element that is no document becomes an empty stage.
+// its stages need. An element that is no document becomes a nil stage.
 func (c *Call) OutlineOf(list bson.Raw) *agg.Outline {
 	x := &c.cachedOutline
 	if x.list != nil && bytes.Equal(x.list, list) {

@@ -9,8 +9,8 @@ import (
 // Request is a command whose arguments have been read once, so that its authorization and its execution use the same
 // values.
 type Request interface {
-	// Needs notes the privilege actions that the user needs in addition to the Action of the row: it calls Need once
-	// for each namespace and action.
+	// Needs notes the privilege actions that the user needs in addition to the Action of the row: it calls Need or
+	// another method of q for each namespace and action.
 	Needs(q *PrivilegeCheck)
 	// Run executes the command with its arguments.
 	Run(c *Call) error

@@ -122,8 +122,8 @@ func (c *Call) setStmtIDs(todo []int) {
 	}
 }
 
-// recordResult stores one result for the statements with the numbers first to last, for the session, in their
-// transaction if there is one.
+// recordResult stores one result for the statements with the numbers first to last, for the session, in their store
+// transaction if there is one, and for rememberResults.
 func (c *Call) recordResult(txn storage.Txn, first, last int32, r bson.Raw) error {
 	k := recordedResult{first, last, r, txn}
 	if txn != nil {

@@ -9,7 +9,7 @@ import (
 
 // enterSession notes that the command uses its session. If the command has a transaction number, enterSession also
 // checks the session out, which excludes other commands from it, and opens its transaction.
-// Errors: errors of session.Checkout; OperationNotSupportedInTransaction (263).
+// Errors: errors of session.Checkout, checkTxn and openTxn; 50768, APIMismatchError (347).
 func (s *Server) enterSession(c *Call) error {
 	a := &c.Args
 	if a.ID.IsZero() {
@@ -80,7 +80,7 @@ func (s *Server) openTxn(c *Call) error {
 }
 
 // leaveSession checks the session in at the end of a command and returns err. If the command or one of its statements
-// failed inside a transaction, it aborts the transaction.
+// failed inside a transaction, it aborts the transaction, except after a command that ends the transaction.
 // Manual: core/transactions-in-applications (errors abort the transaction).
 func (s *Server) leaveSession(c *Call, err error) error {
 	if c.Session == nil {

@@ -12,8 +12,8 @@ import (
 // apiVersion, apiStrict and apiDeprecationErrors are the arguments of the stable API, represented by
 // session.API. Spec: versioned-api. Manual: reference/stable-api.
 
-// readAPI reads the arguments of the stable API from the body of a command. It ignores arguments of the wrong type,
-// because checkAPI refused them when the command arrived.
+// readAPI reads the arguments of the stable API from the body of a command. It does not check their types, because
+// checkAPI did so when the command arrived.
 func readAPI(body bson.Raw) (a session.API) {
 	for it := body.Iter(); it.Next(); {
 		if len(it.Name) < 9 || it.Name[0] != 'a' {

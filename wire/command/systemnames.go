@@ -8,16 +8,17 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-// SystemCollections holds the names with the prefix "system." under which a client may create a collection.
+// SystemCollections holds the names with the prefix "system." under which a client may create a collection, besides
+// the buckets of time series.
 // Manual: reference/system-collections.
 var SystemCollections = map[string]bool{
 	"system.views": true, "system.profile": true, "system.js": true, "system.users": true, "system.roles": true,
 	"system.version": true, "system.sessions": true, "system.keys": true, "system.healthlog": true,
 }
 
-// MayWriteTo refuses namespaces that clients may not write. system.views is changed only through create and collMod,
-// system.profile only by the profiler. In a transaction it also refuses what mayWriteInTxn refuses. how is the
-// command's verb, such as "insert", for the error text.
+// MayWriteTo refuses namespaces that clients may not write. system.views is changed only through commands such as
+// create, collMod and drop, system.profile only by the profiler. In a transaction it also refuses what mayWriteInTxn
+// refuses. how is the command's verb, such as "insert", for the error text.
 // Errors: InvalidNamespace (73), CommandNotSupported (115), errors of mayWriteInTxn.
 func (c *Call) MayWriteTo(ns collection.Namespace, how string) error {
 	if err := c.checkSystemName(ns, how); err != nil {

@@ -11,7 +11,8 @@ import (
 	"github.com/cantledb/cantle/wire/operations"
 )
 
-// entry holds one operation of applyOps, which has the form of an oplog entry: an insert, update, delete or command.
+// entry holds one operation of applyOps, which has the form of an oplog entry: an insert, update, delete, command or
+// note.
 type entry struct {
 	op    string
 	ns    collection.Namespace // for an entry with a UUID, the current name of that collection
@@ -29,8 +30,8 @@ type applyOpsArgs struct {
 }
 
 // parseApplyOps reads the arguments of applyOps. If an entry cannot be read, its error ends the command only when the
-// entry would be applied: the effects of earlier entries remain. Unknown arguments are ignored; arguments of old
-// releases are refused.
+// entry would be applied: the effects of earlier entries remain. Unknown arguments are ignored; alwaysUpsert: true,
+// partialTxn, preCondition and prepare are refused.
 // Manual: reference/command/applyOps. Observed: MongoDB 8.2.
 func parseApplyOps(c *command.Call) (command.Request, error) {
 	a := &applyOpsArgs{upsert: true}
@@ -121,8 +122,8 @@ func (e *entry) find(c *command.Call) (found bool, ns collection.Namespace) {
 	return true, coll.Namespace
 }
 
-// Needs notes the privileges of each operation in an applyOps, as if the user ran it by itself; entries with UUIDs
-// also need useUUID and forceUUID.
+// Needs notes the privileges of each operation in an applyOps. An insert or update needs both insert and update.
+// Entries with UUIDs also need useUUID and forceUUID.
 // Manual: reference/command/applyOps#required-access.
 func (a *applyOpsArgs) Needs(q *command.PrivilegeCheck) {
 	for _, e := range a.entries {
@@ -224,7 +225,7 @@ func applyEntry(c *command.Call, e *entry, upsert bool) (counts bool, err error)
 	return true, applyDocument(c, e, upsert)
 }
 
-// parseEntry reads an oplog entry for applyOps. It ignores fields about the entry's origin, such as ts, t and wall.
+// parseEntry reads an oplog entry for applyOps. It ignores other fields, such as ts, t and wall.
 // Errors: FailedToParse (9), TypeMismatch (14), InvalidNamespace (73).
 func parseEntry(d bson.Raw, secrets operations.Secrets) (e entry, err error) {
 	malformed := func(what string) error {

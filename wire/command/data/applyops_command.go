@@ -9,8 +9,8 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// ignoredErrors lists, by command, the errors that applyOps ignores: they mean that the effect of an entry is already
-// there, because entries may be applied more than once.
+// ignoredErrors lists, by command, the errors that applyOps ignores in entries without a UUID: they mean that the
+// effect of an entry is already there, because entries may be applied more than once.
 var ignoredErrors = map[string][]mongoerr.Code{
 	"collMod":          {mongoerr.NamespaceNotFound, mongoerr.IndexNotFound},
 	"convertToCapped":  {mongoerr.NamespaceNotFound},
@@ -23,7 +23,7 @@ var ignoredErrors = map[string][]mongoerr.Code{
 }
 
 // applyCommand runs the command in an entry of applyOps, or the entries of an applyOps inside it.
-// Errors: errors of the command that ignoredErrors does not list.
+// Errors: errors of the command, except for those in ignoredErrors if the entry has no UUID.
 func applyCommand(c *command.Call, e *entry, upsert bool) error {
 	for _, p := range e.parts {
 		if _, err := applyEntry(c, p, upsert); err != nil {
@@ -85,7 +85,8 @@ func (e *entry) command() (bson.Raw, error) {
 }
 
 // runPart runs the command of an applyOps entry, and discards the reply of that command. If the entry creates a
-// collection and has a UUID, the collection gets that UUID.
+// collection and has a UUID, the collection gets that UUID; if the collection with that UUID exists, nothing happens.
+// Errors: NamespaceExists (48) if another collection has the UUID, errors of the command.
 func runPart(c *command.Call, e *entry) error {
 	reply := c.Reply
 	defer func() { c.Reply, c.ForcedUUID = reply, [16]byte{} }()

@@ -45,8 +45,8 @@ func applyDocument(c *command.Call, e *entry, upsert bool) error {
 	return err
 }
 
-// applyInsert inserts the document of an applyOps entry, or replaces the document with the same _id, because entries
-// may be applied more than once.
+// applyInsert inserts the document of an applyOps entry, or replaces the document with the same document key, because
+// entries may be applied more than once. An existing measurement of a time series is kept.
 func applyInsert(c *command.Call, e *entry, coll *catalog.Collection) error {
 	if _, ok := e.o.Lookup("_id"); !ok {
 		return mongoerr.New(mongoerr.NoSuchKey, "An entry inserts a document without _id into %s", e.ns)

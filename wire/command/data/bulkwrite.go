@@ -235,8 +235,8 @@ func (r *bulkRun) expectUUID(t bulkTarget) error {
 	return snap.CheckUUID(t.ns, snap.Collection(t.ns), t.uuid)
 }
 
-// succeed appends the result of operation i to the results of the bulkWrite, with n affected documents; m is nil
-// except for an update.
+// succeed appends the result of operation i to the results of the bulkWrite, with n affected documents, unless
+// errorsOnly is set; m is nil except for an update.
 func (r *bulkRun) succeed(i int, n int64, m *cluster.Modified) {
 	if r.errorsOnly {
 		return
@@ -274,8 +274,8 @@ func (r *bulkRun) fail(e mongoerr.WriteError) {
 }
 
 // parseBulk reads the arguments of bulkWrite.
-// Errors: TypeMismatch (14), BadValue (2), InvalidLength (16), InvalidNamespace (73), IDLFailedToParse (40414),
-// IDLUnknownField (40415).
+// Errors: TypeMismatch (14), BadValue (2), InvalidLength (16), InvalidNamespace (73), InvalidOptions (72),
+// FailedToParse (9), IDLFailedToParse (40414), IDLUnknownField (40415).
 func parseBulk(c *command.Call) (command.Request, error) {
 	a := &bulkArgs{writeArgs: writeArgs{ordered: true}, batch: -1}
 	err := c.ReadArgs(

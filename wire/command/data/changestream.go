@@ -11,8 +11,8 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// changeSource is the source of documents for the cursor of a change stream. It has no end: without new events it
-// waits. Every batch has a token from which the client can resume.
+// changeSource is the source of documents for the cursor of a change stream. Without new events it waits; it ends
+// after an invalidate event. Every batch has a token from which the client can resume.
 // Spec: change-streams.
 type changeSource struct {
 	streamSource
@@ -94,7 +94,8 @@ func (x *changeSource) Append(ctx context.Context, b *bson.Builder, most, maxByt
 const eventHeadroom = 16 << 10
 
 // check returns the resume token of an event, its _id, after all pipeline stages of the change stream.
-// Errors: ChangeStreamFatalError (280) if a stage has changed or removed the token.
+// Errors: ChangeStreamFatalError (280) if a stage has changed or removed the token, or if the event is a fragment and
+// the pipeline does not split events.
 func (x *changeSource) check(doc bson.Raw) (bson.Raw, error) {
 	id, _ := doc.Get("_id").Doc()
 	want := x.s.Changes.Token()

@@ -85,8 +85,8 @@ func runDBHash(c *command.Call) error {
 	return nil
 }
 
-// hashed reads the argument collections of dbHash: the names of the collections to hash, nil for all. An argument
-// that is not an array is ignored.
+// hashed reads the argument collections of dbHash: the names of the collections to hash, nil for all. An empty array,
+// or an argument of another type, is ignored.
 // Errors: BadValue (2).
 func hashed(c *command.Call) (map[string]bool, error) {
 	list, ok := c.Body.Get("collections").Array()

@@ -30,7 +30,8 @@ type famArgs struct {
 	hint                bson.Value
 }
 
-// Needs notes the privileges of a findAndModify: to find, and, by its arguments, to remove, update or insert.
+// Needs notes the privileges of a findAndModify: to find, and, by its arguments, to remove, or to update and insert,
+// and to skip validation.
 func (a *famArgs) Needs(q *command.PrivilegeCheck) {
 	if a.bypass {
 		q.Need(auth.BypassDocumentValidation, a.ns)

@@ -5,9 +5,9 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// runLastRequestStatistics returns the charge of the last command of the session or, without a session, of the
-// connection. The fields are those of Azure accounts since 2021: whole milliseconds, the wait by server-side retry,
-// and the request's identifier as text.
+// runLastRequestStatistics returns the charge of the last command of the session or, if the session has none, of the
+// last one without a session on the connection. The fields are those of Azure accounts since 2021: whole
+// milliseconds, the wait by server-side retry, and the request's identifier as text.
 // Source: Azure Cosmos DB for MongoDB, find-request-unit-charge; cjoakim/azure-cosmos-db, apis/mongo/java/readme.md.
 func runLastRequestStatistics(c *command.Call) error {
 	last := c.ConnState.Last

@@ -23,7 +23,7 @@ type emitted struct {
 	held   int // bytes counted in the memory budget
 }
 
-// emittedKey is one key that the map function emitted, with the values that have not been reduced yet.
+// emittedKey is one key that the map function emitted, with its values, which reduce replaces by one.
 type emittedKey struct {
 	key    bson.Value
 	values []bson.Value
@@ -35,8 +35,8 @@ const (
 	// both in bytes.
 	emittedKeyBytes   = 160
 	emittedValueBytes = 40
-	// reduceBytes is the maximum size of the values, in bytes, in one call of the reduce function: the array of
-	// values must fit into a document.
+	// reduceBytes is the maximum size of the values, in bytes, in one call of the reduce function with more than two
+	// values: the array of values must fit into a document.
 	reduceBytes = 4 << 20
 )
 

@@ -48,8 +48,8 @@ func (a *findArgs) fromTheEnd() bool {
 }
 
 // lastEntries adds to a find of the last entries of the change log the shortest period that has enough entries, so
-// that it does not read the whole log. It tries the last second, then eight, then sixty-four, and so on up to the
-// oldest entry.
+// that it does not read the whole log. It tries the last second, then eight, then sixty-four, and so on. If the
+// period would begin before the oldest entry, the find is left as it is.
 // Errors: errors of an aggregate.
 func lastEntries(c *command.Call, a *findArgs) error {
 	oldest, newest, err := c.Cluster.OplogRange(c.Ctx)

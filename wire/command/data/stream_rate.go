@@ -18,8 +18,8 @@ const (
 	paceMax  = 5 * time.Millisecond
 )
 
-// pace counts the replies with events to all change streams in the last paceMax, from which the pause of each stream
-// follows.
+// pace counts the replies with events to all change streams in this paceMax and the one before, from which the pause
+// of each stream follows.
 type pace struct {
 	begun    atomic.Int64 // start of this paceMax, in nanoseconds
 	now, was atomic.Int64 // answers in this paceMax, and in the one before

@@ -13,7 +13,8 @@ import (
 )
 
 // runCheckMetadataConsistency replies with the defects of the catalog: in the shard maps, zones and indexes of the
-// sharded collections of a database, or of all databases if it runs on admin.
+// sharded collections of a database, or of all databases if it runs on admin. With a collection name, it replies only
+// with the defects of collections of that name.
 // Manual: reference/command/checkMetadataConsistency, reference/inconsistency-type.
 func runCheckMetadataConsistency(c *command.Call) error {
 	only := ""

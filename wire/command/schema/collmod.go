@@ -123,8 +123,8 @@ func (a *collModArgs) Run(c *command.Call) error {
 	return nil
 }
 
-// read reads the arguments of a collMod. It appends the changed options of the collection to a.set, in the order of
-// the command.
+// read reads the arguments of a collMod. It appends the changed options of the collection to a.set, those of a capped
+// collection to a.cap, and keeps the changes of an index or time series in a.index and a.series.
 func (a *collModArgs) read(c *command.Call) error {
 	var level, action bool
 	capped := func(name string) arguments.Arg {

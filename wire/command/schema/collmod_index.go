@@ -89,8 +89,9 @@ func (x *indexChange) find(coll *catalog.Collection) (*catalog.Index, error) {
 	return found, nil
 }
 
-// prepareIndexChange checks a collMod's change against the index, and removes from the change the options that the
-// index already has. done is true if no option is left, or after a dry run.
+// prepareIndexChange checks a collMod's change against the index, and removes from the change the values of hidden,
+// prepareUnique and unique that the index already has. done is true if the collMod changes nothing else, or after a
+// dry run.
 // Errors: InvalidOptions (72), BadValue (2), CannotConvertIndexToUnique (359).
 func prepareIndexChange(c *command.Call, ns collection.Namespace, coll *catalog.Collection, a *collModArgs) (done bool, err error) {
 	x := a.index

@@ -28,7 +28,8 @@ func checkConstraint(level, action string) error {
 }
 
 // constrains reports whether a collMod gives a collection the validationLevel constraint, which the collection did
-// not have before. It refuses to change the validator of a collection with that level.
+// not have before. It refuses to change the validator of a collection with that level, and what checkConstraint
+// refuses.
 // Errors: InvalidOptions (72).
 func (a *collModArgs) constrains(coll *catalog.Collection) (bool, error) {
 	o, set := coll.Options, a.options
@@ -47,8 +48,8 @@ func (a *collModArgs) constrains(coll *catalog.Collection) (bool, error) {
 }
 
 // confirmConstraint searches for a document that does not satisfy the validator, after a collection has got the
-// validationLevel constraint: from then on no such document can be written. If it finds one, it restores the options
-// in before. The client gets its reply only after that.
+// validationLevel constraint: from then on no such document can be written. If it finds one, or the search fails, it
+// restores the options of validation in before. The client gets its reply only after that.
 // Errors: DocumentValidationFailure (121), errors of a find.
 func confirmConstraint(c *command.Call, before *catalog.Collection) error {
 	err := findInvalid(c, before.Namespace)

@@ -63,7 +63,7 @@ func checkCreate(c *command.Call, ns collection.Namespace, o *createOptions) err
 
 // checkIDIndex checks that the argument idIndex of create describes the _id index that every collection has. The name
 // in it is ignored: it becomes "_id_".
-// Errors: BadValue (2), errors of index.ParseSpec.
+// Errors: BadValue (2), InvalidIndexSpecificationOption (197), errors of index.ParseSpec.
 func checkIDIndex(c *command.Call, o *createOptions) error {
 	if key, ok := o.idIndex.Get("key").Doc(); ok && o.idIndex.Has("name") {
 		if n, ok := key.Get("_id").AsInt64(); !ok || n != 1 || key.Len() != 1 {

@@ -7,8 +7,8 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// clusteredArg reads the argument clusteredIndex of create, and returns it with its defaults added; nil for false.
-// The option has no further effect: the records of unsharded collections are always in _id order.
+// clusteredArg reads the argument clusteredIndex of create, and returns it with its defaults added; nil for false or
+// 0. The option does not change the order of records: the records of unsharded collections are always in _id order.
 // Manual: core/clustered-collections.
 // Errors: TypeMismatch (14), 5979700, 5979703, 5979704, InvalidIndexSpecificationOption (197), IDLFailedToParse
 // (40414).
