@@ -130,7 +130,7 @@ func (p *parser) countOutput() ([]output, error) {
 	return []output{{"count", f}}, err
 }
 
-// boundaries parses the field boundaries of $bucket: at least two constants of one type in ascending order.
+// boundaries parses the field boundaries of $bucket: at least two constants of comparable types, strictly ascending.
 func (p *parser) boundaries(v bson.Value) ([]bson.Value, error) {
 	a, ok := v.Array()
 	if !ok {
@@ -162,7 +162,8 @@ func (p *parser) boundaries(v bson.Value) ([]bson.Value, error) {
 	return out, nil
 }
 
-// bucketOf is the expression by which $bucket groups: it returns the lower boundary of the bucket of a value.
+// bucketOf is the expression by which $bucket groups: it returns the lower boundary of the bucket of a value, or the
+// default for a value in no bucket.
 type bucketOf struct {
 	by       expr.Expr
 	bounds   []bson.Value

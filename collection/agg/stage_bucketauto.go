@@ -14,7 +14,7 @@ import (
 var stageBucketAuto = StageDef{Name: "$bucketAuto", Parse: parseBucketAuto, Constraints: Constraints{Blocking: true}, ShapesPlan: true,
 	Doc: "reference/operator/aggregation/bucketAuto"}
 
-// bucketAutoStage is $bucketAuto: it divides documents into n buckets of about equal size by a value.
+// bucketAutoStage is $bucketAuto: it divides documents into at most n buckets of about equal size by a value.
 type bucketAutoStage struct {
 	by    expr.Expr
 	n     int64
@@ -187,8 +187,8 @@ func (o *bucketAutoOp) advance(env *mql.Env) (err error) {
 	return err
 }
 
-// bucket returns the row of the next bucket. Documents with equal values stay in one bucket, and the last
-// bucket gets all remaining documents.
+// bucket returns the row of the next bucket. Documents with equal values (with a granularity: below the rounded upper
+// boundary) stay in one bucket, and the last bucket gets all remaining documents.
 func (o *bucketAutoOp) bucket(env *mql.Env) (*exec.Row, error) {
 	g := &group{states: make([]State, len(o.out))}
 	for i, out := range o.out {

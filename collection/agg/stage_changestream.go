@@ -168,7 +168,7 @@ func (s changeStreamSplitStage) Open(_ *mql.Env, in exec.Operator, _ Opener) (ex
 }
 
 // splitOp delivers the fragments of a large change event, each with the field splitEvent and an _id. The
-// smallest fields come first, so that the first fragment has as many fields as possible.
+// smallest fields come first, so that the first fragment has as many fields as possible. Other events pass unchanged.
 type splitOp struct {
 	base
 	maker

@@ -135,8 +135,8 @@ func (s *groupStage) Open(_ *mql.Env, in exec.Operator, _ Opener) (exec.Operator
 // passMatch moves conditions of a following $match on the _id in front of the $group.
 func (s *groupStage) passMatch(m *matchStage) ([]Stage, bool) { return pushWhole(s, m, s.origin) }
 
-// origin returns the path in the input documents from which a path in the _id is copied; ok is false unless the
-// _id is a field or an object of fields.
+// origin returns the path in the input documents from which a path in the _id is copied; ok is false unless the _id
+// is a top-level field, or an object in which the path leads to one.
 func (s *groupStage) origin(p path.Path) (path.Path, bool) {
 	if s.mode == groupMerge || p.First() != "_id" {
 		return p, false

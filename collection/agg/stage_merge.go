@@ -281,7 +281,7 @@ func (p *parser) updateSteps(env *mql.Env, steps []bson.Raw) ([]project.Transfor
 }
 
 // letVars parses the variables of a `let`. Their expressions see the current document. With reserved, as for
-// $merge, the variable new is added.
+// $merge, the variable new is added if it is not given.
 func (p *parser) letVars(d bson.Raw, reserved bool) ([]letVar, error) {
 	var out []letVar
 	for it := d.Iter(); it.Next(); {

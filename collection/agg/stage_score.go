@@ -24,7 +24,7 @@ type scoreStage struct {
 	arg     bson.Raw
 }
 
-// normalization is the name of a method that maps scores to values between 0 and 1.
+// normalization is the name of a method that maps scores to values between 0 and 1, or none.
 type normalization string
 
 // The normalizations. Manual: reference/operator/aggregation/score#fields.

@@ -392,8 +392,8 @@ func (o *windowOp) Explain(b *bson.Builder, stats bool) { explainStages(b, o, st
 // passMatch moves conditions of a following $match on the partition key in front of the $setWindowFields.
 func (s *windowStage) passMatch(m *matchStage) ([]Stage, bool) { return pushWhole(s, m, s.origin) }
 
-// origin returns the path of the partition key unchanged, if the stage does not write to it; ok is false for
-// other paths.
+// origin returns the path of the partition key unchanged, if it is a top-level field to which the stage does not
+// write; ok is false for other paths.
 func (s *windowStage) origin(p path.Path) (path.Path, bool) {
 	if s.partition == nil {
 		return p, false

@@ -185,8 +185,8 @@ func (o *unionOp) Close() {
 
 func (o *unionOp) Explain(b *bson.Builder, stats bool) { o.base.Explain(b, stats) }
 
-// passMatch moves a following $match into both inputs of the $unionWith: in front of the stage, and to the end
-// of its pipeline.
+// passMatch moves a following $match that reads only fixed paths into both inputs of the $unionWith: in front of the
+// stage, and to the end of its pipeline.
 func (s *unionStage) passMatch(m *matchStage) ([]Stage, bool) {
 	if !reusable(m.node) {
 		return nil, false

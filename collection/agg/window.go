@@ -109,7 +109,7 @@ var wholeWindow = window{lo: bound{unbounded: true}, hi: bound{unbounded: true}}
 
 // parseWindow parses the field window of a function of $setWindowFields.
 //
-// Errors: FailedToParse, 5339900 to 5339903, 5371601 and others by number.
+// Errors: FailedToParse; 5339900 for a lower bound above the upper one; errors of expr.Parse and expr.DateUnitOf.
 func parseWindow(env *mql.Env, v bson.Value) (*window, error) {
 	d, ok := v.Doc()
 	if !ok {

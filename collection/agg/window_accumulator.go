@@ -181,7 +181,7 @@ type slidingValue struct {
 	v  bson.Value
 }
 
-// push adds the value of a document to the queue, after removing queued values that it exceeds.
+// push adds the value of a document to the queue, after removing queued values that can no longer be the extreme.
 func (s *slidingExtreme) push(env *mql.Env, at int, v bson.Value) {
 	for n := len(s.queue); n > 0 && bson.Compare(s.queue[n-1].v, v, env.Order())*s.sign < 0; n-- {
 		s.queue = s.queue[:n-1]

@@ -141,8 +141,8 @@ func (t *covarianceState) take(_ *mql.Env, v bson.Value) (int, error) {
 	return 0, err
 }
 
-// drop removes a pair that leaves the window. It returns false for the last finite pair, so that the window is
-// computed anew.
+// drop removes a pair that leaves the window. It returns false for the last finite pair, or if subtraction fails, so
+// that the window is computed anew.
 func (t *covarianceState) drop(_ *mql.Env, v bson.Value) bool {
 	x, y, ok := pair(v)
 	if !ok {

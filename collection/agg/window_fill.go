@@ -13,7 +13,7 @@ var (
 	winLocf       = WindowFunctionDef{Name: "$locf", parse: parseLocf, Since: "5.2", Doc: "reference/operator/aggregation/locf"}
 )
 
-// carried is $locf: it returns the last value of the partition that is neither null nor missing.
+// carried is $locf: it returns the last value up to the current document that is neither null nor missing.
 type carried struct{ e expr.Expr }
 
 func parseLocf(p *parser, c *windowCall) (windowFunc, error) {
@@ -49,8 +49,8 @@ func (r *carriedRun) at(env *mql.Env, b *bson.Builder, name string, _ int, doc b
 
 func (r *carriedRun) close(*mql.Env) { r.scratch.Close() }
 
-// linearFill is $linearFill: it replaces null values by linear interpolation between the nearest other values,
-// over the sort value of the partition.
+// linearFill is $linearFill: it replaces null and missing values between two others by linear interpolation over the
+// sort value of the partition.
 type linearFill struct {
 	e     expr.Expr
 	stage *windowStage
@@ -116,7 +116,7 @@ func (r *linearFillRun) at(env *mql.Env, b *bson.Builder, name string, i int, do
 	return err
 }
 
-// find moves right to the next document, from index from on, that has a value.
+// find moves right to the next document, from index from on, that has a value, or to the end.
 func (r *linearFillRun) find(env *mql.Env, from int) error {
 	for r.right = from; r.right < r.p.docs.len(); r.right++ {
 		doc, _, err := r.cursor.get(r.right)
