@@ -9,8 +9,8 @@ import (
 	"github.com/cantledb/cantle/ratelimit"
 )
 
-// settle charges the cost that the op's meter has counted since the last call to the budgets, adds it to the
-// command's receipt, and clears the meter. For an unmetered op it does nothing.
+// settle charges the cost that the op's meter has counted since the last call to the budgets and the touched shard
+// key values, adds it to the command's receipt, and clears the meter. For an unmetered op it does nothing.
 func (c *Cluster) settle(o *Op) {
 	if o.Unmetered || o.meter.Empty() && len(o.touches.list) == 0 {
 		return
@@ -33,9 +33,9 @@ func (c *Cluster) admit(o *Op, coll *catalog.Collection, shards []*shard.Descrip
 	return c.admitScope(o.Env.Context(), o, scopeOf(coll, shards))
 }
 
-// admit admits a write on some shards, as Cluster.admit does for other statements. If the budget makes throttled
-// statements wait, the attempt ends with *throttledWrite, and the wait precedes the next attempt, which is then
-// admitted at once: a writer that waited with its pin on the catalog entry would delay every change of the catalog.
+// admit admits a write on some shards, as Cluster.admit does for other statements. If the budget has server-side
+// retry, the attempt always ends with *throttledWrite, which admits the write, perhaps after a wait, before the next
+// attempt: a writer that waited with its pin on the catalog entry would delay every change of the catalog.
 func (a *attempt) admit(shards []*shard.Descriptor) error {
 	if a.op.paid != nil {
 		scope := scopeOf(a.coll, shards)
@@ -94,8 +94,8 @@ func scopeOf(coll *catalog.Collection, shards []*shard.Descriptor) ratelimit.Sco
 	return ratelimit.Scope{Collection: uint64(coll.ID), Shards: ids}
 }
 
-// throttledWrite is the error of an attempt of a write that must wait for request units of a scope, a collection and
-// its shards, before the next attempt.
+// throttledWrite is the error of an attempt of a write that must be admitted to a scope, a collection and its shards,
+// before the next attempt, because admission may wait for request units.
 type throttledWrite struct {
 	c     *Cluster
 	op    *Op
@@ -105,8 +105,8 @@ type throttledWrite struct {
 // Error implements error.
 func (u *throttledWrite) Error() string { return "the write waits for request units" }
 
-// Wait implements delay: it waits for the request units of the scope. Afterwards the op has paid for the scope, so
-// the next attempt is admitted at once.
+// Wait implements delay: it waits until the scope admits the op. The next attempt on the same scope needs no further
+// admission.
 func (u *throttledWrite) Wait(ctx context.Context) error {
 	if err := u.c.admitScope(ctx, u.op, u.scope); err != nil {
 		return err

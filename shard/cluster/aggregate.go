@@ -38,8 +38,8 @@ func (c *Cluster) Aggregate(o *Op, ns collection.Namespace, outline *agg.Outline
 	return c.openStages(o, v, ns, outline, hint)
 }
 
-// openStages resolves the views (viewOn) that a pipeline reads, parses the pipeline and opens it at the read view v.
-// The returned stream owns v and closes it.
+// openStages resolves the namespace of a pipeline, which may be a view (viewOn), parses the pipeline and opens it at
+// the read view v. The returned stream owns v and closes it.
 func (c *Cluster) openStages(o *Op, v *view, ns collection.Namespace, outline *agg.Outline, hint bson.Value) (*Stream, error) {
 	coll, base, prefix, err := v.snap.Resolve(ns)
 	if err != nil {
@@ -102,8 +102,8 @@ func (c *Cluster) openStages(o *Op, v *view, ns collection.Namespace, outline *a
 	return s, nil
 }
 
-// checkFusion rejects a pipeline on a time-series collection that begins with a stage which ranks the results of
-// several pipelines; name is the stage ($rankFusion, $scoreFusion).
+// checkFusion rejects a pipeline on a time-series collection, or on its buckets, that begins with a stage which ranks
+// the results of several pipelines; name is the stage ($rankFusion, $scoreFusion).
 // Observed: mongod 8.2.
 func checkFusion(name string, coll *catalog.Collection, ns collection.Namespace) error {
 	if coll != nil && coll.Options.TimeSeries != nil || strings.HasPrefix(ns.Coll, "system.buckets.") {
@@ -218,8 +218,8 @@ func (x *opener) pipeline(env *mql.Env, coll *catalog.Collection, p *agg.Pipelin
 	return x.runDivided(env, q, p, hint, shards)
 }
 
-// source returns the operator that feeds a pipeline which reads no stored collection: the change log or a virtual
-// collection; nil if the pipeline begins with a source stage of its own.
+// source returns the operator that feeds a pipeline which reads no stored collection: the change log, a virtual
+// collection or a missing one; nil if the pipeline begins with a source stage of its own.
 func (x *opener) source(p *agg.Pipeline) (exec.Operator, error) {
 	switch {
 	case p.IsSource():
@@ -276,8 +276,8 @@ func (x *opener) runOnOneShard(env *mql.Env, q *plan.Query, p *agg.Pipeline, hin
 	return opened{ops[0], sol, shards}, nil
 }
 
-// runDivided runs the first part of a pipeline on every shard, and the rest on the merged rows of all shards. Outside
-// of transactions the shards run concurrently.
+// runDivided runs the first part of a pipeline on each of the shards, and the rest on the merged rows of all shards.
+// Outside of transactions the shards run concurrently.
 func (x *opener) runDivided(env *mql.Env, q *plan.Query, p *agg.Pipeline, hint bson.Value, shards []*shard.Descriptor) (opened, error) {
 	part, rest, by := p.Divide()
 	f := part.Front()

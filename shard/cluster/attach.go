@@ -5,8 +5,9 @@ import (
 	"github.com/cantledb/cantle/collection"
 )
 
-// Upper holds the functions that the layer above provides to the cluster: they supply information
-// that the cluster lacks, and release what ends with a collection. A nil function does nothing.
+// Upper holds the functions that the layer above provides to the cluster: they supply information that the cluster
+// lacks, and release what ends with a collection. Without Info its stages are refused; any other nil function does
+// nothing.
 type Upper struct {
 	// Info delivers the rows of stages about the server itself ($collStats,
 	// $currentOp, …).
@@ -14,7 +15,8 @@ type Upper struct {
 	// Virtual computes the documents of collections that are not stored
 	// (config.chunks, …); ok is false for any other namespace.
 	Virtual func(o *Op, ns collection.Namespace) (docs []bson.Raw, ok bool)
-	// Dropped is called for a dropped collection, after Config.Dropped, to release what the layer above holds of it.
+	// Dropped is called for the namespace of a dropped or renamed collection, after Config.Dropped, to release what
+	// the layer above holds of it.
 	Dropped func(ns collection.Namespace)
 }
 

@@ -28,8 +28,8 @@ const retriesMax = 64
 // current. The write begins again.
 var errStale = errors.New("stale catalog entry")
 
-// errVanished means that the collection of a write, which is created if it is
-// missing, has been dropped since. The write creates it again.
+// errVanished means that the collection of a write, which is created if it is missing, has been dropped since.
+// Outside of a transaction the write creates it again.
 var errVanished = errors.New("the collection was dropped")
 
 // attempt is one try of a write: a pinned catalog entry and a transaction. It holds the
@@ -59,8 +59,8 @@ type attempt struct {
 }
 
 // delay is the error of an attempt of a write that must wait before the next attempt, for request units, for peers,
-// or for the end of a rewriting. During Wait the write holds no pin and no transaction. Such attempts do not count
-// towards retriesMax.
+// or for the end of a rewriting. During Wait the write holds no pin and no transaction of its own. Such attempts do
+// not count towards retriesMax.
 type delay interface {
 	error
 	// Wait returns nil when another attempt is worth making, or the error with which the command
@@ -102,7 +102,7 @@ func (s *notAppliedByAll) Wait(ctx context.Context) error {
 
 // write runs fn, which makes the changes of one statement, until its transaction commits without a conflict. fn calls
 // a.begin before it reads or writes, and must start from nothing each time. In a multi-document transaction fn runs
-// once, inside a savepoint, and nothing is committed.
+// inside a savepoint, a conflict is final, and nothing is committed.
 func (c *Cluster) write(o *Op, ns collection.Namespace, fn func(a *attempt) error) error {
 	if err := o.MayWrite(ns.DB); err != nil {
 		return err
@@ -137,7 +137,7 @@ func (c *Cluster) write(o *Op, ns collection.Namespace, fn func(a *attempt) erro
 	}
 }
 
-// txnWriteError converts the error of a write in a multi-document transaction, where a write is attempted once. A
+// txnWriteError converts the error of a write in a multi-document transaction, where no conflict is retried. A
 // collection that was dropped meanwhile is reported as NamespaceNotFound, and a write conflict is counted on the
 // meter.
 func txnWriteError(o *Op, ns collection.Namespace, err error) error {
@@ -151,7 +151,7 @@ func txnWriteError(o *Op, ns collection.Namespace, err error) error {
 }
 
 // beforeRetry prepares the next attempt of a write after one that ended with err: it creates a dropped collection
-// again, or pauses after repeated conflicts. If err is final, or after retriesMax attempts, it returns the error of
+// again, or pauses after repeated conflicts. If err is final, or after retriesMax retries, it returns the error of
 // the command.
 func (c *Cluster) beforeRetry(o *Op, ns collection.Namespace, err error, try int) error {
 	switch {

@@ -131,8 +131,8 @@ const (
 	trimBytes = 32 << 20
 )
 
-// trim deletes the oldest documents of a capped collection until it is within its
-// limits, as part of the insert that exceeds them.
+// trim deletes the oldest documents of a capped collection, but never the newest one, until it is within its limits
+// or a bound is reached, as part of the insert that exceeds them.
 // Manual: core/capped-collections.
 func (a *attempt) trim() error {
 	limits := &a.coll.Options

@@ -60,7 +60,7 @@ func (c *Cluster) watch(o *Op, ns collection.Namespace, stages []bson.Raw) (*Str
 }
 
 // Refused returns how long a change stream must wait before it reads on, because the budget of its collection is used
-// up; 0 if it may read.
+// up or a test has injected a refusal; 0 if it may read.
 func (s *Stream) Refused() time.Duration {
 	if t := s.delayedRefusal; t != nil {
 		s.delayedRefusal = nil
@@ -140,7 +140,8 @@ func (c *Cluster) imagesSince() int64 {
 	return c.Now().Add(-life).UnixMilli()
 }
 
-// checkScope rejects change streams on databases and collections of the server itself.
+// checkScope rejects change streams on databases and collections of the server itself, and streams on the whole
+// cluster that are not opened on the admin database alone.
 // Manual: changeStreams#watch-a-collection-database-or-deployment.
 // Errors: InvalidNamespace (73), InvalidOptions (72).
 func checkScope(ns collection.Namespace, spec *changestream.Spec) error {
@@ -195,8 +196,8 @@ func (x *changeOp) Park() (int, bool) { return 0, true }
 func (x *changeOp) Close() {}
 
 // lookup returns the present version of the document that a record of the change log has changed, for fullDocument:
-// "updateLookup"; nil if the document is gone. It reads the record key or, if the collection has another shard key by
-// now, finds the document by its _id.
+// "updateLookup"; nil if the document or its collection is gone. It reads the record key or, if the collection has
+// another shard key by now, finds the document by its _id.
 func (c *Cluster) lookup(env *mql.Env, uuid [16]byte, rec *changelog.Record) (bson.Raw, error) {
 	snap := c.catalog.Peek()
 	coll := snap.ByID(rec.Collection)

@@ -12,9 +12,9 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// choose picks the plan (solution) of a query: the only candidate, the winner of the last trial of the query's shape,
-// or the winner of a trial now. It counts the uses of the plan's indexes. v may be nil for a write, which has no
-// snapshot yet.
+// choose picks the plan (solution) of a query: the only or a certain candidate, the winner of the last trial of the
+// query's shape, or the winner of a trial now. Unless the read runs only to be explained, it counts the uses of the
+// plan's indexes. v may be nil for a write, which has no snapshot yet.
 func (c *Cluster) choose(o *Op, v *view, q *plan.Query) (*plan.Solution, error) {
 	s, err := c.chooseUncounted(o, v, q)
 	if err != nil {
@@ -86,7 +86,8 @@ func pick(sols []*plan.Solution, n int) *plan.Solution {
 }
 
 // runTrial runs the candidate plans of a query for a short while on the first shard that can have matches, and
-// returns the best one. Unless the read is explained, the plan cache stores the winner.
+// returns the best one; without such a shard, the first one. Unless the read has a Trace, the plan cache stores the
+// winner.
 func (c *Cluster) runTrial(env *mql.Env, o *Op, v *view, q *plan.Query, sols []*plan.Solution) (*plan.Solution, error) {
 	shards := router.Targets(q.Coll, q.Match, env.Collation == nil)
 	if len(shards) == 0 {

@@ -65,7 +65,7 @@ type Cluster struct {
 	memory  *ratelimit.Memory
 	recount func(ctx context.Context) error
 	hub     *changestream.Hub
-	// imageLife is the time for which pre- and post-images of documents are kept, a time.Duration.
+	// imageLife is the time for which change streams show pre- and post-images, a time.Duration; see SetImageLife.
 	imageLife   atomic.Int64
 	cappedLocks sync.Map // keyspace.CollectionID → *cappedLock, of capped collections
 

@@ -20,9 +20,9 @@ import (
 // The rules of Azure Cosmos DB for MongoDB that the data plane enforces, one function
 // each. They apply if the environment of a command has an account (mql.Env.Cosmos).
 
-// checkSort rejects the sorts that Azure Cosmos DB for MongoDB rejects: on one field without an
-// index, on several fields without a compound index of the same sequence, in the same directions or
-// all reversed. Every error ends with the call that creates the index.
+// checkSort rejects the sorts that Azure Cosmos DB for MongoDB rejects: on one field without an index, on several
+// fields without a compound index of the same sequence, in the same directions or all reversed. A field of the shard
+// key needs no index. Every error ends with the call that creates the index.
 // Source: Azure Cosmos DB for MongoDB, "indexing". Errors: BadValue (2).
 func checkSort(env *mql.Env, q *plan.Query) error {
 	coll, sort := q.Coll, q.Pattern
@@ -180,8 +180,8 @@ func checkMove(env *mql.Env, field string) error {
 // as Cosmos DB does, instead of one error for the command.
 func refusedOneByOne(env *mql.Env) bool { return env.Strict() }
 
-// checkWatched rejects a change stream on more than one collection, and one without $match and $project after
-// $changeStream, which the service requires.
+// checkWatched rejects a change stream on more than one collection, and one without $match and then $project directly
+// after $changeStream, which the service requires.
 // Source: Azure Cosmos DB for MongoDB, "change-streams". Errors: BadValue (2).
 func checkWatched(env *mql.Env, p *agg.Pipeline) error {
 	if !env.Strict() {

@@ -24,9 +24,9 @@ func (c *Cluster) Recounted(ctx context.Context) error {
 	return c.recount(ctx)
 }
 
-// Count returns the number of documents that match f, after its skip and up to its limit. Without a filter it sums
-// the counters of the shards instead of reading, unless peers write as well, or the read is in a transaction or at a
-// past time.
+// Count returns the number of documents that match f, after its skip and up to its limit. Without a filter and a hint
+// it sums the counters of the shards instead of reading, unless peers may write as well, or the read is in a
+// transaction or at a past time.
 func (c *Cluster) Count(o *Op, ns collection.Namespace, f plan.Find) (int64, error) {
 	coll := c.catalog.Peek().Collection(ns)
 	if coll == nil {

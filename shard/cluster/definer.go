@@ -9,8 +9,8 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// Definer is the part of data definition (shard/ddl) that the data plane needs: it creates the
-// collections for writes and for $out.
+// Definer is the part of data definition (shard/ddl) that the data plane needs: it creates the collections for writes
+// and for $out, and deletes expired documents.
 type Definer interface {
 	// CreateMissing creates a collection for a write, unless it exists. In a transaction the collection belongs to
 	// the transaction until the commit, see AddCreated. If the collection was created outside since the transaction

@@ -13,8 +13,8 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// entries is a Definer for the tests of this package, which cannot import shard/ddl:
-// it adds and removes catalog entries without checks and without the change log.
+// entries is a Definer for the tests of this package, which cannot import shard/ddl: it adds and removes catalog
+// entries without the change log; its only check is for a taken name.
 type entries struct {
 	c    *Cluster
 	jobs *jobs.Runner

@@ -19,10 +19,9 @@ var (
 	ErrTimeLimit = errors.New("operation exceeded time limit")
 )
 
-// Translate turns errors of storage, budgets and contexts, which the methods of
-// Cluster return unchanged, into errors for clients. wire/command calls it where it
-// answers; rooms call it earlier where they need the code of the error, or add labels or fields.
-// nil and client errors pass unchanged.
+// Translate turns errors of storage, budgets and contexts, which the methods of Cluster return unchanged, into errors
+// for clients. wire/command calls it where it answers; rooms call it earlier where they need the code of the error,
+// or add labels or fields. nil passes unchanged, a client error without the errors that wrap it.
 func Translate(err error) error {
 	if err == nil {
 		return nil
@@ -88,8 +87,8 @@ func Refused(t *ratelimit.Throttled) *mongoerr.Error {
 		With(mongoerr.SystemOverloadedError | mongoerr.RetryableError).WithFields(b.Doc().Elements()).Because(t)
 }
 
-// reasonOf returns the message of the operating system for an error of the disk, without paths and without the text
-// of wrapping errors.
+// reasonOf returns the operating system's message for an error of the disk, without paths and the text of wrapping
+// errors; "an unknown error" if it has none.
 func reasonOf(err error) string {
 	var cause syscall.Errno
 	if errors.As(err, &cause) {

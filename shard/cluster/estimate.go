@@ -26,9 +26,9 @@ const (
 	estimateWork   = 5000
 )
 
-// Estimate runs the plan of a read on its shards for a short while, and scales the measured cost to the whole read.
-// For a write, m holds the changes of the rows, which are tried in a transaction that does not commit; for a read it
-// is nil. No budget is charged.
+// Estimate runs the plan of a read on at most estimateShards shards for a short while, and scales the measured cost
+// to the whole read. For a write, m holds the changes of the rows, which are tried in a transaction that does not
+// commit; for a read it is nil. No budget is charged.
 func (s *Stream) Estimate(env *mql.Env, m *Modify) (e Estimate, err error) {
 	if s.Coll == nil || s.Solution == nil || len(s.Shards) == 0 || s.v == nil {
 		return e, nil
@@ -92,8 +92,8 @@ func (s *Stream) meterFor(m *ratelimit.Meter) {
 }
 
 // estimateOn runs the plan on one of n shards until a bound is reached, scales the charges to the whole shard, and
-// adds them to the meter to. t tries the changes of a write; left is the rest of the limit. rows is the scaled number
-// of rows; atLeast is true if the scale is not known.
+// adds them to the meter to. t tries the changes of a write; left is the rest of skip and limit, 0 for none. rows is
+// the scaled number of rows; atLeast is true if the scale is not known.
 func (s *Stream) estimateOn(env *mql.Env, d *shard.Descriptor, to *ratelimit.Meter, t *trial, n int, left int64) (rows int64, atLeast bool, err error) {
 	var m ratelimit.Meter
 	s.meterFor(&m)

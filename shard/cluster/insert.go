@@ -89,9 +89,9 @@ func (c *Cluster) unfit(docs []bson.Raw, ordered bool) (errs []mongoerr.WriteErr
 	return errs, len(docs) > 0
 }
 
-// WhollyRefused returns the error of an insert that was refused completely for lack of
-// request units, so that drivers may send all of it again; nil for any other. n is the
-// number of documents that were inserted.
+// WhollyRefused returns the error of an insert that was refused completely for lack of request units, so that drivers
+// may send all of it again; nil for any other insert, and always in strict mode (refusedOneByOne). n of the docs
+// documents were inserted.
 func (o *Op) WhollyRefused(n, docs int, errs []mongoerr.WriteError, ordered bool) error {
 	if refusedOneByOne(o.Env) || o.refused == nil || n > 0 || len(errs) == 0 || !ordered && len(errs) < docs {
 		return nil
@@ -130,7 +130,7 @@ func (c *Cluster) groupSize(coll *catalog.Collection, docs []router.Placed) int 
 	return len(docs)
 }
 
-// prepare checks each document, gives it an _id, and computes its position. With
+// prepare checks each document, gives it an _id, and computes its position unless the collection is capped. With
 // ordered it stops at the first bad document.
 func (c *Cluster) prepare(o *Op, coll *catalog.Collection, docs []bson.Raw, ordered bool) (placed []router.Placed, errs []mongoerr.WriteError, err error) {
 	placed = make([]router.Placed, 0, len(docs))

@@ -54,8 +54,8 @@ func (t *touches) due() bool {
 	return (t.seen-1)&t.skip == 0
 }
 
-// touchDoc remembers the shard key value of a document that the statement writes; bytes is the size of the new
-// version, 0 for a deletion.
+// touchDoc remembers, if it is due, the shard key value of a document that the statement writes; bytes is the size of
+// the new version, 0 for a deletion.
 func (o *Op) touchDoc(coll *catalog.Collection, d *shard.Descriptor, doc bson.Raw, bytes int) {
 	if o.Unmetered || !coll.Sharded() || !o.touches.due() {
 		return

@@ -15,7 +15,8 @@ import (
 // Source: Azure Cosmos DB, "concepts-limits" (logical partition). The error code is the one that the service's other
 // APIs return.
 
-// PartitionKeyFull is the code of a write to a shard key value that has reached its maximum size.
+// PartitionKeyFull is the code of a write to a shard key value, or an unsharded or serverless collection, that has
+// reached its maximum size.
 const PartitionKeyFull mongoerr.Code = 1014
 
 // growth is a change of the size of a heavy shard key value.
@@ -31,8 +32,8 @@ func applyGrowth(list []growth) {
 	}
 }
 
-// grow records that the size of a document changes by the given bytes. It returns an error if its shard key
-// value, or its collection without a shard key, has no room for the document.
+// grow records that a document grows by the given bytes, if its shard key value is heavy. It returns an error if that
+// value, or the collection (serverless or without a shard key), has no room for them.
 // Errors: PartitionKeyFull.
 func (a *attempt) grow(doc bson.Raw, bytes int64) error {
 	if a.coll.Throughput.Mode == catalog.ThroughputServerless && bytes > 0 &&

@@ -20,7 +20,8 @@ import (
 )
 
 const (
-	// batchRows and batchBytes bound how many documents an updateMany or deleteMany collects together.
+	// batchRows and batchBytes bound the documents that an updateMany, a deleteMany or a capped collection's trim
+	// collects together.
 	batchRows  = 256
 	batchBytes = 4 << 20
 )

@@ -59,8 +59,8 @@ type Op struct {
 	// ReadTime is the time of the newest state on which the command's reads were opened, 0 if
 	// none was opened outside of a transaction.
 	ReadTime storage.Timestamp
-	// Record, if set, is called inside the transaction of statements that took effect, before it
-	// commits, to store the retryable write record. first and last are their indexes in the
+	// Record, if set, is called inside the transaction of inserted documents or of a statement for one document,
+	// before the commit, to store the retryable write record. first and last are the indexes of the statements in the
 	// command; m is nil for inserts.
 	Record func(txn storage.Txn, first, last int, m *Modified) error
 	// Forget, if set, is called for transactions that did not commit: what Record
@@ -90,12 +90,11 @@ type Op struct {
 	needsSync bool                 // something was committed and may not be durable yet
 }
 
-// forSubPipeline returns the op for a pipeline inside the command's own, which has an
-// environment of its own and may run concurrently with the command. Such a pipeline only reads, so
-// the fields for writes are left out (Durability, Session, TxnNumber, StmtID, StmtIDs,
-// Owner, BypassValidation, WriteBlock, Record, Forget). So are the command's own counters
-// (Waited, Receipt, Committed, ReadTime), which the command changes meanwhile, and Planned and
-// Trace, which show only the command's own pipeline.
+// forSubPipeline returns the op for a pipeline inside the command's own, which has an environment of its own and may
+// run concurrently with the command. Such a pipeline only reads, so the fields for writes are left out (Durability,
+// Session, TxnNumber, StmtID, StmtIDs, Owner, Writes, BypassValidation, WriteBlock, Record, Forget). So are the
+// command's own counters (Waited, Receipt, Committed, ReadTime), which the command changes meanwhile, and Planned,
+// Row and Trace, which are for the command's own pipeline.
 func (o *Op) forSubPipeline(env *mql.Env) *Op {
 	return &Op{Env: env, Class: o.Class, AppName: o.AppName, Strong: o.Strong, Unmetered: o.Unmetered, Txn: o.Txn, At: o.At, User: o.User, Allowed: o.Allowed}
 }
@@ -129,10 +128,10 @@ func (o *Op) begin(c *catalog.Collection) {
 	}
 }
 
-// WaitDurable waits until all that the statements of an op have written and read is durable,
-// if the write concern requires it: one wait serves all statements. It is called
-// before the client gets their results, even if the command failed. An error of the context
-// undoes nothing: it only means that not all writes are known to be durable.
+// WaitDurable waits until all that the statements of an op have written and read is durable, if one has committed and
+// the write concern requires it: one wait serves all statements. It is called before the client gets their results,
+// even if the command failed. An error of the context undoes nothing: it only means that not all writes are known to
+// be durable.
 func (c *Cluster) WaitDurable(ctx context.Context, o *Op) error {
 	if !o.needsSync || o.Durability != storage.Synced {
 		return nil

@@ -131,8 +131,8 @@ func (c *Cluster) OplogRange(ctx context.Context) (oldest, newest storage.Timest
 	return oldest, newest, err
 }
 
-// WaitOplog waits until the change log has grown since the stream, opened on
-// OplogNamespace, reached its end.
+// WaitOplog waits until the change log has grown since the stream, opened on OplogNamespace, reached its end; if the
+// end is final, until ctx ends.
 // Errors: the cause of ctx; storage.ErrClosed.
 func (s *Stream) WaitOplog(ctx context.Context) error {
 	if s.oplog == nil || s.oplog.log == nil {

@@ -229,5 +229,5 @@ func (c *Cluster) parallel(o *Op, sol *plan.Solution, ops []exec.Operator) []exe
 // rows, goroutines cost more than they save.
 const smallLimit = 16
 
-// Explain prints the plan of a find; with stats, the find is first run to its end.
+// Explain prints the plan of a read; with stats, also the counters of its operators so far.
 func (s *Stream) Explain(b *bson.Builder, stats bool) { s.Operator.Explain(b, stats) }

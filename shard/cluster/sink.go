@@ -55,7 +55,7 @@ func (x *opener) writer(env *mql.Env) *Op {
 }
 
 // Credit moves the charges and commits of an op that has written for this command into those of the command: its
-// request charge, its operationTime, and what WaitDurable waits for.
+// request charge, its operationTime, its wait for request units, and what WaitDurable waits for.
 func (o *Op) Credit(writer *Op) {
 	o.Receipt.Merge(&writer.Receipt)
 	writer.Receipt.Reset(0, nil)
@@ -275,7 +275,8 @@ func (s *mergeSink) open(a *attempt, shards []*shard.Descriptor) error {
 	return a.begin()
 }
 
-// insert inserts a document of the pipeline that matches none of the target, with a new _id if it has none.
+// insert inserts a document of the pipeline, with a new _id if it has none: one that matches none of the target, or,
+// for whenMatched: "fail", any one without a search.
 func (s *mergeSink) insert(a *attempt, fresh bson.Raw) error {
 	fresh, err := write.Prepare(s.spec.Inserted(fresh), s.c.store)
 	if err != nil {

@@ -140,8 +140,8 @@ func (t *Tail) checkPosition(r storage.Reader) error {
 	return mongoerr.New(mongoerr.CappedPositionLost, "CollectionScan died due to failure to restore tailable cursor position. Last seen record id: RecordId(%d)", t.after)
 }
 
-// Next returns the next document, nil if there is none for now. It returns the same document again
-// until Take is called. At the beginning of a turn, it can fail like a new find.
+// Next returns the next document, nil if there is none for now. A document that was not taken (Take) is returned
+// again in the next turn. At the beginning of a turn, it can fail like a new find.
 func (t *Tail) Next(env *mql.Env) (*exec.Row, error) {
 	if t.remaining == 0 {
 		return nil, nil
@@ -178,7 +178,8 @@ func (t *Tail) Take() {
 	}
 }
 
-// StartedEmpty reports whether the tail has found no document so far, so that it has no position to continue from.
+// StartedEmpty reports whether the tail has passed no document so far, matching or not, so that it has no position to
+// continue from.
 func (t *Tail) StartedEmpty() bool { return t.after == 0 && t.remaining != 0 }
 
 // Pause ends the turn of reading: it closes the snapshot and charges the cost of the turn.

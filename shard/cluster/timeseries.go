@@ -16,8 +16,8 @@ import (
 // of their time. What MongoDB forbids because of its buckets is forbidden here too.
 // Manual: core/timeseries/timeseries-limitations.
 
-// timePosition returns the first free position for a document: several documents may have the same
-// _id and time.
+// timePosition returns the first free one of SameTimeMax positions for a document, the last if all others are taken:
+// several documents may have the same _id and time.
 func (a *attempt) timePosition(doc bson.Raw) (keyspace.Hash, error) {
 	h, err := a.coll.Position(doc)
 	if err != nil {
@@ -48,8 +48,8 @@ func (c *Cluster) checkModify(o *Op, ns collection.Namespace, m *Modify) error {
 	return nil
 }
 
-// checkSeriesUpdate rejects updates of a time-series collection, except those of the
-// metaField of all its matches.
+// checkSeriesUpdate rejects updates of a time-series collection, except those of the metaField, in all matches of a
+// filter on the metaField.
 // Manual: core/timeseries/timeseries-limitations#updates. Errors: InvalidOptions (72).
 func checkSeriesUpdate(o *Op, coll *catalog.Collection, m *Modify) error {
 	invalid := func(what string) error {

@@ -150,8 +150,8 @@ func (c *Cluster) BeginTxn(o *Op) (*Txn, error) {
 	}
 }
 
-// beginAt opens a transaction on the newest state, or on that of Op.At: a kept state if
-// shards and indexes have not changed since, otherwise one made from the change log.
+// beginAt opens a transaction on the newest state, or on that of Op.At: a kept state if the catalog has not changed
+// since, otherwise one made from the change log.
 func (c *Cluster) beginAt(o *Op, snap *catalog.Snapshot) (*Txn, error) {
 	ctx := o.Env.Context()
 	t := &Txn{Catalog: snap, holder: intents.NewHolder()}

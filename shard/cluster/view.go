@@ -35,8 +35,8 @@ func (c *Cluster) latest(o *Op) *catalog.Snapshot {
 }
 
 // view opens the read view of a command: a snapshot of the store with the catalog. If one of the collections nss
-// changed in between, it begins again. It pins nothing: the catalog entries that a reader uses stay valid at its
-// snapshot.
+// changed in between, it begins again; in a transaction it is that of the transaction. It pins nothing: the catalog
+// entries that a reader uses stay valid at its snapshot.
 func (c *Cluster) view(o *Op, nss ...collection.Namespace) (*view, error) {
 	if o.Txn != nil {
 		v := &view{snap: o.Txn.Catalog, reader: o.Txn.Store.Snapshot(), layoutAt: o.Txn.layoutAt}
