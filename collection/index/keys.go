@@ -18,8 +18,9 @@ import (
 type Add func(values, typeBits []byte) error
 
 // Keys calls add for each index entry of doc, without duplicates and in ascending order. A document that the partial
-// filter or sparseness leaves out has none. arrays holds the fields whose paths contain arrays; nil if there are
-// none. Documents without arrays cost no allocation in a plain index.
+// filter or sparseness leaves out has none. arrays records the fields with arrays on their paths or, in text and
+// geospatial indexes, with several values; nil if there are none. Documents without arrays cost no allocation in a
+// plain index.
 //
 // Errors: CannotIndexParallelArrays, the errors of evaluating the partial filter, CannotBuildIndexKeys if the
 // entries are larger than keysBytesMax, the errors of add, and numbered codes of single kinds (16766 for arrays in a

@@ -41,9 +41,9 @@ func (o *FlatOptions) sphereRanges(center geo.Point, radians float64) []geo.Cell
 	return o.grid().Ranges(lo, hi)
 }
 
-// kind2d is the index kind 2d: an entry has the cell of a legacy coordinate pair and the unchanged values of further
-// fields. A document has an entry for every pair, and none without pairs.
-// Manual: core/indexes/index-types/geospatial/2d.
+// kind2d is the index kind 2d: an entry has the cell of a legacy coordinate pair and the first value of each further
+// field, null if there is none. A document has an entry for every pair, and none without pairs. Manual:
+// core/indexes/index-types/geospatial/2d.
 var kind2d = Kind{
 	Name:  "2d",
 	Doc:   "core/indexes/index-types/geospatial/2d",

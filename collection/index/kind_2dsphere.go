@@ -168,7 +168,8 @@ func (g *generator) noGeometry(at path.Path, v bson.Value, cause *mongoerr.Error
 	return err.WithFields(b.Doc().Elements())
 }
 
-// reasonMax and elementMax are the largest lengths in bytes of texts in errInfo for a value that is no geometry.
+// reasonMax and elementMax are the largest lengths in bytes of the reason and of the value in errInfo for a value
+// that is no geometry.
 const (
 	reasonMax  = 256
 	elementMax = 1 << 10

@@ -57,9 +57,9 @@ func (s *Spec) Listed() bson.Raw {
 // lastWriteNever is the longest expireAfterSeconds that MongoDB accepts: 68 years. It stands for never.
 const lastWriteNever = math.MaxInt32
 
-// Account returns the specification as an account of Azure Cosmos DB lists it: with version 1 for
-// all kinds, and with the namespace.
-// Observed: Azure-Samples/cosmos-db-mongodb-api-javascript-samples, "225-get-collection-indexes".
+// Account returns the specification as an account of Azure Cosmos DB lists it: with version 1 for all kinds, with the
+// namespace, and for _id without unique. Observed: Azure-Samples/cosmos-db-mongodb-api-javascript-samples,
+// "225-get-collection-indexes".
 func (s *Spec) Account(ns string) bson.Raw {
 	b := bson.NewBuilder(nil)
 	b.Int32("v", 1)
@@ -100,7 +100,8 @@ func isLastWriteKey(key bson.Raw) bool {
 	return fields == 1
 }
 
-// checkLastWrite returns an error for options that a TTL index by the last write cannot have, such as unique.
+// checkLastWrite returns an error if a TTL index by the last write has another key than {_ts: 1}, no
+// expireAfterSeconds, or is unique, sparse or partial.
 func (p *parser) checkLastWrite() error {
 	s := p.s
 	switch {

@@ -78,7 +78,7 @@ func cannot(format string, args ...any) error {
 }
 
 // switches returns the place of the boolean option name in the parsed index; ok is false for other options. A client
-// may also send a number. at is nil for obsolete options, which are accepted and ignored.
+// may also send a number. at is nil for obsolete options, which have no effect.
 func (p *parser) switches(name string) (at *bool, ok bool) {
 	switch name {
 	case "unique":
@@ -98,7 +98,7 @@ func (p *parser) switches(name string) (at *bool, ok bool) {
 }
 
 // numbers returns the place of the numeric option name of geospatial and text indexes in the parser; ok is false for
-// other options.
+// other options. at is nil for bucketSize, which has no effect.
 func (p *parser) numbers(name string) (at *bson.Value, ok bool) {
 	switch name {
 	case "textIndexVersion":

@@ -32,7 +32,7 @@ type Part struct {
 type Spec struct {
 	Name string
 	Key  bson.Raw // the key pattern as listIndexes prints it
-	// Version is the index version, 1 or 2, that listIndexes prints; it has no effect.
+	// Version is the index version, 1 or 2, that listIndexes prints; it has no effect on entries.
 	Version int32
 	// Held is an upper bound of the memory in bytes that the specification occupies.
 	Held  int64
@@ -81,7 +81,7 @@ type Spec struct {
 }
 
 // Append writes the fields of the index specification into an open document, in the form and order of listIndexes:
-// v, key, name, then the options as the client gave them. ParseSpec reads it back.
+// v, key, name, then the options in the client's order, with defaults filled in. ParseSpec reads it back.
 func (s *Spec) Append(b *bson.Builder) { b.Splice(s.print.Elements()) }
 
 // Raw returns the specification as Append writes it.

@@ -7,8 +7,8 @@ import (
 var opAll = Operator{Name: "$all", Where: Field, Parse: parseAll, Doc: "reference/operator/query/all"}
 
 // parseAll reads {$all: […]}: each of the values or patterns must be present, or each of the $elemMatch
-// conditions must hold. It makes a conjunction, as MongoDB does: {$all: [[1, 2]]} also matches the array
-// [1, 2] itself.
+// conditions must hold; an empty array matches nothing. {$all: [[1, 2]]}, as in MongoDB, also matches the array [1,
+// 2] itself.
 func parseAll(p *parser, a operand) (Node, error) {
 	arr, ok := a.value.Array()
 	if !ok {

@@ -11,7 +11,7 @@ import (
 var opElemMatch = Operator{Name: "$elemMatch", Where: Field, Parse: parseElemMatch, Doc: "reference/operator/query/elemMatch"}
 
 // parseElemMatch reads {$elemMatch: …} in both forms: operators on the array's elements themselves, {$gt: 1}, or a
-// filter on elements that are documents, {b: 1}.
+// filter on elements that are documents or arrays, {b: 1} or {$or: […]}.
 func parseElemMatch(p *parser, a operand) (Node, error) {
 	d, ok := a.value.Doc()
 	if !ok {
@@ -67,7 +67,7 @@ func (e *elemValue) holds(env *mql.Env, v bson.Value, s *expr.Scratch) (bool, er
 }
 
 // find returns the position of the first element of the array v that satisfies all conditions of the $elemMatch, -1
-// if there is none. The positional operator $ refers to this position.
+// if there is none. If v is in no other array, the positional operator $ refers to this position.
 func (e *elemValue) find(env *mql.Env, v bson.Value, s *expr.Scratch) (int, error) {
 	if v.Type != bson.TypeArray {
 		return -1, nil
@@ -99,8 +99,8 @@ func (e *elemValue) append(b *bson.Builder) {
 
 func (e *elemValue) shape(dst []byte) []byte { return appendList(dst, "$elemMatch", e.list) }
 
-// bounds adds the intersection of the bounds of all conditions, as one element must satisfy them all. The bounds are
-// not exact, because a value that is no array has the same index keys but does not match.
+// bounds adds the intersection of the bounds of all conditions that are Pathed, as one element must satisfy them all.
+// The bounds are not exact, because a value that is no array has the same index keys but does not match.
 func (e *elemValue) bounds(add func(Interval)) (exact bool) {
 	list := []Interval{AllValues()}
 	for _, c := range e.sub {

@@ -12,10 +12,10 @@ import (
 )
 
 // bits is the predicate of $bitsAllSet and the like: all or any of some bits of a value must be set or clear. In an
-// integer, bits beyond the 63rd repeat the sign. In binary data, the first byte holds the lowest bits, and bits
+// integer, bits from position 64 on repeat the sign. In binary data, the first byte holds the lowest bits, and bits
 // beyond the end are clear. A double with a fraction never matches. The fraction of a decimal is ignored. A number
-// that does not fit into 64 bits never matches.
-// Manual: reference/operator/query-bitwise. Observed: mongod 7.0 (decimals).
+// that does not fit into 64 bits never matches. Manual: reference/operator/query-bitwise. Observed: mongod 7.0
+// (decimals).
 type bits struct {
 	op       string
 	set, any bool

@@ -23,7 +23,8 @@ const (
 var relationNames = [...]string{"$eq", "$gt", "$gte", "$lt", "$lte"}
 
 // comparison is the predicate of $eq, $lt, $lte, $gt and $gte: it compares a value with a constant of the same class
-// of types, such as numbers. Manual: reference/method/db.collection.find#type-bracketing.
+// of types, such as numbers; see acrossClasses for the exceptions. Manual:
+// reference/method/db.collection.find#type-bracketing.
 type comparison struct {
 	rules
 	rel  relation

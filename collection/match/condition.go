@@ -18,9 +18,9 @@ type Condition struct {
 	order   bson.StringOrder
 }
 
-// ParseCondition reads a condition on one value: {$gt: 5} (operators on the value, or on its elements if the value
-// is an array), {a: 1} (a filter on values that are documents), a regular expression, or any other constant, which
-// the value must equal. The Condition keeps no reference to the bytes of v. Manual: reference/operator/update/pull.
+// ParseCondition reads a condition on one value: {$gt: 5} (operators on the value and, if it is an array, on its
+// elements), {a: 1} (a filter on values that are documents), a regular expression, or any other constant, which the
+// value must equal. The Condition keeps no reference to the bytes of v. Manual: reference/operator/update/pull.
 //
 // Errors: the errors of Parse.
 func ParseCondition(env *mql.Env, v bson.Value) (*Condition, error) {

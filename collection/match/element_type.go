@@ -101,8 +101,9 @@ func (t *typeSet) append(b *bson.Builder) {
 
 func (t *typeSet) shape(dst []byte) []byte { return append(dst, "$type"...) }
 
-// bounds adds the bounds of the classes of the set's types. The bounds are not exact, because a class contains more
-// than one type. For arrays all keys are added: an index has the keys of their elements, which may have any type.
+// bounds adds the bounds of the classes of the set's types. The bounds are not exact if a class also contains types
+// that are not in the set: for string, symbol, null, undefined, and numeric types without "number". For arrays all
+// keys are added: an index has the keys of their elements, which may have any type.
 func (t *typeSet) bounds(add func(Interval)) (exact bool) {
 	if t.has(bson.TypeArray) {
 		add(AllValues())

@@ -42,7 +42,8 @@ func singleValue(l *Leaf) (bson.Value, bool) {
 // Points returns the values that the path can have in matching documents: every match has one of them, under simple
 // string comparison; ok is false if the filter does not determine them. An empty list with ok means that nothing can
 // match. Shard targeting calls Points with each field of the shard key, which cannot hold arrays. For a comparison
-// with an array, which other values match too, ok is false. null also represents a missing field and undefined.
+// with an array, or with text under a collation, which other values match too, ok is false. null also represents a
+// missing field and undefined.
 func Points(n Node, path string) (values []bson.Value, ok bool) {
 	switch n := n.(type) {
 	case Always:

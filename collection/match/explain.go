@@ -197,7 +197,8 @@ func (e *explainer) leaf(l *Leaf, want bool) {
 	e.reason(l, want)
 }
 
-// reason appends why a condition on a path has the given result, and the values at the path that were compared.
+// reason appends why a condition on a path has the given result and, except for $exists, up to 100 values at the
+// path.
 func (e *explainer) reason(l *Leaf, want bool) {
 	var values []bson.Value
 	l.path.Walk(e.doc, path.Traverse, func(v bson.Value, _ []int32) bool {

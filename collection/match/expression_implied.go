@@ -14,10 +14,11 @@ type Implied struct {
 	Interval
 }
 
-// Implied returns the intervals that follow from comparisons of field paths with constants, if the expression is
-// such a comparison or an $and of them. An expression compares values of different types and treats an array as one
-// value. So the intervals differ from those of the query operators and hold only for indexes without arrays, and the
-// expression must still be evaluated on each document. Manual: reference/operator/query/expr#behavior (index use).
+// Implied returns the intervals that follow from comparisons of field paths with constants, if the expression is such
+// a comparison or an $and that contains some. Constants null, undefined and MinKey yield none. An expression compares
+// values of different types and treats an array as one value. So the intervals differ from those of the query
+// operators and hold only for indexes without arrays, and the expression must still be evaluated on each document.
+// Manual: reference/operator/query/expr#behavior (index use).
 func (n *Expr) Implied() []Implied {
 	b := bson.NewBuilder(nil)
 	n.e.Append(b, "e")

@@ -6,7 +6,7 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// Keep returns the documents of docs that match a filter; a nil filter keeps all. Commands that list things use it
+// Keep returns the documents of docs that match a filter; an empty filter keeps all. Commands that list things use it
 // for their argument filter. Errors: the errors of Keeper and of the function that it returns.
 func Keep(env *mql.Env, docs []bson.Raw, filter bson.Raw) ([]bson.Raw, error) {
 	if filter.IsEmpty() {
@@ -29,8 +29,9 @@ func Keep(env *mql.Env, docs []bson.Raw, filter bson.Raw) ([]bson.Raw, error) {
 	return out, nil
 }
 
-// Keeper returns a function that reports whether a document matches a filter; a nil filter matches all. The
-// function's errors are the errors of the filter's expressions. Errors of Keeper: the errors of Parse.
+// Keeper returns a function that reports whether a document matches a filter; an empty filter matches all. The
+// function's errors are the errors of the filter's expressions. Errors of Keeper: the errors of RefuseInValidator and
+// Parse.
 func Keeper(env *mql.Env, filter bson.Raw) (keeps func(bson.Raw) (bool, error), err error) {
 	if filter.IsEmpty() {
 		return func(bson.Raw) (bool, error) { return true, nil }, nil

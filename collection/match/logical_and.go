@@ -43,8 +43,8 @@ func (p *parser) clauses(a operand) ([]Node, error) {
 // And is the filter node that matches if all its children match; without children it matches everything.
 type And struct {
 	list []Node
-	// fields are the children with conditions on top-level fields, grouped by field, so that Matches tests them in
-	// one pass over the document. rest are the other children.
+	// fields are the Leaf children on top-level fields, grouped by field, which Matches tests in one pass over the
+	// document: two to topFieldsMax fields, or none. rest are the other children.
 	fields []topField
 	names  []string // of fields
 	rest   []Node

@@ -15,9 +15,9 @@ import (
 // The concrete types are those of this package: And, Or, Nor, Not, Leaf,
 // ElemMatch, Near, Expr, Text, Where, Schema, Always and Sample.
 type Node interface {
-	// Matches reports whether doc satisfies the node. It allocates nothing unless expressions, JavaScript or
-	// patterns do. Values that it computes are in the memory of s. Errors: the errors of evaluating $expr, $where
-	// and patterns, and the reason why the command must end.
+	// Matches reports whether doc satisfies the node. It allocates nothing unless expressions, JavaScript, patterns
+	// or JSON schemas do. Values that it computes are in the memory of s. Errors: the errors of evaluating $expr,
+	// $where, $text and patterns, and the reason why the command must end.
 	Matches(env *mql.Env, doc bson.Raw, s *expr.Scratch) (bool, error)
 	// Children returns the sub-filters; the caller must not change the slice.
 	Children() []Node
@@ -66,12 +66,13 @@ func Walk(n Node, visit func(Node)) {
 	}
 }
 
-// Shape returns the filter without its values, the key of the plan cache: the same plan can answer filters of one
-// shape. The shape contains everything on which the possible plans depend: paths, operators, and whether a compared
-// value is null, an array, a string or anything else (a collation concerns only some of them).
+// Shape returns the filter without its values, except those of $expr, $where and $jsonSchema. It is the key of the
+// plan cache: the same plan can answer filters of one shape. The shape contains everything on which the possible
+// plans depend: paths, operators, and the kind of each compared value (valueShape), as a collation concerns only some
+// kinds.
 func Shape(n Node) string { return string(n.shape(nil)) }
 
-// Form returns the Shape of a filter without the kinds of the compared values: only paths and operators, in an order
+// Form returns the Shape of a filter without the kinds of the compared values (valueShape), with clauses in an order
 // that does not depend on values. Index filters (planCacheSetFilter) apply by Form.
 func Form(n Node) string {
 	op := ""
@@ -95,7 +96,7 @@ func Form(n Node) string {
 	return op + "(" + strings.Join(parts, ",") + ")"
 }
 
-// withoutKinds returns the shape of a node without the kinds of the compared values (null, array, string, other).
+// withoutKinds returns the shape of a node without the kinds of the compared values, the results of valueShape.
 func withoutKinds(n Node) string {
 	shape := n.shape(nil)
 	out := shape[:0]

@@ -10,8 +10,8 @@ import (
 
 // Normalize returns an equivalent filter in the form that planning and plan caching expect: nested $and
 // and $or are flattened, an $and or $or of one child is replaced by the child, constants are folded, an
-// $in of one value becomes $eq, an $or of equalities on one path becomes $in, double negations are
-// dropped, and children are sorted.
+// $in of one value becomes $eq, equalities of an $or on one path become one $in, double negations are dropped, and
+// children are sorted without duplicates.
 func Normalize(n Node) Node {
 	var z normalizer
 	return z.node(n)
@@ -160,7 +160,7 @@ func joinEqualities(list []Node) []Node {
 }
 
 // equalTo returns the values for which a leaf with $eq or $in tests equality, and the rules of the comparison; ok is
-// false for other leaves.
+// false for other leaves and for regular expressions.
 func equalTo(l *Leaf) (values []bson.Value, r rules, ok bool) {
 	switch p := l.pred.(type) {
 	case *comparison:
@@ -239,9 +239,9 @@ func normalLeaf(l *Leaf) Node {
 	return l
 }
 
-// sorted sorts the children of a node by kind, path and text and removes duplicates, so that equal filters in a
-// different order become the same. The order of kinds is that of MongoDB, because it is visible: if there are
-// several conditions on arrays, the last one determines the positional operator.
+// sorted sorts the children of a node by kind, path and text and removes duplicates except of $sampleRate, so that
+// equal filters in a different order become the same. The order of kinds is that of MongoDB, because it is visible:
+// if there are several conditions on arrays, the last one determines the positional operator.
 func (z *normalizer) sorted(list []Node) []Node {
 	if len(list) < 2 {
 		return list

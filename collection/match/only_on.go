@@ -1,6 +1,7 @@
 package match
 
-// OnlyOn reports whether a filter reads only one top-level field of the document, or paths inside it.
+// OnlyOn reports whether all conditions of a filter are on paths that begin with the top-level field. It returns
+// false for filters with $expr, $where, $text, $jsonSchema or $sampleRate.
 func OnlyOn(n Node, field string) bool {
 	if p, ok := n.(Pathed); ok {
 		return p.Path().First() == field

@@ -15,7 +15,8 @@ type parser struct {
 	keywords  []schemaKeyword
 	rules     rules
 	depth     int
-	// nested is set while the inside of an $elemMatch is parsed, where $where, $text and $expr are not allowed.
+	// nested is set inside of an $elemMatch and for a Condition, where $where, $text, $expr and $sampleRate are not
+	// allowed.
 	nested bool
 }
 
@@ -122,9 +123,8 @@ func (p *parser) operator(a operand) (Node, error) {
 }
 
 // isOperatorDoc reports whether v is a document of operators, {$op: …}, and not a document to compare with. The
-// first field decides. The fields of a DBRef ($ref, $id, $db) make v a document to compare with; if incomplete is
-// set, also without all of them.
-// Manual: reference/database-references.
+// first field decides. A DBRef, with $ref and $id, is a document to compare with; if incomplete is set, $ref, $id or
+// $db alone is enough. Manual: reference/database-references.
 func isOperatorDoc(v bson.Value, incomplete bool) bool {
 	d, ok := v.Doc()
 	if !ok {

@@ -9,8 +9,8 @@ import (
 // MatchPosition returns the index that the positional operator $ refers to, in a document that n matches: the index
 // of the array element that matches. If arrays are nested, it is the index in the outermost array; if several
 // conditions reach arrays, the last condition determines it. Conditions under $or, $nor and $not do not count. ok is
-// false if no condition reached an array. n should be normalised: an $or on one field becomes $in, which counts.
-// Manual: reference/operator/update/positional, reference/operator/projection/positional.
+// false if no condition reached an array or n does not match. n should be normalised: an $or on one field becomes
+// $in, which counts. Manual: reference/operator/update/positional, reference/operator/projection/positional.
 func MatchPosition(env *mql.Env, doc bson.Raw, n Node, s *expr.Scratch) (index int, ok bool, err error) {
 	p := positioner{env: env, s: s, index: -1}
 	matched, err := p.node(n, doc)
@@ -52,8 +52,9 @@ type finder interface {
 	find(env *mql.Env, v bson.Value, s *expr.Scratch) (int, error)
 }
 
-// hold reports whether the value v satisfies the predicate of l, and sets p.index if so. at is the index in the
-// outermost array by which the path reached v, -1 outside of arrays.
+// hold reports whether the value v satisfies the predicate of l, and if so, sets p.index to at, or outside of arrays
+// to the index that a finder returns. at is the index in the outermost array by which the path reached v, -1 outside
+// of arrays.
 func (p *positioner) hold(l *Leaf, v bson.Value, at int) (bool, error) {
 	if f, ok := l.pred.(finder); ok {
 		i, err := f.find(p.env, v, p.s)

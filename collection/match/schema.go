@@ -52,8 +52,8 @@ type judge struct {
 	err error // the reason why the command must end
 }
 
-// mustStop reports whether the evaluation must end because the command must. It is called once for each value that a
-// schema examines.
+// mustStop reports whether the evaluation must end because the command must. It is called for each rule on each
+// value, and for each pattern.
 func (j *judge) mustStop() bool {
 	if j.err == nil {
 		j.err = j.env.Tick()

@@ -121,7 +121,7 @@ func (p *schemaParser) properties(v bson.Value) error {
 }
 
 // othersRule represents the keywords patternProperties and additionalProperties: the schemas of fields whose names
-// are not in properties.
+// match a pattern, and of fields whose names match none and are not in properties.
 type othersRule struct {
 	known    []property
 	patterns []property

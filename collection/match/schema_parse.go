@@ -63,8 +63,9 @@ var unsupportedKeywords = []string{"$ref", "$schema", "default", "definitions", 
 
 // schema reads a JSON schema, the argument of $jsonSchema or a schema inside it.
 //
-// Errors: 9 FailedToParse for unknown keywords and bad values, 14 for values of wrong types, 2 for unknown types,
-// 51091 for bad patterns.
+// Errors: 9 FailedToParse for unknown keywords and bad values, 14 for values of wrong types, 2 for unknown types, too
+// deep nesting and bad patterns of patternProperties, 51091 for other bad patterns, 40415 for unknown fields of
+// encrypt.
 func (p *parser) schema(d bson.Raw) (*schema, error) {
 	if p.depth++; p.depth > depthMax {
 		return nil, badValue("exceeded maximum schema depth of %d", depthMax)

@@ -1,7 +1,7 @@
 package match
 
-// CheckNearAndText refuses $near and $text in places where no index can answer them. They must be at the top of the
-// filter or under $and, at most one of each and not both.
+// CheckNearAndText refuses $near and $text in places where no index can answer them. $near must be at the top of the
+// filter or under $and; $text may not be under $nor or $not. At most one of both is allowed.
 //
 // Errors: 2 BadValue.
 func CheckNearAndText(n Node) error {

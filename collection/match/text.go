@@ -67,7 +67,7 @@ func TextLanguage(name string) bool {
 }
 
 // Text is the filter node of $text: the search string and its options. Only a text index can answer it: the index
-// converts the words into terms by its own language and finds documents by these terms.
+// converts the words into terms by Language or its own language, and finds documents by these terms.
 type Text struct {
 	// Search is the search string of the client: words, "phrases" in quotes and -negations.
 	Search string

@@ -31,8 +31,8 @@ func parseWhere(p *parser, a operand) (Node, error) {
 	return &Where{script}, nil
 }
 
-// Where is the filter node of $where: it matches if JavaScript returns true. The script is an expression or a
-// function without arguments, in which the document is bound to this and obj.
+// Where is the filter node of $where: it matches if JavaScript returns a truthy value. The script is an expression or
+// a function without arguments, in which the document is bound to this and obj.
 type Where struct {
 	script *expr.Script
 }

@@ -123,8 +123,8 @@ func (c *Collation) state() *collateState {
 	return &collateState{}
 }
 
-// release returns the buffers of one comparison to the pool for the next one. If a huge string made them 1 MiB or
-// larger, they are dropped instead.
+// release returns the buffers of one comparison to the pool for the next one. If a huge string made st.a, st.b and
+// st.primary together 1 MiB or larger, all are dropped instead.
 func (c *Collation) release(st *collateState) {
 	if cap(st.a)+cap(st.b)+cap(st.primary) < 1<<20 {
 		c.pool.Put(st)

@@ -14,9 +14,9 @@ type CollatorVersion uint8
 
 // The versions.
 const (
-	// FirstCollator is the oldest version. It accepts every locale and variant, and orders a locale without tables
-	// as English, or as the language that the locale is based on. A collation in the catalog without a version has
-	// FirstCollator.
+	// FirstCollator is the oldest version. It accepts every locale and variant of MongoDB, and orders a locale
+	// without tables as English, or as the language that the locale is based on. A collation in the catalog without a
+	// version has FirstCollator.
 	FirstCollator CollatorVersion = iota
 	// NewestCollator is described in docs/collations.md.
 	NewestCollator

@@ -156,8 +156,9 @@ func (c *Collation) runs(s []byte, st *collateState) {
 	c.plainText(s[start:], st)
 }
 
-// variable reports whether alternate: "shifted" ignores the character r on levels 1 to 3: space, and punctuation if
-// maxVariable is "punct". Manual: reference/collation#collation-document-fields (alternate, maxVariable).
+// variable reports whether alternate: "shifted" ignores the character r on levels 1 to 3: space and, if maxVariable
+// is "punct", punctuation and the no-break space. Manual: reference/collation#collation-document-fields (alternate,
+// maxVariable).
 func (c *Collation) variable(r rune) bool {
 	if r == 0xa0 {
 		return c.spec.maxVariable == "punct"
@@ -166,7 +167,7 @@ func (c *Collation) variable(r rune) bool {
 }
 
 // appendRank appends the weight of a space or punctuation character on the fourth level: three bytes that sort
-// before 0xff, which is there the weight of all other characters.
+// before 0xff, which is there the weight of ordinary characters.
 func appendRank(dst []byte, r rune) []byte {
 	return append(dst, 1+byte(r>>14), 1+byte(r>>7&0x7f), 1+byte(r&0x7f))
 }
@@ -262,8 +263,8 @@ func (c *Collation) foldKana(s []byte, st *collateState) []byte {
 }
 
 // number adds the weights of the digits with which s begins, for numericOrdering: the weight of the digit zero, a
-// mark, the count of digits and the digits, so that longer numbers are greater. It returns the size of these digits
-// in bytes.
+// mark, the count of digits after leading zeros and these digits, so that longer numbers are greater. It returns the
+// size of these digits in bytes.
 func (c *Collation) number(s []byte, st *collateState) (size int) {
 	zero := rootASCII()['0']
 	begin := func() int {
@@ -306,8 +307,8 @@ func digitValue(r rune) byte {
 	return byte((r - zero) % 10)
 }
 
-// posixWeights adds the weights of s for the locale en_US_POSIX: on the first level it orders ASCII by code point,
-// ahead of all other characters.
+// posixWeights adds the weights of s for the locale en_US_POSIX: on the first level it orders all characters by code
+// point.
 func (c *Collation) posixWeights(s []byte, st *collateState) {
 	for i := 0; i < len(s); {
 		r, n := utf8.DecodeRune(s[i:])
@@ -353,7 +354,8 @@ var rootASCII = sync.OnceValue(func() *[utf8.RuneSelf]asciiWeight {
 })
 
 // asciiWeights adds the weights of an ASCII string from a table, without the engine, for languages without special
-// rules for ASCII. If s contains other characters, it returns false and adds nothing.
+// rules for ASCII. If s contains a character that the table cannot express (beyond ASCII, or ignored by alternate:
+// "shifted"), it returns false and adds nothing.
 func (c *Collation) asciiWeights(s []byte, st *collateState) bool {
 	table := rootASCII()
 	shifted := c.spec.alternate == "shifted"

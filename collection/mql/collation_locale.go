@@ -38,12 +38,13 @@ var plainASCII = [...]string{"de", "en", "fr", "ga", "id", "it", "ms", "nl", "pt
 // sameAs maps locales without tables of their own in the engine to others with the same rules, which have tables.
 var sameAs = map[string]string{"bs": "hr", "gl": "es", "nb": "nn", "sr_Latn": "hr"}
 
-// withoutTables are locales for which the engine has no tables. NewestCollator refuses them, as their strings would
+// withoutTables are locales for which the engine has no tables. ParseCollation refuses them, as their strings would
 // be ordered as English.
 var withoutTables = [...]string{"bo", "dsb", "fa_AF", "hsb", "lkt", "lo", "ne", "smn", "ug", "uz", "yi"}
 
 // variants are the supported variants of locales, each with its key in a language tag ("phonebk"). The key "" means
-// the locale's default order. Locales that are not in variants have only "standard", their default order.
+// the locale's default order, an empty map no variant. Locales that are not in variants have only "standard", their
+// default order.
 var variants = map[string]map[string]string{
 	"de":      {"phonebook": "phonebk", "standard": ""},
 	"fi":      {},
@@ -62,8 +63,9 @@ var variantKeys = map[string]string{
 	"zhuyin": "zhuyin",
 }
 
-// localeOf returns the longest prefix of a locale's name that is in locales, "" if there is none: regions without
-// rules of their own fall back to the language (en_GB), or to language and script (sr_Latn_RS).
+// localeOf returns the longest prefix of a locale's name that is in locales, "" if there is none or the name has
+// another script: regions without rules of their own fall back to the language (en_GB), or to language and script
+// (sr_Latn_RS).
 func localeOf(name string) string {
 	for name != "" {
 		if _, known := slices.BinarySearch(locales[:], name); known {

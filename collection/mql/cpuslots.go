@@ -11,8 +11,8 @@ import (
 // CPUSlots limits how many long computations run at once, by two fair semaphores, so that short commands never wait
 // behind them. A slot is the right to run one of these computations.
 type CPUSlots struct {
-	// Interruptible has the slots of commands that have computed for slotTime. A command passes its slot to a
-	// waiting command when it checks whether it must end (Env.Tick).
+	// Interruptible has the slots of commands that have computed for slotTime. After slotTime, a command passes its
+	// slot to a waiting command when it checks whether it must end (Env.Tick).
 	Interruptible *ratelimit.Semaphore
 	// Uninterruptible has the slots of work that cannot let other commands run in between: one call into JavaScript,
 	// one match by backtracking.
@@ -35,7 +35,7 @@ func NewCPUSlots(lanes int, clock func() time.Time, crowded func(still func() bo
 		overloaded: crowded, overloadedFrom: max(1, lanes/2)}
 }
 
-// isOverloaded reports whether long work holds at least many slots.
+// isOverloaded reports whether long work holds overloadedFrom or more slots.
 func (p *CPUSlots) isOverloaded() bool {
 	return p.Interruptible.InUse()+p.Uninterruptible.InUse() >= p.overloadedFrom
 }
@@ -51,8 +51,8 @@ func (p *CPUSlots) notifyOverload() {
 // It equals the time slice of Go's scheduler.
 const slotTime = 10 * time.Millisecond
 
-// slotTimeout is the longest wait for a slot, extended by an eighth for each other waiter. Then the command computes
-// without a slot, as the holder may be blocked.
+// slotTimeout is the longest wait for an Interruptible slot, extended by an eighth for each other waiter. Then the
+// command computes without a slot, as the holder may be blocked.
 const slotTimeout = 200 * time.Millisecond
 
 // aloneMax is the number of commands that may begin within slotTime while a long command still counts as alone and
@@ -161,9 +161,9 @@ func (e *Env) ReleaseSlot() {
 	l.since = time.Time{}
 }
 
-// BeginUninterruptible waits for the slot of work that may take long and cannot let other commands run in between.
-// The caller calls done at the end of the work. Goroutines whose uninterruptible work was short so far go first.
-// Errors: the context's cause.
+// BeginUninterruptible waits for an Uninterruptible slot, for work that may take long and cannot let other commands
+// run in between. The caller calls done at the end of the work. Goroutines whose uninterruptible work was short so
+// far go first. Errors: the context's cause.
 func (e *Env) BeginUninterruptible() (done func(), err error) {
 	if err := e.Interrupted(); err != nil || e.Slot == nil || e.Slot.slots == nil {
 		return func() {}, err

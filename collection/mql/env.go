@@ -77,7 +77,7 @@ func NewEnv(ctx context.Context) *Env {
 	return e
 }
 
-// Reset makes e a fresh Env with the context ctx, the variables v and the memory m, both emptied. It allocates
+// Reset makes e a fresh Env with the context ctx, the variables v, which it empties, and the memory m. It allocates
 // nothing: a connection has one Env for all its commands.
 func (e *Env) Reset(ctx context.Context, v *Vars, m *Memory) {
 	v.names, v.values = v.names[:0], v.values[:0]
@@ -179,8 +179,9 @@ const (
 	rowBytes = 1024
 )
 
-// Tick counts one step of work, a row or an element. Every 128th call checks whether the command must end, and
-// returns the context's cause if so. The call may wait while other commands compute, see SlotHolder.
+// Tick counts one step of work, a row or an element. Every 128 steps, with those of Spend and Row, it checks whether
+// the command must end, and returns the context's cause if so. The call may wait while other commands compute, see
+// SlotHolder.
 func (e *Env) Tick() error {
 	if e.ticks++; e.ticks < ticksPerCheck {
 		return nil

@@ -8,8 +8,8 @@ import (
 	"github.com/cantledb/cantle/ratelimit"
 )
 
-// StageBytesMax is the largest number of bytes that one blocking operator (such as a sort) holds before it spills.
-// Manual: core/aggregation-pipeline-limits#memory-restrictions.
+// StageBytesMax is the default number of bytes that the blocking operators (such as sorts) of a command together hold
+// before they spill. Manual: core/aggregation-pipeline-limits#memory-restrictions.
 const StageBytesMax = 100 << 20
 
 // RecordsBytesMax limits the bytes of all record sets of one command: the sets of those records that a plan has
@@ -18,8 +18,8 @@ const StageBytesMax = 100 << 20
 const RecordsBytesMax = 256 << 20
 
 // stepBytes is the number of bytes by which a command takes from the memory that all commands share. It takes
-// nothing while it holds less than uncountedBytes, so that small commands neither contend for the shared counter nor
-// are ever refused.
+// nothing until it holds uncountedBytes more than it has taken, so that small commands neither contend for the shared
+// counter nor are ever refused.
 const (
 	uncountedBytes = 64 << 10
 	stepBytes      = 256 << 10
@@ -118,7 +118,7 @@ func (m *Memory) Shrink(n int) {
 }
 
 // GrowRecords counts n more bytes of record sets (see RecordsBytesMax), fewer for a negative n, and reports whether
-// both RecordsMax and the limit of all commands still hold.
+// both RecordsMax and the limit of all commands still hold; for a negative n whether RecordsMax holds.
 func (m *Memory) GrowRecords(n int) bool {
 	fits := m.records.Add(int64(n)) <= m.RecordsMax
 	if n < 0 {
@@ -191,7 +191,7 @@ func (m *Memory) shortageError(what string) error {
 
 // takeShared takes from the memory that all commands share the bytes that this command has allocated since it last
 // took some, and reports whether there was room. Without room, the bytes count there all the same, as they are in
-// use.
+// use. If it takes nothing, it returns the last result.
 func (m *Memory) takeShared() bool {
 	if m.shared == nil || m.Used() <= m.sharedTaken.Load()+uncountedBytes {
 		return !m.sharedExhausted.Load()

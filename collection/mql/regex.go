@@ -25,8 +25,8 @@ type Regex struct {
 
 	linear *regexp.Regexp        // nil if the pattern needs backtracking
 	next   func() *regexp.Regexp // finds the match after the first character; see EachWithin
-	// dollar is set if the pattern has a `$` without option m, which also matches before a final newline. RE2 cannot
-	// express that, so texts that end with a newline are matched by backtracking.
+	// dollar is set if the pattern has a \Z, or a `$` outside of multi-line mode, which also matches before a final
+	// newline. RE2 cannot express that, so texts that end with a newline are matched by backtracking.
 	dollar bool
 	slow   func() *regexp2.Regexp
 	empty  bool // may match the empty text
@@ -45,7 +45,7 @@ const patternBytesMax = 16 << 10
 
 // CompileRegex compiles a PCRE pattern with options, letters out of i, m, s, x and u.
 //
-// Errors: 51108 for an unknown option, 51091 for a pattern that does not compile.
+// Errors: 51108 for an unknown option, BadValue for a zero byte, 51091 for a pattern that does not compile.
 func CompileRegex(pattern, options string) (*Regex, error) {
 	t := translator{in: pattern}
 	for _, c := range options {

@@ -118,8 +118,9 @@ func (t *translator) quoted(rest string) {
 	}
 }
 
-// numbered translates a backslash with a number: a reference to a group, or a character by its octal number if the
-// pattern cannot have that many groups. It returns a description of the error, "" if there is none.
+// numbered translates a backslash with a number: a character by its octal number, if the number exceeds 9 and the
+// count of "(" in the pattern and begins with an octal digit, or overflows; else a reference to a group. It returns a
+// description of the error, "" if there is none.
 func (t *translator) numbered(rest string) string {
 	i := 1
 	for i < len(rest) && rest[i] >= '0' && rest[i] <= '9' {
@@ -440,8 +441,8 @@ func (t *translator) bracketEscape(rest string) string {
 	return ""
 }
 
-// complement returns the ASCII characters that are not in the class set, for engines without negated POSIX classes
-// inside brackets.
+// complement returns the characters that are not in the class set, whose members are ASCII, for engines without
+// negated POSIX classes inside brackets.
 func complement(set string) string {
 	var in [128]bool
 	rs := []rune(unescape(set))

@@ -32,7 +32,7 @@ func (r *Regex) FindWithin(e *Env, text []byte) ([]int, error) {
 }
 
 // EachWithin is Each for a command: on the linear engine, the search in a text of 1 MiB or more is interrupted when
-// the command must end. Errors: the context's cause; the errors of Each.
+// the command must end, unless the pattern may match the empty text. Errors: the context's cause; the errors of Each.
 func (r *Regex) EachWithin(e *Env, text []byte, f func(m []int) error) error {
 	if len(text) < longText || r.engine(text) != nil || r.empty {
 		return r.Each(text, f)

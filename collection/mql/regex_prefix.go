@@ -7,11 +7,11 @@ import (
 
 // LiteralPrefix returns the text with which every string must begin that the pattern matches, for the bounds of an
 // index. whole reports that the pattern matches every text with that prefix: ^abc, or ^abc.* with option s. The
-// prefix is empty if the pattern is not anchored or ignores case.
+// prefix is empty if the pattern is not anchored, contains |, or has the option i, m or x.
 func (r *Regex) LiteralPrefix() (prefix string, whole bool) { return r.prefix, r.whole }
 
-// literalPrefix returns the literal characters after the anchor ^ of a pattern, up to the first element that may
-// match more than one text. The second result reports whether the pattern matches every text that begins with them.
+// literalPrefix returns the literal characters after the anchor ^ of a pattern, up to the first element that is not
+// one literal character. The second result reports whether the pattern matches every text that begins with them.
 func literalPrefix(pattern, options string) (string, bool) {
 	if strings.ContainsAny(options, "imx") || strings.IndexByte(pattern, '|') >= 0 {
 		return "", false

@@ -413,7 +413,7 @@ func validName(s string) bool {
 	return s != "" && len(s) <= 32
 }
 
-// unboundedLookbehind reports whether a look-behind directly contains *, + or {n,}.
+// unboundedLookbehind reports whether a look-behind contains one of the quantifiers *, +, ?, {n,} and {n,m}.
 func unboundedLookbehind(s string) bool {
 	depth, class := 0, false
 	for i := 0; i < len(s); i++ {

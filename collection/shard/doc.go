@@ -16,8 +16,8 @@
 //	settle   C [p0 p1]              →  C [p1]                 after C's entries have been moved out of p0
 //	merge    B [p0]  C [p1]         →  D [p0 p1]              and settle again
 //
-// Invariants, which Map.Check verifies: shards cover the line without gap or overlap, in order; ids and partition numbers
-// are never used again; no two shards write their entries to the same partition.
+// Invariants, which Map.Check verifies: shards cover the line without gap or overlap, in order; ids are unique, and
+// ids and partition numbers are below the next new ones; no two shards write their entries to the same partition.
 //
 // Glossary. Position: place of a document on its collection's line. Shard: a range of positions with a share of the
 // RU/s (Cosmos DB: physical partition). Logical partition: all documents of one shard key value, or of one bucket of it

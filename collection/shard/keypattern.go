@@ -57,7 +57,8 @@ type pattern struct {
 }
 
 // Shared reports whether documents of different shard keys may have the same position: the values of a suffix share
-// buckets, and the levels of a hierarchy share 64 bits. Otherwise a position identifies its key.
+// buckets, and the levels of a hierarchy share 64 bits. Otherwise a position identifies its key, unless 64-bit hashes
+// collide.
 func (k KeyPattern) Shared() bool {
 	_, suffix := k.suffix()
 	return suffix || k.Kind() == Hierarchical
@@ -261,8 +262,8 @@ func (k KeyPattern) Array(doc bson.Raw) (path string, found bool) {
 	return "", false
 }
 
-// AppendValues appends a document's values of the shard key's fields under their dotted names, null for missing
-// ones. Error messages show them. A suffix is {bucket: n}.
+// AppendValues appends a document's values of the shard key's fields under their dotted names, null for missing ones
+// and arrays. Error messages show them. A suffix is {bucket: n}.
 func (k KeyPattern) AppendValues(b *bson.Builder, doc bson.Raw) {
 	for _, f := range k.Fields() {
 		v, _ := get(doc, f.Path)
@@ -351,9 +352,9 @@ func (k KeyPattern) Changed(a, b bson.Raw) (path string, changed bool) {
 	return "", false
 }
 
-// IsPrefixOf reports whether the key pattern of an index begins with the fields of the shard key. Only then can the
-// index be unique, because documents with equal values are in the same shard.
-// Manual: core/sharding-shard-key#unique-indexes.
+// IsPrefixOf reports whether the key pattern of an index begins with the fields of the shard key, as numbers. Only
+// then can the index be unique, because documents with equal values are in the same shard. Manual:
+// core/sharding-shard-key#unique-indexes.
 func (k KeyPattern) IsPrefixOf(index bson.Raw) bool {
 	it := index.Iter()
 	for _, f := range k.Fields() {
@@ -405,7 +406,7 @@ func hashedPrefix(h keyspace.Hash) Position {
 }
 
 // hash returns xxhash64 of the seed and the keystring of v, without the type bits, so that 1, 1.0 and NumberLong(1)
-// have the same hash. Undefined hashes as null, because filters for null may match it.
+// have the same hash. Missing and undefined hash as null, because filters for null may match them.
 func (k KeyPattern) hash(v bson.Value) uint64 {
 	if v.IsNullish() {
 		v = bson.Null

@@ -100,7 +100,8 @@ func parseField(spec bson.Raw, name string, v bson.Value) (Field, error) {
 // String returns the shard key in the form of MongoDB's messages: { a: 1.0, b: "hashed" }.
 func (k KeyPattern) String() string { return text(k.Spec()) }
 
-// text prints a shard key for messages. Of its values only scalars and suffixes are shown in full.
+// text prints a shard key for messages. Long keys, names and strings are cut; of values other than strings, numbers,
+// booleans and suffixes it shows the type.
 func text(spec bson.Raw) string {
 	var b strings.Builder
 	b.WriteString("{ ")

@@ -9,11 +9,11 @@ import (
 )
 
 // partitionsMax is the largest number of index partitions (generations of entries, see doc.go) that a shard reads. A
-// split or merge beyond it waits until the entries have been moved to the newest partition (Settle).
+// split or merge beyond it is refused until the entries have been moved to the newest partition (Settle).
 const partitionsMax = 8
 
 // Split returns the next map, in which two shards that meet at the position at replace the shard id; the right one
-// begins with at. The left shard keeps the index partitions, the right one gets a new partition for its new entries.
+// begins with at. Both keep the index partitions; the right one also gets a new partition, for its new entries.
 // Errors: ShardNotFound; CannotSplit.
 func (m *Map) Split(id ID, at Position) (*Map, error) {
 	i, ok := m.byID[id]

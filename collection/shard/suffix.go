@@ -14,8 +14,8 @@ import (
 //
 //	{day: "hashed", vin: {buckets: 400}}    day and vin known: one position; day known: 400; day unknown: the line
 //
-// The buckets of a value are on the line at equal distances from the value's own hash, so they fall evenly on shards
-// of equal size, and a value is on at most as many shards as it has buckets.
+// The buckets of a value are on the line at equal distances, beginning at the value's own hash, so they fall evenly
+// on shards of equal size, and a value is on at most as many shards as it has buckets.
 //
 // A random suffix is a suffix of _id, under the collection's own random seed. So a document gets a bucket by chance,
 // keeps it for its life although it is not stored, and shard key and _id together still identify one document.

@@ -30,11 +30,12 @@ type Result struct {
 }
 
 // Apply runs the update on the document doc and appends the fields of the new document to dst. In dst, only the
-// outermost document may be open, and it must be empty. Apply does not change doc, and allocates only dst and
-// computed values, which are in s.
+// outermost document may be open, and it must be empty. Apply does not change doc. For operators and replacements it
+// allocates only dst and computed values, which are in s.
 //
-// Errors: ImmutableField (_id), PathNotViable, BadValue, TypeMismatch, Overflow (nesting), 17419 (too large),
-// ConflictingUpdateOperators ($[] and $[id] on the same element), the errors of filters and stages.
+// Errors: ImmutableField (_id), PathNotViable, CannotBackfillArray, DollarPrefixedFieldName, BadValue, TypeMismatch,
+// Overflow (nesting), 17419 (too large), ConflictingUpdateOperators ($[] and $[id] on the same element), the errors
+// of filters and stages.
 func (p *Program) Apply(env *mql.Env, dst *bson.Builder, doc bson.Raw, in Input, s *expr.Scratch) (Result, error) {
 	start := dst.Len()
 	var err error

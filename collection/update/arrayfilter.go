@@ -18,7 +18,7 @@ type arrayFilter struct {
 // arrayFilters reads the option arrayFilters of an update: the conditions on array elements that paths name by
 // $[id].
 //
-// Errors: FailedToParse, BadValue, 5626500 for $near, the errors of match.Parse.
+// Errors: FailedToParse, BadValue, QueryFeatureNotAllowed for $expr, 5626500 for $near, the errors of match.Parse.
 func (p *parser) arrayFilters(list []bson.Raw) error {
 	for _, doc := range list {
 		id, err := identifier(doc, "")
@@ -49,7 +49,8 @@ func (p *parser) arrayFilters(list []bson.Raw) error {
 }
 
 // identifier returns the id of an array filter, the name with which the paths of all its conditions begin; id is the
-// name found so far, "" for none. Errors: FailedToParse if they begin with different names.
+// name found so far, "" for none. Errors: FailedToParse if they begin with different names; QueryFeatureNotAllowed
+// for $expr, BadValue for $text and $where.
 func identifier(filter bson.Raw, id string) (string, error) {
 	for it := filter.Iter(); it.Next(); {
 		name := string(it.Name)

@@ -37,7 +37,7 @@ func parseBit(_ *parser, at *fieldPath, arg bson.Value) (action, error) {
 }
 
 // bitAction is the effect of $bit at a path: bitwise operations in order. A missing field counts as int32 zero. If
-// one operand is an int64, the result is an int64.
+// the old value or an operand is an int64, the result is an int64.
 type bitAction []bitOperation
 
 type bitOperation struct {

@@ -18,8 +18,8 @@ import (
 //
 //	{a: true, l: length, u0: value, s1: {…}}
 //
-// The diff ignores fields that do not exist, so that it can be applied again. The Program keeps no
-// reference to the bytes. Observed: local.oplog.rs of mongod 7.0.
+// Fields in d, and fields with inner changes, need not exist; a missing field in u is added. So the diff can be
+// applied again. The Program keeps no reference to the bytes. Observed: local.oplog.rs of mongod 7.0.
 //
 // Errors: FailedToParse (9).
 func ParseDiff(d bson.Raw) (*Program, error) {

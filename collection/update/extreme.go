@@ -2,8 +2,8 @@ package update
 
 import "github.com/cantledb/cantle/bson"
 
-// extremeAction is the effect of $min and $max at a path: the operand replaces an old value that is above it (sign
-// -1, $min) or below it (sign 1, $max) in the BSON comparison order.
+// extremeAction is the effect of $min and $max at a path: the operand replaces a missing value, and an old value that
+// is above it (sign -1, $min) or below it (sign 1, $max) in the BSON comparison order.
 type extremeAction struct {
 	value bson.Value
 	sign  int

@@ -151,9 +151,9 @@ func (p *Program) IsPipeline() bool { return p.pipeline }
 // required (see match.MatchPosition).
 func (p *Program) NeedsPosition() bool { return p.positional }
 
-// Paths calls add with each path that the update may change, up to the first component that denotes array elements.
-// A field does not change if its path neither begins with one of these paths nor is a prefix of one. whole reports
-// that any field may change; then add is not called.
+// Paths calls add with each path that the update may change, up to the first of the components $, $[] and $[id]. A
+// field does not change if its path neither begins with one of these paths nor is a prefix of one. whole reports that
+// any field may change; then add is not called.
 func (p *Program) Paths(add func(path.Path)) (whole bool) {
 	if p.root == nil {
 		return true

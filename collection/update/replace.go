@@ -22,8 +22,8 @@ func parseReplacement(doc bson.Raw, o Options) (*Program, error) {
 	return &Program{replacement: doc}, nil
 }
 
-// applyReplacement writes the replacement of doc, with the _id of doc in front if the replacement has none. Empty
-// timestamps become the current time.
+// applyReplacement writes the replacement of doc, with _id in front: that of doc if the replacement has none or an
+// equal one. Empty timestamps in other top-level fields become the cluster time.
 func (p *Program) applyReplacement(env *mql.Env, dst *bson.Builder, doc bson.Raw) error {
 	id := p.replacement.Get("_id")
 	if old, ok := doc.Lookup("_id"); ok && (id.IsMissing() || bson.Equal(id, old, nil)) {

@@ -6,7 +6,7 @@ import (
 )
 
 // checkValue rejects values that an update may not write to the path at: for _id and below it, field names that
-// begin with a dollar sign, and as _id an array, a regular expression or undefined.
+// begin with a dollar sign, except $ref, $id and $db, and as _id an array, a regular expression or undefined.
 //
 // Errors: DollarPrefixedFieldName, BadValue.
 func checkValue(at *fieldPath, v bson.Value) error {
