@@ -9,10 +9,10 @@ import (
 // Activity holds the counters of one shard since the server started, from which its history is recorded. All numbers
 // but Limit only increase.
 type Activity struct {
-	Limit   MicroRU // its RU/s share now; 0 when unlimited
+	Limit   MicroRU // the shard's RU/s at all servers together now; 0 when unlimited
 	Charge  MicroRU
 	Refused int64
-	Bytes   int64         // of documents read, returned or stored
+	Bytes   int64         // of documents read by key, returned by queries, stored, replaced or removed
 	Reads   int64         // requests that only read, and succeeded
 	Writes  int64         // documents written by requests that succeeded; one if a request wrote no document
 	Failed  int64         // requests that failed for another reason than throttling
@@ -60,15 +60,15 @@ func (b *Budgets) Ended(m *Meter, o Outcome, took time.Duration) {
 	})
 }
 
-// activePools lists the pools whose counters have changed since the last EachActivity. So the reader visits one
-// active collection instead of checking ten thousand idle ones.
+// activePools lists the pools with a limit, and those whose counters have changed since the last EachActivity. So the
+// reader visits one active collection instead of checking ten thousand idle ones.
 type activePools struct {
 	mu    sync.Mutex
 	pools []*Pool
 }
 
-// markActive adds the pool to the list of active pools, from which EachActivity reads. The caller has changed the
-// counters before.
+// markActive adds the pool to the list of active pools, from which EachActivity reads. A caller changes the counters
+// first.
 func (p *Pool) markActive() {
 	if p.active == nil || p.isActive.Load() || p.isActive.Swap(true) {
 		return

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// Limits of the optional sources on which a bucket may draw after the budget of the running second is used up.
+// The refill of a bucket, the credits on which it draws after the budget of the running second is used up, and the
+// parts of a second that lower priorities leave to higher ones.
 const (
 	burstSecondsMax  = 300         // burst credit: the unused RU of at most this many seconds are saved
 	burstRate        = 3000 * RU   // maximum RU/s with burst credit; buckets with this rate or more have no credit
@@ -19,9 +20,9 @@ const (
 )
 
 // Bucket is a token bucket, the budget of one shard: it is refilled every second with its rate, and unused
-// units of a second are lost, except for burst credit. A request is admitted while the balance is positive,
-// and its true price is subtracted afterwards. So the balance may become a debt, which the following seconds
-// pay off first. The zero Bucket is unlimited and only keeps statistics. Safe for concurrent use.
+// units of a second are lost, except for burst credit. A High request is admitted while the balance is positive or
+// there is credit, and its true price is subtracted afterwards. So the balance may become a debt, which the following
+// seconds pay off first. The zero Bucket is unlimited and only keeps statistics. Safe for concurrent use.
 type Bucket struct {
 	limited atomic.Bool // read without mu: an unlimited bucket admits without locking
 
@@ -60,8 +61,8 @@ type groupBudget struct {
 }
 
 // setRate sets the rate of a bucket in millionths of an RU per second; a rate of 0 or less makes the bucket
-// unlimited. A balance above the new share of this server is cut, but a debt stays, so that a change of throughput
-// cannot erase a debt.
+// unlimited. A limited bucket keeps its balance and its debt, plus the increase of this server's share; a balance
+// above the new share is cut.
 func (b *Bucket) setRate(now time.Time, rate MicroRU, o *Options) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -163,8 +164,8 @@ func (b *Bucket) elapsed(now time.Time) time.Duration {
 	return now.Sub(b.origin) + time.Duration(b.origin.Nanosecond())
 }
 
-// roll advances the bucket to the second of now, and adds the budgets of the seconds that have passed. If the clock
-// goes back, nothing changes.
+// roll advances the bucket to the second of now, and adds the budgets of the seconds that have passed, unless peers
+// share the rate (see Budgets.Grant). If the clock goes back, nothing changes.
 func (b *Bucket) roll(now time.Time) {
 	if !b.started {
 		second := now.Unix()
@@ -272,8 +273,9 @@ func (b *Bucket) burstLeft() MicroRU {
 	return b.proportionalShare(burstRate-b.rate) - b.burstDrawn
 }
 
-// wait returns the time until a request of the class may start; 0 means now. It also records the second in which
-// High requests came or were refused, to which Low yields. The caller has rolled the bucket to now, and holds b.mu.
+// wait returns the time until a request of the class may start; 0 means now. It records the second in which High
+// requests came or were refused, to which Low yields, and may pay a debt from the minute's add-on. The caller has
+// rolled the bucket to now, and holds b.mu.
 func (b *Bucket) wait(now time.Time, c Class) time.Duration {
 	if !b.limited.Load() {
 		return 0

@@ -114,8 +114,8 @@ func (b *Budgets) SetMetadataRate(now time.Time, rus int64) {
 // Metadata returns the budget of metadata commands.
 func (b *Budgets) Metadata() *Bucket { return &b.metadata }
 
-// Admit returns nil if a request may start now, otherwise the refusal with the time to wait. A refusal changes
-// nothing but the statistics.
+// Admit returns nil if a request may start now, otherwise the refusal with the time to wait. Neither takes anything
+// from a budget; a refusal is counted.
 func (b *Budgets) Admit(now time.Time, s Scope, c Class) *Throttled {
 	p := b.Collection(s.Collection)
 	shard, wait := p.admit(now, s.Shards, c)

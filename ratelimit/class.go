@@ -8,8 +8,8 @@ type Priority uint8
 // The priorities. High is the default. Low yields to High: while there are High requests, Low leaves the last
 // fifth of each second to them, and while High is refused, in that second and the next, Low gets at most the
 // first tenth of a second. Source: Azure Cosmos DB, "priority-based-execution", which promises no order and
-// names no share. Background (index builds, TTL deletes, split copies) uses only what is left over, never
-// uses burst credit or the minute's add-on, and does not count for the autoscale peak.
+// names no share. Background (index builds, TTL deletes, split copies) starts only while more than half of the
+// second's RU are left, and does not count for the autoscale peak.
 const (
 	High Priority = iota
 	Low

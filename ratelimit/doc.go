@@ -5,7 +5,7 @@
 // turns the counts into request units. A Bucket holds the budget of one shard, a Pool the provisioned throughput of one
 // collection or database divided over its Buckets, and Budgets all Pools of a server.
 //
-//	command ──Admit──► Budgets ─► Pool ─► Bucket        may it start? looks at the balance only
+//	command ──Admit──► Budgets ─► Pool ─► Bucket        may it start? by what is left of the budget
 //	   │ runs, counting into a Meter
 //	   └──────Charge─► Budgets ─► Pool ─► Bucket        the true price, afterwards; the balance may become a debt
 //
@@ -18,5 +18,5 @@
 //
 // Glossary. Request unit (RU): the currency of work. Request charge: the RU of one request. Provisioned throughput:
 // RU/s bought for a collection or database. Physical partition: here a shard, one range of positions with a share of
-// the RU/s. Rate limiting: refusing with code 16500 while the balance is not positive.
+// the RU/s. Rate limiting: refusing with code 16500 while the budget is used up.
 package ratelimit

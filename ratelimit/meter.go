@@ -29,8 +29,8 @@ const inlineShards = 4
 // not count the work that is part of that price a second time.
 type Probing uint8
 
-// NotProbing means the work of one query. ProbeQueries means a batch of queries (R2): the caller has counted their
-// partition visits. ProbePoints means a batch of point reads (R1), for which the caller has counted everything.
+// NotProbing means the work of one query. ProbeQueries means a batch of queries (R2): the meter counts no partition
+// visits, result sets and point reads. ProbePoints means a batch of point reads (R1): the meter counts no reads.
 const (
 	NotProbing Probing = iota
 	ProbeQueries
@@ -50,7 +50,7 @@ func (m *Meter) Probe(p Probing) (before Probing) {
 // slot counts the work at one place.
 type slot struct {
 	shardID  ShardID
-	bytes    int64 // of the documents read, returned or stored; it has no price
+	bytes    int64 // of documents read by key, returned by queries, stored, replaced or removed; it has no price
 	quantity [itemCount]int64
 }
 

@@ -12,7 +12,7 @@ type MicroRU int64
 // RU is one request unit.
 const RU MicroRU = 1_000_000
 
-// microMax is the largest amount, positive or negative: an eighth of the range of int64, so that a sum of a few
+// microMax is the largest amount, positive or negative: an eighth of the largest int64, so that a sum of a few
 // amounts cannot overflow.
 const microMax = MicroRU(math.MaxInt64 / 8)
 

@@ -260,8 +260,8 @@ func (p *Pool) Normalized(now time.Time) int {
 }
 
 // Autoscaled returns the RU/s for which an autoscale pool is billed in the current and in the previous hour: the sum
-// over the shards of each shard's highest use in one second of that hour, but at least a tenth of the shard's RU/s
-// and at most all of them. In other modes it returns 0, 0.
+// over the shards of each shard's highest use in one second of that hour, without Background, but at least a tenth of
+// the shard's RU/s and at most all of them. In other modes it returns 0, 0.
 func (p *Pool) Autoscaled(now time.Time) (thisHour, lastHour int64) {
 	if p.Throughput().Mode != Autoscale {
 		return 0, 0

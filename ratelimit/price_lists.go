@@ -49,7 +49,7 @@ func ParsePriceList(name string) (*PriceList, error) {
 }
 
 // normative and mongo2023 are the only places with prices. Under the normative list a document of s KiB (at least 1)
-// costs 1 + (s-1)/11 RU to read by key, and 5 + (s-1)·5/11 RU to write without its index entries. Both are a base
+// costs 1 + (s-1)/11 RU to read by key, and 5 + (s-1)·5/11 RU to store or remove without its index entries. Both are a base
 // price for the first KiB plus a rate for every further byte.
 var normative = PriceList{
 	Name:       "normative",

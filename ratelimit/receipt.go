@@ -17,7 +17,7 @@ type Receipt struct {
 type Line struct {
 	ShardID
 	Total MicroRU
-	Items []ItemCharge // in Item order; only items with a quantity
+	Items []ItemCharge // in Item order; only items with a quantity and a price
 }
 
 // ItemCharge is one row of a receipt.

@@ -43,9 +43,9 @@ func NewSemaphore(n int) *Semaphore {
 }
 
 // Acquire waits for a slot for a user; if entered is true, the caller calls Release. A preferred caller is served
-// before others. If patience is not 0, Acquire gives up after this time, multiplied by one plus an eighth of the
-// number of waiters, and returns false without an error. So goroutines that hold slots without using them cannot
-// block all others. Errors: the cause of ctx.
+// before others. If patience is not 0, Acquire gives up after this time, multiplied by one plus an eighth (rounded
+// down) of the number of waiters, and returns false without an error. So goroutines that hold slots without using
+// them cannot block all others. Errors: the cause of ctx.
 func (l *Semaphore) Acquire(ctx context.Context, user string, preferred bool, patience time.Duration) (entered bool, err error) {
 	if l == nil {
 		return true, nil

@@ -40,12 +40,12 @@ type Demand struct {
 	BudgetID
 	Spent      MicroRU
 	Foreground MicroRU // of Spent, without the class Background
-	Wanted     MicroRU // Spent, plus the expected price of refused and queued requests, plus the debt
+	Wanted     MicroRU // Spent, plus refusedWeight times the expected price of refused and queued requests, plus the debt; at most the rate
 	Unused     MicroRU // part of the shares that was not used and is lost
 }
 
-// refusedWeight is the factor by which the expected price of a refused request counts as demand: its client was held
-// back, and has more requests to send.
+// refusedWeight is the factor by which the expected price of a refused or queued request counts as demand: its client
+// was held back, and has more requests to send.
 const refusedWeight = 2
 
 // demand accumulates what happened at one bucket since the last Budgets.TakeDemand, which computes the Demand.
@@ -70,10 +70,10 @@ func (b *Bucket) countRefusalLocked() {
 	b.demand.refused++
 }
 
-// SetServers sets the number of servers that share the budgets, including this one. With more than one server,
-// buckets are refilled by Grant and not by the clock. Before its first Grant a server keeps its balances, and gives
-// new buckets an even part of the rate. A server that joins running peers, which have the whole budgets, starts with
-// an even part of the reserve (reservePart).
+// SetServers sets the number of servers that share the budgets, including this one. With one server, each bucket gets
+// its whole rate from the clock. With more, Grant refills the buckets; until the first Grant the clock still refills
+// those that exist, and new ones get an even part of the rate once. A server that joins running peers, which have the
+// whole budgets, starts with an even part of the reserve (reservePart).
 func (b *Budgets) SetServers(now time.Time, parts int, joining bool) {
 	was := b.serverShares.servers.Swap(int32(parts))
 	joining = joining && parts > 1
@@ -128,8 +128,8 @@ func (b *Budgets) Grant(now time.Time, parts int, share func(p BudgetID, rate Mi
 	})
 }
 
-// grant adds this server's share for one second to the balance of a bucket. At the first grant the share becomes the
-// limit of the balance that the clock has refilled, and nothing is added. The caller holds b.mu.
+// grant adds this server's share for one second to the balance of a bucket. At the first grant to a bucket that the
+// clock has refilled, the balance is only cut to the share. The caller holds b.mu.
 func (b *Bucket) grant(now time.Time, parts int, g Grant) {
 	b.roll(now)
 	first := b.servers <= 1
@@ -152,7 +152,7 @@ func (b *Bucket) grant(now time.Time, parts int, g Grant) {
 }
 
 // addShare adds a share to the balance. What exceeds one share becomes burst credit, or is counted as unused. Burst
-// credit pays a debt that remains. The caller holds b.mu.
+// credit, then the minute's add-on, pays a debt that remains. The caller holds b.mu.
 func (b *Bucket) addShare(share MicroRU) {
 	b.balance = addSaturating(b.balance, share)
 	if over := b.balance - b.share; over > 0 {

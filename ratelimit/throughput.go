@@ -141,8 +141,8 @@ const (
 	RuleTooManyChanges
 )
 
-// InvalidThroughput is the error of a refused throughput setting. Its text contains the values that would be
-// accepted.
+// InvalidThroughput is the error of a refused throughput setting. Its text contains the limit that the setting breaks,
+// if there is one.
 type InvalidThroughput struct {
 	Rule  Rule
 	Given int64

@@ -80,9 +80,9 @@ type BucketStats struct {
 	Waiting         int     // requests queued for server-side retry
 }
 
-// Add adds to s the statistics of the same shard at a peer, so that s has those of all servers. Limit is the same at
-// all servers. Normalized is the higher of the two, because each server has already added the units of its peers, as
-// far as it has received them.
+// Add adds to s the uses, refusals and waiting requests of the same shard at a peer. Limit is the same at all servers.
+// Normalized is the higher of the two, because each server has already added the units of its peers, as far as it has
+// received them. PeersSpent, Balance and BurstCredit stay those of s.
 func (s *BucketStats) Add(o BucketStats) {
 	s.Limit = max(s.Limit, o.Limit)
 	s.LastSecond = addSaturating(s.LastSecond, o.LastSecond)

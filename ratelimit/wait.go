@@ -68,9 +68,9 @@ func newTimerClock(now time.Time) *timerClock {
 
 func (s *timerClock) at(tick time.Time) time.Time { return s.now.Add(tick.Sub(s.first)) }
 
-// Wait admits a request under server-side retry. While the bucket is in debt, the request waits in a queue behind
-// earlier ones, for at most limit. Wait returns the time waited. Errors: ErrRetryTimeout; *Throttled without ShardID
-// if the queue is full; ctx.Err().
+// Wait admits a request under server-side retry. If the bucket cannot admit the request at once, or others wait, the
+// request waits in a queue behind them, for at most limit. Wait returns the time waited. Errors, the last two with
+// the time 0: ErrRetryTimeout; *Throttled without ShardID if the queue is full; ctx.Err().
 func (b *Bucket) Wait(ctx context.Context, now time.Time, c Class, limit time.Duration) (time.Duration, error) {
 	if !b.limited.Load() {
 		return 0, nil

@@ -72,6 +72,6 @@ var (
 	ErrClientGone = errors.New("client disconnected")
 	// ErrShutdown: the server stops and does not wait any longer.
 	ErrShutdown = errors.New("server is shutting down")
-	// ErrHangUp is the error with which a handler closes a connection without an entry in the log.
+	// ErrHangUp is the error with which a handler closes a connection without a warning in the log.
 	ErrHangUp = errors.New("hang up")
 )

@@ -17,7 +17,7 @@ const (
 // OpCode is the type of a message, which defines the bytes after the header.
 type OpCode int32
 
-// The opcodes. The server serves OpMsg, OpCompressed and, for the first hello of a connection, OpQuery. An address
+// The opcodes. The server serves OpMsg, OpCompressed and, for the command hello only, OpQuery. An address
 // of the server that behaves like an early version of Cosmos DB serves all of OpQuery, OpGetMore and OpKillCursors.
 // The others have names only for logs.
 const (

@@ -23,7 +23,7 @@ import (
 // messages of another user. A user without a message in progress waits, with one message, in a queue of all such
 // users, first come first served. A user with messages in progress gets more memory only while that queue is empty.
 const (
-	// memoryTimeout is the time that a message waits for memory before it is refused.
+	// memoryTimeout bounds each wait of a message: for its turn, and then for memory. After it the message is refused.
 	memoryTimeout = 10 * time.Second
 	// When a message has been arriving for slowAfter, its average must be slowRate bytes a second; otherwise it is
 	// too slow.
@@ -116,7 +116,7 @@ func (x *largeMessages) init(m *ratelimit.Memory) {
 const unknown = "unknown"
 
 // reserve reserves n bytes for a message in its user's share of Pool.Messages, and waits for them if necessary. It
-// returns false if memoryTimeout passes. Reader.Release releases the memory.
+// returns false if a wait exceeds memoryTimeout. Reader.Release releases the memory.
 func (r *Reader) reserve(n int64) bool {
 	m := r.pool.Messages
 	if m == nil || n == 0 {

@@ -18,8 +18,8 @@ const sequencesMax = 16
 // document. Manual: reference/limits (Nested Depth for BSON Documents).
 var requestLimits = bson.Limits{Depth: bson.MaxDepth + 1}
 
-// Message is a request that a client sent; in tests of the client's side also a reply. All its bytes are in the
-// memory of the Reader, and are valid until the Reader's next Read or Release.
+// Message is a request that a client sent; in tests of the client's side also a reply. Its bytes are in the memory of
+// the Reader, and are valid until the Reader's next Read or Release.
 type Message struct {
 	Header     Header // OpCode is the opcode inside OP_COMPRESSED
 	Flags      Flags

@@ -18,7 +18,7 @@ type Reader struct {
 	// BytesMax is the maximum size in bytes of a message, before and after decompression; at most MessageSizeMax.
 	BytesMax int
 	// Lanes, if not nil, is a semaphore that bounds how many large messages all connections of the server parse at
-	// the same time.
+	// the same time. A message that gets no slot in time (laneTimeout) is parsed without one.
 	Lanes *ratelimit.Semaphore
 	// Cut, if not nil, makes every later read from the connection fail. Other goroutines call it, when a large
 	// message arrives too slowly while other messages wait for memory.
@@ -91,11 +91,11 @@ func (r *Reader) Read(m *Message) error {
 // LargeBytes is the size in bytes from which parsing a message takes so long that it needs a slot of Reader.Lanes.
 const LargeBytes = 256 << 10
 
-// laneTimeout is the time that a large message waits for a slot of Reader.Lanes; then it is parsed without one.
+// laneTimeout is the patience with which a large message waits for a slot of Reader.Lanes (Semaphore.Acquire).
 const laneTimeout = 200 * time.Millisecond
 
-// lane waits, for at most laneTimeout, for a slot of Lanes, if a message of n bytes needs one to be parsed. The
-// caller calls leave after parsing.
+// lane waits with laneTimeout for a slot of Lanes, if a message of n bytes needs one to be parsed. The caller calls
+// leave after parsing.
 func (r *Reader) lane(n int) (leave func()) {
 	if r.Lanes == nil || n < LargeBytes {
 		return func() {}

@@ -92,9 +92,8 @@ func (r *Reply) begin(buf []byte) {
 // roomMin is the number of bytes that a reply may always have, however much memory other replies use.
 const roomMin = 64 << 10
 
-// Room returns how many bytes the reply may have, up to a maximum, and reserves them in the memory that all replies
-// share. If other replies use much of this memory, it returns less, but never less than roomMin (or the maximum, if
-// that is less).
+// Room returns how many bytes the reply may have: the maximum most, halved until so many can be reserved in the memory
+// that all replies share; or roomMin (most, if that is less), without a reservation.
 func (r *Reply) Room(most int) int {
 	for n := most; n > roomMin; n /= 2 {
 		if r.pool.Replies.Take(int64(n)) {
@@ -134,9 +133,9 @@ func (r *Reply) Fail() { r.fail = true }
 // Exhausts reports whether the request allows more than one reply.
 func (r *Reply) Exhausts() bool { return r.flags&ExhaustAllowed != 0 }
 
-// Finish closes the reply document and returns the bytes of the whole message, with compression and checksum as in
-// the request. id is the id of this message; to is the id of the message that it answers: the request, or for later
-// replies to an exhaust request the reply before. Errors: only errors of a compressor.
+// Finish closes the reply document and returns the bytes of the whole message, compressed as the request, or with a
+// checksum if an uncompressed request had one. id is the id of this message; to is the id of the message that it
+// answers: the request, or for later replies to an exhaust request the reply before. Errors: those of a compressor.
 func (r *Reply) Finish(id, to int32) ([]byte, error) {
 	b := r.b.Finish()
 	h := Header{RequestID: id, ResponseTo: to, OpCode: OpMsg}

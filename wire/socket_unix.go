@@ -70,8 +70,8 @@ func socketOf(conn any) syscall.RawConn {
 	return raw
 }
 
-// attempt takes a buffer and reads the bytes that have arrived from the socket fd. If there are none yet, it
-// releases the buffer and returns false, so that no memory is held while the connection waits.
+// attempt takes a buffer and reads the bytes that have arrived from the socket fd. If there are none yet, it releases
+// the buffer if it is empty and returns false, so that an idle connection holds no memory.
 func (x *incoming) attempt(fd uintptr) bool {
 	x.acquire()
 	x.last.begin(x.frame.buf[x.w:pieceBytes])

@@ -171,8 +171,8 @@ func backup() []Privilege {
 	return list
 }
 
-// restore returns the privileges of the role restore: to write everything that a backup may contain. Of that, it may
-// read only the users and roles.
+// restore returns the privileges of the role restore: to write everything that a backup may contain, to view users and
+// roles, and to read only the collections system.users and system.version of admin.
 func restore() []Privilege {
 	write := MakeActions(BypassDocumentValidation, CollMod, CreateCollection, CreateIndex, DropCollection, Insert, UpdateSearchIndex)
 	read := MakeActions(Find)

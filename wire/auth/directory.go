@@ -191,8 +191,8 @@ func (d *Directory) walk(env *mql.Env, seen map[Name]bool, roles []Name, visit f
 	return nil
 }
 
-// Privileges returns all privileges of the given roles and of the roles that they inherit, each resource once.
-// Errors: errors of env, which end the command.
+// Privileges returns all privileges of the given roles and of the roles that they inherit, each resource once, without
+// the actions of ofAdministrators in roles outside admin. Errors: errors of env, which end the command.
 func (d *Directory) Privileges(env *mql.Env, roles []Name) ([]Privilege, error) {
 	var m merged
 	err := d.walk(env, map[Name]bool{}, roles, func(n Name, r *Role) error {

@@ -9,7 +9,7 @@ import (
 )
 
 // Restrictions restrict the addresses from which, and at which, a client may connect: a connection must match one of
-// them. Nil restricts nothing. Manual: reference/method/db.createUser#authentication-restrictions.
+// them. An empty list restricts nothing. Manual: reference/method/db.createUser#authentication-restrictions.
 type Restrictions []Restriction
 
 // Restriction matches a connection whose client address is in Client and whose server address is in Server; an empty

@@ -132,8 +132,8 @@ type Conversation struct {
 	Mechanism Mechanism
 	// User is the user that the client claims to be, set by the first step.
 	User Name
-	// Found is that user as it was at the beginning of the conversation, nil if there is none. The client has proven
-	// to be this user only if Done returns true.
+	// Found is that user as it was at the beginning of the conversation; nil if there is none, or none with a
+	// credential for Mechanism. The client has proven to be this user only if Done returns true.
 	Found *User
 	// OtherMechanisms means that the user exists but has a credential only for other mechanisms.
 	OtherMechanisms bool

@@ -27,9 +27,9 @@ var ErrTooMany = errors.New("there were too many failed attempts to log in")
 
 // waitMax bounds the wait of an attempt; one that would wait longer is refused. queueMax bounds the attempts that
 // wait for one user at one address while they are delayed. After a login, the user counts as known at its address
-// for recentLoginFor. A count of failures is halved after each halvedAfter without a failure; a successful login
-// halves it too, but at most once in easedAfter, because an account in use logs in often. limitersMax and
-// recentLoginsMax bound the entries of the tables.
+// for recentLoginFor. A count of failures is halved after each halvedAfter without a failure; a successful login also
+// halves those of its user (not of its address), but at most once in easedAfter, because an account in use logs in
+// often. limitersMax and recentLoginsMax bound the entries of the tables.
 const (
 	waitMax         = 8 * time.Second
 	queueMax        = 4
@@ -71,7 +71,7 @@ type attemptLimiter struct {
 	backoff  backoff
 	failures int           // failures, halved from time to time
 	halved   time.Time     // the beginning of the current halvedAfter
-	eased    time.Time     // when a success last halved n
+	eased    time.Time     // when a success last halved failures
 	last     time.Time     // time of the last failure, or a later time for which an attempt was scheduled
 	attempts int           // attempts that wait or are being checked; while there are any, the limiter stays
 	turn     chan struct{} // a semaphore of one slot, for the next attempt to be checked; only for a user at an address
@@ -93,8 +93,8 @@ func (g *attemptLimiter) decay(now time.Time) {
 	}
 }
 
-// countFailure counts a failed login. The count stops growing when the delay has nearly reached its maximum, so that
-// a few successful logins, each of which halves the count, shorten the delay again.
+// countFailure counts a failed login. The count stops growing some failures after the delay has reached its maximum,
+// so that a few successful logins, each of which halves the count, shorten the delay again.
 func (g *attemptLimiter) countFailure(now time.Time) {
 	if g.backoff.delay(g.failures) < g.backoff.longest || g.failures < 3+g.backoff.free+8*g.backoff.step {
 		g.failures++
@@ -152,7 +152,7 @@ func (s *LoginThrottle) Enter(ctx context.Context, user Name, address string) (*
 }
 
 // begin returns an attempt with the limiters of the user at the address, of the user, and of the address. slow is
-// true if more than queueMax attempts wait already and are delayed.
+// true if, besides the attempt that is being checked, more than queueMax wait, this one included, and are delayed.
 func (s *LoginThrottle) begin(user Name, address string) (a *Attempt, slow bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

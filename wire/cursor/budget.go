@@ -30,7 +30,8 @@ type share struct {
 // to close or park those that were not used for long. Guarded by Registry.mu.
 //
 // Recently used cursors are warm: their iterators stay open, since the client is likely to request the next batch
-// soon. If there are more than Config.WarmMax warm cursors, the least recently used ones are parked (Holder.Park).
+// soon. If there are more than Config.WarmMax warm cursors, the least recently used ones are parked (Holder.Park);
+// every reapEvery, all are.
 type budget struct {
 	bytes  int64
 	shares map[int64]*share // by connection

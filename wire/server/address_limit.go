@@ -20,12 +20,12 @@ type addressLimits struct {
 	swept     time.Time
 }
 
-// sweepEvery is the least time for which the addressLimit of an address is kept after the end of its last
-// connection.
+// sweepEvery is the least time between two sweeps. An addressLimit without connections is kept at least as long after
+// the last refill of its tokens.
 const sweepEvery = 10 * time.Second
 
 // addressKey returns the address under which a client's connections are counted: the IP address, or the /64 of an
-// IPv6 address. ok is false for a client without an address.
+// IPv6 address that is not loopback. ok is false for a client without an IP address.
 func addressKey(a net.Addr) (netip.Addr, bool) {
 	t, ok := a.(*net.TCPAddr)
 	if !ok {
@@ -42,8 +42,8 @@ func addressKey(a net.Addr) (netip.Addr, bool) {
 // isLimited reports whether connections of an address are counted.
 func (c *Config) isLimited(ip netip.Addr) bool { return c.AddressConnsMax > 0 || c.rateOf(ip) > 0 }
 
-// rateOf returns how many connections an address may open per second; 0 means no limit. RemoteRate applies only to
-// other machines.
+// rateOf returns how many connections an address may open per second; 0 means no limit. RemoteRate does not apply to
+// loopback addresses.
 func (c *Config) rateOf(ip netip.Addr) int {
 	if c.AddressRate > 0 || ip.IsLoopback() {
 		return c.AddressRate

@@ -26,8 +26,8 @@ type Handler interface {
 	// (ExhaustAllowed) and reply.More is set, the reply is sent and Handle is called again
 	// with the same m, with m.Repeat increased by one.
 	//
-	// An error closes the connection without an answer; it is logged unless it is
-	// wire.ErrHangUp.
+	// An error closes the connection without an answer. It is logged as a warning unless it is
+	// wire.ErrHangUp or an error of the network.
 	Handle(ctx context.Context, c wire.Conn, m *wire.Message, reply *wire.Reply) error
 
 	// Disconnect is called once after the last message.

@@ -15,8 +15,8 @@ type hangups struct {
 	events [64]unix.EpollEvent
 }
 
-// newHangups makes an empty set of connections. If the system refuses one, because file descriptors have run out,
-// hangups detects nothing: commands whose client has disconnected run to their end.
+// newHangups makes an empty set of connections. If the system refuses one (file descriptors may have run out), hangups
+// detects nothing: commands whose client has disconnected run to their end.
 func newHangups() *hangups {
 	fd, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
 	if err != nil {

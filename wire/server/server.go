@@ -29,7 +29,7 @@ type Config struct {
 
 	// AddressConnsMax bounds the connections of one address, and AddressRate those that it may open per second, with
 	// twice as many at once; 0 means no limit. All addresses of an IPv6 /64 count as one. If AddressRate is 0,
-	// RemoteRate applies to the addresses of other machines.
+	// RemoteRate applies to all but loopback addresses.
 	AddressConnsMax int
 	AddressRate     int
 	RemoteRate      int
@@ -48,7 +48,7 @@ type Config struct {
 
 	// QueryCommands reports whether the clients of a listener, given by its tag, may send every command as an
 	// OP_QUERY, with OP_GET_MORE and OP_KILL_CURSORS, as drivers older than OP_MSG do. nil means that no listener
-	// allows it. On all other listeners only the first hello may be an OP_QUERY.
+	// allows it. On all other listeners only hello may be an OP_QUERY.
 	QueryCommands func(tag string) bool
 
 	// TLS selects which connections are encrypted; TLSConfig returns the current certificates. Connections over Unix
@@ -150,12 +150,12 @@ func (s *Server) Each(f func(c wire.Conn) bool) {
 	}
 }
 
-// Serve accepts connections from l until l fails, ctx ends or Shutdown is called, and closes l. tag becomes the
+// Serve accepts connections from l until l is closed, ctx ends or Shutdown is called, and closes l. tag becomes the
 // result of wire.Conn.Tag. ctx is the parent of the connections' contexts: when it ends, running commands are
 // interrupted. Several listeners can be served at the same time. Serve returns before its connections end; Shutdown
 // waits for them.
 //
-// Errors: nil after Shutdown or the end of ctx, otherwise errors of l.
+// Errors: nil after Shutdown or the end of ctx, otherwise net.ErrClosed.
 func (s *Server) Serve(ctx context.Context, l net.Listener, tag string) error {
 	defer l.Close()
 	if !s.addListener(l) {
@@ -289,9 +289,10 @@ func (s *Server) stopBy(ctx context.Context) {
 // goodbyeMax is the time that Shutdown leaves interrupted commands for sending their error to their clients.
 const goodbyeMax = time.Second
 
-// Shutdown stops accepting connections, closes idle ones, and waits until running commands have finished and their
-// replies are sent. If ctx ends first, it interrupts the commands, so that their clients receive an error, and
-// closes the connections a second later. Shutdown may be called again, also while another call waits.
+// Shutdown stops accepting connections, closes idle ones, interrupts exhaust requests, and waits until the other
+// running commands have finished and their replies are sent. If ctx ends first, it interrupts them too, so that their
+// clients receive an error, and closes the connections a second later. Shutdown may be called again, also while
+// another call waits.
 //
 // Errors: ctx.Err() if commands had to be interrupted.
 func (s *Server) Shutdown(ctx context.Context) error {

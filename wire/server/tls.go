@@ -42,8 +42,9 @@ func (m TLSMode) String() string { return tlsModes[m] }
 // handshakeMax is the timeout of a TLS handshake, counted from its beginning.
 const handshakeMax = 10 * time.Second
 
-// isHandshake reports whether the first bytes of a connection are a TLS record. Read as the length of a message they
-// would mean more than 66,000 bytes, and no client sends so long a message before its first hello.
+// isHandshake reports whether the first bytes of a connection are a TLS record of a version 3.0 to 3.4. From 3.1 on
+// they would be, as the length of a message, more than 66,000 bytes, and no client sends so long a message before its
+// first hello.
 func isHandshake(b []byte) bool { return b[0] == 0x16 && b[1] == 3 && b[2] <= 4 }
 
 // secure reads the first bytes of a connection, and encrypts the connection if they begin a TLS handshake. Errors:
@@ -79,8 +80,8 @@ func (c *Conn) secure() error {
 	return c.deadline(0)
 }
 
-// deadline makes reads and writes of the connection fail after the duration d, counted from now; 0 removes this
-// limit. A deadline that Shutdown has set stays in force.
+// deadline makes reads and writes of the connection fail after the duration d, counted from now; 0 removes every
+// limit. Errors: ErrHangUp if the server is draining or the connection's context has ended.
 func (c *Conn) deadline(d time.Duration) error {
 	at := time.Time{}
 	if d > 0 {

@@ -96,8 +96,8 @@ func (w *watcher) sweep() {
 	w.addressLimits.sweep(&w.cfg, time.Now())
 }
 
-// The time that a client has to accept a large reply: nearFullTimeout while the replies of all connections use most
-// of their shared memory, overfullTimeout while they use more than all of it.
+// The time that a client has to accept a large reply: nearFullTimeout while the replies of all connections use more
+// than seven eighths of their shared memory, overfullTimeout while they use more than all of it.
 const (
 	nearFullTimeout = 10 * time.Second
 	overfullTimeout = time.Second

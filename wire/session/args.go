@@ -25,7 +25,7 @@ type Args struct {
 	// User is the id of the user, set by the caller. It distinguishes the user from a later one with the same name,
 	// whose ID.Owner is the same. Zero matches any user, as without authentication.
 	User [16]byte
-	// TxnMax is set by the caller for a transaction with a maximum lifetime of its own; 0 means Config.TxnMax.
+	// TxnMax is set by the caller for a transaction with a maximum lifetime shorter than Config.TxnMax; 0 means none.
 	TxnMax time.Duration
 	// API holds the arguments of the stable API, set by the caller. Those of a transaction's first command apply to
 	// the whole transaction.

@@ -48,7 +48,7 @@ func (s *Store) SaveHead(t storage.Txn, id ID, txnNumber int64, head uint64) err
 	return t.Set(key(id, headEntry, 0), binary.BigEndian.AppendUint64(value(txnNumber, 8), head))
 }
 
-// newHead returns a new head: a random number other than 0, so that two heads are never equal.
+// newHead returns a new head: a random number other than 0, so that two heads are practically never equal.
 func newHead() uint64 {
 	var b [8]byte
 	_, _ = rand.Read(b[:]) // it never fails

@@ -13,8 +13,8 @@ const (
 	idleEvery = time.Minute
 )
 
-// Run ends expired transactions every second and idle sessions every minute, and removes from the History the
-// entries of sessions that have ended. It returns when ctx ends.
+// Run ends expired transactions every second and idle sessions every minute. Every IdleMax it removes the entries of
+// the History that are older than twice IdleMax, unless a peer does. It returns when ctx ends.
 func (r *Registry) Run(ctx context.Context) {
 	txns, idle, sweep := time.NewTicker(txnEvery), time.NewTicker(idleEvery), time.NewTicker(r.cfg.IdleMax)
 	defer txns.Stop()

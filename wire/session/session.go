@@ -35,9 +35,9 @@ func (s State) String() string {
 
 // Causes passed to Args.Interrupt.
 var (
-	// ErrKilled: killSessions, killAllSessions or endSessions.
+	// ErrKilled: killSessions, killAllSessions or endSessions, or the user was dropped.
 	ErrKilled = errors.New("session killed")
-	// ErrExpired: the transaction ran longer than allowed.
+	// ErrExpired: the transaction ran longer than allowed, or its session was idle for too long.
 	ErrExpired = errors.New("transaction exceeded its lifetime")
 )
 
@@ -100,8 +100,8 @@ func (s *Session) Begun() time.Time { return s.begun }
 // repeat.
 func (s *Session) API() API { return s.api }
 
-// Txn returns the Holding that was passed to Attach. Its field Txn is nil before Attach and after an undetermined
-// commit.
+// Txn returns the Holding that was passed to Attach; it is empty before Attach and after the end of the transaction,
+// except that its View stays after an undetermined commit.
 func (s *Session) Txn() Holding { return s.hold }
 
 // Attach passes the store's transaction to the session, at the first read or write of the client's transaction. From
