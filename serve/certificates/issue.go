@@ -28,8 +28,8 @@ type signer struct {
 	key  *ecdsa.PrivateKey
 }
 
-// Make writes the certificates and keys of an authority, of a server and of a client into
-// a folder, and returns the name by which the client logs in.
+// Make writes the certificates and keys of a server and of a client into a folder, signed by the folder's authority,
+// which it makes if there is none. It returns the name by which the client logs in.
 func Make(dir string, hosts []string, client string, life time.Duration) (subject string, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
@@ -63,8 +63,9 @@ func Make(dir string, hosts []string, client string, life time.Duration) (subjec
 // authorityLife is the lifetime of an authority's certificate.
 const authorityLife = 10 * 365 * 24 * time.Hour
 
-// openAuthority reads the certificate and the key of the authority in a folder. If the folder has none, it makes and
-// writes them.
+// openAuthority reads the certificate and the key of the authority in a folder. If the folder has no ca-key.pem, or a
+// key that is not ECDSA, it makes and writes them.
+// Errors: the folder has a key without a certificate that fits.
 func openAuthority(dir string, now time.Time) (*signer, error) {
 	certFile, keyFile := filepath.Join(dir, "ca.pem"), filepath.Join(dir, "ca-key.pem")
 	if pair, err := tls.LoadX509KeyPair(certFile, keyFile); err == nil {

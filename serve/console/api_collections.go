@@ -29,14 +29,15 @@ type collectionInfo struct {
 	Indexes    int             `json:"indexes"`             // besides _id_
 	Documents  *int64          `json:"documents,omitempty"` // missing if the user may not see statistics
 	Bytes      *int64          `json:"bytes,omitempty"`
-	// DiskBytes are the bytes that the documents take on disk, IndexDiskBytes those of the indexes. Both are missing
-	// if the user may not see statistics, and if the store has no files on this machine.
+	// DiskBytes are the bytes that the documents take on disk, IndexDiskBytes those of the indexes. Both are missing for
+	// views, beyond the measuredMax largest collections of a list, if the user may not see statistics, and if the store
+	// has no files on this machine.
 	DiskBytes      *uint64 `json:"diskBytes,omitempty"`
 	IndexDiskBytes *uint64 `json:"indexDiskBytes,omitempty"`
 }
 
-// size returns the bytes of the collection's documents, 0 if the user may not see statistics. The list of collections
-// is ordered by this size.
+// size returns the bytes of the collection's documents, 0 for a view or if the user may not see statistics. It
+// decides which collections of a list are measured on disk.
 func (l *collectionInfo) size() int64 {
 	if l.Bytes == nil {
 		return 0
@@ -44,8 +45,8 @@ func (l *collectionInfo) size() int64 {
 	return *l.Bytes
 }
 
-// collections returns all databases and collections that listDatabases and listCollections show to the user, each
-// with its partitions, throughput and sizes.
+// collections returns the collections that listCollections shows to the user in each database, at most
+// collectionsMax, ordered by name, each with its partitions, throughput and sizes.
 func collections(q *query) (any, error) {
 	reply, err := q.runCommand("admin", bson.D{{"listDatabases", 1}, {"nameOnly", true}, {"authorizedDatabases", true}})
 	if err != nil {
@@ -107,7 +108,7 @@ func (q *query) describe(ns collection.Namespace, kind string) collectionInfo {
 }
 
 // measure sets the sizes on disk of a collection in l, and returns the bytes of each of its indexes by name. It
-// returns nil, and sets nothing, if the user may not see statistics or the store cannot measure.
+// returns nil, and sets nothing, for a view, if the user may not see statistics, or if the store cannot measure.
 func (q *query) measure(l *collectionInfo) map[string]uint64 {
 	coll := q.Server.Cluster.Catalog().Collection(collection.Namespace{DB: l.DB, Coll: l.Name})
 	if coll == nil || l.Bytes == nil {

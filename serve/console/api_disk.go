@@ -1,6 +1,6 @@
 package console
 
-// diskReply has the sizes of a server's data and of its disk, under the names that serverStatus has for them.
+// diskReply has the sizes of a server's data and of its disk.
 type diskReply struct {
 	Disk         uint64 `json:"diskBytes"`      // the files of the store
 	ChangeLog    uint64 `json:"changeLogBytes"` // of these

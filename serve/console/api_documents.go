@@ -24,8 +24,8 @@ type findReply struct {
 // pageBytes bounds the documents of a page.
 const pageBytes = 8 << 20
 
-// find returns a page of a collection's documents, as many as the argument limit allows. If the argument estimate is
-// true, the query does not run, and find returns only its expected cost.
+// find returns a page of a collection's documents, at most as many as the argument limit and pageBytes allow. If the
+// argument estimate is true, the query does not run, and find returns only its expected cost.
 func find(q *query) (any, error) {
 	ns, err := q.namespace()
 	if err != nil {
@@ -75,8 +75,7 @@ func find(q *query) (any, error) {
 	return out, nil
 }
 
-// mayWrite refuses a change of documents unless the server was started with --console-write: by default the console
-// only reads.
+// mayWrite refuses a change of documents unless the server was started with --console-write.
 // Errors: Unauthorized (13).
 func (q *query) mayWrite() error {
 	if q.Writable {
@@ -90,7 +89,7 @@ var charged = bson.E{"comment", bson.D{{"requestCharge", true}}}
 
 // change runs one write on the collection that the request names, and returns the reply. The function command makes
 // the write's command for the collection's name.
-// Errors: the errors of mayWrite and of the command; the first write error.
+// Errors: the errors of mayWrite, of the arguments and of the command; the first write error.
 func (q *query) change(command func(coll string) (bson.D, error)) (any, error) {
 	if err := q.mayWrite(); err != nil {
 		return nil, err

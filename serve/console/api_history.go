@@ -47,8 +47,9 @@ func (l *linesReply) rows() []*[]float32 {
 	return []*[]float32{&l.RU, &l.Provisioned, &l.Busiest, &l.Reads, &l.Writes, &l.Refused, &l.Failed, &l.KiB, &l.P50, &l.P99, &l.Connections}
 }
 
-// window reads the arguments from and to of a request, in seconds since 1970. A negative from counts back from to;
-// the default of to is now. level is the finest resolution of the history that reaches back to from.
+// window reads the arguments from and to of a request, in seconds since 1970. A negative from counts back from to.
+// The default of to is now, that of from is to minus the span of history.Seconds. level is the finest resolution of
+// the history that reaches back to from.
 func (q *query) window() (level int, from, to int64, err error) {
 	now := q.History.Second()
 	if to, err = q.number("to", now, 0, math.MaxInt32); err != nil {
@@ -84,7 +85,8 @@ func lines(q *query) (any, error) {
 	return out, nil
 }
 
-// heatReply is the heat map of one metric: a row for each partition, with a cell for each interval of time.
+// heatReply is the heat map of one metric: a row for each partition, with a cell for each interval of time in which
+// the partition existed. If there are too many partitions, several share a row.
 type heatReply struct {
 	Step       int64     `json:"step"`
 	From       int64     `json:"from"`

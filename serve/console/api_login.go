@@ -24,8 +24,8 @@ type aboutReply struct {
 	Virtual bool `json:"virtual"`
 }
 
-// about describes the server to the page (version, price list, whether users log in), and, if a user is logged in,
-// the user and what that user may do.
+// about describes the server to the page (version, price list, whether users log in), and, if the request has a
+// connection, the user and what that user may do.
 func (c *Console) about(q *query) (any, error) {
 	s := c.Server
 	out := aboutReply{Version: s.Version, Compat: s.Release.String(), Prices: s.Cluster.Budgets.PriceList().String(), Auth: s.RequireAuth,

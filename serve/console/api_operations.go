@@ -16,8 +16,8 @@ type operationsReply struct {
 	All bool `json:"all"`
 }
 
-// operations returns the running operations, as $currentOp has them: of all users if this user may see those,
-// otherwise of this user alone.
+// operations returns the running operations, idle cursors and idle sessions, at most 1000, as $currentOp has them: of
+// all users if this user may see those, otherwise of this user alone.
 func operations(q *query) (any, error) {
 	for _, all := range []bool{true, false} {
 		reply, err := q.aggregate(collection.Namespace{DB: "admin"}, bson.D{{"$currentOp",

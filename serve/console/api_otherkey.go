@@ -43,7 +43,8 @@ func recorded(q *query) (any, error) {
 
 // onOtherKey computes the loads that n partitions of another shard key would have (n = 0: the present number of
 // partitions). It divides the work of each column of the history, given by was, as the recorded statements of that
-// minute would be divided. It returns a description of the effect, and the RU by partition and column.
+// minute would be divided. It returns a description of the effect, and the RU/s by partition and column.
+// Errors: BadValue (2) if no statement was recorded in this time; the errors of GetRecordedTraffic.
 func (q *query) onOtherKey(ns collection.Namespace, used *history.Heat, was [][]float64, n int) (*otherKey, [][]float64, error) {
 	spec, err := q.document("shardKey")
 	if err != nil {
@@ -87,7 +88,8 @@ func jsonOf(reply bson.Raw, name string) json.RawMessage {
 }
 
 // minutesOf reads from a reply of GetRecordedTraffic how the RU of each minute divides among the partitions: each
-// partition's part of the minute, from 0 to 1, by the minute's first second; and the average over all minutes.
+// partition's part of the minute, from 0 to 1, by the minute's first second; and the average over all minutes,
+// weighted by their RU.
 func minutesOf(reply bson.Raw, parts int) (by map[int64][]float64, average []float64) {
 	by, average = map[int64][]float64{}, make([]float64, parts)
 	all := 0.0
@@ -115,8 +117,8 @@ func minutesOf(reply bson.Raw, parts int) (by map[int64][]float64, average []flo
 	return by, average
 }
 
-// distribute divides the RU of each column of the history over the partitions of the other key, as the statements
-// recorded in that minute divide, or as the average does if none were recorded. It returns the RU by partition and
+// distribute divides the RU/s of each column of the history over the partitions of the other key, as the statements
+// recorded in that minute divide, or as the average does if none were recorded. It returns the RU/s by partition and
 // column, and sets Shares and Guessed.
 func (k *otherKey) distribute(used *history.Heat, was [][]float64, minutes map[int64][]float64, average []float64) [][]float64 {
 	out := make([][]float64, len(average))

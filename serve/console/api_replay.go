@@ -20,7 +20,7 @@ type replayReply struct {
 	Columns        int     `json:"columns"`
 	Peak           float64 `json:"peak"`    // RU/s demanded of the busiest partition
 	Balance        float64 `json:"balance"` // the busiest partition divided by the average
-	// Enough is the least RU/s with which nothing would be refused.
+	// Enough is the least RU/s, in whole hundreds, with which nothing would be refused.
 	Enough float64 `json:"enough"`
 	// Manual and Autoscale are the amounts that would be billed in the two modes of throughput, in RU/s times hours.
 	Manual    float64   `json:"manualRUHours"`
@@ -104,10 +104,10 @@ type traffic struct {
 	reads, writes, refused history.Heat
 }
 
-// loads returns the demand on each partition in each column of the history, in RU. The demand is the RU used, plus an
-// estimate for refused requests: each counts as the average of the served ones. If n is 0, the partitions are the
-// recorded ones, and columns in which a partition did not exist have the value absent. Otherwise n partitions of
-// equal size replace them, and the work of each recorded partition is spread evenly over its range.
+// loads returns the demand on each partition in each column of the history, in RU/s. The demand is the RU/s used,
+// plus an estimate for refused requests: each counts as the average of the cell's served ones. If n is 0, the
+// partitions are the recorded ones, and columns in which a partition did not exist have the value absent. Otherwise n
+// partitions of equal size replace them, and the work of each recorded partition is spread evenly over its range.
 func (t *traffic) loads(n int) [][]float64 {
 	var out [][]float64
 	for range n {
@@ -151,8 +151,7 @@ func (t *traffic) loads(n int) [][]float64 {
 // absent marks a column of the history in which a partition did not exist: not yet, or no longer.
 const absent = -1
 
-// cell returns the value of a cell of a history table, 0 if the table has no such cell. The tables of two metrics may
-// differ in size, because each is read at a slightly later time.
+// cell returns the value of a cell of a history table, 0 if the table has no such cell.
 func cell(h *history.Heat, row, column int) float64 {
 	if row >= len(h.Rows) || column >= len(h.Rows[row].Cells) {
 		return 0

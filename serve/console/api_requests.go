@@ -142,8 +142,8 @@ func fill(shape, sample bson.Raw, path string) (out bson.D) {
 	return out
 }
 
-// filling returns what replaces a question mark of a query shape: v, the field's value in an existing document, or an
-// operand made of it if name is an operator such as $in.
+// filling returns what replaces a question mark of a query shape: v, the field's value in an existing document, in an
+// array if name is $in, $nin or $all; a constant if name is $exists, $size or $regex.
 func filling(name string, v bson.Value) any {
 	switch name {
 	case "$in", "$nin", "$all":
@@ -158,8 +158,8 @@ func filling(name string, v bson.Value) any {
 	return v
 }
 
-// valueAt returns the value of a document at a dotted path. Where the path leads through an array, the first element
-// is taken. If there is no value, the result is null.
+// valueAt returns the value of a document at a dotted path. In place of a non-empty array on the path or at its end,
+// the first element is taken. If there is no value, the result is null.
 func valueAt(d bson.Raw, path string) bson.Value {
 	first, rest, deeper := strings.Cut(path, ".")
 	v := d.Get(first)

@@ -12,13 +12,14 @@ import (
 	"github.com/cantledb/cantle/wire/auth"
 )
 
-// policy is the Content-Security-Policy of the page: it loads from this server and from nowhere else, sends no forms,
-// and cannot be framed by another page.
+// policy is the Content-Security-Policy of the page: it loads only from this server, images also from data: URLs,
+// sends no forms, and cannot be framed by another page.
 const policy = "default-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'"
 
-// guard refuses HTTP requests that are not meant for the console: requests sent by a page of another site; and, if
-// the console's address cannot be reached from other machines, requests whose host name is not this machine's. The
-// second check prevents DNS rebinding: a foreign page whose name was bound to this address gets no answers.
+// guard refuses HTTP requests that are not meant for the console: POST requests from a page of another site, or
+// without a JSON body; and, if the console's address cannot be reached from other machines, requests whose host name
+// is neither localhost nor a loopback address. The last check prevents DNS rebinding: a foreign page whose name was
+// bound to this address gets no answers. guard also sets the security headers of replies.
 func (c *Console) guard(next http.Handler) http.Handler {
 	origins := http.NewCrossOriginProtection()
 	origins.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -54,8 +55,8 @@ func asJSON(next http.Handler) http.Handler {
 	})
 }
 
-// open opens a connection to the server, without a network, for an HTTP request. The connection is logged in as the
-// request's user, identified by a login cookie or by name and password in the request.
+// open opens a connection to the server, without a network, for an HTTP request. If logins are required, the
+// connection is logged in as the request's user, identified by a login cookie or by name and password in the request.
 // Errors: Unauthorized (13) without a login; AuthenticationFailed (18).
 func (c *Console) open(r *http.Request) (*localConn, error) {
 	return c.openAs(r, func(in *localConn) error { return c.identify(in, r) })
@@ -68,8 +69,8 @@ func (c *Console) reopen(r *http.Request, before *localConn) (*localConn, error)
 	return c.openAs(r, func(in *localConn) error { return in.adoptUser(before) })
 }
 
-// openAs opens a connection to the server, without a network, for an HTTP request. It calls identify, which logs in
-// the request's user on the connection.
+// openAs opens a connection to the server, without a network, for an HTTP request. If logins are required, it calls
+// identify, which logs in the request's user on the connection.
 func (c *Console) openAs(r *http.Request, identify func(in *localConn) error) (*localConn, error) {
 	remote, err := addressOf(r)
 	if err != nil {

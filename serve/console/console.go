@@ -72,8 +72,9 @@ func New(cfg Config) *Console {
 	return &Console{Config: cfg, viewers: make(chan struct{}, viewersMax), sessions: sessions{list: map[[32]byte]*session{}}}
 }
 
-// Serve serves HTTP on a listener until Stop is called. config is the configuration of TLS, nil without TLS. loopback
-// means that other machines cannot reach the listener. If the listener breaks, Serve sends the error to failed.
+// Serve serves HTTP on a listener in the background until Stop is called. config is the configuration of TLS, nil
+// without TLS. loopback means that other machines cannot reach the listener. If the listener breaks, Serve sends the
+// error to failed.
 func (c *Console) Serve(l net.Listener, loopback bool, config *tls.Config, failed chan<- error) {
 	c.local, c.loopback, c.secure = l.Addr(), loopback, config != nil
 	l = httplimit.Limit(l)
@@ -114,7 +115,7 @@ func (c *Console) URL() string {
 	return "http://" + c.local.String() + "/"
 }
 
-// Stop ends the console: live streams at once; other requests may finish until ctx ends.
+// Stop ends the console: logins and live streams at once; other requests may finish until ctx ends.
 func (c *Console) Stop(ctx context.Context) error {
 	c.sessions.end()
 	if err := c.server.Shutdown(ctx); err != nil {

@@ -1,9 +1,9 @@
 // Package console serves the browser console: a page, and the JSON API that the page uses (docs/console.md describes
 // both for users).
 //
-// The console has no access of its own to the data. It reads databases by commands, as any client does, as the user
-// that has logged in, so the privileges, budgets, logs and charges of commands apply. Only the history of partitions
-// (shard/history) is read directly, after a check of the same privileges.
+// The console reads and changes documents by commands only, as the user that has logged in, so the privileges,
+// budgets, logs and charges of commands apply. It reads the history of partitions (shard/history), counts and sizes
+// directly, and returns them after a check of the same privileges.
 //
 //	caller.go     a connection without a network, and a command sent over it
 //	authorize.go  checks of requests: addresses, origins, logins

@@ -102,8 +102,8 @@ func (c *Console) live(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// recheckAccess refuses to continue a live stream if its user has logged out, was dropped or given another password,
-// or may no longer see the load. It costs one map look-up as long as users and roles do not change.
+// recheckAccess refuses to continue a live stream if the login of its user has ended, the user was dropped or given
+// another password, or may no longer see the load. It costs one map look-up as long as users and roles do not change.
 // Errors: Unauthorized (13), as the errors of open.
 func (q *query) recheckAccess() error {
 	if !q.Server.RequireAuth {
@@ -132,8 +132,8 @@ type frames struct {
 	newest   *frame
 }
 
-// get returns the frame of the live stream for the seconds from..to, in seconds since 1970. If the newest frame has
-// another range, get calls make for a new one and keeps it, so that all viewers of one second share one frame.
+// get returns the frame of the live stream for the seconds [from, to) since 1970. If the newest frame has another
+// range, get calls make for a new one and keeps it, so that viewers of the same seconds share one frame.
 // Errors: the errors of make.
 func (x *frames) get(ctx context.Context, from, to int64, make func(ctx context.Context, from, to int64) (*frame, error)) (*frame, error) {
 	x.mu.Lock()

@@ -24,8 +24,8 @@ type file struct {
 	plain, zip []byte
 }
 
-// page serves the files of the console's page, which are compressed once at the start. A path without a file gets the
-// page itself, because each view of the page has its own address.
+// page serves the files of the console's page, which are compressed once at the start. A path without a file and
+// without an extension gets the page itself, because each view of the page has its own address.
 func page() http.Handler {
 	files := map[string]*file{}
 	_ = fs.WalkDir(assets, "assets", func(name string, d fs.DirEntry, err error) error {

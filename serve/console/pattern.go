@@ -10,7 +10,7 @@ import (
 type pattern struct {
 	Kind string `json:"kind"` // nothing, one, even, hot, moving or waves
 	Text string `json:"text"`
-	// Partition is the number of the partition that Text names, within its collection; -1 if Text names none.
+	// Partition is the number of the partition with most load, within its collection; -1 for the kind nothing.
 	Partition int     `json:"partition"`
 	Share     float64 `json:"share"` // of the partition, from 0 to 1
 }
@@ -66,8 +66,9 @@ func patternOf(h *history.Heat, m history.Metric) pattern {
 	return p
 }
 
-// moving reports whether the busiest row of a heat map moves in one direction over time, as with ascending keys: in
-// at least three steps, of at least four rows. tops has the busiest row of each column, best the load there.
+// moving reports whether the busiest row of a heat map moves up over time, as with ascending keys: in at least three
+// steps, of at least four rows, with at most one step down in four up. tops has the busiest row of each column, best
+// the load there.
 func moving(tops []int, best []float64, rows int) bool {
 	steps, back, last := 0, 0, -1
 	for i, t := range tops {

@@ -200,7 +200,7 @@ func (q *query) number(name string, otherwise, least, most int64) (int64, error)
 }
 
 // document returns an argument of the request's body that is a document, or a text in the syntax of the shell that
-// contains one. A missing argument is the empty document.
+// contains one. For any other argument, or none, it returns the empty document.
 // Errors: FailedToParse (9).
 func (q *query) document(name string) (bson.Raw, error) {
 	v := q.body.Get(name)

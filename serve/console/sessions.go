@@ -26,8 +26,8 @@ type session struct {
 	begun, used time.Time
 }
 
-// sessions holds the browsers' logins by the hash of their token. Only hashes are in memory, so a copy of the memory
-// contains nothing to log in with.
+// sessions holds the browsers' logins by the hash of their token. Tokens are not kept, so a copy of this map contains
+// nothing to log in with.
 type sessions struct {
 	mu     sync.Mutex
 	list   map[[32]byte]*session
@@ -70,8 +70,8 @@ func (s *sessions) drop(id [32]byte) {
 	}
 }
 
-// find returns the logged-in connection to which the cookie of an HTTP request belongs, nil if the request has no
-// valid login.
+// find returns the logged-in connection to which the cookie of an HTTP request belongs, and renews the login's
+// sessionIdle; nil if the request has no valid login.
 func (s *sessions) find(r *http.Request, now time.Time) *localConn {
 	cookie, err := r.Cookie(cookieName)
 	if err != nil {

@@ -27,9 +27,9 @@ const (
 	warnedSeconds     = 60
 	warnedShapes      = 50
 	warnedCollections = 20
-	hotShare          = 0.5 // RU/s on a partition below which there is no such warning
-	hotLeast          = 10  // RU/s below which there is none
-	largePart         = 0.8 // share of the maximum size of a shard key value above which there is a warning
+	hotShare          = 0.5 // of its collection's RU: a partition with more is hot
+	hotLeast          = 10  // RU/s: a partition with no more is not hot
+	largePart         = 0.8 // share of the maximum size of a shard key value: a collection with a partition this large is examined
 )
 
 // warnings returns the present problems of the server and its collections, as far as the user may see them.
@@ -118,8 +118,8 @@ func texts(v bson.Value) (out []string) {
 	return out
 }
 
-// hotPartitions returns warnings about partitions that refused requests in the last minute, or that do most of their
-// collection's work.
+// hotPartitions returns warnings about partitions that refused requests in the last minute, or that did more than
+// hotShare of their collection's work in it.
 func (q *query) hotPartitions() (out []warning) {
 	now := q.History.Second()
 	heats, _, err := q.History.Heats(q.Context(), history.Seconds, "", now-warnedSeconds, now, history.RU, history.Refused)
@@ -165,7 +165,8 @@ func sum(cells []byte) (all float64) {
 	return all
 }
 
-// partitionsOf returns the present number of partitions of the collection to which the partition p belongs.
+// partitionsOf returns the present number of partitions of the collection to which the partition p belongs, 0 if it
+// was dropped.
 func (q *query) partitionsOf(p *history.Part) int {
 	for _, coll := range q.Server.Cluster.Catalog().Collections("") {
 		if uint64(coll.ID) == p.Place.Collection && coll.Map != nil {
@@ -192,7 +193,7 @@ func (q *query) mayHoldLarge(coll *catalog.Collection) bool {
 }
 
 // largeValues returns warnings about values of the shard key whose documents come near the maximum size of one value,
-// in collections with provisioned throughput.
+// in at most warnedCollections collections with provisioned throughput.
 func (q *query) largeValues() (out []warning) {
 	asked := 0
 	for _, coll := range q.Server.Cluster.Catalog().Collections("") {

@@ -12,7 +12,8 @@ import (
 )
 
 // checkAddresses refuses to start a server without logins on an address that other machines can reach, unless
-// --allow-open is set. The console on such an address needs --auth and TLS in any case.
+// --allow-open is set. The metrics, which have no logins, need --allow-open there even with --auth; the console needs
+// --auth and TLS in any case.
 func checkAddresses(cfg *Config) error {
 	if a := strings.TrimSpace(cfg.Console); a != "" && !onlyHere(a) && (!cfg.Auth || cfg.TLSMode == "" || cfg.TLSMode == "disabled") {
 		return fmt.Errorf("other machines may reach %s, and the console shows and changes what its user may. "+
@@ -39,7 +40,8 @@ func checkAddresses(cfg *Config) error {
 	return nil
 }
 
-// address returns the host and port by which clients reach the server, "" if it listens on Unix sockets only.
+// address returns the host and port by which clients reach the server: --advertise, or the first TCP address of
+// --listen; "" if there is neither.
 func (d *Daemon) address() string {
 	if d.cfg.Advertise != "" {
 		return d.cfg.Advertise

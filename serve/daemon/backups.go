@@ -9,7 +9,7 @@ import (
 	"github.com/cantledb/cantle/storage/backup"
 )
 
-// backupPolicy returns the settings of backups: the folder, the interval and the retention.
+// backupPolicy returns the settings of backups: the folder, the interval, the retention and the rate.
 // Errors: values that make no sense; an engine without files.
 func (c *Config) backupPolicy() (backup.Policy, error) {
 	p := backup.Policy{Folder: c.BackupTo, Interval: c.BackupInterval, Retention: c.BackupRetention}
@@ -45,7 +45,7 @@ func (c *Config) backupPolicy() (backup.Policy, error) {
 	return p, nil
 }
 
-// openBackups makes the runner of backups, if the store has files.
+// openBackups makes the runner of backups, if the store has files and is not read-only.
 func (d *Daemon) openBackups() error {
 	policy, err := d.cfg.backupPolicy()
 	if err != nil {

@@ -182,7 +182,8 @@ func (d *Daemon) start(ctx context.Context) error {
 	return d.openConsole(ctx, handler.Server)
 }
 
-// wire makes the packages of the server, from the catalog up to the commands, and connects them with each other.
+// wire makes the packages of the server, from the catalog up to the commands, connects them with each other and
+// starts the background work.
 func (d *Daemon) wire(ctx context.Context, scratch string, durability storage.Durability) (*rooms.Server, error) {
 	size, err := d.cfg.diskSizes()
 	if err != nil {
@@ -300,8 +301,8 @@ func (d *Daemon) openCatalog(ctx context.Context) (cat *catalog.Catalog, err err
 	return cat, err
 }
 
-// handler makes the handler of clients' commands, with the users and the stored settings, which it reads from the
-// store.
+// handler makes the handler of clients' commands, with the users and the account's key, which it reads from the
+// store. It also makes the first user.
 // Errors: invalid settings; storage errors.
 func (d *Daemon) handler(ctx context.Context, definer *ddl.Definer, durability storage.Durability) (*rooms.Server, error) {
 	var users *auth.Directory
@@ -357,8 +358,8 @@ func (d *Daemon) handler(ctx context.Context, definer *ddl.Definer, durability s
 // panicPause is the pause after which a background loop that panicked is restarted.
 const panicPause = 10 * time.Second
 
-// loop runs a background loop in a goroutine until ctx ends, and restarts the loop after a panic. Stop waits until
-// the loop has ended.
+// loop runs a background loop in a goroutine until ctx ends, and restarts the loop panicPause after a panic. Stop
+// waits until the loop has ended.
 func (d *Daemon) loop(ctx context.Context, run func(context.Context)) {
 	d.loops.Go(func() {
 		for !d.defects.Guard("background work", func() { run(ctx) }) {
@@ -432,7 +433,7 @@ func (d *Daemon) Jobs() *jobs.Runner { return d.runner }
 // URI returns the connection string of the first address.
 func (d *Daemon) URI() string { return d.URIs()[0] }
 
-// URIs returns a connection string for each address on which the server listens, except the Cosmos address.
+// URIs returns a connection string for each address of --listen.
 func (d *Daemon) URIs() (out []string) {
 	options := ""
 	if name, _, _ := strings.Cut(d.cfg.ReplicaSet, "/"); name != "" {

@@ -9,8 +9,8 @@ import (
 // closed when the disk has room for writes; the caller then stops the server and starts it again.
 func (d *Daemon) SpaceFreed() <-chan struct{} { return d.spaceFreed }
 
-// RestartConfig returns the settings for starting this server again. A port that the system chose (port 0) is
-// replaced by the number that it chose, so that clients find the server again.
+// RestartConfig returns the settings for starting this server again. If --listen is one address with port 0, the port
+// becomes the number that the system chose, so that clients find the server again.
 func (d *Daemon) RestartConfig(c Config) Config {
 	if len(d.addrs) == 1 {
 		c.Listen = d.addrs[0].String()
@@ -36,7 +36,7 @@ func (d *Daemon) awaitSpace(ctx context.Context) {
 	}
 }
 
-// checkReadOnly reports whether the store is read-only, and logs why.
+// checkReadOnly reports whether the store is read-only, and logs why. If the disk is full, it starts awaitSpace.
 func (d *Daemon) checkReadOnly(ctx context.Context) bool {
 	switch {
 	case d.noSpace != nil:

@@ -1,4 +1,4 @@
 // Package daemon assembles a running server: it opens the store, reads the catalog and the counts, starts the
-// background jobs and listens. The package has no logic of its own. Tests use it to start servers inside their own
+// background jobs and listens. It also has the server's settings. Tests use it to start servers inside their own
 // process.
 package daemon

@@ -45,7 +45,7 @@ func (c *Config) rootPassword() (string, error) {
 var iterations = map[auth.Mechanism]int{auth.ScramSHA1: 10_000, auth.ScramSHA256: 15_000}
 
 // makeFirstUser makes the user that the settings name (RootName), with the role root. If there are users or roles
-// already, it makes none: the user may have changed the password since.
+// already, it makes none: the user may have changed the password since. On a read-only store it makes none either.
 // Errors: the errors of rootPassword; storage errors.
 func (d *Daemon) makeFirstUser(ctx context.Context, users *auth.Directory) error {
 	password, err := d.cfg.rootPassword()

@@ -11,7 +11,7 @@ import (
 )
 
 // startHistory creates the history of the partitions, which the console shows: it reads the stored part, and counts
-// every command from now on.
+// commands from now on (see recordCommand).
 func (d *Daemon) startHistory(ctx context.Context, s *command.Server) {
 	var store storage.Store
 	if d.cfg.isDurable() && !d.cfg.ServeDamaged {
@@ -57,8 +57,8 @@ func (d *Daemon) sampleHistory(ctx context.Context) {
 }
 
 // recordCommand counts a command that read or wrote documents in the history: for each partition that the command
-// visited, and for the whole server. The time for which the command waited for new documents does not count as
-// duration.
+// visited, and for the whole server; a refused command for the server only. The time for which the command waited for
+// new documents does not count as duration.
 func recordCommand(h *history.Recorder, c *command.Call, e command.Outcome) {
 	if !c.Def.Costly() || c.Op.Unmetered {
 		return

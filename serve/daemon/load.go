@@ -50,7 +50,7 @@ func (p Origins) String() string {
 var flagPattern = regexp.MustCompile(`--([a-z][a-z-]+)`)
 
 // Explain adds to an error the place where the wrong setting was made (an environment variable, or file and line). It
-// takes the first flag in the error's text that was not set on the command line.
+// takes the first flag in the error's text that a variable or a file set.
 func (p Origins) Explain(err error) error {
 	for _, m := range flagPattern.FindAllStringSubmatch(err.Error(), -1) {
 		if place := p[m[1]]; place != "" {
@@ -116,8 +116,8 @@ func loadMongo(f *pflag.FlagSet, env func(string) (string, bool), places Origins
 // notInFile are the flags that a config file cannot set, because they concern the reading of that file.
 var notInFile = []string{"config", "check-config"}
 
-// loadFile sets flags from a config file with lines of the form "name: value"; # begins a comment. Flags that are set
-// already keep their values.
+// loadFile sets flags from a config file with lines of the form "name: value"; a line that begins with # is a
+// comment. Flags that are set already keep their values.
 func loadFile(f *pflag.FlagSet, file string, r io.Reader, places Origins) (errs []error) {
 	text, err := io.ReadAll(r)
 	if err != nil {

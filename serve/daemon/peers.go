@@ -26,8 +26,9 @@ func (d *Daemon) peerLoop(ctx context.Context, run func(context.Context)) {
 	}
 }
 
-// followCatalog applies the catalog changes of peers: it ends cursors on dropped collections, and sets budgets again.
-// It also makes each change of users wait until every server has applied the change.
+// followCatalog applies the catalog changes of peers: it ends cursors on dropped and renamed collections, drops their
+// budgets and counts, and sets the budgets of the catalog again. It also makes each change of users wait until every
+// server has applied the change.
 func (d *Daemon) followCatalog(ctx context.Context, cat *catalog.Catalog, definer *ddl.Definer, users *auth.Directory) {
 	cat.OnPeerChange(func(before, now *catalog.Snapshot) {
 		now.Changes(before, func(coll, same *catalog.Collection) {
@@ -103,8 +104,8 @@ func (d *Daemon) newSessions() *session.Registry {
 	})
 }
 
-// shareJobs divides the background jobs among the servers over the store. If this server loses its lease, it stops
-// owning jobs. One server at a time removes the unfinished collections of servers that have died.
+// shareJobs makes this server stop owning background jobs when it loses its lease, and gives the runner the job by
+// which one server at a time removes the unfinished collections of servers that have died.
 func (d *Daemon) shareJobs(cat *catalog.Catalog, definer *ddl.Definer) {
 	cat.OnLeaseLost(d.runner.Owners.LoseAll)
 	d.runner.Orphans = definer.DropUnfinished

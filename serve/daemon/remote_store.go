@@ -34,8 +34,8 @@ func (d *Daemon) collectors(own prometheus.Collector) []prometheus.Collector {
 	return list
 }
 
-// watchStore checks each second whether the store is reachable (a remote cluster, or a disk that may not respond),
-// and reports each change to the log and to Config.Status.
+// watchStore checks each second whether a remote store is reachable, and reports each change to the log and to
+// Config.Status.
 func (d *Daemon) watchStore(ctx context.Context, store storage.Reachable) {
 	tell := d.cfg.Status
 	if tell == nil {

@@ -7,9 +7,9 @@ import (
 	"github.com/cantledb/cantle/wire/command/status"
 )
 
-// memoryShares divides the memory of the process. The block cache and the memtables (an eighth and four sixty-fourths) lie
-// outside of Go's heap (see cacheInHeap), which gets one half. A quarter is working memory, which clients can make
-// the server hold:
+// memoryShares divides the memory of the process. The block cache and the memtables (an eighth and four
+// sixty-fourths) lie outside of Go's heap unless cacheInHeap; the rest of the heap gets one half. A quarter is
+// working memory, which clients can make the server hold:
 //
 //	work ─┬─ queries   of sorts, groups, joins and similar stages; they spill, or fail
 //	      ├─ messages  large incoming messages; they wait for memory
@@ -19,8 +19,7 @@ import (
 //	      ├─ users     users and roles; no more are made
 //	      └─ catalog   collections, indexes, partitions; no more are made
 //
-// The maximum of each is a part of the whole, from an eighth to three quarters, so that none can use up all working
-// memory.
+// The maximum of each is a part of the working memory, from an eighth to three quarters, so that none can use it up.
 type memoryShares struct {
 	work, queries, messages, replies, writes, sessions, users, catalog *ratelimit.Memory
 	// cursors is the limit of the memory of idle cursors, in bytes. Cursors whose query sorted also hold memory of
@@ -42,7 +41,7 @@ const memtables = 4
 const workMin = 32 << 20
 
 // newMemoryShares divides total bytes of memory. work is the working memory in bytes, the value of --work-memory; 0
-// means a quarter of total.
+// means a quarter of total. It is at least workMin.
 func newMemoryShares(total, work int64) memoryShares {
 	if work == 0 {
 		work = total / 4

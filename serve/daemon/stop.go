@@ -25,7 +25,7 @@ const (
 const quietPeriod = time.Second
 
 // drainToPeers makes clients change to the peers of this server before it stops, and runs their commands until they
-// have changed. Without peers it does nothing.
+// have changed. Without peers, or if the store does not answer, it does nothing.
 func (d *Daemon) drainToPeers(ctx context.Context) {
 	leave, cancel := context.WithTimeout(ctx, d.cfg.Drain/leaveFraction)
 	defer cancel()
@@ -45,7 +45,8 @@ func (d *Daemon) drainToPeers(ctx context.Context) {
 }
 
 // Stop drains and ends the server: it makes clients change to peers if there are any, stops listening, lets running
-// commands finish for at most the time of --drain, closes cursors, stops background work and flushes the store.
+// commands finish for at most the time of --drain, stops background work, ends cursors and sessions and closes the
+// store.
 func (d *Daemon) Stop() error {
 	ctx, cancel := context.WithTimeout(context.Background(), d.cfg.Drain)
 	defer cancel()

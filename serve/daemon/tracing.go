@@ -7,8 +7,8 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// startTracing exports a trace span of each command to an OpenTelemetry collector, if --otlp-endpoint is set.
-// Otherwise commands are not observed at all.
+// startTracing exports trace spans of commands to an OpenTelemetry collector, if --otlp-endpoint is set. Otherwise
+// commands do no work for tracing.
 // Errors: invalid settings.
 func (d *Daemon) startTracing(ctx context.Context, s *command.Server) error {
 	if d.cfg.OTLPEndpoint == "" {

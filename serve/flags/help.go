@@ -34,8 +34,8 @@ func Group(f *pflag.FlagSet, title string) {
 }
 
 // Topics returns the flags of a set, grouped by topic. Topics have the order in which they were defined; within a
-// topic the order is alphabetical. Flags without a topic belong to the topic "Flags". Flags that share a usage text,
-// such as two spellings, make one Flag.
+// topic the order is alphabetical. Flags without a topic belong to the topic "Flags". Flags of one topic that share a
+// usage text, such as two spellings, make one Flag. Hidden flags and --help are left out.
 func Topics(f *pflag.FlagSet) (out []Topic) {
 	defer func(sorted bool) { f.SortFlags = sorted }(f.SortFlags)
 	f.SortFlags = false
@@ -149,7 +149,7 @@ func printOne(out io.Writer, label, text string) {
 }
 
 // Wrap prints text after line, the beginning of an output line, and breaks it at the width of the help. Further lines
-// are indented by so many blanks as indent has.
+// begin with indent blanks.
 func Wrap(out io.Writer, line string, indent int, text string) {
 	empty := true
 	for _, word := range strings.Fields(text) {

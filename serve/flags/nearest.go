@@ -2,8 +2,8 @@ package flags
 
 import "strings"
 
-// Nearest returns the name that was probably meant by a mistyped one: a name that differs only in case or hyphens, or
-// in fewer than three letters (fewer still if typed is short); "" if no name is near enough.
+// Nearest returns the name that was probably meant by a mistyped one: a name that differs only in case, hyphens or
+// underscores, or in fewer than three letters (fewer still if typed is short); "" if no name is near enough.
 func Nearest(typed string, names []string) string {
 	plain := func(s string) string { return strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(s)) }
 	best, least := "", min(3, len(plain(typed))/2+1)

@@ -7,8 +7,8 @@ import (
 )
 
 // OfThisMachine returns an HTTP handler for an address that no other machine can reach: it refuses requests whose
-// host name is not one of this machine. This prevents DNS rebinding: a foreign page whose name was bound to the
-// address gets no answers.
+// host name is neither localhost nor a loopback address. This prevents DNS rebinding: a foreign page whose name was
+// bound to the address gets no answers.
 func OfThisMachine(next http.Handler, refuse func(w http.ResponseWriter, host string)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !namesThisMachine(r.Host) {

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// MaxTotal and MaxPerAddress are the maximum numbers of HTTP connections, in all and from one address. A connection
-// above them is closed at once, so that clients cannot use up the file descriptors of the process.
+// MaxTotal and MaxPerAddress are the maximum numbers of HTTP connections of a listener, in all and from one address.
+// A connection above them is closed at once, so that clients cannot use up the file descriptors of the process.
 const (
 	MaxTotal      = 256
 	MaxPerAddress = 128 // a proxy, or ssh -L, connects many people from one address

@@ -90,7 +90,8 @@ func (e *Exporter) add(s span) {
 	}
 }
 
-// Run sends the queued spans to the collector in batches until ctx ends, and then tries once to send the rest.
+// Run sends the queued spans to the collector in batches until ctx ends, and then tries once to send the rest, at
+// most queueMax.
 func (e *Exporter) Run(ctx context.Context) {
 	var batch []span
 	timer := time.NewTimer(batchTime)
@@ -118,7 +119,7 @@ func (e *Exporter) Run(ctx context.Context) {
 }
 
 // send sends a batch of spans, at most tries times if the collector is busy or unreachable. It reports lost spans to
-// Config.Failed.
+// Config.Failed, at most once per reportEvery.
 func (e *Exporter) send(ctx context.Context, batch []span, tries int) {
 	var err error
 	if len(batch) > 0 {

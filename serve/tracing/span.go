@@ -31,7 +31,7 @@ type span struct {
 }
 
 // Record puts the span of an ended command into the queue, if the client's trace context marks it as sampled or,
-// without one, a random choice by Config.Ratio does.
+// without one, a random choice by Config.Ratio does. Silent, secret and unmetered commands have no span.
 func (e *Exporter) Record(c *command.Call, ended command.Outcome) {
 	if c.Def.Facts.Has(command.Silent|command.Secret) || c.Op.Unmetered {
 		return
