@@ -146,7 +146,7 @@ func settings(cfg *daemon.Config, f *pflag.FlagSet, wrong error) (daemon.Origins
 	return daemon.Load(f, nil)
 }
 
-// endWith stops the server, by a signal to itself, when the standard input in has ended (--until-stdin-ends).
+// endWith stops the server as SIGTERM does, when the standard input in has ended (--until-stdin-ends).
 func endWith(in io.Reader, signals chan<- os.Signal) {
 	_, _ = io.Copy(io.Discard, in) // an error is an end as well
 	signals <- syscall.SIGTERM

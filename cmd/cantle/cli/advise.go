@@ -77,7 +77,7 @@ func adviseVerb(f *pflag.FlagSet) action {
 }
 
 // advise runs the verb: it ranks the possible shard keys of a collection, and prints the ranking to out.
-// Errors: errors of the server; a collection without documents.
+// Errors: errors of the server; a bad --query; a collection without documents.
 func (s *server) advise(ctx context.Context, db, coll string, a *adviseArgs, out, errs io.Writer) error {
 	requests, incomplete, err := s.requests(ctx, db, coll)
 	if err != nil {
@@ -118,8 +118,8 @@ func pricesOf(reply bson.Raw) *ratelimit.PriceList {
 	return ratelimit.Normative()
 }
 
-// requests returns the query shapes that the server has recorded for a collection, with their number and cost, and
-// the server's reply.
+// requests returns the request shapes that the server has recorded for a collection, at most 1000, with their number
+// and cost, and the server's reply.
 func (s *server) requests(ctx context.Context, db, coll string) (out []shardkeys.Request, reply bson.Raw, err error) {
 	reply, err = s.runCommand(ctx, db, bson.D{{"customAction", "GetRequestReport"}, {"collection", coll}, {"top", 1000}}.Doc())
 	if err != nil {

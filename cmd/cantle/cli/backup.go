@@ -109,8 +109,8 @@ var backingUp = progressReader{command("serverStatus"), func(answer bson.Raw) (w
 	return what, whole(status, "done"), whole(status, "total")
 }}
 
-// printBackups prints the backups in a folder and the moments that can be restored from them, and reports whether
-// there are any.
+// printBackups prints the backups in a folder and the moments that can be restored from them, and reports whether any
+// moment can be restored.
 func printBackups(s Streams, folder *backup.Folder) (any bool) {
 	t := &columns.Table{}
 	t.Row("Timeline", " Backup", "Made", " Files", " Size", " New", "By")

@@ -56,8 +56,8 @@ func compactVerb(f *pflag.FlagSet) action {
 	}
 }
 
-// collectionsOf returns the full names of the collections of a database, or of all databases if db is "", without
-// system collections.
+// collectionsOf returns the full names of the collections of a database, or of all databases except config and local
+// if db is "", without views and system collections.
 func collectionsOf(ctx context.Context, server *server, db string) (list []string, err error) {
 	dbs := []string{db}
 	if db == "" {

@@ -1,3 +1,3 @@
-// Package cli holds the verbs of the cantle program, which are all its commands but serve: one file per verb, each a
-// function from arguments and streams to an exit status.
+// Package cli holds the verbs of the cantle program, which are all its commands but serve: each is a function from
+// flags and streams to an error, in a file of its own or several. Run makes the exit status of the error.
 package cli

@@ -20,8 +20,8 @@ import (
 	"github.com/cantledb/cantle/serve/daemon"
 )
 
-// clockMax is the maximum difference between the clocks of the server and of this machine that cantle doctor does not
-// report.
+// clockMax, plus the time of a request, is the maximum difference between the clocks of the server and of this
+// machine that cantle doctor does not report.
 const clockMax = time.Second
 
 // examineLocal examines the server that listens on the first address of the settings, if one does. It does not log

@@ -163,8 +163,8 @@ func (a *dumping) expiry(is bson.Raw, indexes []bson.Raw) bson.D {
 	return bson.D{{index.LastWriteOption, byLastWrite}}
 }
 
-// metadata returns the metadata text of a collection: options and indexes as mongodump prints them, and under
-// "cantle" the properties of ownOf.
+// metadata returns the metadata text of a collection: options and indexes as mongodump prints them, and, unless the
+// dump is for MongoDB (--for), under "cantle" the properties of ownOf.
 func (a *dumping) metadata(ctx context.Context, d *dumps.Collection, info, shared bson.Raw) (string, error) {
 	options, _ := info.Get("options").Doc()
 	if options == nil {

@@ -93,7 +93,8 @@ func open(name string, in io.Reader) (io.ReadCloser, error) {
 // documentMax is the maximum length of a sample as text.
 const documentMax = 64 << 20
 
-// readDocument reads one document in Extended JSON from the file name, or from in.
+// readDocument reads one document in Extended JSON from the file name, or from in if the name is "-". A document
+// without _id gets one.
 // Errors: errors of the file; a text that is not a document, or is too large.
 func readDocument(name string, in io.Reader) (bson.Raw, error) {
 	r, err := open(name, in)

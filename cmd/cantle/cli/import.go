@@ -218,7 +218,7 @@ func writesOf(mode string) writes {
 }
 
 // all writes every document of the source into the collection, except those that the journal of an earlier run has
-// recorded as done. It calls progress for each.
+// recorded as done. It calls progress before it writes each.
 func (m *importing) all(ctx context.Context, source records.Reader, progress func()) error {
 	behind := m.journal.At(m.ns)
 	for {

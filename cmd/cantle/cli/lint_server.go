@@ -23,8 +23,8 @@ type linting struct {
 	*lint.Linter
 	errs       io.Writer
 	namespaces int
-	keys       map[string]bson.Raw // databases, collections and lists that the user may not read
-	unread     int                 // databases and collections that the user may not read
+	keys       map[string]bson.Raw // shard keys by namespace; nil if the user may not read their list
+	unread     int                 // databases, collections and lists of databases that the user may not read
 }
 
 // lintServer checks the catalog of a server for features that an account of Azure Cosmos DB lacks, and the features

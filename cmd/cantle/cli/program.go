@@ -57,8 +57,8 @@ func serveCommand(run Serve) *cobra.Command {
 	return c
 }
 
-// Run runs a command line and returns the exit status: 1 for an error, 2 for a usage error. Both are printed to
-// s.Err.
+// Run runs a command line and returns the exit status: 1 for an error, 2 for a usage error, both printed to s.Err; or
+// the status that serve returns.
 func Run(ctx context.Context, args []string, s Streams, serve Serve) int {
 	root := Program(serve)
 	root.SetIn(s.In)
@@ -93,8 +93,8 @@ func Run(ctx context.Context, args []string, s Streams, serve Serve) int {
 	return printError(root.ExecuteContextC(ctx))
 }
 
-// similarCommand returns the end of an error text, with the command whose name is nearest to a mistyped one; "" if
-// none is near.
+// similarCommand returns the end of an error text, with the command whose name is nearest to a mistyped one. If none
+// is near, it returns advice for a name that is a flag, "" for any other.
 func similarCommand(root *cobra.Command, name string) string {
 	names := []string{"help"}
 	for _, c := range root.Commands() {

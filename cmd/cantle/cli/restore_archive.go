@@ -71,8 +71,8 @@ func (r *restoring) fromArchive(ctx context.Context, in io.Reader, errs io.Write
 }
 
 // blocks reads the documents of all collections from an archive, in which they are interleaved. When a collection is
-// complete, its indexes are made in the background, for at most r.parallel collections at a time; an error there
-// cancels the restore.
+// complete, its last batch is written and its indexes are made in the background, for at most r.parallel collections
+// at a time; an error there cancels the restore.
 func (r *restoring) blocks(ctx context.Context, a *dumps.ArchiveReader, cancel context.CancelCauseFunc) error {
 	var finishing sync.WaitGroup
 	defer finishing.Wait()

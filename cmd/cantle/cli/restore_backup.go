@@ -164,8 +164,8 @@ func (r *restoring) named(d *dumps.Collection) (db, coll string) {
 	return d.DB, d.Coll
 }
 
-// mayMake returns an error if a collection to be restored already exists on the server: restored documents would be
-// mixed with existing ones.
+// mayMake returns an error if a collection to be restored already exists on the server, unless --drop replaces it:
+// restored documents would be mixed with existing ones.
 func (r *restoring) mayMake(ctx context.Context, snap *catalog.Snapshot, list []*catalog.Collection) error {
 	if r.drop {
 		return nil

@@ -17,7 +17,7 @@ import (
 )
 
 // loading is the restore of one collection: one goroutine reads the collection's documents from the dump and passes
-// batches to several workers, which write them.
+// batches to workers, which write them.
 type loading struct {
 	*dumps.Collection // by its names on the server
 	r                 *restoring
@@ -54,8 +54,9 @@ type chunk struct {
 	end  int64
 }
 
-// begin makes a collection on the server from its metadata in the dump. If the server refuses the collection, begin
-// records that and returns nil. stop is called when a worker fails, and ends the restore.
+// begin makes a collection and its unique indexes on the server from the metadata in the dump; with --dryRun it makes
+// nothing. If the server refuses the collection, begin records that and returns nil. stop is called when a worker
+// fails, and ends the restore.
 func (r *restoring) begin(ctx context.Context, t *transfer, d *dumps.Collection, stop func(error)) (*loading, error) {
 	to := *d
 	to.DB, to.Coll = r.named(d)
@@ -98,7 +99,7 @@ func (r *restoring) begin(ctx context.Context, t *transfer, d *dumps.Collection,
 }
 
 // divide sorts the indexes of the dump by when they are made: it returns unique ones, which are made before the
-// documents are written; the others are kept in l for later.
+// documents are written; others are kept in l for later, without that of _id and those that an account only lists.
 func (l *loading) divide(indexes, options bson.Raw) (first []bson.Raw) {
 	for v := range indexes.Values() {
 		x, _ := v.Doc()
@@ -129,8 +130,8 @@ func (l *loading) provision(ctx context.Context, t *transfer) {
 	}
 }
 
-// add adds the next document of the dump to the batch. packed means that the document is a bucket of a time series,
-// which is decoded into measurements.
+// add adds the next document of the dump to the batch, unless the journal has recorded it as done. packed means that
+// the document is a bucket of a time series, which is decoded into measurements.
 // Errors: buckets that cannot be decoded; the reason why the restore has ended.
 func (l *loading) add(ctx context.Context, doc bson.Raw, packed bool) error {
 	l.seen++

@@ -28,8 +28,7 @@ func isRefusal(err error) bool {
 var errNotMade = errors.New("the collection does not exist")
 
 // create makes the collection on the server, with its options and shard key. own has the properties that
-// dumping.ownOf put into the dump. The throughput is set at the end of the restore, because it would slow down the
-// load.
+// dumping.ownOf put into the dump. provision sets the throughput after the load, which it would slow down.
 // Errors: errNotMade; errors of the connection.
 func (l *loading) create(ctx context.Context, options, own bson.Raw) error {
 	if offer, ok := own.Get("throughput").Doc(); ok {
@@ -71,7 +70,8 @@ func (l *loading) create(ctx context.Context, options, own bson.Raw) error {
 }
 
 // made handles the error of making a collection. If the collection exists already (code 48), it stays unchanged, and
-// made returns nil. If the server refuses, made records that and returns errNotMade.
+// made returns nil. If the server refuses, made records that and returns errNotMade; with --stopOnError it returns
+// the refusal.
 func (l *loading) made(err error, options bson.Raw) error {
 	switch {
 	case err == nil, isCode(err, 48):

@@ -248,8 +248,9 @@ type writes struct {
 }
 
 // write sends statements to the server. Statements that the server throttles are retried after the wait that the
-// reply names. out counts the done and the refused ones.
-// Errors: errors of the connection; a command that is refused as a whole.
+// reply names. out counts the done and the refused ones, without those passed to w.taken.
+// Errors: errors of the connection; a command that is refused as a whole; with w.ordered and w.stop, the first
+// refusal.
 func (t *transfer) write(ctx context.Context, w writes, statements []bson.Raw) (out written, err error) {
 	for len(statements) > 0 {
 		command := bson.D{{w.command, w.coll}, {"ordered", w.ordered}}

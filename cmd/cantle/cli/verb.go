@@ -69,7 +69,8 @@ func Verbs() []*cobra.Command {
 	}
 }
 
-// printError prints the error of a command, and returns the exit status of the program: 1, or 2 for a usage error.
+// printError prints the error of a command, and returns the exit status of the program: 1, 2 for a usage error, or
+// that of a Status, which is not printed.
 func printError(c *cobra.Command, err error) int {
 	var wrong usageError
 	var faults faultsError

@@ -10,8 +10,8 @@ import (
 	"github.com/cantledb/cantle/serve/daemon"
 )
 
-// ports tries to listen on each address of the settings. If running is set, a server has the data folder open, and
-// its addresses are expected to be in use.
+// ports tries to listen on each TCP address of the settings except the console's. If running is set, a server has the
+// data folder open, and its addresses are expected to be in use.
 func ports(ctx context.Context, c *daemon.Config, running bool) (out []Finding) {
 	for _, a := range c.Addresses() {
 		if strings.HasPrefix(a.Text, "unix:") || strings.Contains(a.Text, "/") {

@@ -38,7 +38,7 @@ type ArchiveWriter struct {
 	w  *bufio.Writer
 }
 
-// archiveBlockBytes bounds the documents of a block, in bytes.
+// archiveBlockBytes is the length in bytes from which collected documents are written as a block.
 const archiveBlockBytes = 1 << 20
 
 // archivePart collects the blocks of one collection.

@@ -17,8 +17,8 @@ import (
 // partSuffix is added to the name of a file of documents until the file is complete.
 const partSuffix = ".part"
 
-// Folder is a Sink that writes a folder per database, and in it files per collection. Only complete files have their
-// final names.
+// Folder is a Sink that writes a folder per database, and in it files per collection. Only complete files of
+// documents have their final names.
 type Folder struct {
 	Root         string
 	Gzip, Resume bool

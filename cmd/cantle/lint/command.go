@@ -25,7 +25,7 @@ var harmlessCommands = []string{
 const aboutDB, aboutColl = "test", "c"
 
 // isCommand reports whether a document of a checked file is a command, and not a filter: its first field is the name
-// of a command, with a collection's name or a number.
+// of a command, with a collection's name, a number, or the command to explain.
 func (l *Linter) isCommand(doc bson.Raw) bool {
 	first, ok := doc.First()
 	if !ok {

@@ -91,8 +91,8 @@ func (l *Linter) Print(out io.Writer) int {
 // answerWidth bounds an error's text in the table, in characters.
 const answerWidth = 80
 
-// enabledBy returns the capability, or the server version, with which an account has the feature of a row; "-" if
-// none has it.
+// enabledBy returns the capability, the lack of one, or the server version, with which an account has the feature of
+// a row; "-" if none has it.
 func enabledBy(r *cosmos.Row) string {
 	switch {
 	case r != nil && r.Closes != 0:

@@ -21,7 +21,7 @@ const (
 	lineMax  = 48 << 20 // of a line
 )
 
-// File checks a file with documents, one a line or in an array, or with the log of a server.
+// File checks a file with documents or pipelines, one a line, alone or in an array, or with the log of a server.
 // Errors: errors of the file and the context; a document that cannot be read.
 func (l *Linter) File(ctx context.Context, name string) error {
 	file, err := os.Open(name)

@@ -5,8 +5,8 @@ import (
 	"github.com/cantledb/cantle/collection/cosmos"
 )
 
-// Requests adds the features that clients used through a server's Cosmos address as findings, by application. counted
-// is the field account in the server's reply to GetRequestReport.
+// Requests adds the features that clients used through a server's Cosmos address, and that the account lacks, as
+// findings, by application. counted is the field account in the server's reply to GetRequestReport.
 func (l *Linter) Requests(counted bson.Raw) {
 	list, _ := counted.Get("refuses").Array()
 	for v := range list.Values() {

@@ -26,7 +26,7 @@ var notOurs = []string{"node_modules", "vendor", "target", "bin", "obj", "dist",
 // skipped.
 const sourceMax = 2 << 20
 
-// Path checks a file, or all source files in a folder and the folders below.
+// Path checks a file, or all source files in a folder and the folders below, except hidden ones and notOurs.
 // Errors: errors of File and of the file system.
 func (l *Linter) Path(ctx context.Context, name string) error {
 	info, err := os.Stat(name)

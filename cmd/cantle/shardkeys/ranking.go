@@ -135,7 +135,8 @@ func (r *Ranking) fixes(path string) bool {
 	return slices.ContainsFunc(r.Requests, func(q Request) bool { return slices.Contains(q.Fixed, path) })
 }
 
-// tryPair rates the hierarchical shard key of two fields, a before b, by the documents kept from the scan.
+// tryPair rates the hierarchical shard key of two fields, a before b, by the documents kept from the scan, unless a
+// is wellSpread or not useful.
 func (r *Ranking) tryPair(a, b *candidate) {
 	k, err := patternOf(a.fields[0], b.fields[0])
 	if err != nil || r.wellSpread(a) || !r.useful(a) {
@@ -147,8 +148,9 @@ func (r *Ranking) tryPair(a, b *candidate) {
 	r.try(c)
 }
 
-// trySuffix rates the shard key of a field with a synthetic suffix, which is computed from the field from. distinct
-// is the number of different values of from, present the share of documents that have it.
+// trySuffix rates the shard key of a field with a synthetic suffix, which is computed from the field from, unless the
+// field is wellSpread or not useful, or from has fewer values than the suffix. distinct is the number of different
+// values of from, present the share of documents that have it.
 func (r *Ranking) trySuffix(a *candidate, from string, distinct int64, present float64) {
 	if r.wellSpread(a) || !r.useful(a) || a.fields[0] == from {
 		return
@@ -262,8 +264,8 @@ func (r *Ranking) currentBuckets(path string) int {
 	return int(n)
 }
 
-// aim computes, for one candidate key, the share of the recorded requests that would visit one partition, and the RU
-// of all requests.
+// aim computes, for one candidate key, the share of the recorded requests other than inserts that would visit one
+// partition (-1 if there are none), and the RU of all requests.
 func (r *Ranking) aim(c *candidate) {
 	n := float64(r.Partitions)
 	asked, hit := int64(0), int64(0)

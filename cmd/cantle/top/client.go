@@ -158,7 +158,7 @@ func (c *Client) fetchPicture(ctx context.Context, v *view) (*picture, error) {
 	return p, c.fetch(ctx, v, func(path string) any { return into[path] })
 }
 
-// raw requests the same data as look, undecoded.
+// raw requests the same data as fetchPicture, undecoded.
 func (c *Client) raw(ctx context.Context, v *view) (map[string]*json.RawMessage, error) {
 	out := map[string]*json.RawMessage{}
 	return out, c.fetch(ctx, v, func(path string) any {

@@ -1,5 +1,5 @@
-// Package top shows the load of a server in a terminal, for the verb cantle top. It is a client of the console's JSON API
-// (docs/console.md), to which it sends requests once a second.
+// Package top shows the load of a server in a terminal, for the verb cantle top. It is a client of the console's JSON
+// API (docs/console.md), to which it sends requests at an interval (--every).
 //
 //	options.go  the flags
 //	connect.go  finding the console

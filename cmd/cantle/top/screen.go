@@ -134,8 +134,8 @@ type row struct {
 	now, total float64
 }
 
-// rows returns a row for each partition of the heat map, including partitions that have been split or merged, and the
-// greatest value of all cells.
+// rows returns a row for each partition of the heat map, also for one that was split or merged if it had load, and
+// the greatest value of all cells.
 func (p *picture) rows() (out []row, most float64) {
 	h := &p.Heat
 	for _, r := range h.Rows {

@@ -39,7 +39,7 @@ type Workload struct {
 }
 
 // Prepare computes the sizes that prices depend on: those of the sample document doc and of its index entries. key is
-// the shard key, indexes are the keys of the indexes.
+// the shard key, indexes are the keys or the whole specifications of the indexes.
 // Errors: a bad shard key, index or field; a document that the indexes refuse.
 func (p *Workload) Prepare(ctx context.Context, doc bson.Raw, key string, indexes []string) error {
 	p.bytes, p.stored = int64(len(doc)), int64(len(doc))
