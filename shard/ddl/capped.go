@@ -206,7 +206,8 @@ func (d *Definer) copyCapped(o *cluster.Op, from *catalog.Collection, to collect
 	return nil
 }
 
-// cappedOptions returns the options of a capped copy of a collection: those of the source, with capped and the size.
+// cappedOptions returns the options of a capped copy of a collection: those of the source, with capped and the size,
+// without clusteredIndex and expireAfterSeconds.
 func cappedOptions(old bson.Raw, size int64) bson.Raw {
 	b := bson.NewBuilder(nil)
 	b.Bool("capped", true)

@@ -165,7 +165,7 @@ func (d *Definer) newCollection(o *cluster.Op, m *catalog.Mutation, ns collectio
 }
 
 // logCreate appends to the change log the records of a new collection: of create, of createIndexes for its indexes
-// and, if it is sharded, of shardCollection.
+// (not for a time-series collection) and, if it is sharded, of shardCollection.
 func logCreate(o *cluster.Op, txn storage.Txn, coll *catalog.Collection, opts CreateOptions) error {
 	series := coll.Options.TimeSeries != nil
 	err := logCommand(o, txn, coll.Namespace.DB, coll, nil, func(b *bson.Builder) {

@@ -43,7 +43,7 @@ func sorted(r bson.Raw) bson.Raw {
 	return b.Doc()
 }
 
-// checkOptions rejects options of create that exclude each other.
+// checkOptions rejects options of create that exclude or need each other.
 // Manual: reference/command/create. Errors: InvalidOptions (72), BadValue (2).
 func checkOptions(r bson.Raw) error {
 	has := func(name string) bool { v, ok := r.Lookup(name); return ok && !v.IsNullish() }

@@ -19,7 +19,8 @@ import (
 
 // createInTxn creates a collection in a multi-document transaction, which alone sees it until the commit.
 // Errors: as Create, NamespaceExists (48) under the same options too (Observed: PyMongo's test suite);
-// storage.ErrConflict if another transaction is creating it.
+// storage.ErrConflict if another transaction is creating it; OperationNotSupportedInTransaction (263) for a view or a
+// time-series collection.
 func (d *Definer) createInTxn(o *cluster.Op, ns collection.Namespace, opts CreateOptions) error {
 	t := o.Txn
 	old := t.Catalog.Collection(ns)

@@ -6,7 +6,7 @@
 //	                    │ one catalog change, with its change-log record
 //	                    ├──► jobs.Runner   what takes long: build, rewrite, split, delete
 //	                    └──► cluster       what reads or writes documents: copies, samples
-//	cluster ──cluster.Definer──► CreateMissing, CreateTemporary, Replace, Drop, CommitCreated
+//	cluster ──cluster.Definer──► CreateMissing, CreateTemporary, Replace, Drop, ExpireDue, CommitCreated
 //
 // The data plane does not import this package. It uses the interface cluster.Definer, which the
 // wiring passes to Cluster.AttachDefiner: writes create missing collections, $out fills a

@@ -12,8 +12,8 @@ import (
 	"github.com/cantledb/cantle/shard/jobs"
 )
 
-// DropIndexes removes indexes: those with the given names, all except _id_ if names is just "*", or
-// those with the given key pattern if it is not nil. It returns the number of indexes before.
+// DropIndexes removes indexes: those with the given names, all except _id_ and those that serve a ranged shard key if
+// names is just "*", or those with the given key pattern if it is not nil. It returns the number of indexes before.
 // Manual: reference/command/dropIndexes. Errors: NamespaceNotFound (26),
 // IllegalOperation (20), IndexNotFound (27), InvalidOptions (72), AmbiguousIndexKeyPattern (181).
 func (d *Definer) DropIndexes(o *cluster.Op, ns collection.Namespace, names []string, key bson.Raw) (was int, err error) {
@@ -82,8 +82,8 @@ func keepServing(coll *catalog.Collection, gone []*catalog.Index, all bool) ([]*
 	return gone, checkServed(coll, gone, "drop")
 }
 
-// needsServingIndex reports whether the shard key of a collection must have an index that serves it. A hashed
-// key need not. Manual: core/sharding-shard-key-indexes.
+// needsServingIndex reports whether the shard key of a collection must have an index that serves it. A key on _id or
+// with a hashed field need not. Manual: core/sharding-shard-key-indexes.
 func needsServingIndex(coll *catalog.Collection) bool {
 	return coll.Sharded() && coll.Key.Kind() == shard.Ranged && !coll.Key.IsID() &&
 		!slices.ContainsFunc(coll.Key.Fields(), func(f shard.Field) bool { return f.Hashed })

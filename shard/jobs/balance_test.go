@@ -21,8 +21,8 @@ func (n *node) balancer(p balance.Policy) *balance.Balancer {
 	return balance.New(balance.Config{Catalog: n.jobs.Catalog, Tally: n.jobs.Tally, Budgets: n.Budgets, Runner: n.jobs, Now: n.Now, Policy: p, Every: time.Hour})
 }
 
-// Shards that grow too large split at the median of their documents until none is too large; a shard with a
-// single shard key value is left alone.
+// Shards that grow too large split at the median of their documents until none is too large. A balancer that is off
+// splits none.
 func TestBalanceBySize(t *testing.T) {
 	engines(t, func(t *testing.T, make func() storage.Store) {
 		n := open(t, make)
@@ -99,8 +99,8 @@ func TestBalanceByThroughput(t *testing.T) {
 	})
 }
 
-// Shard key values near the limit are found wherever their documents are stored, and from then on their sizes
-// follow the writes of statements and transactions.
+// Shard key values near the limit are found wherever their documents are stored, and from then on their sizes follow
+// the writes, and a full value accepts no insert.
 func TestHeavyValues(t *testing.T) {
 	engines(t, func(t *testing.T, make func() storage.Store) {
 		n := open(t, make)

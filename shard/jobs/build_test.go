@@ -81,8 +81,8 @@ func TestUniqueBuildFails(t *testing.T) {
 	})
 }
 
-// While a unique index is built, documents with equal values are inserted and deleted: no document is left without
-// its entry in the index.
+// One of two documents with equal values is deleted after a unique index was published and before it is built: the
+// other document gets its entry in the index.
 func TestUniqueBuildWhileDuplicatesGo(t *testing.T) {
 	engines(t, func(t *testing.T, make func() storage.Store) {
 		n := open(t, make)

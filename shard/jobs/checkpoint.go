@@ -27,7 +27,7 @@ type counts struct {
 	pass sync.Mutex // serialises checkpoints; guards the fields below
 
 	at    storage.Timestamp // the change log was applied up to here
-	saved storage.Timestamp // the timestamp of the stored checkpoint
+	saved storage.Timestamp // the timestamp of the last durable checkpoint
 	colls map[keyspace.CollectionID]*counted
 	log   logLength
 
@@ -93,8 +93,8 @@ func countsKey(id keyspace.CollectionID) []byte {
 // other reader needs.
 const followsPerCheckpoint = 8
 
-// checkpointLoop applies the change log to the counts while there are writes, and stores the counts periodically. It
-// does not wake an idle process.
+// checkpointLoop applies the change log to the counts while there are writes, and stores the counts periodically.
+// Without peers it waits for the next commit after each checkpoint, so that it does not wake an idle process.
 func (r *Runner) checkpointLoop(ctx context.Context) {
 	ctx = r.asOwner(ctx, jobCounts)
 	for step := 1; sleep(ctx, r.CheckpointEvery/followsPerCheckpoint, nil); step++ {
@@ -138,8 +138,8 @@ func (r *Runner) Checkpoint(ctx context.Context) error {
 }
 
 // checkpoint applies the records that were added to the change log since the last call, and stores the counts that
-// changed, with the timestamp at which they are exact. With force, it stores the timestamp even if no count changed,
-// and waits until that is durable.
+// changed, with the timestamp at which they are exact. With force, it stores a timestamp that is not durable yet even
+// if no count changed, and waits until it is.
 func (r *Runner) checkpoint(ctx context.Context, force bool) error {
 	c := &r.counts
 	c.pass.Lock()
@@ -253,8 +253,8 @@ func (c *counts) counted(snap *catalog.Snapshot, ts storage.Timestamp, rec *chan
 	return nothing
 }
 
-// entry returns the counts of a collection. A collection that has no counts yet was created after the counts began to
-// follow the change log, so its first shards began empty.
+// entry returns the counts of a collection, at first of no shard if its epoch is new. A collection that has no counts
+// yet was created after the counts began to follow the change log, so its first shards began empty.
 func (c *counts) entry(coll *catalog.Collection) *counted {
 	epoch := coll.Map.Version().Epoch
 	k := c.colls[coll.ID]
@@ -312,7 +312,8 @@ func (r *Runner) install(ctx context.Context, n scanResult) error {
 	return err
 }
 
-// store writes the counts that changed, and the timestamp at which they are exact, in one commit.
+// store writes the counts that changed, the timestamp at which they are exact, and the length of the change log, in
+// one commit.
 func (r *Runner) store(ctx context.Context, force bool) error {
 	c := &r.counts
 	snap := r.Catalog.Peek()

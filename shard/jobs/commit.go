@@ -24,9 +24,9 @@ var errDropped = errors.New("jobs: the collection was dropped")
 // longer current.
 var errStale = errors.New("jobs: stale catalog entry")
 
-// Batches of background work are small, so that a conflict repeats little and clients are not
-// delayed. After each conflict a batch shrinks by batchCut, down to one row: where clients write
-// faster than a whole batch can be read and committed, it would conflict forever.
+// Batches of background work are small, so that a conflict repeats little and clients are not delayed. After each
+// conflict a batch shrinks to a quarter (batchCut), down to one row: where clients write faster than a whole batch
+// can be read and committed, it would conflict forever.
 const (
 	batchRows  = 256
 	batchBytes = 1 << 20
@@ -46,7 +46,7 @@ type batch struct {
 
 // commit runs fn, which does one batch of a job's work on a collection, until the transaction of the batch commits
 // without a conflict. fn starts from nothing each time. The work, counted on meter, is charged to the collection's
-// budget.
+// budget, unless it is eager.
 // Errors: errDropped, the errors of fn and of the commit, the cause of ctx.
 func (r *Runner) commit(ctx context.Context, id keyspace.CollectionID, meter *ratelimit.Meter, o storage.TxnOptions, fn func(b *batch) error) error {
 	most := batchRows

@@ -126,8 +126,8 @@ func (r *Runner) readCounts(ctx context.Context) error {
 	return nil
 }
 
-// countUnknown scans the shards of one collection that have not been counted, because peers have created
-// them. The next pass, two seconds later, does the next collection.
+// countUnknown scans the shards of one collection that have not been counted, for example because peers have created
+// them. The next checkpoint does the next collection.
 func (r *Runner) countUnknown(ctx context.Context) error {
 	for _, coll := range r.Catalog.Peek().Collections("") {
 		if missing := r.uncounted(coll); len(missing) > 0 {

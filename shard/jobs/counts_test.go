@@ -15,8 +15,8 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// Random writes, splits, merges, checkpoints and restarts: after each restart, clean or not, the
-// counts of every shard equal those of a scan.
+// Random writes, splits, merges, checkpoints and restarts: after each step the counts of every shard equal those of a
+// scan.
 func TestCountsSurvive(t *testing.T) {
 	engines(t, func(t *testing.T, make func() storage.Store) {
 		n := open(t, make)
@@ -57,8 +57,7 @@ func TestCountsSurvive(t *testing.T) {
 	})
 }
 
-// The counts are updated while the loops run, and a clean stop leaves a checkpoint that makes scans
-// unnecessary.
+// A clean stop of the loops leaves a checkpoint, and the next start has the right counts.
 func TestCheckpointLoop(t *testing.T) {
 	virtually(t, func(t *testing.T, make func() storage.Store) {
 		n := open(t, make)
@@ -78,8 +77,8 @@ func TestCheckpointLoop(t *testing.T) {
 	})
 }
 
-// The change log is truncated by age and by size. Usually the counts do not need the dropped part; if they do, the
-// shards are counted again.
+// The change log is truncated by age. Usually the counts do not need the dropped part; if they do, the shards are
+// counted again.
 func TestTruncate(t *testing.T) {
 	engines(t, func(t *testing.T, make func() storage.Store) {
 		n := open(t, make)

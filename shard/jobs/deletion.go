@@ -87,10 +87,9 @@ type deletion struct {
 	by  storage.MemberID // the member that fills the collection
 }
 
-// DeleteRecorded deletes the keys of everything that was dropped, once no writer uses a catalog entry
-// that had it. Deleting twice does no harm, so a crash at any point only repeats it. Collections
-// that are being filled (Reshard) are skipped. So are those that writers still use; they are
-// deleted later.
+// DeleteRecorded deletes the keys of everything that was dropped, once no writer uses a catalog entry that had it.
+// Deleting twice does no harm, so a crash at any point only repeats it. It skips collections that this server or a
+// live peer fills (Reshard), and those that writers still use; they are deleted later.
 func (r *Runner) DeleteRecorded(ctx context.Context) error {
 	held, err := r.deleteRecorded(ctx)
 	if held {

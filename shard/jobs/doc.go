@@ -4,7 +4,7 @@
 //
 //	wire/command ─► shard/ddl ──────► Runner.BuildIndexes, Reshard, …   in the caller's goroutine
 //	balance ────────────────────────► Runner.Split, Merge, Settle
-//	Start ──► loops: delete ranges · expire · truncate · checkpoint · resume
+//	Start ──► loops: delete ranges · expire · truncate · checkpoint · resume; with peers: publish · collect
 //
 // A job on which writers must agree goes in steps, each a catalog change: publish, drain, work in
 // small transactions, publish. What a crash leaves behind is found in the catalog (shards with
@@ -12,8 +12,8 @@
 // and Start continues it. Every small transaction is idempotent and repeated when it conflicts with
 // a writer.
 //
-// One job at a time works on the structure of a collection. All work is charged to the collection
-// in the background class, so that it uses only what the clients leave.
+// One job at a time works on the structure of a collection. The transactions of a job are charged to the collection
+// in the background class, so that they use only what the clients leave; work for which a client waits is free.
 //
 // Glossary. Settle: move index entries to a shard's newest partition. Resume:
 // finish what a crash left. Checkpoint: counts of all shards at one timestamp.

@@ -18,8 +18,9 @@ type eagerKey struct{}
 // request units nor uses any.
 func eager(ctx context.Context) bool { return ctx.Value(eagerKey{}) != nil }
 
-// ExpireDue deletes the documents of a collection that have expired by its TTL indexes, before a
-// command reads or writes it. If none has, it reads one entry of each partition of these indexes.
+// ExpireDue deletes the documents of a collection that have expired by its TTL indexes, before a command reads or
+// writes it. If none has, it only looks for one entry in each partition of these indexes. While the TTL deleter is
+// off, it does nothing.
 func (r *Runner) ExpireDue(ctx context.Context, coll *catalog.Collection) error {
 	if !r.Expires() || r.ReadOnly {
 		return nil
@@ -101,7 +102,8 @@ func dueBounds(ix *catalog.Index, at time.Time) (out []keyspace.Bounds) {
 }
 
 // expiredUpTo returns the newest date that has expired at the time now if dates expire after the given seconds; dates
-// are in milliseconds since 1970. ok is false for negative seconds, and for so many that nothing has expired.
+// are in milliseconds since 1970. ok is false for negative seconds, and for so many that upTo would be before 7
+// December 1969.
 func expiredUpTo(seconds, now int64) (upTo int64, ok bool) {
 	return now - seconds*1000, seconds >= 0 && seconds <= (now-math.MinInt32)/1000
 }

@@ -74,8 +74,8 @@ func TestExpireLastWrite(t *testing.T) {
 	})
 }
 
-// Without a time to live of the collection, only documents with a ttl of their own expire, and queries on a
-// field named like the index do not use it.
+// Without a time to live of the collection, only documents with a ttl of their own expire, and queries on the field
+// _ts do not use the index.
 func TestExpireOwnOnly(t *testing.T) {
 	n := open(t, func() storage.Store { return memkv.Open(memkv.Options{Clock: time.Now}) })
 	n.insert(`{_id: 0, ttl: 20, _ts: 7}`, `{_id: 1, _ts: 7}`)

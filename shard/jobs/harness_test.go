@@ -197,8 +197,8 @@ func (n *node) ids(o *cluster.Op, filter, hint string) (map[string]int, error) {
 	}
 }
 
-// check compares the documents found through every index with those of a scan, requires each once, and returns their
-// number.
+// check compares the documents found through every ready index that is not partial with those of a scan, requires
+// each once, and returns their number.
 func (n *node) check(filter string) int {
 	n.t.Helper()
 	want, err := n.ids(n.op(), filter, "")

@@ -28,7 +28,7 @@ type logMark struct {
 }
 
 // markBytes is the minimum length, in bytes, of a stretch of the change log. The stretches of a long log are longer,
-// so that it has at most marksMax of them. The log is truncated by whole stretches.
+// so that it has at most marksMax of them. Truncation by size drops whole stretches.
 const (
 	markBytes = 4 << 20
 	marksMax  = 256

@@ -75,7 +75,7 @@ func TestMultiUpdateUnderReshards(t *testing.T) {
 	})
 }
 
-// A drop of the collection ends an update of many documents with an error, and so does a rename onto the collection.
+// A drop of the collection ends an update of many documents with the error QueryPlanKilled.
 func TestMultiUpdateEndsWithDrop(t *testing.T) {
 	engines(t, func(t *testing.T, fresh func() storage.Store) {
 		n := open(t, fresh)

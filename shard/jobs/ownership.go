@@ -9,7 +9,7 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// Over a shared store, each loop is a job with one owner. So is work on the structure of a
+// Over a shared store, each loop but publishLoop belongs to a job with one owner. So does work on the structure of a
 // collection, as long as its Lock is held; see shard/peers.
 const (
 	jobCollect = "collect"
@@ -63,9 +63,9 @@ func (r *Runner) structure(ctx context.Context, id keyspace.CollectionID) contex
 	return r.Locked(r.withSlot(ctx), id)
 }
 
-// exclusive reports whether this process has the store exclusively. What it began and a crash interrupted is
-// then finished after its next start, before or beside its clients. With peers, the next holder of the Lock of a
-// collection finishes it.
+// exclusive reports whether this process has the store exclusively. What it began and a crash interrupted is then
+// finished after its next start, before or beside its clients. With peers, the owner of jobResume or the next holder
+// of the Lock of a collection finishes or undoes it.
 func (r *Runner) exclusive() bool { return storage.Exclusive(r.Store) }
 
 // Locked returns the context of work that relies on the Lock of a collection: the guard of the context fails once

@@ -170,7 +170,7 @@ func reportOf(note bson.Raw) (p Report, ok bool) {
 }
 
 // requestFromPeer requests that a peer aborts its Reshard or finishes it now, and waits until it has ended.
-// Errors: NoSuchReshardCollection (339).
+// Errors: NoSuchReshardCollection (339), ReshardCollectionCommitted (340).
 func (r *Runner) requestFromPeer(ctx context.Context, id keyspace.CollectionID, wish string) error {
 	epoch, err := r.peerReshardEpoch(ctx, id)
 	if err != nil {

@@ -29,7 +29,7 @@ func (p *Progress) enter(phase string) { p.phase.Store(&phase) }
 // Report is a Progress as currentOp prints it.
 type Report struct {
 	ID          uint64
-	Kind        string // "Index Build", "Split", "Merge", "Shard Collection", "Reshard Collection", "Compact"
+	Kind        string // "Index Build", "Split", "Merge", "Move Collection", "Compact", or that of a Reshard
 	Namespace   collection.Namespace
 	Command     bson.Raw // the client's command, nil for background work
 	Started     time.Time

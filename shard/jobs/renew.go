@@ -15,7 +15,8 @@ type Renewal struct {
 	Namespace string
 	Index     string
 	From, To  int32 // versions
-	// Done is true if the index is ready again, or was dropped because of Err.
+	// Done is true at the end. With Err, the index was dropped or, after an error of the store, waits for the next
+	// Resume.
 	Done bool
 	Err  error
 }

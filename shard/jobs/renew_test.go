@@ -16,7 +16,7 @@ import (
 )
 
 // older changes the store to the state that a program without versions of index entries leaves: the catalog entry has
-// no versions, and the named index has meaningless entries.
+// no versions, and the named index has a single, meaningless entry.
 func (n *node) older(name string) {
 	n.t.Helper()
 	c := n.coll()

@@ -17,7 +17,7 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// reshardSteps are the steps at which a process may end, in order. The empty step is after the end.
+// reshardSteps are the steps at which a process may end, in order.
 var reshardSteps = []string{"begun", "copying", "copied", "applied", "blocked", "ready"}
 
 // errKilled simulates the end of the process.
@@ -203,8 +203,8 @@ func TestReshardUniqueValuesWander(t *testing.T) {
 	})
 }
 
-// A document that cannot have the new key, or a second document with its _id, ends a reshard and
-// leaves everything unchanged; so does an abort.
+// A document that cannot have the new key, or a second document with its _id, ends a reshard and leaves everything
+// unchanged; so does an abort. A drop ends the reshard too.
 func TestReshardEnds(t *testing.T) {
 	layouts(t, func(t *testing.T, open func() *node) {
 		for name, test := range map[string]struct {

@@ -138,7 +138,8 @@ func TestShardedByHierarchy(t *testing.T) {
 	})
 }
 
-// A transaction that began before a rewriting of its collection does not commit to the copied collection.
+// A transaction that began before a rewriting of its collection fails with a conflict while the collection is frozen;
+// other writers wait.
 func TestReshardOvertakesTransaction(t *testing.T) {
 	engines(t, func(t *testing.T, make func() storage.Store) {
 		n := open(t, make)

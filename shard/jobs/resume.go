@@ -13,9 +13,9 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// Resume finishes what a crash left behind: shards that have not settled and indexes in state
-// Building. It also rebuilds indexes whose entries have another version. An index that turns out
-// not to be unique is dropped, and so are staged indexes, whose command has ended.
+// Resume finishes what a crash left behind: shards that have not settled, indexes in state Building, and rewritings.
+// It also rebuilds indexes whose entries have another version. An index that turns out not to be unique is dropped,
+// and so are staged indexes, whose command has ended.
 func (r *Runner) Resume(ctx context.Context) error {
 	ctx = r.withSlot(ctx)
 	var errs []error
@@ -36,7 +36,7 @@ func (r *Runner) Resume(ctx context.Context) error {
 }
 
 // resumeExclusive repeats Resume, with pauses, in a process that has the store exclusively; it ends when everything
-// is finished.
+// is finished, or if the store is not writable.
 func (r *Runner) resumeExclusive(ctx context.Context) {
 	for pause := resumePause; ; pause = min(2*pause, resumePauseMax) {
 		err := r.Resume(ctx)
@@ -102,8 +102,8 @@ func (r *Runner) forget(ctx context.Context, id keyspace.CollectionID, was *cata
 	return r.thaw(r.Locked(ctx, id), id)
 }
 
-// complete finishes the splits, merges and index builds of a collection that a crash interrupted, and rebuilds its
-// outdated indexes. It takes the collection's Lock.
+// complete finishes the splits, merges and index builds of a collection that a crash interrupted, drops its staged
+// indexes, and rebuilds its outdated ones. It takes the collection's Lock.
 func (r *Runner) complete(ctx context.Context, id keyspace.CollectionID) error {
 	unlock, err := r.Lock(ctx, id)
 	if err != nil {

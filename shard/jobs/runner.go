@@ -154,8 +154,8 @@ func (r *Runner) runRecovering(ctx context.Context, name string, fn func(ctx con
 // repeated after the next start.
 func (r *Runner) Stopping() { r.stopping.Store(true) }
 
-// Stop ends the loops, waits for them, and writes a last checkpoint of the counts. Jobs run by
-// callers must have ended before.
+// Stop ends the loops, waits for them, writes a last checkpoint if this server owns the counts, and gives up its
+// ownerships. Jobs run by callers must have ended before.
 func (r *Runner) Stop() error {
 	r.mu.Lock()
 	cancel := r.cancel

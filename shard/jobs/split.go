@@ -322,8 +322,9 @@ func (r *Runner) moveEntries(ctx context.Context, coll *catalog.Collection, ix *
 	return nil
 }
 
-// entriesOf returns the keys of index entries in a range whose records are in the shard d: at most b.rows. next is
-// the key at which to continue, nil at the end. owner decodes the record of an entry.
+// entriesOf returns the keys of index entries in a range whose records are in the shard d: at most b.rows, of at most
+// 16*batchRows entries read. next is the key at which to continue, nil at the end. owner decodes the record of an
+// entry.
 func entriesOf(b *batch, within storage.Range, owner func(key, value []byte) (keyspace.Hash, []byte, bool), d *shard.Descriptor) (keys [][]byte, next []byte, err error) {
 	it, err := b.txn.Iter(b.env.Context(), within, storage.IterOptions{FetchRows: batchRows})
 	if err != nil {

@@ -281,8 +281,8 @@ func TestCursorOverSplit(t *testing.T) {
 	})
 }
 
-// A crash after any step of a split leaves a map by which everything is found, and the next process
-// finishes the split.
+// A crash after a step of a split or merge leaves a map by which everything is found, and the next process finishes
+// the work.
 func TestSplitCrash(t *testing.T) {
 	merge := func(m *shard.Map) (*shard.Map, error) { return m.Merge(1, 2) }
 	layouts(t, func(t *testing.T, open func() *node) {

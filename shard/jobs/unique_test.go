@@ -126,8 +126,8 @@ func TestUniqueConversionWhileInUse(t *testing.T) {
 	})
 }
 
-// If the conversion of an index to a unique one fails, for whatever reason, the old index is unchanged and nothing
-// else is left.
+// If the conversion of an index to a unique one fails, by a duplicate or a bad option, the old index is unchanged and
+// nothing else is left.
 func TestUniqueConversionFails(t *testing.T) {
 	engines(t, func(t *testing.T, make func() storage.Store) {
 		n := open(t, make)
@@ -161,7 +161,8 @@ func TestUniqueConversionFails(t *testing.T) {
 	})
 }
 
-// If the server dies, an index that a command has staged is gone after the next start.
+// If the server dies, an index that a command has staged is dropped after the next start, by Resume or by the next
+// command that adds indexes.
 func TestStagedIsDropped(t *testing.T) {
 	engines(t, func(t *testing.T, make func() storage.Store) {
 		for _, how := range []string{"resume", "again", "createIndexes"} {
@@ -222,8 +223,7 @@ func TestOutLeavesStagedIndex(t *testing.T) {
 	}
 }
 
-// UpdateCollection changes the indexes as a whole: if one cannot be built, or is dropped meanwhile,
-// the old ones stay.
+// UpdateCollection changes the indexes as a whole: if one cannot be built or is invalid, the old ones stay.
 func TestUpdateCollection(t *testing.T) {
 	engines(t, func(t *testing.T, make func() storage.Store) {
 		n := open(t, make)
