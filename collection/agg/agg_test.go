@@ -20,9 +20,9 @@ import (
 	"github.com/cantledb/cantle/internal/casefile"
 )
 
-// TestCases runs every case in five ways: as written, parked after each row, optimised, divided over
-// three shards, and with so little memory that blocking stages spill. The results must be equal, in any
-// order if the pipeline does not sort.
+// TestCases runs every case with the verb run in five ways: as written, parked after each row, optimised, divided
+// over three shards, and with so little memory that blocking stages spill. The results must have the same rows, in
+// any order, doubles to twelve digits.
 func TestCases(t *testing.T) {
 	casefile.Run(t, "testdata", func(t *testing.T, c *casefile.Case) string {
 		w := newWorld(t, c)

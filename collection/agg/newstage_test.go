@@ -71,7 +71,7 @@ func newTable() []StageDef {
 }
 
 // The definition of a stage is one row of a table: added to a copy of the table, a stage is parsed, checked,
-// optimised, divided, run, parked, outlined and rejected.
+// optimised, divided, run, outlined and rejected.
 func TestStageIsOneRow(t *testing.T) {
 	env := mql.NewEnv(context.Background())
 	w := &world{env: env, ns: collection.Namespace{DB: "test", Coll: "c"}, docs: mustDocs(t, `[{a: 1}, {a: 2}, {a: 3}]`)}

@@ -15,8 +15,8 @@ import (
 	"github.com/cantledb/cantle/internal/testenv"
 )
 
-// TestRandomPipelines runs random pipelines over random documents in every way. The results of the optimised,
-// divided and spilled pipeline must equal those of the pipeline as written.
+// TestRandomPipelines runs random pipelines over random documents. The results of the optimised, divided and spilled
+// pipeline must equal those of the pipeline as written.
 func TestRandomPipelines(t *testing.T) {
 	seeds := uint64(250)
 	if testenv.IsNightly() {

@@ -23,11 +23,11 @@ type Quantile struct {
 	One   bool       // $median: one value instead of an array
 }
 
-// ParseQuantile parses {input:, method:, p:} of $percentile or {input:, method:} of $median. p and method must
-// be constants; variables of env.Vars count as constants.
+// ParseQuantile parses {input:, method:, p:} of $percentile or {input:, method:} of $median. p must be constant
+// (variables of env.Vars are), method the literal "approximate".
 //
-// Errors: TypeMismatch; IDLFailedToParse for a missing field; IDLUnknownField; BadValue for another method;
-// 7750301, 7750302, 7750303 for p.
+// Errors: 7429703 for a value that is no object; TypeMismatch; IDLFailedToParse for a missing field; IDLUnknownField;
+// BadValue for another method; 7750301, 7750302, 7750303 for p.
 func ParseQuantile(env *mql.Env, name string, v bson.Value) (q Quantile, err error) {
 	d, ok := v.Doc()
 	if !ok {

@@ -48,7 +48,7 @@ func pow(_ *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) {
 // for both 1^NaN and NaN^0.
 func cPow(x, y float64) float64 { return math.Pow(x, y) }
 
-// powInt64 computes n^m; ok is false if the result does not fit into an int64.
+// powInt64 computes n^m; ok is false if the result is not an int64.
 func powInt64(n, m int64) (power int64, ok bool) {
 	switch n {
 	case 0:

@@ -8,8 +8,8 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// sortArray is $sortArray. With keys, it compares elements that are documents by the values at their paths, a
-// missing value as null; without keys, it compares whole values.
+// sortArray is $sortArray. With keys, it compares elements by the values at their paths, null if missing or if the
+// element is no document; without keys, it compares whole values.
 type sortArray struct {
 	input Expr
 	by    bson.Value // as given

@@ -6,8 +6,8 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// zip is $zip: for each i, it returns an array of the i-th elements of all inputs, null or a default where an
-// input is shorter.
+// zip is $zip: for each i, up to the shortest input, it returns an array of the i-th elements of all inputs; with
+// longest up to the longest, null or a default where an input is shorter.
 type zip struct {
 	inputs, defaults []Expr
 	longest          bool

@@ -10,7 +10,7 @@ import (
 )
 
 // anyText converts to a string the values that $convert of older MongoDB releases cannot convert: documents and
-// arrays to JSON, other values to the text that the shell prints.
+// arrays to JSON; regular expressions, timestamps, MinKey and MaxKey to the text that the shell prints.
 //
 // Errors: ConversionFailure, ExceededMemoryLimit.
 func anyText(env *mql.Env, s *Scratch, v bson.Value) (bson.Value, error) {
@@ -33,7 +33,8 @@ func anyText(env *mql.Env, s *Scratch, v bson.Value) (bson.Value, error) {
 	return v, unsupported(v, bson.TypeString)
 }
 
-// shellText returns a value as the shell prints it, if its type is neither number, string, document nor array.
+// shellText returns a value as the shell prints it, for the types of anyText and code; the type's name for other
+// types.
 func shellText(v bson.Value) string {
 	switch v.Type {
 	case bson.TypeRegex:
@@ -101,7 +102,7 @@ func appendJSON(env *mql.Env, s *Scratch, dst []byte, v bson.Value) ([]byte, err
 const quotedBytes = 6
 
 // print counts the memory of more bytes that will be appended to the text dst. Appending may move the text to a
-// buffer of twice the size.
+// buffer of twice the size. Short texts are not counted.
 // Errors: ExceededMemoryLimit.
 func (s *Scratch) print(env *mql.Env, dst []byte, more int) error {
 	n := len(dst) + more

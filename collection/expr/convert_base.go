@@ -7,7 +7,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 )
 
-// parseInBase parses a string as an integer of any size in a base, with an optional sign.
+// parseInBase parses a string of at most digitsMax bytes as an integer in a base, with an optional sign.
 //
 // Errors: ConversionFailure.
 func parseInBase(v bson.Value, base int) (*big.Int, error) {

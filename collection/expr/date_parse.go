@@ -369,8 +369,8 @@ func (p *dateText) fraction() bool {
 	return true
 }
 
-// meridian returns the length of "am" or "pm" at the beginning of s, with the spaces before it; 0 if there is
-// none.
+// meridian returns the length of "am", "pm", "a.m." or "p.m." at the beginning of s, with the spaces before it; 0 if
+// there is none.
 func meridian(s string) int {
 	t := strings.ToLower(strings.TrimLeft(s, " "))
 	skipped := len(s) - len(t)

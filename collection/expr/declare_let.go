@@ -8,7 +8,8 @@ import (
 
 // DeclareLet evaluates the variables of a command's `let` document and declares them in env.Vars, in order, so
 // that each may use the previous ones.
-// Errors: FailedToParse (9) for bad names; errors of the expressions.
+// Errors: FailedToParse (9) for bad names; 4890500 for an expression that reads a field; ExceededMemoryLimit (146);
+// errors of the expressions.
 func DeclareLet(env *mql.Env, d bson.Raw) error {
 	for it := d.Iter(); it.Next(); {
 		name := string(it.Name)

@@ -11,8 +11,8 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// serializeEJSON computes $serializeEJSON: it converts a value to Extended JSON. With relaxed, finite numbers
-// other than decimals are not changed.
+// serializeEJSON computes $serializeEJSON: it converts a value to Extended JSON. With relaxed, finite numbers other
+// than decimals are not changed, and dates of the years 1970 to 9999 become texts.
 //
 // Errors: ConversionFailure, ExceededMemoryLimit.
 func serializeEJSON(env *mql.Env, s *Scratch, v bson.Value, relaxed bool) (bson.Value, error) {

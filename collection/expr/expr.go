@@ -25,7 +25,7 @@ type parent interface {
 // Parse parses an expression. It may refer to variables declared in env.Vars. Operators with only constant
 // arguments are evaluated now.
 //
-// Errors: 168 for an unknown operator, 16020 for a wrong number of arguments, 15983 for an operator beside
+// Errors: 168 for an unknown operator, 16020 and 28667 for a wrong number of arguments, 15983 for an operator beside
 // other fields, 17276 for an unknown variable; errors of the operators.
 func Parse(env *mql.Env, v bson.Value) (Expr, error) {
 	p := parser{env: env, operators: Operators, quantile: ParseQuantile}

@@ -136,8 +136,8 @@ func checkPath(path string) error {
 	return nil
 }
 
-// checkVariable validates the name of a variable. With define, for a name that a user defines, it must begin
-// with a lower-case letter or be CURRENT.
+// checkVariable validates the name of a variable. With define, for a name that a user defines, it must begin with a
+// lower-case letter or a character beyond ASCII, or be CURRENT.
 func checkVariable(name string, define bool) error {
 	if name == "" {
 		return mongoerr.New(mongoerr.FailedToParse, "empty variable names are not allowed")

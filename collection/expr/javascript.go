@@ -270,8 +270,8 @@ func (vm *VM) guarded(env *mql.Env, f func() error) (err error) {
 	return err
 }
 
-// sleep is the function sleep of scripts: it waits for ms milliseconds, or until a limit or the client ends the
-// call. Observed: mongod 7.0; tests of clients use sleep to make a command slow.
+// sleep is the function sleep of scripts: it waits for ms milliseconds, at most scriptTimeMax, or until a limit or
+// the client ends the call. Observed: mongod 7.0; tests of clients use sleep to make a command slow.
 func (vm *VM) sleep(ms float64) {
 	if vm.guard == nil || !(ms > 0) {
 		return

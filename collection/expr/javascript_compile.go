@@ -98,8 +98,8 @@ func clockOf(env *mql.Env) time.Time {
 	return env.Clock()
 }
 
-// compileText compiles a source as a function, or else as the body of a function. bytes is the approximate
-// memory of the program.
+// compileText compiles a source as a function or an expression, or else as the body of a function. bytes is the
+// approximate memory of the program.
 func compileText(env *mql.Env, source string) (program *goja.Program, bytes int, err error) {
 	text := source[len(comments.FindString(source)):]
 	text = strings.TrimRight(text, "; \t\r\n")

@@ -19,7 +19,8 @@ import (
 )
 
 // preludeSource is JavaScript that each new VM runs, before any script. It defines the functions that are
-// easiest to define in JavaScript, and limits or removes functions that could allocate gigabytes in one step.
+// easiest to define in JavaScript, and limits or removes functions that could allocate gigabytes in one step, run
+// code from strings or backtrack.
 const preludeSource = `
 (function(global) {
 	"use strict";

@@ -28,7 +28,7 @@ type prototypes map[bson.Type]*goja.Object
 // number returns the JavaScript number nearest to the boxed BSON number.
 func (b *box) number() float64 { return b.value }
 
-// text returns the boxed value as text, in the form in which the shell prints it.
+// text returns the boxed value as text, in the form in which the shell prints it; of an ObjectId only the digits.
 func (b *box) text() string {
 	switch b.v.Type {
 	case bson.TypeObjectID:
@@ -163,7 +163,7 @@ func jsFlag(r rune) rune {
 // fromJS returns the BSON value of a JavaScript value, in the memory of a. Numbers become doubles, as in
 // MongoDB.
 //
-// Errors: JSInterpreterFailure for a value that nests too deep, BSONObjectTooLarge.
+// Errors: JSInterpreterFailure for a value that nests too deep or a name with a null byte; BSONObjectTooLarge.
 func (vm *VM) fromJS(a *bson.Arena, v goja.Value) (bson.Value, error) {
 	b := bson.NewBuilder(nil)
 	if err := vm.append(b, "v", v, 0); err != nil {

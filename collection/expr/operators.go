@@ -12,7 +12,7 @@ type Operator struct {
 	// Name with the dollar sign.
 	Name string
 	// Min and Max are the numbers of positional arguments that the operator takes at least and at most; a Max
-	// of -1 is unbounded. Both are 0 for operators with named arguments.
+	// of -1 is unbounded. Both are 0 if Parse alone checks the arguments, such as named ones.
 	Min, Max int
 	// Parse reads the operator's argument.
 	Parse func(p *parser, op *Operator, arg bson.Value) (Expr, error)

@@ -157,9 +157,9 @@ func (p *parser) fold(e Expr) (Expr, error) {
 	return p.folded(e, v)
 }
 
-// folded returns the constant for the value v of an operator with constant arguments. The constant counts in
-// the command's memory until the command ends, because a short operator can make a long value. Array and object
-// literals do not count, as they are as long as their text.
+// folded returns the constant for the value v of an operator with constant arguments. A constant of foldedBytes or
+// more counts in the command's memory until the command ends, because a short operator can make a long value. Array
+// and object literals count only their arguments, as they are as long as their text.
 //
 // Errors: ExceededMemoryLimit.
 func (p *parser) folded(e Expr, v bson.Value) (Expr, error) {

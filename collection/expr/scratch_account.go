@@ -26,8 +26,8 @@ const valueBytes = int(unsafe.Sizeof(bson.Value{}))
 // under construction, and of the idle buffers and the stack.
 func (s *Scratch) held() int { return s.Arena.Held() + s.outside + s.idle + cap(s.stack)*valueBytes }
 
-// reserve counts in the command's memory all memory of s and n bytes more, before these are allocated. The
-// bytes are counted until Reset, and only once if reserve is called again.
+// reserve counts in the command's memory all memory of s and n bytes more, before these are allocated, if more than
+// freeBytes are not counted yet. The bytes are counted until Reset, and only once if reserve is called again.
 // Errors: ExceededMemoryLimit (146) if the commands of the user, or of all users, hold too much.
 func (s *Scratch) reserve(env *mql.Env, n int) error {
 	if more := s.held() + n - s.counted; more > freeBytes {

@@ -49,8 +49,8 @@ func substrBytes(_ *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) {
 	return s.StringBytes(t[start:end]), nil
 }
 
-// truncInt64 converts a number to an int64 for $substrBytes, which truncates doubles and rounds decimals half
-// to even.
+// truncInt64 converts a number to an int64 for $substrBytes, which truncates doubles and rounds decimals half to
+// even. A decimal outside the range becomes the smallest int64.
 //
 // Errors: 31109 if a double is outside the range.
 func truncInt64(v bson.Value) (int64, error) {

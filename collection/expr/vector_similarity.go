@@ -15,7 +15,7 @@ type similarity struct {
 	// of returns the measure from the sum of the products (dot), the sums of the squares of each vector, and
 	// the sum of the squared differences.
 	of func(dot, xx, yy, difference float64) float64
-	// score maps the measure to a value between 0 and 1, for the option score.
+	// score maps the measure (a dot product, of unit vectors) to a value between 0 and 1, for the option score.
 	score func(float64) float64
 }
 
