@@ -18,7 +18,7 @@ import (
 // Authenticator authenticates the users of connections. Implemented by access.State.
 type Authenticator interface {
 	// Login returns the user of the connection with the current privileges; nil without a login. Errors: the reason
-	// why the command must not run, such as a deleted user.
+	// why the command must not run, such as its interruption.
 	Login(c *Call) (*Login, error)
 	// FirstUser reports whether the client may create the first user or role without a login, because its address is
 	// a loopback address.
@@ -84,7 +84,7 @@ type Planner interface {
 // Sharding holds the zones and the collections of the database config. Implemented by shards.State.
 type Sharding interface {
 	// Dropped is called after a namespace was dropped, and after a drop that found no collection. It deletes the
-	// zones and the query analyzer that were stored for that name, which may exist without the collection.
+	// zones, the query analyzer and the recorded traffic of that name, which may exist without the collection.
 	Dropped(ns collection.Namespace)
 	// UpdateVirtual runs an update of a collection of the database config that is computed when it is read. done is
 	// false if the namespace is no collection that accepts such updates.

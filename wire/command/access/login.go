@@ -184,8 +184,8 @@ func addressKey(a net.Addr) string {
 	return t.IP.String()
 }
 
-// FirstUser reports whether the client may create the first user or role without a login: the command allows it, no
-// user exists yet, and the client is on this machine.
+// FirstUser reports whether the client may create the first user or role without a login: the command allows it and
+// runs on admin, no user and no role exists yet, and the address of the client is Local.
 // Manual: core/localhost-exception.
 func (s *State) FirstUser(c *command.Call) bool {
 	if !c.Def.Facts.Has(command.FirstUser) {

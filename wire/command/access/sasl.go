@@ -161,8 +161,8 @@ func appendExchange(b *bson.Builder, done bool, payload []byte) {
 	b.Binary("payload", 0, payload)
 }
 
-// Speculate runs the first step of a login that a client sends along with its first hello, which saves a round trip.
-// If this step fails, the reply does not mention it, and the client logs in with separate commands.
+// Speculate runs the first step of a login that a client sends along with a hello, which saves a round trip. If this
+// step fails, the reply does not mention it, and the client logs in with separate commands.
 // Spec: auth (speculative authentication).
 func (s *State) Speculate(c *command.Call, v bson.Value) {
 	body, ok := v.Doc()
@@ -212,7 +212,8 @@ func appendAuthenticated(b *bson.Builder, n auth.Name) {
 }
 
 // AppendMechanisms appends the login mechanisms of a user to a hello with saslSupportedMechs. For a user that does
-// not exist it lists all mechanisms, so that the reply does not reveal which users exist.
+// not exist it lists both SCRAM mechanisms, and for any user of $external X.509, so that the reply does not reveal
+// which users exist.
 // Manual: reference/command/hello (saslSupportedMechs).
 func (s *State) AppendMechanisms(c *command.Call, name auth.Name) {
 	s.logins.mechanismQueries.Add(1)

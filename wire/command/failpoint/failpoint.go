@@ -181,8 +181,8 @@ func (f *failPoints) enter(at failPlace, c *command.Call) (failCommand, bool) {
 	return *p, yes
 }
 
-// set replaces the fail point of a place, and returns how often the old one has fired. It turns the place off if the
-// mode is zero.
+// set replaces the fail point of a place, and returns how often the fail points of that place have fired. It turns
+// the place off if the mode is zero.
 func (f *failPoints) set(at failPlace, p failCommand) int64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -268,8 +268,8 @@ func appName(c *command.Call) string {
 	return name
 }
 
-// runConfigureFailPoint turns a fail point on or off at the address of the connection. Without TestCommands the
-// command does not exist.
+// runConfigureFailPoint turns a fail point on or off at the address of the connection; killAtJobStep, noMetering and
+// parkCursors at all addresses. Without TestCommands the command does not exist.
 // Source: MongoDB's source tree, docs/fail_points.md.
 func (s *State) runConfigureFailPoint(c *command.Call) error {
 	if !c.Server.TestCommands {

@@ -36,8 +36,8 @@ func (p *failCommand) parseWrite(data bson.Raw) error {
 }
 
 // failWrite is called inside the store transaction of a statement, before its commit. If the fail point
-// onPrimaryTransactionalWrite has an error code, it returns that error, which prevents the commit. In any case it may
-// close the connection, so that the client gets no reply.
+// onPrimaryTransactionalWrite has an error code, it returns that error, which prevents the commit. Unless
+// closeConnection is false, it also closes the connection, so that the client gets no reply.
 // Errors: the error of the fail point.
 func (s *State) failWrite(c *command.Call) error {
 	p, yes := s.failPoints.enter(failPlace{failWritePoint, c.Conn.Local().String()}, c)

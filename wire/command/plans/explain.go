@@ -69,8 +69,8 @@ func (r *explainRequest) readVerbosity(c *command.Call, v bson.Value) error {
 // Needs notes for an explain the privileges that the explained command needs.
 func (r *explainRequest) Needs(q *command.PrivilegeCheck) { q.Part(r.part) }
 
-// Run replies to explain with the plan of a command, and at the verbosity executionStats also with the counters of
-// its execution. Writes are not carried out.
+// Run replies to explain with the plan of a command, and at the verbosities executionStats and allPlansExecution also
+// with the counters of its execution. Writes are not carried out.
 // Manual: reference/command/explain, reference/explain-results.
 func (r *explainRequest) Run(c *command.Call) error {
 	p := r.part

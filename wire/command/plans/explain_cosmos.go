@@ -23,7 +23,7 @@ import (
 // cjoakim/azure-cosmos-db, apis/mongo/java/readme.md (2023), whose numbers are doubles.
 
 // cosmosVerbosity reads the verbosity of an explain in the form that clients of Azure Cosmos DB use:
-// {executionStatistics: true}. ok is false for a verbosity in MongoDB's form.
+// {executionStatistics: true}. ok is false for a verbosity in MongoDB's form, and on other listeners.
 // Errors: BadValue (2) for a name other than executionStatistics.
 func cosmosVerbosity(c *command.Call, v bson.Value) (level explained.Verbosity, ok bool, err error) {
 	d, ok := v.Doc()

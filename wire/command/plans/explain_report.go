@@ -234,7 +234,7 @@ func (r *report) plan(b *bson.Builder) {
 }
 
 // wrap appends the stage of a write or count, such as UPDATE, around the plan that inside appends; stats adds the
-// stage's counters.
+// stage's counters. Without stats, the plan of a sharded collection gets no such stage.
 func (r *report) wrap(b *bson.Builder, stats bool, inside func(b *bson.Builder)) {
 	if r.x.Stage == "" || r.s.Coll != nil && r.s.Coll.Sharded() && !stats {
 		inside(b)

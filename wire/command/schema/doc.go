@@ -9,8 +9,8 @@
 //
 // Invariant: contradicting options are refused before anything is written.
 //
-// Words. create_*.go and collmod_*.go are groups of options of create and collMod. A derived namespace is a view or a
-// time-series collection: its documents are computed from another collection, for a time series from its buckets.
+// Words. create_*.go and collmod_*.go are groups of options of create and collMod. A derived namespace is a view, the
+// buckets of a time series, or a virtual collection: its documents are computed when it is read.
 //
 // Sources: the manual's pages reference/command/nav-administration, core/views,
 // core/timeseries-collections, core/clustered-collections and core/schema-validation.

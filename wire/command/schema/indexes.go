@@ -96,9 +96,10 @@ func checkStableIndex(c *command.Call, spec bson.Raw) error {
 	return nil
 }
 
-// indexSpec returns an index specification without fields that concern another server, such as the namespace in old
-// dumps. With ignoreUnknownIndexOptions it also removes all unknown options.
-// Errors: BadValue (2) for the name _id_ on another key, InvalidOptions (72) for a clustered index.
+// indexSpec returns an index specification without the field ns of old dumps. With ignoreUnknownIndexOptions it also
+// removes all unknown options.
+// Errors: BadValue (2) for the name _id_ on another key and for a descending key on _id, InvalidOptions (72) for a
+// clustered index.
 func indexSpec(c *command.Call, s bson.Raw) (bson.Raw, error) {
 	key, _ := s.Get("key").Doc()
 	name, _ := s.Get("name").Str()

@@ -103,7 +103,7 @@ func collectionInfo(coll *catalog.Collection, nameOnly bool) bson.Raw {
 }
 
 // systemViewsInfo returns the description of the virtual collection system.views, which holds the views of a
-// database. It exists as soon as the database has a view.
+// database. It exists as soon as the database has a view or a time series.
 func systemViewsInfo(db string, nameOnly bool) bson.Raw {
 	return virtualInfo(db, "system.views", nameOnly)
 }

@@ -30,8 +30,8 @@ func parseListDatabases(c *command.Call) (command.Request, error) {
 	return a, err
 }
 
-// Needs notes the privilege listDatabases, if the command requests all databases. Without such a request, the user
-// sees the databases on which it has privileges, and needs nothing.
+// Needs notes the privilege listDatabases, if the command requests all databases. Without such a request it needs
+// nothing: without listDatabases, the user then sees only the databases on which it has privileges.
 func (a *listDatabasesArgs) Needs(q *command.PrivilegeCheck) {
 	if a.all {
 		q.NeedOnCluster(auth.ListDatabases)
@@ -110,5 +110,6 @@ func databaseSize(c *command.Call, db string) (bytes int64, empty bool) {
 	return max(bytes, collectionBytesMin), empty
 }
 
-// collectionBytesMin is the minimum of all sizes on disk that commands report: one page, in bytes.
+// collectionBytesMin is the minimum size on disk that commands report for a database, collection or index: one page,
+// in bytes.
 const collectionBytesMin = 4096

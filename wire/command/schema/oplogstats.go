@@ -3,7 +3,7 @@ package schema
 import "github.com/cantledb/cantle/bson"
 
 // oplogStats appends the statistics of the change log, which clients see as the capped collection local.oplog.rs.
-// maxSize is the bound on its bytes, or the size of the disk.
+// maxSize is the smaller of the bound on its bytes and the size of the disk, but not less than its bytes.
 func (s *State) oplogStats(b *bson.Builder, scale int64) {
 	docs, bytes := s.Jobs.LogLength()
 	b.Int("size", bytes/scale)

@@ -44,7 +44,7 @@ func parseValidateDBMetadata(c *command.Call) (command.Request, error) {
 }
 
 // Run replies with the indexes that version 1 of the stable API does not allow, in the databases and collections of
-// the arguments.
+// the arguments; with none unless apiParameters has version "1" and strict.
 // Manual: reference/command/validateDBMetadata.
 func (a *validateMetadata) Run(c *command.Call) error {
 	version, strict, err := apiParameters(c, a.params)

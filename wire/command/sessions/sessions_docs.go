@@ -23,7 +23,7 @@ func (s *State) localSessionDocs(o *cluster.Op, _ collection.Namespace, spec bso
 }
 
 // sessionsOf returns the documents of the sessions that a stage selects by its arguments spec: by default the user's
-// own. field is the name of the argument users in errors.
+// own or, without access control, all. field is the name of the argument users in errors.
 func (s *State) sessionsOf(user collection.User, spec bson.Raw, field string) ([]bson.Raw, error) {
 	own := session.OwnerOf(user.Name, user.DB)
 	all := !s.RequireAuth || spec.Get("allUsers").Truthy()

@@ -224,7 +224,7 @@ func (s *State) runSetClusterParameter(c *command.Call) error {
 }
 
 // parse reads the new value of a cluster parameter from the document v; set is false if v lacks the parameter's
-// field. A null resets the field to its default.
+// field. A null resets the field to its default. For changeStreamOptions, a missing field and a null are errors.
 // Errors: BadValue (2), TypeMismatch (14), DollarPrefixedFieldName (52).
 func (d clusterParam) parse(v bson.Raw) (num int64, set bool, err error) {
 	num = d.num
@@ -280,7 +280,7 @@ func (d clusterParam) parse(v bson.Raw) (num int64, set bool, err error) {
 }
 
 // parseImages reads {expireAfterSeconds: number or "off"}, the time for which pre-images and post-images are kept, in
-// seconds; it returns -1 for "off".
+// seconds; it returns -1 for "off" and for an empty document.
 // Errors: BadValue (2).
 func parseImages(v bson.Value) (int64, error) {
 	doc, ok := v.Doc()

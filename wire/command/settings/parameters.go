@@ -198,7 +198,8 @@ func (p *parameters) number(name string) float64 {
 // depends on it; true is 1.
 func (s *State) Parameter(name string) float64 { return s.params.number(name) }
 
-// convert returns a new value of a parameter as a setting, if it has the parameter's type and is within its bounds.
+// convert returns a new value of a parameter as a setting, if it can be converted to the parameter's type and is
+// within its bounds. A boolean can be converted to a number, and any value to a boolean.
 // Errors: TypeMismatch (14), BadValue (2), Overflow (15).
 func (d *paramDef) convert(v bson.Value) (setting, error) {
 	switch d.kind {

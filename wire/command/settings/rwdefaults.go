@@ -204,8 +204,8 @@ func defaultRead(doc bson.Raw) (bson.Raw, error) {
 	return doc.Clone(), nil
 }
 
-// defaultWrite checks a default write concern, and returns it with its missing fields added. was is true if a default
-// is already set, which an empty one cannot remove.
+// defaultWrite checks a default write concern, and returns it with wtimeout added, or nil for an empty one. was is
+// true if a default is already set, which an empty one cannot remove.
 // Errors: errors of concern.ParseWrite, BadValue (2), IllegalOperation (20), UnknownReplWriteConcern (79).
 func defaultWrite(c *command.Call, doc bson.Raw, was bool) (bson.Raw, error) {
 	if doc.IsEmpty() {

@@ -69,7 +69,7 @@ func (x *configSettings) put(ctx context.Context, doc bson.Raw) error {
 }
 
 // UpdateVirtual runs an update of config.settings or config.collections, whose documents are virtual; done is false
-// for any other namespace.
+// for any other namespace, and for a delete.
 func (s *State) UpdateVirtual(c *command.Call, ns collection.Namespace, m *cluster.Modify) (r cluster.Modified, done bool, err error) {
 	if ns.DB != "config" || m.Update == nil || ns.Coll != "settings" && ns.Coll != "collections" || !c.Server.Virtual.Is(ns) {
 		return r, false, nil

@@ -287,7 +287,7 @@ func autoscaleArg(c *command.Call, a *customArgs, name string, v bson.Value) err
 }
 
 // checkCustomIndexes checks the argument indexes: it must contain the _id index, which is removed from it. Indexes
-// without a name get one.
+// without a name get one; on the Cosmos listener each index is converted by accountIndex.
 func checkCustomIndexes(c *command.Call, a *customArgs) error {
 	hasID := false
 	var rest []bson.Raw
@@ -449,6 +449,5 @@ func getCollection(c *command.Call, a *customArgs) error {
 	return nil
 }
 
-// throughputFields are the arguments of customAction that choose a throughput. Users that this throughput limits may
-// not use them.
+// throughputFields are the arguments of customAction that choose a throughput. They need the action setThroughput.
 var throughputFields = append([]string{"offerThroughput", "autoScaleSettings", "serverless"}, switchFields...)

@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// recordedSeconds is the period of a report of recorded traffic, if the client sets no begin, in seconds: all
-	// that is stored.
+	// recordedSeconds is the maximum period of a report of recorded traffic, and the period if the client sets no
+	// begin, in seconds: all that is stored.
 	recordedSeconds = 3600
 	// recordedFields is the maximum number of fields of filters in a report, recordedPartitions the maximum number of
 	// partitions that a report can assume.

@@ -24,8 +24,8 @@ const (
 // getRequestReport runs {customAction: "GetRequestReport", collection: "c"}, which only this server has: it reports
 // the charges of commands by their shape, since the server started or since the last reset, the most expensive shape
 // first. Without collection the report covers the database, on admin all databases. With history: true each shape has
-// the minutes of the last hour in which it ran. The sums cover all servers of the store, but the field account only
-// this server: the features that clients used and that an account of Azure Cosmos DB does not have.
+// the minutes in which it ran, of the hour up to its last run. The sums cover all servers of the store, but the field
+// account only this server: the features that clients used and that an account of Azure Cosmos DB does not have.
 func (s *State) getRequestReport(c *command.Call, a *customArgs) error {
 	if a.top == 0 {
 		a.top = reportDefault
@@ -146,8 +146,8 @@ func appendRequest(c *command.Call, b *bson.Builder, s *shape, total ratelimit.M
 	b.End()
 }
 
-// appendMinutes appends the charge and the number of runs of a shape in each minute of the last hour, the oldest
-// minute first. Minutes in which the shape did not run are left out.
+// appendMinutes appends the charge and the number of runs of a shape in each minute of the hour up to its last run,
+// the oldest minute first. Minutes in which the shape did not run are left out.
 func appendMinutes(b *bson.Builder, s *shape) {
 	b.BeginArray("history")
 	newest := int32(s.last.Unix() / 60)

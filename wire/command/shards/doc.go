@@ -7,9 +7,10 @@
 //
 // The room holds the switch of the balancer, the charges of commands by their shape (shapes), the zones with the
 // shards assigned to them, the zone ranges of collections that are not sharded yet (plannedZones), the query
-// analyzers, and the documents of config.settings. All but the shapes survive a restart. The room implements
-// command.Sharding, and provides the collections of the database config and the stages $listSampledQueries and
-// $shardedDataDistribution. It observes each command that ends, for the shapes.
+// analyzers, the documents of config.settings, and a sample of recent statements (traffic). All but the shapes and
+// the sample survive a restart. The room implements command.Sharding, and provides the collections of the database
+// config and the stages $listSampledQueries and $shardedDataDistribution. It observes each command that ends, for the
+// shapes.
 //
 // Words:
 //

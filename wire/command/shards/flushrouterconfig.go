@@ -5,9 +5,8 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// runFlushRouterConfig only checks the argument of flushRouterConfig: 1 for all routing tables, or the name of a
-// database or collection. There is nothing to flush, because commands are routed by the catalog itself and no routing
-// table is cached.
+// runFlushRouterConfig only checks the argument of flushRouterConfig, if it is the name of a database or collection.
+// There is nothing to flush, because commands are routed by the catalog itself and no routing table is cached.
 // Manual: reference/command/flushRouterConfig.
 func runFlushRouterConfig(c *command.Call) error {
 	if name, ok := c.Value.Str(); ok {

@@ -37,8 +37,8 @@ type queryAnalyzers struct {
 }
 
 // queryAnalyzersName is the name of the stored setting, sampleExpiry the lifetime of samples. samplesPerSecondMax is
-// the maximum rate, sampledBytesMax the maximum bytes of one sample, and sampledListMax the maximum bytes of all
-// samples that $listSampledQueries lists.
+// the maximum rate, sampledBytesMax the maximum bytes of one sample, sampledListMax the maximum bytes of all samples
+// that $listSampledQueries lists, and sampleTimeMax the maximum time for storing the samples of one command.
 const (
 	queryAnalyzersName  = "queryAnalyzers"
 	sampleExpiry        = 7 * 24 * time.Hour

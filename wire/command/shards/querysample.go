@@ -14,7 +14,7 @@ import (
 )
 
 // sampleBucket is a token bucket that limits how many queries are sampled per second. Its capacity is sampleBurst
-// seconds of the rate. It is safe for concurrent use.
+// seconds of the rate, at least one token. It is safe for concurrent use.
 type sampleBucket struct {
 	mu     sync.Mutex
 	tokens float64

@@ -10,7 +10,7 @@ import (
 )
 
 // runReshardCollection changes the shard key of a collection, and replies when the collection has its new key.
-// Arguments that assign chunks to servers have no effect.
+// numSamplesPerChunk is checked and has no effect.
 // Manual: reference/command/reshardCollection.
 func (s *State) runReshardCollection(c *command.Call) error {
 	ns, err := shardedNamespace(c)

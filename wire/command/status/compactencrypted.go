@@ -10,7 +10,7 @@ import (
 // runCompactEncrypted accepts the compaction of the metadata collections of Queryable Encryption, which are always
 // empty, because encrypted fields cannot be queried here. The client must still send a token for each encrypted
 // field.
-// Errors: InvalidNamespace (73), NamespaceNotFound (26), 6346807, 7294900.
+// Errors: InvalidNamespace (73), NamespaceNotFound (26), CommandNotSupportedOnView (166), 6346807, 7294900.
 // Manual: reference/command/compactStructuredEncryptionData.
 func runCompactEncrypted(c *command.Call) error {
 	name, ok := c.Value.Str()

@@ -103,7 +103,7 @@ func (r *currentOpRequest) Run(c *command.Call) error {
 }
 
 // currentOps returns documents for the running commands of this server and, if the arguments select them, for
-// background jobs, idle connections, cursors and transactions.
+// background jobs, idle connections, cursors and transactions; with Own only for running commands of the user.
 func (s *State) currentOps(a currentOpArgs) []bson.Raw {
 	now := s.Cluster.Now()
 	var docs []bson.Raw

@@ -5,11 +5,11 @@
 // The room holds the latencies, the counters of top for each collection, the profiler's levels, the lock of fsync,
 // the block of users' writes, and the arguments of autoCompact. It observes each command that begins, for the
 // profiler, and each command that ends. The room implements command.WriteGate and command.Profiler, and provides the
-// stages $currentOp and $queryStats and the collections admin.system.version, local.startup_log and
-// local.system.replset.
+// stages $currentOp and $queryStats and the collections admin.system.version, local.oplog.rs (without its documents),
+// local.startup_log and local.system.replset.
 //
-// Invariants: this package only prints counters, which are counted where the counted event happens. Numbers
-// of MongoDB's engine that monitoring tools require are in the replies, filled with the nearest equivalent;
+// Invariants: counters are counted where the counted event happens; this package counts only completed commands.
+// Numbers of MongoDB's engine that monitoring tools require are in the replies, filled with the nearest equivalent;
 // other numbers of that engine are left out. No write begins while fsync's lock is held.
 //
 // Words. Section: a part of serverStatus that a request can include or exclude. Member: the role in which the server

@@ -26,8 +26,8 @@ type usages struct {
 	m  map[collection.Namespace]*usage
 }
 
-// usagesMax is the maximum number of namespaces that top counts. It is needed because clients can name collections
-// that do not exist, which are counted too.
+// usagesMax is the maximum number of namespaces that top counts. At the next namespace, add drops all counters. The
+// bound is needed because clients can name collections that do not exist, which are counted too.
 const usagesMax = 10_000
 
 // add counts a command.
@@ -76,8 +76,8 @@ func (s *State) runTop(c *command.Call) error {
 	return nil
 }
 
-// append appends the counters of a collection in the order of top: first the sums of all, of reads and of writes,
-// then each type of operation.
+// append appends the counters of a collection in the order of top: first the sums of all, of reads with commands, and
+// of writes, then each type of operation.
 func (u *usage) append(b *bson.Builder) {
 	var micros, count [command.OpTypes]int64
 	for k := range u {
