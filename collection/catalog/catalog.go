@@ -15,7 +15,8 @@ import (
 )
 
 // Catalog holds the databases, collections, views, indexes and shard maps of a store: in memory as the current
-// snapshot, durable as the meta keys of the store, which only the Catalog writes. Safe for concurrent use.
+// snapshot, durable in the store under keyspace.MetaDatabase and MetaCollection, which only the Catalog of a running
+// server writes. Safe for concurrent use.
 type Catalog struct {
 	store   storage.Store
 	current atomic.Pointer[Snapshot]

@@ -5,11 +5,11 @@ import (
 	"slices"
 )
 
-// entries map keys to what a snapshot holds: collections or databases. A persistent hash trie: the
-// next snapshot shares with the one before all nodes except those on the path to what has changed. So
-// the cost of a change does not grow with the number of entries, which may be ten thousand, and the
-// differences between two snapshots are found without visiting the rest. The zero value is empty. A
-// copy is not affected by later puts into the original.
+// entries map keys to what a snapshot holds: collections or databases. A persistent hash trie: the next snapshot
+// shares with the one before all nodes except those on the path to what has changed. So the cost of a change grows
+// only with the logarithm of the number of entries, which may be ten thousand, and the differences between two
+// snapshots are found without visiting the rest. The zero value is empty. A copy is not affected by later puts into
+// the original.
 type entries[K, V comparable] struct{ root *node[K, V] }
 
 // node is a node of the trie: a leaf with the pairs of one hash, or sixteen children by the next four

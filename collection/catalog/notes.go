@@ -21,9 +21,9 @@ func (o *peerSync) noteKey() []byte {
 	return keyspace.AppendMeta(nil, keyspace.MetaVersion, append([]byte(notePrefix), id[:]...))
 }
 
-// txnNoteKey returns the key for the note of a change inside a larger transaction. That transaction may have
-// begun before the newest change of this server, so that writing noteKey, as every other change does, would
-// conflict. The next change deletes the note.
+// txnNoteKey returns the key for the note of a change inside a larger transaction. That transaction may have begun
+// before the newest change of this server, so that writing noteKey, as every other change does, would conflict. The
+// next change outside such a transaction deletes the note.
 func (o *peerSync) txnNoteKey() []byte {
 	return binary.BigEndian.AppendUint64(o.noteKey(), o.noteCount)
 }

@@ -73,8 +73,7 @@ func (c *Catalog) Pin(ns collection.Namespace) (*Snapshot, *Collection) {
 	}
 }
 
-// PinIDs returns the current snapshot and pins its entries for the ids until unpin is
-// called.
+// PinIDs returns the current snapshot and pins its entries for those of the ids that it has, until unpin is called.
 func (c *Catalog) PinIDs(ids ...keyspace.CollectionID) (s *Snapshot, unpin func()) {
 	var held []*Collection
 	unpin = func() {

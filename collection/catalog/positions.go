@@ -46,7 +46,7 @@ func (c *Collection) Home(doc bson.Raw, h keyspace.Hash) *shard.Descriptor {
 
 // keyCombinations returns all combinations of the values that a filter allows for the leading fields of the shard
 // key, and the number of fields that it fixes. byteOrder is true if strings compare byte by byte: only then a string
-// fixes a position.
+// or a document fixes a position.
 func (c *Collection) keyCombinations(f match.Node, byteOrder bool) (combos [][]bson.Value, fixed int) {
 	combos = [][]bson.Value{nil}
 	for _, field := range c.Key.Fields() {
@@ -79,7 +79,8 @@ func fixesPosition(v bson.Value, byteOrder bool) bool {
 	return true
 }
 
-// Targeted reports whether a filter fixes the whole shard key to one value.
+// Targeted reports whether a filter fixes the whole shard key to one value, or can match none; always true without a
+// shard key.
 func (c *Collection) Targeted(f match.Node, byteOrder bool) bool {
 	combos, fixed := c.keyCombinations(f, byteOrder)
 	return fixed == len(c.Key.Fields()) && len(combos) <= 1
@@ -98,13 +99,13 @@ func (c *Collection) EqualPosition(f match.Node, byteOrder bool) (h keyspace.Has
 	return c.Key.AppendHashes(nil, combos[0]...)[0], nil, true
 }
 
-// rangesMax bounds the number of ranges to which a filter is expanded; beyond it, Ranges returns the whole line of
-// positions.
+// rangesMax bounds the number of ranges to which equality with shard key values is expanded; beyond it, Ranges
+// returns the whole line of positions.
 const rangesMax = 2 * shard.ShardsMax
 
 // Ranges returns the ranges of positions in which matches of a filter can be stored, as far as the filter fixes
 // leading fields of the shard key to values and bounds the next field. The ranges ascend and do not touch. If the
-// filter restricts nothing, the result is the whole line of positions.
+// filter restricts nothing, the result is the whole line of positions; nil if it can match nothing.
 func (c *Collection) Ranges(f match.Node, byteOrder bool) []shard.Range {
 	combos, fixed := c.keyCombinations(f, byteOrder)
 	fields := c.Key.Fields()
@@ -125,7 +126,8 @@ func (c *Collection) Ranges(f match.Node, byteOrder bool) []shard.Range {
 }
 
 // boundedRanges returns the ranges of positions to which a filter bounds one field of a ranged shard key, for each
-// combination of values of the fields before it.
+// combination of values of the fields before it; all values of the field if the filter does not bound it or has too
+// many bounds.
 func (c *Collection) boundedRanges(f match.Node, combos [][]bson.Value, field string, byteOrder bool) (out []shard.Range) {
 	ivs, ok := match.Bounded(f, field)
 	for _, iv := range ivs {

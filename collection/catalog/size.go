@@ -68,8 +68,8 @@ func (c *Catalog) RoomForPartitions(db string) int {
 	return int(max(0, (ratelimit.ShareFactor*free-own)/(ratelimit.ShareFactor+1)/partitionHeld))
 }
 
-// Fits returns an error if the collection could not be put, because its definition or those of its database are too
-// large. Errors: BSONObjectTooLarge (10334), OperationFailed (96).
+// Fits returns an error if the collection could not be put, such as because its definition or those of its database
+// are too large. Errors: errors of Mutation.Put.
 func (c *Catalog) Fits(coll *Collection) error {
 	return newMutation(context.Background(), c.current.Load(), nil, c.memory).Put(coll.clone())
 }

@@ -20,7 +20,7 @@ type Snapshot struct {
 	held      entries[string, int64] // bytes counted for the collections of each database
 	heldAll   int64                  // and for those of all databases
 
-	// replaced is closed when another snapshot becomes current; nil if this one was never current.
+	// replaced is closed when another snapshot becomes current; nil in the views of Adopt and Without.
 	replaced chan struct{}
 }
 

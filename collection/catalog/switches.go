@@ -60,8 +60,8 @@ type Share struct {
 	RU    int64
 }
 
-// With returns the switches after a change. Settings that the change leaves at Inherit stay. If the
-// change has buckets, they replace all; a bucket with a negative Percent is removed.
+// With returns the switches after a change. Settings that the change leaves at Inherit stay. If the change has
+// buckets, they replace all; a bucket with a Percent of 0 or less is removed.
 func (s Switches) With(change Switches) Switches {
 	for _, x := range [...]struct{ to, from *Switch }{
 		{&s.ServerSideRetry, &change.ServerSideRetry}, {&s.Burst, &change.Burst}, {&s.PerMinute, &change.PerMinute},

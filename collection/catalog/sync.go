@@ -49,7 +49,7 @@ type peerSync struct {
 	rows          map[keyspace.CollectionID]entryRow // stored form of the entries in the current snapshot
 	awaited       storage.Timestamp                  // the time that peers are requested to apply
 	lastSent      heartbeat                          // the heartbeat published last
-	// topics holds a function for each topic, called when a peer has changed the topic; see OnTopic.
+	// topics holds a function for each topic, called when a server has changed the topic; see OnTopic.
 	topics map[string]func(ctx context.Context, r storage.Reader) error
 
 	appliedByAll atomic.Uint64 // all peers have applied the changes up to this time; see EntryAppliedByAll
@@ -99,7 +99,8 @@ const (
 // refresh applies the changes of peers up to the snapshot of a reader to the catalog. The caller holds mu. It returns
 // the catalog snapshot that was replaced, nil if there was nothing new. If the reader is older than the newest change
 // of this server, applying its state would undo that change: a frozen collection would have writers again for which
-// no drain waits. Errors: ErrConflict for such a reader; errors of the store.
+// no drain waits. Errors: ErrConflict for such a reader; ErrUnavailable while the outcome of a change is
+// undetermined; errors of the store and of topics.
 func (c *Catalog) refresh(ctx context.Context, r storage.Reader) (before *Snapshot, err error) {
 	o := c.peers
 	at := r.ReadTimestamp()
@@ -145,9 +146,9 @@ func (c *Catalog) refresh(ctx context.Context, r storage.Reader) (before *Snapsh
 	return before, nil
 }
 
-// catchUp applies the changes of peers up to the newest change of this server, if txn began before that change.
-// An example is a transaction that creates a collection: the change that took the collection's number
-// is newer. The snapshot of txn itself is then too old to be applied. The caller holds mu.
+// catchUp applies what peers have changed by now, if txn began before the newest change of this server. An example is
+// a transaction that creates a collection: the change that took the collection's number is newer. The snapshot of txn
+// itself is then too old to be applied. The caller holds mu.
 func (c *Catalog) catchUp(ctx context.Context, txn storage.Reader) error {
 	if at := txn.ReadTimestamp(); at <= c.peers.appliedUpTo || at >= c.peers.lastOwnChange {
 		return nil
@@ -208,8 +209,9 @@ func (o *peerSync) reloadTopics(ctx context.Context, r storage.Reader, notes map
 	return changed || o.notes == nil, nil
 }
 
-// OnTopic sets the function that reloads a topic, which is something else that servers keep in memory. It is
-// called after peers have changed the topic, with a reader that has the changes. It must not change the catalog.
+// OnTopic sets the function that reloads a topic, which is something else that servers keep in memory. It is called
+// after any server has changed the topic, with a reader that has the changes; never if this server has the store
+// exclusively. It must not change the catalog.
 func (c *Catalog) OnTopic(topic string, load func(ctx context.Context, r storage.Reader) error) {
 	if c.peers.exclusive {
 		return // no peer changes the topic
@@ -241,8 +243,8 @@ func (c *Catalog) OnPeerChange(f func(before, now *Snapshot)) {
 	c.peers.onPeerChange.Store(&f)
 }
 
-// OnLeaseLost sets the function that is called when the lease of this server has ended, before the server
-// does anything under the next lease.
+// OnLeaseLost sets the function that is called when this server rejoins after its lease has ended, before it does
+// anything under the next lease.
 func (c *Catalog) OnLeaseLost(f func()) {
 	c.peers.onLeaseLost.Store(&f)
 }

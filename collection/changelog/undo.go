@@ -33,9 +33,9 @@ func AppendUndo(dst []byte, old, doc bson.Raw) []byte {
 	return append(dst, a[prefix:len(a)-suffix]...)
 }
 
-// Before appends the document that a change replaced, given the result doc of the change; doc is
-// nil after a delete. It fails for the record of an insert, before which there was no document, and
-// for a record that does not fit doc. Errors: ErrFormat.
+// Before appends the document that a change replaced, given the result doc of the change; doc is nil after a delete.
+// It fails for the record of an insert, before which there was no document, and for a record whose prefix and suffix
+// are longer than doc. Errors: ErrFormat.
 func (r *Record) Before(dst []byte, doc bson.Raw) ([]byte, error) {
 	if len(r.Pre) > 0 {
 		return append(dst, r.Pre...), nil

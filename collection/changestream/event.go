@@ -30,8 +30,8 @@ func (b *eventBuilder) end() bson.Raw {
 }
 
 // event makes the next event of a record that was taken from the log, and the resume token of that event; nil if the
-// record has no more events. The event is valid until the next call. Errors: NoMatchingDocument (47), errors of
-// Source.Lookup.
+// record has no more events for this stream. The event is valid until the next call. Errors: NoMatchingDocument (47),
+// NamespaceNotFound (26), changelog.ErrFormat, errors of Source.Lookup.
 func (s *Stream) event(env *mql.Env, it *item) (bson.Raw, Token, error) {
 	t := s.token(Token{Time: it.ts, Ordinal: uint32(it.ordinal)})
 	s.time = it.own
@@ -70,8 +70,8 @@ func (s *Stream) Expanded() bool { return s.spec.Expanded }
 // commit.
 func (s *Stream) tooEarly() bool { return s.spec.HasStartAt && s.time < s.spec.StartAt }
 
-// head begins an event with the fields that all events have; uuid is that of the collection, nil if
-// there is none. Manual: reference/change-events/create#example.
+// head begins an event with the fields that events of all kinds have; uuid, the collection's or nil, is shown only
+// with Expanded. Manual: reference/change-events/create#example.
 func (s *Stream) head(t Token, operation string, uuid []byte, rec *changelog.Record) *eventBuilder {
 	b := &s.out
 	b.begin()
@@ -141,8 +141,8 @@ func (s *Stream) documentEvent(env *mql.Env, e *entry, rec *changelog.Record, t 
 	return b.end(), nil
 }
 
-// fullDocument appends the field fullDocument to an event, in the mode that the stream requests: the document after
-// the change, its present version, null, or nothing.
+// fullDocument appends the field fullDocument to an event: the new document of an insert or replacement, and for an
+// update by the stream's mode the document after the change, its present version, null, or nothing.
 func (s *Stream) fullDocument(env *mql.Env, e *entry, rec *changelog.Record, t Token) error {
 	b := &s.out
 	switch {

@@ -74,8 +74,8 @@ func (s *Stream) ends(c *command) bool {
 	return false
 }
 
-// commandEvent makes the event of a command. If the command ends the stream, the second call makes
-// an invalidate event.
+// commandEvent makes the event of a command. If the command ends the stream, the second call makes an invalidate
+// event. With Latest it fails with NamespaceNotFound (26).
 func (s *Stream) commandEvent(it *item, t Token) (bson.Raw, Token, error) {
 	c := it.cmd
 	switch {
@@ -117,8 +117,8 @@ func (s *Stream) ddlEvent(c *command, t Token) bson.Raw {
 	return b.end()
 }
 
-// describe appends operationDescription and the other fields that an event with showExpandedEvents
-// has for its command.
+// describe appends operationDescription and the other fields that an event with showExpandedEvents has for its
+// command; none for drop and dropDatabase.
 func describe(b *eventBuilder, c *command) {
 	switch c.name {
 	case "drop", "dropDatabase":

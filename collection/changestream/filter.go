@@ -97,7 +97,7 @@ const allOps = opSet(1<<changelog.Insert | 1<<changelog.Update | 1<<changelog.Re
 func (o opSet) has(op changelog.Op) bool { return o>>op&1 != 0 }
 
 // ops returns the operations on documents of a collection that can pass the filter, by its conditions on
-// operationType and ns; all can pass a nil Filter.
+// operationType and ns; all can pass a Filter without such conditions, or nil.
 func (f *Filter) ops(env *mql.Env, ns collection.Namespace) opSet {
 	if f == nil || f.head == nil {
 		return allOps

@@ -76,8 +76,8 @@ func NewHub(s storage.Store) *Hub {
 	return &Hub{store: s, waiting: map[*waiter]struct{}{}, filters: map[string][]*sharedFilter{}}
 }
 
-// wait returns when the log may contain something of interest after a time, or ctx.Err(). upTo is a
-// time, not before after, up to which the log contains nothing of interest. wait may replace the
+// wait returns when the log may contain something of interest after a time. Errors: the cause of ctx, errors of the
+// store. upTo is a time, not before after, up to which the log contains nothing of interest. wait may replace the
 // watched collections of i by an equal object.
 func (h *Hub) wait(ctx context.Context, after storage.Timestamp, i *interest) (upTo storage.Timestamp, err error) {
 	w := &waiter{interest: i, after: after, wake: make(chan struct{})}
@@ -93,9 +93,9 @@ func (h *Hub) wait(ctx context.Context, after storage.Timestamp, i *interest) (u
 	}
 }
 
-// WaitFor waits until the insertion or deletion of a document in a collection, or a DDL command,
-// was committed after a time. It is for tailable cursors, which share the wake-up of streams.
-// Errors: the cause of ctx; storage.ErrClosed.
+// WaitFor waits until the insertion or deletion of a document in a collection, or a DDL command, may have been
+// committed after a time. It is for tailable cursors, which share the wake-up of streams. Errors: the cause of ctx;
+// storage.ErrClosed.
 func (h *Hub) WaitFor(ctx context.Context, after storage.Timestamp, id keyspace.CollectionID) error {
 	const ops = 1<<changelog.Insert | 1<<changelog.Delete
 	_, err := h.wait(ctx, after, &interest{watched: &watchSet{map[keyspace.CollectionID]target{id: {nil, ops}}}})
@@ -194,10 +194,9 @@ func (h *Hub) run(ctx context.Context) {
 	}
 }
 
-// readPause is the initial pause of the reader after it was woken, so that under a load of many small
-// commits it does not read the log for each. The first commit after a pause is seen at once. As
-// long as each pass finds several commits, the pause grows up to readPauseMax, which is then the
-// maximum delay of a change.
+// readPause is the initial pause of the reader after it was woken, so that under a load of many small commits it does
+// not read the log for each. The first commit after a pause is seen at once. As long as each pass finds several
+// records, the pause doubles up to readPauseMax, which is then the maximum delay of a change.
 const (
 	readPause    = time.Millisecond
 	readPauseMax = 10 * time.Millisecond

@@ -125,8 +125,8 @@ func (o *Oplog) tail(b *eventBuilder, ts storage.Timestamp, wall int64) {
 	b.DateTime("wall", wall)
 }
 
-// first returns an entry for an empty log, since tools expect one: a note of the time. After the
-// first call it returns nil.
+// first returns an entry for an empty log, since tools expect one: a note of the time. It returns nil after the first
+// call, and if the log was not opened at its beginning or an entry was read.
 func (o *Oplog) first() bson.Raw {
 	if o.begun {
 		return nil

@@ -22,8 +22,8 @@ type Source struct {
 	Hub   *Hub
 	// Catalog returns the present catalog.
 	Catalog func() *catalog.Snapshot
-	// Lookup returns the present version of the document of an update record, nil if it is gone:
-	// fullDocument "updateLookup".
+	// Lookup returns the present version of the document of a record, nil if it is gone: for fullDocument
+	// "updateLookup" and Spec.Latest.
 	Lookup func(env *mql.Env, uuid [16]byte, rec *changelog.Record) (bson.Raw, error)
 	// ImagesSince is the time before which pre- and post-images have expired, in
 	// milliseconds since 1970; nil, like 0, keeps them as long as the log.
@@ -159,9 +159,8 @@ func Open(env *mql.Env, src Source, ns collection.Namespace, spec *Spec) (*Strea
 	return s, nil
 }
 
-// checkNotTruncated checks that nothing after a time was dropped from the log, so that a client gets the
-// error from the command that resumes.
-// Errors: ChangeStreamHistoryLost (286), storage errors.
+// checkNotTruncated checks, for a stream with a starting point, that nothing after it was dropped from the log, so
+// that a client gets the error from the command that resumes. Errors: ChangeStreamHistoryLost (286), storage errors.
 func (s *Stream) checkNotTruncated(env *mql.Env, start storage.Timestamp) error {
 	if s.spec.Resume == nil && !s.spec.HasStartAt {
 		return nil
@@ -202,10 +201,10 @@ func (s *Stream) watch(env *mql.Env) {
 	}
 }
 
-// Next returns the next event, valid until the next call. It returns nil if there was none at the last pass over the
-// log; the call after that makes another pass. So a batch ends even if changes come faster than the log can be read.
-// Token is a mark then. Errors: ChangeStreamHistoryLost (286), ChangeStreamFatalError (280), NoMatchingDocument (47),
-// errors of env and of the store.
+// Next returns the next event, valid until the next call. It returns nil if the stream has ended, or if there was
+// none at the last pass over the log; the call after that makes another pass. So a batch ends even if changes come
+// faster than the log can be read. Token is a mark then. Errors: ChangeStreamHistoryLost (286),
+// ChangeStreamFatalError (280), NoMatchingDocument (47), errors of env and of the store.
 func (s *Stream) Next(env *mql.Env) (bson.Raw, error) {
 	for !s.ended {
 		if s.at == len(s.items) {
@@ -255,8 +254,8 @@ func (s *Stream) Next(env *mql.Env) (bson.Raw, error) {
 	return nil, nil
 }
 
-// resumed decides about an event of a resumed stream: events up to that of its token are skipped.
-// Errors: ChangeStreamFatalError (280) if that event is not found.
+// resumed decides about an event of a resumed stream: events up to that of its token are skipped, but a split event
+// itself is delivered again. Errors: ChangeStreamFatalError (280) if that event is not found.
 func (s *Stream) resumed(t Token) (deliver bool, err error) {
 	if s.expect == nil {
 		return true, nil

@@ -103,7 +103,7 @@ func encodeAnswer(body []byte, err error) []byte {
 }
 
 // decodeAnswer decodes the row of a peer's answer; body aliases the row. Errors: the error that the peer sent instead
-// of an answer.
+// of an answer; an error for an empty row.
 func decodeAnswer(v []byte) (body []byte, err error) {
 	switch {
 	case len(v) == 0:

@@ -197,7 +197,7 @@ func (c *Calls) change(ctx context.Context, fn func(t storage.Txn) error) error 
 	return storage.Update(ctx, c.Store, storage.TxnOptions{Essential: true}, storage.Buffered, fn)
 }
 
-// post writes a call, and removes the rows of callers that have died.
+// post writes a call, and removes rows older than abandonedSeconds, of callers that have died.
 func (c *Calls) post(ctx context.Context, q call) error {
 	return c.change(ctx, func(t storage.Txn) error {
 		err := removeCallRows(ctx, t, keyspace.MetaRange(keyspace.MetaSurvey), func(id callID) bool { return id.sentAt.Seconds()+abandonedSeconds < q.sentAt.Seconds() })

@@ -202,7 +202,7 @@ func (d *Divider) report(ctx context.Context, err error) {
 	}
 }
 
-// mustDivide reports whether there is something to divide: peers exist, and limited budgets.
+// mustDivide reports whether Run has work: peers and limited budgets exist, or the row of this server is missing.
 func (d *Divider) mustDivide() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -253,7 +253,7 @@ func (d *Divider) observe(ts storage.Timestamp) {
 }
 
 // beginSecond adds the shares of the second that has begun to this server's budgets, and writes the server's demand
-// of the last second.
+// of the last second, if it had any or its row is missing.
 func (d *Divider) beginSecond(ctx context.Context) error {
 	second := d.time().Unix()
 	d.mu.Lock()

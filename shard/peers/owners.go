@@ -35,7 +35,7 @@ func NewOwners(s storage.Store) *Owners {
 	return &Owners{store: s, members: storage.MembershipOf(s), exclusive: storage.Exclusive(s), leaseTerm: 1, owned: map[string]*ownership{}, toRelease: map[string]*ownership{}}
 }
 
-// ErrOwnershipLost is the error of a job that this server does not own any more, because its lease expired. It is an
+// ErrOwnershipLost is the error of a job that this server does not own, usually because its lease expired. It is an
 // ErrUnavailable, so that clients whose commands need the job retry.
 var ErrOwnershipLost = fmt.Errorf("%w: the lease of this server was over, and another one may have taken over the work", storage.ErrUnavailable)
 
@@ -103,8 +103,8 @@ func (o *Owners) Owns(name string) bool {
 	return o.owned[name] != nil
 }
 
-// TryAcquire reports whether this server owns a job from now on: it did before, or the job had no living owner. Calls
-// for the same job must not be concurrent. Errors: errors of the store.
+// TryAcquire reports whether this server owns a job from now on: it did before, or the job had no living owner and
+// now gets the note. Calls for the same job must not be concurrent. Errors: errors of the store.
 func (o *Owners) TryAcquire(ctx context.Context, name string, note []byte) (bool, error) {
 	if o.Owns(name) {
 		return true, nil
@@ -184,9 +184,8 @@ func (o *Owners) Alive(ctx context.Context) (map[storage.MemberID]bool, error) {
 // Member returns the identifier of this server among the members of the store.
 func (o *Owners) Member() storage.MemberID { return o.members.Member() }
 
-// Guard fails if this server has lost a job. Transactions of the job call it after they have begun: if the
-// job is lost later, the store refuses the commit.
-// Errors: ErrOwnershipLost.
+// Guard fails if this server does not own a job. Transactions of the job call it after they have begun: if the job is
+// lost later, the store refuses the commit. Errors: ErrOwnershipLost.
 func (o *Owners) Guard(name string) error {
 	if o.Owns(name) {
 		return nil
@@ -252,7 +251,8 @@ func (o *Owners) ReleaseAll(ctx context.Context) error {
 }
 
 // updateRow changes the note of a job of this server: note gets the present note and returns the new one. If note is
-// nil, updateRow removes the row of the job. Errors: ErrOwnershipLost if a peer owns the job; errors of the store.
+// nil, updateRow removes the row of the job. Errors: ErrOwnershipLost if the row does not name this server with the
+// epoch of h; errors of the store.
 func (o *Owners) updateRow(ctx context.Context, name string, h *ownership, note func(was []byte) []byte) error {
 	return storage.RetryConflicts(ctx, func() error {
 		t, err := o.store.Begin(ctx, storage.TxnOptions{Essential: true})

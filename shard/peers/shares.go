@@ -15,9 +15,9 @@ const (
 	freshSeconds = 1
 	// missedMax is the number of missed seconds whose shares a server still adds.
 	missedMax = 3
-	// fadeDivisor divides the demand for a budget in each second without new demand, instead of an end at once. So a
-	// demand that recurs every other second keeps a part of its share; after three seconds nothing is left of the
-	// demand.
+	// fadeDivisor divides the demand for a budget in each second without higher demand, instead of an end at once. So
+	// a demand that recurs every other second keeps a part of its share. Without new demand, less than 1 RU counts as
+	// none.
 	fadeDivisor = 4
 )
 
@@ -127,7 +127,7 @@ func (d *shares) grant(now time.Time, upTo int64) {
 
 // share computes the part of a budget that one member gets for one second; rate is the sum of the parts of all
 // members. If some servers had unused shares in the last second while requests were refused at others, the smaller of
-// the two amounts is distributed once more.
+// the two amounts, at most rate, is distributed once more.
 func (s *demands) share(self int, p ratelimit.BudgetID, rate ratelimit.MicroRU) (g ratelimit.Grant) {
 	wants := make([]ratelimit.MicroRU, len(s.members))
 	unused, refused := ratelimit.MicroRU(0), ratelimit.MicroRU(0)

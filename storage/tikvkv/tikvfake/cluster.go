@@ -94,8 +94,8 @@ func (c *Cluster) Client() (*tikv.KVStore, error) {
 // alwaysReachable is the argument of ClientUntil for a client that is never cut off from PD.
 func alwaysReachable() error { return nil }
 
-// ClientUntil returns a client to which PD does not answer while away returns an error, as if only this
-// client were cut off.
+// ClientUntil returns a client whose requests for timestamps and regions fail with the error of away while away
+// returns one, as if only this client were cut off.
 func (c *Cluster) ClientUntil(away func() error) (*tikv.KVStore, error) {
 	return tikv.NewTestTiKVStore(&client{Client: c.rpc, c: c}, c.oracle(away), nil, nil, 0)
 }
@@ -107,7 +107,7 @@ func (c *Cluster) SetHook(h Hook) {
 	c.hook = h
 }
 
-// StopPD makes PD answer every request with err from now on; nil starts PD again.
+// StopPD makes PD answer requests for timestamps, regions and its members with err from now on; nil starts PD again.
 func (c *Cluster) StopPD(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -165,8 +165,8 @@ func (c *Cluster) send(ctx context.Context, to tikv.Client, addr string, req *ti
 	return to.SendRequest(ctx, addr, req, timeout)
 }
 
-// split splits a region. If another client has already split it at that key, it answers with an error
-// instead: the simulator itself would create an empty region at the key and lose the existing one.
+// split splits a region. If the key does not lie inside the region any more, because another client has split it, it
+// answers with an error: the simulator itself would create an empty region at the key and lose the existing one.
 func (c *Cluster) split(ctx context.Context, to tikv.Client, addr string, req *tikvrpc.Request, timeout time.Duration) (*tikvrpc.Response, error) {
 	c.regionMu.Lock()
 	defer c.regionMu.Unlock()

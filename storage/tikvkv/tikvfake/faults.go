@@ -129,11 +129,10 @@ func regionError(e *errorpb.Error) Hook {
 	}
 }
 
-// InjectFaults injects the faults of a real cluster, now and then, all of which a server has to hide:
-// requests stall, are answered with region errors, or are not answered; commits are delayed until
-// they are too late; connections are cut; leaders move; regions split and merge; stores go down one
-// at a time; and PD does not answer for seconds. The cluster must have several stores and be served.
-// end stops the faults.
+// InjectFaults injects the faults of a real cluster, now and then, all of which a server has to hide: requests stall,
+// are answered with region errors, or are not answered; commits are delayed until they are too late; connections are
+// cut; leaders move; regions split and merge; stores go down one at a time; and PD fails for up to two seconds. The
+// cluster must have several stores and be served. end stops the faults.
 func (c *Cluster) InjectFaults(seed uint64) (counts *FaultCounts, end func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	t := &faultInjector{FaultCounts: FaultCounts{n: map[string]int{}}, c: c, random: rand.New(rand.NewPCG(seed, 0)), unanswered: map[uint64]unansweredTxn{}}
@@ -297,7 +296,7 @@ func (t *faultInjector) splitOrMerge(context.Context) {
 	t.note(Splits)
 }
 
-// downStore makes a store unreachable for one to three seconds; meanwhile the leaders of its regions move to other
+// downStore makes a store unreachable for 1.2 to 2.5 seconds; meanwhile the leaders of its regions move to other
 // stores.
 func (t *faultInjector) downStore(ctx context.Context) {
 	stores := t.c.Layout.GetAllStores()
@@ -328,7 +327,7 @@ func (t *faultInjector) moveLeadersFrom(victim uint64) {
 	}
 }
 
-// interruptPD makes PD fail for a while: PD answers with errors, or cannot be reached.
+// interruptPD makes PD fail for half a second to two seconds: PD answers with errors, or cannot be reached.
 func (t *faultInjector) interruptPD(ctx context.Context) {
 	t.note(PDUnavailable)
 	if t.number(2) == 0 {

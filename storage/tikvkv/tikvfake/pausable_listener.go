@@ -11,7 +11,7 @@ import (
 var errCut = errors.New("the connection is cut")
 
 // pausableListener is the listener of PD or of a TiKV store, with the connections that it has accepted. While it is
-// paused, it has no connections and refuses new ones.
+// paused, it has no connections and closes new ones at once.
 type pausableListener struct {
 	net.Listener
 	mu     sync.Mutex

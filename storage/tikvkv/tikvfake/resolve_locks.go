@@ -13,8 +13,8 @@ import (
 // sendResolving sends a read request in which the client lists transactions that it has found to be committed. A real
 // store ignores their locks; the simulator reports each lock again. The client would then resolve the lock in a
 // separate goroutine and retry the read at once, until that goroutine gets its turn: on a busy machine there were
-// thousands of them within seconds, and everything waited for minutes. So sendResolving commits these locks itself
-// and repeats the read.
+// thousands of them within seconds, and everything waited for minutes. So sendResolving itself commits those of these
+// locks whose primary key is committed, and repeats the read if these are all.
 func (c *Cluster) sendResolving(ctx context.Context, to tikv.Client, addr string, req *tikvrpc.Request, timeout time.Duration) (*tikvrpc.Response, error) {
 	for {
 		resp, err := to.SendRequest(ctx, addr, req, timeout)

@@ -1,12 +1,12 @@
-// Command tikvfaked is a simulated TiKV cluster as a process of its own. It serves the protocols of
-// PD, its etcd and a TiKV server on one address. All data are in memory and lost at the end. It is for
-// trying cantle serve --storage tikv://ADDRESS/name without a cluster.
+// Command tikvfaked is a simulated TiKV cluster as a process of its own. It serves the protocols of PD, its etcd and
+// a TiKV server on one address; with --trouble, each TiKV server has its own. All data are in memory and lost at the
+// end. It is for trying cantle serve --storage tikv://ADDRESS/name without a cluster.
 //
 //	tikvfaked [--trouble] [--delay DURATION] [--until-stdin-ends] [ADDRESS]
 //
-// With --trouble it has three stores, and injects the faults of a real cluster: see
-// tikvfake.Cluster.InjectFaults. With --delay its stores answer each request that much later, like stores
-// on other machines that wait for a majority.
+// With --trouble it has three stores, and injects the faults of a real cluster: see tikvfake.Cluster.InjectFaults.
+// With --delay, and without --trouble, its store answers each request that much later, like a store on another
+// machine that waits for a majority.
 package main
 
 import (
