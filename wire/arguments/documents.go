@@ -6,7 +6,8 @@ import (
 )
 
 // Docs returns the documents of an argument, which the client sent as an array in the body or as a document
-// sequence; most is their maximum number. Errors: TypeMismatch (14), InvalidLength (16).
+// sequence; most is their maximum number. Errors: IDLFailedToParse (40414) if there is none, TypeMismatch (14),
+// InvalidLength (16).
 func (r *Reader) Docs(name string, most int) ([]bson.Raw, error) {
 	if s, ok := r.Msg.Sequence(name); ok {
 		if s.Count > most {

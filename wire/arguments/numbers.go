@@ -53,8 +53,8 @@ func (r *Reader) IntArg(name string, v bson.Value) (int64, error) {
 	return n, nil
 }
 
-// AtLeast returns a number as LongArg does, if it is not below least. Errors: TypeMismatch (14), BadValue (2, "must
-// be >=").
+// AtLeast returns a number as LongArg does, and an error if it is below least. Errors: TypeMismatch (14),
+// Location51024.
 func (r *Reader) AtLeast(name string, v bson.Value, least int64) (int64, error) {
 	n, err := r.LongArg(name, v)
 	if err != nil || v.IsMissing() {

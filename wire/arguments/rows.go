@@ -127,7 +127,8 @@ func CursorSize(name string, to *int64) Arg { return Arg{name: name, kind: curso
 // type.
 func By(name string, read func(v bson.Value) error) Arg { return Arg{name: name, kind: own, by: read} }
 
-// Given makes the row report, in a variable of the command, whether the argument is present and not null.
+// Given makes the row set a variable of the command: true if the argument is present, false if it is null. An absent
+// argument leaves the variable unchanged.
 func (a Arg) Given(to *bool) Arg {
 	a.given = to
 	return a

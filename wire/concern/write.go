@@ -32,7 +32,7 @@ func (w Write) Durability(standard storage.Durability) storage.Durability {
 	return standard
 }
 
-// Unacknowledged reports whether the client requested no acknowledgement.
+// Unacknowledged reports whether the client requested no acknowledgement: w: 0 without j: true.
 func (w Write) Unacknowledged() bool {
 	return w.Given && w.W == 0 && !w.Majority && !w.Tagged && !w.journal
 }

@@ -22,7 +22,8 @@ func deep(n int, what any) {
 	deep(n-1, what)
 }
 
-// TestJournal checks that each kind of defect is counted, and is logged once, with a file that contains its stack.
+// TestJournal checks that defects are counted, that of each kind the first and the tenth are logged, that the stack of
+// the first is in a file or else in the log, and that the numbers of files and kinds and the size of files are bounded.
 func TestJournal(t *testing.T) {
 	var log bytes.Buffer
 	j := &Journal{Log: zerolog.New(&log), Folder: filepath.Join(t.TempDir(), "defects"), Version: "1.2.3"}

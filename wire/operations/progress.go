@@ -21,7 +21,7 @@ type Progress struct {
 	Idle Wait
 }
 
-// Reset sets the progress to zero after a command, and releases the memory of the command's plan.
+// Reset sets the waits to zero after a command, and releases the memory of the command's plan; Memory stays.
 func (p *Progress) Reset() {
 	if p.Plan.Load() != nil {
 		p.Plan.Store(nil)

@@ -125,8 +125,8 @@ func (x *Setting) setIfNewer(doc bson.Raw, at storage.Timestamp) {
 
 // Change stores the document that next returns as the setting, and then applies it at this server and waits until
 // all peers have applied it. next is called with the mutex locked, when the cached value is that of the store, and
-// again after a write conflict; if it returns nil, nothing changes. Errors: errors of next and of the store; then
-// nothing has changed.
+// again after a write conflict; if it returns nil, nothing changes. Errors: errors of next and of the store, before
+// the change; errors of the wait for peers, after it.
 func (x *Setting) Change(ctx context.Context, next func() (bson.Raw, error)) error {
 	x.changes.Lock()
 	var doc bson.Raw

@@ -90,8 +90,8 @@ func plainID(v bson.Value, o Owner) (id ID, plain bool) {
 }
 
 // ParseID reads an lsid document. Its field id is a UUID; uid, which only privileged users send, must be a digest,
-// and replaces the owner o. field is the name of the document in error texts. Errors: TypeMismatch,
-// IDLFailedToParse, IDLUnknownField, InvalidUUID.
+// and replaces the owner o; the caller checks the privilege. field is the name of the document in error texts. Errors:
+// TypeMismatch, IDLFailedToParse, IDLUnknownField, IDLDuplicateField, InvalidUUID, UnsupportedFormat, InvalidOptions.
 func ParseID(v bson.Value, o Owner, field string) (ID, error) {
 	doc, ok := v.Doc()
 	if !ok {

@@ -7,7 +7,7 @@
 // cursors of transactions, tailable cursors, and change streams of a collection, a database and all
 // databases. The streams resume at any token. Meanwhile the collection is split, merged, moved,
 // resharded and indexed. The test runs in memory, on files with kill -9, and on three servers over a
-// simulated TiKV cluster, where the servers are killed in turn.
+// simulated TiKV cluster, where servers are killed at random.
 //
 // The servers are release builds, without the self-checks of other tests. The self-checks park
 // cursors, and this hides errors of cursors that stay open.

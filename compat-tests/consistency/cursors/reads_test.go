@@ -194,13 +194,13 @@ func (w *world) judgeReads() {
 	}
 }
 
-// opened is a cursor that stays open for the whole run. There are so many of them that the server parks them.
+// opened is a cursor that stays open for the whole run, so that the server parks it.
 type opened struct {
 	seen
 	from *mongo.Cursor
 }
 
-// crowd opens more cursors than a server keeps unparked.
+// crowd opens 300 cursors, more than one server keeps unparked.
 func (w *world) crowd(ctx context.Context) (out []*opened) {
 	r := rand.New(rand.NewPCG(w.seed, 5))
 	p := w.writer(4, more)

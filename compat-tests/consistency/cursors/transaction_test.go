@@ -315,7 +315,7 @@ func (x *txn) begin(ctx context.Context) error {
 	return r.batch(ctx)
 }
 
-// park reads from so many other cursors that the server parks the cursors of the transaction.
+// park reads from all cursors of the crowd, so that a single server parks the cursors of the transaction.
 func (x *txn) park(ctx context.Context) error {
 	for _, c := range x.crowd {
 		if !c.Next(ctx) {
@@ -395,8 +395,8 @@ func content(ctx context.Context, coll *mongo.Collection) (map[int]int, error) {
 	return out, cursor.Err()
 }
 
-// transact runs one random transaction, drawn by a seed, on three new collections, one of which has several
-// partitions. It returns the violations that the checks found, and the numbers of rows and of writes.
+// transact runs one random transaction, drawn by a seed, on three new collections, each of which has several partitions
+// with probability 1/3. It returns the violations that the checks found, and the numbers of rows and of writes.
 func transact(t *testing.T, client *mongo.Client, seed uint64, crowd []*mongo.Cursor) (wrong []string, rows, writes int) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -449,7 +449,7 @@ func transact(t *testing.T, client *mongo.Client, seed uint64, crowd []*mongo.Cu
 	return wrong, rows, x.writes
 }
 
-// crowd opens more cursors than the server keeps unparked.
+// crowd opens 300 cursors, more than one server keeps unparked.
 func crowd(t *testing.T, client *mongo.Client) (out []*mongo.Cursor) {
 	ctx := t.Context()
 	coll := client.Database("crowd").Collection("c")

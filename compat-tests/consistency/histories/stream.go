@@ -110,8 +110,8 @@ func (s *Stream) ends(wrong *found, chains chains, at map[int]int) {
 	}
 }
 
-// order checks that the times of events increase, that the events of a transaction are contiguous, and that no event
-// comes before one on which it depends.
+// order checks that the times of events never decrease, that the events of a transaction are contiguous and have one
+// time, and that no event comes before one on which it depends.
 func (s *Stream) order(wrong *found, is []*Change) {
 	var earliest *Change // of the later events, the change that was acknowledged first
 	for i := len(is) - 1; i >= 0; i-- {

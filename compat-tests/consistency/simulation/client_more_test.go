@@ -12,7 +12,7 @@ import (
 // deletes them.
 const thingsEach = 20
 
-// thing inserts, updates or deletes a document that only this client changes, and records the outcome in the model.
+// thing upserts or deletes a document that only this client changes, and records the outcome in the model.
 func (c *client) thing() {
 	id := int64(c.number*thingsEach + c.rng.IntN(thingsEach))
 	m := c.w.model

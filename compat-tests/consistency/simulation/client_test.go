@@ -77,7 +77,7 @@ func (c *client) live() {
 // tries is the number of times that a client sends a command to which it gets no reply.
 const tries = 3
 
-// retried sends a retryable write, and sends it again while no reply comes, as drivers do.
+// retried sends a retryable write, at most tries times, until a reply without the label RetryableWriteError comes.
 func (c *client) retried(cmd bson.D) (reply, error) {
 	c.txn++
 	for try := 1; ; try++ {
@@ -221,7 +221,7 @@ func (c *client) statements(in inside, token int64, a, b place) (ok bool) {
 	return cursor == nil || good(cursor.end(c, in))
 }
 
-// commit commits, and repeats that while the outcome is undetermined.
+// commit commits, and repeats that while the outcome is undetermined, at most tries times in all.
 func (c *client) commit() outcome {
 	life := c.w.life
 	for try := 1; ; try++ {

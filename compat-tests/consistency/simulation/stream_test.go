@@ -44,7 +44,7 @@ func (s *stream) open(c *client) int64 {
 	return id
 }
 
-// follow reads the change stream until the life of the server ends, and now and then opens it again.
+// follow opens the change stream and reads some batches, again and again until the life of the server ends.
 func (s *stream) follow(c *client) {
 	defer c.hangUp()
 	for !c.net.dead.Load() {

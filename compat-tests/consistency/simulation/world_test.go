@@ -158,8 +158,8 @@ func (w *world) clone(keep int) *vfs.MemFS {
 	return w.disk.files.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: keep, RNG: rand.New(rand.NewPCG(w.seed, uint64(100+w.life)))})
 }
 
-// cut cuts the power, which ends the life of the server, and returns the contents of the disk; keep percent of the
-// unsynced data survive.
+// cut cuts the power, which ends the life of the server, and returns the contents of the disk: those at the moment of
+// halt, if it was called; otherwise keep percent of the unsynced data survive.
 func (w *world) cut(keep int) *vfs.MemFS {
 	w.net.dead.Store(true)
 	files := w.disk.left
