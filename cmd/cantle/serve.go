@@ -20,8 +20,9 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// serve runs a server until it is stopped, and returns the exit status of the program: 1 for an error, 2 for wrong
-// settings, 4 for damaged data. wrong is the error of parsing the flags, nil without one.
+// serve runs a server until it is stopped, and returns the exit status of the program: 1 for an error, 2 for flags,
+// variables or a settings file that cannot be read, 4 for damaged data. wrong is the error of parsing the flags, nil
+// without one.
 func serve(cfg *daemon.Config, f *pflag.FlagSet, wrong error, s cli.Streams) int {
 	places, err := settings(cfg, f, wrong)
 	if cfg.CheckOnly {

@@ -73,7 +73,7 @@ type File struct {
 	lines []string // the text, one entry per line, for rewriting
 }
 
-// Open reads and parses the case file at path. The texts of errors begin with file and line.
+// Open reads and parses the case file at path.
 func Open(path string) (*File, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -46,7 +46,7 @@ func (c *Case) Name(file string) string {
 func (c *Case) ignored() bool { return c.releases != nil && !c.asked }
 
 // parseReleases parses a list of MongoDB's releases, separated by blanks; "8.0+" stands for 8.0 and all later ones.
-// Errors: an unknown release.
+// Errors: an unknown release; no release.
 func parseReleases(text string) (out []release.Release, err error) {
 	for _, name := range strings.Fields(text) {
 		name, later := strings.CutSuffix(name, "+")

@@ -16,9 +16,10 @@ var rewrite = flag.Bool("rewrite", false, "replace the expected outputs of case 
 // Rewriting reports whether the flag -rewrite is set, for tests that support it for files of another format.
 func Rewriting() bool { return *rewrite }
 
-// Run runs each case of each .txt file under dir as a subtest named file:line; a case that names releases is run once
-// for each, as file:line@release. It compares the output that handle returns, without one final newline, with the
-// expected output. A handler may use its own t to fail or skip; under -rewrite such a case keeps its expected output.
+// Run runs each case of each .txt file under dir, except in folders named fuzz, as a subtest named file:line; a case
+// that names releases is run once for each, as file:line@release. It compares the output that handle returns, without
+// one final newline, with the expected output. A handler may use its own t to fail or skip; under -rewrite, a case
+// that it ends by t.Fatal or t.Skip keeps its expected output.
 //
 // A directory without case files fails: a test that runs nothing proves nothing.
 func Run(t *testing.T, dir string, handle func(t *testing.T, c *Case) string) {

@@ -41,8 +41,8 @@ func engine() *promql.Engine {
 	return promql.NewEngine(promql.EngineOpts{MaxSamples: 5_000_000, Timeout: time.Minute, LookbackDelta: 5 * time.Minute})
 }
 
-// fires returns the instances (servers) for which an alert fires at the end of the test: its expression has held for
-// the whole duration that the alert requires.
+// fires returns the instances (servers) for which an alert fires at the time w.now: its expression has held for the
+// whole duration that the alert requires.
 func (w *world) fires(r rulefmt.Rule) map[string]bool {
 	w.t.Helper()
 	q, err := engine().NewRangeQuery(w.t.Context(), w.store, nil, r.Expr, w.now.Add(-time.Duration(r.For)), w.now, interval)
@@ -120,8 +120,8 @@ func certificates(t *testing.T) string {
 	return filepath.Join(dir, "server.pem")
 }
 
-// replaced returns a function that changes scraped numbers of the unhealthy server: those that no test can produce,
-// such as a full disk.
+// replaced returns a function that changes scraped numbers: of the unhealthy server those that no test can produce,
+// such as a full disk; of the other the free disk space.
 func replaced(step *int) func(name, instance string, v float64) float64 {
 	return func(name, instance string, v float64) float64 {
 		if instance != "sick" {

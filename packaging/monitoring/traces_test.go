@@ -15,7 +15,7 @@ import (
 )
 
 // collector is an OpenTelemetry collector for the test: it decodes requests with the real collector's code, and
-// refuses the first ones as busy, so that the server must retry.
+// refuses the first one as busy, so that the server must retry.
 type collector struct {
 	t     *testing.T
 	spans chan ptrace.Span

@@ -72,8 +72,8 @@ func asRoot(t *testing.T) {
 	}
 }
 
-// In a read-only root folder and as the image's user, the server starts, is healthy by the image's own check, and
-// keeps its data in the volume.
+// In a root folder that is read-only where the machine allows that, and as the image's user, the server starts, is
+// healthy by the image's own check, and keeps its data in the volume.
 func TestImage(t *testing.T) {
 	asRoot(t)
 	c := unpackImage(t)
@@ -186,7 +186,7 @@ func forward(l net.Listener, to string) {
 	}
 }
 
-// The archive in the OCI layout holds the same image as the one for docker load, for every platform that was made.
+// The archive in the OCI layout is valid, and holds under each tag of the release one image, that of this platform.
 func TestLayout(t *testing.T) {
 	r := ready(t)
 	f, err := os.Open(filepath.Join(r.out, "cantle-"+testVersion+"-oci.tar"))

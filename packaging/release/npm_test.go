@@ -34,8 +34,8 @@ func npmTarballs(t *testing.T, r *release) (out []string) {
 	return out
 }
 
-// The npm packages require each other in this version, and the binary of this platform; they run nothing when they
-// are installed, and are small.
+// The npm packages have this version, and cantle requires in it the binaries of all platforms; they run nothing when
+// they are installed, and are small.
 func TestNpmPackages(t *testing.T) {
 	r := ready(t)
 	for i, file := range npmTarballs(t, r) {

@@ -121,7 +121,8 @@ func start(t *testing.T, cmd *exec.Cmd) *running {
 	return nil
 }
 
-// stop ends a server with the interrupt signal. The server's exit status must be 0.
+// stop ends a server with the interrupt signal. The server's exit status must be 0. A server below npx gets SIGTERM,
+// with its group.
 func (s *running) stop(t *testing.T) {
 	s.end.Do(func() {
 		if a := s.cmd.SysProcAttr; a != nil && a.Setpgid { // a process of npx, which does not forward signals
@@ -245,7 +246,7 @@ func (r *release) clone(t *testing.T) string {
 	return clone
 }
 
-// A clone of the repository in another folder makes the same binary and the same packages, to the byte.
+// A clone of the repository in another folder makes the same binary, npm packages and wheel, to the byte.
 func TestReproducible(t *testing.T) {
 	r := ready(t)
 	if r.changed {

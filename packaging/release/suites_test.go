@@ -13,8 +13,7 @@ import (
 // fence matches a fenced code block of a Markdown page: its language and its code.
 var fence = regexp.MustCompile("(?s)\n```([a-z]+)[^\n]*\n(.*?)```\n")
 
-// All code in docs/test-suites.md is part of files that the tests here run, except code that the page marks as not
-// run.
+// All code in docs/test-suites.md except diffs and C# is part of the files of testdata.
 func TestSuitesPage(t *testing.T) {
 	page, err := os.ReadFile("../../docs/test-suites.md")
 	if err != nil {

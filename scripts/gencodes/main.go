@@ -63,8 +63,8 @@ func run(dir string, check bool) error {
 	return nil
 }
 
-// parse reads the table of error codes, and checks that rows ascend by number, and that names and fields are well
-// formed.
+// parse reads the table of error codes, and checks that rows have four columns and ascend by number, and that no name
+// occurs twice.
 func parse(text []byte) ([]row, error) {
 	var rows []row
 	names := map[string]bool{}

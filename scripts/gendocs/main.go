@@ -1,8 +1,8 @@
-// Command gendocs prints the pages that are generated from tables. From the tables by which the server works it prints the
-// supported features into compat-tests/COVERAGE.md, the commands of the program into docs/reference.md, the
-// privileges of commands and stages into docs/privileges.md, and the features of an account of Azure Cosmos DB
+// Command gendocs prints the pages that are generated from tables. From the tables by which the server works it
+// prints the supported features into compat-tests/COVERAGE.md, the commands of the program into docs/reference.md,
+// the privileges of commands and stages into docs/privileges.md, and the features of an account of Azure Cosmos DB
 // into docs/cosmos-features.md; from compat-tests/clients/drivers/matrix.txt, the test results of clients into
-// README.md; and the fault programme into FAULTS.md.
+// README.md; the environment variables of tests into CONTRIBUTING.md; and the fault programme into FAULTS.md.
 //
 //	go run ./scripts/gendocs
 //

@@ -27,7 +27,8 @@ func ask(t *testing.T, args ...string) []byte {
 }
 
 // askIn runs the Go tool in a folder and returns its output. It works without the network unless env has another
-// GOPROXY. The settings are those of a release: without C, where Pebble has zstd in Go.
+// GOPROXY; if the Go tool fails, the test is skipped. The settings are those of a release: without C, where Pebble
+// has zstd in Go.
 func askIn(t *testing.T, dir string, env []string, args ...string) []byte {
 	t.Helper()
 	cmd := exec.Command("go", args...)

@@ -22,8 +22,8 @@ var siblings = map[string][]string{
 }
 
 // Each module of the repository is found under its path, replaces nothing, and requires only allowed modules of the
-// repository, all by one version, which go.work replaces by the folders. A library has the same, tested version in
-// all modules.
+// repository, all by one version, which go.work replaces by the folders. A library has the same version in all
+// modules.
 func TestWorkspace(t *testing.T) {
 	w, err := readWorkspace("../..")
 	if err != nil {

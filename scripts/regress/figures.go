@@ -28,8 +28,8 @@ func (f figures) takeLeast(run figures) {
 	}
 }
 
-// worse returns a line for each figure that grew by more than over per cent since old, sorted by name. cpu means that
-// CPU seconds count, too.
+// worse returns a line for each figure that grew by more than over per cent plus its slack since old, sorted by name.
+// CPU seconds are unjudged unless cpu is set and instructions are not counted.
 func (f figures) worse(old figures, over float64, cpu bool) (lines []string) {
 	_, counted := f["instructions"]
 	for name, now := range f {

@@ -52,7 +52,7 @@ func (r *run) fuzz() error {
 // target is one fuzz target.
 type target struct{ path, name string }
 
-// fuzzTargets returns the fuzz targets of all packages, which it finds by reading the test files.
+// fuzzTargets returns the fuzz targets of the run's packages, which it finds by reading the test files.
 func (r *run) fuzzTargets() ([]target, error) {
 	listed, err := r.list(
 		`{{$p := .}}{{range .TestGoFiles}}{{$p.ImportPath}} {{$p.Dir}}/{{.}}{{"\n"}}{{end}}` +

@@ -27,8 +27,8 @@ const (
 //go:embed history.txt
 var historyStart string
 
-// history is the step that checks every new commit: it passes vet, and so compiles, and has a message that explains
-// it. So bugs can be found by bisection, and changes can be understood later.
+// history is the step that checks every new commit: it has a message that explains it, and, if it changes code and
+// time is left, passes vet, and so compiles. So bugs can be found by bisection, and changes can be understood later.
 func (r *run) history() error {
 	root, err := os.Getwd()
 	if err != nil {
@@ -171,7 +171,7 @@ func misworded(c commit) string {
 	return ""
 }
 
-// changesCode reports whether a commit changes anything that is compiled.
+// changesCode reports whether a commit changes a Go file or a file such as go.mod.
 func (h *history) changesCode(c commit) (bool, error) {
 	against, _, _ := strings.Cut(c.parents, " ")
 	if against == "" {

@@ -52,8 +52,8 @@ func (r *run) all(chosen []step) {
 	}
 }
 
-// do runs one step and counts its result. A step that returns an error is one failure; a step that counts no tests
-// itself and returns nil is one pass.
+// do runs one step and counts its result. A step that returns an error is one failure, unless it had nothing to do,
+// needs a missing program, or the run has ended; a step that counts no tests itself and returns nil is one pass.
 func (r *run) do(s step) {
 	if r.ctx.Err() != nil {
 		r.count.miss(s.name, context.Cause(r.ctx).Error())

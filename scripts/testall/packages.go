@@ -86,8 +86,8 @@ func (r *run) testPackages(keep func(pkg string) bool, flags []string) error {
 	return r.test(append(append(args, flags...), packages...)...)
 }
 
-// hang returns the flag of go test that ends a package that hangs, and prints its stacks. Slow packages are not
-// limited by it. If the run has a time limit, the flag ends the package a minute before that.
+// hang returns the flag of go test that ends a package that hangs, and prints its stacks. Its time, 3 hours or 24 at
+// night, does not limit slow packages. If the run has a time limit, the flag ends the package a minute before that.
 func (r *run) hang() string {
 	after := 3 * time.Hour
 	if r.speed == night {

@@ -75,9 +75,9 @@ func (r *run) simulate(part programme.Part, flags []string) error {
 	return errors.Join(errs...)
 }
 
-// soaked returns the folders and tests of the named rows of the fault programme, canaries included; those of all rows
-// if names is "".
-// Errors: an unknown row.
+// soaked returns the folders and tests in compat-tests of the named rows of the fault programme, canaries included;
+// those of all rows if names is "".
+// Errors: no row has one of the names.
 func soaked(names string) (packages, tests []string, err error) {
 	for _, row := range programme.Rows {
 		if names != "" && !slices.Contains(strings.Split(names, ","), row.Name) {

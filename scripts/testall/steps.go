@@ -103,7 +103,7 @@ func (r *run) staticcheck() error {
 }
 
 // unit is the step that runs the tests of every package that starts no server. If the same run has the step race, and
-// there is a C compiler, that step runs the tests of the packages in raced instead.
+// there is a C compiler, that step runs the tests of the packages in raced instead, except those in alone.
 func (r *run) unit() error {
 	if !r.races || r.compilesC() != nil {
 		return r.testPackages(func(pkg string) bool { return !startsServers(pkg) }, waitingFlags())

@@ -9,8 +9,7 @@ import (
 // suite sets.
 const clientProgram = "compat-tests/clients/drivers/godriver"
 
-// checkEnvironment reports code of tests that reads environment variables which are not in the table of
-// internal/testenv.
+// checkEnvironment reports code of tests that reads a variable CANTLE_… itself, and not by internal/testenv.
 func checkEnvironment(r *repo, report reporter) {
 	for _, f := range r.files {
 		if !f.test && !isRig(f.dir) || under(f.dir, "internal/testenv", clientProgram) {

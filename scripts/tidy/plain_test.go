@@ -19,7 +19,7 @@ import (
 var writePlain = flag.Bool("write", false, "write plain.txt anew")
 
 // plainFile is the file with the counts of sentences that a pattern of plainPatterns matches, a line for each package
-// and page. Counts may only fall.
+// and page that has any. Counts may only fall.
 const plainFile = "plain.txt"
 
 // plainPatterns match sentences that describe code in a way that no other project does.
@@ -40,7 +40,8 @@ type plainCount struct {
 	first     [3]string // the first sentence of each
 }
 
-// sentenceEnds matches the ends of sentences: punctuation before white space, empty lines, items of lists.
+// sentenceEnds matches the ends of sentences: punctuation before white space, a colon at the end of a line, empty
+// lines, items of lists.
 var sentenceEnds = regexp.MustCompile(`[.!?]["')]*\s+|\n\s*\n|\n\s*[-*|] |:\n`)
 
 // add counts the sentences of a text.

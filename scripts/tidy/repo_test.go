@@ -154,7 +154,7 @@ func (f *file) uses(importPath string, names []string, found func(pos token.Pos,
 }
 
 // ours returns the package of the repository that an import path names, as a folder relative to the root; ok is false
-// for packages of other projects.
+// for the root package and packages of other projects.
 func ours(importPath string) (dir string, ok bool) {
 	return strings.CutPrefix(importPath, modulePath+"/")
 }

@@ -197,8 +197,8 @@ func checkOutput(r *repo, report reporter) {
 	}
 }
 
-// checkDecoded reports code of the server that decodes documents into Go maps (map[string]any). Tests and tools do
-// that with bson/ejson.
+// checkDecoded reports code of the server that uses Go maps (map[string]any) or the driver's types for documents.
+// Tests and tools do that with bson/ejson.
 func checkDecoded(r *repo, report reporter) {
 	for _, f := range r.product() {
 		if f.dir == "bson/ejson" {

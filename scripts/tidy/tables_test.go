@@ -136,8 +136,8 @@ func readRow(lit *ast.CompositeLit, at ast.Expr) row {
 	return out
 }
 
-// checkTables checks that every table is in alphabetical order, without duplicates, and that every row has the field
-// Doc.
+// checkTables checks that every table is in alphabetical order, without duplicates, and that every row except refused
+// ones has the field Doc.
 func checkTables(r *repo, report reporter) {
 	for _, t := range tables {
 		_, rows := r.tableRows(t.dir, t.name)

@@ -14,8 +14,8 @@ import (
 // scriptMax bounds the compressed script of the page, in bytes.
 const scriptMax = 80 << 10
 
-// Exactly the vendored libraries of NOTICE.txt are embedded, with their licences, and the page's own script stays
-// small.
+// Each vendored file is listed in NOTICE.txt with its checksum, the page's own files name no other host, and all
+// scripts together stay small.
 func TestAssets(t *testing.T) {
 	notice, err := assets.ReadFile("assets/vendor/NOTICE.txt")
 	if err != nil {

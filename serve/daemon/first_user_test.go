@@ -30,8 +30,7 @@ func logIn(t *testing.T, d *Daemon, password string) error {
 	return client.Database("admin").RunCommand(t.Context(), bson.D{{Key: "listDatabases", Value: 1}}).Err()
 }
 
-// serving starts a server with the given flags, and returns the server and a function that stops it earlier than the
-// end of the test.
+// serving starts a server with the given flags, and returns the server and a function that stops it.
 func serving(t *testing.T, args ...string) (d *Daemon, stop func()) {
 	t.Helper()
 	var c Config

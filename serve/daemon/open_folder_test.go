@@ -49,8 +49,8 @@ func documents(t *testing.T, d *Daemon) int64 {
 	return n
 }
 
-// If the --data folder never had a database, the server begins one and logs a warning. If the folder had one that is
-// gone, the server does not start, unless --new is given.
+// If the --data folder has no trace of a database, the server begins one and logs a warning. If the folder has traces
+// of one that is gone, the server does not start, unless --new is given.
 func TestBegin(t *testing.T) {
 	const warning = "created a new, empty database"
 	store := func(data string) string { return filepath.Join(data, "store") }

@@ -88,7 +88,7 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// A command whose span is not recorded costs nothing but one random number.
+// A command whose span is not recorded allocates no memory.
 func TestAllocsNotRecorded(t *testing.T) {
 	e, err := New(Config{Endpoint: "http://127.0.0.1:1"})
 	if err != nil {

@@ -54,9 +54,8 @@ func startBoth(t *testing.T, flags ...string) both {
 	return both{d, dial(d.URI()), dial(d.CosmosURI())}
 }
 
-// accountDump writes a dump such as mongodump makes of an account, and returns its folder: indexes of version 1 with
-// the namespace, a wildcard, an expiry by _ts, the index by which old accounts list that every field is indexed, no
-// shard key, and values of _id that documents of several shard keys share.
+// accountDump writes a dump such as mongodump makes of an account, and returns its folder: the given documents, the
+// index of _id in version 1 with the namespace, the given further indexes, and no shard key.
 func accountDump(t *testing.T, indexes string, docs []any) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -413,8 +412,8 @@ func documentsOf(t *testing.T, db *mongo.Database, coll string) (out []string) {
 	return out
 }
 
-// MongoDB's tools, where they are installed, dump an account and restore into MongoDB: each document arrives
-// unchanged.
+// cantle restore loads a dump that mongodump, where it is installed, makes of an account, and mongorestore loads a
+// dump for MongoDB: each document arrives unchanged.
 func TestAccountWithMongoTools(t *testing.T) {
 	mongodump, mongorestore := mongoTool(t, "mongodump"), mongoTool(t, "mongorestore")
 	tool := func(name, uri string, args ...string) string {

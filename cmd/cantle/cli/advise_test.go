@@ -42,7 +42,7 @@ func best(t *testing.T, out string) string {
 	return key
 }
 
-// User profiles: all queries fix the user, so the best shard key is the user.
+// User profiles: all queries but one fix the user, so the best shard key is the user.
 func TestAdviseProfiles(t *testing.T) {
 	uri, db := start(t)
 	fill(t, db, "profiles", 2000, func(i int) string {

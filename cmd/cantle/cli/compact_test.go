@@ -10,8 +10,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// cantle compact finds, estimates and frees the space that a large delete leaves in the files; a second run finds
-// none. The other documents and their index entries remain.
+// cantle compact finds, estimates and frees the space that a large delete leaves in the files; afterwards at most 2
+// MB are estimated. The other documents and their index entries remain.
 func TestCompact(t *testing.T) {
 	d := startWith(t, "--data", t.TempDir())
 	client, err := mongo.Connect(options.Client().ApplyURI(d.URI()))

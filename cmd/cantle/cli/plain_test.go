@@ -8,8 +8,9 @@ import (
 	"testing"
 )
 
-// Names with escape sequences cannot control the user's terminal: each verb is run with such names of databases,
-// collections, fields and indexes, and prints them escaped.
+// Names with escape sequences cannot control the user's terminal: each verb except backup and salvage is run with
+// such names of databases, collections, fields and indexes, and prints them escaped; only the data of dump and export
+// may contain them.
 func TestNamesAreShownPlain(t *testing.T) {
 	uri, db := start(t)
 	const evil = "x\x1b]0;evil\x07\u009b31m\u202e\x7f"

@@ -37,7 +37,7 @@ func fillShop(t *testing.T, db *mongo.Database) {
 		keyed = append(keyed, driver.M{"k": i})
 		trips = append(trips, driver.M{"_id": i, "day": i % 2, "vin": i % 100})
 	}
-	// An _id of every type: the dump reads all of them in the order of _id.
+	// An _id of many types: the dump reads all of them in the order of _id.
 	docs = append(docs, driver.M{"_id": "text"}, driver.M{"_id": driver.NewObjectID()}, driver.M{"_id": driver.M{"a": 1}},
 		driver.M{"_id": nil}, driver.M{"_id": true}, driver.M{"_id": driver.MinKey{}}, driver.M{"_id": driver.MaxKey{}})
 	for name, list := range map[string][]any{"plain": docs, "sharded": keyed, "trips": trips, "dealt": trips, "strict": {driver.M{"n": int32(1)}}, "capped": {driver.M{"n": 2}, driver.M{"n": 1}}, "a/b%c": {driver.M{"n": 1}}} {

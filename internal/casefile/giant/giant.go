@@ -24,9 +24,9 @@ const (
 	characters = 400_000
 )
 
-// Value returns an extreme value in place of v; variant chooses among several. A number becomes the greatest, the
-// least or the oddest of its type, a string becomes long, an array long by repeating its elements, a document wide.
-// Strings that begin with a dollar sign stay as they are.
+// Value returns an extreme value in place of v; variant chooses among several. A number becomes an extreme one of any
+// type, a date an extreme date, a string or array long, a document wide or deep. Strings that begin with a dollar
+// sign, and values of other types, stay as they are.
 func Value(v bson.Value, variant int) bson.Value {
 	var a bson.Arena
 	switch v.Type {
@@ -118,7 +118,8 @@ func long(text string, variant int) string {
 	return strings.Repeat(text, characters/len(text)+1)
 }
 
-// repeated returns a long array made of a short one: it repeats the elements, counts, or nests arrays.
+// repeated returns a long array made of a short one: it repeats the first two elements; if variant is even, numbers
+// count up, and strings get lengths from 0 to 49.
 func repeated(v bson.Value, variant int) bson.Value {
 	var a bson.Arena
 	old := bson.Raw(v.Data)
