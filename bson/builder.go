@@ -93,8 +93,8 @@ func (b *Builder) Len() int { return len(b.buf) }
 // Count returns the number of elements of the innermost array.
 func (b *Builder) Count() int { return b.stack[len(b.stack)-1].next }
 
-// Mark returns the current end of the document, to which Cut can return. The mark is valid while the same document
-// or array is innermost.
+// Mark returns the current end of the document, to which Cut can return. The mark is valid until the document or
+// array that is innermost now is closed.
 func (b *Builder) Mark() Mark { return Mark{len(b.buf), b.stack[len(b.stack)-1].next, len(b.stack)} }
 
 // Mark is a position in a Builder.
@@ -193,7 +193,7 @@ func (b *Builder) BeginNamedArray(name []byte) {
 func (b *Builder) Since(n int) []byte { return b.buf[n:] }
 
 // Splice appends the bytes of elements unchanged, with their names (see Raw.Elements). It must not be used inside an
-// array, where names are numbers.
+// array, where names are numbers, unless BeginNamedArray has opened it.
 func (b *Builder) Splice(elements []byte) {
 	b.room(len(elements))
 	b.buf = append(b.buf, elements...)

@@ -114,7 +114,7 @@ func (d Decimal128) Coefficient() *big.Int {
 }
 
 // Rat returns the exact value of a finite decimal. It is slow, as numerator or denominator may have thousands of
-// digits (they stay below 10^6176).
+// digits (up to 10^6176).
 func (d Decimal128) Rat() *big.Rat {
 	neg, _, _, exp, _ := d.Decompose()
 	c := d.Coefficient()
@@ -128,8 +128,8 @@ func (d Decimal128) Rat() *big.Rat {
 	return new(big.Rat).SetFrac(c, p)
 }
 
-// asInt64 returns the value of a decimal with exponent 0..18 if it fits into 64 bits. This is the common case in
-// comparisons.
+// asInt64 returns the value of a decimal with exponent 0 to 18 if its absolute value is at most 2^62. This is the
+// common case in comparisons.
 func (d Decimal128) asInt64() (int64, bool) {
 	neg, hi, lo, exp, kind := d.Decompose()
 	if kind != DecimalFinite || hi != 0 || exp < 0 || exp > 18 {

@@ -13,7 +13,7 @@ type E = [2]any
 type A []any
 
 // Doc returns the BSON document of d. An int becomes the smallest integer type that holds it, nil becomes null, and
-// an element with a missing Value is left out. Doc panics if BSON has no type for a value.
+// an element with a missing Value is left out. Doc panics for a Go type that literalValue does not convert.
 func (d D) Doc() Raw {
 	b := NewBuilder(nil)
 	b.literal(d)

@@ -73,8 +73,8 @@ func compareDecimals(a, b Value) int {
 	return exact(a).Cmp(exact(b))
 }
 
-// compareScaled compares the absolute values of a and b in 128 bits; ok is false unless they have up to 19 digits
-// and exponents that are at most 19 apart.
+// compareScaled compares the absolute values of a and b in 128 bits; ok is false unless scaled64 accepts both and
+// their exponents are at most 19 apart.
 func compareScaled(a, b Value) (c int, ok bool) {
 	x, xe, ok1 := scaled64(a)
 	y, ye, ok2 := scaled64(b)
@@ -93,7 +93,8 @@ func compareScaled(a, b Value) (c int, ok bool) {
 	return cmp.Compare(x, y), true
 }
 
-// scaled64 returns the absolute value of v as n × 10^exp; ok is false if n does not fit into 64 bits.
+// scaled64 returns the absolute value of v as n × 10^exp; ok is false if n does not fit into 64 bits, and for doubles
+// with a fraction or of 2^53 or more.
 func scaled64(v Value) (n uint64, exp int, ok bool) {
 	switch v.Type {
 	case TypeDecimal128:

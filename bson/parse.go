@@ -22,7 +22,7 @@ var (
 
 // Limits bounds what Parse accepts. A zero field means the default.
 type Limits struct {
-	Bytes int // maximal size of a document; default MaxDocumentBytes
+	Bytes int // maximal size of a document; default MaxInternalBytes
 	Depth int // maximal nesting; default MaxDepth
 }
 

@@ -199,7 +199,7 @@ func (v Value) Clone() Value {
 	return v
 }
 
-// Identical reports whether two values have the same type and the same bytes. Updates detect so that nothing has
+// Identical reports whether two values have the same type and the same bytes. Updates detect by it that nothing has
 // changed. It is stricter than Compare.
 func (v Value) Identical(w Value) bool { return v.Type == w.Type && bytes.Equal(v.Data, w.Data) }
 

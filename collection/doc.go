@@ -11,5 +11,5 @@
 //	write      one document into one shard    agg      pipelines
 //	changelog  the record of committed writes
 //
-// Each imports only those before it; ARCHITECTURE.md has the levels.
+// ARCHITECTURE.md has the levels of imports.
 package collection

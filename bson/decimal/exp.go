@@ -60,7 +60,7 @@ func logarithm(d Decimal, ten bool) Decimal {
 func Log(d, base Decimal) Decimal { return Quo(Ln(d), Ln(base)) }
 
 // Pow returns d to the power of e, with all 34 digits (2^2 is 4.000…), like MongoDB. A negative d needs a whole
-// exponent. Manual: reference/operator/aggregation/pow.
+// exponent, else the result is NaN. Manual: reference/operator/aggregation/pow.
 func Pow(d, e Decimal) Decimal {
 	zero := bson.ComposeDecimal(false, 0, 0, bson.DecimalMinExponent)
 	switch {

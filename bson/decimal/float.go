@@ -44,7 +44,7 @@ func tenTo(n int) *big.Float {
 }
 
 // fromFloat returns a computed number rounded to 34 digits. It keeps all 34, as MongoDB does for inexact results.
-// With tidy, it removes the trailing zeros of a whole number or a short fraction, because such a result is exact.
+// With tidy, it removes trailing zeros behind the point if there are 16 or more, because such a result is exact.
 func fromFloat(f *big.Float, tidy bool) Decimal {
 	neg := f.Signbit()
 	if f.Sign() == 0 {

@@ -163,7 +163,7 @@ func infinity(neg bool) Decimal {
 }
 
 // Quantize returns d with the exponent exp, rounded in the way r. The result is NaN if it needs more than 34 digits,
-// and for infinities.
+// if d is not finite, or if exp is out of range.
 func Quantize(d Decimal, exp int, r Rounding) Decimal {
 	neg, hi, lo, e, kind := d.Decompose()
 	if kind != bson.DecimalFinite || exp < bson.DecimalMinExponent || exp > bson.DecimalMaxExponent {
@@ -189,8 +189,8 @@ func Quantize(d Decimal, exp int, r Rounding) Decimal {
 	return compose(neg, c, exp)
 }
 
-// Round rounds d to a number of places after the point (before it, if negative): the result has exactly that many. A
-// result that would need more than 34 digits, and a number that is not finite, is returned unchanged. Manual:
+// Round rounds d to a number of places after the point (before it, if negative): the result has exactly that many. If
+// the result would need more than 34 digits, or d is not finite, d is returned unchanged. Manual:
 // reference/operator/aggregation/round.
 func Round(d Decimal, places int) Decimal { return toPlaces(d, places, HalfEven) }
 

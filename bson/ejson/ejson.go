@@ -3,8 +3,8 @@
 //
 // Besides Extended JSON v2, it accepts the notation that people type in a shell: bare field names,
 // single quotes, trailing commas, and the constructors ObjectId("…"), NumberLong(…), NumberInt(…),
-// NumberDecimal("…"), Decimal128("…"), ISODate("…"), Timestamp(t, i), UUID("…"), MinKey, MaxKey,
-// undefined and /pattern/options.
+// NumberDecimal("…"), Decimal128("…"), ISODate("…"), Timestamp(t, i), UUID("…"), BinData(n, "…"), Long, Int32,
+// Double, Date, Code, Symbol, MinKey, MaxKey, undefined and /pattern/options.
 package ejson
 
 import (

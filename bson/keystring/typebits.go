@@ -12,8 +12,8 @@ import (
 // numbers in its range; decimal without trailing zeros.
 //
 // The bytes are empty in the common case. An entry is one byte, with the distance from the value of the last entry
-// in the high four bits and the code in the low four bits, followed by the data of the code. Values are counted
-// depth first over the whole key.
+// in the high four bits (15: a uvarint with it follows) and the code in the low four bits, followed by the data of
+// the code. Values are counted depth first over the whole key.
 type TypeBits struct {
 	ordinal int // number of values so far
 	last    int // ordinal of the last entry

@@ -72,8 +72,8 @@ func (p Path) mapped(arr bson.Raw, i int, b *bson.Builder) {
 	}
 }
 
-// Get returns the value at the path through documents only: it is missing if there is an array on the path. Shard
-// keys and update paths use this rule.
+// Get returns the value at the path through documents only: it is missing if there is an array before the end of the
+// path.
 func (p Path) Get(doc bson.Raw) bson.Value {
 	v := doc.Value()
 	for i := range p.parts {

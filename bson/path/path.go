@@ -11,8 +11,8 @@ var ErrZeroByte = errors.New("field path contains a zero byte")
 // Component is one name of a dotted path.
 type Component struct {
 	Name string
-	// Index is the array position that Name can denote ("0", "17"), or -1. Only canonical decimal text counts: "00"
-	// and "+1" are plain names.
+	// Index is the array position that Name can denote ("0", "17"), or -1. Only canonical decimal text of at most
+	// nine digits counts: "00" and "+1" are plain names.
 	Index int32
 }
 

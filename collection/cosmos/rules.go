@@ -54,8 +54,8 @@ const (
 	ruleCount // ruleCount is their number
 )
 
-// rules is the table of options, limits and rules of indexes. A row without Text has a text with figures; the code
-// that checks the rule makes it.
+// rules is the table of options, limits and rules of indexes. If a row has no Text, the code that checks the rule
+// makes the text.
 var rules = [ruleCount]Row{
 	ArrayLiterals: {
 		Name: "an array literal in a comparison expression", In: Never,

@@ -1,7 +1,6 @@
 package cosmos
 
-// updates lists the update operators of Azure Cosmos DB, including positional ones and the modifiers of $push, each
-// with the server versions that have it.
+// updates lists the update operators of Azure Cosmos DB, each with the server versions that have it.
 var updates = []Row{
 	{Name: "$addToSet", In: All},
 	{Name: "$bit", In: All},

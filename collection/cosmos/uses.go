@@ -7,7 +7,7 @@ import (
 )
 
 // usesMax is the largest number of counts that an account holds, one for each pair of feature and application.
-// Beyond it, further applications are counted together under the name "".
+// Beyond it, further applications are counted together under the name "", until there are twice as many counts.
 const usesMax = 2000
 
 // Use counts the commands of one application that used one feature which the account does not have.

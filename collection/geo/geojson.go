@@ -17,8 +17,8 @@ const (
 
 func bad(format string, args ...any) error { return mongoerr.New(mongoerr.BadValue, format, args...) }
 
-// parseGeoJSON parses a GeoJSON object. If check is set, it returns an error for rings that cross themselves and for
-// holes outside of their polygon.
+// parseGeoJSON parses a GeoJSON object. If check is set, it also checks rings: crossesItself, holds, checkRings,
+// checkNesting.
 func parseGeoJSON(d bson.Raw, check bool) (*Geometry, error) {
 	g := &Geometry{}
 	if err := g.parse(d, check, true); err != nil {

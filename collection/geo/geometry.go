@@ -57,8 +57,8 @@ func (g *Geometry) addPoint(p Point) {
 }
 
 // Stored reads the geometry in a field of a document: a GeoJSON object, or a legacy pair [x, y] or {lng: x, lat: y}.
-// ok is false for anything else. Rings are not checked for crossings, because an index checks them when the document
-// is written.
+// ok is false for anything else. Rings are not checked for crossings, because an index, if there is one, checks them
+// when the document is written.
 func Stored(v bson.Value) (g *Geometry, ok bool) {
 	if d, isDoc := v.Doc(); isDoc {
 		if t := d.Get("type"); t.Type == bson.TypeString {

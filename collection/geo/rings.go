@@ -3,8 +3,7 @@ package geo
 import "github.com/golang/geo/s2"
 
 // checkRings returns an error for rings that do not make one polygon with holes: two rings that cross or share an
-// edge, holes within holes, and holes that share more than one vertex with the outer ring, which is the first.
-// Observed: mongod 7.0.
+// edge, and holes that share more than one vertex with the outer ring, which is the first. Observed: mongod 7.0.
 //
 // Errors: 2 BadValue.
 func checkRings(loops []*s2.Loop) error {
@@ -34,8 +33,8 @@ func checkRings(loops []*s2.Loop) error {
 	return nil
 }
 
-// shareVertices returns an error if two rings of a polygon share an edge, or a hole shares two vertices with the
-// outer ring.
+// shareVertices returns an error if two rings of a polygon share an edge, or a hole shares two or more vertices with
+// the outer ring.
 func shareVertices(loops []*s2.Loop) error {
 	outer := make(map[s2.Point]bool, loops[0].NumVertices())
 	for _, p := range loops[0].Vertices() {

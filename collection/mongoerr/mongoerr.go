@@ -2,13 +2,13 @@
 //
 // The code that detects a failure makes an Error with its code and its text. All callers return the
 // Error unchanged: it must not be wrapped with fmt.Errorf on its way to the client. Because adds context
-// for the log. Only the command chain attaches labels, because they depend on the session's state.
+// for the log. Only package wire and those below it attach labels, because most depend on the session's state.
 //
 //	return mongoerr.New(mongoerr.BadValue, "limit must be positive, got %d", n)
 //	return mongoerr.New(40324, "Unrecognized pipeline stage name: '%s'", name)
 //
 // The package imports no other package of the project, so that every package may import it. Errors are
-// immutable after they are shared; With, WithFields and Because return copies.
+// immutable after they are shared; With, WithFields, Prefix and Because return copies.
 package mongoerr
 
 import (

@@ -17,7 +17,7 @@ type Meta func(name string) bson.Value
 // AppendKey appends to dst the sort key of doc: bytes.Compare of two keys is the order of the documents. Metadata in
 // the pattern counts as null. Only dst is allocated, except under a collation.
 //
-// Errors: BadValue for parallel arrays.
+// Errors: BadValue for parallel arrays; the errors of Env.Tick.
 func (p Pattern) AppendKey(env *mql.Env, dst []byte, doc bson.Raw) ([]byte, error) {
 	return p.AppendKeyMeta(env, dst, doc, nil)
 }

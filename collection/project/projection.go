@@ -39,7 +39,7 @@ func (t *projection) Append(b *bson.Builder) {
 	}
 }
 
-// Paths implements Transform. An exclusion or addition reads the whole document.
+// Paths implements Transform. An exclusion, an addition and the positional operator read the whole document.
 func (t *projection) Paths(add func(string)) {
 	if t.tree.kind != Inclusion {
 		add("")

@@ -15,8 +15,8 @@ type cut struct {
 	skips       bool
 }
 
-// parseCut parses the argument of $slice in a find's projection. ok is false for an argument of the aggregation
-// expression $slice, whose first operand is an array.
+// parseCut parses the argument of $slice in a find's projection. ok is false for an argument other than a number or
+// two numbers, such as that of the aggregation expression $slice.
 func parseCut(v bson.Value) (c cut, ok bool, err error) {
 	if v.IsNumber() {
 		return cut{limit: clamp(v)}, true, nil

@@ -115,7 +115,7 @@ func (r Release) VersionArray() [4]int32 {
 func (r Release) MaxWireVersion() int32 { return r.offer().wire }
 
 // LowerFeatures returns the feature compatibility versions to which a server of the release can be lowered: that of
-// the last major release, and that of the last minor one.
+// the last major release, and that of the last minor one after it, if any.
 func (r Release) LowerFeatures() []string { return strings.Fields(r.offer().lower) }
 
 // Preview reports whether MongoDB has not published the release yet, so that its changes are not settled.

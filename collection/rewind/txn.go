@@ -9,9 +9,9 @@ import (
 	"github.com/cantledb/cantle/storage/writebuf"
 )
 
-// Txn is a transaction that reads a State, a time in the past. Keys that were changed between this time and the
-// state's base cannot be written: the first committer wins. So the transaction's writes and the layers have
-// different keys, and reads need not determine which of them takes precedence.
+// Txn is a transaction that reads a State, a time in the past. Keys whose values differ between this time and the
+// state's base cannot be written: the first committer wins. So the transaction's writes and the layers have different
+// keys, and reads need not determine which of them takes precedence.
 type Txn struct {
 	storage.Txn
 	reader Reader
@@ -101,7 +101,8 @@ func (t *Txn) Claim(ctx context.Context, keys ...[]byte) error {
 	return t.Txn.Claim(ctx, keys...)
 }
 
-// check returns storage.ErrConflict for a key that was written after the time that the transaction reads.
+// check returns storage.ErrConflict for a key whose value at the time that the transaction reads differs from that at
+// Base.
 func (t *Txn) check(key []byte) error {
 	layer, err := t.state.layerFor(key)
 	if err != nil {

@@ -19,8 +19,8 @@ type change struct {
 // logBytesMax bounds the memory for changes from the change log.
 const logBytesMax = 256 << 20
 
-// readLog reads from the change log the newest versions of records that were in damaged tables. A version is left
-// out if a damaged part of the log may have contained a newer one.
+// readLog reads from the change log the newest versions of records that were in damaged tables. A version is left out
+// if a damaged part of the log may have contained a newer one, or beyond logBytesMax.
 func (s *saver) readLog() error {
 	s.newest = map[string]change{}
 	lost := s.f.LostKeys()

@@ -46,8 +46,7 @@ type Saved struct {
 }
 
 // Run writes all documents that can be read from the files to the sink, after Verify and Prepare of the folder.
-// progress is called with the number of documents written so far.
-// Errors: the errors of the sink, progress and ctx.
+// progress is called with 1 for each document of Saved.Documents. Errors: the errors of the sink, progress and ctx.
 func Run(ctx context.Context, f *filescan.Folder, to Sink, progress func(n int64) error) (*Report, error) {
 	snap, err := Catalog(ctx, f)
 	if err != nil {

@@ -27,7 +27,7 @@ type Collection struct {
 	Corrupt                        []bson.Raw // keys of invalid records
 	// Damages are the parts of files whose records or entries could not be read.
 	Damages []storage.Damage
-	// PerShard is the number of records of each shard, by the shard's index in the map.
+	// PerShard is the number of valid records of each shard, by the shard's index in the map.
 	PerShard []int64
 }
 
@@ -63,8 +63,8 @@ func (v *Collection) Valid() bool {
 const findingsMax = 100
 
 // Check reads every record and every index entry of a collection in a snapshot and compares them. It calls progress,
-// unless nil, now and then with the number of records and entries read. Damaged parts of files are skipped, and
-// listed in Damages.
+// unless nil, now and then with the number of records and entries read since the last call. Indexes that are not
+// ready, and those by the last write, are not compared. Damaged parts of files are skipped, and listed in Damages.
 //
 // Records and entries are compared by sums in buckets, so that the memory does not depend on their number; only
 // where sums differ is each looked up.
@@ -352,7 +352,8 @@ func (x *checker) lookFor(doc bson.Raw, h keyspace.Hash, id []byte) error {
 	return nil
 }
 
-// has reports whether an index entry exists, in any index partition of the shard d, and belongs to the record.
+// has reports whether an index entry exists, in any index partition of the shard d, and belongs to the record, or
+// cannot be read.
 func (x *checker) has(ix *catalog.Index, d *shard.Descriptor, values []byte, h keyspace.Hash, id []byte) (bool, error) {
 	for _, p := range d.Partitions {
 		if ix.Unique {

@@ -1,9 +1,9 @@
-// Package verify checks the consistency of stored data: records, index entries, counts, shard maps
-// and the change log, each against the others. It only reads.
+// Package verify checks a collection's stored data: records and index entries, each against the other, and
+// the places of records in shards. It only reads.
 //
 //	Check     one collection: every record and every entry, in both directions
-//	Store     all collections, and what lies beside them
-//	Describe  what a damaged file means: whose data, between which keys
+//	Parts     the contents of a damaged part of a file: whose data, between which keys
+//	Sentence  the consequences of a damage, for operators
 //
 // The validate command and cantle check use the same code. A reader that finds a damaged part of a
 // file continues after it.

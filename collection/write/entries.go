@@ -44,8 +44,8 @@ func (s *entrySet) load(env *mql.Env, t *Target, ix *catalog.Index, doc bson.Raw
 	return paths, err
 }
 
-// maintained reports whether writes of documents keep the entries of the index. The _id_ index of an unsharded
-// collection has no entries: the record keys are in its order.
+// maintained reports whether writes of documents keep the entries of the index. The _id_ index has entries only if
+// PhysicalID; else the record keys are in its order.
 func (t *Target) maintained(ix *catalog.Index) bool {
 	return ix.State != catalog.IndexDropping && (ix.ID != 1 || t.Coll.PhysicalID())
 }
@@ -197,8 +197,8 @@ func (t *Target) entryKey(ix *catalog.Index, e entry, h keyspace.Hash, p keyspac
 	return t.record
 }
 
-// set writes a new index entry of a document. If the index is unique, it first checks every index partition that may
-// hold an entry with the same values. Errors: DuplicateKey (11000).
+// set writes a new index entry of a document. If the index is unique or prepareUnique, it first checks every index
+// partition that may hold an entry with the same values. Errors: DuplicateKey (11000).
 func (t *Target) set(env *mql.Env, ix *catalog.Index, e entry, doc bson.Raw, h keyspace.Hash) error {
 	if ix.Unique {
 		for _, p := range t.Shard.Partitions {
@@ -322,8 +322,7 @@ func keyValue(ix *catalog.Index, doc bson.Raw, e entry) bson.Raw {
 }
 
 // Build adds the entries of one existing document to an index being built, and returns their weight for the charge.
-// It skips entries that a writer has already added.
-// Errors: DuplicateKey (11000).
+// In a unique index, it skips entries that a writer has already added. Errors: DuplicateKey (11000).
 func (t *Target) Build(env *mql.Env, ix *catalog.Index, doc bson.Raw, h keyspace.Hash) (weight int64, err error) {
 	if err := t.recordKey(doc, h); err != nil {
 		return 0, err

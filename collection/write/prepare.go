@@ -11,9 +11,9 @@ import (
 const DepthMax = 180
 
 // Prepare validates a document to be inserted and moves _id to the front, making one if it is missing. The result
-// aliases doc if nothing had to change. Empty timestamps at the top level become the time after the newest commit;
-// Prepare reads this time from the store only if there are any.
-// Errors: BSONObjectTooLarge (10334), InvalidIdField (53), DollarPrefixedFieldName (52), Overflow (15).
+// aliases doc if nothing had to change. Empty timestamps at the top level, except as _id, become the time after the
+// newest commit; Prepare reads this time from the store only if there are any. Errors: BSONObjectTooLarge (10334),
+// InvalidIdField (53), DollarPrefixedFieldName (52), Overflow (15).
 func Prepare(doc bson.Raw, store storage.Store) (bson.Raw, error) {
 	if len(doc) > bson.MaxDocumentBytes {
 		return nil, mongoerr.DocumentTooLarge(len(doc), bson.MaxDocumentBytes)

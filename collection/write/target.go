@@ -179,8 +179,8 @@ func (t *Target) Delete(env *mql.Env, old bson.Raw, h keyspace.Hash) error {
 	return t.append(env, h)
 }
 
-// storeUndo puts the document old into the log record, or the changes that restore old from doc. doc is nil after a
-// delete.
+// storeUndo puts into the log record, unless Silent, the document old if the collection has pre-images, else the
+// changes that restore old from doc. doc is nil after a delete.
 func (t *Target) storeUndo(old, doc bson.Raw) {
 	switch {
 	case t.Silent:
@@ -224,8 +224,8 @@ func (t *Target) claim(key []byte) error {
 	return t.Claim(key)
 }
 
-// documentKey returns the fields that identify a document in a delete event: its shard key and _id. The result is
-// valid until the next call.
+// documentKey returns the fields that identify a document in an update or delete event: its shard key and _id. The
+// result is valid until the next call.
 func (t *Target) documentKey(doc bson.Raw) bson.Raw {
 	if t.docKey == nil {
 		t.docKey = bson.NewBuilder(nil)
@@ -247,9 +247,9 @@ func (t *Target) append(env *mql.Env, h keyspace.Hash) error {
 	return t.Txn.AppendLog(changelog.Stream, t.record)
 }
 
-// validate applies the validator of the collection to doc. old is the previous version, nil for an insert: with
-// level "moderate", an invalid document may remain invalid.
-// Manual: core/schema-validation. Errors: DocumentValidationFailure (121).
+// validate applies the validator of the collection to doc, unless Bypass (except with LevelConstraint), level "off"
+// or action "warn" disables it. old is the previous version, nil for an insert: with level "moderate", an invalid
+// document may remain invalid. Manual: core/schema-validation. Errors: DocumentValidationFailure (121).
 func (t *Target) validate(env *mql.Env, doc, old bson.Raw) error {
 	o := &t.Coll.Options
 	if o.Validator == nil || t.Bypass && o.ValidationLevel != catalog.LevelConstraint || o.ValidationLevel == "off" || o.ValidationAction == "warn" {
