@@ -10,11 +10,10 @@ type Compactor interface {
 	// counted, and not overwritten data.
 	Reclaimable(ctx context.Context, r Range, live int64) (uint64, error)
 
-	// Compact frees the disk space of data that cannot be read any more: piece by piece, it rewrites the parts of
-	// a range that hold such data. Data that open snapshots can read stay. told is called after each piece with
-	// its size in bytes, and may block to slow Compact down. If ctx ends, the finished pieces stay compacted.
-	// freed is the number of bytes by which the files of the range became smaller. Errors: context.Cause(ctx),
-	// ErrNotWritable, ErrClosed.
+	// Compact frees the disk space of data that cannot be read any more: it compacts a range piece by piece. Data
+	// that open snapshots can read stay. told is called after each piece with its size in bytes, and may block to
+	// slow Compact down. If ctx ends, the finished pieces stay compacted. freed is the number of bytes by which
+	// the files of the range became smaller. Errors: context.Cause(ctx), ErrNotWritable, ErrClosed.
 	Compact(ctx context.Context, r Range, told func(bytes int64)) (freed int64, err error)
 
 	// RangeBytes returns the number of bytes that a range of keys takes in the files, without data that are not

@@ -29,10 +29,10 @@ func Update(ctx context.Context, s Store, o TxnOptions, d Durability, fn func(t 
 	})
 }
 
-// RetryConflicts runs fn until it returns no ErrConflict, at most 64 times, with random pauses in between. Each
-// call of fn must be a whole transaction, from Begin to Commit. Even a key with a single writer needs
-// RetryConflicts, because an engine may refuse a commit for other reasons: one over a cluster refuses a commit
-// that took too long. Errors: errors of fn, ErrConflict after 64 tries, ctx.Err().
+// RetryConflicts runs fn until it returns no ErrConflict, at most 64 times, from the third conflict on with random
+// pauses of less than 128 ms. Each call of fn must be a whole transaction, from Begin to Commit. Even a key with a
+// single writer needs RetryConflicts, because an engine may refuse a commit for other reasons: one over a cluster
+// refuses a commit that took too long. Errors: errors of fn, ErrConflict after 64 tries, ctx.Err().
 func RetryConflicts(ctx context.Context, fn func() error) error {
 	for try := 1; ; try++ {
 		err := fn()

@@ -32,8 +32,8 @@ func (d *Damage) Error() string { return fmt.Sprintf("the file %s is damaged: %s
 // Is makes errors.Is(err, ErrCorruption) true.
 func (d *Damage) Is(target error) bool { return target == ErrCorruption }
 
-// DamagedError is the error of opening or reading a damaged store, with all damages found. It matches
-// ErrCorruption.
+// DamagedError is the error of opening a damaged store, with all damages found, or of reading a damaged table,
+// with the damages of that table. It matches ErrCorruption.
 type DamagedError struct{ Damages []Damage }
 
 func (e *DamagedError) Error() string {

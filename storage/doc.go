@@ -9,8 +9,8 @@
 //	              ▼
 //	storage/{pebblekv, tikvkv, memkv, faultkv, …}
 //
-// The interfaces carry the whole contract; engines document only what differs.
-// storagetest.Conformance holds a test of each of its rules. The rules:
+// The interfaces carry the whole contract; engines document only what differs. storagetest.Conformance tests the
+// engines by it. The rules:
 //
 //  1. Snapshot isolation, first committer wins. A Txn reads one snapshot, taken by Begin, plus
 //     its own writes. Write skew is possible unless Lock is used; Lock counts as a write of the

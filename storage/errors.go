@@ -11,7 +11,8 @@ var (
 	// ErrNotFound: the key is absent in the snapshot.
 	ErrNotFound = errors.New("storage: key not found")
 	// ErrConflict: another transaction has committed a write (or Lock) of a key that this transaction wrote or
-	// locked, after this one's snapshot. Nothing was written; the whole transaction may be retried.
+	// locked, after this one's snapshot, or the engine cannot exclude that. Nothing was written; the whole
+	// transaction may be retried.
 	ErrConflict = errors.New("storage: write conflict")
 	// ErrUndetermined: the commit may or may not have happened, because its outcome got lost.
 	ErrUndetermined = errors.New("storage: commit outcome unknown")
@@ -36,8 +37,8 @@ var (
 	// ErrNotWritable: the store refuses writes, because it is open for reading only, or was found to be damaged.
 	// Nothing was written.
 	ErrNotWritable = errors.New("storage: not writable")
-	// ErrDiskFull: the free disk space is below the reserve, so only commits that delete are accepted. Nothing was
-	// written. See DiskFullError.
+	// ErrDiskFull: the free disk space is below the reserve, so only commits that delete or are Essential are
+	// accepted. Nothing was written. See DiskFullError.
 	ErrDiskFull = errors.New("storage: disk full")
 	// ErrDiskFails: the operating system reports that a read or write of the disk failed. If a commit returns it,
 	// the error also matches ErrUndetermined, unless nothing was written.

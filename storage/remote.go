@@ -4,7 +4,7 @@ package storage
 // not reply.
 type Reachable interface {
 	// CheckReachable returns nil while the data can be reached. It costs nothing, because the store checks that
-	// all the time. Errors: ErrUnavailable, with the time since the last answer.
+	// all the time. Errors: ErrUnavailable, with the time without an answer.
 	CheckReachable() error
 }
 

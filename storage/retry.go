@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Temporary reports whether the operation that returned err may succeed if it is repeated: there was a conflict, a
-// commit came too late or got no answer, or the cluster that keeps the data cannot be reached at present.
+// Temporary reports whether the operation that returned err may succeed if it is repeated: there was a conflict,
+// the outcome of a commit is unknown, or the data cannot be reached at present.
 func Temporary(err error) bool {
 	return errors.Is(err, ErrConflict) || errors.Is(err, ErrUnavailable) || errors.Is(err, ErrUndetermined)
 }

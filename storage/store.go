@@ -23,7 +23,7 @@ type Durability uint8
 
 const (
 	// Buffered: the commit is visible when Commit returns. It survives a power cut or the death of the process
-	// only after the engine's next background sync (pebblekv: within 100 ms) or any later Synced commit.
+	// only after the engine's next background sync (pebblekv: within 100 ms), a later Synced commit or Sync.
 	Buffered Durability = iota
 	// Synced: the commit survives a power cut when Commit returns. Concurrent commits share one sync.
 	Synced
@@ -57,7 +57,8 @@ type Store interface {
 
 	// ReadLogBack yields the durable records of one stream of the change log with after < timestamp <= upTo, from
 	// the last one back to the first. It ends early when yield returns false. rec aliases engine memory until
-	// yield returns. Errors: ErrLogTruncated, before the first record, if records after after are deleted already.
+	// yield returns. Errors: ErrLogTruncated, before the first record, if after > 0 and records after it are
+	// deleted already.
 	ReadLogBack(ctx context.Context, stream []byte, upTo, after Timestamp, yield func(ts Timestamp, rec []byte) bool) error
 
 	// TruncateLog deletes the records of one stream of the change log with a timestamp <= ts. A reader that has

@@ -14,7 +14,7 @@ type Txn interface {
 	Snapshot() Reader
 
 	// Set writes the value of a key in the transaction, not yet in the store; key and value are copied. Errors:
-	// ErrTxnTooLarge, ErrValueTooLarge, ErrInvalidKey, ErrReadOnly.
+	// ErrTxnTooLarge, ErrMemoryFull, ErrValueTooLarge, ErrInvalidKey, ErrReadOnly, ErrClosed.
 	Set(key, value []byte) error
 
 	// Delete deletes a key in the transaction, not yet in the store, whether the key exists or not; key is copied.
@@ -46,7 +46,8 @@ type Txn interface {
 	// Commit makes all writes of the transaction visible at once, waits until they are durable if d is Synced, and
 	// ends the transaction. It returns the timestamp of the commit. For a transaction that wrote nothing it
 	// returns the ReadTimestamp, and with Synced waits until that timestamp is durable. ctx is only checked while
-	// the commit can still be stopped. Errors: ErrConflict, ErrUndetermined, ErrDiskFull, ErrClosed, ctx.Err().
+	// the commit can still be stopped. Errors: ErrConflict, ErrUndetermined, ErrUnavailable, ErrDiskFull,
+	// ErrNotWritable, ErrClosed, ctx.Err().
 	Commit(ctx context.Context, d Durability) (Timestamp, error)
 }
 
@@ -74,8 +75,8 @@ type TxnOptions struct {
 	// while it waits for a client. Different keys may share a latch.
 	Latch [][]byte
 
-	// Essential lets the commit use the reserve of a full disk, where other commits are refused: for drops,
-	// truncation and other work that frees space in the end.
+	// Essential lets the commit add data on a full disk, where other commits may only delete, and write to a
+	// damaged store: for drops, truncation and other work that frees space in the end.
 	Essential bool
 
 	// Memory, if not nil, is the memory budget from which large writes take their bytes until the commit, instead

@@ -46,7 +46,8 @@ type Rule struct {
 	Key, Unless func(key []byte) bool
 
 	// After means that the commit is executed before Err is returned: with ErrUndetermined, the commit has
-	// happened although the caller gets an unknown outcome. Without After the commit is abandoned.
+	// happened although the caller gets an unknown outcome. If the commit fails, its own error is returned.
+	// Without After the commit is abandoned.
 	After bool
 }
 
@@ -106,7 +107,7 @@ func (f *Store) SetRules(rules ...Rule) {
 	}
 }
 
-// Applied returns the number of calls of a kind that the present rules made fail or wait.
+// Applied returns the number of times that a present rule made a call of a kind fail or wait.
 func (f *Store) Applied(op Op) (n int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -257,8 +258,8 @@ type txn struct {
 // Snapshot implements storage.Txn.
 func (t *txn) Snapshot() storage.Reader { return &reader{Reader: t.Txn.Snapshot(), f: t.f} }
 
-// write applies the rules to a Set or Delete of key, and records for each rule with Key or Unless that key was
-// written.
+// write applies the rules to a Set or Delete of key, and records for each rule whether its Key or Unless is true
+// for key.
 func (t *txn) write(key []byte) error {
 	if _, err := t.f.apply(context.Background(), call{op: Set}); err != nil {
 		return err

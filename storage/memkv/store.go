@@ -151,7 +151,8 @@ func (s *store) at(key string, ts storage.Timestamp) []byte {
 	return nil
 }
 
-// put adds a version of a key and drops older versions that no reader can see. The caller holds mu.
+// put adds a version of a key and drops the versions before the one that the oldest reader sees. The caller holds
+// mu.
 func (s *store) put(key string, ts storage.Timestamp, value []byte) {
 	vs, known := s.versions[key]
 	if !known {

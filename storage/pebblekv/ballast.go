@@ -29,8 +29,8 @@ const ballastRetry = time.Minute
 // tables and outputs of compactions.
 const memtableShare = 128
 
-// ballast is a file without content, which is deleted when the disk has no other free space: then deletes and
-// drops, which free space, can still run.
+// ballast is a file of which only the size matters. It is deleted when less than half of the reserve is left (see
+// diskSpace): then deletes and drops, which free space, can still run.
 type ballast struct {
 	files   vfs.FS
 	path    string
@@ -67,7 +67,7 @@ func (b *ballast) target(disk, store int64) int64 {
 	return min(store/step, ballastSteps) * step
 }
 
-// grow enlarges the ballast to so many bytes. Errors: errors of the file system; then the ballast is unchanged.
+// grow enlarges the ballast to so many bytes. Errors: errors of the file system; then it counts with its old size.
 func (b *ballast) grow(to int64) (err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

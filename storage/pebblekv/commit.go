@@ -10,7 +10,7 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// All timestamps are below a ceiling that is stored in the database, and an opened store begins above it: so none
+// No timestamp is above a ceiling that is stored in the database, and an opened store continues above it: so none
 // is assigned twice. The first commit that needs a higher ceiling raises it, by ten seconds of the clock and at
 // least 2²⁰ timestamps, so that few commits have to store one.
 const (
@@ -43,8 +43,8 @@ func (t *txn) Apply(ctx context.Context, d storage.Durability) (storage.Timestam
 	return ts, err
 }
 
-// write collects the writes of the transaction in a Pebble batch, refuses them if the disk is full or the store is
-// not writable, and commits them by apply, not yet durably.
+// write collects the writes of the transaction in a Pebble batch, refuses them if the store is not writable or too
+// little disk space is left for them, and commits them by apply, not yet durably.
 func (t *txn) write(ctx context.Context) (storage.Timestamp, error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err
@@ -98,9 +98,9 @@ func (t *txn) write(ctx context.Context) (storage.Timestamp, error) {
 	return s.apply(b, w, t)
 }
 
-// apply commits a batch, one commit at a time: it checks for conflicts, assigns the timestamp, adds it and the log
-// records to the batch, and makes the writes visible without waiting for the disk. t is nil for writes outside
-// transactions, which have no conflicts.
+// apply commits a batch, one commit at a time: it checks for conflicts, assigns the timestamp, adds the log
+// records or else the timestamp to the batch, and makes the writes visible without waiting for the disk. t is nil
+// for writes outside transactions, which have no conflicts.
 func (s *store) apply(b *pebble.Batch, w *work, t *txn) (storage.Timestamp, error) {
 	s.commit.Lock()
 	defer s.commit.Unlock()

@@ -141,7 +141,7 @@ func (s *store) Compact(ctx context.Context, r storage.Range, told func(bytes in
 }
 
 // untilDiskFull returns a context that is cancelled with cause ErrDiskFull when the disk is full, which it checks
-// every 100 ms, because no compaction starts then. The caller calls stop.
+// at once and every 100 ms, because Compact would use up the reserve. The caller calls stop.
 func (s *store) untilDiskFull(ctx context.Context) (_ context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	if s.diskSpace.full() {

@@ -70,8 +70,8 @@ func (s *store) examine(info pebble.DataCorruptionInfo) []storage.Damage {
 	return list
 }
 
-// damageOf returns a DamagedError with the lost keys if err reports a damaged table, and refuses writes from then
-// on. It returns other errors unchanged.
+// damageOf returns a DamagedError with the lost keys if err reports a damaged table; from then on commits that are
+// not Essential are refused. It returns other errors unchanged.
 func (s *store) damageOf(err error) error {
 	info := pebble.ExtractDataCorruptionInfo(err)
 	if info == nil {
@@ -92,7 +92,8 @@ func (s *store) translate(err error) error {
 }
 
 // openEngine checks the files, opens Pebble, and turns its panics into errors. It returns the sequence number at
-// which the kept logs ended, 0 if none are kept. Errors: DamagedError, DiskFullError, errors of Pebble.
+// which the write-ahead logs ended, 0 if none are kept for a backup. Errors: DamagedError, DiskFullError, errors
+// of Pebble.
 func (s *store) openEngine(po *pebble.Options, t *failureHandler) (end uint64, err error) {
 	folder, err := s.checkFiles(po)
 	if err != nil {

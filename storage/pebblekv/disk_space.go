@@ -104,7 +104,7 @@ func (r *diskSpace) left() int64 {
 // claim reserves disk space for a commit of so many bytes, if it is large, and returns how much the caller must
 // subtract from claimedBytes at its end. Without the claim, a large commit that begins just above the reserve
 // would use all of the reserve: then the flush would have no space, and all writes would wait for the flush. For
-// small commits it returns 0: the reserve itself is enough.
+// commits of less than 512 KiB it returns 0: the reserve itself is enough.
 func (r *diskSpace) claim(bytes int) int64 {
 	n := 2 * int64(bytes) // once in the write-ahead log, once in a table
 	if n < measureEvery {
@@ -121,14 +121,15 @@ func (r *diskSpace) reservePart(n int64) int64 { return min(r.reserve(), 8*r.mem
 // hasLeft reports whether at least so many bytes of the disk are left for writes, or the store has no reserve.
 func (r *diskSpace) hasLeft(bytes int64) bool { return r.left() >= bytes || r.reserve() == 0 }
 
-// full reports whether the free disk space is below the reserve: then commits that add data are refused.
+// full reports whether less than the reserve and the missing part of the ballast is left: then commits that add
+// data are refused.
 func (r *diskSpace) full() bool {
 	reserve := r.reserve()
 	return reserve > 0 && r.left() < reserve+r.ballast.missing.Load()
 }
 
-// nearlyFull reports whether less than twice the reserve is left: then the ranges of deleted keys are recorded, so
-// that a compaction can free them soon when the disk is full.
+// nearlyFull reports whether less than twice the reserve and the missing part of the ballast is left: then the
+// ranges of deleted keys are recorded, so that a compaction can free them soon when the disk is full.
 func (r *diskSpace) nearlyFull() bool {
 	reserve := r.reserve()
 	return reserve > 0 && r.left() < 2*reserve+r.ballast.missing.Load()
@@ -138,8 +139,8 @@ func (r *diskSpace) nearlyFull() bool {
 // space at all.
 func (r *diskSpace) isBlocked() bool { return r.blockedWriters.Load() > 0 }
 
-// mayCompact reports whether there is enough disk space to start a compaction: a half of reservePart, and more
-// than the last aborted compaction needed.
+// mayCompact reports whether there is enough disk space to start a compaction: at least reservePart(2), and over a
+// quarter more than the last aborted compaction needed.
 func (r *diskSpace) mayCompact() bool {
 	if !r.hasLeft(r.reservePart(2)) {
 		return false
@@ -148,7 +149,7 @@ func (r *diskSpace) mayCompact() bool {
 	return w == 0 || r.left() > w+w/4
 }
 
-// checkCompaction returns errNoSpace to a running compaction that would use up the reserve, which aborts it. It
+// checkCompaction returns errNoSpace, which aborts a running compaction, if less than reservePart(4) is left. It
 // stores how much space would have been needed, for mayCompact.
 func (r *diskSpace) checkCompaction() error {
 	if r.hasLeft(r.reservePart(4)) {
@@ -160,8 +161,8 @@ func (r *diskSpace) checkCompaction() error {
 	return errNoSpace
 }
 
-// releaseBallastIfLow deletes the ballast if less than half of the reserve would be left after a write of beside
-// more bytes, and reports whether it did.
+// releaseBallastIfLow deletes the ballast if less than reservePart(2) would be left after a write of beside more
+// bytes, and reports whether it did.
 func (r *diskSpace) releaseBallastIfLow(beside int64) bool {
 	r.measure()
 	return r.reserve() > 0 && r.left()-beside < r.reservePart(2) && r.releaseBallast()
@@ -202,8 +203,8 @@ func (r *diskSpace) retryWhileFull(do func() error) error {
 	return err
 }
 
-// waitForSpace blocks a flush until as many bytes are free as its next table needs, and deletes the ballast if
-// they are not.
+// waitForSpace blocks a flush until as many bytes are free as its next table needs. If they are not, it deletes
+// the ballast and returns.
 func (r *diskSpace) waitForSpace(bytes int64) {
 	for r.measured.Load() && !r.closing.Load() {
 		r.measure()

@@ -4,11 +4,12 @@
 // state), so a Txn is a pinned snapshot plus a writebuf.Buffer, and Commit
 // validates against a table of recently committed keys:
 //
-//	Begin   state mutex: newest snapshot (shared by all transactions that begin at it), insert into the list of open transactions
-//	Commit  commit mutex: [state mutex: validate, assign the timestamp]
+//	Begin   state mutex: newest snapshot (shared by all transactions that begin at it), insert into the list of open writable transactions
+//	Commit  commit mutex: [state mutex: validate]; assign the timestamp
 //	                      apply the batch to Pebble, without waiting for the disk
 //	                      [state mutex: publish timestamp, enter keys into the conflict table, leave the list]
-//	        outside: release latches; wait for a sync (group commit: one sync for all waiting commits)
+//	                      release latches
+//	        outside: wait for a sync (group commit: one sync for all waiting commits)
 //
 // The order of timestamps is the order in which commits become visible and stand in the write-ahead log. So if the
 // commit with timestamp n survives a crash, all commits before it survive.

@@ -94,9 +94,9 @@ func (f engineFiles) ReuseForWrite(from, to string, c vfs.DiskWriteCategory) (vf
 	})
 }
 
-// log calls make to create a file that is not a table. If the file is a log, its writes are checked. While the
-// store is being opened, a failure for any such file ends the process, because Pebble already works in the
-// background and would crash in an open that fails. Later, the creation waits until the disk has space.
+// log calls make to create a file that is not a table. A failure to create, write or sync a log ends the process;
+// while the store is being opened, so does one for any such file, because Pebble already works in the background
+// and would crash in an open that fails. Later, creation and writes wait until the disk has space.
 func (f engineFiles) log(name string, make func() (vfs.File, error)) (vfs.File, error) {
 	var file vfs.File
 	create := func() (err error) {
@@ -129,7 +129,7 @@ func (f engineFiles) log(name string, make func() (vfs.File, error)) (vfs.File, 
 }
 
 // listed wraps the manifest and other small files, so that space is allocated ahead of their writes; it returns
-// nil for nil. Pebble handles their errors.
+// nil for nil. Pebble handles errors other than a full disk.
 func (f engineFiles) listed(file vfs.File) vfs.File {
 	if file == nil {
 		return nil
@@ -217,8 +217,8 @@ func (f *tableFile) Write(p []byte) (n int, err error) {
 	return continueWrite(room, f.File, p, n, err)
 }
 
-// continueWrite continues a write that failed with err after n of its bytes, once the disk has space. It returns
-// the total number of bytes written.
+// continueWrite continues a write that failed after n of its bytes, once the disk has space, and returns the total
+// number of bytes written. If err is not that of a full disk, it returns err.
 func continueWrite(r *diskSpace, file vfs.File, p []byte, n int, err error) (int, error) {
 	first := true
 	err = r.retryWhileFull(func() error {
@@ -233,8 +233,8 @@ func continueWrite(r *diskSpace, file vfs.File, p []byte, n int, err error) (int
 	return n, err
 }
 
-// logFile is a file of the write-ahead log, the manifest, or a file that is created while the store is being
-// opened. Disk space is allocated ahead of its writes, so that they seldom meet a full disk.
+// logFile is any file that Pebble writes except tables, such as a write-ahead log or the manifest. Disk space is
+// allocated ahead of its writes, so that they seldom meet a full disk.
 type logFile struct {
 	vfs.File
 	t         *failureHandler
@@ -244,8 +244,8 @@ type logFile struct {
 	allocated int64
 }
 
-// mustSucceed ends the process if an operation on the log failed, because Pebble cannot continue without its log.
-// For other files it returns err.
+// mustSucceed ends the process if an operation failed on a log, or on a file created while the store was opened,
+// because Pebble cannot continue without them. For other files it returns err.
 func (l *logFile) mustSucceed(done string, err error) error {
 	if l.what == "" {
 		return err

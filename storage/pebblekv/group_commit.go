@@ -62,8 +62,8 @@ func (y *syncer) wait(ts storage.Timestamp) error {
 	return g.err
 }
 
-// waitUntil waits until the commit at timestamp ts is durable. If the context ends first, it returns the cause of
-// the context, and the sync continues in the background.
+// waitUntil waits until the commit at timestamp ts is durable. If ctx ends first, it returns the cause of ctx, and
+// the sync continues in the background; a ctx without a deadline is ignored.
 func (y *syncer) waitUntil(ctx context.Context, ts storage.Timestamp) error {
 	if _, limited := ctx.Deadline(); !limited || y.durable() >= ts {
 		return y.wait(ts) // in this goroutine, which is faster
@@ -195,8 +195,8 @@ func (s *store) Sync(ctx context.Context) error {
 	return s.syncer.waitUntil(ctx, s.Latest())
 }
 
-// background syncs Buffered commits at the latest after SyncInterval, and measures the free disk space once a
-// second, until Close.
+// background syncs Buffered commits at the latest after SyncInterval, until Close. Once a second it measures the
+// free disk space, as after each flush, deletes logs kept too long, and releases the anchor.
 func (s *store) background() {
 	disk := time.NewTicker(time.Second)
 	defer disk.Stop()

@@ -7,9 +7,9 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// hotCache caches values that are read often by point lookups: a hit takes a tenth of the time that Pebble
-// takes to look through memtables, filters, indexes and blocks. It holds only the newest value of a
-// key, with the timestamp since which that value is the newest; reads of older states go to Pebble.
+// hotCache caches values that are read often by point lookups: a hit takes a tenth of the time that Pebble takes
+// to look through memtables, filters, indexes and blocks. It holds only the newest value of a key, with a
+// timestamp from which on that value is the newest; reads of older states go to Pebble.
 //
 // Each commit replaces or removes the cached values of its keys before any read at its timestamp, and stores this
 // timestamp in their sets. So a cached value is always the newest one, and a value that was read at a timestamp
@@ -25,8 +25,8 @@ type hotCache struct {
 // hotWays is the maximum number of values in one set of the hot cache.
 const hotWays = 4
 
-// hotSet holds the cached values of keys whose fingerprints have the same low bits. The fields read by lookups
-// fill one cache line; values and tags are read without the lock.
+// hotSet holds the cached values of keys whose fingerprints have the same low bits. It fills one cache line of 64
+// bytes; values and tags are read without the lock.
 type hotSet struct {
 	values [hotWays]atomic.Pointer[hotValue]
 	tags   atomic.Uint64 // the top 16 bits of each value's fingerprint, so that a lookup reads only a value that matches
@@ -73,7 +73,7 @@ func newHotCache(bytes int64) *hotCache {
 func (h *hotCache) set(print uint64) *hotSet { return &h.sets[print&uint64(len(h.sets)-1)] }
 
 // get appends the value of a key at a timestamp to dst, and reports whether the cache had it. It misses too if the
-// cached value is newer than the timestamp.
+// cached value is newer than the timestamp or was invalidated.
 func (h *hotCache) get(key []byte, print uint64, at storage.Timestamp, dst []byte) ([]byte, bool) {
 	s := h.set(print)
 	tags := s.tags.Load()
@@ -147,7 +147,8 @@ func (s *hotSet) put(v *hotValue) (gone int64) {
 }
 
 // slot returns the index in the set at which a value with a fingerprint is to be stored: where the same
-// fingerprint is, else a free place, else one whose value was not read lately. The caller holds s.mu.
+// fingerprint is, else a free place, else one whose value was not read lately, else one chosen by the fingerprint.
+// The caller holds s.mu.
 func (s *hotSet) slot(print uint64) int {
 	free, cold := -1, -1
 	for i := range s.values {
@@ -189,7 +190,8 @@ func (h *hotCache) replacement(key, value []byte, print uint64) *hotValue {
 }
 
 // overwrite replaces the hot value of a key that a commit writes by renewal, or removes it if renewal is nil or
-// too large for the cache. It is called before any read at the commit's timestamp, so no read gets the old value.
+// the cache has no room for it. It is called before any read at the commit's timestamp, so no read gets the old
+// value.
 func (h *hotCache) overwrite(print uint64, at storage.Timestamp, renewal *hotValue) {
 	s := h.set(print)
 	s.mu.Lock()

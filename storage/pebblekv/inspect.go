@@ -13,8 +13,8 @@ import (
 )
 
 // Inspect returns the format version of the store in dir, and reports whether there is a store. It changes nothing
-// except the store's lock, which it holds meanwhile. Errors: ErrLocked, and then the version is 0; ErrFormat,
-// ErrCorruption, errors of the file system.
+// except the store's lock, which it holds meanwhile. Errors: ErrLocked, ErrFormat, ErrCorruption, errors of the
+// file system; then the version is 0, as for a store whose creation was interrupted.
 func Inspect(dir string) (version int, exists bool, err error) {
 	desc, err := pebble.Peek(dir, vfs.Default)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -84,7 +84,7 @@ func (s *store) ReadLogBack(ctx context.Context, stream []byte, upTo, after stor
 }
 
 // logIter opens an iterator over the change-log records of a stream with after < timestamp <= upTo. Errors:
-// ErrLogTruncated if records in that interval were deleted by TruncateLog.
+// ErrLogTruncated if after > 0 and TruncateLog has deleted records after it.
 func (s *store) logIter(stream []byte, after, upTo storage.Timestamp) (*pebble.Iterator, error) {
 	it, err := s.db.NewIter(&pebble.IterOptions{
 		LowerBound: appendLogKey(nil, stream, after+1, 0),
@@ -93,8 +93,8 @@ func (s *store) logIter(stream []byte, after, upTo storage.Timestamp) (*pebble.I
 	if err != nil {
 		return nil, s.translate(err)
 	}
-	// The truncation mark is read after the iterator was opened: if a truncation is not visible in the iterator,
-	// it is visible in the mark, or it has not deleted the records yet.
+	// The truncation mark is read after the iterator was opened, and TruncateLog sets it before it deletes: so a
+	// deletion that the iterator sees is in the mark.
 	mark := storage.Timestamp(0)
 	if after > 0 {
 		mark, err = s.truncated(stream)

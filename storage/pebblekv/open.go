@@ -15,8 +15,8 @@ import (
 	"github.com/cantledb/cantle/storage/writebuf"
 )
 
-// Open opens the Pebble store in the folder dir, and creates it if there is none. Errors: ErrLocked if another
-// process has it open, ErrFormat if a newer program wrote it, DamagedError, errors of the file system.
+// Open opens the Pebble store in the folder dir, and creates it if there is none. Errors: ErrLocked if it is open
+// already, ErrFormat if a newer program wrote it, DamagedError, DiskFullError, errors of the file system.
 func Open(dir string, o Options) (storage.Store, error) {
 	o = o.defaults()
 	if o.InMemory {
@@ -57,7 +57,7 @@ func Open(dir string, o Options) (storage.Store, error) {
 }
 
 // openPebble locks the folder of the store and opens Pebble in it. It returns the sequence number after the last
-// write in the kept logs, 0 if no logs are kept for a backup.
+// write in the write-ahead logs, 0 if no logs are kept for a backup.
 func (s *store) openPebble() (end uint64, err error) {
 	if err := MakeFolder(s.o.FS, s.dir); err != nil {
 		return 0, translate(err)

@@ -33,9 +33,9 @@ type Options struct {
 	// operating system, which shrinks for other programs.
 	CacheBytes int64
 
-	// MemtableBytes is the size of one memtable, of which there may be Memtables; 0 = 32 MiB. On a small disk it
-	// is at most a 128th of the disk. Up to five write-ahead logs of this size lie on the disk, four of them to be
-	// reused.
+	// MemtableBytes is the size of one memtable, of which there may be Memtables; 0 = 32 MiB. It is at most a
+	// 128th of the disk, but not less than 1 MiB for that. Up to five write-ahead logs of this size lie on the
+	// disk, four of them to be reused.
 	MemtableBytes int64
 
 	// Memtables is the number of memtables, full ones included, at which all writes stall until one is flushed; 0
@@ -46,8 +46,8 @@ type Options struct {
 	// 100 ms.
 	SyncInterval time.Duration
 
-	// ReserveBytes is the free disk space below which commits are refused with ErrDiskFull unless they delete; 0 =
-	// 5 % of the disk, at most 2 GiB. If it is negative, there is no reserve and no ballast.
+	// ReserveBytes is the free disk space below which commits are refused with ErrDiskFull unless they delete or
+	// are Essential; 0 = 5 % of the disk, at most 2 GiB. If it is negative, there is no reserve and no ballast.
 	ReserveBytes int64
 
 	// KeptBytes is the maximum size of all write-ahead logs that KeepWrites keeps for the next backup; 0 = 8 GiB.
@@ -63,24 +63,25 @@ type Options struct {
 	// Clock returns the time from which new timestamps take their seconds. If it is nil, timestamps count from 1.
 	Clock func() time.Time
 
-	// ReadOnly opens a store, even a damaged one, for reading, and changes no file. Reads of a damaged table
-	// return an error; a damaged log is read up to the damage. Commits that write are refused with ErrNotWritable.
+	// ReadOnly opens a store for reading, even a damaged one if its manifest is not, and changes no file. Reads of
+	// a damaged table return an error; a damaged log is read up to the damage. Commits that write are refused with
+	// ErrNotWritable.
 	ReadOnly bool
 
 	// DiskFull is set together with ReadOnly if the store is opened for reading only because its disk is full:
 	// then commits that write are refused with ErrDiskFull.
 	DiskFull bool
 
-	// Damaged is called once for each file that is found to be damaged, while the store is open or is being opened
-	// ReadOnly. From the first damage on, the store refuses writes.
+	// Damaged is called with the damages that an open ReadOnly finds, and once with those of each table that is
+	// found to be damaged while the store is open. From then on commits that are not Essential are refused.
 	Damaged func([]storage.Damage)
 
 	// Log receives Pebble's messages; nil drops them.
 	Log func(isError bool, message string)
 
 	// Fatal is called with the reason when the store cannot continue, for example after a failed sync of the log,
-	// which must never be repeated. It should flush the program's own logs. When it returns, the process exits
-	// with status 3.
+	// which must never be repeated. It should flush the program's own logs. When it returns, the process exits,
+	// with status 3 unless the reason is Watchdog.
 	Fatal func(message string)
 
 	// StallTries is the number of failed attempts to write a table while all writes wait for it, after which the
@@ -88,8 +89,8 @@ type Options struct {
 	// this limit.
 	StallTries int
 
-	// Watchdog is the maximum time that one sync or write of a file may take. If one takes longer, Fatal is called
-	// and the process ends with status 61; 0 = no limit.
+	// Watchdog is the maximum time that one sync, write, creation, rename or removal of a file may take. If one
+	// takes longer, Fatal is called and the process ends with status 61; 0 = no limit.
 	Watchdog time.Duration
 
 	// Exit ends the process; nil = os.Exit. Tests that simulate the loss of a server set an Exit that returns. By
@@ -194,10 +195,10 @@ const familyMeta = 'm'
 var unpacked = *sstable.NoCompression
 
 // familyStarts are the keys at which Pebble must end one table and begin the next: the start and the end of the
-// change log, and the first byte of each family (kind) of callers' keys (storage/keyspace). The log only grows at
-// its end, so its tables overlap with no others, and none is merged with tables of earlier or later flushes.
-// Without these ends, one table of each flush held the end of one family and the start of the next, overlapped
-// with all tables between, and all were written a second time.
+// change log and of each family (kind) of callers' keys (storage/keyspace). The log only grows at its end, so its
+// tables overlap with no others, and none is merged with tables of earlier or later flushes. Without these ends,
+// one table of each flush held the end of one family and the start of the next, overlapped with all tables
+// between, and all were written a second time.
 var familyStarts = [][]byte{logStart, logEnd, {1}, {'i'}, {'j'}, {familyMeta}, {'n'}, {'r'}, {'s'}}
 
 // familyPolicy implements Pebble's SpanPolicyFunc: it returns the key at which a table that begins with key has to

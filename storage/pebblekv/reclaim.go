@@ -37,7 +37,7 @@ type reclaimer struct {
 	credit        int64
 	creditNeeded  int64             // the largest credit in bytes for which a delete waits
 	logExhausted  bool              // the log cannot be shortened further
-	flushNeeded   bool              // a commit was admitted on a full disk, perhaps a drop, and must be flushed to free space
+	flushNeeded   bool              // an Essential commit, perhaps a drop, was admitted on a full disk and must be flushed to free space
 	spans         spans             // ranges of deleted keys that are not compacted yet
 	deferred      spans             // ranges compacted while an older snapshot was open, which kept the deleted versions
 	deferredUntil storage.Timestamp // when no snapshot older than this is open, the deferred ranges are compacted again
@@ -55,7 +55,8 @@ func (s *store) WhenFull(shorten func(ctx context.Context, bytes int64) (int64, 
 }
 
 // updateSpace measures the free space of the disk and the size of memtables, and creates or enlarges the ballast
-// if there is space for it. If the free space is below the reserve, it deletes logs kept for reuse.
+// if there is space for it. If the free space is below the reserve, it deletes logs kept for reuse, unless logs
+// are kept for a backup.
 func (s *store) updateSpace() {
 	r := &s.diskSpace
 	if r.files == nil {
@@ -74,8 +75,8 @@ func (s *store) updateSpace() {
 	}
 }
 
-// growBallast enlarges the ballast to the target size for a store of so many bytes, if more than the reserve stays
-// free. After a failure it does not try again for a minute.
+// growBallast enlarges the ballast to the target size for a store of so many bytes, if the reserve stays free.
+// After a failure it does not try again for a minute.
 func (r *diskSpace) growBallast(store int64) {
 	b := &r.ballast
 	want, size := b.target(r.total.Load(), store), b.bytes()
@@ -104,9 +105,9 @@ func (s *store) dropLogs() {
 	}
 }
 
-// admit decides whether a commit may run while the disk is full. A commit that adds data is refused, an essential
-// one is admitted, and a delete waits up to two seconds for space and credit. Errors: ErrDiskFull, errors of the
-// context.
+// admit decides whether a commit may run while the disk is full. An essential one is admitted, one that adds data
+// is refused, and a delete waits up to two seconds for space and credit. While even the log cannot be written, all
+// are refused. Errors: ErrDiskFull, ErrClosed, errors of the context.
 func (s *store) admit(ctx context.Context, w *work, adds, essential bool) error {
 	r := &s.diskSpace
 	switch {
@@ -144,7 +145,7 @@ func (s *store) admit(ctx context.Context, w *work, adds, essential bool) error 
 }
 
 // spend takes bytes from the credit, and reports whether there were enough. If the change log cannot be shortened
-// any more, it always succeeds.
+// any more, or WhenFull has set no function, it always succeeds.
 func (m *reclaimer) spend(bytes int64) bool {
 	m.Lock()
 	defer m.Unlock()
@@ -374,11 +375,12 @@ func (s *store) steps(span storage.Range, tables []pebble.SSTableInfo) (steps []
 	return append(steps, storage.Range{Start: start, End: span.End})
 }
 
-// touch deletes a key that does not exist inside each table of the last level that holds deletes in the ranges, so
-// that Compact rewrites these tables. The reasons: Compact rewrites a table of the last level only if tables above
-// overlap with it, and Pebble does not retry its own compaction of a single table that failed for lack of space,
-// because it caches that the table is being compacted. If a snapshot before latest, the timestamp of the newest
-// state, is open, a compaction would keep what was deleted: then touch does nothing and kept is true.
+// touch deletes a key that does not exist inside each table of the last level that overlaps the ranges and holds
+// deletes, so that Compact rewrites these tables. The reasons: Compact rewrites a table of the last level only if
+// tables above overlap with it, and Pebble does not retry its own compaction of a single table that failed for
+// lack of space, because it caches that the table is being compacted. If a snapshot before latest, the timestamp
+// of the newest state, is open, a compaction would keep what was deleted: then touch does nothing and kept is
+// true.
 func (s *store) touch(deleted spans, last []pebble.SSTableInfo) (latest storage.Timestamp, kept bool, err error) {
 	s.commit.Lock()
 	defer s.commit.Unlock()

@@ -30,8 +30,8 @@ const retainedAgeMax = 48 * time.Hour
 // logSuffix is the suffix of write-ahead logs.
 const logSuffix = ".log"
 
-// retainingFS is Pebble's file system while logs are kept for a backup: when Pebble deletes or reuses a
-// write-ahead log, it moves the file into the folder of kept logs.
+// retainingFS is Pebble's file system in a writable store. While logs are kept for a backup and Pebble deletes or
+// reuses a write-ahead log, it moves the file into the folder of kept logs.
 type retainingFS struct {
 	vfs.FS
 	dir    string
@@ -40,8 +40,8 @@ type retainingFS struct {
 	bytes  atomic.Int64 // size of the kept logs, updated every second
 }
 
-// newRetainingFS creates the file system for the store in dir. It keeps logs at once if an earlier process kept
-// them. most is the maximum size of all kept logs in bytes.
+// newRetainingFS creates the file system for the store in dir. It keeps logs at once if the folder of kept logs
+// exists without the file IDLE. most is the maximum size of all kept logs in bytes.
 func newRetainingFS(files vfs.FS, dir string, most int64) *retainingFS {
 	k := &retainingFS{FS: files, dir: dir, most: most}
 	_, err := files.Stat(k.folder())
@@ -188,8 +188,9 @@ func (k *retainingFS) drop(below uint64) error {
 	return nil
 }
 
-// limit deletes the oldest logs kept for the next backup if all exceed their maximum size or age, or all kept logs
-// if the disk is full. It reports whether it deleted any: then a backup can no longer continue the last one.
+// limit deletes the logs kept for the next backup that are older than two days, the oldest beyond the maximum size
+// of all, and all if the disk is full. It reports whether it deleted any: then a backup can no longer continue the
+// last one.
 func (k *retainingFS) limit(now time.Time, full bool) (gaveUp bool) {
 	if !k.active.Load() {
 		return false

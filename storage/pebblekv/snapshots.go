@@ -9,7 +9,7 @@ import (
 )
 
 // snap is one state of the store, shared by all readers and transactions opened at it. Its Pebble snapshot (ps) is
-// created when it is first read. The fields except ps are guarded by store.mu.
+// created at its first read or by the next commit. The fields except ps are guarded by store.mu.
 type snap struct {
 	ts         storage.Timestamp               // the snapshot sees exactly the commits <= ts
 	until      storage.Timestamp               // the last timestamp with the same state, just before the next commit; 0 for the newest state

@@ -53,7 +53,7 @@ type store struct {
 	// reclaimSteps holds the ranges that reclaim compacts on a full disk. Tables end at their starts, so that each
 	// can be compacted alone. It is nil if there are none.
 	reclaimSteps atomic.Pointer[[]storage.Range]
-	damaged      atomic.Bool // a damaged table was found; writes are refused
+	damaged      atomic.Bool // a damaged table was found; commits that are not Essential are refused
 	damages      damages
 	retained     *retainingFS
 	written      atomic.Uint64 // sequence number after the last applied write
@@ -93,7 +93,8 @@ func (s *store) Snapshot(ctx context.Context, at storage.Timestamp) (storage.Rea
 }
 
 // acquire sets v's snapshot to the state at a timestamp (0 = the newest) and counts one more reader of it. The
-// caller holds store.mu. Errors: ErrClosed, ErrSnapshotTooOld if no open snapshot represents that state.
+// caller holds store.mu. Errors: ErrClosed, ErrSnapshotTooOld if that state is neither the newest nor one with
+// readers.
 func (s *store) acquire(v *view, at storage.Timestamp) error {
 	if s.closed {
 		return storage.ErrClosed
@@ -128,8 +129,8 @@ func (s *store) use(ctx context.Context) (done func(), err error) {
 }
 
 // ApproximateBytes implements storage.Store. Pebble's estimate omits writes that are not flushed yet, so it counts
-// the first 1,000 entries of the range exactly. If the range has more, it returns Pebble's estimate, or the count
-// if that is larger.
+// up to 1,000 entries of the range exactly. If there are as many, it returns Pebble's estimate, or the count if
+// that is larger.
 func (s *store) ApproximateBytes(ctx context.Context, r storage.Range) (uint64, error) {
 	done, err := s.use(ctx)
 	if err != nil {
@@ -230,8 +231,8 @@ func (s *store) Metrics() storage.Metrics {
 	return m
 }
 
-// Close implements storage.Store. If readers are still open, it returns an error and does not close the files:
-// closing Pebble under a running read would crash the process.
+// Close implements storage.Store. If readers, transactions or iterators are still open, it returns an error and
+// does not close the files: closing Pebble under a running read would crash the process.
 func (s *store) Close() error {
 	s.mu.Lock()
 	if s.closed {

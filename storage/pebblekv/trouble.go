@@ -24,8 +24,9 @@ func (l logger) Errorf(format string, args ...any) {
 	}
 }
 
-// Fatalf logs a message and ends the process with status 3. Pebble calls it when it cannot continue. It must not
-// return, because Pebble's goroutines would then wait for ever; it does only if a test's Exit does.
+// Fatalf passes a message to Options.Fatal and ends the process with status 3. Pebble calls it when it cannot
+// continue. It must not return, because Pebble's goroutines would then wait for ever; it does only if a test's
+// Exit does.
 func (l logger) Fatalf(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	for _, a := range args {
@@ -66,10 +67,11 @@ type failureHandler struct {
 	suppressed  int
 }
 
-// handle logs a failure of a flush or compaction, at most one each ten seconds, and delays the retry. If the flush
-// at the end of an open fails repeatedly, or for lack of disk space, the process ends: otherwise the open would
-// wait for as long as the disk fails. Damage does not end the process: no flush reads tables, and the open does
-// not wait for the compactions that do.
+// handle logs a failure of a flush or compaction, at most one each ten seconds, and delays the retry. The process
+// ends if the store is being opened and there is no disk space or more than openingTries failures, because the
+// open would wait for the flush at its end. It also ends after more than StallTries failures, without those of a
+// full disk, while all writes wait. Damage is logged elsewhere and does not end an open, because no flush reads
+// tables.
 func (t *failureHandler) handle(err error) {
 	damage := pebble.IsCorruptionError(err)
 	if t.opening.Load() && !damage && (isDiskFull(err) || t.tries.Add(1) > openingTries) {

@@ -99,8 +99,8 @@ func (s *store) Begin(ctx context.Context, o storage.TxnOptions) (storage.Txn, e
 	return t, nil
 }
 
-// Claim implements storage.Txn. It returns ErrConflict if one of the keys was committed after the transaction
-// began.
+// Claim implements storage.Txn. It returns ErrConflict if one of the keys was, or may have been, committed after
+// the transaction began.
 func (t *txn) Claim(ctx context.Context, keys ...[]byte) error {
 	if err := t.Check(ctx); err != nil {
 		return err

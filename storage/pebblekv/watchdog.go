@@ -21,17 +21,17 @@ const (
 	fatalTimeout = 5 * time.Second
 )
 
-// watchdog ends the process if one sync or write of a file of the store takes longer than Options.Watchdog. Then a
-// supervisor can restart the process or switch to another machine; a process that waits for its disk cannot do
-// anything.
+// watchdog ends the process if one operation that changes a file of the store takes longer than Options.Watchdog.
+// Then a supervisor can restart the process or switch to another machine; a process that waits for its disk cannot
+// do anything.
 type watchdog struct {
 	o       Options
 	suspect atomic.Pointer[string] // path of the file whose operation was just found to take too long; nil = none was
 	ended   atomic.Bool
 }
 
-// watchFiles returns a file system whose syncs and writes a watchdog watches for Options.Watchdog, and a closer
-// that ends the watch.
+// watchFiles returns a file system that a watchdog watches if Options.Watchdog is above 0, and a closer that ends
+// the watch.
 func watchFiles(files vfs.FS, o Options) (vfs.FS, io.Closer) {
 	if o.Watchdog <= 0 {
 		return files, io.NopCloser(nil)

@@ -38,8 +38,8 @@ func (w *Write) Next() uint64 { return w.First + uint64(w.Count) }
 
 // KeepWrites starts to keep the write-ahead logs of all writes from now on, so that Writes can read them for a
 // backup. It lasts across restarts, until EndKeeping; DropWrites deletes logs that are backed up. Logs that no
-// backup has fetched are deleted after two days, or beyond KeptBytes. It returns the folder of the kept logs,
-// which may hold other files too.
+// backup has fetched are deleted after two days, beyond KeptBytes, or when the disk is full. It returns the folder
+// of the kept logs, which may hold other files too.
 func (s *store) KeepWrites() (folder string, err error) {
 	if s.o.InMemory {
 		return "", errNoFiles
@@ -220,8 +220,8 @@ func (s *store) DropWrites(before uint64) error {
 	return nil
 }
 
-// limitRetained deletes the oldest logs that are kept for a backup, if they are larger than KeptBytes, older than
-// two days, or if the disk is full, and logs that. In a ReadOnly store it does nothing.
+// limitRetained deletes logs kept for a backup that are older than two days, the oldest beyond KeptBytes, and all
+// if the disk is full, and logs that. In a ReadOnly store it does nothing.
 func (s *store) limitRetained(now time.Time) {
 	if !s.o.ReadOnly && s.retained.limit(now, s.diskSpace.full()) {
 		logger{s.o}.Errorf("logs that no backup has come for were deleted: moments between the last backup and the next are lost; make one")
@@ -243,8 +243,8 @@ func (s *store) firstWrite(l walFile) (first uint64, err error) {
 	return first, err
 }
 
-// eachWrite calls visit with each write of one write-ahead log. If the log is being written to, it may end in an
-// incomplete record: then eachWrite returns nil there.
+// eachWrite calls visit with each write of one write-ahead log. At an incomplete or unreadable record, in which a
+// log that is being written to may end, it returns nil.
 func (s *store) eachWrite(l walFile, visit func(Write) error) error {
 	file, err := s.retained.open(l)
 	if err != nil {

@@ -110,7 +110,8 @@ func (b *Buffer) Get(key []byte) ([]byte, State) { return b.Newest().Get(key) }
 // Len returns the number of keys written or deleted.
 func (b *Buffer) Len() int { return b.writes.count }
 
-// Bytes returns the size in bytes of all keys, values, locks and records that a commit of the buffer writes.
+// Bytes returns the size in bytes of all written and locked keys, newest values and log records with their
+// streams.
 func (b *Buffer) Bytes() int { return b.size }
 
 // MemoryBytes returns the memory in bytes that the buffer takes, including overwritten values, which readers may
@@ -171,7 +172,8 @@ func (b *Buffer) RollbackTo(s storage.Savepoint) {
 	b.arena.release(m.arena)
 }
 
-// Reset empties the buffer for another transaction, and frees its memory if that is large.
+// Reset empties the buffer for another transaction, and frees the memory beyond keepBytes, keepEntries and
+// keepBlocks.
 func (b *Buffer) Reset() {
 	b.writes.reset()
 	clear(b.locks)

@@ -10,7 +10,7 @@ import (
 )
 
 // Guard wraps an iterator with checks for tests: it overwrites keys and values at the next step, so that a late
-// use shows, and panics if keys are not in order, or at a use after Close.
+// use shows, and panics if keys are not in order, or at a step after Close.
 func Guard(it storage.Iterator) storage.Iterator { return &guard{it: it} }
 
 type guard struct {

@@ -11,8 +11,9 @@ import (
 // keys share a queue in about one of sixteen writes, for the few microseconds of a single-document transaction.
 const latchStripes = 1024
 
-// Latches hold a queue for each latched key, in which transactions wait, first come first served, for short times
-// (storage.TxnOptions.Latch). So writers of a hot key do not conflict. NewLatches creates them.
+// Latches hold the queues of latched keys, in which transactions wait, first come first served, for short times
+// (storage.TxnOptions.Latch); keys with the same hash share one. So writers of a hot key do not conflict.
+// NewLatches creates them.
 type Latches struct {
 	seed    maphash.Seed
 	stripes [latchStripes]latch

@@ -17,8 +17,7 @@ type Config struct {
 // Engine is the part of one transaction that an engine implements: the commit, and the release of the snapshot.
 type Engine interface {
 	// Apply makes the buffered writes of the transaction visible, all at once, as storage.Txn.Commit. Txn calls it
-	// at most once, and no other method of the transaction afterwards. Apply may call Txn.End as soon as the
-	// writes are visible.
+	// at most once, and afterwards only Release. Apply may call Txn.End as soon as the writes are visible.
 	Apply(ctx context.Context, d storage.Durability) (storage.Timestamp, error)
 
 	// Release releases the snapshot and the buffer of the transaction. Txn calls it once, after it has released

@@ -19,8 +19,8 @@ type Bounds struct {
 // streamBytesMax is the maximum length in bytes of the name of a change-log stream.
 const streamBytesMax = 1 << 10
 
-// A transaction takes its memory from the shared budget: nothing for its first uncountedBytes, so that small
-// transactions are never refused, then in steps of stepBytes.
+// A transaction takes its memory from the shared budget: nothing up to uncountedBytes, so that small transactions
+// are never refused, then in steps of at least stepBytes.
 const (
 	uncountedBytes = 64 << 10
 	stepBytes      = 256 << 10
@@ -37,8 +37,8 @@ type Writer struct {
 	taken int64 // of Memory
 }
 
-// check decides whether a write of key that adds n bytes is allowed. Every write calls it. Errors: as
-// storage.Txn.Set.
+// check decides whether a write of key that adds n bytes is allowed. Every write calls it, and it takes the
+// memory. Errors: as storage.Txn.Set.
 func (w *Writer) check(key []byte, n int) error {
 	switch {
 	case w.Closed.Load():

@@ -16,9 +16,9 @@ import (
 const checkedBytesMin = 16 << 10
 
 // CheckReads wraps a table file for Pebble, so that damage is reported fast: it compares the checksums of large
-// blocks, and once suspect is set of all blocks, and returns a corruption error without Pebble's search for the
-// wrong bit. Pebble only reads single blocks, each with its trailer, and the footer, which is shorter than any
-// block that is checked.
+// blocks, and once suspect is set of all from 256 bytes on, and returns a corruption error without Pebble's search
+// for the wrong bit. Pebble only reads single blocks, each with its trailer, and the footer, which is shorter than
+// any block that is checked.
 func CheckReads(file vfs.File, suspect *atomic.Bool) vfs.File { return checkedFile{file, suspect} }
 
 type checkedFile struct {

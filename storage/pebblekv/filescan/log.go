@@ -60,7 +60,7 @@ func (f *Folder) Unflushed() (bytes int64) {
 }
 
 // checkLogs distinguishes damage of the write-ahead logs from the traces of a crash, and sets how many logs are
-// usable. Sequence numbers of writes have no gaps, so a gap means that a log was lost.
+// usable. Sequence numbers of writes have no gaps, so a gap means that a log, or the end of one, was lost.
 func (f *Folder) checkLogs() {
 	next := max(f.manifest.lastSeq+1, seqFirst)
 	f.usableLogs = len(f.logs)
@@ -123,8 +123,8 @@ func (f *Folder) lostBefore(i int, next uint64) (l *logFile, what string) {
 
 // manifestShort reports whether the writes from sequence number next on, which no log has, are missing because the
 // manifest, and not a log, has lost its end. Then there is a table that the manifest does not list and that has
-// these writes, or may have them, because the last level keeps no sequence numbers. Unlisted tables with only
-// older writes are tables that the store no longer used.
+// these writes, or may have them, because it cannot be read or the last level keeps no sequence numbers. Unlisted
+// tables with only older writes are tables that the store no longer used.
 func (f *Folder) manifestShort(next uint64) bool {
 	known := map[string]bool{}
 	for _, t := range f.manifest.tables {

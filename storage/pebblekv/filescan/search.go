@@ -71,9 +71,9 @@ func (t *table) findBlocks(file vfs.File) {
 	}
 }
 
-// blockAt returns the length of the block at the start of data, without its trailer, -1 if no length up to limit
-// has a matching checksum. It computes the checksum byte by byte itself; a call of crc32.Update for each byte is
-// twenty times as slow.
+// blockAt returns the length of the block at the start of data, without its trailer, -1 if no length from 1 to
+// below limit has a matching checksum. It computes the checksum byte by byte itself; a call of crc32.Update for
+// each byte is twenty times as slow.
 func blockAt(data []byte, limit int) int {
 	register := ^uint32(0)
 	n := min(len(data)-block.TrailerLen, limit)

@@ -24,8 +24,8 @@ const (
 	Present                 // a store, perhaps damaged
 )
 
-// StateOf returns the state of the store in the folder dir, by the names of its files and few reads. Errors:
-// errors of the file system.
+// StateOf returns the state of the store in the folder dir, by the names of its files, its logs and its mark.
+// Errors: errors of the file system.
 func StateOf(fs vfs.FS, dir string) (State, error) {
 	names, err := fs.List(dir)
 	if vfsMissing(err) {

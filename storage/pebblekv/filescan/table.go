@@ -56,7 +56,8 @@ var (
 )
 
 // open finds the blocks of the table: by its index or, if the index is damaged, by searching for matching
-// checksums. It returns the damages of the file and its index; verify finds those of data blocks.
+// checksums. It returns the damages of the file and its index, and nil if it was called before; verify finds those
+// of data blocks.
 func (t *table) open(f *Folder) (damages []storage.Damage) {
 	if t.opened {
 		return nil
@@ -111,8 +112,8 @@ func (t *table) keys() storage.Range {
 // after returns the smallest key above key.
 func after(key []byte) []byte { return append(slices.Clip(key), 0) }
 
-// readIndex reads the list of blocks, the number of entries and the range tombstones of the table. Errors: an
-// error if any of them is damaged.
+// readIndex reads the list of blocks, the range tombstones and, if it is readable, the number of entries of the
+// table. Errors: an error if one of the first two is damaged, or the table's format is too old.
 func (t *table) readIndex(file vfs.File) error {
 	readable, err := sstable.NewSimpleReadable(keepOpen{CheckReads(file, always)})
 	if err != nil {
@@ -198,7 +199,7 @@ type keepOpen struct{ vfs.File }
 func (keepOpen) Close() error { return nil }
 
 // load reads a data block, checks its checksum, and calls visit with each entry; key and value are valid during
-// the call. Errors: errBadBlock.
+// the call. Errors: errBadBlock, errors of the decoder.
 func (t *table) load(file vfs.File, s *dataBlock, visit func(key, value []byte, seq uint64, kind pebble.InternalKeyKind)) error {
 	raw := make([]byte, s.size+block.TrailerLen)
 	if n, err := file.ReadAt(raw, s.at); n < len(raw) {

@@ -20,8 +20,8 @@ import (
 )
 
 // ListTables finds the tables of the store: those that the manifest lists or, if the manifest is damaged, all in
-// the folder. It adds a damage for each table that is missing or has the wrong size. Errors: errors of the file
-// system.
+// the folder. It adds a damage for each table that is missing, unreadable or of the wrong size. Errors: errors of
+// the file system.
 func (f *Folder) ListTables() error {
 	if f.tables != nil || f.neverWritten {
 		return nil
@@ -48,8 +48,8 @@ func (f *Folder) ListTables() error {
 	return nil
 }
 
-// readKeyBounds reads the first and last key of a table that the manifest does not list, because the manifest is
-// damaged.
+// readKeyBounds reads the first key of a table and an upper bound of its keys, which the damaged manifest does not
+// list.
 func (t *table) readKeyBounds(f *Folder) error {
 	f.Damages = append(f.Damages, t.open(f)...)
 	if len(t.blocks) == 0 {

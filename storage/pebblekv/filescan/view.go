@@ -117,7 +117,7 @@ func (f *Folder) Writable() vfs.FS {
 }
 
 // Readable returns the file system with which Pebble reads the undamaged part of the store: it refuses changes,
-// hides logs after the first damage, and ends each log before its first damage.
+// hides unreadable OPTIONS files and the logs after the first damage, and ends each log before its first damage.
 func (f *Folder) Readable() vfs.FS {
 	v := &view{FS: f.fs, dir: f.dir, cut: map[string]int64{}}
 	hidden := slices.Clone(f.options)
