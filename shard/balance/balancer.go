@@ -150,8 +150,8 @@ func (b *Balancer) Pass(ctx context.Context) {
 // roundsMax bounds the rounds of decisions for one collection in a pass: each round can at most double the shards.
 const roundsMax = 16
 
-// balanceOne decides which shards of one collection to split and merge and carries that out, until there is nothing
-// left to do.
+// balanceOne finds the heavy values of one collection and raises its autoscale maximum. Then it splits and merges
+// shards until nothing is left to do, an action fails, or roundsMax is reached.
 func (b *Balancer) balanceOne(ctx context.Context, ns collection.Namespace) {
 	b.setCurrent(ns)
 	defer b.setCurrent(collection.Namespace{})

@@ -17,8 +17,8 @@ import (
 const (
 	// heavyPart: a shard key value that takes half of the limit is heavy.
 	heavyPart = 2
-	// measureEvery: whenever a shard grows by an eighth of the limit, its values are measured
-	// again, so that no value grows from light to full unnoticed.
+	// measureEvery: whenever a shard grows or shrinks by an eighth of the limit, its values are measured again, so
+	// that no value grows from light to full unnoticed.
 	measureEvery = 8
 	// warnPercent is the percentage of the limit that logs a warning.
 	warnPercent = 80
@@ -74,8 +74,8 @@ func (b *Balancer) heavy(ctx context.Context, ns collection.Namespace) {
 	maps.DeleteFunc(b.measuredBytes, func(p shardRef, _ int64) bool { return p.coll == c.ID && c.Map.Shard(p.shard) == nil })
 }
 
-// limited reports whether the collection pays for its throughput, or for a part of its database's. Only then do its
-// shard key values have a maximum size.
+// limited reports whether the collection pays for its throughput or, if it is sharded, for a part of its database's.
+// Only then do its shard key values have a maximum size.
 func (b *Balancer) limited(c *catalog.Collection) bool {
 	if !c.Sharded() {
 		return c.Throughput.Mode != catalog.ThroughputNone

@@ -13,12 +13,12 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// scanDocs is the number of documents up to which a split point is found by counting; for more, the
-// engine's estimates of sizes are used.
+// scanDocs is the number of documents up to which a split point is found by counting; for more, the engine's
+// estimates of sizes are used if the shard key is only hashed.
 const scanDocs = 200_000
 
-// SplitPoint returns the position that halves the documents of a shard: the first of the right
-// half. ok is false if all documents have one position, so that no split helps.
+// SplitPoint returns the position that halves the documents of a shard, or its hashes if it has fewer than two: the
+// first of the right half. ok is false if all documents have one position, so that no split helps.
 func SplitPoint(ctx context.Context, r *jobs.Runner, c *catalog.Collection, d *shard.Descriptor) (at shard.Position, ok bool, err error) {
 	docs := r.Tally.Of(c.ID).Shard(d.ID).Get().Docs
 	if h, ok := d.Middle(); docs < 2 && ok && c.Key.TailParts() == 0 {

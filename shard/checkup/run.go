@@ -48,10 +48,10 @@ func (r *Report) Files(damages []storage.Damage, snap *catalog.Snapshot) {
 	}
 }
 
-// Contents checks the contents of a store: that index entries and counts agree with the documents, and that the
-// change log can be decoded. progress is called with the numbers of records and entries read. It returns the catalog,
-// nil if that cannot be read.
-// Errors: the errors of ctx, progress and storage, except damage, which is a finding.
+// Contents checks the contents of a store: that shard maps are valid, that index entries and counts agree with the
+// documents, and that the change log can be decoded. progress is called with the numbers of records and entries read.
+// It returns the catalog, nil if that cannot be read.
+// Errors: ctx.Err() and the error of opening a snapshot; any other error, also of progress, is a finding.
 func (r *Report) Contents(ctx context.Context, store storage.Store, progress func(n int64) error) (*catalog.Snapshot, error) {
 	cat, err := catalog.Open(ctx, store, release.Default)
 	if err != nil {

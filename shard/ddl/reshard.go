@@ -34,8 +34,8 @@ func (d *Definer) ReshardCollection(o *cluster.Op, ns collection.Namespace, opts
 	})
 }
 
-// RefineShardKey adds fields to the end of a collection's shard key. Partitions keep their bounds. The key of a
-// record contains its shard key, so records are rewritten as by ReshardCollection.
+// RefineShardKey adds fields to the end of a collection's shard key. Partitions keep their bounds where Map.Refined
+// can express them. The key of a record contains its shard key, so records are rewritten as by ReshardCollection.
 // Manual: reference/command/refineCollectionShardKey. Errors: InvalidOptions (72) for a key that does not begin with
 // the present one, the errors of ReshardCollection.
 func (d *Definer) RefineShardKey(o *cluster.Op, ns collection.Namespace, spec bson.Raw) error {

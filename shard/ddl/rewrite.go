@@ -46,7 +46,7 @@ func (d *Definer) rewrite(o *cluster.Op, coll *catalog.Collection, r rewriting) 
 	return err
 }
 
-// lockForRewriting takes the Lock of a sharded collection for a rewriting, unless one is running already.
+// lockForRewriting takes the Lock of a sharded collection for a rewriting, unless this server runs one already.
 // Errors: ReshardCollectionInProgress (338), the errors of Runner.LockNamed.
 func (d *Definer) lockForRewriting(o *cluster.Op, coll *catalog.Collection) (locked *catalog.Collection, unlock func(), err error) {
 	if d.Jobs.Resharding(coll.ID) {

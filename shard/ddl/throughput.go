@@ -44,8 +44,8 @@ func (d *Definer) apply(old, t catalog.Throughput, sum func() error) (catalog.Th
 	return next, nil
 }
 
-// SetThroughput changes a collection's own throughput. If more shards are needed, they are split in
-// the background. A redistribution ends when the amount changes.
+// SetThroughput changes a collection's own throughput. If more shards are needed, they are split in the background. A
+// redistribution ends if t has a mode, even with the same amount.
 // Source: Azure Cosmos DB, "custom-commands#update-collection". Errors: BadValue
 // (2), NamespaceNotFound (26), CommandNotSupportedOnView (166).
 func (d *Definer) SetThroughput(o *cluster.Op, ns collection.Namespace, t catalog.Throughput) error {
@@ -74,8 +74,8 @@ func (d *Definer) SetThroughput(o *cluster.Op, ns collection.Namespace, t catalo
 	return nil
 }
 
-// withThroughput returns a copy of a catalog entry with its throughput changed by t, and counts the change against
-// the limit of changes. It refuses a change while the shards for an earlier one are being split.
+// withThroughput returns a copy of a catalog entry with its throughput changed by t. It counts a change of the RU/s
+// against the limit of changes, and refuses one while the shards for an earlier one are being split.
 func (d *Definer) withThroughput(coll *catalog.Collection, t catalog.Throughput) (*catalog.Collection, error) {
 	if have, needed := d.Scaling(coll); t.Mode != catalog.ThroughputNone && have < needed && d.Busy != nil && d.Busy(coll.Namespace) {
 		return nil, mongoerr.New(mongoerr.ConflictingOperationInProgress, "another scaling operation is in progress: %s has %d of the %d partitions that its %d RU/s need; "+
@@ -98,8 +98,8 @@ func (d *Definer) checkThroughput(coll *catalog.Collection, t catalog.Throughput
 	return ratelimit.CheckCollection(jobs.Provisioned(t), coll.Sharded(), load)
 }
 
-// Scaling returns how many shards a collection has and how many its throughput needs: RU/s beyond
-// the existing shards take effect as these split.
+// Scaling returns how many shards a collection has and how many its throughput needs, 0 without a shard key or RU/s:
+// RU/s beyond the existing shards take effect as these split.
 // Source: Azure Cosmos DB, "scaling-provisioned-throughput-best-practices".
 func (d *Definer) Scaling(coll *catalog.Collection) (have, needed int) {
 	have = coll.Map.Len()

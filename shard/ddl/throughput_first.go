@@ -24,7 +24,7 @@ func (d *Definer) firstShards(coll *catalog.Collection) int {
 	return max(1, d.Limits.DefaultShards)
 }
 
-// firstThroughput returns the throughput of a new collection: the requested one, a part of its database's, or
+// firstThroughput returns the throughput of a new collection: the requested one, none if it shares its database's, or
 // the server's default.
 func (d *Definer) firstThroughput(o *cluster.Op, snap *catalog.Snapshot, ns collection.Namespace, t catalog.Throughput, sharded bool) (catalog.Throughput, error) {
 	db := snap.Database(ns.DB)

@@ -48,8 +48,8 @@ type changes struct {
 	events  []Event             // that explain the differences; At is not set yet
 }
 
-// take updates the census to a version of the catalog. It visits only the collections that have
-// changed. Unchanged partitions keep their Part.
+// take updates the census to a version of the catalog. It visits only the collections that have changed. The
+// partitions of a collection whose map and name are unchanged keep their Part.
 func (c *census) take(s *catalog.Snapshot) (all changes) {
 	old := c.of
 	if c.of = s; old == nil {

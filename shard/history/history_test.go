@@ -100,7 +100,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// Splits and merges are events; they end rows and begin others.
+// Splits and reshards are events; a split ends a row and begins others.
 func TestSplit(t *testing.T) {
 	w := newWorld(t)
 	w.shard(2)

@@ -9,7 +9,7 @@ type Lines struct {
 	Totals []Total // the last one is the newest full column
 }
 
-// Lines returns the columns of a level that lie in [from, to), in seconds since 1970.
+// Lines returns the full columns of a level that begin in [from, to), in seconds since 1970.
 func (r *Recorder) Lines(level int, from, to int64) Lines {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -23,7 +23,7 @@ func (r *Recorder) Lines(level int, from, to int64) Lines {
 	return out
 }
 
-// window returns the first and the last full column of a level within [from, to).
+// window returns the first and the last full column of a level that begin in [from, to).
 func (r *Recorder) window(level int, from, to int64) (first, last int64) {
 	ring := &r.rings[level]
 	first = max((from+ring.step-1)/ring.step, ring.newest-int64(len(ring.columns))+1)
@@ -46,8 +46,9 @@ type HeatRow struct {
 	Cells []byte
 }
 
-// Heat returns a metric of the partitions of a collection, or of all collections if namespace is "", in the columns
-// of a level within [from, to). A row has cells from the first to the last column in which its partition had the row.
+// Heat returns a metric of the partitions of a collection, or of all collections if namespace is "", in the full
+// columns of a level that begin in [from, to). A row has cells from the first to the last column in which its
+// partition had the row.
 func (r *Recorder) Heat(level int, m Metric, namespace string, from, to int64) Heat {
 	return r.Heats(level, namespace, from, to, m)[0]
 }

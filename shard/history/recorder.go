@@ -61,8 +61,8 @@ func New(cfg Config) *Recorder {
 	return &Recorder{Config: cfg, seen: map[ratelimit.ShardID]seen{}, rows: rows{rowOf: map[ratelimit.ShardID]int{}, shared: map[ratelimit.ShardID]bool{}}}
 }
 
-// Update reads the counters and brings the history up to now. Work since the last update counts for the second of
-// that update.
+// Update reads the counters and brings the history up to now. Work since the update before counts for the second of
+// that earlier update.
 func (r *Recorder) Update() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -100,8 +100,8 @@ func (r *rows) settle(i int, p *Part, second int64) {
 	w.stays = append(w.stays, stay{part: p, from: second})
 }
 
-// shareRow finds the row that a partition shares with another if no row is free: that of its nearest neighbour below
-// in the same collection, or of any partition.
+// shareRow finds the row that a partition shares with another if no row is free: that of a neighbour in the same
+// collection, the nearest on the side (below or above) of the first one found, or the last row.
 func (r *rows) shareRow(p *Part) int {
 	best := -1
 	for i := range r.list {

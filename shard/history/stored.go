@@ -13,9 +13,9 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// What is stored: every five minutes the columns that have become full since, under a key of their
-// level and time, and the table of rows to which their cells belong. A clean shutdown also stores
-// the columns that are not full yet, and the seconds. A killed server loses at most five minutes.
+// What is stored: every five minutes the columns of ten seconds and of five minutes that have become full since,
+// under a key of their level and time, and the table of rows to which their cells belong. A clean shutdown also
+// stores the columns that are not full yet, and the seconds. A killed server loses at most five minutes.
 
 // storedVersion is the version of the stored form; records of another version are ignored.
 const storedVersion = 1
@@ -62,7 +62,8 @@ func columnsName(level int, five int64) []byte {
 	return binary.BigEndian.AppendUint64([]byte{"stf"[level]}, uint64(five))
 }
 
-// StoreFullColumns stores the columns that have become full since the last call, if there are any.
+// StoreFullColumns stores the columns of ten seconds and of five minutes that have become full since the last call,
+// if one of five minutes is among them.
 func (r *Recorder) StoreFullColumns(ctx context.Context) {
 	r.mu.Lock()
 	due := r.Store != nil && r.rings[Fives].newest > r.kept
@@ -72,8 +73,8 @@ func (r *Recorder) StoreFullColumns(ctx context.Context) {
 	}
 }
 
-// storeColumns stores the columns that have become full since the last call and the table of rows; with final, also
-// the columns that are not full and the seconds.
+// storeColumns stores the columns of ten seconds and of five minutes that have become full since the last call and
+// the table of rows; with final, also the columns that are not full and the seconds.
 func (r *Recorder) storeColumns(ctx context.Context, final bool) {
 	if r.Store == nil {
 		return
@@ -200,8 +201,8 @@ func save(ctx context.Context, store storage.Store, records []record) error {
 	return err
 }
 
-// Load reads the stored history, before the first update, and deletes columns that are too old. With peers, it takes
-// over the history of a dead server.
+// Load reads the stored history, before the first update, and deletes stored columns that are too old, and the
+// seconds. With peers, it takes over the history of a dead server.
 func (r *Recorder) Load(ctx context.Context) error {
 	if r.Store == nil {
 		return nil

@@ -58,7 +58,7 @@ func (x *Table) Claim(h *Holder, key []byte) error {
 	return nil
 }
 
-// Wrote records that a transaction has written to a collection, for Await.
+// Wrote records that a transaction writes to a collection, for Await.
 func (x *Table) Wrote(h *Holder, id keyspace.CollectionID) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

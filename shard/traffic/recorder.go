@@ -84,7 +84,8 @@ type Statement struct {
 	Page             bool // of a cursor whose query came before
 }
 
-// Note counts a statement, and keeps it if its priority is high enough.
+// Note counts a statement that has a cost, and keeps it if its priority is high enough. It ignores further
+// collections of a minute that has collectionsMax.
 func (r *Recorder) Note(s *Statement) {
 	if !(s.RU > 0) {
 		return

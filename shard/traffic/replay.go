@@ -157,7 +157,7 @@ type Field struct {
 	Largest float64 // fraction of the RU of statements that fix the field, spent on its most expensive value
 }
 
-// Fields returns the fields that occur in the sample, those that fix most work first.
+// Fields returns up to most fields that occur in the sample, those that fix most work, in whole percent, first.
 func (s *Sample) Fields(most int) (out []Field) {
 	by, all := map[uint16]map[uint32]float64{}, 0.0
 	for _, m := range s.minutes {

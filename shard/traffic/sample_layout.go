@@ -130,8 +130,8 @@ func (l *layout) level(i int, h uint32) uint64 {
 	return wide >> 48
 }
 
-// values returns the hashes of the values to which a statement fixes a field. blind is true if they are not known,
-// because the statement has more fields than were kept.
+// values returns the hashes of the values to which a statement fixes a field; a document without the field has null.
+// blind is true if they are not known, because the statement has more fields than were kept.
 func (l *layout) values(x *sample, f field) (out []uint32, blind bool) {
 	if f.numbered {
 		for _, v := range x.values {
@@ -236,7 +236,8 @@ func (l *layout) several(parts []int) targetSet {
 	return targetSet{parts: parts}
 }
 
-// cost returns the RU that a statement would cost if it visited the given partitions.
+// cost returns the RU that a statement would cost if it visited the given partitions; the cost of a document or a
+// page stays.
 func (l *layout) cost(x *sample, w targetSet, partitions int) float64 {
 	if x.kind&(isDocument|isPage) != 0 {
 		return x.ru
