@@ -17,7 +17,7 @@ import (
 type aggregation struct {
 	name string
 	on   string // the collection that it reads
-	rows int    // documents of its result; 0 = one for each of `on`
+	rows int    // documents of its result
 	// pipeline returns the pipeline, for the given number of documents in events
 	pipeline func(documents int) mongo.Pipeline
 }

@@ -61,7 +61,7 @@ var companies = []company{
 type latencies [][]time.Duration
 
 // measureLatency runs the mixed load beside each of the companies and prints the latencies, and at the end a
-// histogram of all operations under the heaviest one.
+// histogram of all operations but scans beside splits, index builds and compactions.
 func (r *runner) measureLatency(ctx context.Context, w io.Writer) error {
 	if _, err := r.load(ctx); err != nil {
 		return err
@@ -191,8 +191,8 @@ func writeHistogram(w io.Writer, list []time.Duration) {
 	}
 }
 
-// restructure changes a collection while it is used: it splits a partition every second, and builds and drops
-// an index. Compactions follow from the writes.
+// restructure changes a collection while it is used: it splits a partition, at most one a second and splitAtMost in
+// all, and builds and drops an index. Compactions follow from the writes.
 func (r *runner) restructure(ctx context.Context, turn int) error {
 	began := time.Now()
 	if turn < splitAtMost {

@@ -26,8 +26,8 @@ type score struct {
 	goal float64 // the multiple of the target's time to reach, or the time itself if there is no comparison; 0 = none
 }
 
-// scores in the order of the page. The multiples are of a stub server that only sends canned replies: the
-// cost of driver, sockets and system calls on the machine.
+// scores in the order of the page. The multiples, but for the transaction's, are of a stub server that only sends
+// canned replies: the cost of driver, sockets and system calls on the machine.
 var scores = []score{
 	{label: "C: point reads", workload: "C", clients: 16, against: stubName, goal: 1.3},
 	{label: "B: 95 % reads, 5 % updates", workload: "B", clients: 16, against: stubName, goal: 1.5},
@@ -58,8 +58,8 @@ func inRatio(workload string, clients int) bool {
 	})
 }
 
-// measureRatio measures stub and server in turns and prints the scoreboard. A running server (--uri) is
-// measured without the stub, for --json.
+// measureRatio measures stub, floor and server in turns and prints the scoreboard. A running server (--uri) is
+// measured without stub and floor, for --json.
 func measureRatio(ctx context.Context, s settings) error {
 	var rounds [][]result
 	for i := range ratioRounds {

@@ -12,9 +12,9 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
-// Cost of an operation as a store grows: in documents, in partitions, in collections. Measured only if --only
-// names "flat", or one of "flat-documents", "flat-partitions" and "flat-collections". --documents is the size
-// of the largest collection of small documents.
+// Cost of an operation as a store grows: in documents, in partitions, in collections. Measured only if --only names
+// "flat", or one of "flat-documents", "flat-partitions" and "flat-collections". --documents bounds the largest
+// collection of small documents.
 const (
 	flatName            = "flat"
 	flatClients         = 16
@@ -118,7 +118,7 @@ func (r *runner) quiet(ctx context.Context) error {
 	return nil
 }
 
-// grow inserts small documents with the _ids from up to to, with four clients.
+// grow inserts small documents with _ids of at least from and less than to, with four clients.
 func grow(ctx context.Context, c *mongo.Collection, from, to int64) error {
 	const clients = 4
 	var group sync.WaitGroup

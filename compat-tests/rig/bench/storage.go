@@ -337,8 +337,8 @@ func writeTimes(w io.Writer, name string, took []time.Duration) {
 	fmt.Fprintf(w, "  %-34s p50 %8v   p90 %8v   longest %8v\n", name, at(50), at(90), at(100))
 }
 
-// follow measures the time from the acknowledgement of a write at the first server to its arrival at a change
-// stream of the last one: without load, and while the other servers' clients write as fast as they can.
+// follow measures the time from the acknowledgement of a write at the first server to its arrival at a change stream
+// of the last one: without load, and while two clients of each server write as fast as they can.
 func (f *fleet) follow(ctx context.Context) error {
 	fmt.Fprintf(f.w, "%s: from the acknowledgement of a write to a change stream of the last server\n", counted(len(f.servers)))
 	watched := f.clients[0].Database("bench").Collection("watched")

@@ -13,8 +13,8 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// Cost of change streams: the processor time of idle ones, and the effect of open ones on inserts. Measured
-// only if --only names "streams".
+// Cost of change streams: the processor time of idle ones, and the effect of open ones on inserts. Measured only if
+// --only names "streams", or "tails" for tailable cursors.
 const (
 	streamsName = "streams"
 	tailsName   = "tails" // the same for tailable cursors
@@ -41,10 +41,10 @@ func (c *client) transact(ctx context.Context) error {
 	return err
 }
 
-// measureStreams measures inserts of 16 clients without a stream, with streams on another collection, and
-// with streams on the same collection. Of the latter some match none of the inserts, because of the
-// operation, of one value, or of a different value each; others match all and deliver every insert a hundred
-// times. Before some, ten idle seconds are measured as one operation.
+// measureStreams measures inserts of 16 clients without a stream, with streams on another collection, and with
+// streams on the same collection. Of the latter some match none of the inserts, because of the operation, of one
+// value, or of a different value each; others match all and deliver every insert a hundred times. Ten idle seconds
+// without streams, and with a thousand, are measured as one operation each.
 func (r *runner) measureStreams(ctx context.Context, report func(result)) error {
 	insert := func(name string) error {
 		w := workload{name: name, durable: true, next: func(c *client, ctx context.Context, _ int) error { return c.insert(ctx) }}

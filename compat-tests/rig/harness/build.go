@@ -29,9 +29,8 @@ func Root() (string, error) {
 	}
 }
 
-// Binary returns the path of the server's executable, built once per process unless
-// CANTLE_BINARY names a ready one: as it is released, or with the build tag "invariants" if
-// the tests have it.
+// Binary returns the path of the server's executable, built once per process unless CANTLE_BINARY names a ready one
+// and Planted is not set: as it is released, or with the build tag "invariants" if the tests have it.
 var Binary = sync.OnceValues(func() (string, error) {
 	if path := testenv.Binary(); path != "" && os.Getenv(Planted) == "" {
 		return path, nil
@@ -39,8 +38,8 @@ var Binary = sync.OnceValues(func() (string, error) {
 	return Build(testedTags)
 })
 
-// Build compiles ./cmd/cantle with the given build tags into the git-ignored
-// directory .cache of the repository and returns the executable's path.
+// Build compiles ./cmd/cantle with the given build tags, and with all planted bugs if Planted is set, into the
+// git-ignored directory .cache/bin of the repository and returns the executable's path.
 func Build(tags string) (string, error) {
 	if os.Getenv(Planted) != "" {
 		return BuildPlanted(tags)

@@ -9,8 +9,8 @@ import (
 	"github.com/cantledb/cantle/internal/testenv"
 )
 
-// Caught runs a test of the same package again, against a server with a planted bug. The test must fail, with
-// one of the signs in its output. Caught builds a server of its own, so it is skipped in short runs.
+// Caught runs a test of the same package again, against a server with a planted bug. The test must fail, with one of
+// the signs in its output. Caught builds a server of its own, so it is skipped unless the run is long (CANTLE_LONG).
 func Caught(t *testing.T, bug, test string, signs ...string) {
 	t.Helper()
 	if !testenv.IsLong() {

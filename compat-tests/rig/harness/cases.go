@@ -23,10 +23,10 @@ import (
 //	        every one must succeed, so its output is empty
 //	run     commands and their replies, one reply (Render) per command
 //
-// A command is a document in shell notation, sent to database test unless it has a $db; "more" continues the
-// cursor opened last, and so does a getMore of cursor 0. With the argument `errmsg: yes` error messages are
-// printed too; `only: a, b.c` prints these fields of the replies and no others. Every case begins with empty
-// databases, so any case can be run alone.
+// A command is a document in shell notation, sent to database test unless it has a $db; "more" continues the cursor
+// opened last, and so does a getMore of cursor 0. With the argument `errmsg: yes` error messages are printed too;
+// `only: a, b.c` prints these fields of the replies and no others. Every case begins with empty databases, except
+// admin, config and local, so any case can be run alone.
 func RunCases(t *testing.T, dir string, c *Config) {
 	paths, err := caseFiles(dir)
 	if err != nil {
@@ -377,8 +377,8 @@ func (r *runner) withCursor(cmd bson.Raw) bson.Raw {
 	return mustMarshal(out)
 }
 
-// writers are the commands that create a collection if it does not exist: before the first of them the
-// configuration shards and indexes the collection. For create it does so afterwards.
+// writers are the commands that create a collection if it does not exist: before the first of them the configuration
+// shards and indexes the collection. For create it does so afterwards, for aggregate and bulkWrite not at all.
 var writers = []string{"aggregate", "bulkWrite", "create", "createIndexes", "findAndModify", "insert", "update"}
 
 // prepare applies the configuration's sharding and indexes to the collection a

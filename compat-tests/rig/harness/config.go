@@ -24,8 +24,8 @@ import (
 //	unordered: yes             results without a sort may come in another order
 //	skip: area/file.txt reason a file, or file.txt:line, that cannot hold here, and why
 //
-// A collection is sharded and indexed before the first command of a case that
-// names it, or right after the command that creates it.
+// A collection is sharded and indexed before the first command of a case that may create it, or right after create;
+// see writers.
 type Config struct {
 	Name      string
 	Disk      bool

@@ -1,11 +1,11 @@
 // Package harness starts a real server for tests and connects to it in three ways: the official Go driver
-// (Server.Client), a raw OP_MSG connection that sends exactly the given bytes (Dial), and case files of the
-// verb "run" (RunCases).
+// (Server.Client), a raw OP_MSG connection that sends commands as given and adds only $db (Dial), and case files of
+// the verb "run" (RunCases).
 //
-// The server is the real binary, started with a free port and stopped with SIGTERM, or a server that a test
-// has assembled in its own process (Hosted). A test fails if its server crashes, panics or exits with an
-// error. This package uses nothing of the server's packages except bson/ejson, the notation of the case
-// files: its tests see what a client sees.
+// The server is the real binary, started with a free port and stopped with SIGTERM, or a server that a test has
+// assembled in its own process (Hosted). A test fails if its server crashes, panics or exits with an error. Of the
+// server's packages this package uses only bson, collection/release and wire/defects: its tests see what a client
+// sees.
 //
 // Environment:
 //

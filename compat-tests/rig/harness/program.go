@@ -32,8 +32,8 @@ func (p *Program) Ready(ctx context.Context, dir string) error {
 	return Install(ctx, dir, sum, p.Fetch, p.Build)
 }
 
-// copy updates dir from the program's folder and returns a digest of what decides the installation: the
-// commands, and the files that name dependencies.
+// copy updates dir from the program's folder and returns a digest of what decides the installation: the commands, and
+// all files but .mjs and .py (source).
 func (p *Program) copy(dir string) (sum string, err error) {
 	h := sha256.New()
 	fmt.Fprintln(h, p.Fetch, p.Build)

@@ -20,10 +20,10 @@ func parseCommand(text string) (bson.Raw, error) {
 	return bson.Raw(doc), err
 }
 
-// Render prints a reply for a case file: an error as "error <code> <codeName>" with
-// its labels as "+<label>", any other reply as relaxed Extended JSON on one line. Documents of a cursor's batch
-// follow on lines of their own, indented by two spaces. Volatile fields are left
-// out and an open cursor's id is printed as 1.
+// Render prints a reply for a case file: an error as "error <code> <codeName>" with its labels as "+<label>" and,
+// with messages, its message; any other reply as relaxed Extended JSON on one line. Documents of a cursor's batch
+// follow on lines of their own, indented by two spaces. Volatile fields are left out and an open cursor's id is
+// printed as 1.
 func Render(reply bson.Raw, messages bool) string {
 	if ok, isNumber := reply.Lookup("ok").AsFloat64OK(); !isNumber || ok != 1 {
 		return renderError(reply, messages)

@@ -60,8 +60,8 @@ func Certificates(t *testing.T, flags ...string) (dir string, printed []byte) {
 	return dir, printed
 }
 
-// makeUser makes the first user, with all privileges. Before that it checks that an unauthenticated client
-// can do nothing else.
+// makeUser makes the first user, with all privileges. Then it checks that a client without login may not list the
+// databases.
 func makeUser(t *testing.T, uri string) {
 	t.Helper()
 	client, err := mongo.Connect(options.Client().ApplyURI(uri))

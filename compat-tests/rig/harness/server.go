@@ -291,8 +291,8 @@ func (s *Server) Kill() {
 	<-s.done
 }
 
-// Wait waits for a process that ends by itself or by a client's command. It returns an error if the process
-// ended with a failure or wrote a panic to its log, or the error of ctx.
+// Wait waits for a process that ends by itself or by a client's command. It returns an error if the process ended
+// with a failure or wrote a trouble mark to its log, or the error of ctx.
 func (s *Server) Wait(ctx context.Context) error {
 	select {
 	case <-s.done:
@@ -302,8 +302,8 @@ func (s *Server) Wait(ctx context.Context) error {
 	}
 }
 
-// Stop signals the server to end and waits for it. It returns an error if the server does not end, ends with
-// a failure, or wrote a panic to its log. A second call, or a call after Kill, does nothing.
+// Stop signals the server to end and waits for it. It returns an error if the server does not end, ends with a
+// failure, or wrote a trouble mark to its log. A second call, or a call after Kill, only checks the log.
 func (s *Server) Stop() error {
 	if s.stop != nil {
 		stop := s.stop
@@ -368,7 +368,7 @@ func TroubleIn(log string) string {
 // aroundMax bounds what an error shows of the log behind a trouble mark.
 const aroundMax = 4 << 10
 
-// tail keeps the end of a log, and looks for trouble marks in all of it.
+// tail keeps the end of a log, and looks for trouble marks in each write to it.
 type tail struct {
 	mu   sync.Mutex
 	text []byte

@@ -23,9 +23,9 @@ type Several struct {
 	stops   []func() error
 }
 
-// Start starts n servers with the arguments of cantle serve. All but the first listen on a free port and have
-// no other listeners. If shutdown is not nil, a client's shutdown command to the first server calls it; the
-// other servers end by themselves. out receives their logs.
+// Start starts n servers with the arguments of cantle serve. All but the first listen on a free port and have no
+// other listeners. If shutdown is not nil, a client's shutdown command to the first server calls it; one to another
+// server stops that server. out receives their logs.
 func Start(ctx context.Context, n int, args []string, shutdown func(), out io.Writer) (*Several, error) {
 	c, err := tikvfake.New()
 	if err != nil {

@@ -1,5 +1,5 @@
-// Command inprocess is a server whose data are in a simulated TiKV cluster in the same process, and are lost
-// at its end. Its arguments are those of cantle.
+// Command inprocess is a server whose data are in a simulated TiKV cluster in the same process, and are lost at its
+// end. Its arguments are serve and the flags of cantle serve.
 //
 //	inprocess --servers=3 serve …
 //
