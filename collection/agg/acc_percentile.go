@@ -15,9 +15,9 @@ var (
 	accPercentile = AccumulatorDef{Name: "$percentile", Parse: parsePercentile, Since: "7.0", Doc: "reference/operator/aggregation/percentile"}
 )
 
-// percentileFunc is a parsed $percentile or $median. It computes the exact discrete percentile: the least value
-// such that at least the share p of all values is not greater. MongoDB's method "approximate" returns the same
-// for up to some hundreds of values, and may differ slightly for more.
+// percentileFunc is a parsed $percentile or $median. It computes the exact discrete percentile: the least number such
+// that at least the share p of all numbers, without NaN, is not greater. MongoDB's method "approximate" returns the
+// same for up to some hundreds of values, and may differ slightly for more.
 type percentileFunc struct {
 	name  string
 	input expr.Expr

@@ -11,7 +11,7 @@ var accPush = AccumulatorDef{Name: "$push", Parse: unary(startPush), Doc: "refer
 
 func startPush(*mql.Env) valueState { return &pushState{} }
 
-// pushState is the state of $push: all values of a group, encoded in one buffer.
+// pushState is the state of $push: all values of a group that are not missing, encoded in one buffer.
 type pushState struct {
 	list valueList
 }
@@ -40,8 +40,8 @@ type valueList struct {
 	count int
 }
 
-// listBytesMax limits the memory of one accumulator of one group: a single state cannot spill, and a
-// larger result fits no document.
+// listBytesMax limits the memory of one accumulator of many values in one group, and of the documents that
+// $graphLookup finds for one document: a single state cannot spill, and a larger result fits no document.
 // Manual: core/aggregation-pipeline-limits#memory-restrictions.
 const listBytesMax = 100 << 20
 

@@ -23,8 +23,8 @@ type Opener interface {
 	Info(env *mql.Env, ns collection.Namespace, kind string, spec bson.Raw) (exec.Operator, error)
 }
 
-// Sink receives the documents that a $out or $merge writes. If a sink is closed before Finish, its writes have
-// no effect, as far as its kind allows.
+// Sink receives the documents that a $out or $merge writes. If a sink is closed before Finish, $out leaves the old
+// collection unchanged; what $merge has written stays.
 type Sink interface {
 	// Write writes a batch. The documents are valid only during the call.
 	Write(env *mql.Env, docs []bson.Raw) error

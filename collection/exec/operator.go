@@ -23,8 +23,7 @@ type Row struct {
 
 // Operator delivers rows.
 type Operator interface {
-	// Next returns the next row, nil at the end. After an error or the end, further calls return the
-	// same.
+	// Next returns the next row, nil at the end. After the end, further calls return nil again.
 	// Errors: the reason why the command must end; *mongoerr.Error; storage errors.
 	Next(env *mql.Env) (*Row, error)
 	// Explain appends the operator's stage, with counters when stats is set, as

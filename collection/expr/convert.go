@@ -7,8 +7,8 @@ import (
 	"github.com/cantledb/cantle/collection/release"
 )
 
-// convert is $convert or one of its short forms $toInt, $toDate and so on, which have a constant target type
-// and no options.
+// convert is $convert or one of its short forms $toInt, $toDate and so on, which have a constant target type and
+// format, and no argument but input.
 type convert struct {
 	name                                              string // of a short form, "" for $convert
 	input, to, onError, onNull, format, base, byteOrd Expr   // nil if absent

@@ -43,8 +43,8 @@ func unitOf(op string, v bson.Value) (unit, error) {
 	return 0, mongoerr.New(mongoerr.FailedToParse, "%s parameter 'unit' value cannot be recognized as a time unit: %s", op, show(v))
 }
 
-// weekStart returns the day that the value of an argument startOfWeek names, 1 for Monday to 7 for Sunday; it
-// must not be null or missing.
+// weekStart returns the day that the value of an argument startOfWeek names, in full or by three letters, 1 for
+// Monday to 7 for Sunday; it must not be null or missing.
 //
 // Errors: 5439015 for a wrong type, 5439016 for an unknown day.
 func weekStart(op string, v bson.Value) (int64, error) {

@@ -22,7 +22,7 @@ type parent interface {
 	children(add func(Expr))
 }
 
-// Parse parses an expression. It may refer to variables declared in env.Vars. Operators with only constant
+// Parse parses an expression. It may refer to variables declared in env.Vars. Most operators with only constant
 // arguments are evaluated now.
 //
 // Errors: 168 for an unknown operator, 16020 and 28667 for a wrong number of arguments, 15983 for an operator beside

@@ -19,8 +19,8 @@ type Find struct {
 	Min, Max                 bson.Raw   // explicit index bounds; need Hint
 	Skip, Limit              int64
 	ReturnKey, ShowRecordID  bool
-	// KeysOnly reports that the caller reads only the fields NeedKeys, not whole documents (count,
-	// distinct). If NeedKeys is empty too, the caller only counts rows.
+	// KeysOnly reports that the caller reads only the fields NeedKeys, not whole documents (count, distinct, many
+	// pipelines). If NeedKeys is empty too, the caller only counts rows.
 	KeysOnly bool
 	NeedKeys []string
 	// Distinct is the path of a distinct: the caller needs one row per value of the path and reads no
@@ -96,7 +96,7 @@ func Canonical(env *mql.Env, c *catalog.Collection, f Find) (*Query, error) {
 
 // OfFilter returns the query for a parsed filter of the leading stages of a pipeline, without other arguments:
 // Reading adds them. A nil filter matches everything.
-// Errors: BadValue (2) for a bad combination.
+// Errors: the errors of match.CheckNearAndText; the reason why the command must end.
 func OfFilter(env *mql.Env, c *catalog.Collection, filter match.Node) (*Query, error) {
 	if filter == nil {
 		filter = match.AllOf()
@@ -111,7 +111,7 @@ func OfFilter(env *mql.Env, c *catalog.Collection, filter match.Node) (*Query, e
 
 // Reading returns the query with the other arguments of a pipeline's leading stages. f is a find without
 // filter, sort and projection; sort is a parsed sort, nil for any order.
-// Errors: BadValue (2) for a bad combination.
+// Errors: the errors of takeHint and check.
 func (q *Query) Reading(f Find, sort *order.Pattern) (*Query, error) {
 	r := *q
 	r.Find = f
@@ -130,7 +130,7 @@ func (q *Query) Reading(f Find, sort *order.Pattern) (*Query, error) {
 	return &r, nil
 }
 
-// InNaturalOrder returns the query with the sort {$natural: 1}: rows in insertion order.
+// InNaturalOrder returns the query with the sort {$natural: 1}: rows of a capped collection in insertion order.
 func (q *Query) InNaturalOrder() *Query {
 	r := *q
 	r.Natural = 1

@@ -33,8 +33,8 @@ func textIndexBuilding(c *catalog.Collection) bool {
 	return c != nil && slices.ContainsFunc(c.Indexes, func(ix *catalog.Index) bool { return ix.Text != nil && ix.State == catalog.IndexBuilding })
 }
 
-// BindText returns the filter with its $text bound to the rules of the collection's text index, so that
-// it can be evaluated on single documents.
+// BindText returns the filter with its $text bound to the rules of the collection's text index, so that it can be
+// evaluated on single documents. Without a ready text index, the filter stays unchanged.
 func BindText(c *catalog.Collection, n match.Node) match.Node {
 	if match.Features(n)&match.UsesText == 0 {
 		return n

@@ -8,8 +8,8 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// Uses counts the commands that used each index since the server started, for $indexStats. Safe for
-// concurrent use; the zero Uses is ready.
+// Uses counts for each index the plans that read it, since the server started or Reset or Drop, for $indexStats. Safe
+// for concurrent use; the zero Uses is ready.
 // Manual: reference/operator/aggregation/indexStats.
 type Uses struct {
 	mu    sync.RWMutex
@@ -69,7 +69,7 @@ func (u *Uses) Drop(coll keyspace.CollectionID) {
 	delete(u.colls, coll)
 }
 
-// Count adds one use to each index that a plan reads, also if the plan reads the index several times.
+// Count adds one use to each index that a plan reads, only one if the plan reads the index several times.
 func (u *Uses) Count(coll *catalog.Collection, n Node) {
 	var seen [8]keyspace.IndexID
 	u.visit(coll, n, seen[:0])

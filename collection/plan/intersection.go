@@ -67,8 +67,8 @@ func (q *Query) intersection(indexes []*catalog.Index, cs []conjunct) *Solution 
 	return s
 }
 
-// isSide reports whether an index may be a side of an intersection: an ordered, non-unique index with a
-// conjunct that bounds its first field.
+// isSide reports whether an index may be a side of an intersection: an ordered, non-unique index other than _id_ with
+// a conjunct that bounds its first field.
 func isSide(ix *catalog.Index, cs []conjunct) bool {
 	return ix.IsOrdered() && !ix.Unique && ix.ID != 1 &&
 		slices.ContainsFunc(cs, func(c conjunct) bool { return c.useful && c.path == ix.Fields()[0] })

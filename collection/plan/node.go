@@ -29,13 +29,12 @@ type RecordBounds struct {
 	IDs    []keyspace.Bounds
 }
 
-// PointRead reads single documents by position and _id: the R1 case of the
-// price list, EXPRESS in explain.
+// PointRead reads one document by position and _id: the R1 case of the price list, EXPRESS_IXSCAN in explain.
 type PointRead struct {
 	Hash keyspace.Hash
 	ID   []byte // key of the record: keystring of _id, after the fields of a ranged shard key
 	// Filter excludes other documents that may have the same key: documents with another shard key at the same
-	// position. It is nil if there cannot be any.
+	// position, or with null or nothing in it. It is nil if there cannot be any.
 	Filter match.Node
 }
 

@@ -7,7 +7,8 @@ import (
 	"github.com/cantledb/cantle/collection/match"
 )
 
-// union plans a top-level $or branch by branch; it returns nil unless each branch has an index.
+// union plans the first top-level $or of which each branch has an index, branch by branch; it returns nil if there is
+// none.
 // Manual: reference/operator/query/or#-or-clauses-and-indexes.
 func (q *Query) union(cs []conjunct) *Solution {
 	for k, c := range cs {
