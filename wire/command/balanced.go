@@ -36,9 +36,9 @@ func (s *Server) endPinned(conn int64, p *ConnState) {
 	}
 }
 
-// refuseWhileDraining refuses reads and writes on a balanced connection of a draining server, unless they continue a
-// cursor or a transaction. Clients of a load balancer get no hello that reports the shutdown. After the error, the
-// client closes all its connections to this server, and retries on a new connection what may be retried.
+// refuseWhileDraining refuses reads and writes on a balanced connection of a draining server with peers, unless they
+// continue a cursor or a transaction. Clients of a load balancer get no hello that reports the shutdown. After the
+// error, the client closes all its connections to this server, and retries on a new connection what may be retried.
 // Errors: ShutdownInProgress (91).
 func (c *Call) refuseWhileDraining() error {
 	begins := c.Def.Costly() && c.Def.Op != OpGetMore && (!c.Args.InTxn || c.Args.Start)

@@ -263,8 +263,8 @@ func (s *Server) find(c *Call) error {
 	return nil
 }
 
-// checkTxnAndDB refuses a command that is not allowed in its transaction, or, in an OP_MSG, one that runs only on the
-// database admin.
+// checkTxnAndDB refuses a command that is not allowed in its transaction or, in an OP_MSG, on another database than
+// admin.
 // Errors: OperationNotSupportedInTransaction (263), Unauthorized (13).
 func (c *Call) checkTxnAndDB() error {
 	if c.Args.InTxn && !c.Def.Facts.Has(InTxn) {
@@ -277,8 +277,7 @@ func (c *Call) checkTxnAndDB() error {
 }
 
 // limitTime sets the time limit of the command on the command's context: maxTimeMS or a default. If neither exists,
-// or a fail point disables time limits, it does nothing. stop releases the timer. Errors: errors of timeLimit,
-// cluster.ErrTimeLimit if a fail point is set.
+// or a fail point disables time limits, it does nothing. Errors: errors of timeLimit and LimitTime.
 func (s *Server) limitTime(c *Call) (stop context.CancelFunc, err error) {
 	d, limited, err := c.timeLimit()
 	if err != nil || !limited {

@@ -1,8 +1,7 @@
 package command
 
-// strongReads reports whether reads of the command cost twice the usual request units. They do if the read concern
-// level, given or by default, is majority, linearizable or snapshot, and the server charges for strong reads, like an
-// account with a strong consistency level.
+// strongReads reports whether reads of the command cost twice the usual request units. They do if the server charges
+// for strong reads and the read concern level, given or default, is majority, linearizable or snapshot.
 // Source: Azure Cosmos DB, "consistency-levels#consistency-levels-and-throughput".
 func (c *Call) strongReads() bool {
 	if !c.Server.ChargeStrongReads || c.Def.ReadConcern == OnlyLocal {

@@ -73,9 +73,8 @@ func (c *Call) appendLabels(l mongoerr.Labels) {
 	c.Reply.End()
 }
 
-// concernLabels returns the error labels of the writeConcernError of a command: those that a fail point injected, or
-// else those of its code without TransientTransactionError, because the command has succeeded and the transaction
-// continues.
+// concernLabels returns the error labels of the writeConcernError of a command: those of a fail point, or else those
+// of its code. TransientTransactionError is not among the latter: the transaction continues.
 func (c *Call) concernLabels(concern bson.Raw) mongoerr.Labels {
 	if c.Injected.HasLabels {
 		return c.Injected.Labels

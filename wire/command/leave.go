@@ -26,8 +26,8 @@ const resumeHereMax = time.Second
 // Leave waits until no client depends on this server, while peers over the same store run. No transaction begins any
 // more: drivers retry it at a peer. Change streams end with an error that makes drivers resume them, and again if a
 // driver resumes at this server. Without a batch size, a cursor is opened only for results that do not fit one reply.
-// Leave returns when all open transactions have ended and no client reads a cursor other than a tailable one of a
-// collection, or when ctx ends.
+// Leave returns when all open transactions have ended and no client reads a cursor, except for tailable ones that are
+// not change streams, or when ctx ends.
 //
 // Leave runs before hello reports the shutdown. After such a hello, drivers do not use the server any more: cursors
 // would fail, and transactions too, after drivers have waited for their server for half a minute.

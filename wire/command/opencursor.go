@@ -35,8 +35,7 @@ func (c *Call) BatchBytes(size int) int {
 }
 
 // OpenCursor writes the first batch of a result stream, at most size documents, into the reply. If more results
-// exist, it registers a cursor for them, unless single is true: then the batch has all that fits 16 MiB, and no
-// cursor follows.
+// exist, it registers a cursor for them. If single is true, it registers none, and a size of 0 is no bound.
 func (c *Call) OpenCursor(o cursor.Options, src cursor.Source, size int, single bool) error {
 	b := c.Reply
 	kept := false

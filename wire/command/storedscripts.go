@@ -12,9 +12,9 @@ import (
 	"github.com/cantledb/cantle/shard/cluster"
 )
 
-// storedScripts holds the JavaScript functions in the collection system.js of a database. They are read when the
-// first script of a command runs, and again if the database changes. It is safe for concurrent use, because the
-// shards of a command run concurrently.
+// storedScripts holds the JavaScript functions in the collection system.js of a database. They are read at the first
+// script of a command, and again for another database. It is safe for concurrent use, because shards run
+// concurrently.
 // Manual: tutorial/store-javascript-function-on-server.
 type storedScripts struct {
 	call *Call
@@ -44,8 +44,8 @@ func (s *storedScripts) charged(receipt *ratelimit.Meter) {
 	}
 }
 
-// Scripts returns the functions in system.js of env's database by name, nil without that collection. They are read
-// from the newest state, also in a transaction, and charged to the command like any read of these documents.
+// Scripts returns the functions in system.js of env's database by name, nil if that collection does not exist. They
+// are read from the newest state, also in a transaction, and charged to the command like any read of these documents.
 //
 // Errors: 10209 for a document without a name, 10210 for one without a value, 4546000 for code with scope,
 // BSONObjectTooLarge (10334); errors of a read.

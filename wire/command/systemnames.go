@@ -8,8 +8,7 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-// SystemCollections holds the names with the prefix "system." under which a client may create a collection, besides
-// the buckets of time series.
+// SystemCollections holds the names with the prefix "system.", besides buckets, that a client may give a collection.
 // Manual: reference/system-collections.
 var SystemCollections = map[string]bool{
 	"system.views": true, "system.profile": true, "system.js": true, "system.users": true, "system.roles": true,

@@ -185,7 +185,7 @@ func addressKey(a net.Addr) string {
 }
 
 // FirstUser reports whether the client may create the first user or role without a login: the command allows it and
-// runs on admin, no user and no role exists yet, and the address of the client is Local.
+// runs on admin, no user and no role exists yet, and the client has a loopback address or no network address.
 // Manual: core/localhost-exception.
 func (s *State) FirstUser(c *command.Call) bool {
 	if !c.Def.Facts.Has(command.FirstUser) {

@@ -103,12 +103,10 @@ func parseCreateRole(c *command.Call) (command.Request, error) {
 	return &createRoleRequest{a}, err
 }
 
-// Needs notes the privileges of a createRole: to grant the roles and privileges that the new role gets, and to
-// restrict its addresses.
+// Needs notes the privileges of a createRole: to grant what the new role gets, and to restrict its addresses.
 func (a *createRoleRequest) Needs(q *command.PrivilegeCheck) { a.grants(q) }
 
-// grants notes the privileges that the command's user needs to grant the roles and privileges in the arguments, and
-// to restrict addresses.
+// grants notes the privileges to grant the roles and privileges in the arguments, and to restrict addresses.
 func (a *roleArgs) grants(q *command.PrivilegeCheck) {
 	onRoles(q, auth.GrantRole, a.role.Roles)
 	onPrivileges(q, auth.GrantRole, a.role.Privileges)

@@ -30,8 +30,7 @@ type famArgs struct {
 	hint                bson.Value
 }
 
-// Needs notes the privileges of a findAndModify: to find, and, by its arguments, to remove, or to update and insert,
-// and to skip validation.
+// Needs notes find and, by the arguments of a findAndModify, remove, update, insert and bypassDocumentValidation.
 func (a *famArgs) Needs(q *command.PrivilegeCheck) {
 	if a.bypass {
 		q.Need(auth.BypassDocumentValidation, a.ns)

@@ -19,8 +19,8 @@ import (
 // that are the same query with different values.
 //
 // The plan cache shape (planCacheShapeHash) consists of everything that influences the planner: the filter in any
-// order, the sort, projection and collation, and some pipeline stages. The query shape (queryShapeHash) is the
-// command as the client wrote it.
+// order, the sort, projection, collation and some stages. The query shape (queryShapeHash) is the command as the
+// client wrote it.
 // Manual: core/query-plans#plan-cache-query-shape.
 
 // planShape returns the hash of the plan's shape.

@@ -16,8 +16,8 @@ import (
 // 8.2.
 const cappedTemporary = len("tmpXXXXX.convertToCapped.")
 
-// runConvertToCapped replaces a collection by a capped collection of the same name with its newest documents. Unknown
-// arguments are ignored.
+// runConvertToCapped replaces a collection by a capped collection of the same name with the newest documents that
+// fit. Unknown arguments are ignored.
 // Observed: mongod 8.2. Manual: reference/command/convertToCapped.
 func runConvertToCapped(c *command.Call) error {
 	s, ok := c.Value.Str()

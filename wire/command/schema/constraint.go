@@ -28,8 +28,7 @@ func checkConstraint(level, action string) error {
 }
 
 // constrains reports whether a collMod gives a collection the validationLevel constraint, which the collection did
-// not have before. It refuses to change the validator of a collection with that level, and what checkConstraint
-// refuses.
+// not have before. It refuses a new validator for a collection with that level, and what checkConstraint refuses.
 // Errors: InvalidOptions (72).
 func (a *collModArgs) constrains(coll *catalog.Collection) (bool, error) {
 	o, set := coll.Options, a.options

@@ -110,6 +110,5 @@ func databaseSize(c *command.Call, db string) (bytes int64, empty bool) {
 	return max(bytes, collectionBytesMin), empty
 }
 
-// collectionBytesMin is the minimum size on disk that commands report for a database, collection or index: one page,
-// in bytes.
+// collectionBytesMin is the minimum size on disk of a database, collection or index in replies: one page, in bytes.
 const collectionBytesMin = 4096

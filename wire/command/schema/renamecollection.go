@@ -62,7 +62,7 @@ func (a *renameArgs) readDropTarget(c *command.Call, v bson.Value) error {
 
 // Needs notes the privileges of a renameCollection. Within a database, the action renameCollectionSameDB is enough,
 // unless the rename would make a collection readable for the user. Otherwise the user needs the privileges to copy
-// the collection and to drop the source. To drop the target needs dropCollection on it.
+// the collection and to drop the source. Dropping the target requires dropCollection on it.
 func (a *renameArgs) Needs(q *command.PrivilegeCheck) {
 	if a.drop {
 		q.Need(auth.DropCollection, a.to)

@@ -16,8 +16,8 @@ import (
 // the write-ahead logs. The backup runs as long as the client waits; serverStatus shows its progress. On the Cosmos
 // address the action does not exist, because the portal makes backups there.
 // Errors: BadValue (2) on the Cosmos address or for a wrong folder; Unauthorized (13) on a database other than admin,
-// and without access control from an address that is not Local; IllegalOperation (20) on a server without files, or
-// while another backup runs; OperationFailed (96).
+// and without access control from a network address other than loopback; IllegalOperation (20) on a server without
+// files, or while another backup runs; OperationFailed (96).
 func (s *State) makeBackup(c *command.Call, a *customArgs) error {
 	switch {
 	case c.Strict():

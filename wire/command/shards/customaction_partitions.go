@@ -80,8 +80,8 @@ func (s *State) getPartitions(c *command.Call, a *customArgs) error {
 }
 
 // appendLimits appends the maximum size of all documents with one shard key value, the largest values with their
-// percentage of that size, and warnings for values of at least fullPercent. It appends nothing without such a limit,
-// or for a collection with unlimited throughput.
+// percentage of that size, and warnings for values of at least fullPercent. It appends nothing without such a limit
+// or if the throughput is unlimited.
 func appendLimits(c *command.Call, b *bson.Builder, coll *catalog.Collection, sum *partitionsSum, values bool) {
 	limit := c.Cluster.LogicalKeyBytes
 	pool := c.Cluster.Budgets.Collection(uint64(coll.ID))

@@ -9,8 +9,7 @@
 // shards assigned to them, the zone ranges of collections that are not sharded yet (plannedZones), the query
 // analyzers, the documents of config.settings, and a sample of recent statements (traffic). All but the shapes and
 // the sample survive a restart. The room implements command.Sharding, and provides the collections of the database
-// config and the stages $listSampledQueries and $shardedDataDistribution. It observes each command that ends, for the
-// shapes.
+// config and the stages $listSampledQueries and $shardedDataDistribution. It observes each command that ends.
 //
 // Words:
 //

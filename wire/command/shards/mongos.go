@@ -70,9 +70,8 @@ func (s *State) mongosDoc() bson.Raw {
 const mongosTimeout = 5 * time.Second
 
 // mongosDocs returns the documents of config.mongos: one for each server with a lease, or for this server if it is
-// exclusive; none if the store does not answer. Each server publishes its own document when it renews its lease, at
-// least once per third of the lease. mongosDocs adds the remaining time of the lease and the server's background
-// jobs.
+// exclusive; none if the store does not answer. Each server publishes its document when it renews its lease, at least
+// once per third of the lease. mongosDocs adds the rest of the lease and the server's jobs.
 func (s *State) mongosDocs() (docs []bson.Raw) {
 	if s.Cluster.Exclusive() {
 		return []bson.Raw{s.mongosDoc()} // without a lease

@@ -83,8 +83,8 @@ func runCommitReshard(c *command.Call) error {
 	return c.Server.DDL.CommitReshard(c.Ctx, ns)
 }
 
-// runCleanupReshard runs cleanupReshardCollection, which removes the remains of a failed reshard. Here they are
-// removed automatically, at once or a moment later.
+// runCleanupReshard runs cleanupReshardCollection, which removes the remains of a failed reshard at once. Otherwise a
+// background job removes them soon.
 func runCleanupReshard(c *command.Call) error {
 	ns, err := shardedNamespace(c)
 	if err != nil {

@@ -280,8 +280,7 @@ func appendReplied(c *command.Call, b *bson.Builder, reply bson.Raw) (open bool)
 }
 
 // appendWork appends to an entry of the profiler the numbers of keys and documents that the command examined. Without
-// a trace, and while the cursor stays open and its operators are in use, only the documents and the plan are
-// appended.
+// a trace, or if the cursor stays open with its operators, only the documents and the plan are appended.
 func appendWork(c *command.Call, b *bson.Builder, open bool) {
 	docs := c.Op.Receipt.Sum(ratelimit.DocLoaded) + c.Op.Receipt.Sum(ratelimit.PointRead)
 	if t := c.Op.Trace; t != nil && len(t.Parts) > 0 && !open {

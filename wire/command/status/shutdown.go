@@ -10,8 +10,8 @@ import (
 // arrives. The time limit for that is a setting of the server (--drain). The arguments force and timeoutSecs have no
 // effect, because there are no secondaries to wait for.
 // Manual: reference/command/shutdown.
-// Errors: Unauthorized (13) without access control from an address that is not Local; IllegalOperation (20) if the
-// server is embedded in a program, which stops the server itself.
+// Errors: Unauthorized (13) without access control from a network address other than loopback; IllegalOperation (20)
+// if the server is embedded in a program, which stops the server itself.
 func (s *State) runShutdown(c *command.Call) error {
 	err := c.ReadArgs(
 		arguments.Bool("force", nil),
