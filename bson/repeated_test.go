@@ -6,7 +6,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 )
 
-// TestRepeated requires that a repeated name is found at every position and with every number of fields.
+// TestRepeated requires that a repeated name is found at every position, among few and many fields.
 func TestRepeated(t *testing.T) {
 	for _, n := range []int{2, 15, 16, 17, 40} {
 		for first := range n {

@@ -7,8 +7,8 @@ import (
 	"github.com/cantledb/cantle/bson"
 )
 
-// TestTextOfLargeArray requires that an array of many elements is printed in linear time, and only its beginning if
-// the text is clipped.
+// TestTextOfLargeArray requires that an array of many elements is printed without an allocation for each, and only
+// its beginning if the text is clipped.
 func TestTextOfLargeArray(t *testing.T) {
 	b := bson.NewBuilder(nil)
 	b.BeginArray("a")

@@ -258,7 +258,7 @@ func (g *gen) value(depth int) bson.Value {
 	return []bson.Value{bson.Null, bson.MinKey, bson.MaxKey, {Type: bson.TypeUndefined}}[g.IntN(4)]
 }
 
-// near returns a random value close to v, so that pairs of values also differ in late bytes.
+// near returns a random value, in a third of the calls close to v, so that pairs of values also differ in late bytes.
 func (g *gen) near(v bson.Value) bson.Value {
 	switch {
 	case g.IntN(3) > 0:

@@ -16,9 +16,9 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// FuzzMatch compares Matches with a naive evaluator that first lists all values that a path reaches, on
-// random filters and documents with all types, arrays and missing fields. It also checks that Normalize
-// keeps the results, and that Bounds is correct for the keys that an index would have.
+// FuzzMatch compares Matches with a naive evaluator that first lists all values that a path reaches, on random
+// filters and documents with values of many types, arrays and missing fields. It also checks that Normalize and
+// printing keep the results, and that Bounds is correct for the keys that an index would have.
 func FuzzMatch(f *testing.F) {
 	for i := range 64 {
 		f.Add([]byte(strings.Repeat(strconv.Itoa(i*7919), 12)))

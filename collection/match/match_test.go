@@ -21,7 +21,7 @@ import (
 //	match       a line per `doc`: true, false or the error
 //	normalize   the filter as canonical MQL after Normalize
 //	bounds      the intervals of each node with a path, and whether they are exact
-//	shape       a line per `filter`
+//	shape, form a line per `filter`
 //	equalities  the values that an upsert takes from the filter
 //	points      the values that `path` can have
 //	position    a line per `doc`: the position that $ refers to

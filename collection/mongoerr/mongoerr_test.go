@@ -57,7 +57,7 @@ func TestFromIsTotal(t *testing.T) {
 	}
 }
 
-// TestCopies checks that With, WithFields and Because return copies and do not change an error that others share.
+// TestCopies checks that With and WithFields return copies and do not change an error that others share.
 func TestCopies(t *testing.T) {
 	base := New(WriteConflict, "conflict 100%")
 	a := base.With(TransientTransactionError).WithFields([]byte{1})

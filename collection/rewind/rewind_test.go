@@ -166,8 +166,8 @@ func (r *room) newest() map[string]string {
 	return r.contents(snap, false)
 }
 
-// same requires that a reader, by every way of reading, returns the expected keys and values. others are keys that it
-// may return or not.
+// same requires that a reader, by every way of reading, returns the expected keys and values. others are further keys
+// to look up, which must be absent unless expected.
 func (r *room) same(from storage.Reader, want map[string]string, others map[string]bool) {
 	r.t.Helper()
 	ctx := r.env.Context()

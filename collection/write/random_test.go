@@ -96,8 +96,8 @@ var collections = []struct{ name, options, key string }{
 }
 
 // TestWritesKeepIndexes runs random transactions, some of which are aborted. After each, it compares everything
-// stored with the expected contents: the records, every entry of every index once, and nothing else. It also
-// compares the log records of each transaction.
+// stored with the expected contents: the records, every entry of every index once, and nothing else. It also compares
+// the log records of each committed transaction.
 func TestWritesKeepIndexes(t *testing.T) {
 	const seed = 31
 	t.Logf("seed %d", seed)
@@ -128,8 +128,8 @@ func TestWritesKeepIndexes(t *testing.T) {
 	}
 }
 
-// checkLog compares the log records of a transaction with its changes, and checks that the undo of each record
-// restores the old document.
+// checkLog compares the log records of a transaction with its changes, and checks that the undo of each record except
+// of inserts restores the old document.
 func checkLog(w *writer, log []changelog.Record) {
 	w.t.Helper()
 	if len(log) != len(w.changes) {
@@ -168,9 +168,9 @@ func checkLog(w *writer, log []changelog.Record) {
 	}
 }
 
-// TestWritesWhileSplitting runs, in each round, a transaction that began with the shard map from before a split, a
-// merge or a settling, and one with the new map, which commits first. Whether the older transaction then conflicts
-// or not, no entry may be lost, duplicated or left over, and no unique value may occur twice.
+// TestWritesWhileSplitting runs, in each round, a transaction that began with the shard map from before a split or a
+// merge, and one with the new map, which commits first. Whether the older transaction then conflicts or not, no entry
+// may be lost, duplicated or left over, and no unique value may occur twice.
 func TestWritesWhileSplitting(t *testing.T) {
 	const seed = 32
 	t.Logf("seed %d", seed)
