@@ -397,8 +397,8 @@ func TestInjected(t *testing.T) {
 	}
 }
 
-// If many goroutines charge few pools at the same time, the totals are exact. The race detector should run this
-// test.
+// Many goroutines may charge few pools while their shards and settings change; the totals never exceed the charges.
+// The race detector should run this test.
 func TestConcurrentUse(t *testing.T) {
 	var b Budgets
 	var wg sync.WaitGroup

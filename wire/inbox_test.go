@@ -25,7 +25,7 @@ func connected(p *Pool) (*Reader, net.Conn) {
 	return r, client
 }
 
-// Memory for a large message is reserved when its first bytes have arrived, and released after the message.
+// Memory for a large message, but not for a small one, is reserved while the message is read and until its release.
 func TestLargeMessagesAreCounted(t *testing.T) {
 	m := ratelimit.NewMemory(64 << 20)
 	p := &Pool{Messages: m}

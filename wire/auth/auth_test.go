@@ -88,8 +88,8 @@ func login(t *testing.T, d *Directory, m Mechanism, n Name, password string) err
 	return nil
 }
 
-// TestScram checks that both mechanisms accept the right password, and that the messages before the proof are alike
-// for a user that exists and for one that does not.
+// TestScram checks that both mechanisms accept the right password, and refuse a wrong one, a user that does not exist
+// and a user of another database.
 func TestScram(t *testing.T) {
 	d := openDirectory(t)
 	n := Name{"al=ice,", "test"}
@@ -255,8 +255,8 @@ func TestResources(t *testing.T) {
 	}
 }
 
-// TestRoot checks that the role root allows everything with ordinary data and users, but no writes to the collection
-// of users.
+// TestRoot checks that the role root allows actions on ordinary data, on users and on the cluster, but not to act as
+// the cluster itself, and that it exists only in admin.
 func TestRoot(t *testing.T) {
 	d := openDirectory(t)
 	of := func(n Name) []Privilege {
@@ -350,7 +350,7 @@ func TestAllocsMay(t *testing.T) {
 	}
 }
 
-// FuzzScram sends arbitrary messages in a SCRAM conversation: none may cause a panic, and only the right proof may
+// FuzzScram sends arbitrary messages in a SCRAM conversation of a directory without users: none may cause a panic or
 // complete it.
 func FuzzScram(f *testing.F) {
 	f.Add("n,,n=user,r=nonce", "c=biws,r=nonce,p=AAAA")

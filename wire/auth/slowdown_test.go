@@ -191,7 +191,7 @@ func TestMistyped(t *testing.T) {
 }
 
 // TestSlowdownIsBounded checks that the tables of a LoginThrottle stay bounded with many names and addresses, and
-// that logins without failures leave no entries.
+// that logins without failures leave no limiters.
 func TestSlowdownIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s LoginThrottle

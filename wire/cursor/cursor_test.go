@@ -413,7 +413,7 @@ func TestEvict(t *testing.T) {
 	r.Close()
 }
 
-// TestConcurrent uses, kills and closes the same cursors from many goroutines. Their sources panic if two goroutines
+// TestConcurrent uses and kills the same cursors from many goroutines. Their sources panic if two goroutines
 // use one at the same time, or if one is closed while it is used.
 func TestConcurrent(t *testing.T) {
 	r := New(Config{WarmMax: 5, BytesMax: 45 << 20})

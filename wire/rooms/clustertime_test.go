@@ -33,7 +33,8 @@ func (s *askedStore) Snapshot(ctx context.Context, at storage.Timestamp) (storag
 	return s.Store.Snapshot(ctx, at)
 }
 
-// A command that reads or writes documents reads the store's newest timestamp only once.
+// A command that reads or writes documents reads the store's newest timestamp at most once; an insert that fills in a
+// timestamp field, at most twice.
 func TestTimeAskedOnce(t *testing.T) {
 	store := &askedStore{Store: memkv.Open(memkv.Options{})}
 	t.Cleanup(func() { store.Close() })

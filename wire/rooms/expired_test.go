@@ -88,8 +88,8 @@ func TestExpiredValues(t *testing.T) {
 	}
 }
 
-// The job that deletes expired documents does not use the request units of clients: even with a small budget, reads
-// do not return expired documents, and only the charges of reads use the budget.
+// Expired documents use no request units of clients: with a small budget, reads do not return them, and none of these
+// reads is throttled.
 func TestExpiredCostsNothing(t *testing.T) {
 	w, clock := clockWorld(t, nil)
 	c := w.dialAs(command.TagCosmos)

@@ -18,7 +18,7 @@ import (
 )
 
 // hotDocs is the number of documents of 1 KB in each of the collections c, whole and divided; whole has one
-// partition, divided has 64. Benchmarks insert documents into another collection. An indexed field has hotGroups
+// partition, divided has 64. Benchmarks insert documents into another collection. An indexed field of c has hotGroups
 // values, each in hotGroups documents.
 const (
 	hotDocs   = 10_000

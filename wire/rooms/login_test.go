@@ -189,7 +189,8 @@ func TestListsShowWhatIsAllowed(t *testing.T) {
 	}
 }
 
-// TestOwnPassword checks that a role can allow users to change their own password and nothing else.
+// TestOwnPassword checks that a role can allow users to change their own password and customData, but neither their
+// roles nor other users.
 func TestOwnPassword(t *testing.T) {
 	w, root, _ := secured(t)
 	root.ok(`{createRole: "self", privileges: [{resource: {db: "test", collection: ""}, actions: ["changeOwnPassword", "changeOwnCustomData"]}], roles: []}`)
@@ -204,7 +205,7 @@ func TestOwnPassword(t *testing.T) {
 	}
 }
 
-// TestSecretsAreHidden: neither errors nor currentOp show passwords.
+// TestSecretsAreHidden: the error of a refused createUser does not contain the password.
 func TestSecretsAreHidden(t *testing.T) {
 	_, _, reader := secured(t)
 	r := reader.run(`{createUser: "x", pwd: "hush", roles: []}`)

@@ -38,8 +38,7 @@ func gathered(t *testing.T, m *status.Metrics) map[string]float64 {
 	return out
 }
 
-// The metrics for Prometheus agree with getLastRequestStatistics and GetPartitions, and the number of series is
-// bounded.
+// The metrics for Prometheus agree with the commands that ran and their charges, and the number of series is bounded.
 func TestMetrics(t *testing.T) {
 	w, _ := clockWorld(t, nil)
 	m := w.Status.Metrics()

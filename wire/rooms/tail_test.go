@@ -154,7 +154,7 @@ func TestOplogTail(t *testing.T) {
 }
 
 // TestWaitingCursorIsShown checks that currentOp shows, for a getMore, its cursor and the command that opened the
-// cursor. If this command is too long to be shown, currentOp shows its comment.
+// cursor. If the getMore is too long to be shown, currentOp shows its comment.
 func TestWaitingCursorIsShown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, nil)

@@ -95,7 +95,8 @@ func TestPriority(t *testing.T) {
 	}
 }
 
-// With server-side retry, a throttled request waits instead of being refused, and fails after 60 s.
+// With server-side retry, a throttled request waits instead of being refused, and the statistics, the profiler and
+// explain show the wait.
 func TestServerSideRetry(t *testing.T) {
 	w, clock := clockWorld(t, nil)
 	c := w.dial()
@@ -320,8 +321,8 @@ func TestThrottledAsOnCosmos(t *testing.T) {
 	}
 }
 
-// If the server charges reads as under a strong consistency level, they cost twice as much. Source: the price list,
-// rule R11.
+// If the server charges strong reads, those with read concern majority or linearizable cost twice as much. Source: the
+// price list, rule R11.
 func TestStrongReads(t *testing.T) {
 	w, _ := clockWorld(t, nil)
 	c := w.dial()
@@ -422,8 +423,8 @@ func TestThrottledChangeStream(t *testing.T) {
 	}
 }
 
-// A reply contains the charge of its command if the server parameter for it is set, or if the comment of the command
-// requests it.
+// A reply contains the charge of its command if the server parameter for it is set, if the comment of the command
+// requests it, and always at the Cosmos address.
 func TestReplyCharge(t *testing.T) {
 	w, _ := clockWorld(t, nil)
 	c := w.dial()
