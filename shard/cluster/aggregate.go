@@ -128,7 +128,8 @@ type opener struct {
 	v *view
 	// depth is the number of pipelines that enclose this one.
 	depth int
-	// trace collects, for explain, the operators of the command's own pipeline, not of pipelines inside it.
+	// trace collects, for explain or the profiler, the operators of the command's own pipeline, not of pipelines
+	// inside it.
 	trace *Trace
 	// changes is the change stream that Changes has opened below the pipeline, nil for other pipelines.
 	changes *changestream.Stream

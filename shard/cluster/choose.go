@@ -12,7 +12,7 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// choose picks the plan (solution) of a query: the only or a certain candidate, the winner of the last trial of the
+// choose picks the plan (solution) of a query: the only or a certain candidate, the plan that the cache has for the
 // query's shape, or the winner of a trial now. Unless the read runs only to be explained, it counts the uses of the
 // plan's indexes. v may be nil for a write, which has no snapshot yet.
 func (c *Cluster) choose(o *Op, v *view, q *plan.Query) (*plan.Solution, error) {

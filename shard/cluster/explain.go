@@ -7,10 +7,10 @@ import (
 	"github.com/cantledb/cantle/collection/shard"
 )
 
-// Trace collects, for explain, the operators of a read by shard. A nil Trace collects nothing.
+// Trace collects, for explain or the profiler, the operators of a read by shard. A nil Trace collects nothing.
 type Trace struct {
-	// RealRead: the read would run without the trace too. Its plan comes from the
-	// cache and counts as a use of its indexes.
+	// RealRead: the read would run without the trace too. Its plan may come from the cache and counts as a use of its
+	// indexes.
 	RealRead bool
 	Parts    []Part
 }

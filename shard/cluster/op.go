@@ -56,8 +56,8 @@ type Op struct {
 	// Committed is the timestamp of the last commit of the command, 0 if it
 	// wrote nothing: the operationTime of its reply.
 	Committed storage.Timestamp
-	// ReadTime is the time of the newest state on which the command's reads were opened, 0 if
-	// none was opened outside of a transaction.
+	// ReadTime is the time of the newest state on which the command's reads were opened; 0 if all were in a
+	// transaction or at the time At.
 	ReadTime storage.Timestamp
 	// Record, if set, is called inside the transaction of inserted documents or of a statement for one document,
 	// before the commit, to store the retryable write record. first and last are the indexes of the statements in the

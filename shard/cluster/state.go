@@ -18,7 +18,7 @@ func (c *Cluster) Counts(id keyspace.CollectionID) *tally.Collection { return c.
 // Sync makes everything committed so far durable. Errors: the errors of the store.
 func (c *Cluster) Sync(ctx context.Context) error { return c.store.Sync(ctx) }
 
-// Latest returns the timestamp of the last commit of this server.
+// Latest returns the newest timestamp that this server's store has seen, of a commit or a read.
 func (c *Cluster) Latest() storage.Timestamp { return c.store.Latest() }
 
 // Durable returns the watermark of the store: all commits up to that timestamp are durable.

@@ -11,8 +11,8 @@ import (
 
 // tallies returns operators that replace the scans of a pipeline that needs only the number of all documents, as
 // countDocuments({}) does: the counters hold these numbers. It returns nil where scans must count: at a time in the
-// past; in a transaction, which has writes of its own; with a hint; beside other reads, which use one state; and for
-// explain, which shows the scan. A sort is executed, since it may reject documents (parallel arrays). The state that
+// past; in a transaction, which has writes of its own; with a hint; beside other reads, which use one state; and with
+// a Trace, which shows the scan. A sort is executed, since it may reject documents (parallel arrays). The state that
 // is counted is the newest one, as late as the command's view or later.
 func (x *opener) tallies(coll *catalog.Collection, f agg.Front, hint bson.Value, shards []*shard.Descriptor) (map[shard.ID]*exec.Tally, error) {
 	if !f.Tally || f.Filter != nil || f.Sort != nil || f.Skip > 0 || f.Limit > 0 || !hint.IsMissing() ||

@@ -62,10 +62,10 @@ func (c *Cluster) AwaitTxns(o *Op, coll *catalog.Collection) error {
 	return c.intents.Await(o.Env.Context(), coll.ID)
 }
 
-// writeInTxn runs a statement of a multi-document transaction. A failed statement
-// leaves no trace. The collection is pinned only while the statement runs, so that an open
-// transaction does not delay a split; DDL waits for the transaction in AwaitTxns. Every
-// statement and the commit check again the entries by which the transaction was routed.
+// writeInTxn runs a statement of a multi-document transaction. A failed statement leaves no writes. The collection is
+// pinned only while the statement runs, so that an open transaction does not delay a split; DDL waits for the
+// transaction in AwaitTxns. Every statement and the commit check again the entries by which the transaction was
+// routed.
 func (c *Cluster) writeInTxn(o *Op, ns collection.Namespace, fn func(a *attempt) error) error {
 	t := o.Txn
 	now, pinned := c.catalog.Pin(ns)

@@ -12,8 +12,8 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// outPrefix and cappedPrefix begin the names of the collections that $out and convertToCapped fill
-// before they replace another.
+// outPrefix and cappedPrefix begin the names of the collections that $out, convertToCapped and
+// cloneCollectionAsCapped fill before they rename them.
 const (
 	outPrefix    = "tmp.agg_out."
 	cappedPrefix = "tmp.convertToCapped."

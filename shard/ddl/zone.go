@@ -12,9 +12,9 @@ import (
 	"github.com/cantledb/cantle/shard/cluster"
 )
 
-// SetZone puts the shard keys from min, inclusive, up to max, exclusive, into a zone, and divides
-// shards at its bounds, so that the zone has shards of its own, and with them parts of the
-// throughput. An empty zone removes the range from its zone.
+// SetZone puts the shard keys from min, inclusive, up to max, exclusive, into a zone, and divides shards at its
+// bounds, so that the zone has shards of its own, and with them parts of the throughput. An empty zone removes the
+// range with these bounds from its zone.
 // Manual: reference/command/updateZoneKeyRange. Errors: NamespaceNotSharded (118),
 // BadValue (2), RangeOverlapConflict (178).
 func (d *Definer) SetZone(o *cluster.Op, ns collection.Namespace, min, max bson.Raw, zone string) error {

@@ -1,10 +1,10 @@
 // Package history records the load of every partition: each second of the last 15 minutes, each ten
 // seconds of the last six hours, each five minutes of the last seven days.
 //
-// A Recorder reads once a second the counters that the budgets keep anyway; nothing is added to the
-// path of a request. It writes the differences into rings of fixed length, one byte for each
-// partition, metric and step, on a logarithmic scale (see Scale). The totals of the whole server
-// are kept beside them as plain numbers.
+// A Recorder reads once a second the counters that the budgets keep anyway; only Ended, a few atomic adds, is on the
+// path of a request. The Recorder writes the differences into rings of fixed length, one byte for each partition,
+// metric and step, on a logarithmic scale (see Scale). The totals of the whole server are kept beside them as plain
+// numbers.
 //
 // A partition has a row while it has load. There are RowsMax rows, so memory is bounded whatever
 // users create: an idle row is given to a partition that needs one, and the past of the row keeps

@@ -7,7 +7,7 @@ import (
 	"github.com/cantledb/cantle/ratelimit"
 )
 
-// RowsMax is the number of partitions that have rows of their own at a time.
+// RowsMax is the maximum number of partitions that have rows of their own at a time.
 const RowsMax = 512
 
 const (

@@ -105,7 +105,7 @@ func (r *Recorder) noteStored() {
 	r.stored = r.kept
 }
 
-// record is a key and the value to store; a nil value deletes the key.
+// record is the name and the value of a record; a nil value deletes the record.
 type record struct{ name, value []byte }
 
 // records returns the records that storeColumns stores, and the deletions of those that are too old.

@@ -137,7 +137,7 @@ func (r *Runner) try(ctx context.Context, id keyspace.CollectionID, meter *ratel
 	return nil
 }
 
-// background is the class in which all work of this package is charged to budgets.
+// background is the class in which the work of this package, unless eager, is charged to budgets.
 var background = ratelimit.Class{Priority: ratelimit.Background}
 
 // admit waits until the clients of a collection leave a part of its budget for background work. Eager work, for which

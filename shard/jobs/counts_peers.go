@@ -38,7 +38,7 @@ const recountDocsMax = 20_000
 
 // Recount makes the tally include everything committed on any server before the call, as far as shards have been
 // counted. It reads the stored counts and the change log after them, and stores nothing.
-// Errors: the errors of the store.
+// Errors: the errors of the store, ctx.Err().
 func (r *Runner) Recount(ctx context.Context) error {
 	if r.exclusive() {
 		return nil // the tally has all commits

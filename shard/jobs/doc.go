@@ -3,7 +3,7 @@
 // counts of documents.
 //
 //	wire/command ─► shard/ddl ──────► Runner.BuildIndexes, Reshard, …   in the caller's goroutine
-//	balance ────────────────────────► Runner.Split, Merge, Settle
+//	balance ────────────────────────► Runner.Split, Merge
 //	Start ──► loops: delete ranges · expire · truncate · checkpoint · resume; with peers: publish · collect
 //
 // A job on which writers must agree goes in steps, each a catalog change: publish, drain, work in

@@ -232,8 +232,8 @@ func (r *Runner) resumeLoop(ctx context.Context) {
 	}
 }
 
-// resumeOrphans finishes changes of shards and index builds of collections on which no live server works, and removes
-// what else dead servers have left (Config.Orphans).
+// resumeOrphans finishes changes of shards, index builds and rewritings of collections on which no live server works,
+// and removes what else dead servers have left (Config.Orphans).
 func (r *Runner) resumeOrphans(ctx context.Context) error {
 	var waiting []*catalog.Collection
 	for _, c := range r.Catalog.Peek().Collections("") {

@@ -120,8 +120,7 @@ func difference(a, b *shard.Map) (ch tally.Change) {
 	return ch
 }
 
-// logMoved appends the record of a split or merge to the change log:
-// {parents: [long], children: [long]}.
+// logMoved appends the record of a split, merge or move to the change log: {parents: [long], children: [long]}.
 func logMoved(m *catalog.Mutation, coll *catalog.Collection, ch tally.Change) error {
 	b := bson.NewBuilder(nil)
 	appendIDs(b, "parents", ch.Parents)
