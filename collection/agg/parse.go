@@ -124,7 +124,8 @@ func (p *parser) sub(env *mql.Env, ns collection.Namespace, in Surroundings, sta
 	return q.pipeline(stages)
 }
 
-// check rejects stages in places where they are not allowed, and metadata that no stage provides.
+// check rejects stages in places where they are not allowed and, outside of $facet, metadata that no stage provides
+// and a first stage that does not fit the namespace.
 func (p *parser) check(out *Pipeline) error {
 	detailed := false // whether an earlier stage makes scoreDetails
 	for i, s := range out.stages {

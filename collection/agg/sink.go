@@ -71,7 +71,7 @@ type letVar struct {
 // Updated returns the new version of an existing document (old) for which $merge has the document fresh, by
 // WhenMatched: old itself for MatchKeep. For MatchFail, the caller reports the error.
 //
-// Errors: errors of the pipeline of whenMatched.
+// Errors: errors of the pipeline of whenMatched, and of Combine.
 func (s *SinkSpec) Updated(env *mql.Env, old, fresh bson.Raw) (bson.Raw, error) {
 	switch s.WhenMatched {
 	case MatchReplace:

@@ -207,8 +207,8 @@ func (w *world) inDistance(near *match.Near, rows []string) {
 	}
 }
 
-// TestMinMax compares the documents that a find with the index bounds min and max returns with those whose
-// values lie between the bounds.
+// TestMinMax compares the documents that a find with the index bounds min and max returns with those whose values lie
+// between the bounds, min included. A min that is not below max must be rejected.
 func TestMinMax(t *testing.T) {
 	m := maker{rand.New(rand.NewPCG(9, 9)), plain}
 	w := newWorld(t, "", 1, `{key: {a: 1}, name: "a_1"}`, `{key: {a: -1, b: 1}, name: "ab"}`)

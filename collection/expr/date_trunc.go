@@ -12,9 +12,9 @@ var dateTruncSignature = &signature{
 	notObject: 5439007, unknown: 5439008, check: checkDateTrunc,
 }
 
-// checkDateTrunc removes the argument startOfWeek of $dateTrunc if it has no effect (the unit is not a week)
-// and all other arguments are constant. Observed: a null startOfWeek makes the result null only if another
-// argument is not constant.
+// checkDateTrunc removes the argument startOfWeek of $dateTrunc if it has no effect (the unit is not a week) and all
+// arguments are constant. Observed: a null startOfWeek makes the result null only if another argument is not
+// constant.
 func checkDateTrunc(_ *parser, args []Expr) error {
 	for _, e := range args {
 		if e != nil {

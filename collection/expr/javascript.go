@@ -78,8 +78,7 @@ func (vm *VM) make() error {
 	return nil
 }
 
-// SetScope defines global variables for the scripts of a command: the scope of mapReduce, or the functions
-// stored in a database.
+// SetScope defines global variables for the scripts of a command: the scope of mapReduce.
 // Errors: as Call.
 func (vm *VM) SetScope(env *mql.Env, scope bson.Raw) error {
 	vm.retained.scoped = vm.retained.scoped || scope.Len() > 0

@@ -88,8 +88,8 @@ func (q *Query) plainOrder(v bson.Value) bool {
 func (q *Query) Targeted() bool { return q.Coll.Targeted(q.Match, q.collation == nil) }
 
 // KeyRanges returns the ranges of positions that can hold matches, if the filter fixes leading fields of a
-// hashed shard key to values. The ranges ascend and do not touch. It returns nil if the filter fixes none, or
-// under a ranged key, whose index is more selective.
+// hashed shard key to values. The ranges ascend and do not touch. It returns nil if the filter fixes none, or to too
+// many values, or under a ranged key, whose index is more selective.
 func (q *Query) KeyRanges() []shard.Range {
 	if !q.Coll.Sharded() || q.Coll.Key.TailParts() > 0 {
 		return nil
