@@ -42,8 +42,8 @@ func filter(t testing.TB, text string) match.Node {
 	return match.Normalize(f)
 }
 
-// TestEqualPosition checks that a filter on the shard key gives the position of a document: its
-// hash and the beginning of its id. Other documents are stored elsewhere.
+// TestEqualPosition checks that a filter on the shard key gives the position of a document: its hash and the
+// beginning of its id. A filter that allows several shard keys gives none.
 func TestEqualPosition(t *testing.T) {
 	const seed = 51
 	t.Logf("seed %d", seed)

@@ -243,7 +243,7 @@ func TestFiltered(t *testing.T) {
 	}
 }
 
-// churn writes changes of documents and names for a while. Every record has its pre-image.
+// churn writes changes of documents and names for a while. Every record but an insert has its pre-image.
 func (w *world) churn(start storage.Timestamp) storage.Timestamp {
 	number := keyspace.CollectionID(10)
 	of := map[string]keyspace.CollectionID{}

@@ -38,8 +38,7 @@ func TestParseLocation(t *testing.T) {
 	}
 }
 
-// If PD does not answer, Open returns an error within a time acceptable for the
-// start of a server.
+// If PD does not answer, connect returns ErrUnavailable with the address when its timeout has passed.
 func TestNoReplyOfPeers(t *testing.T) {
 	fake(t) // silences the client
 	_, err := connect(t.Context(), Location{Addresses: []string{"127.0.0.1:1"}, Keyspace: "k"}, 300*time.Millisecond)

@@ -90,8 +90,8 @@ func tailWaits(t *testing.T, kind tikvrpc.CmdType, scans bool) {
 	}
 }
 
-// The tail of the change log in memory holds records up to its maximum size; records that are older or truncated are
-// read from the store.
+// The tail of the change log in memory holds records up to its maximum size; older records are read from the store,
+// and a read from before truncated ones fails.
 func TestTailBounds(t *testing.T) {
 	c := fake(t)
 	s := openOn(t, c, Options{Lease: time.Hour, Clock: newWatch().Now})

@@ -34,7 +34,7 @@ type span struct {
 	n          int
 }
 
-// accountOf begins an account, which also records the steps of the jobs of all servers.
+// accountOf begins an account, which also records the steps of the jobs of all servers, but not copying and moving.
 func accountOf(g []*gateway) *account {
 	now := g[0].d.Jobs().Store.Latest()
 	a := &account{g: g, since: time.Now(), first: bson.Timestamp{T: uint32(now >> 32), I: uint32(now)}, wrote: map[any]span{}, gone: map[any]bool{}}
@@ -57,8 +57,8 @@ func (a *account) step(format string, args ...any) {
 	a.steps = append(a.steps, fmt.Sprintf("%8v ", time.Since(a.since).Round(time.Millisecond))+fmt.Sprintf(format, args...))
 }
 
-// write inserts the n-th document of a server, changes some and deletes others, and records what is
-// acknowledged.
+// write inserts the n-th document of a server, then updates it if n%3 is 1 and deletes it if n%3 is 2, and records
+// what is acknowledged.
 func (a *account) write(ctx context.Context, at, n int) {
 	x, id, sent := a.g[at].coll("x"), fmt.Sprintf("%d-%d", at, n), time.Since(a.since)
 	if _, err := x.InsertOne(ctx, bson.M{"_id": id, "k": n % 17, "n": n}); err != nil {

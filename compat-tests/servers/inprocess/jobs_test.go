@@ -49,8 +49,8 @@ func on(g []*gateway, name string) (list []int) {
 	return list
 }
 
-// TestDuties checks that each background job runs on one server, and on another one after that has died,
-// slept or stopped.
+// TestDuties checks that each of four background jobs runs on one server and, while one server is cut off, on the
+// others, and that a job moves when its server stops.
 func TestDuties(t *testing.T) {
 	g := several(t, 3)
 	names := []string{"counts", "delete", "resume", "balance"}
@@ -251,9 +251,8 @@ func fill(t *testing.T, g *gateway, n int) {
 	bsontest.Must(t, err)
 }
 
-// TestTakeover checks that a reshard and a split whose server dies come to an end: the collection is the old
-// one or the new one, writers continue after the lease has expired, and late writes of the dead server change
-// nothing.
+// TestTakeover checks that a reshard and a split whose server is cut off come to an end: the collection is the old
+// one or the new one, writers continue after the lease has expired, and late writes of that server change nothing.
 func TestTakeover(t *testing.T) {
 	for _, step := range []string{"blocked", "prepared"} {
 		t.Run(step, func(t *testing.T) {
@@ -373,8 +372,8 @@ func TestAbortElsewhere(t *testing.T) {
 	want(t, "documents", len(ids(t, g[0].coll("x"), bson.M{})), 302)
 }
 
-// TestOneAtATime checks that the structure of a collection changes by one command at a time, whichever
-// servers get the commands.
+// TestOneAtATime checks that nine concurrent index builds on one collection, at three servers, all succeed: its
+// structure changes by one command at a time.
 func TestOneAtATime(t *testing.T) {
 	g := several(t, 3)
 	fill(t, g[0], 200)

@@ -17,10 +17,10 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// TestBalanced gives a client one address, of a load balancer that distributes connections over the servers:
-// many concurrent cursors and transactions complete, and all servers get work. Then one server is taken out
-// of the rotation and ends. Every operation that drivers retry succeeds; others are either done or refused
-// with ShutdownInProgress, but never cut off.
+// TestBalanced gives a client one address, of a load balancer that distributes connections over the servers: many
+// concurrent cursors and transactions complete, and all servers get work. Then one server is taken out of the
+// rotation and ends. Every operation that drivers retry succeeds; others are done, refused with ShutdownInProgress,
+// or not sent, but never cut off.
 func TestBalanced(t *testing.T) {
 	_, place := cluster(t)
 	first, second := mustLaunch(t, place), mustLaunch(t, place)
@@ -127,7 +127,7 @@ func TestBalanced(t *testing.T) {
 	}
 }
 
-// readAndWrite reads docs documents in batches, then in a transaction reads a part of them again and writes.
+// readAndWrite reads docs documents in batches, then in a transaction reads them again and updates one.
 func readAndWrite(ctx context.Context, coll *mongo.Collection, id string, docs int) error {
 	all := func(ctx context.Context) error {
 		return readPads(ctx, coll, docs, options.Find().SetBatchSize(int32(docs/3)))

@@ -6,8 +6,8 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// TestCanary plants two bugs: a server acknowledges one commit in a hundred without making it; and servers do
-// not wait for each other when they change the catalog, as if there were no leases.
+// TestCanary plants two bugs: a server acknowledges one in 97 commits with log records without making it; and servers
+// do not wait for each other when they change the catalog, as if there were no leases.
 func TestCanary(t *testing.T) {
 	t.Run("commits", func(t *testing.T) { harness.Caught(t, "commits are forgotten", "TestKill", "acknowledged") })
 	t.Run("leases", func(t *testing.T) {

@@ -30,7 +30,8 @@ func (c *chaos) agree() {
 	}
 }
 
-// contents returns, as text for comparison, what a server finds in each collection by each of its indexes.
+// contents returns, as text for comparison, the collections of a server with their numbers of documents and indexes.
+// It fails the test if an index, a count, validate or checkMetadataConsistency shows a difference.
 func (c *chaos) contents(ctx context.Context, db *mongo.Database) (string, error) {
 	names, err := db.ListCollectionNames(ctx, bson.M{})
 	if err != nil {

@@ -68,7 +68,7 @@ func chaosSeed(t *testing.T) uint64 {
 	return rand.Uint64N(1 << 32)
 }
 
-// chaosTime returns the time for which rounds are repeated: ten minutes in a long run.
+// chaosTime returns the time for which rounds are repeated: ten minutes in a long run, otherwise 0 (one round).
 func chaosTime() time.Duration {
 	if testenv.IsLong() {
 		return 10 * time.Minute

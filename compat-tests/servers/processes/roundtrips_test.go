@@ -247,8 +247,8 @@ func costs(t *testing.T, exclusive bool) (list []cost) {
 	return list
 }
 
-// TestBatchTrips checks that background jobs read what a batch of 256 documents needs in one request, and not
-// one by one: a reshard with its copy and its unique index, a split, a further index.
+// TestBatchTrips checks that background jobs read documents in batches, with at most one request for four documents:
+// a reshard with its copy and its unique index, a split, a further index.
 func TestBatchTrips(t *testing.T) {
 	const docs = 1024
 	c, place := cluster(t)
