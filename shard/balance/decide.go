@@ -17,7 +17,8 @@ type Policy struct {
 	LogicalBytes int64
 	// Merge joins neighbours that together stay below MergePercent of ShardBytes and of ShardRU.
 	Merge bool
-	// MergePercent is the maximum size and load of a merged shard, in percent of ShardBytes and ShardRU; 0 = 40.
+	// MergePercent bounds the size and load of a merged shard: both are below this percentage of ShardBytes and
+	// ShardRU; 0 = 40.
 	MergePercent int64
 	// ShardsMax bounds the shards of one collection; 0 = shard.ShardsMax.
 	ShardsMax int
@@ -81,7 +82,7 @@ func Decide(m *shard.Map, l Loads, p Policy) []Action {
 }
 
 // splits returns actions that split the shards in which a zone begins or ends, those that are too large, and as many
-// more as the RU/s of the collection require.
+// more as the RU/s of the collection require. Only splits for zones may make more than most shards.
 func splits(m *shard.Map, l Loads, p Policy, most int) (out []Action) {
 	var list []*shard.Descriptor
 	for _, d := range m.Shards() {

@@ -53,8 +53,8 @@ type Op struct {
 	User collection.User
 	// BypassValidation skips validators (bypassDocumentValidation).
 	BypassValidation bool
-	// Committed is the timestamp of the last commit of the command, 0 if it
-	// wrote nothing: the operationTime of its reply.
+	// Committed is the timestamp of the last commit of the command, 0 if it wrote nothing; the operationTime of its
+	// reply is not before it.
 	Committed storage.Timestamp
 	// ReadTime is the time of the newest state on which the command's reads were opened; 0 if all were in a
 	// transaction or at the time At.

@@ -140,8 +140,8 @@ func (r *Runner) try(ctx context.Context, id keyspace.CollectionID, meter *ratel
 // background is the class in which the work of this package, unless eager, is charged to budgets.
 var background = ratelimit.Class{Priority: ratelimit.Background}
 
-// admit waits until the clients of a collection leave a part of its budget for background work. Eager work, for which
-// a client waits, does not wait.
+// admit waits until the clients of a collection leave a part of its budget for background work. Eager work
+// (ExpireDue) does not wait.
 func (r *Runner) admit(ctx context.Context, id keyspace.CollectionID) error {
 	pool := r.Budgets.Collection(uint64(id))
 	if eager(ctx) || !pool.Limited() && !pool.Shared() {

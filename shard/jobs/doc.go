@@ -13,7 +13,8 @@
 // a writer.
 //
 // One job at a time works on the structure of a collection. The transactions of a job are charged to the collection
-// in the background class, so that they use only what the clients leave; work for which a client waits is free.
+// in the background class, so that they use only what the clients leave; deletions that precede a client's command
+// (ExpireDue) are free.
 //
 // Glossary. Settle: move index entries to a shard's newest partition. Resume:
 // finish what a crash left. Checkpoint: counts of all shards at one timestamp.

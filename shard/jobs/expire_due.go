@@ -11,11 +11,11 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// eagerKey marks the context of work for which a command of a client waits.
+// eagerKey marks the context of the deletions of ExpireDue, which precede a client's command.
 type eagerKey struct{}
 
-// eager reports whether a command of a client waits for the work. Such work neither waits for
-// request units nor uses any.
+// eager reports whether the work is a deletion of ExpireDue, for which a client's command waits. Such work neither
+// waits for request units nor uses any.
 func eager(ctx context.Context) bool { return ctx.Value(eagerKey{}) != nil }
 
 // ExpireDue deletes the documents of a collection that have expired by its TTL indexes, before a command reads or

@@ -97,8 +97,8 @@ func names(c *catalog.Collection, ds []*shard.Descriptor) string {
 	return strings.Join(out, " ")
 }
 
-// maker draws values, documents and filters over the fields a, b, c and x, from few values, so that
-// filters match documents.
+// maker draws values, documents and filters over the fields _id, a, b, c and x, from few values, so that filters
+// match documents.
 type maker struct{ *rand.Rand }
 
 func (m maker) pick(from ...string) string { return from[m.IntN(len(from))] }
@@ -313,9 +313,9 @@ func TestTargetsOfPrefix(t *testing.T) {
 	}
 }
 
-// TestPlace checks the groups of random documents: all documents are in them, each with its shard;
-// ordered gives one group of all as given; unordered gives one group for each shard, in the same
-// order.
+// TestPlace checks the groups of random documents: all documents are in them, each with its shard; ordered gives one
+// group of all as given; unordered gives one group for each shard that gets documents, in the order of their first
+// documents.
 func TestPlace(t *testing.T) {
 	const seed = 22
 	t.Logf("seed %d", seed)

@@ -81,8 +81,7 @@ func TestSettleShard(t *testing.T) {
 	}
 }
 
-// population holds the sizes of the documents of a collection, and their shards: the result of a
-// scan.
+// population models a collection: the sizes of its documents, 0 for none, and their shards, as a scan finds them.
 type population struct {
 	size  [100]int64
 	owner [100]shard.ID
