@@ -1,5 +1,5 @@
-// Package ejson reads and prints Extended JSON for tests, logs and tools. It is one of the two packages
-// that use the MongoDB driver; no hot path uses it.
+// Package ejson reads and prints Extended JSON for tests, logs and tools. Apart from tests and the commands in cmd,
+// only it and bson use the MongoDB driver; no hot path uses it.
 //
 // Besides Extended JSON v2, it accepts the notation that people type in a shell: bare field names,
 // single quotes, trailing commas, and the constructors ObjectId("…"), NumberLong(…), NumberInt(…),

@@ -51,8 +51,8 @@ func (p *CPUSlots) notifyOverload() {
 // It equals the time slice of Go's scheduler.
 const slotTime = 10 * time.Millisecond
 
-// slotTimeout is the longest wait for an Interruptible slot, extended by an eighth for each other waiter. Then the
-// command computes without a slot, as the holder may be blocked.
+// slotTimeout is the longest wait for an Interruptible slot, extended by as much again for every eight waiters. Then
+// the command computes without a slot, as the holder may be blocked.
 const slotTimeout = 200 * time.Millisecond
 
 // aloneMax is the number of commands that may begin within slotTime while a long command still counts as alone and

@@ -106,8 +106,8 @@ func (e *Env) NoteMeta(kind string) {
 	}
 }
 
-// SetContext replaces the context by that of another command: a getMore continues with the Env of the
-// command that opened the cursor.
+// SetContext replaces the context: a getMore continues under its own one with the Env of the command that opened the
+// cursor, and a step that must end in spite of an interruption gets a context without cancellation.
 func (e *Env) SetContext(ctx context.Context) { e.ctx = ctx }
 
 // WithContext returns a copy of e under another context.

@@ -9,8 +9,9 @@
 // documents of one value over buckets (suffix.go). An unsharded collection has no key and keeps every document at
 // position zero of its only shard.
 //
-// A Map is immutable: Split, Merge and Settle return the next one, with the next minor version. Records do not name
-// their shard, so a split moves none of them; index entries belong to a shard through partitions:
+// A Map is immutable: Split, Merge, Settle and Move return the next one, with the next minor version, or the next
+// epoch if Move may reuse an ID. Records do not name their shard, so a split moves none of them; index entries belong
+// to a shard through partitions:
 //
 //	split    A [p0]                 →  B [p0]   C [p0 p1]     new entries of C go to p1, reads look into both
 //	settle   C [p0 p1]              →  C [p1]                 after C's entries have been moved out of p0
