@@ -21,12 +21,11 @@ type Progress struct {
 	Done, Total int64
 }
 
-// Report is a function that is called with the progress of a backup or a restore; it may be nil. It must return
-// quickly, because the work waits for it.
+// Report is a function that is called with the progress of a backup, a restore or a Verify; it may be nil. It must
+// return quickly, because the work waits for it.
 type Report func(Progress)
 
-// meter returns a function that adds the work done in one phase of a backup or restore, and calls the Report with
-// the sum.
+// meter returns a function that adds the work done in one phase, and calls the Report with the sum.
 func (r Report) meter(phase, unit string, total int64) progress {
 	p := Progress{Phase: phase, Unit: unit, Total: total}
 	return func(n int64) error {
@@ -103,9 +102,10 @@ func (t *Timeline) last() *Segment {
 	return t.Segments[len(t.Segments)-1]
 }
 
-// Take makes a base in the backup folder dir, for which it copies only files that the previous base does not have,
-// and a segment up to it. Then it merges small segments. Only one process at a time can do so. Errors: ErrBusy,
-// ErrForeign, ErrFormat; errors of ctx, of the source and of the file system.
+// Take makes a base in the backup folder dir, for which it copies no tables that the previous base has, and a
+// segment up to its end. Then it merges small segments, unless a restore is running. Only one process at a time
+// can do so. Errors: ErrBusy, ErrForeign, ErrFormat, ErrNoParent, ErrGone; errors of ctx, of the source and of the
+// file system.
 func Take(ctx context.Context, src Source, dir string, o Options) (base *Base, err error) {
 	x, err := start(ctx, src, dir, o)
 	if err != nil {
@@ -157,7 +157,7 @@ func Take(ctx context.Context, src Source, dir string, o Options) (base *Base, e
 // store.
 func Clear(src Source) error { return os.RemoveAll(filepath.Join(src.Folder(), checkpointName)) }
 
-// errNoBase is the error of Ship if the timeline has no base and segment yet that a new segment could follow.
+// errNoBase is the error of Ship if the timeline has no base or no segment yet that a new segment could follow.
 var errNoBase = errors.New("there is no backup of this server in the folder yet")
 
 // Ship writes a segment with all writes since the previous segment into the backup folder dir, so that moments up
@@ -176,8 +176,8 @@ func Ship(ctx context.Context, src Source, dir string) (segment *Segment, err er
 }
 
 // ship writes a segment with the writes after the timeline's last segment, up to now, and lets the store delete
-// the logs that it has copied. If the writes after that segment are gone, the new one starts at sequence number
-// orFrom, unless orFrom is 0.
+// the logs that it has copied. If there is no such segment or the writes after it are gone, the new one starts at
+// sequence number orFrom, unless orFrom is 0.
 func (x *backupRun) ship(orFrom uint64) (*Segment, error) {
 	_, behind, err := x.src.MarkPosition(x.ctx)
 	if err != nil {

@@ -170,8 +170,8 @@ func bulk(w *world, n int) error {
 	return err
 }
 
-// TestMoments restores random moments between the first backup and the last, and checks that each has exactly its
-// content.
+// TestMoments restores random moments between the first backup and the last segment, and checks that each has
+// exactly its content.
 func TestMoments(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	w := newWorld(t, seed)

@@ -170,7 +170,7 @@ func (f *Folder) dropIncompleteIfLocked() {
 }
 
 // openForWriting locks a backup folder and reads it, and creates it if necessary. The caller closes it. Errors:
-// ErrBusy, ErrForeign, ErrFormat; errors of the file system.
+// ErrBusy, ErrForeign, ErrFormat, ErrNoParent; errors of the file system.
 func openForWriting(dir string) (*Folder, error) {
 	if err := makeFolder(dir); err != nil {
 		return nil, err

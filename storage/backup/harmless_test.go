@@ -10,8 +10,8 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// TestVerifyBesideWriter checks that Verify reports no missing files while another goroutine makes backups, copies
-// and merges logs, and deletes old backups. The remains of an interrupted backup are at most harmless findings.
+// TestVerifyBesideWriter checks that Verify reports at most harmless findings while another goroutine makes
+// backups, copies and merges logs, and deletes old backups, and for the remains of an interrupted backup.
 func TestVerifyBesideWriter(t *testing.T) {
 	w := newWorld(t, 1)
 	dir := filepath.Join(t.TempDir(), "backups")

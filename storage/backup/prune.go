@@ -122,7 +122,7 @@ type Pruned struct {
 
 // Prune deletes the bases, segments and timelines in the backup folder dir that no restore to a moment since a
 // timestamp needs. It keeps the newest backup in any case, and deletes nothing while a restore is running. Errors:
-// ErrBusy, errors of the file system.
+// as openForWriting.
 func Prune(dir string, since storage.Timestamp) (p Pruned, err error) {
 	f, err := openForWriting(dir)
 	if err != nil {

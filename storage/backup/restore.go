@@ -87,8 +87,8 @@ func link(from, to string, size int64) (ok bool) {
 }
 
 // Hold creates and locks a temporary folder for a restore: inside the backup folder, where tables can be linked,
-// or else among the system's temporary files. While the lock is held, nothing is deleted from the backup folder;
-// so call Hold before Open. release removes the temporary folder.
+// or else among the system's temporary files. While a temporary folder inside the backup folder is locked, backups
+// there are neither deleted nor merged; so call Hold before Open. release removes the temporary folder.
 func Hold(folder string) (dir string, release func(), err error) {
 	if dir, err = os.MkdirTemp(folder, scratchPrefix); err != nil {
 		dir, err = os.MkdirTemp("", "cantle-"+scratchPrefix)

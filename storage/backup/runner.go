@@ -35,7 +35,8 @@ type Runner struct {
 	policy  Policy
 	program string
 	now     func() time.Time
-	// report is called after an automatic backup with a message, and with the error if the backup failed.
+	// report is called with a message after each automatic base and when kept logs are given up, and with the
+	// error after a failure.
 	report func(what string, err error)
 
 	mu     sync.Mutex
@@ -64,7 +65,7 @@ type Status struct {
 var ErrRunning = errors.New("a backup is being made already; wait for its end")
 
 // NewRunner creates a Runner of backups, which does nothing before Run or a request. program is the version of the
-// program; told, which may be nil, is called after each automatic backup.
+// program; told, which may be nil, becomes Runner.report.
 func NewRunner(src Source, policy Policy, program string, now func() time.Time, told func(what string, err error)) *Runner {
 	if told == nil {
 		told = func(string, error) {}
@@ -157,9 +158,9 @@ func (r *Runner) end(err error) {
 	}
 }
 
-// Run makes the automatic backups of the policy until ctx ends. A base is due if the last one in the folder,
-// perhaps made by an earlier process, is older than the interval; between bases, segments are written each minute.
-// If the policy is not automatic, Run only stops keeping logs that no backup needs any more.
+// Run makes the automatic backups of the policy until ctx ends. A base is due an interval after the last one,
+// which may be one on request or of an earlier process, or if the log has a gap; in between, segments are written
+// each minute. If the policy is not automatic, Run only stops keeping logs that no backup needs any more.
 func (r *Runner) Run(ctx context.Context) {
 	if !r.policy.Automatic() {
 		r.watchRetention(ctx)

@@ -289,7 +289,7 @@ func (r *segmentReader) Read(b []byte) (int, error) {
 const batchBytesMax = 1 << 30
 
 // each calls visit with each write of a segment, in order, and checks that none is missing. told is called with
-// the number of bytes read. Errors: errDamaged; errors of visit, told and ctx.
+// the number of bytes read. Errors: errDamaged; errors of visit, told, ctx and the file system.
 func (t *Timeline) each(ctx context.Context, s *Segment, told progress, visit func(pebblekv.Write) error) error {
 	file, err := os.Open(filepath.Join(t.dir, logName, s.Name))
 	if err != nil {

@@ -15,7 +15,7 @@ var ErrNoFolder = errors.New("the server was started without a folder for backup
 
 // requestedFolder returns the folder for a backup that a client requests by to: the policy's folder if to is
 // empty, or a folder directly in it, given by name or path. Symbolic links are resolved before the check. Errors:
-// ErrNoFolder, ErrInData; an error for a folder elsewhere; errors of the file system.
+// ErrNoFolder, ErrInData; an error for a folder elsewhere or a reserved name; errors of the file system.
 func (r *Runner) requestedFolder(to string) (string, error) {
 	root := r.policy.Folder
 	switch {

@@ -66,8 +66,8 @@ type Plan struct {
 	segments []*Segment
 }
 
-// Find plans the restore of the moment at, 0 for the newest one: from the newest base before it, in the newest
-// timeline that covers it. Errors: ErrNotCovered, with a list of the covered moments in its text.
+// Find plans the restore of the moment at, 0 for the newest one: from the newest base at or before it, in the
+// newest timeline that covers it. Errors: ErrNotCovered, with a list of the covered moments in its text.
 func (f *Folder) Find(at storage.Timestamp) (*Plan, error) {
 	for _, t := range slices.Backward(f.Timelines) {
 		moment := at
@@ -94,7 +94,7 @@ func (f *Folder) Find(at storage.Timestamp) (*Plan, error) {
 	}
 }
 
-// MomentText formats a moment as a time in UTC and as a timestamp, which people and the flag --at can read.
+// MomentText formats a moment as a time in UTC and as a timestamp, each of which the flag --at accepts.
 func MomentText(ts storage.Timestamp) string {
 	return fmt.Sprintf("%s (%d,%d)", time.Unix(int64(ts.Seconds()), 0).UTC().Format(time.RFC3339), ts.Seconds(), ts.Increment())
 }

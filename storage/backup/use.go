@@ -47,8 +47,8 @@ func (r *Runner) endUnusedRetention() (ended bool, err error) {
 	return true, r.src.EndKeeping()
 }
 
-// hasBackups reports whether the folder dir, or a backup folder directly in it, has backups of a timeline. If the
-// disk does not answer, it returns true, so that logs are kept.
+// hasBackups reports whether the folder dir, or a backup folder directly in it, has backups of a timeline. If dir
+// exists and cannot be read, it returns true, so that logs are kept.
 func hasBackups(dir, timeline string) bool {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

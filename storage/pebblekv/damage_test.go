@@ -108,7 +108,8 @@ func TestDamagedBlock(t *testing.T) {
 }
 
 // TestDamagedLargeBlock checks that a read of a damaged large block fails fast, without Pebble's search for the
-// flipped bit, which took ten minutes per read; so do the second and later reads of a damaged small block.
+// flipped bit, which took ten minutes per read, and sets the flag by which later reads of damaged small blocks
+// fail fast too.
 func TestDamagedLargeBlock(t *testing.T) {
 	dir := t.TempDir()
 	s := mustOpen(t, dir, Options{}).(*store)
@@ -144,8 +145,8 @@ func TestDamagedLargeBlock(t *testing.T) {
 	}
 }
 
-// TestDamageAtOpening checks that Open refuses a store with damage that Pebble would take for the end of a file,
-// or would not notice.
+// TestDamageAtOpening checks that Open refuses a store with a damaged or missing log, manifest or table, but not
+// one with a damaged OPTIONS file.
 func TestDamageAtOpening(t *testing.T) {
 	for _, c := range []struct {
 		name   string

@@ -325,8 +325,8 @@ func TestDeletesMakeRoom(t *testing.T) {
 	m.end()
 }
 
-// TestNoRoomAtAll takes away all free space while keys are written: writes are refused or wait, and reads go on.
-// Once there is space again, everything works, also after a restart.
+// TestNoRoomAtAll takes away all free space after some writes: writes and compactions are refused, and reads go
+// on. Once there is space again, writes are accepted, and all keys are there after a restart.
 func TestNoRoomAtAll(t *testing.T) {
 	m := openSmall(t, 64<<20)
 	for range 100 {
@@ -354,7 +354,7 @@ func TestNoRoomAtAll(t *testing.T) {
 	m.end()
 }
 
-// TestOpenWithoutRoom opens a store on a full disk: the error has the number of missing bytes. The store can be
+// TestOpenWithoutRoom opens a store on a full disk: the error has the number of needed bytes. The store can be
 // opened for reading, and then refuses writes because of the full disk.
 func TestOpenWithoutRoom(t *testing.T) {
 	m := openSmall(t, 64<<20)

@@ -11,8 +11,8 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// TestInspect checks that Inspect returns the format version of a store and whether there is one, also while a
-// server has the store open.
+// TestInspect checks that Inspect returns the format version of a store and whether there is one, and ErrLocked
+// while the store is open.
 func TestInspect(t *testing.T) {
 	dir := t.TempDir()
 	look := func(dir string, version int, exists bool, want error) {

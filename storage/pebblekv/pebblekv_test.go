@@ -56,7 +56,7 @@ func TestNemesis(t *testing.T) {
 
 func BenchmarkStore(b *testing.B) { storagetest.Benchmarks(b, openDisk) }
 
-// crashDisk is a disk in memory that can lose all unsynced writes, as at a power cut.
+// crashDisk is a disk in memory that can lose unsynced writes, as at a power cut.
 type crashDisk struct{ fs *vfs.MemFS }
 
 func (d crashDisk) Open(tb testing.TB) storage.Store {

@@ -13,9 +13,9 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// Benchmarks measures the operations of a store that the server uses most, with one and with 64 goroutines.
-// Compare cpu-µs/op (user and system time of the process per operation), which hardly depends on the load of the
-// machine.
+// Benchmarks measures the operations of a store that the server uses most, with one goroutine and most of them
+// also with 64. Compare cpu-µs/op (user and system time of the process per operation), which hardly depends on the
+// load of the machine.
 func Benchmarks(b *testing.B, open Open) {
 	for _, n := range []int{1, 64} {
 		b.Run(fmt.Sprintf("insert-synced/%d", n), func(b *testing.B) { insert(b, open, n, storage.Synced) })

@@ -32,8 +32,8 @@ const (
 //   - transfers between accounts: every snapshot, read by keys or by scan, forward
 //     or backward, has the same sum;
 //   - increments of a few counters, latched or not: none is lost;
-//   - every commit's log record: each reader sees them in timestamp order, none
-//     twice, none missing, and none that does not match the counters at the end;
+//   - every commit's log record: a log reader sees them in timestamp order, none
+//     twice, none missing and, unless commits can be undetermined, none more;
 //   - rolled back savepoints and abandoned transactions leave nothing.
 func Nemesis(t *testing.T, open Open, o NemesisOptions) {
 	if o.Rounds == 0 {
@@ -94,8 +94,8 @@ func (n *nemesis) setup() {
 	})
 }
 
-// retry runs f in transactions until one commits, with latches on the given keys. It reports whether the commit
-// has certainly happened.
+// retry runs f in transactions with latches on the given keys, until one commits or fails otherwise than by a
+// conflict or an old snapshot. It reports whether the commit has certainly happened.
 func (n *nemesis) retry(f func(tx storage.Txn) error, latch ...[]byte) bool {
 	for i := 0; ; i++ {
 		tx, err := n.s.Begin(n.ctx, storage.TxnOptions{Latch: latch})
