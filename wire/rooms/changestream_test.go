@@ -33,7 +33,7 @@ type watched struct {
 	coll   string // of the cursor's namespace
 	db     string
 	id     int64
-	tokens []bson.Raw // resume tokens of the events that were read, followed by the token of the batch
+	tokens []bson.Raw // resume tokens of the events that were read
 	fails  int        // the code of the error that ended it
 	labels string
 }

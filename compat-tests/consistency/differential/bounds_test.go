@@ -153,8 +153,8 @@ func (b *keyRange) beyond(end bson.D, side int32, orEqual bool) bson.D {
 	return one("$or", alternatives)
 }
 
-// scalar reports whether every document has one value, and no array, for each of the fields, so that an expression
-// compares it as an index does.
+// scalar reports whether the fields are at the top level and no document has an array, undefined, a regular expression
+// or a symbol in them, so that an expression compares them as an index does.
 func scalar(fields bson.D, docs []bson.D) bool {
 	for _, e := range fields {
 		if strings.Contains(e.Key, ".") {

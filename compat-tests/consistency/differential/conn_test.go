@@ -87,7 +87,7 @@ type awaited struct {
 const awayMost = time.Minute
 
 // repeatable reports whether a command can be sent again because its reply has the error NetworkTimeout (89), after
-// which nothing was done. It must not be in a transaction, and no other reply may be expected.
+// which nothing was done. It must not be a getMore or have a txnNumber, and no other reply may be expected.
 func (c *conn) repeatable(s awaited, reply bson.Raw) bool {
 	code, _ := failed(reply)
 	return code == 89 && len(c.due) == 0 && len(s.command) > 0 && s.command[0].Key != "getMore" &&

@@ -424,7 +424,7 @@ func (m manner) String() string {
 	return fmt.Sprintf("manner batches of %d", m.batch)
 }
 
-// restore repeats a transaction after an error has ended it.
+// restore repeats a transaction after an error has ended it; after writes, it excludes the way instead.
 func (r *round) restore(k *populatedWay) error {
 	if !k.inTransaction {
 		return nil

@@ -22,7 +22,7 @@ import (
 // variant is one way of storing the documents.
 type variant struct {
 	name    string
-	key     string // number of hashed partitions; 0 is a ranged key
+	key     string // the field of the shard key; "" is unsharded
 	shards  int    // hashed over so many; 0 is a ranged key
 	indexed bool
 	suffix  bson.D // the suffix of the shard key; nil is none

@@ -217,8 +217,8 @@ func (w *way) excuses(code int32) bool {
 	return w.tight && code == noSpilling || w.moves && code == queryPlanKilled
 }
 
-// between moves partitions of a way between two batches of a cursor, or before a query, if the way is one whose
-// partitions move.
+// between sometimes moves partitions of a way between two batches of a cursor, or before a query, if the way is one
+// whose partitions move.
 func (k *populatedWay) between(batches bool) {
 	if !k.way.moves {
 		return

@@ -229,8 +229,8 @@ func get(doc bson.D, name string) any {
 // folds removes the accents from the letters of the generator.
 var folds = strings.NewReplacer("é", "e", "É", "E")
 
-// byLetters returns a collator that compares strings by their letters, then (from strength 2) by accents, then (from
-// strength 3) by case, lower case first. For the letters that the generator draws, ICU compares in the same way.
+// byLetters returns a collator that compares strings by their letters, then (from strength 2) by accents, and not by
+// case. For the letters and the strengths (1 and 2) that the generator draws, ICU compares in the same way.
 func byLetters(strength int) collator {
 	return func(a, b string) int {
 		r := strings.Compare(strings.ToLower(folds.Replace(a)), strings.ToLower(folds.Replace(b)))

@@ -313,8 +313,8 @@ func (r *round) reread() error {
 	return nil
 }
 
-// verify checks, for each way of storage, that its indexes agree with its documents, and that reads in the other
-// direction return the same documents.
+// verify checks by the command validate, for each way of storage except transactions, that its indexes agree with its
+// documents.
 func (r *round) verify() error {
 	for _, k := range r.kept {
 		if k.out || k.inTransaction {

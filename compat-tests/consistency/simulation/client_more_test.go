@@ -45,8 +45,8 @@ func (c *client) thing() {
 	c.w.note("client %d: thing %d becomes %d: %d", c.number, id, version, o)
 }
 
-// document returns a document of the collection things; all its fields are computed from its version, so that a
-// damaged one can be detected.
+// document returns a document of the collection things; all its fields but _id are computed from its version, so that
+// a damaged one can be detected.
 func document(id, version int64) bson.D {
 	tags := bson.A{}
 	for i := range version % 4 {
