@@ -135,7 +135,7 @@ const (
 	// FirstUser commands may be run on the database admin without a login by a client with a loopback address, as
 	// long as no user and no role exists. The login code acts on this fact. Manual: core/localhost-exception.
 	FirstUser
-	// Sampled commands are queries by which analyzeShardKey judges a shard key. configureQueryAnalyzer and
+	// Sampled commands are queries by which analyzeShardKey judges a shard key. The sampling of queries and
 	// analyzeShardKey act on this fact.
 	// Manual: reference/command/configureQueryAnalyzer.
 	Sampled

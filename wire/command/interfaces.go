@@ -87,7 +87,7 @@ type Sharding interface {
 	// zones, the query analyzer and the recorded traffic of that name, which may exist without the collection.
 	Dropped(ns collection.Namespace)
 	// UpdateVirtual runs an update of a collection of the database config that is computed when it is read. done is
-	// false if the namespace is no collection that accepts such updates.
+	// false for a delete, and if the namespace is no collection that accepts such updates.
 	UpdateVirtual(c *Call, ns collection.Namespace, m *cluster.Modify) (r cluster.Modified, done bool, err error)
 }
 

@@ -10,8 +10,8 @@
 // The sources of cursors: a stream of the cluster (streamSource), the events of a change stream
 // (changeSource), the end of a capped collection (tailSource) or of the change log (oplogSource).
 //
-// Words. Statement: one element of updates or deletes. Operation: one element of the ops of bulkWrite.
-// Results of statements with a transaction number are stored, so that a retry gets the same result.
+// Words. Statement: one element of updates or deletes. Operation: one element of the ops of bulkWrite. Results of the
+// statements of retryable writes are stored, so that a retry gets the same result.
 //
 // Sources: the manual's pages reference/command/nav-crud and nav-aggregation; the drivers'
 // specifications CRUD, retryable writes, change streams and bulkWrite.

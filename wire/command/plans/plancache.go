@@ -93,7 +93,8 @@ func shapeArg(c *command.Call, name string) (bson.Raw, error) {
 	return bson.Raw(v.Data).Clone(), nil
 }
 
-// runPlanCacheSetFilter sets an index filter: from now on, queries of the given shape may use only the given indexes.
+// runPlanCacheSetFilter sets an index filter: from now on, queries of the given shape at this server may use only the
+// given indexes.
 // Manual: reference/command/planCacheSetFilter.
 func runPlanCacheSetFilter(c *command.Call) error {
 	coll, err := plannedCollection(c)

@@ -8,7 +8,7 @@ import (
 	"github.com/cantledb/cantle/wire/session"
 )
 
-// runKillAllSessions kills the sessions of the users that the command lists, or all sessions if it lists none.
+// runKillAllSessions kills the sessions of the users that the command lists, or all sessions if the list is empty.
 // Manual: reference/command/killAllSessions.
 func (s *State) runKillAllSessions(c *command.Call) error {
 	const field = "KillAllSessionsCmd.killAllSessions"
@@ -88,7 +88,7 @@ func (p *sessionPattern) of(owner session.Owner) bool {
 }
 
 // parseKillByPattern reads the arguments of killAllSessionsByPattern, which kills the sessions that match one of the
-// patterns, or all sessions without patterns. A pattern with users or roles needs the privilege impersonate.
+// patterns, or all sessions if the list is empty. A pattern with users or roles needs the privilege impersonate.
 // Manual: reference/command/killAllSessionsByPattern#access-control.
 func (s *State) parseKillByPattern(c *command.Call) (command.Request, error) {
 	const field = "KillAllSessionsByPatternCmd.killAllSessionsByPattern"

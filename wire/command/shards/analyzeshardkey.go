@@ -22,7 +22,7 @@ type keyAnalysis struct {
 	size            int64
 }
 
-// analyzedMax is the maximum number of documents that analyzeShardKey reads, unless the client requests fewer: it
+// analyzedMax is the maximum number of documents that analyzeShardKey samples, unless the client requests fewer: it
 // bounds the memory for counting distinct values.
 const analyzedMax = 1 << 20
 

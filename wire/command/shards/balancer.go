@@ -66,8 +66,7 @@ func (s *State) balancerMode() string {
 	return "full"
 }
 
-// runBalancerCollectionStatus reports that a collection is balanced, which is always true: its partitions share its
-// throughput evenly.
+// runBalancerCollectionStatus reports every sharded collection as balanced, because it has no data on a wrong shard.
 // Manual: reference/command/balancerCollectionStatus.
 func runBalancerCollectionStatus(c *command.Call) error {
 	if _, err := shardedCollection(c); err != nil {

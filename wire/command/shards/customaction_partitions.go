@@ -162,8 +162,8 @@ func appendHot(b *bson.Builder, name string, coll *catalog.Collection, keys []ra
 	b.End()
 }
 
-// appendLogical appends the shard key value that KeyPattern.AppendLogical has encoded as key. A truncated value is
-// appended as its bytes.
+// appendLogical appends the shard key value that KeyPattern.AppendLogical has encoded as key. A truncated value, and
+// any of an unsharded collection, is appended as its bytes.
 func appendLogical(b *bson.Builder, coll *catalog.Collection, key string) {
 	values, err := coll.Key.LogicalValues([]byte(key))
 	if err != nil || !coll.Sharded() {

@@ -6,8 +6,7 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// refusedRU is the assumed cost of a refused statement, in request units, if no statement of its shape has ever
-// succeeded.
+// refusedRU is the least cost, in request units, that recordTraffic assumes for a refused statement.
 const refusedRU = 1
 
 // recordTraffic records the statements of a completed command for the report GetRecordedTraffic, each with an equal

@@ -55,10 +55,10 @@ func (s *State) profiling(db string) dbProfile {
 	return p.of(db)
 }
 
-// profile records a completed command in system.profile of its database, depending on the database's level. At level
-// 2 it records every command; at level 1 a sample of the slow commands or, if there is a filter, the commands that
-// match it. Such commands are logged at any level, and at level 2 all commands. The entry is stored before the client
-// gets the reply. Errors are only logged.
+// profile records a completed command in system.profile of its database, depending on the database's level. Silent
+// commands are left out. At level 2 it records every other command; at level 1 a sample of the slow commands or, if
+// there is a filter, the commands that match it. Such commands are logged at any level, and at level 2 all commands.
+// The entry is stored before the client gets the reply. Errors are only logged.
 // Manual: tutorial/manage-the-database-profiler, reference/log-messages#logging-slow-operations.
 func (s *State) profile(c *command.Call, e command.Outcome) {
 	if c.Def.Facts.Has(command.Silent) {

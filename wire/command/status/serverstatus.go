@@ -54,9 +54,9 @@ func (s *State) sections() []section {
 	}
 }
 
-// runServerStatus replies with the status of the server, in sections. A section whose name the request has with a
-// false value is left out. Numbers of MongoDB's engine that monitoring tools require are filled with the nearest
-// equivalent.
+// runServerStatus replies with the status of the server, in sections. The request can leave a section out by name:
+// false, and include those with onRequest by name: true or all: true. Numbers of MongoDB's engine that monitoring
+// tools require are filled with the nearest equivalent.
 // Manual: reference/command/serverStatus.
 func (s *State) runServerStatus(c *command.Call) error {
 	b := c.Reply

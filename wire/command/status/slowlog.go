@@ -86,7 +86,7 @@ func (w *slowWatch) tick() {
 	}
 }
 
-// logInProgress logs each command that has been running for longer than the limit of its database, once per command.
+// logInProgress logs each command that has run, without its idle time, for at least the limit of its database, once.
 // It reports whether commands are still running.
 // Manual: release-notes/8.3#slow-in-progress-query-logs.
 func (s *State) logInProgress() bool {
