@@ -20,7 +20,7 @@ type Definer interface {
 	CreateMissing(o *Op, ns collection.Namespace) error
 	// CreateTemporary creates a collection that $out fills and that then replaces another. options are those of
 	// create, indexes those beside the one on _id, both as a catalog stores them. The caller ends it with Replace or
-	// Drop; after a crash the next start drops it.
+	// Drop; after a crash the next start or a peer drops it.
 	// Errors: the errors of options and indexes, and of the catalog.
 	CreateTemporary(o *Op, db string, options bson.Raw, indexes []bson.Raw) (collection.Namespace, error)
 	// Replace puts a temporary collection in the place of the collection called ns, if there is one.

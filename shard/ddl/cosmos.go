@@ -30,9 +30,9 @@ func indexLimit(o *cluster.Op) int {
 	return indexesMax
 }
 
-// accountIndex returns the specification of a new index as Azure Cosmos DB means it: {_ts: 1} expires documents by
-// their last write, and version 1, which accounts list for all kinds, is removed. On the other address {_ts: 1} means
-// an index by the last write if the collection has one, because the index is listed as {_ts: 1}.
+// accountIndex returns the specification of a new index as Azure Cosmos DB means it: a TTL index {_ts: 1} expires
+// documents by their last write, and version 1, which accounts list for all kinds, is removed. On the other address
+// {_ts: 1} means an index by the last write if the collection has one, because the index is listed as {_ts: 1}.
 // Source: Azure Cosmos DB for MongoDB, "time-to-live".
 func accountIndex(o *cluster.Op, coll *catalog.Collection, raw bson.Raw) bson.Raw {
 	if !o.Env.Strict() {

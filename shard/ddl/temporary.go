@@ -54,9 +54,9 @@ func (d *Definer) CreateTemporary(o *cluster.Op, db string, options bson.Raw, in
 	return ns, d.Create(o, ns, CreateOptions{Raw: options, Indexes: indexes, Stored: true})
 }
 
-// DropUnfinished drops the temporary collections that commands were filling when their server died. It is called once
-// after a start, before clients are admitted. Over a shared store it is also called later, with the live servers,
-// whose collections stay.
+// DropUnfinished drops the temporary collections that commands were filling when their server died. A server that has
+// the store exclusively calls it once after a start, before clients are admitted, without alive. Over a shared store
+// one server calls it periodically; alive reports the live servers, whose collections stay.
 // Errors: the errors of dropping.
 func (d *Definer) DropUnfinished(ctx context.Context, alive func(storage.MemberID) bool) error {
 	snap := d.catalog.Peek()

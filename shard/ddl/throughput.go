@@ -13,7 +13,8 @@ import (
 	"github.com/cantledb/cantle/shard/jobs"
 )
 
-// RestoreBudgets gives every collection and database its provisioned throughput after a start.
+// RestoreBudgets gives every collection and database its provisioned throughput after a start, and after a peer has
+// changed the catalog.
 func (d *Definer) RestoreBudgets() {
 	for _, db := range d.catalog.Peek().Databases() {
 		d.Jobs.ProvisionDatabase(db.Name)

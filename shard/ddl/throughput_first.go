@@ -9,9 +9,8 @@ import (
 	"github.com/cantledb/cantle/shard/jobs"
 )
 
-// firstShards returns the initial number of shards of a collection: its RU/s divided by the maximum of a
-// shard; the number of its database's partitions, if it shares the database's throughput; otherwise the
-// default.
+// firstShards returns the initial number of shards of a collection: its RU/s divided by ratelimit.FirstShardRate; the
+// number of its database's partitions, if it shares the database's throughput; otherwise the default.
 func (d *Definer) firstShards(coll *catalog.Collection) int {
 	switch t := coll.Throughput; t.Mode {
 	case catalog.ThroughputManual, catalog.ThroughputAutoscale:
