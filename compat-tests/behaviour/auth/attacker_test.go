@@ -26,7 +26,7 @@ func parse(t *testing.T, text string) bson.D {
 type attempt struct{ db, command string }
 
 // attempts are commands that the user eve sends and that must be refused. Eve may read and write the database eve and
-// administer its users, and in the database p read the collection a and create collections.
+// administer its users, and in the database p read the collection a and the views v and w, and create collections.
 var attempts = []attempt{
 	// Access to a database of another user.
 	{"s", `{"find": "c"}`},
@@ -142,7 +142,7 @@ var attempts = []attempt{
 }
 
 // TestAttacker checks that every command of attempts is refused, to a user with few privileges and to a client
-// without a login, and that afterwards no data has changed.
+// without a login, and that afterwards the documents of s.c and p.secret and the number of users are unchanged.
 func TestAttacker(t *testing.T) {
 	s := harness.Start(t, harness.Options{Args: []string{"--auth"}})
 	createRoot(t, dial(t, s.URI))

@@ -31,7 +31,8 @@ func pair(t *testing.T, dir, cert, key string) (*x509.Certificate, *ecdsa.Privat
 }
 
 // TestEncryptedKey checks that the server's TLS key may be encrypted, in both formats. With a wrong password the
-// server reports that and does not start. serverStatus names the certificate, and the password appears nowhere.
+// server reports that and does not start. serverStatus names the certificate, and getCmdLineOpts does not show the
+// password.
 func TestEncryptedKey(t *testing.T) {
 	dir, _ := certificates(t)
 	cert, key := pair(t, dir, "server.pem", "server.pem")

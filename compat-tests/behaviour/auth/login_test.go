@@ -36,7 +36,8 @@ func as(t *testing.T, s *harness.Server, c options.Credential, more ...*options.
 	return dial(t, s.URI, append([]*options.ClientOptions{options.Client().SetAuth(c).SetServerSelectionTimeout(5 * time.Second)}, more...)...)
 }
 
-// code returns the code of an error that the server returned, 0 if err is nil, and -1 for any other error.
+// code returns the code of an error that the server returned, 18 for a failed login, 0 if err is nil, and -1 for any
+// other error.
 func code(err error) int {
 	var server mongo.ServerError
 	switch {

@@ -78,8 +78,8 @@ func unchanged(t *testing.T, root *mongo.Client) {
 	}
 }
 
-// pipelines returns stages that name a namespace twice, or in another form than the rest of the pipeline: code that
-// reads the first name sees a permitted namespace, code that reads the last a forbidden one.
+// pipelines returns stages with an argument that comes twice, mostly a namespace: code that reads the first sees a
+// permitted one, code that reads the last a forbidden one.
 func pipelines() map[string]bson.A {
 	both := func(name string, first, last any) []any { return []any{name, first, name, last} }
 	stage := func(name string, arg any) bson.A { return bson.A{d(name, arg)} }
@@ -309,8 +309,8 @@ func TestViewsByApplyOps(t *testing.T) {
 	refuse(t, me, "mine", d("find", "v"), 0)
 }
 
-// TestRepeatedArguments checks that every command refuses an argument that comes twice. An exception is the argument
-// that the Go driver adds to a command that already has it.
+// TestRepeatedArguments checks that commands refuse an argument that comes twice. An exception is maxTimeMS, which
+// the Go driver adds to a command that already has it.
 func TestRepeatedArguments(t *testing.T) {
 	_, me := guarded(t, `[{"role": "readWrite", "db": "mine"}]`)
 	for _, cmd := range []bson.D{

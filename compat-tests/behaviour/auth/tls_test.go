@@ -192,7 +192,7 @@ func TestSilentClients(t *testing.T) {
 }
 
 // TestRefusesToBeOpen checks that a server that listens on an address of other machines does not start without --auth
-// or --allow-open.
+// or --allow-open, nor with metrics on such an address without --allow-open.
 func TestRefusesToBeOpen(t *testing.T) {
 	start := func(flags ...string) error {
 		s, err := harness.Launch(harness.Options{Args: append([]string{"--listen", "0.0.0.0:0"}, flags...)})

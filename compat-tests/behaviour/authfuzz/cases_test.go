@@ -88,8 +88,8 @@ func (c *corpus) add(n *node) {
 	c.commands[name] = append(c.commands[name], n)
 }
 
-// read adds the commands and stages in a case file to the corpus. It leaves out commands that are not in the lists,
-// and long ones.
+// read adds the commands and stages in a case file to the corpus. It leaves out commands that are not in the lists, a
+// few others such as logout, and long or slow ones.
 func (c *corpus) read(file string) {
 	for line := range strings.Lines(file) {
 		line = strings.TrimSpace(line)

@@ -2,8 +2,7 @@ package authfuzz
 
 import "strings"
 
-// commandLines are valid requests, the first of which are one of each command. Tokens with @ are replaced when a
-// request is made:
+// commandLines are valid requests, at least one of each command. Tokens with @ are replaced when a request is made:
 //
 //	@db @coll @view @new  a database, a collection, a view, a collection that does not exist
 //	@ns @dbname           "db.coll"; a name in the database of the request

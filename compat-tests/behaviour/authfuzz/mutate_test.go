@@ -25,8 +25,8 @@ type pool struct {
 // poolEach is the maximum number of requests about one command or stage in a pool.
 const poolEach = 12
 
-// add adds an accepted request to the pool, with its tokens instead of drawn names. Requests without tokens are left
-// out.
+// add adds an accepted request to the pool, with its tokens instead of drawn names. Requests without tokens, and slow
+// ones, are left out.
 func (p *pool) add(r *request, d *drawer) {
 	if !r.body.tokens() || slow[r.what] {
 		return
@@ -60,7 +60,8 @@ func (d *drawer) further() *request {
 
 func pick[T any](d *drawer, list []T) T { return list[d.IntN(len(list))] }
 
-// request returns a valid request with up to three mutations. Its names are still tokens.
+// request returns a valid request with up to three mutations or, in two of five cases, one of further. Its names are
+// still tokens.
 func (d *drawer) request() *request {
 	if len(d.open.whats) > 0 && d.IntN(5) < 2 {
 		return d.further()

@@ -1,7 +1,7 @@
 package authfuzz
 
-// stageLines are valid stages, the first of which are one of each kind, with tokens as in commandLines. " on " after
-// a stage names the database or collection that it requires instead of the user's collection.
+// stageLines are valid stages, at least one of each kind, with tokens as in commandLines. " on " after a stage names
+// the database or collection that it requires instead of the user's collection.
 var stageLines = split(`
 {$addFields: {a: "$x"}}
 {$bucket: {groupBy: "$_id", boundaries: [0, 10, 100000], default: "other", output: {s: {$push: "$s"}}}}

@@ -47,8 +47,8 @@ type finding struct {
 	}
 }
 
-// TestAccess checks the accessibility of each view of the console by axe-core: in both colour schemes, and at the
-// width of a phone, where nothing may be wider than the screen.
+// TestAccess checks that axe-core finds no serious or critical violation in any view of the console, in both colour
+// schemes, and that each view fits the width of a phone and fills that of a wall.
 func TestAccess(t *testing.T) {
 	library := axe(t)
 	s := start(t, "--console-write")

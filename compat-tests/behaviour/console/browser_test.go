@@ -23,8 +23,8 @@ import (
 // picturesDir is the folder for screenshots of the console, for visual checks; docs/console.md shows some.
 const picturesDir = "../../../.cache/console"
 
-// tab is a page of the console in a headless browser. An error of JavaScript, a request to another host or a refused
-// load fails the test.
+// tab is a page of the console in a headless browser. An error of JavaScript, a warning in the browser's log, a
+// request to another host or a refused load fails the test.
 type tab struct {
 	t   *testing.T
 	s   *server
@@ -139,8 +139,8 @@ func (b *tab) has(what, text string) {
 	b.check(what, fmt.Sprintf("document.querySelector('main').innerText.includes(%q)", text))
 }
 
-// click clicks the first element that a CSS selector matches or, for text=…, the button that begins with that text.
-// It clicks the element itself and not a position, which redrawing may change.
+// click clicks the first element that a CSS selector matches or, for text=…, the button, link or summary that begins
+// with that text. It clicks the element itself and not a position, which redrawing may change.
 func (b *tab) click(selector string) {
 	b.t.Helper()
 	find := fmt.Sprintf("document.querySelector(%q)", selector)

@@ -174,7 +174,7 @@ func (x *script) settle(v any) any {
 	return v
 }
 
-// TestAllInCases checks that a case requests every address of the API.
+// TestAllInCases checks that cases request every address of the API except the live stream.
 func TestAllInCases(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil {

@@ -88,8 +88,8 @@ func TestLiveEnds(t *testing.T) {
 	}
 }
 
-// TestConnections checks that the numbers of HTTP connections are limited, in all and for each address, and that
-// further ones are closed at once.
+// TestConnections checks that the number of HTTP connections from one address is limited, and that further ones are
+// closed at once.
 func TestConnections(t *testing.T) {
 	s := start(t, "--metrics-listen", "127.0.0.1:0")
 	for name, url := range map[string]string{"console": s.url, "metrics": s.daemon.MetricsURL()} {

@@ -28,7 +28,8 @@ var viewersTime = flag.Duration("viewers", 0, "measure what viewers cost the ser
 
 // TestViewers measures the processor time of a server while no, one and ten browsers show the console, over 64
 // partitions that are idle, or get 200 inserts a second. The server is a process of its own; the results are logged.
-// A viewer sends the requests that the page sends: a live stream, and requests for warnings and collections.
+// A viewer sends the requests that the page sends: a live stream, and requests for warnings, collections and disk
+// sizes.
 func TestViewers(t *testing.T) {
 	if *viewersTime == 0 {
 		t.Skip("-viewers 25s measures it")
