@@ -320,9 +320,8 @@ func holdsNull(ivs []match.Interval) bool {
 	return false
 }
 
-// collationFits reports whether intervals can be looked up in an index. If the index has a different
-// collation than the query, the intervals must not contain strings, nor begin or end with a symbol, document or
-// array.
+// collationFits reports whether intervals can be looked up in an index. If the index has a different collation than
+// the query, the intervals must not contain strings, nor begin or end with a symbol, document or array.
 func collationFits(q *Query, ix *catalog.Index, ivs []match.Interval) bool {
 	if ix.Collation.Equal(q.collation) {
 		return true

@@ -33,9 +33,8 @@ func (f *IndexFilter) bytes() int {
 // filters holds the index filters by collection, in the order in which they were set.
 type filters map[keyspace.CollectionID][]IndexFilter
 
-// SetFilter sets the index filter of a query's shape, in place of an earlier one, and drops the cached
-// plans of the collection. If the filters would exceed filtersBytesMax, it returns false, and the shape has no filter
-// any more.
+// SetFilter sets the index filter of a query's shape, in place of an earlier one, and drops the cached plans of the
+// collection. If the filters would exceed filtersBytesMax, it returns false, and the shape has no filter any more.
 func (c *Cache) SetFilter(q *Query, f IndexFilter) bool {
 	f.shape = q.FilterShape()
 	c.mu.Lock()
