@@ -21,8 +21,8 @@ import (
 )
 
 // TestCases runs every case with the verb run in five ways: as written, parked after each row, optimised, divided
-// over three shards, and with so little memory that blocking stages spill. The results must have the same rows, in
-// any order, doubles to twelve digits.
+// over three shards, and with so little memory that blocking stages spill. The results must have equal rows, in any
+// order, doubles to 12 digits.
 func TestCases(t *testing.T) {
 	casefile.Run(t, "testdata", func(t *testing.T, c *casefile.Case) string {
 		w := newWorld(t, c)

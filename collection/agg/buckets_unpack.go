@@ -9,8 +9,7 @@ import (
 
 // Unpack returns the documents (measurements) that a bucket of a MongoDB time-series collection holds in
 // columns.
-// Errors: BadValue (2) for a document that is not a bucket, or for a bucket with compressed columns (any version but
-// 1).
+// Errors: BadValue (2) for a document that is no bucket, or a bucket of a version other than 1 (compressed columns).
 func Unpack(doc bson.Raw, o Buckets) ([]bson.Raw, *mongoerr.Error) {
 	control, _ := doc.Get("control").Doc()
 	if v, _ := control.Get("version").AsInt64(); v != 1 {

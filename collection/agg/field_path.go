@@ -36,9 +36,8 @@ func (f fieldName) get(doc bson.Raw) bson.Value {
 	return v
 }
 
-// appendWith copies the fields of doc into the open document of b with the value at the path names replaced by
-// v, or added at the end. A value on the path that is not a document becomes one, unless v is missing: then the field
-// is removed.
+// appendWith copies the fields of doc into the open document of b with the value at the path names replaced by v, or
+// added at the end. A value on the path that is no document becomes one. A missing v only removes the field.
 func appendWith(b *bson.Builder, doc bson.Raw, names []string, v bson.Value) {
 	found := false
 	for it := doc.Iter(); it.Next(); {

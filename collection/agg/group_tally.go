@@ -43,7 +43,7 @@ func addend(f Func) (v bson.Value, ok bool) {
 }
 
 // takeTally adds the rows that an exec.Tally counts to their group, all at once. ok is false if the input is no
-// Tally, or if the stage needs the rows.
+// Tally, or if the stage needs rows.
 func (o *groupOp) takeTally(env *mql.Env) (ok bool, err error) {
 	t, ok := o.in.(*exec.Tally)
 	if !ok || !o.tallies() {

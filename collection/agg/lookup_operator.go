@@ -160,8 +160,7 @@ func (o *lookupOp) join(env *mql.Env, rows []lookupRow) error {
 var deferredMatches = []int{-1}
 
 // probe reads the foreign documents that have any value of a batch of rows, and assigns them to the rows. It returns
-// false for a batch of several rows if the documents are too many to hold, or differ between reads because a view
-// computes random values.
+// false for several rows if the documents are too many to hold, or if a view computes random values.
 func (o *lookupOp) probe(outer *mql.Env, rows []lookupRow) (fits bool, err error) {
 	var drew atomic.Bool
 	env := outer.WithRandomFlag(&drew)

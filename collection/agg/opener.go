@@ -11,8 +11,8 @@ import (
 // goroutines may call its methods, each with its own Env.
 type Opener interface {
 	// Open returns an operator that runs p over a whole collection or view, sharded or not, for $lookup,
-	// $graphLookup, $unionWith and the fusion stages. A namespace that does not exist is empty. p must be neither
-	// optimised nor divided.
+	// $graphLookup, $unionWith and the fusion stages. A namespace that does not exist is empty. p is not optimised or
+	// divided yet.
 	Open(env *mql.Env, ns collection.Namespace, p *Pipeline) (exec.Operator, error)
 	// Sink takes the documents of $out and $merge.
 	Sink(env *mql.Env, ns collection.Namespace, spec *SinkSpec) (Sink, error)

@@ -190,8 +190,7 @@ func unavailable(kind string) error {
 }
 
 // checkMeta rejects a stage that reads $meta metadata which no earlier stage provides: distances in a $sort without
-// $geoNear, scoreDetails without a stage that makes them (detailed). Text scores are checked for the pipeline as a
-// whole.
+// $geoNear, scoreDetails without a stage that makes them (detailed). Text scores are checked for the whole pipeline.
 //
 // Errors: 40218.
 func checkMeta(s, first Stage, detailed bool) error {

@@ -68,8 +68,7 @@ func parseChangeStream(p *parser, a changeStreamArgs) ([]Stage, error) {
 	return []Stage{&changeStreamStage{p.ns, a.doc}}, nil
 }
 
-// checkChangeStream validates the options of $changeStream: names, types, values and combinations. The Opener
-// validates resume tokens.
+// checkChangeStream validates the options of $changeStream and their combination. The Opener validates resume tokens.
 //
 // Errors: TypeMismatch, BadValue, 40415, 40647, 40674, 50865.
 func checkChangeStream(d bson.Raw) error {

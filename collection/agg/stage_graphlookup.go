@@ -241,8 +241,7 @@ func (o *graphOp) addToFrontier(env *mql.Env, v bson.Value) {
 	}
 }
 
-// level reads, for one level of a $graphLookup, the documents whose connectToField has one of the values and that
-// match restrictSearchWithMatch.
+// level reads, for one level, the documents with a value in connectToField that match restrictSearchWithMatch.
 func (o *graphOp) level(env *mql.Env, values []bson.Value, depth int64) error {
 	b := bson.NewBuilder(nil)
 	equalsAny(b, o.to.String(), values)

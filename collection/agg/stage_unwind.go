@@ -189,8 +189,7 @@ func (o *unwindOp) element(env *mql.Env, v bson.Value, at int64) (*exec.Row, err
 
 func (o *unwindOp) Explain(b *bson.Builder, stats bool) { o.base.Explain(b, stats) }
 
-// passMatch moves conditions of a following $match in front of the $unwind, except those on the array or the index
-// field.
+// passMatch moves conditions of a following $match in front of the $unwind, except on the array and index field.
 func (s *unwindStage) passMatch(m *matchStage) ([]Stage, bool) { return pushParts(s, m, s.origin) }
 
 // origin returns the path unchanged, because $unwind does not write to it; ok is false for the array, paths

@@ -141,8 +141,7 @@ func (g *geoNear) deliver() *Row {
 	return &g.row
 }
 
-// circle collects the matching records, new since earlier circles, whose index entries can lie within a radius around
-// the centre. Some lie beyond it.
+// circle collects the matching new records that can lie within a radius around the centre; some lie beyond it.
 func (g *geoNear) circle(env *mql.Env, radius float64) error {
 	node, ok := g.node.Within(radius)
 	if !ok {

@@ -13,8 +13,8 @@ const replanRatio = 10
 // BuildChosen returns the operators of the solution that the planner chose. A plan from the plan cache is watched
 // until it has delivered as many rows as a trial needs, pageBytes, or its last row; a plan that used up its trial is
 // not. If it does more than ten times the work of the trial that it won, it is dropped and another plan is chosen.
-// Its work until then is not charged, as the work of trials is not. rows is the number of rows that will be read in
-// all, 0 if unknown.
+// Its work until then is not charged, as the work of trials is not. rows is the number of rows to read in all, 0 if
+// unknown.
 // Manual: core/query-plans#plan-cache-entry-state.
 func BuildChosen(s *plan.Solution, rows int64, src Source) (Operator, error) {
 	if s.Replan == nil || s.Works >= trialWork {

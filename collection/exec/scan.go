@@ -173,8 +173,8 @@ func (s *recordScan) Next(env *mql.Env) (*Row, error) {
 }
 
 // step moves to the next record. In a forward scan of several ranges of positions, one iterator reads them all
-// and jumps from each to the next. found is false after a jump, and at the end; ended reports that the iterator has
-// no more records of the ranges.
+// and jumps from each to the next. found is false after a jump, and at the end; ended reports that no records are
+// left in the ranges.
 func (s *recordScan) step() (found, ended bool) {
 	if !s.onRecord && !s.it.Next() {
 		if s.hops() {

@@ -183,8 +183,7 @@ func (s *sorter) keepTop(env *mql.Env, r *Row) error {
 }
 
 // overflow is called when kept rows exceed the memory budget: it fails if the command may not spill, and spills them
-// as a sorted run if Memory.MustSpill requires it. A top-k sort continues as an external sort, and Next stops at the
-// limit.
+// as a sorted run if Memory.MustSpill requires it. A top-k sort goes on as an external sort; Next stops at the limit.
 func (s *sorter) overflow(env *mql.Env) error {
 	if !env.Memory.CanSpill() {
 		return env.Memory.ExceededError("$sort")

@@ -33,8 +33,7 @@ func anyText(env *mql.Env, s *Scratch, v bson.Value) (bson.Value, error) {
 	return v, unsupported(v, bson.TypeString)
 }
 
-// shellText returns a value as the shell prints it, for the types of anyText and code; the type's name for other
-// types.
+// shellText returns a value as the shell prints it, for the types of anyText and code; else the type's name.
 func shellText(v bson.Value) string {
 	switch v.Type {
 	case bson.TypeRegex:

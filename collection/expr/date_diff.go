@@ -12,8 +12,8 @@ var dateDiffSignature = &signature{
 	notObject: 5166301, unknown: 5166302,
 }
 
-// dateDiff is $dateDiff: it counts the boundaries of a unit, such as midnights, between two instants, negative if the
-// end is earlier.
+// dateDiff is $dateDiff: it counts the boundaries of a unit, such as midnights, between two instants; the count is
+// negative if the end is earlier.
 func dateDiff(_ *mql.Env, s *Scratch, a []bson.Value, g given) (bson.Value, error) {
 	const op = "$dateDiff"
 	if a[0].IsNullish() || a[1].IsNullish() || a[2].IsNullish() {

@@ -93,8 +93,8 @@ func checkFromParts(_ *parser, args []Expr) error {
 	return nil
 }
 
-// dateFromParts is $dateFromParts. Parts other than the year may lie outside of their usual range and carry over:
-// month 13 is January of the next year.
+// dateFromParts is $dateFromParts. Parts other than the year may exceed their usual range and carry over: month 13 is
+// January of the next year.
 func dateFromParts(_ *mql.Env, s *Scratch, a []bson.Value, g given) (bson.Value, error) {
 	part := [fpZone]int64{fpMonth: 1, fpISOWeek: 1, fpDay: 1, fpISODay: 1}
 	z, ok, err := s.zoneArg(a[fpZone], g.has(fpZone))

@@ -13,8 +13,7 @@ var dateTruncSignature = &signature{
 }
 
 // checkDateTrunc removes the argument startOfWeek of $dateTrunc if it has no effect (the unit is not a week) and all
-// arguments are constant. Observed: a null startOfWeek makes the result null only if another argument is not
-// constant.
+// arguments are constant. Observed: a null startOfWeek makes the result null only if another argument varies.
 func checkDateTrunc(_ *parser, args []Expr) error {
 	for _, e := range args {
 		if e != nil {

@@ -135,8 +135,8 @@ func (op *Operator) arity(n int) error {
 	return mongoerr.New(28667, "Expression %s takes at least %d arguments, and at most %d, but %d were passed in.", op.Name, op.Min, op.Max, n)
 }
 
-// fold returns e, or its value as a constant if all its arguments are constants. In a lazy operand, an error is left
-// to the evaluation.
+// fold returns e, or its value as a constant if all its arguments are constants. In a lazy operand, errors are
+// ignored.
 func (p *parser) fold(e Expr) (Expr, error) {
 	constant := true
 	e.(parent).children(func(c Expr) {

@@ -87,8 +87,8 @@ func boundsFilter(r *rand.Rand) string {
 }
 
 // FuzzBounds makes a document and a filter, for each of boundsIndexes. If the document matches, one of its keys must
-// lie within the bounds that a plan with the index reads; if it does not, none within exact bounds. Several lie there
-// only if the access repeats.
+// lie within the bounds that a plan with the index reads; if not, none within exact bounds. Several lie there only if
+// the access repeats.
 func FuzzBounds(f *testing.F) {
 	for seed := range uint64(10) {
 		f.Add(seed)

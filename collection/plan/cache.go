@@ -12,9 +12,8 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// Cache stores for each query shape the plan that won its trial, so that the next query of the shape
-// needs no trial. The entries of a collection are dropped at the first access after its catalog entry has changed.
-// Safe for concurrent use.
+// Cache stores for each query shape the plan that won its trial, so that the next query of the shape needs no trial.
+// The first access after a collection's catalog entry has changed drops its entries. Safe for concurrent use.
 // Manual: core/query-plans#plan-cache.
 type Cache struct {
 	mu    sync.Mutex

@@ -62,8 +62,7 @@ type Query struct {
 }
 
 // Canonical parses the arguments of a find on a collection into a query that can be planned.
-// Errors: the parsers' errors for filter, sort and projection; the errors of takeHint, check and
-// match.CheckNearAndText.
+// Errors: the errors of the parsers, takeHint, check and match.CheckNearAndText.
 func Canonical(env *mql.Env, c *catalog.Collection, f Find) (*Query, error) {
 	n, err := match.Parse(env, f.Filter)
 	if err != nil {

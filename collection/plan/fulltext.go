@@ -13,8 +13,7 @@ import (
 	"github.com/cantledb/cantle/collection/text"
 )
 
-// textIndex returns the text index of a collection; nil without one, or while it is being built. There is at most
-// one.
+// textIndex returns the text index of a collection; nil without a ready one. There is at most one.
 func textIndex(c *catalog.Collection) *catalog.Index {
 	if c == nil {
 		return nil

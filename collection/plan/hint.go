@@ -69,8 +69,7 @@ func (q *Query) indexes() []*catalog.Index {
 
 // byHint plans with the hinted index. If the filter does not bound the index, the plan reads all of it.
 //
-// Errors: errors of minMax; NoQueryExecutionPlans (291) for a text index, or a wildcard index that cannot answer the
-// filter.
+// Errors: errors of minMax; NoQueryExecutionPlans (291) for a text index, or a wildcard index that does not fit.
 func (q *Query) byHint(ix *catalog.Index, cs []conjunct) ([]*Solution, error) {
 	if !q.Min.IsEmpty() || !q.Max.IsEmpty() {
 		s, err := q.minMax(ix, cs)

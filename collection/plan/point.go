@@ -9,8 +9,8 @@ import (
 )
 
 // point returns the plan of a point read, of one record by its key. It returns nil unless the filter consists of
-// equalities on _id and on the whole shard key, and for a query with a sort, min, max or returnKey, and a collection
-// with an order of its own.
+// equalities on _id and on the whole shard key, or if the query has a sort, min, max or returnKey, or the collection
+// an order of its own.
 func (q *Query) point() Node {
 	if q.Coll.Options.OwnOrder() || q.Pattern != nil || len(q.Min) > 0 || len(q.Max) > 0 || q.ReturnKey {
 		return nil

@@ -7,8 +7,7 @@ import (
 	"github.com/cantledb/cantle/collection/match"
 )
 
-// union plans the first top-level $or of which each branch has an index, branch by branch; it returns nil if there is
-// none.
+// union plans the first top-level $or whose branches all have an index; it returns nil if there is none.
 // Manual: reference/operator/query/or#-or-clauses-and-indexes.
 func (q *Query) union(cs []conjunct) *Solution {
 	for k, c := range cs {
