@@ -5,8 +5,8 @@ import (
 	"math/rand/v2"
 )
 
-// Activity is the random UUID of one command, which Azure Cosmos DB shows as ActivityId. Its generation needs no lock
-// and no allocation.
+// Activity is the random UUID of one command, which Azure Cosmos DB shows as ActivityId. It is made without a lock or
+// an allocation.
 type Activity [2]uint64
 
 // NewActivity returns a random Activity.

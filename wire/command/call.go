@@ -156,8 +156,7 @@ func (c *Call) Namespace() (collection.Namespace, error) {
 	return ns, collection.CheckNamespace(ns)
 }
 
-// ReadNamespace returns the namespace of a read. It accepts what Namespace accepts, and also the UUID of a
-// collection.
+// ReadNamespace returns the namespace of a read. It accepts what Namespace accepts, and a collection's UUID.
 func (c *Call) ReadNamespace() (collection.Namespace, error) {
 	if !isUUID(c.Value) {
 		return c.Namespace()

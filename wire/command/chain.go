@@ -263,8 +263,7 @@ func (s *Server) find(c *Call) error {
 	return nil
 }
 
-// checkTxnAndDB refuses a command that is not allowed in its transaction or, in an OP_MSG, on another database than
-// admin.
+// checkTxnAndDB refuses a command that is not allowed in its transaction or, in an OP_MSG, on its database.
 // Errors: OperationNotSupportedInTransaction (263), Unauthorized (13).
 func (c *Call) checkTxnAndDB() error {
 	if c.Args.InTxn && !c.Def.Facts.Has(InTxn) {

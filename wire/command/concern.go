@@ -19,8 +19,8 @@ func (c *Call) fixReadTime() (err error) {
 	return err
 }
 
-// AppendReadTime appends the timestamp of a snapshot read to the reply, so that the client can send more reads at the
-// same timestamp.
+// AppendReadTime appends the timestamp of a snapshot read to the reply, so that the client can read again at that
+// timestamp.
 // Spec: snapshot-sessions#atclustertime.
 func (c *Call) AppendReadTime() {
 	if c.ReadConcern == "snapshot" && !c.Args.InTxn && c.Op.At != 0 {

@@ -63,8 +63,7 @@ type Def struct {
 	// Since is the first release of MongoDB that has the command, such as "8.2"; "" if that release is older
 	// than 3.6 or the manual does not name it.
 	Since string
-	// Doc is the address of the manual's page, relative to the root of the manual; "cosmos" for the manual of
-	// Azure.
+	// Doc is the address of the manual's page, relative to the manual's root; "cosmos" for the manual of Azure.
 	Doc string
 
 	Counter *Counter // counts the runs; made by Server.Add
@@ -161,8 +160,7 @@ const (
 
 func (f Facts) Has(g Facts) bool { return f&g != 0 }
 
-// Kind is the class of a command by its work on documents, such as reading or writing, under which opLatencies counts
-// it.
+// Kind is the class of a command by its work on documents, such as reading, under which opLatencies counts it.
 // Manual: reference/command/serverStatus#oplatencies.
 type Kind uint8
 

@@ -107,8 +107,7 @@ const (
 // without one.
 var ErrEndless = errors.New("a fail point takes time limits away")
 
-// absent implements the interfaces of rooms with methods that do nothing, for a server that these rooms have not
-// joined.
+// absent implements the interfaces of rooms with methods that do nothing, for a server without these rooms.
 type absent struct{}
 
 func (absent) Login(*Call) (*Login, error)                     { return nil, nil }

@@ -13,8 +13,7 @@ import (
 )
 
 // storedScripts holds the JavaScript functions in the collection system.js of a database. They are read at the first
-// script of a command, and again for another database. It is safe for concurrent use, because shards run
-// concurrently.
+// script of a command, and again for another database. It is safe for concurrent use: shards run concurrently.
 // Manual: tutorial/store-javascript-function-on-server.
 type storedScripts struct {
 	call *Call

@@ -77,8 +77,7 @@ func OpenAccount(ctx context.Context, s storage.Store, name, key string) (*Accou
 	return &Account{name: auth.Name{Name: name, DB: "admin"}, id: auth.NewUserID(), key: key, generated: drew}, nil
 }
 
-// Key returns the password of the account; drew is true if OpenAccount has just generated it, so that no client can
-// have it yet.
+// Key returns the password of the account; drew is true if OpenAccount generated it, so that no client has it yet.
 func (a *Account) Key() (key string, drew bool) { return a.key, a.generated }
 
 // user returns the account in the form of a user with stored credentials, so that an attacker cannot distinguish the

@@ -142,8 +142,7 @@ func (a *createRoleRequest) Run(c *command.Call) error {
 	})
 }
 
-// changeRole applies fn to a copy of a role and stores the copy, if it is a valid role. Built-in roles cannot be
-// changed.
+// changeRole applies fn to a copy of a role and stores it if it is a valid role. Built-in roles cannot be changed.
 // Errors: RoleNotFound (31), InvalidRoleModification (49), errors of fn.
 func changeRole(c *command.Call, n auth.Name, fn func(e *auth.Edit, r *auth.Role) error) error {
 	return c.Server.Auth.Change(c.Ctx, func(e *auth.Edit) error {
@@ -171,8 +170,7 @@ func parseUpdateRole(c *command.Call) (command.Request, error) {
 	return &updateRoleRequest{a}, err
 }
 
-// Needs notes the privileges of an updateRole: to revoke the role's old roles and privileges, and to grant the new
-// ones.
+// Needs notes the privileges of an updateRole: to revoke the old roles and privileges, and to grant the new ones.
 func (a *updateRoleRequest) Needs(q *command.PrivilegeCheck) {
 	if !q.MayEverywhere(auth.RevokeRole) {
 		q.Need(auth.RevokeRole, collection.Namespace{DB: a.role.DB})

@@ -22,8 +22,7 @@ type saslState struct {
 // saslPayloadMax is the maximum number of bytes of a client's login message; usual messages have a few hundred bytes.
 const saslPayloadMax = 16 << 10
 
-// conversationID is the ID of every login conversation: a connection has at most one at a time, so that one ID is
-// enough.
+// conversationID is the ID of every login conversation: a connection has at most one at a time.
 const conversationID = 1
 
 // runSaslStart begins a login by SCRAM or by certificate. Manual: reference/command/saslStart.

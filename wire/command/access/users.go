@@ -102,8 +102,7 @@ func namesArg(c *command.Call, field, kind string, v bson.Value) ([]auth.Name, e
 	return addNames(nil, names), nil
 }
 
-// nameWork is the work for reading one name in an array, besides the bytes of its text, in the bytes that Spend
-// counts.
+// nameWork is the work for reading one name in an array, besides that for its text, in the bytes that Spend counts.
 const nameWork = 512
 
 // nameOf reads the name of a user or role in an argument. A string is a name in the command's database, a document

@@ -145,8 +145,7 @@ func parseAggregate(c *command.Call) (command.Request, error) {
 	return a, err
 }
 
-// aggregateCursor reads the argument cursor of an aggregate, {batchSize: n}: the maximum number of documents in the
-// first batch.
+// aggregateCursor reads the argument cursor of an aggregate, {batchSize: n}: the maximum size of the first batch.
 func aggregateCursor(c *command.Call, a *aggregateArgs, v bson.Value) error {
 	d, ok := v.Doc()
 	if !ok {

@@ -180,7 +180,7 @@ func (a *applyOpsArgs) Run(c *command.Call) error {
 	return nil
 }
 
-// appendApplied appends the fields applied and results: applyOps has tried n entries, of which the first good ones
+// appendApplied appends the fields applied and results: applyOps has tried n entries, of which the first good
 // succeeded.
 func appendApplied(b *bson.Builder, n, good int) {
 	b.Int32("applied", int32(n))

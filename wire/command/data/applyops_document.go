@@ -143,7 +143,7 @@ func entryProgram(c *command.Call, o bson.Raw) (*update.Program, error) {
 	return nil, mongoerr.New(mongoerr.FailedToParse, "An update entry has the unknown version $v: %s", v)
 }
 
-// keyFilter returns the filter that matches the one document with a document key: the _id and the fields of the shard
+// keyFilter returns the filter that matches the document with a document key: the _id and the fields of the shard
 // key.
 // Errors: NoSuchKey (4).
 func keyFilter(key bson.Raw) (bson.Raw, error) {

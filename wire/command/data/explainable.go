@@ -29,8 +29,7 @@ func explainPipeline(c *command.Call, r command.Request) (x *explained.Explained
 	return &explained.Explained{Ns: a.ns, Pipeline: a.pipeline, Find: plan.Find{Hint: a.hint}}, nil
 }
 
-// explainedConcern refuses a write concern in an aggregate that is explained, because such an aggregate writes
-// nothing.
+// explainedConcern refuses a write concern in an aggregate that is explained, because that aggregate writes nothing.
 func explainedConcern(c *command.Call) error {
 	if c.Body.Has("writeConcern") {
 		return mongoerr.New(mongoerr.FailedToParse, "An aggregation that is explained writes nothing: it takes no 'writeConcern'")

@@ -22,8 +22,7 @@ type mapReduceArgs struct {
 	out                      *mapReduceOut
 }
 
-// Needs notes the privileges of a mapReduce to write into the collection named by out; the privilege find is in the
-// row.
+// Needs notes the privileges of a mapReduce to write into the collection that out names; find is in the row.
 func (a *mapReduceArgs) Needs(q *command.PrivilegeCheck) {
 	if a.out.inline {
 		return

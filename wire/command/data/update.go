@@ -295,8 +295,7 @@ func runStatement(c *command.Call, ns collection.Namespace, i int, a *statementA
 	return c.Cluster.Modify(&c.Op, ns, &m)
 }
 
-// modifyResult returns the result of an update or delete statement as a document for the session's retryable write
-// record.
+// modifyResult returns the result of an update or delete statement as a document for the retryable write record.
 func modifyResult(m *cluster.Modified) bson.Raw {
 	b := bson.NewBuilder(nil)
 	b.Int64("n", m.Matched)
@@ -346,8 +345,7 @@ func abortsTxn(c *command.Call, e *mongoerr.Error) bool {
 	return false
 }
 
-// setLet declares the variables of the argument let for the command's expressions. Each value must be a constant
-// expression.
+// setLet declares the variables of the argument let for the command's expressions. Each value must be constant.
 // Manual: reference/command/find#std-label-find-let-example.
 func setLet(c *command.Call, v bson.Value) error {
 	if v.IsMissing() {

@@ -161,8 +161,7 @@ func (s *State) failTimeLimit(c *command.Call) error {
 	return nil
 }
 
-// enter counts a command that reaches a fail point. It returns the fail point, and reports whether the command must
-// fail.
+// enter counts a command that reaches a fail point. It returns the fail point, and whether the command must fail.
 func (f *failPoints) enter(at failPlace, c *command.Call) (failCommand, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

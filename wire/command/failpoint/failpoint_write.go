@@ -6,8 +6,8 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// failWritePoint is the name of the fail point that makes retryable writes fail before the commit of a statement, or
-// lose their replies.
+// failWritePoint is the name of the fail point that makes retryable writes fail before a commit, or lose their
+// replies.
 // Spec: retryable-writes/tests (onPrimaryTransactionalWrite).
 const failWritePoint = "onPrimaryTransactionalWrite"
 

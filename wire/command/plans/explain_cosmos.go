@@ -112,8 +112,7 @@ func (r *report) pointRead() (id bson.Value, ok bool) {
 	return id, !id.IsMissing()
 }
 
-// equals returns the value to which the condition v of a filter compares a field for equality; missing for any other
-// condition.
+// equals returns the value to which the condition v of a filter compares a field for equality; missing for any other.
 func equals(v bson.Value) bson.Value {
 	d, ok := v.Doc()
 	if !ok || v.Type != bson.TypeDocument {
@@ -183,8 +182,7 @@ func (r *report) cosmosMetrics(b *bson.Builder) {
 	b.End()
 }
 
-// cosmosPaths appends the paths of fields in the filter to the report: the paths with an index, and the paths
-// without.
+// cosmosPaths appends the paths of fields in the filter to the report: those with an index, and those without.
 func (r *report) cosmosPaths(b *bson.Builder) {
 	var paths []string
 	if n, err := match.Parse(r.c.Env(), r.x.Find.Filter); err == nil { // on an error, the read has returned it

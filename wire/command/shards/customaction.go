@@ -62,8 +62,7 @@ func (r *customRequest) Run(c *command.Call) error {
 	return r.row.do(c, &r.customArgs)
 }
 
-// parseCustomAction reads the arguments of customAction, by the row of the action. The command exists on all
-// listeners.
+// parseCustomAction reads the arguments of customAction, by the row of the action. It exists on all listeners.
 // Source: Azure Cosmos DB for MongoDB, "custom-commands".
 func (s *State) parseCustomAction(c *command.Call) (command.Request, error) {
 	if c.Value.Type != bson.TypeString {

@@ -65,8 +65,7 @@ func (s *State) mongosDoc() bson.Raw {
 	return b.Doc()
 }
 
-// mongosTimeout is the maximum time for reading the members and their background jobs from the store, for
-// config.mongos.
+// mongosTimeout is the maximum time for reading the members and their jobs from the store, for config.mongos.
 const mongosTimeout = 5 * time.Second
 
 // mongosDocs returns the documents of config.mongos: one for each server with a lease, or for this server if it is

@@ -37,8 +37,7 @@ func (s *State) callPeers(ctx context.Context, kind string, body bson.Raw) (docs
 	return docs, incomplete, nil
 }
 
-// appendIncomplete appends the field incomplete, if servers did not answer: their names, because a sum lacks their
-// part.
+// appendIncomplete appends the field incomplete, if servers did not answer: a sum lacks their part.
 func appendIncomplete(b *bson.Builder, unreachable []string) {
 	if len(unreachable) == 0 {
 		return

@@ -48,8 +48,7 @@ const (
 	sampleTimeMax       = 5 * time.Second
 )
 
-// sampledNS is the collection in which samples of queries are stored. Clients may also read it directly, with a
-// filter.
+// sampledNS is the collection in which samples of queries are stored. Clients may also read it.
 var sampledNS = collection.Namespace{DB: "config", Coll: "sampledQueries"}
 
 // apply applies the stored setting.
@@ -239,8 +238,7 @@ func makeSampled(c *command.Call) error {
 	return err
 }
 
-// sampledDocs returns the documents of the stage $listSampledQueries: the sampled queries of one collection, or of
-// all.
+// sampledDocs returns the documents of the stage $listSampledQueries: those of one collection, or all.
 // Manual: reference/operator/aggregation/listSampledQueries.
 // Errors: ExceededMemoryLimit (146) for more than sampledListMax bytes.
 func (s *State) sampledDocs(o *cluster.Op, _ collection.Namespace, spec bson.Raw) (docs []bson.Raw, err error) {

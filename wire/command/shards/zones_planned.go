@@ -28,8 +28,8 @@ type plannedZones struct {
 	zones []plannedZone
 }
 
-// plannedZonesName is the name of the stored setting, plannedZonesMax the maximum number of ranges of all collections
-// together.
+// plannedZonesName is the name of the stored setting, plannedZonesMax the maximum number of ranges of all
+// collections.
 const (
 	plannedZonesName = "plannedZones"
 	plannedZonesMax  = 1024
@@ -169,8 +169,7 @@ func (s *State) Dropped(ns collection.Namespace) {
 	}
 }
 
-// zonesArg reads the argument zones of reshardCollection: [{min, max, zone: string | null}]. It skips ranges whose
-// zone is null.
+// zonesArg reads the argument zones of reshardCollection, [{min, max, zone}], without ranges whose zone is null.
 // Errors: TypeMismatch (14), BadValue (2), ZoneNotFound (177).
 func (s *State) zonesArg(c *command.Call, name string, v bson.Value) ([]ddl.ZoneRange, error) {
 	if v.IsMissing() {

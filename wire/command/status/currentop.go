@@ -18,8 +18,7 @@ import (
 	"github.com/cantledb/cantle/wire/session"
 )
 
-// currentOpArgs holds the arguments that select the operations in the list of currentOp. Servers send them to their
-// peers.
+// currentOpArgs holds the arguments that select the operations in the list of currentOp. Servers send them to peers.
 type currentOpArgs struct {
 	Idle     bool // also connections without a command
 	Cursors  bool // also idle cursors

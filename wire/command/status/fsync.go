@@ -54,8 +54,7 @@ func (s *State) EnterWrite(c *command.Call) error {
 // LeaveWrite ends the count that EnterWrite began for a write.
 func (s *State) LeaveWrite() { s.fsyncLock.leave() }
 
-// enter waits until fsync's lock is free, and counts a running write. If ctx ends before that, it returns the cause
-// of ctx.
+// enter waits until fsync's lock is free, and counts a running write. If ctx ends first, it returns the cause of ctx.
 func (l *fsyncLock) enter(ctx context.Context) error {
 	for {
 		l.writing.Add(1)

@@ -191,8 +191,7 @@ func (s *State) checkStopping(c *command.Call) error {
 		With(mongoerr.ResumableChangeStreamError).WithFields(b.Doc().Elements())
 }
 
-// replyHello writes the description of the server as the client sees it: a mongos, or the only member of a replica
-// set.
+// replyHello writes the description of the server as the client sees it: a mongos, or the member of a replica set.
 func (s *State) replyHello(c *command.Call, a helloArgs) error {
 	b := c.Reply
 	if a.helloOK {

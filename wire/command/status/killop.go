@@ -47,8 +47,7 @@ func (n killOpRequest) Needs(q *command.PrivilegeCheck) {
 	q.NeedOnCluster(auth.Killop)
 }
 
-// Run interrupts a command that may run on any server over the store. If no such command is running, the reply is the
-// same.
+// Run interrupts a command that may run on any server over the store. The reply is the same if there is none.
 // Manual: reference/command/killOp.
 func (r killOpRequest) Run(c *command.Call) error {
 	n := int64(r)

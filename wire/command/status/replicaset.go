@@ -46,8 +46,7 @@ func appendSet(c *command.Call, b *bson.Builder, r command.ReplicaSet) {
 	b.End()
 }
 
-// appendOpTime appends an optime with the time of the last commit. The set has one member, so all its optimes are
-// equal.
+// appendOpTime appends an optime with the time of the last commit. The set has one member, so all are equal.
 func appendOpTime(b *bson.Builder, name string, latest storage.Timestamp) {
 	b.BeginDoc(name)
 	b.Timestamp("ts", latest.Seconds(), latest.Increment())
@@ -78,8 +77,8 @@ func runReplSetInitiate(c *command.Call) error {
 	return mongoerr.New(mongoerr.AlreadyInitialized, "already initialized")
 }
 
-// runReplSetReconfig refuses any configuration of the replica set except the existing one: one member, at the present
-// address.
+// runReplSetReconfig refuses any configuration of the replica set except one of the same name with one member at the
+// present address.
 // Manual: reference/command/replSetReconfig.
 // Errors: NewReplicaSetConfigurationIncompatible (103).
 func runReplSetReconfig(c *command.Call) error {

@@ -44,8 +44,7 @@ func (s *State) logSlow(message string, entry bson.Raw) {
 	s.Log.Info().RawJSON("attr", []byte(ejson.String(b.Doc()))).Msg(message)
 }
 
-// appendLogged appends a command to a log entry; of a command above loggedCommandMax bytes only its first field, the
-// name and collection.
+// appendLogged appends a command to a log entry; of a command above loggedCommandMax bytes only its first field.
 func appendLogged(b *bson.Builder, name string, d bson.Raw) {
 	if len(d) <= loggedCommandMax {
 		b.Raw(name, d)

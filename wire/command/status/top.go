@@ -10,8 +10,7 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// usageNames are the types of operations in the reply of top and their field names, in its order, after total,
-// readLock and writeLock.
+// usageNames are the types of operations in the reply of top and their field names, in its order.
 var usageNames = [...]struct {
 	of   command.OpType
 	name string
