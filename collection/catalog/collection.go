@@ -49,8 +49,8 @@ type Collection struct {
 	// Frozen makes writers wait while the collection is being rewritten. It is stored,
 	// but ignored when a process that has the store exclusively starts.
 	Frozen bool
-	// Rewriting is the command that copies the documents to other positions; nil for none. It is
-	// stored, and the command runs again after a restart.
+	// Rewriting is the command that copies the documents to other positions; nil for none. Only an exclusive server
+	// sets it. It is stored, and the command runs again after a restart.
 	Rewriting *Rewriting
 	// NextIndex is the number of the next index.
 	NextIndex keyspace.IndexID

@@ -25,7 +25,7 @@ var formats = []struct {
 
 // raise raises the format version of the store, before the change m is written, if an entry of m has a feature that
 // programs of an earlier format version would misread: such programs then refuse to open the store. A store that is
-// not storage.Formatted, such as that of tikvkv, is left alone.
+// not storage.Formatted is left alone.
 func (c *Catalog) raise(ctx context.Context, m *Mutation) error {
 	store, ok := c.store.(storage.Formatted)
 	if !ok {

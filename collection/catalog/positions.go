@@ -14,11 +14,10 @@ import (
 // keyCombinationsMax bounds the number of shard keys to which a filter is expanded.
 const keyCombinationsMax = 1024
 
-// Position returns the position of a document. Documents of capped collections have no computed
-// position: they get the next free one. For a time-series collection it is the first position that
-// may be free.
-// Errors: ShardKeyNotFound (61) when the shard key holds an array, BadValue (2) when a document of
-// a time-series collection has no time.
+// Position returns the hash with which the position of a document begins. Documents of capped collections get the
+// next free position instead, those of time-series collections the first free one from the result on. Errors:
+// ShardKeyNotFound (61) when a field of the shard key holds an array, BadValue (2) when a document of a time-series
+// collection has no time.
 func (c *Collection) Position(doc bson.Raw) (keyspace.Hash, error) {
 	if c.Options.TimeSeries != nil {
 		return c.Options.timePosition(doc)
@@ -79,8 +78,8 @@ func fixesPosition(v bson.Value, byteOrder bool) bool {
 	return true
 }
 
-// Targeted reports whether a filter fixes the whole shard key to one value, or can match none; always true without a
-// shard key.
+// Targeted reports whether a filter fixes the whole shard key to one value, or matches nothing; true without a shard
+// key.
 func (c *Collection) Targeted(f match.Node, byteOrder bool) bool {
 	combos, fixed := c.keyCombinations(f, byteOrder)
 	return fixed == len(c.Key.Fields()) && len(combos) <= 1
@@ -126,8 +125,7 @@ func (c *Collection) Ranges(f match.Node, byteOrder bool) []shard.Range {
 }
 
 // boundedRanges returns the ranges of positions to which a filter bounds one field of a ranged shard key, for each
-// combination of values of the fields before it; all values of the field if the filter does not bound it or has too
-// many bounds.
+// combination of values of the fields before it; all its values if the filter bounds it not at all or too finely.
 func (c *Collection) boundedRanges(f match.Node, combos [][]bson.Value, field string, byteOrder bool) (out []shard.Range) {
 	ivs, ok := match.Bounded(f, field)
 	for _, iv := range ivs {

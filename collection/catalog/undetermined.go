@@ -30,7 +30,7 @@ const (
 
 // determineOutcome determines the outcome of a change whose commit ended with err. The caller holds mu. Errors:
 // ErrConflict if the change was not committed, err if the outcome is still undetermined: then its collections are
-// frozen, and resolve continues in the background.
+// frozen, and resolve continues.
 func (c *Catalog) determineOutcome(ctx context.Context, m *Mutation, err error) (storage.Timestamp, error) {
 	asking, cancel := context.WithTimeout(ctx, outcomeTimeout)
 	defer cancel()

@@ -142,7 +142,7 @@ func (s *Stream) documentEvent(env *mql.Env, e *entry, rec *changelog.Record, t 
 }
 
 // fullDocument appends the field fullDocument to an event: the new document of an insert or replacement, and for an
-// update by the stream's mode the document after the change, its present version, null, or nothing.
+// update, by the stream's mode, the post-image, the present version, null, or nothing.
 func (s *Stream) fullDocument(env *mql.Env, e *entry, rec *changelog.Record, t Token) error {
 	b := &s.out
 	switch {

@@ -16,8 +16,7 @@ const (
 	// missedMax is the number of missed seconds whose shares a server still adds.
 	missedMax = 3
 	// fadeDivisor divides the demand for a budget in each second without higher demand, instead of an end at once. So
-	// a demand that recurs every other second keeps a part of its share. Without new demand, less than 1 RU counts as
-	// none.
+	// a demand that recurs every other second keeps a part of its share. A rest below 1 RU is dropped.
 	fadeDivisor = 4
 )
 

@@ -11,8 +11,8 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// BenchmarkFollow measures the time from the acknowledgement of a commit until readers that follow the log
-// have its record, with three busy writers, and how often these readers read.
+// BenchmarkFollow measures the time from the acknowledgement of a commit until a reader that follows the log has its
+// record, with three busy writers, and how often it reads.
 func BenchmarkFollow(b *testing.B) {
 	for _, c := range []struct {
 		what  string

@@ -28,8 +28,7 @@ func (t *txn) Apply(ctx context.Context, _ storage.Durability) (storage.Timestam
 
 // commit commits the buffered writes of t through client-go, which does so in two phases (two-phase commit of
 // Percolator): prewrites of all keys, then the commit of the primary key, which decides. It returns the timestamp of
-// the commit. l holds the latches until the client's background work for the commit has ended too, for at most
-// l.most.
+// the commit. l holds the latches, for at most l.most longer, until the client's background work has ended too.
 func (m *committer) commit(ctx context.Context, t *txn, l *latchHold) (storage.Timestamp, error) {
 	if err := m.checkUnchanged(ctx, t); err != nil {
 		return 0, err

@@ -44,8 +44,7 @@ func Open(ctx context.Context, l Location, o Options) (storage.Store, error) {
 	return s, nil
 }
 
-// connect creates a client of a cluster. Errors: ErrUnavailable if dial fails or takes longer than timeout;
-// ctx.Err().
+// connect creates a client of a cluster. Errors: ErrUnavailable if dial fails or exceeds timeout; ctx.Err().
 func connect(ctx context.Context, l Location, timeout time.Duration) (*tikv.KVStore, error) {
 	type result struct {
 		kv  *tikv.KVStore

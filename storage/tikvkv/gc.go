@@ -84,8 +84,7 @@ func (p *safePoints) externalSafePoint(ctx context.Context) (uint64, error) {
 }
 
 // advance moves the safe point once: to that of safePointAt, but not past what other services in PD, such as backups,
-// hold back. If it has moved, advance resolves all locks before it, of any client, and lets the cluster remove older
-// versions.
+// hold back. If it moved, advance resolves all locks before it, of any client, and has older versions removed.
 func (p *safePoints) advance(ctx context.Context) error {
 	now, err := p.oracle.fetchTS(ctx)
 	if err != nil {

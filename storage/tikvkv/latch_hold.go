@@ -8,7 +8,7 @@ import (
 )
 
 // latchHold holds the latches of a commit until Commit has returned and all background work of the client for it has
-// ended (committing the secondary keys, or removing their locks), for at most the duration most after Commit.
+// ended (committing the secondary keys, or removing their locks), at most the duration most longer than Commit.
 type latchHold struct {
 	mu    sync.Mutex
 	held  writebuf.HeldLatches

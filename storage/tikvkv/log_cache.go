@@ -6,8 +6,8 @@ import "sync"
 const logCacheBytesMax = 32 << 20
 
 // logCache caches the commit times and bodies of recent log values, up to 32 MiB, because readers of the change log
-// list the same keys again and again. A committed log value never changes, so no entry becomes stale. Values that are
-// not cached are fetched.
+// list the same keys again and again. A committed log value never changes, so no entry becomes stale. Values of more
+// than 4 MiB, and others that are not cached, are fetched.
 type logCache struct {
 	mu        sync.Mutex
 	now, old  map[string]entry // two generations: a full one becomes the old one

@@ -13,8 +13,8 @@ import (
 const truncateKeysMax = 512
 
 // truncate implements storage.Store.TruncateLog. It writes the mark, the row with the timestamp of the newest
-// truncated record, before it deletes records: a reader that runs meanwhile has an older snapshot, or finds the mark:
-// then it returns ErrLogTruncated, or leaves the truncated records out if it reads from the start.
+// truncated record, before it deletes records: a reader that runs meanwhile has an older snapshot, or finds the mark
+// and returns ErrLogTruncated, or omits the records if it reads from the start.
 func (l *changeLog) truncate(ctx context.Context, stream []byte, ts storage.Timestamp) error {
 	newest := storage.Timestamp(0)
 	err := l.readBack(ctx, stream, ts, 0, func(at storage.Timestamp, _ []byte) bool {

@@ -15,7 +15,7 @@ import (
 // has to be set before any of the metrics is used.
 var nameMetrics = sync.OnceFunc(func() { metrics.InitMetrics("cantle", Scheme) })
 
-// Collectors returns the useful metrics of the client: requests, backoffs, errors, locks, regions, commits and
+// Collectors returns the useful metrics of the client: requests, backoffs, errors, locks, regions, commits,
 // connections.
 func Collectors() []prometheus.Collector {
 	nameMetrics()

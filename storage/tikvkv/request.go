@@ -10,8 +10,8 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// request is one request through the client on behalf of a caller: the context that the client gets. It is
-// cancelled when the caller's context ends, but never has a deadline: if a deadline passes, client-go
+// request is one request through the client on behalf of a caller: the context that the client gets. It is cancelled
+// when the caller's context ends or the timeout passes, but never has a deadline: if a deadline passes, client-go
 // considers the TiKV store that was slow as dead, and avoids that store for all requests.
 type request struct {
 	context.Context

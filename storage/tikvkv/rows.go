@@ -50,9 +50,8 @@ func (r *rows) batch(ctx context.Context, ts uint64, keys [][]byte, o ...clientk
 }
 
 // checkRetained returns ErrSnapshotTooOld for a read before the safe point, because some versions may have been
-// removed. It is called after each read, because the safe point may have moved during the read. If the lease of a
-// member is not fresh and the read is older than the retention, it waits for a renewal, which adopts a newer safe
-// point.
+// removed. It is called after each read, during which the safe point may have moved. A member whose lease is not
+// fresh first waits for a renewal, which adopts a newer safe point, if ts is older than the retention.
 func (r *rows) checkRetained(ctx context.Context, ts uint64) error {
 	if ts < r.snapshots.safePoint.Load() {
 		return storage.ErrSnapshotTooOld

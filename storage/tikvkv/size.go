@@ -7,8 +7,7 @@ import (
 )
 
 // ApproximateBytes implements storage.Store. It adds up the sizes of the rows of a small range. In a larger range it
-// stops after about countMax rows. If the rest of the range spans several regions, it estimates the size from their
-// number.
+// stops after about countMax rows, and estimates the size from the regions of the rest, if several.
 func (s *store) ApproximateBytes(ctx context.Context, r storage.Range) (uint64, error) {
 	if err := s.life.check(ctx); err != nil || r.Empty() {
 		return 0, err

@@ -48,8 +48,7 @@ func TestWorkloadsAgainstStub(t *testing.T) {
 	}
 }
 
-// The load and seven workloads run against the floor, the stub with a store, in which the documents are stored at the
-// end.
+// The load and seven workloads run against the floor, the stub with a store, which then has the documents.
 func TestWorkloadsOnFloor(t *testing.T) {
 	s := settings{documents: 2000, seconds: 0.05, ratio: true}
 	o := harness.Options{Data: t.TempDir(), Args: []string{floorFlag}}

@@ -244,8 +244,7 @@ func TestDrain(t *testing.T) {
 }
 
 // TestDrainServes checks a server that is draining: monitoring connections get a reply at once, hello reports the
-// shutdown, commands that run or arrive on open connections are executed, and hello on a new connection gets an
-// error.
+// shutdown, commands that run or arrive on open connections are executed, and new connections get errors.
 func TestDrainServes(t *testing.T) {
 	_, place := cluster(t)
 	console := freePort(t)

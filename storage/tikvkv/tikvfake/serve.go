@@ -131,8 +131,8 @@ func (k *node) UnsafeDestroyRange(ctx context.Context, r *kvrpcpb.UnsafeDestroyR
 	return resp.(*kvrpcpb.UnsafeDestroyRangeResponse), nil
 }
 
-// BatchCommands implements tikvpb.TikvServer: a stream of requests, each answered when it is finished, or never if it
-// fails.
+// BatchCommands implements tikvpb.TikvServer: a stream of requests, each answered when it is finished; a failed one
+// is not.
 func (k *node) BatchCommands(s tikvpb.Tikv_BatchCommandsServer) error {
 	var mu sync.Mutex
 	for {
