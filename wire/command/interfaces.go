@@ -83,8 +83,9 @@ type Planner interface {
 
 // Sharding holds the zones and the collections of the database config. Implemented by shards.State.
 type Sharding interface {
-	// Dropped is called after a namespace was dropped, and after a drop that found no collection. It deletes the
-	// zones, the query analyzer and the recorded traffic of that name, which may exist without the collection.
+	// Dropped is called after a namespace was dropped or renamed, and after a drop that found no collection. It
+	// deletes the zones, the query analyzer and the recorded traffic of that name, which may exist without the
+	// collection.
 	Dropped(ns collection.Namespace)
 	// UpdateVirtual runs an update of a collection of the database config that is computed when it is read. done is
 	// false for a delete, and if the namespace is no collection that accepts such updates.

@@ -192,8 +192,8 @@ func (s *Server) add(d *Def) {
 }
 
 // Attach gives the cluster the functions of this server that it calls: virtual collections, stages, and the notice of
-// a dropped collection. It is called once, after all rooms have joined and before the first command; New does not
-// attach.
+// a dropped or renamed collection. It is called once, after all rooms have joined and before the first command; New
+// does not attach.
 func (s *Server) Attach() {
 	s.Cluster.Attach(cluster.Upper{Info: s.Stages.Docs, Virtual: s.Virtual.Docs, Dropped: s.Sharding.Dropped})
 	s.Settings.Attached()
