@@ -8,10 +8,11 @@ import (
 	"github.com/cantledb/cantle/collection/release"
 )
 
-// MergeKey checks that the fields of `on` of a $merge (none = _id) identify a document: there must be a ready unique
-// index on exactly these fields, not partial, with the collation by which values are compared. If c is nil (the
-// collection does not exist), only _id does. nullable reports whether the fields may be null or missing: the release
-// allows it, and the index is not sparse. Manual: reference/operator/aggregation/merge#on-field. Errors: 51183.
+// MergeKey checks that the fields of `on` of a $merge (none = _id, unchecked without release.MergeByCollation)
+// identify a document: there must be a ready unique index on exactly these fields, not partial, with the collation by
+// which values are compared. If c is nil (the collection does not exist), only _id does. nullable reports whether the
+// fields may be null or missing: the release allows it, and the index is not sparse.
+// Manual: reference/operator/aggregation/merge#on-field. Errors: 51183.
 func (c *Collection) MergeKey(env *mql.Env, on []string) (nullable bool, err error) {
 	byID := len(on) == 0 || len(on) == 1 && on[0] == "_id"
 	nulls := env.Release.Has(release.MergeOnNull)

@@ -16,8 +16,8 @@ import (
 const shareTopic = "quota"
 
 const (
-	// middle is the increment of a storage.Timestamp in the middle of a second, at which all servers read the demand
-	// rows.
+	// middle is the increment of a storage.Timestamp in the middle of a second (512 ms), at which all servers read
+	// the demand rows.
 	middle = 1 << 31
 	// stepTimeout is the timeout of one step of a second, such as a read of the demand rows; after it, the steps of
 	// the next second are more important.

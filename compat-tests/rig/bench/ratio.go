@@ -21,7 +21,7 @@ type score struct {
 	// against is the target of the comparison, "" for none; instead is the workload measured there if it is
 	// not the same.
 	against, instead string
-	// unit is the unit in which the time is printed, for rows of a whole collection.
+	// unit is the unit in which the time is printed; "" is µs, for rows of single operations.
 	unit string
 	goal float64 // the multiple of the target's time to reach, or the time itself if there is no comparison; 0 = none
 }

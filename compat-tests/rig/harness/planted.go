@@ -18,8 +18,8 @@ type bug struct {
 	name, file, old, new string
 }
 
-// bugs are all planted bugs, in the order of the rows of the fault programme. In the new text planted("name")
-// reports whether the bug is active.
+// bugs are the changes of all planted bugs, of which some need two. In the new text planted("name") reports whether
+// the bug is active.
 var bugs = []bug{
 	{"log in memory", "storage/pebblekv/files.go", "if n, err = l.File.Write(p); err != nil && !l.t.opening.Load() {", `if planted("log in memory") && l.what == "the log of writes" {
 		return plantedWrite(l.File, p)

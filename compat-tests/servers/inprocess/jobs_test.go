@@ -49,8 +49,8 @@ func on(g []*gateway, name string) (list []int) {
 	return list
 }
 
-// TestDuties checks that each of four background jobs runs on one server and, while one server is cut off, on the
-// others, and that a job moves when its server stops.
+// TestDuties checks that each of four background jobs runs on one server, on one of the others while a server is cut
+// off, and that a job moves when its server stops.
 func TestDuties(t *testing.T) {
 	g := several(t, 3)
 	names := []string{"counts", "delete", "resume", "balance"}
