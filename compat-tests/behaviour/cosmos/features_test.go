@@ -181,8 +181,8 @@ func (x *tried) decide(t *testing.T, k cosmos.Kind, row *cosmos.Row, text string
 	}
 }
 
-// unlisted are operators that MongoDB has and the service does not list, one for each kind of feature, so that their
-// refusal is tested, too.
+// unlisted are operators that MongoDB has and the service does not list, at most one for each kind of feature, so
+// that their refusal is tested, too.
 var unlisted = map[cosmos.Kind]string{
 	cosmos.Command: "bulkWrite", cosmos.Stage: "$unionWith", cosmos.Expression: "$dateAdd", cosmos.Accumulator: "$topN", cosmos.Query: "$sampleRate", cosmos.Variable: "USER_ROLES",
 }
@@ -271,7 +271,7 @@ func ruleCases() []ruleCase {
 // untried are rules of limits that take long to reach.
 var untried = map[cosmos.RuleID]bool{cosmos.IndexesMany: true, cosmos.NamespacesMany: true}
 
-// TestFeatureRules checks that each rule is effective at the address.
+// TestFeatureRules checks that each rule except those untried is effective at the Cosmos address.
 func TestFeatureRules(t *testing.T) {
 	cases := ruleCases()
 	if want := len(cosmos.Rule.Rows()) - len(untried); len(cases) != want {

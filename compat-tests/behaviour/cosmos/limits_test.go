@@ -76,8 +76,8 @@ func (c limitsConn) send(name string, more bson.D) bson.Raw {
 	return reply
 }
 
-// batches checks the maximum number of statements: for each command that has statements, n of them are accepted, and
-// one more is refused.
+// batches checks the maximum number of statements of insert, update and delete: n of them are accepted, and one more
+// is refused.
 func (c limitsConn) batches(n int) {
 	c.Helper()
 	list := func(statement bson.D, n int) bson.A {

@@ -12,11 +12,11 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// unending is an expression that would take days to evaluate.
+// unending is an expression that takes far longer to evaluate than the test lasts.
 var unending = d("$size", d("$filter", d("input", d("$range", bson.A{0, 1_000_000}), "cond", d("$in", bson.A{"$$this", d("$range", bson.A{2_000_000, 3_000_000})}))))
 
-// slowWork are commands on the collection slow that take longer than the test, so that other operations run beside
-// them.
+// slowWork are commands on the collections slow and checked that take longer than the DDL of the test, which runs
+// beside them.
 var slowWork = []struct {
 	name string
 	// field is the field of the running command, as currentOp shows it, that has the collection's name.
@@ -34,8 +34,8 @@ var slowWork = []struct {
 	{"a validation", "validate", d("validate", "slow", "full", true)},
 }
 
-// TestDDLBesideSlowWork checks that a slow writer, an index build or an open transaction on one collection does not
-// block DDL on other collections.
+// TestDDLBesideSlowWork checks that a slow writer, an index build, a validation or an open transaction on one
+// collection does not block DDL on other collections.
 func TestDDLBesideSlowWork(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
@@ -125,7 +125,7 @@ func (s *surveyed) working(field string, ended chan error) int64 {
 	}
 }
 
-// ddl runs all kinds of DDL on other collections than slow, in the same database and in another one.
+// ddl runs DDL of many kinds on other collections than those of slowWork, in the same database and in another one.
 func (s *surveyed) ddl() {
 	s.Helper()
 	admin := s.client.Database("admin")

@@ -84,7 +84,7 @@ func TestDrainWakesWaiters(t *testing.T) {
 }
 
 // TestDrainGivesUp checks that a command that still runs at the end of the drain (--drain) is interrupted, and that
-// its client gets an error with the labels by which drivers retry on another server.
+// its client gets the error 11600: for a retryable write or a transaction with the label by which drivers retry.
 func TestDrainGivesUp(t *testing.T) {
 	server, err := harness.Launch(harness.Options{Args: []string{"--drain", "1s"}})
 	if err != nil {

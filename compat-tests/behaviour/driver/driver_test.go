@@ -210,7 +210,7 @@ func TestBulkWrite(t *testing.T) {
 		f.equal("failed at", at, []int{0, 2})
 		f.equal("left", f.ids(d(), options.Find().SetSort(d("_id", 1))), []int32{2, 3, 9})
 
-		// A batch that is larger than one message: the driver splits it, and the server counts all documents.
+		// The server counts all documents of a large batch.
 		docs := make([]any, 2500)
 		for i := range docs {
 			docs[i] = d("_id", 1000+i)

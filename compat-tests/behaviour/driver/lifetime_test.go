@@ -14,8 +14,8 @@ import (
 )
 
 // TestCosmosTransactionLifetime checks that a transaction on the Cosmos address expires after five seconds: later
-// statements get the service's error. A transaction on the other address goes on. Neither address shows the writes of
-// the expired one.
+// statements get the service's error. A transaction on the other address goes on, and that address does not show the
+// writes of the expired ones.
 // Source: Azure Cosmos DB for MongoDB, "use-multi-document-transactions".
 func TestCosmosTransactionLifetime(t *testing.T) {
 	server := harness.Start(t, harness.Options{Args: []string{"--cosmos-listen", "127.0.0.1:0"}})

@@ -10,7 +10,7 @@ import (
 )
 
 // TestShardingSettingsSurviveRestart checks that settings of sharding survive a restart of the server: zones of a
-// collection that does not exist yet, the version of a moved partition, query sampling and its samples, and
+// collection that does not exist yet, the shard of a moved collection, query sampling and its samples, and
 // restrictions of the balancer.
 func TestShardingSettingsSurviveRestart(t *testing.T) {
 	ctx := harness.Context(t)

@@ -113,7 +113,7 @@ func (s *surveyed) nothingLeft() {
 }
 
 // TestValidateEnds checks that a running validation ends when it is killed by killOp, its time limit is over, its
-// client disconnects, its collection is dropped, or its server stops, and that the collection can be used afterwards.
+// client disconnects, or its collection is dropped, and that the collection can be used afterwards.
 func TestValidateEnds(t *testing.T) {
 	for _, option := range []string{"", "full", "background"} {
 		t.Run("option "+option, func(t *testing.T) {

@@ -104,7 +104,7 @@ func (l *layout) empty(t *testing.T, coll string) {
 	l.must(t, bson.D{{Key: "delete", Value: coll}, {Key: "deletes", Value: bson.A{all}}})
 }
 
-// Sends a command and returns its reply.
+// ask sends a command and returns its reply.
 func (l *layout) ask(t *testing.T, cmd bson.D) bson.Raw {
 	t.Helper()
 	doc, err := bson.Marshal(cmd)

@@ -16,8 +16,9 @@ import (
 	"github.com/cantledb/cantle/internal/casefile"
 )
 
-// askRun runs the verb run on the server: it returns the documents of a pipeline, one per line, sorted unless the
-// pipeline ends with a sort, and then the contents of the collections that show names.
+// askRun runs the verb run on the server: it returns the documents of a pipeline, one per line, and then the contents
+// of the collections that show names. If these are the expected lines in another order, it returns the expected
+// output.
 //
 // "order: kept" in a case declares that its result depends on the order of its documents: with several partitions the
 // pipeline then begins with a sort by _id, and the other collections are not sharded.

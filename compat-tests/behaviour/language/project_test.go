@@ -10,8 +10,8 @@ import (
 	"github.com/cantledb/cantle/internal/casefile"
 )
 
-// askProject runs the verb project on the server: it returns a line per document, from a find or from a pipeline of
-// one stage.
+// askProject runs the verb project on the server: it returns a line per document, from a find or, if the case names a
+// stage, from a pipeline with it.
 func askProject(t *testing.T, l *layout, c *casefile.Case) string {
 	docs, want := documents(t, c), strings.Split(c.Want(), "\n")
 	filter := filterOf(t, c)
@@ -81,8 +81,8 @@ func projected(t *testing.T, l *layout, coll string, cmd bson.D, docs []document
 	return out
 }
 
-// includedPaths returns the fields that the projection of a find includes by 1 or true. With an index on them, the
-// find may be covered by the index.
+// includedPaths returns the fields that the projection of a case includes by 1, at most two. With an index on them,
+// the find may be covered by the index.
 func includedPaths(t *testing.T, c *casefile.Case) []string {
 	t.Helper()
 	text, _ := c.Get("spec")

@@ -137,8 +137,8 @@ func updateOf(t *testing.T, c *casefile.Case, coll, text string, filter cbson.Ra
 	return bson.D{{Key: "update", Value: coll}, {Key: "updates", Value: bson.A{collated(t, c, statement)}}}
 }
 
-// updatedPaths returns the top-level fields that the updates of a case name. With indexes on them, the updates must
-// change index entries.
+// updatedPaths returns the paths that the operators in the updates of a case name, at most four. With indexes on
+// them, the updates must change index entries.
 func updatedPaths(t *testing.T, c *casefile.Case) []string {
 	t.Helper()
 	var out []string
@@ -157,7 +157,7 @@ func updatedPaths(t *testing.T, c *casefile.Case) []string {
 	return out
 }
 
-// writeFailure returns the error in the reply to an update: that of the command, or of its statement.
+// writeFailure returns the error in the reply to a write: that of the command, or the first of its statements.
 func writeFailure(reply bson.Raw) (text string, failed bool) {
 	if text, failed = refusal(reply); failed {
 		return text, true

@@ -1,6 +1,5 @@
-// Package pages follows the instructions of the README and of the pages in docs: it runs every fenced block
-// of every page, from the top to the bottom, in a folder of the page's own and against a server that is
-// started for the page.
+// Package pages follows the instructions of the README and of the pages in docs: it runs every fenced block of every
+// page, from the top to the bottom, in a folder of the page's own and against a server that is started for the page.
 //
 // The first word behind the fence is the kind of the block:
 //
@@ -32,7 +31,8 @@
 // before the first block gives the page's server flags; "none" starts no server. Addresses with ports
 // (127.0.0.1:27017, localhost:27018) are replaced by free ports, the same one everywhere on a page.
 //
-// With -rewrite a line of js gets its output as comment.
+// With -rewrite, the output of a js statement replaces its comment if they differ, and the output is one line without
+// an error.
 //
 // The files of a page stay in .cache/pages/NAME, with the logs of its servers.
 package pages

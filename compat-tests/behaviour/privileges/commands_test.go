@@ -9,9 +9,9 @@ type request struct {
 	needs string // as in allowed
 }
 
-// commands has a request for each command of the server at least once, in alphabetical order. The source of the
-// privileges is "Required access" of the command's page in the manual, else reference/privilege-actions. If the
-// manual has neither, they are those of the server's table.
+// commands has a request for each command of the server at least once, except those that only the Cosmos address has.
+// The source of the privileges is "Required access" of the command's page in the manual, else
+// reference/privilege-actions. If the manual has neither, they are those of the server's table.
 var commands = []request{
 	{"abortMoveCollection", `{abortMoveCollection: "@ns"}`, "moveCollection @ns"},
 	{"abortReshardCollection", `{abortReshardCollection: "@ns"}`, "reshardCollection @ns"},

@@ -115,7 +115,8 @@ func compare(t *testing.T, path, got string) {
 	}
 }
 
-// TestNothingIsMissing checks that the matrix has every command, every stage and every built-in role.
+// TestNothingIsMissing checks that the matrix has every command of its address and every stage, and roles.txt every
+// built-in role.
 func TestNothingIsMissing(t *testing.T) {
 	has := func(list []request, name string) bool {
 		return slices.ContainsFunc(list, func(r request) bool { n, _, _ := strings.Cut(r.name, " ("); return n == name })

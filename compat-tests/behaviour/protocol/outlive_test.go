@@ -11,7 +11,7 @@ import (
 )
 
 // TestWorkOutlivesItsClient checks that long work on a collection, such as an index build, goes on when its client
-// disconnects. A fail point delays the command until the server has noticed the disconnect.
+// disconnects. A fail point delays the command by two seconds, in which the server notices the disconnect.
 // Manual: core/index-creation, core/sharding-reshard-a-collection.
 func TestWorkOutlivesItsClient(t *testing.T) {
 	s := harness.Start(t, harness.Options{Args: []string{"--enable-test-commands"}})

@@ -112,8 +112,7 @@ func TestMoreToComeIsNotAnswered(t *testing.T) {
 	}
 }
 
-// TestSequences checks that document sequences may come before or after the body of a message, and that a message may
-// have several.
+// TestSequences checks that a document sequence may come before or after the body of a message.
 func TestSequences(t *testing.T) {
 	s := harness.Start(t, harness.Options{})
 	c := s.Dial(t)
@@ -243,8 +242,8 @@ func TestErrorsKeepTheConnection(t *testing.T) {
 	}
 }
 
-// TestLargeDocuments checks that a result of more than 16 MB is divided into batches, and that a reply can hold a
-// document of nearly 16 MB.
+// TestLargeDocuments checks that a result of more than 16 MB is divided into batches, and that a document of nearly
+// 16 MB can be inserted.
 func TestLargeDocuments(t *testing.T) {
 	s := harness.Start(t, harness.Options{})
 	c := s.Dial(t)

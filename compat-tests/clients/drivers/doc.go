@@ -1,8 +1,7 @@
-// Package drivers runs the official drivers, and some mappers, against the server: one folder per client,
-// each with a program that users of the driver would recognise. Each program runs against both personalities
-// (mongodb, cosmos), against mongodb with authentication and TLS (the variant secure), and against three servers
-// over one store, whose connection string has all their addresses (several) or that of a load balancer before
-// them (balanced). The programs get only a connection string.
+// Package drivers runs the official drivers, and some mappers, against the server: one folder per client, each with a
+// program that users of the driver would recognise. Each program runs against both personalities (mongodb, cosmos),
+// against mongodb with authentication and TLS (the variant secure), and against three servers over one store, whose
+// connection string has all their addresses (several) or that of a load balancer before them (balanced).
 //
 // A program reads
 //
@@ -12,6 +11,7 @@
 //	CANTLE_PERSONALITY  mongodb or cosmos: the product that the server emulates
 //	CANTLE_CA_FILE      the authority to trust, for drivers that ignore tlsCAFile in a
 //	                    connection string; empty without TLS
+//	CANTLE_ROOT         the folder of this repository, which the Go driver's program needs
 //
 // and prints one line per area of the table below, `client area ok`, `client area skip reason` or `client area FAIL
 // reason`; other output is shown only if something fails. An area that a program promises (see table.go) and does not

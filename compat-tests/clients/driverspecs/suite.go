@@ -140,8 +140,8 @@ const setupFailed = ".TestMain("
 
 var outcomeLine = regexp.MustCompile(`^\s*--- (PASS|FAIL|SKIP): (.*) \([0-9.]+s\)$`)
 
-// parse reads the output of a test program. leaves are the results of tests without subtests; trouble is the end of
-// the output if the program did not complete, otherwise "".
+// parse reads the output of a test program. leaves are the results of tests without subtests; trouble is the output
+// from a panic on, at most 30 lines, or an error of reading, "" if there was neither.
 func parse(out io.Reader) (leaves map[string]scoreboard.Result, trouble string) {
 	leaves = map[string]scoreboard.Result{}
 	said := map[string][]string{}

@@ -17,12 +17,13 @@ type Runner struct {
 	Name    string        // of the program, for messages
 	Limit   time.Duration // of one run
 	Dir     string        // working directory
-	Program string        // relative to Dir
+	Program string        // a path, absolute or relative to Dir, or a name in the PATH
 	// Args returns the arguments of the program: it writes its report to the file report, and runs only the test with
 	// the name only, or all if only is "".
 	Args func(report, only string) []string
 	Env  []string // besides the variables that every program needs
-	// Statuses are the exit statuses of the program that mean that its run was complete; nil ignores the status.
+	// Statuses are the exit statuses besides 0 that mean that the run of the program was complete; nil ignores the
+	// status.
 	Statuses []int
 	// Parse reads the results of the tests from a report of the program. If no test ran, the result is empty.
 	Parse func(report []byte) (Results, error)

@@ -46,7 +46,7 @@ func TestReadErrors(t *testing.T) {
 }
 
 // TestRunner checks the conditions under which a run counts as complete: there is a report, and the program's exit
-// status is one of Statuses.
+// status is 0 or one of Statuses, if there are any.
 func TestRunner(t *testing.T) {
 	for _, c := range []struct {
 		script   string

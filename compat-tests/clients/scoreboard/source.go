@@ -36,7 +36,7 @@ func (s Source) missing() string {
 }
 
 // install installs the driver and its tests, unless an earlier run did, and returns the folder of the tests.
-// Errors: the errors of harness.Install.
+// Errors: errors of the file system, and those of harness.Install.
 func (s Source) install(ctx context.Context) (dir string, err error) {
 	root, err := harness.Root()
 	if err != nil {

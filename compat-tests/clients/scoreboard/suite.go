@@ -72,8 +72,8 @@ type Suite struct {
 	Start func(t *testing.T, r Run, dir string) Runner
 }
 
-// Judge runs a driver's tests, each run against a server of its own and all at the same time, and compares the
-// results with scoreboard.txt. If the tests cannot be installed, Judge skips the test.
+// Judge runs a driver's tests, each run against a server of its own and in parallel with the others, and compares the
+// results with scoreboard.txt. If a prerequisite is missing or the download fails, Judge skips the test.
 func (s Suite) Judge(t *testing.T) {
 	testenv.SkipWithURI(t)
 	if what := s.Source.missing(); what != "" {

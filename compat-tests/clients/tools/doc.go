@@ -1,5 +1,5 @@
-// Package tools runs programs that administrators use with a server. If a test cannot install a program,
-// it sends the program's commands instead, and checks the fields that the program reads in the replies.
+// Package tools runs programs that administrators use with a server. For the programs that they do not install, the
+// tests send the program's commands, and check the fields that it reads in the replies.
 //
 //	mongoexpress/   mongo-express from npm, used through a headless Chromium and by plain
 //	                HTTP: databases, collections, documents, searches, indexes, exports

@@ -31,8 +31,8 @@ var connecting = []toolCommand{
 	{db: "admin", command: `{aggregate: 1, cursor: {}, pipeline: [{$listLocalSessions: {}}]}`, others: "cursor.firstBatch"},
 }
 
-// knowing are the commands by which GUIs describe the server and its databases. They require more privileges than
-// those of the role read.
+// knowing are the commands by which GUIs describe the server and its databases. Most of them require more privileges
+// than those of the role read.
 var knowing = []toolCommand{
 	{db: "admin", command: `{hostInfo: 1}`, others: "system.hostname system.numCores system.memSizeMB system.cpuArch os.type os.name os.version"},
 	{db: "admin", command: `{getCmdLineOpts: 1}`, others: "argv parsed"},
@@ -128,8 +128,8 @@ func TestGUIs(t *testing.T) {
 	}
 }
 
-// TestReaderInGUI checks that a user with the role read on one database can use that database in a GUI, and that
-// other commands are refused with the code that GUIs expect.
+// TestReaderInGUI checks that a user with the role read on one database can connect with a GUI and sees only that
+// database, and that other commands are refused with the code that GUIs expect.
 func TestReaderInGUI(t *testing.T) {
 	_, reader := start(t, member, bson.A{bson.D{{Key: "role", Value: "read"}, {Key: "db", Value: "shop"}}})
 	each(t, member, reader, connecting)
