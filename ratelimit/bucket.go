@@ -11,7 +11,7 @@ import (
 const (
 	burstSecondsMax  = 300         // burst credit: the unused RU of at most this many seconds are saved
 	burstRate        = 3000 * RU   // maximum RU/s with burst credit; buckets with this rate or more have no credit
-	perMinuteFactor  = 10          // RU-per-minute add-on: each minute adds the budget of this many seconds
+	perMinuteFactor  = 10          // RU-per-minute add-on: the budget of this many seconds, anew each minute
 	perMinuteRateMax = 5000 * RU   // buckets above it get no add-on
 	lowPriorityRest  = 5           // Low leaves 1/5 of the second to High
 	lowPriorityLeast = 10          // Low gets 1/10 of the second at most while High is refused

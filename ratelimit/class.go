@@ -75,7 +75,7 @@ func (p *Pool) ClassOf(c Class, appName string) Class {
 
 // ClassFor returns the class of a request. group and priority come from the comment document of the request
 // (comment: {bucket: 2, priority: "low"}; 0 and "" if absent), appName from its connection. Errors: a plain error
-// with the bad value, which the command layer reports as BadValue.
+// with the bad value.
 func (g *Groups) ClassFor(group int, priority, appName string) (Class, error) {
 	var c Class
 	switch priority {

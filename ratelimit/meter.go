@@ -30,7 +30,8 @@ const inlineShards = 4
 type Probing uint8
 
 // NotProbing means the work of one query. ProbeQueries means a batch of queries (R2): the meter counts no partition
-// visits, result sets and point reads. ProbePoints means a batch of point reads (R1): the meter counts no reads.
+// visits, result sets and point reads. ProbePoints means a batch of point reads (R1): the meter also counts no other
+// items of queries (Item.ofQuery).
 const (
 	NotProbing Probing = iota
 	ProbeQueries

@@ -47,7 +47,7 @@ func (i Item) Once() bool {
 	return false
 }
 
-// String returns the item's name as printed by receipts and explain: "docLoaded".
+// String returns the item's name as printed by explain: "docLoaded".
 func (i Item) String() string {
 	if i >= itemCount {
 		return "unknown"

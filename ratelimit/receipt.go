@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Receipt is the itemised charge of one request, for explain, logs and getLastRequestStatistics. The charges of a
-// line's items add up exactly to the Total of the line, and those of the lines to the Total of the receipt.
+// Receipt is the itemised charge of one request, for explain. The charges of a line's items add up exactly to the Total
+// of the line, and those of the lines to the Total of the receipt.
 type Receipt struct {
 	Prices string // name and version of the price list
 	Total  MicroRU

@@ -78,7 +78,7 @@ func EvenShares(t Throughput, shards []int) []Share {
 }
 
 // MoveShares returns a copy of a plan, the RU/s of every shard in the order of shard numbers, with throughput moved
-// between the shards: the targets get the given RU/s, and the sources bear the difference in equal parts. No
+// between the shards: the targets get the given RU/s, and the sources lose (or get) the difference in equal parts. No
 // named shard may fall below ShardRateMin or rise above ShardRateMax, and the sum does not change. Errors:
 // *InvalidThroughput. Source: Azure Cosmos DB, "distribute-throughput-across-partitions".
 func MoveShares(plan, targets []Share, sources []int) ([]Share, error) {

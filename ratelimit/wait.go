@@ -14,7 +14,7 @@ const RetrySecondsMax = 60
 const queueMax = 1000
 
 // ErrRetryTimeout is the error of Wait if the request is still throttled after the time limit of server-side retry;
-// the client gets the error ExceededTimeLimit.
+// the client gets the error MaxTimeMSExpired.
 var ErrRetryTimeout = errors.New("ratelimit: request still throttled after server-side retry")
 
 // queue holds the requests that wait for one bucket under server-side retry, first come first served. It is guarded

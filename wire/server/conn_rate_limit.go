@@ -10,7 +10,7 @@ import (
 // ConnRateLimit sets it. Not safe for concurrent use; Server.mu guards it.
 type connRateLimiter struct {
 	cfg     wire.ConnRateLimit
-	tokens  float64 // connections that may enter now; below 0: minus the number that wait
+	tokens  float64 // connections that may enter now; below 0: promised to those that wait
 	at      time.Time
 	queued  int
 	refused int64
