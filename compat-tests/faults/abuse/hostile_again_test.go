@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// costly is an aggregation expression without variables whose computation would take hours.
+// costly is an aggregation expression that reads no fields and whose computation would take hours.
 const costly = `{$size: {$filter: {input: {$range: [0, 1000000]}, cond: {$in: ["$$this", {$range: [2000000, 3000000]}]}}}}`
 
 // hostileAgain are hostile commands whose cost does not come from the documents that they read, but from

@@ -39,8 +39,8 @@ const (
 // been busy.
 const hostileTries = 3
 
-// pingsMax is the maximum p99 latency of 100 pings that other clients send beside a hostile command, on a shared
-// machine; the measured value is printed.
+// pingsMax is the maximum p99 latency of the pings (reads of one document) that two other clients send beside a
+// hostile command; the measured value is printed.
 const pingsMax = 1500 * time.Millisecond
 
 // dearest holds the latencies of other clients' pings beside one hostile command, for the table that the test
@@ -137,8 +137,8 @@ func weight(h hostile) int {
 	return 1
 }
 
-// limited runs a command with maxTimeMS, checks that it ends within that limit and a second, and returns how long
-// it took and its error code.
+// limited runs a command with maxTimeMS, checks that it ends within that limit and a second in one of hostileTries
+// attempts, and returns how long it took and its error code.
 func limited(t *testing.T, s *harness.Server, cmd bson.Raw, undo func()) (took time.Duration, code int64) {
 	t.Helper()
 	cmd = with(t, cmd, "maxTimeMS", hostileMillis)
@@ -199,7 +199,7 @@ func outlives(t *testing.T, s *harness.Server, client string) (lived time.Durati
 	return lived
 }
 
-// runs reports whether a command of the client with an application name is still running, by $currentOp.
+// runs reports whether a command of the client with an address is still running, by $currentOp.
 func runs(t *testing.T, s *harness.Server, client string) bool {
 	t.Helper()
 	c, err := harness.DialAddr(s.Addr)
@@ -229,8 +229,8 @@ func with(t *testing.T, cmd bson.Raw, name string, v any) bson.Raw {
 	return encode(t, append(d, bson.E{Key: name, Value: v}))
 }
 
-// TestHostileCanary checks that outlives distinguishes a running command from one that has ended, by a command
-// without a time limit whose client keeps its connection.
+// TestHostileCanary checks that outlives and inTime detect a command that goes on too long, by a command without a
+// time limit whose client keeps its connection.
 func TestHostileCanary(t *testing.T) {
 	s := harness.Start(t, harness.Options{Args: []string{"--enable-test-commands"}})
 	if code := errorCode(t, s, hostileCommand(t, `{configureFailPoint: "failCommand", mode: "alwaysOn", "$db": "admin", data: {failCommands: ["count"], blockConnection: true, blockTimeMS: 10000}}`, nil)); code != 0 {

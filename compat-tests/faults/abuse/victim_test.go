@@ -25,7 +25,8 @@ import (
 	"github.com/cantledb/cantle/internal/testenv"
 )
 
-// withWrites is the process argument with which a probe writes documents as well as reading them.
+// withWrites is the process argument with which every fourth operation of a probe updates a document; all others
+// read one.
 const withWrites = "writes"
 
 // TestMain runs the tests, or the probe if this process was started as one: then its arguments are the server's
@@ -47,8 +48,8 @@ type interval struct {
 	Failure  string // the first error
 }
 
-// probe is the client whose latency the test measures: in a process of its own, it reads one document after the
-// other at a slow pace.
+// probe is the client whose latency the test measures: in a process of its own, it reads, or updates with
+// withWrites, one document after the other at a slow pace.
 type probe struct {
 	in  io.WriteCloser
 	out *bufio.Scanner
@@ -81,7 +82,7 @@ func startProbe(t *testing.T, args ...string) *probe {
 	return v
 }
 
-// interval returns the number and the latencies of the probe's reads since the last call.
+// interval returns the number and the latencies of the probe's reads and updates since the last call.
 func (v *probe) interval(t *testing.T) (l interval) {
 	t.Helper()
 	if _, err := io.WriteString(v.in, "lap\n"); err != nil || !v.out.Scan() {
@@ -98,8 +99,8 @@ func (v *probe) end() {
 	_ = v.cmd.Wait()
 }
 
-// runProbe is the probe's process: it reads documents until its input ends, and prints the statistics of an
-// interval for each line of input.
+// runProbe is the probe's process: it reads or updates documents until its input ends, and prints the statistics
+// of an interval for each line of input.
 func runProbe(uri string) {
 	fail := func(err error) {
 		fmt.Println(err)

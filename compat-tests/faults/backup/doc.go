@@ -1,5 +1,5 @@
 // Package backup is a disaster drill. Several writers change documents, collections and indexes while
-// partitions split, merge and get other shard keys, backups are made, and the server is killed repeatedly.
+// partitions split and get other shard keys, backups are made, and the server is killed repeatedly.
 // Then its folder is destroyed. Random moments are restored, as whole servers and into running ones, and
 // compared with what each writer has recorded.
 //

@@ -125,7 +125,7 @@ func (w *writer) differs(m moment, have database) string {
 	return fmt.Sprintf("%s at %v: %s", w.name, m, strings.Join(why, "; or "))
 }
 
-// besides restores one database at a moment, under another name, into a running server with other data.
+// besides restores the database of each writer at a moment, under another name, into a running new server.
 func (l *life) besides(m moment) {
 	l.t.Helper()
 	s, err := harness.LaunchBinary(l.bin, harness.Options{})

@@ -34,7 +34,7 @@ type life struct {
 	rnd       *rand.Rand
 	clock     clock
 	writers   []*writer
-	reshapes  atomic.Int64 // number of completed splits, merges and changes of shard keys
+	reshapes  atomic.Int64 // number of completed splits and changes of shard keys
 	first     moment       // the earliest moment in the backups
 	certainly moment       // a moment up to which the backups can certainly be restored
 }
@@ -141,7 +141,7 @@ func (l *life) backup(uri string) moment {
 	}
 }
 
-// reshape splits and merges partitions and changes shard keys until ctx ends; it ignores refusals.
+// reshape splits partitions, and sets and changes shard keys, until ctx ends; it ignores refusals.
 func (l *life) reshape(ctx context.Context, client *mongo.Client, rnd *rand.Rand) {
 	admin := client.Database("admin")
 	for ctx.Err() == nil {
@@ -180,7 +180,7 @@ func (l *life) wreck() {
 	}
 }
 
-// drawMoment returns a random moment to restore, just after a change of any writer.
+// drawMoment returns a random moment to restore: the operation time of a change of any writer, or up to four less.
 func (l *life) drawMoment() moment {
 	for {
 		w := l.writers[l.rnd.IntN(writers)]

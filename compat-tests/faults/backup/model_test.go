@@ -254,8 +254,8 @@ func print(doc any) string {
 	return string(b)
 }
 
-// read returns the content of a database and its operation time. It checks that the writer's index v_1, if a
-// collection has it, finds all documents.
+// read returns the content of a database and its operation time. It checks that countDocuments and, if a
+// collection has it, the writer's index v_1 find all documents.
 func read(ctx context.Context, db *mongo.Database) (database, moment, error) {
 	out := database{}
 	names, err := db.ListCollectionNames(ctx, bson.D{})

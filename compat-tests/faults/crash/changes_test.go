@@ -235,8 +235,8 @@ func prepareCounters(t *testing.T, e *era, readers []*reader) {
 	}
 }
 
-// count increments counters in random documents until the era ends, and returns the number of acknowledged
-// changes.
+// count increments counters in random documents until the era ends, and returns the number of acknowledged updates
+// and transactions.
 func count(t *testing.T, e *era, random *rand.Rand) (n int64) {
 	inc := bson.D{{Key: "$inc", Value: bson.D{{Key: "n", Value: int64(1)}}}}
 	one := func(ctx context.Context, id int) error {

@@ -208,7 +208,8 @@ func unknown(err error) bool {
 		mongo.IsTimeout(err) || isSelection(err))
 }
 
-// isSelection reports whether the driver found no server for an operation: then nothing was sent.
+// isSelection reports whether an error is no reply of the server. Most often the driver has found no server and
+// sent nothing.
 func isSelection(err error) bool {
 	var command mongo.CommandError
 	var write mongo.WriteException

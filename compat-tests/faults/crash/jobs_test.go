@@ -38,7 +38,8 @@ type structure struct {
 	run   func(f *killing) error
 	more  int // number of partitions that the command adds, at whichever step the process ended
 	// undo gives a collection that the command rewrites its former shard key back, for the next round. It is nil
-	// for a command that rewrites nothing. A rewrite starts again after a kill, and ends with the shard key key.
+	// for a command that keeps the shard key. A rewrite starts again after a kill, and ends with the shard key
+	// key.
 	undo func(f *killing) error
 	key  bson.D
 }
@@ -59,7 +60,7 @@ type killing struct {
 
 // TestKillDuringStructureChanges kills the process at each step of each structure change under load. No
 // acknowledged write may be lost and no document duplicated, all must be found by shard key and by every index,
-// and the collection must have its structure of before or the new one; a rewrite runs again. Leftovers must not
+// and the collection must have the new structure after the restart; a rewrite runs again. Leftovers must not
 // prevent the next change.
 func TestKillDuringStructureChanges(t *testing.T) {
 	testenv.SkipWithURI(t)
@@ -135,8 +136,8 @@ func TestKillDuringStructureChanges(t *testing.T) {
 }
 
 // round runs one structure change. Unless step is "", the server kills itself at that step, and round returns the
-// structure that the collection must have after the restart. It returns nil if step is "" or the fail point could
-// not be set.
+// structure that the collection must have after the restart. It returns nil if step is "" or it fails before the
+// change.
 func (f *killing) round(change structure, step string) *state {
 	if step == "" {
 		if err := change.run(f); err != nil {
@@ -253,7 +254,7 @@ func split(f *killing) error {
 	return f.admin(bson.D{{Key: "split", Value: "crash.jobs"}, {Key: "middle", Value: bson.D{{Key: "_id", Value: at}}}})
 }
 
-// merge merges two neighbouring partitions, the left of which is random.
+// merge merges the last two partitions, which hold the ballast.
 func merge(f *killing) error {
 	cursor, err := f.client.Database("config").Collection("chunks").Find(f.ctx, bson.D{}, options.Find().SetSort(bson.D{{Key: "min", Value: 1}}))
 	if err != nil {

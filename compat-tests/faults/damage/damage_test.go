@@ -49,8 +49,8 @@ func (c *counts) String() string {
 		c.refused, c.errored, c.harmless, c.served, c.found, c.saved, c.fromLog, c.older, c.lost-c.outside, c.outside)
 }
 
-// round damages a copy of a prepared folder in one random place, starts a server on it, reads all data, and
-// compares them with the model.
+// round damages a copy of a prepared folder in one random place, runs check and salvage, starts a server on it,
+// reads all data, and compares them with the model.
 func (c *counts) round(t *testing.T, bin string, m *made, seed int64) {
 	rng := rand.New(rand.NewPCG(uint64(seed), 7))
 	dir := filepath.Join(t.TempDir(), "data")
@@ -211,7 +211,7 @@ func all(ctx context.Context, coll *mongo.Collection, filter bson.D) (map[int32]
 }
 
 // judge returns 1 for an error of a read and 0 for nil, for counting. It calls wrong if the error does not report
-// that data are damaged.
+// that data are damaged, or has a stack trace.
 func judge(err error, wrong func(format string, args ...any)) int {
 	var refused mongo.ServerError
 	switch {

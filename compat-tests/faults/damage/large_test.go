@@ -14,8 +14,9 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// TestDamagedLargeDocument flips a bit of a stored document of 15 MB and checks that no operation takes longer
-// than with a small one. The engine itself would search for the flipped bit for ten minutes, at every read.
+// TestDamagedLargeDocument flips a bit of a stored document of 15 MB, and checks the results of check, salvage and
+// the reads of a server. None may search for the flipped bit, as the engine itself does for ten minutes at every
+// read.
 func TestDamagedLargeDocument(t *testing.T) {
 	bin, err := harness.Build("")
 	if err != nil {

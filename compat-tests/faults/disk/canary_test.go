@@ -79,7 +79,7 @@ func (c *canary) find(t *testing.T) *scenario {
 	return nil
 }
 
-// lazily returns a planted bug: a file system that does not sync files whose names have the suffix kind.
+// lazily returns a planted bug: a file system that does not sync files whose names contain kind.
 func lazily(kind string) func(vfs.FS) vfs.FS {
 	return func(files vfs.FS) vfs.FS {
 		return changed{files, func(name string, f vfs.File) vfs.File {
@@ -91,7 +91,7 @@ func lazily(kind string) func(vfs.FS) vfs.FS {
 	}
 }
 
-// changed is a file system in which the function file may wrap each file that is opened for writing.
+// changed is a file system in which the function file may wrap each file of Create and OpenReadWrite.
 type changed struct {
 	vfs.FS
 	file func(name string, f vfs.File) vfs.File
@@ -167,7 +167,7 @@ func (t forgetfulTxn) Set(key, value []byte) error {
 	return t.Txn.Set(key, value)
 }
 
-// blind is a planted bug: a store that treats a key as missing if reading it fails.
+// blind is a planted bug: a store whose iterators hide failed reads, so that keys seem to be missing.
 func blind(s storage.Store) storage.Store { return blindStore{s} }
 
 type blindStore struct{ storage.Store }

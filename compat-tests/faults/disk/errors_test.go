@@ -155,7 +155,7 @@ func (x *trial) lives(m *machine, p *progress) {
 	}
 }
 
-// named checks that an error names its cause, the disk, in words for users.
+// named counts an error that a client got, and checks that it has a code of its own and no text for developers.
 func (x *trial) named(what string, err error) {
 	if err == nil {
 		return

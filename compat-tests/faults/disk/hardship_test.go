@@ -155,8 +155,8 @@ func (h *hardship) some(m *machine, from int) {
 	}
 }
 
-// fullDisk fills the disk up to the reserve and checks that writes fail with an error that names the cause, that
-// reads and deletes work, and that writes work again once there is space.
+// fullDisk simulates a disk with less free space than the reserve, and checks that writes that add data fail with
+// code 14031, that reads and deletes work, and that writes work again once there is space.
 func fullDisk(h *hardship) {
 	usage := func(free uint64) { h.files.TestingSetDiskUsage(vfs.DiskUsage{AvailBytes: free, TotalBytes: 1 << 40}) }
 	usage(1 << 39)
@@ -176,8 +176,8 @@ func fullDisk(h *hardship) {
 	h.end(m)
 }
 
-// clockSteps sets the wall clock an hour ahead and later two hours back, and checks that later writes have later
-// timestamps, and that exactly the expired documents are deleted.
+// clockSteps sets the wall clock an hour ahead and later twice an hour back, and checks that operation times do
+// not decrease, and that exactly the expired documents are deleted.
 func clockSteps(h *hardship) {
 	m := h.boot(func(errorfs.Op) error { return nil }, -1)
 	h.must(m, index("shop.orders", "at", bson.D{{Key: "at", Value: int32(1)}}, bson.E{Key: "expireAfterSeconds", Value: 1800}))

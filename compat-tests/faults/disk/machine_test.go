@@ -126,8 +126,8 @@ type refused struct {
 
 func (r *refused) Error() string { return fmt.Sprintf("%s (%d): %s", r.name, r.code, r.message) }
 
-// run sends a command to a database and returns the reply. Errors: refused, for the command or its first write;
-// errLost.
+// run sends a command to a database and returns the reply. Errors: refused, for the command, its first write or
+// its write concern; errLost; errors of the connection.
 func (m *client) run(db string, cmd bson.D) (bson.Raw, error) {
 	if m.conn == nil {
 		ours, err := m.pipes.dial()

@@ -25,8 +25,8 @@ import (
 // keeps are the percentages of unsynced data that survive a simulated power cut; each is tested.
 var keeps = []int{0, 50, 100}
 
-// cutter simulates power cuts: it copies the disk of a running server before each file operation, starts a second
-// server on each copy, and compares what that server returns with the model.
+// cutter simulates power cuts: it copies the disk of a running server before each file operation that changes it,
+// starts a second server on each different copy, and compares what that server returns with the model.
 type cutter struct {
 	data  string // the folder in which servers open the copies
 	flags []string
@@ -167,8 +167,8 @@ func fingerprint(seed maphash.Seed, files *vfs.MemFS) uint64 {
 // base returns the name of a file without its folder, for messages.
 func base(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
 
-// TestPowerCut cuts the power before every file operation of every scenario, and checks that no acknowledged step
-// is lost and none is half done.
+// TestPowerCut cuts the power before every changing file operation of every scenario, and checks that no
+// acknowledged step is lost and none is half done.
 func TestPowerCut(t *testing.T) {
 	seed, only := firstSeed(t)
 	due, cuts, opened, rounds := programme.Amount(t, "power-cut"), 0, 0, 0
@@ -205,8 +205,9 @@ func firstSeed(t *testing.T) (seed uint64, only bool) {
 	return uint64(time.Now().UnixNano() % 1e9), false
 }
 
-// cutAll runs a scenario and cuts the power before each of its file operations. It calls bad for each cut after
-// which the data are wrong. For planted bugs, under changes the server's disk, and wrap its store.
+// cutAll runs a scenario and cuts the power before each of its changing file operations. It calls bad for the
+// first cut with wrong data of each kind, at most eight. For planted bugs, under changes the server's disk, and
+// wrap its store.
 func cutAll(t *testing.T, sc *scenario, seed uint64, under func(vfs.FS) vfs.FS, wrap func(storage.Store) storage.Store, bad func(where string, wrong []string)) *cutter {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(seed, 17))

@@ -33,7 +33,8 @@ var ways = []struct {
 	{"stranger", strangers},
 }
 
-// TestFull runs each way of filling a disk, on a small volume in memory and on one in a file in turn.
+// TestFull runs as many ways of filling a disk as are due, in turn, and alternates between a turn on small volumes
+// in memory and one on volumes in a file.
 func TestFull(t *testing.T) {
 	rounds, first, done := programme.Amount(t, "full-disk"), 0, 0
 	programme.RecordAtEnd(t, "full-disk", 0, func() (int, string) { return done, fmt.Sprintf("%d ways in turn", len(ways)) })
@@ -103,8 +104,8 @@ func inserts(w *world) {
 
 func result[T any](_ T, err error) error { return err }
 
-// untilFull repeats a write until it fails, and returns its error. A compaction that ends late can free space on a
-// disk that was full: then the write succeeds, and the disk is filled again.
+// untilFull repeats a write until it fails, at most ten times, and returns its error. A compaction that ends late
+// can free space on a disk that was full: then the write succeeds, and the disk is filled again.
 func (w *world) untilFull(add func(try int) error) (err error) {
 	w.Helper()
 	for try := range 10 {

@@ -125,8 +125,8 @@ func (w *world) insert(coll string, size int) error {
 	return err
 }
 
-// fill inserts documents by several clients at once, until so many megabytes are written, or with 0 until the
-// server refuses all.
+// fill inserts documents by several clients at once, until so many megabytes are sent, or with 0 until the server
+// has refused five of each client.
 func (w *world) fill(coll string, megabytes int) {
 	w.Helper()
 	var all sync.WaitGroup
@@ -188,7 +188,7 @@ func (w *world) drop(coll string) {
 	w.mu.Unlock()
 }
 
-// refused checks that the error of a write has the code and the message of a full disk.
+// refused checks that the error of a write has the code of a full disk.
 func (w *world) refused(what string, err error) {
 	w.Helper()
 	if code(err) != outOfDiskSpace {
@@ -216,8 +216,7 @@ func (w *world) well() {
 	w.compare()
 }
 
-// compare reads all collections and compares them with the acknowledged writes. Documents whose insert or delete
-// got no reply may be there or not.
+// compare reads the collections and checks that they have exactly the acknowledged documents.
 func (w *world) compare() {
 	w.Helper()
 	for coll, held := range w.held {

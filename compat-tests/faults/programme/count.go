@@ -32,7 +32,7 @@ func Column() string {
 }
 
 // Amount returns how many faults of a row this run has to do, or this part of it (see Part); 0 means as many as
-// there are. With the race detector, it is a tenth.
+// there are. In each run with the race detector, it is a tenth, rounded up.
 func Amount(tb testing.TB, row string) int {
 	tb.Helper()
 	r, ok := find(row)
@@ -65,8 +65,9 @@ type Result struct {
 	Took time.Duration
 }
 
-// RecordAtEnd stores a Result when the test ends: how many faults of a row it did, which count returns then. Runs
-// with CANTLE_STORAGE are not recorded, because rows are about files.
+// RecordAtEnd stores a Result when the test ends: how many faults of a row it did, which count returns then. It
+// stores none for a skipped test, with the race detector, with a planted bug, or with CANTLE_STORAGE, because rows
+// are about files.
 func RecordAtEnd(tb testing.TB, row string, seed uint64, count func() (n int, detail string)) {
 	tb.Helper()
 	known, ok := find(row)
@@ -191,8 +192,7 @@ func (r Result) replacedBy(n Result) bool {
 	return r.Row == n.Row && r.Test == n.Test && r.Column == n.Column && (r.Part == n.Part || before != now)
 }
 
-// Results returns all stored results of the fault programme, in the order of Rows. Errors: errors of reading
-// files.
+// Results returns the stored results of all Rows, in their order. Errors: errors of reading files.
 func Results() (out []Result, err error) {
 	dir, err := root()
 	if err != nil {

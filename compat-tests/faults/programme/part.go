@@ -42,8 +42,8 @@ func Of[T any](p Part, list []T) []T {
 
 func thisPart() (Part, error) { return ParsePart(testenv.Part()) }
 
-// FirstSeed returns a random seed such that no other run has it or one of the million seeds after it, not even a
-// run of another part that starts at the same moment.
+// FirstSeed returns a seed made of the time and the part: runs that start a second apart, and runs of different
+// parts, share none of the million seeds from it on.
 func FirstSeed() uint64 {
 	part, _ := thisPart() // Amount reports the error
 	return uint64(time.Now().UnixMicro()) + uint64(part.Number)<<40
