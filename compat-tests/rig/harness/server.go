@@ -94,8 +94,8 @@ func compatible(flags []string, r release.Release) []string {
 	return append(slices.Clip(flags), "--compat", r.String())
 }
 
-// StartRetry is Start for options that name ports. Another process may take such a port before the server does: then
-// StartRetry calls options again and starts another server. times bounds the attempts.
+// StartRetry is Start for options that name ports. Another process may take such a port before the server does: after
+// a failed start StartRetry calls options again and starts another server. times bounds the attempts.
 func StartRetry(tb testing.TB, options func() Options, times int) *Server {
 	tb.Helper()
 	if _, err := Binary(); err != nil { // before ports are chosen: it takes a while
