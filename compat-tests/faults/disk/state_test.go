@@ -112,7 +112,7 @@ func (m *machine) database(out state, db string) error {
 	return nil
 }
 
-// flagsOf returns the names of the boolean options that are true in an index definition.
+// flagsOf returns those of the options unique, prepareUnique and hidden that are true in an index definition.
 func flagsOf(ix bson.Raw) (flags string) {
 	for _, name := range [...]string{"unique", "prepareUnique", "hidden"} {
 		if v, err := ix.LookupErr(name); err == nil && v.Boolean() {

@@ -47,7 +47,7 @@ func TestHalfSentMessages(t *testing.T) {
 }
 
 // TestUnreadReplies checks that replies that clients do not read hold no more memory than the limit of all
-// replies, and little more if every document is large; other clients continue, with smaller batches.
+// replies, and at most 17 MiB more if every document is large; other clients continue.
 func TestUnreadReplies(t *testing.T) {
 	ctx := context.Background()
 	s, db := start(t)
@@ -98,7 +98,7 @@ func TestUnreadReplies(t *testing.T) {
 }
 
 // TestUncommittedWritesShareMemory checks that the uncommitted writes of all transactions share memory: writes
-// beyond it are refused, and succeed when they are repeated after a transaction has ended.
+// beyond it are refused, and a write succeeds once the transactions have ended.
 func TestUncommittedWritesShareMemory(t *testing.T) {
 	ctx := context.Background()
 	s, db := start(t)

@@ -30,7 +30,7 @@ func guarded(t *testing.T, data string, own ...string) *harness.Server {
 	return s
 }
 
-// reopenGuarded starts a server again over the data folder of an earlier server of guarded.
+// reopenGuarded starts a server like guarded, but creates no users; the data folder may be that of an earlier one.
 func reopenGuarded(t *testing.T, data string) *harness.Server {
 	t.Helper()
 	return harness.Start(t, harness.Options{Data: data, Args: []string{"--auth", "--work-memory", "32MB", "--cache-size", "16MB"}})
@@ -74,8 +74,8 @@ func madeUp(n int) (ids bson.A) {
 	return ids
 }
 
-// TestUsersShareSessions checks that a user without privileges cannot take all sessions of the server: it is
-// refused before the last ones. The administrator can still log in, run commands, and end the sessions of that
+// TestUsersShareSessions checks that a user who owns only one database cannot take all sessions of the server: it
+// is refused before the last ones. The administrator can still log in, run commands, and end the sessions of that
 // user.
 func TestUsersShareSessions(t *testing.T) {
 	s := guarded(t, "", "greedy")

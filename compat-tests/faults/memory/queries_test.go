@@ -72,7 +72,7 @@ func TestQueriesShareMemory(t *testing.T) {
 }
 
 // TestQueriesThatCannotSpillFail checks that a query that may not or cannot spill fails with MongoDB's code and an
-// error that names the cause, while other queries hold the memory. Small commands continue.
+// error that names --work-memory, and that small commands continue.
 func TestQueriesThatCannotSpillFail(t *testing.T) {
 	ctx := context.Background()
 	_, db := start(t)

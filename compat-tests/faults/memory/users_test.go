@@ -68,7 +68,7 @@ func TestApplicationsShareMemory(t *testing.T) {
 }
 
 // TestApplicationsShareUncommittedWrites checks that the open transactions of one application, however many, leave
-// memory for the transactions of another application, also when the latter disconnects and comes back.
+// memory for the transactions of another application, also when the former connects once more.
 func TestApplicationsShareUncommittedWrites(t *testing.T) {
 	ctx := context.Background()
 	s, db := start(t)

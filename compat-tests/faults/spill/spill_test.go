@@ -36,7 +36,7 @@ func copies() int {
 	return 100
 }
 
-// start starts a server with the data folder dir and stores the documents.
+// start starts a server with the data folder dir, and returns it with the database of the tests.
 func start(t *testing.T, dir string) (*harness.Server, *mongo.Database) {
 	t.Helper()
 	server, err := harness.Launch(harness.Options{Data: dir, Args: []string{"--cache-size", "64MB"}})

@@ -150,8 +150,8 @@ func makeHistory(t *testing.T, bin, data string) error {
 	return nil
 }
 
-// commits returns the hash of every step-th commit of the repository, the oldest first, and the number of commits
-// before each.
+// commits returns the hash of every step-th commit of the repository, the oldest first, and the position of each
+// among all commits, from 1.
 func commits(t *testing.T, root string, step int) (hashes []string, numbers []int) {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "git", "-C", root, "rev-list", "--reverse", "--first-parent", "HEAD").Output()

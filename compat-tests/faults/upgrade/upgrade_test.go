@@ -102,7 +102,7 @@ func firstDifference(got, want string) string {
 	return "one is longer"
 }
 
-// TestNewer checks that a server refuses a folder of a newer format with one message, and does not change it.
+// TestNewer checks that a server refuses a folder of a newer format with one message that names the reason.
 func TestNewer(t *testing.T) {
 	data := t.TempDir()
 	unpack(t, "released/0.1.zip", data)
