@@ -25,9 +25,11 @@ var (
 	ErrLogTruncated = errors.New("storage: log history lost")
 	// ErrTxnTooLarge: the buffered writes of one transaction exceed the maximum size of the engine.
 	ErrTxnTooLarge = errors.New("storage: transaction too large")
-	// ErrMemoryFull: the uncommitted writes of all transactions have reached their memory limit.
+	// ErrMemoryFull: the memory budget for uncommitted writes, of all transactions or of TxnOptions.Memory, is
+	// used up.
 	ErrMemoryFull = errors.New("storage: no memory for uncommitted writes")
-	// ErrValueTooLarge: one key or value exceeds the maximum size of the engine.
+	// ErrValueTooLarge: one key with its value, or one log record with its stream, exceeds the maximum size of the
+	// engine.
 	ErrValueTooLarge = errors.New("storage: key or value too large")
 	// ErrInvalidKey: a write has an empty key, an empty value, or a first key byte outside of 0x01..0xFE. It is a
 	// bug of the caller.

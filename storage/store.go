@@ -23,7 +23,8 @@ type Durability uint8
 
 const (
 	// Buffered: the commit is visible when Commit returns. It survives a power cut or the death of the process
-	// only after the engine's next background sync (pebblekv: within 100 ms), a later Synced commit or Sync.
+	// only after the engine's next background sync (pebblekv: within 100 ms by default), a later Synced commit or
+	// Sync.
 	Buffered Durability = iota
 	// Synced: the commit survives a power cut when Commit returns. Concurrent commits share one sync.
 	Synced
@@ -33,12 +34,13 @@ const (
 // All methods may be called concurrently.
 type Store interface {
 	// Begin starts a transaction on the newest state, or on the state at o.At. It first waits for the latches of
-	// o.Latch, and then takes the snapshot. Errors: ErrSnapshotTooOld, ErrClosed, ctx.Err().
+	// o.Latch, and then takes the snapshot. Errors: ErrSnapshotTooOld, ErrUnavailable, ErrClosed, ctx.Err().
 	Begin(ctx context.Context, o TxnOptions) (Txn, error)
 
 	// Snapshot opens the state at a timestamp for reading. 0 is the newest state: with every commit that has
 	// ended, in this process or in any other that uses the data now. The Reader must be closed, because it keeps
-	// old versions alive. Errors: ErrSnapshotTooOld (also for a timestamp that is not reached yet), ErrClosed.
+	// old versions alive. Errors: ErrSnapshotTooOld (also for a timestamp that is not reached yet),
+	// ErrUnavailable, ErrClosed, ctx.Err().
 	Snapshot(ctx context.Context, at Timestamp) (Reader, error)
 
 	// ReadLog yields the durable records of one stream of the change log, with timestamps greater than after, in
@@ -140,8 +142,8 @@ type Metrics struct {
 	OpenIterators int64         // OpenIterators counts open iterators of Readers and Txns
 }
 
-// DiskReserve returns the default reserve, the free disk space below which commits are refused with ErrDiskFull: a
-// twentieth of total, the size of the disk, at most 2 GiB. Unit: bytes.
+// DiskReserve returns the default reserve, the free disk space below which commits that add data are refused with
+// ErrDiskFull: a twentieth of total, the size of the disk, at most 2 GiB. Unit: bytes.
 func DiskReserve(total uint64) uint64 { return min(total/20, 2<<30) }
 
 // DiskLow returns the free disk space below which operators should be warned: a tenth of total, the size of the

@@ -26,7 +26,7 @@ type Txn interface {
 
 	// Claim checks, before a caller does more work, whether a commit that writes one of the keys would fail
 	// already now, because another transaction has committed one since the snapshot. If Claim succeeds, Commit can
-	// still fail. Several keys may cost one round trip. Errors: ErrConflict, ErrUnavailable, ctx.Err().
+	// still fail. Several keys may cost one round trip. Errors: ErrConflict, ErrUnavailable, ErrClosed, ctx.Err().
 	Claim(ctx context.Context, keys ...[]byte) error
 
 	// AppendLog adds a record to a stream of the change log; the record gets its timestamp at commit. stream and

@@ -22,7 +22,7 @@ type Policy struct {
 // Automatic reports whether the server makes backups without a request, at the policy's interval.
 func (p *Policy) Automatic() bool { return p.Folder != "" && p.Interval > 0 }
 
-// Intervals of automatic backups: of copying the log between two bases, and of retries after a failure.
+// Maximum intervals of automatic backups: of copying the log between two bases, and of retries after a failure.
 const (
 	shipEvery  = time.Minute
 	retryEvery = time.Minute

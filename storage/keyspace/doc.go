@@ -18,8 +18,8 @@
 // shard key.
 //
 // A record key does not contain the number of its shard: so a split moves no record. Index entries belong to a
-// shard through their partition. They contain the position, so that a reader can find the shard of an entry from
-// its key alone.
+// shard through their partition. They contain the position, unique ones in the value, so that a reader can find
+// the shard of an entry without its document.
 //
 // Callers pass values, ids and bounds as keystrings, each of which has a recognizable end and begins with a byte
 // in 0x05..0xF0. This package does not decode them. If it must find the end of a keystring, its caller passes a

@@ -37,7 +37,7 @@ type diskSpace struct {
 	unflushedBytes  atomic.Int64 // bytes in memtables, not flushed yet
 	unmeasuredBytes atomic.Int64 // bytes written since the free space was last measured
 	claimedBytes    atomic.Int64 // bytes that large commits in progress will write to the log and to tables
-	blockedWriters  atomic.Int64 // number of writers of the log or the manifest that wait for disk space
+	blockedWriters  atomic.Int64 // number of writers of the log, the manifest or a flush that wait for disk space
 	closing         atomic.Bool
 	flushEnded      chan struct{} // a flush has ended
 	reclaimNeeded   chan struct{} // receives a value when a commit needs reclaim to free space
@@ -135,8 +135,8 @@ func (r *diskSpace) nearlyFull() bool {
 	return reserve > 0 && r.left() < 2*reserve+r.ballast.missing.Load()
 }
 
-// isBlocked reports whether even the write-ahead log or the manifest cannot be written, because the disk has no
-// space at all.
+// isBlocked reports whether a writer of the log, the manifest or a flush waits, because the disk has no space at
+// all.
 func (r *diskSpace) isBlocked() bool { return r.blockedWriters.Load() > 0 }
 
 // mayCompact reports whether there is enough disk space to start a compaction: at least reservePart(2), and over a

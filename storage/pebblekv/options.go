@@ -84,7 +84,7 @@ type Options struct {
 	// with status 3 unless the reason is Watchdog.
 	Fatal func(message string)
 
-	// StallTries is the number of failed attempts to write a table while all writes wait for it, after which the
+	// StallTries is the number of failed flushes and compactions, while all writes wait for one, after which the
 	// process ends; 0 = 500, about ten seconds. If the attempts fail because the disk is full, writes wait without
 	// this limit.
 	StallTries int

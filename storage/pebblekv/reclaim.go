@@ -106,8 +106,8 @@ func (s *store) dropLogs() {
 }
 
 // admit decides whether a commit may run while the disk is full. An essential one is admitted, one that adds data
-// is refused, and a delete waits up to two seconds for space and credit. While even the log cannot be written, all
-// are refused. Errors: ErrDiskFull, ErrClosed, errors of the context.
+// is refused, and a delete waits up to two seconds for space and credit. While isBlocked is true, all are refused.
+// Errors: ErrDiskFull, ErrClosed, errors of the context.
 func (s *store) admit(ctx context.Context, w *work, adds, essential bool) error {
 	r := &s.diskSpace
 	switch {

@@ -60,7 +60,7 @@ type failureHandler struct {
 	diskSpace *diskSpace
 	// logBytes is the size of a write-ahead log; as many bytes of disk space are allocated when a log is created.
 	logBytes int64
-	stalled  atomic.Int64 // 0 = no writes wait; while all writes wait for a table, 1 plus the failed attempts to write it
+	stalled  atomic.Int64 // 0 = no writes wait; while all writes wait, 1 plus the flushes and compactions that have failed meanwhile
 
 	mu          sync.Mutex
 	lastMessage time.Time
