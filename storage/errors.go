@@ -6,7 +6,8 @@ import (
 )
 
 // Errors of the engines, which callers match with errors.Is, never by their text. Engines wrap them to add the
-// cause. Any other error of an engine is unexpected and is reported as an internal error.
+// cause. Any other error of an engine, except that of a context, is unexpected and is reported as an internal
+// error.
 var (
 	// ErrNotFound: the key is absent in the snapshot.
 	ErrNotFound = errors.New("storage: key not found")

@@ -21,9 +21,9 @@ type damages struct {
 	examining sync.WaitGroup
 }
 
-// onCorruption starts the examination of a table that failed a checksum, in the background. Pebble calls it in
-// reads and compactions, perhaps while it holds locks: so it must not wait. After damages.close it starts none,
-// because compactions run on until Pebble is closed.
+// onCorruption lets the store refuse commits that are not Essential, and starts the examination of a table that
+// failed a checksum, in the background. Pebble calls it in reads and compactions, perhaps while it holds locks: so
+// it must not wait. After damages.close it starts none, because compactions run on until Pebble is closed.
 func (s *store) onCorruption(info pebble.DataCorruptionInfo) {
 	s.damaged.Store(true)
 	d := &s.damages

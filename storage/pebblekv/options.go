@@ -20,8 +20,8 @@ type FS = vfs.FS
 
 // Options are the settings of a store. The zero value is a durable store on disk.
 type Options struct {
-	// InMemory keeps all data in memory, without a write-ahead log. The folder passed to Open is ignored, and
-	// every commit counts as durable at once.
+	// InMemory keeps all data in memory, without a write-ahead log. FS and the folder passed to Open are ignored,
+	// and every commit counts as durable at once.
 	InMemory bool
 
 	// FS is the file system; nil is the disk.

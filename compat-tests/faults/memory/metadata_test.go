@@ -74,9 +74,9 @@ func madeUp(n int) (ids bson.A) {
 	return ids
 }
 
-// TestUsersShareSessions checks that a user who owns only one database cannot take all sessions of the server: it
-// is refused before the last ones. The administrator can still log in, run commands, and end the sessions of that
-// user.
+// TestUsersShareSessions checks that a user with the role dbOwner of one database cannot take all sessions of the
+// server: it is refused before the last ones. The administrator can still log in, run commands, and end the
+// sessions of that user.
 func TestUsersShareSessions(t *testing.T) {
 	s := guarded(t, "", "greedy")
 	admin, greedy := login(t, s, "root").Database("admin"), login(t, s, "greedy").Database("greedy")

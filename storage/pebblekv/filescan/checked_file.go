@@ -42,7 +42,7 @@ func (j checkedFile) ReadAt(p []byte, at int64) (int, error) {
 	return n, nil
 }
 
-// always is a suspect flag for CheckReads that is always set: all blocks are checked.
+// always is a suspect flag for CheckReads that is always set: all blocks from checkAllBytesMin on are checked.
 var always = func() *atomic.Bool {
 	b := new(atomic.Bool)
 	b.Store(true)

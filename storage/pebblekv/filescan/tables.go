@@ -119,8 +119,9 @@ func (f *Folder) Bytes() (n int64) {
 	return n
 }
 
-// Verify reads every table and compares every checksum. It adds the damages that it finds to Damages, and calls
-// progress after each table with its number of bytes. Errors: errors of progress.
+// Verify reads every table and compares the checksums of all blocks that open has found in it. It adds the damages
+// that it finds to Damages, and calls progress after each table with its number of bytes. Errors: errors of
+// progress.
 func (f *Folder) Verify(progress func(n int64) error) error {
 	for _, t := range f.tables {
 		known := slices.ContainsFunc(f.Damages, func(d storage.Damage) bool { return d.File == t.name })
