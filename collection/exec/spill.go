@@ -13,7 +13,7 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// runSet holds the sorted runs of one external sort, one after the other in one temporary file. The file
+// runSet holds the sorted runs of one external sort or $group, one after the other in one temporary file. The file
 // is unlinked as soon as it is open, so that nothing is left behind even if the process dies.
 type runSet struct {
 	dir  string

@@ -34,22 +34,23 @@ func (f *IndexFilter) bytes() int {
 type filters map[keyspace.CollectionID][]IndexFilter
 
 // SetFilter sets the index filter of a query's shape, in place of an earlier one, and drops the cached plans of the
-// collection. If the filters would exceed filtersBytesMax, it returns false, and the shape has no filter any more.
+// collection. If the filters would exceed filtersBytesMax, it returns false, and nothing changes.
 func (c *Cache) SetFilter(q *Query, f IndexFilter) bool {
 	f.shape = q.FilterShape()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	list := slices.DeleteFunc(c.filters[q.Coll.ID], func(o IndexFilter) bool { return o.shape == f.shape })
-	c.filters[q.Coll.ID] = list
 	held := f.bytes()
-	for _, list := range c.filters {
+	for id, list := range c.filters {
 		for i := range list {
-			held += list[i].bytes()
+			if id != q.Coll.ID || list[i].shape != f.shape { // the earlier filter of the shape is replaced
+				held += list[i].bytes()
+			}
 		}
 	}
 	if held > filtersBytesMax {
 		return false
 	}
+	list := slices.DeleteFunc(c.filters[q.Coll.ID], func(o IndexFilter) bool { return o.shape == f.shape })
 	c.filters[q.Coll.ID] = append(list, f)
 	c.forget(q.Coll)
 	return true

@@ -10,6 +10,7 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"fmt"
 	"math/big"
 	"net"
 	"os"
@@ -63,16 +64,18 @@ func Make(dir string, hosts []string, client string, life time.Duration) (subjec
 // authorityLife is the lifetime of an authority's certificate.
 const authorityLife = 10 * 365 * 24 * time.Hour
 
-// openAuthority reads the certificate and the key of the authority in a folder. If the folder has no ca-key.pem, or a
-// key that is not ECDSA, it makes and writes them.
-// Errors: the folder has a key without a certificate that fits.
+// openAuthority reads the certificate and the key of the authority in a folder. If the folder has no ca-key.pem, it
+// makes and writes them.
+// Errors: the folder has a key without a certificate that fits, or a key that is not ECDSA.
 func openAuthority(dir string, now time.Time) (*signer, error) {
 	certFile, keyFile := filepath.Join(dir, "ca.pem"), filepath.Join(dir, "ca-key.pem")
 	if pair, err := tls.LoadX509KeyPair(certFile, keyFile); err == nil {
-		if key, ok := pair.PrivateKey.(*ecdsa.PrivateKey); ok {
-			cert, err := x509.ParseCertificate(pair.Certificate[0])
-			return &signer{cert, key}, err
+		key, ok := pair.PrivateKey.(*ecdsa.PrivateKey)
+		if !ok {
+			return nil, fmt.Errorf("%s is a %T, and only ECDSA keys can sign: choose another folder", keyFile, pair.PrivateKey)
 		}
+		cert, err := x509.ParseCertificate(pair.Certificate[0])
+		return &signer{cert, key}, err
 	} else if _, missing := os.Stat(keyFile); missing == nil {
 		return nil, err // never overwrite an authority that clients may trust
 	}

@@ -62,7 +62,7 @@ func find(q *query) (any, error) {
 	bytes := 0
 	for v := range list.Values() {
 		d, _ := v.Doc()
-		if bytes += len(d); int64(len(out.Documents)) >= limit || bytes > pageBytes {
+		if bytes += len(d); int64(len(out.Documents)) >= limit || bytes > pageBytes && len(out.Documents) > 0 {
 			out.More = true
 			break
 		}

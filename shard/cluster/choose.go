@@ -124,7 +124,7 @@ func (c *Cluster) runTrial(env *mql.Env, o *Op, v *view, q *plan.Query, sols []*
 		e.Scores = append(e.Scores, other.Score)
 		e.Stats = append(e.Stats, other.Tried)
 	}
-	if o.Trace == nil { // an explain does not change the plan cache
+	if !o.explained() { // an explain does not change the plan cache
 		c.Plans.RecordTrial(q, e)
 	}
 	return s, nil

@@ -48,7 +48,10 @@ func (s *Stream) Estimate(env *mql.Env, m *Modify) (e Estimate, err error) {
 	var all ratelimit.Meter
 	s.meterFor(&all)
 	looked := s.Shards[:min(len(s.Shards), estimateShards)]
-	left := s.Solution.Skip + s.Solution.Limit
+	left := int64(0) // rows that the read takes, 0 for all
+	if s.Solution.Limit > 0 {
+		left = s.Solution.Skip + s.Solution.Limit
+	}
 	for i, d := range looked {
 		var part ratelimit.Meter
 		s.meterFor(&part)

@@ -48,7 +48,11 @@ func (d *Definer) RefineShardKey(o *cluster.Op, ns collection.Namespace, spec bs
 		if err != nil {
 			return nil, err
 		}
-		if bounds, ok := coll.Map.Refined(next.Map.Kind()); ok {
+		bounds, ok := coll.Map.Refined(next.Map.Kind())
+		if !ok && len(coll.Zones) > 0 {
+			return nil, mongoerr.New(mongoerr.InvalidOptions, "the zones of %s cannot be kept under the key %s, which divides the hash of a document in another way: remove the zones first", ns, key)
+		}
+		if ok {
 			table, err := shard.NewMapAt(next.Map.Kind(), next.Map.Version().Epoch, bounds)
 			if err != nil {
 				return nil, err

@@ -7,6 +7,7 @@ import (
 	"hash/maphash"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/cantledb/cantle/storage"
@@ -52,7 +53,7 @@ func TestHotAgrees(t *testing.T) {
 			}
 		})
 	}
-	found := 0
+	var found atomic.Int64
 	for seed := range uint64(3) {
 		group.Go(func() {
 			rng := rand.New(rand.NewPCG(seed, 2))
@@ -73,18 +74,18 @@ func TestHotAgrees(t *testing.T) {
 					}
 				}
 				r.Close()
+				for i := range s.(*store).hot.sets {
+					for j := range hotWays {
+						if s.(*store).hot.sets[i].values[j].Load() != nil {
+							found.Add(1)
+						}
+					}
+				}
 			}
 		})
 	}
 	group.Wait()
-	for i := range s.(*store).hot.sets {
-		for j := range hotWays {
-			if s.(*store).hot.sets[i].values[j].Load() != nil {
-				found++
-			}
-		}
-	}
-	if found == 0 {
+	if found.Load() == 0 {
 		t.Error("no value was hot, so nothing was tested")
 	}
 }

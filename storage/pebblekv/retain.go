@@ -208,7 +208,7 @@ func (k *retainingFS) limit(now time.Time, full bool) (gaveUp bool) {
 		if err != nil {
 			continue
 		}
-		if full || total+info.Size() > k.most || now.Sub(info.ModTime()) > retainedAgeMax {
+		if gaveUp || full || total+info.Size() > k.most || now.Sub(info.ModTime()) > retainedAgeMax {
 			if k.FS.Remove(k.path(l)) == nil {
 				gaveUp = true
 				continue

@@ -28,7 +28,7 @@ type logTail struct {
 	list     []loggedCommit    // in the order of commit times; valid from index first on
 	first    int
 	size     int64
-	floor    uint64 // watermark: the list may lack commits up to here; all later ones are in the list or in flight
+	floor    uint64 // the list may lack commits up to here; all later ones are in the list or in flight
 }
 
 // loggedCommit is a commit with its log records.

@@ -67,8 +67,7 @@ func (u *User) sameUser(other *User) bool { return other != nil && other.ID == u
 // Same reports whether other is the same user and has the same password for the mechanism, so that a proof for one
 // is also a proof for the other.
 func (u *User) Same(other *User, m Mechanism) bool {
-	a, b := u.Credentials[m], other.Credentials[m]
-	return u.sameUser(other) && bytes.Equal(a.StoredKey, b.StoredKey)
+	return u.sameUser(other) && bytes.Equal(u.Credentials[m].StoredKey, other.Credentials[m].StoredKey)
 }
 
 // Key returns the user's identity.

@@ -285,8 +285,7 @@ func (s *Server) limitTime(c *Call) (stop context.CancelFunc, err error) {
 	return c.LimitTime(d)
 }
 
-// LimitTime ends the context of the command after d with the cause cluster.ErrTimeLimit, unless a fail point disables
-// time limits. stop releases the timer.
+// LimitTime ends the context of the command after d with cluster.ErrTimeLimit. stop releases the timer.
 // Errors: cluster.ErrTimeLimit if a fail point is set.
 func (c *Call) LimitTime(d time.Duration) (stop context.CancelFunc, err error) {
 	if err := c.Server.FailPoints.Fail(c, FailTimeLimit); errors.Is(err, ErrEndless) {
@@ -443,8 +442,7 @@ func (s *Server) readGeneric(c *Call) (err error) {
 	return nil
 }
 
-// timeLimit returns the time limit of the command: maxTimeMS, or else a default. It returns false if there is none,
-// if maxTimeMS is 0, and for a getMore with maxTimeMS.
+// timeLimit returns maxTimeMS, or else the default; false without a limit, and for a getMore with maxTimeMS.
 // Manual: reference/operator/meta/maxTimeMS. Errors: BadValue (2), FailedToParse (9), TypeMismatch (14).
 func (c *Call) timeLimit() (time.Duration, bool, error) {
 	v, ok := c.Body.Lookup("maxTimeMS")
@@ -511,8 +509,7 @@ func (c *Call) AsClientError(err error) *mongoerr.Error {
 	return mongoerr.From(cluster.Translate(err))
 }
 
-// reportClientError converts any error into an error for the client, counts timeouts, reports internal errors as
-// defects, and logs that the store is unavailable.
+// reportClientError converts an error for the client, counts timeouts, and reports internal errors as defects.
 func (s *Server) reportClientError(c *Call, err error) *mongoerr.Error {
 	e := c.throttled(c.AsClientError(err))
 	if e.Code == mongoerr.MaxTimeMSExpired {
@@ -543,8 +540,7 @@ func (c *Call) nameOr() string {
 	return c.Name()
 }
 
-// finish appends the last fields of a reply, such as ok. If the command has a row, finish also counts it and calls
-// the observers of OnEnd.
+// finish appends the last fields of a reply; if the command has a row, it counts it and calls the observers of OnEnd.
 func (s *Server) finish(c *Call, err error) {
 	b := c.Reply
 	if err == nil {

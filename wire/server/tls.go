@@ -45,7 +45,7 @@ const handshakeMax = 10 * time.Second
 // isHandshake reports whether the first bytes of a connection are a TLS record of a version 3.0 to 3.4. From 3.1 on
 // they would be, as the length of a message, more than 66,000 bytes, and no client sends so long a message before its
 // first hello.
-func isHandshake(b []byte) bool { return b[0] == 0x16 && b[1] == 3 && b[2] <= 4 }
+func isHandshake(b []byte) bool { return b[0] == 0x16 && b[1] == 3 && 1 <= b[2] && b[2] <= 4 }
 
 // secure reads the first bytes of a connection, and encrypts the connection if they begin a TLS handshake. Errors:
 // errors of the connection and of the handshake; an error for a client that must use TLS and does not.

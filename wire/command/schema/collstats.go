@@ -70,7 +70,7 @@ type storageSizes struct {
 
 // sizes reads from the store the approximate sizes on disk of a collection and of its indexes. Data that has not been
 // flushed may be missing, so each size is at least collectionBytesMin.
-func (s *State) sizes(env *cluster.Op, coll *catalog.Collection, docs tally.Count) (z storageSizes, err error) {
+func (s *State) sizes(env *cluster.Op, coll *catalog.Collection) (z storageSizes, err error) {
 	ctx := env.Env.Context()
 	n, err := s.Cluster.ApproximateBytes(ctx, keyspace.RecordRange(coll.ID))
 	if err != nil {
@@ -95,7 +95,7 @@ func (s *State) sizes(env *cluster.Op, coll *catalog.Collection, docs tally.Coun
 func (s *State) collStats(c *command.Call, b *bson.Builder, coll *catalog.Collection, scale int64) error {
 	counts := c.Cluster.Counts(coll.ID)
 	total := counts.Total(coll.Map)
-	z, err := s.sizes(&c.Op, coll, total)
+	z, err := s.sizes(&c.Op, coll)
 	if err != nil {
 		return err
 	}

@@ -59,7 +59,7 @@ func (s *State) collStatsDocs(o *cluster.Op, ns collection.Namespace, spec bson.
 	}
 	total := s.Cluster.Counts(coll.ID).Total(coll.Map)
 	if wantStorage {
-		if z, err = s.sizes(o, coll, total); err != nil {
+		if z, err = s.sizes(o, coll); err != nil {
 			return nil, err
 		}
 	}

@@ -32,7 +32,7 @@ func (s *State) runDBStats(c *command.Call) error {
 			continue
 		}
 		docs := c.Cluster.Counts(coll.ID).Total(coll.Map)
-		z, err := s.sizes(&c.Op, coll, docs)
+		z, err := s.sizes(&c.Op, coll)
 		if err != nil {
 			return err
 		}

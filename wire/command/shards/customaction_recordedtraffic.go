@@ -62,7 +62,7 @@ func (s *State) getRecordedTraffic(c *command.Call, a *customArgs) error {
 	}
 	from := max(a.recorded.from, to-recordedSeconds)
 	if from >= to {
-		return mongoerr.New(mongoerr.BadValue, "from is before to")
+		return mongoerr.New(mongoerr.BadValue, "from must be before to")
 	}
 	recorded := s.traffic.Sample(a.ns, from, to)
 	recorded.Prices = c.Cluster.Budgets.PriceList()

@@ -31,7 +31,7 @@ func (s *State) runGetDiagnosticData(c *command.Call) error {
 	if err := part("serverStatus", s.runServerStatus); err != nil {
 		return err
 	}
-	if command.IsMember(c) {
+	if _, err := ownSet(c); err == nil {
 		if err := part("replSetGetStatus", runReplSetGetStatus); err != nil {
 			return err
 		}
