@@ -59,7 +59,7 @@ type attempt struct {
 }
 
 // delay is the error of an attempt of a write that must wait before the next attempt, for request units, for peers,
-// or for the end of a rewriting. During Wait the write holds no pin and no transaction of its own. Such attempts do
+// for the end of a rewriting, or for the end of a transaction that has written the same key (intents.Blocked). During Wait the write holds no pin and no transaction of its own. Such attempts do
 // not count towards retriesMax.
 type delay interface {
 	error

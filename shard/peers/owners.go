@@ -103,8 +103,9 @@ func (o *Owners) Owns(name string) bool {
 	return o.owned[name] != nil
 }
 
-// TryAcquire reports whether this server owns a job from now on: it did before, or the job had no living owner and
-// now gets the note. Calls for the same job must not be concurrent. Errors: errors of the store.
+// TryAcquire makes this server the owner of a job, unless a living peer is, and reports whether it owns the job now. The
+// job's row gets note, bytes of the caller, unless this server owned the job already. If a peer was faster, the result is
+// false without an error. Calls for the same job must not be concurrent. Errors: errors of the store.
 func (o *Owners) TryAcquire(ctx context.Context, name string, note []byte) (bool, error) {
 	if o.Owns(name) {
 		return true, nil

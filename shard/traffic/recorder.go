@@ -103,8 +103,8 @@ func (r *Recorder) Note(s *Statement) {
 	}
 }
 
-// chance returns the number between 0 and 1 by which the cost of the n-th statement of a minute is divided, to give
-// the statement's priority: pseudo-random, and the same in every run.
+// chance returns a pseudo-random number between 0 and 1 that depends only on the minute since 1970 and on n, the number
+// of the statement among those of its collection in that minute. The statement's priority is its cost divided by it.
 func chance(minute, n int64) float64 {
 	return (float64(mix64(uint64(minute)<<32+uint64(n)*0x9e3779b97f4a7c15)>>11) + 0.5) / (1 << 53)
 }

@@ -80,10 +80,9 @@ func (s *sharedIDs) count(doc bson.Raw) {
 	s.last = id.Clone()
 }
 
-// ownOf returns the properties of a collection that dumps of MongoDB lack and that only Cantle's servers have: its
-// shard key, its throughput in the form of the extension commands, the throughput that the collections of its
-// database share, and the indexes by which documents expire after their last write. An address without sharding has
-// no list of shard keys, so the key is then missing.
+// ownOf returns the properties of a collection that mongodump leaves out, read from a Cantle server or a Cosmos DB
+// account: its shard key, its throughput as arguments of the extension commands, shared (that of its database), and
+// the indexes by which documents expire after their last write. Where config.collections is missing, so is the key.
 func (a *dumping) ownOf(ctx context.Context, d *dumps.Collection, indexes []bson.Raw, shared bson.Raw) bson.Raw {
 	var own bson.D
 	find := bson.D{{"find", "collections"}, {"filter", bson.D{{"_id", d.NS()}}}}.Doc()

@@ -33,8 +33,8 @@ var ways = []struct {
 	{"stranger", strangers},
 }
 
-// TestFull runs as many ways of filling a disk as are due, in turn, and alternates between a turn on small volumes
-// in memory and one on volumes in a file.
+// TestFull fills a disk in as many rounds as are due, each in the next of ten ways; fewer rounds than ways begin at a
+// random way. Passes over all ways alternate between small volumes in memory and ext4 volumes in a file.
 func TestFull(t *testing.T) {
 	rounds, first, done := programme.Amount(t, "full-disk"), 0, 0
 	programme.RecordAtEnd(t, "full-disk", 0, func() (int, string) { return done, fmt.Sprintf("%d ways in turn", len(ways)) })
