@@ -14,7 +14,7 @@ type Activity struct {
 	Refused int64
 	Bytes   int64         // of documents read by key, returned by queries, stored, replaced or removed
 	Reads   int64         // requests that only read, and succeeded
-	Writes  int64         // documents written by requests that succeeded; one if a request wrote no document
+	Writes  int64         // of each request that succeeded: the documents stored or those removed, whichever are more; at least one
 	Failed  int64         // requests that failed for another reason than throttling
 	Ended   int64         // requests that were not throttled
 	Took    time.Duration // total duration of the requests in Ended
@@ -60,8 +60,8 @@ func (b *Budgets) Ended(m *Meter, o Outcome, took time.Duration) {
 	})
 }
 
-// activePools lists the pools with a limit, and those whose counters have changed since the last EachActivity. So the
-// reader visits one active collection instead of checking ten thousand idle ones.
+// activePools lists the pools of collections that have a limit, or whose counters have changed since the last
+// EachActivity. So the reader visits one active collection instead of checking ten thousand idle ones.
 type activePools struct {
 	mu    sync.Mutex
 	pools []*Pool
@@ -78,8 +78,8 @@ func (p *Pool) markActive() {
 	p.active.mu.Unlock()
 }
 
-// EachActivity calls visit with the counters of each shard, for every collection that had a request since the last
-// call, and for every collection with limited throughput. A call removes collections from the list, so there may be
+// EachActivity calls visit with the counters of each shard, for every collection whose counters have changed since the
+// last call, and for every collection with limited throughput of its own. A call removes collections from the list, so there may be
 // only one reader.
 func (b *Budgets) EachActivity(visit func(ShardID, Activity)) {
 	b.active.mu.Lock()

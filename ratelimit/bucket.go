@@ -20,9 +20,9 @@ const (
 )
 
 // Bucket is a token bucket, the budget of one shard: it is refilled every second with its rate, and unused
-// units of a second are lost, except for burst credit. A High request is admitted while the balance is positive or
-// there is credit, and its true price is subtracted afterwards. So the balance may become a debt, which the following
-// seconds pay off first. The zero Bucket is unlimited and only keeps statistics. Safe for concurrent use.
+// units of a second are lost, except for burst credit. A High request outside all groups is admitted while the balance
+// is positive or credit may be drawn, and its true price is subtracted afterwards. So the balance may become a debt,
+// which the following seconds pay off first. The zero Bucket is unlimited and only keeps statistics. Safe for concurrent use.
 type Bucket struct {
 	limited atomic.Bool // read without mu: an unlimited bucket admits without locking
 
@@ -99,8 +99,8 @@ func (b *Bucket) setRate(now time.Time, rate MicroRU, o *Options) {
 	b.queue.wakeHead()
 }
 
-// Admit returns 0 if a high-priority request may start now. Otherwise it counts a refusal, and returns the time
-// after which the request may start if there are no other requests.
+// Admit returns 0 if a high-priority request may start now. Otherwise it counts a refusal, and returns the estimated
+// time after which the request may start if there are no other requests, at most waitMax.
 func (b *Bucket) Admit(now time.Time) (wait time.Duration) { return b.AdmitAs(now, Class{}) }
 
 // AdmitAs is Admit for a class of requests.
@@ -202,7 +202,7 @@ func (b *Bucket) roll(now time.Time) {
 }
 
 // refill adds the rate of some seconds to the balance, for a bucket that has no peers. While the balance is a debt,
-// burst credit helps to pay it, second by second. What exceeds the budget of one second becomes burst credit, or is
+// burst credit and the minute's add-on help to pay it, second by second. What exceeds the budget of one second becomes burst credit, or is
 // lost.
 func (b *Bucket) refill(steps int64) {
 	b.burstDrawn = 0

@@ -153,7 +153,7 @@ func (b *Budgets) ChargeAt(now time.Time, c Class, at ShardID, charge MicroRU) {
 	}
 }
 
-// Enter admits a request as its collection is configured: with server-side retry the request waits, for at most
+// Enter admits a request: with server-side retry (HasServerSideRetry) the request waits, for at most
 // RetrySecondsMax seconds; otherwise it is refused at once. Errors: *Throttled, ErrRetryTimeout, ctx.Err().
 func (b *Budgets) Enter(ctx context.Context, now time.Time, s Scope, c Class) (waited time.Duration, err error) {
 	if b.HasServerSideRetry(s.Collection) {
@@ -165,7 +165,8 @@ func (b *Budgets) Enter(ctx context.Context, now time.Time, s Scope, c Class) (w
 	return 0, nil
 }
 
-// HasServerSideRetry reports whether a collection has server-side retry, so that Enter may wait.
+// HasServerSideRetry reports whether a collection, or the database from whose throughput it pays, has server-side
+// retry, so that Enter may wait.
 func (b *Budgets) HasServerSideRetry(collection uint64) bool {
 	p := b.Collection(collection)
 	parent := p.parent.Load()
@@ -173,8 +174,8 @@ func (b *Budgets) HasServerSideRetry(collection uint64) bool {
 }
 
 // Wait admits a request. If the budget of one of its shards or of its database is used up, the request waits there
-// in the order of arrival, for at most limit altogether. Wait returns the time waited. Errors: ErrRetryTimeout;
-// *Throttled if too many requests wait already; ctx.Err().
+// in the order of arrival, for at most limit altogether. Wait returns the time waited, without a wait that ctx ended.
+// Errors: ErrRetryTimeout; *Throttled if too many requests wait already; ctx.Err().
 func (b *Budgets) Wait(ctx context.Context, now time.Time, s Scope, c Class, limit time.Duration) (waited time.Duration, err error) {
 	p := b.Collection(s.Collection)
 	for pool := range p.chain() {

@@ -10,13 +10,14 @@
 //	   └──────Charge─► Budgets ─► Pool ─► Bucket        the true price, afterwards; the balance may become a debt
 //
 // Because the price is measured, no estimate of a query is needed: a large request is admitted, and its debt
-// delays the next one. Prices are deterministic: the same operation on the same data costs the same, whatever
-// the cache or the clock.
+// delays the next one. A charge is computed from the counted work and the consistency level alone, whatever the cache
+// or the clock.
 //
-// Invariants: all arithmetic is integer, in millionths of a request unit; no method reads a clock (the caller passes
-// now), except that Wait sleeps on timers; nothing here imports any other package of this module.
+// Invariants: arithmetic on request units is integer, in millionths; no method reads the machine's clock (the caller
+// passes now, or the clock that a VirtualClock follows), but waits use timers; nothing here imports any other package of
+// this module.
 //
 // Glossary. Request unit (RU): the currency of work. Request charge: the RU of one request. Provisioned throughput:
 // RU/s bought for a collection or database. Physical partition: here a shard, one range of positions with a share of
-// the RU/s. Rate limiting: refusing with code 16500 while the budget is used up.
+// the RU/s. Rate limiting: refusing with code 16500, or delaying, while the budget is used up.
 package ratelimit

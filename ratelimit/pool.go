@@ -58,7 +58,7 @@ type bucketSet struct {
 }
 
 // at returns the bucket of a shard. A command that still uses an older shard map may name a shard that is no longer
-// in the set: its work is charged to one of the other buckets, always the same one for a number.
+// in the set: its work is charged to one of the other buckets, in one set always the same for a number.
 func (s *bucketSet) at(shard int) *Bucket {
 	if i, ok := slices.BinarySearch(s.shards, shard); ok {
 		return s.buckets[i]
@@ -101,8 +101,8 @@ func (p *Pool) Set(now time.Time, t Throughput, o Options) {
 	p.divide(now, p.set.Load().shards)
 }
 
-// SetShards sets the shards of the pool to those of the collection's current shard map. Shards that stay keep their
-// balances; the throughput is divided again, evenly.
+// SetShards sets the shards of the pool to those of the collection's current shard map. If they change, the throughput
+// is divided again, evenly; shards that stay keep their balances, cut to the new share.
 func (p *Pool) SetShards(now time.Time, shards []int) {
 	if len(shards) == 0 {
 		return
@@ -234,8 +234,8 @@ func (p *Pool) Stats(now time.Time) []BucketStats {
 	return out
 }
 
-// Totals returns the units used and the requests refused since the server started, including those of shards that
-// the collection no longer has.
+// Totals returns the units used, and the requests refused or queued, since the server started, including those of
+// shards that the collection no longer has.
 func (p *Pool) Totals() (spent MicroRU, throttled int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// Semaphore is a counting semaphore: it bounds how many goroutines do long work at the same time. Users take turns,
-// however many goroutines each of them has waiting; the goroutines of one user are served first come first served. A
-// nil *Semaphore has no bound. Safe for concurrent use.
+// Semaphore is a counting semaphore: it bounds how many goroutines do long work at the same time. Preferred goroutines
+// are served first. Among the preferred, and among the others, users take turns, however many goroutines each of them
+// has waiting; those of one user are served first come first served. A nil *Semaphore has no bound. Safe for concurrent use.
 type Semaphore struct {
 	mu      sync.Mutex
 	size    int
@@ -25,7 +25,7 @@ type semaphoreWaiter struct {
 	granted   chan struct{}
 	preferred bool // preferred
 	user      string
-	turn      uint64 // the goroutines of one user have consecutive turns
+	turn      uint64 // the goroutines of one user have ascending turns
 }
 
 // before reports whether the waiter w is served before o, which began to wait later.
@@ -43,7 +43,7 @@ func NewSemaphore(n int) *Semaphore {
 }
 
 // Acquire waits for a slot for a user; if entered is true, the caller calls Release. A preferred caller is served
-// before others. If patience is not 0, Acquire gives up after this time, multiplied by one plus an eighth (rounded
+// before others. If patience is above 0, Acquire gives up after this time, multiplied by one plus an eighth (rounded
 // down) of the number of waiters, and returns false without an error. So goroutines that hold slots without using
 // them cannot block all others. Errors: the cause of ctx.
 func (l *Semaphore) Acquire(ctx context.Context, user string, preferred bool, patience time.Duration) (entered bool, err error) {

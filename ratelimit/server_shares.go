@@ -63,7 +63,7 @@ func (n *demand) charge(c MicroRU, foreground bool) {
 	}
 }
 
-// countRefusalLocked counts a refused request in the statistics and in the demand of a bucket. The caller holds
+// countRefusalLocked counts a refused or queued request in the statistics and in the demand of a bucket. The caller holds
 // b.mu.
 func (b *Bucket) countRefusalLocked() {
 	b.use.countRefusal()
@@ -177,8 +177,8 @@ func (b *Bucket) setGroupRates() {
 	}
 }
 
-// newShare returns this server's part of a new rate of the bucket: the same proportion as before; an even part for a
-// fresh bucket; an even part of the reserve if this server has received no share yet. The caller holds b.mu.
+// newShare returns this server's part of a new rate of the bucket: all of it without peers; otherwise the same
+// proportion as before; an even part for a fresh bucket; an even part of the reserve if this server has received no share yet. The caller holds b.mu.
 func (b *Bucket) newShare(fresh bool, rate MicroRU) MicroRU {
 	switch {
 	case b.servers <= 1 || rate == 0:

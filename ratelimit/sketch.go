@@ -80,8 +80,8 @@ func (s *Sketch) Top(n int) []Hot {
 }
 
 // MergeHot adds up lists of heavy keys, one from each sketch (those of several servers), and returns the n heaviest
-// keys of all. If a sketch had no room for a key, the sum of this key is too low by at most the weight of the
-// lightest key in that sketch.
+// keys of all. If a list lacks a key, the sum of this key is too low by at most the weight of the lightest key
+// of that list.
 func MergeHot(n int, lists ...[]Hot) []Hot {
 	sum := map[string]Hot{}
 	for _, list := range lists {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// VirtualClock is a clock that tests can stop; it then moves only by Advance, so that throttling is the same in
-// every run. Safe for concurrent use.
+// VirtualClock is a clock that tests can stop; it then moves only by Advance, so that throttling does not depend on the
+// speed of the machine. Safe for concurrent use.
 type VirtualClock struct {
 	stopped atomic.Bool
 	mu      sync.Mutex
@@ -45,7 +45,7 @@ func (c *VirtualClock) time() time.Time {
 }
 
 // Stop stops the clock at the beginning of the next second, so that the number of requests that fit into a second
-// does not depend on the moment of the stop. It returns the new time.
+// does not depend on the moment of the stop. It returns the new time. A stopped clock stays as it is.
 func (c *VirtualClock) Stop() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()

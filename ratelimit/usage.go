@@ -9,7 +9,7 @@ type usage struct {
 	spent      [usageSeconds]MicroRU
 	refused    [usageSeconds]int32
 	peersSpent [usageSeconds]MicroRU // units of peers, in the second in which this server received the numbers
-	throttled  int64                 // refusals since start
+	throttled  int64                 // requests refused or queued since start
 	total      MicroRU               // units since start
 	hour       int64                 // the running hour
 	peak       MicroRU               // highest foreground second of the running hour
@@ -73,8 +73,8 @@ type BucketStats struct {
 	PeersSpent      MicroRU // used at peers in about that time; 0 if unlimited
 	Total           MicroRU // used since the server started
 	Normalized      int     // busiest second of the last minute in percent of the share, 0..100; 0 when unlimited
-	Throttled       int64   // refusals since the server started
-	ThrottledMinute int64   // refusals in the last 60 seconds
+	Throttled       int64   // requests refused or queued since the server started
+	ThrottledMinute int64   // the same in the last 60 seconds
 	Balance         MicroRU // left of the running second; negative is a debt
 	BurstCredit     MicroRU // saved for bursts
 	Waiting         int     // requests queued for server-side retry

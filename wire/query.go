@@ -42,8 +42,8 @@ func (m *Message) parseQuery(b []byte) error {
 }
 
 // IsHello reports whether the message is hello or its older form isMaster, by which a client opens a connection or
-// monitors the server. It is the only command that is still served as an OP_QUERY. Manual: reference/command/hello.
-// Spec: mongodb-handshake.
+// monitors the server. Except at addresses that behave like an early version of Cosmos DB, it is the only command that
+// is served as an OP_QUERY. Manual: reference/command/hello. Spec: mongodb-handshake.
 func (m *Message) IsHello() bool {
 	if m.Header.OpCode == OpQuery && !bytes.HasSuffix(m.Namespace, []byte(".$cmd")) {
 		return false

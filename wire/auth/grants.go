@@ -103,7 +103,7 @@ func (g *Grants) mayBuckets(a Action, db, coll string) bool {
 }
 
 // SomethingIn reports whether any action is allowed on a database or on one of its collections; privileges on a
-// collection name in all databases do not count. If so, the server may show the name of the database to the user.
+// collection name in all databases, and on buckets, do not count. If so, the server may show the name of the database to the user.
 func (g *Grants) SomethingIn(db string) bool {
 	if g == nil {
 		return false
@@ -119,7 +119,7 @@ func (g *Grants) SomethingIn(db string) bool {
 	return false
 }
 
-// SomethingOn reports whether anything is allowed on a collection.
+// SomethingOn reports whether any action is allowed on a collection; privileges on buckets do not count.
 func (g *Grants) SomethingOn(ns collection.Namespace) bool {
 	if g == nil {
 		return false

@@ -70,7 +70,7 @@ func (h *memoryUse) recount(users map[Name]*User, roles map[Name]*Role) {
 }
 
 // checkMemory returns an error if the change e makes a user or role, those of one database, or all of them together
-// too large. An entry of an earlier release that is already too large may shrink. The caller holds mu. Errors:
+// too large, or may make them too many (entriesMax). An entry that is already too large may stay so large or shrink. The caller holds mu. Errors:
 // BSONObjectTooLarge (10334), OperationFailed (96).
 func (e *Edit) checkMemory() error {
 	more := map[string]int64{}

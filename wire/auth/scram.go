@@ -135,7 +135,7 @@ type Conversation struct {
 	// Found is that user as it was at the beginning of the conversation; nil if there is none, or none with a
 	// credential for Mechanism. The client has proven to be this user only if Done returns true.
 	Found *User
-	// OtherMechanisms means that the user exists but has a credential only for other mechanisms.
+	// OtherMechanisms means that the user exists but has no credential for Mechanism.
 	OtherMechanisms bool
 
 	step *scram.ServerConversation

@@ -94,7 +94,7 @@ func (g *attemptLimiter) decay(now time.Time) {
 }
 
 // countFailure counts a failed login. The count stops growing some failures after the delay has reached its maximum,
-// so that a few successful logins, each of which halves the count, shorten the delay again.
+// so that a few successful logins (countSuccess) shorten the delay again.
 func (g *attemptLimiter) countFailure(now time.Time) {
 	if g.backoff.delay(g.failures) < g.backoff.longest || g.failures < 3+g.backoff.free+8*g.backoff.step {
 		g.failures++
@@ -102,7 +102,7 @@ func (g *attemptLimiter) countFailure(now time.Time) {
 	g.last, g.halved = later(g.last, now), now
 }
 
-// countSuccess halves the failures after a success.
+// countSuccess halves the failures after a success, at most once in easedAfter.
 func (g *attemptLimiter) countSuccess(now time.Time) {
 	if now.Sub(g.eased) >= easedAfter {
 		g.failures, g.eased = g.failures/2, now

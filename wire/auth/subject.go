@@ -10,7 +10,7 @@ import (
 )
 
 // Subject returns the name of a certificate's owner in the form that names of users in $external have: RFC 2253, the
-// last part first, such as "CN=alice,OU=clients,O=Shop". Manual: core/security-x.509.
+// last part first, such as "CN=alice,OU=clients,O=Shop"; "" if it cannot be decoded. Manual: core/security-x.509.
 func Subject(cert *x509.Certificate) string {
 	var parts pkix.RDNSequence
 	if rest, err := asn1.Unmarshal(cert.RawSubject, &parts); err != nil || len(rest) > 0 {
