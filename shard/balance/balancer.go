@@ -117,7 +117,7 @@ func (b *Balancer) woken() (out []collection.Namespace) {
 	return out
 }
 
-// Busy reports whether the balancer works on a collection, or is about to because of Wake.
+// Busy reports whether the balancer works on a collection, or is about to because of Wake; false if it is switched off.
 func (b *Balancer) Busy(ns collection.Namespace) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -151,7 +151,8 @@ func (b *Balancer) Pass(ctx context.Context) {
 const roundsMax = 16
 
 // balanceOne finds the heavy values of one collection and raises its autoscale maximum. Then it splits and merges
-// shards until nothing is left to do, an action fails, or roundsMax is reached.
+// shards until nothing is left to do, an action fails, or roundsMax is reached; not if the balancer is switched off, or
+// the collection is unsharded, being resharded or excluded from balancing.
 func (b *Balancer) balanceOne(ctx context.Context, ns collection.Namespace) {
 	b.setCurrent(ns)
 	defer b.setCurrent(collection.Namespace{})

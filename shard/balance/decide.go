@@ -20,7 +20,7 @@ type Policy struct {
 	// MergePercent bounds the size and load of a merged shard: both are below this percentage of ShardBytes and
 	// ShardRU; 0 = 40.
 	MergePercent int64
-	// ShardsMax bounds the shards of one collection; 0 = shard.ShardsMax.
+	// ShardsMax bounds the shards of one collection, except for splits at zones; 0 = shard.ShardsMax.
 	ShardsMax int
 }
 
@@ -63,9 +63,8 @@ func (a Action) String() string {
 	return fmt.Sprintf("split %v: %s", a.Shard, a.Why)
 }
 
-// Decide returns the shards to split, most urgent first, or, if there are none, those to merge. No shard occurs
-// twice, so the actions may be carried out in any order. Shards that have not settled, or own a single position, are
-// left alone.
+// Decide returns the shards to split, most urgent first, or, if there are none and the policy merges, those to merge. No
+// shard occurs twice, so the actions may be carried out in any order. Shards that have not settled are left alone.
 func Decide(m *shard.Map, l Loads, p Policy) []Action {
 	if m.Kind() == shard.Unsharded {
 		return nil
@@ -144,7 +143,8 @@ func width(d *shard.Descriptor) uint64 {
 	return uint64(hi - lo)
 }
 
-// merges returns actions that merge neighbouring shards which together are small and have little load.
+// merges returns actions that merge neighbouring shards which together are small and have little load, unless a zone
+// begins or ends between them or the RU/s require as many shards.
 func merges(m *shard.Map, l Loads, p Policy) (out []Action) {
 	percent := cmp.Or(p.MergePercent, 40)
 	n, floor := m.Len(), need(l, p)

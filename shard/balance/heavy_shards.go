@@ -17,15 +17,15 @@ import (
 const (
 	// heavyPart: a shard key value that takes half of the limit is heavy.
 	heavyPart = 2
-	// measureEvery: whenever a shard grows or shrinks by an eighth of the limit, its values are measured again, so
-	// that no value grows from light to full unnoticed.
+	// measureEvery: whenever a shard of at least half the limit grows or shrinks by an eighth of the limit, its
+	// values are measured again, so that no value grows from light to full unnoticed.
 	measureEvery = 8
 	// warnPercent is the percentage of the limit that logs a warning.
 	warnPercent = 80
 )
 
 // heavy finds the shard key values of a collection near Policy.LogicalBytes, the maximum size of a value, and logs a
-// warning for those that nearly reach it. Its cost depends on the number of shards that are large enough to hold such
+// warning for those that nearly reach it, and for an unsharded collection that does. Its cost depends on the number of shards that are large enough to hold such
 // a value; usually there are none.
 func (b *Balancer) heavy(ctx context.Context, ns collection.Namespace) {
 	c := b.Catalog.Peek().Collection(ns)

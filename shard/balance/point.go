@@ -17,8 +17,9 @@ import (
 // estimates of sizes are used if the shard key is only hashed.
 const scanDocs = 200_000
 
-// SplitPoint returns the position that halves the documents of a shard, or its hashes if it has fewer than two: the
-// first of the right half. ok is false if all documents have one position, so that no split helps.
+// SplitPoint returns the first position of the right half of a shard: by documents or, under a key that is only hashed,
+// by bytes for more than scanDocs documents and by hashes for fewer than two. ok is false if no split helps: there is no
+// document, or all have one position.
 func SplitPoint(ctx context.Context, r *jobs.Runner, c *catalog.Collection, d *shard.Descriptor) (at shard.Position, ok bool, err error) {
 	docs := r.Tally.Of(c.ID).Shard(d.ID).Get().Docs
 	if h, ok := d.Middle(); docs < 2 && ok && c.Key.TailParts() == 0 {
@@ -48,8 +49,9 @@ type halving struct {
 	coll  *catalog.Collection
 }
 
-// middle returns the position of the document with index after in a range within the shard d. If that is the first
-// position of the shard, at which no split is possible, it returns the next one; ok is false if there is none.
+// middle returns the position of the document with index after in a range within the shard d. If there is
+// none, or it has the first position of the shard, at which no split is possible, it returns the next position with a
+// document; ok is false if there is none.
 func (s *halving) middle(d *shard.Descriptor, within shard.Range, after int64) (at shard.Position, ok bool, err error) {
 	first, ok, err := s.positionAt(d.Range, 0)
 	if !ok || err != nil {

@@ -10,8 +10,8 @@ import (
 )
 
 // watched maintains, from pass to pass, the list of the collections that a Balancer checks. If a server has ten
-// thousand collections, most have one partition and no throughput of their own: they never need balancing, and are
-// not checked.
+// thousand collections, most are unsharded and have no throughput of their own: they never need balancing, and are not
+// checked.
 type watched struct {
 	of     *catalog.Snapshot // nil before the first
 	names  map[collection.Namespace]bool

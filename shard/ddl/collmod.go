@@ -123,7 +123,7 @@ func logCollMod(o *cluster.Op, txn storage.Txn, coll, next *catalog.Collection, 
 }
 
 // checkHiding returns an error for hiding an index of a system collection, or, without a Cosmos account, the last
-// index that serves the shard key. Manual: core/index-hidden, core/sharding-shard-key-indexes.
+// index that serves a ranged shard key. Manual: core/index-hidden, core/sharding-shard-key-indexes.
 // Errors: BadValue (2), IllegalOperation (20).
 func checkHiding(o *cluster.Op, coll *catalog.Collection, ix *catalog.Index) error {
 	if strings.HasPrefix(coll.Namespace.Coll, "system.") && !strings.HasPrefix(coll.Namespace.Coll, "system.buckets.") {

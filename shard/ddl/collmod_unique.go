@@ -14,7 +14,7 @@ import (
 // makeUnique runs a CollMod that converts an index to a unique one. Entries of unique indexes have other keys, so a
 // staged index is built beside the old one, which serves readers and, with prepareUnique, rejects duplicates
 // meanwhile. Then one change of the catalog replaces the old index with the staged one and makes the other changes of
-// the command. Before that change, and after an error or a crash, nothing has changed.
+// the command. Before that change, and after an error or a crash, nothing has changed for clients.
 // Manual: core/index-unique/convert-to-unique.
 // Errors: DuplicateKey (11000), the errors of CollMod, of unique indexes and of builds.
 func (d *Definer) makeUnique(o *cluster.Op, ns collection.Namespace, mod CollMod) (r CollModResult, err error) {

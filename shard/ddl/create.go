@@ -16,7 +16,7 @@ type CreateOptions struct {
 	// Raw holds the options as create takes them and listCollections prints them: capped,
 	// collation, validator, viewOn, pipeline, …
 	Raw bson.Raw
-	// Implicit: an insert, upsert or createIndexes needs the collection; it is no error if it
+	// Implicit: a write, createIndexes or shardCollection needs the collection; it is no error if it
 	// exists already.
 	Implicit bool
 	// ShardKey shards the collection; nil leaves it unsharded.
@@ -27,7 +27,7 @@ type CreateOptions struct {
 	Shards int
 	// Zones of the shard key.
 	Zones []ZoneRange
-	// Throughput of its own; the zero value selects the server's default.
+	// Throughput of its own; the zero value selects its database's, or else the server's default.
 	Throughput catalog.Throughput
 	// Indexes beside _id_, as createIndexes takes them.
 	Indexes []bson.Raw

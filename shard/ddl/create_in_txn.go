@@ -92,7 +92,7 @@ func (d *Definer) CommitCreated(ctx context.Context, txn storage.Txn, made []*ca
 }
 
 // createIndexesInTxn creates indexes in a transaction: together with the collection, or on a collection that the
-// transaction has created and not filled yet. An index of an existing collection would have to wait for the end of
+// transaction has created and not filled yet. A new index of an existing collection would have to wait for the end of
 // the transaction, and is refused.
 func (d *Definer) createIndexesInTxn(o *cluster.Op, ns collection.Namespace, specs []bson.Raw) (r IndexesCreated, err error) {
 	t := o.Txn

@@ -24,7 +24,7 @@ type Config struct {
 	// Limits are the partition rules of new collections.
 	Limits Limits
 	// PlainSeeds derives the hashes of a collection from its name and shard key, so that its
-	// documents are on the same shards in every run: for tests. Otherwise the seed is secret, so
+	// documents have the same hashes in every run: for tests. Otherwise the seed is secret, so
 	// that clients cannot choose values that all fall on one shard.
 	PlainSeeds bool
 	// Changed is called when shards of a collection may need attention from the background jobs; it

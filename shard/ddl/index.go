@@ -68,7 +68,7 @@ func (d *Definer) createIndexes(o *cluster.Op, ns collection.Namespace, specs []
 }
 
 // createIndexed creates a collection together with its indexes. It returns nil if the collection exists already, or
-// another command has created it without these indexes.
+// another command has created it without these indexes, or dropped it.
 func (d *Definer) createIndexed(o *cluster.Op, ns collection.Namespace, specs []bson.Raw) (*catalog.Collection, error) {
 	was := d.catalog.Peek().Collection(ns)
 	if was != nil {

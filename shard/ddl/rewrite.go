@@ -9,8 +9,8 @@ import (
 	"github.com/cantledb/cantle/shard/jobs"
 )
 
-// rewriting describes a command that copies the documents of a collection to other positions: a change of the shard
-// key.
+// rewriting describes a command that copies the documents of a collection to other positions, such as a change of the
+// shard key.
 type rewriting struct {
 	kind           string   // of the work, as currentOp shows it
 	command        bson.Raw // as currentOp shows it

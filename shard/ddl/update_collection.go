@@ -17,7 +17,7 @@ import (
 // UpdateCollection sets the indexes of a collection, besides that on _id, to those of a list, and sets its throughput
 // unless t is the zero value. An index whose key is in the list is unchanged. New indexes are built first, staged;
 // then one change of the catalog shows them, drops those that are not in the list and sets the throughput. After an
-// error or a crash nothing has changed.
+// error or a crash nothing has changed for clients.
 // Source: Azure Cosmos DB, "custom-commands#update-collection". Errors: the errors of SetThroughput, CreateIndexes
 // and DropIndexes.
 func (d *Definer) UpdateCollection(o *cluster.Op, ns collection.Namespace, t catalog.Throughput, specs []bson.Raw) error {
@@ -143,7 +143,7 @@ func (u *updating) change(m *catalog.Mutation) error {
 
 // unlisted returns the indexes of a collection whose keys are not in a list of specifications: UpdateCollection drops
 // these.
-// Errors: IllegalOperation (20) if one of them is the last that serves the shard key.
+// Errors: IllegalOperation (20) if one of them is the last that serves a ranged shard key and there is no Cosmos account.
 func unlisted(o *cluster.Op, coll *catalog.Collection, specs []bson.Raw) (gone []*catalog.Index, err error) {
 	for _, ix := range coll.UnstagedIndexes()[1:] {
 		if !slices.ContainsFunc(specs, func(spec bson.Raw) bool { return bson.Equal(spec.Get("key"), ix.Key.Value(), nil) }) {

@@ -11,9 +11,9 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// AllServers is the history of all servers over a store. Each server records only its own work. A read calls
-// all live peers, adds the stored histories of dead servers, and reports the peers that did not answer. For
-// a server alone it is the server's own history.
+// AllServers is the history of all servers over a store. Each server records only its own work. A read of
+// Lines or Heats calls all live peers, adds the stored histories of the latest dead servers, and reports the peers that
+// did not answer. For a server alone it is the server's own history.
 //
 // All values are summed, except latencies, the provisioned throughput and the busiest partition's use of its
 // share, for which the maximum counts. Columns are those of this server; a peer whose clock is behind may
@@ -131,7 +131,8 @@ func (e *AllServers) parts(ctx context.Context, q request) (list []reply, unreac
 // history.
 const deadReadSeconds = 10
 
-// deadServerHistories returns the histories of dead servers, without those that a live server has taken over meanwhile.
+// deadServerHistories returns the histories of dead servers, without those that a live server has taken over meanwhile;
+// none, after a call of Failed, if they cannot be read.
 func (e *AllServers) deadServerHistories(ctx context.Context) []*Recorder {
 	if e.local.Store == nil {
 		return nil

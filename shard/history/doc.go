@@ -6,7 +6,7 @@
 // metric and step, on a logarithmic scale (see Scale). The totals of the whole server are kept beside them as plain
 // numbers.
 //
-// A partition has a row while it has load. There are RowsMax rows, so memory is bounded whatever
+// A partition gets a row when it has load. There are RowsMax rows, so memory is bounded whatever
 // users create: an idle row is given to a partition that needs one, and the past of the row keeps
 // the partitions that had it, with their times. If all rows are busy, neighbours share a row.
 //

@@ -15,13 +15,13 @@ import (
 // eventsMax bounds the number of stored events.
 const eventsMax = 1000
 
-// Event is a change of how a collection is divided or provisioned.
+// Event is the creation, replacement or end of a collection, or a change of how it is divided or provisioned.
 type Event struct {
 	At        int64 // seconds since 1970
 	Kind      string
 	Namespace string
 	Text      string
-	Parts     []int // the numbers of the partitions that resulted from it
+	Parts     []int // the numbers of the partitions that resulted from a Split or Merge
 }
 
 // The kinds of events.

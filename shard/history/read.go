@@ -6,7 +6,7 @@ import "slices"
 type Lines struct {
 	Step   int64   // seconds of a column
 	From   int64   // second at which the first column begins
-	Totals []Total // the last one is the newest full column
+	Totals []Total // of full columns, the oldest first
 }
 
 // Lines returns the full columns of a level that begin in [from, to), in seconds since 1970.
@@ -42,7 +42,7 @@ type Heat struct {
 type HeatRow struct {
 	Part  *Part
 	First int64 // the second of its first cell
-	Until int64 // when the partition ceased to exist, 0 if it has not
+	Until int64 // when the partition lost the row or ceased to exist; 0 = it has the row
 	Cells []byte
 }
 

@@ -36,7 +36,7 @@ type Recorder struct {
 	census     census
 	events     []Event          // the oldest first
 	deadServer storage.MemberID // the dead server to which this history belongs; nothing is added to it
-	kept       int64            // number of the newest column of five minutes that is stored
+	kept       int64            // number of the newest column of five minutes that was stored, or failed to be
 
 	// stored is the number of the newest column of five minutes that is stored under this server's ID, with the
 	// columns of ten seconds of its time; 0 = none.

@@ -17,7 +17,7 @@ func Step(level int) int64 { return levels[level].step }
 // Span returns the seconds of all columns of a level.
 func Span(level int) int64 { return levels[level].step * levels[level].columns }
 
-// LevelFor returns the finest level that reaches back the given number of seconds.
+// LevelFor returns the finest level that reaches back the given number of seconds, the coarsest if none does.
 func LevelFor(seconds int64) int {
 	for l := range levels {
 		if seconds <= Span(l) {

@@ -12,9 +12,9 @@ const RowsMax = 512
 
 const (
 	// idleSeconds is the time without work after which a row may be given to another partition: as
-	// long as the longest column, so that no column has the work of two partitions.
+	// long as the longest column, so that no column has the work of two partitions, unless they share the row.
 	idleSeconds = 300
-	// staysMax bounds how many past partitions a row keeps.
+	// staysMax bounds how many partitions a row keeps, the present one included.
 	staysMax = 16
 )
 

@@ -35,7 +35,7 @@ func MetricNamed(name string) (m Metric, ok bool) {
 }
 
 // The scale: 0 is nothing, 1 is ScaleLeast, and every step is ScaleStep times the one
-// before, so that 255 is ten million. A value is off by at most 4.7 percent.
+// before, so that 255 is ten million. A value between these is off by at most 4.7 percent.
 const (
 	ScaleLeast = 0.001
 	ScaleStep  = 1.0949

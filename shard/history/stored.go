@@ -15,7 +15,8 @@ import (
 
 // What is stored: every five minutes the columns of ten seconds and of five minutes that have become full since,
 // under a key of their level and time, and the table of rows to which their cells belong. A clean shutdown also
-// stores the columns that are not full yet, and the seconds. A killed server loses at most five minutes.
+// stores the columns that are not full yet, and the seconds. A killed server loses
+// the seconds, and at most five minutes of the rest.
 
 // storedVersion is the version of the stored form; records of another version are ignored.
 const storedVersion = 1
@@ -276,7 +277,7 @@ func (r *Recorder) loadRows(value []byte) {
 	}
 }
 
-// loadColumns reads columns; it reports whether some of them are still needed.
+// loadColumns reads columns; it reports whether some of them are still needed, false if they cannot be decoded.
 func (r *Recorder) loadColumns(value []byte) (young bool) {
 	var k storedColumns
 	if json.Unmarshal(value, &k) != nil || k.Version != storedVersion ||

@@ -128,7 +128,7 @@ type Blocked struct{ ended <-chan struct{} }
 // Error implements error.
 func (b *Blocked) Error() string { return "a transaction has written the document" }
 
-// Wait returns when the transaction has ended.
+// Wait returns nil when the transaction has ended, and the cause if ctx ends before.
 func (b *Blocked) Wait(ctx context.Context) error {
 	select {
 	case <-b.ended:

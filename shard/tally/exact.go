@@ -15,9 +15,8 @@ import (
 // take microseconds; if the store stalls, scanning is faster.
 const exactTimeout = 5 * time.Millisecond
 
-// gate counts the writers that are between the beginning of a commit and its Add. Writers enter in
-// turns. To wait for those inside, a count begins a new turn and waits until the old one is empty;
-// writers never wait for the count.
+// gate counts the writers that are between the beginning of a commit and its Add, by turn: a number that an exact count
+// increases. The count then waits until no writer of an older turn is inside; writers never wait for the count.
 type gate struct {
 	turn    atomic.Uint32
 	inside  [2]atomic.Int64 // by turn, odd and even
@@ -52,8 +51,8 @@ func (c *Collection) Leave(turn uint32) {
 	}
 }
 
-// drain waits until a turn that writers no longer enter is empty, and reports whether that happened
-// in time.
+// drain waits until a turn that writers no longer enter is empty, and reports whether that happened before late fired
+// and before ctx ended.
 func (g *gate) drain(ctx context.Context, turn uint32, late <-chan time.Time) bool {
 	ch := make(chan struct{}, 1)
 	g.emptied.Store(&ch)
@@ -84,7 +83,7 @@ func (b *Board) MarkInDoubt() { b.inDoubt.Store(true) }
 
 // Exact returns the documents of shards as a scan of the store's newest state would count them; now returns the time
 // of that state. ok is false if the counters are not sufficient: there are none, they are in doubt, a split or merge
-// is in progress, or a commit takes longer than exactTimeout. The shards are those of one map, and the caller makes
+// is in progress, a commit takes longer than exactTimeout, or ctx ends. The shards are those of one map, and the caller makes
 // sure that it is the collection's map all the time. Errors: the errors of now.
 func (b *Board) Exact(ctx context.Context, id keyspace.CollectionID, m *shard.Map, now func() (storage.Timestamp, error)) (docs []int64, ok bool, err error) {
 	found, _ := b.colls.Load(id)

@@ -32,7 +32,8 @@ func (k *HeavyKey) Bytes() int64 { return k.bytes.Load() }
 // Add changes the size after a commit.
 func (k *HeavyKey) Add(n int64) { k.bytes.Add(n) }
 
-// FirstWarning reports true at its first call for a value only, so that a warning about its size is logged once.
+// FirstWarning reports true at its first call for a value only, so that a warning about its size is logged once while
+// the value stays heavy.
 func (k *HeavyKey) FirstWarning() bool { return k.warned.CompareAndSwap(false, true) }
 
 // Shard returns the shard in which the value was measured.

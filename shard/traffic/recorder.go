@@ -37,8 +37,8 @@ type minute struct {
 	room atomic.Int64 // maximum number of statements of one collection
 }
 
-// bin holds the sample of one collection in one minute: at most room+1 statements. The one with the
-// lowest priority only determines the weight of the others.
+// bin holds the sample of one collection in one minute: at most room+1 statements. If there are more than room, the one
+// with the lowest priority only determines the weight of the others.
 type bin struct {
 	floor     atomic.Uint64 // bits of the priority that a statement must exceed
 	count     atomic.Int64  // number of all statements
@@ -143,7 +143,8 @@ func (r *Recorder) minuteOf(at int64) *minute {
 	return m
 }
 
-// add adds the bin of a collection to a minute; it returns nil if the minute has collectionsMax already.
+// add returns the bin of a collection in a minute, adding it if it is missing; nil if the minute then had more than
+// collectionsMax.
 func (m *minute) add(ns collection.Namespace) *bin {
 	for {
 		old := m.bins.Load()
@@ -189,8 +190,8 @@ func (r *Recorder) addToSample(m *minute, b *bin, s *Statement, priority float64
 	b.trim(int(m.room.Load()))
 }
 
-// trim drops the statements with the lowest priorities until room+1 are left; the last of these only determines the
-// weight of the others. The caller holds the mutex.
+// trim drops the statements with the lowest priorities while there are more than room+1. If more than room are left,
+// the lowest of these only determines the weight of the others. The caller holds the mutex.
 func (b *bin) trim(room int) {
 	for len(b.list) > room+1 {
 		heap.Pop(&b.list)

@@ -19,7 +19,7 @@ type Replay struct {
 	// One, Some, All and Unknown are the fractions of the RU, from 0 to 1, that would go to one
 	// partition, to some, to all, and to unknown partitions.
 	One, Some, All, Unknown float64
-	// Values are the shard key values with most work, as fractions of the RU.
+	// Values are the shard key values with most work of statements that fix one value, as fractions of the RU.
 	Values []Heavy
 }
 

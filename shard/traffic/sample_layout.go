@@ -183,8 +183,8 @@ func (l *layout) find(x *sample) targetSet {
 	return l.several(parts)
 }
 
-// bucketsOf returns, for positions without a suffix, the positions of the buckets of the key's suffix: one each if
-// the statement fixes the suffix, otherwise all.
+// bucketsOf returns, for positions without a suffix, the positions of the buckets of the key's suffix: those of
+// the values to which the statement fixes the suffix, otherwise all.
 func (l *layout) bucketsOf(x *sample, starts []uint64) (out []uint64) {
 	list, _ := l.values(x, l.suffix)
 	for _, s := range starts {
