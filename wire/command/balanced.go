@@ -12,7 +12,7 @@ import (
 // cursor or transaction. When the connection has been closed, no client can continue them. Spec: load-balancers.
 
 // pinnedTxn identifies the last transaction that began on a balanced connection, so that endPinned can abort the
-// transaction when the connection closes. A balanced connection has at most one open transaction.
+// transaction when the connection closes. Drivers open at most one transaction on a balanced connection.
 type pinnedTxn struct {
 	id    session.ID
 	begun time.Time

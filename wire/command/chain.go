@@ -117,7 +117,8 @@ func (s *Server) Handle(ctx context.Context, conn wire.Conn, m *wire.Message, ou
 	return nil
 }
 
-// panicked releases the memory of a command that panicked, and counts the command as failed.
+// panicked releases the memory of a command that panicked, unless a cursor uses that memory, and counts the command
+// as failed.
 func (s *Server) panicked(c *Call) {
 	if c.Def != nil {
 		c.Def.Counter.Total.Add(1)
@@ -275,8 +276,8 @@ func (c *Call) checkTxnAndDB() error {
 	return nil
 }
 
-// limitTime sets the time limit of the command on the command's context: maxTimeMS or a default. If neither exists,
-// or a fail point disables time limits, it does nothing. Errors: errors of timeLimit and LimitTime.
+// limitTime sets the time limit of the command on the command's context. If timeLimit returns no limit, or a fail
+// point disables time limits, it does nothing. Errors: errors of timeLimit and LimitTime.
 func (s *Server) limitTime(c *Call) (stop context.CancelFunc, err error) {
 	d, limited, err := c.timeLimit()
 	if err != nil || !limited {
@@ -442,7 +443,8 @@ func (s *Server) readGeneric(c *Call) (err error) {
 	return nil
 }
 
-// timeLimit returns maxTimeMS, or else the default; false without a limit, and for a getMore with maxTimeMS.
+// timeLimit returns maxTimeMS, or else the default; false without a limit, with maxTimeMS: 0, and for a getMore with
+// maxTimeMS.
 // Manual: reference/operator/meta/maxTimeMS. Errors: BadValue (2), FailedToParse (9), TypeMismatch (14).
 func (c *Call) timeLimit() (time.Duration, bool, error) {
 	v, ok := c.Body.Lookup("maxTimeMS")

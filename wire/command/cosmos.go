@@ -119,8 +119,9 @@ func (c *Call) checkAccount() error {
 	return nil
 }
 
-// unknown returns the error for a command name without a row. If Azure Cosmos DB lists the name, a client of the
-// Cosmos listener gets the error of its account, else CommandNotFound.
+// unknown returns the error for a command name that has no row, or that the client's listener does not offer. If
+// Azure Cosmos DB lists the name, a client of the Cosmos listener gets the error of its account, else
+// CommandNotFound.
 // Errors: CommandNotFound (59), errors of cosmos.Command.
 func (c *Call) unknown(name string) error {
 	if account := c.ConnState.Cosmos; account != nil && cosmos.Command.Find(name) != nil {

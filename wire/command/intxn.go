@@ -12,7 +12,8 @@ import (
 // all lacks the fact InTxn in its row; a stage that is allowed has agg.InTransaction.
 
 // checkTxn refuses a command in a multi-document transaction whose arguments or database are not allowed there, such
-// as a write concern. Of a command that ends the transaction it checks only recoveryToken.
+// as a write concern, or that cannot be its first command. Of a command that ends the transaction it checks only
+// recoveryToken.
 // Manual: core/transactions#read-concern-write-concern-read-preference,
 // core/transactions-operations#restricted-operations.
 // Errors: TypeMismatch (14), InvalidOptions (72), OperationNotSupportedInTransaction (263).

@@ -10,9 +10,9 @@ import (
 // leavePollEvery is the interval at which Leave checks whether all work that only this server can finish has ended.
 const leavePollEvery = 10 * time.Millisecond
 
-// recentUse is the time after its last use for which a cursor counts as in use: Leave waits for such cursors.
-// recentStreamEnd is the time for which Leave waits after a change stream was ended, because its driver may resume
-// the stream at this server again.
+// recentUse is the time after its last use for which a cursor counts as in use, and the time for which Leave waits
+// for reads that began before it. recentStreamEnd is the time for which Leave waits after a change stream was ended,
+// because its driver may resume the stream at this server again.
 const (
 	recentUse       = time.Second
 	recentStreamEnd = 200 * time.Millisecond
@@ -26,8 +26,7 @@ const resumeHereMax = time.Second
 // Leave waits until no client depends on this server, while peers over the same store run. No transaction begins any
 // more: drivers retry it at a peer. Change streams end with an error that makes drivers resume them, and again if a
 // driver resumes at this server. Without a batch size, a cursor is opened only for results that do not fit one reply.
-// Leave returns when all open transactions have ended and no client reads a cursor, except for tailable ones that are
-// not change streams, or when ctx ends.
+// Leave returns when hasBoundWork reports false, or when ctx ends.
 //
 // Leave runs before hello reports the shutdown. After such a hello, drivers do not use the server any more: cursors
 // would fail, and transactions too, after drivers have waited for their server for half a minute.
@@ -51,8 +50,8 @@ func (c *Call) Leaving() bool { return c.Server.leaving.Err() != nil }
 // OnLeave calls fn in its own goroutine when Leave begins; stop cancels that.
 func OnLeave(c *Call, fn func()) (stop func() bool) { return context.AfterFunc(c.Server.leaving, fn) }
 
-// hasBoundWork reports whether transactions, cursors or reads are left that a peer cannot take over, so that Leave
-// has to wait.
+// hasBoundWork reports whether Leave has to wait: transactions, cursors (of tailable ones only change streams) or
+// reads are left that a peer cannot take over, or a change stream ended less than recentStreamEnd ago.
 func (s *Server) hasBoundWork() bool {
 	if s.Sessions.Stats().Open > 0 || time.Since(time.Unix(0, s.lastStreamEnd.Load())) < recentStreamEnd {
 		return true
@@ -75,10 +74,10 @@ func (s *Server) hasBoundWork() bool {
 	return false
 }
 
-// refuseWhileLeaving refuses transactions that begin on a server that is leaving (see Leave), and, after
-// resumeHereMax, change streams. Errors: NoSuchTransaction (251), after which drivers retry the whole transaction but
-// keep using the server, where other transactions still have to end; ShutdownInProgress (91) once no transaction is
-// open, after which drivers leave the server.
+// refuseWhileLeaving refuses, on a server that is leaving (see Leave), transactions that begin, what
+// refuseWhileDraining refuses, and, after resumeHereMax, change streams. Errors: NoSuchTransaction (251), after which
+// drivers retry the whole transaction but keep using the server, where other transactions still have to end;
+// ShutdownInProgress (91), for change streams only once no transaction is open, after which drivers leave the server.
 func (c *Call) refuseWhileLeaving() error {
 	if !c.Leaving() {
 		return nil

@@ -34,8 +34,9 @@ func (c *Call) BatchBytes(size int) int {
 	return c.Out.Room(batchBytesMax)
 }
 
-// OpenCursor writes the first batch of a result stream, at most size documents, into the reply. If more results
-// exist, it registers a cursor for them. If single is true, it registers none, and a size of 0 is no bound.
+// OpenCursor writes the first batch of a result stream, at most size documents, into the reply. If more results may
+// exist, as they always may for a size of 0, it registers a cursor for them. If single is true, it registers none,
+// and a size of 0 is no bound.
 func (c *Call) OpenCursor(o cursor.Options, src cursor.Source, size int, single bool) error {
 	b := c.Reply
 	kept := false

@@ -109,8 +109,8 @@ func (c *Call) authorizeUser() error {
 	return c.MayUse(c.Args.ID)
 }
 
-// AuthorizeAgain repeats the authorization of a command that has waited, because users and roles may have changed. If
-// they have not changed, this costs one comparison. Errors: as authorize.
+// AuthorizeAgain repeats authorize for a command that has waited, because users and roles may have changed. If they
+// have not changed, this costs one comparison. Errors: as authorize.
 func (c *Call) AuthorizeAgain() error {
 	if l := c.ConnState.Login; !c.Server.RequireAuth || l != nil && l.Version == c.Server.Auth.Version() {
 		return nil
@@ -147,8 +147,8 @@ func (c *Call) Require(needs func(q *PrivilegeCheck)) error {
 	return nil
 }
 
-// needed returns the actions that the command needs. A cursor stores them, so that MayStill can check them at each
-// getMore.
+// needed returns the actions that the command needs; nil if its privileges were not checked. A cursor stores them, so
+// that MayStill can check them at each getMore.
 func (c *Call) needed() []auth.Needed {
 	if c.privileges.Call == nil {
 		return nil

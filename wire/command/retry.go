@@ -31,8 +31,8 @@ func (c *Call) StoredResult(i int) (bson.Raw, bool, error) {
 	return r, ok, err
 }
 
-// Remaining returns the indexes of the statements of a retryable write that have not been executed before, nil for
-// all of them. done counts the statements that have been executed.
+// Remaining returns the indexes of the statements of a retryable write that have not been executed before; nil for
+// all of them, and for a command that is no retryable write. done counts the statements that have been executed.
 func (c *Call) Remaining(docs []bson.Raw) (todo []int, done int, err error) {
 	if !c.Retryable() {
 		return nil, 0, nil

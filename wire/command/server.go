@@ -243,7 +243,7 @@ type ConnState struct {
 	SASL        any           // the state of an unfinished login, kept by the room access; nil if none runs
 	Speculative bool          // the unfinished login came with a hello
 	UUID        [16]byte
-	Client      atomic.Pointer[operations.Client] // the metadata that the client sent; nil before its first hello
+	Client      atomic.Pointer[operations.Client] // the metadata that the client sent in a hello; nil if none
 	HelloSeen   bool
 	Balanced    bool // the client connects through a load balancer (loadBalanced=true)
 	pinnedTxn   pinnedTxn

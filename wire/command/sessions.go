@@ -8,7 +8,8 @@ import (
 )
 
 // enterSession notes that the command uses its session. If the command has a transaction number, enterSession also
-// checks the session out, which excludes other commands from it, and opens its transaction.
+// checks the session out, which excludes other commands from it. In a transaction that the command does not end, it
+// also opens the transaction.
 // Errors: errors of session.Checkout, checkTxn and openTxn; 50768, APIMismatchError (347).
 func (s *Server) enterSession(c *Call) error {
 	a := &c.Args

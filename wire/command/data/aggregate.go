@@ -165,7 +165,7 @@ func aggregateCursor(c *command.Call, a *aggregateArgs, v bson.Value) error {
 }
 
 // A read of a view runs as an aggregation of the view's collection: the pipeline of the view, followed by stages that
-// have the effect of the read.
+// have the effect of the read. Time series and virtual collections are read in the same way.
 // Manual: core/views.
 
 // findOnView answers a find on a view with an aggregation.

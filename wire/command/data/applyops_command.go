@@ -85,7 +85,8 @@ func (e *entry) command() (bson.Raw, error) {
 }
 
 // runPart runs the command of an applyOps entry, and discards the reply of that command. If the entry creates a
-// collection and has a UUID, the collection gets that UUID; if the collection with that UUID exists, nothing happens.
+// collection and has a UUID, the collection gets that UUID; if that collection exists with that UUID, nothing
+// happens.
 // Errors: NamespaceExists (48) if another collection has the UUID, errors of the command.
 func runPart(c *command.Call, e *entry) error {
 	reply := c.Reply

@@ -13,7 +13,8 @@ import (
 )
 
 // applyDocument applies an applyOps entry that inserts, updates or deletes a document. An entry may be applied
-// repeatedly: an insert replaces a document with the same _id, and a delete of a missing document succeeds.
+// repeatedly: an insert replaces a document with the same document key (a measurement of a time series is kept), and
+// a delete of a missing document succeeds.
 // Errors: NamespaceNotFound (26), NoSuchKey (4), UpdateOperationFailed (218), errors of writes.
 func applyDocument(c *command.Call, e *entry, upsert bool) error {
 	env := c.Env()
@@ -160,7 +161,8 @@ func keyFilter(key bson.Raw) (bson.Raw, error) {
 }
 
 // applyBucket applies an oplog entry of MongoDB that inserts a bucket of a time series: it inserts the bucket's
-// measurements. A later change of a bucket cannot be applied, because measurements are not stored in buckets here.
+// measurements, up to a duplicate key, which is no error. A later change of a bucket cannot be applied, because
+// measurements are not stored in buckets here.
 // Errors: CommandNotSupported (115).
 func applyBucket(c *command.Call, e *entry, series *catalog.Collection) error {
 	if e.op != "i" {

@@ -16,7 +16,8 @@ import (
 )
 
 // runDBHash computes an MD5 checksum of each collection's documents in the order of _id, so that equal data has equal
-// checksums, however it is distributed over shards. Unknown arguments are ignored. Manual: reference/command/dbHash.
+// checksums, however it is distributed over shards. That of system.views covers the names and UUIDs of the views.
+// Unknown arguments are ignored. Manual: reference/command/dbHash.
 func runDBHash(c *command.Call) error {
 	only, err := hashed(c)
 	if err != nil {

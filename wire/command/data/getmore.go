@@ -19,8 +19,8 @@ import (
 const awaitDefault = time.Second
 
 // runGetMore replies with the next batch of a cursor. If the command that opened the cursor had a maxTimeMS, its
-// getMores share the rest of that time. If the client accepts several replies to one request (exhaust), batches
-// follow until the cursor ends.
+// getMores share the rest of that time, except for a cursor with awaitData. If the client accepts several replies to
+// one request (exhaust), batches follow until the cursor ends.
 // Manual: reference/command/getMore, reference/operator/meta/maxTimeMS.
 func (s *State) runGetMore(c *command.Call) error {
 	a, err := parseGetMore(c)
@@ -178,8 +178,8 @@ func appendBatch(c *command.Call, b *bson.Builder, cur *cursor.Cursor, size int)
 }
 
 // await waits for new documents of a tailable cursor or change stream, at most for maxTimeMS or else awaitDefault,
-// and appends them to the batch. It ends when the server stops: drivers then continue a change stream at a peer. If
-// the user loses the privilege during the wait, the documents are not sent.
+// and appends them to the batch, which stays empty if there are none. It ends when the server stops: drivers then
+// continue a change stream at a peer. If the user loses the privilege during the wait, the documents are not sent.
 // Errors: InterruptedAtShutdown (11600), CursorNotFound (43), Unauthorized (13).
 func await(c *command.Call, w cursor.Waiter, cur *cursor.Cursor, b *bson.Builder, size int) (n int, more bool, err error) {
 	limit := awaitDefault

@@ -10,7 +10,7 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// writeArgs holds the arguments that all write commands share.
+// writeArgs holds the arguments that insert, update, delete and bulkWrite share.
 type writeArgs struct {
 	ordered bool
 	bypass  bool // documents that are written are not validated

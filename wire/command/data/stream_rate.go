@@ -10,9 +10,9 @@ import (
 
 // A reply to a change stream costs about ten microseconds, whether it has one event or twenty. If many streams
 // deliver at the same time, the server replies to each stream less often, with more events at once: the pause between
-// two replies of one stream is so long that all streams together get one reply per paceEach. A few streams are not
-// delayed. With a hundred streams, events are at most 5 ms late (paceMax), and a stream that had no event for 5 ms
-// gets its next event at once.
+// two replies of one stream is so long that up to a hundred streams together get one reply per paceEach. A few
+// streams are not delayed. Events are at most 5 ms late (paceMax), and a stream that had no event for 5 ms gets its
+// next event at once.
 const (
 	paceEach = 50 * time.Microsecond
 	paceMax  = 5 * time.Millisecond
@@ -51,8 +51,8 @@ func (p *pace) pause(at time.Time) time.Duration {
 	return min(time.Duration(max(p.was.Load(), p.now.Load()))*paceEach, paceMax)
 }
 
-// awaitPace waits until a change stream may have its next reply. If the command is interrupted during the wait,
-// awaitPace returns early, and the next step of the command returns the error.
+// awaitPace waits until a change stream may have its next reply. If the command is interrupted or the server stops
+// during the wait, awaitPace returns early; the next step of the command returns the error, if there is one.
 func (s *State) awaitPace(c *command.Call, cur *cursor.Cursor) {
 	if cur.Answered.IsZero() || !c.Page.OfStream {
 		return

@@ -43,8 +43,8 @@ func findTail(c *command.Call, ns collection.Namespace, a findArgs) error {
 	return c.OpenCursor(o, &tailSource{t, &c.Op}, a.batchSize(c), false)
 }
 
-// tailSource is the source of documents for a tailable cursor over a capped collection: each batch is a new turn of
-// the tail.
+// tailSource is the source of documents for a tailable cursor over a capped collection: each batch reads a new
+// snapshot, after the last document of the batch before.
 type tailSource struct {
 	t  *cluster.Tail
 	op *cluster.Op
@@ -78,7 +78,7 @@ func (x *tailSource) Append(ctx context.Context, b *bson.Builder, most, maxBytes
 // show stores the plan and the memory of the tail in the progress of the getMore that continues it, so that currentOp
 // shows them.
 func (x *tailSource) show(p *operations.Progress) {
-	x.op.Planned = &p.Plan // every turn is planned
+	x.op.Planned = &p.Plan // the read of every batch is planned
 	p.Memory.Store(x.op.Env.Memory)
 }
 
@@ -88,5 +88,5 @@ func (x *tailSource) Wait(ctx context.Context) error { return x.t.Wait(ctx) }
 // Close implements cursor.Source.
 func (x *tailSource) Close() { x.t.Pause() }
 
-// charge returns the charge of the turns so far.
+// charge returns the charge of the batches so far.
 func (x *tailSource) charge() int64 { return int64(x.op.Receipt.Total()) }

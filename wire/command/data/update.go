@@ -244,8 +244,9 @@ func updateStatement(c *command.Call, d bson.Raw) (a statementArgs, err error) {
 	return a, nil
 }
 
-// runStatement runs the i-th statement of an update or delete command. If a retryable write has run it before, it
-// returns the recorded result instead. parse returns the update program; a nil parse means a delete.
+// runStatement runs the i-th statement of an update, delete or bulkWrite, which is an update or a delete. If a
+// retryable write has run it before, it returns the recorded result instead. parse returns the update program; a nil
+// parse means a delete.
 func runStatement(c *command.Call, ns collection.Namespace, i int, a *statementArgs, parse programParser) (cluster.Modified, error) {
 	if r, ok, err := c.StoredResult(i); err != nil {
 		return cluster.Modified{}, err
@@ -320,8 +321,8 @@ func statementError(c *command.Call, errs []mongoerr.WriteError, i int, err erro
 	case abortsTxn(c, e):
 		return errs, err
 	case e.Code == ratelimit.CodeThrottled && (c.RetriesStatements() || i > 0 || len(errs) > 0):
-		// Some statements took effect, so the command must not be retried as a whole. Azure Cosmos DB never requests
-		// a retry of the whole command.
+		// Some statements may have taken effect, so the command must not be retried as a whole. Azure Cosmos DB never
+		// requests a retry of the whole command.
 		if t := (*ratelimit.Throttled)(nil); errors.As(e, &t) {
 			e = mongoerr.New(e.Code, "%s", t.WriteMessage())
 		}

@@ -27,7 +27,8 @@ type keyAnalysis struct {
 const analyzedMax = 1 << 20
 
 // runAnalyzeShardKey describes the values that a shard key has in a collection. It also counts to how many partitions
-// each sampled query would be sent under that key; configureQueryAnalyzer starts the sampling.
+// each sampled query would be sent under that key; configureQueryAnalyzer starts the sampling. Arguments can switch
+// off either.
 // Manual: reference/command/analyzeShardKey. Errors: NamespaceNotFound (26), CommandNotSupportedOnView (166),
 // InvalidOptions (72), IllegalOperation (20).
 func (s *State) runAnalyzeShardKey(c *command.Call) error {
@@ -195,7 +196,8 @@ func keyCharacteristics(c *command.Call, coll *catalog.Collection, a *keyAnalysi
 // mostCommonMax is the maximum number of most common shard key values in the reply of analyzeShardKey.
 const mostCommonMax = 5
 
-// isUniqueKey reports whether no two documents can have the same key.
+// isUniqueKey reports whether a unique index has exactly this key; the _id index counts if the collection is
+// unsharded.
 func isUniqueKey(coll *catalog.Collection, key shard.KeyPattern) bool {
 	return key.IsID() && !coll.Sharded() || slices.ContainsFunc(coll.Indexes, func(ix *catalog.Index) bool {
 		return ix.Unique && bson.Equal(ix.Key.Value(), key.Spec().Value(), nil)

@@ -16,8 +16,8 @@ import (
 )
 
 // Some helpers of mongosh update documents of the config database, which are virtual here. Such an update is applied
-// to the state that the document shows: the balancer's state, or noBalance of a collection. Other documents of
-// config.settings are stored unchanged.
+// to the state that the document shows: the balancer's state, or noBalance and enableAutoMerge of a collection. Other
+// documents of config.settings are stored unchanged.
 // Manual: reference/config-database.
 
 // configSettings holds the documents of config.settings, except the balancer's. It is safe for concurrent use.
@@ -69,7 +69,7 @@ func (x *configSettings) put(ctx context.Context, doc bson.Raw) error {
 }
 
 // UpdateVirtual runs an update of config.settings or config.collections, whose documents are virtual; done is false
-// for any other namespace, and for a delete.
+// for any other namespace, for a stored collection of that name, and for a delete.
 func (s *State) UpdateVirtual(c *command.Call, ns collection.Namespace, m *cluster.Modify) (r cluster.Modified, done bool, err error) {
 	if ns.DB != "config" || m.Update == nil || ns.Coll != "settings" && ns.Coll != "collections" || !c.Server.Virtual.Is(ns) {
 		return r, false, nil

@@ -150,7 +150,7 @@ func needsUpdate(q *command.PrivilegeCheck, a *customArgs) {
 func (s *State) customActions() map[string]customAction {
 	return map[string]customAction{
 		// The action Backup reads all data, so it needs a privilege that few users have: of the built-in roles only
-		// backup and clusterManager may append to the oplog, and no role of a database may.
+		// backup, clusterManager and those that include them may append to the oplog, and no role of a database may.
 		"Backup":           {[]string{"to"}, onCluster(auth.AppendOplogNote), s.makeBackup},
 		"Clock":            {[]string{"", "stop", "advanceMs", "run"}, onCluster(auth.SetParameter), setClock},
 		"CreateCollection": {append([]string{"collection", "offerThroughput", "autoScaleSettings", "serverless", "shardKey", "suffix", "indexes"}, switchFields...), needsCreate, createCollection},

@@ -10,11 +10,12 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// makeBackup runs {customAction: "Backup", to: "weekly"} on admin, which only this server has: it copies its files
-// into the folder of its backup policy, or into a folder directly below, while clients continue to write. The server
-// itself copies, because on its own machine it can link a table instead of copying it, and only the server can keep
-// the write-ahead logs. The backup runs as long as the client waits; serverStatus shows its progress. On the Cosmos
-// address the action does not exist, because the portal makes backups there.
+// makeBackup runs {customAction: "Backup", to: "weekly"} on admin, which Azure Cosmos DB does not have: the server
+// copies its files into the folder of its backup policy, or into a folder directly below, while clients continue to
+// write. The server itself copies, because on its own machine it can link a table instead of copying it, and only the
+// server can keep the write-ahead logs. The reply follows the end of the backup, which continues if the client
+// disconnects; serverStatus shows its progress. On the Cosmos address the action does not exist, because the portal
+// makes backups there.
 // Errors: BadValue (2) on the Cosmos address or for a wrong folder; Unauthorized (13) on a database other than admin,
 // and without access control from a network address other than loopback; IllegalOperation (20) on a server without
 // files, or while another backup runs; OperationFailed (96).

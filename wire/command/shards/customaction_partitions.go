@@ -16,10 +16,10 @@ const hotKeysDefault = 10
 // hotKeysMax is the maximum number of hot keys of each partition in a reply.
 const hotKeysMax = 64
 
-// getPartitions runs {customAction: "GetPartitions", collection: "c"}, which only this server has: it reports the
-// contents and the RU consumption of every partition, to find a hot partition. The numbers are sums over all servers
-// of the store; servers that did not answer are listed in the field incomplete. Only users that may read the
-// documents see hot values of the shard key.
+// getPartitions runs {customAction: "GetPartitions", collection: "c"}, which Azure Cosmos DB does not have: it
+// reports the contents and the RU consumption of every partition, to find a hot partition. The numbers are sums over
+// all servers of the store; servers that did not answer are listed in the field incomplete. Only users that may read
+// the documents see hot values of the shard key.
 func (s *State) getPartitions(c *command.Call, a *customArgs) error {
 	coll, err := c.Collection(a.ns)
 	if err != nil {
@@ -80,8 +80,8 @@ func (s *State) getPartitions(c *command.Call, a *customArgs) error {
 }
 
 // appendLimits appends the maximum size of all documents with one shard key value, the largest values with their
-// percentage of that size, and warnings for values of at least fullPercent. It appends nothing without such a limit
-// or if the throughput is unlimited.
+// percentage of that size (without a shard key, that of the collection), and warnings for values of at least
+// fullPercent. It appends nothing without such a limit or if the throughput is unlimited.
 func appendLimits(c *command.Call, b *bson.Builder, coll *catalog.Collection, sum *partitionsSum, values bool) {
 	limit := c.Cluster.LogicalKeyBytes
 	pool := c.Cluster.Budgets.Collection(uint64(coll.ID))

@@ -46,10 +46,10 @@ func recordedArg(c *command.Call, a *recordedArgs, name string, v bson.Value) (e
 }
 
 // getRecordedTraffic runs {customAction: "GetRecordedTraffic", collection: "c", shardKey: {k: "hashed"}, suffix,
-// partitions, from, to}, which only this server has. From a sample of the statements of the last hour it reports
-// their cost, and the partitions that they would visit under another shard key. Without shardKey it lists the fields
-// for which statements name a value. The sample covers all servers of the store. Only users that may read documents
-// see values.
+// partitions, from, to}, which Azure Cosmos DB does not have. From a sample of the statements of the last hour it
+// reports their cost, and the partitions that they would visit under another shard key. Without shardKey it lists the
+// fields for which statements name a value. The sample covers all servers of the store. Only users that may read
+// documents see values.
 // Errors: NamespaceNotFound (26), InvalidOptions (72), BadValue (2).
 func (s *State) getRecordedTraffic(c *command.Call, a *customArgs) error {
 	coll, err := c.Collection(a.ns)

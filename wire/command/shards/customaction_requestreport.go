@@ -21,11 +21,12 @@ const (
 	expensiveRU = 50 * ratelimit.RU
 )
 
-// getRequestReport runs {customAction: "GetRequestReport", collection: "c"}, which only this server has: it reports
-// the charges of commands by their shape, since the server started or since the last reset, the most expensive shape
-// first. Without collection the report covers the database, on admin all databases. With history: true each shape has
-// the minutes in which it ran, of the hour up to its last run. The sums cover all servers of the store, but the field
-// account only this server: the features that clients used and that an account of Azure Cosmos DB does not have.
+// getRequestReport runs {customAction: "GetRequestReport", collection: "c"}, which Azure Cosmos DB does not have: it
+// reports the charges of commands by their shape, since the server started or since the last reset, the most
+// expensive shape first. Without collection the report covers the database, on admin all databases. With history:
+// true each shape has the minutes in which it ran, of the hour up to its last run. The sums cover all servers of the
+// store, but the field account only the server that replies: the features that clients used and that an account of
+// Azure Cosmos DB does not have.
 func (s *State) getRequestReport(c *command.Call, a *customArgs) error {
 	if a.top == 0 {
 		a.top = reportDefault

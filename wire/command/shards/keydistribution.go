@@ -13,8 +13,8 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// keyRangesMax is the number of ranges of shard key values for which analyzeShardKey counts how many queries visit
-// them. It is MongoDB's default of the parameter analyzeShardKeyNumRanges.
+// keyRangesMax is the maximum number of ranges of shard key values for which analyzeShardKey counts how many queries
+// visit them. It is MongoDB's default of the parameter analyzeShardKeyNumRanges.
 const keyRangesMax = 100
 
 // keySeed is the seed of the hashes that a collection sharded by the analyzed key is assumed to have.
@@ -225,7 +225,7 @@ func parseSample(c *command.Call, coll *catalog.Collection, key shard.KeyPattern
 }
 
 // changesKey reports whether an update changes the shard key of a document, as far as the update itself shows that.
-// It has an operator or a stage on a field of the key, or is a replacement with another value of the key than the
+// It has an operator or a stage for which assigns is true, or is a replacement with another value of the key than the
 // filter requires.
 func changesKey(key shard.KeyPattern, filter match.Node, u bson.Value) bool {
 	doc, ok := u.Doc()
@@ -253,7 +253,8 @@ func changesKey(key shard.KeyPattern, filter match.Node, u bson.Value) bool {
 	return false
 }
 
-// assigns reports whether the operators or the stage ops of an update may change a field of the shard key.
+// assigns reports whether the operators or the stage ops of an update may change a field of the shard key; false for
+// $setOnInsert and a stage $unset.
 func assigns(key shard.KeyPattern, filter match.Node, ops bson.Raw) bool {
 	for it := ops.Iter(); it.Next(); {
 		op := string(it.Name)

@@ -27,7 +27,7 @@ type opsRate struct {
 	done int64
 }
 
-// measure returns the operations per second since the last call.
+// measure returns the operations per second since the last call; 0 in the first call.
 func (p *opsRate) measure(now time.Time, done int64) (rate float64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -69,8 +69,9 @@ func (s *State) mongosDoc() bson.Raw {
 const mongosTimeout = 5 * time.Second
 
 // mongosDocs returns the documents of config.mongos: one for each server with a lease, or for this server if it is
-// exclusive; none if the store does not answer. Each server publishes its document when it renews its lease, at least
-// once per third of the lease. mongosDocs adds the rest of the lease and the server's jobs.
+// exclusive; none if the store does not answer. A server that has just started may be missing. Each server publishes
+// its document when it renews its lease, at least once per third of the lease. mongosDocs adds the rest of the lease
+// and the server's jobs.
 func (s *State) mongosDocs() (docs []bson.Raw) {
 	if s.Cluster.Exclusive() {
 		return []bson.Raw{s.mongosDoc()} // without a lease

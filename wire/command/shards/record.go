@@ -10,8 +10,8 @@ import (
 const refusedRU = 1
 
 // recordTraffic records the statements of a completed command for the report GetRecordedTraffic, each with an equal
-// part of the command's charge. body is the query; for a getMore, the query that opened the cursor. usual is the cost
-// assumed for a refused statement.
+// part of the command's charge. A bulkWrite is not recorded. body is the query; for a getMore, the query that opened
+// the cursor. usual is the cost assumed for a refused statement.
 func (s *State) recordTraffic(c *command.Call, def *command.Def, body bson.Raw, r shapeRun, usual averageRun) {
 	x := traffic.Statement{NS: c.Running.NS, At: c.Start.Add(r.took), RU: r.charge.Float(), Visits: float64(r.paid), Write: def.Kind != command.KindRead, Page: r.more}
 	if r.refused {

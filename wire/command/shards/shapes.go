@@ -346,7 +346,7 @@ func conditionKind(v bson.Value) string {
 	return "other"
 }
 
-// recordShape counts a completed command by its shape.
+// recordShape counts a completed read or write by its shape, and passes it to sampleQuery and recordTraffic.
 func (s *State) recordShape(c *command.Call, e command.Outcome) {
 	if c.Def.Facts.Has(command.Silent) || c.Op.Unmetered {
 		return

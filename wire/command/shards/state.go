@@ -24,7 +24,7 @@ type State struct {
 	*command.Server
 	Config
 	balancer    savedsettings.Setting // stores balancerOff
-	balancerOff atomic.Bool           // balancerStop was called
+	balancerOff atomic.Bool           // the balancer is switched off
 	shapes      shapes                // charges of commands by their shape
 	zones       zoneShards            // the shards of each zone
 	planned     plannedZones          // the zones of collections without a shard key

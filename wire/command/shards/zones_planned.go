@@ -137,8 +137,8 @@ func (p *plannedZones) list(sharded func(collection.Namespace) bool) []plannedZo
 	return slices.DeleteFunc(slices.Clone(p.zones), func(z plannedZone) bool { return sharded(z.ns) })
 }
 
-// forget removes the planned ranges of a collection that was dropped, or that has been sharded and has the ranges in
-// its catalog entry.
+// forget removes the planned ranges of a collection that was dropped or renamed, or that has been sharded and has the
+// ranges in its catalog entry.
 func (p *plannedZones) forget(ctx context.Context, ns collection.Namespace) error {
 	if len(p.of(ns)) == 0 {
 		return nil // the usual case
@@ -158,7 +158,7 @@ func (s *State) isSharded(ns collection.Namespace) bool {
 	return coll != nil && coll.Sharded()
 }
 
-// Dropped is called after collections were dropped or renamed.
+// Dropped implements command.Sharding.
 func (s *State) Dropped(ns collection.Namespace) {
 	s.traffic.Forget(func(x collection.Namespace) bool { return x == ns })
 	if err := s.planned.forget(context.Background(), ns); err != nil {
