@@ -5,9 +5,9 @@ import (
 	"math"
 )
 
-// Arena holds the bytes of computed values in memory that is freed at once. Values stay valid until Reset, also
-// while the arena grows: it allocates chunks and never moves a chunk that is in use. The zero Arena is ready to use.
-// Not safe for concurrent use.
+// Arena holds the bytes of computed values in memory that is freed at once. Values stay valid until Reset, or Release
+// of an older mark, also while the arena grows: it allocates chunks and never moves a chunk that is in use. The zero
+// Arena is ready to use. Not safe for concurrent use.
 type Arena struct {
 	chunk []byte   // the chunk being filled
 	full  [][]byte // earlier chunks, dropped by Reset

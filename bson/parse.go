@@ -39,10 +39,9 @@ const MaxInternalBytes = MaxDocumentBytes + 16<<10
 // Manual: reference/limits#std-label-limit-nested-depth.
 const MaxDepth = 200
 
-// Parse validates that b begins with one complete document and returns exactly
-// its bytes, without copying. It is the only validation in the server: lengths,
-// tags, names, terminators, nesting and UTF-8 of names are checked; string
-// payloads may hold any bytes, as MongoDB accepts them.
+// Parse validates that b begins with one complete document and returns exactly its bytes, without copying. It is the
+// only validation in the server: lengths, tags, names, booleans, terminators, nesting and UTF-8 of names are checked;
+// string payloads may hold any bytes, as MongoDB accepts them.
 //
 // Errors: ErrInvalid, ErrTooDeep, ErrTooLarge.
 func Parse(b []byte, lim Limits) (Raw, error) {

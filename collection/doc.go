@@ -1,6 +1,5 @@
-// Package collection names things: databases, collections and their ids. Its
-// sub-packages are the document engine, from the language to one document's
-// write:
+// Package collection names things: databases, collections and users. Its sub-packages are the document engine. The
+// main ones, from the language to one document's write:
 //
 //	mql        the environment of one command's language code (Env)
 //	expr       aggregation expressions        match    filters

@@ -3,10 +3,10 @@
 //
 //	stored value ── Stored ──► Geometry ◄── Covers, Meets, Distance ── Shape ◄── Parse… ── query
 //
-// There are two geometries. On the sphere, edges are geodesics and distances are in radians; GeoJSON
-// uses it, implemented by S2. In the plane, distances are those of the coordinates; $box, $polygon and
-// $center use it and support only points. A point can be used in both if its coordinates are a longitude
-// and a latitude.
+// There are two geometries. On the sphere, edges are geodesics and distances are in radians or metres; GeoJSON,
+// $centerSphere and $nearSphere use it, implemented by S2. In the plane, distances are those of the coordinates;
+// $box, $polygon, $center and $near with a legacy pair use it and support only points. A point can be used in both if
+// its coordinates are a longitude and a latitude.
 //
 // Glossary. Geometry: points, lines and polygons of one value. Shape: the geometry of a query. Cap: a
 // circle on the sphere. Ring: a closed line. Strict winding: a polygon whose inside is to the left of

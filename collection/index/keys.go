@@ -22,9 +22,9 @@ type Add func(values, typeBits []byte) error
 // geospatial indexes, with several values; nil if there are none. Documents without arrays cost no allocation in a
 // plain index.
 //
-// Errors: CannotIndexParallelArrays, the errors of evaluating the partial filter, CannotBuildIndexKeys if the
-// entries are larger than keysBytesMax, the errors of add, and numbered codes of single kinds (16766 for arrays in a
-// hashed index, 16755 for a value that is no geometry, 7246301 for arrays before a wildcard).
+// Errors: CannotIndexParallelArrays, the errors of evaluating the partial filter, CannotBuildIndexKeys if the entries
+// are larger than keysBytesMax, the errors of add, numbered codes such as 16766 for arrays in a hashed index, and the
+// errors of Env.Tick.
 func (s *Spec) Keys(env *mql.Env, doc bson.Raw, sc *expr.Scratch, add Add) (arrays MultikeyPaths, err error) {
 	if s.Partial != nil {
 		if ok, err := s.Partial.Matches(env, doc, sc); !ok || err != nil {

@@ -7,10 +7,10 @@ import (
 	"github.com/cantledb/cantle/collection/order"
 )
 
-// kindWildcard is the index kind wildcard: a document has an entry of path and value for every leaf below a path.
-// For an array, the leaves are its elements; for an empty array, undefined; for an empty document, the document
-// itself, so that every value has an entry. A name may be empty; paths do not contain array positions. A compound
-// index also has plain fields, which cannot be arrays.
+// kindWildcard is the index kind wildcard: a document has an entry of path and value for every leaf that the
+// projection includes below a path. For an array, the leaves are its elements; for an empty array, undefined; for an
+// empty document, the document itself. A name may be empty; paths do not contain array positions. A compound index
+// also has plain fields, which cannot be arrays.
 // Manual: core/indexes/index-types/index-wildcard.
 var kindWildcard = Kind{
 	Name: "wildcard",

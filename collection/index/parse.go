@@ -13,7 +13,7 @@ import (
 )
 
 // ParseSpec validates an index specification: an element of createIndexes' indexes array, or the output of
-// Spec.Append. Obsolete fields (ns, dropDups) are dropped. The Spec keeps no reference to the bytes.
+// Spec.Append. Obsolete fields such as ns are dropped. The Spec keeps no reference to the bytes.
 // Manual: reference/command/createIndexes.
 //
 // Errors: FailedToParse (no key, no name), CannotCreateIndex (bad key pattern or option),
@@ -77,7 +77,7 @@ func cannot(format string, args ...any) error {
 	return mongoerr.New(mongoerr.CannotCreateIndex, format, args...)
 }
 
-// switches returns the place of the boolean option name in the parsed index; ok is false for other options. A client
+// switches returns a pointer to the boolean option name of the parsed index; ok is false for other options. A client
 // may also send a number. at is nil for obsolete options, which have no effect.
 func (p *parser) switches(name string) (at *bool, ok bool) {
 	switch name {
@@ -97,8 +97,8 @@ func (p *parser) switches(name string) (at *bool, ok bool) {
 	return nil, false
 }
 
-// numbers returns the place of the numeric option name of geospatial and text indexes in the parser; ok is false for
-// other options. at is nil for bucketSize, which has no effect.
+// numbers returns a pointer to the numeric option name, of geospatial and text indexes, in the parser; ok is false
+// for other options. at is nil for bucketSize, which has no effect.
 func (p *parser) numbers(name string) (at *bson.Value, ok bool) {
 	switch name {
 	case "textIndexVersion":

@@ -90,8 +90,8 @@ func (s *Spec) Raw() bson.Raw { return s.print }
 // IsID reports whether the index is on {_id: 1}.
 func (s *Spec) IsID() bool { return isIDPattern(s.Key) }
 
-// IsOrdered reports whether the index is plain: its entries hold the fields' own values in their order,
-// so that it can answer ranges and sorts.
+// IsOrdered reports whether the index is plain: unless LastWrite is set, its entries hold the fields' own values in
+// their order, so that it can answer ranges and sorts.
 func (s *Spec) IsOrdered() bool { return s.Kind.Name == "" }
 
 // Fields returns the names of the keystrings of an index entry in order: the fields of the key pattern, and "$_path"

@@ -191,7 +191,7 @@ func (s *Spec) TextField() int {
 }
 
 // TextMatch reports whether a document that the text index found by a term matches the query. It checks phrases,
-// negations and sensitivity, which the index does not store.
+// negations and sensitivity, which the index does not store; without these it returns true.
 func (s *Spec) TextMatch(doc bson.Raw, q *text.Query) bool {
 	if !q.IsSensitive() {
 		return true

@@ -36,7 +36,7 @@ type Leaf struct {
 	path  path.Path
 	parts []path.Component
 	pred  predicate
-	// whole tests only the array itself ($exists, $size).
+	// whole tests only the array itself ($exists, $size, $elemMatch).
 	whole bool
 	// through is set if a path that ends inside an array without documents counts as a missing value, which null
 	// matches.

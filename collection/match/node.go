@@ -15,9 +15,9 @@ import (
 // The concrete types are those of this package: And, Or, Nor, Not, Leaf,
 // ElemMatch, Near, Expr, Text, Where, Schema, Always and Sample.
 type Node interface {
-	// Matches reports whether doc satisfies the node. It allocates nothing unless expressions, JavaScript, patterns
-	// or JSON schemas do. Values that it computes are in the memory of s. Errors: the errors of evaluating $expr,
-	// $where, $text and patterns, and the reason why the command must end.
+	// Matches reports whether doc satisfies the node. It allocates nothing unless expressions, JavaScript, patterns,
+	// JSON schemas, $text or geometries do. Values that it computes are in the memory of s. Errors: the errors of
+	// evaluating $expr, $where, $text and patterns, and the reason why the command must end.
 	Matches(env *mql.Env, doc bson.Raw, s *expr.Scratch) (bool, error)
 	// Children returns the sub-filters; the caller must not change the slice.
 	Children() []Node

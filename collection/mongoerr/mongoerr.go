@@ -155,9 +155,9 @@ func (e *Error) Because(cause error) *Error {
 // Cause returns the error that Because has set as the cause for the log, nil if there is none.
 func (e *Error) Cause() error { return e.cause }
 
-// From converts any error to an Error for the client. An *Error in the chain of err is returned itself; an expired
-// or cancelled context becomes MaxTimeMSExpired or Interrupted; any other error becomes InternalError with err as
-// cause, which the caller logs. nil stays nil.
+// From converts any error to an Error for the client. An *Error in the chain of err is returned itself; an expired or
+// cancelled context becomes MaxTimeMSExpired or Interrupted; any other error becomes InternalError with err as cause,
+// which the caller logs. nil, also a nil *Error, stays nil.
 func From(err error) *Error {
 	if err == nil {
 		return nil

@@ -17,9 +17,9 @@ const StageBytesMax = 100 << 20
 // the same command keeps its memory.
 const RecordsBytesMax = 256 << 20
 
-// stepBytes is the number of bytes by which a command takes from the memory that all commands share. It takes
-// nothing until it holds uncountedBytes more than it has taken, so that small commands neither contend for the shared
-// counter nor are ever refused.
+// stepBytes is the number of bytes by which a command takes from the memory that all commands share. It takes nothing
+// until it holds uncountedBytes more than it has taken, so that small commands neither contend for the shared counter
+// nor are refused by it.
 const (
 	uncountedBytes = 64 << 10
 	stepBytes      = 256 << 10

@@ -45,7 +45,8 @@ const patternBytesMax = 16 << 10
 
 // CompileRegex compiles a PCRE pattern with options, letters out of i, m, s, x and u.
 //
-// Errors: 51108 for an unknown option, BadValue for a zero byte, 51091 for a pattern that does not compile.
+// Errors: 51108 for an unknown option, BadValue for a zero byte, 51091 for a pattern that does not compile, is no
+// UTF-8 or has more than 16384 bytes.
 func CompileRegex(pattern, options string) (*Regex, error) {
 	t := translator{in: pattern}
 	for _, c := range options {
@@ -215,8 +216,9 @@ func (r *Regex) Match(text []byte) (bool, error) {
 // Groups returns the number of capturing groups.
 func (r *Regex) Groups() int { return r.groups }
 
-// FindIndex finds the first match that begins at or after byte from of text. It returns the byte offsets, in pairs
-// of begin and end, of the match and of its groups, -1 for a group that took no part; nil if there is no match.
+// FindIndex finds the first match that begins at or after byte from of text (on the linear engine, of those that do
+// not overlap an earlier match). It returns the byte offsets, in pairs of begin and end, of the match and of its
+// groups, -1 for a group that took no part; nil if there is no match.
 //
 // Errors: 51156 if the match takes too long.
 func (r *Regex) FindIndex(text []byte, from int) ([]int, error) {

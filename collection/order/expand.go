@@ -8,9 +8,9 @@ import (
 )
 
 // Tuples enumerates the tuples of values that several paths have in one document: one tuple if there is no array on
-// the paths, otherwise one for each element of the array on the paths, with arrays inside of the element expanded in
-// turn. A value that does not exist is missing (an index and a sort read it as null), and an empty array at the end
-// of a path is undefined. A component that is a position of the current array selects only that element.
+// the paths, otherwise one for each element of the array on the paths, with arrays further on the paths expanded too.
+// A value that does not exist is missing (an index and a sort read it as null), and an empty array at the end of a
+// path is undefined. A component that is a position of the current array selects only that element.
 // Manual: core/indexes/index-types/index-multikey.
 //
 // Borrow returns a Tuples from a pool, Release puts it back; not safe for concurrent use.

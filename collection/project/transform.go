@@ -27,7 +27,8 @@ const (
 type Transform interface {
 	// Apply appends the fields of the result for doc to the document that is open in dst. Only dst is allocated,
 	// except by expressions. The caller limits the size of the result; only computed fields enforce DocBytesMax.
-	// Errors: the errors of expressions; 51246 and 51247 of the positional operator; 40228 of $replaceRoot.
+	// Errors: the errors of expressions; BSONObjectTooLarge; 51246 and 51247 of the positional operator; 40228 of
+	// $replaceRoot.
 	Apply(env *mql.Env, dst *bson.Builder, doc bson.Raw, s *expr.Scratch) error
 	// Kind returns the effect on fields that are not named.
 	Kind() Kind

@@ -43,7 +43,7 @@ type tree struct {
 	// computes is set if there are computed fields in this tree or below: they are added even if the document lacks
 	// them.
 	computes bool
-	// deferred is set if some fields are added at the end of the document: computed fields, and in an inclusion
+	// deferred is set if some fields may be added at the end of the document: computed fields, and in an inclusion
 	// those of $elemMatch.
 	deferred bool
 	// placed is the number of children whose result is written at the place of the document's field.
@@ -303,8 +303,8 @@ func (r *run) value(t *tree, k *child, name string, v bson.Value, positional boo
 	return true, nil
 }
 
-// rest appends the fields that are added at the end of a document: computed fields that the document lacks, and
-// those of $elemMatch.
+// rest appends the fields that are added at the end of a document: computed fields that the document lacks, and in an
+// inclusion all computed fields and those of $elemMatch.
 func (r *run) rest(t *tree, doc bson.Raw, done *bits) error {
 	for i := range t.children {
 		k := &t.children[i]

@@ -19,7 +19,7 @@ type Txn struct {
 }
 
 // Begin opens a transaction that reads the store at a time in the past, with a State of its own.
-// Errors: the errors of Open.
+// Errors: the errors of Open and of Store.Begin.
 func Begin(ctx context.Context, store storage.Store, at, since storage.Timestamp, memory *ratelimit.Memory) (*Txn, error) {
 	const tries = 10
 	for try := 1; ; try++ {

@@ -2,5 +2,5 @@
 // with losses, and reports what was lost. It only reads.
 //
 //	Catalog   the collections, as far as they can be read
-//	Run       every document of them, from tables, logs and the change log
+//	Run       every document of them, and of collections that a damaged catalog lost, from tables, logs and change log
 package salvage

@@ -176,7 +176,7 @@ func (k KeyPattern) tail() []Field {
 }
 
 // EqualRanges returns the ranges of positions that contain all documents whose leading shard key fields have the
-// given values: one range, or one for each bucket if the value of a suffix is not given, in no particular order.
+// given values: one range, or one for each bucket if only the value of a suffix is not given, in no particular order.
 // Without values, or without a shard key, it is the whole line.
 func (k KeyPattern) EqualRanges(values ...bson.Value) []Range {
 	switch {

@@ -116,9 +116,9 @@ func NewMapAt(kind Kind, epoch uint64, bounds []Position) (*Map, error) {
 	return m.index(), nil
 }
 
-// Refined returns the boundaries of the map's shards under a longer shard key, made by adding fields to its end;
-// kind is that of the longer key. ok is false if the boundaries cannot be kept: a hierarchy of more levels gives
-// each field fewer bits of the hash.
+// Refined returns the boundaries of the map's shards under a longer shard key, made by adding fields to its end; kind
+// is that of the longer key. ok is true only for a Ranged key made from a Ranged or Hashed one: a hierarchy of more
+// levels gives each field fewer bits of the hash.
 func (m *Map) Refined(kind Kind) (bounds []Position, ok bool) {
 	if kind != Ranged || m.kind != Ranged && m.kind != Hashed {
 		return nil, false

@@ -4,9 +4,8 @@
 //	"The quick foxes" ── Language.Terms ──►  quick, fox
 //	`fox -dog "red coat"` ── ParseQuery ──►  terms, phrases, negations
 //
-// A term is a word in lower case without diacritics, without its suffix, and not a stop word. Each
-// language has its own rules for suffixes and its own list of stop words, which are those of the
-// Snowball project.
+// A term is a word in lower case without diacritics, without its suffix, and not a stop word. Each language except
+// "none" has rules for suffixes and a list of stop words, most of them of the Snowball project.
 //
 // Glossary. Token: a run of letters and digits of a string. Term: the form by which a token is looked
 // up. Stop word: a word too common to look for. Stem: a word without suffix.

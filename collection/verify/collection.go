@@ -64,7 +64,8 @@ const findingsMax = 100
 
 // Check reads every record and every index entry of a collection in a snapshot and compares them. It calls progress,
 // unless nil, now and then with the number of records and entries read since the last call. Indexes that are not
-// ready, and those by the last write, are not compared. Damaged parts of files are skipped, and listed in Damages.
+// ready, those by the last write, and an _id index without entries of its own are not compared. Damaged parts of
+// files are skipped, and listed in Damages.
 //
 // Records and entries are compared by sums in buckets, so that the memory does not depend on their number; only
 // where sums differ is each looked up.
@@ -122,8 +123,8 @@ type checker struct {
 	read     int64 // since the last call of progress
 }
 
-// tick is called for each record and index entry that was read, with its size in bytes. It reports the progress, and
-// returns an error if the command must end.
+// tick is called for each record and index entry that was read, with its size in bytes. After 1024 it reports the
+// progress. It returns an error if the command must end.
 func (x *checker) tick(bytes int) error {
 	if x.read++; x.read == 1024 {
 		if err := x.reportProgress(); err != nil {
@@ -200,7 +201,7 @@ func (x *checker) pass(r storage.Range, visit func(key, value []byte) error) (la
 }
 
 // recordDamages adds the damages in an error to the result. It returns the keys of the first damage within the range
-// r; without an end if its end is unknown.
+// r whose end is known; zero if there is none.
 func (x *checker) recordDamages(d *storage.DamagedError, r storage.Range) (first storage.Range) {
 	for i := range d.Damages {
 		x.note(d.Damages[i])

@@ -30,7 +30,7 @@ type Part struct {
 }
 
 // Parts returns the contents of a range of keys, such as that of a damaged file. snap is the catalog; if it is nil,
-// collections have no names.
+// of the collections only those at the bounds of r are returned, by number.
 func Parts(r storage.Range, snap *catalog.Snapshot) (parts []Part) {
 	if overlap(r, storage.Range{End: []byte{1}}) {
 		parts = append(parts, Part{What: "change log"})

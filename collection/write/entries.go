@@ -44,8 +44,8 @@ func (s *entrySet) load(env *mql.Env, t *Target, ix *catalog.Index, doc bson.Raw
 	return paths, err
 }
 
-// maintained reports whether writes of documents keep the entries of the index. The _id_ index has entries only if
-// PhysicalID; else the record keys are in its order.
+// maintained reports whether writes of documents keep the entries of the index: not if it is being dropped. The _id_
+// index has entries only if PhysicalID; else the record keys are in its order.
 func (t *Target) maintained(ix *catalog.Index) bool {
 	return ix.State != catalog.IndexDropping && (ix.ID != 1 || t.Coll.PhysicalID())
 }
@@ -322,7 +322,8 @@ func keyValue(ix *catalog.Index, doc bson.Raw, e entry) bson.Raw {
 }
 
 // Build adds the entries of one existing document to an index being built, and returns their weight for the charge.
-// In a unique index, it skips entries that a writer has already added. Errors: DuplicateKey (11000).
+// In a unique index, it skips entries that a writer has already added. Errors: DuplicateKey (11000), the errors of
+// index keys, storage errors.
 func (t *Target) Build(env *mql.Env, ix *catalog.Index, doc bson.Raw, h keyspace.Hash) (weight int64, err error) {
 	if err := t.recordKey(doc, h); err != nil {
 		return 0, err
