@@ -108,7 +108,7 @@ func (f *topFunc) Append(b *bson.Builder, name string) {
 }
 
 // topState is the state of $topN: the outputs of the first n documents in the order sortBy, or of the last n
-// for $bottomN. Among documents with equal keys, the earlier document comes first.
+// for $bottomN; n is 1 for $top and $bottom. Among documents with equal keys, the earlier document comes first.
 type topState struct {
 	f    *topFunc
 	n    int64

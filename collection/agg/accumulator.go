@@ -102,8 +102,8 @@ func indexByte(s string, c byte) int {
 	return -1
 }
 
-// argument parses the argument of an accumulator that has only one. In $group, a list is an error; in a window,
-// it is an array expression.
+// argument parses the argument of an accumulator that has only one. In a window, a list is an array expression;
+// elsewhere it is an error.
 //
 // Errors: 40237 for a list; errors of expr.Parse.
 func (p *parser) argument(name string, v bson.Value) (expr.Expr, error) {

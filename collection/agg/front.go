@@ -54,8 +54,8 @@ func (p *Pipeline) FilterAfterSource() match.Node {
 	return match.AllOf(all...)
 }
 
-// Filter returns the filter of the pipeline's leading $match and $geoNear stages, by which the shards with
-// possible matches are selected. Nil means everything.
+// Filter returns the filter of the pipeline's leading $match stages, or of a leading $geoNear with a key, by which the
+// shards with possible matches are selected. Nil means everything.
 func (p *Pipeline) Filter() match.Node {
 	n, _ := p.filter()
 	return n
@@ -139,7 +139,8 @@ func (f *Front) cut(s Stage) bool {
 	return false
 }
 
-// narrow sets Count, Tally and Distinct if the first remaining stage needs less than whole rows.
+// narrow sets Count, Tally and Distinct if the first remaining stage needs less than whole rows and no
+// remaining stage reads metadata.
 func (f *Front) narrow() {
 	if len(f.Remaining.stages) == 0 || f.Remaining.metas != 0 {
 		return // the rows' metadata is needed

@@ -174,7 +174,8 @@ func (s *fusionStage) parseInputs(p *parser, pipelines bson.Raw) error {
 // change them.
 //
 // Errors: 9834300 for an empty pipeline, 10473002 and 10170100 for a fusion stage inside, 9191103 for a stage
-// that changes documents, 9191100 for a pipeline without an order or, in $scoreFusion, without scores.
+// that changes documents, 9191100 for a pipeline without an order or, in $scoreFusion, without scores;
+// errors of the stages' parsers.
 func (s *fusionStage) parseFused(p *parser, name string, stages []bson.Raw) (fusedInput, error) {
 	in := fusedInput{name: name, weight: 1}
 	if len(stages) == 0 {

@@ -8,7 +8,7 @@ import (
 )
 
 // A stage that needs only the number of rows takes that number from an exec.Tally, without reading rows:
-// $count, and $group with a constant _id and sums of constants, which drivers send for countDocuments.
+// $count, and $group with a constant _id and sums of constant integers, which drivers send for countDocuments.
 
 // addendMax limits the constant that a $sum adds per row, so that the sum over all possible documents fits into
 // 64 bits.

@@ -156,7 +156,7 @@ func (o *lookupOp) join(env *mql.Env, rows []lookupRow) error {
 }
 
 // deferredMatches marks a row whose foreign documents are read only when the row is delivered, because its
-// batch joins too many to hold.
+// batch joins too many to hold, or a view computes random values.
 var deferredMatches = []int{-1}
 
 // probe reads the foreign documents that have any value of a batch of rows, and assigns them to the rows. It returns

@@ -8,7 +8,7 @@ import (
 
 // metaKinds is a set of kinds of metadata (expr.MetaKind) as bits: those that the expressions and sort patterns
 // of a pipeline read. Rows keep their metadata through every stage that makes one document from one; the
-// documents of $group, $bucketAuto, $facet and $count have none.
+// documents of stages such as $group, $bucketAuto, $facet and $count have none.
 type metaKinds uint32
 
 // noting adds to k the kinds of metadata that expressions read, from now until done is called: those parsed

@@ -12,8 +12,8 @@ import (
 type Outline struct {
 	Stages []bson.Raw
 	table  []StageDef
-	// First and Last are the definitions of the first and last stage; nil for an unknown stage, or if there are
-	// no stages.
+	// First and Last are the definitions of the first and last stage; nil for an unknown or empty stage, or if
+	// there are no stages.
 	First, Last *StageDef
 	// Limited are the stages that are restricted to some read concerns, not in the stable API, or not allowed
 	// in a view definition. They are in order, and only of the pipeline itself, not of its sub-pipelines.
@@ -23,7 +23,8 @@ type Outline struct {
 	// complete if Err is nil.
 	Involved []Involved
 	// Err is the first error: 40323 for a stage that is no document of one field, 40324 for an unknown name,
-	// others for sub-pipelines that are too deep or too long. It is reported when the pipeline is opened.
+	// others for arguments with a repeated field or that Skim rejects, and for sub-pipelines that are too deep or too
+	// long. It is reported when the pipeline is opened.
 	Err error
 }
 

@@ -35,7 +35,7 @@ type Options struct {
 // env.Vars.
 //
 // Errors: 40323 for a stage that is no document of one field, 40324 for an unknown name, 7749501 for too many
-// stages, 40601, 40602 and other codes for a stage in the wrong place; errors of the stages' parsers.
+// stages, MaxSubPipelineDepthExceeded, 40413 for a repeated field, 40601, 40602 and other codes for a stage in the wrong place; errors of the stages' parsers.
 func Parse(env *mql.Env, stages []bson.Raw, opts Options) (*Pipeline, error) {
 	if opts.NS.DB == "" {
 		opts.NS.DB = env.DB
@@ -118,7 +118,7 @@ func findStage(table []StageDef, name string) *StageDef {
 	return nil
 }
 
-// sub parses a sub-pipeline on another collection. in is added to the kinds of place of the enclosing pipeline.
+// sub parses a sub-pipeline on the collection ns. in is added to the kinds of place of the enclosing pipeline.
 func (p *parser) sub(env *mql.Env, ns collection.Namespace, in Surroundings, stages []bson.Raw) (*Pipeline, error) {
 	q := parser{env: env, ns: ns, in: p.in | in, depth: p.depth + 1, tables: p.tables}
 	return q.pipeline(stages)

@@ -12,7 +12,7 @@ import (
 // views that each read two views would expand to a million.
 const viewPipelinesMax = 10_000
 
-// Reads returns the namespaces that the pipeline on ns in database db reads, ns first.
+// Reads returns the namespaces that the pipeline on ns in database db reads or writes, ns first.
 func (o *Outline) Reads(db string, ns collection.Namespace) []collection.Namespace {
 	nss := []collection.Namespace{ns}
 	for i := range o.Involved {
@@ -51,8 +51,8 @@ type viewTree struct {
 	seen map[collection.Namespace]int // number of pipelines by view
 }
 
-// pipelines returns the number of pipelines to which a namespace expands: 0 for a collection, at most
-// viewPipelinesMax + 1 for a view.
+// pipelines returns the number of pipelines to which a namespace expands: 0 for a collection or an unknown
+// namespace, at most viewPipelinesMax + 1 for a view.
 func (t *viewTree) pipelines(ns collection.Namespace) (n int, err error) {
 	coll := t.snap.Collection(ns)
 	if coll == nil || !coll.IsView() {

@@ -197,7 +197,7 @@ func (s *slidingExtreme) leave(from int) {
 }
 
 // slideTo moves the window of a $min or $max to the documents from (inclusive) to to (exclusive) and appends
-// the extreme. Windows never move back.
+// the extreme, null if there is none. Windows never move back.
 func (r *windowedRun) slideTo(env *mql.Env, b *bson.Builder, name string, from, to int) error {
 	s := r.slide
 	s.to = max(s.to, from)

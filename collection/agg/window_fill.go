@@ -13,7 +13,8 @@ var (
 	winLocf       = WindowFunctionDef{Name: "$locf", parse: parseLocf, Since: "5.2", Doc: "reference/operator/aggregation/locf"}
 )
 
-// carried is $locf: it returns the last value up to the current document that is neither null nor missing.
+// carried is $locf: it returns the last value up to the current document that is neither null nor missing; null
+// if there is none.
 type carried struct{ e expr.Expr }
 
 func parseLocf(p *parser, c *windowCall) (windowFunc, error) {
@@ -50,7 +51,7 @@ func (r *carriedRun) at(env *mql.Env, b *bson.Builder, name string, _ int, doc b
 func (r *carriedRun) close(*mql.Env) { r.scratch.Close() }
 
 // linearFill is $linearFill: it replaces null and missing values between two others by linear interpolation over the
-// sort value of the partition.
+// sort value of the partition; elsewhere they become null.
 type linearFill struct {
 	e     expr.Expr
 	stage *windowStage

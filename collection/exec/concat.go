@@ -11,8 +11,8 @@ type concat struct {
 	at int
 }
 
-// Concat returns an operator that delivers all rows of the first input, then of the second, and so on. An input
-// that has ended is closed immediately.
+// Concat returns an operator that delivers all rows of the first input, then of the second, and so on. One of several
+// inputs is closed as soon as it has ended.
 func Concat(in []Operator) Operator {
 	if len(in) == 1 {
 		return in[0]

@@ -10,8 +10,8 @@ import (
 )
 
 // A fetch whose rows are all needed looks up several records at a time, which costs the store much less than
-// single reads. The number of records grows from batchFirst to batchMost, so that a caller that reads only the
-// first rows does not wait for many records.
+// single reads. The number of records grows from batchFirst to batchMost, less for large documents, so that a
+// caller that reads only the first rows does not wait for many records.
 const (
 	batchFirst = 4
 	batchMost  = 64

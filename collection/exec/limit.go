@@ -96,7 +96,7 @@ type returned struct {
 }
 
 // CountReturned returns an operator that delivers the rows of in and charges the bytes of each to its shard, and one
-// result set to the shard of the first.
+// result set to the shard of the first. It returns a point read unchanged, whose price includes both.
 func CountReturned(in Operator) Operator { return CountReturnedAt(in, -1) }
 
 // CountReturnedAt is CountReturned with a fixed shard to charge, for computed rows, which belong to no shard;

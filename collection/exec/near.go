@@ -74,7 +74,7 @@ func newGeoNear(n *plan.GeoNear, src Source) *geoNear {
 
 // A search by distance first reads a circle with a radius of a kilometre on the sphere, or of a 1024th of the largest
 // distance in flat coordinates, but not less than the minimum distance. Each further circle has four times the
-// radius, or twice if at least fewRecords records are waiting.
+// radius, or twice if at least fewRecords records are waiting. None exceeds the maximum distance.
 const (
 	firstMeters = 1000
 	firstPart   = 1.0 / 1024

@@ -10,7 +10,7 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// Row is one result of an operator. All its slices belong to that operator, until the next Next or Close.
+// Row is one result of an operator. All its slices belong to that operator, until its next Next, Park or Close.
 type Row struct {
 	Doc     bson.Raw      // nil while only the index key has been read
 	Hash    keyspace.Hash // hash of the record's position
@@ -45,7 +45,7 @@ type Source struct {
 	Coll   *catalog.Collection
 	Shard  *shard.Descriptor
 	Reader storage.Reader
-	// From is the position at which a scan of all records begins; other scans ignore it.
+	// From, if it lies in the shard, is the lowest position that a scan of all records reads; other scans ignore it.
 	From keyspace.Hash
 	// Trial limits the work of a trial run; nil outside of trials.
 	Trial *trial

@@ -23,7 +23,7 @@ const (
 var errWorkUsedUp = errors.New("the work of a trial is used up")
 
 // trial holds the work that a candidate plan may still do: one unit per step of a scan, fetchCost per record
-// read.
+// read by its key.
 type trial struct{ left int64 }
 
 // spend subtracts work from the trial's rest; a nil trial has no limit. After an error the trial stays over,
@@ -60,7 +60,7 @@ type Tried struct {
 }
 
 // Trial runs every candidate plan of a query on one shard for a while. It returns their results, in the order
-// of sols, and the index of the winner: the plan with the highest score, rows divided by work and 1 more if it ended;
+// of sols, and the index of the winner: the plan with the highest score, 1 + rows/work, and 1 more if it ended;
 // of equal scores, the one with less work. The work is not charged.
 //
 // Errors: the reason why the command must end. Any other error of a candidate only ends its run, with the rows

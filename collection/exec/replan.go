@@ -7,12 +7,12 @@ import (
 )
 
 // replanRatio limits the work of a plan from the plan cache: before it has delivered as many rows as a trial
-// needs, it may do ten times the work that it took in the trial it won. Beyond that, another plan is chosen.
+// needs, it may do ten times the work that it took in the trial it won. Beyond that, the plans are tried again.
 const replanRatio = 10
 
 // BuildChosen returns the operators of the solution that the planner chose. A plan from the plan cache is watched
-// until it has delivered as many rows as a trial needs, pageBytes, or its last row; a plan that used up its trial is
-// not. If it does more than ten times the work of the trial that it won, it is dropped and another plan is chosen.
+// until it has delivered as many rows as a trial needs or the query reads, pageBytes, or its last row; a plan that
+// used up its trial is not. If it does more than ten times the work of the trial that it won, the plans are tried again.
 // Its work until then is not charged, as the work of trials is not. rows is the number of rows to read in all, 0 if
 // unknown.
 // Manual: core/query-plans#plan-cache-entry-state.
@@ -34,7 +34,7 @@ func BuildChosen(s *plan.Solution, rows int64, src Source) (Operator, error) {
 }
 
 // cachedPlanOp runs a plan from the plan cache that may still be replaced. Until the plan is trusted, its rows
-// are held back, because another plan would deliver them again.
+// are held back, because its replacement would deliver them again.
 type cachedPlanOp struct {
 	op               Operator
 	src              Source
@@ -93,7 +93,7 @@ func (w *cachedPlanOp) settle(env *mql.Env) error {
 	return nil
 }
 
-// change replaces the plan by another one.
+// change replaces the plan by the one that replan chooses.
 func (w *cachedPlanOp) change(env *mql.Env) error {
 	w.op.Close()
 	w.heldBack = page{}

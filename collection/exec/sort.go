@@ -13,7 +13,7 @@ import (
 
 // sorter reads its whole input, then delivers the rows in the order of a sort pattern. With a limit it is a
 // top-k sort: it keeps only the first rows, in a heap. When the memory budget is used up, it spills sorted runs
-// to disk and merges them.
+// to disk and merges them, or fails if the command may not.
 type sorter struct {
 	Counters
 	node    *plan.Sort

@@ -68,7 +68,7 @@ func vectorElements(env *mql.Env, s *Scratch, v bson.Value) (bson.Value, error) 
 // vectorOf converts an array to a binary vector: booleans to bits, integers that all fit to bytes, other
 // numbers to floats.
 //
-// Errors: ConversionFailure.
+// Errors: ConversionFailure; ExceededMemoryLimit; the reason why the command must end.
 func vectorOf(env *mql.Env, s *Scratch, v bson.Value, subtype byte) (bson.Value, error) {
 	if subtype != vectorSubtype {
 		return v, failed("An array converts only to binData of subtype %d, not of subtype %d", vectorSubtype, subtype)

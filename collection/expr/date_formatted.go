@@ -145,8 +145,8 @@ func (d *formattedDate) minutes() bool {
 	return ok
 }
 
-// check rejects a text with unread rest, with contradictory or missing parts, or with a time zone beside the
-// argument timezone (def).
+// check rejects a text with unread rest, with contradictory or missing parts, or with a time zone beside an
+// argument timezone other than UTC (def).
 func (d *formattedDate) check(def *zone) error {
 	c := &d.c
 	switch {

@@ -6,7 +6,7 @@ import (
 )
 
 // doubleBuffer holds a value that is replaced many times, such as the result so far of $reduce. It uses two
-// buffers in turn, so that it needs the memory of only two values.
+// buffers alternately, so that it needs the memory of only two values.
 type doubleBuffer struct{ now, spare []byte }
 
 // keep makes v the current value: it copies v out of the arena, into the buffer of the value before the last,

@@ -181,8 +181,8 @@ func (r *regexCall) findAll(env *mql.Env, s *Scratch, c *mql.Regex, text []byte)
 // regexBytesMax limits the result of $regexFindAll.
 const regexBytesMax = 64 << 20
 
-// matchBytes returns an upper bound of the bytes that the document of a match m takes in the result of
-// $regexFindAll, so that limit and memory are checked before it is appended. Nested groups repeat the text, so
+// matchBytes returns an upper bound of the bytes that the document of a match m takes in the result of $regexFind
+// or $regexFindAll, so that limit and memory are checked before it is appended. Nested groups repeat the text, so
 // each group counts.
 func matchBytes(m []int) int {
 	n := 4 * headBytes

@@ -10,8 +10,8 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-// textOf returns a value as text for the older string operators, such as $toUpper: strings and code are unchanged,
-// null and missing become "", numbers, dates and timestamps are printed.
+// textOf returns a value as text for the older string operators, such as $toUpper: strings, symbols and code are
+// unchanged, null and missing become "", numbers, dates and timestamps are printed.
 //
 // Errors: 16007 for other types.
 func textOf(v bson.Value) ([]byte, error) {

@@ -11,8 +11,8 @@ import (
 
 // Summation holds the sum of numbers for $sum and $avg with about 48 digits: doubles and integers as three
 // doubles whose exact sum is the sum so far (Knuth's and Dekker's compensated summation, twice), decimals
-// separately. So a result, of 34 digits at most, does not depend on how the numbers are distributed to
-// partitions and runs. Values that are not numbers are ignored. The zero Summation is ready to use.
+// separately. So a sum of doubles and integers, unless large numbers cancel out, does not depend on how they are
+// distributed to partitions and runs. Values that are not numbers are ignored. The zero Summation is ready to use.
 // Manual: reference/operator/aggregation/sum.
 type Summation struct {
 	sum, rest float64 // rounded exact sum, and the error of the rounding
@@ -103,8 +103,8 @@ func twoSum(a, b float64) (s, left float64) {
 	return s, (a - (s - v)) + (b - v)
 }
 
-// parts returns the sum rounded to a double, and the rest as another double. The results do not depend on the
-// order in which the numbers were added, nor on their distribution to partial sums.
+// parts returns the sum rounded to a double, and the rest as another double. Unless large numbers cancel out,
+// the results do not depend on the order in which the numbers were added, nor on their distribution to partial sums.
 func (t *Summation) parts() (sum, rest float64) {
 	sum, left := twoSum(t.sum, t.rest)
 	rest, left = twoSum(left, t.tail)

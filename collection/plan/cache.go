@@ -12,7 +12,7 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// Cache stores for each query shape the plan that won its trial, so that the next query of the shape needs no trial.
+// Cache stores for each query shape the plan that won its trial, so that later queries of the shape need no trial.
 // The first access after a collection's catalog entry has changed drops its entries. Safe for concurrent use.
 // Manual: core/query-plans#plan-cache.
 type Cache struct {
@@ -54,7 +54,7 @@ type Entry struct {
 	Scores []float64
 	Stats  []bson.Raw
 
-	// Active entries are used. The first entry of a shape is inactive until a second trial confirms it.
+	// Active entries are used. The first entry of a shape is inactive until a later trial confirms it.
 	Active bool
 
 	uses   int
@@ -127,8 +127,8 @@ func (c *Cache) Disappointed(q *Query) {
 }
 
 // RecordTrial stores the outcome of a trial of plans in the cache. The first entry of a query shape is
-// inactive. The next trial activates it if the winner takes no more works than the entry has; otherwise the
-// works of the entry are doubled, as the limit for the trial after it.
+// inactive. The next trial replaces it by an active one if the winner takes no more works than the entry has;
+// otherwise the entry becomes inactive and its works are doubled, as the limit for the trial after it.
 // Manual: core/query-plans#plan-cache-entry-state.
 func (c *Cache) RecordTrial(q *Query, e Entry) {
 	e.Shape, e.filter = q.Shape(), q.FilterShape()

@@ -24,11 +24,11 @@ type Solution struct {
 	Skip, Limit int64
 	// Point reports that the plan reads single records by key.
 	Point bool
-	// Index is the name of the index used, "" for a scan.
+	// Index is the name of the index used, "" for a scan or several indexes.
 	Index string
 	// Sorted reports that the index delivers the order, without a sort.
 	Sorted bool
-	// Certain reports that no other plan can be better, so no trial is needed.
+	// Certain reports that no other plan is allowed or can be better, so no trial is needed.
 	Certain bool
 	// guess is the planner's estimate; the best candidate has the largest.
 	guess float64
@@ -216,7 +216,7 @@ func (q *Query) scan(cs []conjunct) *Solution {
 }
 
 // byShardKey returns the plan that reads only the records at the positions that the filter fixes by the shard
-// key; nil if it fixes none. The records with one value of a hashed key, or of its leading levels, are
+// key; nil if KeyRanges is. The records with one value of a hashed key, or of its leading levels, are
 // contiguous.
 func (q *Query) byShardKey(cs []conjunct) *Solution {
 	rs := q.KeyRanges()

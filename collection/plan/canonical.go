@@ -210,7 +210,7 @@ func (q *Query) setNatural(v bson.Value) error {
 	return nil
 }
 
-// Shape returns the query without its values: the key of the plan cache.
+// Shape returns the query without its values, but with those of min and max: the key of the plan cache.
 func (q *Query) Shape() string {
 	b := bson.NewBuilder(nil)
 	if len(q.Min)+len(q.Max) > 0 {

@@ -9,8 +9,8 @@ import (
 )
 
 // Express plans the most frequent find, a filter {_id: value}, without parsing the filter: a point read. The
-// position of the record must follow from _id alone. ok is false for every other find, for rarer types of value, and
-// for a string under a collation: Canonical and Candidates plan these.
+// position of the record must follow from _id alone. ok is false for every other find, for rarer types of value,
+// for a string under a collation, and for a collection with an order of its own: Canonical and Candidates plan these.
 func Express(env *mql.Env, c *catalog.Collection, f *Find) (n *PointRead, ok bool) {
 	if c.Options.OwnOrder() ||
 		len(f.Sort) > 5 || len(f.Min) > 5 || len(f.Max) > 5 || f.Skip > 0 || f.ReturnKey || f.ShowRecordID || f.Metas != 0 || !f.Hint.IsMissing() {

@@ -56,7 +56,8 @@ func (c *Cache) SetFilter(q *Query, f IndexFilter) bool {
 	return true
 }
 
-// ClearFilters drops the index filters of a collection; if q is not nil, only the filter of its shape.
+// ClearFilters drops the index filters of a collection; if q is not nil, only the filter of its shape. It drops all
+// cached plans of the collection.
 func (c *Cache) ClearFilters(coll *catalog.Collection, q *Query) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -70,6 +70,7 @@ func (u *Uses) Drop(coll keyspace.CollectionID) {
 }
 
 // Count adds one use to each index that a plan reads, only one if the plan reads the index several times.
+// A read of records by _id counts as a use of _id_.
 func (u *Uses) Count(coll *catalog.Collection, n Node) {
 	var seen [8]keyspace.IndexID
 	u.visit(coll, n, seen[:0])

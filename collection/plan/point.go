@@ -9,8 +9,8 @@ import (
 )
 
 // point returns the plan of a point read, of one record by its key. It returns nil unless the filter consists of
-// equalities on _id and on the whole shard key, or if the query has a sort, min, max or returnKey, or the collection
-// an order of its own.
+// equalities on _id, not null, and on the whole shard key. It also returns nil for an _id with another order under the
+// query's collation, a query with a sort, min, max or returnKey, and a collection with an order of its own.
 func (q *Query) point() Node {
 	if q.Coll.Options.OwnOrder() || q.Pattern != nil || len(q.Min) > 0 || len(q.Max) > 0 || q.ReturnKey {
 		return nil
@@ -83,13 +83,13 @@ func (q *Query) plainOrder(v bson.Value) bool {
 	return true
 }
 
-// Targeted reports whether the filter fixes the whole shard key to one value, so that one shard has all
-// matches.
+// Targeted reports whether the filter fixes the whole shard key to one value, so that one shard has all matches, or
+// matches nothing. It is true without a shard key.
 func (q *Query) Targeted() bool { return q.Coll.Targeted(q.Match, q.collation == nil) }
 
 // KeyRanges returns the ranges of positions that can hold matches, if the filter fixes leading fields of a
 // hashed shard key to values. The ranges ascend and do not touch. It returns nil if the filter fixes none, or to too
-// many values, or under a ranged key, whose index is more selective.
+// many values, without a shard key, or under a ranged one, whose index is more selective.
 func (q *Query) KeyRanges() []shard.Range {
 	if !q.Coll.Sharded() || q.Coll.Key.TailParts() > 0 {
 		return nil

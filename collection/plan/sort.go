@@ -5,7 +5,7 @@ import (
 )
 
 // sortedBy reports whether a scan of an index with the bounds of the access delivers rows in the query's sort
-// order, and whether it must then read the index in reverse.
+// order, and whether it must then read the index in reverse. Without a sort, sorted is true.
 func (q *Query) sortedBy(a access) (sorted, reverse bool) {
 	if q.Pattern == nil {
 		return true, false
