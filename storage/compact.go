@@ -13,7 +13,7 @@ type Compactor interface {
 	// Compact frees the disk space of data that cannot be read any more: it compacts a range piece by piece. Data
 	// that open snapshots can read stay. told is called after each piece with its size in bytes, and may block to
 	// slow Compact down. If ctx ends, the finished pieces stay compacted. freed is the number of bytes by which
-	// the files of the range became smaller. Errors: context.Cause(ctx), ErrNotWritable, ErrClosed.
+	// the files of the range became smaller. Errors: context.Cause(ctx), ErrDiskFull, ErrNotWritable, ErrClosed.
 	Compact(ctx context.Context, r Range, told func(bytes int64)) (freed int64, err error)
 
 	// RangeBytes returns the number of bytes that a range of keys takes in the files, without data that are not

@@ -42,7 +42,7 @@ type Fetcher interface {
 // IterOptions are the options of an iterator: its direction, and hints for an engine that reads over a network.
 type IterOptions struct {
 	Reverse   bool // from the end of the range to its start
-	KeysOnly  bool // the caller never calls Value, so no values are fetched
+	KeysOnly  bool // the caller never calls Value, so values need not be fetched
 	FetchRows int  // number of entries that the caller expects to read; a hint, 0 = unknown
 }
 

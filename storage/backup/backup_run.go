@@ -61,8 +61,8 @@ type backupRun struct {
 }
 
 // start opens the backup folder dir for writing, removes the remains of interrupted backups, and finds the
-// timeline of the store's folder. If a copy of the store's folder has written the timeline's last segment, it
-// begins a new timeline.
+// timeline of the store's folder. If the identity does not show that the store's folder has written the timeline's
+// last segment, perhaps because a copy of it has, start begins a new timeline.
 func start(ctx context.Context, src Source, dir string, o Options) (*backupRun, error) {
 	kept, err := src.KeepWrites()
 	if err != nil {

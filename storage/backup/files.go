@@ -100,7 +100,8 @@ func withChecksum(text []byte) []byte {
 	return append(append(text, sealPrefix...), hex.EncodeToString(sum[:])+"\n"...)
 }
 
-// cutChecksum removes the line of withChecksum from a text; ok is false if the checksum does not match.
+// cutChecksum removes the line of withChecksum from a text; ok is false if there is none or the checksum does
+// not match.
 func cutChecksum(data []byte) (text []byte, ok bool) {
 	i := bytes.LastIndex(data, []byte(sealPrefix))
 	if i < 0 {

@@ -14,9 +14,9 @@ import (
 // scratchPrefix is the prefix of the names of temporary folders in a backup folder, for restores.
 const scratchPrefix = "restore-"
 
-// Restore creates the files of a store at the moment of a plan, in the existing empty folder dir: it copies the
-// base and replays the writes of the segments. With documentsOnly, the store is only for reading documents: tables
-// are linked instead of copied if possible, and index entries and the change log are left out. After an error the
+// Restore creates the files of a store at the moment of a plan, in the existing empty folder dir: it copies the base
+// and replays the writes of the segments. With documentsOnly, the store is only for reading documents: tables are
+// linked instead of copied if possible, and index entries and change-log records are not replayed. After an error the
 // folder is unusable. Errors: damaged or missing files; errors of ctx and of the file system.
 func (p *Plan) Restore(ctx context.Context, dir string, documentsOnly bool, report Report) error {
 	told := report.meter("copying files", "bytes", p.Base.Bytes())

@@ -81,7 +81,7 @@ func (r *Runner) Status() Status {
 }
 
 // TakeOnRequest makes a base in the folder that a client requests, and returns that folder, which must be the
-// policy's folder or one directly in it. Errors: FolderError; as Take.
+// policy's folder or one directly in it. Errors: FolderError, ErrRunning; as Take.
 func (r *Runner) TakeOnRequest(ctx context.Context, to string) (dir string, b *Base, err error) {
 	if dir, err = r.requestedFolder(to); err != nil {
 		return "", nil, &FolderError{err}
@@ -158,9 +158,9 @@ func (r *Runner) end(err error) {
 	}
 }
 
-// Run makes the automatic backups of the policy until ctx ends. A base is due an interval after the last one,
-// which may be one on request or of an earlier process, or if the log has a gap; in between, segments are written
-// each minute. If the policy is not automatic, Run only stops keeping logs that no backup needs any more.
+// Run makes the automatic backups of the policy until ctx ends. A base is due an interval after the last one, which
+// may be one on request or of an earlier process, or if the log has a gap or the folder no base; in between, segments
+// are written each minute. If the policy is not automatic, Run only stops keeping logs that no backup needs any more.
 func (r *Runner) Run(ctx context.Context) {
 	if !r.policy.Automatic() {
 		r.watchRetention(ctx)

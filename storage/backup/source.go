@@ -81,7 +81,7 @@ func random() []byte {
 }
 
 // wroteLast reports whether this data folder has written last, the last segment of its timeline in the backup
-// folder with the ID dir. If not, a copy of the data folder continues the same timeline.
+// folder with the ID dir. If not, likely a copy of the data folder continues the same timeline.
 func (id *identity) wroteLast(dir string, last *Segment) bool {
 	i := slices.IndexFunc(id.Destinations, func(p destination) bool { return p.ID == dir })
 	return i >= 0 && slices.Contains(id.Destinations[i].Nonces[:], last.Nonce)

@@ -148,7 +148,7 @@ func (t *Timeline) needed(s *Segment) bool {
 }
 
 // verifyFile compares the size and the SHA-256 of one file of a base with its manifest, and adds a finding if they
-// differ.
+// differ or the file is missing.
 func (t *Timeline) verifyFile(ctx context.Context, b *Base, f *File, told progress) error {
 	path := t.path(b, f)
 	where, err := filepath.Rel(filepath.Dir(t.dir), path)

@@ -23,7 +23,7 @@ const (
 	Iter
 	Set // also Delete
 	Commit
-	ReadLog
+	ReadLog // also ReadLogBack
 	opCount
 )
 
@@ -73,7 +73,7 @@ func OldSnapshot(p float64) Rule {
 	return Rule{Op: Snapshot, Probability: p, Err: storage.ErrSnapshotTooOld}
 }
 
-// Store is a storage.Store that passes calls on to another one, except those that its rules affect.
+// Store is a storage.Store that passes calls on to another one; those that its rules affect fail or wait first.
 type Store struct {
 	storage.Store
 

@@ -17,7 +17,7 @@ type IndexID uint32
 type PartitionID uint32
 
 // Hash is the first eight bytes of a document's position: the whole position under a hashed shard key, zero under
-// a ranged one. Only its order matters.
+// a ranged one and without a shard key. Only its order matters.
 type Hash uint64
 
 // The lowest and highest hash. All documents of unsharded collections, and of those with a ranged shard key, have

@@ -9,8 +9,8 @@ import (
 )
 
 // A topic is data besides the catalog, such as users or settings, of which each server over one store keeps a copy
-// in memory. A transaction that changes such data also changes a note (TouchTopic), and the peers that find the
-// note changed load the data again.
+// in memory. If servers share the store, a transaction that changes such data also changes a note (TouchTopic), and
+// the peers that find the note changed load the data again.
 const (
 	// ChangePrefix is the prefix of the names of all notes by which a server shows its peers that data have
 	// changed, such as the note of a topic. Notes are metadata of the kind MetaVersion.

@@ -8,8 +8,8 @@ import (
 
 // anchor keeps one Pebble snapshot open for up to a second, although no reader needs it, because closing the
 // oldest snapshot is slow: Pebble then looks for compactions, and waits for a goroutine that is writing the
-// manifest to the disk. Every commit ends a snapshot, and without an older one each commit would pay for that. As
-// a cost, old versions are removed up to a second later.
+// manifest to the disk. Most commits end a snapshot, and without an older one each of them would pay for that.
+// As a cost, old versions are removed up to a second later.
 type anchor struct {
 	mu sync.Mutex
 	ps *pebble.Snapshot

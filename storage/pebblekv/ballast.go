@@ -14,8 +14,8 @@ import (
 // ballastName is the name of the ballast file, which occupies disk space that is freed when the disk is full.
 const ballastName = "ballast"
 
-// The ballast has as many bytes as two memtables and the output of one compaction of six others; on a small disk
-// it is smaller.
+// The ballast has at most as many bytes as two memtables and the output of one compaction of six others. On a small
+// disk, and for a small store, it is smaller.
 const (
 	ballastMax   = 256 << 20
 	ballastShare = 16 // the ballast is at most a 16th of the disk
@@ -29,7 +29,7 @@ const ballastRetry = time.Minute
 // tables and outputs of compactions.
 const memtableShare = 128
 
-// ballast is a file of which only the size matters. It is deleted when less than half of the reserve is left (see
+// ballast is a file of which only the size matters. It is deleted when the disk is almost full (see
 // diskSpace): then deletes and drops, which free space, can still run.
 type ballast struct {
 	files   vfs.FS
@@ -113,7 +113,7 @@ func fill(file vfs.File, from, to int64) error {
 	return nil
 }
 
-// release deletes the ballast, and reports whether there was one.
+// release deletes the ballast, and reports whether it did.
 func (b *ballast) release() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -168,7 +168,7 @@ func (s *store) refreshHot(w *work, ts storage.Timestamp) {
 }
 
 // next returns the timestamp of the next commit. Each log record of a commit has a timestamp of its own, the last
-// one that of the commit: so a commit with n records takes n timestamps. The caller holds store.commit.
+// one that of the commit: so a commit with n records takes n timestamps, at least one. The caller holds store.commit.
 func (s *store) next(w *work) storage.Timestamp {
 	first := max(s.Latest()+1, s.clock())
 	return first + storage.Timestamp(max(len(w.buf.Logs()), 1)-1)
@@ -182,8 +182,8 @@ func (s *store) clock() storage.Timestamp {
 	return storage.MakeTimestamp(uint32(s.o.Clock().Unix()), 1)
 }
 
-// addLog appends the change-log records of a commit to its batch, and a new ceiling if ts is above the stored one.
-// If there are no records, it adds the timestamp as a note for Writes.
+// addLog appends the change-log records of a commit to its batch and, unless the store is in memory, a new ceiling
+// if ts is above the stored one, and the timestamp for Writes if there are no records and the batch is not empty.
 func (s *store) addLog(b *pebble.Batch, w *work, ts storage.Timestamp) error {
 	logs := w.buf.Logs()
 	for i, r := range logs {

@@ -168,7 +168,7 @@ func (r *diskSpace) releaseBallastIfLow(beside int64) bool {
 	return r.reserve() > 0 && r.left()-beside < r.reservePart(2) && r.releaseBallast()
 }
 
-// releaseBallast deletes the ballast to free its space, and reports whether there was one.
+// releaseBallast deletes the ballast to free its space, and reports whether it did.
 func (r *diskSpace) releaseBallast() bool {
 	if !r.ballast.release() {
 		return false
@@ -203,8 +203,8 @@ func (r *diskSpace) retryWhileFull(do func() error) error {
 	return err
 }
 
-// waitForSpace blocks a flush until as many bytes are free as its next table needs. If they are not, it deletes
-// the ballast and returns.
+// waitForSpace blocks a flush until as many bytes are free as its next table needs, it has deleted the ballast, or
+// the store is being closed.
 func (r *diskSpace) waitForSpace(bytes int64) {
 	for r.measured.Load() && !r.closing.Load() {
 		r.measure()

@@ -15,9 +15,9 @@ import (
 )
 
 // engineFiles is the file system that Pebble gets. It handles failures of the disk, of which Pebble would survive
-// only some: no table is created during a pause after a failure. On a full disk compactions fail, and everything
-// else waits for space. If a log cannot be written for another reason, or the folder cannot be synced, the process
-// ends, because Pebble would panic in some of these places.
+// only some: no table is created during a pause after a failure. On a full disk compactions fail, and other
+// writes wait for space, except while the store is being opened. If a log cannot be written for another reason, or
+// the folder cannot be synced, the process ends, because Pebble would panic in some of these places.
 //
 // Pebble makes a new manifest the current one by creating a marker file with its name. Both files are new entries
 // of the folder, and after a power cut the disk may have the marker and not the manifest. So the folder is synced
@@ -185,8 +185,8 @@ func syncFolder(files vfs.FS, dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// flushSpace is the maximum size in bytes of a table that a flush creates; as much disk space must be free before
-// the next one is created.
+// flushSpace is the disk space in bytes for one table that must be free before a flush creates it; for smaller
+// memtables it is the size of a memtable.
 const flushSpace = 4 << 20
 
 // listChunk is the number of bytes of disk space that are allocated at a time for the manifest, ahead of its

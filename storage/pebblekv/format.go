@@ -12,8 +12,8 @@ import (
 // version; a later one is set when something is stored that older programs would misread.
 const formatVersion = storage.FormatIndexes
 
-// knownFormat returns ErrFormat if a stored format version is newer than those that this program can read, so that
-// the program does not misread the store.
+// knownFormat returns ErrFormat if a stored format version is not one byte, or newer than those that this program
+// can read, so that the program does not misread the store.
 func knownFormat(stored []byte) error {
 	if len(stored) != 1 || stored[0] > formatVersion {
 		return fmt.Errorf("%w: version %x, this program knows up to %d", storage.ErrFormat, stored, formatVersion)
@@ -22,7 +22,7 @@ func knownFormat(stored []byte) error {
 }
 
 // checkFormat refuses a store whose format version is newer than this program's, and stores the first version in a
-// new store. Errors: ErrFormat, errors of the file system.
+// new store that is not ReadOnly. Errors: ErrFormat, errors of the file system.
 func (s *store) checkFormat() error {
 	stored, err := s.read(keyFormat)
 	switch {

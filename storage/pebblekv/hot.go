@@ -12,7 +12,7 @@ import (
 // timestamp from which on that value is the newest; reads of older states go to Pebble.
 //
 // Each commit replaces or removes the cached values of its keys before any read at its timestamp, and stores this
-// timestamp in their sets. So a cached value is always the newest one, and a value that was read at a timestamp
+// timestamp in their sets. So a valid cached value is always the newest one, and a value that was read at a timestamp
 // before the last write of its set is not cached.
 type hotCache struct {
 	sets     []hotSet // their number is a power of two
@@ -32,7 +32,7 @@ type hotSet struct {
 	tags   atomic.Uint64 // the top 16 bits of each value's fingerprint, so that a lookup reads only a value that matches
 
 	mu      sync.Mutex
-	missed  uint64            // tags of the last four keys that were looked up and not found
+	missed  uint64            // tags of the last four keys that were looked up and not found, or removed by a commit
 	written storage.Timestamp // timestamp of the last commit that wrote a key of this set; older reads are not cached
 }
 

@@ -46,8 +46,8 @@ type Options struct {
 	// 100 ms.
 	SyncInterval time.Duration
 
-	// ReserveBytes is the free disk space below which commits are refused with ErrDiskFull unless they delete or
-	// are Essential; 0 = 5 % of the disk, at most 2 GiB. If it is negative, there is no reserve and no ballast.
+	// ReserveBytes is the free disk space below which commits that add data are refused with ErrDiskFull unless
+	// they are Essential; 0 = 5 % of the disk, at most 2 GiB. If it is negative, there is no reserve and no ballast.
 	ReserveBytes int64
 
 	// KeptBytes is the maximum size of all write-ahead logs that KeepWrites keeps for the next backup; 0 = 8 GiB.

@@ -8,8 +8,8 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// slowSync is the duration from which a sync of the log counts as slow and is logged. While a sync runs longer
-// than stuckSync, CheckReachable returns an error.
+// slowSync is the duration from which a sync of the log counts as slow. While a sync runs longer than stuckSync,
+// CheckReachable returns an error.
 const (
 	slowSync  = 100 * time.Millisecond
 	stuckSync = 10 * time.Second
@@ -62,8 +62,8 @@ func (x *syncTimes) end(begun time.Time) string {
 	return text
 }
 
-// CheckReachable returns nil while the disk accepts writes. If a sync of the log has run for more than 10 seconds,
-// it returns ErrUnavailable with the number of seconds.
+// CheckReachable returns ErrUnavailable, with the number of seconds, while a sync of the log has run for more than
+// 10 seconds, else nil. Without Options.Clock it always returns nil.
 func (s *store) CheckReachable() error {
 	begun := s.syncer.times.running.Load()
 	if begun == nil {

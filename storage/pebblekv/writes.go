@@ -300,7 +300,7 @@ func readInto(dst []byte, r io.Reader) ([]byte, error) {
 }
 
 // timeOf returns the commit timestamp of a batch from the write-ahead log: from its change-log records, else from
-// the note that addLog has appended; 0 if neither is there.
+// the LogData that addLog has appended; 0 if neither is there.
 func timeOf(batch []byte) (ts storage.Timestamp) {
 	for r := batchrepr.Read(batch); ; {
 		kind, key, _, ok, err := r.Next()

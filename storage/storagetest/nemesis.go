@@ -95,7 +95,7 @@ func (n *nemesis) setup() {
 }
 
 // retry runs f in transactions with latches on the given keys, until one commits or fails otherwise than by a
-// conflict or an old snapshot. It reports whether the commit has certainly happened.
+// conflict or, with Unknown, an old snapshot. It reports whether the commit has certainly happened.
 func (n *nemesis) retry(f func(tx storage.Txn) error, latch ...[]byte) bool {
 	for i := 0; ; i++ {
 		tx, err := n.s.Begin(n.ctx, storage.TxnOptions{Latch: latch})

@@ -114,8 +114,8 @@ func (b *Buffer) Len() int { return b.writes.count }
 // streams.
 func (b *Buffer) Bytes() int { return b.size }
 
-// MemoryBytes returns the memory in bytes that the buffer takes, including overwritten values, which readers may
-// still need.
+// MemoryBytes returns the size in bytes of all keys, values and log records that the buffer keeps in memory,
+// including overwritten values, which readers may still need.
 func (b *Buffer) MemoryBytes() int { return b.arena.bytes + b.versions*versionBytes }
 
 // Empty reports whether the buffer has no writes, locks and log records, so that a commit has nothing to do.

@@ -158,7 +158,7 @@ func (m *merge) step() {
 	}
 }
 
-// checkBuf moves to the first entry of the buffer, from at on, that the layer includes.
+// checkBuf moves to the first entry of the buffer in the range, from at on, that the layer includes.
 func (m *merge) checkBuf() {
 	m.moves = m.b.moves
 	for ; m.b.valid(m.at); m.step() {

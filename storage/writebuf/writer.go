@@ -10,7 +10,7 @@ import (
 // Bounds are the maximum sizes, in bytes, of the writes of one transaction.
 type Bounds struct {
 	Key   int // maximum of one key; 0 = the same as Value
-	Value int // maximum of a key and its value together
+	Value int // maximum of a key and its value together, or of a log record and its stream
 	Txn   int // maximum of all writes together
 	// Copies is the number of copies of the writes that a commit has in memory at the same time; 0 = 1.
 	Copies int

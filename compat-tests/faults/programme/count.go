@@ -32,7 +32,7 @@ func Column() string {
 }
 
 // Amount returns how many faults of a row this run has to do, or this part of it (see Part); 0 means as many as
-// there are. In each run with the race detector, it is a tenth, rounded up.
+// there are. In the column of each run, with the race detector, it is a tenth, rounded up.
 func Amount(tb testing.TB, row string) int {
 	tb.Helper()
 	r, ok := find(row)

@@ -7,10 +7,10 @@
 //	Amount        how much a test has to do in this run
 //	RecordAtEnd   how much it did
 //
-// A row is a kind of fault. The tests of a row get from Amount how many faults they have to do (in each run,
-// nightly or before a release), and report by RecordAtEnd how many they did. The reports go into .cache/faults, a
-// file for each test and column, from which ./scripts/test makes its own report. A test run changes no committed
-// file: the counts in FAULTS.md are those of counts.txt, which
+// A row is a kind of fault. The tests of a row get from Amount how many faults they have to do (in each run, nightly
+// or before a release), and report by RecordAtEnd how many they did. The reports go into .cache/faults, a file for
+// each test, column and part, from which ./scripts/test makes its own report. A test run changes no committed file:
+// the counts in FAULTS.md are those of counts.txt, which
 //
 //	go run ./scripts/gendocs -faults
 //

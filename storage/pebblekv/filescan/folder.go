@@ -59,7 +59,7 @@ func ReadFolder(fs vfs.FS, dir string) (*Folder, error) {
 }
 
 // Fresh reports whether the folder has no store yet: there are no files of one, or its creation was interrupted
-// before anything was written to the store.
+// before anything was written to the store. It is true too for a store that has lost its tables, logs and mark.
 func (f *Folder) Fresh() bool { return f.neverWritten }
 
 // Clear removes the files of a store whose creation was interrupted (Fresh), so that an open creates it again. For

@@ -14,8 +14,8 @@ import (
 )
 
 // Lock prevents servers from opening the store in a folder, until release is called. A folder without a lock file
-// needs no lock, because no server can have it open. If locking fails for another reason than a server's lock, the
-// folder is read without a lock. Errors: storage.ErrLocked if a server has it open.
+// needs no lock, because no server can have it open. If locking fails for another reason than a lock, the folder is
+// read without one. Errors: storage.ErrLocked if another process, usually a server, holds the lock.
 func Lock(dir string) (release func(), err error) {
 	path := filepath.Join(dir, "LOCK")
 	if _, err := os.Stat(path); err != nil {

@@ -33,8 +33,9 @@ const (
 	logSuffix     = ".log"
 )
 
-// readManifest reads the manifest whose name the marker file has, and adds a damage if there is no such name, no
-// record can be read, a record makes no sense, or readable records follow unreadable bytes.
+// readManifest reads the manifest whose name the marker file has, and adds a damage if there is no such name or no
+// marker file of the format version, no record can be read, a record makes no sense, or readable records follow
+// unreadable bytes.
 func (f *Folder) readManifest() {
 	m := &f.manifest
 	m.tables = map[tableAt]*table{}

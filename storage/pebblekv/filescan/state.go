@@ -64,7 +64,7 @@ func isAuxiliary(name string) bool {
 }
 
 // BeginCreate creates and syncs a file in a folder while a store is being created there, so that an interrupted
-// creation is not taken for a lost store. Errors: errors of the file system.
+// creation is not taken for a lost store, and removes the mark of a lost one. Errors: errors of the file system.
 func BeginCreate(fs vfs.FS, dir string) error {
 	file, err := fs.Create(fs.PathJoin(dir, creatingName), vfs.WriteCategoryUnspecified)
 	if err != nil {
