@@ -46,8 +46,8 @@ type Collection struct {
 	// older snapshots cannot follow: they would look for entries where there were none
 	// yet. It is not stored, since older snapshots end with the process.
 	VisibleFrom storage.Timestamp
-	// Frozen makes writers wait while the collection is being rewritten. It is stored,
-	// but ignored when a process that has the store exclusively starts.
+	// Frozen makes writers wait while the collection is being rewritten, or, without being stored, while a change
+	// of the entry is undetermined. A process that has the store exclusively ignores it when it starts.
 	Frozen bool
 	// Rewriting is the command that copies the documents to other positions; nil for none. Only an exclusive server
 	// sets it. It is stored, and the command runs again after a restart.

@@ -201,7 +201,7 @@ func (m *Mutation) NewCollection(env *mql.Env, ns collection.Namespace, options 
 	return c, nil
 }
 
-// nextID returns a number that is never returned again.
+// nextID returns a number that, once the change is committed, is never returned again.
 func (m *Mutation) nextID() (uint64, error) {
 	key := keyspace.AppendMeta(nil, keyspace.MetaCounter, []byte("collection"))
 	v, err := m.txn.Get(m.ctx, key, nil)

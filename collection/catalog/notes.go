@@ -46,9 +46,9 @@ type peerNotes struct {
 	gone [][]byte                           // keys of notes that it has deleted
 }
 
-// prepareForPeers adds to the transaction of a change what peers need: it locks the names that the change gives or
-// takes, and writes the note that shows peers the change, under txnNoteKey if aside is true because the change is
-// part of a larger transaction. The caller holds mu.
+// prepareForPeers adds to the transaction of a change what peers need: it locks the names that the change gives to
+// collections or takes from them, and those of new databases, and writes the note that shows peers the change, under
+// txnNoteKey if aside is true because the change is part of a larger transaction. The caller holds mu.
 func (m *Mutation) prepareForPeers(ctx context.Context, o *peerSync, aside bool) (peerNotes, error) {
 	if o.exclusive {
 		return peerNotes{}, nil // no peer reads notes or takes names

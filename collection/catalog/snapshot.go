@@ -28,8 +28,8 @@ func newSnapshot(version uint64) *Snapshot {
 	return &Snapshot{Version: version, replaced: make(chan struct{})}
 }
 
-// Replaced returns a channel that is closed once another snapshot is current, so that a waiter for
-// a change of the catalog can check again.
+// Replaced returns a channel that is closed once another snapshot is current, so that a waiter for a change of the
+// catalog can check again; nil for a view of Adopt or Without.
 func (s *Snapshot) Replaced() <-chan struct{} { return s.replaced }
 
 // Adopt returns a view of the snapshot that also has c, a collection that a transaction has created since; the

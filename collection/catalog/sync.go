@@ -37,7 +37,7 @@ type peerSync struct {
 	env       *mql.Env
 	// onPeerChange, if not nil, is called after changes of peers have been applied.
 	onPeerChange atomic.Pointer[func(before, now *Snapshot)]
-	// onLeaseLost, if not nil, is called when the lease of this server has ended.
+	// onLeaseLost, if not nil, is called when this server rejoins after its lease has ended.
 	onLeaseLost atomic.Pointer[func()]
 
 	// Guarded by mu of the Catalog.
@@ -97,10 +97,10 @@ const (
 )
 
 // refresh applies the changes of peers up to the snapshot of a reader to the catalog. The caller holds mu. It returns
-// the catalog snapshot that was replaced, nil if there was nothing new. If the reader is older than the newest change
-// of this server, applying its state would undo that change: a frozen collection would have writers again for which
-// no drain waits. Errors: ErrConflict for such a reader; ErrUnavailable while the outcome of a change is
-// undetermined; errors of the store and of topics.
+// the catalog snapshot that was replaced, nil if nothing but topics has changed. If the reader is older than the
+// newest change of this server, applying its state would undo that change: a frozen collection would have writers
+// again for which no drain waits. Errors: ErrConflict for such a reader; ErrUnavailable while the outcome of a change
+// is undetermined; errors of the store and of topics.
 func (c *Catalog) refresh(ctx context.Context, r storage.Reader) (before *Snapshot, err error) {
 	o := c.peers
 	at := r.ReadTimestamp()

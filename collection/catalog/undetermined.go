@@ -29,8 +29,8 @@ const (
 )
 
 // determineOutcome determines the outcome of a change whose commit ended with err. The caller holds mu. Errors:
-// ErrConflict if the change was not committed, err if the outcome is still undetermined: then its collections are
-// frozen, and resolve continues.
+// ErrConflict if the change was not committed, err if the outcome is still undetermined: then, unless the store is
+// closed, its collections are frozen, and resolve continues.
 func (c *Catalog) determineOutcome(ctx context.Context, m *Mutation, err error) (storage.Timestamp, error) {
 	asking, cancel := context.WithTimeout(ctx, outcomeTimeout)
 	defer cancel()
@@ -183,8 +183,8 @@ func (m *Mutation) outcome(ctx context.Context, store storage.Store) (at storage
 	return at, happened, err
 }
 
-// outcomeRow returns a key that a change writes, and the value that only this change writes there: a collection's
-// entry contains its catalog version. A nil value means that the change deletes the key.
+// outcomeRow returns a key that a change writes, and the value that it writes there. A collection's entry contains its
+// catalog version, so no other change writes that value. A nil value means that the change deletes the key.
 func (m *Mutation) outcomeRow() (key, value []byte) {
 	for id, coll := range m.puts {
 		return collectionKey(id), encodeCollection(coll)

@@ -39,9 +39,9 @@ type Record struct {
 	// Bytes is the change in size of the document: its length for an insert, minus its length for a delete, the
 	// difference for others.
 	Bytes int64
-	Key   bson.Raw // _id and shard key of the document (Update, Delete)
+	Key   bson.Raw // _id and shard key of the document (Update, Replace, Delete)
 	Doc   bson.Raw // the new document (Insert, Replace; Update when the collection keeps images); the entry of a Command or Moved
-	Delta bson.Raw // Update: {updatedFields, removedFields, truncatedArrays}
+	Delta bson.Raw // Update: {updatedFields, removedFields, truncatedArrays, disambiguatedPaths}
 	Pre   bson.Raw // the document before, when the collection keeps pre-images
 	Undo  []byte   // restores the document before, if Pre is not kept: see AppendUndo
 	// Session and TxnNumber identify the transaction or retryable write; a zero

@@ -5,9 +5,9 @@
 //	    └──► Hub ────┘ wakes the streams that wait for what a commit holds
 //
 // A Stream reads the durable part of the log in commit order, from the place in a resume token, and
-// never skips a record. Its output depends only on the log, so a stream that is resumed at another
-// server or after a restart continues exactly where the first one stopped. Shards are not visible:
-// a split or a change of the shard key changes nothing for a reader.
+// never skips a record. Its output depends only on the log, apart from documents that it looks up,
+// so a stream that is resumed at another server or after a restart continues exactly where the
+// first one stopped. Shards are not visible: a split or merge changes nothing for a reader.
 //
 // The Hub is the only reader of the log's end for all streams that wait. A waiting stream costs
 // nothing until a commit contains a record of a collection it watches, or a DDL command.

@@ -141,8 +141,9 @@ func (s *Stream) documentEvent(env *mql.Env, e *entry, rec *changelog.Record, t 
 	return b.end(), nil
 }
 
-// fullDocument appends the field fullDocument to an event: the new document of an insert or replacement, and for an
-// update, by the stream's mode, the post-image, the present version, null, or nothing.
+// fullDocument appends the field fullDocument to an event: with Latest the present version, else the new document of
+// an insert or replacement, for an update, by the stream's mode, the post-image, the present version, null, or nothing,
+// and for a delete nothing.
 func (s *Stream) fullDocument(env *mql.Env, e *entry, rec *changelog.Record, t Token) error {
 	b := &s.out
 	switch {

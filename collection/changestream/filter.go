@@ -25,9 +25,9 @@ type Filter struct {
 	key string
 }
 
-// NewFilter makes the Filter of the $match stages at the head of a pipeline. It returns nil if they cannot be
-// evaluated outside of their stream: they read the resume token, or contain an expression, whose variables belong to
-// the command, or a schema.
+// NewFilter makes the Filter of the $match stages at the head of a pipeline. It returns nil if there are
+// none, or if they cannot be evaluated outside of their stream, for example because they read the resume token, or
+// contain an expression, whose variables belong to the command, or a schema.
 func NewFilter(env *mql.Env, n match.Node) *Filter {
 	if n == nil {
 		return nil

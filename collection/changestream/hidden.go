@@ -10,8 +10,8 @@ import (
 // Source: Azure Cosmos DB for MongoDB, "change-streams".
 var hidden = [...]string{"operationType", "updateDescription"}
 
-// HideFields adds to a pipeline of $changeStream, $match and $project a stage that removes the hidden fields
-// from the events. It stands after the $match, which may read them. Other pipelines are returned unchanged.
+// HideFields adds to a pipeline that begins with $changeStream, $match and $project a stage that removes the hidden
+// fields from the events. It stands after the $match, which may read them. Other pipelines are returned unchanged.
 func HideFields(stages []bson.Raw) []bson.Raw {
 	if len(stages) < 3 || !stages[0].Has("$changeStream") || !stages[1].Has("$match") || !stages[2].Has("$project") {
 		return stages

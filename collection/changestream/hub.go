@@ -95,7 +95,7 @@ func (h *Hub) wait(ctx context.Context, after storage.Timestamp, i *interest) (u
 
 // WaitFor waits until the insertion or deletion of a document in a collection, or a DDL command, may have been
 // committed after a time. It is for tailable cursors, which share the wake-up of streams. Errors: the cause of ctx;
-// storage.ErrClosed.
+// errors of the store.
 func (h *Hub) WaitFor(ctx context.Context, after storage.Timestamp, id keyspace.CollectionID) error {
 	const ops = 1<<changelog.Insert | 1<<changelog.Delete
 	_, err := h.wait(ctx, after, &interest{watched: &watchSet{map[keyspace.CollectionID]target{id: {nil, ops}}}})

@@ -12,9 +12,9 @@ import (
 )
 
 // Oplog reads the change log in the form of MongoDB's local.oplog.rs, as far as tools need it: one
-// entry per record, with a ts of its own, op, ns, ui, o, o2 and wall. A transaction is one entry, a
-// command applyOps, or several if it is large. Updates are shown in the form {$v: 2, diff: …}, or
-// as a replacement if the record has the new document.
+// entry per change of a document or DDL command, with a ts of its own, op, ns, ui, o, o2 and wall. A
+// transaction is one entry, a command applyOps, or several if it is large. Updates are shown in the
+// form {$v: 2, diff: …}, or as a replacement if the record has the new document.
 // Manual: core/replica-set-oplog.
 type Oplog struct {
 	s     *Stream
@@ -48,7 +48,7 @@ func OpenOplog(env *mql.Env, src Source, from storage.Timestamp) (*Oplog, error)
 }
 
 // Next returns the next entry, valid until the next call, or nil if there was none at the last pass over the log, as
-// Stream.Next. Errors: errors of env and of the store.
+// Stream.Next. Errors: ChangeStreamHistoryLost (286), changelog.ErrFormat, errors of env and of the store.
 func (o *Oplog) Next(env *mql.Env) (bson.Raw, error) {
 	s := o.s
 	for {

@@ -204,7 +204,7 @@ func (s *Stream) watch(env *mql.Env) {
 // Next returns the next event, valid until the next call. It returns nil if the stream has ended, or if there was
 // none at the last pass over the log; the call after that makes another pass. So a batch ends even if changes come
 // faster than the log can be read. Token is then a mark, unless the stream has ended. Errors: ChangeStreamHistoryLost
-// (286), ChangeStreamFatalError (280), NoMatchingDocument (47), errors of env and of the store.
+// (286), ChangeStreamFatalError (280), errors of event, of the filter, of env and of the store.
 func (s *Stream) Next(env *mql.Env) (bson.Raw, error) {
 	for !s.ended {
 		if s.at == len(s.items) {

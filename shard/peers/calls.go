@@ -24,7 +24,7 @@ const (
 	pollFirst  = 10 * time.Millisecond
 	pollLater  = 50 * time.Millisecond
 	firstPolls = 40
-	// abandonedSeconds is the age at which rows of a caller that died are removed.
+	// abandonedSeconds is the age at which rows that no caller has removed are removed.
 	abandonedSeconds = 60 // seconds
 	// callsMax is the number of calls of this server that run at once, handlersMax the number of calls that
 	// it answers at once.
@@ -197,7 +197,7 @@ func (c *Calls) change(ctx context.Context, fn func(t storage.Txn) error) error 
 	return storage.Update(ctx, c.Store, storage.TxnOptions{Essential: true}, storage.Buffered, fn)
 }
 
-// post writes a call, and removes rows older than abandonedSeconds, of callers that have died.
+// post writes a call, and removes rows older than abandonedSeconds: those of callers that have died, and late answers.
 func (c *Calls) post(ctx context.Context, q call) error {
 	return c.change(ctx, func(t storage.Txn) error {
 		err := removeCallRows(ctx, t, keyspace.MetaRange(keyspace.MetaSurvey), func(id callID) bool { return id.sentAt.Seconds()+abandonedSeconds < q.sentAt.Seconds() })

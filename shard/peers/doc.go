@@ -50,16 +50,17 @@
 // Every server has a row with its demand: the use of each limited budget in the last second. In the middle of
 // each second of the store's time, every server reads a snapshot of exactly that moment. All servers see the
 // same rows and compute the same shares (ratelimit.Allot), and each adds its own share at the beginning of
-// the next second. Nothing else is added, so the shares of a second never exceed the rate, however late the
-// servers are: a server that reads late gets its share late, and a server that cannot read gets none.
+// the next second. Nothing else is added, so the shares of a second never exceed the rate and what was left unused in
+// the second before, however late the servers are: a server that reads late gets its share late, and a server that
+// cannot read gets none.
 //
 //	second 7                second 8                second 9
 //	├── requests ───────────┼─ row ──── state read ─┼─ share of second 9
 //
 // A server writes its row only if it had demand. A server without a recent row (see freshSeconds) counts as one
-// without demand, and gets its part of the reserve. So a dead server has no share after three seconds, and an
-// idle server writes nothing. The row of a dead server remains until another server removes it, and shows
-// only that the server exists.
+// without demand: it gets its part of the reserve and of what the demands leave. So a dead server has no more
+// than that after three seconds, and an idle server writes nothing. The row of a dead server remains until another
+// server removes it, and shows only that the server exists.
 //
 // A server without peers takes no part in the division: its own clock refills its budgets.
 //

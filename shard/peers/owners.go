@@ -104,8 +104,9 @@ func (o *Owners) Owns(name string) bool {
 }
 
 // TryAcquire makes this server the owner of a job, unless a living peer is, and reports whether it owns the job now. The
-// job's row gets note, bytes of the caller, unless this server owned the job already. If a peer was faster, the result is
-// false without an error. Calls for the same job must not be concurrent. Errors: errors of the store.
+// job's row gets note, bytes of the caller, unless this server owned the job already. If a peer was
+// faster, or the lease expired meanwhile, the result is false without an error. Calls for the same job must not be
+// concurrent. Errors: errors of the store.
 func (o *Owners) TryAcquire(ctx context.Context, name string, note []byte) (bool, error) {
 	if o.Owns(name) {
 		return true, nil
@@ -195,7 +196,7 @@ func (o *Owners) Guard(name string) error {
 }
 
 // Release gives a job back. If the store does not answer now, a later ReleasePending gives the job back; until then
-// peers cannot take it.
+// peers cannot take it while this server has its lease.
 func (o *Owners) Release(ctx context.Context, name string) error {
 	o.mu.Lock()
 	h := o.owned[name]

@@ -11,7 +11,7 @@ import (
 
 const (
 	// freshSeconds is the maximum age, in seconds, of a demand row that counts: one row may be missed, and a server
-	// that writes nothing has no share after three seconds.
+	// that writes nothing counts as one without demand after three seconds.
 	freshSeconds = 1
 	// missedMax is the number of missed seconds whose shares a server still adds.
 	missedMax = 3

@@ -76,7 +76,8 @@ func (v *formatVersion) raiseExclusive(ctx context.Context, c *transaction.KVTxn
 }
 
 // raise raises the level of the keyspace to the newest that all members with a valid lease can read, if that is newer
-// than the present one. Errors: ErrConflict if a member has joined meanwhile; errors of internalCommits.run.
+// than the present one. Errors: ErrConflict if a member has joined or raised the level meanwhile; errors of reads and
+// of internalCommits.run.
 func (v *formatVersion) raise(ctx context.Context) error {
 	if v.current.Load() >= v.o.FormatVersion {
 		return nil

@@ -65,8 +65,8 @@ func (p *safePoints) collectExclusive(ctx context.Context) error {
 	return p.dropped.destroyBefore(ctx, p.snapshots.safePoint.Load())
 }
 
-// followSafePoint reads the safe point that another program has set in PD, and refuses reads before it from then on,
-// unless a reader needs an older state (advanceSafePoint).
+// followSafePoint reads the safe point stored in PD, and refuses reads before it from then on, unless a reader needs
+// an older state (advanceSafePoint).
 func (p *safePoints) followSafePoint(ctx context.Context) error {
 	point, err := p.externalSafePoint(ctx)
 	if err == nil {
@@ -75,7 +75,7 @@ func (p *safePoints) followSafePoint(ctx context.Context) error {
 	return err
 }
 
-// externalSafePoint returns the safe point that another program has set in PD.
+// externalSafePoint returns the safe point stored in PD.
 func (p *safePoints) externalSafePoint(ctx context.Context) (uint64, error) {
 	e := p.cluster.beginRequest(ctx, p.limits.read)
 	defer e.end()

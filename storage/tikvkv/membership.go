@@ -94,7 +94,8 @@ func (m *membership) members(ctx context.Context) (storage.Timestamp, []storage.
 }
 
 // renewLoop renews the lease every third of its length, until the store is closed. If another server has taken the
-// store over, or the level was raised above what this program reads, it calls Fatal and returns.
+// store over, or renew returns ErrFormat, such as after the level was raised above what this program reads, renewLoop
+// calls Fatal and returns.
 func (m *membership) renewLoop(ctx context.Context) {
 	every := time.NewTicker(m.o.Lease / 3)
 	defer every.Stop()
@@ -154,7 +155,7 @@ func (m *membership) renew(ctx context.Context) error {
 }
 
 // release gives the lease back: it deletes this server's row, so that the next server need not wait until the lease
-// expires.
+// expires. If that fails, or the lease is lost, release returns nil all the same.
 func (m *membership) release() error {
 	if m.lease.lost.Load() || m.lease.maxCommitTS() == 0 {
 		return nil

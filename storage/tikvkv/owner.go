@@ -32,15 +32,15 @@ func decodeOwner(stored []byte) (owner, error) {
 func (l layout) ownerKey() []byte { return l.in(spaceOwner, nil) }
 
 // acquire acquires the lease for a process that opens the store. If another server has it, acquire waits
-// long enough for that server to renew it. Errors: ErrLocked, ErrUnavailable, ctx.Err().
+// long enough for that server to renew it. Errors: ErrLocked, ErrFormat, ErrUnavailable, ctx.Err().
 func (m *membership) acquire(ctx context.Context) error {
 	seen := uint64(0) // the end of the other server's lease
 	return m.cluster.retryOpen(ctx, "the row of the one server that uses it", func() error { return m.tryAcquire(ctx, &seen) })
 }
 
 // tryAcquire makes one attempt to acquire the lease; seen holds the end of the other server's lease that earlier
-// attempts found. If that server has renewed its lease since, it is alive. Errors: ErrLocked; errors of reads and
-// commits.
+// attempts found. If that server has renewed its lease since, it is alive. Errors: ErrLocked, ErrFormat; errors of
+// reads and commits.
 func (m *membership) tryAcquire(ctx context.Context, seen *uint64) error {
 	for {
 		begun := m.o.Clock()
@@ -112,7 +112,7 @@ func pause(ctx context.Context, d time.Duration) error {
 
 // writeOwnerRow writes the row of an exclusive server in a transaction with start timestamp now, and extends the
 // lease from then on. Errors: ErrConflict if another server has written the row since, or if the commit came after
-// the new end of the lease; other errors of a commit.
+// the new end of the lease; other errors of a commit; errors of formatVersion.adopt for the first row.
 func (m *membership) writeOwnerRow(ctx context.Context, now uint64) error {
 	end := later(now, m.o.Lease.Milliseconds())
 	row := append(binary.BigEndian.AppendUint64(bytes.Clone(m.lease.id[:]), end), m.o.ServerName...)
@@ -142,7 +142,7 @@ func (m *membership) writeOwnerRow(ctx context.Context, now uint64) error {
 }
 
 // mine reports whether stored, the owner row as it was read, belongs to this process. A missing row means that
-// another server had the store and gave it back. Errors: ErrFormat.
+// another server had the store and gave it back, or that a member joined and deleted the row. Errors: ErrFormat.
 func (m *membership) mine(stored []byte) (bool, error) {
 	if stored == nil {
 		return false, nil

@@ -113,9 +113,9 @@ func (p *safePoints) waitAcknowledged(ctx context.Context, point uint64) error {
 	}
 }
 
-// collectShared moves the safe point once, for all members, and then destroys the dropped ranges that no reader can
-// reach any more. If a member still reads before the new safe point, nothing is removed until a later run. Only the
-// owner of that job calls it.
+// collectShared moves the safe point once, or with KeepGarbage adopts that of PD, for all members, and then destroys
+// the dropped ranges that no reader can reach any more. If a member still reads before the new safe point, or a commit
+// conflicts, nothing is removed until a later run, and the result is nil. Only the owner of that job calls it.
 func (p *safePoints) collectShared(ctx context.Context) error {
 	now, err := p.oracle.fetchTS(ctx)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 // the caller, or the commit time if the commit has happened after all. If the outcome stays
 // undetermined, a background task ends the in-flight commit once the outcome is found.
 //
-// A commit that came too late because the lease had expired (the machine or the cluster paused)
-// waits for a new lease and then fails with a conflict, so that the caller retries.
+// If the fence refused the commit as too late, failed waits for a new lease, if the old one has expired (the machine
+// or the cluster paused), and then returns ErrConflict, so that the caller retries, or the error of that wait.
 func (m *committer) failed(e *request, f *fence, start uint64, err error) (uint64, error) {
 	if errors.Is(named(err), storage.ErrUndetermined) {
 		m.settled.Add(1)
@@ -47,8 +47,8 @@ func (m *committer) failed(e *request, f *fence, start uint64, err error) (uint6
 // transaction can never commit later. Like a request (beginRequest), settle waits longer while the cluster answers
 // other requests.
 //
-// Errors: ErrConflict if nothing was written; ErrUndetermined if there was no answer in time: then
-// the in-flight commit ends later, in the background.
+// Errors: ErrConflict if nothing was written; ErrUndetermined if there was no answer in time (then the in-flight
+// commit ends later, in the background) or the store was closed.
 func (m *committer) settle(start uint64, f *fence) (uint64, error) {
 	primary := f.primary.Load()
 	if primary == nil {

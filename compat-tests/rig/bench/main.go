@@ -160,7 +160,8 @@ func bench(ctx context.Context) error {
 	return nil
 }
 
-// measureBoth measures the stub, if it is selected, then for the scoreboard the floor, and then the server.
+// measureBoth measures the stub, if it is selected, then also the floor, for the scoreboard of a server on disk, and
+// then the server.
 func measureBoth(ctx context.Context, s settings, stub bool, report func(result)) error {
 	if stub {
 		self, err := os.Executable()

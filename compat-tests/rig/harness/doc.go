@@ -10,6 +10,7 @@
 // Environment:
 //
 //	CANTLE_BINARY   run this executable instead of building ./cmd/cantle
+//	CANTLE_STORAGE  where servers keep their data; see cluster.go
 //	CANTLE_URI      use this running server instead of starting one; tests that
 //	                need their own process (crash, restart) are skipped
 package harness

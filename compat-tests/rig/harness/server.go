@@ -264,7 +264,7 @@ func (s *Server) watch(out io.Reader, ready chan<- []string) {
 	close(s.done)
 }
 
-// PID returns the process id, 0 for a server that was not started here.
+// PID returns the process id, 0 for a server that was not started here or is Hosted.
 func (s *Server) PID() int {
 	if s.cmd == nil {
 		return 0

@@ -169,7 +169,7 @@ type faultInjector struct {
 	unanswered map[uint64]unansweredTxn // guarded by mu; by start timestamp, transactions whose commits get no answer
 }
 
-// unansweredTxn is a transaction whose commit requests get no answer, however often they are sent.
+// unansweredTxn is a transaction whose commit requests for the primary key get no answer, however often they are sent.
 type unansweredTxn struct {
 	primary []byte
 	done    bool // the requests are executed nevertheless
