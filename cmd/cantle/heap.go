@@ -46,8 +46,8 @@ func tuneHeap() {
 	watch()
 }
 
-// A heap that has grown under load keeps its memory until the collector runs again, and without load it does not
-// run. So returnHeap checks regularly: if almost nothing was allocated since the last check and much memory is
+// A heap that has grown under load keeps its memory until the collector runs again, which without load can take two
+// minutes. So returnHeap checks regularly: if almost nothing was allocated since the last check and much memory is
 // free, that memory is returned to the system. This takes some 20 ms, and the next work gets fresh pages.
 const (
 	restEvery  = 5 * time.Second

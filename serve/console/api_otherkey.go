@@ -42,9 +42,10 @@ func recorded(q *query) (any, error) {
 }
 
 // onOtherKey computes the loads that n partitions of another shard key would have (n = 0: the present number of
-// partitions). It divides the work of each column of the history, given by was, as the recorded statements of that
-// minute would be divided. It returns a description of the effect, and the RU/s by partition and column.
-// Errors: BadValue (2) if no statement was recorded in this time; the errors of GetRecordedTraffic.
+// partitions). It divides the work of each column of the history, given by was, as distribute does. It returns a
+// description of the effect, and the RU/s by partition and column.
+// Errors: FailedToParse (9) for the shard key; BadValue (2) if no statement was recorded in this time; the errors of
+// GetRecordedTraffic.
 func (q *query) onOtherKey(ns collection.Namespace, used *history.Heat, was [][]float64, n int) (*otherKey, [][]float64, error) {
 	spec, err := q.document("shardKey")
 	if err != nil {

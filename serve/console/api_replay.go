@@ -105,7 +105,7 @@ type traffic struct {
 }
 
 // loads returns the demand on each partition in each column of the history, in RU/s. The demand is the RU/s used,
-// plus an estimate for refused requests: each counts as the average of the cell's served ones. If n is 0, the
+// plus an estimate for refused requests: each counts as the average of the cell's served ones, if any. If n is 0, the
 // partitions are the recorded ones, and columns in which a partition did not exist have the value absent. Otherwise n
 // partitions of equal size replace them, and the work of each recorded partition is spread evenly over its range.
 func (t *traffic) loads(n int) [][]float64 {

@@ -67,8 +67,8 @@ func patternOf(h *history.Heat, m history.Metric) pattern {
 }
 
 // moving reports whether the busiest row of a heat map moves up over time, as with ascending keys: in at least three
-// steps, of at least four rows, with at most one step down in four up. tops has the busiest row of each column, best
-// the load there.
+// steps up, with at most one step down for four up. For a map of fewer than four rows it returns false. tops has the
+// busiest row of each column, best the load there.
 func moving(tops []int, best []float64, rows int) bool {
 	steps, back, last := 0, 0, -1
 	for i, t := range tops {

@@ -165,8 +165,8 @@ func sum(cells []byte) (all float64) {
 	return all
 }
 
-// partitionsOf returns the present number of partitions of the collection to which the partition p belongs, 0 if it
-// was dropped.
+// partitionsOf returns the present number of partitions of the collection to which the partition p belongs, 0 if the
+// collection was dropped or has no shard map.
 func (q *query) partitionsOf(p *history.Part) int {
 	for _, coll := range q.Server.Cluster.Catalog().Collections("") {
 		if uint64(coll.ID) == p.Place.Collection && coll.Map != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/cantledb/cantle/collection/index"
 )
 
-// IsID reports whether an index specification is that of the index on {_id: 1}, which every collection has.
+// IsID reports whether an index specification has the key {_id: 1}, whatever its name.
 func IsID(spec bson.Raw) bool {
 	key, _ := spec.Get("key").Doc()
 	first, ok := key.First()

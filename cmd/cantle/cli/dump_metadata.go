@@ -110,7 +110,7 @@ func (a *dumping) ownOf(ctx context.Context, d *dumps.Collection, indexes []bson
 }
 
 // shared returns the throughput that the collections of a database share, as arguments of the extension command
-// CreateDatabase; empty for none.
+// CreateDatabase; empty for none, or if it cannot be read.
 func (t *transfer) shared(ctx context.Context, db string) bson.Raw {
 	is, err := t.run(ctx, db, bson.D{{"customAction", "GetDatabase"}}.Doc())
 	if err != nil || is.Get("provisionedThroughput").IsMissing() {

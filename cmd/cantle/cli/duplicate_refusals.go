@@ -21,8 +21,8 @@ func (d *duplicateRefusals) add(doc bson.Raw, message string) {
 }
 
 // judge classifies the refused documents. A document that the server holds unchanged was written by an earlier run,
-// and counts as a duplicate; any other is lost, and counts as failed in w. hint is added to the message if another
-// document has the same _id.
+// and counts as a duplicate; any other counts as failed in w, as do all if the user may not read. hint is added to the
+// message if another document has the same _id.
 // Errors: errors of the connection.
 func (d *duplicateRefusals) judge(ctx context.Context, l *looker, db, coll, hint string, w *written) error {
 	if len(d.docs) == 0 {

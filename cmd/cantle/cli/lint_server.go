@@ -119,7 +119,7 @@ func (c *linting) shardKeys(ctx context.Context) error {
 }
 
 // key returns the shard key of a collection, nil without one. If the user may not read the list of all keys, key
-// requests the collection's description by a command that only Cantle has.
+// runs the extension command GetCollection, and returns nil if the server refuses it.
 func (c *linting) key(ctx context.Context, db, coll string) (bson.Raw, error) {
 	if c.keys != nil {
 		return c.keys[db+"."+coll], nil

@@ -57,8 +57,8 @@ func serveCommand(run Serve) *cobra.Command {
 	return c
 }
 
-// Run runs a command line and returns the exit status: 1 for an error, 2 for a usage error, both printed to s.Err; or
-// the status that serve returns.
+// Run runs a command line and returns the exit status: 0, 1 for an error, 2 for a usage error, or the status that
+// serve returns.
 func Run(ctx context.Context, args []string, s Streams, serve Serve) int {
 	root := Program(serve)
 	root.SetIn(s.In)

@@ -99,7 +99,8 @@ func (r *restoring) begin(ctx context.Context, t *transfer, d *dumps.Collection,
 }
 
 // divide sorts the indexes of the dump by when they are made: it returns unique ones, which are made before the
-// documents are written; others are kept in l for later, without that of _id and those that an account only lists.
+// documents are written; others are kept in l for later. It omits that of _id, those that an account only lists, and,
+// if l.r.noIndexes is set, all.
 func (l *loading) divide(indexes, options bson.Raw) (first []bson.Raw) {
 	for v := range indexes.Values() {
 		x, _ := v.Doc()

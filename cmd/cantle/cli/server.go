@@ -52,8 +52,8 @@ func (s *server) runCommand(ctx context.Context, db string, command bson.Raw) (b
 	return bson.Parse(raw, bson.Limits{Depth: bson.MaxDepth + 1})
 }
 
-// explain rewords an error of the driver for users of the verbs: without codes, and without the password in the
-// connection string.
+// explain rewords a server's refusal or a timeout for users of the verbs: without codes, and without the password in
+// the connection string. It returns other errors unchanged.
 func (s *server) explain(err error) error {
 	var refused mongo.CommandError
 	switch {

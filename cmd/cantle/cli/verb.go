@@ -69,8 +69,8 @@ func Verbs() []*cobra.Command {
 	}
 }
 
-// printError prints the error of a command, and returns the exit status of the program: 1, 2 for a usage error, or
-// that of a Status, which is not printed.
+// printError prints the error of a command, unless it is a Status or faultsError, and returns the exit status of the
+// program: that of a Status, 2 for a usage error, 1 for another error, 0 for nil.
 func printError(c *cobra.Command, err error) int {
 	var wrong usageError
 	var faults faultsError

@@ -37,7 +37,7 @@ func (f Finding) do(format string, args ...any) Finding {
 	return f
 }
 
-// Machine checks everything on this machine that a server with these settings depends on, within a second or two.
+// Machine checks the parts of this machine that a server with these settings depends on, within a second or two.
 // places has the place where each setting was made.
 func Machine(ctx context.Context, c *daemon.Config, places daemon.Origins) (out []Finding) {
 	out = append(out, settings(c, places)...)

@@ -96,7 +96,7 @@ func format(data string) (out []Finding, running bool) {
 }
 
 // damage returns a sentence about the first damage that a server would find when it opens the store, "" if it would
-// find none. No server may have the store open.
+// find none or the files cannot be read. No server may have the store open.
 func damage(data string) string {
 	f, err := filescan.ReadFolder(filescan.Disk, filepath.Join(data, "store"))
 	if err == nil {

@@ -25,7 +25,8 @@ var harmlessCommands = []string{
 const aboutDB, aboutColl = "test", "c"
 
 // isCommand reports whether a document of a checked file is a command, and not a filter: its first field is the name
-// of a command, with a collection's name, a number, or the command to explain.
+// of a command, with a string, the command to explain, or a number; with a number, one of harmlessCommands also needs
+// the field pipeline or ops.
 func (l *Linter) isCommand(doc bson.Raw) bool {
 	first, ok := doc.First()
 	if !ok {
@@ -90,8 +91,8 @@ func (l *Linter) pipeline(ctx context.Context, at location, stages bson.Value) e
 	return l.command(ctx, at, bson.D{{"aggregate", aboutColl}, {"pipeline", stages}, {"cursor", bson.D{}}}.Doc(), false)
 }
 
-// written returns the complete command of an entry of a log. For a write the entry has only the statement, from which
-// written makes the command.
+// written returns the complete command of an entry of a log. If the entry has only the statement of an update or a
+// delete, written makes the command from it.
 func written(ns string, command bson.Raw) bson.Raw {
 	db, coll, _ := strings.Cut(ns, ".")
 	switch {

@@ -26,7 +26,7 @@ var notOurs = []string{"node_modules", "vendor", "target", "bin", "obj", "dist",
 // skipped.
 const sourceMax = 2 << 20
 
-// Path checks a file, or all source files in a folder and the folders below, except hidden ones and notOurs.
+// Path checks a file, or all source files in a folder and the folders below, except hidden folders and notOurs.
 // Errors: errors of File and of the file system.
 func (l *Linter) Path(ctx context.Context, name string) error {
 	info, err := os.Stat(name)
@@ -63,7 +63,7 @@ var (
 )
 
 // source searches a file of source code for the names of features that the account does not have, and adds each as a
-// finding.
+// finding. It skips a file of more than sourceMax bytes.
 func (l *Linter) source(name string) error {
 	info, err := os.Stat(name)
 	if err != nil || info.Size() > sourceMax {

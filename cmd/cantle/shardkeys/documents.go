@@ -113,7 +113,8 @@ func (d *Documents) walk(at bson.Raw, prefix string, depth int, doc bson.Raw) {
 	}
 }
 
-// newField begins the statistics of a path; it returns nil if the path is not considered as a shard key.
+// newField begins the statistics of a path. It returns nil if the path cannot be a shard key, or if fieldsMax paths
+// have statistics already.
 func (d *Documents) newField(path string) *field {
 	if len(d.fields) >= fieldsMax || strings.HasPrefix(path, "$") || strings.Contains(path, ".$") {
 		return nil
