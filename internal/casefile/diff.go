@@ -6,7 +6,8 @@ import "strings"
 const diffLinesMax = 2000
 
 // Diff compares two texts line by line, and returns a text for the error of a test: lines that both have begin with "
-// ", lines only in want with "- ", lines only in got with "+ ". It returns "" if the texts are equal.
+// ", lines only in want with "- ", lines only in got with "+ ". If a text has more than diffLinesMax lines, all lines
+// count as different. Diff returns "" if the texts are equal.
 func Diff(want, got string) string {
 	if want == got {
 		return ""

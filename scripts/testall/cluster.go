@@ -31,8 +31,8 @@ var clusterShare = []clusterRun{
 
 // severalShare lists runs of the step cluster, with and without --long, at three servers over one cluster in their
 // process; the client has all three in one connection string. It omits tests that connect to one server of their own,
-// and tests with many writers of few documents: at several servers these wait for each other in turns of a tenth of a
-// second.
+// and tests with many writers of few documents: at several servers each of these waits a tenth of a second for another
+// one.
 var severalShare = []clusterRun{
 	{"mock-3", []string{"isolation"}, []string{"-run", "Anomalies|Bank|Append|Registers|Counts"}, nil},
 	{"mock-3", []string{"differential"}, []string{"-run", "Metamorphic|Fields"}, []string{"CANTLE_SEED=1"}},

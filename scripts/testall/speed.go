@@ -60,7 +60,7 @@ var steps = []step{
 	{"soak", "the fault programme's nightly column; --rows and --part for some of it", night, night, mainLine, nil, (*run).soak},
 }
 
-// when returns, for the help, in which runs the step is included; "" if it is in all.
+// when returns, for the help, in which runs the step is included; "" for one in runs without a flag and with --long.
 func (s step) when() string {
 	switch {
 	case s.from == night:

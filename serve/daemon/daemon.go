@@ -94,7 +94,8 @@ type Daemon struct {
 }
 
 // Start opens the database and listens for clients. The lines of the log go to out.
-// Errors: invalid settings, folder or address; a folder that another process has open.
+// Errors: invalid settings, folder or address; a folder that another process has open; damaged data; other errors of
+// the store.
 func Start(ctx context.Context, cfg Config, out io.Writer) (*Daemon, error) {
 	cfg.complete()
 	if err := cfg.check(); err != nil {

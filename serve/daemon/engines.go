@@ -99,7 +99,8 @@ func (c *Config) engine() (engine, error) {
 	return list[i], nil
 }
 
-// NeedsNoFolder returns the flag because of which --data is not used, such as --memory; "" if --data is used.
+// NeedsNoFolder returns the flag because of which --data is not used, such as --memory; "" if --data is used, or the
+// engine is unknown.
 func (c *Config) NeedsNoFolder() string {
 	switch e, err := c.engine(); {
 	case err != nil || e.location == inFolder:

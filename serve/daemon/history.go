@@ -34,7 +34,7 @@ func (d *Daemon) startHistory(ctx context.Context, s *command.Server) {
 const forgetSeconds = 600
 
 // sampleHistory records the load of the partitions at the beginning of each second until ctx ends, and stores the
-// records every five minutes and at the end.
+// records every five minutes and at the end. One server also removes the stored records of stopped ones.
 func (d *Daemon) sampleHistory(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()

@@ -68,7 +68,7 @@ func Inside(v bson.Value, variant int) bson.Value {
 	return Value(v, variant)
 }
 
-// Fields replaces each field's value in a document by an extreme one, each in a different variant.
+// Fields replaces each field's value in a document by an extreme one, in another variant than the field before.
 func Fields(d bson.Raw, variant int) bson.Raw {
 	b := bson.NewBuilder(nil)
 	for name, v := range d.Fields() {
@@ -119,7 +119,7 @@ func long(text string, variant int) string {
 }
 
 // repeated returns a long array made of a short one: it repeats the first two elements; if variant is even, numbers
-// count up, and strings get lengths from 0 to 49.
+// count up, and strings get lengths from 0 to 49. From an empty array it makes numbers that count up.
 func repeated(v bson.Value, variant int) bson.Value {
 	var a bson.Arena
 	old := bson.Raw(v.Data)
