@@ -320,7 +320,7 @@ func exportedReceiver(d *ast.FuncDecl) bool {
 	}
 }
 
-// checkSpecComments reports names without a comment in one const, var or type declaration. A comment above a group
+// checkSpecComments reports exported names without a comment in one const, var or type declaration. A comment above a group
 // applies to all its names, and a comment at the end of a line counts.
 func checkSpecComments(r *repo, d *ast.GenDecl, report reporter) {
 	for _, s := range d.Specs {

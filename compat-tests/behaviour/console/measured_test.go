@@ -67,7 +67,8 @@ func (b *tab) brush() string {
 	return fmt.Sprintf("%s; of each move %.2f ms of the page's thread, scripts %.2f, style and layout %.2f", told, each("TaskDuration"), each("ScriptDuration"), each("LayoutDuration")+each("RecalcStyleDuration"))
 }
 
-// spent returns the seconds that the browser's main thread has spent on each kind of work for the page.
+// spent returns the browser's metrics of the page by name, among them the seconds of its main thread for each kind of
+// work.
 func (b *tab) spent() map[string]float64 {
 	b.t.Helper()
 	out := map[string]float64{}

@@ -277,7 +277,7 @@ func bookstoreSample(x *sample) {
 	x.same("comments", n, 1)
 }
 
-// next waits for the next event of a change stream, and returns the field name of the changed document.
+// next waits for the next event of a change stream, and returns the value of "name" in the changed document.
 func (x *sample) next(stream *mongo.ChangeStream) any {
 	x.Helper()
 	if !stream.Next(harness.Context(x.T)) {

@@ -269,7 +269,8 @@ func TestWatchRestart(t *testing.T) {
 	f.equal("of the new collection", f.next(s).DocumentKey, d("_id", int32(4)))
 }
 
-// waiting returns when at least n change streams of the server wait for a change.
+// waiting returns when at least n change streams of the server wait for a change. If it cannot read the operations, it
+// fails the test and returns.
 func (f *fixture) waiting(n int) {
 	for {
 		var reply struct{ Inprog []bson.Raw }

@@ -129,7 +129,7 @@ func askStrings(t *testing.T, l *layout, c *casefile.Case) string {
 }
 
 // askPattern runs the verb pattern on the server, for sort patterns that the stage $sort must refuse: it returns the
-// error, or "accepted" if there is none although the case expects one.
+// error, "accepted" if there is none although the case expects one, or else the expected output.
 func askPattern(t *testing.T, l *layout, c *casefile.Case) string {
 	text, _ := c.Get("pattern")
 	reply := l.ask(t, collated(t, c, bson.D{{Key: "aggregate", Value: l.collection(t, nil)}, {Key: "cursor", Value: bson.D{}}, {Key: "pipeline", Value: bson.A{

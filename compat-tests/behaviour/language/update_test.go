@@ -80,7 +80,7 @@ func applied(t *testing.T, l *layout, c *casefile.Case, coll, text string, d doc
 }
 
 // askUpsert runs the verb upsert on the server: for each update it returns the document that is inserted into an
-// empty collection.
+// empty collection, or the error.
 func askUpsert(t *testing.T, l *layout, c *casefile.Case) string {
 	want := strings.Split(c.Want(), "\n")
 	filter := filterOf(t, c)

@@ -23,7 +23,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestPages checks that every block of every page can be run, and prints what the page shows.
+// TestPages checks that every block of the README and of the pages in docs, except those with skip, can be run and
+// prints the output that the page shows.
 func TestPages(t *testing.T) {
 	testenv.SkipWithURI(t)
 	root, err := harness.Root()
