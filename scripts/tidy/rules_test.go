@@ -320,8 +320,8 @@ func exportedReceiver(d *ast.FuncDecl) bool {
 	}
 }
 
-// checkSpecComments reports exported names without a comment in one const, var or type declaration. A comment above a group
-// applies to all its names, and a comment at the end of a line counts.
+// checkSpecComments reports exported names without a comment in one const, var or type declaration. A comment above
+// a group applies to all its names, and a comment at the end of a line counts.
 func checkSpecComments(r *repo, d *ast.GenDecl, report reporter) {
 	for _, s := range d.Specs {
 		switch s := s.(type) {
