@@ -6,15 +6,15 @@ import (
 	"sync"
 )
 
-// usesMax is the largest number of counts that an account holds, one for each pair of feature and application.
-// Beyond it, further applications are counted together under the name "", until there are twice as many counts.
+// usesMax is the number of counts up to which an account has one for each pair of feature and application. Beyond it,
+// further applications are counted together under the name ""; beyond twice as many, no count is added.
 const usesMax = 2000
 
 // Use counts the commands of one application that used one feature which the account does not have.
 type Use struct {
 	Kind  Kind
 	Name  string
-	App   string // of the client's metadata; "" without one
+	App   string // of the client's metadata; "" without one, and beyond usesMax
 	Count int64
 	Last  int64 // milliseconds since the epoch
 }

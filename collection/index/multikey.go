@@ -18,9 +18,9 @@ type FieldArrays struct {
 	Arrays uint64
 }
 
-// MultikeyPaths records which fields of an index have held arrays, one item for each field in the order of the
-// index; nil means that there were none. The planner combines bounds by it. Values are immutable; Union makes new
-// ones.
+// MultikeyPaths records which fields of an index have held arrays (in text and geospatial indexes, several values),
+// one item for each field in the order of the index; nil means that there were none. The planner combines bounds by
+// it. Values are immutable; Union makes new ones.
 type MultikeyPaths []FieldArrays
 
 // Any reports whether the index is multikey: whether a component of the path of any field has held an array.

@@ -1,7 +1,8 @@
 package match
 
 // CheckNearAndText refuses $near and $text in places where no index can answer them. $near must be at the top of the
-// filter or under $and; $text may not be under $nor or $not. Only one of them may occur, and once.
+// filter, under $and or under an $or of one clause; $text may not be under $nor or $not. Only one of them may occur,
+// and once.
 //
 // Errors: 2 BadValue.
 func CheckNearAndText(n Node) error {

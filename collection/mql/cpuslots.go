@@ -8,8 +8,8 @@ import (
 	"github.com/cantledb/cantle/ratelimit"
 )
 
-// CPUSlots limits how many long computations run at once, by two fair semaphores, so that short commands find a free
-// processor. A slot is the right to run one of these computations.
+// CPUSlots limits how many long computations run at once, by two fair semaphores, so that even many of them delay
+// short commands little. A slot is the right to run one of these computations.
 type CPUSlots struct {
 	// Interruptible has the slots of commands that have computed for slotTime. After slotTime, a command passes its
 	// slot to a waiting command when it checks whether it must end (Env.Tick).

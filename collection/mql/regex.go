@@ -278,7 +278,7 @@ const matchesMax = 2 << 20
 
 // Each calls f for every match in text, from left to right, until f returns an error. m has the form of FindIndex's
 // result. The search continues at the end of a match, or one character after an empty match. An empty match at the
-// end of a text does not count, unless the text is empty.
+// end of a text counts only if it is the only match.
 //
 // Errors: 51156 if a match takes too long; the error of f.
 func (r *Regex) Each(text []byte, f func(m []int) error) error {

@@ -6,8 +6,8 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// Loss returns a text for operators: how much is permanently lost, and that documents were set aside in the folder
-// aside, if any were.
+// Loss returns a text for operators: how many documents of damaged files were found in the change log, how much is
+// permanently lost, and how many documents were set aside in the folder aside, if any were.
 func (r *Report) Loss(aside string) (text string) {
 	var lost, found, older int64
 	known, of := true, map[string]int64{} // damages of one file share its lost entries

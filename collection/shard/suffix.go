@@ -32,7 +32,7 @@ const suffixField = "buckets"
 //
 //	{from: "vin", buckets: 400} or {random: true, buckets: 400}
 //
-// Errors: BadValue, also for a suffix without a key; TypeMismatch, IDLUnknownField.
+// Errors: BadValue, also for a suffix without a key; TypeMismatch, IDLUnknownField, IDLFailedToParse (no buckets).
 func WithSuffix(key, suffix bson.Raw) (bson.Raw, error) {
 	switch {
 	case suffix == nil:

@@ -43,7 +43,7 @@ func (t *Target) AppendBuildLookups(env *mql.Env, keys [][]byte, ix *catalog.Ind
 	}
 	t.scratch.Reset()
 	if _, err := t.newKeys.load(env, t, ix, doc); err != nil {
-		return keys // Insert reports the error
+		return keys // Insert or Build reports the error
 	}
 	for _, e := range t.newKeys.list {
 		for _, p := range t.Shard.Partitions {
