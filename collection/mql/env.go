@@ -28,8 +28,7 @@ type Env struct {
 	DB string
 	// Collation orders and compares strings; nil means byte order.
 	Collation *Collation
-	// SimpleCollation is set if the command requested byte order explicitly, so that a collection's default does not
-	// apply.
+	// SimpleCollation is set if byte order was chosen explicitly, so that a collection's default does not apply.
 	SimpleCollation bool
 	// Vars are the variables of `let`; never nil.
 	Vars *Vars

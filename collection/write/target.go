@@ -36,9 +36,9 @@ type Target struct {
 	// user that owns the session.
 	Multi bool
 	Owner [32]byte
-	// Bypass skips the validator (bypassDocumentValidation).
+	// Bypass skips the validator (bypassDocumentValidation), except at LevelConstraint.
 	Bypass bool
-	// Silent suppresses log records, while a copy of a collection is filled.
+	// Silent suppresses log records: of a copy of a collection that is filled, and of writes that are never committed.
 	Silent bool
 
 	// Docs and Bytes are the growth of the shard's documents.
