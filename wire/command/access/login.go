@@ -11,8 +11,8 @@ import (
 	"github.com/cantledb/cantle/wire/session"
 )
 
-// Login returns the logged-in user of the connection with the current privileges; nil without a login. If users or
-// roles have changed since the last command, it looks the privileges up again.
+// Login returns the logged-in user of the connection with the current privileges; nil without a login, or if the user
+// was dropped. If users or roles have changed since the last command, it looks the privileges up again.
 // Errors: the reason why the command must end.
 func (s *State) Login(c *command.Call) (*command.Login, error) {
 	p := c.ConnState
@@ -52,7 +52,7 @@ type peerUsers struct {
 	account *Account // nil for other listeners, or without an account
 }
 
-// User implements auth.Users. The account exists in every database.
+// User implements auth.Users. The account exists in every database except $external.
 func (p peerUsers) User(n auth.Name) *auth.User {
 	if a := p.account; a != nil && n.Name == a.name.Name && n.DB != auth.External {
 		return a.user(p.server)
@@ -94,8 +94,8 @@ func setLogin(c *command.Call, l *command.Login) {
 	c.Conn.SetUnauthenticated(c.Server.RequireAuth && l == nil)
 }
 
-// logIn makes an authenticated user the user of the connection. If the user was dropped or changed during the
-// authentication, it fails.
+// logIn makes an authenticated user the user of the connection. If the user was dropped or got another password
+// during the authentication, it fails; if that user is logged in already, it does nothing.
 // Errors: AuthenticationFailed (18), ProtocolError (17) if another user is logged in.
 func (s *State) logIn(c *command.Call, u *auth.User, m auth.Mechanism) error {
 	if l, err := s.Login(c); err != nil {
@@ -159,7 +159,7 @@ func (s *State) loginFailed(c *command.Call, n auth.Name, m auth.Mechanism, reas
 	return mongoerr.New(mongoerr.AuthenticationFailed, "Authentication failed.")
 }
 
-// logFailure writes the reason of a failed attempt into the log.
+// logFailure writes the reason of a failed attempt into the log, as far as loginLog admits it.
 func (s *State) logFailure(c *command.Call, n auth.Name, m auth.Mechanism, reason string) {
 	if missed, ok := s.loginLog.Admit(c.Cluster.Now()); ok {
 		e := c.Server.Log.Warn().Int64("conn", c.Conn.ID()).Stringer("remote", c.Conn.Remote()).Str("user", n.String()).
@@ -172,7 +172,8 @@ func (s *State) logFailure(c *command.Call, n auth.Name, m auth.Mechanism, reaso
 }
 
 // addressKey returns the key under which failed logins of a client's address are counted: the host, or for IPv6 its
-// network of 64 bits, because a host can choose any address of that network.
+// network of 64 bits, because a host can choose any address of that network. All clients without a TCP address have
+// one key for each kind of network.
 func addressKey(a net.Addr) string {
 	t, ok := a.(*net.TCPAddr)
 	switch {

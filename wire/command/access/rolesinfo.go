@@ -84,7 +84,7 @@ func selectRoles(c *command.Call) (x selection, err error) {
 	return x, nil
 }
 
-// roles returns the selected roles.
+// roles returns the selected roles that exist.
 func (x *selection) roles(c *command.Call, builtin bool) (names []auth.Name) {
 	if !x.ofDatabase {
 		return slices.DeleteFunc(slices.Clone(x.names), func(n auth.Name) bool { return !c.Server.Auth.HasRole(n) })

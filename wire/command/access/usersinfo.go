@@ -121,7 +121,7 @@ func selectUsers(c *command.Call) (x selection, err error) {
 	return x, err
 }
 
-// users returns the selected users.
+// users returns the selected users that exist.
 func (x *selection) users(c *command.Call) (users []*auth.User) {
 	switch {
 	case x.all:

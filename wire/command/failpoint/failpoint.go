@@ -108,8 +108,8 @@ type failCommand struct {
 	extra     []byte   // errorExtraInfo, as elements
 }
 
-// Fail returns the error of an active fail point for the place of the command, nil without one. Errors: any;
-// wire.ErrHangUp closes the connection.
+// Fail returns the error of an active fail point for the place of the command; nil without one, and for one with
+// another effect, such as a delay. Errors: any; wire.ErrHangUp closes the connection.
 func (s *State) Fail(c *command.Call, at command.FailPlace) error {
 	if s.failPoints.on.Load() == 0 {
 		return nil

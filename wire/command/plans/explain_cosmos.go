@@ -217,8 +217,8 @@ func appendPaths(b *bson.Builder, name string, paths []string, in func(string) b
 }
 
 // usable returns the paths of a filter whose values can be found in an index. single holds those in a single-field or
-// wildcard index, compound those in a compound index that begins with the path or with other paths of the filter. A
-// partial index counts only if the plan uses it.
+// wildcard index, compound those in a compound index that begins with the path or with other paths of the filter.
+// Only ready indexes that are not hidden count, partial ones only if the plan uses them.
 func (r *report) usable(paths []string) (single, compound map[string]bool) {
 	single, compound = map[string]bool{}, map[string]bool{}
 	if r.s.Coll == nil {

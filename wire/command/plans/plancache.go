@@ -11,7 +11,7 @@ import (
 )
 
 // runPlanCacheClear runs planCacheClear, which removes cached plans, and planCacheClearFilters, which removes index
-// filters: of the given query shape, or all of the collection if no query is given.
+// filters, at this server: of the given query shape, or all of the collection if no query is given.
 // Manual: reference/command/planCacheClear, reference/command/planCacheClearFilters.
 func runPlanCacheClear(c *command.Call) error {
 	coll, err := plannedCollection(c)

@@ -77,7 +77,7 @@ func parseCloneAsCapped(c *command.Call) (command.Request, error) {
 	}), nil
 }
 
-// checkCappable refuses collections of the server.
+// checkCappable refuses the buckets of time series, and system.views.
 // Errors: IllegalOperation (20), BadValue (2).
 func checkCappable(ns collection.Namespace) error {
 	switch {

@@ -8,7 +8,8 @@ import (
 )
 
 // clusteredArg reads the argument clusteredIndex of create, and returns it with its defaults added; nil for false or
-// 0. The option does not change the order of records: the records of unsharded collections are always in _id order.
+// 0. The option does not change the order of records: without a shard key, the records of a collection that may have
+// this option are always in _id order.
 // Manual: core/clustered-collections.
 // Errors: TypeMismatch (14), 5979700, 5979703, 5979704, InvalidIndexSpecificationOption (197), IDLFailedToParse
 // (40414).

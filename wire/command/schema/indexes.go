@@ -214,7 +214,8 @@ func indexDocs(c *command.Call, ns collection.Namespace, info bool) ([]bson.Raw,
 }
 
 // listedSpec returns an index specification as listIndexes shows it: the bounds of a 2d index are doubles there,
-// whereas $indexStats shows them as the client gave them. Observed: MongoDB 8.2.
+// whereas $indexStats shows them as the client gave them (observed: MongoDB 8.2). On the Cosmos listener it has the
+// form of an account.
 func listedSpec(c *command.Call, ns collection.Namespace, x *index.Spec) bson.Raw {
 	spec := x.Listed()
 	if c.Strict() {

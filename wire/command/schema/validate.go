@@ -13,7 +13,7 @@ import (
 )
 
 // runValidate compares the records and the index entries of a collection at one snapshot, while other commands run,
-// and replies with the defects.
+// and replies with the defects. With metadata: true it reads nothing and reports none.
 // Manual: reference/command/validate.
 func (s *State) runValidate(c *command.Call) error {
 	ns, err := validateNamespace(c)

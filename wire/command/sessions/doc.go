@@ -6,8 +6,8 @@
 // $listLocalSessions and $listSessions.
 //
 // Words. End: a client ends a session that it does not need any more. Kill: to interrupt a session's commands, its
-// transaction and its cursors. killSessions kills the user's own sessions, killAllSessions and
-// killAllSessionsByPattern also those of other users.
+// transaction and its cursors. killSessions kills the user's own sessions and, with the privilege impersonate, listed
+// ones of others; killAllSessions and killAllSessionsByPattern also those of other users.
 //
 // Sources: the manual's pages reference/command/nav-sessions and reference/server-sessions;
 // the drivers' specifications sessions and transactions.

@@ -43,7 +43,8 @@ func (s *State) sessionsOf(user collection.User, spec bson.Raw, field string) ([
 }
 
 // sessionDocs returns a document for each session of this server for which wanted returns true: {_id: {id: UUID, uid:
-// digest}, lastUse: date, user: {name: "user@db"}}. user exists only with access control.
+// digest}, lastUse: date, user: {name: "user@db"}}. user exists only with access control, and as long as there is
+// such a user.
 // Manual: reference/operator/aggregation/listSessions.
 func (s *State) sessionDocs(wanted func(session.ID) bool) (docs []bson.Raw) {
 	names := map[session.Owner]string{}

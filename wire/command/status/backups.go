@@ -7,8 +7,8 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// statusBackup appends the section of serverStatus about backups: the policy, the progress of a running backup, and
-// the last backup.
+// statusBackup appends the section of serverStatus about backups: the policy, the progress of a running backup, the
+// counts, the last backup and the last failure.
 func (s *State) statusBackup(_ *command.Call, b *bson.Builder) {
 	st := s.Backups.Status()
 	if p := st.Policy; p.Folder != "" {

@@ -22,7 +22,8 @@ const currentOpBytesMax = 3 << 20
 const peersTimeout = 3 * time.Second
 
 // allServers returns the operations of all servers over the store, those of this server first. For each server whose
-// operations are missing it adds a document that reports this. Jobs are in the store, so every server lists all jobs.
+// operations are missing, or once for all peers if the store does not answer, it adds a document that reports this.
+// Jobs are in the store, so every server lists all jobs.
 func (s *State) allServers(ctx context.Context, a currentOpArgs) []bson.Raw {
 	docs := s.currentOps(a)
 	ctx, cancel := context.WithTimeout(ctx, peersTimeout)

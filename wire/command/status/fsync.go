@@ -135,7 +135,8 @@ func (l *fsyncLock) count() int64 {
 	return l.held
 }
 
-// runFsync makes all committed writes durable. With lock it first blocks further writes, until fsyncUnlock.
+// runFsync makes all committed writes durable. With lock it first blocks further writes, until fsyncUnlock; lock is
+// refused unless the server is exclusive.
 // Manual: reference/command/fsync.
 func (s *State) runFsync(c *command.Call) error {
 	lock := false

@@ -37,7 +37,8 @@ func parseKillOp(c *command.Call) (command.Request, error) {
 	return killOpRequest(n), nil
 }
 
-// Needs notes the privilege of killOp to end operations of other users; every user may end its own operations.
+// Needs notes the privilege of killOp to end operations of other users; every user may end its own operations on this
+// server.
 func (n killOpRequest) Needs(q *command.PrivilegeCheck) {
 	for _, op := range q.Call.Server.Ops.List() {
 		if op.ID == int64(n) && op.User == q.Call.ConnState.User {

@@ -14,9 +14,9 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// Metrics is a Prometheus collector of the server's state: request units and throttles of partitions, commands and
-// their latencies, connections, and the store. The number of time series is bounded, even if clients create many
-// collections.
+// Metrics is a Prometheus collector of the server's state, such as request units and throttles of partitions,
+// commands and their latencies, connections, the store and its backups. The number of time series is bounded, even if
+// clients create many collections.
 type Metrics struct {
 	s       *State
 	seconds *prometheus.HistogramVec

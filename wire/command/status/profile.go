@@ -85,7 +85,8 @@ func (s *State) parseProfile(c *command.Call) (command.Request, error) {
 }
 
 // runProfile replies with the profiling settings of a database, and changes those that the request has. The level
-// selects the commands to record in system.profile (0: none, 1: slow ones, 2: all); any other number keeps it.
+// selects the commands to record in system.profile (0: none, 1: slow ones or those that match the filter, 2: all);
+// any other number keeps it.
 // Manual: reference/command/profile, reference/method/db.setProfilingLevel.
 func (s *State) runProfile(c *command.Call) error {
 	level, ok := c.Value.TruncInt64()

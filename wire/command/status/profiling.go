@@ -28,8 +28,9 @@ const (
 	profileTimeMax = 2 * time.Second
 )
 
-// Begin is called when a command begins. If its database is profiled, it makes the command record its operators. It
-// also starts the watch that logs commands while they run for long.
+// Begin is called when a command begins. If its database is profiled or has a filter, it makes the command record its
+// operators. It also starts the watch that logs commands while they run for long. For Silent commands it does
+// nothing.
 func (s *State) Begin(c *command.Call) {
 	if c.Def.Facts.Has(command.Silent) {
 		return
@@ -43,8 +44,8 @@ func (s *State) Begin(c *command.Call) {
 // Profiled reports whether commands on a database are recorded in system.profile.
 func (s *State) Profiled(db string) bool { return s.profiling(db).level > 0 }
 
-// profiling returns the profiler's settings for commands on a database; the zero dbProfile if no database is
-// profiled.
+// profiling returns the profiler's settings for commands on a database; the zero dbProfile if no database is profiled
+// or has a filter.
 func (s *State) profiling(db string) dbProfile {
 	p := &s.profiler
 	if !p.on.Load() {
@@ -56,9 +57,9 @@ func (s *State) profiling(db string) dbProfile {
 }
 
 // profile records a completed command in system.profile of its database, depending on the database's level. Silent
-// commands are left out. At level 2 it records every other command; at level 1 a sample of the slow commands or, if
-// there is a filter, the commands that match it. Such commands are logged at any level, and at level 2 all commands.
-// The entry is stored before the client gets the reply. Errors are only logged.
+// commands are left out. At level 2 it records all others; at level 1 a sample of the slow commands or, if there is a
+// filter, the commands that match it. Such commands are logged at any level, and at level 2 all commands. The entry
+// is stored before the client gets the reply. Errors are only logged.
 // Manual: tutorial/manage-the-database-profiler, reference/log-messages#logging-slow-operations.
 func (s *State) profile(c *command.Call, e command.Outcome) {
 	if c.Def.Facts.Has(command.Silent) {

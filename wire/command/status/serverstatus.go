@@ -104,7 +104,7 @@ func statusRequestUnits(c *command.Call, b *bson.Builder) {
 // statusNothing appends nothing, for a section that is always empty.
 func statusNothing(*command.Call, *bson.Builder) {}
 
-// statusAsserts appends the number of failed commands.
+// statusAsserts appends the numbers of failed commands, unforeseen errors and panics.
 func statusAsserts(c *command.Call, b *bson.Builder) {
 	var user int64
 	for _, d := range c.Server.Table() {
@@ -219,8 +219,8 @@ func statusSessions(c *command.Call, b *bson.Builder) {
 	b.DateTime("lastTransactionReaperJobTimestamp", c.Server.Started.UnixMilli())
 }
 
-// statusMetrics appends the section metrics: how often each command ran and failed, and the counters of cursors and
-// documents.
+// statusMetrics appends the section metrics, such as how often each command ran and failed, and the counters of
+// cursors and documents.
 func statusMetrics(c *command.Call, b *bson.Builder) {
 	b.BeginDoc("changeStreams")
 	moved := c.Release() >= release.V9_0
@@ -327,7 +327,7 @@ func statusNoOpcounters(_ *command.Call, b *bson.Builder) {
 	}
 }
 
-// statusEngine appends the abilities of the storage engine.
+// statusEngine appends the abilities of the storage engine and the sizes of its files.
 func statusEngine(c *command.Call, b *bson.Builder) {
 	b.String("name", c.Server.Engine)
 	b.Bool("supportsCommittedReads", true)
