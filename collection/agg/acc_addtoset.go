@@ -11,8 +11,8 @@ var accAddToSet = AccumulatorDef{Name: "$addToSet", Parse: unary(startAddToSet),
 
 func startAddToSet(*mql.Env) valueState { return &setState{name: "$addToSet"} }
 
-// setState is the state of $addToSet: the distinct values of a group that are not missing, in the order of their
-// first occurrence.
+// setState is the state of $addToSet, and of $setUnion for the elements of arrays: the distinct values of a group that
+// are not missing, in the order of their first occurrence.
 type setState struct {
 	name string
 	seen map[string]struct{}

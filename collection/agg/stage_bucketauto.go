@@ -188,7 +188,7 @@ func (o *bucketAutoOp) advance(env *mql.Env) (err error) {
 }
 
 // bucket returns the row of the next bucket. Documents with equal values (with a granularity: below the rounded upper
-// boundary) stay in one bucket, and the last bucket gets all remaining documents.
+// boundary) stay in one bucket, and the n-th bucket gets all remaining documents.
 func (o *bucketAutoOp) bucket(env *mql.Env) (*exec.Row, error) {
 	g := &group{states: make([]State, len(o.out))}
 	for i, out := range o.out {

@@ -158,8 +158,9 @@ func (o *packOp) closeAll() {
 	}
 }
 
-// write builds the document of a bucket: under control the extremes of every field (the least time is the bucket's
-// start), under data a column for every field, in which the name of a value is the position of its measurement.
+// write builds the document of a bucket, for all fields but the meta field: under control their extremes (the least
+// time is the bucket's start), under data a column for each, in which the name of a value is the position of its
+// measurement.
 func (o *packOp) write(b *bson.Builder, from *bucket) {
 	var low, high bson.Raw = bson.Empty, bson.Empty
 	var names []string

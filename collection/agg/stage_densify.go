@@ -195,7 +195,7 @@ func (s *densifyStage) Open(_ *mql.Env, in exec.Operator, _ Opener) (exec.Operat
 }
 
 // densifyOp is the operator of $densify. It sorts its input by the field (by partition first, if each partition
-// has its own bounds) and generates the missing documents before each document.
+// has its own bounds) and generates the missing documents before each document and after the last.
 type densifyOp struct {
 	base
 	maker

@@ -14,7 +14,7 @@ import (
 	"github.com/cantledb/cantle/internal/casefile"
 )
 
-// accumulatorArgs are arguments for every accumulator over fields with random values: v of any type, d a
+// accumulatorArgs are arguments for every accumulator over fields with random values: v of many types, d a
 // document, l an array, n a number; all of them may be missing.
 var accumulatorArgs = map[string][]string{
 	"$accumulator":  {`{init: "function() { return [] }", accumulateArgs: ["$n"], accumulate: "function(s, n) { s.push(n); return s }", merge: "function(a, b) { return a.concat(b) }", lang: "js"}`},
@@ -45,7 +45,7 @@ var accumulatorArgs = map[string][]string{
 }
 
 // TestAccumulatorsEveryWay: every accumulator of $group, $bucketAuto and $setWindowFields over random values of
-// all types gives the same bytes in memory, spilled and in three shards, standard deviations to twelve digits.
+// many types gives the same bytes in memory, optimised, spilled and in three shards, standard deviations to twelve digits.
 // The shards are read one after the other, so that the order of the documents is the same.
 func TestAccumulatorsEveryWay(t *testing.T) {
 	var group, window []string

@@ -10,7 +10,8 @@ import (
 
 var winExpMovingAvg = WindowFunctionDef{Name: "$expMovingAvg", parse: parseExpMovingAvg, Since: "5.0", Doc: "reference/operator/aggregation/expMovingAvg"}
 
-// movingAverage is $expMovingAvg: it weighs the current value with alpha and the average so far with 1 - alpha.
+// movingAverage is $expMovingAvg: it weighs the current number with alpha and the average so far with 1 - alpha. The
+// first number is the first average; other values are ignored.
 type movingAverage struct {
 	input expr.Expr
 	alpha bson.Value

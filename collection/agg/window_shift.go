@@ -9,8 +9,8 @@ import (
 
 var winShift = WindowFunctionDef{Name: "$shift", parse: parseShift, Since: "5.0", Doc: "reference/operator/aggregation/shift"}
 
-// shift is $shift: it returns the value of an expression in the document that is by positions after the current
-// one.
+// shift is $shift: it returns the value of output in the document `by` positions after the current one; absent if
+// there is none.
 type shift struct {
 	output expr.Expr
 	by     int64

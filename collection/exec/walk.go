@@ -5,8 +5,8 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// walk holds the iterator of a scan of records or index entries. The iterator outlives the command that opened
-// it: a later getMore continues it under its own context.
+// walk holds the iterator of a scan of records or index entries. The iterator can outlive the command that opened
+// it: a later getMore then continues it under its own context.
 type walk struct {
 	it      storage.Iterator      // nil: no iterator is open
 	resumed storage.ContextSetter // the iterator, if it needs the context of each command; else nil

@@ -13,7 +13,7 @@ var dateDiffSignature = &signature{
 }
 
 // dateDiff is $dateDiff: it counts the boundaries of a unit, such as midnights, between two instants; the count is
-// negative if the end is earlier.
+// negative or 0 if the end is earlier.
 func dateDiff(_ *mql.Env, s *Scratch, a []bson.Value, g given) (bson.Value, error) {
 	const op = "$dateDiff"
 	if a[0].IsNullish() || a[1].IsNullish() || a[2].IsNullish() {

@@ -15,7 +15,7 @@ import (
 )
 
 // deserializeEJSON computes $deserializeEJSON: it replaces each document that begins with the name of a type,
-// such as {$oid: …}, by the value of that type. Other documents are kept.
+// such as {$oid: …}, by the value of that type. Other documents keep their fields, with converted values.
 //
 // Errors: ConversionFailure, ExceededMemoryLimit.
 func deserializeEJSON(env *mql.Env, s *Scratch, v bson.Value, _ bool) (bson.Value, error) {

@@ -160,8 +160,8 @@ func jsFlag(r rune) rune {
 	return -1
 }
 
-// fromJS returns the BSON value of a JavaScript value, in the memory of a. Numbers become doubles, as in
-// MongoDB.
+// fromJS returns the BSON value of a JavaScript value, in the memory of a. JavaScript numbers become doubles,
+// as in MongoDB.
 //
 // Errors: JSInterpreterFailure for a value that nests too deep or a name with a null byte; BSONObjectTooLarge.
 func (vm *VM) fromJS(a *bson.Arena, v goja.Value) (bson.Value, error) {
