@@ -12,8 +12,8 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// errorCode sends a command on a new connection and returns the error code of the reply: 0 for no error, -1 if no
-// reply came.
+// errorCode sends a command on a new connection and returns the top-level error code of the reply: 0 if it has
+// none, -1 if no reply came.
 func errorCode(t *testing.T, s *harness.Server, cmd bson.Raw) int64 {
 	c, err := harness.DialAddr(s.Addr)
 	if err != nil {

@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// interval holds the number and the latencies of the probe's reads in a period.
+// interval holds the number and the latencies of the probe's reads and updates in a period.
 type interval struct {
 	Reads    int
 	P50, P99 time.Duration
@@ -48,8 +48,8 @@ type interval struct {
 	Failure  string // the first error
 }
 
-// probe is the client whose latency the test measures: in a process of its own, it reads, or updates with
-// withWrites, one document after the other at a slow pace.
+// probe is the client whose latency the test measures: in a process of its own, it reads one
+// document after the other at a slow pace; with withWrites, it updates every fourth.
 type probe struct {
 	in  io.WriteCloser
 	out *bufio.Scanner

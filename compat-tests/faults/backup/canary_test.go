@@ -10,7 +10,7 @@ import (
 	"github.com/cantledb/cantle/internal/testenv"
 )
 
-// TestCanary builds a program with a planted bug, a restore to one second too late, and checks that the drill
+// TestCanary builds a program with a planted bug, a restore to one timestamp too late, and checks that the drill
 // finds it.
 func TestCanary(t *testing.T) {
 	if !testenv.IsLong() {

@@ -111,7 +111,7 @@ func (w *writer) made(c change) {
 }
 
 // at returns all states that the writer's database may have had at a moment m: the state after all changes that
-// certainly came before m, and the ones with the changes that may have, added one after the other.
+// certainly came by then, and the ones with the changes that may have, added one after the other.
 func (w *writer) at(m moment) (out []database) {
 	d, may := database{}, 0
 	for i, c := range w.changes {

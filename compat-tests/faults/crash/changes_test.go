@@ -51,8 +51,8 @@ type reader struct {
 	total int
 }
 
-// read resumes the change stream and reads up to most events. It returns nil also if the server was killed
-// meanwhile.
+// read resumes the change stream and reads up to most events, or until two tries have found none. It
+// returns nil also if the server was killed meanwhile.
 func (r *reader) read(e *era, most int) error {
 	s, err := e.coll().Watch(e.ctx, r.pipeline, r.options().SetResumeAfter(r.token).SetMaxAwaitTime(100*time.Millisecond))
 	if err != nil {

@@ -87,7 +87,8 @@ func gaps(t *testing.T, path string, from, to int64) (lost []gap) {
 }
 
 // mayLose returns a function that reports whether an injury may destroy the document of a namespace with an _id:
-// whether its key lies between the intact blocks on both sides of the damaged ones.
+// whether its key lies between the intact blocks on both sides of the damaged ones. An injury of another file than
+// a table destroys none.
 func (m *made) mayLose(t *testing.T, in injury) func(ns string, id int32) bool {
 	t.Helper()
 	if in.kind != "sst" {

@@ -208,8 +208,8 @@ func clockSteps(h *hardship) {
 	h.end(m)
 }
 
-// noFiles makes every opening of a file fail, and checks that commands that need to open a file fail with code 39,
-// and that writes work again afterwards.
+// noFiles makes every opening of a file fail, and checks that commands that fail have code 39, and
+// that writes work again afterwards.
 func noFiles(h *hardship) {
 	var none atomic.Bool
 	m := h.boot(func(op errorfs.Op) error {

@@ -19,7 +19,7 @@ import (
 type state map[string]string
 
 // resumes waits until the jobs that a server resumes at its start have ended, such as index builds and rewrites of
-// collections, and reports whether they have.
+// collections, and reports whether they have within some 20 seconds.
 func (m *machine) resumes() bool {
 	busy := func(c *catalog.Collection) bool {
 		return c.Rewriting != nil || slices.ContainsFunc(c.Indexes, func(ix *catalog.Index) bool { return ix.State == catalog.IndexBuilding })

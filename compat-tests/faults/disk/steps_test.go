@@ -49,9 +49,9 @@ func (h *hardship) spent(m *machine, from int) (n int) {
 	return n
 }
 
-// sessionsThroughSteps sets the wall clock forward and back while a cursor, a transaction, a snapshot and a budget
-// are in use. Each must go on, no budget may get more than its rate, and every timeout must follow the elapsed
-// time and not the wall clock.
+// sessionsThroughSteps sets the wall clock forward and back while a cursor, a session, a transaction, a snapshot and
+// a budget are in use. Each must go on, no budget may get more than its rate, and every timeout must follow the
+// elapsed time and not the wall clock.
 func sessionsThroughSteps(h *hardship) {
 	m := h.boot(func(errorfs.Op) error { return nil }, -1)
 	h.must(m, command("paid", "shop", bson.D{{Key: "customAction", Value: "CreateCollection"}, {Key: "collection", Value: "paid"}, {Key: "offerThroughput", Value: 400}}, false, made("shop.paid")...))

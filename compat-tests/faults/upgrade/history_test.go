@@ -25,8 +25,8 @@ import (
 // historyStep is the number of commits between two commits of the repository whose programs TestHistory builds.
 const historyStep = 50
 
-// kinds are indexes of every kind that a folder of the history has, each with a filter that uses it. Programs that
-// do not support a kind omit it.
+// kinds are indexes of every kind that a folder of the history has, each with a filter that uses it, or nil if
+// compare has other queries for it. Programs that do not support a kind omit it.
 var kinds = []struct {
 	name    string
 	key     bson.D
