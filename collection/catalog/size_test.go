@@ -35,7 +35,7 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// The bytes counted for options and indexes of all kinds are at least the memory that they use once parsed.
+// The bytes counted for options and indexes of many kinds are at least the memory that they use once parsed.
 func TestMetadataBytes(t *testing.T) {
 	env := mql.NewEnv(context.Background())
 	const copies = 8

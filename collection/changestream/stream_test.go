@@ -143,9 +143,8 @@ func (w *world) history() (ofC, ofDB []string) {
 		[]string{"insert:1", "insert:2", "insert:3", "insert:4", "rename", "insert:5", "drop", "insert:6", "insert:7", "drop", "dropDatabase", "invalidate"}
 }
 
-// TestResumeAnywhere checks that a stream that is stopped after any event and resumed, by its token
-// or by a mark, misses nothing and repeats nothing, although names of collections changed
-// meanwhile.
+// TestResumeAnywhere checks that a stream that is stopped after any event and resumed by its token misses
+// nothing and repeats nothing, although names of collections changed meanwhile.
 func TestResumeAnywhere(t *testing.T) {
 	w := newWorld(t)
 	start := w.commit(insert(99, 0))

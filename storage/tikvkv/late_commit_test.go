@@ -15,8 +15,8 @@ import (
 	"github.com/cantledb/cantle/storage/writebuf"
 )
 
-// A commit fails with a retryable error while the lease has expired because everything paused.
-// Once the lease is renewed, the retry succeeds.
+// A commit while the lease has expired, because everything paused, waits for the renewal and then fails
+// with a retryable error. The retry succeeds.
 func TestCommitAfterStandstill(t *testing.T) {
 	c := fake(t)
 	s := openOn(t, c, Options{Lease: 300 * time.Millisecond})

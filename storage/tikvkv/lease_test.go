@@ -135,7 +135,7 @@ func TestCollectPastReader(t *testing.T) {
 	}
 }
 
-// The number of requests that each operation of a store sends to the cluster is as listed here.
+// The numbers of requests that common operations of a store send to the cluster are as listed here.
 func TestRoundTrips(t *testing.T) {
 	c := fake(t)
 	s := openOn(t, c, Options{Lease: time.Hour})

@@ -15,9 +15,9 @@ import (
 
 // floor is the stub with documents: a lower bound for a server that stores. Each document is a row of the server's
 // own engine, and a write also appends a log record for each document, in one commit that is on the disk before the
-// reply. It reads and writes its sockets with the server's own code. It implements the commands of the workloads and
-// nothing else: no query language, sessions, retries, users, partitions or prices. The server's cost beyond the floor
-// is the cost of those.
+// reply. It reads and writes its sockets with the server's own code. It implements find, insert and update as the
+// workloads send them, and nothing else: no query language, sessions, retries, users, partitions or prices. The
+// server's cost beyond the floor is the cost of those.
 type floor struct{ store storage.Store }
 
 // floorFlag makes the stub run as a floor.

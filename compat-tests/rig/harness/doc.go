@@ -4,8 +4,8 @@
 //
 // The server is the real binary, started with a free port and stopped with SIGTERM, or a server that a test has
 // assembled in its own process (Hosted). A test fails if its server crashes, panics or exits with an error. Of the
-// server's packages this package uses only bson, collection/release and wire/defects: its tests see what a client
-// sees.
+// server's packages this package uses only bson, bson/ejson, collection/release and wire/defects: its tests see what
+// a client sees.
 //
 // Environment:
 //

@@ -138,8 +138,8 @@ func (x *transactions) inside(db string, cmd bson.Raw) (bson.Raw, error) {
 }
 
 // again repeats the transaction if it is refusable and the reply has the label TransientTransactionError, until it
-// was sent attemptsMax times: it sends the earlier writes again in a new one. It reports whether that succeeded; then the
-// caller sends the refused command again.
+// was sent attemptsMax times: it sends the earlier writes again in a new one. It reports whether that succeeded; then
+// the caller sends the refused command again.
 func (x *transactions) again(t *testing.T, reply bson.Raw, err error, tries int) bool {
 	t.Helper()
 	if err != nil || !x.refusable || tries == attemptsMax || !strings.Contains(Render(reply, true), "+TransientTransactionError") {

@@ -115,8 +115,8 @@ func TestExpireOnce(t *testing.T) {
 	want(t, "gateways that expire", len(on(g, "expire")), 1)
 }
 
-// TestStructure checks that writes at one server, while another one splits and reshards the collection, are
-// all there and in every index, also if the lease of a writing server expires now and then.
+// TestStructure checks that writes at three servers, while two of them split and reshard the collection, are
+// all there and in every index, also if the lease of the third expires now and then.
 func TestStructure(t *testing.T) {
 	rounds := 1
 	if testenv.IsLong() {

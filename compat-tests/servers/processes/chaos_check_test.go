@@ -11,8 +11,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// agree compares the servers after all faults have ended: each must have the same collections, every index
-// must find what a scan finds, and validate and checkMetadataConsistency must find nothing wrong.
+// agree compares the servers after all faults have ended: each must have the same collections, every index but
+// _id and hashed ones must find what a scan finds, and validate and checkMetadataConsistency must find nothing wrong.
 func (c *chaos) agree() {
 	first := ""
 	for i := range c.addresses {

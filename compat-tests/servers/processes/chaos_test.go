@@ -77,12 +77,11 @@ func chaosTime() time.Duration {
 }
 
 // TestChaos runs three servers over a cluster of three stores, and a client with the addresses of all.
-// Servers are killed, and suspended for longer than their lease, responses of the cluster are lost, region
-// leaders move, PD is unavailable, while collections are split, resharded, indexed, created, renamed and
-// dropped. The checks: the bank's total is the same in any snapshot; lists and registers satisfy snapshot
-// isolation; a change stream that is resumed at any server has each event once and in order; all acknowledged
-// writes are there, by each index and at each server. CANTLE_SEED determines the faults, but not which
-// operations they hit.
+// Servers are killed, and suspended for longer than their lease, the cluster has all its faults, or PD is
+// unavailable, while the structure of collections changes (reshape). The checks: the bank's total is the same
+// in any snapshot; lists and registers satisfy snapshot isolation; a change stream that is resumed at any
+// server has each event once and in order; all acknowledged writes are there, by each index and at each
+// server. CANTLE_SEED determines the faults, but not which operations they hit.
 func TestChaos(t *testing.T) {
 	cluster, err := tikvfake.NewOf(3)
 	if err != nil {
@@ -240,7 +239,7 @@ func percentile(list []time.Duration, p int) time.Duration {
 }
 
 // latencies prints the p99 of the writes of each second, and the time from each fault until it fell below a
-// bound again, unless another fault came before.
+// bound again, unless another fault came before. It fails the test if no write succeeded for silenceMax.
 func (c *chaos) latencies() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
