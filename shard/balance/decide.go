@@ -63,8 +63,8 @@ func (a Action) String() string {
 	return fmt.Sprintf("split %v: %s", a.Shard, a.Why)
 }
 
-// Decide returns the shards to split, most urgent first, or, if there are none and the policy merges, those to merge. No
-// shard occurs twice, so the actions may be carried out in any order. Shards that have not settled are left alone.
+// Decide returns the shards to split, most urgent first, or, if there are none and the policy merges, those to merge.
+// No shard occurs twice, so the actions may be carried out in any order. Shards that have not settled are left alone.
 func Decide(m *shard.Map, l Loads, p Policy) []Action {
 	if m.Kind() == shard.Unsharded {
 		return nil

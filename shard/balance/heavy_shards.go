@@ -25,8 +25,8 @@ const (
 )
 
 // heavy finds the shard key values of a collection near Policy.LogicalBytes, the maximum size of a value, and logs a
-// warning for those that nearly reach it, and for an unsharded collection that does. Its cost depends on the number of shards that are large enough to hold such
-// a value; usually there are none.
+// warning for those that nearly reach it, and for an unsharded collection that does. Its cost depends on the number
+// of shards that are large enough to hold such a value; usually there are none.
 func (b *Balancer) heavy(ctx context.Context, ns collection.Namespace) {
 	c := b.Catalog.Peek().Collection(ns)
 	limit := b.Policy.LogicalBytes

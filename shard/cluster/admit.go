@@ -34,8 +34,9 @@ func (c *Cluster) admit(o *Op, coll *catalog.Collection, shards []*shard.Descrip
 }
 
 // admit admits a write on some shards, as Cluster.admit does for other statements. If the budget has server-side
-// retry, the attempt always ends with *throttledWrite, which admits the write, perhaps after a wait, before the next
-// attempt: a writer that waited with its pin on the catalog entry would delay every change of the catalog.
+// retry, an attempt on shards not admitted yet ends with *throttledWrite, which admits the write, perhaps after a
+// wait, before the next attempt: a writer that waited with its pin on the catalog entry would delay every change of
+// the catalog.
 func (a *attempt) admit(shards []*shard.Descriptor) error {
 	if a.op.paid != nil {
 		scope := scopeOf(a.coll, shards)

@@ -59,8 +59,8 @@ type attempt struct {
 }
 
 // delay is the error of an attempt of a write that must wait before the next attempt, for request units, for peers,
-// for the end of a rewriting, or for the end of a transaction that has written the same key (intents.Blocked). During Wait the write holds no pin and no transaction of its own. Such attempts do
-// not count towards retriesMax.
+// for the end of a rewriting, or for the end of a transaction that has written the same key (intents.Blocked). During
+// Wait the write holds no pin and no transaction of its own. Such attempts do not count towards retriesMax.
 type delay interface {
 	error
 	// Wait returns nil when another attempt is worth making, or the error with which the command
@@ -100,9 +100,9 @@ func (s *notAppliedByAll) Wait(ctx context.Context) error {
 	return s.catalog.WaitEntryAppliedByAll(ctx, s.coll)
 }
 
-// write runs fn, which makes the changes of one statement, until its transaction commits without a conflict. fn calls
-// a.begin before it reads or writes, and must start from nothing each time. In a multi-document transaction fn runs
-// inside a savepoint, a conflict is final, and nothing is committed.
+// write runs fn, which makes the changes of one statement, until its transaction commits without a conflict, with at
+// most retriesMax retries. fn calls a.begin before it reads or writes, and must start from nothing each time. In a
+// multi-document transaction fn runs inside a savepoint, a conflict is final, and nothing is committed.
 func (c *Cluster) write(o *Op, ns collection.Namespace, fn func(a *attempt) error) error {
 	if err := o.MayWrite(ns.DB); err != nil {
 		return err
@@ -296,7 +296,8 @@ func (a *attempt) target(d *shard.Descriptor) *write.Target {
 }
 
 // claim checks, before the attempt writes a record key or a key of a unique index, that no open multi-document
-// transaction has written the key. In such a transaction it also records the write. Errors: storage.ErrConflict.
+// transaction has written the key. In such a transaction it also records the write.
+// Errors: storage.ErrConflict in such a transaction, otherwise *intents.Blocked, for which the write waits.
 func (a *attempt) claim(key []byte) error {
 	if a.multi {
 		return a.c.claim(a.op.Env.Context(), a.op.Txn, key)

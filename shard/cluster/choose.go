@@ -86,8 +86,8 @@ func pick(sols []*plan.Solution, n int) *plan.Solution {
 }
 
 // runTrial runs the candidate plans of a query for a short while on the first shard that can have matches, and
-// returns the best one; without such a shard, the first one. Unless the read has a Trace, the plan cache stores the
-// winner.
+// returns the best one; without such a shard, the first one. Unless the read runs only to be explained, the plan
+// cache stores the winner.
 func (c *Cluster) runTrial(env *mql.Env, o *Op, v *view, q *plan.Query, sols []*plan.Solution) (*plan.Solution, error) {
 	shards := router.Targets(q.Coll, q.Match, env.Collation == nil)
 	if len(shards) == 0 {

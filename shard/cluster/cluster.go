@@ -32,7 +32,7 @@ type Config struct {
 	// LogicalKeyBytes is the maximum number of bytes of the documents of one shard key value
 	// where throughput is provisioned; 0 = without limit.
 	LogicalKeyBytes int64
-	// Dropped is called for each dropped collection, to end its cursors.
+	// Dropped is called for each dropped or renamed collection, to end its cursors.
 	Dropped func(ns collection.Namespace)
 	// Memory limits the memory of the past states that are made from the change log; nil sets no limit.
 	Memory *ratelimit.Memory

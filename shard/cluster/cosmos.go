@@ -21,8 +21,9 @@ import (
 // each. They apply if the environment of a command has an account (mql.Env.Cosmos).
 
 // checkSort rejects the sorts that Azure Cosmos DB for MongoDB rejects: on one field without an index, on several
-// fields without a compound index of the same sequence, in the same directions or all reversed. A field of the shard
-// key needs no index. Every error ends with the call that creates the index.
+// fields without a compound index of the same sequence, in the same directions or all reversed. A sort on one field
+// of the shard key or with $meta needs no index; servesGridFS is an exception too. Every error ends with the call
+// that creates the index.
 // Source: Azure Cosmos DB for MongoDB, "indexing". Errors: BadValue (2).
 func checkSort(env *mql.Env, q *plan.Query) error {
 	coll, sort := q.Coll, q.Pattern

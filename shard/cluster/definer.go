@@ -9,8 +9,8 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// Definer is the part of data definition (shard/ddl) that the data plane needs: it creates the collections for writes
-// and for $out, and deletes expired documents.
+// Definer is the part of data definition (shard/ddl) that the data plane needs: for the collections that writes, $out
+// and transactions create, and for expired documents.
 type Definer interface {
 	// CreateMissing creates a collection for a write, unless it exists. In a transaction the collection belongs to
 	// the transaction until the commit, see AddCreated. If the collection was created outside since the transaction

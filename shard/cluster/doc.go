@@ -21,6 +21,6 @@
 // Cosmos DB are in cosmos.go.
 //
 // Methods return the errors of storage, budgets and contexts unchanged; Translate turns them into
-// client errors, once, where wire/command answers. The budgets admit every statement before it
-// starts and charge it when it ends; Op.Receipt sums the charges of the command.
+// client errors, once, where wire/command answers. Where there are budgets, they admit a statement before
+// it starts and charge it when it ends; Op.Receipt sums the charges of the command.
 package cluster

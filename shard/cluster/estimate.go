@@ -28,7 +28,8 @@ const (
 
 // Estimate runs the plan of a read on at most estimateShards shards for a short while, and scales the measured cost
 // to the whole read. For a write, m holds the changes of the rows, which are tried in a transaction that does not
-// commit; for a read it is nil. No budget is charged.
+// commit; for a read it is nil. No budget is charged. The estimate is zero if no shard of a
+// stored collection is read.
 func (s *Stream) Estimate(env *mql.Env, m *Modify) (e Estimate, err error) {
 	if s.Coll == nil || s.Solution == nil || len(s.Shards) == 0 || s.v == nil {
 		return e, nil

@@ -82,7 +82,8 @@ func (c *Cluster) SetHistoryWindow(d time.Duration) {
 }
 
 // retain keeps a reader, whose state later reads may use, with the catalog of its time, and reports whether it took
-// it. If a state of the same time is kept already, its age begins again at 0 and the caller closes the reader.
+// it; otherwise the caller closes the reader: a state of the same time is kept already, whose age begins again at 0, or
+// the states are closed.
 func (x *states) retain(r storage.Reader, snap *catalog.Snapshot) bool {
 	now := x.clock()
 	x.mu.Lock()

@@ -46,7 +46,7 @@ type Modified struct {
 	Matched  int64
 	Changed  int64      // documents that an update really changed, or deleted documents
 	Upserted bson.Value // _id of the upserted document, missing without one
-	Doc      bson.Raw   // the selected image, nil when nothing matched
+	Doc      bson.Raw   // the selected image, also of an upserted document; nil if there is none
 	Found    *exec.Row  // the matched row without its document, if Modify.Find requests metadata
 }
 

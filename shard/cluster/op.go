@@ -79,7 +79,7 @@ type Op struct {
 	// Row, if set, is memory for the document of a read by _id. The caller copies it before
 	// it reads on.
 	Row *exec.RowMemory
-	// Trace, if set, collects the operators of each shard, for explain.
+	// Trace, if set, collects the operators of each shard, for explain or the profiler.
 	Trace *Trace
 
 	meter     ratelimit.Meter      // of the running statement

@@ -118,8 +118,8 @@ func timeOf(v bson.Value) (storage.Timestamp, bool) {
 	return storage.MakeTimestamp(t, i), ok
 }
 
-// OplogRange returns the times of the oldest and the newest entry of the change log. If the log is
-// empty, both are the newest time of the store.
+// OplogRange returns the time of the oldest entry of the change log, and the newest time of the store. If the log is
+// empty, both are the latter.
 // Errors: storage errors.
 func (c *Cluster) OplogRange(ctx context.Context) (oldest, newest storage.Timestamp, err error) {
 	newest = c.store.Latest()
@@ -132,7 +132,7 @@ func (c *Cluster) OplogRange(ctx context.Context) (oldest, newest storage.Timest
 }
 
 // WaitOplog waits until the change log has grown since the stream, opened on OplogNamespace, reached its end; if the
-// end is final, until ctx ends.
+// end is final, until ctx ends. It returns at once if the stream has not begun to read.
 // Errors: the cause of ctx; storage.ErrClosed.
 func (s *Stream) WaitOplog(ctx context.Context) error {
 	if s.oplog == nil || s.oplog.log == nil {

@@ -65,8 +65,8 @@ func (c *Cluster) namesAt(ctx context.Context, at storage.Timestamp) (map[collec
 	return names, err
 }
 
-// since returns the beginning of the time window in which every past state can be read; SetHistoryWindow sets the
-// length of the window.
+// since returns the beginning of the time window in which past states can be read; SetHistoryWindow sets the length of
+// the window.
 func (x *states) since() storage.Timestamp {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -140,8 +140,8 @@ func (t *Tail) checkPosition(r storage.Reader) error {
 	return mongoerr.New(mongoerr.CappedPositionLost, "CollectionScan died due to failure to restore tailable cursor position. Last seen record id: RecordId(%d)", t.after)
 }
 
-// Next returns the next document, nil if there is none for now. A document that was not taken (Take) is returned
-// again in the next turn. At the beginning of a turn, it can fail like a new find.
+// Next returns the next document, nil if there is none for now or the limit is reached. A document that was not taken
+// (Take) is returned again in the next turn. At the beginning of a turn, it can fail like a new find.
 func (t *Tail) Next(env *mql.Env) (*exec.Row, error) {
 	if t.remaining == 0 {
 		return nil, nil
@@ -193,7 +193,7 @@ func (t *Tail) Pause() {
 }
 
 // Wait waits until a commit after the last turn may have given the tail a further document, or the collection has
-// ended. Errors: ctx.Err(), storage.ErrClosed.
+// ended; if nothing more can come, until ctx ends. Errors: ctx.Err(), storage.ErrClosed.
 func (t *Tail) Wait(ctx context.Context) error {
 	if t.remaining == 0 || t.op.Txn != nil || t.op.At != 0 {
 		<-ctx.Done() // nothing more can come

@@ -11,9 +11,10 @@ import (
 
 // tallies returns operators that replace the scans of a pipeline that needs only the number of all documents, as
 // countDocuments({}) does: the counters hold these numbers. It returns nil where scans must count: at a time in the
-// past; in a transaction, which has writes of its own; with a hint; beside other reads, which use one state; and with
-// a Trace, which shows the scan. A sort is executed, since it may reject documents (parallel arrays). The state that
-// is counted is the newest one, as late as the command's view or later.
+// past; in a transaction, which has writes of its own; with a hint; beside other reads, which use one state; with a
+// Trace, which shows the scan; and if the counters are not sufficient, see Board.Exact, or the shard map has changed.
+// A sort is executed, since it may reject documents (parallel arrays). The state that is counted is the newest one,
+// as late as the command's view or later.
 func (x *opener) tallies(coll *catalog.Collection, f agg.Front, hint bson.Value, shards []*shard.Descriptor) (map[shard.ID]*exec.Tally, error) {
 	if !f.Tally || f.Filter != nil || f.Sort != nil || f.Skip > 0 || f.Limit > 0 || !hint.IsMissing() ||
 		!x.singleRead || x.trace != nil || x.o.Txn != nil || x.o.At != 0 || x.v.rewound != nil || len(shards) != len(coll.Map.Shards()) {

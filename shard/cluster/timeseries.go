@@ -48,8 +48,8 @@ func (c *Cluster) checkModify(o *Op, ns collection.Namespace, m *Modify) error {
 	return nil
 }
 
-// checkSeriesUpdate rejects updates of a time-series collection, except those of the metaField, in all matches of a
-// filter on the metaField.
+// checkSeriesUpdate rejects updates of a time-series collection, except those by operators, without upsert, of the
+// metaField in all matches of a filter on the metaField.
 // Manual: core/timeseries/timeseries-limitations#updates. Errors: InvalidOptions (72).
 func checkSeriesUpdate(o *Op, coll *catalog.Collection, m *Modify) error {
 	invalid := func(what string) error {

@@ -141,8 +141,8 @@ const (
 	copyBytes = 4 << 20
 )
 
-// copyCapped creates a capped collection and fills it. The oldest documents, as far as all exceed the size in bytes, are
-// not copied.
+// copyCapped creates a capped collection and fills it. The oldest documents, as far as all exceed the size in bytes,
+// are not copied.
 func (d *Definer) copyCapped(o *cluster.Op, from *catalog.Collection, to collection.Namespace, size int64) error {
 	if err := d.Create(o, to, CreateOptions{Raw: cappedOptions(from.Options.Raw, size)}); err != nil {
 		return err

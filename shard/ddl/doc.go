@@ -13,9 +13,9 @@
 // collection and puts it in place of another, and a transaction publishes the collections that it
 // created when it commits.
 //
-// Invariants: a command takes effect in one catalog change or, where documents have to be rewritten or indexed, in the last
-// change of a job, so that after a crash either the old or the new definition holds; the change-log record of a
-// command is part of the change that it describes. If a crash leaves a collection half filled, it is a temporary
+// Invariants: a command takes effect in one catalog change or, where documents have to be rewritten or indexed, in
+// the last change of a job, so that after a crash either the old or the new definition holds; the change-log record
+// of a command is part of the change that it describes. If a crash leaves a collection half filled, it is a temporary
 // collection, which the next start or a peer drops. Errors are returned unchanged; wire/command translates those of
 // the store and of budgets.
 //

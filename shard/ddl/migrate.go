@@ -9,11 +9,10 @@ import (
 	"github.com/cantledb/cantle/shard/jobs"
 )
 
-// MigrateThroughput turns the manual throughput of a collection, or of a database if ns has no
-// collection, into autoscale, or back. The amount follows from the previous one: the maximum of
-// autoscale is the manual RU/s, or more if the highest RU/s so far, the storage or the number of
-// collections requires it; the manual RU/s are the maximum. A throughput of the requested mode stays. It returns the new
-// throughput.
+// MigrateThroughput turns the manual throughput of a collection, or of a database if ns has no collection, into
+// autoscale, or back. The amount follows from the previous one: the maximum of autoscale is the manual RU/s, or more
+// if the highest RU/s so far, the storage or the number of collections requires it; the manual RU/s are the maximum.
+// A throughput of the requested mode stays. It returns the new throughput.
 // Source: Azure Cosmos DB, "set-throughput", "autoscale-faq". Errors: BadValue (2),
 // NamespaceNotFound (26), CommandNotSupportedOnView (166).
 func (d *Definer) MigrateThroughput(o *cluster.Op, ns collection.Namespace, autoscale bool) (t catalog.Throughput, err error) {

@@ -56,8 +56,8 @@ func (d *Definer) CreateTemporary(o *cluster.Op, db string, options bson.Raw, in
 
 // DropUnfinished drops the temporary collections that commands were filling when their server died. A server that has
 // the store exclusively calls it once after a start, before clients are admitted, without alive. Over a shared store
-// one server calls it periodically; alive reports the live servers, whose collections stay, as do those without an ID in the
-// name.
+// one server calls it periodically; alive reports the live servers, whose collections stay, as do those without an ID
+// in the name.
 // Errors: the errors of dropping.
 func (d *Definer) DropUnfinished(ctx context.Context, alive func(storage.MemberID) bool) error {
 	snap := d.catalog.Peek()

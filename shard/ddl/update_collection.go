@@ -143,7 +143,8 @@ func (u *updating) change(m *catalog.Mutation) error {
 
 // unlisted returns the indexes of a collection whose keys are not in a list of specifications: UpdateCollection drops
 // these.
-// Errors: IllegalOperation (20) if one of them is the last that serves a ranged shard key and there is no Cosmos account.
+// Errors: IllegalOperation (20) if one of them is the last that serves a ranged shard key and there is no Cosmos
+// account.
 func unlisted(o *cluster.Op, coll *catalog.Collection, specs []bson.Raw) (gone []*catalog.Index, err error) {
 	for _, ix := range coll.UnstagedIndexes()[1:] {
 		if !slices.ContainsFunc(specs, func(spec bson.Raw) bool { return bson.Equal(spec.Get("key"), ix.Key.Value(), nil) }) {

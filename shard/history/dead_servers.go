@@ -12,11 +12,10 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// With peers, each server keeps its own history, under its member ID. A server has another ID after
-// a restart, so a starting server takes over the history of a dead one. Histories that no server takes over
-// are shown with those of live servers (AllServers; the latest deadHistoriesMax), and deleted when they are as old as the
-// oldest column.
-// A server that has the store exclusively keeps its history under no ID, and leaves the others as they are.
+// With peers, each server keeps its own history, under its member ID. A server has another ID after a restart, so a
+// starting server takes over the history of a dead one. Histories that no server takes over are shown with those of
+// live servers (AllServers; the latest deadHistoriesMax), and deleted when they are as old as the oldest column. A
+// server that has the store exclusively keeps its history under no ID, and leaves the others as they are.
 
 // ofMember is the byte with which the names of a server's stored history begin if it has peers; the server's ID
 // follows.

@@ -253,8 +253,8 @@ func (c *counts) counted(snap *catalog.Snapshot, ts storage.Timestamp, rec *chan
 	return nothing
 }
 
-// entry returns the counts of a collection, at first of no shard if its epoch is new. A collection that has no counts
-// yet was created after the counts began to follow the change log, so its first shards began empty.
+// entry returns the counts of a collection, at first of no shard if its epoch is new. A collection in its first
+// epoch without counts was created after the counts began to follow the change log, so its first shards began empty.
 func (c *counts) entry(coll *catalog.Collection) *counted {
 	epoch := coll.Map.Version().Epoch
 	k := c.colls[coll.ID]

@@ -21,7 +21,7 @@ import (
 var errDropped = errors.New("jobs: the collection was dropped")
 
 // errStale makes a job's batch begin again with the current catalog entry, because the entry by which it began is no
-// longer current.
+// longer current, is frozen, or was not applied by all peers.
 var errStale = errors.New("jobs: stale catalog entry")
 
 // Batches of background work are small, so that a conflict repeats little and clients are not delayed. After each

@@ -74,7 +74,7 @@ func (r *Runner) Expire(ctx context.Context) (deleted int64, err error) {
 	return deleted, errors.Join(errs...)
 }
 
-// Expired returns the passes of the TTL deleter and the documents it deleted, since the start
+// Expired returns the passes of the TTL deleter and the documents that it and ExpireDue deleted, since the start
 // (serverStatus.metrics.ttl).
 func (r *Runner) Expired() (passes, deleted int64) { return r.passes.Load(), r.expired.Load() }
 

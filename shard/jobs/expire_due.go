@@ -20,7 +20,7 @@ func eager(ctx context.Context) bool { return ctx.Value(eagerKey{}) != nil }
 
 // ExpireDue deletes the documents of a collection that have expired by its TTL indexes, before a command reads or
 // writes it. If none has, it only looks for one entry in each partition of these indexes. While the TTL deleter is
-// off, it does nothing.
+// off, or with ReadOnly, it does nothing.
 func (r *Runner) ExpireDue(ctx context.Context, coll *catalog.Collection) error {
 	if !r.Expires() || r.ReadOnly {
 		return nil

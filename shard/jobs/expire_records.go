@@ -13,8 +13,8 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// expireCollection deletes the documents that have expired by the expireAfterSeconds of a collection that is
-// stored in the order of its times: a time-series collection, or one clustered by an _id that is a date.
+// expireCollection deletes the documents that have expired by the expireAfterSeconds of a time-series collection, or of
+// a clustered one, in which documents whose _id is a date expire.
 // Manual: core/timeseries/timeseries-automatic-removal, core/clustered-collections.
 func (r *Runner) expireCollection(ctx context.Context, coll *catalog.Collection) (deleted int64, err error) {
 	o := &coll.Options

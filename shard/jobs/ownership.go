@@ -50,7 +50,8 @@ func (r *Runner) asOwner(ctx context.Context, name string) context.Context {
 	return storage.WithGuard(ctx, func() error { return r.Owners.Guard(name) })
 }
 
-// OwnsLoop reports whether this server owns the job of a loop, after trying to become its owner.
+// OwnsLoop reports whether this server owns the job of a loop, after trying to become its owner; false after an error,
+// which it reports.
 func (r *Runner) OwnsLoop(ctx context.Context, name string) bool {
 	ok, err := r.Owners.TryAcquire(ctx, name, nil)
 	r.report(name, err)

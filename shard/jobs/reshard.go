@@ -153,9 +153,9 @@ func (c *copying) begin(m *catalog.Mutation) error {
 }
 
 // Bounds of the rounds in which a Reshard applies new writes to its copy. The last round, for which writers wait,
-// follows a round shorter than shortRound, or round number roundsMax. If writers are as fast as the copy, each round
-// takes as long as the previous one or longer: after stalledMax rounds in a row none of which was the shortest, more
-// rounds would only make the last one longer.
+// follows a round shorter than shortRound, the round in which CommitReshard was called, or round number roundsMax. If
+// writers are as fast as the copy, each round takes as long as the previous one or longer: after stalledMax rounds in
+// a row none of which was the shortest, more rounds would only make the last one longer.
 const (
 	shortRound = 100 * time.Millisecond
 	roundsMax  = 100

@@ -110,7 +110,8 @@ func committed() error {
 	return mongoerr.New(mongoerr.ReshardCollectionCommitted, "the resharding operation is being committed and cannot be aborted any more")
 }
 
-// CommitReshard makes a Reshard block writers and finish now, and waits for it.
+// CommitReshard makes a Reshard block writers and finish now, and waits for it; an error of the Reshard is not
+// returned.
 // Manual: reference/command/commitReshardCollection.
 // Errors: NoSuchReshardCollection (339).
 func (r *Runner) CommitReshard(ctx context.Context, id keyspace.CollectionID) error {

@@ -2,9 +2,9 @@ package jobs
 
 // The steps of jobs, for OnStep. A process may end at each of them.
 //
-//	Reshard       begun, copying (once per transaction), copied, applied, blocked, ready
-//	Split, Merge  prepared, counted, moving (once per transaction), moved, settled
-//	others        the names that callers pass to Step
+//	Reshard             begun, copying (once per transaction), copied, applied, blocked, ready
+//	Split, Merge, Move  prepared, counted, moving (once per transaction), moved, settled
+//	others              the names that callers pass to Step
 const (
 	stepBegun    = "begun"
 	stepCopying  = "copying"

@@ -83,8 +83,8 @@ func (b *Board) MarkInDoubt() { b.inDoubt.Store(true) }
 
 // Exact returns the documents of shards as a scan of the store's newest state would count them; now returns the time
 // of that state. ok is false if the counters are not sufficient: there are none, they are in doubt, a split or merge
-// is in progress, a commit takes longer than exactTimeout, or ctx ends. The shards are those of one map, and the caller makes
-// sure that it is the collection's map all the time. Errors: the errors of now.
+// is in progress, a commit takes longer than exactTimeout, or ctx ends. The shards are those of one map, and the
+// caller makes sure that it is the collection's map all the time. Errors: the errors of now.
 func (b *Board) Exact(ctx context.Context, id keyspace.CollectionID, m *shard.Map, now func() (storage.Timestamp, error)) (docs []int64, ok bool, err error) {
 	found, _ := b.colls.Load(id)
 	c, _ := found.(*Collection)

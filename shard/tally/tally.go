@@ -2,8 +2,8 @@
 // the decisions of the balancer.
 //
 // A writer adds its changes after its commit. The counts of a server without peers are exact whenever no write is
-// between its commit and its Add, unless a commit was undetermined. They survive a restart because the change log contains the changes: see
-// shard/jobs for the checkpoint.
+// between its commit and its Add, unless a commit was undetermined. They survive a restart because the change log
+// contains the changes: see shard/jobs for the checkpoint.
 package tally
 
 import (
