@@ -74,7 +74,7 @@ type Server struct {
 }
 
 // Open starts a server, and returns when the server accepts clients.
-// Errors: invalid options, folder or address.
+// Errors: invalid options, folder or address; a folder that another process has open; damaged data.
 func Open(o Options) (*Server, error) {
 	s := &Server{pipes: newPipes()}
 	cfg, err := o.config()

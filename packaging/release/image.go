@@ -20,7 +20,7 @@ import (
 // repository is the registry path of the images.
 const repository = "ghcr.io/cantledb/cantle"
 
-// imageUser is the user id of the server in a container. It is a number that no user of the host has.
+// imageUser is the user id of the server in a container. It is above the numbers that hosts usually give to users.
 const imageUser = 65532
 
 // tags returns the tags of the images: the version and, unless it is a pre-release, its first two numbers. There

@@ -104,7 +104,7 @@ func codeByModule(binary string, info *debug.BuildInfo) (map[string]int64, error
 }
 
 // moduleOf returns the module to which a function belongs: the one with the longest path that is a prefix of the
-// function's name.
+// function's name, or a text for Go's own code if there is none.
 func moduleOf(function string, modules []string) string {
 	best := ""
 	for _, m := range modules {

@@ -13,8 +13,8 @@ var namingWords = []string{"coll", "collection", "collections", "db", "dbName", 
 	"nsInfo", "nss", "out", "ops", "pipeline", "pipelines", "privileges", "role", "roles", "source", "target", "to", "toCollection", "toDb",
 	"user", "users", "viewOn"}
 
-// namingAllowed lists arguments with a name of namingWords that rows without Parse may read, each with the reason why the
-// Action of the row suffices. The key is "command.argument".
+// namingAllowed lists arguments with a name of namingWords that rows without Parse may read, each with the reason why
+// the Action of the row suffices. The key is "command.argument".
 var namingAllowed = map[string]string{
 	"authenticate.user":             "before a login nobody has privileges",
 	"checkMetadataConsistency.coll": "the word is of the reply",

@@ -16,8 +16,8 @@ import (
 // sends no forms, and cannot be framed by another page.
 const policy = "default-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'"
 
-// guard refuses HTTP requests that are not meant for the console: POST requests from a page of another site, or
-// without a JSON body; and, if the console's address cannot be reached from other machines, requests whose host name
+// guard refuses HTTP requests that are not meant for the console: POST requests from a page of another site, or of
+// another content type than JSON; and, if the console's address cannot be reached from other machines, requests whose host name
 // is neither localhost nor a loopback address. The last check prevents DNS rebinding: a foreign page whose name was
 // bound to this address gets no answers. guard also sets the security headers of replies.
 func (c *Console) guard(next http.Handler) http.Handler {

@@ -16,7 +16,7 @@ type pattern struct {
 }
 
 // patternOf names the pattern of load in a heat map (a row per partition, a column per interval): even, one hot line,
-// a diagonal, waves. These are the patterns that operators learn to recognise.
+// a diagonal, waves, or one for a map with a single partition; "nothing" without load, and for the metric Latency.
 // Source: TiDB, "key visualizer".
 func patternOf(h *history.Heat, m history.Metric) pattern {
 	if m == history.Latency {

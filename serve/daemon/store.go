@@ -130,7 +130,7 @@ func (c *Config) dataLocation() string {
 }
 
 // makeFolder makes the folder dir of a store within the folder data of the database.
-// Errors: a file is in the way; the folder belongs to a mongod.
+// Errors: the folder cannot be made; it belongs to a mongod.
 func makeFolder(data, dir string) error {
 	if _, err := os.Stat(filepath.Join(data, "WiredTiger")); err == nil {
 		return fmt.Errorf("the folder %s holds the files of a mongod, which cantle does not read: dump them from a running mongod (cantle dump URI), load them here (cantle restore URI), and give cantle a folder of its own with --data", data)

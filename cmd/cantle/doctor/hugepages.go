@@ -27,7 +27,7 @@ func hugePages(folder string) []Finding {
 	return []Finding{newFinding("huge pages", Good, "%s", enabled)}
 }
 
-// chosen returns the active word of a kernel setting's file, which is the word in brackets.
+// chosen returns the active word of a kernel setting's file, which is the word in brackets; "" if it cannot be read.
 func chosen(file string) string {
 	text, err := os.ReadFile(file)
 	if err != nil {

@@ -17,7 +17,7 @@ const connectTime = 10 * time.Second
 
 // Connect makes a client of a console. uri is the console's address (http…), or the connection string of a server,
 // which returns the address of its console.
-// Errors: a bad address; a server without a console.
+// Errors: a bad address; errors of the connection; a server without a console.
 func Connect(ctx context.Context, uri string) (*Client, error) {
 	if strings.HasPrefix(uri, "http") {
 		return NewClient(uri, Login{}, nil)

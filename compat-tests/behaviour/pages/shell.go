@@ -65,7 +65,7 @@ type statement struct {
 }
 
 // statements splits a js block into statements. A line that is indented or begins with a closing bracket belongs to
-// the line before.
+// the line before. Empty lines, and lines that begin with //, are left out.
 func statements(text string) (out []statement) {
 	n := 0
 	for line := range strings.Lines(text) {
