@@ -17,9 +17,9 @@ import (
 const policy = "default-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'"
 
 // guard refuses HTTP requests that are not meant for the console: POST requests from a page of another site, or of
-// another content type than JSON; and, if the console's address cannot be reached from other machines, requests whose host name
-// is neither localhost nor a loopback address. The last check prevents DNS rebinding: a foreign page whose name was
-// bound to this address gets no answers. guard also sets the security headers of replies.
+// another content type than JSON; and, if the console's address cannot be reached from other machines, requests
+// whose host name is neither localhost nor a loopback address. The last check prevents DNS rebinding: a foreign page
+// whose name was bound to this address gets no answers. guard also sets the security headers of replies.
 func (c *Console) guard(next http.Handler) http.Handler {
 	origins := http.NewCrossOriginProtection()
 	origins.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
