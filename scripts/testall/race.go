@@ -12,7 +12,7 @@ import (
 var raced = []string{"/collection/catalog", "/shard", "/storage", "/wire"}
 
 // alone lists tests in the folders of raced, by package, that a change runs without the race detector and a night
-// with it. In them a single client moves megabytes or hashes passwords, or the goroutines of a bubble of virtual time
+// with it. In most a single client moves megabytes or hashes passwords, or the goroutines of a bubble of virtual time
 // guess passwords a hundred thousand times. With the race detector they take ten times as long, and other tests of
 // the same packages run the same goroutines.
 var alone = map[string][]string{

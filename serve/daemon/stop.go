@@ -12,7 +12,7 @@ import (
 )
 
 // leaveFraction and goodbyeFraction divide the time of a drain (--drain) if there are peers. For at most the first
-// half (1/leaveFraction) the server waits until its cursors and transactions have ended. The last tenth
+// half (1/leaveFraction) the server waits for the work that no peer can take over (command.Leave). The last tenth
 // (1/goodbyeFraction) is left for commands that still run when clients have had the time to change servers.
 const (
 	leaveFraction   = 2
