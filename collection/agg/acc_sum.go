@@ -27,8 +27,8 @@ func (t *sumState) drop(_ *mql.Env, v bson.Value) bool {
 	return t.wide.remove(v.Type) && t.sum.Remove(v)
 }
 
-// wideCount counts the numbers of the widest number type in a sum. When the last of them leaves a window, the
-// type of the sum changes, and the window must be added up anew.
+// wideCount counts the numbers of the widest number type in a sum. When the last of them, other than int,
+// leaves a window, the type of the sum changes, and the window must be added up anew.
 type wideCount struct {
 	widest bson.Type
 	count  int64

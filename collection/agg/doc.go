@@ -7,7 +7,7 @@
 //
 // A Pipeline and its stages are descriptions: immutable, safe for concurrent use, printable. Open makes the
 // running operators of one command from them. Each operator pulls rows from its input. A row belongs to the
-// operator that returned it and is valid until the next Next of that operator.
+// operator that returned it and is valid until the next Next, Park or Close of that operator.
 //
 // Blocking stages count their memory in env.Memory. When that budget is used up, they write sorted runs to an unlinked
 // temporary file, or fail with error 292 if the command may not use the disk.

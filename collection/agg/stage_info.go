@@ -77,7 +77,7 @@ type option struct {
 }
 
 // checkOptions validates the names and types of the fields of a stage's argument; unknown is the error code for
-// another field. Null is accepted for every type.
+// another field. Null is accepted for every type, and any value for TypeMissing.
 func checkOptions(stage string, d bson.Raw, unknown mongoerr.Code, options ...option) error {
 next:
 	for it := d.Iter(); it.Next(); {

@@ -45,8 +45,8 @@ var accumulatorArgs = map[string][]string{
 }
 
 // TestAccumulatorsEveryWay: every accumulator of $group, $bucketAuto and $setWindowFields over random values of
-// many types gives the same bytes in memory, optimised, spilled and in three shards, standard deviations to twelve digits.
-// The shards are read one after the other, so that the order of the documents is the same.
+// many types gives the same bytes in memory, optimised, spilled and in three shards, standard deviations to twelve
+// digits. The shards are read one after the other, so that the order of the documents is the same.
 func TestAccumulatorsEveryWay(t *testing.T) {
 	var group, window []string
 	for _, def := range Accumulators {

@@ -27,7 +27,8 @@ type Quantile struct {
 // (variables of env.Vars are), method the literal "approximate".
 //
 // Errors: 7429703 for a value that is no object; TypeMismatch; IDLFailedToParse for a missing field; IDLUnknownField;
-// BadValue for another method; 7750301, 7750302, 7750303 for p.
+// BadValue for another method; 7750301, 7750302, 7750303 for p; errors of
+// its expression.
 func ParseQuantile(env *mql.Env, name string, v bson.Value) (q Quantile, err error) {
 	d, ok := v.Doc()
 	if !ok {

@@ -49,7 +49,7 @@ func dateAdd(op string, sign int64) namedFunction {
 const spanMonths = 584554049 * 12
 
 // addUnits adds n units to the instant ms (milliseconds since 1970) in a time zone, with the semantics of a
-// release: months, weeks and days on the local clock, hours and smaller units in real time.
+// release: days and longer units on the local clock, hours and smaller units in real time.
 func addUnits(r release.Release, op string, ms int64, u unit, n int64, z *zone) (int64, error) {
 	out, err := addWhole(op, ms, u, n, z)
 	if ms < 0 && ms%msPerSecond != 0 && u != unitMillisecond && !r.Has(release.EarlySums) {

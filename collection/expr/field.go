@@ -188,8 +188,8 @@ func (f *fieldPath) Eval(env *mql.Env, doc bson.Raw, s *Scratch) (bson.Value, er
 }
 
 // follow returns the value at the path names below the value v. An array on the path becomes an array of its
-// elements' values; elements that are not documents or lack the path are left out. Numbers in names are field names here, not
-// positions in arrays.
+// elements' values; elements that are not documents or lack the path are left out. Numbers in names are field
+// names here, not positions in arrays.
 // Manual: core/document#dot-notation (aggregation).
 //
 // Errors: ExceededMemoryLimit; the reason why the command must end.

@@ -249,7 +249,7 @@ func worstDoc() bson.Raw {
 	return b.Doc()
 }
 
-// TestMemoryOfOperators evaluates every operator by its expression in worst, as forty variables of one $let,
+// TestMemoryOfOperators evaluates the expressions of worst and worstForms, each as forty variables of one $let,
 // which are live at the same time: the process's memory stays within the limit of all commands plus a constant.
 // With -v, it prints the memory of each operator.
 func TestMemoryOfOperators(t *testing.T) {

@@ -134,7 +134,8 @@ func (q *Query) exists(c conjunct) bool {
 	return false
 }
 
-// hasEntries reports whether every value within the intervals has an entry in a wildcard index; false without intervals.
+// hasEntries reports whether every value within the intervals has an entry in a wildcard index; false without
+// intervals.
 func hasEntries(ivs []match.Interval) bool {
 	if len(ivs) == 0 || holdsNull(ivs) {
 		return false
