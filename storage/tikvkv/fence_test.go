@@ -98,7 +98,7 @@ func TestFenceAgain(t *testing.T) {
 }
 
 // A transaction that another client has rolled back, as it may while its server is paused, gives a conflict
-// and is retried, also if the cluster reports the rollback in the answer to a prewrite.
+// if the cluster reports the rollback in the answer to a prewrite.
 func TestRolledBackByOthers(t *testing.T) {
 	c := fake(t)
 	s := separated(t, c, letters())

@@ -14,7 +14,7 @@ import (
 
 var async = flag.Bool("async", false, "commit in one phase or asynchronously, where that is possible")
 
-// TestReal runs the tests on a real cluster, if CANTLE_STORAGE=tikv://PD,PD names one;
+// TestReal runs Conformance and Nemesis on a real cluster, if CANTLE_STORAGE=tikv://PD,PD names one;
 // scripts/tikv starts one and runs this. -async turns on one-phase and asynchronous commits.
 func TestReal(t *testing.T) {
 	where := testenv.Storage()

@@ -74,8 +74,8 @@ func TestSeparateEnds(t *testing.T) {
 	must(t, s.Close())
 }
 
-// moving lets requests fail because regions have moved, split or are busy, while concurrent
-// transfers run: all succeed, and no transfer is lost or made twice.
+// moving lets requests fail with the region errors of trouble while concurrent transfers run: all
+// succeed, and no transfer is lost or made twice.
 func moving(t *testing.T, trouble func(req *tikvrpc.Request, n int64) *errorpb.Error) {
 	met := atomic.Int64{}
 	storagetest.Nemesis(t, func(tb testing.TB) storage.Store {
@@ -106,7 +106,7 @@ func TestLeaderMoves(t *testing.T) {
 	})
 }
 
-// Regions split, disappear or are busy.
+// Regions split or disappear, and commands are stale.
 func TestRegionErrors(t *testing.T) {
 	moving(t, func(req *tikvrpc.Request, n int64) *errorpb.Error {
 		switch {
@@ -121,7 +121,7 @@ func TestRegionErrors(t *testing.T) {
 	})
 }
 
-// A commit that the cluster has aborted has not happened, not even in part.
+// A commit that the fence has refused has not happened, not even in part.
 func TestRefusedCommits(t *testing.T) {
 	c := fake(t)
 	s := separated(t, c, letters())
