@@ -14,7 +14,7 @@ type Activity struct {
 	Refused int64
 	Bytes   int64         // of documents read by key, returned by queries, stored, replaced or removed
 	Reads   int64         // requests that only read, and succeeded
-	Writes  int64         // of each request that succeeded: the documents stored or those removed, whichever are more; at least one
+	Writes  int64         // of each successful request the larger of documents stored and removed, at least 1
 	Failed  int64         // requests that failed for another reason than throttling
 	Ended   int64         // requests that were not throttled
 	Took    time.Duration // total duration of the requests in Ended
@@ -79,8 +79,8 @@ func (p *Pool) markActive() {
 }
 
 // EachActivity calls visit with the counters of each shard, for every collection whose counters have changed since the
-// last call, and for every collection with limited throughput of its own. A call removes collections from the list, so there may be
-// only one reader.
+// last call, and for every collection with limited throughput of its own. A call removes collections from the list, so
+// there may be only one reader.
 func (b *Budgets) EachActivity(visit func(ShardID, Activity)) {
 	b.active.mu.Lock()
 	pools := b.active.pools

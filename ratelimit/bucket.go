@@ -22,7 +22,8 @@ const (
 // Bucket is a token bucket, the budget of one shard: it is refilled every second with its rate, and unused
 // units of a second are lost, except for burst credit. A High request outside all groups is admitted while the balance
 // is positive or credit may be drawn, and its true price is subtracted afterwards. So the balance may become a debt,
-// which the following seconds pay off first. The zero Bucket is unlimited and only keeps statistics. Safe for concurrent use.
+// which the following seconds pay off first. The zero Bucket is unlimited and only keeps statistics. Safe for
+// concurrent use.
 type Bucket struct {
 	limited atomic.Bool // read without mu: an unlimited bucket admits without locking
 
@@ -202,8 +203,8 @@ func (b *Bucket) roll(now time.Time) {
 }
 
 // refill adds the rate of some seconds to the balance, for a bucket that has no peers. While the balance is a debt,
-// burst credit and the minute's add-on help to pay it, second by second. What exceeds the budget of one second becomes burst credit, or is
-// lost.
+// burst credit and the minute's add-on help to pay it, second by second. What exceeds the budget of one second becomes
+// burst credit, or is lost.
 func (b *Bucket) refill(steps int64) {
 	b.burstDrawn = 0
 	for steps > 0 && b.balance < 0 && b.burstCredit > 0 {

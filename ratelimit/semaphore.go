@@ -9,7 +9,8 @@ import (
 
 // Semaphore is a counting semaphore: it bounds how many goroutines do long work at the same time. Preferred goroutines
 // are served first. Among the preferred, and among the others, users take turns, however many goroutines each of them
-// has waiting; those of one user are served first come first served. A nil *Semaphore has no bound. Safe for concurrent use.
+// has waiting; those of one user are served first come first served. A nil *Semaphore has no bound. Safe for
+// concurrent use.
 type Semaphore struct {
 	mu      sync.Mutex
 	size    int

@@ -146,7 +146,7 @@ const (
 type InvalidThroughput struct {
 	Rule  Rule
 	Given int64
-	Want  int64 // the step, minimum, maximum or count that the rule requires; RuleModeSwitch: the old Mode; RuleShares: ShardRateMin or 0
+	Want  int64 // the required step, minimum, maximum or count; RuleModeSwitch: the old Mode; RuleShares: a minimum or 0
 	text  string
 }
 

@@ -6,8 +6,8 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-// Functions that read the value of one argument. For a missing value (absent or null) they return the zero value and
-// no error.
+// Functions that read the value of one argument. For a missing value (absent or null) all but GivenHint and CursorArg
+// return the zero value and no error.
 
 // DocArg reads a document. Errors: TypeMismatch (14).
 func (r *Reader) DocArg(name string, v bson.Value) (bson.Raw, error) {
@@ -134,6 +134,7 @@ func (r *Reader) CursorArg(name string, v bson.Value) (size int64, err error) {
 }
 
 // ShardKeyArg returns a shard key, which the client gives as a path ("a.b") or as a key pattern ({"a.b": 1}).
+// A path becomes a hashed key. Errors: TypeMismatch (14), BadValue (2).
 func (r *Reader) ShardKeyArg(name string, v bson.Value) (bson.Raw, error) {
 	switch v.Type {
 	case bson.TypeMissing:

@@ -103,7 +103,8 @@ func (g *Grants) mayBuckets(a Action, db, coll string) bool {
 }
 
 // SomethingIn reports whether any action is allowed on a database or on one of its collections; privileges on a
-// collection name in all databases, and on buckets, do not count. If so, the server may show the name of the database to the user.
+// collection name in all databases, and on buckets, do not count. If so, the server may show the name of the database
+// to the user.
 func (g *Grants) SomethingIn(db string) bool {
 	if g == nil {
 		return false

@@ -39,7 +39,7 @@ func (r *lruTable[V]) putTime(key uint64) (time.Time, bool) {
 }
 
 // put adds or replaces an entry. If the table already has max entries, put removes the least recently used entry for
-// whose value may returns true.
+// whose value the function may returns true; if there is none, the table exceeds max.
 func (r *lruTable[V]) put(key uint64, v V, max int, may func(V) bool) {
 	if r.at == nil {
 		r.at = map[uint64]*list.Element{}

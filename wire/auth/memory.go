@@ -70,8 +70,8 @@ func (h *memoryUse) recount(users map[Name]*User, roles map[Name]*Role) {
 }
 
 // checkMemory returns an error if the change e makes a user or role, those of one database, or all of them together
-// too large, or may make them too many (entriesMax). An entry that is already too large may stay so large or shrink. The caller holds mu. Errors:
-// BSONObjectTooLarge (10334), OperationFailed (96).
+// too large, or may make them too many (entriesMax). An entry that is already too large may stay so large or shrink.
+// The caller holds mu. Errors: BSONObjectTooLarge (10334), OperationFailed (96).
 func (e *Edit) checkMemory() error {
 	more := map[string]int64{}
 	for n, u := range e.users {

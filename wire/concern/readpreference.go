@@ -9,7 +9,7 @@ import (
 const stalenessMin = 90
 
 // CheckReadPreference returns an error for a $readPreference that a mongos would refuse. A valid one has no effect,
-// because there is only one server to read from. Manual: core/read-preference, core/read-preference-staleness. Spec:
+// because there are no secondaries. Manual: core/read-preference, core/read-preference-staleness. Spec:
 // server-selection. Errors: BadValue (2), TypeMismatch (14), MaxStalenessOutOfRange (160), missing field (40414).
 func CheckReadPreference(v bson.Value) error {
 	d, ok := v.Doc()

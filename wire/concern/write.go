@@ -137,8 +137,8 @@ func ParseWrite(v bson.Value) (w Write, err error) {
 	return w, nil
 }
 
-// parseW reads the field w of a write concern: a number of members, "majority", the name of a mode, or a document of
-// numbers by tag. Errors: FailedToParse (9).
+// parseW reads the field w of a write concern: a number of members, "majority", the name of a mode, a document of
+// numbers by tag, or null, a mode that is not defined. Errors: FailedToParse (9).
 func (w *Write) parseW(v bson.Value) error {
 	switch {
 	case v.IsNumber():

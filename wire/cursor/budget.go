@@ -101,8 +101,8 @@ func (b *budget) victim() *Cursor {
 }
 
 // evict removes idle cursors if all cursors together hold more than limit bytes, until they hold at most seven
-// eighths of the limit. The caller holds r.mu. After releasing r.mu, it calls the returned functions, which close
-// the cursors.
+// eighths of the limit or none is idle. The caller holds r.mu. After releasing r.mu, it calls the returned functions,
+// which close the cursors.
 func (r *Registry) evict(limit int64) (rest []func()) {
 	if r.budget.bytes <= limit {
 		return nil

@@ -3,7 +3,7 @@
 //
 //	find ── Add ─► Cursor ── Append … Checkin ─► idle ── Checkout ─► Append … Checkin
 //	                                              │
-//	                                  kill · idle too long · session or transaction ended
+//	                                  kill · idle too long · memory full · session, transaction or user ended
 //
 // A cursor is used by one command at a time; the second one is refused, not queued. A
 // cursor owns its Source, which produces the documents, and closes it exactly once. If a

@@ -33,7 +33,8 @@ func (o *Peers) stamp(id ID) ID {
 	return mark(o.Self)<<restBits | id&(1<<restBits-1)
 }
 
-// owner returns the name of the peer that made a cursor id; "" if this server made it, or an unknown one.
+// owner returns the name of the peer that made a cursor id; "" if this server made it, or an unknown one, or if there
+// are no peers.
 func (o *Peers) owner(id ID) string {
 	if o.exclusive() || id>>restBits == mark(o.Self) {
 		return ""

@@ -40,8 +40,8 @@ type Registry struct {
 	stats    Stats
 }
 
-// accountFactor limits the cursors of one account to twice the number of free places. One account alone can take two
-// thirds of all places, so there is always room for others.
+// accountFactor limits the cursors of one account to twice the number of free places, so that one account alone can
+// take only two thirds of all places. Cursors without an account have no such limit.
 const accountFactor = 2
 
 // New returns an empty registry.
@@ -74,7 +74,8 @@ func (r *Registry) SetIdleMax(d time.Duration) {
 }
 
 // Add opens a cursor over the source src, for the use of the calling command, which calls Checkin after its batch.
-// After an error, the caller still has to close src. Errors: OperationFailed if too many cursors are open.
+// After an error, the caller still has to close src. Errors: OperationFailed if too many cursors are
+// open, of all accounts or of this one.
 func (r *Registry) Add(o Options, src Source, interrupt func(error)) (*Cursor, error) {
 	o.Command = o.Command.Clone()
 	now := time.Now()
@@ -276,9 +277,10 @@ func (r *Registry) killIf(match func(c *Cursor) bool) int {
 	return len(rest)
 }
 
-// Poison ends the cursors on a namespace that was dropped or renamed, and returns their number: the next getMore of
-// each returns the error why (QueryPlanKilled); until then killCursors still finds the cursor. An empty ns.Coll
-// means the whole database. A command that uses a cursor now is not disturbed, because it reads from a snapshot.
+// Poison ends the cursors without SurvivesDrop on a namespace that was dropped or renamed, and returns their number:
+// the next getMore of each returns the error why (QueryPlanKilled); until then killCursors still finds the cursor. An
+// empty ns.Coll means the whole database. A command that uses a cursor now is not disturbed, because it reads from a
+// snapshot.
 func (r *Registry) Poison(ns collection.Namespace, why *mongoerr.Error) int {
 	n := 0
 	r.mu.Lock()

@@ -38,8 +38,8 @@ func (j *Journal) keep(where, what string, id uint64, stack []byte) (string, err
 	return path, nil
 }
 
-// makeRoom removes the oldest files in the folder, except the one with the given name, until there is room for one
-// more.
+// makeRoom removes the oldest files of defects in the folder, except the one with the given name, until there is room
+// for one more.
 func (j *Journal) makeRoom(name string) error {
 	list, err := os.ReadDir(j.Folder)
 	if err != nil {

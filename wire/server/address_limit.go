@@ -51,7 +51,7 @@ func (c *Config) rateOf(ip netip.Addr) int {
 	return c.RemoteRate
 }
 
-// enter counts a connection, and reports whether it may open.
+// enter reports whether a connection may open, and counts it if so.
 func (ps *addressLimits) enter(a net.Addr, cfg *Config, at time.Time) bool {
 	ip, ok := addressKey(a)
 	if !ok || !cfg.isLimited(ip) {

@@ -57,7 +57,7 @@ type Conn struct {
 	large atomic.Int64
 
 	// streams means that the running command answers an exhaust request (one request, many replies), as drivers send
-	// hello to receive changes. Such a command ends only with its connection, so a shutdown interrupts it at once.
+	// hello to receive changes. Such a command may last as long as its connection, so a shutdown interrupts it at once.
 	streams atomic.Bool
 
 	// survivesDisconnect means that the running command continues if its client disconnects.

@@ -12,8 +12,8 @@
 // busy or blocked: the client has disconnected, or nothing has happened for too long. The
 // watcher costs a request two atomic stores.
 //
-// The package implements no commands. It answers by itself only what never reaches a
-// command: documents that are not BSON, opcodes that are not served, and a panic of the
+// The package implements no commands. It answers by itself only messages that cannot be
+// parsed or get no memory, opcodes that are not served, HTTP requests, and a panic of the
 // handler.
 //
 // Glossary. Tag: the name of a listener, by which one process can behave differently on

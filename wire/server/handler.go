@@ -16,11 +16,10 @@ type Handler interface {
 	// Handle runs the request m and writes the answer, errors of the command included, into
 	// reply.Body().
 	//
-	// m and everything it refers to are valid until Handle returns; nothing of it may be
-	// kept. ctx belongs to the connection and is shared by its commands: it ends when the
-	// client has disconnected or the server stops (context.Cause returns the reason:
-	// wire.ErrClientGone, wire.ErrShutdown, or the cause passed to Conn.Close). Handle must
-	// return soon after.
+	// m and everything it refers to are valid until Handle returns; nothing of it may be kept. ctx belongs to the
+	// connection and is shared by its commands: it ends when the client has disconnected (unless c.SurviveDisconnect was
+	// called) or the server stops (context.Cause returns the reason: wire.ErrClientGone, wire.ErrShutdown, or the cause
+	// passed to Conn.Close). Handle must return soon after.
 	//
 	// The reply is not sent if !m.WantsReply(). If the request allows many replies
 	// (ExhaustAllowed) and reply.More is set, the reply is sent and Handle is called again

@@ -277,7 +277,8 @@ func Quiesce(ctx context.Context, s *Server, quiet time.Duration) {
 	}
 }
 
-// stopBy announces to running commands that the server stops, at the latest at the deadline of ctx.
+// stopBy announces to running commands that the server stops, at the latest at the deadline of ctx, or now if there is
+// none.
 func (s *Server) stopBy(ctx context.Context) {
 	until, ok := ctx.Deadline()
 	if !ok {
@@ -294,7 +295,7 @@ const goodbyeMax = time.Second
 // clients receive an error, and closes the connections a second later. Shutdown may be called again, also while
 // another call waits.
 //
-// Errors: ctx.Err() if commands had to be interrupted.
+// Errors: ctx.Err() if ctx ended first.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.stopBy(ctx)
 	s.mu.Lock()

@@ -20,7 +20,7 @@ const (
 	TLSDisabled TLSMode = iota
 	TLSAllow            // those whose client begins with TLS
 	TLSPrefer           // the same
-	TLSRequire          // all
+	TLSRequire          // all but those of Unix sockets
 )
 
 // tlsModes are the names of the modes.
@@ -42,13 +42,13 @@ func (m TLSMode) String() string { return tlsModes[m] }
 // handshakeMax is the timeout of a TLS handshake, counted from its beginning.
 const handshakeMax = 10 * time.Second
 
-// isHandshake reports whether the first bytes of a connection are a TLS record of a version 3.0 to 3.4. From 3.1 on
-// they would be, as the length of a message, more than 66,000 bytes, and no client sends so long a message before its
-// first hello.
+// isHandshake reports whether the first bytes of a connection are a TLS record of a version 3.1 to 3.4. As the length
+// of a message they would be more than 66,000 bytes, and no client sends so long a message before its first hello.
 func isHandshake(b []byte) bool { return b[0] == 0x16 && b[1] == 3 && 1 <= b[2] && b[2] <= 4 }
 
-// secure reads the first bytes of a connection, and encrypts the connection if they begin a TLS handshake. Errors:
-// errors of the connection and of the handshake; an error for a client that must use TLS and does not.
+// secure reads the first bytes of a connection, and encrypts the connection if they begin a TLS handshake. It does
+// nothing on a Unix socket, or if TLS is disabled. Errors: ErrHangUp if the client sends nothing or the server drains;
+// errors of the handshake; an error for a client that must use TLS and does not.
 func (c *Conn) secure() error {
 	s := c.server
 	if s.cfg.TLS == TLSDisabled || c.remote.Network() == "unix" {

@@ -73,7 +73,8 @@ func (r *Registry) expireTxns() {
 	}
 }
 
-// expireSessions ends the sessions that have been idle for IdleMax. A session with a running command is not idle.
+// expireSessions ends the sessions that have been idle for IdleMax. A session that a
+// command has checked out is not idle.
 func (r *Registry) expireSessions(ctx context.Context) {
 	limit := int64(r.elapsed() - r.cfg.IdleMax)
 	old := func(s *Session) bool {
@@ -106,7 +107,7 @@ func (r *Registry) resize(by int) { r.bytes.Add(int64(by)) }
 
 // trim bounds the memory for results of retryable writes: if it exceeds ResultBytes, the results of the least
 // recently used sessions are dropped, down to three quarters. A retry of a statement whose result was dropped is
-// refused, so that it never runs twice.
+// refused, so that it never runs twice, unless the result is read again from a History that peers share.
 func (r *Registry) trim() {
 	if r.bytes.Load() <= r.cfg.ResultBytes || !r.trimmer.TryLock() {
 		return

@@ -199,8 +199,9 @@ func (s *Session) end(st State) {
 	s.registry.removeOpenTxn(s, st)
 }
 
-// Commit commits the transaction and ends it. A repeated Commit returns the same result. at is the timestamp of the
-// commit, 0 if the transaction neither read nor wrote.
+// Commit commits the transaction and ends it. After a success, a repeated Commit succeeds too. at is the timestamp of
+// the commit, or a later one after ErrUndetermined; 0 if the transaction neither read nor wrote. For a commit that was
+// loaded from the History, at has no meaning.
 //
 // Errors: errors of storage.Txn.Commit. After ErrUndetermined, a further Commit reads the outcome from the History;
 // after any other error the transaction is aborted. NoSuchTransaction if it was aborted before.
@@ -256,7 +257,8 @@ func (s *Session) resolveCommit(ctx context.Context) (at storage.Timestamp, err 
 }
 
 // Abort ends the transaction without any effect, for abortTransaction or because a statement failed. Errors:
-// NoSuchTransaction if the transaction was aborted before, TransactionCommitted.
+// NoSuchTransaction if the transaction was aborted before; TransactionCommitted if it was committed, or its commit is
+// undetermined.
 func (s *Session) Abort() error {
 	switch s.state {
 	case InProgress:

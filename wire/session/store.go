@@ -12,8 +12,8 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// Store is a History that is kept in the store of the data: the retryable write records, and which transactions were
-// committed.
+// Store is a History that is kept in the store of the data: the retryable write records, which transactions were
+// committed, and the heads of sessions (see headEntry).
 //
 //	meta 't' ‖ UUID(16) ‖ owner(32) ‖ 's' ‖ first(4) → txnNumber(8) ‖ seconds(4) ‖ last(4) ‖ result
 //	meta 't' ‖ UUID(16) ‖ owner(32) ‖ 'c'           → txnNumber(8) ‖ seconds(4)
@@ -184,7 +184,7 @@ func (s *Store) Forget(ctx context.Context, ids []ID) error {
 	return nil
 }
 
-// Sweep removes all entries that were written before a time: those of sessions that clients abandoned, perhaps
+// Sweep removes the entries that were written before a time, most of them of sessions that clients abandoned, perhaps
 // before a restart. It returns the number of removed entries.
 func (s *Store) Sweep(ctx context.Context, before time.Time) (int, error) {
 	limit := before.Unix()

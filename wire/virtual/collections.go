@@ -37,7 +37,8 @@ func (v *Collections) Add(rows ...Collection) {
 	slices.SortFunc(v.rows, func(a, b Collection) int { return cmp.Or(cmp.Compare(a.DB, b.DB), cmp.Compare(a.Coll, b.Coll)) })
 }
 
-// All returns the virtual collections in the order of their names, without system.views, which every database has.
+// All returns the virtual collections in the order of their names, without system.views, which each database
+// with views has.
 func (v *Collections) All() []Collection { return v.rows }
 
 // find returns the row of the virtual collection with a namespace, nil if there is none.
@@ -50,8 +51,8 @@ func (v *Collections) find(ns collection.Namespace) *Collection {
 	return nil
 }
 
-// Docs returns the documents of a virtual collection; ok is false if the namespace is not virtual. The cluster calls
-// Docs to read such a collection.
+// Docs returns the documents of a virtual collection; ok is false if the namespace is not virtual, or is the
+// system.views of a database without views. The cluster calls Docs to read such a collection.
 func (v *Collections) Docs(_ *cluster.Op, ns collection.Namespace) (docs []bson.Raw, ok bool) {
 	if ns.Coll == "system.views" {
 		return v.viewDocs(ns.DB)

@@ -41,7 +41,7 @@ func chainsOf(changes []Change) chains {
 	return c
 }
 
-// clients returns the clients in ascending order, so that violations are reported in the same order in each run.
+// clients returns the clients in ascending order, so that each run checks them in the same order.
 func (c chains) clients() []int {
 	var out []int
 	for client := range c {

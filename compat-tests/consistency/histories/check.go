@@ -201,7 +201,7 @@ func (c *checker) orderLists(longest map[int][]int) {
 // register that was never written has no value.
 func Registers(history []Txn) []string {
 	c := newChecker(history)
-	after := map[keyValue][]int{} // the transactions that overwrote a value that they had read
+	after := map[keyValue][]int{} // the committed transactions that overwrote a value that they had read
 	final := map[keyValue]bool{}  // has the last write of each transaction to each key
 	for i, t := range history {
 		read, mine := map[int]int{}, map[int]int{}

@@ -6,7 +6,7 @@
 // written directly after it. From these orders follow the dependencies between transactions: ww (overwrites
 // its value), wr (reads its value), rt (begins after its acknowledgement), and rw, in which the first
 // transaction reads a value that the second overwrites. Snapshot isolation holds if there is no cycle in
-// which each rw is followed by another kind: G0 has ww only, G1c also wr, G-single one rw, and G-nonadjacent
+// which each rw is followed by another kind: G0 has ww only, G1c also wr or rt, G-single one rw, and G-nonadjacent
 // several.
 //
 // Cursor, Snapshot and Stream check a result row by row. Cursor is for a transaction that writes between the
