@@ -6,9 +6,9 @@ import (
 )
 
 // Arg is the row of one argument of a command: its name, its type, the variable that gets its value, and its rules.
-// A command lists its arguments as rows and passes them to Reader.ReadArgs. An argument that is absent, or
-// null without a rule for null, leaves its variable unchanged. A row with a nil variable is for an argument whose type is checked, but which has
-// no effect.
+// A command lists its arguments as rows and passes them to Reader.ReadArgs. An argument that is absent, or null without
+// a rule for null, leaves its variable unchanged. A row with a nil variable is for an argument whose type is checked, but
+// which has no effect.
 //
 // Rows are values on the stack, so that reading arguments allocates nothing.
 type Arg struct {

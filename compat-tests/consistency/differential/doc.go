@@ -1,5 +1,6 @@
 // Package differential keeps the same documents in many ways and sends the same questions to all ways.
 // Each answer must equal that of a scan. An evaluator in the test checks the answer of the scan.
+// The main files:
 //
 //	ways_test.go       the ways to keep documents, one row each
 //	places_test.go     servers on files and over a cluster, restarts, backups, partitions that move

@@ -40,7 +40,8 @@ type way struct {
 	// place selects the servers, "" for those in memory. alone means that the way has a server on files for itself.
 	place where
 	alone bool
-	// moves means that partitions are split, merged, moved and resharded between batches and before queries.
+	// moves means that partitions are split, merged and moved between batches and before queries, and resharded before
+	// queries.
 	moves bool
 	// then runs after the documents and the indexes are made.
 	then func(k *populatedWay) error
@@ -50,7 +51,7 @@ type way struct {
 	supports func(q *question) bool
 }
 
-// ways lists all ways of storage. The first is a collection without indexes, which is scanned; all others must
+// ways lists all ways of storage. The first is a collection without random indexes, which is scanned; all others must
 // return its answers.
 var ways = []*way{
 	{name: "scan"},
@@ -132,7 +133,7 @@ func hasOperator(projection bson.D) bool {
 // core/transactions-operations
 func (q *question) unites() bool { return strings.Contains(js(q.pipeline), "$unionWith") }
 
-// set is a set of documents that are stored in all ways, in a database of the set.
+// set is a set of documents that are stored in all ways for which way.in returns true, in a database of the set.
 type set struct {
 	seed    uint64
 	db      string
@@ -141,7 +142,7 @@ type set struct {
 	docs    []bson.D
 	foreign []bson.D
 	dated   bool // every document has a date
-	needs   bool // every way has the indexes that $text and $near need
+	needs   bool // every way but time series has the indexes that $text and $near need
 	places  *places
 	scratch func() string // returns a folder for servers of a single way
 }
