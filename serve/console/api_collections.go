@@ -108,8 +108,8 @@ func (q *query) describe(ns collection.Namespace, kind string) collectionInfo {
 }
 
 // measure sets the sizes on disk of a collection in l, and returns the bytes of each of its indexes by name. It
-// returns nil, and sets nothing, for a view or a dropped collection, if the user may not see statistics, or if the store
-// cannot measure.
+// returns nil, and sets nothing, for a view or a dropped collection, if the user may not see statistics, or if the
+// store cannot measure.
 func (q *query) measure(l *collectionInfo) map[string]uint64 {
 	coll := q.Server.Cluster.Catalog().Collection(collection.Namespace{DB: l.DB, Coll: l.Name})
 	if coll == nil || l.Bytes == nil {

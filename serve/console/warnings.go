@@ -119,7 +119,8 @@ func texts(v bson.Value) (out []string) {
 }
 
 // hotPartitions returns warnings about present partitions that refused requests in the last minute, or that did in it
-// more than hotShare of their collection's work, twice the average and hotLeast. It returns nil if it cannot read them.
+// more than hotShare of their collection's work, twice the average and hotLeast. It returns nil if it cannot read
+// them.
 func (q *query) hotPartitions() (out []warning) {
 	now := q.History.Second()
 	heats, _, err := q.History.Heats(q.Context(), history.Seconds, "", now-warnedSeconds, now, history.RU, history.Refused)

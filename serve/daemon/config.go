@@ -15,8 +15,8 @@ import (
 )
 
 // Config holds all settings of a server. A setting comes from a flag, an environment variable (CANTLE_ and the flag's
-// name in capitals) or a config file; a flag overrides a variable, which overrides the file. Last come the variables of
-// MongoDB's image (loadMongo).
+// name in capitals) or a config file; a flag overrides a variable, which overrides the file. Last come the variables
+// of MongoDB's image (loadMongo).
 type Config struct {
 	Data               string
 	Storage            string // name of the engine; "" = defaultEngine

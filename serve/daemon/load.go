@@ -61,7 +61,8 @@ func (p Origins) Explain(err error) error {
 }
 
 // Load sets the flags that the command line does not have, from environment variables, the config file and the
-// variables of MongoDB's image (loadMongo), and returns the place where each flag was set. env returns a variable; nil means the environment of the process.
+// variables of MongoDB's image (loadMongo), and returns the place where each flag was set. env returns a variable; nil
+// means the environment of the process.
 // Errors: all invalid settings, each with its place.
 func Load(f *pflag.FlagSet, env func(string) (string, bool)) (Origins, error) {
 	if env == nil {

@@ -62,7 +62,8 @@ func exists(files pebblekv.FS, dir, name string) bool {
 }
 
 // checkDataFolder examines the folder of --data before the server writes anything into it, and reports whether a new
-// database is to begin there. If it cannot read the folder, it returns false: opening the store then reports the error.
+// database is to begin there. If it cannot read the folder, it returns false: opening the store then reports the
+// error.
 // Errors: the folder has no database, and none may begin.
 func (d *Daemon) checkDataFolder(s storeSettings) (anew bool, err error) {
 	files := filescan.Disk

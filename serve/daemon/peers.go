@@ -27,8 +27,8 @@ func (d *Daemon) peerLoop(ctx context.Context, run func(context.Context)) {
 }
 
 // followCatalog applies the catalog changes of peers: it ends cursors on dropped and renamed collections, drops the
-// budgets and counts of dropped ones, and sets the budgets of the catalog again. It also makes each change of users wait until every
-// server has applied the change.
+// budgets and counts of dropped ones, and sets the budgets of the catalog again. It also makes each change of users
+// wait until every server has applied the change.
 func (d *Daemon) followCatalog(ctx context.Context, cat *catalog.Catalog, definer *ddl.Definer, users *auth.Directory) {
 	cat.OnPeerChange(func(before, now *catalog.Snapshot) {
 		now.Changes(before, func(coll, same *catalog.Collection) {

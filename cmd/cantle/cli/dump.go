@@ -247,8 +247,9 @@ func (a *dumping) collections(ctx context.Context) ([]*dumps.Collection, error) 
 	return out, nil
 }
 
-// plainBuckets reports whether all buckets of a time-series collection can be read and have version 1, which any server
-// can decode. If so, the dump contains the buckets, as that of mongodump; otherwise it contains the measurements.
+// plainBuckets reports whether all buckets of a time-series collection can be read and have version 1, which any
+// server can decode. If so, the dump contains the buckets, as that of mongodump; otherwise it contains the
+// measurements.
 func (t *transfer) plainBuckets(ctx context.Context, d *dumps.Collection) bool {
 	others, err := t.all(ctx, d.DB, bson.D{
 		{"find", dumps.BucketsPrefix + d.Coll}, {"filter", bson.D{{"control.version", bson.D{{"$ne", 1}}}}}, {"limit", 1},

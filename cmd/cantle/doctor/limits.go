@@ -27,8 +27,8 @@ func memory() []Finding {
 	return []Finding{newFinding("memory", Good, "%s for this process: an eighth for the block cache, a quarter for the work of clients", size(uint64(n)))}
 }
 
-// descriptors checks whether the limit of open files of the process, if there is one, leaves room for the store's files
-// and for manyClients and conns connections.
+// descriptors checks whether the limit of open files of the process, if there is one, leaves room for the store's
+// files and for manyClients and conns connections.
 func descriptors(conns int) []Finding {
 	limit, ok := filesMax()
 	if !ok {

@@ -83,8 +83,8 @@ func isPipeline(list bson.Raw) bool {
 	return !list.IsEmpty()
 }
 
-// lines checks a file line by line: each line is a document or a pipeline. In a log, lines that do not concern
-// commands are skipped.
+// lines checks a file line by line: each line is a document or a pipeline. Empty lines, comments (// or #) and, in a
+// log, lines that do not concern commands are skipped.
 func (l *Linter) lines(ctx context.Context, name string, text io.Reader) error {
 	in := bufio.NewScanner(text)
 	in.Buffer(make([]byte, 64<<10), lineMax)

@@ -93,8 +93,8 @@ func (s *scratch) run(ctx context.Context, db string, command bson.Raw) (bson.Ra
 	return m.Body.Clone(), nil
 }
 
-// clear drops the database in which a command may have made collections, unless the database is internal or the command
-// is one of four that only read.
+// clear drops the database in which a command may have made collections, unless the database is internal or the
+// command is one of four that only read.
 // Errors: errors of the connection.
 func (s *scratch) clear(ctx context.Context, db, command string) error {
 	if collection.IsInternal(db) || slices.Contains([]string{"count", "distinct", "explain", "find"}, command) {

@@ -19,7 +19,8 @@ import (
 // onceWidth is the width, in characters, of a picture that is printed once, not drawn on a terminal.
 const onceWidth = 120
 
-// Show shows the load of a server: on a terminal until a key or ctx ends it; elsewhere, or with --once or --json, once.
+// Show shows the load of a server: on a terminal until a key or ctx ends it; elsewhere, or with --once or --json,
+// once.
 // Errors: wrong options; errors of the first request.
 func Show(ctx context.Context, c *Client, o Options, in io.Reader, out io.Writer) error {
 	if o.Once || o.JSON || !IsTerminal(in) || !IsTerminal(out) {

@@ -271,8 +271,8 @@ func (r *reader) withFreePorts(text string) string {
 	})
 }
 
-// holds reports whether an output equals the expected one, in which … stands for anything within a line, and a line of …
-// for any lines. Blanks at the ends of lines do not count.
+// holds reports whether an output equals the expected one, in which … stands for anything within a line, and a line
+// of … for any lines. Blanks at the ends of lines do not count.
 func holds(want, got string) bool {
 	var pattern bytes.Buffer
 	for i, line := range strings.Split(strings.TrimSpace(want), "\n") {

@@ -110,9 +110,9 @@ func (r *Scoring) Take(t *testing.T, suite, prefix string, results map[string]Re
 	}
 }
 
-// End ends the comparison: it fails the test for each known failure of a suite that ran, if the suite has no such test.
-// Under -rescore it writes the new scoreboard instead, as Board.Write does, with the old rows and known failures of
-// suites that did not run. suiteOf returns the suite to which a test belongs.
+// End ends the comparison: it fails the test for each known failure of a suite that ran, if the suite has no such
+// test. Under -rescore it writes the new scoreboard instead, as Board.Write does, with the old rows and known
+// failures of suites that did not run. suiteOf returns the suite to which a test belongs.
 func (r *Scoring) End(t *testing.T, head string, suites []string, suiteOf func(test string) string) {
 	if !*rescore {
 		for name := range r.board.Known {

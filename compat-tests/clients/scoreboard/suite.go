@@ -73,8 +73,8 @@ type Suite struct {
 }
 
 // Judge runs a driver's tests, each run against a server of its own and in parallel with the others, and compares the
-// results with scoreboard.txt. It skips the test if a prerequisite is missing, the download fails or CANTLE_URI is set,
-// and runs that are not Short unless CANTLE_LONG is set.
+// results with scoreboard.txt. It skips the test if a prerequisite is missing, the download fails or CANTLE_URI is
+// set, and runs that are not Short unless CANTLE_LONG is set.
 func (s Suite) Judge(t *testing.T) {
 	testenv.SkipWithURI(t)
 	if what := s.Source.missing(); what != "" {
