@@ -36,9 +36,9 @@ func (s *Server) Connect(c wire.Conn) error {
 	return nil
 }
 
-// Disconnect releases the state of a closed connection. Cursors opened on it stay open until their timeout or the end
-// of their session, with two exceptions: an exhaust cursor, because its client cannot determine how many batches
-// arrived, and the cursors of a balanced connection.
+// Disconnect releases the state of a closed connection. Cursors opened on it stay open, with two exceptions: an
+// exhaust cursor, because its client cannot determine how many batches arrived, and the cursors of a balanced
+// connection.
 func (s *Server) Disconnect(c wire.Conn) {
 	p, ok := c.State().(*ConnState)
 	if ok && p.Streamed != 0 {

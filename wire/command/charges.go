@@ -16,11 +16,12 @@ type statement struct {
 	Activity
 }
 
-// charges stores the last statement of each session, for getLastRequestStatistics; newer sessions displace older
-// ones. It is divided into parts with a lock each, because the commands of all clients with sessions write into it.
+// charges stores the charge of the last command of each session, for getLastRequestStatistics; newer sessions
+// displace older ones. It is divided into parts with a lock each, because the commands of all clients with sessions
+// write into it.
 type charges [chargesParts]chargesPart
 
-// chargesPart holds the statements of the sessions whose ids fall into one of the chargesParts parts.
+// chargesPart holds the charges of the sessions whose ids fall into one of the chargesParts parts.
 type chargesPart struct {
 	mu  sync.Mutex
 	now map[session.ID]statement

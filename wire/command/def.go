@@ -31,7 +31,7 @@ type Def struct {
 	// printed from this field.
 	ArgumentActions []string
 	Facts           Facts
-	// Kind classifies what the command does to documents. The latencies and locks of serverStatus, the
+	// Kind classifies what the command does to documents. Among others, the latencies and locks of serverStatus, the
 	// request report, the transactions and the samples of queries depend on it.
 	Kind Kind
 	// Op is the type of operation, such as insert, under which top counts the command, and currentOp and the profiler

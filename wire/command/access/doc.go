@@ -13,8 +13,8 @@
 // password. After a change of the directory, the privileges of each logged-in user are looked up again, so that a
 // change of roles takes effect at the next command.
 //
-// Words. Directory: the users and roles of the database, which all its servers share. Account: the only user of Azure
-// Cosmos DB. Exchange: one message of a login conversation and its answer.
+// Words. Directory: the users and roles in the store, which all its servers share. Account: the user of the Cosmos
+// listener that is not in the directory. Exchange: one message of a login conversation and its answer.
 //
 // Sources: the manual's pages reference/command/nav-authentication, nav-user-management and
 // nav-role-management; the drivers' specification auth.

@@ -11,7 +11,7 @@ import (
 	"github.com/cantledb/cantle/wire/operations"
 )
 
-// entry holds one operation of applyOps in the form of an oplog entry: an insert, update, delete, command or note.
+// entry holds one operation of applyOps in the form of an oplog entry: an insert, update, delete, command or no-op.
 type entry struct {
 	op    string
 	ns    collection.Namespace // for an entry with a UUID, the current name of that collection

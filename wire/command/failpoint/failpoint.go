@@ -67,8 +67,8 @@ func (m failMode) probability() float64 {
 	return 1
 }
 
-// fires reports whether a fail point fires at this pass, and counts the pass. done is true if the fail point will
-// never fire again.
+// fires reports whether a fail point that is reached fires this time, and counts that. done is true if the fail point
+// will never fire again.
 func (m *failMode) fires() (yes, done bool) {
 	switch {
 	case m.always:

@@ -1,5 +1,5 @@
-// Package settings is the room of everything that can be set while the server runs: server parameters,
-// cluster parameters, the default read and write concern, and the feature compatibility version.
+// Package settings is the room of settings that change while the server runs: server parameters, cluster parameters,
+// the default read and write concern, and the feature compatibility version.
 //
 // The room holds all of these settings but the last, which the server holds. Parameters are lost when the process
 // ends; the other settings are stored and read again (command.Server.LoadSetting). The room implements

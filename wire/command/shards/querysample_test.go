@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// TestSampleBucket checks that a sampleBucket admits its rate over a long time, and at most two seconds of the rate
-// at once.
+// TestSampleBucket checks that a sampleBucket admits its rate over a long time, and at once at most two seconds of
+// the rate, or one sample if that is more.
 func TestSampleBucket(t *testing.T) {
 	for _, test := range []struct {
 		rate         float64

@@ -6,7 +6,7 @@ import (
 )
 
 // shapeTimes is a histogram of the durations of a shape's runs. Each power of two of microseconds has two buckets, so
-// a duration read from the histogram is exact to half a power of two.
+// a duration read from the histogram is exact to half a power of two. Those above half an hour share the last bucket.
 type shapeTimes [64]uint32
 
 // add counts one run.
