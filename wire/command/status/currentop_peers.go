@@ -54,7 +54,7 @@ func (s *State) allServers(ctx context.Context, a currentOpArgs) []bson.Raw {
 }
 
 // missingDoc returns a document for the list of currentOp, which reports that operations are missing: those of the
-// peer host, or of all peers if host is "".
+// server host, or of all peers if host is "".
 func missingDoc(host, why string) bson.Raw {
 	b := bson.NewBuilder(nil)
 	b.String("type", "missing")
