@@ -11,7 +11,7 @@ import (
 )
 
 // TestFrozenWrite: a write to a collection that is being rewritten waits until the catalog
-// shows the end of the rewriting, but not longer than its command may take.
+// shows the end of the rewriting, or its command is killed.
 func TestFrozenWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t)

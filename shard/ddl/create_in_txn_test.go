@@ -11,7 +11,7 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// DDL inside a transaction is rejected.
+// DDL of an existing collection inside a transaction is rejected, unless it changes nothing.
 func TestNotInTransaction(t *testing.T) {
 	d := newNode(t, ddl.Limits{})
 	d.insert("db.c", `{_id: 1}`)

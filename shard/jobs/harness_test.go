@@ -38,7 +38,7 @@ type node struct {
 	clock atomic.Int64 // seconds added to the time
 }
 
-// engines runs a test on every engine.
+// engines runs a test on the engines memkv and pebblekv.
 func engines(t *testing.T, fn func(t *testing.T, open func() storage.Store)) {
 	t.Run("memkv", func(t *testing.T) {
 		fn(t, func() storage.Store { return memkv.Open(memkv.Options{Clock: time.Now}) })
@@ -197,8 +197,8 @@ func (n *node) ids(o *cluster.Op, filter, hint string) (map[string]int, error) {
 	}
 }
 
-// check compares the documents found through every ready index that is not partial with those of a scan, requires
-// each once, and returns their number.
+// check compares the documents found through every stored, ready index that is not partial with those of a scan,
+// requires each once, and returns their number.
 func (n *node) check(filter string) int {
 	n.t.Helper()
 	want, err := n.ids(n.op(), filter, "")

@@ -26,7 +26,7 @@ const elsewhere = "DDL of another collection"
 
 // TestInterruptedJobs interrupts a build, a reshard and a split half way, by killOp, by a drop of the index or the
 // collection, or by the shutdown of the server. Each job ends soon, is undone or continues at the next start, and
-// leaves nothing behind. DDL of another collection does not disturb it.
+// leaves nothing behind. DDL of another collection disturbs none, dropIndexes only a build.
 func TestInterruptedJobs(t *testing.T) {
 	killed := mongoerr.New(mongoerr.Interrupted, "operation was interrupted")
 	began := map[string]func(n *node, o *cluster.Op) error{

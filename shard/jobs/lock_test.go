@@ -12,8 +12,8 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// A command that changes a collection being rewritten waits for a bounded time and then fails with the
-// reason; a command that would change nothing need not wait.
+// A command that changes a collection being rewritten waits for a bounded time and then fails with the reason; another
+// rewriting fails at once. A command that would change nothing need not wait.
 func TestReshardRefusesOtherChanges(t *testing.T) {
 	layouts(t, func(t *testing.T, open func() *node) {
 		n := open()

@@ -23,7 +23,7 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// layouts runs a test on every engine under a hashed and a ranged shard key.
+// layouts runs a test as engines does, under a hashed and a ranged shard key.
 func layouts(t *testing.T, fn func(t *testing.T, open func() *node)) {
 	layoutsOn(t, engines, fn)
 }
@@ -57,7 +57,7 @@ func (n *node) sharded(shards int) {
 	}
 }
 
-// halve returns a function that divides a shard of a map at the shard's median shard key.
+// halve returns a function that divides a shard of a map at the shard's median shard key, an empty one at k: 4.
 func (n *node) halve(id shard.ID) func(m *shard.Map) (*shard.Map, error) {
 	return func(m *shard.Map) (*shard.Map, error) {
 		coll := n.coll()
@@ -209,7 +209,7 @@ func (n *node) writer(w int, model map[int]bool, stop *atomic.Bool) {
 }
 
 // compare reads all documents through every index, and without an index, at the same snapshot, and requires the same
-// result.
+// result, unless the shard map changes meanwhile.
 func (n *node) compare() {
 	o := n.op()
 	txn, err := n.BeginTxn(o)
