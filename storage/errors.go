@@ -20,7 +20,8 @@ var (
 	// ErrUnavailable: the data cannot be reached. If a commit returns it, nothing was written. The
 	// operation may be retried.
 	ErrUnavailable = errors.New("storage: the store cannot be reached")
-	// ErrSnapshotTooOld: the state at the requested timestamp is not kept any more.
+	// ErrSnapshotTooOld: the state at the requested timestamp is not kept any more, or the timestamp is not reached
+	// yet.
 	ErrSnapshotTooOld = errors.New("storage: snapshot too old")
 	// ErrLogTruncated: records of the change log after the requested position are deleted already.
 	ErrLogTruncated = errors.New("storage: log history lost")
@@ -37,8 +38,8 @@ var (
 	ErrInvalidKey = errors.New("storage: invalid key or value")
 	// ErrReadOnly: a caller writes in a transaction that was begun with ReadOnly. It is a bug of the caller.
 	ErrReadOnly = errors.New("storage: read-only transaction")
-	// ErrNotWritable: the store refuses writes, because it is open for reading only, or was found to be damaged.
-	// Nothing was written.
+	// ErrNotWritable: the store is open for reading only and refuses writes, or was found to be damaged and refuses
+	// those that are not Essential. Nothing was written.
 	ErrNotWritable = errors.New("storage: not writable")
 	// ErrDiskFull: the free disk space is below the reserve, so only commits that delete or are Essential are
 	// accepted. Nothing was written. See DiskFullError.
@@ -46,7 +47,7 @@ var (
 	// ErrDiskFails: the operating system reports that a read or write of the disk failed. If a commit returns it,
 	// the error also matches ErrUndetermined, unless nothing was written.
 	ErrDiskFails = errors.New("storage: the disk fails")
-	// ErrLocked: another process has the store open.
+	// ErrLocked: the store is open already, usually in another process.
 	ErrLocked = errors.New("storage: store is in use by another process")
 	// ErrFormat: the store was written by a version of the program whose format this one cannot read.
 	ErrFormat = errors.New("storage: unknown store format")

@@ -3,8 +3,8 @@ package storage
 // Reachable is a Store that can detect that its data do not answer: a disk that hangs, or other processes that do
 // not reply.
 type Reachable interface {
-	// CheckReachable returns nil while the data can be reached. It costs nothing, because the store checks that
-	// all the time. Errors: ErrUnavailable, with the time without an answer.
+	// CheckReachable returns nil while the data can be reached, and for some seconds longer. It costs nothing,
+	// because the store checks that all the time. Errors: ErrUnavailable, with the time without an answer.
 	CheckReachable() error
 }
 

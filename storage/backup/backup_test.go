@@ -416,7 +416,7 @@ func TestMerge(t *testing.T) {
 	w.store.Close()
 }
 
-// TestPrune checks that Prune deletes the files that no moment since a timestamp needs, and that the other moments
+// TestPrune checks that Prune deletes the bases that no moment since a timestamp needs, and that the newest moment
 // can still be restored.
 func TestPrune(t *testing.T) {
 	w := newWorld(t, 1)

@@ -11,7 +11,7 @@ import (
 )
 
 // TestCompactInPieces checks that Compact goes through its range in pieces, stops between two pieces if its
-// context ends, and frees what was deleted and overwritten, while other keys stay the same.
+// context ends, and frees what was deleted and overwritten, while the other keys of the range stay.
 func TestCompactInPieces(t *testing.T) {
 	s := mustOpen(t, t.TempDir(), Options{ReserveBytes: -1, MemtableBytes: 256 << 10}).(*store)
 	defer s.Close()

@@ -104,7 +104,7 @@ func scanned(t *testing.T, r storage.Reader, key []byte) []byte {
 	return bytes.Clone(it.Value())
 }
 
-// TestHotStates checks each case in which a lookup must not find a value in the hot cache.
+// TestHotStates checks cases in which a lookup must find a value in the hot cache, and others in which it must not.
 func TestHotStates(t *testing.T) {
 	h := newHotCache(1 << 20)
 	key, print := []byte("k"), uint64(0xabcd<<48|1)

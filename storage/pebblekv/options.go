@@ -34,8 +34,8 @@ type Options struct {
 	CacheBytes int64
 
 	// MemtableBytes is the size of one memtable, of which there may be Memtables; 0 = 32 MiB. It is at most a
-	// 128th of the disk, but not less than 1 MiB for that. Up to five write-ahead logs of this size lie on the
-	// disk, four of them to be reused.
+	// 128th of the disk, but not less than 1 MiB for that. Besides the write-ahead logs of unflushed
+	// memtables, up to Memtables+1 logs of this size lie on the disk to be reused.
 	MemtableBytes int64
 
 	// Memtables is the number of memtables, full ones included, at which all writes stall until one is flushed; 0

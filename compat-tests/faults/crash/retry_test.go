@@ -12,8 +12,8 @@ import (
 )
 
 // TestRetryAfterKill checks that a retryable write gets the same reply when it is repeated after a kill, without a
-// second effect, if its first reply was sent before the kill. The same holds for the commit of a transaction.
-// Spec: retryable-writes, transactions.
+// second effect, if its first reply was sent before the kill and its session has begun nothing later. The same holds
+// for the commit of a transaction. Spec: retryable-writes, transactions.
 func TestRetryAfterKill(t *testing.T) {
 	testenv.SkipWithURI(t)
 	programme.RecordAtEnd(t, "kill", 0, func() (int, string) { return 1, "" })
