@@ -17,9 +17,9 @@ const hotKeysDefault = 10
 const hotKeysMax = 64
 
 // getPartitions runs {customAction: "GetPartitions", collection: "c"}, which Azure Cosmos DB does not have: it
-// reports the contents and the RU consumption of every partition, to find a hot partition. The numbers are sums over
-// all servers of the store (of autoscaledTo and largestValues the maximum); servers that did not answer are listed in
-// the field incomplete. Only users that may read the documents see hot values of the shard key.
+// reports the contents and the RU consumption of every partition, to find a hot partition. The numbers cover all
+// servers of the store; servers that did not answer are listed in the field incomplete. Only users that may read the
+// documents see hot values of the shard key.
 func (s *State) getPartitions(c *command.Call, a *customArgs) error {
 	coll, err := c.Collection(a.ns)
 	if err != nil {

@@ -145,8 +145,8 @@ func appendHotKeys(b *bson.Builder, name string, keys []ratelimit.Hot) {
 	b.End()
 }
 
-// add adds the measurements of a peer, in its answer d, to the sum. Of the RU/s to which autoscale rose, and of the
-// bytes of a large shard key value, the larger measurement is taken.
+// add adds the measurements of a peer, in its answer d, to the sum. Of the RU/s to which autoscale rose, which
+// already include the use at peers, and of the bytes of a large shard key value, the larger measurement is taken.
 func (s *partitionsSum) add(d bson.Raw) {
 	s.thisHour = max(s.thisHour, whole(d, "thisHour"))
 	s.lastHour = max(s.lastHour, whole(d, "lastHour"))
