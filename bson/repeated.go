@@ -47,8 +47,7 @@ func (s *Names) Add(name []byte) (twice bool) {
 }
 
 // NameKind returns one of 64 bits, by the length and the ends of a name. A set of names without this bit does not
-// contain the name. Two names in the same command usually have different bits; with these factors, all names that
-// drivers send in one command do.
+// contain the name. Two names in the same command usually have different bits.
 func NameKind(name []byte) uint64 {
 	if len(name) == 0 {
 		return 1

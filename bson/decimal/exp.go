@@ -59,8 +59,9 @@ func logarithm(d Decimal, ten bool) Decimal {
 // result of MongoDB, including Log(64, 2) = 5.999999999999999999999999999999999.
 func Log(d, base Decimal) Decimal { return Quo(Ln(d), Ln(base)) }
 
-// Pow returns d to the power of e, with all 34 digits (2^2 is 4.000…), like MongoDB. A negative d needs a whole
-// exponent, else the result is NaN. Manual: reference/operator/aggregation/pow.
+// Pow returns d to the power of e, like MongoDB: a computed result has all 34 digits (2^2 is 4.000…), but x^0 and 1^x
+// are 1. A negative finite d needs a whole or infinite exponent, else the result is NaN. Manual:
+// reference/operator/aggregation/pow.
 func Pow(d, e Decimal) Decimal {
 	zero := bson.ComposeDecimal(false, 0, 0, bson.DecimalMinExponent)
 	switch {

@@ -1,10 +1,10 @@
 // Package ejson reads and prints Extended JSON for tests, logs and tools. Apart from tests and the commands in cmd,
 // only it and bson use the MongoDB driver; no hot path uses it.
 //
-// Besides Extended JSON v2, it accepts the notation that people type in a shell: bare field names,
-// single quotes, trailing commas, and the constructors ObjectId("…"), NumberLong(…), NumberInt(…),
-// NumberDecimal("…"), Decimal128("…"), ISODate("…"), Timestamp(t, i), UUID("…"), BinData(n, "…"), Long, Int32,
-// Double, Date, Code, Symbol, MinKey, MaxKey, undefined and /pattern/options.
+// Besides Extended JSON v2, it accepts the notation that people type in a shell: bare field names, single quotes,
+// trailing commas, and the constructors ObjectId("…"), NumberLong(…), NumberInt(…), NumberDecimal("…"),
+// Decimal128("…"), ISODate("…"), Timestamp(t, i), UUID("…"), BinData(n, "…"), Long, Int32, Double, Date, Code,
+// Symbol, MinKey, MaxKey, NaN, Infinity, undefined and /pattern/options.
 package ejson
 
 import (

@@ -1,5 +1,5 @@
-// Package keystring encodes BSON values so that bytes.Compare of the encodings equals bson.Compare of
-// the values: index keys, sort keys, row keys, shard keys.
+// Package keystring encodes BSON values so that bytes.Compare of the encodings equals bson.Compare of the values
+// (missing counts as null): index keys, sort keys, row keys, shard keys.
 //
 // A value is encoded as a type byte and a body. No encoding is a prefix of another, so compound keys are
 // simply concatenated values, and a descending value has the same bytes inverted.

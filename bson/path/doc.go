@@ -2,6 +2,7 @@
 // uses:
 //
 //	Traverse   queries: they look into arrays on the path, "a.0" is a position too
+//	           (TraverseLeaf: also into one at its end)
 //	Stop       aggregation: "$a.b" maps over arrays of documents
 //	LeafOnly   index keys: every array is expanded, missing becomes null
 //

@@ -67,9 +67,9 @@ func (p Path) Element(arr bson.Raw, i int) (v bson.Value, ok bool) {
 // keyPathsMax limits the paths of KeyPaths: each number doubles them.
 const keyPathsMax = 32
 
-// KeyPaths returns the paths under which a wildcard index has the values that a query finds at p: each number in p
-// is a field, or is left out as a position. whole are the paths of arrays directly in an array, which have one index
-// key as a whole. ok is false if there are too many paths.
+// KeyPaths returns the paths under which a wildcard index has the values that a query finds at p: each number in p,
+// except as the first component, is a field or is left out as a position. whole are the paths of arrays directly in
+// an array, which have one index key as a whole. ok is false if there are too many paths.
 func (p Path) KeyPaths() (own, whole []string, ok bool) {
 	own = []string{""}
 	for i, c := range p.parts {

@@ -57,8 +57,8 @@ func (g *Geometry) addPoint(p Point) {
 }
 
 // Stored reads the geometry in a field of a document: a GeoJSON object, or a legacy pair [x, y] or {lng: x, lat: y}.
-// ok is false for anything else. Rings are not checked for crossings, because an index, if there is one, checks them
-// when the document is written.
+// ok is false for anything else, and for strict winding. Rings are not checked for crossings, because an index, if
+// there is one, checks them when the document is written.
 func Stored(v bson.Value) (g *Geometry, ok bool) {
 	if d, isDoc := v.Doc(); isDoc {
 		if t := d.Get("type"); t.Type == bson.TypeString {
@@ -93,8 +93,8 @@ func ParseStored(v bson.Value) (*Geometry, error) {
 	return &Geometry{Points: []Point{p}, Planar: true}, nil
 }
 
-// legacyPoint reads a legacy pair: [x, y] or an object whose first two fields are numbers. If more is set, further
-// elements are allowed.
+// legacyPoint reads a legacy pair: [x, y] or an object whose first two fields are numbers, not NaN. If more is set,
+// further elements are allowed.
 func legacyPoint(v bson.Value, more bool) (p Point, ok bool) {
 	if v.Type != bson.TypeArray && v.Type != bson.TypeDocument {
 		return p, false

@@ -6,8 +6,9 @@ import (
 	"github.com/cantledb/cantle/bson"
 )
 
-// LastWriteOption is an option of a TTL index {_ts: 1}: documents expire a time after their last write. The Cosmos
-// address sets it implicitly. MongoDB does not have this option and would reject it, so listIndexes omits it.
+// LastWriteOption is an option of a TTL index {_ts: 1}: documents expire a time after their last write, or by their
+// own ttl. The Cosmos address sets it implicitly. MongoDB does not have this option and would reject it, so
+// listIndexes omits it.
 const LastWriteOption = "expireAfterLastWrite"
 
 // lastWritePath is the name of the field in the key of a TTL index by the last write. It means the time of that
@@ -58,8 +59,8 @@ func (s *Spec) Listed() bson.Raw {
 const lastWriteNever = math.MaxInt32
 
 // Account returns the specification as an account of Azure Cosmos DB lists it: with version 1 for all kinds, with the
-// namespace, and for _id without unique. Observed: Azure-Samples/cosmos-db-mongodb-api-javascript-samples,
-// "225-get-collection-indexes".
+// namespace, without LastWriteOption, and for _id without unique. Observed:
+// Azure-Samples/cosmos-db-mongodb-api-javascript-samples, "225-get-collection-indexes".
 func (s *Spec) Account(ns string) bson.Raw {
 	b := bson.NewBuilder(nil)
 	b.Int32("v", 1)
@@ -101,7 +102,7 @@ func isLastWriteKey(key bson.Raw) bool {
 }
 
 // checkLastWrite returns an error if a TTL index by the last write has another key than {_ts: 1}, no
-// expireAfterSeconds, or is unique, sparse or partial.
+// expireAfterSeconds, or is unique, prepareUnique, sparse or partial.
 func (p *parser) checkLastWrite() error {
 	s := p.s
 	switch {

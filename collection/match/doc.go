@@ -10,9 +10,9 @@
 // the filter was parsed, so that validators and partial indexes keep their collation and ignore the
 // collation of the command.
 //
-// Operators is the table of all operators in alphabetical order; a row points to its parse function. An
-// operator on a field is a predicate on one value; a Leaf applies it to every value that the path
-// reaches. File names begin with the family of the operator.
+// Operators is the table of all operators in alphabetical order; a row points to its parse function. An operator on a
+// field is a predicate on one value; a Leaf applies it to every value that the path reaches. The names of most
+// operators' files begin with the family of the operator.
 //
 // Glossary. Leaf: path and predicate. Predicate: a condition on one value. Interval: a range of index
 // keys. Exact: every key inside the intervals belongs to a document that matches. Shape: the filter

@@ -30,8 +30,7 @@ func Keep(env *mql.Env, docs []bson.Raw, filter bson.Raw) ([]bson.Raw, error) {
 }
 
 // Keeper returns a function that reports whether a document matches a filter; an empty filter matches all. The
-// function's errors are the errors of the filter's expressions. Errors of Keeper: the errors of RefuseInValidator and
-// Parse.
+// function's errors are the errors of Node.Matches. Errors of Keeper: the errors of RefuseInValidator and Parse.
 func Keeper(env *mql.Env, filter bson.Raw) (keeps func(bson.Raw) (bool, error), err error) {
 	if filter.IsEmpty() {
 		return func(bson.Raw) (bool, error) { return true, nil }, nil

@@ -6,9 +6,9 @@ import (
 	"github.com/cantledb/cantle/bson"
 )
 
-// Delta returns the changes that the update p made to the document old with Input in. For operators they are the
-// values at the paths of the update, each as a whole; for a pipeline, the result of a comparison. whole reports that
-// the document counts as replaced. Manual: reference/change-events/update. Observed: mongod 7.0.
+// Delta returns the changes that the update p made to the document old with Input in. For operators they follow from
+// the paths of the update (see tracer); for a pipeline, from a comparison. whole reports that the document counts as
+// replaced. Manual: reference/change-events/update. Observed: mongod 7.0.
 func (p *Program) Delta(old, updated bson.Raw, in Input) (d Delta, whole bool) {
 	switch {
 	case p.root != nil:

@@ -12,8 +12,7 @@
 // A node's children are in the order in which new fields are created: array positions by number, then
 // names by their bytes.
 //
-// Operators is the table; each operator has its own file, whose name begins with the family of the
-// operator.
+// Operators is the table. The names of most operators' files begin with the family of the operator.
 //
 // Glossary. Action: the effect of an operator at the end of a path, from old value to new value. Viable:
 // a path that leads only through documents and array positions. Delta: the changes of an update, as a
