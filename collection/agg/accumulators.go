@@ -1,7 +1,7 @@
 package agg
 
-// Accumulators is the table of the accumulators of $group, $bucket, $bucketAuto
-// and $setWindowFields, in alphabetical order.
+// Accumulators is the table of the accumulators of $group, $bucket, $bucketAuto and, except those with OnlyGroups,
+// $setWindowFields, in alphabetical order.
 var Accumulators = []AccumulatorDef{
 	accAccumulator,
 	accAddToSet,

@@ -81,7 +81,7 @@ func (g *granularity) check(v bson.Value) error {
 	return nil
 }
 
-// up returns the next preferred number above v; 0 stays 0.
+// up returns the next preferred number above v; 0 and infinity stay.
 func (g *granularity) up(a *bson.Arena, v bson.Value) bson.Value {
 	f, _ := v.AsFloat()
 	if f == 0 || math.IsInf(f, 0) {
@@ -99,7 +99,7 @@ func (g *granularity) up(a *bson.Arena, v bson.Value) bson.Value {
 	return like(a, v, scale(g.series[at], ten))
 }
 
-// down returns the next preferred number below v; 0 stays 0.
+// down returns the next preferred number below v; 0 and infinity stay.
 func (g *granularity) down(a *bson.Arena, v bson.Value) bson.Value {
 	f, _ := v.AsFloat()
 	if f == 0 || math.IsInf(f, 0) {

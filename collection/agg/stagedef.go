@@ -24,8 +24,8 @@ type StageDef struct {
 	SameInput bool
 	// Behind checks the stages before s and may reject s with its own error; nil for the usual rules.
 	Behind func(s Stage, before []Stage) error
-	// Constraints are the places where the stage is allowed. They are zero if Parse replaces the stage by
-	// simpler ones.
+	// Constraints are the places where the stage is allowed. They are zero if Parse rejects the stage or
+	// replaces it by simpler ones.
 	Constraints
 	// Privileges are the privileges that the user needs.
 	Privileges []Privilege

@@ -1,7 +1,7 @@
 package agg
 
-// WindowFunctions is the table of the functions that only $setWindowFields has,
-// in alphabetical order; the accumulators of Accumulators work there as well.
+// WindowFunctions is the table of the functions that only $setWindowFields has, in alphabetical order; the Accumulators
+// without OnlyGroups work there as well.
 var WindowFunctions = []WindowFunctionDef{
 	winCovariancePop,
 	winCovarianceSamp,

@@ -44,8 +44,8 @@ func pow(_ *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) {
 	return s.Int(power), nil
 }
 
-// cPow returns x to the power y as the C library's pow does: Go's result is equal for all finite numbers, and 1
-// for both 1^NaN and NaN^0.
+// cPow returns x to the power y. Special values are treated as by the C library's pow: the result is 1 for both 1^NaN
+// and NaN^0.
 func cPow(x, y float64) float64 { return math.Pow(x, y) }
 
 // powInt64 computes n^m; ok is false if the result is not an int64.

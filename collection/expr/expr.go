@@ -26,7 +26,7 @@ type parent interface {
 // arguments are evaluated now.
 //
 // Errors: 168 for an unknown operator, 16020 and 28667 for a wrong number of arguments, 15983 for an operator beside
-// other fields, 17276 for an unknown variable; errors of the operators.
+// other fields, 17276 for an unknown variable, Overflow for deep nesting; errors of the operators.
 func Parse(env *mql.Env, v bson.Value) (Expr, error) {
 	p := parser{env: env, operators: Operators, quantile: ParseQuantile}
 	defer p.scratch.Close()
