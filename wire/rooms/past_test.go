@@ -101,8 +101,8 @@ func (h *historian) step() {
 	h.ok(end + session(""))
 }
 
-// TestEveryTimeCanBeRead changes a collection at random and then reads its state at any
-// time of its history, by every index, also after a restart.
+// TestEveryTimeCanBeRead changes a collection at random, and then reads its state at recorded times of its history, with
+// and without indexes, also after a restart.
 func TestEveryTimeCanBeRead(t *testing.T) {
 	engines := map[string]func(t *testing.T) storage.Store{
 		"memory": func(*testing.T) storage.Store { return memkv.Open(memkv.Options{Clock: time.Now}) },

@@ -8,8 +8,8 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// TestReleases checks that all commands that show the server's release show the same one, and that the Cosmos
-// address always shows 7.0.
+// TestReleases checks that hello, buildInfo, serverStatus, explain and the feature compatibility version show the set
+// release, and at the Cosmos address 7.0, whatever release is set.
 func TestReleases(t *testing.T) {
 	for _, shown := range []release.Release{release.V7_0, release.V8_0, release.V8_3, release.V9_0} {
 		w := newWorld(t, nil)

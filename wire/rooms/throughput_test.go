@@ -489,8 +489,8 @@ func TestMigrateThroughput(t *testing.T) {
 	}
 }
 
-// If the test of an application stops the server's clock, the same requests are refused in every run, and a second
-// passes only when the test advances the clock.
+// If the test of an application stops the server's clock, the number of refused requests does not depend on their
+// speed, and a second passes only when the test advances the clock.
 func TestClock(t *testing.T) {
 	clock := ratelimit.FollowClock(time.Now)
 	w := newWorldAt(t, nil, clock.Now, &ratelimit.Budgets{Clock: clock})

@@ -149,7 +149,7 @@ func (w *world) prepare(ctx context.Context) {
 	}
 }
 
-// move splits, merges, moves, reshards and indexes the collections at random until ctx ends. A command may be
+// move splits, merges, moves and indexes docs and more, and reshards docs, at random until ctx ends. A command may be
 // refused, for example because another one is in progress.
 func (w *world) move(ctx context.Context) {
 	r := rand.New(rand.NewPCG(w.seed, 1))

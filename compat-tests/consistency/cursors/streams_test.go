@@ -135,7 +135,8 @@ func (f *follower) some(ctx context.Context, r *rand.Rand, most int) {
 }
 
 // take opens a change stream and returns up to most events. It ends at the last document of the run, or after idle
-// empty batches. token is the resume token after the last returned event.
+// empty batches. token is a resume token after the last returned event,
+// perhaps of a later position.
 func (f *follower) take(ctx context.Context, c *mongo.Client, o *options.ChangeStreamOptionsBuilder, most, idle int) (list []received, token bson.Raw, err error) {
 	s, err := f.open(ctx, c, o)
 	if err != nil {

@@ -74,7 +74,7 @@ func (c *client) live() {
 	}
 }
 
-// tries is the number of times that a client sends a command to which it gets no reply.
+// tries is the maximum number of times that a client sends a write or a commit that it may repeat.
 const tries = 3
 
 // retried sends a retryable write, at most tries times, until a reply without the label RetryableWriteError comes.

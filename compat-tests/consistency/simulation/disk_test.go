@@ -29,8 +29,8 @@ type disk struct {
 	left    *vfs.MemFS // the contents of the disk at that moment
 }
 
-// MaybeError implements errorfs.Injector: it makes the write operation with the number failAt fail. It does not
-// sleep, because its caller may hold a lock, and waiting for a lock stops virtual time.
+// MaybeError implements errorfs.Injector: at the write operation with the number failAt it returns an error, or calls
+// halt if a real server would end. It does not sleep, because its caller may hold a lock, and waiting for a lock stops virtual time.
 func (d *disk) MaybeError(op errorfs.Op) error {
 	if op.Kind.ReadOrWrite() == errorfs.OpIsRead {
 		return nil
@@ -71,8 +71,8 @@ type slow struct {
 	disk *disk
 }
 
-// slowed returns a store whose commits of documents and whose syncs are delayed, so that other clients run in
-// between. The commits of background work are not delayed, because they happen while locks are held.
+// slowed returns a store in which many commits of documents, and all syncs, are delayed, so that other clients run in
+// between. Other commits are not delayed, because background work makes them while it holds locks.
 func slowed(s storage.Store, d *disk, seed uint64) storage.Store {
 	var rules []faultkv.Rule
 	document := func(key []byte) bool { return len(key) > 0 && key[0] == 'r' }
