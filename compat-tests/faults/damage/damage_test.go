@@ -110,7 +110,7 @@ func (c *counts) round(t *testing.T, bin string, m *made, seed int64) {
 	s.stop(t)
 }
 
-// readEverything reads all documents, and many single ones by _id and by an index, and returns the number of reads
+// readEverything reads all documents, and many by _id and by an index, tries a write, and returns the number of reads
 // that failed. With back, the state before the server's last life is right too. It calls wrong for each wrong
 // result.
 func readEverything(t *testing.T, s *server, m *made, back bool, rng *rand.Rand, wrong func(format string, args ...any)) (bad int) {

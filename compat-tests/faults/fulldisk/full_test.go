@@ -57,8 +57,8 @@ func TestFull(t *testing.T) {
 	}
 }
 
-// inserts fills the disk with documents. Then every write that adds data must be refused with the same message,
-// and a drop must free space.
+// inserts fills the disk with documents. Then eight kinds of writes that add data must be refused with the same
+// message, and a drop must free space.
 func inserts(w *world) {
 	w.fill("side", 30)
 	w.fill("main", 0)

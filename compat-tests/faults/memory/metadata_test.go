@@ -75,8 +75,8 @@ func madeUp(n int) (ids bson.A) {
 }
 
 // TestUsersShareSessions checks that a user with the role dbOwner of one database cannot take all sessions of the
-// server: it is refused before the last ones. The administrator can still log in, run commands, and end the
-// sessions of that user.
+// server: it is refused before the last ones. The administrator can still log in, run commands, and end all
+// sessions.
 func TestUsersShareSessions(t *testing.T) {
 	s := guarded(t, "", "greedy")
 	admin, greedy := login(t, s, "root").Database("admin"), login(t, s, "greedy").Database("greedy")
