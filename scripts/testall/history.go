@@ -68,8 +68,8 @@ type commit struct{ hash, tree, parents, subject, body string }
 
 func (c commit) String() string { return c.hash[:7] + " " + c.subject }
 
-// check checks the new commits, the newest first, and returns a text for each fault: the commit and the fault, with the
-// output of go vet in the following lines.
+// check checks the new commits, the newest first, and returns a text for each fault: the commit and the fault, with
+// the output of go vet in the following lines.
 // Errors: errors of git; a repository without its history is not an error.
 func (h *history) check() (found []string, err error) {
 	base, why := h.base()

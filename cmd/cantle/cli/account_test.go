@@ -325,7 +325,8 @@ func TestDumpForMongoDB(t *testing.T) {
 	}
 }
 
-// cantle users creates, from the role and user files of the Azure CLI, the same roles and users as the account has.
+// cantle users creates, from the role and user files of the Azure CLI, the roles and users that the account has, and
+// prints what it leaves out.
 // Source: Azure Cosmos DB for MongoDB, "how-to-setup-rbac".
 func TestUsersOfAccount(t *testing.T) {
 	s := startBoth(t, "--auth")

@@ -48,8 +48,9 @@ func refusedAnyway(t *testing.T, l *layout, c *casefile.Case, coll string, cmd b
 	return failure
 }
 
-// matches returns a line for each document: whether a find, and a count, with the filter return it. They run over all
-// documents together; if a document makes the find fail, over each document alone.
+// matches returns a line for each document: whether a find with the filter returns it; and, except for $near, a line
+// with the number of a count that differs. Both run over all documents together; if a document makes the find fail,
+// over each document alone.
 func matches(t *testing.T, l *layout, c *casefile.Case, coll string, find bson.D, docs []document) []string {
 	t.Helper()
 	l.empty(t, coll)
