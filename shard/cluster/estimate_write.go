@@ -81,7 +81,8 @@ func (t *trial) apply(env *mql.Env, d *shard.Descriptor, row *exec.Row) error {
 	return t.target(d).Update(env, old, doc, h, changelog.Update, nil)
 }
 
-// upsert adds to the meter the charge of inserting the document that an upsert without a match would create.
+// upsert adds to the meter the charge of inserting the document that an upsert without a match would create; nothing for
+// a capped or time-series collection.
 func (t *trial) upsert(env *mql.Env, to *ratelimit.Meter) error {
 	if t.s.Coll.Options.OwnOrder() {
 		return nil

@@ -27,8 +27,8 @@ type Compaction struct {
 }
 
 // Compact frees the space that deleted and overwritten values of a collection still take in the files. It returns the
-// number of bytes freed; in a dry run, the estimate. A store that frees space by itself, such as that of a cluster,
-// has nothing to do.
+// number of bytes freed, 0 if the estimate is below MinFree; in a dry run, the estimate. A store that frees space by
+// itself, such as that of a cluster, has nothing to do.
 // Errors: the errors of the store; context.Cause(ctx), after which the completed part stays done.
 func (r *Runner) Compact(ctx context.Context, c *Compaction) (freed int64, err error) {
 	store, able := r.Store.(storage.Compactor)

@@ -69,8 +69,8 @@ func (s *reshards) of(id keyspace.CollectionID) *reshardControl {
 // Resharding reports whether a collection is being rewritten for another shard key at this server.
 func (r *Runner) Resharding(id keyspace.CollectionID) bool { return r.resharding.of(id) != nil }
 
-// Join waits for a Reshard of this server that the same command began, and returns its error. So a repeated command
-// ends together with the first one, whose client has given up.
+// Join waits for a Reshard of this server that the same command began, and returns its error; joined is false if there is
+// none. So a repeated command ends together with the first one, whose client has given up.
 // Manual: reference/command/reshardCollection. Errors: the errors of Reshard, the cause of ctx.
 func (r *Runner) Join(ctx context.Context, id keyspace.CollectionID, command bson.Raw) (joined bool, err error) {
 	c := r.resharding.of(id)
