@@ -30,7 +30,7 @@ type Reader interface {
 	Close()
 }
 
-// Fetcher is a Reader or a Txn in which each read is a round trip to another process, so that reading many keys
+// Fetcher is a Reader or a Txn in which each read may be a round trip to another process, so that reading many keys
 // ahead saves time.
 type Fetcher interface {
 	// Prefetch fetches the values of keys that the caller is about to read one by one, in few round trips, and

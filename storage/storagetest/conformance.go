@@ -110,7 +110,7 @@ func (e env) snapshot(at storage.Timestamp) storage.Reader {
 	return r
 }
 
-// put commits one transaction that sets keys to values, given in turn; the value "" deletes. It returns the
+// put commits one transaction that sets keys to values, given as pairs; the value "" deletes. It returns the
 // timestamp of the commit.
 func (e env) put(pairs ...string) storage.Timestamp {
 	e.t.Helper()
