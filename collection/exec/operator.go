@@ -45,7 +45,7 @@ type Source struct {
 	Coll   *catalog.Collection
 	Shard  *shard.Descriptor
 	Reader storage.Reader
-	// From, if it lies in the shard, is the lowest position that a scan of all records reads; other scans ignore it.
+	// From is a lower bound of the positions that a scan of all records reads; other scans ignore it.
 	From keyspace.Hash
 	// Trial limits the work of a trial run; nil outside of trials.
 	Trial *trial

@@ -15,8 +15,8 @@ import (
 
 // toText converts a value other than null and missing to a string, like $toString.
 //
-// Errors: ConversionFailure; 18537 for a year outside of 0 to 9999; 4341115 for binary data without a format; 16493 for a
-// string that does not fit into a document; ExceededMemoryLimit.
+// Errors: ConversionFailure; 18537 for a year outside of 0 to 9999; 4341115 for binary data without a format; 16493 for
+// a string that does not fit into a document; ExceededMemoryLimit.
 func toText(env *mql.Env, s *Scratch, v bson.Value, o convertOptions) (bson.Value, error) {
 	switch v.Type {
 	case bson.TypeString:
