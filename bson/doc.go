@@ -14,9 +14,9 @@
 // accessors do not check lengths again. Accessors on a Value of another type return ok=false and never
 // panic.
 //
-// Glossary. Raw: one complete document or array body. Value: a typed slice of a Raw. Class: the group of
-// types that compare with each other (all numbers, or string and symbol). Arena: memory for computed
-// values of one document.
+// Glossary. Raw: one complete document or array body. Value: a typed slice of a Raw. Class: the group of types that
+// compare with each other, such as all numbers, or string and symbol. Arena: memory for computed values of one
+// document.
 //
 // Source of the format: https://bsonspec.org/spec.html. Source of the order:
 // Manual: reference/bson-type-comparison-order.

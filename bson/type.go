@@ -111,8 +111,8 @@ func (t Type) IsNumber() bool {
 }
 
 // Class returns the rank of the type in the comparison order; types of one class compare by value. Missing and
-// undefined have a rank of their own, just below null. Sorts and indexes, for which a missing value equals null, use
-// the rank of null instead.
+// undefined share a rank, just below null. Sorts and indexes, for which a missing value equals null, use the rank of
+// null instead.
 // Manual: reference/bson-type-comparison-order.
 func (t Type) Class() int { return int(classOf[t]) }
 

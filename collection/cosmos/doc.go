@@ -1,5 +1,5 @@
-// Package cosmos has the features of Azure Cosmos DB for MongoDB (RU-based), as tables: one row
-// for each command, stage, operator, option, limit and rule of indexes, with the server versions
+// Package cosmos has the features of Azure Cosmos DB for MongoDB (RU-based), as tables: one row for each command,
+// stage, operator, variable, accumulator, kind of index, option, limit and rule of indexes, with the server versions
 // that have it, the capability that adds it, the error of an account without it, and its source.
 //
 // An Account is the version and the capabilities that the Cosmos address offers. Where a language

@@ -29,8 +29,8 @@ const (
 type kind struct {
 	title string // plural, for people
 	rows  []Row
-	// code and refusal are the error of an account that lacks a feature of the kind. %s in refusal is the place of
-	// its name.
+	// code and refusal are the error of an account that lacks a feature of the kind. %s in refusal stands for its
+	// name.
 	code    mongoerr.Code
 	refusal string
 }
@@ -79,7 +79,7 @@ func (k Kind) Rows() []Row { return tables[k].rows }
 
 // Row is a feature of the service.
 type Row struct {
-	// Name is the feature as a client writes it, with its dollar signs; of a Rule, a description.
+	// Name is the feature as a client writes it, of a Variable without dollar signs; of a Rule, a description.
 	Name string
 	// In are the versions that have it.
 	In Versions

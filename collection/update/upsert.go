@@ -18,7 +18,8 @@ import (
 // reference/method/db.collection.update#upsert-with-operator-expressions.
 //
 // Errors: NotSingleValueField and NotExactValueField (a filter that does not determine a field), ImmutableField (an
-// update that changes the filter's _id), and the errors of Apply.
+// update that changes the filter's _id), BadValue (a path or an _id that cannot be inserted), and the errors of
+// Apply, in newer releases with BSONObjectTooLarge for 17419.
 func (p *Program) Upsert(env *mql.Env, filter match.Node, s *expr.Scratch, newID func() bson.Value) (bson.Raw, error) {
 	doc, err := p.upsert(env, filter, s, newID)
 	if err != nil && env.Release.Has(release.UpsertTooLarge) {

@@ -49,7 +49,7 @@ type Index struct {
 // Valid reports whether the index agrees with its records.
 func (x *Index) Valid() bool { return x.MissingCount == 0 && x.ExtraCount == 0 && x.Multikey == 0 }
 
-// Valid reports whether there are no findings.
+// Valid reports whether there are no findings besides NonCompliant.
 func (v *Collection) Valid() bool {
 	for i := range v.Indexes {
 		if !v.Indexes[i].Valid() {
