@@ -11,8 +11,8 @@ import (
 // Conn is the interface of a client connection for the code that runs commands. It is defined here
 // because wire/command does not import wire/server, which implements it.
 //
-// State, SetState, SurviveDisconnect, HangUpAfterReply and NegotiateCompressors may be called only by the
-// goroutine that runs the connection's command.
+// State, SetState, SurviveDisconnect, HangUpAfterReply, NegotiateCompressors, SetUnauthenticated and ChargeTo may be
+// called only by the goroutine that runs the connection's command.
 type Conn interface {
 	ID() int64         // counts up from 1 in this process
 	Tag() string       // the name of its listener

@@ -19,7 +19,7 @@ type OpCode int32
 
 // The opcodes. The server serves OpMsg, OpCompressed and, for the command hello only, OpQuery. An address
 // of the server that behaves like an early version of Cosmos DB serves all of OpQuery, OpGetMore and OpKillCursors.
-// The others have names only for logs.
+// OpReply answers OpQuery and OpGetMore. The others have names only for logs.
 const (
 	OpReply       OpCode = 1
 	OpUpdate      OpCode = 2001

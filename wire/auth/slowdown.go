@@ -48,9 +48,9 @@ type backoff struct {
 	first, longest time.Duration
 }
 
-// The delays for a user at one address, for a user at all addresses, and for an address. Over a long time they allow
-// 1,125 guesses per hour of one user's password from one address, 9,000 from all addresses where the user is not
-// known, and 2,250 from one address for all users.
+// The delays for a user at one address, for a user at all addresses, and for an address. Over a long time, and without
+// logins of the user in between, they allow 1,125 guesses per hour of one user's password from one address, 9,000 from
+// all addresses where the user is not known, and 2,250 from one address for all users.
 var (
 	pairBackoff    = backoff{free: 3, step: 1, first: 100 * time.Millisecond, longest: 3200 * time.Millisecond}
 	userBackoff    = backoff{free: 30, step: 10, first: 50 * time.Millisecond, longest: 400 * time.Millisecond}

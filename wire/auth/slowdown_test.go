@@ -150,8 +150,8 @@ func TestFailedLoginsLockNoUserOut(t *testing.T) {
 	})
 }
 
-// TestMistyped checks that a few failed logins cause no delay, and that further failures cause delays of seconds,
-// which end after some minutes.
+// TestMistyped checks that a few failed logins cause no delay, and that further failures cause growing delays, which
+// have a maximum and are over after an hour.
 func TestMistyped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s LoginThrottle

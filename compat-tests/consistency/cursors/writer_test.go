@@ -90,8 +90,8 @@ func (p *writer) draw(key int) change {
 
 var errNotThere = errors.New("a document that was acknowledged is not there")
 
-// until repeats an operation until it succeeds, or ctx ends. Errors caused by a killed server, and errors after
-// which a transaction is retried, are expected; any other error is recorded as a failure.
+// until repeats an operation after errors caused by a killed server, and errors after which a transaction is retried.
+// Any other error, or one after ctx has ended, is recorded as a failure and ends it.
 func (p *writer) until(ctx context.Context, what string, do func() error) {
 	for {
 		err := do()

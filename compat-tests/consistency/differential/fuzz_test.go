@@ -165,7 +165,8 @@ type round struct {
 	writes  []*write // applied in all ways
 }
 
-// set draws a set of documents by a seed, stores it in all ways, and sends random queries and writes to all of them.
+// set draws a set of documents by a seed, stores it in the ways that allow it, and sends random queries and writes to
+// those that support them.
 func (f *fuzzer) set(seed uint64) error {
 	d := drawer{Rand: rand.New(rand.NewPCG(seed, 1))}
 	d.large = d.rarely(4)

@@ -180,7 +180,8 @@ func everything() *question {
 // plainReply is a query by whose rules replies to writes are compared: exactly, and in order.
 var plainReply = &question{kind: "find", sort: one("_id", int32(1))}
 
-// write sends n random writes to all ways of storage, and compares the replies and then the documents.
+// write sends up to n random writes to the ways of storage that take writes, and compares the replies and then the
+// documents.
 func (r *round) write(n int) error {
 	for range n {
 		if r.full() {

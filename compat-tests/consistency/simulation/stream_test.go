@@ -53,7 +53,7 @@ func (s *stream) follow(c *client) {
 	}
 }
 
-// some opens the change stream and reads the given number of batches. It returns the number of events.
+// some opens the change stream and reads at most the given number of batches. It returns the number of events.
 func (s *stream) some(c *client, batches int) (events int) {
 	before := c.w.counts.events
 	id := s.open(c)
