@@ -77,7 +77,7 @@ func NewEnv(ctx context.Context) *Env {
 }
 
 // Reset makes e a fresh Env with the context ctx, the variables v, which it empties, and the memory m. It allocates
-// nothing: a connection has one Env for all its commands.
+// nothing: commands reuse Envs, except one that a cursor keeps.
 func (e *Env) Reset(ctx context.Context, v *Vars, m *Memory) {
 	v.names, v.values = v.names[:0], v.values[:0]
 	*e = Env{ctx: ctx, Vars: v, Memory: m, UserRoles: bson.EmptyArray}

@@ -1,10 +1,10 @@
 // Package release has the releases of MongoDB that a server can report to clients, and the one
 // table of what changed between them.
 //
-// What a release added (an operator, a stage, an option, a command) is always available, whatever
-// release is reported: a client that does not use it sees no difference. If a release changed the
-// answer to a request, the change is a row of the table in behaviours.go. The code that makes the
-// answer checks the release of its environment, usually while it parses:
+// What a release added (an operator, a stage, an option, a command) is available on all addresses of MongoDB,
+// whatever release is reported: a client that does not use it sees no difference. If a release changed the answer to
+// a request, the change is a row of the table in behaviours.go. The code that makes the answer checks the release of
+// its environment, usually while it parses:
 //
 //	if env.Release.Has(release.NullSkipsUndefined) { … }
 //

@@ -7,7 +7,7 @@ import (
 )
 
 // Move returns the next map, in which a shard has another id, that of another place: same range, same index
-// partitions, nothing to settle. If the id may have been used before, the map gets a new epoch.
+// partitions, nothing more to settle. If the id may have been used before, the map gets a new epoch.
 // Errors: ShardNotFound; BadValue if another shard has the id.
 func (m *Map) Move(id, to ID) (*Map, error) {
 	i, ok := m.byID[id]
