@@ -295,8 +295,8 @@ func TestChargesOfQueries(t *testing.T) {
 	c.costs("updateMany", 1087.25, `{update: "c1", updates: [{q: {a: {$gte: 10, $lt: 20}}, u: {$inc: {a: 1000}}, multi: true}]}`)
 }
 
-// TestChargeIsDeterministic checks that the same operation on the same data always has the same charge, whatever was
-// read ahead.
+// TestChargeIsDeterministic checks that a read has the same charge each time it is repeated on unchanged data, whatever
+// was read ahead.
 func TestChargeIsDeterministic(t *testing.T) {
 	w := newWorld(t, nil)
 	c := w.dial()

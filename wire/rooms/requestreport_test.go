@@ -103,8 +103,8 @@ func TestRequestReportIsBounded(t *testing.T) {
 	}
 }
 
-// GetRequestReport counts all commands that read or write documents, each under its canonical name; commands on
-// several collections are counted under a namespace of their own.
+// GetRequestReport counts findAndModify under one name in both spellings, mapReduce with its sort, and bulkWrite, which
+// may have several collections, under a namespace of its own.
 func TestRequestReportCommands(t *testing.T) {
 	w := newWorld(t, nil)
 	w.JavaScript = true

@@ -102,8 +102,8 @@ func TestSuffixPointReads(t *testing.T) {
 	}
 }
 
-// A random suffix is computed from the _id. A statement that fixes _id visits one partition; one that fixes only the
-// shard key visits the partitions of all buckets.
+// A random suffix is computed from the _id. A statement that fixes the shard key and _id visits one partition; one that
+// fixes only the shard key visits the partitions of all its buckets, and one that fixes only _id visits several too.
 func TestRandomSuffixTargets(t *testing.T) {
 	c := newWorld(t, nil).dial()
 	c.ok(`{shardCollection: "test.c", key: {day: "hashed"}, suffix: {random: true, buckets: 400}, numInitialChunks: 8}`)

@@ -127,8 +127,8 @@ func TestCounters(t *testing.T) {
 	}
 }
 
-// TestLastRequestStatistics checks that getLastRequestStatistics returns the charge of the last command of the
-// session, or of the connection.
+// TestLastRequestStatistics checks that getLastRequestStatistics returns the charge of the last charged command of the
+// session, or, if it is sent without one, of the connection.
 func TestLastRequestStatistics(t *testing.T) {
 	w := newWorld(t, nil)
 	c := w.dial()
