@@ -383,8 +383,8 @@ func TestPark(t *testing.T) {
 	}
 }
 
-// TestEvict checks that, when memory runs out, the connection whose cursors hold most loses its least recently used
-// cursor, and other connections lose none.
+// TestEvict checks that, when memory runs out, the connections whose cursors hold most lose their least recently used
+// cursors, and a connection with one cursor loses none.
 func TestEvict(t *testing.T) {
 	r := New(Config{BytesMax: 16 << 20, WarmMax: 100})
 	id, quiet := addAmple(t, r, 7)

@@ -23,8 +23,8 @@ func trips(c *client, partitions int) {
 	c.ok(`{insert: "c", documents: [` + strings.Join(docs, ", ") + `]}`)
 }
 
-// A statement that fixes day and vin visits one partition, one that fixes only the day visits those of its four
-// buckets, and any other visits all; explain shows the visited partitions.
+// A statement that fixes day and vin visits one partition, one that fixes only the day, or several days, those of the
+// four buckets of each day, and one that fixes no day visits all; explain shows the visited partitions.
 func TestSuffixTargets(t *testing.T) {
 	for _, partitions := range []int{1, 8} {
 		c := newWorld(t, nil).dial()
