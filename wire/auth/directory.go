@@ -164,7 +164,8 @@ func (d *Directory) Leading(env *mql.Env, roles []Name, to Name) (n Name, ok boo
 }
 
 // walk calls visit once for each of the given roles and each role that they inherit, and adds them to seen. It leaves
-// out roles that are in seen already or do not exist. r is nil for a built-in role. Errors: errors of visit; errors of env, which end the command.
+// out roles that are in seen already or do not exist. r is nil for a built-in role. Errors: errors of visit; errors of
+// env, which end the command.
 func (d *Directory) walk(env *mql.Env, seen map[Name]bool, roles []Name, visit func(n Name, r *Role) error) error {
 	todo := slices.Clone(roles)
 	for len(todo) > 0 {

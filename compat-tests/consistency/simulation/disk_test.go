@@ -30,7 +30,8 @@ type disk struct {
 }
 
 // MaybeError implements errorfs.Injector: at the write operation with the number failAt it returns an error, or calls
-// halt if a real server would end. It does not sleep, because its caller may hold a lock, and waiting for a lock stops virtual time.
+// halt if a real server would end. It does not sleep, because its caller may hold a lock, and waiting for a lock stops
+// virtual time.
 func (d *disk) MaybeError(op errorfs.Op) error {
 	if op.Kind.ReadOrWrite() == errorfs.OpIsRead {
 		return nil
