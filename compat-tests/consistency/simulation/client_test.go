@@ -303,7 +303,7 @@ func (c *client) scan() {
 	for id := range int64(countersDocs) {
 		must[place{coll, id}] = c.w.model.acknowledged(place{coll, id})
 	}
-	hint := []bson.D{{{Key: "n", Value: 1}}, {{Key: "$natural", Value: 1}}, {{Key: "log", Value: 1}, {Key: "n", Value: 1}}}[c.rng.IntN(3)]
+	hint := []bson.D{{{Key: "n", Value: 1}}, {{Key: "$natural", Value: 1}}, {{Key: "log", Value: 1}}}[c.rng.IntN(3)]
 	r, err := c.run(bson.D{{Key: "find", Value: coll}, {Key: "hint", Value: hint}, {Key: "batchSize", Value: 5}, c.concern()})
 	found := map[int64]bool{}
 	for {
