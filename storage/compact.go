@@ -11,10 +11,10 @@ type Compactor interface {
 	Reclaimable(ctx context.Context, r Range, live int64) (uint64, error)
 
 	// Compact frees the disk space of data that cannot be read any more: it compacts a range piece by piece. Data
-	// that open snapshots can read stay. told is called after each piece with its size in bytes, and may block to
+	// that open snapshots can read stay. progress is called after each piece with its size in bytes, and may block to
 	// slow Compact down. If ctx ends, the finished pieces stay compacted. freed is the number of bytes by which
 	// the files of the range became smaller. Errors: context.Cause(ctx), ErrDiskFull, ErrNotWritable, ErrClosed.
-	Compact(ctx context.Context, r Range, told func(bytes int64)) (freed int64, err error)
+	Compact(ctx context.Context, r Range, progress func(bytes int64)) (freed int64, err error)
 
 	// RangeBytes returns the number of bytes that a range of keys takes in the files, without data that are not
 	// flushed yet.

@@ -62,14 +62,14 @@ func newFusion(p *parser, name string, arg bson.Value) (*fusionStage, *specField
 	return s, fields, err
 }
 
-// parseInput parses the pipelines in the field input of the stage, and returns the other fields of input. want
+// parseInput parses the pipelines in the field input of the stage, and returns the other fields of input. permitted
 // has their names and types.
-func (s *fusionStage) parseInput(p *parser, fields *specFields, want map[string]bson.Type) (map[string]bson.Value, error) {
+func (s *fusionStage) parseInput(p *parser, fields *specFields, permitted map[string]bson.Type) (map[string]bson.Value, error) {
 	if fields.top["input"].IsMissing() {
 		return nil, fields.missing("input")
 	}
-	want["pipelines"] = bson.TypeDocument
-	input, err := fields.read("input.", bson.Raw(fields.top["input"].Data), want)
+	permitted["pipelines"] = bson.TypeDocument
+	input, err := fields.read("input.", bson.Raw(fields.top["input"].Data), permitted)
 	if err != nil {
 		return nil, err
 	}
@@ -110,21 +110,21 @@ type specFields struct {
 	top   map[string]bson.Value // fields of the argument itself
 }
 
-// read returns the fields of d by name. wanted has the permitted names and types; prefix precedes the names in
+// read returns the fields of d by name. permitted has the permitted names and types; prefix precedes the names in
 // errors.
 //
 // Errors: 40415 for an unknown field, TypeMismatch.
-func (f *specFields) read(prefix string, d bson.Raw, wanted map[string]bson.Type) (map[string]bson.Value, error) {
+func (f *specFields) read(prefix string, d bson.Raw, permitted map[string]bson.Type) (map[string]bson.Value, error) {
 	out := map[string]bson.Value{}
 	for it := d.Iter(); it.Next(); {
 		name := string(it.Name)
-		want, ok := wanted[name]
+		expected, ok := permitted[name]
 		switch {
 		case !ok:
 			return nil, mongoerr.New(40415, "BSON field '%s.%s%s' is an unknown field.", f.stage, prefix, name)
 		case it.Value.Type == bson.TypeNull || it.Value.Type == bson.TypeUndefined:
-		case it.Value.Type != want:
-			return nil, mongoerr.WrongType(f.stage+"."+prefix+name, it.Value.Type.String(), want.String())
+		case it.Value.Type != expected:
+			return nil, mongoerr.WrongType(f.stage+"."+prefix+name, it.Value.Type.String(), expected.String())
 		default:
 			out[name] = it.Value
 		}

@@ -201,7 +201,7 @@ func (x *checker) pass(r storage.Range, visit func(key, value []byte) error) (la
 }
 
 // recordDamages adds the damages in an error to the result. It returns the keys of the first damage within the range
-// r whose end is known; zero if there is none.
+// r that has an end; zero if there is none.
 func (x *checker) recordDamages(d *storage.DamagedError, r storage.Range) (first storage.Range) {
 	for i := range d.Damages {
 		x.note(d.Damages[i])

@@ -38,8 +38,8 @@ type RunCommand func(ctx context.Context, db string, command []byte) ([]byte, er
 // Tools are functions of the command line that the console offers as well. A function that is nil is not offered.
 type Tools struct {
 	// Advise ranks the possible shard keys of a collection, as cantle advise does, and returns the text of the
-	// ranking. It reads the data by ask.
-	Advise func(ctx context.Context, ask RunCommand, namespace string) (string, error)
+	// ranking. run reads the data.
+	Advise func(ctx context.Context, run RunCommand, namespace string) (string, error)
 	// Estimate computes the cost of a workload on documents like the given one, and returns the text that cantle
 	// estimate prints. args are flags of cantle estimate.
 	Estimate func(ctx context.Context, args []string, document string) (string, error)

@@ -149,8 +149,8 @@ func (q *query) hotPartitions() (out []warning) {
 		r := &ru.Rows[i]
 		ns := r.Part.Namespace
 		share := sums[i] / max(1, all[ns])
-		told := slices.ContainsFunc(out, func(w warning) bool { return w.NS == ns && w.Partition == r.Part.Place.Shard })
-		if coll := q.partitionsOf(r.Part); !told && r.Until == 0 && coll > 1 && share > hotShare && share > 2/float64(coll) && sums[i] > hotLeast*warnedSeconds {
+		warned := slices.ContainsFunc(out, func(w warning) bool { return w.NS == ns && w.Partition == r.Part.Place.Shard })
+		if coll := q.partitionsOf(r.Part); !warned && r.Until == 0 && coll > 1 && share > hotShare && share > 2/float64(coll) && sums[i] > hotLeast*warnedSeconds {
 			out = append(out, warning{Kind: "hot", NS: ns, View: "heat", Partition: r.Part.Place.Shard,
 				Text: fmt.Sprintf("partition %d has %.0f %% of the load of %d partitions", r.Part.Place.Shard, 100*share, coll)})
 		}

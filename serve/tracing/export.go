@@ -181,14 +181,14 @@ func (e *Exporter) post(ctx context.Context, body []byte) (again bool, after tim
 	text, _ := io.ReadAll(io.LimitReader(reply.Body, replyMax))
 	switch reply.StatusCode {
 	case http.StatusOK, http.StatusAccepted, http.StatusNoContent:
-		var told struct {
+		var reply struct {
 			PartialSuccess struct {
 				RejectedSpans json.Number
 				ErrorMessage  string
 			}
 		}
-		if json.Unmarshal(text, &told) == nil && told.PartialSuccess.ErrorMessage != "" {
-			return false, 0, fmt.Errorf("the collector refused %s spans: %s", told.PartialSuccess.RejectedSpans, told.PartialSuccess.ErrorMessage)
+		if json.Unmarshal(text, &reply) == nil && reply.PartialSuccess.ErrorMessage != "" {
+			return false, 0, fmt.Errorf("the collector refused %s spans: %s", reply.PartialSuccess.RejectedSpans, reply.PartialSuccess.ErrorMessage)
 		}
 		return false, 0, nil
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:

@@ -14,7 +14,7 @@ type Estimate struct {
 	Receipt ratelimit.Receipt
 	// Rows is the expected number of documents that the shards deliver or change.
 	Rows int64
-	// AtLeast is true if the end of the read is not known, so that the cost may be higher.
+	// AtLeast is true if the end of the read could not be estimated, so that the cost may be higher.
 	AtLeast bool
 }
 

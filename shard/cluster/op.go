@@ -130,8 +130,7 @@ func (o *Op) begin(c *catalog.Collection) {
 
 // WaitDurable waits until all that the statements of an op have written and read is durable, if one has committed and
 // the write concern requires it: one wait serves all statements. It is called before the client gets their results,
-// even if the command failed. An error of the context undoes nothing: it only means that not all writes are known to
-// be durable.
+// even if the command failed. An error of the context undoes nothing: the writes may or may not be durable.
 func (c *Cluster) WaitDurable(ctx context.Context, o *Op) error {
 	if !o.needsSync || o.Durability != storage.Synced {
 		return nil

@@ -209,9 +209,9 @@ func (x *backupRun) segment(from uint64, behind pebblekv.LogPosition) (*Segment,
 	if err != nil {
 		return nil, err
 	}
-	told := x.o.Report.meter("copying the log", "writes", int64(behind.Next-from))
+	advance := x.o.Report.meter("copying the log", "writes", int64(behind.Next-from))
 	err = x.src.Writes(x.ctx, from, behind.Next, func(write pebblekv.Write) error {
-		return errors.Join(w.add(write), told(int64(write.Count)))
+		return errors.Join(w.add(write), advance(int64(write.Count)))
 	})
 	if err != nil {
 		w.abandon()
@@ -265,13 +265,13 @@ func (x *backupRun) copyFiles(checkpoint string, b *Base) error {
 	if err != nil {
 		return err
 	}
-	told := x.o.Report.meter("copying files", "bytes", b.Copied)
+	advance := x.o.Report.meter("copying files", "bytes", b.Copied)
 	b.Copied = 0
 	pace := newPace(x.o.Rate)
 	defer pace.stop()
 	for _, name := range missing {
 		f := File{Name: name, Table: immutable(name)}
-		c := copier{ctx: x.ctx, report: told, pace: pace, check: func(part string) error { return examine(tables, name, part) }}
+		c := copier{ctx: x.ctx, report: advance, pace: pace, check: func(part string) error { return examine(tables, name, part) }}
 		if f.Size, f.Sum, err = c.file(files, filepath.Join(checkpoint, name), x.t.path(b, &f)); err != nil {
 			return err
 		}

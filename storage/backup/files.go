@@ -20,20 +20,20 @@ const copyStep = 1 << 20
 type progress func(n int64) error
 
 // sumFile reads a whole file and returns its size and its SHA-256 in hexadecimal.
-func sumFile(ctx context.Context, path string, told progress) (size int64, sum string, err error) {
+func sumFile(ctx context.Context, path string, advance progress) (size int64, sum string, err error) {
 	in, err := os.Open(path)
 	if err != nil {
 		return 0, "", err
 	}
 	defer in.Close()
 	h := sha256.New()
-	size, err = pump(ctx, h, in, told, nil)
+	size, err = pump(ctx, h, in, advance, nil)
 	return size, hex.EncodeToString(h.Sum(nil)), err
 }
 
-// pump copies from to to in steps of 1 MiB, and returns the number of bytes. After each step it calls told and
+// pump copies from to to in steps of 1 MiB, and returns the number of bytes. After each step it calls advance and
 // waits for pace; a nil pace has no limit.
-func pump(ctx context.Context, to io.Writer, from io.Reader, told progress, pace *pace) (size int64, err error) {
+func pump(ctx context.Context, to io.Writer, from io.Reader, advance progress, pace *pace) (size int64, err error) {
 	buf := make([]byte, copyStep)
 	for {
 		if err := ctx.Err(); err != nil {
@@ -45,7 +45,7 @@ func pump(ctx context.Context, to io.Writer, from io.Reader, told progress, pace
 				return size, err
 			}
 			size += int64(n)
-			if err := told(int64(n)); err != nil {
+			if err := advance(int64(n)); err != nil {
 				return size, err
 			}
 			if err := pace.wait(ctx, int64(n)); err != nil {

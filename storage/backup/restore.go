@@ -19,17 +19,17 @@ const scratchPrefix = "restore-"
 // linked instead of copied if possible, and index entries and change-log records are not replayed. After an error the
 // folder is unusable. Errors: damaged or missing files; errors of ctx and of the file system.
 func (p *Plan) Restore(ctx context.Context, dir string, documentsOnly bool, report Report) error {
-	told := report.meter("copying files", "bytes", p.Base.Bytes())
+	advance := report.meter("copying files", "bytes", p.Base.Bytes())
 	for i := range p.Base.Files {
 		f := &p.Base.Files[i]
 		from, to := p.timeline.path(p.Base, f), filepath.Join(dir, f.Name)
 		if documentsOnly && f.Table && link(from, to, f.Size) {
-			if err := told(f.Size); err != nil {
+			if err := advance(f.Size); err != nil {
 				return err
 			}
 			continue
 		}
-		size, sum, err := (&copier{ctx: ctx, report: told}).file(filescan.Disk, from, to)
+		size, sum, err := (&copier{ctx: ctx, report: advance}).file(filescan.Disk, from, to)
 		if err != nil {
 			return err
 		}
@@ -46,10 +46,10 @@ func (p *Plan) Restore(ctx context.Context, dir string, documentsOnly bool, repo
 			total += s.Size
 		}
 	}
-	told = report.meter("making writes again", "bytes of log", total)
+	advance = report.meter("making writes again", "bytes of log", total)
 	return pebblekv.Replay(dir, documentsOnly, func(again func([]byte) error) error {
 		for _, s := range p.segments {
-			err := p.timeline.each(ctx, s, told, func(w pebblekv.Write) error {
+			err := p.timeline.each(ctx, s, advance, func(w pebblekv.Write) error {
 				switch {
 				case w.Next() <= p.Base.From:
 					return nil

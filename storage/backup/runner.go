@@ -65,12 +65,12 @@ type Status struct {
 var ErrRunning = errors.New("a backup is being made already; wait for its end")
 
 // NewRunner creates a Runner of backups, which does nothing before Run or a request. program is the version of the
-// program; told, which may be nil, becomes Runner.report.
-func NewRunner(src Source, policy Policy, program string, now func() time.Time, told func(what string, err error)) *Runner {
-	if told == nil {
-		told = func(string, error) {}
+// program; report, which may be nil, becomes Runner.report.
+func NewRunner(src Source, policy Policy, program string, now func() time.Time, report func(what string, err error)) *Runner {
+	if report == nil {
+		report = func(string, error) {}
 	}
-	return &Runner{src: src, policy: policy, program: program, now: now, report: told, status: Status{Policy: policy}}
+	return &Runner{src: src, policy: policy, program: program, now: now, report: report, status: Status{Policy: policy}}
 }
 
 // Status returns the current state.

@@ -288,15 +288,15 @@ func (r *segmentReader) Read(b []byte) (int, error) {
 // length is damage.
 const batchBytesMax = 1 << 30
 
-// each calls visit with each write of a segment, in order, and checks that none is missing. told is called with
-// the number of bytes read. Errors: errDamaged; errors of visit, told, ctx and the file system.
-func (t *Timeline) each(ctx context.Context, s *Segment, told progress, visit func(pebblekv.Write) error) error {
+// each calls visit with each write of a segment, in order, and checks that none is missing. advance is called with
+// the number of bytes read. Errors: errDamaged; errors of visit, advance, ctx and the file system.
+func (t *Timeline) each(ctx context.Context, s *Segment, advance progress, visit func(pebblekv.Write) error) error {
 	file, err := os.Open(filepath.Join(t.dir, logName, s.Name))
 	if err != nil {
 		return err
 	}
 	defer file.Close()
-	r := &segmentReader{in: bufio.NewReaderSize(&progressReader{file, told}, blockBytes)}
+	r := &segmentReader{in: bufio.NewReaderSize(&progressReader{file, advance}, blockBytes)}
 	magic := make([]byte, len(segmentMagic))
 	if _, err := io.ReadFull(r.in, magic); err != nil || string(magic) != segmentMagic {
 		return errDamaged("it does not begin as a part of a log does")
@@ -342,8 +342,8 @@ type progressReader struct {
 
 func (t *progressReader) Read(b []byte) (int, error) {
 	n, err := t.Reader.Read(b)
-	if told := t.report(int64(n)); told != nil {
-		return n, told
+	if advance := t.report(int64(n)); advance != nil {
+		return n, advance
 	}
 	return n, err
 }

@@ -63,10 +63,10 @@ func (f *Folder) verify(ctx context.Context, report Report) ([]Finding, error) {
 	for _, t := range f.Timelines {
 		total += t.bytes()
 	}
-	told := report.meter("reading", "bytes", total)
+	advance := report.meter("reading", "bytes", total)
 	var all []Finding
 	for _, t := range f.Timelines {
-		if err := t.verify(ctx, told); err != nil {
+		if err := t.verify(ctx, advance); err != nil {
 			return nil, err
 		}
 		all = append(all, t.findings...)
@@ -103,9 +103,9 @@ func (t *Timeline) bytes() (n int64) {
 	return n
 }
 
-func (t *Timeline) verify(ctx context.Context, told progress) error {
+func (t *Timeline) verify(ctx context.Context, advance progress) error {
 	for b, f := range t.files {
-		if err := t.verifyFile(ctx, b, f, told); err != nil {
+		if err := t.verifyFile(ctx, b, f, advance); err != nil {
 			return err
 		}
 	}
@@ -118,7 +118,7 @@ func (t *Timeline) verify(ctx context.Context, told progress) error {
 		}
 	}
 	for i, s := range t.Segments {
-		err := t.each(ctx, s, told, func(pebblekv.Write) error { return nil })
+		err := t.each(ctx, s, advance, func(pebblekv.Write) error { return nil })
 		var damaged errDamaged
 		switch {
 		case errors.As(err, &damaged):
@@ -149,7 +149,7 @@ func (t *Timeline) needed(s *Segment) bool {
 
 // verifyFile compares the size and the SHA-256 of one file of a base with its manifest, and adds a finding if they
 // differ or the file is missing.
-func (t *Timeline) verifyFile(ctx context.Context, b *Base, f *File, told progress) error {
+func (t *Timeline) verifyFile(ctx context.Context, b *Base, f *File, advance progress) error {
 	path := t.path(b, f)
 	where, err := filepath.Rel(filepath.Dir(t.dir), path)
 	if err != nil {
@@ -169,7 +169,7 @@ func (t *Timeline) verifyFile(ctx context.Context, b *Base, f *File, told progre
 		t.addFinding("damaged", where, fmt.Sprintf("the file has %d bytes instead of %d", info.Size(), f.Size))
 		return nil
 	}
-	_, sum, err := sumFile(ctx, path, told)
+	_, sum, err := sumFile(ctx, path, advance)
 	if err == nil && sum != f.Sum {
 		t.addFinding("damaged", where, "the checksum does not match")
 	}

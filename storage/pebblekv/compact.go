@@ -93,7 +93,7 @@ func (s *store) flush(ctx context.Context) error {
 
 // Compact implements storage.Compactor. It compacts the range piece by piece. If the disk becomes full, it stops
 // and returns ErrDiskFull.
-func (s *store) Compact(ctx context.Context, r storage.Range, told func(bytes int64)) (freed int64, err error) {
+func (s *store) Compact(ctx context.Context, r storage.Range, progress func(bytes int64)) (freed int64, err error) {
 	done, err := s.use(ctx)
 	if err != nil {
 		return 0, err
@@ -123,8 +123,8 @@ func (s *store) Compact(ctx context.Context, r storage.Range, told func(bytes in
 		if err = s.db.Compact(ctx, p.Start, p.End, false); err != nil {
 			break
 		}
-		if told != nil {
-			told(p.bytes)
+		if progress != nil {
+			progress(p.bytes)
 		}
 		if ctx.Err() != nil {
 			break

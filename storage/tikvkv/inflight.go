@@ -9,7 +9,7 @@ import (
 // its commit time is certainly after, so that readers of the log wait only for commits that may come before what they
 // read. The client fetches the commit time when all prewrites have been answered: while a prewrite is in flight, the
 // commit time is after every timestamp seen, also after those seen later. When the commit request is sent, the commit
-// time is known.
+// time is fixed.
 type inflightCommit struct {
 	log       *changeLog
 	id        uint64 // ID in the tail; 0 = not in the tail
@@ -18,8 +18,7 @@ type inflightCommit struct {
 }
 
 // beginInflight adds a commit with the log records logs to the in-flight commits of the tail, before its commit time
-// is fetched, and returns its entry. If the commit has no log records, or this process is not known to have the store
-// exclusively (lease.exclusive), the entry is not in the tail.
+// is fetched, and returns its entry. If the commit has no log records, or lease.exclusive is false, the entry is not in the tail.
 func (l *changeLog) beginInflight(logs []keyValue) *inflightCommit {
 	p := &inflightCommit{log: l, logs: logs}
 	if len(logs) > 0 && l.lease.exclusive() {

@@ -325,7 +325,7 @@ func TestOpenTooLate(t *testing.T) {
 			s, err := OpenOn(t.Context(), kv, Options{Keyspace: "test", Lease: lease * time.Millisecond, Several: several, Log: func(bool, string) { said.Add(1) }})
 			must(t, err)
 			if !held.Load() || said.Load() == 0 {
-				t.Error("nothing was late, or nobody was told")
+				t.Error("no commit was late, or nothing was logged")
 			}
 			must(t, s.Close())
 		})

@@ -81,16 +81,16 @@ func (w *logScan) Pop() any {
 	return last
 }
 
-// next returns the next log value of the scan whose commit time wanted accepts, in the order of commit times. It
+// next returns the next log value of the scan for whose commit time accepts is true, in the order of commit times. It
 // returns false when the stream has no more values.
-func (w *logScan) next(wanted func(ts uint64) bool) (entry, bool, error) {
+func (w *logScan) next(accepts func(ts uint64) bool) (entry, bool, error) {
 	for {
 		if err := w.log.life.check(w.ctx); err != nil {
 			return entry{}, false, err
 		}
 		if !w.begun {
 			w.begun = true
-			if err := w.list(wanted, w.scans...); err != nil {
+			if err := w.list(accepts, w.scans...); err != nil {
 				return entry{}, false, err
 			}
 		}
@@ -101,7 +101,7 @@ func (w *logScan) next(wanted func(ts uint64) bool) (entry, bool, error) {
 		if behind == nil {
 			return entry{}, false, nil
 		}
-		if err := w.list(wanted, behind); err != nil {
+		if err := w.list(accepts, behind); err != nil {
 			return entry{}, false, err
 		}
 	}
@@ -129,7 +129,7 @@ func (w *logScan) leastAdvanced() (worst *bucketScan) {
 
 // list fetches the next page of log keys of each given bucket, all at the same time, and then, in one batch, the
 // values that are not cached. So the scan of a short log needs two round trips, however many buckets there are.
-func (w *logScan) list(wanted func(ts uint64) bool, lanes ...*bucketScan) error {
+func (w *logScan) list(accepts func(ts uint64) bool, lanes ...*bucketScan) error {
 	pages, errs := make([]page, len(lanes)), make([]error, len(lanes))
 	var all sync.WaitGroup
 	for i, l := range lanes {
@@ -143,7 +143,7 @@ func (w *logScan) list(wanted func(ts uint64) bool, lanes ...*bucketScan) error 
 	}
 	var missing [][]byte
 	for i, l := range lanes {
-		missing = w.addPage(l, pages[i], wanted, missing)
+		missing = w.addPage(l, pages[i], accepts, missing)
 	}
 	if len(missing) == 0 {
 		return nil
@@ -158,7 +158,7 @@ func (w *logScan) list(wanted func(ts uint64) bool, lanes ...*bucketScan) error 
 			continue // removed by an older truncation of the same snapshot
 		}
 		w.log.cache.add(key, found.CommitTS, found.Value)
-		if wanted(found.CommitTS) {
+		if accepts(found.CommitTS) {
 			heap.Push(w, entry{found.CommitTS, key, found.Value})
 		}
 	}
@@ -167,7 +167,7 @@ func (w *logScan) list(wanted func(ts uint64) bool, lanes ...*bucketScan) error 
 
 // addPage adds those values of a page of log keys to the heap whose commit times the caller accepts. Keys whose
 // values are not cached are appended to missing, for one batch of reads.
-func (w *logScan) addPage(l *bucketScan, p page, wanted func(ts uint64) bool, missing [][]byte) [][]byte {
+func (w *logScan) addPage(l *bucketScan, p page, accepts func(ts uint64) bool, missing [][]byte) [][]byte {
 	if l.done = p.next == nil; !l.done {
 		if w.reverse {
 			l.end = p.next
@@ -185,7 +185,7 @@ func (w *logScan) addPage(l *bucketScan, p page, wanted func(ts uint64) bool, mi
 		}
 		if ts, body, ok := w.log.cache.get(key); !ok {
 			missing = append(missing, key)
-		} else if wanted(ts) {
+		} else if accepts(ts) {
 			heap.Push(w, entry{ts, key, body})
 		}
 	}

@@ -25,8 +25,7 @@ type request struct {
 
 // beginRequest begins a request through the client, with a timeout: client-go itself retries for much longer. If the
 // cluster answers other requests, though slowly, the timeout is extended, up to c.limits.most times its length,
-// unless the outcome can be found in another way. Whether the cluster answers is known from the renewals of the
-// lease, so only timeouts longer than a lease are extended.
+// unless the outcome can be found in another way. The renewals of the lease show whether the cluster answers, so only timeouts longer than a lease are extended.
 func (c *cluster) beginRequest(caller context.Context, timeout time.Duration) *request {
 	e := &request{caller: caller}
 	e.Context, e.cancel = context.WithCancel(context.WithoutCancel(caller))

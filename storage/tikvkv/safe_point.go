@@ -58,9 +58,9 @@ func (l layout) wantedSafePoint(ctx context.Context, c *transaction.KVTxn) (uint
 	return binary.BigEndian.Uint64(stored.Value), nil
 }
 
-// want writes point into the row of the new safe point, which all members read, unless the row has a newer one, and
+// propose writes point into the row of the new safe point, which all members read, unless the row has a newer one, and
 // returns the safe point that the row has then.
-func (p *safePoints) want(ctx context.Context, point uint64) (uint64, error) {
+func (p *safePoints) propose(ctx context.Context, point uint64) (uint64, error) {
 	now, err := p.oracle.fetchTS(ctx)
 	if err != nil {
 		return 0, err
@@ -138,7 +138,7 @@ func (p *safePoints) collectShared(ctx context.Context) error {
 		point, err = p.serviceSafePoint(ctx, point)
 	}
 	if err == nil {
-		point, err = p.want(ctx, point)
+		point, err = p.propose(ctx, point)
 	}
 	if err == nil {
 		err = p.waitAcknowledged(ctx, point)

@@ -254,9 +254,9 @@ func (c *Conn) loop() error {
 // the handler runs.
 func (c *Conn) refuse(err error) (*mongoerr.Error, error) {
 	if err != nil {
-		var told *mongoerr.Error
-		if errors.As(err, &told) {
-			return told, nil
+		var clientError *mongoerr.Error
+		if errors.As(err, &clientError) {
+			return clientError, nil
 		}
 		return nil, err
 	}

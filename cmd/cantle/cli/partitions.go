@@ -125,7 +125,7 @@ func printHot(out io.Writer, list bson.Raw, top int) {
 		{"hottestByBytes", "bytes", "shard key values by bytes", func(n float64) string { return columns.Size(int64(n)) }},
 	} {
 		var keys []hotKey
-		told := true
+		shown := true
 		for it := list.Iter(); it.Next(); {
 			p, _ := it.Value.Doc()
 			id, _ := p.Get("id").Str()
@@ -134,7 +134,7 @@ func printHot(out io.Writer, list bson.Raw, top int) {
 				d, _ := k.Value.Doc()
 				value := "-"
 				if v := d.Get("key"); v.IsMissing() {
-					told = false
+					shown = false
 				} else {
 					value = columns.Clip(ejson.ValueString(v), 60)
 				}
@@ -152,7 +152,7 @@ func printHot(out io.Writer, list bson.Raw, top int) {
 		}
 		fmt.Fprintf(out, "\n%s\n\n", by.title)
 		t.Print(out)
-		if !told {
+		if !shown {
 			fmt.Fprintln(out, "values are shown only to users who may read the documents: log in as a user with the role read")
 		}
 	}

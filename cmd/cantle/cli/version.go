@@ -15,7 +15,7 @@ import (
 	"github.com/cantledb/cantle/serve/daemon"
 )
 
-const versionHelp = `Prints the version, and the commit that the program was built from, if it is known. With
+const versionHelp = `Prints the version, and the commit that the program was built from, if the build recorded it. With
 -v it also prints the linked modules with their versions.
 `
 

@@ -13,7 +13,7 @@ import (
 )
 
 // surveyed is a server with a collection whose validation (the command validate) takes minutes, because its validator
-// is slow. A validation that ends earlier was interrupted, which is what the tests check.
+// is slow. The tests check that a validation that ends earlier was interrupted.
 type surveyed struct {
 	*testing.T
 	ctx    context.Context

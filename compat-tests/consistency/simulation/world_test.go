@@ -60,7 +60,7 @@ type counts struct {
 
 // String returns the counts as a sentence.
 func (c *counts) String() string {
-	return fmt.Sprintf("%d lives of servers ended by %d power cuts and %d logs or manifests that could not be written; %d writes and %d transactions acknowledged, %d refused by conflicts and %d by budgets, %d answers lost, of %d writes nobody was told; %d splits, merges, reshardings and indexes; %d reads, %d cursors of transactions that wrote meanwhile, %d events of streams, %d documents expired",
+	return fmt.Sprintf("%d lives of servers ended by %d power cuts and %d logs or manifests that could not be written; %d writes and %d transactions acknowledged, %d refused by conflicts and %d by budgets, %d answers lost, %d writes undetermined; %d splits, merges, reshardings and indexes; %d reads, %d cursors of transactions that wrote meanwhile, %d events of streams, %d documents expired",
 		c.lives, c.cuts-c.failures, c.failures, c.acknowledged, c.transactions, c.refused, c.throttled, c.lost, c.unknown, c.structure, c.reads, c.browsed, c.events, c.expired)
 }
 

@@ -17,7 +17,7 @@ import (
 )
 
 // guarded starts a server with access control and the least working memory, and creates the user root, and for
-// each name in own a user who owns the database of that name (dbOwner).
+// each name in own a user with the role dbOwner of the database of that name.
 func guarded(t *testing.T, data string, own ...string) *harness.Server {
 	t.Helper()
 	programme.RecordAtEnd(t, "memory", 0, func() (int, string) { return 1, "" })
@@ -137,7 +137,7 @@ func heap(t *testing.T, admin *mongo.Database) int64 {
 	return n
 }
 
-// TestUsersAreBounded checks that a user who may create users in one database cannot make the server hold more or
+// TestUsersAreBounded checks that a user with the right to create users in one database cannot make the server hold more or
 // larger ones than its memory allows. Memory is left for users of other databases, also after a restart.
 func TestUsersAreBounded(t *testing.T) {
 	data := t.TempDir()
@@ -181,7 +181,7 @@ func TestUsersAreBounded(t *testing.T) {
 	}
 }
 
-// TestDefinitionsAreBounded checks that a user who may define collections, views and indexes in one database
+// TestDefinitionsAreBounded checks that a user with the right to define collections, views and indexes in one database
 // cannot make the server hold more or larger ones than its memory allows, partitions included. Memory is left for
 // other databases, also after a restart.
 func TestDefinitionsAreBounded(t *testing.T) {

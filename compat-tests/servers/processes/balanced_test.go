@@ -101,7 +101,7 @@ func TestBalanced(t *testing.T) {
 	wg.Wait()
 	for w, c := range counts {
 		if c.unknown != 0 || c.acknowledged == 0 {
-			t.Errorf("writer %d: %d increments, and of %d nobody was told", w, c.acknowledged, c.unknown)
+			t.Errorf("writer %d: %d increments, and %d undetermined", w, c.acknowledged, c.unknown)
 		}
 	}
 	var done, refused int64

@@ -168,7 +168,7 @@ func TestKill(t *testing.T) {
 	killed := 0
 	all, unknown, slowest := int64(0), int64(0), time.Duration(0)
 	programme.RecordAtEnd(t, "gateway", 0, func() (int, string) {
-		return killed, fmt.Sprintf("%d increments, of %d of them nobody was told; the slowest took %v", all, unknown, slowest.Round(time.Millisecond))
+		return killed, fmt.Sprintf("%d increments, %d of them undetermined; the slowest took %v", all, unknown, slowest.Round(time.Millisecond))
 	})
 	_, place := cluster(t)
 	address := freePort(t)

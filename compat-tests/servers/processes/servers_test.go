@@ -112,7 +112,7 @@ func TestKillOneOfSeveral(t *testing.T) {
 		if counts[w].acknowledged == 0 {
 			t.Errorf("writer %d did nothing", w)
 		}
-		t.Logf("document %d: %d, of %d nobody was told; the slowest took %v", w, doc.N, counts[w].unknown, counts[w].slowest.Round(time.Millisecond))
+		t.Logf("document %d: %d, %d undetermined; the slowest took %v", w, doc.N, counts[w].unknown, counts[w].slowest.Round(time.Millisecond))
 	}
 	for _, s := range list {
 		if err := s.Stop(); err != nil {

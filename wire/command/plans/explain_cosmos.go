@@ -140,7 +140,7 @@ func (r *report) cosmosItem(b *bson.Builder, id bson.Value) {
 }
 
 // cosmosShards appends the counters of each partition to the report; ran is true if the read was executed. Partitions
-// are read concurrently, so the time of a partition is known only if there is a single one.
+// are read concurrently, so a partition has a time of its own only if it is the single one.
 func (r *report) cosmosShards(b *bson.Builder, ran bool) {
 	b.BeginArray("shardInformation")
 	for _, p := range r.trace.Parts {

@@ -42,11 +42,11 @@ func (s *State) sessionsOf(user collection.User, spec bson.Raw, field string) ([
 	}), nil
 }
 
-// sessionDocs returns a document for each session of this server for which wanted returns true: {_id: {id: UUID, uid:
+// sessionDocs returns a document for each session of this server for which include returns true: {_id: {id: UUID, uid:
 // digest}, lastUse: date, user: {name: "user@db"}}. user exists only with access control, and as long as there is
 // such a user.
 // Manual: reference/operator/aggregation/listSessions.
-func (s *State) sessionDocs(wanted func(session.ID) bool) (docs []bson.Raw) {
+func (s *State) sessionDocs(include func(session.ID) bool) (docs []bson.Raw) {
 	names := map[session.Owner]string{}
 	if s.RequireAuth {
 		for _, u := range s.Auth.Users("") {
@@ -54,7 +54,7 @@ func (s *State) sessionDocs(wanted func(session.ID) bool) (docs []bson.Raw) {
 		}
 	}
 	s.Sessions.Each(func(id session.ID, used time.Time) bool {
-		if !wanted(id) {
+		if !include(id) {
 			return true
 		}
 		b := bson.NewBuilder(nil)

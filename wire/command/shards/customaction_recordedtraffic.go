@@ -71,9 +71,9 @@ func (s *State) getRecordedTraffic(c *command.Call, a *customArgs) error {
 	q.String("coll", a.ns.Coll)
 	q.Int64("from", from)
 	q.Int64("to", to)
-	told, incomplete, err := s.callPeers(c.Ctx, callTraffic, q.Doc())
-	for i := 0; i < len(told) && err == nil; i++ {
-		err = traffic.Add(recorded, told[i])
+	samples, incomplete, err := s.callPeers(c.Ctx, callTraffic, q.Doc())
+	for i := 0; i < len(samples) && err == nil; i++ {
+		err = traffic.Add(recorded, samples[i])
 	}
 	if err != nil {
 		return err

@@ -87,12 +87,12 @@ func (s *State) mongosDocs() (docs []bson.Raw) {
 		return nil
 	}
 	for _, m := range list {
-		told, err := bson.Parse(m.Description, bson.Limits{})
+		doc, err := bson.Parse(m.Description, bson.Limits{})
 		if err != nil {
 			continue // it has just started
 		}
 		b := bson.NewBuilder(nil)
-		for name, v := range told.Fields() {
+		for name, v := range doc.Fields() {
 			if string(name) != "cantle" {
 				b.ValueBytes(name, v)
 				continue
@@ -118,8 +118,8 @@ func (s *State) mongosDocs() (docs []bson.Raw) {
 // Host returns the address at which clients reach a peer, as the peer has published it. If the peer has just started,
 // it returns the name of the peer's process.
 func Host(m storage.Member) string {
-	if told, err := bson.Parse(m.Description, bson.Limits{}); err == nil {
-		if host, ok := told.Get("_id").Str(); ok {
+	if doc, err := bson.Parse(m.Description, bson.Limits{}); err == nil {
+		if host, ok := doc.Get("_id").Str(); ok {
 			return host
 		}
 	}
@@ -128,11 +128,11 @@ func Host(m storage.Member) string {
 
 // Prices returns the name of a peer's price list, "" if the peer has just started or does not publish it.
 func Prices(m storage.Member) string {
-	told, err := bson.Parse(m.Description, bson.Limits{})
+	doc, err := bson.Parse(m.Description, bson.Limits{})
 	if err != nil {
 		return ""
 	}
-	own, _ := told.Get("cantle").Doc()
+	own, _ := doc.Get("cantle").Doc()
 	name, _ := own.Get("prices").Str()
 	return name
 }

@@ -91,14 +91,14 @@ func (w *slowWatch) tick() {
 func (s *State) logInProgress() bool {
 	s.slowWatch.mu.Lock()
 	defer s.slowWatch.mu.Unlock()
-	now, told, running := s.Cluster.Now(), map[int64]bool{}, false
+	now, logged, running := s.Cluster.Now(), map[int64]bool{}, false
 	for _, op := range s.Ops.List() {
 		if s.Lookup(op.Name).Facts.Has(command.Silent) {
 			continue
 		}
 		running = true
 		if s.slowWatch.logged[op.ID] {
-			told[op.ID] = true
+			logged[op.ID] = true
 			continue
 		}
 		s.profiler.mu.RLock()
@@ -107,10 +107,10 @@ func (s *State) logInProgress() bool {
 		p := op.Progress()
 		if took := now.Sub(op.Start) - p.Idle.Total(now); took >= limit && !p.Idle.Waiting() {
 			s.logRunning(op, took, now)
-			told[op.ID] = true
+			logged[op.ID] = true
 		}
 	}
-	s.slowWatch.logged = told
+	s.slowWatch.logged = logged
 	return running
 }
 
