@@ -139,9 +139,7 @@ func settings(cfg *daemon.Config, f *pflag.FlagSet, wrong error) (daemon.Origins
 	if f.NArg() > 0 {
 		return nil, fmt.Errorf("unexpected argument %q", f.Arg(0))
 	}
-	folder := false
-	f.Visit(func(x *pflag.Flag) { folder = folder || x.Name == "data" })
-	if useless := cfg.NeedsNoFolder(); useless != "" && folder {
+	if useless := cfg.NeedsNoFolder(); useless != "" && f.Changed("data") {
 		return nil, fmt.Errorf("%s keeps nothing on disk, so --data has no use; give one of them", useless)
 	}
 	return daemon.Load(f, nil)

@@ -71,16 +71,16 @@ func Load(f *pflag.FlagSet, env func(string) (string, bool)) (Origins, error) {
 	places := Origins{}
 	f.Visit(func(x *pflag.Flag) { places[x.Name] = "" })
 	var errs []error
-	f.VisitAll(func(x *pflag.Flag) {
-		name := "CANTLE_" + strings.ToUpper(strings.ReplaceAll(x.Name, "-", "_"))
-		_, given := places[x.Name]
-		if v, ok := env(name); ok && !given {
-			places[x.Name] = name
-			if err := flags.Set(f, x.Name, v); err != nil {
-				errs = append(errs, fmt.Errorf("environment variable %s: %w", name, err))
+	for _, name := range settingNames(f) {
+		variable := "CANTLE_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
+		_, given := places[name]
+		if v, ok := env(variable); ok && !given {
+			places[name] = variable
+			if err := flags.Set(f, name, v); err != nil {
+				errs = append(errs, fmt.Errorf("environment variable %s: %w", variable, err))
 			}
 		}
-	})
+	}
 	if file := f.Lookup("config").Value.String(); file != "" {
 		r, err := os.Open(file)
 		if err != nil {
@@ -90,6 +90,17 @@ func Load(f *pflag.FlagSet, env func(string) (string, bool)) (Origins, error) {
 		errs = append(errs, loadFile(f, file, r, places)...)
 	}
 	return places, errors.Join(append(errs, loadMongo(f, env, places)...)...)
+}
+
+// settingNames returns the names of the flags that are settings: all but --help, which package cobra adds to the flags
+// of each command.
+func settingNames(f *pflag.FlagSet) (names []string) {
+	f.VisitAll(func(x *pflag.Flag) {
+		if x.Name != "help" {
+			names = append(names, x.Name)
+		}
+	})
+	return names
 }
 
 // loadMongo sets flags from the variables of MongoDB's container image, if --mongo-variables is set. Flags that are
@@ -124,7 +135,7 @@ func loadFile(f *pflag.FlagSet, file string, r io.Reader, places Origins) (errs 
 	if err != nil {
 		return []error{fmt.Errorf("--config: %w", err)}
 	}
-	lines := map[string]int{}
+	names, lines := settingNames(f), map[string]int{}
 	for i, line := range strings.Split(string(text), "\n") {
 		line = strings.TrimSpace(line)
 		if line == "" || line[0] == '#' {
@@ -142,8 +153,8 @@ func loadFile(f *pflag.FlagSet, file string, r io.Reader, places Origins) (errs 
 		case slices.Contains(notInFile, name):
 			wrong("%s is for the command line", name)
 			continue
-		case f.Lookup(name) == nil:
-			wrong("there is no setting %s%s", name, nearest(f, name))
+		case !slices.Contains(names, name):
+			wrong("there is no setting %s%s", name, nearest(names, name))
 			continue
 		case lines[name] > 0:
 			wrong("%s has been set in line %d already", name, lines[name])
@@ -161,11 +172,9 @@ func loadFile(f *pflag.FlagSet, file string, r io.Reader, places Origins) (errs 
 	return errs
 }
 
-// nearest returns the end of an error text, "; did you mean NAME?", with the setting whose name is nearest to a
+// nearest returns the end of an error text, "; did you mean NAME?", with the one of the names that is nearest to a
 // mistyped name; "" if none is near.
-func nearest(f *pflag.FlagSet, name string) string {
-	var names []string
-	f.VisitAll(func(x *pflag.Flag) { names = append(names, x.Name) })
+func nearest(names []string, name string) string {
 	if near := flags.Nearest(strings.TrimLeft(name, "-"), names); near != "" {
 		return "; did you mean " + near + "?"
 	}

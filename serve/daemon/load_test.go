@@ -21,6 +21,7 @@ func load(t *testing.T, args, file string, env map[string]string) (*Config, Orig
 	var c Config
 	f := flags.New("serve")
 	c.Flags(f)
+	f.Bool("help", false, "") // as package cobra does
 	if err := flags.Parse(f, append(strings.Fields(args), "--config", path)); err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +40,7 @@ func load(t *testing.T, args, file string, env map[string]string) (*Config, Orig
 // A flag overrides a variable, which overrides the file.
 func TestLoad(t *testing.T) {
 	c, places, faults := load(t, "--partitions 3", "\n# about\npartitions: 4\n drain : 5s \nlisten: \"127.0.0.1:1\"\nlog-level: warn\n",
-		map[string]string{"CANTLE_PARTITIONS": "5", "CANTLE_LOG_LEVEL": "error", "CANTLE_OTHER": "x"})
+		map[string]string{"CANTLE_PARTITIONS": "5", "CANTLE_LOG_LEVEL": "error", "CANTLE_OTHER": "x", "CANTLE_HELP": "x"})
 	if faults != nil || c.Partitions != 3 || c.LogLevel != "error" || c.Drain.Seconds() != 5 || c.Listen != "127.0.0.1:1" {
 		t.Errorf("%v %+v", faults, c)
 	}
@@ -56,6 +57,7 @@ func TestFaults(t *testing.T) {
 	for _, c := range []struct{ args, file, env, want string }{
 		{"", "lisen: x", "", "FILE:1: there is no setting lisen; did you mean listen?"},
 		{"", "--listen: x", "", "FILE:1: there is no setting --listen; did you mean listen?"},
+		{"", "help: true", "", "FILE:1: there is no setting help"},
 		{"", "\nnonsense", "", "FILE:2: expected \"name: value\" with the name of a flag, such as \"listen: 127.0.0.1:27018\", found \"nonsense\""},
 		{"", "config: y\ncheck-config: true", "", "FILE:1: config is for the command line\nFILE:2: check-config is for the command line"},
 		{"", "drain: 5s\n\ndrain: 6s", "", "FILE:3: drain has been set in line 1 already"},
