@@ -60,12 +60,8 @@ func doctorVerb(f *pflag.FlagSet) action {
 	}
 }
 
-// faultsError is the number of faults, which have been printed already.
-type faultsError int
-
-func (n faultsError) Error() string { return columns.Plural(int(n), "fault") + " to repair" }
-
-// reportFindings prints the findings. Errors: faultsError.
+// reportFindings prints the findings.
+// Errors: exitStatus 1 if there are faults.
 func reportFindings(out io.Writer, found []doctor.Finding, asJSON bool) error {
 	count := map[doctor.State]int{}
 	for _, x := range found {
@@ -99,8 +95,8 @@ func reportFindings(out io.Writer, found []doctor.Finding, asJSON bool) error {
 			fmt.Fprintf(out, "\n%s, %s\n", columns.Plural(count[doctor.Fault], "fault"), columns.Plural(count[doctor.Warning], "warning"))
 		}
 	}
-	if n := count[doctor.Fault]; n > 0 {
-		return faultsError(n)
+	if count[doctor.Fault] > 0 {
+		return exitStatus(1)
 	}
 	return nil
 }

@@ -75,7 +75,7 @@ func lintVerb(f *pflag.FlagSet) action {
 		case unread != nil:
 			return unread
 		case n > 0:
-			return faultsError(n)
+			return exitStatus(1)
 		}
 		return nil
 	}

@@ -19,10 +19,11 @@ import (
 // wrong is the error of parsing the flags, nil without one.
 type Serve func(cfg *daemon.Config, f *pflag.FlagSet, wrong error, s Streams) int
 
-// Status is the error of a command that has printed its errors already: only the exit status is left to return.
-type Status int
+// exitStatus is the error of a command that has printed its errors already: only the exit status of the program is left
+// to return.
+type exitStatus int
 
-func (s Status) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
+func (s exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
 
 // Program returns the root command of the program, with serve and all verbs below it. run is the function of serve.
 func Program(run Serve) *cobra.Command {
@@ -46,7 +47,7 @@ func serveCommand(run Serve) *cobra.Command {
 	cfg := &daemon.Config{Remotes: []daemon.Remote{tikvengine.Engine()}}
 	serve := func(c *cobra.Command, wrong error) error {
 		if status := run(cfg, c.Flags(), wrong, Streams{c.InOrStdin(), c.OutOrStdout(), c.ErrOrStderr()}); status != 0 {
-			return Status(status)
+			return exitStatus(status)
 		}
 		return nil
 	}

@@ -69,20 +69,17 @@ func Verbs() []*cobra.Command {
 	}
 }
 
-// printError prints the error of a command, unless it is a Status or faultsError, and returns the exit status of the
-// program: that of a Status, 2 for a usage error, 1 for another error, 0 for nil.
+// printError prints the error of a command, unless it is an exitStatus, and returns the exit status of the program: the
+// exitStatus, 2 for a usage error, 1 for another error, 0 for nil.
 func printError(c *cobra.Command, err error) int {
 	var wrong usageError
-	var faults faultsError
-	var ended Status
+	var ended exitStatus
 	errs := columns.PlainWriter(c.ErrOrStderr())
 	switch {
 	case err == nil:
 		return 0
 	case errors.As(err, &ended):
 		return int(ended)
-	case errors.As(err, &faults):
-		return 1
 	case errors.As(err, &wrong):
 		fmt.Fprintf(errs, "%s: %v\nSee %[1]s --help\n", c.CommandPath(), err)
 		return 2
