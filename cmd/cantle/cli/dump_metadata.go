@@ -122,14 +122,12 @@ func (t *transfer) shared(ctx context.Context, db string) bson.Raw {
 // offerIn returns the throughput in a reply of GetCollection or GetDatabase, as arguments of the extension commands
 // that set it.
 func offerIn(is bson.Raw) bson.Raw {
-	offer := bson.D{}
+	var offer bson.D
 	for _, name := range []string{"autoScaleSettings", "serverless", "serverSideRetry", "burst", "ruPerMinute"} {
-		if v := is.Get(name); !v.IsMissing() {
-			offer = append(offer, bson.E{name, v})
-		}
+		offer = append(offer, bson.E{name, is.Get(name)})
 	}
-	if v := is.Get("provisionedThroughput"); !v.IsMissing() && is.Get("autoScaleSettings").IsMissing() {
-		offer = append(offer, bson.E{"offerThroughput", v})
+	if is.Get("autoScaleSettings").IsMissing() {
+		offer = append(offer, bson.E{"offerThroughput", is.Get("provisionedThroughput")})
 	}
 	return offer.Doc()
 }

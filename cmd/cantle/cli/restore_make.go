@@ -125,13 +125,8 @@ func (r *restoring) makeDatabase(ctx context.Context, t *transfer, db string, of
 // throughput of the dump at once, because the default throughput of an account would slow down the load.
 // Source: Azure Cosmos DB for MongoDB, "custom-commands".
 func (l *loading) createInAccount(ctx context.Context, field string) error {
-	command := bson.D{{"customAction", "CreateCollection"}, {"collection", l.Coll}, {"shardKey", field}}
-	for _, name := range []string{"offerThroughput", "autoScaleSettings"} {
-		if v := l.offer.Get(name); !v.IsMissing() {
-			command = append(command, bson.E{name, v})
-		}
-	}
-	_, err := l.t.run(ctx, l.DB, command.Doc())
+	_, err := l.t.run(ctx, l.DB, bson.D{{"customAction", "CreateCollection"}, {"collection", l.Coll}, {"shardKey", field},
+		{"offerThroughput", l.offer.Get("offerThroughput")}, {"autoScaleSettings", l.offer.Get("autoScaleSettings")}}.Doc())
 	return err
 }
 
