@@ -24,10 +24,9 @@ type Source struct {
 
 // missing returns a message about a prerequisite that this machine lacks, "" if it has all.
 func (s Source) missing() string {
-	for _, program := range s.Needs {
-		if _, err := exec.LookPath(program); err != nil {
-			return program + " is not installed"
-		}
+	needs := harness.Program{Needs: s.Needs}
+	if name := needs.Missing(); name != "" {
+		return name + " is not installed"
 	}
 	if exec.Command(s.Check[0], s.Check[1:]...).Run() != nil {
 		return s.Wants
