@@ -38,8 +38,8 @@ var libraryUsers = []struct {
 	{"google.golang.org/grpc", []string{"storage/tikvkv"}, "the protocol of a cluster belongs to its engine"},
 }
 
-// libraryOf returns the index of the row of libraryUsers that decides about an import path, -1 if there is none.
-func libraryOf(p string) int {
+// libraryRow returns the index of the row of libraryUsers that decides about an import path, -1 if there is none.
+func libraryRow(p string) int {
 	row := -1
 	for i, d := range libraryUsers {
 		if under(p, d.path) && (row < 0 || len(d.path) > len(libraryUsers[row].path)) {
@@ -49,17 +49,17 @@ func libraryOf(p string) int {
 	return row
 }
 
-// packagesOf returns the number of users in the rows of libraryUsers.
-func packagesOf() (n int) {
+// countUsers returns the number of users in all rows of libraryUsers.
+func countUsers() (n int) {
 	for _, d := range libraryUsers {
 		n += len(d.users)
 	}
 	return n
 }
 
-// checkLibraryUsers reports unneeded entries of libraryUsers: packages that are allowed to import a library and do
+// checkUnused reports unneeded entries of libraryUsers: packages that are allowed to import a library and do
 // not.
-func checkLibraryUsers(r *repo, report reporter) {
+func checkUnused(r *repo, report reporter) {
 	for row, d := range libraryUsers {
 		for _, user := range d.users {
 			used := slices.ContainsFunc(r.files, func(f *file) bool {
@@ -67,7 +67,7 @@ func checkLibraryUsers(r *repo, report reporter) {
 					return false
 				}
 				for p := range f.imports() {
-					if libraryOf(p) == row {
+					if libraryRow(p) == row {
 						return true
 					}
 				}

@@ -40,7 +40,7 @@ var rules = []rule{
 	{"globals", "package-level state is shared by everything in the process: tests disturb each other, and two servers in one process cannot differ", checkGlobals},
 	{"init", "code that runs at import cannot be ordered, configured or tested; tables are literals", checkInit},
 	{"libraries", "only few packages import a library, so that it can be exchanged or upgraded in one place", checkLibraries},
-	{"named", "a comment names a declaration that no longer exists", checkNamed},
+	{"named", "a reader searches in vain for a name in a comment that no declaration has any more", checkNamed},
 	{"names", "a function without a package of its own belongs to its only caller; packages named util or common collect such functions", checkNames},
 	{"output", "library code returns errors and counts; the program decides what is printed", checkOutput},
 	{"plain", "comments use the field's words: the subject of a sentence is a noun, its verb technical, and code does not tell or know (CONTRIBUTING.md has more)", checkPlain},
@@ -51,7 +51,7 @@ var rules = []rule{
 	{"stages", "every property of a stage is a field of its row (collection/agg/stagedef.go): a separate list of names is forgotten when a stage is added", checkStages},
 	{"tables", "tables list what is covered: alphabetical, each row with the page of the manual that it follows", checkTables},
 	{"tested", "each row of an operator has a case: name the operator in a case file of its package", checkTested},
-	{"unused", "each row of the table of libraries has only packages that import the library", checkLibraryUsers},
+	{"unused", "a package that no longer imports a library is taken out of its row, so that the table shows who uses the library", checkUnused},
 }
 
 func TestTidy(t *testing.T) {
@@ -129,7 +129,7 @@ func checkLibraries(r *repo, report reporter) {
 			if first, _, _ := strings.Cut(p, "/"); !strings.Contains(first, ".") || strings.HasPrefix(p, modulePath) {
 				continue
 			}
-			switch row := libraryOf(p); {
+			switch row := libraryRow(p); {
 			case row < 0:
 				report(r.position(pos), p+" has no row in scripts/tidy/library_users_test.go: add it with the packages that may use it and why")
 			case libraryUsers[row].path == "go.mongodb.org/mongo-driver/v2" && f.dir != "bson" && f.dir != "bson/ejson", // not what lies below bson
