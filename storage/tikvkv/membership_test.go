@@ -136,7 +136,7 @@ func openAsleep(t *testing.T, c *tikvfake.Cluster, asleep *atomic.Bool, o Option
 		return nil
 	})
 	must(t, err)
-	o.Keyspace, o.Lease = "test", 500*time.Millisecond
+	o.Keyspace, o.Lease = "test", 2*time.Second
 	s, err := OpenOn(t.Context(), kv, o)
 	must(t, err)
 	return s
