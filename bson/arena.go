@@ -204,14 +204,17 @@ type ArenaMark struct{ full, used int }
 // Mark returns the current position.
 func (a *Arena) Mark() ArenaMark { return ArenaMark{len(a.full), len(a.chunk)} }
 
-// Release frees the memory that the arena took since the mark m. Values made since then are invalid, older ones stay
-// valid. Loops call it in each round to run in constant memory.
+// Release gives back the memory that the arena took since the mark m, except for the newest chunk, which is used
+// next. Values made since then are invalid, older ones stay valid. A loop that calls Mark and Release in each round
+// runs in constant memory.
 func (a *Arena) Release(m ArenaMark) {
 	if len(a.full) > m.full {
-		// The chunk that was current at m is kept unchanged. The newest chunk is used next, which avoids an
-		// allocation in every round of a loop.
-		a.forget(m.full + 1)
-		a.chunk = a.chunk[:0]
+		older := m.full
+		if m.used > 0 {
+			older++ // the chunk that was current at m; begin drops an empty one
+		}
+		a.forget(older)
+		a.chunk = a.chunk[:0] // the newest chunk is kept, which avoids an allocation in every round of a loop
 		return
 	}
 	a.chunk = a.chunk[:m.used]

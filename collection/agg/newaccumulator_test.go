@@ -77,7 +77,7 @@ func newTables() tables {
 }
 
 // The definition of an accumulator or window function is one row of a table: added to a copy of the table, it
-// works in every stage that accumulates, in every way to run the stage, and explain prints it.
+// works in every stage that accumulates, optimised or not, divided and spilled; explain prints the accumulator.
 func TestAccumulatorIsOneRow(t *testing.T) {
 	const window = `{$setWindowFields: {sortBy: {a: 1}, output: `
 	for _, tc := range []struct{ pipeline, want string }{

@@ -35,7 +35,7 @@ type Record struct {
 	Op         Op
 	Collection keyspace.CollectionID
 	Position   keyspace.Hash
-	ID         []byte // keystring of _id, without type bits
+	ID         []byte // id of the key of the record (see storage/keyspace), without type bits
 	// Bytes is the change in size of the document: its length for an insert, minus its length for a delete, the
 	// difference for others.
 	Bytes int64
@@ -241,8 +241,7 @@ func Peek(rec []byte) (Op, keyspace.CollectionID, bool) {
 	return Op(rec[1]), keyspace.CollectionID(binary.BigEndian.Uint64(rec[3:])), true
 }
 
-// HashAndID decodes only the hash of the document's position and the keystring of its _id, from a record that Peek
-// accepts; id aliases rec.
+// HashAndID decodes only Position and ID of a record that Peek accepts; id aliases rec.
 func HashAndID(rec []byte) (h keyspace.Hash, id []byte, ok bool) {
 	_, k := binary.Varint(rec[headerLen:])
 	if k <= 0 {

@@ -24,7 +24,8 @@ const (
 )
 
 // rewoundState is a kept state of the store at a past time, computed from the change log because no snapshot of that
-// time was kept. Several reads share it. The fields below state are guarded by states.mu.
+// time was kept. Several reads share it. state and names never change;
+// states.mu guards the other fields.
 type rewoundState struct {
 	state    *rewind.State
 	names    map[collection.Namespace]keyspace.CollectionID // at that time
