@@ -202,9 +202,10 @@ func (b *Bucket) roll(now time.Time) {
 	b.refill(steps)
 }
 
-// refill adds the rate of some seconds to the balance, for a bucket that has no peers. While the balance is a debt,
-// burst credit and the minute's add-on help to pay it, second by second. What exceeds the budget of one second becomes
-// burst credit, or is lost.
+// refill adds the rate of some seconds to the balance, for a bucket that has no peers. A debt is paid second by second
+// while there is burst credit, because the burst rate limits its use in each second. The rate of the remaining seconds
+// is added at once, and burst credit and the minute's add-on pay what is still a debt. What exceeds the budget of one
+// second becomes burst credit, or is lost.
 func (b *Bucket) refill(steps int64) {
 	b.burstDrawn = 0
 	for steps > 0 && b.balance < 0 && b.burstCredit > 0 {

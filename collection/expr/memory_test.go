@@ -253,13 +253,13 @@ func worstDoc() bson.Raw {
 // which are live at the same time: the process's memory stays within the limit of all commands plus a constant.
 // With -v, it prints the memory of each operator.
 func TestMemoryOfOperators(t *testing.T) {
-	const work, constant, siblings = 32 << 20, 32 << 20, 40
+	const work, constant, siblings = 16 << 20, 32 << 20, 40
 	for _, op := range expr.Operators {
 		if worst[op.Name] == "" {
 			t.Errorf("%s: worst has no row for it", op.Name)
 		}
 	}
-	defer debug.SetGCPercent(debug.SetGCPercent(10))
+	defer debug.SetGCPercent(debug.SetGCPercent(20))
 	doc := worstDoc()
 	for _, rows := range []map[string]string{worst, worstForms} {
 		for name, text := range rows {

@@ -19,10 +19,10 @@ type view struct {
 
 	readOnly bool // no transaction starts at its timestamp
 
-	// chunkCounts holds the number of chunks of each value read that is stored in chunks: a transaction that
-	// overwrites the value deletes these chunks. Only transactions that may write fill it.
-	mu          sync.Mutex
-	notes       bool
+	mu    sync.Mutex // guards chunkCounts
+	notes bool       // chunkCounts is filled: the transaction may write
+	// chunkCounts holds the number of chunks of each value seen that is stored in chunks. A transaction that
+	// overwrites or deletes such a value deletes the chunks that are no longer used.
 	chunkCounts map[string]uint32
 
 	// fetched holds stored values that Prefetch has read, nil for absent keys.

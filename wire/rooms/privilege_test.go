@@ -16,8 +16,9 @@ type needsOf struct {
 	need []string
 }
 
-// argumentNeeds lists, for the commands whose privileges depend on their arguments, examples with the needed
-// privileges. The privileges of all other commands follow from their rows.
+// argumentNeeds lists examples with the needed privileges, for the commands whose privileges depend on their arguments
+// or whose rows have Also. Entries with the same command are alternatives. For all other commands, tableNeeds derives
+// the privileges from the row.
 var argumentNeeds = map[string][]needsOf{
 	"addShardToZone": {
 		{`{addShardToZone: "x", zone: "z", $db: "admin"}`, []string{"config.shards: update"}},

@@ -13,7 +13,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// verbOut runs a verb and returns its exit status and output.
+// verbOut runs a verb and returns its exit status, and its output and error output together.
 func verbOut(t *testing.T, name string, args ...string) (status int, out string) {
 	t.Helper()
 	var b strings.Builder

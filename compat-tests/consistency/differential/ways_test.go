@@ -180,8 +180,9 @@ var refusesDocuments = []int32{2, 67, 85, 86, 171, 16755, 16766, 13067, 16804, 1
 // refusesSeries lists the error codes of creating an index that a time-series collection does not support.
 var refusesSeries = []int32{72, 7246201}
 
-// populate stores the documents of a set in one way. Indexes that cannot contain the documents are left out. Errors:
-// errors of the connection, and of commands that should not fail.
+// populate stores the documents of a set in one way, and creates the indexes if the way is indexed. Indexes that the
+// server refuses with a code of refusesDocuments or, for a time series, of refusesSeries are left out. Errors: errors
+// of starting servers, of the connection, and of commands that should not fail.
 func (s *set) populate(w *way, at int, indexes []index) (*populatedWay, error) {
 	k := &populatedWay{way: w, set: s, coll: fmt.Sprintf("c%d", at), foreign: fmt.Sprintf("f%d", at)}
 	if err := k.settle(); err != nil {
