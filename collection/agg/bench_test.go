@@ -48,6 +48,7 @@ func BenchmarkPipeline(b *testing.B) {
 		"match-group-1KiB":  `[{$match: {n: {$lt: 50}}}, {$group: {_id: "$k", s: {$sum: "$n"}, a: {$avg: "$f"}, c: {$count: {}}}}]`,
 		"group-1KiB":        `[{$group: {_id: "$k", s: {$sum: "$n"}}}]`,
 		"sort-limit-1KiB":   `[{$sort: {f: -1}}, {$limit: 100}]`,
+		"unwind-group":      `[{$addFields: {v: {$range: [0, 100]}}}, {$unwind: "$v"}, {$group: {_id: "$v"}}]`,
 		"addFields-project": `[{$addFields: {x: {$add: ["$n", 1]}}}, {$project: {x: 1, k: 1}}]`,
 	} {
 		b.Run(name, func(b *testing.B) {

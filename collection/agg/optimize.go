@@ -1,7 +1,7 @@
 package agg
 
 // Optimize returns a pipeline with the same result that reads less: it moves, for example, filters towards the
-// source, limits into sorts, $unwind into $lookup. Divide and Front expect a pipeline from Optimize.
+// source, limits into sorts, $unwind into $lookup; $unwind copies only the fields that are read later. Divide and Front expect a pipeline from Optimize.
 // Manual: core/aggregation-pipeline-optimization.
 func (p *Pipeline) Optimize() *Pipeline {
 	stages := append([]Stage(nil), p.stages...)
@@ -14,7 +14,7 @@ func (p *Pipeline) Optimize() *Pipeline {
 		// A moved stage may combine with its new neighbour further left.
 		stages, i = out, max(0, i-2)
 	}
-	q := p.with(stages)
+	q := p.with(keepBeforeUnwind(stages))
 	q.fields = p.fields
 	return q
 }

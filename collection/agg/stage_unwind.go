@@ -16,6 +16,9 @@ type unwindStage struct {
 	path     fieldName
 	index    fieldName // field for the position; nil = none
 	preserve bool      // keep documents without elements
+	// keep holds the fields that this stage and the later ones read; the others are not copied for each element. Nil
+	// copies whole documents.
+	keep *keptFields
 }
 
 func parseUnwind(_ *parser, _ string, arg bson.Value) ([]Stage, error) {
@@ -110,7 +113,9 @@ type unwindOp struct {
 	maker
 	*unwindStage
 	from  *exec.Row // the row being unwound
+	rest  bson.Raw  // its document, or the kept fields of it
 	left  bson.Iter
+	kept  []byte // memory of the kept fields
 	at    int64
 	first []byte // document without the index field, for includeArrayIndex
 }
@@ -136,6 +141,9 @@ func (o *unwindOp) Next(env *mql.Env) (*exec.Row, error) {
 		switch {
 		case isArray && !a.IsEmpty():
 			o.from, o.left, o.at = r, a.Iter(), 0
+			if err := o.pruned(env, a); err != nil {
+				return nil, err
+			}
 			continue
 		case isArray || v.IsNullish():
 			if !o.preserve {
@@ -149,11 +157,29 @@ func (o *unwindOp) Next(env *mql.Env) (*exec.Row, error) {
 			o.returned++
 			return r, nil
 		}
-		o.from = r
+		o.from, o.rest = r, r.Doc
 		row, err := o.element(env, v, -1)
 		o.from = nil
 		return row, err
 	}
+}
+
+// pruned sets rest to the fields of the row that are copied for each element of the array a. A copy of the kept
+// fields is made only if there are several elements.
+func (o *unwindOp) pruned(env *mql.Env, a bson.Raw) error {
+	o.rest = o.from.Doc
+	it := a.Iter()
+	if o.keep == nil || !it.Next() || !it.Next() {
+		return nil
+	}
+	if cap(o.kept) > keepBytesMax {
+		o.kept = nil
+	}
+	b := bson.NewBuilder(o.kept[:0])
+	o.keep.appendFrom(b, o.from.Doc)
+	o.kept = b.Finish()
+	o.rest = o.kept
+	return o.scratch.CountExtra(env, 2*cap(o.kept)) // the kept fields and the row made of them
 }
 
 func (o *unwindOp) Park() (int, bool) {
@@ -172,11 +198,11 @@ func (o *unwindOp) Close() {
 func (o *unwindOp) element(env *mql.Env, v bson.Value, at int64) (*exec.Row, error) {
 	o.returned++
 	if o.index == nil {
-		appendWith(o.begin(), o.from.Doc, o.path, v)
+		appendWith(o.begin(), o.rest, o.path, v)
 		return o.end(env, o.from)
 	}
 	b := bson.NewBuilder(o.first[:0])
-	appendWith(b, o.from.Doc, o.path, v)
+	appendWith(b, o.rest, o.path, v)
 	o.first = b.Finish()
 	o.scratch.Reset()
 	index := bson.Null
