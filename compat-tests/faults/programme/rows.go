@@ -27,13 +27,13 @@ type Row struct {
 // Rows are the rows of the fault programme.
 var Rows = []Row{
 	{
-		Name: "power-cut", Promises: []int{1, 2, 4}, Unit: "cuts", Run: 5_000, Nightly: 200_000, Release: 2_000_000,
+		Name: "power-cut", Promises: []int{1, 2, 4}, Unit: "cuts", Run: 2_500, Nightly: 200_000, Release: 2_000_000,
 		What:   "The power fails before every operation on files (write, sync, create, rename, remove) of thirteen scenarios of a whole server: inserts, transactions, index builds, conversions of indexes, splits, merges, reshards, drops, expiry, checkpoints, users, trimming of the change log, the first start on a folder of an older release. None, a random half, or all of the data that was not synced is kept. The server opens the remaining files, has every acknowledged write and no partial ones, and all data is consistent",
 		Tests:  []string{"compat-tests/faults/disk TestPowerCut"},
 		Canary: "four: a log and a list of tables that are not synced, index entries and documents that are left out of their batches", CanaryTest: "compat-tests/faults/disk TestCutCanaries",
 	},
 	{
-		Name: "io-error", Promises: []int{1, 2, 6}, Unit: "errors", Run: 1_000, Nightly: 50_000, Release: 1_000_000,
+		Name: "io-error", Promises: []int{1, 2, 6}, Unit: "errors", Run: 600, Nightly: 50_000, Release: 1_000_000,
 		What:   "The n-th read, write, sync, create, rename or remove of the same scenarios fails, once or from then on, also during startup. Clients get errors that name the cause and never a wrong answer, or the server stops and logs why; started again on a working disk, it has all acknowledged writes",
 		Tests:  []string{"compat-tests/faults/disk TestErrors"},
 		Canary: "two: errors of writes are ignored; files that cannot be read are treated as missing", CanaryTest: "compat-tests/faults/disk TestErrorCanaries",
@@ -51,20 +51,20 @@ var Rows = []Row{
 		Canary: "the server does not notice that the reserve is used up", CanaryTest: "compat-tests/faults/fulldisk TestCanary",
 	},
 	{
-		Name: "kill", Promises: []int{1, 2, 3, 4}, Unit: "kills", Run: 100, Nightly: 2_000, Release: 20_000,
+		Name: "kill", Promises: []int{1, 2, 3, 4}, Unit: "kills", Run: 60, Nightly: 2_000, Release: 20_000,
 		What:   "`kill -9` while drivers write, at each step of splits, merges and reshards, and while change streams are read",
 		Tests:  []string{"compat-tests/faults/crash TestKillDuringWrites", "compat-tests/faults/crash TestKillDuringStructureChanges", "compat-tests/faults/crash TestChangesThroughKills", "compat-tests/faults/crash TestRetryAfterKill", "compat-tests/faults/spill TestKillLeavesNothing"},
 		Canary: "the log is kept in the memory of the process", CanaryTest: "compat-tests/faults/crash TestCanary",
 	},
 	{
-		Name: "bit-flip", Promises: []int{2, 5}, Unit: "damages", Run: 60, Nightly: 500, Release: 500_000,
+		Name: "bit-flip", Promises: []int{2, 5}, Unit: "damages", Run: 40, Nightly: 500, Release: 500_000,
 		What:   "A bit is flipped, a block zeroed or a file truncated, anywhere in tables, log, manifest or settings: the server refuses the folder or answers like the model, `check` finds the damage, and `salvage` saves everything outside of the damaged block",
-		Note:   "Each damage needs a copy of a folder and three or four program starts: a quarter of a second on an idle machine with two cores, three seconds on a busy one. The 60 of each run take 15 seconds. 500 would take two minutes of the 20 that a change may take, so they run at night; 20,000 would not finish in a night on a busy machine",
+		Note:   "Each damage needs a copy of a folder and three or four program starts: a quarter of a second on an idle machine with two cores, three seconds on a busy one. The 40 of each run take 10 seconds. 500 would take two minutes of the 20 that a change may take, so they run at night; 20,000 would not finish in a night on a busy machine",
 		Tests:  []string{"compat-tests/faults/damage TestRandomDamage"},
 		Canary: "checksums of blocks are not compared", CanaryTest: "compat-tests/faults/damage TestCanary",
 	},
 	{
-		Name: "histories", Promises: []int{3}, Unit: "operations", Run: 50_000, Nightly: 10_000_000, Release: 1_000_000_000,
+		Name: "histories", Promises: []int{3}, Unit: "operations", Run: 30_000, Nightly: 10_000_000, Release: 1_000_000_000,
 		What:   "Many clients append to lists and write registers, inside and outside of transactions, while collections are split and resharded, budgets run out, connections break and the power fails, in virtual time; the same over TCP with drivers and kills, and bank transfers. Independent checkers verify the histories: no dependency cycle that snapshot isolation forbids, and none that contradicts real-time order",
 		Canary: "commits do not check for conflicts", CanaryTest: "compat-tests/consistency/simulation TestHistoriesCanary",
 		Tests: []string{"compat-tests/consistency/simulation TestHistories", "compat-tests/consistency/isolation TestBank", "compat-tests/consistency/isolation TestAppend", "compat-tests/consistency/isolation TestRegisters", "compat-tests/consistency/isolation TestKills"},
@@ -82,13 +82,13 @@ var Rows = []Row{
 		Canary: "when results of partitions are merged, only the first bytes of sort keys are compared", CanaryTest: "compat-tests/consistency/differential TestCanary",
 	},
 	{
-		Name: "ways", Promises: []int{4}, Unit: "comparisons", Run: 80_000, Nightly: 6_000_000, Release: 60_000_000,
+		Name: "ways", Promises: []int{4}, Unit: "comparisons", Run: 50_000, Nightly: 6_000_000, Release: 60_000_000,
 		What:   "The answer to a question does not depend on the way in which the documents are kept. The same random documents are kept without an index, with indexes of every kind, sharded, clustered, capped, behind a view, in an uncommitted transaction, on a server that spills at once, while partitions are split, merged, moved and resharded, at a time in the past, on files, on one and on three servers over a simulated TiKV cluster, after `kill -9`, and restored from a backup. Each question is sent with hints, in batches, after other questions of the same shape, and in equivalent forms. An evaluator that shares no code with the server checks the answers. A difference is reduced and printed as a short script",
 		Tests:  []string{"compat-tests/consistency/differential TestWays"},
 		Canary: "ten bugs that the server had before, or similar ones: cached plans that are kept after reading ahead past their work limit, cursors that lose their position after writes of their transaction, numbers and empty names in paths that an index or a join reads differently from a scan, metadata and orders of fields that depend on memory", CanaryTest: "compat-tests/consistency/differential TestCanaries",
 	},
 	{
-		Name: "simulation", Promises: []int{1, 2, 3, 4, 6}, Unit: "seeds", Run: 100, Nightly: 50_000, Release: 1_000_000,
+		Name: "simulation", Promises: []int{1, 2, 3, 4, 6}, Unit: "seeds", Run: 60, Nightly: 50_000, Release: 1_000_000,
 		What:   "Whole servers run in virtual time, on a simulated disk that loses unsynced data, with connections in memory; one seed determines what clients do and what fails. CRUD, transactions, some of which write between the batches of their cursors, change streams, expiring documents, splits, merges, reshardings, indexes and exhausted budgets run while the power fails, the disk fails, connections break and the wall clock jumps by up to an hour. A model records the acknowledged and the refused writes; streams, indexes, counts and charges must agree with it",
 		Note:   "Nightly runs use the released server on all cores; each run uses a test build with self-checks",
 		Tests:  []string{"compat-tests/consistency/simulation TestSeeds"},
@@ -114,14 +114,14 @@ var Rows = []Row{
 		Canary: "three: validators in the catalog are ignored; a newer format is treated as a known one; indexes of another version are treated as indexes of this version", CanaryTest: "compat-tests/faults/upgrade TestCanary",
 	},
 	{
-		Name: "hostile", Promises: []int{6}, Unit: "commands", Run: 60, Nightly: 0, Release: 0,
+		Name: "hostile", Promises: []int{6}, Unit: "commands", Run: 40, Nightly: 0, Release: 0,
 		What:   "The most expensive commands that a client can send, and hostile clients, run beside the work of others: every command ends within its maxTimeMS and when its client disconnects",
 		Note:   "Each run has some fixed commands and a random selection of the others, so that every command is run at some time",
 		Tests:  []string{"compat-tests/faults/abuse TestHostile"},
 		Canary: "a command that never checks for its time limit or interruption", CanaryTest: "compat-tests/faults/abuse TestHostileCanary",
 	},
 	{
-		Name: "authorization", Promises: []int{9}, Unit: "requests", Run: 60_000, Nightly: 4_000_000, Release: 40_000_000,
+		Name: "authorization", Promises: []int{9}, Unit: "requests", Run: 40_000, Nightly: 4_000_000, Release: 40_000_000,
 		What:   "Users without a role, or with one narrow role, send every command, stage and argument, mutated: duplicate fields, null first, other numbers, fractions, NaN, symbols, UUIDs, other order, nested, within explain, views, bulkWrite, transactions and document sequences. All data that they may not see contains marks. A mark or a count of such data in a reply, a password in the log, or a change of any other data is a failure, and is reduced to the smallest request that causes it",
 		Tests:  []string{"compat-tests/behaviour/authfuzz TestGap"},
 		Canary: "seven: of two fields with the same name the check reads another one than the command, or it rounds, resolves or completes a name differently", CanaryTest: "compat-tests/behaviour/authfuzz TestCanary",

@@ -88,7 +88,7 @@ func TestPage(t *testing.T) {
 	})
 	text := string(Page(lines))
 	for _, want := range []string{
-		"| [kill](#kill) | 100 kills | 2,000 kills | 20,000 kills | 1,234 run, 2026-11-23<br>5 nightly, 2026-11-23, **failed** |\n",
+		"| [kill](#kill) | 60 kills | 2,000 kills | 20,000 kills | 1,234 run, 2026-11-23<br>5 nightly, 2026-11-23, **failed** |\n",
 		"\nRun, 2026-11-23: nothing was lost.\n",
 		"| [backup](#backup) | 10 moments | 200 moments | 2,000 moments | 45 nightly, 2026-11-23 |\n",
 		"\nNightly, 2026-11-23: part 1/12: one.\n",
@@ -106,11 +106,11 @@ func TestDue(t *testing.T) {
 	for _, c := range []struct {
 		length string
 		want   int
-	}{{testenv.Run, 100}, {testenv.Long, 100}, {testenv.Nightly, 2_000}, {testenv.Release, 20_000}} {
+	}{{testenv.Run, 60}, {testenv.Long, 60}, {testenv.Nightly, 2_000}, {testenv.Release, 20_000}} {
 		setenv(t, testenv.SetLength(c.length))
 		want := c.want
-		if racing && want == 100 {
-			want = 10
+		if racing && want == 60 {
+			want = 6
 		}
 		if got := Amount(t, "kill"); got != want {
 			t.Errorf("%+v: %d", c, got)
