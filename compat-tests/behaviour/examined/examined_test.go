@@ -15,7 +15,7 @@ import (
 )
 
 // rowsMin detects a table that shrinks unnoticed.
-const rowsMin = 300
+const rowsMin = 1000
 
 // TestExamined runs every query of every table, on one partition and on four, and compares what its plan examines with
 // the bounds of its row, and its answer with that of a database without indexes.
