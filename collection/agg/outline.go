@@ -18,9 +18,9 @@ type Outline struct {
 	// Limited are the stages that are restricted to some read concerns, not in the stable API, or not allowed
 	// in a view definition. They are in order, and only of the pipeline itself, not of its sub-pipelines.
 	Limited []Use
-	// Involved are the namespaces that the pipeline and its sub-pipelines access. A stage that shows something
-	// other than collections ($collStats, $currentOp, …) is an Involved without a namespace. The list is
-	// complete if Err is nil.
+	// Involved are the namespaces that stages of the pipeline and of its sub-pipelines name; the pipeline's own
+	// collection is not listed. A stage that shows something other than collections ($collStats, $currentOp, …) is
+	// an Involved without a namespace. The list is complete if Err is nil.
 	Involved []Involved
 	// Err is the first error: 40323 for a stage that is no document of one field, 40324 for an unknown name,
 	// others for arguments with a repeated field or that Skim rejects, and for sub-pipelines that are too deep or too

@@ -80,7 +80,7 @@ func (c *comparison) holds(_ *mql.Env, v bson.Value, _ *expr.Scratch) (bool, err
 		return true, nil // fast path for numbers, ObjectIds, booleans and dates
 	}
 	if v.IsNumber() && (c.nan || isNaN(v)) {
-		// NaN equals NaN and is neither less nor greater than anything.
+		// NaN equals NaN and is neither less nor greater than any number.
 		return c.nan && c.rel != opLess && c.rel != opGreater && isNaN(v), nil
 	}
 	n := bson.Compare(v, c.with, c.order)

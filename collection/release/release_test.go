@@ -54,7 +54,8 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestBehaviours requires that each row of the table Behaviours is complete, and holds from its release on.
+// TestBehaviours requires that each row of the table Behaviours is complete, and that Has reports it from its release
+// on and not before.
 func TestBehaviours(t *testing.T) {
 	for i, b := range release.Behaviours {
 		if !strings.HasSuffix(b.Says, ".") || b.Source == "" {

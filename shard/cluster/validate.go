@@ -21,6 +21,9 @@ func (c *Cluster) Validate(o *Op, ns collection.Namespace) (*verify.Collection, 
 	if err != nil {
 		return nil, err
 	}
+	if coll.IsView() {
+		return nil, mongoerr.ViewNotAllowed(ns.String())
+	}
 	return verify.Check(o.Env, view.reader, coll, func(int64) error {
 		now := c.catalog.Peek()
 		if now.ByID(coll.ID) != nil {

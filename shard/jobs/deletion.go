@@ -76,7 +76,8 @@ func (r *Runner) deleteLoop(ctx context.Context) {
 // errInUse ends the wait for writers before a deletion: they still use the catalog entry from before the drop.
 var errInUse = errors.New("writers still go by what was dropped")
 
-// drainTimeout bounds the wait for the writers of one dropped collection, which delays the deletion of the next.
+// drainTimeout bounds one wait for the writers of a dropped collection or index, because other deletions wait
+// meanwhile. If writers are left, the deletion is tried again later.
 const drainTimeout = 100 * time.Millisecond
 
 // deletion is one record of Delete: a dropped collection or index whose keys are to be deleted.

@@ -20,8 +20,8 @@ import (
 // model holds the expected contents of the database: documents as bytes, by namespace and _id.
 type model struct {
 	docs map[string]map[int32]string
-	// past holds the earlier versions of the documents that the server's last life changed, "" for inserted ones:
-	// reads of a folder with a damaged log may return them.
+	// past holds, of each document that the server's last life changed, the version before that life, "" for an
+	// inserted one: reads of a folder with a damaged log may return them.
 	past map[string]map[int32]string
 }
 

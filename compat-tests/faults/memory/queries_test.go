@@ -33,7 +33,7 @@ func pipeline(name string) bson.A {
 }
 
 // TestQueriesShareMemory checks that queries that together need several times the memory limit spill to disk and
-// return right results.
+// return the right number of documents.
 func TestQueriesShareMemory(t *testing.T) {
 	ctx := context.Background()
 	s, db := start(t)

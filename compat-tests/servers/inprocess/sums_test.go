@@ -141,7 +141,7 @@ func TestSums(t *testing.T) {
 	}
 }
 
-// TestSumOfRefusals checks that a server reports the refusals of another one, and the RU of both.
+// TestSumOfRefusals checks that a server reports the RU and the refusals of another one.
 func TestSumOfRefusals(t *testing.T) {
 	g := several(t, 2)
 	waitListed(t, g...)
