@@ -15,10 +15,10 @@ const (
 	DocLoaded                     // documents fetched to be tested, sorted, grouped or returned
 	LoadedByte                    // their bytes
 	PredicateTest                 // tests of such predicates, one for each document loaded
-	ComputedTest                  // documents tested with $expr, an unanchored pattern, $where
+	ComputedTest                  // documents, or index entries, tested with $expr, an unanchored pattern, $where
 	ResultSet                     // partitions that returned something to a query
 	ByteReturned                  // bytes leaving the partition, after projection
-	CountEntry                    // index entries counted without loading a document
+	CountEntry                    // index entries counted, or excluded by a filter, without loading a document
 	WriteNew                      // documents stored: insert, new version of an update
 	WriteNewByte                  // their bytes beyond the first KiB each
 	WriteOld                      // documents removed by a delete

@@ -3,7 +3,6 @@ package exec
 import (
 	"bytes"
 	"slices"
-	"strings"
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/keystring"
@@ -35,7 +34,7 @@ type indexScan struct {
 	seek            []byte // key to continue at, set by the last entry
 	seen            recordSet
 	last            []byte   // Distinct: the last delivered value
-	made            *fromKey // for Rebuild and WithKey
+	made            *fromKey // for Rebuild, Tested and WithKey
 
 	row    Row
 	filter filter
@@ -44,6 +43,9 @@ type indexScan struct {
 // fromKey builds documents from index keys, in buffers that are reused.
 type fromKey struct {
 	layout  []fieldPlacement // where Rebuild puts each field
+	fields  int              // number of leading fields to decode
+	unread  bson.Builder     // values that are decoded and not used
+	waste   []byte           // memory of unread
 	meta    metaBuilder
 	builder bson.Builder
 	decoder keystring.Decoder
@@ -67,11 +69,11 @@ func newIndexScan(n *plan.IndexScan, src Source, p keyspace.PartitionID, charge 
 		slices.Reverse(s.ranges)
 	}
 	s.prefix = keyspace.AppendEntryPrefix(nil, src.Coll.ID, n.Index.ID, p)
-	if n.Rebuild || n.WithKey {
+	if n.Rebuild || n.WithKey || n.Tested != nil {
 		s.made = &fromKey{}
 	}
-	if n.Rebuild {
-		s.made.layout = layoutOf(n.Index.Fields())
+	if n.Rebuild || n.Tested != nil {
+		s.made.layout, s.made.fields = layoutOf(n.Index.Fields(), n.Tested)
 	}
 	return s
 }
@@ -195,6 +197,11 @@ func (s *indexScan) checkCurrent(env *mql.Env) (*Row, error) {
 	if s.node.Count {
 		env.Meter.Add(int(s.src.Shard.ID), ratelimit.CountEntry, 1)
 	}
+	if s.node.Tested != nil {
+		if ok, err := s.keeps(env, values, bits, h, id); !ok || err != nil {
+			return nil, err
+		}
+	}
 	if s.node.WithKey {
 		if err := s.putKey(values, bits); err != nil {
 			return nil, err
@@ -233,7 +240,7 @@ func (s *indexScan) values(rest []byte) ([]byte, error) {
 
 // owner returns the record to which an index entry belongs, by hash and id, and the type bits of its values.
 // Hash and id lie in the entry's key, for a unique index in its stored value. The bits lie in the value; those of a
-// non-unique index are returned only for Rebuild and WithKey.
+// non-unique index are returned only for Rebuild, Tested and WithKey.
 func (s *indexScan) owner(key []byte, valuesLen int) (h keyspace.Hash, id, bits []byte, err error) {
 	var ok bool
 	if s.node.Index.Unique {
@@ -241,7 +248,7 @@ func (s *indexScan) owner(key []byte, valuesLen int) (h keyspace.Hash, id, bits 
 		h, id, bits, ok = keyspace.SplitUniqueValue(v, s.src.Coll.IDParts(), skipID)
 	} else {
 		h, id, ok = keyspace.SplitEntryAt(key, valuesLen)
-		if ok && (s.node.Rebuild || s.node.WithKey) {
+		if ok && s.made != nil {
 			bits = keyspace.EntryTypeBits(s.it.Value())
 		}
 	}
@@ -309,59 +316,6 @@ func (s *indexScan) putKey(values, bits []byte) (err error) {
 	b.End()
 	s.row.Meta = m.meta.end()
 	return nil
-}
-
-// fieldPlacement describes how one index field is written into a document rebuilt from a key: close is the
-// number of embedded documents to end, open the names of those to begin, name the last part of the field's
-// path.
-type fieldPlacement struct {
-	close int
-	open  []string
-	name  string
-}
-
-// layoutOf returns for each index field the embedded documents to end and to begin before it, so that a
-// document can be rebuilt from a key. Fields of one embedded document must be adjacent.
-func layoutOf(fields []string) []fieldPlacement {
-	out := make([]fieldPlacement, 0, len(fields)+1)
-	var at []string // embedded documents that are open
-	for _, f := range fields {
-		parts := strings.Split(f, ".")
-		ways, name := parts[:len(parts)-1], parts[len(parts)-1]
-		same := 0
-		for same < len(at) && same < len(ways) && at[same] == ways[same] {
-			same++
-		}
-		out = append(out, fieldPlacement{len(at) - same, ways[same:], name})
-		at = ways
-	}
-	return append(out, fieldPlacement{close: len(at)})
-}
-
-// rebuild returns a document of the indexed fields, made from the values of an index key. null reports that a
-// value may be null or missing, which a key does not distinguish: the caller must read the record then.
-func (s *indexScan) rebuild(values, bits []byte) (doc bson.Raw, null bool, err error) {
-	m := s.made
-	m.builder.Reset(m.doc[:0])
-	m.decoder.Reset(bits)
-	for i := range s.dirs {
-		null = null || values[0] == keystring.NullByte(s.dirs[i])
-		at := &m.layout[i]
-		for range at.close {
-			m.builder.End()
-		}
-		for _, name := range at.open {
-			m.builder.BeginDoc(name)
-		}
-		if values, err = m.decoder.Value(&m.builder, at.name, values, s.dirs[i]); err != nil {
-			return nil, false, err
-		}
-	}
-	for range m.layout[len(s.dirs)].close {
-		m.builder.End()
-	}
-	m.doc = m.builder.Finish()
-	return bson.Raw(m.doc), null, nil
 }
 
 // record reads the whole document of the current entry.

@@ -193,7 +193,17 @@ func (m maker) predicate() string {
 	if f == "_id" {
 		v = fmt.Sprint(m.IntN(60))
 	}
-	switch m.IntN(14) {
+	switch m.IntN(19) {
+	case 14:
+		return fmt.Sprintf("%q: {$nin: [%s, %s]}", f, v, m.value())
+	case 15:
+		return fmt.Sprintf("%q: {$mod: [2, %d]}", f, m.IntN(2))
+	case 16:
+		return fmt.Sprintf("%q: /b/", f)
+	case 17:
+		return fmt.Sprintf("$nor: [{%q: %s}, {%q: {$type: \"string\"}}]", f, v, f)
+	case 18:
+		return fmt.Sprintf("$expr: {$gte: [\"$%s\", %s]}", f, v)
 	case 0:
 		return fmt.Sprintf("%q: {$gt: %s}", f, v)
 	case 1:
@@ -298,7 +308,7 @@ func TestEveryPlanAnswersAlike(t *testing.T) {
 			}
 		})
 	}
-	for _, stage := range []string{"AND_HASH", "CLUSTERED_IXSCAN", "COLLSCAN", "COUNT_SCAN a_1", "DISTINCT_SCAN ab", "EXPRESS_IXSCAN", "FETCH", "IXSCAN ah", "IXSCAN ball", "IXSCAN below", "OR", "PROJECTION_COVERED", "SORT", "SORT_MERGE"} {
+	for _, stage := range []string{"AND_HASH", "CLUSTERED_IXSCAN", "COLLSCAN", "COUNT_SCAN a_1", "DISTINCT_SCAN ab", "EXPRESS_IXSCAN", "FETCH", "IXSCAN ah", "IXSCAN with a filter", "IXSCAN with an expression", "IXSCAN ball", "IXSCAN below", "OR", "PROJECTION_COVERED", "SORT", "SORT_MERGE"} {
 		if used[stage] < 1 {
 			t.Errorf("%s was never planned", stage)
 		}
@@ -318,6 +328,12 @@ func (w *world) candidates(q *plan.Query) []*plan.Solution {
 			name := n.Stage()
 			if ix, ok := n.(*plan.IndexScan); ok {
 				name += " " + ix.Index.Name
+				if ix.Tested != nil {
+					w.used["IXSCAN with a filter"]++
+				}
+				if ix.NullsDiffer {
+					w.used["IXSCAN with an expression"]++
+				}
 			}
 			w.used[name]++
 			for _, in := range n.Inputs() {

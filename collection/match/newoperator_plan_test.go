@@ -36,7 +36,7 @@ func TestNewOperatorIsPlanned(t *testing.T) {
 		`{"w.x": {$even: true}}`:                      `FETCH(IXSCAN w ["w.x", "w.x"]())`,
 		`{b: {$even: true}}`:                          `COLLSCAN()`,
 		`{$unless: {a: {$even: true}}}`:               `COLLSCAN()`,
-		`{$or: [{a: {$even: true}}, {a: {$gt: 99}}]}`: `FETCH(OR(FETCH(IXSCAN a_1())IXSCAN a_1()))`,
+		`{$or: [{a: {$even: true}}, {a: {$gt: 99}}]}`: `FETCH(OR(IXSCAN a_1()IXSCAN a_1()))`,
 	} {
 		n, err := match.ParseNew(env, bsontest.Doc(t, filter))
 		if err != nil {

@@ -283,8 +283,9 @@ func (q *Query) solve(ix *catalog.Index, cs []conjunct, a access, forced bool) *
 			scan.Rebuild = left != nil || !q.counts() || q.Pattern != nil
 			scan.Count = !scan.Rebuild
 		} else {
-			fetch := newFetch(scan, left)
-			fetch.Predicates = beyondFirst(cs, left)
+			rest := q.filterKeys(scan, cs, a.used)
+			fetch := newFetch(scan, rest)
+			fetch.Predicates = beyondFirst(cs, rest)
 			n = fetch
 		}
 	}

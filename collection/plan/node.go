@@ -79,6 +79,14 @@ type IndexScan struct {
 	// Rebuild makes the operator build a document of the indexed fields from the key, for covered projections and for
 	// Filter.
 	Rebuild bool
+	// Tested, if not nil, selects the index fields that Filter reads, for a scan whose documents are fetched later:
+	// Filter is evaluated on a document of these fields.
+	Tested []bool
+	// NullsDiffer reports that Filter may have different results for null and a missing value, which have the same
+	// key, so that the record must be read for such a key. It goes with Tested.
+	NullsDiffer bool
+	// Computed reports that the price list charges a filter with Tested as a computed test: see RecordScan.
+	Computed bool
 	// Dedupe reports that a document can have several entries within the bounds. The scan then delivers its
 	// first entry only.
 	Dedupe bool

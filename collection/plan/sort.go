@@ -2,6 +2,7 @@ package plan
 
 import (
 	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/match"
 )
 
 // sortedBy reports whether a scan of an index with the bounds of the access delivers rows in the query's sort
@@ -107,7 +108,7 @@ func (q *Query) planSortMerge(ix *catalog.Index, cs []conjunct) *Solution {
 // mergePoints returns the plan that merges, in sort order, one index scan for each combination of the values of
 // the first n fields.
 func (q *Query) mergePoints(ix *catalog.Index, cs []conjunct, a access, n int, reverse bool) *Solution {
-	left := unused(cs, a.used)
+	left, rest := unused(cs, a.used), match.Node(nil)
 	covered := q.covers(ix, cs, a)
 	m := &SortMerge{Pattern: q.Pattern, Index: ix, Fields: n, Reverse: reverse, Dedupe: a.repeats}
 	combos := []Bounds{nil}
@@ -128,12 +129,17 @@ func (q *Query) mergePoints(ix *catalog.Index, cs []conjunct, a access, n int, r
 		scan.Sibling = i > 0
 		if covered {
 			scan.Rebuild, scan.Filter = true, left
+		} else if i == 0 {
+			rest = q.filterKeys(scan, cs, a.used)
+		} else {
+			first := m.Branches[0].(*IndexScan)
+			scan.Filter, scan.Tested, scan.NullsDiffer, scan.Computed = first.Filter, first.Tested, first.NullsDiffer, first.Computed
 		}
 		m.Branches = append(m.Branches, scan)
 	}
 	var node Node = m
 	if !covered {
-		node = newFetch(m, left)
+		node = newFetch(m, rest)
 	}
 	s := q.finish(node, true, ix.Name, covered)
 	s.guess = a.guess(q) + 7

@@ -118,8 +118,9 @@ func (q *Query) branch(child match.Node) (n Node, sorted bool) {
 	if ix.ID == 1 && !q.Coll.PhysicalID() {
 		return q.idScan(ix, best, left, reverse && sorted), sorted
 	}
-	n = q.indexScan(ix, best, reverse && sorted)
-	if left != nil || q.Pattern != nil {
+	scan := q.indexScan(ix, best, reverse && sorted)
+	n = scan
+	if left = q.filterKeys(scan, cs, best.used); left != nil || q.Pattern != nil {
 		n = newFetch(n, left)
 	}
 	return n, sorted
