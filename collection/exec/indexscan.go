@@ -35,6 +35,7 @@ type indexScan struct {
 	seen            recordSet
 	last            []byte   // Distinct: the last delivered value
 	made            *fromKey // for Rebuild, Tested and WithKey
+	bare            bool     // rows are only counted: see rowDropper
 
 	row    Row
 	filter filter
@@ -202,12 +203,12 @@ func (s *indexScan) checkCurrent(env *mql.Env) (*Row, error) {
 			return nil, err
 		}
 	}
-	if s.node.WithKey {
+	if s.node.WithKey && !s.bare {
 		if err := s.putKey(values, bits); err != nil {
 			return nil, err
 		}
 	}
-	if s.node.Rebuild {
+	if s.node.Rebuild && !s.bare {
 		var null bool
 		if s.row.Doc, null, err = s.rebuild(values, bits); err == nil && null {
 			s.row.Doc, err = s.record(env, h, id)

@@ -7,41 +7,6 @@ import (
 	"github.com/cantledb/cantle/ratelimit"
 )
 
-// skip drops the first rows.
-type skip struct {
-	Counters
-	node *plan.Skip
-	in   Operator
-	left int64
-}
-
-// Skip drops the first n rows of an operator.
-func Skip(in Operator, n int64) Operator {
-	return &skip{node: &plan.Skip{N: n}, in: in, left: n}
-}
-
-func (s *skip) Next(env *mql.Env) (*Row, error) {
-	for {
-		r, err := s.in.Next(env)
-		if r == nil || err != nil {
-			s.Done = err == nil
-			return nil, err
-		}
-		s.Works++
-		if s.left > 0 {
-			s.left--
-			continue
-		}
-		s.Returned++
-		return r, nil
-	}
-}
-
-func (s *skip) Explain(b *bson.Builder, stats bool) {
-	explainStage(b, s.node, &s.Counters, stats, s.in)
-}
-func (s *skip) Close() { s.in.Close() }
-
 // limit ends after n rows.
 type limit struct {
 	Counters

@@ -184,6 +184,9 @@ type SortKey struct {
 type Skip struct {
 	Input Node
 	N     int64
+	// Charged reports that a skipped row costs as much as an index entry that is counted: the rows are index entries
+	// whose documents are fetched later.
+	Charged bool
 }
 
 // Limit ends after N rows.

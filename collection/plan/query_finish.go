@@ -42,6 +42,12 @@ func (q *Query) finish(n Node, sorted bool, index string, covered bool) *Solutio
 	if limit == 0 || limited {
 		batchFetches(n)
 	}
+	if skip > 0 && !(q.Pattern != nil && !sorted) {
+		var placed bool
+		if n, placed = skipBelowFetch(n, skip, covered); placed {
+			limit, skip = max(0, limit-skip), 0
+		}
+	}
 	if s.Sorted && (!single && (q.Transform != nil || q.ReturnKey) || q.reads(expr.MetaSortKey)) {
 		n = &SortKey{Input: n, Pattern: q.Pattern}
 	}

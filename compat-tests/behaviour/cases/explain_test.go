@@ -83,6 +83,30 @@ func TestExplainCounters(t *testing.T) {
 	e.want(e.run(`{"count": "c", "query": {"x": 1}}`), `0`, "n")
 }
 
+// TestExplainExamined checks how many keys and documents are read below a fetch: conditions are tested on keys, and
+// skipped documents are not fetched.
+// Manual: reference/explain-results
+func TestExplainExamined(t *testing.T) {
+	e := &explainer{t, harness.Start(t, harness.Options{}).Dial(t)}
+	e.run(`{"insert": "c", "documents": [{"_id": 1, "a": 1, "s": "x1", "t": [3, 9], "w": {"k": 4}}, {"_id": 2, "a": 2, "s": "x2", "t": [5, 1], "w": {"k": 3}},
+		{"_id": 3, "a": 3, "t": [], "w": {"k": 2}}, {"_id": 4, "a": 4, "s": "y2", "t": 2, "w": {"k": 1}}]}`)
+	e.run(`{"createIndexes": "c", "indexes": [{"key": {"a": 1, "s": 1}, "name": "as"}, {"key": {"t": 1}, "name": "t_1"}, {"key": {"w.$**": 1}, "name": "w"}]}`)
+	for _, c := range []struct{ find, keys, documents, rows string }{
+		{`"filter": {"a": {"$gt": 0}, "s": {"$regex": "2$"}}, "hint": "as"`, `4`, `2`, `2`},
+		{`"filter": {"a": {"$gt": 0}, "s": {"$ne": "x1"}, "t": 2}, "hint": "as"`, `4`, `3`, `1`},
+		{`"filter": {"a": {"$gt": 0}, "s": {"$exists": true}}, "hint": "as"`, `4`, `4`, `3`},
+		{`"filter": {"a": {"$gt": 0}, "$expr": {"$eq": [{"$type": "$s"}, "missing"]}}, "hint": "as"`, `4`, `1`, `1`},
+		{`"sort": {"a": 1}, "skip": 3`, `4`, `1`, `1`},
+		{`"sort": {"a": -1}, "skip": 1, "limit": 2`, `3`, `2`, `2`},
+		{`"filter": {"a": {"$gt": 0}}, "projection": {"_id": 0, "a": 1}, "skip": 3`, `4`, `0`, `1`},
+	} {
+		r := e.run(`{"explain": {"find": "c", ` + c.find + `}, "verbosity": "executionStats"}`)
+		e.want(r, c.keys, "executionStats", "totalKeysExamined")
+		e.want(r, c.documents, "executionStats", "totalDocsExamined")
+		e.want(r, c.rows, "executionStats", "nReturned")
+	}
+}
+
 // TestExplainQuerySettings checks that plans use the indexes that query settings allow, that there is still a plan if
 // these indexes do not exist, and that explain shows the settings.
 func TestExplainQuerySettings(t *testing.T) {
