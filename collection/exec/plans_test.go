@@ -240,7 +240,7 @@ func (m maker) filter() string {
 	return "{" + filter + "}"
 }
 
-var sorts = []string{"{a: 1, _id: 1}", "{a: -1, b: 1, _id: 1}", "{b: -1, _id: 1}", "{_id: -1}", "{b: 1, a: 1, _id: 1}", "{b: -1, a: -1, _id: -1}", `{"a.x": 1, _id: 1}`}
+var sorts = []string{"{a: 1, _id: 1}", "{a: -1, b: 1, _id: 1}", "{b: -1, _id: 1}", "{_id: -1}", "{b: 1, a: 1, _id: 1}", "{b: -1, a: -1, _id: -1}", `{"a.x": 1, _id: 1}`, `{"a.x": -1, _id: -1}`, "{a: -1, _id: -1}"}
 
 var projections = []string{"{_id: 0, a: 1}", "{a: 1, b: 1}", "{b: 0}", `{_id: 0, "a.x": 1}`, `{_id: 0, "a.x": 1, "b.x": 1}`, `{_id: 0, b: 1, s: {$add: [1, 2]}}`}
 
@@ -250,6 +250,7 @@ var ordered = []string{
 	`{key: {"a.x": 1}, name: "ax"}`, `{key: {"a.x": 1, "b.x": -1}, name: "axbx"}`, `{key: {k: 1}, name: "k_1"}`,
 	`{key: {b: 1}, name: "bs", sparse: true}`, `{key: {a: 1, k: 1}, name: "ap", partialFilterExpression: {b: {$gt: 1}}}`,
 	`{key: {k: 1, _id: 1}, name: "ki"}`, `{key: {a: 1, b: -1, _id: 1}, name: "abi"}`,
+	`{key: {a: 1, _id: 1}, name: "ai"}`, `{key: {"a.x": -1, _id: -1}, name: "axi"}`,
 	`{key: {"$**": 1}, name: "all"}`, `{key: {"a.$**": -1}, name: "below"}`, `{key: {"$**": 1}, name: "some", wildcardProjection: {"a.x": 1, b: 1}}`,
 }
 

@@ -121,6 +121,7 @@ func testCollection(t *testing.T, env *mql.Env, c *casefile.Case) *catalog.Colle
 		name, field, _ := strings.Cut(s, " ")
 		ix := coll.Index(name)
 		arrays := make(index.MultikeyPaths, len(ix.Fields()))
+		copy(arrays, ix.Multikey)
 		for i, f := range ix.Fields() {
 			if f == field {
 				arrays[i] = index.FieldArrays{Path: path.Must(f), Arrays: 1}

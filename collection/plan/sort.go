@@ -11,7 +11,12 @@ func (q *Query) sortedBy(a access) (sorted, reverse bool) {
 	if q.Pattern == nil {
 		return true, false
 	}
-	if !a.index.Collation.Equal(q.collation) || !a.index.IsOrdered() && a.index.Kind.Name != "hashed" {
+	switch {
+	case !a.index.Collation.Equal(q.collation):
+		return false, false
+	case a.index.Kind.Name == "wildcard":
+		return q.sortedByWildcard(a)
+	case !a.index.IsOrdered() && a.index.Kind.Name != "hashed":
 		return false, false
 	}
 	fields, dirs := a.index.Fields(), a.index.Dirs()
@@ -26,7 +31,7 @@ func (q *Query) sortedBy(a access) (sorted, reverse bool) {
 			i++
 		}
 		if i < len(fields) && fields[i] == name {
-			if a.index.Multikey.Field(i) || a.index.Parts[i].Plugin != "" {
+			if a.index.Multikey.Field(i) && !q.ordersArrays(a) || a.index.Parts[i].Plugin != "" {
 				return false, false
 			}
 			d := 1

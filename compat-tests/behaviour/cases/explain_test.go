@@ -1,6 +1,7 @@
 package cases
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
@@ -99,11 +100,25 @@ func TestExplainExamined(t *testing.T) {
 		{`"sort": {"a": 1}, "skip": 3`, `4`, `1`, `1`},
 		{`"sort": {"a": -1}, "skip": 1, "limit": 2`, `3`, `2`, `2`},
 		{`"filter": {"a": {"$gt": 0}}, "projection": {"_id": 0, "a": 1}, "skip": 3`, `4`, `0`, `1`},
+		{`"sort": {"t": 1}, "limit": 2`, `2`, `2`, `2`},
+		{`"sort": {"t": -1}, "limit": 2`, `2`, `2`, `2`},
+		{`"filter": {"w.k": {"$gt": 1}}, "sort": {"w.k": 1}, "limit": 1`, `1`, `1`, `1`},
 	} {
 		r := e.run(`{"explain": {"find": "c", ` + c.find + `}, "verbosity": "executionStats"}`)
 		e.want(r, c.keys, "executionStats", "totalKeysExamined")
 		e.want(r, c.documents, "executionStats", "totalDocsExamined")
 		e.want(r, c.rows, "executionStats", "nReturned")
+	}
+	for sort, want := range map[string]string{`1`: `3 2 4 1`, `-1`: `1 2 4 3`} {
+		r := e.run(`{"find": "c", "sort": {"t": ` + sort + `}, "limit": 4, "projection": {"_id": 1}}`)
+		var ids []string
+		rows, _ := r.Lookup("cursor", "firstBatch").Array().Values()
+		for _, row := range rows {
+			ids = append(ids, strconv.Itoa(int(row.Document().Lookup("_id").AsInt64())))
+		}
+		if got := strings.Join(ids, " "); got != want {
+			t.Errorf("sort {t: %s}: %s, want %s", sort, got, want)
+		}
 	}
 }
 
