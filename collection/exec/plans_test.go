@@ -301,6 +301,7 @@ func TestEveryPlanAnswersAlike(t *testing.T) {
 					w.compareKeys(f.Filter)
 				}
 			}
+			w.compare(plan.Find{Filter: bsontest.Doc(t, "{_id: 5}")})
 			for name, n := range w.used {
 				used[name] += n
 			}
