@@ -8,7 +8,7 @@ import (
 
 // keeps evaluates the filter of an index scan below a fetch on the values of the current entry. If the filter
 // distinguishes null and missing values and the key does not, keeps reads the record, and leaves it in the row for the
-// fetch. An entry that the filter excludes costs as much as one that is counted.
+// fetch. An entry costs as much as one that is counted, unless a document is read for it.
 func (s *indexScan) keeps(env *mql.Env, values, bits []byte, h keyspace.Hash, id []byte) (bool, error) {
 	shard := int(s.src.Shard.ID)
 	if s.node.Computed {
@@ -28,9 +28,9 @@ func (s *indexScan) keeps(env *mql.Env, values, bits []byte, h keyspace.Hash, id
 	switch {
 	case err != nil:
 		return false, err
-	case ok && read:
+	case read:
 		s.row.Doc = doc
-	case !ok && !read:
+	case !ok || s.node.Counted:
 		env.Meter.Add(shard, ratelimit.CountEntry, 1)
 	}
 	return ok, nil

@@ -276,18 +276,7 @@ func (q *Query) solve(ix *catalog.Index, cs []conjunct, a access, forced bool) *
 		scan.Predicates = beyondFirst(cs, left)
 		n = scan
 	} else {
-		scan := q.indexScan(ix, a, reverse)
-		n = scan
-		if covered {
-			scan.Filter = left
-			scan.Rebuild = left != nil || !q.counts() || q.Pattern != nil
-			scan.Count = !scan.Rebuild
-		} else {
-			rest := q.filterKeys(scan, cs, a.used)
-			fetch := newFetch(scan, rest)
-			fetch.Predicates = beyondFirst(cs, rest)
-			n = fetch
-		}
+		n, covered = q.readIndex(q.indexScan(ix, a, reverse), cs, a, covered)
 	}
 	s := q.finish(n, sorted, ix.Name, covered)
 	s.guess = a.guess(q)
@@ -302,6 +291,31 @@ func (q *Query) solve(ix *catalog.Index, cs []conjunct, a access, forced bool) *
 		s.Certain = s.guess >= 30
 	}
 	return s
+}
+
+// readIndex returns the plan that reads the documents of an index scan, and whether the keys cover the query. covered
+// is the result of covers.
+func (q *Query) readIndex(scan *IndexScan, cs []conjunct, a access, covered bool) (Node, bool) {
+	left := unused(cs, a.used)
+	counted := q.counts() && q.Pattern == nil && left != nil
+	if covered && !counted {
+		scan.Filter = left
+		scan.Rebuild = left != nil || !q.counts() || q.Pattern != nil
+		scan.Count = !scan.Rebuild
+		return scan, true
+	}
+	rest := q.filterKeys(scan, cs, a.used)
+	switch {
+	case rest == nil && counted:
+		scan.Counted = true
+		return scan, true
+	case covered:
+		scan.Filter, scan.Tested, scan.NullsDiffer, scan.Computed, scan.Rebuild = left, nil, false, false, true
+		return scan, true
+	}
+	fetch := newFetch(scan, rest)
+	fetch.Predicates = beyondFirst(cs, rest)
+	return fetch, false
 }
 
 // counts reports whether the caller only counts rows.

@@ -87,6 +87,8 @@ type IndexScan struct {
 	NullsDiffer bool
 	// Computed reports that the price list charges a filter with Tested as a computed test: see RecordScan.
 	Computed bool
+	// Counted reports that the rows that a filter with Tested keeps are only counted: no document is fetched.
+	Counted bool
 	// Dedupe reports that a document can have several entries within the bounds. The scan then delivers its
 	// first entry only.
 	Dedupe bool
