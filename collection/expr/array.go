@@ -95,21 +95,6 @@ func concatArrays(env *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) 
 	return s.endArray(env, b)
 }
 
-// in is $in.
-func in(env *mql.Env, _ *Scratch, a []bson.Value) (bson.Value, error) {
-	d, ok := a[1].Array()
-	if !ok {
-		return a[1], mongoerr.New(40081, "$in requires an array as a second argument, found: %s", a[1].Type)
-	}
-	o := env.Order()
-	for it := d.Iter(); it.Next(); {
-		if bson.Equal(a[0], it.Value, o) {
-			return bson.True, nil
-		}
-	}
-	return bson.False, nil
-}
-
 // indexOfArray is $indexOfArray: array, value, start, end.
 func indexOfArray(env *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) {
 	if a[0].IsNullish() {

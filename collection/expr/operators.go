@@ -85,7 +85,7 @@ var Operators = []Operator{
 	{Name: "$hexHash", Parse: parseDigest(digestText), Since: "8.3", Doc: "reference/operator/aggregation/hexHash"},
 	{Name: "$hour", Parse: parseDatePart(partHour, false), Doc: "reference/operator/aggregation/hour"},
 	{Name: "$ifNull", Parse: parseIfNull, Doc: "reference/operator/aggregation/ifNull"},
-	{Name: "$in", Min: 2, Max: 2, Parse: positional(in), Doc: "reference/operator/aggregation/in"},
+	{Name: "$in", Min: 2, Max: 2, Parse: parseArrayIn, Doc: "reference/operator/aggregation/in"},
 	{Name: "$indexOfArray", Min: 2, Max: 4, Parse: positional(indexOfArray), Doc: "reference/operator/aggregation/indexOfArray"},
 	{Name: "$indexOfBytes", Min: 2, Max: 4, Parse: positional(indexOfBytes), Doc: "reference/operator/aggregation/indexOfBytes"},
 	{Name: "$indexOfCP", Min: 2, Max: 4, Parse: positional(indexOfCP), Doc: "reference/operator/aggregation/indexOfCP"},
