@@ -12,11 +12,16 @@ var accMergeObjects = AccumulatorDef{Name: "$mergeObjects", Parse: unary(startMe
 func startMergeObjects(*mql.Env) valueState { return &mergeObjectsState{doc: bson.Empty} }
 
 // mergeObjectsState is the state of $mergeObjects: the merged document, in which fields of later documents
-// replace earlier ones.
+// replace earlier ones. A small document is encoded anew for each merged one. A document beyond encodedMergeMax is kept
+// as a list of fields, because encoding it for each of n documents with new fields costs n² in all.
 type mergeObjectsState struct {
-	doc   bson.Raw
-	spare []byte
+	doc    bson.Raw
+	spare  []byte
+	fields *mergedFields // nil while the document is small
 }
+
+// encodedMergeMax is the length in bytes up to which the document of a mergeObjectsState stays encoded.
+const encodedMergeMax = 1 << 10
 
 func (t *mergeObjectsState) take(env *mql.Env, v bson.Value) (int, error) {
 	if v.IsNullish() {
@@ -25,6 +30,12 @@ func (t *mergeObjectsState) take(env *mql.Env, v bson.Value) (int, error) {
 	d, ok := v.Doc()
 	if !ok {
 		return 0, mongoerr.New(40400, "$mergeObjects requires object inputs, but input is of type %s", v.Type)
+	}
+	if t.fields != nil {
+		if err := env.Spend(len(d)); err != nil {
+			return 0, err
+		}
+		return t.fields.put(d), nil
 	}
 	if err := env.Spend(len(t.doc) + len(d)); err != nil {
 		return 0, err
@@ -47,16 +58,28 @@ func (t *mergeObjectsState) take(env *mql.Env, v bson.Value) (int, error) {
 	if len(t.spare) == len(bson.Empty) {
 		t.spare = nil // never overwrite the constant
 	}
-	return cap(t.doc) + cap(t.spare) - before, nil
+	if len(t.doc) <= encodedMergeMax {
+		return cap(t.doc) + cap(t.spare) - before, nil
+	}
+	t.fields = &mergedFields{}
+	grew := t.fields.put(t.doc)
+	t.doc, t.spare = nil, nil
+	return grew - before, nil
 }
 
 func (t *mergeObjectsState) Merge(env *mql.Env, partial bson.Value) (int, error) {
 	return t.take(env, partial)
 }
 
-func (t *mergeObjectsState) Partial(b *bson.Builder, name string) { b.Raw(name, t.doc) }
+func (t *mergeObjectsState) Partial(b *bson.Builder, name string) {
+	if t.fields != nil {
+		t.fields.append(b, name)
+		return
+	}
+	b.Raw(name, t.doc)
+}
 
 func (t *mergeObjectsState) Result(_ *mql.Env, b *bson.Builder, name string, _ *expr.Scratch) error {
-	b.Raw(name, t.doc)
+	t.Partial(b, name)
 	return nil
 }
