@@ -10,8 +10,8 @@ import (
 
 // Normalize returns an equivalent filter in the form that planning and plan caching expect: nested $and
 // and $or are flattened, an $and or $or of one child is replaced by the child, constants are folded, an
-// $in of one value becomes $eq, equalities of an $or on one path become one $in, double negations are dropped, and
-// children are sorted without duplicates.
+// $in of one value becomes $eq, equalities of an $or on one path become one $in, many inequalities of an $and on one path
+// become one $nin, double negations are dropped, and children are sorted without duplicates.
 func Normalize(n Node) Node {
 	var z normalizer
 	return z.node(n)
@@ -79,7 +79,7 @@ func (z *normalizer) and(n *And) Node {
 			list = append(list, c)
 		}
 	}
-	list = z.sorted(list)
+	list = z.sorted(joinInequalities(list))
 	if len(list) > 1 && slices.Equal(list, n.list) {
 		return n
 	}
@@ -113,50 +113,6 @@ func (z *normalizer) or(n *Or) Node {
 		return list[0]
 	}
 	return &Or{list}
-}
-
-// joinEqualities joins the $eq and $in on the same path, clauses of one $or, into one $in.
-func joinEqualities(list []Node) []Node {
-	type group struct {
-		leaf  *Leaf // the first leaf
-		at    int   // its index
-		rules rules
-		more  []bson.Value // values of all leaves; nil while there is one
-	}
-	var out []Node
-	var groups []*group
-	byPath := map[string]*group{}
-	for _, c := range list {
-		l, ok := c.(*Leaf)
-		if !ok {
-			out = append(out, c)
-			continue
-		}
-		values, rules, ok := equalTo(l)
-		if !ok {
-			out = append(out, c)
-			continue
-		}
-		g := byPath[l.path.String()]
-		if g == nil {
-			g = &group{leaf: l, at: len(out)}
-			byPath[l.path.String()] = g
-			groups = append(groups, g)
-			out = append(out, c)
-			continue
-		}
-		if g.more == nil {
-			first, _, _ := equalTo(g.leaf)
-			g.more = slices.Clone(first)
-		}
-		g.more, g.rules = append(g.more, values...), rules
-	}
-	for _, g := range groups {
-		if g.more != nil {
-			out[g.at] = leafIn(g.leaf.path, g.more, g.rules) // newIn sorts the values, so it is called once
-		}
-	}
-	return out
 }
 
 // equalTo returns the values for which a leaf with $eq or $in tests equality, and the rules of the comparison; ok is
