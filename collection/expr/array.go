@@ -14,16 +14,16 @@ func isArray(_ *mql.Env, _ *Scratch, a []bson.Value) (bson.Value, error) {
 }
 
 // size is $size.
-func size(_ *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) {
+func size(env *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) {
 	d, ok := a[0].Array()
 	if !ok {
 		return a[0], mongoerr.New(17124, "The argument to $size must be an array, but was of type: %s", a[0].Type)
 	}
-	return s.Int32(int32(d.Len())), nil
+	return s.Int32(int32(s.lengthOf(env, d))), nil
 }
 
 // elemAt is $arrayElemAt: a negative index counts from the end.
-func elemAt(_ *mql.Env, _ *Scratch, a []bson.Value) (bson.Value, error) {
+func elemAt(env *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) {
 	if a[0].IsNullish() || a[1].IsNullish() {
 		return bson.Null, nil
 	}
@@ -39,12 +39,11 @@ func elemAt(_ *mql.Env, _ *Scratch, a []bson.Value) (bson.Value, error) {
 		return a[0], mongoerr.New(28691, "$arrayElemAt's second argument must be representable as a 32-bit integer: %s", show(a[1]))
 	}
 	if i < 0 {
-		if i += int32(d.Len()); i < 0 {
+		if i += int32(s.lengthOf(env, d)); i < 0 {
 			return bson.Value{}, nil
 		}
 	}
-	v, _ := d.Index(int(i))
-	return v, nil
+	return s.elementAt(env, d, int(i)), nil
 }
 
 // first is $first of an array.
@@ -61,7 +60,7 @@ func first(_ *mql.Env, _ *Scratch, a []bson.Value) (bson.Value, error) {
 }
 
 // last is $last of an array.
-func last(_ *mql.Env, _ *Scratch, a []bson.Value) (bson.Value, error) {
+func last(env *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) {
 	if a[0].IsNullish() {
 		return bson.Null, nil
 	}
@@ -69,8 +68,7 @@ func last(_ *mql.Env, _ *Scratch, a []bson.Value) (bson.Value, error) {
 	if !ok {
 		return a[0], mongoerr.New(28689, "$last's argument must be an array, but is %s", a[0].Type)
 	}
-	v, _ := d.Index(d.Len() - 1)
-	return v, nil
+	return s.elementAt(env, d, s.lengthOf(env, d)-1), nil
 }
 
 // concatArrays is $concatArrays.
@@ -119,14 +117,8 @@ func indexOfArray(env *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) 
 		}
 		*to = n
 	}
-	o := env.Order()
-	i := int32(0)
-	for it := d.Iter(); it.Next() && i < end; i++ {
-		if i >= start && bson.Equal(it.Value, a[1], o) {
-			return s.Int32(i), nil
-		}
-	}
-	return s.Int32(-1), nil
+	i, err := s.find(env, d, a[1], start, end)
+	return s.Int32(i), err
 }
 
 // reverseArray is $reverseArray.
@@ -202,7 +194,7 @@ func slice(env *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) {
 		}
 		n[i] = int(x)
 	}
-	size := d.Len()
+	size := s.lengthOf(env, d)
 	var from, to int
 	if len(a) == 2 {
 		if n[0] >= 0 {
@@ -224,8 +216,11 @@ func slice(env *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) {
 		return a[0], nil
 	}
 	b := s.newArray()
-	i := 0
-	for it := d.Iter(); i < to && it.Next(); i++ {
+	i, it := 0, d.Iter()
+	if t := s.tableOf(env, d); t != nil && from < to {
+		i, it = from, t.iterAt(d, from)
+	}
+	for ; i < to && it.Next(); i++ {
 		if i < from {
 			continue
 		}

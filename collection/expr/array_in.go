@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"math"
 	"slices"
 	"sync/atomic"
 
@@ -26,18 +27,13 @@ func parseArrayIn(p *parser, op *Operator, v bson.Value) (Expr, error) {
 }
 
 // in is $in.
-func in(env *mql.Env, _ *Scratch, a []bson.Value) (bson.Value, error) {
+func in(env *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) {
 	d, ok := a[1].Array()
 	if !ok {
 		return a[1], mongoerr.New(40081, "$in requires an array as a second argument, found: %s", a[1].Type)
 	}
-	o := env.Order()
-	for it := d.Iter(); it.Next(); {
-		if bson.Equal(a[0], it.Value, o) {
-			return bson.True, nil
-		}
-	}
-	return bson.False, nil
+	i, err := s.find(env, d, a[0], 0, math.MaxInt32)
+	return bson.Bool(i >= 0), err
 }
 
 // constantSetMin is the number of elements from which on a binary search is faster than a comparison with each element.

@@ -119,6 +119,9 @@ func (l *loop) Eval(env *mql.Env, doc bson.Raw, s *Scratch) (bson.Value, error) 
 		}
 		return v, mongoerr.New(16883, "input to $map must be an array not %s", v.Type)
 	}
+	if s.enterLoop(doc) {
+		defer s.leaveLoop()
+	}
 	b := s.newArray()
 	mark := s.Mark()
 	index := int32(0)

@@ -68,6 +68,9 @@ func (r *reduce) Eval(env *mql.Env, doc bson.Raw, s *Scratch) (bson.Value, error
 	if err != nil {
 		return acc, err
 	}
+	if s.enterLoop(doc) {
+		defer s.leaveLoop()
+	}
 	mark := s.Mark()
 	t := s.doubleBuffer()
 	rounds := 0

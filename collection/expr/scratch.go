@@ -22,6 +22,7 @@ type Scratch struct {
 	builders []*making        // idle, without memory
 	buffers  [][]byte         // idle
 	idle     int              // bytes of the idle buffers
+	loop     loopArrays
 
 	account
 }
