@@ -17,6 +17,10 @@ func (f *windowed) paths(add func(string)) { f.fn.Paths(add) }
 func (f *windowed) start(p *partition) windowRun {
 	r := &windowedRun{windowed: f, ends: newWindowEnds(f.w, p)}
 	r.enter, r.leave = p.cursor(&r.scratch), p.cursor(&r.scratch)
+	r.ranked = newRankedWindow(f.fn, f.w)
+	if n, ok := f.fn.(*nFunc); ok && r.ranked == nil && !f.w.lo.unbounded {
+		r.firstLast = n
+	}
 	if u, ok := f.fn.(*unaryFunc); ok {
 		if sliding := u.sliding(f.w); sliding != nil {
 			r.windowed = &windowed{sliding, f.w}
@@ -56,7 +60,9 @@ type windowedRun struct {
 	arg          expr.Expr
 	edge, last   bool // $first and $last need only one document
 	slide        *slidingExtreme
-	from, to     int // documents in state
+	ranked       *rankedWindow // $top, $topN, $minN and so on, over a window that moves
+	firstLast    *nFunc        // $firstN or $lastN over a window that moves
+	from, to     int           // documents in state
 	held         int
 	scratch      expr.Scratch
 }
@@ -72,6 +78,16 @@ func (r *windowedRun) at(env *mql.Env, b *bson.Builder, name string, i int, doc 
 	}
 	if r.slide != nil {
 		return r.slideTo(env, b, name, from, to)
+	}
+	if r.firstLast != nil {
+		return r.edgeN(env, b, name, from, to)
+	}
+	if r.ranked != nil {
+		if ok, err := r.rankTo(env, b, name, from, to); ok || err != nil {
+			return err
+		}
+		r.ranked.release(env)
+		r.ranked = nil
 	}
 	if r.state == nil || from < r.from || to < r.to || from >= r.to && r.to > r.from {
 		if err := r.restart(env, from); err != nil {
@@ -162,6 +178,9 @@ func (r *windowedRun) atEdge(env *mql.Env, b *bson.Builder, name string, from, t
 
 func (r *windowedRun) close(env *mql.Env) {
 	r.scratch.Close()
+	if r.ranked != nil {
+		r.ranked.release(env)
+	}
 	if r.held > 0 {
 		env.Memory.Shrink(r.held)
 		r.held = 0
