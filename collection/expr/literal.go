@@ -50,6 +50,7 @@ func parseLiteral(_ *parser, _ *Operator, v bson.Value) (Expr, error) {
 type object struct {
 	names []string
 	vals  []Expr
+	read  *objectFields // nil: each value is evaluated for itself
 }
 
 // parseObject reads an object whose fields are expressions.
@@ -75,6 +76,7 @@ func (p *parser) parseObject(d bson.Raw) (Expr, error) {
 		}
 		o.names, o.vals = append(o.names, name), append(o.vals, e)
 	}
+	o.read = newObjectFields(o.vals)
 	return p.fold(o)
 }
 
@@ -89,9 +91,16 @@ func ObjectField(e Expr, name string) (Expr, bool) {
 }
 
 func (o *object) Eval(env *mql.Env, doc bson.Raw, s *Scratch) (bson.Value, error) {
+	base := len(s.stack)
+	if o.read != nil {
+		if err := o.read.load(env, doc, s); err != nil {
+			return bson.Value{}, err
+		}
+		defer func() { s.stack = s.stack[:base] }()
+	}
 	b := s.newDoc()
 	for i, e := range o.vals {
-		v, err := e.Eval(env, doc, s)
+		v, err := o.read.eval(env, doc, s, base, i, e)
 		if err == nil {
 			err = s.field(env, b, o.names[i], v)
 		}
