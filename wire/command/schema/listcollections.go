@@ -2,11 +2,13 @@ package schema
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/match"
+	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/collection/shard"
 	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/wire/arguments"
@@ -37,7 +39,7 @@ func parseListCollections(c *command.Call) (command.Request, error) {
 		}
 	}
 	return command.NewRequest(needs, func(c *command.Call) error {
-		infos := collectionInfos(c, c.DB, nameOnly)
+		infos := collectionInfos(c, c.DB, listedCollections(c, filter), nameOnly)
 		if authorized && c.Server.RequireAuth {
 			infos = slices.DeleteFunc(infos, func(d bson.Raw) bool {
 				name, _ := d.Get("name").Str()
@@ -52,12 +54,58 @@ func parseListCollections(c *command.Call) (command.Request, error) {
 	}), nil
 }
 
-// collectionInfos returns the descriptions of all collections, views and virtual collections of a database for
-// listCollections.
-func collectionInfos(c *command.Call, db string, nameOnly bool) []bson.Raw {
+// listedCollections returns the collections and views of the database, in the order of their names, whose descriptions
+// the filter of listCollections can match. If the filter has names, as drivers send it before create, only these are
+// looked up. system.views exists by other collections, so for that name all are returned.
+func listedCollections(c *command.Call, filter bson.Raw) []*catalog.Collection {
+	snapshot := c.Cluster.Catalog()
+	names, ok := filteredNames(c.Env(), filter)
+	if !ok || slices.Contains(names, "system.views") {
+		return snapshot.Collections(c.DB)
+	}
+	var out []*catalog.Collection
+	for _, name := range names {
+		ns := collection.Namespace{DB: c.DB, Coll: name}
+		coll := snapshot.Collection(ns)
+		if coll == nil {
+			coll = snapshot.Series(ns) // its buckets are described with it
+		}
+		if coll != nil {
+			out = append(out, coll)
+		}
+	}
+	slices.SortFunc(out, func(a, b *catalog.Collection) int { return strings.Compare(a.Namespace.Coll, b.Namespace.Coll) })
+	return slices.Compact(out)
+}
+
+// filteredNames returns the names of which a description must have one to match the filter; ok is false if the filter
+// does not determine them, or is not valid.
+func filteredNames(env *mql.Env, filter bson.Raw) (names []string, ok bool) {
+	if filter.IsEmpty() {
+		return nil, false
+	}
+	f, err := match.Parse(env, filter)
+	if err != nil {
+		return nil, false
+	}
+	values, ok := match.Points(match.Normalize(f), "name")
+	if !ok {
+		return nil, false
+	}
+	for _, v := range values {
+		if name, isText := v.Str(); isText {
+			names = append(names, name)
+		}
+	}
+	return names, true
+}
+
+// collectionInfos returns the descriptions of some collections and views of a database, and of its virtual collections,
+// for listCollections.
+func collectionInfos(c *command.Call, db string, colls []*catalog.Collection, nameOnly bool) []bson.Raw {
 	var docs []bson.Raw
 	views := false
-	for _, coll := range c.Cluster.Catalog().Collections(db) {
+	for _, coll := range colls {
 		views = views || coll.IsView()
 		docs = append(docs, collectionInfo(coll, nameOnly))
 		if coll.Options.TimeSeries != nil {
