@@ -1,6 +1,9 @@
 package shards
 
 import (
+	"bytes"
+
+	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/shard"
@@ -25,10 +28,12 @@ func runSplit(c *command.Call) error {
 		if err != nil {
 			return err
 		}
-		if at == nil || end {
-			return mongoerr.New(mongoerr.CannotSplit, "%s is an end of the range of shard keys, not a key to split at", p.middle)
+		d := boundaryChunk(coll.Map, at, end)
+		if d == nil {
+			return c.Server.Jobs.Split(c.Ctx, coll.Namespace, coll.Map.FindPosition(at).ID, at)
 		}
-		return c.Server.Jobs.Split(c.Ctx, coll.Namespace, coll.Map.FindPosition(at).ID, at)
+		return mongoerr.New(mongoerr.CannotSplit, "new split key %s is a boundary key of existing chunk [%s,%s)",
+			p.middle, coll.Key.Bound(d.Lo, bson.MinKey), coll.Key.Bound(d.Hi, bson.MaxKey))
 	}
 	d, err := p.chunk(coll)
 	if err != nil {
@@ -42,6 +47,21 @@ func runSplit(c *command.Call) error {
 		return mongoerr.New(mongoerr.CannotSplit, "chunk of %s on %s cannot be split: all its documents have one shard key", coll.Namespace, command.ShardName(d.ID))
 	}
 	return c.Server.Jobs.Split(c.Ctx, coll.Namespace, d.ID, at)
+}
+
+// boundaryChunk returns the chunk of which a bound, as ParseBound returns it, is an end, so that it cannot be split there;
+// nil if the bound lies inside a chunk. Programs that split in advance recognise this case by MongoDB's sentence.
+func boundaryChunk(m *shard.Map, at shard.Position, end bool) *shard.Descriptor {
+	switch all := m.Shards(); {
+	case end:
+		return all[len(all)-1]
+	case at == nil:
+		return all[0]
+	}
+	if d := m.FindPosition(at); bytes.Equal(d.Lo, at) {
+		return d
+	}
+	return nil
 }
 
 // midpoint returns the position at which a partition is split in halves: the middle of its hashes, which are spread
