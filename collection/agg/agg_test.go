@@ -151,6 +151,7 @@ const (
 
 // world holds the Env and the collections of a case.
 type world struct {
+	access   Access // how the foreign collections are read
 	env      *mql.Env
 	docs     []bson.Raw
 	foreign  map[string][]bson.Raw
@@ -383,7 +384,7 @@ func (o *poisonOp) Park() (int, bool) {
 	return 0, true
 }
 
-// Open, Sink, Changes and Info make a world an Opener.
+// Open, Survey, Explains, Sink, Changes and Info make a world an Opener.
 func (w *world) Open(env *mql.Env, ns collection.Namespace, p *Pipeline) (exec.Operator, error) {
 	docs := w.foreign[ns.Coll]
 	if ns.Coll == "c" && docs == nil {
@@ -391,6 +392,12 @@ func (w *world) Open(env *mql.Env, ns collection.Namespace, p *Pipeline) (exec.O
 	}
 	return w.open(env, p, optimised, docs)
 }
+
+func (w *world) Survey(*mql.Env, collection.Namespace, *Pipeline, string) (Access, error) {
+	return w.access, nil
+}
+
+func (w *world) Explains() bool { return false }
 
 func (w *world) Changes(*mql.Env, collection.Namespace, bson.Raw) (exec.Operator, error) {
 	return &poisonOp{docs: []bson.Raw{bson.Empty}}, nil

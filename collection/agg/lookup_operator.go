@@ -18,26 +18,31 @@ type lookupOp struct {
 	base
 	maker
 	*lookupStage
-	sub    *Pipeline // the stage's sub-pipeline, with the filter that the optimiser added
-	opener Opener
-	cache  *spool // result of a sub-pipeline that does not depend on the row
-	filled bool
+	sub      *Pipeline      // the stage's sub-pipeline, with the filter that the optimiser added
+	division lookupDivision // of sub, with an equality
+	opener   Opener
+	cache    *spool // result of a sub-pipeline that does not depend on the row
+	filled   bool
+	examined examined
+	alone    map[valueClass]bool // results of readsAlone
 
-	batch    int // maximal number of rows of the next batch
-	rows     []lookupRow
-	at       int // row being delivered
-	element  int // foreign document being delivered, when unwinding
-	found    []bson.Raw
-	held     int // counted bytes of found
-	env      *mql.Env
-	values   valueSet
-	byValue  [][]int // indexes of the rows with a value, by position of the value
-	ended    bool
-	array    []byte // memory of the array being built
-	subOut   []bson.Raw
-	subFor   int
-	subHeld  int
-	bindings expr.Scratch
+	batch   int // maximal number of rows of the next batch
+	rows    []lookupRow
+	at      int // row being delivered
+	element int // foreign document being delivered, when unwinding
+	found   []bson.Raw
+	held    int // counted bytes of found
+	env     *mql.Env
+	values  valueSet
+	// rowValues are the values of one row.
+	rowValues valueSet
+	byValue   [][]int // indexes of the rows with a value, by position of the value
+	ended     bool
+	array     []byte // memory of the array being built
+	subOut    []bson.Raw
+	subFor    int
+	subHeld   int
+	bindings  expr.Scratch
 }
 
 // lookupRow is a row of a batch, with the indexes in lookupOp.found of the foreign documents that it joins.
@@ -124,24 +129,12 @@ func (o *lookupOp) join(env *mql.Env, rows []lookupRow) error {
 		o.byValue[i] = o.byValue[i][:0]
 	}
 	for i := range rows {
-		some := false
-		rows[i].matches = nil
-		add := func(v bson.Value) {
-			some = true
-			if v.Type == bson.TypeUndefined {
-				v = bson.Null
-			}
-			at, _ := o.values.add(env, v)
-			for at >= len(o.byValue) {
-				o.byValue = append(o.byValue, nil)
-			}
-			if l := o.byValue[at]; len(l) == 0 || l[len(l)-1] != i {
-				o.byValue[at] = append(l, i)
-			}
+		if err := o.addRow(env, rows, i); err != nil {
+			return err
 		}
-		if localValues(rows[i].row.Doc, o.local, add); !some {
-			add(bson.Null)
-		}
+	}
+	if len(o.values.values) == 0 {
+		return nil // each row has a query of its own
 	}
 	fits, err := o.probe(env, rows)
 	if err != nil || fits {
@@ -150,10 +143,35 @@ func (o *lookupOp) join(env *mql.Env, rows []lookupRow) error {
 	// Too large for a batch: each row is joined when it is delivered.
 	o.release()
 	for i := range rows {
-		rows[i].matches = deferredMatches
+		if !rows[i].is(ownMatches) {
+			rows[i].matches = deferredMatches
+		}
 	}
 	return nil
 }
+
+// addRow adds the values of the row at an index to those of the batch, unless the row has a query of its own.
+func (o *lookupOp) addRow(env *mql.Env, rows []lookupRow, i int) error {
+	rows[i].matches = nil
+	o.rowValues.reset()
+	o.joinValues(rows[i].row.Doc, func(v bson.Value) { o.rowValues.add(env, v) })
+	alone, err := o.readsAlone(env, o.rowValues.values)
+	if alone || err != nil {
+		rows[i].matches = ownMatches
+		return err
+	}
+	for _, v := range o.rowValues.values {
+		at, _ := o.values.add(env, v)
+		for at >= len(o.byValue) {
+			o.byValue = append(o.byValue, nil)
+		}
+		o.byValue[at] = append(o.byValue[at], i)
+	}
+	return nil
+}
+
+// is reports whether the row has one of the marks deferredMatches and ownMatches.
+func (r *lookupRow) is(mark []int) bool { return len(r.matches) == 1 && r.matches[0] == mark[0] }
 
 // deferredMatches marks a row whose foreign documents are read only when the row is delivered, because its
 // batch joins too many to hold, or a view computes random values.
@@ -168,7 +186,7 @@ func (o *lookupOp) probe(outer *mql.Env, rows []lookupRow) (fits bool, err error
 	if err != nil {
 		return false, err
 	}
-	defer op.Close()
+	defer o.endRead(op)
 	_, null := o.values.find(env, bson.Null)
 	side, err := newForeignSide(env, o.foreign, null)
 	if err != nil {
@@ -239,8 +257,12 @@ func (o *lookupOp) openEqual(env *mql.Env) (exec.Operator, error) {
 	}
 	probes := &Probes{Path: o.foreign.String(), Values: o.values.values, Alone: true}
 	p := &Pipeline{NS: o.ns, stages: []Stage{&matchStage{node: n}}, probes: probes}
-	if o.joined != nil && o.sub == nil {
-		p.stages = append(p.stages, &matchStage{node: o.joined})
+	further := o.division.lead
+	if o.sub == nil {
+		further = o.joined
+	}
+	if further != nil {
+		p.stages = append(p.stages, &matchStage{node: further})
 		probes.Alone = false
 	}
 	if o.ns.Coll == "" {
@@ -319,7 +341,7 @@ func (o *lookupOp) gather(env *mql.Env, r *lookupRow) error {
 		return err
 	}
 	o.subOut = o.subOut[:0]
-	if len(r.matches) == 1 && r.matches[0] == -1 {
+	if r.is(deferredMatches) {
 		o.release()
 		one := []lookupRow{{row: r.row}}
 		if err := o.join(env, one); err != nil {
@@ -327,7 +349,7 @@ func (o *lookupOp) gather(env *mql.Env, r *lookupRow) error {
 		}
 		r.matches = one[0].matches
 	}
-	if o.sub == nil {
+	if rest := o.division.rest; o.foreign.Len() > 0 && (rest == nil || rest.IsEmpty()) && !r.is(ownMatches) {
 		for _, at := range r.matches {
 			o.subOut = append(o.subOut, o.found[at])
 		}
@@ -347,25 +369,11 @@ func (o *lookupOp) run(env *mql.Env, r *lookupRow) error {
 	if err != nil {
 		return err
 	}
-	var op exec.Operator
-	switch {
-	case o.foreign.Len() == 0:
-		op, err = openSub(inner, o.opener, o.ns, o.sub)
-	default:
-		equal := &sliceOp{base: base{stage: &matchStage{node: match.Always(true)}}}
-		for _, at := range r.matches {
-			equal.rows = append(equal.rows, o.found[at])
-		}
-		rest := o.sub
-		if startsWithDocuments(rest) {
-			rest = rest.with(rest.stages[1:])
-		}
-		op, err = rest.Open(inner, equal, o.opener)
-	}
+	op, err := o.openRow(inner, r)
 	if err != nil {
 		return err
 	}
-	defer op.Close()
+	defer o.endRead(op)
 	if o.subHeld > 0 {
 		env.Memory.Shrink(o.subHeld)
 		o.subHeld = 0
@@ -390,6 +398,27 @@ func (o *lookupOp) run(env *mql.Env, r *lookupRow) error {
 	}
 }
 
+// openRow opens the sub-pipeline for one row. inner has the variables of the row.
+func (o *lookupOp) openRow(inner *mql.Env, r *lookupRow) (exec.Operator, error) {
+	switch {
+	case o.foreign.Len() == 0:
+		return openSub(inner, o.opener, o.ns, o.sub)
+	case r.is(ownMatches):
+		return o.openAlone(inner, r.row.Doc)
+	}
+	equal := &sliceOp{base: base{stage: &matchStage{node: match.Always(true)}}}
+	for _, at := range r.matches {
+		equal.rows = append(equal.rows, o.found[at])
+	}
+	return o.division.rest.Open(inner, equal, o.opener)
+}
+
+// endRead closes a read of the foreign collection.
+func (o *lookupOp) endRead(op exec.Operator) {
+	o.examined.add(op)
+	op.Close()
+}
+
 // cached provides the result of a sub-pipeline that is the same for all rows: it runs once, and its result is
 // spooled. A sub-pipeline with random values runs for each row.
 func (o *lookupOp) cached(outer *mql.Env) error {
@@ -403,7 +432,7 @@ func (o *lookupOp) cached(outer *mql.Env) error {
 		if err != nil {
 			return err
 		}
-		defer op.Close()
+		defer o.endRead(op)
 		for {
 			d, err := op.Next(env)
 			if err != nil {
@@ -456,6 +485,7 @@ func (o *lookupOp) Close() {
 }
 
 func (o *lookupOp) explainStats(b *bson.Builder) {
+	o.examined.append(b)
 	if o.cache != nil {
 		o.cache.Append(b)
 	}

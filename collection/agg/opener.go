@@ -14,6 +14,10 @@ type Opener interface {
 	// $graphLookup, $unionWith and the fusion stages. A namespace that does not exist is empty. p is not optimised or
 	// divided yet.
 	Open(env *mql.Env, ns collection.Namespace, p *Pipeline) (exec.Operator, error)
+	// Survey returns how Open would read for p, which begins with an equality at the path by. It reads nothing.
+	Survey(env *mql.Env, ns collection.Namespace, p *Pipeline, by string) (Access, error)
+	// Explains reports whether the command only shows how it runs, so that stages collect what explain prints.
+	Explains() bool
 	// Sink takes the documents of $out and $merge.
 	Sink(env *mql.Env, ns collection.Namespace, spec *SinkSpec) (Sink, error)
 	// Changes returns an operator that delivers the events of $changeStream on a namespace.
@@ -21,6 +25,15 @@ type Opener interface {
 	// Info returns an operator that delivers the rows of a stage about the server itself. kind is the stage's
 	// name ($collStats, $indexStats, $currentOp, …), spec its argument.
 	Info(env *mql.Env, ns collection.Namespace, kind string, spec bson.Raw) (exec.Operator, error)
+}
+
+// Access describes how an equality is read from a collection.
+type Access struct {
+	// Indexed reports that an index or the place of the records finds the documents, without a scan of all.
+	Indexed bool
+	// Direct reports that an index finds the documents in the order of the pipeline's leading $sort, so that the first
+	// of them are found without reading the others.
+	Direct bool
 }
 
 // Sink receives the documents that a $out or $merge writes. If a sink is closed before Finish, $out leaves the old

@@ -300,7 +300,10 @@ func (s *lookupStage) Reads(add func(string)) bool {
 
 func (s *lookupStage) Open(_ *mql.Env, in exec.Operator, o Opener) (exec.Operator, error) {
 	op := &lookupOp{base: base{in: in, stage: s}, lookupStage: s, sub: s.filtered(), opener: o}
-	if s.foreign.Len() == 0 && len(s.let) == 0 {
+	op.examined.on = o.Explains()
+	if s.foreign.Len() > 0 {
+		op.division = divide(op.sub, s.ns.Coll)
+	} else if len(s.let) == 0 {
 		op.cache = &spool{what: "$lookup"}
 	}
 	return op, nil

@@ -143,31 +143,11 @@ type opener struct {
 // Open implements agg.Opener.
 func (x *opener) Open(env *mql.Env, ns collection.Namespace, p *agg.Pipeline) (exec.Operator, error) {
 	probes := p.Probes()
-	coll, base, prefix, err := x.v.snap.Resolve(ns)
+	coll, p, throughView, err := x.resolve(env, ns, p)
 	if err != nil {
 		return nil, err
 	}
-	if view := x.v.snap.Collection(ns); view != nil && view.IsView() && !env.Collation.Equal(view.Options.Collation) {
-		return nil, mongoerr.New(mongoerr.OptionNotSupportedOnView, "Cannot override a view's default collation %s", ns)
-	}
-	if p.ReadsBySelf() {
-		if err := checkFusion(p.FirstName(), coll, ns); err != nil {
-			return nil, err
-		}
-		prefix = nil
-	}
-	if len(prefix) > 0 {
-		head, err := agg.Parse(env, prefix, agg.Options{NS: base, Depth: x.depth + 1})
-		if err != nil {
-			return nil, err
-		}
-		p = head.Concat(p)
-	}
-	if series := x.v.snap.Series(ns); series != nil && !p.ReadsBySelf() {
-		coll = series
-		p = agg.Pack(series.Namespace, BucketsOf(&series.Options)).Concat(p)
-	}
-	probing, err := chargeProbes(env, coll, probes, len(prefix) > 0)
+	probing, err := chargeProbes(env, coll, probes, throughView)
 	if err != nil {
 		return nil, err
 	}
@@ -188,6 +168,36 @@ func (x *opener) Open(env *mql.Env, ns collection.Namespace, p *agg.Pipeline) (e
 		return &foreignOp{in.Operator, uint64(coll.ID), probing, hits}, nil
 	}
 	return in.Operator, nil
+}
+
+// resolve returns the collection that a pipeline inside the command reads, nil if it is missing, and the pipeline with
+// the stages of a view (throughView) or a time series in front.
+func (x *opener) resolve(env *mql.Env, ns collection.Namespace, p *agg.Pipeline) (coll *catalog.Collection, whole *agg.Pipeline, throughView bool, err error) {
+	coll, base, prefix, err := x.v.snap.Resolve(ns)
+	if err != nil {
+		return nil, nil, false, err
+	}
+	if view := x.v.snap.Collection(ns); view != nil && view.IsView() && !env.Collation.Equal(view.Options.Collation) {
+		return nil, nil, false, mongoerr.New(mongoerr.OptionNotSupportedOnView, "Cannot override a view's default collation %s", ns)
+	}
+	if p.ReadsBySelf() {
+		if err := checkFusion(p.FirstName(), coll, ns); err != nil {
+			return nil, nil, false, err
+		}
+		prefix = nil
+	}
+	if len(prefix) > 0 {
+		head, err := agg.Parse(env, prefix, agg.Options{NS: base, Depth: x.depth + 1})
+		if err != nil {
+			return nil, nil, false, err
+		}
+		p = head.Concat(p)
+	}
+	if series := x.v.snap.Series(ns); series != nil && !p.ReadsBySelf() {
+		coll = series
+		p = agg.Pack(series.Namespace, BucketsOf(&series.Options)).Concat(p)
+	}
+	return coll, p, len(prefix) > 0, nil
 }
 
 // pipeline opens an optimised pipeline on the collection with the given catalog entry; the entry of a missing
@@ -246,6 +256,15 @@ func (c *Cluster) virtualDocs(o *Op, ns collection.Namespace) (exec.Operator, er
 // choose picks the plan for the front of a pipeline: the first stages (filter, sort, skip, limit, projection), which
 // the plan of a query executes. q is the query of the front's filter.
 func (x *opener) choose(q *plan.Query, f agg.Front, hint bson.Value) (*plan.Solution, error) {
+	q, err := reading(q, f, hint)
+	if err != nil {
+		return nil, err
+	}
+	return x.c.choose(x.o, x.v, q)
+}
+
+// reading returns the query q of a filter with the other arguments of a pipeline's front.
+func reading(q *plan.Query, f agg.Front, hint bson.Value) (*plan.Query, error) {
 	find := plan.Find{Skip: f.Skip, Limit: f.Limit, Hint: hint, KeysOnly: f.Count || f.Projection != nil, Distinct: f.Distinct, Metas: f.Metas}
 	if !f.Count && f.Projection != nil {
 		for name, v := range f.Projection.Fields() {
@@ -254,11 +273,7 @@ func (x *opener) choose(q *plan.Query, f agg.Front, hint bson.Value) (*plan.Solu
 			}
 		}
 	}
-	q, err := q.Reading(find, f.Sort)
-	if err != nil {
-		return nil, err
-	}
-	return x.c.choose(x.o, x.v, q)
+	return q.Reading(find, f.Sort)
 }
 
 // runOnOneShard runs the whole pipeline on the one shard that can hold matches.

@@ -34,17 +34,9 @@ func (c *Cluster) chooseUncounted(o *Op, v *view, q *plan.Query) (*plan.Solution
 	if err := checkSort(o.Env, q); err != nil {
 		return nil, err
 	}
-	q = c.Plans.Restrict(q)
-	filtered := q.Only != nil
-	if allowed, some := q.Allow(o.Allowed); some {
-		q, filtered = allowed, false
-	}
-	sols, err := q.Candidates(o.Env)
+	q, sols, err := c.candidates(o, q)
 	if err != nil {
 		return nil, err
-	}
-	for _, s := range sols {
-		s.Filtered = filtered
 	}
 	if len(sols) == 1 || sols[0].Certain {
 		return pick(sols, 0), nil
@@ -57,6 +49,24 @@ func (c *Cluster) chooseUncounted(o *Op, v *view, q *plan.Query) (*plan.Solution
 		}
 	}
 	return c.runTrial(o.Env, o, v, q, sols)
+}
+
+// candidates returns the candidate plans of a query that index filters and query settings permit, and the query with
+// these restrictions.
+func (c *Cluster) candidates(o *Op, q *plan.Query) (*plan.Query, []*plan.Solution, error) {
+	q = c.Plans.Restrict(q)
+	filtered := q.Only != nil
+	if allowed, some := q.Allow(o.Allowed); some {
+		q, filtered = allowed, false
+	}
+	sols, err := q.Candidates(o.Env)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, s := range sols {
+		s.Filtered = filtered
+	}
+	return q, sols, nil
 }
 
 // replan returns a function that chooses the plan of a query anew, by a trial, because the cached plan does worse

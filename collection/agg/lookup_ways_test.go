@@ -1,0 +1,140 @@
+package agg
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/ejson"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/internal/casefile"
+	"github.com/cantledb/cantle/internal/testenv"
+)
+
+// TestLookupWays runs random joins over random documents by every way in which the foreign collection may be read. The
+// results must equal those of a sub-pipeline that no rule of $lookup divides, because its first stages only add and
+// remove a field.
+func TestLookupWays(t *testing.T) {
+	seeds := uint64(150)
+	if testenv.IsNightly() {
+		seeds = 40_000
+	}
+	for seed := range seeds {
+		g := joins{generator{rand.New(rand.NewPCG(seed, 42))}}
+		docs, foreign := g.rows(1+g.IntN(60)), g.rows(g.IntN(40))
+		head, sub := g.head(), g.sub()
+		tail := g.pick("", `, {$unwind: "$r"}`, `, {$unwind: {path: "$r", preserveNullAndEmptyArrays: true}}`, `, {$unwind: "$r"}, {$match: {"r.a": {$gte: 2}}}`)
+		text := func(first string) string {
+			inner := "pipeline: [" + first + sub + "]"
+			return fmt.Sprintf(`[{$lookup: {from: "f", as: "r", %s, %s}}%s]`, head, inner, tail)
+		}
+		collation := g.pick("", "", `{locale: "en", strength: 2}`)
+		run := func(pipeline string, how way, a Access) string {
+			w := &world{env: mql.NewEnv(context.Background()), docs: docs, foreign: map[string][]bson.Raw{"f": foreign}, memory: mql.StageBytesMax, ns: collection.Namespace{DB: "test", Coll: "c"}, access: a}
+			w.env.DB = "test"
+			if collation != "" {
+				c, err := mql.ParseCollation(mustDocs(t, "["+collation+"]")[0].Value())
+				if err != nil {
+					t.Fatal(err)
+				}
+				w.env.Collation = c
+			}
+			w.pipeline = mustDocs(t, pipeline)
+			return w.run(t, how)
+		}
+		want := run(text(`{$set: {zz: 1}}, {$unset: "zz"}, `), whole, Access{Indexed: true})
+		for _, a := range []Access{{}, {Indexed: true}, {Indexed: true, Direct: true}} {
+			for _, how := range []way{whole, optimised, parked} {
+				if got := run(text(""), how, a); got != want {
+					t.Fatalf("seed %d, %s, %+v, collation %s\npipeline %s\n%s", seed, how, a, collation, text(""), casefile.Diff(want, got))
+				}
+			}
+		}
+	}
+}
+
+// joins makes random joins.
+type joins struct{ generator }
+
+// key returns a random value to join by.
+func (g joins) key(depth int) string {
+	if depth > 0 {
+		switch g.IntN(6) {
+		case 0:
+			var items []string
+			for range g.IntN(3) {
+				items = append(items, g.key(depth-1))
+			}
+			return "[" + strings.Join(items, ", ") + "]"
+		case 1:
+			return fmt.Sprintf("{x: %s}", g.key(depth-1))
+		}
+	}
+	return g.pick("1", "2", "2.0", "NumberLong(2)", `NumberDecimal("2")`, "3", "null", "undefined", `"a"`, `"A"`, `"b"`, "/a/", "true", "NaN", `NumberDecimal("NaN")`, "MinKey", `ISODate("2020-01-01")`)
+}
+
+func (g joins) rows(n int) (out []bson.Raw) {
+	for i := range n {
+		text := fmt.Sprintf("{_id: %d", i)
+		for _, f := range [...]string{"a", "b"} {
+			if g.IntN(5) > 0 {
+				text += fmt.Sprintf(", %s: %s", f, g.key(2))
+			}
+		}
+		d, err := ejson.Parse(fmt.Sprintf("%s, n: %d}", text, g.IntN(5)))
+		if err != nil {
+			panic(err)
+		}
+		out = append(out, d)
+	}
+	return out
+}
+
+func (g joins) field() string { return g.pick("a", "b", "a.x", "b.x", "n", "a.0", "a.x.x") }
+
+// head returns the arguments of a $lookup by which its sub-pipeline sees a row.
+func (g joins) head() string {
+	return fmt.Sprintf(`localField: "%s", foreignField: "%s", let: {v: "$%s", w: "$n"}`, g.field(), g.field(), g.field())
+}
+
+// sub returns the stages of a random sub-pipeline.
+func (g joins) sub() string {
+	var stages []string
+	for range g.IntN(3) {
+		stages = append(stages, "{$match: {"+g.condition()+"}}")
+	}
+	cut := []string{fmt.Sprintf("{$limit: %d}", 1+g.IntN(3))}
+	if g.IntN(2) == 0 {
+		cut = append([]string{fmt.Sprintf("{$skip: %d}", g.IntN(3))}, cut...)
+	}
+	if g.IntN(2) == 0 {
+		cut = append([]string{fmt.Sprintf("{$sort: {n: %s, _id: 1}}", g.pick("1", "-1"))}, cut...)
+	}
+	switch g.IntN(5) {
+	case 0, 1:
+		stages = append(stages, cut...)
+	case 2:
+		stages = append(stages, `{$group: {_id: "$n", c: {$sum: 1}}}`, "{$sort: {_id: 1}}")
+	case 3:
+		stages = append(stages, `{$set: {q: "$$w"}}`, "{$match: {q: {$gte: 1}, n: {$lte: 3}}}")
+	}
+	return strings.Join(stages, ", ")
+}
+
+func (g joins) condition() string {
+	switch g.IntN(5) {
+	case 0:
+		return fmt.Sprintf(`"%s": %s`, g.field(), g.pick("2", "null", `"a"`, "{$gte: 2}", "{$ne: 2}", "{$exists: false}", `{$in: [1, "a"]}`))
+	case 1:
+		return fmt.Sprintf("n: {$%s: %d}", g.pick("gt", "lt", "gte", "ne"), g.IntN(5))
+	case 2:
+		return fmt.Sprintf(`n: {$lte: %d}, $expr: {$%s: ["$n", "$$w"]}`, g.IntN(5), g.pick("gte", "lt"))
+	case 3:
+		return fmt.Sprintf(`$expr: {$eq: ["$%s", "$$v"]}`, g.field())
+	}
+	return fmt.Sprintf(`$or: [{n: %d}, {$expr: {$eq: ["$n", "$$w"]}}]`, g.IntN(5))
+}
