@@ -15,6 +15,8 @@ type lookupDivision struct {
 	lead match.Node
 	// rest is the sub-pipeline without lead, nil if there is none. It runs on the documents that a row joins.
 	rest *Pipeline
+	// conditions are those of the leading $match stages that may differ by row: they may use its variables.
+	conditions []match.Node
 	// whole is the optimised sub-pipeline. Behind an equality with the values of one row, it is one query for the
 	// planner.
 	whole *Pipeline
@@ -36,7 +38,7 @@ func divide(sub *Pipeline, ns string) lookupDivision {
 	}
 	d := lookupDivision{whole: sub.Optimize()}
 	stages := d.whole.stages
-	var lead, kept []match.Node
+	var lead []match.Node
 	for len(stages) > 0 {
 		m, ok := stages[0].(*matchStage)
 		if !ok || m.meta {
@@ -46,7 +48,7 @@ func divide(sub *Pipeline, ns string) lookupDivision {
 			if match.Features(c) == 0 {
 				lead = append(lead, c)
 			} else {
-				kept = append(kept, c)
+				d.conditions = append(d.conditions, c)
 			}
 		}
 		stages = stages[1:]
@@ -56,8 +58,8 @@ func divide(sub *Pipeline, ns string) lookupDivision {
 	}
 	f := d.whole.with(stages).Front()
 	d.cuts = f.Limit > 0 && f.Filter == nil
-	if len(kept) > 0 {
-		stages = append([]Stage{&matchStage{node: match.AllOf(kept...)}}, stages...)
+	if len(d.conditions) > 0 {
+		stages = append([]Stage{&matchStage{node: match.AllOf(d.conditions...)}}, stages...)
 	}
 	d.rest = d.whole.with(stages)
 	return d
@@ -65,6 +67,9 @@ func divide(sub *Pipeline, ns string) lookupDivision {
 
 // ownMatches marks a row whose foreign documents are read by a query of its own when the row is delivered.
 var ownMatches = []int{-2}
+
+// separateMatches marks a row whose sub-pipeline runs without an equality when the row is delivered.
+var separateMatches = []int{-3}
 
 // valueClass is a set of properties of the values of a row that decide which indexes can find them.
 type valueClass uint8
@@ -105,36 +110,64 @@ func (o *lookupOp) ownQuery(env *mql.Env, values []bson.Value) (*Pipeline, error
 	return w.with(append([]Stage{&matchStage{node: n}}, w.stages...)), nil
 }
 
-// readsAlone reports whether a row with the given values is joined by a query of its own: the sub-pipeline needs only
-// the row's first documents, and an index finds them without reading the others. All rows with values of the same
-// class are read alike.
+// readsAlone reports whether a row with the given values is joined by a query of its own, because an index finds what
+// the sub-pipeline needs of the row's documents without reading the others.
 func (o *lookupOp) readsAlone(env *mql.Env, values []bson.Value) (bool, error) {
-	if !o.division.cuts {
+	if !o.division.cuts && !o.selective {
 		return false, nil
 	}
+	a, err := o.surveyRow(env, values)
+	return o.division.cuts && a.Direct || o.selective && a.Indexed, err
+}
+
+// surveyRow returns how the query of a row with the given values is read. All rows with values of the same class are
+// read alike.
+func (o *lookupOp) surveyRow(env *mql.Env, values []bson.Value) (Access, error) {
 	class := classOf(values)
-	if alone, known := o.alone[class]; known {
-		return alone, nil
+	if a, known := o.alone[class]; known {
+		return a, nil
 	}
-	p, err := o.ownQuery(env, values)
+	inner := declare(env, o.let)
+	p, err := o.ownQuery(inner, values)
 	if err != nil {
-		return false, err
+		return Access{}, err
 	}
-	a, err := o.opener.Survey(env, o.ns, p, o.foreign.String())
+	a, err := o.opener.Survey(inner, o.ns, p, o.foreign.String())
 	if err != nil {
-		return false, err
+		return Access{}, err
 	}
 	if o.alone == nil {
-		o.alone = map[valueClass]bool{}
+		o.alone = map[valueClass]Access{}
 	}
-	o.alone[class] = a.Direct
-	return a.Direct, nil
+	o.alone[class] = a
+	return a, nil
+}
+
+// foundPerRow is the number of documents that a batch finds per row from which on queries of single rows read less.
+const foundPerRow = 32
+
+// isSelective reports whether a batch of rows has found so many documents that its rows are rather read alone: an
+// index finds the documents of a row, and the leading $match has further conditions that depend on the row.
+func (o *lookupOp) isSelective(env *mql.Env, rows int) (bool, error) {
+	if o.selective || len(o.found) != foundPerRow*rows || o.division.whole == nil || !o.varies() {
+		return false, nil
+	}
+	a, err := o.surveyRow(env, o.values.values[:1])
+	o.selective = a.Indexed
+	return o.selective, err
+}
+
+// varies reports whether a condition that depends on the row is left to the sub-pipeline, besides the equality.
+func (o *lookupOp) varies() bool {
+	c := o.division.conditions
+	return len(c) > 1 || len(c) == 1 && (o.equal == nil || !o.equal.only)
 }
 
 // openAlone opens the query of one row. inner has the variables of the row.
 func (o *lookupOp) openAlone(inner *mql.Env, doc bson.Raw) (exec.Operator, error) {
-	o.rowValues.reset()
-	o.joinValues(doc, func(v bson.Value) { o.rowValues.add(inner, v) })
+	if _, err := o.joinValues(inner, doc); err != nil {
+		return nil, err
+	}
 	p, err := o.ownQuery(inner, o.rowValues.values)
 	if err != nil {
 		return nil, err
@@ -142,18 +175,28 @@ func (o *lookupOp) openAlone(inner *mql.Env, doc bson.Raw) (exec.Operator, error
 	return o.opener.Open(inner, o.ns, p)
 }
 
-// joinValues calls add with the values by which a row joins: null stands for a missing value, as in the foreign
-// field.
-func (o *lookupOp) joinValues(doc bson.Raw, add func(v bson.Value)) {
+// joinValues sets rowValues to the values by which a row joins; null stands for a missing value, as in the foreign
+// field. ok is false if the row cannot join by an equality, but only by the expression.
+func (o *lookupOp) joinValues(env *mql.Env, doc bson.Raw) (ok bool, err error) {
+	o.rowValues.reset()
+	if o.equal != nil {
+		o.scratch.Reset()
+		v, ok, err := o.equal.value(env, doc, &o.scratch)
+		if ok {
+			o.rowValues.add(env, v)
+		}
+		return ok, err
+	}
 	some := false
 	localValues(doc, o.local, func(v bson.Value) {
 		some = true
 		if v.Type == bson.TypeUndefined {
 			v = bson.Null
 		}
-		add(v)
+		o.rowValues.add(env, v)
 	})
 	if !some {
-		add(bson.Null)
+		o.rowValues.add(env, bson.Null)
 	}
+	return true, nil
 }

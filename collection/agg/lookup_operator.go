@@ -24,7 +24,15 @@ type lookupOp struct {
 	cache    *spool // result of a sub-pipeline that does not depend on the row
 	filled   bool
 	examined examined
-	alone    map[valueClass]bool // results of readsAlone
+	alone    map[valueClass]Access // how a row's own query is read, by class of its values
+	// equal is the equality of an $expr that joins in place of localField and foreignField; nil = these join. The
+	// embedded stage then has its foreign field.
+	equal *lookupEqual
+	// selective reports that batches of rows find many documents that the sub-pipeline's $match drops, so that rows are
+	// read alone where an index finds them.
+	selective  bool
+	table      *lookupTable // the foreign documents by value; nil = they are read for each batch
+	tableTried bool
 
 	batch   int // maximal number of rows of the next batch
 	rows    []lookupRow
@@ -136,6 +144,13 @@ func (o *lookupOp) join(env *mql.Env, rows []lookupRow) error {
 	if len(o.values.values) == 0 {
 		return nil // each row has a query of its own
 	}
+	if err := o.tabulate(env, len(rows)); err != nil {
+		return err
+	}
+	if o.table != nil {
+		o.table.join(env, rows, &o.values, o.byValue)
+		return nil
+	}
 	fits, err := o.probe(env, rows)
 	if err != nil || fits {
 		return err
@@ -143,7 +158,7 @@ func (o *lookupOp) join(env *mql.Env, rows []lookupRow) error {
 	// Too large for a batch: each row is joined when it is delivered.
 	o.release()
 	for i := range rows {
-		if !rows[i].is(ownMatches) {
+		if !rows[i].is(ownMatches) && !rows[i].is(separateMatches) {
 			rows[i].matches = deferredMatches
 		}
 	}
@@ -154,7 +169,11 @@ func (o *lookupOp) join(env *mql.Env, rows []lookupRow) error {
 func (o *lookupOp) addRow(env *mql.Env, rows []lookupRow, i int) error {
 	rows[i].matches = nil
 	o.rowValues.reset()
-	o.joinValues(rows[i].row.Doc, func(v bson.Value) { o.rowValues.add(env, v) })
+	joins, err := o.joinValues(env, rows[i].row.Doc)
+	if err != nil || !joins {
+		rows[i].matches = separateMatches
+		return err
+	}
 	alone, err := o.readsAlone(env, o.rowValues.values)
 	if alone || err != nil {
 		rows[i].matches = ownMatches
@@ -170,7 +189,7 @@ func (o *lookupOp) addRow(env *mql.Env, rows []lookupRow, i int) error {
 	return nil
 }
 
-// is reports whether the row has one of the marks deferredMatches and ownMatches.
+// is reports whether the row has a mark: deferredMatches, ownMatches or separateMatches.
 func (r *lookupRow) is(mark []int) bool { return len(r.matches) == 1 && r.matches[0] == mark[0] }
 
 // deferredMatches marks a row whose foreign documents are read only when the row is delivered, because its
@@ -188,7 +207,7 @@ func (o *lookupOp) probe(outer *mql.Env, rows []lookupRow) (fits bool, err error
 	}
 	defer o.endRead(op)
 	_, null := o.values.find(env, bson.Null)
-	side, err := newForeignSide(env, o.foreign, null)
+	side, err := newForeignSide(env, o.foreign, null && o.equal == nil)
 	if err != nil {
 		return false, err
 	}
@@ -239,6 +258,9 @@ func (o *lookupOp) probe(outer *mql.Env, rows []lookupRow) (fits bool, err error
 		if o.held > lookupArrayMax && o.unwind == nil {
 			return false, o.tooLarge()
 		}
+		if selective, err := o.isSelective(env, len(rows)); selective && len(rows) > 1 || err != nil {
+			return false, err
+		}
 	}
 }
 
@@ -249,6 +271,19 @@ func (o *lookupOp) tooLarge() error {
 // openEqual opens a read of the foreign documents that have one of the values of the batch in the foreign
 // field.
 func (o *lookupOp) openEqual(env *mql.Env) (exec.Operator, error) {
+	p, err := o.equalQuery(env)
+	if err != nil {
+		return nil, err
+	}
+	if o.ns.Coll == "" {
+		p.stages = append(append([]Stage(nil), o.sub.stages[0]), p.stages...)
+		return p.Open(env, nil, o.opener)
+	}
+	return o.opener.Open(env, o.ns, p)
+}
+
+// equalQuery returns the pipeline that reads the foreign documents for the values of the batch.
+func (o *lookupOp) equalQuery(env *mql.Env) (*Pipeline, error) {
 	b := bson.NewBuilder(nil)
 	equalsAny(b, o.foreign.String(), o.values.values)
 	n, err := match.Parse(env, b.Doc())
@@ -257,19 +292,27 @@ func (o *lookupOp) openEqual(env *mql.Env) (exec.Operator, error) {
 	}
 	probes := &Probes{Path: o.foreign.String(), Values: o.values.values, Alone: true}
 	p := &Pipeline{NS: o.ns, stages: []Stage{&matchStage{node: n}}, probes: probes}
-	further := o.division.lead
-	if o.sub == nil {
-		further = o.joined
-	}
-	if further != nil {
-		p.stages = append(p.stages, &matchStage{node: further})
+	if n := o.further(); n != nil {
+		p.stages = append(p.stages, &matchStage{node: n})
 		probes.Alone = false
 	}
-	if o.ns.Coll == "" {
-		p.stages = append(append([]Stage(nil), o.sub.stages[0]), p.stages...)
-		return p.Open(env, nil, o.opener)
+	return p, nil
+}
+
+// further returns the condition on foreign documents that holds for all rows; nil = none.
+func (o *lookupOp) further() match.Node {
+	if o.sub == nil {
+		return o.joined
 	}
-	return o.opener.Open(env, o.ns, p)
+	return o.division.lead
+}
+
+// document returns a foreign document that matches of a row name.
+func (o *lookupOp) document(at int) bson.Raw {
+	if o.table != nil {
+		return o.table.docs[at]
+	}
+	return o.found[at]
 }
 
 // release returns the memory of the foreign documents.
@@ -349,9 +392,9 @@ func (o *lookupOp) gather(env *mql.Env, r *lookupRow) error {
 		}
 		r.matches = one[0].matches
 	}
-	if rest := o.division.rest; o.foreign.Len() > 0 && (rest == nil || rest.IsEmpty()) && !r.is(ownMatches) {
+	if rest := o.division.rest; o.foreign.Len() > 0 && (rest == nil || rest.IsEmpty()) && !r.is(ownMatches) && !r.is(separateMatches) {
 		for _, at := range r.matches {
-			o.subOut = append(o.subOut, o.found[at])
+			o.subOut = append(o.subOut, o.document(at))
 		}
 		return nil
 	}
@@ -401,14 +444,14 @@ func (o *lookupOp) run(env *mql.Env, r *lookupRow) error {
 // openRow opens the sub-pipeline for one row. inner has the variables of the row.
 func (o *lookupOp) openRow(inner *mql.Env, r *lookupRow) (exec.Operator, error) {
 	switch {
-	case o.foreign.Len() == 0:
+	case o.foreign.Len() == 0 || r.is(separateMatches):
 		return openSub(inner, o.opener, o.ns, o.sub)
 	case r.is(ownMatches):
 		return o.openAlone(inner, r.row.Doc)
 	}
 	equal := &sliceOp{base: base{stage: &matchStage{node: match.Always(true)}}}
 	for _, at := range r.matches {
-		equal.rows = append(equal.rows, o.found[at])
+		equal.rows = append(equal.rows, o.document(at))
 	}
 	return o.division.rest.Open(inner, equal, o.opener)
 }
@@ -476,6 +519,7 @@ func (o *lookupOp) Close() {
 	o.bindings.Close()
 	if o.env != nil {
 		o.release()
+		o.table.drop(o.env)
 	}
 	if o.cache != nil {
 		o.cache.close()

@@ -298,13 +298,21 @@ func (s *lookupStage) Reads(add func(string)) bool {
 	return false
 }
 
-func (s *lookupStage) Open(_ *mql.Env, in exec.Operator, o Opener) (exec.Operator, error) {
+func (s *lookupStage) Open(env *mql.Env, in exec.Operator, o Opener) (exec.Operator, error) {
 	op := &lookupOp{base: base{in: in, stage: s}, lookupStage: s, sub: s.filtered(), opener: o}
 	op.examined.on = o.Explains()
-	if s.foreign.Len() > 0 {
+	switch {
+	case s.foreign.Len() > 0:
 		op.division = divide(op.sub, s.ns.Coll)
-	} else if len(s.let) == 0 {
+	case len(s.let) == 0:
 		op.cache = &spool{what: "$lookup"}
+	default:
+		d := divide(op.sub, s.ns.Coll)
+		if op.equal = equalIn(env, s.let, d.conditions); op.equal != nil {
+			joining := *s
+			joining.foreign = op.equal.foreign
+			op.lookupStage, op.division = &joining, d
+		}
 	}
 	return op, nil
 }
