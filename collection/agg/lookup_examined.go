@@ -16,7 +16,7 @@ type examined struct {
 	indexes           []string // names of the indexes used, in the order of their first use
 }
 
-// add adds the counters of a read that ends.
+// add adds the counters of a read. It is closed, so that no goroutine changes them.
 func (e *examined) add(op exec.Operator) {
 	if !e.on {
 		return

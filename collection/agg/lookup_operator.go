@@ -458,8 +458,8 @@ func (o *lookupOp) openRow(inner *mql.Env, r *lookupRow) (exec.Operator, error) 
 
 // endRead closes a read of the foreign collection.
 func (o *lookupOp) endRead(op exec.Operator) {
-	o.examined.add(op)
 	op.Close()
+	o.examined.add(op)
 }
 
 // cached provides the result of a sub-pipeline that is the same for all rows: it runs once, and its result is

@@ -8,8 +8,12 @@ import (
 // Rules by which $lookup absorbs or passes the following stages.
 
 // absorb merges a following $unwind of the joined documents into the $lookup, so that no array of them is
-// built.
+// built. A following $sort by other fields moves in front of it: it sorts smaller documents, perhaps by an index, and
+// with a $limit it leaves fewer to join.
 func (s *lookupStage) absorb(rest []Stage) ([]Stage, int) {
+	if sort, ok := rest[0].(*sortStage); ok && s.unwind == nil && !sort.pattern.HasMeta() && sortsWithout(sort, s.as) {
+		return []Stage{sort, s}, 1
+	}
 	u, ok := rest[0].(*unwindStage)
 	if !ok || s.unwind != nil || u.path.String() != s.as.String() {
 		return nil, 0
@@ -17,6 +21,16 @@ func (s *lookupStage) absorb(rest []Stage) ([]Stage, int) {
 	both := *s
 	both.unwind = u
 	return []Stage{&both}, 1
+}
+
+// sortsWithout reports whether a $sort reads no field at, above or below f.
+func sortsWithout(s *sortStage, f fieldName) bool {
+	at, apart := free(f, nil), true
+	s.pattern.Paths(func(p path.Path) {
+		_, ok := at(p)
+		apart = apart && ok
+	})
+	return apart
 }
 
 // passMatch moves conditions of a following $match on the joined documents into the $lookup, and conditions on

@@ -5,11 +5,16 @@ import (
 	"sync/atomic"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/path"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/exec"
+	"github.com/cantledb/cantle/collection/expr"
+	"github.com/cantledb/cantle/collection/match"
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// lookupTable holds the foreign documents of a $lookup by their values in the foreign field: the build side of a hash
-// join. The stage builds it if no index finds the documents, in place of a scan for each batch of rows.
+// lookupTable holds the foreign documents of a $lookup or $graphLookup by their values in the foreign field: the build
+// side of a hash join. A stage builds it if no index finds the documents, in place of a scan for each batch of rows.
 type lookupTable struct {
 	docs []bson.Raw
 	set  valueSet
@@ -24,11 +29,11 @@ const lookupTableRows = 16
 // tableBytes are the bytes that a value, and an entry of a document for it, take besides their own.
 const tableBytes = 96
 
-// add adds a document with the values that side finds, and reports whether the memory budget holds it.
-func (t *lookupTable) add(env *mql.Env, doc bson.Raw, o *lookupOp, side *foreignSide) (fits bool, err error) {
+// add adds a document with its values on the foreign side, and reports whether the memory budget holds it.
+func (t *lookupTable) add(env *mql.Env, doc bson.Raw, side *foreignSide, s *expr.Scratch) (fits bool, err error) {
 	n, at := len(doc)+32, len(t.docs)
 	t.docs = append(t.docs, doc.Clone())
-	err = side.values(env, doc, &o.bindings, func(v bson.Value) {
+	err = side.values(env, doc, s, func(v bson.Value) {
 		pos, fresh := t.set.add(env, v)
 		if fresh {
 			t.at = append(t.at, nil)
@@ -66,30 +71,43 @@ func (o *lookupOp) tabulate(env *mql.Env, rows int) error {
 	if err != nil || a.Indexed {
 		return err
 	}
-	return o.build(env)
+	b := tableBuilder{opener: o.opener, ns: o.ns, path: o.foreign, condition: o.further(), null: o.equal == nil, scratch: &o.bindings, end: o.endRead}
+	o.table, err = b.build(env)
+	return err
 }
 
-// build builds the table. The stage stays without one if the documents do not fit in memory, or if a view computes
-// random values, which each row must see anew.
-func (o *lookupOp) build(outer *mql.Env) (err error) {
+// tableBuilder builds a lookupTable.
+type tableBuilder struct {
+	opener    Opener
+	ns        collection.Namespace
+	path      path.Path
+	condition match.Node // on the documents; nil = none
+	null      bool       // null and missing values are looked up, too
+	scratch   *expr.Scratch
+	end       func(exec.Operator) // closes the read
+}
+
+// build reads the documents. It returns nil if they do not fit in memory, or if a view computes random values, which
+// each read must see anew.
+func (b *tableBuilder) build(outer *mql.Env) (built *lookupTable, err error) {
 	var drew atomic.Bool
 	env := outer.WithRandomFlag(&drew)
-	side, err := newForeignSide(env, o.foreign, o.equal == nil)
+	side, err := newForeignSide(env, b.path, b.null)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	p := &Pipeline{NS: o.ns}
-	if n := o.further(); n != nil {
-		p.stages = []Stage{&matchStage{node: n}}
+	p := &Pipeline{NS: b.ns}
+	if b.condition != nil {
+		p.stages = []Stage{&matchStage{node: b.condition}}
 	}
-	op, err := o.opener.Open(env, o.ns, p)
+	op, err := b.opener.Open(env, b.ns, p)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer o.endRead(op)
+	defer b.end(op)
 	t := &lookupTable{}
 	defer func() {
-		if o.table == nil {
+		if built == nil {
 			t.drop(outer)
 		}
 	}()
@@ -97,19 +115,18 @@ func (o *lookupOp) build(outer *mql.Env) (err error) {
 		r, err := op.Next(env)
 		switch {
 		case err != nil:
-			return err
+			return nil, err
 		case r == nil && drew.Load():
 			outer.NoteRandom()
-			return nil
+			return nil, nil
 		case r == nil:
-			o.table = t
-			return nil
+			return t, nil
 		}
 		if err := env.Tick(); err != nil {
-			return err
+			return nil, err
 		}
-		if fits, err := t.add(env, r.Doc, o, &side); !fits || err != nil {
-			return err
+		if fits, err := t.add(env, r.Doc, &side, b.scratch); !fits || err != nil {
+			return nil, err
 		}
 	}
 }
@@ -132,4 +149,15 @@ func (t *lookupTable) join(env *mql.Env, rows []lookupRow, values *valueSet, byV
 			rows[i].matches = slices.Compact(both)
 		}
 	}
+}
+
+// find returns the indexes of the documents that have any of the values, ascending.
+func (t *lookupTable) find(env *mql.Env, values []bson.Value) (all []int) {
+	for _, v := range values {
+		if pos, ok := t.set.find(env, v); ok {
+			all = append(all, t.at[pos]...)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }

@@ -37,17 +37,7 @@ func TestLookupWays(t *testing.T) {
 		}
 		collation := g.pick("", "", `{locale: "en", strength: 2}`)
 		run := func(pipeline string, how way, a Access) string {
-			w := &world{env: mql.NewEnv(context.Background()), docs: docs, foreign: map[string][]bson.Raw{"f": foreign}, memory: mql.StageBytesMax, ns: collection.Namespace{DB: "test", Coll: "c"}, access: a}
-			w.env.DB = "test"
-			if collation != "" {
-				c, err := mql.ParseCollation(mustDocs(t, "["+collation+"]")[0].Value())
-				if err != nil {
-					t.Fatal(err)
-				}
-				w.env.Collation = c
-			}
-			w.pipeline = mustDocs(t, pipeline)
-			return w.run(t, how)
+			return joined(t, docs, foreign, pipeline, collation, how, a)
 		}
 		want := run(text(`{$set: {zz: 1}}, {$unset: "zz"}, `), whole, Access{Indexed: true})
 		for _, a := range []Access{{}, {Indexed: true}, {Indexed: true, Direct: true}} {
@@ -58,6 +48,36 @@ func TestLookupWays(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestGraphWays runs random searches with a table of the foreign documents and without.
+func TestGraphWays(t *testing.T) {
+	for seed := range uint64(100) {
+		g := joins{generator{rand.New(rand.NewPCG(seed, 43))}}
+		docs, foreign := g.rows(1+g.IntN(20)), g.rows(g.IntN(40))
+		text := fmt.Sprintf(`[{$graphLookup: {from: "f", startWith: "$%s", connectFromField: "%s", connectToField: "%s", as: "g", depthField: "depth"%s}}]`,
+			g.field(), g.field(), g.field(), g.pick("", ", maxDepth: 1", ", restrictSearchWithMatch: {n: {$gte: 2}}", `, restrictSearchWithMatch: {$expr: {$gt: ["$n", 1]}}`))
+		collation := g.pick("", `{locale: "en", strength: 2}`)
+		want, got := joined(t, docs, foreign, text, collation, whole, Access{Indexed: true}), joined(t, docs, foreign, text, collation, whole, Access{})
+		if got != want {
+			t.Fatalf("seed %d, collation %s\npipeline %s\n%s", seed, collation, text, casefile.Diff(want, got))
+		}
+	}
+}
+
+// joined runs a pipeline over docs; a describes the reads of the foreign collection f.
+func joined(t *testing.T, docs, foreign []bson.Raw, pipeline, collation string, how way, a Access) string {
+	w := &world{env: mql.NewEnv(context.Background()), docs: docs, foreign: map[string][]bson.Raw{"f": foreign}, memory: mql.StageBytesMax, ns: collection.Namespace{DB: "test", Coll: "c"}, access: a}
+	w.env.DB = "test"
+	if collation != "" {
+		c, err := mql.ParseCollation(mustDocs(t, "["+collation+"]")[0].Value())
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.env.Collation = c
+	}
+	w.pipeline = mustDocs(t, pipeline)
+	return w.run(t, how)
 }
 
 // joins makes random joins.

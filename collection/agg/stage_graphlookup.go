@@ -1,6 +1,8 @@
 package agg
 
 import (
+	"slices"
+
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/keystring"
 	"github.com/cantledb/cantle/bson/path"
@@ -156,7 +158,7 @@ func (s *graphStage) Reads(add func(string)) bool {
 }
 
 func (s *graphStage) Open(_ *mql.Env, in exec.Operator, o Opener) (exec.Operator, error) {
-	return &graphOp{base: base{in: in, stage: s}, graphStage: s, opener: o}, nil
+	return &graphOp{base: base{in: in, stage: s}, graphStage: s, opener: o, examined: examined{on: o.Explains()}}, nil
 }
 
 type graphOp struct {
@@ -173,6 +175,9 @@ type graphOp struct {
 	next     valueSet
 	seen     valueSet // values that were already looked up
 	joined   []byte
+	examined examined
+	reads    int          // number of reads of the foreign collection
+	table    *lookupTable // the foreign documents by value, nil = each level reads them
 }
 
 // frontierMax is the number of values that one read looks up.
@@ -241,23 +246,33 @@ func (o *graphOp) addToFrontier(env *mql.Env, v bson.Value) {
 	}
 }
 
-// level reads, for one level, the documents with a value in connectToField that match restrictSearchWithMatch.
+// level visits, for one level, the documents with a value in connectToField that match restrictSearchWithMatch.
 func (o *graphOp) level(env *mql.Env, values []bson.Value, depth int64) error {
-	b := bson.NewBuilder(nil)
-	equalsAny(b, o.to.String(), values)
-	n, err := match.Parse(env, b.Doc())
+	p, err := o.levelQuery(env, values)
 	if err != nil {
 		return err
 	}
-	if o.restrict != nil {
-		n = match.AllOf(n, o.restrict)
+	if o.reads++; o.reads == graphTableReads {
+		if err := o.tabulate(env, p); err != nil {
+			return err
+		}
 	}
-	probes := &Probes{Path: o.to.String(), Values: values, Alone: o.restrict == nil}
-	op, err := o.opener.Open(env, o.ns, &Pipeline{NS: o.ns, stages: []Stage{&matchStage{node: n}}, probes: probes})
+	if o.table != nil && !slices.ContainsFunc(values, isUndefined) {
+		for _, at := range o.table.find(env, values) {
+			if err := env.Tick(); err != nil {
+				return err
+			}
+			if err := o.visit(env, o.table.docs[at], depth); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	op, err := o.opener.Open(env, o.ns, p)
 	if err != nil {
 		return err
 	}
-	defer op.Close()
+	defer o.endRead(op)
 	for {
 		r, err := op.Next(env)
 		if r == nil || err != nil {
@@ -270,6 +285,48 @@ func (o *graphOp) level(env *mql.Env, values []bson.Value, depth int64) error {
 			return err
 		}
 	}
+}
+
+// levelQuery returns the pipeline that reads the documents of a level.
+func (o *graphOp) levelQuery(env *mql.Env, values []bson.Value) (*Pipeline, error) {
+	b := bson.NewBuilder(nil)
+	equalsAny(b, o.to.String(), values)
+	n, err := match.Parse(env, b.Doc())
+	if err != nil {
+		return nil, err
+	}
+	if o.restrict != nil {
+		n = match.AllOf(n, o.restrict)
+	}
+	probes := &Probes{Path: o.to.String(), Values: values, Alone: o.restrict == nil}
+	return &Pipeline{NS: o.ns, stages: []Stage{&matchStage{node: n}}, probes: probes}, nil
+}
+
+// graphTableReads is the number of the read before which a table of the foreign documents is built, if no index finds
+// them. Searches with fewer reads need none.
+const graphTableReads = 4
+
+// tabulate builds the table if the query p of a level would scan the foreign collection. A condition with random
+// values is evaluated by each read.
+func (o *graphOp) tabulate(env *mql.Env, p *Pipeline) error {
+	if o.restrict != nil && match.Features(o.restrict) != 0 {
+		return nil
+	}
+	a, err := o.opener.Survey(env, o.ns, p, o.to.String())
+	if err != nil || a.Indexed {
+		return err
+	}
+	b := tableBuilder{opener: o.opener, ns: o.ns, path: o.to, condition: o.restrict, null: true, scratch: &o.scratch, end: o.endRead}
+	o.table, err = b.build(env)
+	return err
+}
+
+func isUndefined(v bson.Value) bool { return v.Type == bson.TypeUndefined }
+
+// endRead closes a read of the foreign collection.
+func (o *graphOp) endRead(op exec.Operator) {
+	op.Close()
+	o.examined.add(op)
 }
 
 // visit stores a document unless it was visited before.
@@ -319,9 +376,14 @@ func (o *graphOp) Close() {
 	o.base.Close()
 	o.scratch.Close()
 	o.release()
+	if o.env != nil {
+		o.table.drop(o.env)
+	}
 }
 
-func (o *graphOp) Explain(b *bson.Builder, stats bool) { o.base.Explain(b, stats) }
+func (o *graphOp) explainStats(b *bson.Builder) { o.examined.append(b) }
+
+func (o *graphOp) Explain(b *bson.Builder, stats bool) { explainStages(b, o, stats) }
 
 // passMatch moves conditions of a following $match in front of the $graphLookup, except those on the field that
 // it adds.

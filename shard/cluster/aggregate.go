@@ -154,6 +154,9 @@ func (x *opener) Open(env *mql.Env, ns collection.Namespace, p *agg.Pipeline) (e
 	// inner has an op of its own, because the goroutine of a shard may open it while the command continues, or after
 	// a batch, before the next getMore.
 	inner := opener{c: x.c, o: x.o.forSubPipeline(env), v: x.v, depth: x.depth + 1}
+	if x.o.explained() {
+		inner.trace = &Trace{}
+	}
 	before := env.Meter.Probe(probing)
 	in, err := inner.pipeline(env, coll, p.Optimize(), bson.Value{})
 	env.Meter.Probe(before)
@@ -165,7 +168,7 @@ func (x *opener) Open(env *mql.Env, ns collection.Namespace, p *agg.Pipeline) (e
 		if probes != nil {
 			hits = len(probes.Values)
 		}
-		return &foreignOp{in.Operator, uint64(coll.ID), probing, hits}, nil
+		return &foreignOp{in.Operator, uint64(coll.ID), probing, hits, inner.trace}, nil
 	}
 	return in.Operator, nil
 }

@@ -17,7 +17,23 @@ type foreignOp struct {
 	exec.Operator
 	coll    uint64
 	probing ratelimit.Probing
-	hits    int // joined values (probes) without a row so far: each row counts as the first one of a further probe
+	hits    int    // joined values (probes) without a row so far: each row counts as the first one of a further probe
+	trace   *Trace // the operators on the shards; nil if the command is not explained
+}
+
+// Explain prints the operators on all shards, whose counters the stage sums.
+func (f *foreignOp) Explain(b *bson.Builder, stats bool) {
+	if f.trace == nil || len(f.trace.Parts) < 2 {
+		f.Operator.Explain(b, stats)
+		return
+	}
+	b.BeginArray("shards")
+	for _, p := range f.trace.Parts {
+		b.BeginDoc("")
+		p.Operator.Explain(b, stats)
+		b.End()
+	}
+	b.End()
 }
 
 func (f *foreignOp) Next(env *mql.Env) (*exec.Row, error) {

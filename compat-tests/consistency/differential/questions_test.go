@@ -325,6 +325,9 @@ func (p *pipe) lookup() {
 			l = append(l, bson.E{Key: "let", Value: one("v", "$"+oneOf(p.drawer, "k", "n", "s"))})
 			inner = bson.A{one("$match", one("$expr", one(oneOf(p.drawer, "$eq", "$lt", "$gte"), bson.A{"$" + oneOf(p.drawer, "k", "n", "s"), "$$v"})))}
 		}
+		if p.rarely(2) { // the first documents of each row
+			inner = append(inner, one("$sort", bson.D{{Key: oneOf(p.drawer, "k", "n", "s", "a"), Value: p.direction()}, {Key: "_id", Value: p.direction()}}), one("$limit", int64(1+p.IntN(3))))
+		}
 		l = append(l, bson.E{Key: "pipeline", Value: inner})
 	}
 	l = append(l, bson.E{Key: "as", Value: "r"})
