@@ -136,6 +136,9 @@ func TestMultikeyPaths(t *testing.T) {
 	if !shared.SharesPrefix(1, []int{0}) || shared.SharesPrefix(2, []int{0, 1}) || single.SharesPrefix(1, []int{0}) {
 		t.Error("SharesPrefix")
 	}
+	if !shared.SharesArray(0, 1, 0) || shared.SharesArray(0, 1, 1) || !single.SharesArray(0, 0, 1) || single.SharesArray(0, 0, 2) {
+		t.Error("SharesArray")
+	}
 	u := single.Union(shared)
 	if !u.Covers(single) || !u.Covers(shared) || single.Covers(shared) {
 		t.Error("Union")

@@ -47,15 +47,23 @@ func (m MultikeyPaths) arrays(i int) uint64 {
 // Different elements may then satisfy predicates on the two fields, so the planner must not combine their bounds.
 // Manual: core/multikey-index-bounds.
 func (m MultikeyPaths) SharesPrefix(i int, others []int) bool {
-	if m.arrays(i) == 0 {
-		return false
-	}
 	for _, j := range others {
-		common := m[i].Arrays & m.arrays(j)
-		for k := 0; common != 0 && k < 64; k++ {
-			if common&(1<<k) != 0 && m[i].Path.HasPrefix(m[j].Path.Prefix(k+1)) {
-				return true
-			}
+		if m.SharesArray(i, j, 0) {
+			return true
+		}
+	}
+	return false
+}
+
+// SharesArray reports whether the paths of the fields i and j lead through the same array at component from or later.
+// Field i shares with itself each array on its path. from is larger than 0 for predicates within one $elemMatch:
+// they concern the same element of the arrays above.
+func (m MultikeyPaths) SharesArray(i, j, from int) bool {
+	from = min(from, 63) // components beyond 63 share the last bit
+	common := m.arrays(i) & m.arrays(j) &^ (1<<from - 1)
+	for k := from; common != 0 && k < 64; k++ {
+		if common&(1<<k) != 0 && m[i].Path.HasPrefix(m[j].Path.Prefix(k+1)) {
+			return true
 		}
 	}
 	return false

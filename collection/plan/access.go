@@ -13,16 +13,18 @@ import (
 )
 
 // conjunct is one predicate of the top-level $and of a filter, with the intervals of values that it permits at
-// its path.
+// its path; or a condition that follows from such a predicate, by a rule of implications.
 type conjunct struct {
-	node      match.Node
-	path      string // "" if the predicate is not about one path
+	node      match.Node // nil if it only follows from another conjunct; then that one is tested on documents
+	path      string     // "" if the predicate is not about one path
 	intervals []match.Interval
 	exact     bool
 	useful    bool // the intervals restrict the path
+	// elements are the $elemMatch around the predicate, the outermost first.
+	elements []element
 }
 
-// conjuncts splits a normalised filter at its top-level $and.
+// conjuncts splits a normalised filter at its top-level $and, and adds what follows from each part.
 func conjuncts(n match.Node) []conjunct {
 	parts := []match.Node{n}
 	if and, ok := n.(*match.And); ok {
@@ -30,19 +32,29 @@ func conjuncts(n match.Node) []conjunct {
 	}
 	out := make([]conjunct, len(parts))
 	var all []match.Interval // memory of the intervals of all conjuncts
-	add := func(iv match.Interval) { all = append(all, iv) }
 	for i, p := range parts {
-		c := &out[i]
-		c.node = p
-		if pathed, ok := p.(match.Pathed); ok {
-			first := len(all)
-			c.path = pathed.Path().String()
-			c.exact = pathed.Bounds(add)
-			c.intervals = all[first:len(all):len(all)]
-			c.useful = len(c.intervals) != 1 || !c.intervals[0].IsAll()
+		all = out[i].take(p, all)
+	}
+	for i := range parts {
+		for _, rule := range implications {
+			rule.of(parts[i], func(c conjunct) { out = append(out, c) })
 		}
 	}
 	return out
+}
+
+// take sets the predicate of the conjunct. It appends its intervals to all, a list of other intervals, and returns the
+// list.
+func (c *conjunct) take(n match.Node, all []match.Interval) []match.Interval {
+	c.node = n
+	if pathed, ok := n.(match.Pathed); ok {
+		first := len(all)
+		c.path = pathed.Path().String()
+		c.exact = pathed.Bounds(func(iv match.Interval) { all = append(all, iv) })
+		c.intervals = all[first:len(all):len(all)]
+		c.useful = len(c.intervals) != 1 || !c.intervals[0].IsAll()
+	}
+	return all
 }
 
 // access is one way to find every match of a query: the entries of an index within bounds.
@@ -108,12 +120,12 @@ func (q *Query) indexAccess(ix *catalog.Index, cs []conjunct, at string) (a acce
 	stillPoints := true
 	nonNull := false // some bounded field excludes missing values
 	located := ix.Sphere == nil && ix.Flat == nil
+	var before [][]int // the conjuncts used for each field before
 	for i := range fields {
-		if i > 0 && ix.Multikey.SharesPrefix(i, boundedFields(a.bounds[:i])) {
-			stillPoints = false
-			continue
+		f := q.field(ix, i, at, cs, before)
+		if ix.Multikey != nil {
+			before = append(before, f.used)
 		}
-		f := q.field(ix, i, at, cs)
 		if !f.bounds {
 			stillPoints = false
 			continue
@@ -159,16 +171,6 @@ func requiresField(ix *catalog.Index, cs []conjunct) bool {
 	return false
 }
 
-func boundedFields(b Bounds) []int {
-	var out []int
-	for i, f := range b {
-		if !f.IsFull() {
-			out = append(out, i)
-		}
-	}
-	return out
-}
-
 // bounding holds the bounds that the conjuncts of a filter imply for one field of an index.
 type bounding struct {
 	FieldBounds
@@ -178,8 +180,9 @@ type bounding struct {
 	nonNull bool  // the bounds exclude a missing value
 }
 
-// field computes the bounds of the i-th keystring.
-func (q *Query) field(ix *catalog.Index, i int, at string, cs []conjunct) bounding {
+// field computes the bounds of the i-th keystring. before are the conjuncts used for each field before it, nil if the
+// index is not multikey.
+func (q *Query) field(ix *catalog.Index, i int, at string, cs []conjunct, before [][]int) bounding {
 	name := ix.Fields()[i]
 	switch {
 	case ix.Text != nil && (name == "_fts" || name == "_ftsx"):
@@ -188,13 +191,13 @@ func (q *Query) field(ix *catalog.Index, i int, at string, cs []conjunct) boundi
 		if i > 0 {
 			return bounding{} // such a field holds one of several values
 		}
-		return q.geoField(ix, i, cs)
+		return q.geoField(ix, i, cs, before)
 	case ix.Sphere != nil && ix.Parts[i].Plugin != "":
-		return q.geoField(ix, i, cs)
+		return q.geoField(ix, i, cs, before)
 	case ix.Kind.Name == "wildcard" && (name == index.WildcardPath || isWildcard(name)):
 		return q.wildcardField(ix, i, at, cs)
 	}
-	ivs, used := q.fieldIntervals(ix, i, name, cs)
+	ivs, used := q.fieldIntervals(ix, i, name, cs, before)
 	if ivs == nil {
 		return bounding{}
 	}
@@ -237,10 +240,10 @@ func hashedPoints(ix *catalog.Index, ivs []match.Interval) (out []match.Interval
 
 // geoField returns the bounds of field i of a geospatial index: the cells of the shape in the first $geoWithin or
 // $geoIntersects on this field that the index can answer. A 2d index answers only $geoWithin.
-func (q *Query) geoField(ix *catalog.Index, i int, cs []conjunct) bounding {
+func (q *Query) geoField(ix *catalog.Index, i int, cs []conjunct, before [][]int) bounding {
 	for k, c := range cs {
 		l, ok := c.node.(*match.Leaf)
-		if !ok || c.path != ix.Fields()[i] {
+		if !ok || c.path != ix.Fields()[i] || !combines(ix, i, cs, k, before) {
 			continue
 		}
 		shape, within, ok := l.GeoShape()
@@ -255,28 +258,32 @@ func (q *Query) geoField(ix *catalog.Index, i int, cs []conjunct) bounding {
 }
 
 // fieldIntervals returns the intervals of values that the conjuncts permit for an index field, and the indexes
-// of the conjuncts used. It intersects the intervals of all whose collation fits the index. On a multikey field, two
-// array elements may satisfy two predicates, so only the narrowest predicate bounds it.
-func (q *Query) fieldIntervals(ix *catalog.Index, i int, field string, cs []conjunct) (ivs []match.Interval, used []int) {
-	multikey := ix.Multikey.Field(i)
-	var all [][]match.Interval
+// of the conjuncts used. It intersects the intervals of all whose collation fits the index and that combine with those
+// of the fields before. On a multikey field, two array elements may satisfy two predicates, so only the narrowest
+// predicate bounds it, with the predicates that concern the same element.
+func (q *Query) fieldIntervals(ix *catalog.Index, i int, field string, cs []conjunct, before [][]int) (ivs []match.Interval, used []int) {
+	narrowest := -1
 	for k, c := range cs {
-		if c.path != field || !c.useful || !collationFits(q, ix, c.intervals) {
+		if c.path != field || !c.useful || !collationFits(q, ix, c.intervals) || !combines(ix, i, cs, k, before) {
 			continue
 		}
 		if !q.mayContinue(len(c.intervals) * intervalWork) {
 			return nil, nil
 		}
-		if multikey && all != nil {
-			if narrower(c.intervals, all[0]) {
-				all[0], used = c.intervals, []int{k}
-			}
-			continue
+		used = append(used, k)
+		if narrowest < 0 || preferable(c, cs[narrowest]) {
+			narrowest = k
 		}
-		all, used = append(all, c.intervals), append(used, k)
 	}
-	if all == nil {
+	if used == nil {
 		return nil, nil
+	}
+	if ix.Multikey.Field(i) {
+		used = ofSameElement(ix, i, cs, used, narrowest)
+	}
+	all := make([][]match.Interval, len(used))
+	for n, k := range used {
+		all[n] = cs[k].intervals
 	}
 	if ivs = q.intersectAll(all); ivs == nil {
 		ivs = []match.Interval{}
@@ -297,6 +304,12 @@ func (q *Query) intersectAll(all [][]match.Interval) []match.Interval {
 		return a
 	}
 	return match.Intersect(a, b)
+}
+
+// preferable reports whether the conjunct a is preferable to b for bounding a field: by its intervals, then the one
+// within more $elemMatch, with which more fields can be bounded.
+func preferable(a, b conjunct) bool {
+	return narrower(a.intervals, b.intervals) || len(a.elements) > len(b.elements) && !narrower(b.intervals, a.intervals)
 }
 
 // narrower reports whether the intervals a are preferable to b as bounds of a field: points before ranges, then
@@ -414,7 +427,7 @@ func (q *Query) coversPartial(ix *catalog.Index, cs []conjunct) bool {
 // first lie within exact intervals of the second on the same path. A query with the first can then use a partial
 // index with the second in its filter.
 func implies(c, want conjunct) bool {
-	if bytes.Equal(match.String(c.node), match.String(want.node)) {
+	if c.node != nil && bytes.Equal(match.String(c.node), match.String(want.node)) {
 		return true
 	}
 	if c.path == "" || c.path != want.path || !want.exact || len(c.intervals) == 0 {
@@ -430,7 +443,7 @@ func implies(c, want conjunct) bool {
 func unused(cs []conjunct, used []bool) match.Node {
 	var left []match.Node
 	for i, c := range cs {
-		if !used[i] {
+		if !used[i] && c.node != nil {
 			if c.node == match.Node(match.Always(true)) {
 				continue
 			}

@@ -104,7 +104,7 @@ func (q *Query) textNode(t *match.Text, cs []conjunct) (Node, error) {
 	bounds := make(Bounds, len(ix.Fields()))
 	for i := range bounds {
 		bounds[i] = everything
-		f := q.field(ix, i, "", cs)
+		f := q.field(ix, i, "", cs, nil)
 		switch {
 		case f.bounds && (i > at || f.IsPoint()):
 			bounds[i] = f.FieldBounds
@@ -125,7 +125,7 @@ func (q *Query) textNode(t *match.Text, cs []conjunct) (Node, error) {
 	}
 	var left []match.Node
 	for _, c := range cs {
-		if c.node != match.Node(t) {
+		if c.node != nil && c.node != match.Node(t) {
 			left = append(left, c.node)
 		}
 	}

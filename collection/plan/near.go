@@ -47,13 +47,14 @@ func (q *Query) byDistance(ix *catalog.Index, i int, cs []conjunct) *Solution {
 	}
 	bounds := make(Bounds, len(ix.Fields()))
 	bounded := 0
+	before := make([][]int, len(bounds)) // the conjuncts used for each field
 	for k := range bounds {
 		bounds[k] = everything
 		if k == i || ix.Parts[k].Plugin != "" {
 			continue
 		}
-		if f := q.field(ix, k, "", cs); f.bounds && !ix.Multikey.SharesPrefix(k, boundedFields(bounds[:k])) {
-			bounds[k] = f.FieldBounds
+		if f := q.field(ix, k, "", cs, before[:k]); f.bounds {
+			bounds[k], before[k] = f.FieldBounds, f.used
 			bounded++
 		}
 	}
@@ -63,7 +64,7 @@ func (q *Query) byDistance(ix *catalog.Index, i int, cs []conjunct) *Solution {
 	n := &GeoNear{Index: ix, Field: i, Bounds: bounds, Near: q.near}
 	var left []match.Node
 	for _, c := range cs {
-		if c.node != match.Node(q.near) {
+		if c.node != nil && c.node != match.Node(q.near) {
 			left = append(left, c.node)
 		}
 	}

@@ -21,10 +21,11 @@ import (
 )
 
 // TestCases runs the planner over testdata. Inputs of verb plan: index (a createIndexes specification,
-// repeated), multikey ("name field": a field of an index above), shardKey, shards, filter, sort,
-// projection, hint, skip, limit, min, max, returnKey, showRecordId, count (only rows are counted),
-// distinct (a path), only (an index filter, repeated), all (print the names of all candidates). Output:
-// the solution with the best guess, as a tree, and the number of KeyRanges of a sharded collection.
+// repeated), multikey ("name field bits", repeated: a field of an index above and the components of its path that held
+// arrays, 1 unless given), shardKey, shards, filter, sort, projection, hint, skip, limit, min, max, returnKey,
+// showRecordId, count (only rows are counted), distinct (a path), only (an index filter, repeated), all (print the names
+// of all candidates). Output: the solution with the best guess, as a tree, and the number of KeyRanges of a sharded
+// collection.
 func TestCases(t *testing.T) {
 	casefile.Run(t, "testdata", func(t *testing.T, c *casefile.Case) string {
 		env := mql.NewEnv(context.Background())
@@ -119,12 +120,15 @@ func testCollection(t *testing.T, env *mql.Env, c *casefile.Case) *catalog.Colle
 	}
 	for _, s := range c.All("multikey") {
 		name, field, _ := strings.Cut(s, " ")
+		field, held, _ := strings.Cut(field, " ")
 		ix := coll.Index(name)
+		bits := uint64(1)
+		fmt.Sscan(held, &bits)
 		arrays := make(index.MultikeyPaths, len(ix.Fields()))
 		copy(arrays, ix.Multikey)
 		for i, f := range ix.Fields() {
 			if f == field {
-				arrays[i] = index.FieldArrays{Path: path.Must(f), Arrays: 1}
+				arrays[i] = index.FieldArrays{Path: path.Must(f), Arrays: bits}
 			}
 		}
 		ix.Multikey = arrays

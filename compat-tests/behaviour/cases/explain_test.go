@@ -1,6 +1,7 @@
 package cases
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"testing"
@@ -119,6 +120,27 @@ func TestExplainExamined(t *testing.T) {
 		if got := strings.Join(ids, " "); got != want {
 			t.Errorf("sort {t: %s}: %s, want %s", sort, got, want)
 		}
+	}
+}
+
+// TestExplainBounds checks how many keys and documents a query examines with an index that serves it.
+func TestExplainBounds(t *testing.T) {
+	e := &explainer{t, harness.Start(t, harness.Options{}).Dial(t)}
+	docs := make([]string, 100)
+	for i := range docs {
+		docs[i] = fmt.Sprintf(`{"_id": %d, "v": [{"a": %d, "b": %d}, {"a": %d, "b": 7}]}`, i, i%10, i/10, i%10+1)
+	}
+	e.run(`{"insert": "c", "documents": [` + strings.Join(docs, ", ") + `]}`)
+	e.run(`{"createIndexes": "c", "indexes": [{"key": {"v.a": 1, "v.b": 1}, "name": "vab"}]}`)
+	for _, c := range []struct{ filter, returned, keys, docs string }{
+		{`{"v": {"$elemMatch": {"a": 5, "b": 2}}}`, `1`, `1`, `1`},
+		{`{"v": {"$elemMatch": {"a": {"$gt": 9}}}}`, `10`, `10`, `10`},
+		{`{"$or": [{"v": {"$elemMatch": {"a": 5, "b": 2}}}, {"v": {"$elemMatch": {"a": 5, "b": 3}}}]}`, `2`, `2`, `2`},
+	} {
+		r := e.run(`{"explain": {"find": "c", "filter": ` + c.filter + `}, "verbosity": "executionStats"}`)
+		e.want(r, c.returned, "executionStats", "nReturned")
+		e.want(r, c.keys, "executionStats", "totalKeysExamined")
+		e.want(r, c.docs, "executionStats", "totalDocsExamined")
 	}
 }
 

@@ -344,9 +344,13 @@ func (d drawer) condition(path string, depth int) any {
 
 // elemMatch draws the operand of $elemMatch.
 func (d drawer) elemMatch(path string, depth int) bson.D {
-	if d.rarely(3) {
-		inner := oneOf(d, "a", "b", "0", "b.0", "c")
-		return one(inner, d.condition(inner, depth-1))
+	if d.rarely(2) {
+		out := bson.D{}
+		for range 1 + d.IntN(3) { // several conditions on one element bound several fields of an index
+			inner := oneOf(d, "a", "b", "b", "0", "b.0", "b.b", "c")
+			out = put(out, inner, d.condition(inner, depth-1))
+		}
+		return out
 	}
 	for {
 		if c, ok := d.condition(path, depth-1).(bson.D); ok && len(c) > 0 && strings.HasPrefix(c[0].Key, "$") {
