@@ -1,80 +1,96 @@
 package match
 
 import (
-	"strings"
-
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/path"
+	"github.com/cantledb/cantle/collection/expr"
+	"github.com/cantledb/cantle/collection/mql"
 )
 
-// Implied is an interval of the index on Path, if this index is not multikey, that contains the key of every
-// document for which an $expr is true. The planner uses it as bounds.
+// Implied are intervals of the index on Path, ascending and without overlap, that contain the key of every document for
+// which an $expr is true, if no document of the index has an array on the path. The planner uses them as bounds.
 type Implied struct {
-	Path path.Path
-	Interval
+	Path      path.Path
+	Intervals []Interval
 }
 
-// Implied returns the intervals that follow from comparisons of field paths with constants, if the expression is such
-// a comparison or an $and that contains some. Constants null, undefined and MinKey yield none. An expression compares
-// values of different types and treats an array as one value. So the intervals differ from those of the query
-// operators and hold only for indexes without arrays, and the expression must still be evaluated on each document.
+// Implied returns the intervals that follow from comparisons of fields with values that are known before documents are
+// read, if the expression is such a comparison or an $and that contains some. env has the values of variables; without
+// env, only constants are known. An expression compares values of different types and treats an array as one value. So
+// the intervals differ from those of the query operators and hold only for indexes without arrays, and the expression
+// must still be evaluated on each document.
 // Manual: reference/operator/query/expr#behavior (index use).
-func (n *Expr) Implied() []Implied {
-	b := bson.NewBuilder(nil)
-	n.e.Append(b, "e")
-	return implied(nil, b.Doc().Get("e"))
+func (n *Expr) Implied(env *mql.Env) []Implied { return implied(env, nil, n.e) }
+
+func implied(env *mql.Env, list []Implied, e expr.Expr) []Implied {
+	op, operands := expr.Operation(e)
+	if op == "$and" {
+		for _, o := range operands {
+			list = implied(env, list, o)
+		}
+		return list
+	}
+	if len(operands) != 2 {
+		return list
+	}
+	left, right := operands[0], operands[1]
+	p, ok := fieldOf(left)
+	if !ok && op != "$in" {
+		left, right, op = right, left, mirrored(op)
+		p, ok = fieldOf(left)
+	}
+	if !ok || !ordered[op] {
+		return list
+	}
+	v, ok := expr.Known(env, right)
+	if !ok {
+		return list
+	}
+	if ivs, ok := comparedTo(op, v); ok {
+		list = append(list, Implied{p, ivs})
+	}
+	return list
 }
 
-func implied(list []Implied, v bson.Value) []Implied {
-	d, ok := v.Doc()
-	if !ok || d.Len() != 1 {
-		return list
-	}
-	f, _ := d.First()
-	args, ok := f.Value.Array()
-	if !ok {
-		return list
-	}
-	if string(f.Name) == "$and" {
-		for a := range args.Values() {
-			list = implied(list, a)
-		}
-		return list
-	}
-	if args.Len() != 2 {
-		return list
-	}
-	left, _ := args.Index(0)
-	right, _ := args.Index(1)
-	op := string(f.Name)
-	p, ok := fieldOf(left)
-	if !ok {
-		if p, ok = fieldOf(right); !ok {
-			return list
-		}
-		right, op = left, mirrored(op)
-	}
-	c, ok := constantOf(right)
-	// Missing sorts below null, but has the key of null.
-	if !ok || c.IsNullish() || c.Type == bson.TypeMinKey {
-		return list
-	}
+// ordered are the operators whose intervals comparedTo computes.
+var ordered = map[string]bool{"$eq": true, "$gt": true, "$gte": true, "$lt": true, "$lte": true, "$in": true}
+
+// comparedTo returns the intervals of index keys of values x for which {op: [x, v]} is true; ok is false if they are not
+// known. A missing value has the key null, and sorts with undefined below null: the intervals for null, undefined and a
+// missing v contain the keys of all three.
+func comparedTo(op string, v bson.Value) (ivs []Interval, ok bool) {
 	i := AllValues()
 	switch op {
+	case "$in":
+		elements, ok := v.Array()
+		if !ok {
+			return nil, false
+		}
+		for e := range elements.Values() {
+			one, _ := comparedTo("$eq", e)
+			ivs = append(ivs, one...)
+		}
+		return union(ivs), true
 	case "$eq":
-		i = point(c)
-	case "$gt":
-		i.Lo, i.LoInclusive = c, false
-	case "$gte":
-		i.Lo = c
-	case "$lt":
-		i.Hi, i.HiInclusive = c, false
-	case "$lte":
-		i.Hi = c
-	default:
-		return list
+		if v.IsNullish() {
+			return []Interval{{undefined, bson.Null, true, true}}, true
+		}
+		return []Interval{point(v)}, true
+	case "$gt", "$gte":
+		i.Lo, i.LoInclusive = v, op == "$gte"
+		if v.IsNullish() && (op == "$gte" || v.Type != bson.TypeNull) {
+			i.Lo, i.LoInclusive = undefined, true
+		}
+	case "$lt", "$lte":
+		i.Hi, i.HiInclusive = v, op == "$lte"
+		if v.IsNullish() {
+			i.Hi, i.HiInclusive = bson.Null, true
+		}
 	}
-	return append(list, Implied{p, i})
+	if c := bson.Compare(i.Lo, i.Hi, nil); c > 0 || c == 0 && !(i.LoInclusive && i.HiInclusive) {
+		return nil, true
+	}
+	return []Interval{i}, true
 }
 
 // mirrored returns the comparison with its operands exchanged.
@@ -92,19 +108,11 @@ func mirrored(op string) string {
 	return op
 }
 
-func fieldOf(v bson.Value) (path.Path, bool) {
-	s, ok := v.Str()
-	if !ok || len(s) < 2 || s[0] != '$' || strings.HasPrefix(s, "$$") {
+func fieldOf(e expr.Expr) (path.Path, bool) {
+	text, ok := expr.FieldOf(e)
+	if !ok {
 		return path.Path{}, false
 	}
-	p, err := path.Compile(s[1:])
+	p, err := path.Compile(text)
 	return p, err == nil && !p.HasPosition()
-}
-
-func constantOf(v bson.Value) (bson.Value, bool) {
-	d, ok := v.Doc()
-	if !ok || d.Len() != 1 {
-		return v, false
-	}
-	return d.Lookup("$const")
 }

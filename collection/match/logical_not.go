@@ -65,17 +65,10 @@ func (n *Not) Children() []Node { return []Node{n.child} }
 func (n *Not) Path() path.Path { return n.path }
 
 // Bounds adds all index keys except those that prove a match of the child. The bounds are not exact: a document with
-// one of these keys may have, in the same array, another element that satisfies the child.
+// one of these keys may have, in the same array, another element that satisfies the child; see FlatBounds.
 func (n *Not) Bounds(add func(Interval)) (exact bool) {
-	lo, open := bson.MinKey, true
-	for _, i := range proofs(n.child) {
-		if c := bson.Compare(lo, i.Lo, nil); c < 0 || c == 0 && open && !i.LoInclusive {
-			add(Interval{lo, i.Lo, open, !i.LoInclusive})
-		}
-		lo, open = i.Hi, !i.HiInclusive
-	}
-	if lo.Type != bson.TypeMaxKey || open {
-		add(Interval{lo, bson.MaxKey, open, true})
+	for _, i := range complement(proofs(n.child)) {
+		add(i)
 	}
 	return false
 }

@@ -106,8 +106,12 @@ func run(t *testing.T, env *mql.Env, c *casefile.Case, filter bson.Raw) string {
 	case "implied":
 		match.Walk(normal, func(n match.Node) {
 			if e, ok := n.(*match.Expr); ok {
-				for _, i := range e.Implied() {
-					out = append(out, i.Path.String()+":"+intervalText(i.Interval))
+				for _, i := range e.Implied(env) {
+					text := i.Path.String() + ":"
+					for _, iv := range i.Intervals {
+						text += intervalText(iv)
+					}
+					out = append(out, text)
 				}
 			}
 		})

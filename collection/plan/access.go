@@ -9,6 +9,7 @@ import (
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/index"
 	"github.com/cantledb/cantle/collection/match"
+	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
@@ -22,10 +23,22 @@ type conjunct struct {
 	useful    bool // the intervals restrict the path
 	// elements are the $elemMatch around the predicate, the outermost first.
 	elements []element
+	outer    bool // the predicate is beside the $or that is planned; it is tested on the union of the branches
+	scalar   bool // the intervals hold only if the path has no array in any document of the index
+	// flat are exact intervals that hold only if the path has no array in any document of the index; nil if there are
+	// none, or if intervals is exact itself. flatText reports that they are bounded by text: under a collation, the
+	// intervals between several texts are in another order.
+	flat     []match.Interval
+	flatText bool
 }
 
 // conjuncts splits a normalised filter at its top-level $and, and adds what follows from each part.
-func conjuncts(n match.Node) []conjunct {
+func (q *Query) conjuncts(n match.Node) []conjunct {
+	var env *mql.Env
+	if q.asking != nil {
+		env = q.asking.env
+	}
+
 	parts := []match.Node{n}
 	if and, ok := n.(*match.And); ok {
 		parts = and.Children()
@@ -37,7 +50,7 @@ func conjuncts(n match.Node) []conjunct {
 	}
 	for i := range parts {
 		for _, rule := range implications {
-			rule.of(parts[i], func(c conjunct) { out = append(out, c) })
+			rule.of(env, parts[i], func(c conjunct) { out = append(out, c) })
 		}
 	}
 	return out
@@ -52,9 +65,44 @@ func (c *conjunct) take(n match.Node, all []match.Interval) []match.Interval {
 		c.path = pathed.Path().String()
 		c.exact = pathed.Bounds(func(iv match.Interval) { all = append(all, iv) })
 		c.intervals = all[first:len(all):len(all)]
-		c.useful = len(c.intervals) != 1 || !c.intervals[0].IsAll()
+		c.useful = restricts(c.intervals)
+		if !c.exact {
+			if flat, ok := match.FlatBounds(pathed); ok {
+				c.flat, c.flatText = flat, endsWithText(flat)
+			}
+		}
 	}
 	return all
+}
+
+// restricts reports whether intervals do not contain all keys.
+func restricts(ivs []match.Interval) bool { return len(ivs) != 1 || !ivs[0].IsAll() }
+
+// of returns the intervals of the conjunct for field i of an index, and whether they are exact.
+func (c *conjunct) of(ix *catalog.Index, i int) (ivs []match.Interval, exact bool) {
+	if c.flat != nil && !ix.Multikey.Field(i) && (ix.Collation == nil || !c.flatText) {
+		return c.flat, true
+	}
+	return c.intervals, c.exact
+}
+
+// endsWithText reports whether an end of an interval is a string or may contain one.
+func endsWithText(ivs []match.Interval) bool {
+	for _, iv := range ivs {
+		if hasText(iv.Lo) || hasText(iv.Hi) {
+			return true
+		}
+	}
+	return false
+}
+
+// bounds reports whether the conjunct can bound field i of an index.
+func (c *conjunct) bounds(q *Query, ix *catalog.Index, i int) bool {
+	if c.path != ix.Fields()[i] || c.scalar && ix.Multikey.Field(i) {
+		return false
+	}
+	ivs, _ := c.of(ix, i)
+	return restricts(ivs) && collationFits(q, ix, ivs)
 }
 
 // access is one way to find every match of a query: the entries of an index within bounds.
@@ -63,6 +111,7 @@ type access struct {
 	bounds Bounds
 	key    *KeyBounds // bounds from min and max, which replace bounds
 	used   []bool     // by conjunct: the bounds answer it exactly, so documents need not be tested for it again
+	first  int        // the first conjunct that bounds a field; the number of conjuncts if none does
 	// points is the number of leading index fields bounded to single values, bounded the number of all bounded
 	// fields, at least 1 for a sparse index that lacks documents. If bounded is 0, the index restricts nothing.
 	points  int
@@ -85,9 +134,12 @@ func (a *access) unbound() {
 		a.bounds[i] = everything
 	}
 	clear(a.used)
-	a.points, a.bounded = 0, 0
+	a.points, a.bounded, a.first = 0, 0, len(a.used)
 	a.repeats = a.canRepeat()
 }
+
+// boundedBy reports whether one of the first n conjuncts bounds a field.
+func (a *access) boundedBy(n int) bool { return a.first < n }
 
 // everything is the bounds of a field without restriction: one interval without ends. All accesses share it,
 // because finished bounds do not change, and planning sets it for every field of every index.
@@ -131,7 +183,9 @@ func (q *Query) indexAccess(ix *catalog.Index, cs []conjunct, at string) (a acce
 			continue
 		}
 		for _, u := range f.used {
-			a.used[u] = a.used[u] || f.exact && cs[u].exact
+			a.first = min(a.first, u)
+			_, exact := cs[u].of(ix, i)
+			a.used[u] = a.used[u] || f.exact && exact
 		}
 		a.bounds[i] = f.FieldBounds
 		a.bounded++
@@ -197,7 +251,7 @@ func (q *Query) field(ix *catalog.Index, i int, at string, cs []conjunct, before
 	case ix.Kind.Name == "wildcard" && (name == index.WildcardPath || isWildcard(name)):
 		return q.wildcardField(ix, i, at, cs)
 	}
-	ivs, used := q.fieldIntervals(ix, i, name, cs, before)
+	ivs, used := q.fieldIntervals(ix, i, cs, before)
 	if ivs == nil {
 		return bounding{}
 	}
@@ -261,10 +315,10 @@ func (q *Query) geoField(ix *catalog.Index, i int, cs []conjunct, before [][]int
 // of the conjuncts used. It intersects the intervals of all whose collation fits the index and that combine with those
 // of the fields before. On a multikey field, two array elements may satisfy two predicates, so only the narrowest
 // predicate bounds it, with the predicates that concern the same element.
-func (q *Query) fieldIntervals(ix *catalog.Index, i int, field string, cs []conjunct, before [][]int) (ivs []match.Interval, used []int) {
+func (q *Query) fieldIntervals(ix *catalog.Index, i int, cs []conjunct, before [][]int) (ivs []match.Interval, used []int) {
 	narrowest := -1
 	for k, c := range cs {
-		if c.path != field || !c.useful || !collationFits(q, ix, c.intervals) || !combines(ix, i, cs, k, before) {
+		if !c.bounds(q, ix, i) || !combines(ix, i, cs, k, before) {
 			continue
 		}
 		if !q.mayContinue(len(c.intervals) * intervalWork) {
@@ -283,7 +337,7 @@ func (q *Query) fieldIntervals(ix *catalog.Index, i int, field string, cs []conj
 	}
 	all := make([][]match.Interval, len(used))
 	for n, k := range used {
-		all[n] = cs[k].intervals
+		all[n], _ = cs[k].of(ix, i)
 	}
 	if ivs = q.intersectAll(all); ivs == nil {
 		ivs = []match.Interval{}
@@ -340,11 +394,8 @@ func collationFits(q *Query, ix *catalog.Index, ivs []match.Interval) bool {
 		return true
 	}
 	for _, iv := range ivs {
-		for _, v := range [...]bson.Value{iv.Lo, iv.Hi} {
-			switch v.Type {
-			case bson.TypeString, bson.TypeSymbol, bson.TypeDocument, bson.TypeArray:
-				return false
-			}
+		if hasText(iv.Lo) || hasText(iv.Hi) {
+			return false
 		}
 		// An interval that starts below documents and ends at or above them contains strings, which sort just
 		// below documents.
@@ -409,41 +460,12 @@ func sortIntervals(fb *FieldBounds) {
 	*fb = out
 }
 
-// coversPartial reports whether a partial index contains every document that the query can match: each
-// conjunct of the index's filter must be implied by a conjunct of the query.
-func (q *Query) coversPartial(ix *catalog.Index, cs []conjunct) bool {
-	if ix.Partial == nil {
-		return true
-	}
-	for _, want := range conjuncts(match.Normalize(ix.Partial)) {
-		if !slices.ContainsFunc(cs, func(c conjunct) bool { return implies(c, want) }) {
-			return false
-		}
-	}
-	return true
-}
-
-// implies reports whether the first conjunct provably implies the second: they are equal, or the intervals of the
-// first lie within exact intervals of the second on the same path. A query with the first can then use a partial
-// index with the second in its filter.
-func implies(c, want conjunct) bool {
-	if c.node != nil && bytes.Equal(match.String(c.node), match.String(want.node)) {
-		return true
-	}
-	if c.path == "" || c.path != want.path || !want.exact || len(c.intervals) == 0 {
-		return false
-	}
-	return slices.EqualFunc(match.Intersect(c.intervals, want.intervals), c.intervals, func(a, b match.Interval) bool {
-		return bson.Compare(a.Lo, b.Lo, nil) == 0 && bson.Compare(a.Hi, b.Hi, nil) == 0 && a.LoInclusive == b.LoInclusive && a.HiInclusive == b.HiInclusive
-	})
-}
-
 // unused returns the part of the filter that must still be evaluated on documents: the conjuncts that the
 // bounds do not answer exactly. It is nil if none is left.
 func unused(cs []conjunct, used []bool) match.Node {
 	var left []match.Node
 	for i, c := range cs {
-		if !used[i] && c.node != nil {
+		if !used[i] && c.node != nil && !c.outer {
 			if c.node == match.Node(match.Always(true)) {
 				continue
 			}

@@ -167,7 +167,7 @@ func checkBounds(t *testing.T, env *mql.Env, m *shard.Map, spec *index.Spec, doc
 	if err != nil {
 		t.Fatal(err)
 	}
-	cs := conjuncts(q.Match)
+	cs := q.conjuncts(q.Match)
 	paths := []string{""}
 	if spec.Kind.Name == "wildcard" {
 		var name bson.Arena

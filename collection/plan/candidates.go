@@ -111,7 +111,7 @@ func (q *Query) candidatesAllowed() ([]*Solution, error) {
 	if q.near != nil {
 		return q.nearest(ix)
 	}
-	cs := conjuncts(q.Match)
+	cs := q.conjuncts(q.Match)
 	// min and max are keys of the hinted index, so no other index can be used.
 	if ix != nil && (q.Only == nil || !q.Min.IsEmpty() || !q.Max.IsEmpty()) {
 		return q.byHint(ix, cs)

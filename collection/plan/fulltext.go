@@ -70,7 +70,7 @@ func (q *Query) fullText() ([]*Solution, error) {
 	case ix.Hidden || q.noText:
 		return nil, q.noPlans("need exactly one text index for $text query")
 	}
-	cs := conjuncts(q.Match)
+	cs := q.conjuncts(q.Match)
 	for _, c := range cs {
 		t, ok := c.node.(*match.Text)
 		if !ok {

@@ -6,6 +6,7 @@ import (
 	"github.com/cantledb/cantle/bson/path"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/match"
+	"github.com/cantledb/cantle/collection/mql"
 )
 
 // element is the array element to which a predicate within an $elemMatch refers.
@@ -20,7 +21,7 @@ type element struct {
 // which is also how the $elemMatch reads it. Paths with positions are left out: for them, an element that is an
 // array has other values.
 // Manual: core/indexes/index-types/index-multikey/multikey-index-bounds.
-func impliedByElemMatch(n match.Node, add func(conjunct)) {
+func impliedByElemMatch(_ *mql.Env, n match.Node, add func(conjunct)) {
 	if e, ok := n.(*match.ElemMatch); ok && !e.Path().HasPosition() {
 		addWithin(e, "", nil, add)
 	}

@@ -17,13 +17,16 @@ func (q *Query) filterKeys(scan *IndexScan, cs []conjunct, used []bool) (rest ma
 		return unused(cs, used)
 	}
 	used = slices.Clone(used)
+	for k, c := range cs {
+		used[k] = used[k] || c.node == nil
+	}
 	var onKeys []match.Node
 	take := func(k int) {
 		used[k] = true
 		onKeys = append(onKeys, cs[k].node)
 	}
 	for k, c := range cs {
-		if !used[k] && f.admits(func(add func(string)) bool { return match.TestableOnKeys(c.node, add) }) {
+		if !used[k] && !c.outer && f.admits(func(add func(string)) bool { return match.TestableOnKeys(c.node, add) }) {
 			take(k)
 		}
 	}
@@ -31,7 +34,7 @@ func (q *Query) filterKeys(scan *IndexScan, cs []conjunct, used []bool) (rest ma
 	if !leavesOthers(cs, used) {
 		for k, c := range cs {
 			x, ok := c.node.(*match.Expr)
-			if ok && !used[k] && f.admits(func(add func(string)) bool { x.Expression().Paths(add); return true }) {
+			if ok && !used[k] && !c.outer && f.admits(func(add func(string)) bool { x.Expression().Paths(add); return true }) {
 				scan.NullsDiffer = true
 				take(k)
 			}

@@ -16,7 +16,7 @@ func (q *Query) nearest(hint *catalog.Index) ([]*Solution, error) {
 	if q.Coll != nil && q.Coll.Options.TimeSeries != nil {
 		return nil, mongoerr.New(5626500, "$near and $nearSphere are not allowed on a time-series collection: $geoNear and $geoWithin are")
 	}
-	cs := conjuncts(q.Match)
+	cs := q.conjuncts(q.Match)
 	at := q.near.Path().String()
 	var out []*Solution
 	for _, ix := range q.indexes() {

@@ -12,6 +12,7 @@ import (
 	"github.com/cantledb/cantle/bson/path"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/expr"
 	"github.com/cantledb/cantle/collection/index"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
@@ -22,7 +23,7 @@ import (
 
 // TestCases runs the planner over testdata. Inputs of verb plan: index (a createIndexes specification,
 // repeated), multikey ("name field bits", repeated: a field of an index above and the components of its path that held
-// arrays, 1 unless given), shardKey, shards, filter, sort, projection, hint, skip, limit, min, max, returnKey,
+// arrays, 1 unless given), shardKey, shards, let (variables), filter, sort, projection, hint, skip, limit, min, max, returnKey,
 // showRecordId, count (only rows are counted), distinct (a path), only (an index filter, repeated), all (print the names
 // of all candidates). Output: the solution with the best guess, as a tree, and the number of KeyRanges of a sharded
 // collection.
@@ -30,6 +31,11 @@ func TestCases(t *testing.T) {
 	casefile.Run(t, "testdata", func(t *testing.T, c *casefile.Case) string {
 		env := mql.NewEnv(context.Background())
 		env.Release, env.ServerRelease = c.Release(), c.Release()
+		if let := doc(t, c, "let"); let != nil {
+			if err := expr.DeclareLet(env, let); err != nil {
+				t.Fatal(err)
+			}
+		}
 		coll := testCollection(t, env, c)
 		f := Find{Filter: doc(t, c, "filter"), Sort: doc(t, c, "sort"), Projection: doc(t, c, "projection")}
 		if s, ok := c.Get("hint"); ok {

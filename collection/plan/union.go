@@ -15,9 +15,13 @@ func (q *Query) union(cs []conjunct) *Solution {
 		if !ok {
 			continue
 		}
-		used := make([]bool, len(cs))
-		used[k] = true
-		outer := unused(cs, used)
+		outer := make([]conjunct, 0, len(cs)-1)
+		for i, c := range cs {
+			if i != k {
+				c.outer = true
+				outer = append(outer, c)
+			}
+		}
 		if s := q.unite(or, outer); s != nil {
 			return s
 		}
@@ -26,15 +30,20 @@ func (q *Query) union(cs []conjunct) *Solution {
 }
 
 // unite plans the branches of one $or and their union, merged if all are in sort order. outer is the rest of
-// the filter, tested on the fetched documents.
-func (q *Query) unite(or *match.Or, outer match.Node) *Solution {
+// the filter: it bounds the indexes of the branches too, and what the bounds do not answer in every branch is tested on
+// the fetched documents.
+func (q *Query) unite(or *match.Or, outer []conjunct) *Solution {
 	var branches []Node
 	sorted := q.Pattern != nil
+	answered := make([]bool, len(outer)) // by the bounds of all branches
+	for i := range answered {
+		answered[i] = true
+	}
 	for _, child := range textFirst(or.Children()) {
 		if !q.mayContinue(branchWork) {
 			return nil
 		}
-		n, branchSorted := q.branch(child)
+		n, branchSorted := q.branch(child, outer, answered)
 		if n == nil {
 			return nil
 		}
@@ -48,7 +57,10 @@ func (q *Query) unite(or *match.Or, outer match.Node) *Solution {
 	if sorted {
 		n = &SortMerge{Pattern: q.Pattern, Branches: branches, Dedupe: true}
 	}
-	n = newFetch(n, outer)
+	for i := range outer {
+		outer[i].outer = false
+	}
+	n = newFetch(n, unused(outer, answered))
 	s := q.finish(n, sorted || q.Pattern == nil, "", false)
 	s.guess = 4
 	return s
@@ -90,14 +102,16 @@ func markSibling(n Node) {
 	}
 }
 
-// branch plans one branch of an $or; n is nil if no index fits. If the query has a sort, the plan fetches
-// records, so that the branches can be merged in sort order.
-func (q *Query) branch(child match.Node) (n Node, sorted bool) {
+// branch plans one branch of an $or; n is nil if no index fits. outer are the conjuncts beside the $or, which bound the
+// index too; branch clears those in answered that the bounds do not answer exactly. If the query has a sort, the plan
+// fetches records, so that the branches can be merged in sort order.
+func (q *Query) branch(child match.Node, outer []conjunct, answered []bool) (n Node, sorted bool) {
 	sub := *q
 	sub.Match = child
-	cs := conjuncts(child)
+	cs := sub.conjuncts(child)
 	for _, c := range cs {
 		if t, ok := c.node.(*match.Text); ok {
+			clear(answered)
 			n, err := sub.textNode(t, cs)
 			if err != nil {
 				return nil, false
@@ -105,9 +119,14 @@ func (q *Query) branch(child match.Node) (n Node, sorted bool) {
 			return n, false
 		}
 	}
-	best, ok := sub.best(cs)
+	own := len(cs)
+	cs = append(cs, outer...)
+	best, ok := sub.best(cs, own)
 	if !ok {
 		return nil, false
+	}
+	for i := range answered {
+		answered[i] = answered[i] && best.used[own+i]
 	}
 	if best.bounds.Empty() {
 		return &EOF{}, true
@@ -127,10 +146,15 @@ func (q *Query) branch(child match.Node) (n Node, sorted bool) {
 }
 
 // best returns the access, among all indexes, with the most leading fields bounded to single values, then the
-// most bounded fields; ok is false if no index helps.
-func (q *Query) best(cs []conjunct) (best access, ok bool) {
+// most bounded fields; ok is false if no index helps. Only the first own of the conjuncts are of the branch: an index
+// that the others alone bound does not help, because it would deliver the same in each branch.
+func (q *Query) best(cs []conjunct, own int) (best access, ok bool) {
 	try := func(ix *catalog.Index, at string) {
 		a, can := q.indexAccess(ix, cs, at)
+		if can && a.bounded > 0 && own < len(cs) && !a.boundedBy(own) {
+			a, can = q.indexAccess(ix, cs[:own], at)
+			a.used = append(a.used, make([]bool, len(cs)-own)...)
+		}
 		if !can || a.bounded == 0 {
 			return
 		}
@@ -142,7 +166,7 @@ func (q *Query) best(cs []conjunct) (best access, ok bool) {
 		switch {
 		case ix.Text != nil:
 		case ix.Kind.Name == "wildcard":
-			for _, at := range q.wildcardPaths(ix, cs) {
+			for _, at := range q.wildcardPaths(ix, cs[:own]) {
 				try(ix, at)
 			}
 		default:

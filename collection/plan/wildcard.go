@@ -21,7 +21,7 @@ func isWildcard(name string) bool { return name == "$**" || strings.HasSuffix(na
 // wildcardPaths returns the paths in the filter that a wildcard index can look up.
 func (q *Query) wildcardPaths(ix *catalog.Index, cs []conjunct) (paths []string) {
 	for _, c := range cs {
-		if c.path == "" || slices.Contains(paths, c.path) {
+		if c.path == "" || c.scalar || slices.Contains(paths, c.path) {
 			continue
 		}
 		keys, ok := wildcardKeysOf(c.path)
@@ -49,7 +49,7 @@ func (q *Query) wildcardField(ix *catalog.Index, i int, at string, cs []conjunct
 	ivs, there := []match.Interval(nil), false
 	var used []int
 	for k, c := range cs {
-		if c.path != at {
+		if c.path != at || c.scalar {
 			continue
 		}
 		there = there || q.exists(c)

@@ -376,14 +376,32 @@ func (d drawer) filter(depth int) bson.D {
 			return bson.D{{Key: "n", Value: d.operand("n")}, {Key: "a", Value: d.operand("a")}}
 		}
 	case 7:
-		return one("$expr", one(oneOf(d, "$eq", "$ne", "$lt", "$lte", "$gt", "$gte"), bson.A{"$" + oneOf(d, "n", "a", "s", "b"), oneOf[any](d, d.number(), d.text())}))
+		return one("$expr", d.expression(1))
 	}
 	out := bson.D{}
 	for range 1 + d.IntN(2) {
 		path := d.path()
 		out = put(out, path, d.condition(path, 2))
 	}
+	if depth > 0 && d.rarely(6) { // conditions beside an $or bound its branches too
+		out = append(out, bson.E{Key: "$or", Value: bson.A{d.filter(0), d.filter(0)}})
+	}
 	return out
+}
+
+// expression draws an aggregation expression that compares fields with constants.
+func (d drawer) expression(depth int) bson.D {
+	path := "$" + oneOf(d, "n", "n", "a", "s", "b", "k", "a.b", "b.a")
+	value := func() any { return oneOf[any](d, d.number(), d.number(), d.text(), nil) }
+	switch d.IntN(6) {
+	case 0:
+		if depth > 0 {
+			return one("$and", bson.A{d.expression(depth - 1), d.expression(depth - 1)})
+		}
+	case 1:
+		return one("$in", bson.A{path, bson.A{value(), value(), value()}})
+	}
+	return one(oneOf(d, "$eq", "$ne", "$lt", "$lte", "$gt", "$gte"), bson.A{path, value()})
 }
 
 // region draws a filter by geometry, which can be answered by a scan and by some kinds of index only.

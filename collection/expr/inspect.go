@@ -1,0 +1,61 @@
+package expr
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mql"
+)
+
+// Operation returns the name and the operands of an operator that evaluates operands in order, such as $eq and $and;
+// "" for other expressions. The caller must not change the slice.
+func Operation(e Expr) (name string, operands []Expr) {
+	switch e := e.(type) {
+	case *call:
+		return e.name, e.args
+	case *junction:
+		return e.name, e.args
+	}
+	return "", nil
+}
+
+// FieldOf returns the dotted path of an expression that is a field of the document, "$a.b"; ok is false for others.
+func FieldOf(e Expr) (path string, ok bool) {
+	f, ok := e.(*fieldPath)
+	if !ok || f.from != fromCurrent || f.path == "" {
+		return "", false
+	}
+	return f.path, true
+}
+
+// Known returns the value of an expression that is the same for all documents of a command: a constant, a variable of
+// env.Vars, or an operator of such operands. ok is false for other expressions, and if the evaluation fails. env may
+// be nil: then only constants are known. The value may alias env and the expression.
+func Known(env *mql.Env, e Expr) (v bson.Value, ok bool) {
+	if v, ok := IsConstant(e); ok {
+		return v, true
+	}
+	if env == nil || !isKnown(e) {
+		return v, false
+	}
+	var s Scratch
+	defer s.Close()
+	v, err := e.Eval(env, bson.Empty, &s)
+	if err != nil {
+		return bson.Value{}, false
+	}
+	return v.Clone(), true
+}
+
+// isKnown reports whether the value of an expression follows from constants and variables of the command alone.
+func isKnown(e Expr) bool {
+	switch e := e.(type) {
+	case *constant:
+		return true
+	case *fieldPath:
+		return e.from == fromVar || e.from == fromNow || e.from == fromClusterTime
+	case *call, *namedCall:
+		known := true
+		e.(parent).children(func(c Expr) { known = known && isKnown(c) })
+		return known
+	}
+	return false
+}
