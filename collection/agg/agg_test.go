@@ -29,7 +29,7 @@ func TestCases(t *testing.T) {
 		switch c.Verb {
 		case "run":
 			whole := w.run(t, whole)
-			for _, way := range []way{parked, optimised, divided, spilled} {
+			for _, way := range []way{parked, optimised, divided, spilled, edges, edgesDivided} {
 				got := newWorld(t, c).run(t, way)
 				if got != whole && sortedLines(rounded(got)) != sortedLines(rounded(whole)) {
 					t.Errorf("%s differs:\n%s", way, casefile.Diff(whole, got))
@@ -72,6 +72,15 @@ func TestCases(t *testing.T) {
 				out += "\nby: " + ejson.String(b.Doc())
 			}
 			return out
+		case "edges":
+			p, err := w.parse()
+			if err != nil {
+				return showError(err)
+			}
+			if p = p.Optimize().ByEdges(); p == nil {
+				return "no"
+			}
+			return showFront(p.Front())
 		case "front":
 			p, err := w.parse()
 			if err != nil {
@@ -114,6 +123,11 @@ func showFront(f Front) string {
 	if f.Distinct != "" {
 		line("distinct: %s", f.Distinct)
 	}
+	if f.Edge != nil {
+		b := bson.NewBuilder(nil)
+		f.Edge.AppendFields(b)
+		line("edge: %s, last %t", ejson.String(b.Doc()), f.EdgeLast)
+	}
 	line("rest: %s", showPipeline(f.Remaining))
 	return strings.Join(out, "\n")
 }
@@ -147,6 +161,9 @@ const (
 	optimised way = "optimised"
 	divided   way = "divided"
 	spilled   way = "spilled"
+	// edges and edgesDivided are optimised and divided with the form ByEdges, where there is one.
+	edges        way = "by edges"
+	edgesDivided way = "by edges, divided"
 )
 
 // world holds the Env and the collections of a case.
@@ -332,7 +349,12 @@ func (w *world) open(env *mql.Env, p *Pipeline, how way, docs []bson.Raw) (exec.
 	if how != whole && how != parked {
 		p = p.Optimize()
 	}
-	if how != divided {
+	if how == edges || how == edgesDivided {
+		if q := p.ByEdges(); q != nil {
+			p = q
+		}
+	}
+	if how != divided && how != edgesDivided {
 		return p.Open(env, source(docs), w)
 	}
 	shards, merge, by := p.Divide()

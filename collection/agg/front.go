@@ -28,6 +28,10 @@ type Front struct {
 	// reads nothing else; otherwise it is "". An index scan over the path can deliver these rows if no value of
 	// the path is an array.
 	Distinct string
+	// Edge is set if Remaining needs, of the documents of each value of Distinct, only the first one in this
+	// order, or with EdgeLast the last one, and removes others itself.
+	Edge     *order.Pattern
+	EdgeLast bool
 	// Metas are the kinds of metadata that Remaining reads and that rows have only on request, as bits:
 	// expr.MetaIndexKey, and expr.MetaSortKey of Sort.
 	Metas     uint32
@@ -152,12 +156,30 @@ func (f *Front) narrow() {
 		if s.mode == groupMerge {
 			return
 		}
-		if len(s.out) == 0 && f.Skip == 0 && f.Limit == 0 {
-			f.Distinct, _ = expr.FieldPath(s.id)
+		if f.Skip == 0 && f.Limit == 0 {
+			f.perValue(s)
 		}
 		reads := false
 		s.Reads(func(string) { reads = true })
 		f.Count = !reads
 		f.Tally = f.Count && s.tallies()
+	}
+}
+
+// perValue sets Distinct and Edge for a $group that needs one row per value of a path.
+func (f *Front) perValue(s *groupStage) {
+	key, ok := expr.FieldPath(s.id)
+	if !ok {
+		return
+	}
+	if len(s.out) == 0 {
+		f.Distinct = key
+		return
+	}
+	if f.Sort != nil {
+		return
+	}
+	if f.Edge, f.EdgeLast = s.edge(key); f.Edge != nil {
+		f.Distinct = key
 	}
 }

@@ -26,6 +26,11 @@ type Find struct {
 	// Distinct is the path of a distinct: the caller needs one row per value of the path and reads no
 	// other field. "" returns every row.
 	Distinct string
+	// Edge, if not nil, is an order within the documents of one value of Distinct: the caller needs, for each value, the
+	// first document in this order, or with EdgeLast the last one. An empty order makes no difference between them. The
+	// caller removes further documents and reads NeedKeys, or whole documents without KeysOnly.
+	Edge     *order.Pattern
+	EdgeLast bool
 	// Metas are the kinds of metadata (expr.MetaTextScore and so on), as bits, that the caller reads from the
 	// rows, in addition to the kinds that sort and projection read.
 	Metas uint32
@@ -225,6 +230,11 @@ func (q *Query) Shape() string {
 		}
 		b.String("", q.Distinct)
 		b.End()
+	}
+	if q.Edge != nil {
+		b.String("distinct", q.Distinct)
+		q.Edge.Append(b, "edge")
+		b.Bool("last", q.EdgeLast)
 	}
 	return match.Shape(q.Match) + q.orderShape() + string(b.Doc())
 }

@@ -3,13 +3,18 @@ package plan
 import (
 	"slices"
 
+	"github.com/cantledb/cantle/bson/keystring"
+	"github.com/cantledb/cantle/bson/path"
 	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/collection/order"
 )
 
 // distinct plans a scan that reads one entry per value of a path and skips to the next value each time.
 // Each index field before the path must be bounded to one value, and the bounds must answer the whole
-// filter. It returns nil if the index does not fit, or if the query has a sort, skip or limit.
-// Manual: reference/command/distinct#index-use.
+// filter. With Edge, the fields behind the path must have its order, and documents are fetched unless the keys contain
+// all that is read. It returns nil if the index does not fit, or if the query has a sort, skip or limit.
+// Manual: reference/command/distinct#index-use, reference/operator/aggregation/group#optimizations.
 func (q *Query) distinct(ix *catalog.Index, cs []conjunct) *Solution {
 	at := slices.Index(ix.Fields(), q.Distinct)
 	if at < 0 || !ix.IsOrdered() || ix.Multikey.Any() || ix.Collation != nil || q.Pattern != nil || q.Limit > 0 || q.Skip > 0 || !rebuildable(ix.Fields()) {
@@ -27,10 +32,56 @@ func (q *Query) distinct(ix *catalog.Index, cs []conjunct) *Solution {
 			return nil
 		}
 	}
-	scan := q.indexScan(ix, a, false)
-	scan.Distinct, scan.Rebuild, scan.Dedupe = at+1, true, false
-	s := q.finish(scan, true, ix.Name, true)
+	reverse, covered := false, true
+	if q.Edge != nil {
+		if reverse, ok = q.fromEdge(a, at); !ok {
+			return nil
+		}
+		covered = q.covers(ix, cs, a)
+	}
+	scan := q.indexScan(ix, a, reverse)
+	scan.Distinct, scan.Rebuild, scan.Dedupe = at+1, covered, false
+	var n Node = scan
+	if !covered {
+		n = newFetch(scan, nil)
+	}
+	s := q.finish(n, true, ix.Name, covered)
 	s.guess = 40
 	s.Certain = true
 	return s
+}
+
+// fromEdge returns the direction in which a scan of the access reads, for each value of the field at, the document
+// of Edge before the others of this value; ok is false if there is none. The direction of the field itself
+// does not matter.
+func (q *Query) fromEdge(a access, at int) (reverse, ok bool) {
+	dir := a.index.Dirs()[at]
+	for _, d := range [...]keystring.Dir{dir, -dir} {
+		value := order.Part{Path: path.Must(q.Distinct), Name: q.Distinct, Dir: d}
+		by := *q
+		by.Pattern = &order.Pattern{Parts: append([]order.Part{value}, q.Edge.Parts...)}
+		if sorted, reverse := by.sortedBy(a); sorted {
+			return reverse != q.EdgeLast, true
+		}
+	}
+	return false, false
+}
+
+// SkipsToEdges reports whether the best plan of a query with Edge is a scan that skips from value to value, so that
+// it delivers little more than the documents that the caller needs.
+//
+// Errors: see Candidates.
+func (q *Query) SkipsToEdges(env *mql.Env) (bool, error) {
+	sols, err := q.Candidates(env)
+	return err == nil && sols[0].SkipsToEdges(), err
+}
+
+// SkipsToEdges reports whether the plan is the distinct scan of an Edge.
+func (s *Solution) SkipsToEdges() bool {
+	n := s.Shards
+	if f, ok := n.(*Fetch); ok {
+		n = f.Input
+	}
+	scan, ok := n.(*IndexScan)
+	return ok && scan.Distinct > 0
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/cantledb/cantle/collection/index"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/collection/order"
 	"github.com/cantledb/cantle/collection/shard"
 	"github.com/cantledb/cantle/internal/casefile"
 	"github.com/cantledb/cantle/storage/keyspace"
@@ -24,9 +25,9 @@ import (
 // TestCases runs the planner over testdata. Inputs of verb plan: index (a createIndexes specification,
 // repeated), multikey ("name field bits", repeated: a field of an index above and the components of its path that held
 // arrays, 1 unless given), shardKey, shards, let (variables), filter, sort, projection, hint, skip, limit, min, max, returnKey,
-// showRecordId, count (only rows are counted), distinct (a path), only (an index filter, repeated), all (print the names
-// of all candidates). Output: the solution with the best guess, as a tree, and the number of KeyRanges of a sharded
-// collection.
+// showRecordId, count (only rows are counted), distinct (a path), first and last (an order of Edge), need (the fields that
+// are read, or documents), only (an index filter, repeated), all (print the names of all candidates). Output: the solution
+// with the best guess, as a tree, and the number of KeyRanges of a sharded collection.
 func TestCases(t *testing.T) {
 	casefile.Run(t, "testdata", func(t *testing.T, c *casefile.Case) string {
 		env := mql.NewEnv(context.Background())
@@ -55,6 +56,19 @@ func TestCases(t *testing.T) {
 		}
 		if key, ok := c.Get("distinct"); ok {
 			q.KeysOnly, q.NeedKeys, q.Distinct = true, []string{key}, key
+		}
+		for _, edge := range [...]string{"first", "last"} {
+			if by, ok := c.Get(edge); ok {
+				p, err := order.Parse(env, bsontest.Doc(t, by))
+				if err != nil {
+					t.Fatal(err)
+				}
+				q.Edge, q.EdgeLast = &p, edge == "last"
+			}
+		}
+		if need, ok := c.Get("need"); ok {
+			q.NeedKeys = strings.Fields(need)
+			q.KeysOnly = need != "documents"
 		}
 		for _, name := range c.All("only") {
 			var a bson.Arena

@@ -96,6 +96,9 @@ func (c *Cluster) openStages(o *Op, v *view, ns collection.Namespace, outline *a
 	}
 	s.Operator, s.Solution, s.Shards = in.Operator, in.Solution, in.Shards
 	s.Pipeline, s.oplog = p, op.oplog
+	if op.edges != nil {
+		s.Pipeline = op.edges
+	}
 	if s.oplog != nil {
 		v.close() // the log is not part of a snapshot, and the stream may follow it for long
 	}
@@ -136,6 +139,7 @@ type opener struct {
 	events  *changestream.Filter // the condition of the stages after $changeStream on the events; nil = none
 	oplog   *oplogOp             // the reader of the change log below the pipeline; nil for other pipelines
 	span    span                 // the times of the change log that the pipeline selects
+	edges   *agg.Pipeline        // the form of the pipeline that runs, if it is that of byEdges; else nil
 	// singleRead is true if the command reads one collection, once.
 	singleRead bool
 }
@@ -226,6 +230,9 @@ func (x *opener) pipeline(env *mql.Env, coll *catalog.Collection, p *agg.Pipelin
 	if err := x.c.admit(x.o, coll, shards, ratelimit.ReadKind); err != nil {
 		return opened{}, err
 	}
+	if p, err = x.byEdges(env, q, p, hint); err != nil {
+		return opened{}, err
+	}
 	if len(shards) == 1 {
 		return x.runOnOneShard(env, q, p, hint, shards)
 	}
@@ -268,7 +275,7 @@ func (x *opener) choose(q *plan.Query, f agg.Front, hint bson.Value) (*plan.Solu
 
 // reading returns the query q of a filter with the other arguments of a pipeline's front.
 func reading(q *plan.Query, f agg.Front, hint bson.Value) (*plan.Query, error) {
-	find := plan.Find{Skip: f.Skip, Limit: f.Limit, Hint: hint, KeysOnly: f.Count || f.Projection != nil, Distinct: f.Distinct, Metas: f.Metas}
+	find := plan.Find{Skip: f.Skip, Limit: f.Limit, Hint: hint, KeysOnly: f.Count || f.Projection != nil, Distinct: f.Distinct, Edge: f.Edge, EdgeLast: f.EdgeLast, Metas: f.Metas}
 	if !f.Count && f.Projection != nil {
 		for name, v := range f.Projection.Fields() {
 			if v.Truthy() {
@@ -277,6 +284,28 @@ func reading(q *plan.Query, f agg.Front, hint bson.Value) (*plan.Query, error) {
 		}
 	}
 	return q.Reading(find, f.Sort)
+}
+
+// byEdges returns the form p.ByEdges of a pipeline if its plan is an index scan that skips from group to group, else p.
+func (x *opener) byEdges(env *mql.Env, q *plan.Query, p *agg.Pipeline, hint bson.Value) (*agg.Pipeline, error) {
+	with := p.ByEdges()
+	if with == nil {
+		return p, nil
+	}
+	r, err := reading(q, with.Front(), hint)
+	if err != nil {
+		return nil, err
+	}
+	if skips, err := r.SkipsToEdges(env); !skips || err != nil {
+		return p, err
+	}
+	// Index filters and query settings may forbid the index.
+	sol, err := x.c.chooseUncounted(x.o, x.v, r)
+	if err != nil || !sol.SkipsToEdges() {
+		return p, err
+	}
+	x.edges = with
+	return with, nil
 }
 
 // runOnOneShard runs the whole pipeline on the one shard that can hold matches.

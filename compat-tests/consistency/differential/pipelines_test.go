@@ -29,6 +29,7 @@ type pipelineLayout struct {
 // pipelineLayouts lists the layouts. In each of them a pipeline must have the same result as in the first.
 var pipelineLayouts = []pipelineLayout{
 	{"pipes_one", "", false, false, ""},
+	{"pipes_one_indexed", "", true, false, ""},
 	{"pipes_spilled", "", false, true, ""},
 	{"pipes_eight", "_id", false, false, ""},
 	{"pipes_eight_by_s", "s", true, false, ""},
@@ -158,7 +159,7 @@ func (p *pipes) fill(t *testing.T, conn *harness.Conn) {
 				must(t, conn, "admin", fmt.Sprintf(`{shardCollection: "%s.%s", key: {%s: "hashed"}, numInitialChunks: 8%s}`, l.name, coll, l.key, l.suffix))
 			}
 			if l.indexed {
-				must(t, conn, l.name, fmt.Sprintf(`{createIndexes: %q, indexes: [{key: {a: 1}, name: "a"}, {key: {"b.x": 1}, name: "b"}, {key: {s: 1, n: -1}, name: "s"}]}`, coll))
+				must(t, conn, l.name, fmt.Sprintf(`{createIndexes: %q, indexes: [{key: {a: 1}, name: "a"}, {key: {"b.x": 1}, name: "b"}, {key: {s: 1, n: -1}, name: "s"}, {key: {u: 1, n: -1, _id: 1}, name: "u"}]}`, coll))
 			}
 			must(t, conn, l.name, fmt.Sprintf("{insert: %q, documents: [%s]}", coll, batches[coll]))
 		}
@@ -187,6 +188,7 @@ func (p *pipes) docs(n int) string {
 	var out []string
 	for i := range n {
 		d := fmt.Sprintf(`{_id: %d, s: "%s", n: %d, pad: "%s"`, i, p.pick("x", "y", "z", ""), p.IntN(50), strings.Repeat("p", p.IntN(1500)))
+		d += p.pick("", ", u: 1", ", u: 2.5", `, u: "a"`, ", u: null", `, u: {x: 1}`, ", u: NumberLong(1)")
 		for _, f := range [...]string{"a", "b", "c", "d"} {
 			if p.IntN(5) > 0 {
 				d += fmt.Sprintf(", %s: %s", f, p.value(2))
@@ -232,10 +234,31 @@ func (p *pipes) match() string {
 func (p *pipes) pipeline() string {
 	p.unique = true
 	var stages []string
+	if p.IntN(6) == 0 {
+		stages = append(stages, p.edges())
+	}
 	for range 1 + p.IntN(5) {
 		stages = append(stages, p.stage())
 	}
 	return "[" + strings.Join(stages, ", ") + "]"
+}
+
+// edges draws the first or last document of each group in a unique order, which the indexes s and u of a layout may have.
+func (p *pipes) edges() string {
+	p.unique = false
+	match := p.pick("", `{$match: {s: "x"}}, `, `{$match: {u: {$gte: 1}}}, `, `{$match: {u: 1, n: {$lt: 30}}}, `, `{$match: {u: {$in: [1, "a"]}, n: {$gt: 3}}}, `)
+	key, by := "u", p.pick("n: 1, _id: -1", "n: -1, _id: 1", "n: 1, _id: 1")
+	output := p.pick(`"$_id"`, `"$$ROOT"`, `{$add: ["$n", 1]}`)
+	if p.IntN(3) == 0 { // documents with equal n have equal outputs
+		key, by, output = "s", p.pick("n: 1", "n: -1"), p.pick(`"$n"`, `{$add: ["$n", 1]}`)
+	}
+	if p.IntN(2) == 0 {
+		by = key + ": " + p.pick("1, ", "-1, ") + by
+	}
+	if p.IntN(2) == 0 {
+		return fmt.Sprintf(`%s{$sort: {%s}}, {$group: {_id: "$%s", x: {$%s: %s}}}`, match, by, key, p.pick("first", "last"), output)
+	}
+	return fmt.Sprintf(`%s{$group: {_id: "$%s", x: {$%s: {sortBy: {%s}, output: %s}}}}`, match, key, p.pick("top", "bottom"), by, output)
 }
 
 // groupKey draws the key of a group.
