@@ -106,8 +106,12 @@ func (o *transformOp) Close() {
 func (s *transformStage) passMatch(m *matchStage) ([]Stage, bool) { return pushParts(s, m, s.origin) }
 
 // origin returns the path in the input from which a path in the output is kept or copied; ok is false if it is
-// computed or removed.
+// computed or removed. The fields of a new root are those of the field that it was: a document in which the
+// field is no document fails only if it satisfies the moved conditions.
 func (s *transformStage) origin(p path.Path) (path.Path, bool) {
+	if at, ok := project.Root(s.t); ok {
+		return path.Must(at + "." + p.String()), true
+	}
 	if s.t.Keeps(p) {
 		return p, true
 	}

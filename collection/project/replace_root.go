@@ -65,6 +65,15 @@ func (t *replaceRoot) Kind() Kind { return Replacement }
 // Paths implements Transform.
 func (t *replaceRoot) Paths(add func(string)) { t.e.Paths(add) }
 
+// Root returns the path of the field that becomes the document; ok is false for a computed document.
+func Root(t Transform) (at string, ok bool) {
+	r, ok := t.(*replaceRoot)
+	if !ok {
+		return "", false
+	}
+	return expr.FieldPath(r.e)
+}
+
 // Keeps implements Transform.
 func (t *replaceRoot) Keeps(path.Path) bool { return false }
 
