@@ -37,7 +37,7 @@ func (q *Query) distinct(ix *catalog.Index, cs []conjunct) *Solution {
 		if reverse, ok = q.fromEdge(a, at); !ok {
 			return nil
 		}
-		covered = q.covers(ix, cs, a)
+		covered = q.covers(ix, nil, a) // the bounds answer all conjuncts
 	}
 	scan := q.indexScan(ix, a, reverse)
 	scan.Distinct, scan.Rebuild, scan.Dedupe = at+1, covered, false
