@@ -31,7 +31,7 @@ func parseElemMatch(p *parser, a operand) (Node, error) {
 				return nil, badValue("%s cannot be in $elemMatch", firstName(d))
 			}
 		}
-		return &Leaf{path: a.path, parts: a.path.Components(), pred: &elemValue{sub, list}, whole: true}, nil
+		return &Leaf{path: a.path, parts: a.path.Components(), pred: &elemValue{sub, list, p.rules.order != nil}, whole: true}, nil
 	}
 	sub, err := p.filter(d)
 	if err != nil {
@@ -49,8 +49,9 @@ func (p *parser) isValueForm(d bson.Raw) bool {
 
 // elemValue matches an array with an element that satisfies all conditions.
 type elemValue struct {
-	sub  []valued
-	list []Node
+	sub      []valued
+	list     []Node
+	collated bool // the conditions compare text by a collation
 }
 
 func (e *elemValue) name() string { return "$elemMatch" }
@@ -100,7 +101,8 @@ func (e *elemValue) append(b *bson.Builder) {
 func (e *elemValue) shape(dst []byte) []byte { return appendList(dst, "$elemMatch", e.list) }
 
 // bounds adds the intersection of the bounds of all conditions that are Pathed, as one element must satisfy them all.
-// The bounds are not exact, because a value that is no array has the same index keys but does not match.
+// The bounds are not exact, because a value that is no array has the same index keys but does not match. With a
+// collation, only the first of the bounds that end with text is used: the others are in the order of bytes.
 func (e *elemValue) bounds(add func(Interval)) (exact bool) {
 	list := []Interval{AllValues()}
 	for _, c := range e.sub {
@@ -113,6 +115,9 @@ func (e *elemValue) bounds(add func(Interval)) (exact bool) {
 		if l, ok := c.(*Leaf); ok && l.requiresArray() {
 			// An element that is an array has its own key.
 			own = []Interval{classBounds(bson.TypeArray)}
+		}
+		if e.collated && endsWithText(list) && endsWithText(own) {
+			continue
 		}
 		list = intersect(list, own)
 	}

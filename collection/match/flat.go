@@ -30,7 +30,7 @@ func flat(n Node) (ivs []Interval, ok bool) {
 		ivs = []Interval{AllValues()}
 		for _, c := range n.list {
 			own, ok := flat(c)
-			if !ok {
+			if !ok || endsWithText(ivs) && endsWithText(own) && isCollated(c) {
 				return nil, false
 			}
 			ivs = Intersect(ivs, own)
@@ -47,6 +47,20 @@ func flat(n Node) (ivs []Interval, ok bool) {
 	}
 	return nil, false
 }
+
+// isCollated reports whether a condition compares text by a collation. Its intervals are in the order of bytes, so they
+// cannot be intersected with those of another condition on text.
+func isCollated(n Node) bool {
+	l, ok := n.(*Leaf)
+	if !ok {
+		return false
+	}
+	r, ok := l.pred.(interface{ collated() bool })
+	return ok && r.collated()
+}
+
+// collated reports whether text is compared by a collation.
+func (r rules) collated() bool { return r.order != nil }
 
 // flatBounds implements flatter.
 func (c *comparison) flatBounds(add func(Interval)) (exact bool) {

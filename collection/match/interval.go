@@ -123,6 +123,18 @@ func union(list []Interval) []Interval {
 	return out
 }
 
+// endsWithText reports whether an end of an interval is a string, or can contain one.
+func endsWithText(list []Interval) bool {
+	isText := func(v bson.Value) bool {
+		switch v.Type {
+		case bson.TypeString, bson.TypeSymbol, bson.TypeDocument, bson.TypeArray:
+			return true
+		}
+		return false
+	}
+	return slices.ContainsFunc(list, func(i Interval) bool { return isText(i.Lo) || isText(i.Hi) })
+}
+
 // WithArrays adds the interval of all arrays to ascending intervals.
 func WithArrays(list []Interval) []Interval {
 	return union(append([]Interval{classBounds(bson.TypeArray)}, list...))

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"bytes"
 	"slices"
 
 	"github.com/cantledb/cantle/bson"
@@ -335,6 +334,9 @@ func (q *Query) fieldIntervals(ix *catalog.Index, i int, cs []conjunct, before [
 	if ix.Multikey.Field(i) {
 		used = ofSameElement(ix, i, cs, used, narrowest)
 	}
+	if ix.Collation != nil {
+		used = withOneText(ix, i, cs, used)
+	}
 	all := make([][]match.Interval, len(used))
 	for n, k := range used {
 		all[n], _ = cs[k].of(ix, i)
@@ -434,31 +436,14 @@ func encodeField(ivs []match.Interval, dir keystring.Dir, order bson.StringOrder
 		}
 		fb.Intervals[i] = b
 	}
-	if order != nil { // the order of collation keys is not the byte order of the strings
-		sortIntervals(&fb)
+	if order != nil {
+		fb.sortCollated()
 	}
 	return fb
 }
 
 // keystringBytes is the capacity for the keystring of a usual value.
 const keystringBytes = 24
-
-func sortIntervals(fb *FieldBounds) {
-	perm := make([]int, len(fb.Intervals))
-	for i := range perm {
-		perm[i] = i
-	}
-	slices.SortStableFunc(perm, func(i, j int) int { return bytes.Compare(fb.Intervals[i].Lo, fb.Intervals[j].Lo) })
-	out := FieldBounds{}
-	for k, i := range perm {
-		if k > 0 && bytes.Equal(fb.Intervals[i].Lo, fb.Intervals[perm[k-1]].Lo) && bytes.Equal(fb.Intervals[i].Hi, fb.Intervals[perm[k-1]].Hi) {
-			continue // two strings that are equal under the collation
-		}
-		out.Intervals = append(out.Intervals, fb.Intervals[i])
-		out.values = append(out.values, fb.values[i])
-	}
-	*fb = out
-}
 
 // unused returns the part of the filter that must still be evaluated on documents: the conjuncts that the
 // bounds do not answer exactly. It is nil if none is left.

@@ -41,7 +41,7 @@ func TestPlanningChecksInterrupts(t *testing.T) {
 		"$or of one path": func(b *bson.Builder, i int) { b.Int("a", int64(i)) },
 		"$and": func(b *bson.Builder, i int) {
 			b.BeginDoc("a")
-			b.Int("$ne", int64(i))
+			b.Int("$gt", int64(i))
 			b.End()
 		},
 	} {
