@@ -143,7 +143,8 @@ type unaryFunc struct {
 	make func(env *mql.Env) valueState
 }
 
-// valueState is the state of an accumulator with one argument: it receives the argument's values. unaryState
+// valueState is the state of an accumulator that evaluates one argument on each document: it receives the argument's
+// values. unaryState
 // evaluates the argument and makes a State of it.
 type valueState interface {
 	// take adds a value, which may be missing. The state copies what it keeps.

@@ -75,7 +75,8 @@ func (f *linearFill) start(p *partition) windowRun {
 	return r
 }
 
-// linearFillRun holds the nearest documents left and right of the current document whose value is not null.
+// linearFillRun holds the positions of two documents with a value, neither null nor missing: of the last one up to the
+// current document, and of the next one.
 type linearFillRun struct {
 	*linearFill
 	p             *partition

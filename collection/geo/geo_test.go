@@ -60,8 +60,8 @@ func TestCrossingRingsAreRefusedWhereChecked(t *testing.T) {
 	}
 }
 
-// TestHoles parses polygons whose rings are valid one by one, and requires an error where they do not make a polygon
-// with holes.
+// TestHoles requires that ParseStored refuses polygons whose rings are valid one by one but do not make a polygon with
+// holes, and that Stored, which does not check this, accepts them.
 func TestHoles(t *testing.T) {
 	const outer = `[[0, 0], [10, 0], [10, 10], [0, 10], [0, 0]]`
 	for _, c := range []struct {

@@ -25,7 +25,7 @@ func literalPrefix(pattern, options string) (string, bool) {
 	p := prefixReader{rest: rest}
 	for p.rest != "" {
 		if !p.step() {
-			// With option s, ".*" after the prefix matches any text.
+			// With option s, a pattern that ends with ".*" after the prefix matches any text there.
 			return string(p.text), p.rest == ".*" && strings.Contains(options, "s")
 		}
 	}

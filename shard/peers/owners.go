@@ -21,14 +21,12 @@ type Owners struct {
 
 	mu        sync.Mutex
 	leaseTerm uint64                // counts the lease terms of this server
-	owned     map[string]*ownership // the jobs that this server owns
+	owned     map[string]*ownership // by name; the jobs that this server owns
 	toRelease map[string]*ownership // jobs whose rows still name this server: not given back yet, or lost with the lease
 }
 
-// ownership is a job of this server: the lease term and the epoch in which it was taken.
-type ownership struct {
-	leaseTerm, epoch uint64
-}
+// ownership is the epoch of a job's row with which this server took the job.
+type ownership struct{ epoch uint64 }
 
 // NewOwners returns the Owners of a store.
 func NewOwners(s storage.Store) *Owners {
@@ -147,16 +145,16 @@ func (o *Owners) TryAcquire(ctx context.Context, name string, note []byte) (bool
 		}
 		o.mu.Lock()
 		defer o.mu.Unlock()
-		o.toRelease[name] = &ownership{term, next.Epoch} // the commit may have succeeded
+		o.toRelease[name] = &ownership{next.Epoch} // the commit may have succeeded
 		return false, err
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.leaseTerm != term {
-		o.toRelease[name] = &ownership{term, next.Epoch}
+		o.toRelease[name] = &ownership{next.Epoch}
 		return false, nil
 	}
-	o.owned[name] = &ownership{term, next.Epoch}
+	o.owned[name] = &ownership{next.Epoch}
 	delete(o.toRelease, name)
 	return true, nil
 }

@@ -114,7 +114,7 @@ func (m *Minute) put(parts []int, ru float64) {
 	}
 }
 
-// tally sums the work of one value of the replayed shard key.
+// tally sums the work of the statements that fix one value of the replayed shard key.
 type tally struct {
 	ru    float64
 	texts []string

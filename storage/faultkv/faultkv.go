@@ -12,7 +12,7 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// Op is a kind of call to a store, to which a rule applies.
+// Op is a kind of call to a store. A rule applies to one kind.
 type Op uint8
 
 // The calls, on a Store, its Readers and its Txns.

@@ -40,8 +40,8 @@ var countries = []string{"AT", "BE", "CH", "DE", "FR", "IT", "NL", "PL"}
 
 // made computes reading number i.
 func made(i int32) reading {
-	// The fields are computed by a multiplicative sequence, which is random enough here and the same on every
-	// machine.
+	// All fields but _id and at are computed by a multiplicative sequence, which is random enough here and the same on
+	// every machine.
 	x := uint32(i)*2654435761 + 12345
 	r := reading{
 		ID:          i,
