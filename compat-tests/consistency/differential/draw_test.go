@@ -377,6 +377,10 @@ func (d drawer) filter(depth int) bson.D {
 		}
 	case 7:
 		return one("$expr", d.expression(1))
+	case 8:
+		if d.rarely(2) {
+			return d.inequalities()
+		}
 	}
 	out := bson.D{}
 	for range 1 + d.IntN(2) {
@@ -399,9 +403,22 @@ func (d drawer) expression(depth int) bson.D {
 			return one("$and", bson.A{d.expression(depth - 1), d.expression(depth - 1)})
 		}
 	case 1:
-		return one("$in", bson.A{path, bson.A{value(), value(), value()}})
+		list := bson.A{value(), value(), value()}
+		for range 8 * d.IntN(2) { // a longer list is searched in sorted order
+			list = append(list, value())
+		}
+		return one("$in", bson.A{path, list})
 	}
 	return one(oneOf(d, "$eq", "$ne", "$lt", "$lte", "$gt", "$gte"), bson.A{path, value()})
+}
+
+// inequalities draws a filter of so many inequalities on one path that they are planned as one $nin.
+func (d drawer) inequalities() bson.D {
+	path, parts := d.path(), bson.A{}
+	for range 16 + d.IntN(4) {
+		parts = append(parts, one(path, one("$ne", d.operand(path))))
+	}
+	return one("$and", parts)
 }
 
 // region draws a filter by geometry, which can be answered by a scan and by some kinds of index only.

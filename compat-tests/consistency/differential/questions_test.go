@@ -353,6 +353,8 @@ func (p *pipe) window() {
 	w = append(w, bson.E{Key: "sortBy", Value: bson.D{{Key: "_id", Value: p.direction()}}}, bson.E{Key: "output", Value: bson.D{
 		{Key: "w", Value: bson.D{{Key: oneOf(p.drawer, "$sum", "$max"), Value: "$k"}, {Key: "window", Value: one("documents", bson.A{int32(-2), oneOf[any](p.drawer, int32(0), int32(1), "unbounded")})}}},
 		{Key: "i", Value: one("$documentNumber", bson.D{})},
+		{Key: "t", Value: bson.D{{Key: oneOf(p.drawer, "$topN", "$bottomN"), Value: bson.D{{Key: "n", Value: int32(2)}, {Key: "sortBy", Value: one("k", p.direction())}, {Key: "output", Value: "$_id"}}},
+			{Key: "window", Value: one("documents", bson.A{int32(-3), int32(p.IntN(3) - 1)})}}},
 	}})
 	p.add("$setWindowFields", w)
 	p.ordered = false
