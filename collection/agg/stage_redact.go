@@ -16,6 +16,8 @@ var stageRedact = StageDef{Name: "$redact", OwnFields: true, Parse: parseRedact,
 type redactStage struct {
 	e     expr.Expr // sees DESCEND, KEEP and PRUNE as variables
 	plain bson.Value
+	// filtered reports that conditions of the $match behind the stage were copied in front of it.
+	filtered bool
 }
 
 // The values of $$DESCEND, $$KEEP and $$PRUNE.
@@ -44,7 +46,7 @@ func parseRedact(p *parser, _ string, arg bson.Value) ([]Stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []Stage{&redactStage{e, arg}}, nil
+	return []Stage{&redactStage{e: e, plain: arg}}, nil
 }
 
 func (s *redactStage) Name() string             { return "$redact" }
