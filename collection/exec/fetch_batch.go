@@ -79,6 +79,10 @@ func (f *fetch) fill(env *mql.Env) error {
 	a := f.ahead
 	a.page.rows, a.page.mem, a.keys, a.mem, a.keep, a.at = a.page.rows[:0], a.page.mem[:0], a.keys[:0], a.mem[:0], a.keep[:0], 0
 	for len(a.page.rows) < a.size {
+		if f.node.Rows > 0 && f.Returned+int64(len(a.page.rows)) >= f.node.Rows {
+			a.end = true
+			break
+		}
 		if len(a.page.rows) > 0 && !f.src.Trial.has(1+fetchCost) {
 			break // the collected rows may be all that the trial needs
 		}

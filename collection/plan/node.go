@@ -110,8 +110,9 @@ type Fetch struct {
 	Filter     match.Node // nil keeps everything
 	Computed   bool       // Computed and Predicates: see RecordScan
 	Predicates int
-	// Batch reports that all rows are needed, so that reading ahead wastes nothing.
+	// Batch reports that all rows are needed, or the first Rows if Rows is not 0, so that reading ahead wastes nothing.
 	Batch bool
+	Rows  int64
 }
 
 // Or reads its inputs one after the other and drops duplicate records.

@@ -48,6 +48,9 @@ func (q *Query) finish(n Node, sorted bool, index string, covered bool) *Solutio
 			limit, skip = max(0, limit-skip), 0
 		}
 	}
+	if single && !limited {
+		batchWithin(n, limit-skip)
+	}
 	if s.Sorted && (!single && (q.Transform != nil || q.ReturnKey) || q.reads(expr.MetaSortKey)) {
 		n = &SortKey{Input: n, Pattern: q.Pattern}
 	}
@@ -70,6 +73,13 @@ func batchFetches(n Node) {
 	}
 	for _, in := range n.Inputs() {
 		batchFetches(in)
+	}
+}
+
+// batchWithin lets a fetch without a filter, whose rows come in order, read ahead as far as a limit.
+func batchWithin(n Node, limit int64) {
+	if f, ok := n.(*Fetch); ok && f.Filter == nil && limit > 1 {
+		f.Batch, f.Rows = true, limit
 	}
 }
 

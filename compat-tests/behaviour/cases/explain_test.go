@@ -99,6 +99,7 @@ func TestExplainExamined(t *testing.T) {
 		{`"filter": {"a": {"$gt": 0}, "s": {"$exists": true}}, "hint": "as"`, `4`, `4`, `3`},
 		{`"filter": {"a": {"$gt": 0}, "$expr": {"$eq": [{"$type": "$s"}, "missing"]}}, "hint": "as"`, `4`, `1`, `1`},
 		{`"sort": {"a": 1}, "skip": 3`, `4`, `1`, `1`},
+		{`"sort": {"a": 1}, "limit": 3`, `3`, `3`, `3`},
 		{`"sort": {"a": -1}, "skip": 1, "limit": 2`, `3`, `2`, `2`},
 		{`"filter": {"a": {"$gt": 0}}, "projection": {"_id": 0, "a": 1}, "skip": 3`, `4`, `0`, `1`},
 		{`"sort": {"t": 1}, "limit": 2`, `2`, `2`, `2`},
