@@ -144,8 +144,7 @@ type unaryFunc struct {
 }
 
 // valueState is the state of an accumulator that evaluates one argument on each document: it receives the argument's
-// values. unaryState
-// evaluates the argument and makes a State of it.
+// values. unaryState evaluates the argument and makes a State of it.
 type valueState interface {
 	// take adds a value, which may be missing. The state copies what it keeps.
 	take(env *mql.Env, v bson.Value) (grew int, err error)
