@@ -3,6 +3,7 @@ package agg
 import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/exec"
+	"github.com/cantledb/cantle/collection/expr"
 	"github.com/cantledb/cantle/collection/match"
 	"github.com/cantledb/cantle/collection/mql"
 )
@@ -20,8 +21,8 @@ type lookupDivision struct {
 	// whole is the optimised sub-pipeline. Behind an equality with the values of one row, it is one query for the
 	// planner.
 	whole *Pipeline
-	// cuts reports that whole needs only the first documents of a row: it begins with a $limit, in the order of a
-	// $sort or any order, after $match stages.
+	// cuts reports that an index can spare whole most reads of a row's documents. After $match stages, it begins with a
+	// $limit, in the order of a $sort or any order, or it counts all documents that have the equality.
 	cuts bool
 }
 
@@ -57,7 +58,7 @@ func divide(sub *Pipeline, ns string) lookupDivision {
 		d.lead = match.AllOf(lead...)
 	}
 	f := d.whole.with(stages).Front()
-	d.cuts = f.Limit > 0 && f.Filter == nil
+	d.cuts = f.Filter == nil && (f.Limit > 0 || f.Count && len(d.conditions) == 0)
 	if len(d.conditions) > 0 {
 		stages = append([]Stage{&matchStage{node: match.AllOf(d.conditions...)}}, stages...)
 	}
@@ -112,22 +113,27 @@ func (o *lookupOp) ownQuery(env *mql.Env, values []bson.Value) (*Pipeline, error
 
 // readsAlone reports whether a row with the given values is joined by a query of its own, because an index finds what
 // the sub-pipeline needs of the row's documents without reading the others.
-func (o *lookupOp) readsAlone(env *mql.Env, values []bson.Value) (bool, error) {
+func (o *lookupOp) readsAlone(env *mql.Env, doc bson.Raw, values []bson.Value) (bool, error) {
 	if !o.division.cuts && !o.selective {
 		return false, nil
 	}
-	a, err := o.surveyRow(env, values)
+	a, err := o.surveyRow(env, doc, values)
 	return o.division.cuts && a.Direct || o.selective && a.Indexed, err
 }
 
-// surveyRow returns how the query of a row with the given values is read. All rows with values of the same class are
-// read alike.
-func (o *lookupOp) surveyRow(env *mql.Env, values []bson.Value) (Access, error) {
+// surveyRow returns how the query of the row doc with the given values is read. All rows with values of the same class
+// are read alike.
+func (o *lookupOp) surveyRow(env *mql.Env, doc bson.Raw, values []bson.Value) (Access, error) {
 	class := classOf(values)
 	if a, known := o.alone[class]; known {
 		return a, nil
 	}
-	inner := declare(env, o.let)
+	var s expr.Scratch // of the variables, whose values bound indexes
+	defer s.Close()
+	inner, err := bind(env, o.let, doc, &s, false)
+	if err != nil {
+		return Access{}, nil // the error is that of the row, once it is delivered
+	}
 	p, err := o.ownQuery(inner, values)
 	if err != nil {
 		return Access{}, err
@@ -148,11 +154,11 @@ const foundPerRow = 32
 
 // isSelective reports whether a batch of rows has found so many documents that its rows are rather read alone: an
 // index finds the documents of a row, and the leading $match has further conditions that depend on the row.
-func (o *lookupOp) isSelective(env *mql.Env, rows int) (bool, error) {
-	if o.selective || len(o.found) != foundPerRow*rows || o.division.whole == nil || !o.varies() {
+func (o *lookupOp) isSelective(env *mql.Env, rows []lookupRow) (bool, error) {
+	if o.selective || len(o.found) != foundPerRow*len(rows) || o.division.whole == nil || !o.varies() {
 		return false, nil
 	}
-	a, err := o.surveyRow(env, o.values.values[:1])
+	a, err := o.surveyRow(env, rows[0].row.Doc, o.values.values[:1])
 	o.selective = a.Indexed
 	return o.selective, err
 }

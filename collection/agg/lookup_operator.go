@@ -174,7 +174,7 @@ func (o *lookupOp) addRow(env *mql.Env, rows []lookupRow, i int) error {
 		rows[i].matches = separateMatches
 		return err
 	}
-	alone, err := o.readsAlone(env, o.rowValues.values)
+	alone, err := o.readsAlone(env, rows[i].row.Doc, o.rowValues.values)
 	if alone || err != nil {
 		rows[i].matches = ownMatches
 		return err
@@ -258,7 +258,7 @@ func (o *lookupOp) probe(outer *mql.Env, rows []lookupRow) (fits bool, err error
 		if o.held > lookupArrayMax && o.unwind == nil {
 			return false, o.tooLarge()
 		}
-		if selective, err := o.isSelective(env, len(rows)); selective && len(rows) > 1 || err != nil {
+		if selective, err := o.isSelective(env, rows); selective && len(rows) > 1 || err != nil {
 			return false, err
 		}
 	}

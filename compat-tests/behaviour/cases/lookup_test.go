@@ -78,6 +78,8 @@ var lookupCases = []lookupCase{
 		80, 80, 0, `["k_t"]`, `{"n": 80, "t": 40, "k": 0}`},
 	{"any", "o", `"localField": "k", "foreignField": "k", "pipeline": [{"$limit": 1}]`,
 		40, 40, 0, `["k_t"]`, `{"n": 40, "t": 1960, "k": 0}`},
+	{"count", "o", `"localField": "k", "foreignField": "k", "pipeline": [{"$count": "t"}]`,
+		2000, 0, 0, `["k_t"]`, `{"n": 40, "t": 2000, "k": 0}`},
 	{"without order", "o", `"localField": "k", "foreignField": "k", "pipeline": [{"$sort": {"u": -1, "t": -1}}, {"$limit": 1}]`,
 		2000, 2000, 0, `["k_t"]`, `{"n": 40, "t": 1960, "k": 0}`},
 	{"equality by $expr", "o", `"let": {"v": "$k"}, "pipeline": [{"$match": {"$expr": {"$eq": ["$k", "$$v"]}}}]`,
