@@ -189,6 +189,9 @@ func (q *Query) indexAccess(ix *catalog.Index, cs []conjunct, at string) (a acce
 		a.bounds[i] = f.FieldBounds
 		a.bounded++
 		nonNull = nonNull || f.nonNull
+		if f.nonNull && f.exact {
+			markExisting(cs, fields[i], a.used)
+		}
 		located = located || ix.Parts[i].Plugin != ""
 		if stillPoints && f.IsPoint() {
 			a.points++
@@ -206,11 +209,24 @@ func (q *Query) indexAccess(ix *catalog.Index, cs []conjunct, at string) (a acce
 	if a.bounds[0].IsFull() && a.bounded > 0 {
 		a.unbound() // without a bound on the first field, other bounds only filter keys
 	}
+	if ix.Sparse && len(fields) == 1 && ix.IsOrdered() {
+		markExisting(cs, fields[0], a.used) // the index has entries of all documents with the field, and of no others
+	}
 	if gaps {
 		a.bounded = max(a.bounded, 1) // the index has fewer entries than the collection has documents
 	}
 	a.repeats = a.canRepeat()
 	return a, true
+}
+
+// markExisting marks as used those conjuncts that require that a field of an index exists. The bounds of the index
+// answer them exactly if each entry within the bounds has a value.
+func markExisting(cs []conjunct, field string, used []bool) {
+	for k, c := range cs {
+		if l, ok := c.node.(*match.Leaf); ok && c.path == field && l.Operator() == "$exists" && !l.Path().HasPosition() {
+			used[k] = true
+		}
+	}
 }
 
 // requiresField reports whether the filter requires a field of the index by $exists, so that a sparse index
