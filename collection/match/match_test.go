@@ -105,14 +105,19 @@ func run(t *testing.T, env *mql.Env, c *casefile.Case, filter bson.Raw) string {
 		}
 	case "implied":
 		match.Walk(normal, func(n match.Node) {
-			if e, ok := n.(*match.Expr); ok {
-				for _, i := range e.Implied(env) {
-					text := i.Path.String() + ":"
-					for _, iv := range i.Intervals {
-						text += intervalText(iv)
-					}
-					out = append(out, text)
+			var list []match.Implied
+			switch n := n.(type) {
+			case *match.Expr:
+				list = n.Implied(env)
+			case *match.Schema:
+				list = n.Implied()
+			}
+			for _, i := range list {
+				text := i.Path.String() + ":"
+				for _, iv := range i.Intervals {
+					text += intervalText(iv)
 				}
+				out = append(out, text)
 			}
 		})
 	case "explain":

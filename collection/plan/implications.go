@@ -18,4 +18,5 @@ type implication struct {
 var implications = [...]implication{
 	{"$elemMatch", impliedByElemMatch},
 	{"$expr", impliedByExpr},
+	{"$jsonSchema", impliedBySchema},
 }
