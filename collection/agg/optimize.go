@@ -1,7 +1,8 @@
 package agg
 
 // Optimize returns a pipeline with the same result that reads less: it moves, for example, filters towards the
-// source, limits into sorts, $unwind into $lookup; $unwind copies only the fields that are read later. Divide and Front expect a pipeline from Optimize.
+// source, limits into sorts, $unwind into $lookup; $unwind copies only the fields that are read later. Divide and Front
+// expect a pipeline from Optimize.
 // Manual: core/aggregation-pipeline-optimization.
 func (p *Pipeline) Optimize() *Pipeline {
 	stages := append([]Stage(nil), p.stages...)
