@@ -72,6 +72,11 @@ func (c *census) take(s *catalog.Snapshot) (all changes) {
 			kind, text := origin(old.Collection(is.Namespace), is)
 			all.events = append(all.events, Event{Kind: kind, Namespace: is.Namespace.String(), Text: text})
 		default:
+			// A version between may have had the new collection under another name, as $out makes it.
+			if o := old.Collection(is.Namespace); was.Namespace != is.Namespace && o != nil && o.Map != nil {
+				kind, text := origin(o, is)
+				all.events = append(all.events, Event{Kind: kind, Namespace: is.Namespace.String(), Text: text})
+			}
 			all.events = append(all.events, altered(was, is)...)
 		}
 		c.move(was, is, &all)

@@ -102,7 +102,8 @@ func (d drawer) update(some bson.D) (q bson.D, u any, filters bson.A) {
 	case 3:
 		return some, one(oneOf(d, "$min", "$max"), one(oneOf(d, "b", "c"), d.scalar())), nil
 	case 4:
-		return some, one("$inc", one("n", int32(d.IntN(3)))), nil
+		// The greatest integer cannot be incremented: an update of many documents would end at one that has it.
+		return append(one("n", one("$not", one("$gt", float64(1<<62)))), drop(some, "n")...), one("$inc", one("n", int32(d.IntN(3)))), nil
 	case 5:
 		if some == nil {
 			break

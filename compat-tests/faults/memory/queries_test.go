@@ -22,13 +22,17 @@ var pipelines = map[string]bson.D{
 	"group": {{Key: "$group", Value: bson.D{{Key: "_id", Value: bson.A{"$_id", "$r"}}, {Key: "s", Value: bson.D{{Key: "$first", Value: "$s"}}}}}},
 	"window": {{Key: "$setWindowFields", Value: bson.D{{Key: "sortBy", Value: bson.D{{Key: "k", Value: 1}}},
 		{Key: "output", Value: bson.D{{Key: "n", Value: bson.D{{Key: "$documentNumber", Value: bson.D{}}}}}}}}},
-	"facet": {{Key: "$facet", Value: bson.D{{Key: "n", Value: bson.A{bson.D{{Key: "$count", Value: "n"}}}}}}},
+	"facet": {{Key: "$facet", Value: bson.D{{Key: "n", Value: bson.A{counted}}}}},
 }
+
+// counted counts documents, and reads all their fields, so that the stages before it keep them.
+var counted = bson.D{{Key: "$group", Value: bson.D{{Key: "_id", Value: nil}, {Key: "n", Value: bson.D{{Key: "$sum", Value: 1}}},
+	{Key: "last", Value: bson.D{{Key: "$last", Value: "$$ROOT"}}}}}}
 
 func pipeline(name string) bson.A {
 	return bson.A{
 		bson.D{{Key: "$set", Value: bson.D{{Key: "r", Value: bson.D{{Key: "$range", Value: bson.A{0, copies}}}}}}},
-		bson.D{{Key: "$unwind", Value: "$r"}}, pipelines[name], bson.D{{Key: "$count", Value: "n"}},
+		bson.D{{Key: "$unwind", Value: "$r"}}, pipelines[name], counted,
 	}
 }
 
