@@ -155,11 +155,16 @@ func (o *lookupOp) join(env *mql.Env, rows []lookupRow) error {
 	if err != nil || fits {
 		return err
 	}
-	// Too large for a batch: each row is joined when it is delivered.
+	// Too large for a batch: each row is joined when it is delivered. A single row's documents are too many to hold only
+	// if a sub-pipeline follows; its query reads them one by one.
 	o.release()
+	later := deferredMatches
+	if len(rows) == 1 {
+		later = ownMatches
+	}
 	for i := range rows {
 		if !rows[i].is(ownMatches) && !rows[i].is(separateMatches) {
-			rows[i].matches = deferredMatches
+			rows[i].matches = later
 		}
 	}
 	return nil
@@ -197,7 +202,8 @@ func (r *lookupRow) is(mark []int) bool { return len(r.matches) == 1 && r.matche
 var deferredMatches = []int{-1}
 
 // probe reads the foreign documents that have any value of a batch of rows, and assigns them to the rows. It returns
-// false for several rows if the documents are too many to hold, or if a view computes random values.
+// false if the documents are too many to hold, for a single row only if a sub-pipeline follows that a query of the row
+// can have, and for several rows if a view computes random values.
 func (o *lookupOp) probe(outer *mql.Env, rows []lookupRow) (fits bool, err error) {
 	var drew atomic.Bool
 	env := outer.WithRandomFlag(&drew)
@@ -249,7 +255,7 @@ func (o *lookupOp) probe(outer *mql.Env, rows []lookupRow) (fits bool, err error
 		o.found = append(o.found, r.Doc.Clone())
 		o.held += len(r.Doc) + 32
 		err = env.Memory.GrowRequired(len(r.Doc)+32, "$lookup")
-		if (err != nil || !env.Memory.Grow(0) || o.held > lookupFoundMax) && len(rows) > 1 {
+		if (err != nil || !env.Memory.Grow(0) || o.held > lookupFoundMax) && (len(rows) > 1 || o.division.whole != nil) {
 			return false, nil
 		}
 		if err != nil {

@@ -3,6 +3,7 @@ package memory
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -99,6 +100,47 @@ func TestQueriesThatCannotSpillFail(t *testing.T) {
 	refused("an array of 5,000,000 numbers", 146, err)
 	if n, err := c.CountDocuments(ctx, bson.D{{Key: "k", Value: bson.D{{Key: "$lt", Value: 10}}}}); err != nil || n != 10 {
 		t.Errorf("a small command meanwhile: %d, %v", n, err)
+	}
+	waitReleased(ctx, t, db, "queries")
+}
+
+// TestLookupReduces checks that a $lookup whose row joins more documents than the memory of all queries holds works
+// if its sub-pipeline returns little, with and without an index, by localField and by $expr.
+func TestLookupReduces(t *testing.T) {
+	ctx := context.Background()
+	_, db := start(t)
+	local, foreign := db.Collection("local"), db.Collection("foreign")
+	const n, size = 48, 1 << 20
+	for i := range n {
+		if _, err := foreign.InsertOne(ctx, bson.D{{Key: "_id", Value: i}, {Key: "k", Value: 1}, {Key: "s", Value: strings.Repeat("x", size)}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := local.InsertOne(ctx, bson.D{{Key: "_id", Value: 1}, {Key: "k", Value: 1}}); err != nil {
+		t.Fatal(err)
+	}
+	sum := bson.D{{Key: "$group", Value: bson.D{{Key: "_id", Value: nil}, {Key: "n", Value: bson.D{{Key: "$sum", Value: bson.D{{Key: "$strLenCP", Value: "$s"}}}}}}}}
+	equal := bson.D{{Key: "$match", Value: bson.D{{Key: "$expr", Value: bson.D{{Key: "$eq", Value: bson.A{"$k", "$$k"}}}}}}}
+	joins := map[string]bson.D{
+		"localField": {{Key: "from", Value: "foreign"}, {Key: "localField", Value: "k"}, {Key: "foreignField", Value: "k"}, {Key: "pipeline", Value: bson.A{sum}}, {Key: "as", Value: "r"}},
+		"$expr":      {{Key: "from", Value: "foreign"}, {Key: "let", Value: bson.D{{Key: "k", Value: "$k"}}}, {Key: "pipeline", Value: bson.A{equal, sum}}, {Key: "as", Value: "r"}},
+	}
+	for _, indexed := range []bool{false, true} {
+		if indexed {
+			if _, err := foreign.Indexes().CreateOne(ctx, mongo.IndexModel{Keys: bson.D{{Key: "k", Value: 1}}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for name, join := range joins {
+			var out []struct{ R []struct{ N int } }
+			cur, err := local.Aggregate(ctx, bson.A{bson.D{{Key: "$lookup", Value: join}}})
+			if err == nil {
+				err = cur.All(ctx, &out)
+			}
+			if err != nil || len(out) != 1 || len(out[0].R) != 1 || out[0].R[0].N != n*size {
+				t.Errorf("%s, indexed %v: %v, %v", name, indexed, out, err)
+			}
+		}
 	}
 	waitReleased(ctx, t, db, "queries")
 }
