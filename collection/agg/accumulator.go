@@ -105,7 +105,7 @@ func indexByte(s string, c byte) int {
 // argument parses the argument of an accumulator that has only one. In a window, a list is an array expression;
 // elsewhere it is an error.
 //
-// Errors: 40237 for a list; errors of expr.Parse.
+// Errors: 40237 for a list outside a window; errors of expr.Parse, outside a window with the codes of zeroDivision.
 func (p *parser) argument(name string, v bson.Value) (expr.Expr, error) {
 	if p.window {
 		return expr.Parse(p.env, v)

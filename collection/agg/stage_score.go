@@ -256,7 +256,8 @@ func (o *scoringOp) load(env *mql.Env, r *exec.Row) error {
 	return o.spool.add(env, bson.Raw(b.Finish()), nil)
 }
 
-// Park parks the input until it has ended. The operator holds no rows of the input but the copies in its spool.
+// Park parks the input; once minMaxScaler has read the whole input, nothing is left to park. The operator holds no rows
+// of the input but the copies in its spool.
 func (o *scoringOp) Park() (int, bool) {
 	if o.loaded {
 		return 0, true

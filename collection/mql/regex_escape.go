@@ -232,7 +232,7 @@ func propertyOf(rest string) (out string, size int) {
 var sets = map[string]string{"L&": `\p{Lu}\p{Ll}\p{Lt}`, "Xan": `\p{L}\p{N}`, "Xwd": `\p{L}\p{N}_`, "Xsp": `\t\n\x0b\f\r\x85\p{Z}`, "Xps": `\t\n\x0b\f\r\x85\p{Z}`}
 
 // char reads an escape that denotes one character, from rest, the pattern after the backslash. It returns the
-// character and the size of the escape in bytes; err describes an error.
+// character and the number of bytes of rest that the escape takes; err describes an error, "" if there is none.
 func char(rest string) (r rune, size int, err string) {
 	switch c := rest[0]; c {
 	case 'a':

@@ -192,8 +192,8 @@ func (r *Ranking) spreadKept(c *candidate) {
 	}
 }
 
-// useful reports whether a further field after the first field of the key could help: if there are recorded requests,
-// some must fix the first field.
+// useful reports whether a further field after the first field of the key could help: if there are recorded requests
+// other than inserts, some must fix the first field.
 func (r *Ranking) useful(c *candidate) bool {
 	return c.targeted < 0 || r.fixes(c.fields[0])
 }

@@ -264,8 +264,8 @@ func sameWrites(t *testing.T, g generator, db *mongo.Database, name string, seed
 	}
 }
 
-// sameJoins checks that joins of a collection with itself, and with a copy of it that has no index, return the same,
-// for all rows at once and one by one.
+// sameJoins checks that $lookup and $graphLookup from a collection into itself return the same as into a copy of it
+// without the index, and that $lookup into the copy returns the same for all rows at once and one by one.
 func sameJoins(t *testing.T, g generator, db *mongo.Database, name string, seed uint64, index bson.D) {
 	t.Helper()
 	sent(t, db, bson.D{{Key: "aggregate", Value: name}, {Key: "pipeline", Value: bson.A{bson.D{{Key: "$out", Value: "copy"}}}}, {Key: "cursor", Value: bson.D{}}})

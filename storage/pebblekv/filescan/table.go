@@ -20,7 +20,8 @@ type table struct {
 	name   string
 	number uint64
 	level  int
-	// smallest and largest are the first and last key in the table, nil if unknown.
+	// smallest and largest are inclusive bounds of the keys in the table; largest is nil if unknown. If the manifest is
+	// damaged, largest may be above the last key, and smallest is empty if the first key cannot be read.
 	smallest, largest []byte
 	maxSeq            uint64 // the highest sequence number in the table; the maximum if unknown
 	size              int64  // expected size; -1 if unknown

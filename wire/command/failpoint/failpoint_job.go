@@ -24,8 +24,8 @@ type jobKill struct {
 	pause time.Duration // the delay before the process is killed, in which other work continues
 }
 
-// set turns the fail point killAtJobStep on or off; data names the step and the pause. Errors: TypeMismatch (14),
-// BadValue (2).
+// set turns the fail point killAtJobStep on or off; data names the step, which need not exist, and the pause. Errors:
+// TypeMismatch (14) for the type of a value, BadValue (2) for an unknown field of data.
 func (k *jobKill) set(mode failMode, data bson.Raw) error {
 	step, pause := "", int64(0)
 	for it := data.Iter(); it.Next(); {
