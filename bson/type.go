@@ -100,6 +100,12 @@ var allTypes = [...]Type{
 	TypeTimestamp, TypeInt64, TypeDecimal128, TypeMinKey, TypeMaxKey,
 }
 
+// HoldsText reports whether values of the type are strings or can contain some, so that their order depends on a
+// collation.
+func (t Type) HoldsText() bool {
+	return t == TypeString || t == TypeSymbol || t == TypeDocument || t == TypeArray
+}
+
 // Valid reports whether t may occur in a document.
 func (t Type) Valid() bool {
 	return t >= TypeDouble && t <= TypeDecimal128 || t == TypeMinKey || t == TypeMaxKey

@@ -87,12 +87,12 @@ func classOf(values []bson.Value) (c valueClass) {
 		c = classSeveral
 	}
 	for _, v := range values {
-		switch v.Type {
-		case bson.TypeNull:
+		switch {
+		case v.Type == bson.TypeNull:
 			c |= classNull
-		case bson.TypeRegex:
+		case v.Type == bson.TypeRegex:
 			c |= classRegex
-		case bson.TypeString, bson.TypeSymbol, bson.TypeDocument, bson.TypeArray:
+		case v.Type.HoldsText():
 			c |= classCollated
 		}
 	}
@@ -101,9 +101,7 @@ func classOf(values []bson.Value) (c valueClass) {
 
 // ownQuery returns the sub-pipeline behind an equality with the values of one row.
 func (o *lookupOp) ownQuery(env *mql.Env, values []bson.Value) (*Pipeline, error) {
-	b := bson.NewBuilder(nil)
-	equalsAny(b, o.foreign.String(), values)
-	n, err := match.Parse(env, b.Doc())
+	n, err := equality(env, o.foreign, values)
 	if err != nil {
 		return nil, err
 	}

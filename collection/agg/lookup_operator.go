@@ -290,9 +290,7 @@ func (o *lookupOp) openEqual(env *mql.Env) (exec.Operator, error) {
 
 // equalQuery returns the pipeline that reads the foreign documents for the values of the batch.
 func (o *lookupOp) equalQuery(env *mql.Env) (*Pipeline, error) {
-	b := bson.NewBuilder(nil)
-	equalsAny(b, o.foreign.String(), o.values.values)
-	n, err := match.Parse(env, b.Doc())
+	n, err := equality(env, o.foreign, o.values.values)
 	if err != nil {
 		return nil, err
 	}

@@ -289,9 +289,7 @@ func (o *graphOp) level(env *mql.Env, values []bson.Value, depth int64) error {
 
 // levelQuery returns the pipeline that reads the documents of a level.
 func (o *graphOp) levelQuery(env *mql.Env, values []bson.Value) (*Pipeline, error) {
-	b := bson.NewBuilder(nil)
-	equalsAny(b, o.to.String(), values)
-	n, err := match.Parse(env, b.Doc())
+	n, err := equality(env, o.to, values)
 	if err != nil {
 		return nil, err
 	}

@@ -35,9 +35,7 @@ type foreignSide struct {
 func newForeignSide(env *mql.Env, p path.Path, null bool) (f foreignSide, err error) {
 	f.path = p
 	if null {
-		b := bson.NewBuilder(nil)
-		equalsAny(b, p.String(), []bson.Value{bson.Null})
-		f.null, err = match.Parse(env, b.Doc())
+		f.null, err = equality(env, p, []bson.Value{bson.Null})
 	}
 	return f, err
 }
@@ -100,6 +98,14 @@ func (s *valueSet) reset() {
 	clear(s.at)
 	s.values = s.values[:0]
 	s.arena.Reset()
+}
+
+// equality returns the filter for documents that have one of the values at a path.
+// Errors: errors of match.Parse.
+func equality(env *mql.Env, at path.Path, values []bson.Value) (match.Node, error) {
+	b := bson.NewBuilder(nil)
+	equalsAny(b, at.String(), values)
+	return match.Parse(env, b.Doc())
 }
 
 // equalsAny appends to the open document b a filter for documents that have one of the values at the path name.

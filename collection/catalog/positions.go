@@ -129,7 +129,7 @@ func (c *Collection) Ranges(f match.Node, byteOrder bool) []shard.Range {
 func (c *Collection) boundedRanges(f match.Node, combos [][]bson.Value, field string, byteOrder bool) (out []shard.Range) {
 	ivs, ok := match.Bounded(f, field)
 	for _, iv := range ivs {
-		ok = ok && (byteOrder || collationIndependent(iv))
+		ok = ok && (byteOrder || iv.IsCollationIndependent())
 	}
 	if !ok || len(ivs)*len(combos) > keyCombinationsMax {
 		ivs = []match.Interval{match.AllValues()}
@@ -155,18 +155,6 @@ func (c *Collection) boundedRanges(f match.Node, combos [][]bson.Value, field st
 		}
 	}
 	return out
-}
-
-// collationIndependent reports whether an interval contains only values whose order does not depend on the
-// collation.
-func collationIndependent(iv match.Interval) bool {
-	for _, v := range [...]bson.Value{iv.Lo, iv.Hi} {
-		switch v.Type {
-		case bson.TypeString, bson.TypeSymbol, bson.TypeDocument, bson.TypeArray:
-			return false
-		}
-	}
-	return bson.Compare(iv.Lo, bson.EmptyDoc, nil) >= 0 || bson.Compare(iv.Hi, bson.EmptyDoc, nil) < 0
 }
 
 // mergeRanges sorts ranges and merges those that touch.

@@ -27,30 +27,44 @@ func Skip(in Operator, n int64) Operator {
 }
 
 func (s *skip) Next(env *mql.Env) (*Row, error) {
-	for s.left > 0 {
-		if d, ok := s.in.(rowDropper); ok {
-			d.dropping(true)
-		}
-		r, err := s.in.Next(env)
-		if r == nil || err != nil {
-			s.Done = err == nil
+	if s.left > 0 {
+		if ended, err := s.drop(env); ended || err != nil {
 			return nil, err
 		}
-		s.Works++
-		if s.left--; s.node.Charged && r.Doc == nil {
+	}
+	r, err := s.read(env)
+	if r != nil {
+		s.Returned++
+	}
+	return r, err
+}
+
+// drop reads the rows that are dropped, and reports whether the input ended meanwhile.
+func (s *skip) drop(env *mql.Env) (ended bool, err error) {
+	if d, ok := s.in.(rowDropper); ok {
+		d.dropping(true)
+		defer d.dropping(false)
+	}
+	for ; s.left > 0; s.left-- {
+		r, err := s.read(env)
+		if r == nil || err != nil {
+			return true, err
+		}
+		if s.node.Charged && r.Doc == nil {
 			env.Meter.Add(r.Shard, ratelimit.CountEntry, 1)
 		}
 	}
-	if d, ok := s.in.(rowDropper); ok {
-		d.dropping(false)
-	}
+	return false, nil
+}
+
+// read reads a row of the input.
+func (s *skip) read(env *mql.Env) (*Row, error) {
 	r, err := s.in.Next(env)
 	if r == nil || err != nil {
 		s.Done = err == nil
 		return nil, err
 	}
 	s.Works++
-	s.Returned++
 	return r, nil
 }
 

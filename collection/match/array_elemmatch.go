@@ -116,7 +116,7 @@ func (e *elemValue) bounds(add func(Interval)) (exact bool) {
 			// An element that is an array has its own key.
 			own = []Interval{classBounds(bson.TypeArray)}
 		}
-		if e.collated && endsWithText(list) && endsWithText(own) {
+		if e.collated && EndWithText(list) && EndWithText(own) {
 			continue
 		}
 		list = intersect(list, own)

@@ -14,9 +14,9 @@ type Implied struct {
 	Intervals []Interval
 }
 
-// Implied returns the intervals that follow from comparisons of fields with values that are known before documents are
-// read, if the expression is such a comparison or an $and that contains some. env has the values of variables; without
-// env, only constants are known. An expression compares values of different types and treats an array as one value. So
+// Implied returns the intervals that follow from comparisons of fields with values that do not depend on the document,
+// if the expression is such a comparison or an $and that contains some. env has the values of variables; without env,
+// these values are constants. An expression compares values of different types and treats an array as one value. So
 // the intervals differ from those of the query operators and hold only for indexes without arrays, and the expression
 // must still be evaluated on each document.
 // Manual: reference/operator/query/expr#behavior (index use).

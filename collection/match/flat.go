@@ -30,7 +30,7 @@ func flat(n Node) (ivs []Interval, ok bool) {
 		ivs = []Interval{AllValues()}
 		for _, c := range n.list {
 			own, ok := flat(c)
-			if !ok || endsWithText(ivs) && endsWithText(own) && isCollated(c) {
+			if !ok || EndWithText(ivs) && EndWithText(own) && isCollated(c) {
 				return nil, false
 			}
 			ivs = Intersect(ivs, own)

@@ -123,16 +123,17 @@ func union(list []Interval) []Interval {
 	return out
 }
 
-// endsWithText reports whether an end of an interval is a string, or can contain one.
-func endsWithText(list []Interval) bool {
-	isText := func(v bson.Value) bool {
-		switch v.Type {
-		case bson.TypeString, bson.TypeSymbol, bson.TypeDocument, bson.TypeArray:
-			return true
-		}
-		return false
-	}
-	return slices.ContainsFunc(list, func(i Interval) bool { return isText(i.Lo) || isText(i.Hi) })
+// endsWithText reports whether an end of the interval is a string, or can contain one.
+func (i Interval) endsWithText() bool { return i.Lo.Type.HoldsText() || i.Hi.Type.HoldsText() }
+
+// EndWithText reports whether an end of an interval is a string, or can contain one: under a collation, the intervals
+// are then in another order than their keys.
+func EndWithText(list []Interval) bool { return slices.ContainsFunc(list, Interval.endsWithText) }
+
+// IsCollationIndependent reports whether the interval contains only values whose order does not depend on a collation.
+// Strings sort just below documents.
+func (i Interval) IsCollationIndependent() bool {
+	return !i.endsWithText() && (bson.Compare(i.Lo, bson.EmptyDoc, nil) >= 0 || bson.Compare(i.Hi, bson.EmptyDoc, nil) < 0)
 }
 
 // WithArrays adds the interval of all arrays to ascending intervals.

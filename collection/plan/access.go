@@ -19,7 +19,6 @@ type conjunct struct {
 	path      string     // "" if the predicate is not about one path
 	intervals []match.Interval
 	exact     bool
-	useful    bool // the intervals restrict the path
 	// elements are the $elemMatch around the predicate, the outermost first.
 	elements []element
 	outer    bool // the predicate is beside the $or that is planned; it is tested on the union of the branches
@@ -64,10 +63,9 @@ func (c *conjunct) take(n match.Node, all []match.Interval) []match.Interval {
 		c.path = pathed.Path().String()
 		c.exact = pathed.Bounds(func(iv match.Interval) { all = append(all, iv) })
 		c.intervals = all[first:len(all):len(all)]
-		c.useful = restricts(c.intervals)
 		if !c.exact {
 			if flat, ok := match.FlatBounds(pathed); ok {
-				c.flat, c.flatText = flat, endsWithText(flat)
+				c.flat, c.flatText = flat, match.EndWithText(flat)
 			}
 		}
 	}
@@ -83,16 +81,6 @@ func (c *conjunct) of(ix *catalog.Index, i int) (ivs []match.Interval, exact boo
 		return c.flat, true
 	}
 	return c.intervals, c.exact
-}
-
-// endsWithText reports whether an end of an interval is a string or may contain one.
-func endsWithText(ivs []match.Interval) bool {
-	for _, iv := range ivs {
-		if hasText(iv.Lo) || hasText(iv.Hi) {
-			return true
-		}
-	}
-	return false
 }
 
 // bounds reports whether the conjunct can bound field i of an index.
@@ -411,17 +399,7 @@ func collationFits(q *Query, ix *catalog.Index, ivs []match.Interval) bool {
 	if ix.Collation.Equal(q.collation) {
 		return true
 	}
-	for _, iv := range ivs {
-		if hasText(iv.Lo) || hasText(iv.Hi) {
-			return false
-		}
-		// An interval that starts below documents and ends at or above them contains strings, which sort just
-		// below documents.
-		if bson.Compare(iv.Lo, bson.EmptyDoc, nil) < 0 && bson.Compare(iv.Hi, bson.EmptyDoc, nil) >= 0 {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(ivs, func(iv match.Interval) bool { return !iv.IsCollationIndependent() })
 }
 
 // encodeField returns intervals of values as bounds of encoded index keys, in the direction of the index field.
@@ -477,4 +455,13 @@ func unused(cs []conjunct, used []bool) match.Node {
 		return nil
 	}
 	return match.AllOf(left...)
+}
+
+// without returns the part of the filter beside one of its conjuncts, nil if there is none.
+func without(cs []conjunct, n match.Node) match.Node {
+	used := make([]bool, len(cs))
+	for i, c := range cs {
+		used[i] = c.node == n
+	}
+	return unused(cs, used)
 }

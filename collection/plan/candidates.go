@@ -297,23 +297,26 @@ func (q *Query) solve(ix *catalog.Index, cs []conjunct, a access, forced bool) *
 // is the result of covers.
 func (q *Query) readIndex(scan *IndexScan, cs []conjunct, a access, covered bool) (Node, bool) {
 	left := unused(cs, a.used)
-	counted := q.counts() && q.Pattern == nil && left != nil
-	if covered && !counted {
+	cover := func(scan *IndexScan) (Node, bool) {
 		scan.Filter = left
 		scan.Rebuild = left != nil || !q.counts() || q.Pattern != nil
 		scan.Count = !scan.Rebuild
 		return scan, true
 	}
-	rest := q.filterKeys(scan, cs, a.used)
+	counted := q.counts() && q.Pattern == nil && left != nil
+	if covered && !counted {
+		return cover(scan)
+	}
+	onKeys := *scan
+	rest := q.filterKeys(&onKeys, cs, a.used)
 	switch {
 	case rest == nil && counted:
-		scan.Counted = true
-		return scan, true
+		onKeys.Counted = true
+		return &onKeys, true
 	case covered:
-		scan.Filter, scan.Tested, scan.NullsDiffer, scan.Computed, scan.Rebuild = left, nil, false, false, true
-		return scan, true
+		return cover(scan)
 	}
-	fetch := newFetch(scan, rest)
+	fetch := newFetch(&onKeys, rest)
 	fetch.Predicates = beyondFirst(cs, rest)
 	return fetch, false
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/match"
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
@@ -19,7 +20,7 @@ func withOneText(ix *catalog.Index, i int, cs []conjunct, used []int) []int {
 	best := -1
 	isText := func(k int) bool {
 		ivs, _ := cs[k].of(ix, i)
-		return endsWithText(ivs)
+		return match.EndWithText(ivs)
 	}
 	for _, k := range used {
 		if isText(k) && (best < 0 || preferable(cs[k], cs[best])) {

@@ -123,16 +123,7 @@ func (q *Query) textNode(t *match.Text, cs []conjunct) (Node, error) {
 		b[at] = encodeField([]match.Interval{{Lo: v, Hi: v, LoInclusive: true, HiInclusive: true}}, keystring.Ascending, nil)
 		branches = append(branches, &IndexScan{Index: ix, Bounds: b, Seeks: b.Seeks(), Sibling: i > 0})
 	}
-	var left []match.Node
-	for _, c := range cs {
-		if c.node != nil && c.node != match.Node(t) {
-			left = append(left, c.node)
-		}
-	}
 	or := &TextOr{Branches: branches, Scores: q.reads(expr.MetaTextScore), Field: at}
-	n := &TextMatch{Input: &Fetch{Input: or}, Index: ix, Text: t, Query: query}
-	if len(left) > 0 {
-		n.Filter = match.AllOf(left...)
-	}
+	n := &TextMatch{Input: &Fetch{Input: or}, Index: ix, Text: t, Query: query, Filter: without(cs, t)}
 	return n, nil
 }

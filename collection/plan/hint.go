@@ -138,19 +138,11 @@ func (q *Query) boundKey(ix *catalog.Index, key bson.Raw) ([]byte, error) {
 	var out []byte
 	i := 0
 	for v := range key.Values() {
-		if !ix.Collation.Equal(q.collation) && hasText(v) {
+		if !ix.Collation.Equal(q.collation) && v.Type.HoldsText() {
 			return nil, mongoerr.New(51174, "The hinted index %s has another collation than the query, whose min() or max() holds a string", ix.Name)
 		}
 		out = keystring.Append(out, v, ix.Dirs()[i], ix.Collation.Order(), nil)
 		i++
 	}
 	return out, nil
-}
-
-func hasText(v bson.Value) bool {
-	switch v.Type {
-	case bson.TypeString, bson.TypeSymbol, bson.TypeDocument, bson.TypeArray:
-		return true
-	}
-	return false
 }

@@ -51,8 +51,8 @@ func addWithin(e *match.ElemMatch, prefix string, around []element, add func(con
 		}
 		var c conjunct
 		c.take(p, nil)
-		if c.useful {
-			add(conjunct{path: at.String(), intervals: c.intervals, useful: true, elements: elements})
+		if restricts(c.intervals) {
+			add(conjunct{path: at.String(), intervals: c.intervals, elements: elements})
 		}
 		if inner, ok := p.(*match.ElemMatch); ok {
 			addWithin(inner, prefix, elements, add)

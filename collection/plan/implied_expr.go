@@ -14,9 +14,8 @@ func impliedByExpr(env *mql.Env, n match.Node, add func(conjunct)) {
 		return
 	}
 	for _, i := range e.Implied(env) {
-		c := conjunct{path: i.Path.String(), intervals: i.Intervals, scalar: true}
-		if c.useful = restricts(c.intervals); c.useful {
-			add(c)
+		if restricts(i.Intervals) {
+			add(conjunct{path: i.Path.String(), intervals: i.Intervals, scalar: true})
 		}
 	}
 }

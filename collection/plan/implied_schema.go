@@ -14,7 +14,7 @@ func impliedBySchema(_ *mql.Env, n match.Node, add func(conjunct)) {
 	}
 	for _, i := range s.Implied() {
 		if restricts(i.Intervals) {
-			add(conjunct{path: i.Path.String(), intervals: i.Intervals, useful: true})
+			add(conjunct{path: i.Path.String(), intervals: i.Intervals})
 		}
 	}
 }

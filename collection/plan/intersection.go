@@ -71,5 +71,5 @@ func (q *Query) intersection(indexes []*catalog.Index, cs []conjunct) *Solution 
 // a conjunct that bounds its first field.
 func isSide(ix *catalog.Index, cs []conjunct) bool {
 	return ix.IsOrdered() && !ix.Unique && ix.ID != 1 &&
-		slices.ContainsFunc(cs, func(c conjunct) bool { return c.useful && c.path == ix.Fields()[0] })
+		slices.ContainsFunc(cs, func(c conjunct) bool { return restricts(c.intervals) && c.path == ix.Fields()[0] })
 }

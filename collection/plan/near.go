@@ -5,7 +5,6 @@ import (
 
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/geo"
-	"github.com/cantledb/cantle/collection/match"
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
@@ -62,15 +61,7 @@ func (q *Query) byDistance(ix *catalog.Index, i int, cs []conjunct) *Solution {
 		return q.finish(&EOF{}, true, ix.Name, false)
 	}
 	n := &GeoNear{Index: ix, Field: i, Bounds: bounds, Near: q.near}
-	var left []match.Node
-	for _, c := range cs {
-		if c.node != nil && c.node != match.Node(q.near) {
-			left = append(left, c.node)
-		}
-	}
-	if len(left) > 0 {
-		n.Filter = match.AllOf(left...)
-	}
+	n.Filter = without(cs, q.near)
 	n.Computed, n.Predicates = isComputed(n.Filter), predicates(n.Filter)
 	s := q.finish(n, q.Pattern == nil, ix.Name, false)
 	s.guess = float64(5 + bounded)

@@ -75,7 +75,7 @@ func liesWithin(q *Query, ix *catalog.Index, c, goal conjunct) bool {
 	if c.path == "" || c.path != goal.path || c.scalar || !goal.exact || len(c.intervals) == 0 {
 		return false
 	}
-	if ix.Collation != nil && endsWithText(c.intervals) || !collationFits(q, ix, c.intervals) {
+	if ix.Collation != nil && match.EndWithText(c.intervals) || !collationFits(q, ix, c.intervals) {
 		return false
 	}
 	return slices.EqualFunc(match.Intersect(c.intervals, goal.intervals), c.intervals, func(a, b match.Interval) bool {

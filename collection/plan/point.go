@@ -74,13 +74,10 @@ func (q *Query) equality(p string) (bson.Value, bool) {
 // plainOrder reports whether the value v matches the same documents under the query's and the collection's
 // collation. A value that may contain strings does only if the two are equal; a regular expression never does.
 func (q *Query) plainOrder(v bson.Value) bool {
-	switch v.Type {
-	case bson.TypeString, bson.TypeSymbol, bson.TypeDocument, bson.TypeArray:
+	if v.Type.HoldsText() {
 		return q.Coll.Options.Collation.Equal(q.collation)
-	case bson.TypeRegex:
-		return false
 	}
-	return true
+	return v.Type != bson.TypeRegex
 }
 
 // Targeted reports whether the filter fixes the whole shard key to one value, so that one shard has all matches, or

@@ -53,7 +53,7 @@ func (q *Query) wildcardField(ix *catalog.Index, i int, at string, cs []conjunct
 			continue
 		}
 		there = there || q.exists(c)
-		if !c.useful || !collationFits(q, ix, c.intervals) || !hasEntries(c.intervals) {
+		if !restricts(c.intervals) || !collationFits(q, ix, c.intervals) || !hasEntries(c.intervals) {
 			continue
 		}
 		if ivs == nil || narrower(c.intervals, ivs) {
