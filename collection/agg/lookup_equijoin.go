@@ -1,8 +1,6 @@
 package agg
 
 import (
-	"strings"
-
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/path"
 	"github.com/cantledb/cantle/collection/expr"
@@ -20,78 +18,54 @@ type lookupEqual struct {
 	only    bool      // the $expr has no other condition
 }
 
-// equalIn returns the first such equality in the conditions, nil if there is none. Field paths in a sub-pipeline that
-// defines CURRENT anew mean other fields.
-func equalIn(env *mql.Env, let []letVar, conditions []match.Node) *lookupEqual {
-	for _, v := range let {
-		if v.name == "CURRENT" {
-			return nil
-		}
-	}
-	if _, ok := env.Vars.Slot("CURRENT"); ok {
-		return nil
-	}
+// equalIn returns the first such equality in the conditions, nil if there is none. If CURRENT is defined anew, a field
+// path is a variable's, and no equality.
+func equalIn(let []letVar, conditions []match.Node) *lookupEqual {
 	for _, c := range conditions {
-		if n, ok := c.(*match.Expr); ok {
-			b := bson.NewBuilder(nil)
-			n.Append(b)
-			printed := b.Doc().Get("$expr")
-			if e := equalOf(let, printed); e != nil {
-				top, _ := printed.Doc()
-				first, _ := top.First()
-				e.only = string(first.Name) == "$eq"
-				return e
-			}
+		n, ok := c.(*match.Expr)
+		if !ok {
+			continue
 		}
-	}
-	return nil
-}
-
-// equalOf looks for an equality in a printed expression: {$eq: ["$field", "$$variable"]}, also exchanged, and inside
-// $and.
-func equalOf(let []letVar, v bson.Value) *lookupEqual {
-	d, ok := v.Doc()
-	if !ok || d.Len() != 1 {
-		return nil
-	}
-	f, _ := d.First()
-	args, ok := f.Value.Array()
-	if !ok {
-		return nil
-	}
-	switch string(f.Name) {
-	case "$and":
-		for a := range args.Values() {
-			if e := equalOf(let, a); e != nil {
-				return e
-			}
-		}
-	case "$eq":
-		if args.Len() != 2 {
-			return nil
-		}
-		left, _ := args.Index(0)
-		right, _ := args.Index(1)
-		if e := equalOfOperands(let, left, right); e != nil {
+		if e := equalOf(let, n.Expression()); e != nil {
+			op, _ := expr.Operation(n.Expression())
+			e.only = op == "$eq"
 			return e
 		}
-		return equalOfOperands(let, right, left)
 	}
 	return nil
 }
 
-func equalOfOperands(let []letVar, field, variable bson.Value) *lookupEqual {
-	f, ok1 := field.Str()
-	name, ok2 := variable.Str()
-	if !ok1 || !ok2 || len(f) < 2 || f[0] != '$' || f[1] == '$' || !strings.HasPrefix(name, "$$") {
+// equalOf looks for an equality in an expression: {$eq: ["$field", "$$variable"]}, also exchanged, and inside $and.
+func equalOf(let []letVar, e expr.Expr) *lookupEqual {
+	op, operands := expr.Operation(e)
+	switch {
+	case op == "$and":
+		for _, o := range operands {
+			if e := equalOf(let, o); e != nil {
+				return e
+			}
+		}
+	case op == "$eq" && len(operands) == 2:
+		if e := equalOfOperands(let, operands[0], operands[1]); e != nil {
+			return e
+		}
+		return equalOfOperands(let, operands[1], operands[0])
+	}
+	return nil
+}
+
+func equalOfOperands(let []letVar, field, variable expr.Expr) *lookupEqual {
+	at, isField := expr.FieldOf(field)
+	name, isVariable := expr.VariableOf(variable)
+	if !isField || !isVariable {
 		return nil
 	}
-	p, err := path.Compile(f[1:])
+	p, err := path.Compile(at)
 	if err != nil || p.HasPosition() {
 		return nil
 	}
 	for i := len(let) - 1; i >= 0; i-- {
-		if let[i].name != name[2:] {
+		if let[i].name != name {
 			continue
 		}
 		if _, plain := expr.FieldPath(let[i].e); plain {

@@ -298,7 +298,7 @@ func (s *lookupStage) Reads(add func(string)) bool {
 	return false
 }
 
-func (s *lookupStage) Open(env *mql.Env, in exec.Operator, o Opener) (exec.Operator, error) {
+func (s *lookupStage) Open(_ *mql.Env, in exec.Operator, o Opener) (exec.Operator, error) {
 	op := &lookupOp{base: base{in: in, stage: s}, lookupStage: s, sub: s.filtered(), opener: o}
 	op.examined.on = o.Explains()
 	switch {
@@ -308,7 +308,7 @@ func (s *lookupStage) Open(env *mql.Env, in exec.Operator, o Opener) (exec.Opera
 		op.cache = &spool{what: "$lookup"}
 	default:
 		d := divide(op.sub, s.ns.Coll)
-		if op.equal = equalIn(env, s.let, d.conditions); op.equal != nil {
+		if op.equal = equalIn(s.let, d.conditions); op.equal != nil {
 			joining := *s
 			joining.foreign = op.equal.foreign
 			op.lookupStage, op.division = &joining, d

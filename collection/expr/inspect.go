@@ -1,6 +1,8 @@
 package expr
 
 import (
+	"strings"
+
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mql"
 )
@@ -24,6 +26,16 @@ func FieldOf(e Expr) (path string, ok bool) {
 		return "", false
 	}
 	return f.path, true
+}
+
+// VariableOf returns the name of a user's variable, "v" of "$$v"; ok is false for other expressions, also for a path below
+// a variable.
+func VariableOf(e Expr) (name string, ok bool) {
+	f, ok := e.(*fieldPath)
+	if !ok || f.from != fromVar || f.path != "" {
+		return "", false
+	}
+	return strings.TrimPrefix(f.text, "$$"), true
 }
 
 // Known returns the value of an expression that is the same for all documents of a command: a constant, a variable of
