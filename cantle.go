@@ -36,9 +36,9 @@ import (
 // Options configure a server. The zero Options make a server in memory that only the program itself can reach, by
 // Server.DialContext.
 type Options struct {
-	// Data is the folder of the database, which Open makes if it is missing; "" keeps everything in memory. If the
-	// folder's disk can no longer be written, the whole process ends with status 3, because only then acknowledged
-	// writes are safe.
+	// Data is the folder of the database, which Open makes if it is missing; "" keeps everything in memory. If the log
+	// of writes in the folder can no longer be written, the whole process ends with status 3, because only then
+	// acknowledged writes are safe.
 	Data string
 
 	// Listen holds addresses for clients, separated by commas: host:port, where port 0 picks a

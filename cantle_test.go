@@ -50,8 +50,8 @@ func leave(client *mongo.Client) {
 	_ = client.Disconnect(ctx)
 }
 
-// A client without a socket can do everything that one with a socket can: large messages, transactions, streams, many
-// clients at once; with the server as a mongos and as a replica set.
+// Through a client without a socket, a large message, a transaction, a change stream and inserts by 16 goroutines at
+// once work; with the server as a mongos and as a replica set.
 func TestWithoutSocket(t *testing.T) {
 	for _, set := range []string{"", "rs0"} {
 		t.Run("set "+set, func(t *testing.T) {
@@ -126,8 +126,8 @@ func admin(t *testing.T, client *mongo.Client, field string, cmd ...bson.E) stri
 	return reply.Lookup(strings.Split(field, ".")...).String()
 }
 
-// Servers in one process do not share settings, clocks, fail points, operations, logs and
-// data.
+// Servers in one process do not share settings, clocks, fail points, profiling levels, counters of operations, command
+// lines and data.
 func TestServersApart(t *testing.T) {
 	one := open(t, cantle.Options{VirtualClock: true, Listen: "127.0.0.1:0", Flags: []string{"--compat=7.0"}})
 	two := open(t, cantle.Options{VirtualClock: true, Listen: "127.0.0.1:0", ReplicaSet: "two"})
@@ -175,7 +175,8 @@ func TestServersApart(t *testing.T) {
 	}
 }
 
-// A closed server leaves no goroutine, no descriptor and no file, whatever clients still do.
+// A closed server leaves no goroutine, no descriptor and no file in TMPDIR, also if a client still has a change stream
+// open.
 func TestNothingIsLeft(t *testing.T) {
 	temp := t.TempDir()
 	t.Setenv("TMPDIR", temp)

@@ -26,7 +26,7 @@ func (a *Arena) Reset() {
 	}
 }
 
-// Held returns the number of bytes that the arena has allocated, used or not.
+// Held returns the number of bytes of the arena's chunks, adopted ones included, used or not.
 func (a *Arena) Held() int { return a.held }
 
 // forget drops the full chunks from the n-th on.
@@ -49,8 +49,8 @@ func (a *Arena) begin(chunk []byte) {
 	a.held += cap(chunk)
 }
 
-// Adopt makes the slice b a part of the arena without copying it, so that values can refer to it. The caller must
-// not write to b afterwards.
+// Adopt makes the slice b a part of the arena without copying it, so that values can refer to it. The arena also uses
+// the capacity of b beyond its length. The caller must not write to b afterwards.
 func (a *Arena) Adopt(b []byte) []byte {
 	a.begin(b)
 	return b[:len(b):len(b)]

@@ -31,9 +31,10 @@ func NewBuilder(dst []byte) *Builder {
 	return b
 }
 
-// GrowBy sets a function more, which is called when a value does not fit into the Builder's memory any more. more
-// copies buf into memory with room for n more bytes and returns this copy; buf is not used again. Small parts of a
-// document may still be moved by append. nil, the default, uses only append.
+// GrowBy sets a function more, which is called when a value does not fit into the Builder's memory any more that Value,
+// Raw, Array or Splice appends. more copies buf into memory with room for n more bytes and returns this copy; buf is
+// not used again. The other functions, also for strings and binary values, may still move the bytes by append. nil, the
+// default, uses only append.
 func (b *Builder) GrowBy(more func(buf []byte, n int) []byte) { b.more = more }
 
 // room makes room in the Builder's memory for a value of n bytes and some small parts after it.

@@ -61,8 +61,8 @@ func TestThrottling(t *testing.T) {
 	}
 }
 
-// With a stopped clock, an unordered insert stores the documents that the budget admits, and refuses each of the
-// others, through either address.
+// With a stopped clock, an unordered insert of 100 documents refuses the 31 that the budget does not admit, through
+// either address.
 func TestUnordered(t *testing.T) {
 	srv := cantletest.Start(t, "--cosmos-listen=127.0.0.1:0", "--prices=normative")
 	srv.Clock().Stop()
@@ -84,7 +84,7 @@ func TestUnordered(t *testing.T) {
 	}
 }
 
-// Starting and stopping a server is fast.
+// At least a quarter of the starts of a server take at most 15 ms each.
 func TestQuick(t *testing.T) {
 	var took []time.Duration
 	for range 20 {

@@ -119,7 +119,8 @@ func Pow(d, e Decimal) Decimal {
 
 var nines = new(big.Int).Sub(powers[digitsMax], powers[0])
 
-// integral reports whether a decimal is a whole number, and whether it is odd.
+// integral reports whether a decimal is a whole number, and whether it is odd; infinities and NaN count as whole and
+// even.
 func integral(d Decimal) (whole, odd bool) {
 	_, hi, lo, exp, kind := d.Decompose()
 	switch {

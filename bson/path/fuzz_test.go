@@ -120,8 +120,8 @@ func position(e node, names []string, a Arrays, trail []int) []string {
 	return naive(e, names, a, len(names) == 0, trail)
 }
 
-// FuzzWalk compares Walk under every rule with a walker over decoded values, and Lookup with the array of the values
-// under the Stop rule.
+// FuzzWalk compares Walk under every rule with a walker over decoded values, and the values in the result of Lookup
+// with those that Walk yields under the Stop rule.
 func FuzzWalk(f *testing.F) {
 	for _, s := range []string{`{}`, `{a: {b: {"0": [1, {b: 2}]}}}`, `{a: [{b: 1}, {c: 2}, 5, [{b: 3}], {b: []}, {"0": 4}, {b: [[1], 2]}]}`,
 		`{"0": [[{b: 1}, [2]], {"1": {b: null}}]}`, `{a: [], b: [[]], "": {"": 1}}`} {

@@ -17,9 +17,9 @@ import (
 // estimates of sizes are used if the shard key is only hashed.
 const scanDocs = 200_000
 
-// SplitPoint returns the first position of the right half of a shard: by documents or, under a key that is only
-// hashed, by bytes for more than scanDocs documents and by hashes for fewer than two. ok is false if no split helps:
-// there is no document, or all have one position.
+// SplitPoint returns the first position of the right half of a shard: by documents or, under a key that is only hashed,
+// by bytes for more than scanDocs documents and by hashes for fewer than two. ok is false if no split helps: all
+// documents have one position, or there is no document and no split by hashes.
 func SplitPoint(ctx context.Context, r *jobs.Runner, c *catalog.Collection, d *shard.Descriptor) (at shard.Position, ok bool, err error) {
 	docs := r.Tally.Of(c.ID).Shard(d.ID).Get().Docs
 	if h, ok := d.Middle(); docs < 2 && ok && c.Key.TailParts() == 0 {

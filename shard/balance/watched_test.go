@@ -11,8 +11,8 @@ import (
 	"github.com/cantledb/cantle/storage/memkv"
 )
 
-// TestWatchedShards: a pass checks only collections that may need balancing, by name, also after they were changed,
-// renamed and dropped.
+// TestWatchedShards: the list of watched collections has only those that may need balancing, in the order of their
+// names, also after collections were changed, renamed and dropped.
 func TestWatchedShards(t *testing.T) {
 	store := memkv.Open(memkv.Options{})
 	defer store.Close()

@@ -87,8 +87,8 @@ func window(n, skip, limit int64) int64 {
 }
 
 // FindKeys opens a find that reads only the named fields, for count and distinct. For a single field, the plan may
-// return one row for each distinct value; without fields, rows are only counted. The caller closes the stream.
-// Errors: NamespaceNotFound (26) and the errors of Find.
+// return one row for each distinct value; without fields, rows are only counted. The caller closes the stream. Errors:
+// NamespaceNotFound (26), the error of mongoerr.ViewNotAllowed for a view, and the errors of Find.
 func (c *Cluster) FindKeys(o *Op, ns collection.Namespace, f plan.Find, fields []string) (s *Stream, err error) {
 	v, err := c.view(o, ns)
 	if err != nil {
@@ -119,8 +119,8 @@ func (c *Cluster) FindKeys(o *Op, ns collection.Namespace, f plan.Find, fields [
 }
 
 // Distinct returns the distinct values of a path in the documents that match a filter, as the body of a sorted array.
-// Elements of arrays count as values.
-// Manual: reference/command/distinct. Errors: 17217 (over 16 MB).
+// Elements of arrays count as values. Manual: reference/command/distinct. Errors: 17217 (over 16 MB), and the errors of
+// FindKeys.
 func (c *Cluster) Distinct(o *Op, ns collection.Namespace, key string, filter bson.Raw, hint bson.Value) (bson.Raw, error) {
 	out := bson.NewArrayBuilder(nil)
 	set, err := exec.NewValueSet(key)

@@ -87,8 +87,8 @@ func (s *scene) fill(n int) {
 
 var dbc = collection.Namespace{DB: "db", Coll: "c"}
 
-// A document placed by the shard key of one collection must not keep its position in
-// another that has taken the name.
+// Documents that were prepared for a collection are inserted validly into another collection that has taken its name
+// since.
 func TestInsertIntoReplacedCollection(t *testing.T) {
 	s := newScene(t)
 	by := s.create(made{ShardKey: s.raw(`{k: "hashed"}`), Shards: 2})
@@ -243,7 +243,7 @@ func TestRefusedOut(t *testing.T) {
 	}
 }
 
-// Rows that shards have read ahead of a limit are charged too.
+// A find on two shards that ends after three of at most 50 rows is charged.
 func TestReadAheadIsCharged(t *testing.T) {
 	s := newScene(t)
 	s.create(made{ShardKey: s.raw(`{k: "hashed"}`), Shards: 2})

@@ -9,8 +9,8 @@ import (
 	"github.com/cantledb/cantle/shard/tally"
 )
 
-// TestTallies distinguishes counted pipelines from scanned ones, as explain runs them, by counters that
-// are wrong by a thousand, and requires the same replies and the same price from both.
+// TestTallies requires that a pipeline returns the same reply at the same price without explain and with explain, which
+// always scans. Counters that are wrong by a thousand then show which pipelines are answered from the counters.
 func TestTallies(t *testing.T) {
 	const wrong = 1000
 	for _, key := range []string{"", `{k: "hashed"}`} {

@@ -31,8 +31,8 @@ func TestReplace(t *testing.T) {
 	d.want("gone", d.Replace(d.op(), temp, ns("db.c")), mongoerr.NamespaceNotFound)
 }
 
-// A temporary collection has the same indexes as the collection that it replaces, with their own collations,
-// even those rejected in new indexes.
+// The indexes of a temporary collection have exactly the collations of their specifications: they take none from the
+// collection, and keep one that is rejected in new indexes.
 func TestTemporaryKeepsCollations(t *testing.T) {
 	d := newNode(t, ddl.Limits{})
 	temp, err := d.CreateTemporary(d.op(), "db", d.raw(`{collation: {locale: "de"}}`),
@@ -46,7 +46,7 @@ func TestTemporaryKeepsCollations(t *testing.T) {
 	}
 }
 
-// A temporary time-series collection may be renamed, others may not.
+// Replace gives a temporary time-series collection another name; Rename rejects it.
 func TestReplaceSeries(t *testing.T) {
 	d := newNode(t, ddl.Limits{})
 	temp, err := d.CreateTemporary(d.op(), "db", d.raw(`{timeseries: {timeField: "t"}}`), nil)

@@ -10,8 +10,8 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// crowded is a store in which clients write much: while on is set, a transaction that locks more than most records
-// conflicts when it commits, as if a client had just changed one of them.
+// crowded is a store in which clients write much: while on is set, a transaction that locks more keys than the field
+// most allows conflicts when it commits, as if a client had just changed one of them.
 type crowded struct {
 	storage.Store
 	most      int

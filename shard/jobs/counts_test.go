@@ -309,7 +309,7 @@ func TestBuildWaitsForTransaction(t *testing.T) {
 	})
 }
 
-// A read at a time before a split uses the present partitions.
+// A read at a time before a split finds the documents of that time, before and after the split.
 func TestOldSnapshot(t *testing.T) {
 	engines(t, func(t *testing.T, make func() storage.Store) {
 		n := open(t, make)

@@ -26,7 +26,7 @@ func (s *brittle) DeleteRange(ctx context.Context, r storage.Range) error {
 	return s.Store.DeleteRange(ctx, r)
 }
 
-// A loop that panics reports it and starts again; the other loops continue.
+// If the loop of deletions panics, the panic is reported once, and the loop, started again, deletes what is left.
 func TestPanicOfLoop(t *testing.T) {
 	virtually(t, func(t *testing.T, make func() storage.Store) {
 		store := &brittle{Store: make()}

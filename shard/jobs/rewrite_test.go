@@ -12,7 +12,7 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// rewritings holds the commands that rewrite a collection, from a collection with a hashed key.
+// rewritings holds the commands that rewrite a sharded collection, and the end of the key that each one leaves.
 var rewritings = map[string]struct {
 	change func(n *node) error
 	key    string

@@ -244,7 +244,8 @@ func overtaken(err error) bool {
 	return err != nil && mongoerr.From(err).Code == mongoerr.SnapshotUnavailable
 }
 
-// A cursor opened before a split finds every document once, whatever happens while it is open.
+// A cursor opened before a split finds every document once, although documents are deleted and inserted again while it
+// is open.
 func TestCursorOverSplit(t *testing.T) {
 	layouts(t, func(t *testing.T, open func() *node) {
 		n := open()

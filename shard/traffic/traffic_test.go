@@ -135,7 +135,8 @@ func TestCost(t *testing.T) {
 	}
 }
 
-// The sample is bounded however many statements there are, and sums stay correct.
+// The sample is bounded however many statements there are; the sum of RU that it stands for is 75 to 130 % of the true
+// sum.
 func TestBounds(t *testing.T) {
 	var r Recorder
 	all := 0.0

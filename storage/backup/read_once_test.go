@@ -164,7 +164,8 @@ func names(b *Base) (list []string) {
 	return list
 }
 
-// TestPace checks that copying keeps its rate from step to step, and that delays are not caught up later.
+// TestPace checks that copying keeps its rate from step to step, and that of a long delay at most one step is caught up
+// later.
 func TestPace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPace(copyStep)

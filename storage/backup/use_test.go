@@ -11,9 +11,9 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// TestRetentionEndsWithItsBackups checks that logs kept for the next manual backup are deleted once the folders of
-// the earlier backups are gone, or the server has no --backup-to any more. If the folder is there again, the next
-// backup keeps logs again, with the same timeline.
+// TestRetentionEndsWithItsBackups checks that logs kept for the next manual backup are deleted once the folders of the
+// earlier backups are gone, or the server has no --backup-to any more. The next backup keeps logs again, in the same
+// timeline.
 func TestRetentionEndsWithItsBackups(t *testing.T) {
 	ctx := context.Background()
 	w := newWorld(t, 5)

@@ -51,8 +51,8 @@ type Rule struct {
 	After bool
 }
 
-// Conflict returns a rule by which a commit fails with ErrConflict, with probability p. The functions below return
-// similar rules.
+// Conflict returns a rule by which a commit fails with ErrConflict, with probability p; 0 means always, here and in the
+// functions below, which return similar rules.
 func Conflict(p float64) Rule {
 	return Rule{Op: Commit, Probability: p, Err: storage.ErrConflict}
 }

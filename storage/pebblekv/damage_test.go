@@ -145,8 +145,8 @@ func TestDamagedLargeBlock(t *testing.T) {
 	}
 }
 
-// TestDamageAtOpening checks that Open refuses a store with a damaged or missing log, manifest or table, but not
-// one with a damaged OPTIONS file.
+// TestDamageAtOpening checks that Open refuses a store with a damaged or missing log or manifest, or with a table that
+// is cut off or missing, but not one with a damaged OPTIONS file.
 func TestDamageAtOpening(t *testing.T) {
 	for _, c := range []struct {
 		name   string

@@ -150,8 +150,8 @@ func TestHotStates(t *testing.T) {
 	}
 }
 
-// TestHotBytes offers more values than the hot cache has space for: the cache stays within its size, and recently
-// read values are still there.
+// TestHotBytes offers more values than the hot cache has space for: the cache stays within its size, and a value that
+// is read all the time is still there.
 func TestHotBytes(t *testing.T) {
 	const room = 1 << 20
 	h, seed := newHotCache(room), maphash.MakeSeed()

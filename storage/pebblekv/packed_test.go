@@ -11,7 +11,7 @@ import (
 )
 
 // TestLogIsPacked checks that tables of the change log are compressed when they are flushed, because they are not
-// rewritten, and that tables which compactions rewrite anyway are not. All data read back as written.
+// rewritten, and that tables which compactions rewrite anyway are not. All records read back as written.
 func TestLogIsPacked(t *testing.T) {
 	s := mustOpen(t, t.TempDir(), Options{ReserveBytes: -1}).(*store)
 	defer s.Close()

@@ -67,8 +67,9 @@ func TestTroublesAreLoggedRarely(t *testing.T) {
 	}
 }
 
-// TestDamageEndsNoOpening checks that damage found by background work while a store is opened does not end the
-// process: the open does not wait for such work, and readers of the damaged keys get the error.
+// TestDamageEndsNoOpening checks that repeated failures of background work while a store is opened do not end the
+// process if the cause is damage, and end it if the cause is an I/O error. With damage, the open does not wait for that
+// work, and readers of the damaged keys get the error.
 func TestDamageEndsNoOpening(t *testing.T) {
 	for _, test := range []struct {
 		err  error

@@ -17,8 +17,8 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// TestWatchdog checks that the process ends if a sync of the log hangs, with the watchdog's exit status and a
-// message that names the sync, even if the message itself cannot be written.
+// TestWatchdog checks that the process ends with the watchdog's exit status if a sync of the log hangs: after a message
+// that names the sync, or without one if writing the message hangs too.
 func TestWatchdog(t *testing.T) {
 	if args, ok := testenv.Arguments(t); ok {
 		hang(t, args[0], args[1] != "")

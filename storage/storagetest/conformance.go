@@ -12,8 +12,7 @@ import (
 // Open is a function of an engine's test that returns an empty store, which the test closes.
 type Open func(tb testing.TB) storage.Store
 
-// Conformance checks an engine against the contract of package storage, by subtests of its rules. It takes well under
-// a second per engine.
+// Conformance checks an engine against the contract of package storage, by subtests of its rules.
 func Conformance(t *testing.T, open Open) {
 	for _, c := range conformance {
 		t.Run(c.name, func(t *testing.T) {

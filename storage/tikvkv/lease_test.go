@@ -226,8 +226,8 @@ func TestLogTrips(t *testing.T) {
 	}
 }
 
-// While a store is opened, the answer to the first write of its row is lost; the row is written or
-// not. The store opens nevertheless, without waiting until its own lease expires.
+// While a store is opened, the answer to the first write of its row is lost; the row is written or not. The store opens
+// nevertheless, and accepts a commit.
 func TestOpenUnanswered(t *testing.T) {
 	for _, arrives := range []bool{true, false} {
 		t.Run(fmt.Sprintf("arrives=%v", arrives), func(t *testing.T) {
