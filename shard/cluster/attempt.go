@@ -296,8 +296,8 @@ func (a *attempt) target(d *shard.Descriptor) *write.Target {
 }
 
 // claim checks, before the attempt writes a record key or a key of a unique index, that no open multi-document
-// transaction has written the key. In such a transaction it also records the write.
-// Errors: storage.ErrConflict in such a transaction, otherwise *intents.Blocked, for which the write waits.
+// transaction has written the key. In such a transaction it also records the write. Errors: in such a transaction those
+// of Cluster.claim, otherwise *intents.Blocked, for which the write waits.
 func (a *attempt) claim(key []byte) error {
 	if a.multi {
 		return a.c.claim(a.op.Env.Context(), a.op.Txn, key)
@@ -319,8 +319,8 @@ func (a *attempt) all() iter.Seq[*write.Target] {
 	}
 }
 
-// position returns the position of a new document.
-// Errors: as catalog.Collection.Position.
+// position returns the position of a new document. Errors: as catalog.Collection.Position; for a capped or a
+// time-series collection also the errors of a read.
 func (a *attempt) position(doc bson.Raw) (keyspace.Hash, error) {
 	switch {
 	case a.coll.Options.TimeSeries != nil:

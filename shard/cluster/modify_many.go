@@ -132,9 +132,8 @@ func (c *Cluster) modifyMatches(o *Op, ns collection.Namespace, m *Modify) (r Mo
 // changes more documents is too large anyway.
 const collectedMax = 1 << 20
 
-// collect takes the keys of the next matches. In a transaction it takes those of all matches and closes
-// the stream. more is false at the end of the stream.
-// Errors: storage.ErrTxnTooLarge.
+// collect takes the keys of the next matches. In a transaction it takes those of all matches and closes the stream.
+// more is false at the end of the stream. Errors: storage.ErrTxnTooLarge, the errors of a read.
 func (c *Cluster) collect(o *Op, s *Stream) (out []matchKey, more bool, err error) {
 	size := 0
 	if o.Txn != nil {
@@ -187,8 +186,7 @@ func (s *Stream) placesIn(now *catalog.Collection, ns collection.Namespace, batc
 }
 
 // changeBatch changes, in one transaction, all documents of a batch that a stream has found, or none. It reads each
-// again, and skips those that are gone or no longer match.
-// Errors: the errors of Stream.placesIn.
+// again, and skips those that are gone or no longer match. Errors: the errors of Stream.placesIn and of a write.
 func (c *Cluster) changeBatch(o *Op, from *Stream, ns collection.Namespace, m *Modify, batch []matchKey) (r Modified, err error) {
 	defer c.settle(o)
 	err = c.write(o, ns, func(a *attempt) error {

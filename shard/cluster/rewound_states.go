@@ -56,7 +56,8 @@ func (c *Cluster) rewoundAt(ctx context.Context, at, newer storage.Timestamp) (*
 	return p, nil
 }
 
-// namesAt returns the collections that namespaces named at a time. Errors: ErrSnapshotTooOld.
+// namesAt returns the collections that namespaces named at a time. Errors: storage.ErrSnapshotTooOld, the errors of the
+// store.
 func (c *Cluster) namesAt(ctx context.Context, at storage.Timestamp) (map[collection.Namespace]keyspace.CollectionID, error) {
 	names, err := changestream.Numbers(ctx, c.store, c.catalog.Peek, at)
 	var lost *mongoerr.Error
@@ -177,8 +178,8 @@ type rewoundTxn struct {
 }
 
 // rewindInTxn prepares a collection for a statement of a transaction that began at a past time: it undoes, in the
-// transaction's state, the writes since then. For other transactions it does nothing.
-// Errors: SnapshotUnavailable (246), also if the collection did not exist yet.
+// transaction's state, the writes since then. For other transactions it does nothing. Errors: SnapshotUnavailable
+// (246), also if the collection did not exist yet; the errors of rewindCollection.
 func (c *Cluster) rewindInTxn(o *Op, ns collection.Namespace, coll *catalog.Collection) error {
 	t := o.Txn
 	if t.rewound == nil || coll != nil && coll.IsView() {

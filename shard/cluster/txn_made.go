@@ -25,9 +25,8 @@ func (c *Cluster) ClaimName(ctx context.Context, t *Txn, ns collection.Namespace
 // keys. No record key looks like it.
 func creationKey(ns collection.Namespace) []byte { return []byte("create " + ns.String()) }
 
-// AddCreated adds a collection to those that the transaction of an op has created: its
-// statements find it from now on, and the commit publishes it.
-// Errors: SnapshotUnavailable (246) in a transaction at a time in the past.
+// AddCreated adds a collection to those that the transaction of an op has created: its statements find it from now on,
+// and the commit publishes it. Errors: in a transaction at a time in the past, the errors of rewindCollection.
 func (c *Cluster) AddCreated(o *Op, coll *catalog.Collection) error {
 	t := o.Txn
 	t.created = append(t.created, coll.ID)
