@@ -121,7 +121,7 @@ type Metrics struct {
 	DiskBytes     uint64        // DiskBytes is the size of the files of the store, including logs
 	LogBytes      uint64        // LogBytes is the part of DiskBytes that the change log takes, including records truncated a moment ago
 	KeptBytes     int64         // KeptBytes is the size of files that are kept for the next backup; they are not in DiskBytes
-	DiskFree      uint64        // DiskFree is the free space of the disk, updated every few seconds
+	DiskFree      uint64        // DiskFree is the free space of the disk, measured every second
 	DiskReserve   uint64        // DiskReserve is the free space below which commits that add data are refused with ErrDiskFull
 	DiskBallast   uint64        // DiskBallast is the size of the ballast, a file that is deleted when the reserve is used up
 	DiskTotal     uint64        // DiskTotal is the size of the disk; 0 if there is none, or if it is unknown

@@ -43,10 +43,10 @@ type Txn interface {
 	// BufferedBytes returns the size in bytes of all keys, values and records that the transaction has buffered.
 	BufferedBytes() int
 
-	// Commit makes all writes of the transaction visible at once, waits until they are durable if d is Synced, and
-	// ends the transaction. It returns the timestamp of the commit. For a transaction that wrote nothing it
-	// returns the ReadTimestamp, and with Synced waits until that timestamp is durable. ctx is only checked while
-	// the commit can still be stopped. Errors: ErrConflict, ErrUndetermined, ErrUnavailable, ErrDiskFull,
+	// Commit makes all writes of the transaction visible at once, waits until they are durable if d is Synced, and ends
+	// the transaction. It returns the timestamp of the commit. For a transaction that wrote nothing it returns the
+	// ReadTimestamp, and with Synced waits until that timestamp is durable. ctx is only checked while the commit can
+	// still be stopped. Errors: ErrConflict, ErrUndetermined, ErrUnavailable, ErrDiskFull, ErrDiskFails,
 	// ErrNotWritable, ErrClosed, ctx.Err().
 	Commit(ctx context.Context, d Durability) (Timestamp, error)
 }

@@ -119,8 +119,8 @@ func (c *Cluster) FindKeys(o *Op, ns collection.Namespace, f plan.Find, fields [
 }
 
 // Distinct returns the distinct values of a path in the documents that match a filter, as the body of a sorted array.
-// Elements of arrays count as values. Manual: reference/command/distinct. Errors: 17217 (over 16 MB), and the errors of
-// FindKeys.
+// Elements of arrays count as values.
+// Manual: reference/command/distinct. Errors: 17217 (over 16 MB), and the errors of FindKeys.
 func (c *Cluster) Distinct(o *Op, ns collection.Namespace, key string, filter bson.Raw, hint bson.Value) (bson.Raw, error) {
 	out := bson.NewArrayBuilder(nil)
 	set, err := exec.NewValueSet(key)

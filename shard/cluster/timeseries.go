@@ -49,8 +49,8 @@ func (c *Cluster) checkModify(o *Op, ns collection.Namespace, m *Modify) error {
 }
 
 // checkSeriesUpdate rejects updates of a time-series collection, except those by operators, without upsert, of the
-// metaField in all matches of a filter on the metaField. Manual: core/timeseries/timeseries-limitations#updates.
-// Errors: InvalidOptions (72), the errors of match.Parse.
+// metaField in all matches of a filter on the metaField.
+// Manual: core/timeseries/timeseries-limitations#updates. Errors: InvalidOptions (72), the errors of match.Parse.
 func checkSeriesUpdate(o *Op, coll *catalog.Collection, m *Modify) error {
 	invalid := func(what string) error {
 		return mongoerr.New(mongoerr.InvalidOptions, "Cannot perform %s on a time-series collection: %s", what, coll.Namespace)

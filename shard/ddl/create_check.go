@@ -43,8 +43,8 @@ func sorted(r bson.Raw) bson.Raw {
 	return b.Doc()
 }
 
-// checkOptions rejects options of create that exclude or need each other. Manual: reference/command/create. Errors:
-// InvalidOptions (72), BadValue (2), 6346401, 6367301, 6049200.
+// checkOptions rejects options of create that exclude or need each other.
+// Manual: reference/command/create. Errors: InvalidOptions (72), BadValue (2), 6346401, 6367301, 6049200.
 func checkOptions(r bson.Raw) error {
 	has := func(name string) bool { v, ok := r.Lookup(name); return ok && !v.IsNullish() }
 	if len(r) == 0 {

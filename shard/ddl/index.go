@@ -22,9 +22,10 @@ type IndexesCreated struct {
 }
 
 // CreateIndexes adds the indexes that do not exist yet, and builds them while the collection is in use. A missing
-// collection is created. Manual: reference/command/createIndexes. Errors: the errors of index.ParseSpec and
-// Spec.Conflict, CannotCreateIndex (67), DuplicateKey (11000), CommandNotSupportedOnView (166), NamespaceNotFound (26)
-// if the collection is dropped meanwhile.
+// collection is created.
+// Manual: reference/command/createIndexes. Errors: the errors of index.ParseSpec and Spec.Conflict, CannotCreateIndex
+// (67), DuplicateKey (11000), CommandNotSupportedOnView (166), NamespaceNotFound (26) if the collection is dropped
+// meanwhile.
 func (d *Definer) CreateIndexes(o *cluster.Op, ns collection.Namespace, specs []bson.Raw) (IndexesCreated, error) {
 	if err := o.MayWrite(ns.DB); err != nil {
 		return IndexesCreated{}, err

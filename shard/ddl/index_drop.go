@@ -14,9 +14,9 @@ import (
 
 // DropIndexes removes indexes: those with the given names, if names is just "*" all except _id_ and, without a Cosmos
 // account, those that serve a ranged shard key, or those with the given key pattern if it is not nil. It returns the
-// number of indexes before. Manual: reference/command/dropIndexes. Errors: NamespaceNotFound (26),
-// CommandNotSupportedOnView (166), IllegalOperation (20), IndexNotFound (27), InvalidOptions (72),
-// AmbiguousIndexKeyPattern (181).
+// number of indexes before.
+// Manual: reference/command/dropIndexes. Errors: NamespaceNotFound (26), CommandNotSupportedOnView (166),
+// IllegalOperation (20), IndexNotFound (27), InvalidOptions (72), AmbiguousIndexKeyPattern (181).
 func (d *Definer) DropIndexes(o *cluster.Op, ns collection.Namespace, names []string, key bson.Raw) (was int, err error) {
 	if err := noTxn(o, ns.DB, "dropIndexes"); err != nil {
 		return 0, err

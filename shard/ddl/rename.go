@@ -9,8 +9,9 @@ import (
 )
 
 // Rename gives a collection another name, perhaps in another database. With dropTarget a collection of that name is
-// dropped in the same step. Manual: reference/command/renameCollection. Errors: NamespaceNotFound (26), NamespaceExists
-// (48), IllegalOperation (20), CommandNotSupportedOnView (166), InvalidNamespace (73).
+// dropped in the same step.
+// Manual: reference/command/renameCollection. Errors: NamespaceNotFound (26), NamespaceExists (48), IllegalOperation
+// (20), CommandNotSupportedOnView (166), InvalidNamespace (73).
 func (d *Definer) Rename(o *cluster.Op, from, to collection.Namespace, dropTarget bool) error {
 	for _, ns := range []collection.Namespace{from, to} {
 		if err := d.waitForTxns(o, ns); err != nil {

@@ -35,9 +35,9 @@ func (d *Definer) ReshardCollection(o *cluster.Op, ns collection.Namespace, opts
 }
 
 // RefineShardKey adds fields to the end of a collection's shard key. Partitions keep their bounds if Map.Refined can
-// express them. The key of a record contains its shard key, so records are rewritten as by ReshardCollection. Manual:
-// reference/command/refineCollectionShardKey. Errors: InvalidOptions (72) for a key that neither is nor extends the
-// present one, or under which the zones cannot be kept; the errors of ReshardCollection.
+// express them. The key of a record contains its shard key, so records are rewritten as by ReshardCollection.
+// Manual: reference/command/refineCollectionShardKey. Errors: InvalidOptions (72) for a key that neither is nor extends
+// the present one, or under which the zones cannot be kept; the errors of ReshardCollection.
 func (d *Definer) RefineShardKey(o *cluster.Op, ns collection.Namespace, spec bson.Raw) error {
 	opts := ShardOptions{Key: spec}
 	return d.reshard(o, ns, opts, "Refine Shard Key", "refineCollectionShardKey", func(coll *catalog.Collection, key shard.KeyPattern, _ ShardOptions) (*catalog.Collection, error) {

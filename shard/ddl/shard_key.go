@@ -110,7 +110,8 @@ func alreadySharded(coll *catalog.Collection, key shard.KeyPattern) (bool, error
 }
 
 // canShard rejects collections that cannot have the key.
-// Manual: reference/command/shardCollection. Errors: InvalidOptions (72).
+// Manual: reference/command/shardCollection. Errors: InvalidOptions (72), ConflictingOperationInProgress (117) while an
+// index is being built, NotImplementedYet for a time-series collection.
 func canShard(coll *catalog.Collection, key shard.KeyPattern) error {
 	if coll.Options.Capped {
 		return mongoerr.New(mongoerr.InvalidOptions, "can't shard a capped collection")

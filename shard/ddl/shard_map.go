@@ -26,7 +26,8 @@ type ZoneRange struct {
 // sharded gives the catalog entry of a collection that is empty, or will be rewritten, a shard key, zones and a shard
 // map, with boundaries of shards where zones begin and end. A ranged key otherwise begins with one shard, because
 // where to split depends on the documents, or with the boundaries in opts.sampled.
-// Errors: BadValue; InvalidOptions (72) for zones that are not ranges of the key; the errors of an index on the key.
+// Errors: BadValue; InvalidOptions (72) for zones that are not ranges of the key or make too many partitions,
+// RangeOverlapConflict (178); the errors of an index on the key.
 func (d *Definer) sharded(o *cluster.Op, coll *catalog.Collection, opts ShardOptions, epoch uint64) (*catalog.Collection, error) {
 	key, err := shard.ParseKeyPattern(opts.Key)
 	if err != nil {

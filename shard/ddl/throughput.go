@@ -47,8 +47,9 @@ func (d *Definer) apply(old, t catalog.Throughput, sum func() error) (catalog.Th
 
 // SetThroughput changes a collection's own throughput. If more shards are needed, they are split in the background. A
 // redistribution ends if t has a mode, even with the same amount.
-// Source: Azure Cosmos DB, "custom-commands#update-collection". Errors: BadValue
-// (2), NamespaceNotFound (26), CommandNotSupportedOnView (166).
+// Source: Azure Cosmos DB, "custom-commands#update-collection". Errors: BadValue (2), NamespaceNotFound (26),
+// CommandNotSupportedOnView (166), ConflictingOperationInProgress (117) while the shards for an earlier change are
+// being split.
 func (d *Definer) SetThroughput(o *cluster.Op, ns collection.Namespace, t catalog.Throughput) error {
 	if err := noTxn(o, ns.DB, "UpdateCollection"); err != nil {
 		return err

@@ -14,8 +14,8 @@ import (
 // UnshardCollection removes the shard key of a collection, which has one partition afterwards, with the given id. The
 // collection is rewritten as by ReshardCollection.
 // Manual: reference/command/unshardCollection. Errors: NamespaceNotSharded (118), BadValue (2) for a collection with
-// zones, ReshardCollectionInProgress (338), DuplicateKey (11000) if documents of different shard keys have the same
-// _id, the errors of Runner.Reshard.
+// zones, ReshardCollectionInProgress (338), ConflictingOperationInProgress (117) while an index is being built,
+// DuplicateKey (11000) if documents of different shard keys have the same _id, the errors of Runner.Reshard.
 func (d *Definer) UnshardCollection(o *cluster.Op, ns collection.Namespace, to shard.ID) error {
 	if err := noTxn(o, ns.DB, "unshardCollection"); err != nil {
 		return err

@@ -39,9 +39,9 @@ func (x *structureLocks) release(id keyspace.CollectionID) {
 }
 
 // Lock waits until no other job, here or at a peer, changes the structure of the collection. The caller holds no
-// catalog pin, and calls unlock at the end. The wait for index builds, splits and merges is not bounded; the wait for
-// a Reshard, which may take hours, ends after LockWait. Errors: ConflictingOperationInProgress (117), the cause of
-// ctx.
+// catalog pin, and calls unlock at the end. The wait for index builds, splits and merges is not bounded; the wait for a
+// Reshard, which may take hours, ends after LockWait. Errors: ConflictingOperationInProgress (117), the cause of ctx;
+// with peers also errors of the store.
 func (r *Runner) Lock(ctx context.Context, id keyspace.CollectionID) (unlock func(), err error) {
 	x := &r.structureLocks
 	began := time.Now()

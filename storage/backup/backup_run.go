@@ -102,10 +102,10 @@ func (t *Timeline) last() *Segment {
 	return t.Segments[len(t.Segments)-1]
 }
 
-// Take makes a base in the backup folder dir, for which it copies no tables that the previous base has, and a
-// segment up to its end. Then it merges small segments, unless a restore is running. Only one process at a time
-// can do so. Errors: ErrBusy, ErrForeign, ErrFormat, ErrNoParent, ErrGone; errors of ctx, of the source and of the
-// file system.
+// Take makes a base in the backup folder dir, for which it copies no tables that the previous base has, and a segment
+// up to its end. Then it merges small segments, unless a restore is running. Only one process at a time can do so.
+// Errors: ErrBusy, ErrForeign, ErrFormat, ErrNoParent, ErrGone; storage.DamagedError if a file of the store is damaged;
+// errors of ctx, of the source and of the file system.
 func Take(ctx context.Context, src Source, dir string, o Options) (base *Base, err error) {
 	x, err := start(ctx, src, dir, o)
 	if err != nil {
@@ -160,9 +160,9 @@ func Clear(src Source) error { return os.RemoveAll(filepath.Join(src.Folder(), c
 // errNoBase is the error of Ship if the timeline has no base or no segment yet that a new segment could follow.
 var errNoBase = errors.New("there is no backup of this server in the folder yet")
 
-// Ship writes a segment with all writes since the previous segment into the backup folder dir, so that moments up
-// to now can be restored. Errors: as Take; storage.ErrLogTruncated if some of these writes are gone, so that a
-// Take is needed first.
+// Ship writes a segment with all writes since the previous segment into the backup folder dir, so that moments up to
+// now can be restored. Errors: as Take; storage.ErrLogTruncated if some of these writes are gone, and errNoBase, so
+// that a Take is needed first.
 func Ship(ctx context.Context, src Source, dir string) (segment *Segment, err error) {
 	x, err := start(ctx, src, dir, Options{})
 	if err != nil {

@@ -112,7 +112,7 @@ type marker struct {
 }
 
 // Open reads the lists of bases and segments in a backup folder. It does not lock the folder. Errors: ErrNoBackup,
-// ErrFormat; errors of the file system.
+// ErrFormat; an error for a damaged marker; errors of the file system.
 func Open(dir string) (*Folder, error) {
 	f := &Folder{Dir: dir}
 	data, err := os.ReadFile(filepath.Join(dir, markerName))

@@ -288,8 +288,9 @@ func (r *segmentReader) Read(b []byte) (int, error) {
 // length is damage.
 const batchBytesMax = 1 << 30
 
-// each calls visit with each write of a segment, in order, and checks that none is missing. advance is called with
-// the number of bytes read. Errors: errDamaged; errors of visit, advance, ctx and the file system.
+// each calls visit with each write of a segment, in order, and checks that none is missing. advance is called with the
+// number of bytes read. Errors: errDamaged, also if a read or advance fails; errors of visit and ctx; the error of
+// opening the file.
 func (t *Timeline) each(ctx context.Context, s *Segment, advance progress, visit func(pebblekv.Write) error) error {
 	file, err := os.Open(filepath.Join(t.dir, logName, s.Name))
 	if err != nil {

@@ -91,9 +91,9 @@ func (s *store) translate(err error) error {
 	return translate(err)
 }
 
-// openEngine checks the files, opens Pebble, and turns its panics into errors. It returns the sequence number at
-// which the write-ahead logs ended, 0 if none are kept for a backup. Errors: DamagedError, DiskFullError, errors
-// of Pebble.
+// openEngine checks the files, opens Pebble, and turns its panics into errors. It returns the sequence number at which
+// the write-ahead logs ended, 0 if none are kept for a backup. Errors: DamagedError, DiskFullError, errors of the file
+// system and of Pebble.
 func (s *store) openEngine(po *pebble.Options, t *failureHandler) (end uint64, err error) {
 	folder, err := s.checkFiles(po)
 	if err != nil {
@@ -126,9 +126,9 @@ func (s *store) openEngine(po *pebble.Options, t *failureHandler) (end uint64, e
 	return end, nil
 }
 
-// checkFiles checks the files of the store before Pebble opens them, because Pebble takes some damages for the end
-// of a file. It sets the file system in po. Errors: DamagedError, unless the store is ReadOnly and its undamaged
-// part can be read.
+// checkFiles checks the files of the store before Pebble opens them, because Pebble takes some damages for the end of a
+// file. It sets the file system in po. Errors: DamagedError, unless the store is ReadOnly and its undamaged part can be
+// read; errors of the file system.
 func (s *store) checkFiles(po *pebble.Options) (*filescan.Folder, error) {
 	if s.o.InMemory {
 		return nil, nil

@@ -79,9 +79,9 @@ type Options struct {
 	// Log receives Pebble's messages; nil drops them.
 	Log func(isError bool, message string)
 
-	// Fatal is called with the reason when the store cannot continue, for example after a failed sync of the log,
-	// which must never be repeated. It should flush the program's own logs. When it returns, the process exits,
-	// with status 3 unless the reason is Watchdog.
+	// Fatal is called with the reason when the store cannot continue, for example after a failed sync of the log, which
+	// must never be repeated. It should flush the program's own logs. When it returns, the process exits, with status 3
+	// unless the reason is Watchdog; for that it exits after five seconds even if Fatal has not returned.
 	Fatal func(message string)
 
 	// StallTries is the number of failed flushes and compactions, while all writes wait for one, after which the

@@ -94,8 +94,9 @@ func (s *store) MarkPosition(ctx context.Context) (before uint64, behind LogPosi
 	return first, LogPosition{first + uint64(b.Count()), ts}, s.syncer.wait(ts)
 }
 
-// Writes calls visit with each write whose sequence numbers are from from up to below upTo, in order and without a
-// gap. Errors: storage.ErrLogTruncated, possibly after some visits, if a needed log was deleted; errors of visit.
+// Writes calls visit with each write whose sequence numbers are from from up to below upTo, in order and without a gap.
+// Errors: storage.ErrLogTruncated, possibly after some visits, if a needed log was deleted; ErrClosed; errors of visit,
+// of ctx and of the file system.
 func (s *store) Writes(ctx context.Context, from, upTo uint64, visit func(Write) error) error {
 	done, err := s.use(ctx)
 	if err != nil {

@@ -184,7 +184,7 @@ func (m *membership) release() error {
 
 // join writes the first row of this member. In the same transaction it deletes the rows of members whose lease has
 // expired, and deletes or locks the owner row, so that it conflicts with an exclusive server that opens the store at
-// the same time. Then it calls adoptSafePoint. Errors: errors of writeOwnerRow and of reads.
+// the same time. Then it calls adoptSafePoint. Errors: errors of writeMemberRow and of reads.
 func (m *membership) join(ctx context.Context, now uint64) error {
 	list, err := m.rows.members(ctx, now)
 	if err != nil {
@@ -216,7 +216,7 @@ func (m *membership) join(ctx context.Context, now uint64) error {
 
 // rejoinExpired writes the row of this member again after its lease has expired, and checks that no exclusive server
 // has taken over meanwhile. mu is held. Errors: ErrLocked if one has, and then the store is lost; errors of
-// writeOwnerRow.
+// writeMemberRow and of reads.
 func (m *membership) rejoinExpired(ctx context.Context) error {
 	now, err := m.oracle.fetchTS(ctx)
 	if err != nil {
@@ -243,7 +243,7 @@ func (m *membership) rejoinExpired(ctx context.Context) error {
 
 // renewMember renews the lease of a member. If the lease had expired before, peers may have made changes without this
 // process, so renewMember first calls rejoin to read them, and then begins a new lease term. Errors: ErrLocked if the
-// store is lost; errors of writeOwnerRow and of rejoin.
+// store is lost; errors of writeMemberRow, of reads and of rejoin.
 func (m *membership) renewMember(ctx context.Context, now uint64) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -277,10 +277,11 @@ func (m *membership) renewMember(ctx context.Context, now uint64) error {
 	return nil
 }
 
-// writeMemberRow writes the row of this member in a transaction with the start timestamp now, together with the
-// writes that the function more makes. It also adopts the stored level, and the stored safe point if no reader needs
-// an older state. This extends the lease. If the lease had expired when the row was committed, the lease term is not
-// extended, and again is true. mu is held. Errors: errors of writeOwnerRow.
+// writeMemberRow writes the row of this member in a transaction with the start timestamp now, together with the writes
+// that the function more makes. It also adopts the stored level, and the stored safe point if no reader needs an older
+// state. This extends the lease. If the lease had expired when the row was committed, the lease term is not extended,
+// and again is true. mu is held. Errors: ErrConflict if the commit came after the new end of the lease; other errors of
+// a commit; errors of reads, of formatVersion.adopt and of more.
 func (m *membership) writeMemberRow(ctx context.Context, now uint64, more func(context.Context, *transaction.KVTxn) error) (again bool, err error) {
 	end := later(now, m.o.Lease.Milliseconds())
 	if end <= m.row {
