@@ -34,7 +34,7 @@ func (c *Cluster) StoreMetrics() storage.Metrics { return c.store.Metrics() }
 // DiskFull reports whether the store refuses writes for lack of disk space.
 func (c *Cluster) DiskFull() bool { return c.store.DiskFull() }
 
-// ApproximateBytes returns the bytes that a range has on the disk, without those that were not flushed yet.
+// ApproximateBytes estimates the bytes that a range takes on the disk; see storage.Store.
 // Errors: the errors of the store.
 func (c *Cluster) ApproximateBytes(ctx context.Context, r storage.Range) (uint64, error) {
 	return c.store.ApproximateBytes(ctx, r)

@@ -13,10 +13,10 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// ConvertToCapped puts a capped copy of a collection, with the newest documents
-// that fit, in its place. Writers wait meanwhile; indexes other than _id_ are lost.
-// Manual: reference/command/convertToCapped. Errors: NamespaceNotFound (26),
-// CommandNotSupportedOnView (166), IllegalOperation (20) for a sharded one.
+// ConvertToCapped puts a capped copy of a collection, with the newest documents that fit, in its place. Writers wait
+// meanwhile; indexes other than _id_ are lost.
+// Manual: reference/command/convertToCapped. Errors: NamespaceNotFound (26), CommandNotSupportedOnView (166),
+// IllegalOperation (20) for a sharded one, the errors of Runner.LockNamed.
 func (d *Definer) ConvertToCapped(o *cluster.Op, ns collection.Namespace, size int64) (err error) {
 	if err := noTxn(o, ns.DB, "convertToCapped"); err != nil {
 		return err

@@ -16,7 +16,7 @@ import (
 // meanwhile. Then one change of the catalog replaces the old index with the staged one and makes the other changes of
 // the command. Before that change, and after an error or a crash, nothing has changed for clients.
 // Manual: core/index-unique/convert-to-unique.
-// Errors: DuplicateKey (11000), the errors of CollMod, of unique indexes and of builds.
+// Errors: DuplicateKey (11000), the errors of CollMod, of Runner.LockNamed, of unique indexes and of builds.
 func (d *Definer) makeUnique(o *cluster.Op, ns collection.Namespace, mod CollMod) (r CollModResult, err error) {
 	ctx := o.Env.Context()
 	coll, unlock, err := d.Jobs.LockNamed(ctx, ns)

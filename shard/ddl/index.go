@@ -25,7 +25,7 @@ type IndexesCreated struct {
 // collection is created.
 // Manual: reference/command/createIndexes. Errors: the errors of index.ParseSpec and Spec.Conflict, CannotCreateIndex
 // (67), DuplicateKey (11000), CommandNotSupportedOnView (166), NamespaceNotFound (26) if the collection is dropped
-// meanwhile.
+// meanwhile, the errors of Runner.LockNamed.
 func (d *Definer) CreateIndexes(o *cluster.Op, ns collection.Namespace, specs []bson.Raw) (IndexesCreated, error) {
 	if err := o.MayWrite(ns.DB); err != nil {
 		return IndexesCreated{}, err

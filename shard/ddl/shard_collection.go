@@ -25,13 +25,12 @@ type ShardOptions struct {
 	seed      uint64           // seed of the key's hashes with which sampled was computed, 0 = none yet
 }
 
-// ShardCollection gives a collection a shard key; a missing collection is created. A collection
-// with documents is rewritten while it is read and written; writers wait a moment at the end.
-// Giving the present key again is not an error.
-// Manual: reference/command/shardCollection. Errors: AlreadyInitialized (23) for
-// another key, InvalidOptions (72),
-// CommandNotSupportedOnView (166), ShardKeyNotFound (61) when a document holds
-// an array in the key.
+// ShardCollection gives a collection a shard key; a missing collection is created. A collection with documents is
+// rewritten while it is read and written; writers wait a moment at the end. Giving the present key again is not an
+// error.
+// Manual: reference/command/shardCollection. Errors: AlreadyInitialized (23) for another key, InvalidOptions (72),
+// CommandNotSupportedOnView (166), ConflictingOperationInProgress (117) while an index is being built, ShardKeyNotFound
+// (61) when a document holds an array in the key, the errors of Create, Runner.LockNamed and Runner.Reshard.
 func (d *Definer) ShardCollection(o *cluster.Op, ns collection.Namespace, opts ShardOptions) error {
 	if err := noTxn(o, ns.DB, "shardCollection"); err != nil {
 		return err

@@ -18,8 +18,8 @@ import (
 // unless t is the zero value. An index whose key is in the list is unchanged. New indexes are built first, staged;
 // then one change of the catalog shows them, drops those that are not in the list and sets the throughput. After an
 // error or a crash nothing has changed for clients.
-// Source: Azure Cosmos DB, "custom-commands#update-collection". Errors: the errors of SetThroughput, CreateIndexes
-// and DropIndexes.
+// Source: Azure Cosmos DB, "custom-commands#update-collection". Errors: the errors of SetThroughput, CreateIndexes,
+// DropIndexes and Runner.LockNamed.
 func (d *Definer) UpdateCollection(o *cluster.Op, ns collection.Namespace, t catalog.Throughput, specs []bson.Raw) error {
 	if err := noTxn(o, ns.DB, "UpdateCollection"); err != nil {
 		return err

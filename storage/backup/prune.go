@@ -39,7 +39,7 @@ func (f *Folder) clean() error {
 	return nil
 }
 
-// locked reports whether another process holds the lock of a folder.
+// locked reports whether the lock of a folder is held, by this process or another.
 func locked(path string) bool {
 	lock, err := pebblekv.LockFolder(path)
 	if err == nil {

@@ -25,8 +25,8 @@ func (p *pace) stop() {
 	}
 }
 
-// wait blocks after n more bytes were copied, until the rate permits them. Time lost by a slow disk is not caught
-// up later. Errors: the cause of the context.
+// wait blocks after n more bytes were copied, until the rate permits them. Of the time lost by a slow disk, at most one
+// step is caught up later. Errors: the cause of the context.
 func (p *pace) wait(ctx context.Context, n int64) error {
 	if p == nil || p.tick == nil {
 		return nil

@@ -61,8 +61,9 @@ func (s *store) openForReplay() (err error) {
 	return nil
 }
 
-// copyBatch adds the operations of a batch from the write-ahead log to the new batch to. With documentsOnly it
-// omits index entries and change-log records. Errors: ErrFormat for an operation of an unknown kind.
+// copyBatch adds the operations of a batch from the write-ahead log to the new batch to. With documentsOnly it omits
+// index entries and change-log records. Errors: ErrFormat for an operation of an unknown kind, ErrCorruption for a
+// batch that cannot be decoded.
 func copyBatch(to *pebble.Batch, batch []byte, documentsOnly bool) error {
 	for r := batchrepr.Read(batch); ; {
 		kind, key, value, ok, err := r.Next()

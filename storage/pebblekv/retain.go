@@ -22,9 +22,9 @@ const (
 	idleName     = "IDLE"
 )
 
-// retainedAgeMax is the age at which kept logs that no backup has fetched are deleted; the oldest are also deleted
-// when all exceed Options.KeptBytes, and all when the disk is full. Then the writes since the last backup cannot be
-// replayed, and the next backup reports that.
+// retainedAgeMax is the age at which kept logs that no backup has fetched are deleted; the oldest are also deleted when
+// all exceed Options.KeptBytes, and all when the disk is full. Then the writes since the last backup cannot be
+// replayed, and limitRetained logs that.
 const retainedAgeMax = 48 * time.Hour
 
 // logSuffix is the suffix of write-ahead logs.
