@@ -200,8 +200,9 @@ func (c *Cluster) rewindInTxn(o *Op, ns collection.Namespace, coll *catalog.Coll
 	return c.rewindCollection(o, t.rewound.state, coll)
 }
 
-// rewindCollection loads into a rewound state, from the change log, what it lacks to show a collection as it was.
-// That may take long if much was written since. Errors: SnapshotTooOld (239), SnapshotUnavailable (246).
+// rewindCollection loads into a rewound state, from the change log, what it lacks to show a collection as it was. That
+// may take long if much was written since. Errors: SnapshotTooOld (239), SnapshotUnavailable (246); the errors of an
+// interruption and of the store.
 func (c *Cluster) rewindCollection(o *Op, s *rewind.State, coll *catalog.Collection) error {
 	err := s.Load(o.Env, coll)
 	if errors.Is(err, rewind.ErrTooMuch) && c.states.dropUnused() {

@@ -170,7 +170,8 @@ func reportOf(note bson.Raw) (p Report, ok bool) {
 }
 
 // requestFromPeer requests that a peer aborts its Reshard or finishes it now, and waits until it has ended.
-// Errors: NoSuchReshardCollection (339), ReshardCollectionCommitted (340).
+// Errors: NoSuchReshardCollection (339), ReshardCollectionCommitted (340) for an abort; the errors of the store, the
+// cause of ctx.
 func (r *Runner) requestFromPeer(ctx context.Context, id keyspace.CollectionID, wish string) error {
 	epoch, err := r.peerReshardEpoch(ctx, id)
 	if err != nil {
@@ -202,7 +203,7 @@ func (r *Runner) requestFromPeer(ctx context.Context, id keyspace.CollectionID, 
 
 // peerReshardEpoch returns the epoch of the ownership under which a live peer reshards a collection. A later Reshard
 // has another epoch.
-// Errors: NoSuchReshardCollection (339).
+// Errors: NoSuchReshardCollection (339), the errors of the store.
 func (r *Runner) peerReshardEpoch(ctx context.Context, id keyspace.CollectionID) (uint64, error) {
 	rows, err := r.Owners.List(ctx, structureJob(id))
 	if err != nil {

@@ -46,7 +46,8 @@ const (
 // The copy has a number of its own and is recorded for deletion until it is in place, so a crash leaves either the
 // old collection or the new one. The caller holds the collection's Lock and no catalog pin. made is nil if there was
 // nothing to do.
-// Errors: the errors of Next; ShardKeyNotFound (61), DuplicateKey (11000), ReshardCollectionAborted (341).
+// Errors: the errors of Next; NamespaceNotFound (26) if the collection was dropped meanwhile, ShardKeyNotFound (61),
+// DuplicateKey (11000), ReshardCollectionAborted (341); the errors of the store, the cause of ctx.
 func (r *Runner) Reshard(ctx context.Context, job *Reshard) (made *catalog.Collection, err error) {
 	ctx, cancel := context.WithCancelCause(r.structure(ctx, job.Collection))
 	defer cancel(nil)

@@ -85,7 +85,8 @@ func (r *Runner) Join(ctx context.Context, id keyspace.CollectionID, command bso
 
 // AbortReshard aborts a Reshard and waits until the old collection is writable again.
 // Manual: reference/command/abortReshardCollection.
-// Errors: NoSuchReshardCollection (339), ReshardCollectionCommitted (340).
+// Errors: NoSuchReshardCollection (339), ReshardCollectionCommitted (340), the cause of ctx; for a Reshard of a peer
+// also the errors of the store.
 func (r *Runner) AbortReshard(ctx context.Context, id keyspace.CollectionID) error {
 	c := r.resharding.of(id)
 	if c == nil {
@@ -113,7 +114,7 @@ func committed() error {
 // CommitReshard makes a Reshard block writers and finish now, and waits for it; an error of the Reshard is not
 // returned.
 // Manual: reference/command/commitReshardCollection.
-// Errors: NoSuchReshardCollection (339).
+// Errors: NoSuchReshardCollection (339), the cause of ctx; for a Reshard of a peer also the errors of the store.
 func (r *Runner) CommitReshard(ctx context.Context, id keyspace.CollectionID) error {
 	c := r.resharding.of(id)
 	if c == nil {

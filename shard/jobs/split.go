@@ -20,20 +20,20 @@ import (
 
 // Split replaces a shard by two that meet at the position at, which becomes the first of the right
 // one. Reads and writes continue meanwhile.
-// Errors: NamespaceNotFound (26), ShardNotFound, CannotSplit.
+// Errors: NamespaceNotFound (26), ShardNotFound, CannotSplit, the errors of Lock.
 func (r *Runner) Split(ctx context.Context, ns collection.Namespace, id shard.ID, at shard.Position) error {
 	return r.reshape(ctx, "Split", ns, func(m *shard.Map) (*shard.Map, error) { return m.Split(id, at) })
 }
 
 // Merge replaces two neighbours by one shard.
-// Errors: NamespaceNotFound (26), ShardNotFound, BadValue.
+// Errors: NamespaceNotFound (26), ShardNotFound, BadValue, the errors of Lock.
 func (r *Runner) Merge(ctx context.Context, ns collection.Namespace, a, b shard.ID) error {
 	return r.reshape(ctx, "Merge", ns, func(m *shard.Map) (*shard.Map, error) { return m.Merge(a, b) })
 }
 
 // Move is MongoDB's chunk migration: it gives a shard another id, which none of the collection's
 // shards has, so that clients see the chunk on another shard. No record and no index entry changes.
-// Errors: NamespaceNotFound (26), ShardNotFound, BadValue.
+// Errors: NamespaceNotFound (26), ShardNotFound, BadValue, the errors of Lock.
 func (r *Runner) Move(ctx context.Context, ns collection.Namespace, id, to shard.ID) error {
 	return r.reshape(ctx, "Move Collection", ns, func(m *shard.Map) (*shard.Map, error) { return m.Move(id, to) })
 }

@@ -91,7 +91,8 @@ func (d *shares) setDemands(second int64, rows map[storage.MemberID]demandRow) {
 	d.pending[second], d.last = s, second
 }
 
-// missed lists the seconds up to upTo whose shares have not been computed yet, the oldest first.
+// missed lists the seconds up to upTo whose shares have not been computed yet, the oldest first, but none before upTo -
+// missedMax.
 func (d *shares) missed(upTo int64) (out []int64) {
 	for second := max(d.last+1, upTo-missedMax); second <= upTo; second++ {
 		out = append(out, second)

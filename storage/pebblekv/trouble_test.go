@@ -68,8 +68,8 @@ func TestTroublesAreLoggedRarely(t *testing.T) {
 }
 
 // TestDamageEndsNoOpening checks that repeated failures of background work while a store is opened do not end the
-// process if the cause is damage, and end it if the cause is an I/O error. With damage, the open does not wait for that
-// work, and readers of the damaged keys get the error.
+// process if the cause is damage, and end it if the cause is an I/O error. The reason: with damage, the open does not
+// wait for that work, and later reads of the damaged keys return the error.
 func TestDamageEndsNoOpening(t *testing.T) {
 	for _, test := range []struct {
 		err  error
