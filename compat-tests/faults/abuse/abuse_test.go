@@ -32,7 +32,8 @@ var abuses = []struct {
 // 100, and 10 more for each second.
 func logLinesMax(took time.Duration) int { return 100 + 10*int(took.Seconds()) }
 
-// heapSlack is the maximum growth of the server's heap in bytes from the start of the test to its end.
+// heapSlack is the maximum growth of the server's heap in bytes from the start of the test to its end, which only a
+// soak checks.
 const heapSlack = 64 << 20
 
 func TestAbuse(t *testing.T) {

@@ -38,7 +38,8 @@ func wantCode(t *testing.T, what string, reply bson.Raw, want int64) {
 	}
 }
 
-// failing sets a fail point by which the next command panics, as a bug would make it.
+// failing sets a fail point by which the next command to which the point applies panics, as a bug would let it
+// panic.
 func failing(t *testing.T, s *harness.Server, point string, data bson.D) {
 	t.Helper()
 	doc, err := bson.Marshal(bson.D{{Key: "configureFailPoint", Value: point}, {Key: "mode", Value: bson.D{{Key: "times", Value: 1}}}, {Key: "data", Value: data}})
@@ -52,8 +53,9 @@ func failing(t *testing.T, s *harness.Server, point string, data bson.D) {
 	wantCode(t, point, reply, 0)
 }
 
-// TestPanicIsSeen checks that a panic in a command ends only the connection, transaction and cursor of that
-// command, which gets the reply InternalError. The panic is counted, and a file beside the data has the stack.
+// TestPanicIsSeen checks that a command that panics gets the reply InternalError, that its transaction or cursor
+// ends, and that later commands on other connections succeed. Each panic is counted, and files in the data folder,
+// one for each place of a panic, have the stacks.
 func TestPanicIsSeen(t *testing.T) {
 	folder := t.TempDir()
 	s := harness.Start(t, harness.Options{Data: folder, Defects: true, Args: []string{"--enable-test-commands", "--metrics-listen", "127.0.0.1:0"}})

@@ -59,9 +59,9 @@ func encode(t *testing.T, doc any) bson.Raw {
 	return raw
 }
 
-// settled waits until the server uses no more resources than before, and fails if that takes too long. There may
-// be 16 more goroutines and connections than before, because the driver of the probe opens and closes some on its
-// own.
+// settled waits until the server has no more goroutines, connections and cursors than before, and fails if that
+// takes too long. There may be 16 more goroutines and connections than before, because the driver of the probe opens
+// and closes some on its own.
 func settled(t *testing.T, s *harness.Server, before state) state {
 	t.Helper()
 	const slack = 16

@@ -27,8 +27,8 @@ const attackers = 4
 // attackerTimeout is the time after which a hostile user stops waiting for a reply and closes the connection.
 const attackerTimeout = 5 * time.Second
 
-// TestHostileUser lets a user without roles, and an owner of another database, attack a server on which a
-// user reads and writes its documents. That user must have no errors, the memory must stay below its limit,
+// TestHostileUser lets a user without roles, and an owner of another database, attack a server on which a user reads
+// and writes its documents. The user of these documents must have no errors, the memory must stay below its limit,
 // and no command that the roles forbid may succeed. The latency of the reads and writes is printed.
 func TestHostileUser(t *testing.T) {
 	long := 30 * time.Second

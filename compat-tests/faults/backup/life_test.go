@@ -119,8 +119,8 @@ func (l *life) round(n int) {
 	}
 }
 
-// backup makes a backup of the server at uri by the program cantle, and returns the earliest moment to which it
-// can be restored.
+// backup makes a backup of the server at uri by the program cantle, and returns the moment whose state the backup
+// has.
 func (l *life) backup(uri string) moment {
 	for {
 		out, err := exec.Command(l.bin, "backup", "--to", l.to, uri).CombinedOutput()

@@ -40,7 +40,8 @@ type content struct {
 	indexes map[string]bool
 }
 
-// database maps the collections of a database to their contents; empty collections are left out.
+// database maps the collections of a database to their contents; a collection without documents and indexes counts
+// as a missing one.
 type database map[string]*content
 
 func (d database) coll(name string) *content {

@@ -248,13 +248,13 @@ func document(f *killing, d bson.D) bson.Raw {
 	return raw
 }
 
-// split splits the partition of a random document of the ballast, before that document.
+// split splits the partition of a random document that no client changes, before that document.
 func split(f *killing) error {
 	at := int32(1_000_000 + f.random.IntN(ballast))
 	return f.admin(bson.D{{Key: "split", Value: "crash.jobs"}, {Key: "middle", Value: bson.D{{Key: "_id", Value: at}}}})
 }
 
-// merge merges the last two partitions, which hold the ballast.
+// merge merges the last two partitions, which hold the documents that no client changes.
 func merge(f *killing) error {
 	cursor, err := f.client.Database("config").Collection("chunks").Find(f.ctx, bson.D{}, options.Find().SetSort(bson.D{{Key: "min", Value: 1}}))
 	if err != nil {

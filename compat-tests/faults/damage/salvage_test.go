@@ -124,7 +124,8 @@ func documents(t *testing.T, path string) (docs []string) {
 	return docs
 }
 
-// fingerprint returns the names and contents of a folder's files as one text, by which the test detects changes.
+// fingerprint returns the names and contents of the store's files in a data folder as one text, by which the test
+// detects changes.
 func fingerprint(t *testing.T, dir string) string {
 	t.Helper()
 	var out strings.Builder

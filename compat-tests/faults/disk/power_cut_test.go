@@ -168,7 +168,7 @@ func fingerprint(seed maphash.Seed, files *vfs.MemFS) uint64 {
 func base(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
 
 // TestPowerCut cuts the power before every changing file operation of every scenario, and checks that no
-// acknowledged step is lost and none is half done.
+// acknowledged step is lost and no atomic one is half done.
 func TestPowerCut(t *testing.T) {
 	seed, only := firstSeed(t)
 	due, cuts, opened, rounds := programme.Amount(t, "power-cut"), 0, 0, 0

@@ -93,8 +93,8 @@ func TestExpressionsOfOneRequest(t *testing.T) {
 	within(ctx, t, s, db)
 }
 
-// TestExpressionsShareMemory checks that requests of many connections share the working memory: large requests
-// that get none are refused, and small ones continue.
+// TestExpressionsShareMemory checks that requests of many connections share the working memory: each large request
+// succeeds or is refused for lack of memory, and small ones continue.
 func TestExpressionsShareMemory(t *testing.T) {
 	ctx := context.Background()
 	s, db := limited(t)

@@ -46,8 +46,8 @@ func TestHalfSentMessages(t *testing.T) {
 	waitReleased(ctx, t, db, "messages")
 }
 
-// TestUnreadReplies checks that replies that clients do not read hold no more memory than the limit of all
-// replies, and at most 17 MiB more if every document is large; other clients continue.
+// TestUnreadReplies checks that replies that clients do not read hold at most 17 MiB more than the limit of all
+// replies, and less than the limit after a while, and that another client continues.
 func TestUnreadReplies(t *testing.T) {
 	ctx := context.Background()
 	s, db := start(t)

@@ -182,9 +182,9 @@ func TestUsersAreBounded(t *testing.T) {
 	}
 }
 
-// TestDefinitionsAreBounded checks that a user with the right to define collections, views and indexes in one database
-// cannot make the server hold more or larger ones than its memory allows, partitions included. Memory is left for
-// other databases, also after a restart.
+// TestDefinitionsAreBounded checks that a user with the right to define collections, views and indexes in one
+// database cannot make the server hold more or larger ones than its memory allows; the same holds for partitions,
+// which the administrator makes. Memory is left for other databases, also after a restart.
 func TestDefinitionsAreBounded(t *testing.T) {
 	data := t.TempDir()
 	s := guarded(t, data, "greedy", "modest")

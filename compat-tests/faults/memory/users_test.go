@@ -205,7 +205,7 @@ func compareShares(t *testing.T, s *harness.Server, run func(ctx context.Context
 }
 
 // TestApplicationsShareTheInbox checks that large messages that one application sends, however many at once, leave
-// memory for the messages of another and do not delay them.
+// memory for the messages of another, which do not wait for a message on each connection of the former.
 func TestApplicationsShareTheInbox(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()

@@ -54,7 +54,8 @@ var words = []string{"katze", "laufen", "häuser", "schnell"}
 // historyDocs is the number of documents of each collection in a folder of the history.
 const historyDocs = 60
 
-// historyDoc returns the i-th document of a collection, with a value for each index in kinds.
+// historyDoc returns the i-th document of a collection, with values for the indexes in kinds; some documents have
+// none for some indexes.
 func historyDoc(i int) bson.D {
 	texts := []string{"Die Katzen laufen über die Dächer", "Eine Katze läuft schnell nach Haus", "Häuser stehen, und alle laufen schnelle Wege"}
 	d := bson.D{{Key: "_id", Value: i}, {Key: "n", Value: i % 20}, {Key: "u", Value: fmt.Sprintf("u%02d", i)}, {Key: "k", Value: i % 7},

@@ -54,7 +54,7 @@ func duration(ts storage.Timestamp) time.Duration {
 	return time.Duration(ts.Seconds())*time.Second + time.Duration(ts.Increment()>>22)*time.Millisecond
 }
 
-// TestOneBudget checks that one, two or three overloaded servers together admit the budget.
+// TestOneBudget checks that one, two or three overloaded servers together admit hardly more than the budget.
 func TestOneBudget(t *testing.T) {
 	for n := 1; n <= 3; n++ {
 		t.Run(string(rune('0'+n)), func(t *testing.T) {
@@ -121,7 +121,7 @@ func TestBudgetReturns(t *testing.T) {
 	await("the gateway that is back has got nothing", func() bool { return perSecond(&b) > budgetRU/10 })
 }
 
-// TestBudgetAlone checks that a server whose only peer has stopped gets the whole budget.
+// TestBudgetAlone checks that a server no longer divides its budgets after its only peer has stopped.
 func TestBudgetAlone(t *testing.T) {
 	g := several(t, 2)
 	budgeted(t, g[0], "x")

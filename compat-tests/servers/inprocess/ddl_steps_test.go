@@ -83,11 +83,11 @@ func (c *change) run(ctx context.Context, g *gateway) error {
 	return g.Database(c.db).RunCommand(ctx, c.command).Err()
 }
 
-// TestEveryStep cuts a server off in the middle of a change, when it requests a timestamp of the cluster, as
-// it does for each transaction. The other server goes on with the collection as it was or as it will be. As
-// soon as the lease has expired, it can complete the change. The first server sees the same state when it is
-// back. A short run cuts once in each of two changes, a long one at every fourth timestamp, beginning at a
-// random one.
+// TestEveryStep cuts a server off in the middle of a change, when it requests a timestamp of the cluster, as it does
+// for each transaction. The other server goes on with the collection as it was or as it will be. As soon as the
+// first server's lease has expired, the other server can complete the change. The first server sees the same state
+// when it is back. A short run cuts once in each of two changes, a long one at every fourth timestamp, beginning at
+// a random one.
 func TestEveryStep(t *testing.T) {
 	list, share := changes(), int64(4)
 	if !testenv.IsLong() {

@@ -281,7 +281,7 @@ func TestTakeover(t *testing.T) {
 				eventually(t, "the split is ended by the other", func() (any, bool) {
 					return nil, g[1].settled("x")
 				})
-			} else { // another split is possible at once
+			} else { // another reshard is possible at once
 				eventually(t, "another reshard", func() (any, bool) {
 					err := g[1].Database("admin").RunCommand(t.Context(), bson.D{{Key: "reshardCollection", Value: "test.x"}, {Key: "key", Value: bson.M{"n": 1}}, {Key: "numInitialChunks", Value: 1}}).Err()
 					return err, err == nil

@@ -202,8 +202,8 @@ func TestCursorElsewhere(t *testing.T) {
 	}
 }
 
-// TestDead checks that a server that is cut off delays a change until its lease has expired, for at most ten times
-// its length; nothing is lost meanwhile.
+// TestDead checks that a server that is cut off delays a change at another server for at most ten times the length
+// of a lease, and that the server applies the change when it is back.
 func TestDead(t *testing.T) {
 	g := several(t, 2)
 	insert(t, g[0].coll("x"), bson.M{"_id": 1, "a": 1})

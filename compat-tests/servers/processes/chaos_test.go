@@ -76,12 +76,12 @@ func chaosTime() time.Duration {
 	return 0
 }
 
-// TestChaos runs three servers over a cluster of three stores, and a client with the addresses of all.
-// Servers are killed, and suspended for longer than their lease, the cluster has all its faults, or PD is
-// unavailable, while the structure of collections changes (reshape). The checks: the bank's total is the same
-// in any snapshot; lists and registers satisfy snapshot isolation; a change stream that is resumed at any
-// server has each event once and in order; all acknowledged writes are there, by each index and at each
-// server. CANTLE_SEED determines the faults, but not which operations they hit.
+// TestChaos runs three servers over a cluster of three TiKV nodes, and a client with the addresses of all. Servers
+// are killed, and suspended for longer than their lease, the cluster has all its faults, or PD is unavailable, while
+// the structure of collections changes (reshape). The checks: the bank's total is the same in any snapshot; lists
+// and registers satisfy snapshot isolation; a change stream that is resumed at any server has each event once and in
+// order; all acknowledged writes are there, by each index and at each server. CANTLE_SEED determines the faults, but
+// not which operations they hit.
 func TestChaos(t *testing.T) {
 	cluster, err := tikvfake.NewOf(3)
 	if err != nil {

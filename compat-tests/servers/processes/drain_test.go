@@ -129,9 +129,9 @@ func follow(t *testing.T, coll *mongo.Collection, id any) <-chan int64 {
 	return events
 }
 
-// TestDrain checks that a server that is shut down releases its jobs: another one takes them over at once,
-// before a lease expires. Clients with the addresses of both see no errors, even for operations that drivers
-// do not retry: the server serves them until they have switched to the other.
+// TestDrain checks that a server that is shut down releases its jobs and that another one takes them over; the time
+// until then is printed. Clients with the addresses of both see no errors, even for operations that drivers do not
+// retry: the server serves them until they have switched to the other.
 func TestDrain(t *testing.T) {
 	_, place := cluster(t)
 	first := mustLaunch(t, place)

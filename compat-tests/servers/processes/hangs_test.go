@@ -14,9 +14,9 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// TestHangs suspends PD and the stores while their connections stay open, like machines that are suspended or
-// cut off. Commands end by their time limit or with an error that drivers retry, the server reports that it
-// is not ready, and it recovers when they continue.
+// TestHangs suspends PD and the TiKV node while their connections stay open, like machines that are suspended or cut
+// off. Commands end by their time limit or with an error that drivers retry, the server reports that it is not
+// ready, and it recovers when they continue.
 func TestHangs(t *testing.T) {
 	place, process := harness.SimulatedCluster(t)
 	console := freePort(t)
