@@ -214,7 +214,7 @@ func (w *world) finish(ctx context.Context) {
 	}
 }
 
-// settled checks the collections that are not capped at the end of a run: their documents must be those that were
+// settled checks, at the end of a run, the collections that are not capped: their documents must be those that were
 // written, and their indexes must agree with the documents by the command validate.
 func (w *world) settled(ctx context.Context) {
 	for _, ns := range []string{docs, more, beside} {

@@ -200,7 +200,7 @@ type opened struct {
 	from *mongo.Cursor
 }
 
-// crowd opens 300 cursors, more than one server keeps unparked.
+// crowd opens 300 cursors, so many that a server parks most of them.
 func (w *world) crowd(ctx context.Context) (out []*opened) {
 	r := rand.New(rand.NewPCG(w.seed, 5))
 	p := w.writer(4, more)

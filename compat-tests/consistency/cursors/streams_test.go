@@ -60,8 +60,8 @@ func ofCluster(c *mongo.Client, ctx context.Context, pipeline any, o ...options.
 	return c.Watch(ctx, pipeline, o...)
 }
 
-// followers returns the followers of a run, of different scopes, pipelines and options. Their first streams are
-// open.
+// followers returns the followers of a run, of different scopes, pipelines and options. Each has the resume token of
+// a first stream, which is closed again.
 func (w *world) followers(ctx context.Context) ([]*follower, error) {
 	plain := options.ChangeStream
 	even := mongo.Pipeline{

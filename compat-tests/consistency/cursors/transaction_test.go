@@ -449,7 +449,7 @@ func transact(t *testing.T, client *mongo.Client, seed uint64, crowd []*mongo.Cu
 	return wrong, rows, x.writes
 }
 
-// crowd opens 300 cursors, more than one server keeps unparked.
+// crowd opens 300 cursors, so many that a single server parks most of them.
 func crowd(t *testing.T, client *mongo.Client) (out []*mongo.Cursor) {
 	ctx := t.Context()
 	coll := client.Database("crowd").Collection("c")

@@ -44,9 +44,10 @@ const cachedIndexes = `[{key: {k: 1}, name: "k"}, {key: {j: 1}, name: "j"}, {key
 
 const cachedDocs = 1000
 
-// TestCachedPlans checks that a plan that was cached after a result of 10 to 12 documents returns the right answer for
-// results of 0 to 200 and of 1000 documents: by every command, in one partition, in seven, and in a transaction.
-// Neither the work limit of such a plan, nor rows that were read ahead, may change the answer.
+// TestCachedPlans checks that a plan that was cached after a result of 10 to 12 documents returns the right answer
+// for results of 0 to 200 and of 1000 documents (the first filter with all of these sizes, each other one with a
+// sixth): by commands that take turns, in one partition, in seven, and in a transaction. Neither the work limit of
+// such a plan, nor rows that were read ahead, may change the answer.
 func TestCachedPlans(t *testing.T) {
 	server := harness.Start(t, harness.Options{})
 	conn := server.Dial(t)

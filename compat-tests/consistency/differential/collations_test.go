@@ -57,8 +57,8 @@ func TestDefaultCollation(t *testing.T) {
 }
 
 // TestValidatorCollation inserts random documents under random validators into a collection with a default
-// collation. The server must refuse exactly the documents that a find with the validator as its filter does
-// not match under that collation.
+// collation. The server must refuse exactly the documents that a count with the validator as its filter does not
+// count under that collation.
 func TestValidatorCollation(t *testing.T) {
 	server := harness.Start(t, harness.Options{})
 	client := server.Client(t)

@@ -243,7 +243,8 @@ func (p *pipes) pipeline() string {
 	return "[" + strings.Join(stages, ", ") + "]"
 }
 
-// edges draws the first or last document of each group in a unique order, which the indexes s and u of a layout may have.
+// edges draws the first or last document of each group in an order that allows one result only; the indexes s and u
+// of a layout may have this order.
 func (p *pipes) edges() string {
 	p.unique = false
 	match := p.pick("", `{$match: {s: "x"}}, `, `{$match: {u: {$gte: 1}}}, `, `{$match: {u: 1, n: {$lt: 30}}}, `, `{$match: {u: {$in: [1, "a"]}, n: {$gt: 3}}}, `)

@@ -72,7 +72,7 @@ func (p *places) of(at where) ([]string, error) {
 	return addrs[:min(1, len(addrs))], err
 }
 
-// settle connects a way of storage to its servers. Errors: errors when servers are started.
+// settle connects a way of storage to its servers. Errors: errors of starting servers and of connections.
 func (k *populatedWay) settle() error {
 	switch {
 	case k.way.tight:

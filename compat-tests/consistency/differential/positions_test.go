@@ -204,7 +204,7 @@ func holdsUndefined(v any) bool {
 
 var natural = bson.D{{Key: "$natural", Value: 1}}
 
-// samePositions checks that reads with one filter return the same by the index and by a scan.
+// samePositions checks that reads with one filter return the same by the planner's choice and by a scan.
 func samePositions(t *testing.T, db *mongo.Database, name string, seed uint64, index, filter bson.D) {
 	t.Helper()
 	scan := bson.E{Key: "hint", Value: natural}

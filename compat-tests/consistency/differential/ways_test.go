@@ -93,7 +93,7 @@ const (
 	onServers where = "three servers over such a cluster"
 )
 
-// noCount refuses commands that do not support read concern snapshot.
+// noCount reports whether the command of a query supports the read concern snapshot.
 func noCount(q *question) bool { return q.kind != "count" && q.kind != "distinct" }
 
 // noIndexNeeded reports whether a query can run without an index; time-series collections do not support the indexes
@@ -105,8 +105,8 @@ func timeSeries(more ...bson.E) bson.D {
 	return one("timeseries", append(one("timeField", "at"), more...))
 }
 
-// in reports whether a set is stored in this way; which sets are is different from way to way. In a canary, no way
-// uses the simulated cluster, because its server would have to be built with the planted bug too.
+// in reports whether a set is stored in this way; different ways store different sets. In a canary, no way uses the
+// simulated cluster, because its server would have to be built with the planted bug too.
 func (w *way) in(s *set) bool {
 	if w.series && !s.dated {
 		return false
@@ -117,7 +117,7 @@ func (w *way) in(s *set) bool {
 	return w.every == 0 || (s.seed+uint64(len(w.name)))%w.every == 0
 }
 
-// ownCollation is the default collation of own ways.
+// ownCollation is the default collation of ways with hasCollation.
 var ownCollation = bson.D{{Key: "locale", Value: "en"}, {Key: "strength", Value: int32(2)}}
 
 // hasOperator reports whether a projection selects elements of arrays ($slice, $elemMatch, a.$), which a find on a
@@ -157,7 +157,7 @@ type populatedWay struct {
 	indexes       []index
 	session       bson.D  // of the transaction
 	concern       bson.D  // the read concern
-	serverConns   []*conn // connections to servers of this way alone
+	serverConns   []*conn // connections of this way alone, one to each server of its place
 	questionCount int
 	server        *harness.Server // for this way alone, with its data in a folder
 	data          string

@@ -46,7 +46,7 @@ func TestCursor(t *testing.T) {
 }
 
 // writes12 returns the changes of two clients for the tests: client 1 writes document 1 twice and then deletes it.
-// After its first version is acknowledged, client 2 writes documents 11 and 12 in one transaction.
+// After the first version of document 1 is acknowledged, client 2 writes documents 11 and 12 in one transaction.
 func writes12() []Change {
 	return []Change{
 		{Client: 1, Key: 1, Version: 1, Begin: 10, End: 20},

@@ -132,7 +132,8 @@ func (w *world) checkThings(c *client, f *found, fresh bool) {
 	}
 }
 
-// validate runs the command validate, which compares indexes and counts with the documents.
+// validate runs the command validate, which compares indexes with the documents, and compares the count of collStats
+// with their number.
 func (w *world) validate(c *client, coll string) {
 	r, err := c.run(bson.D{{Key: "validate", Value: coll}, {Key: "full", Value: true}})
 	if valid, ok := r.at("valid").BooleanOK(); err != nil || !ok || !valid {

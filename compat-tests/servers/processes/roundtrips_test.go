@@ -248,7 +248,7 @@ func costs(t *testing.T, exclusive bool) (list []cost) {
 }
 
 // TestBatchTrips checks that background jobs read documents in batches, with at most one request for four documents:
-// a reshard with its copy and its unique index, a split, a further index.
+// the build of a unique index, a first and another shard key with their copies, a split.
 func TestBatchTrips(t *testing.T) {
 	const docs = 1024
 	c, place := cluster(t)
@@ -285,8 +285,8 @@ func TestBatchTrips(t *testing.T) {
 	}
 }
 
-// TestOrderedInsertTrips checks that an ordered insert into seven partitions, each a region of its own, is
-// also one transaction: with as many steps as an insert into one.
+// TestOrderedInsertTrips checks that an ordered insert into seven partitions, each a region of its own, is also one
+// transaction: it takes two timestamps, and at most one read request for each partition.
 func TestOrderedInsertTrips(t *testing.T) {
 	c, place := cluster(t)
 	client := connect(t, mustLaunch(t, place+exclusiveParam).URI)

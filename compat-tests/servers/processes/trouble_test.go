@@ -14,9 +14,9 @@ import (
 	"github.com/cantledb/cantle/storage/tikvkv/tikvfake"
 )
 
-// TestTrouble checks that in a cluster with all kinds of faults now and then, writers make progress, all
-// acknowledged writes are there, and none is applied twice. It fails if one of the usual faults did not
-// occur: then the suites that run with CANTLE_STORAGE=tikv-faults would not test it either.
+// TestTrouble checks that in a cluster with all kinds of faults now and then, all acknowledged writes of several
+// writers are there, and none is applied twice. It fails if one of the usual faults did not occur: then the suites
+// that run with CANTLE_STORAGE=tikv-faults would not test it either.
 func TestTrouble(t *testing.T) {
 	const writers = 6
 	c, err := tikvfake.NewOf(3)
