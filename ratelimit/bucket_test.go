@@ -73,8 +73,8 @@ func TestBucketClockBackwards(t *testing.T) {
 	}
 }
 
-// A bucket of 100 RU/s that is unused for five minutes has a burst credit of 30,000 RU, which can be used at 3,000
-// RU/s for ten seconds.
+// A bucket of 100 RU/s that is unused for five minutes has a burst credit of 30,000 RU, with which it admits 3,000
+// RU/s for ten seconds, its own rate included.
 func TestBucketBurst(t *testing.T) {
 	b := limitedBucket(100*RU, Options{Burst: true})
 	start := after(301 * time.Second)
@@ -274,7 +274,7 @@ func TestClockStopsAndRuns(t *testing.T) {
 	}
 }
 
-// While High requests are refused, Low requests get at most a tenth of each second. Two seconds after the last
+// While High requests are refused, Low requests get at most a tenth of each second. Three seconds after the last
 // refusal, Low is admitted as usual.
 func TestLowYieldsWhileHighIsRefused(t *testing.T) {
 	b := limitedBucket(1000*RU, Options{})

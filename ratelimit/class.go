@@ -5,11 +5,11 @@ import "fmt"
 // Priority decides which requests are refused first while a budget runs low.
 type Priority uint8
 
-// The priorities. High is the default. Low yields to High: while there are High requests, Low leaves the last
-// fifth of each second to them, and while High is refused, in that second and the next, Low gets at most the
-// first tenth of a second. Source: Azure Cosmos DB, "priority-based-execution", which promises no order and
-// names no share. Background (index builds, TTL deletes, split copies) starts only while more than half of the
-// second's RU are left, and does not count for the autoscale peak.
+// The priorities. High is the default. Low yields to High: while there are High requests, Low leaves the last fifth
+// of each second's RU to them, and while High is refused, in that second and the next, Low gets at most the first
+// tenth of a second's RU. Source: Azure Cosmos DB, "priority-based-execution", which promises no order and names no
+// share. Background (index builds, TTL deletes, split copies) starts only while more than half of the second's RU
+// are left, and does not count for the autoscale peak.
 const (
 	High Priority = iota
 	Low

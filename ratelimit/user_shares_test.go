@@ -3,7 +3,8 @@ package ratelimit
 import "testing"
 
 // TestUserShares checks that one user may hold two thirds of a memory, that users that come later find free memory,
-// and that a user that retries again and again cannot take the part of another.
+// that a second connection of a user gets no more, and that a user without connections is forgotten when it holds
+// nothing.
 func TestUserShares(t *testing.T) {
 	all := NewMemory(9000)
 	s := NewUserShares(all.Part(9000))

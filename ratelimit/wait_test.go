@@ -55,8 +55,8 @@ func TestWaitTimeoutAndCancel(t *testing.T) {
 	})
 }
 
-// Queued requests are admitted in the order of their arrival, as fast as the budget allows, even if one in the
-// middle of the queue gives up.
+// Queued requests are admitted in the order of their arrival, hardly faster than the budget allows, even if one in
+// the middle of the queue gives up.
 func TestWaitIsFIFO(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := retryBudgets(400)

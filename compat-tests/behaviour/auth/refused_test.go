@@ -175,8 +175,8 @@ func TestRepeatedNames(t *testing.T) {
 	}
 }
 
-// TestNumbersOfBulkWrite checks that each operation of bulkWrite writes to the namespace that was authorized. The
-// number that selects the namespace may have any type, and may be a fraction.
+// TestNumbersOfBulkWrite checks that an operation of bulkWrite on a namespace without privileges is refused,
+// whatever the type of the number that selects the namespace, and also if the number is a fraction.
 func TestNumbersOfBulkWrite(t *testing.T) {
 	root, me := guarded(t, `[]`)
 	half, err := bson.ParseDecimal128("0.4")

@@ -147,7 +147,7 @@ func TestWrites(t *testing.T) {
 	s.post("/api/v1/documents/delete", `{"ns": "test.orders", "id": 1000}`).want(200, `"n":1`)
 }
 
-// TestLive checks that the console's live stream sends data once a second, as server-sent events.
+// TestLive checks that the console's live stream sends the data of each second, as server-sent events.
 func TestLive(t *testing.T) {
 	s := start(t)
 	s.stop()
