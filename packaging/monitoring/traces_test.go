@@ -88,8 +88,9 @@ func attribute(s ptrace.Span, key string) string {
 	return ""
 }
 
-// Each command becomes a span that a collector can decode, with the charge of the command. If the command has a trace
-// context, its span has the client's span as parent; if that is not sampled, there is no span.
+// Each command becomes a span that a collector can decode, with the charge of the command. If the command has a
+// trace context, its span has the client's span as parent; if the context is marked as not sampled, there is no
+// span.
 func TestTraces(t *testing.T) {
 	c := &collector{t: t, spans: make(chan ptrace.Span, 1000), names: map[string]string{}}
 	endpoint := httptest.NewServer(c)

@@ -47,8 +47,8 @@ func fetchable(t *testing.T, proxy, clone, commit, folder, version string) (zipp
 	return at + ".zip"
 }
 
-// A user's module can import the server and cantletest, fetched as `go get` fetches them. Only long runs compile and run
-// its test.
+// A user's module can import the server and cantletest, fetched as `go get` fetches them. Only long runs compile and
+// run the test of that module.
 func TestGoModule(t *testing.T) {
 	r, err := newRelease("../..", testVersion, t.TempDir())
 	if err != nil {

@@ -72,7 +72,7 @@ func asRoot(t *testing.T) {
 	}
 }
 
-// In a root folder that is read-only where the machine allows that, and as the image's user, the server starts, is
+// As the image's user, in a root folder that is read-only where the machine allows that, the server starts, is
 // healthy by the image's own check, and keeps its data in the volume.
 func TestImage(t *testing.T) {
 	asRoot(t)
@@ -111,8 +111,8 @@ func TestImage(t *testing.T) {
 	}
 }
 
-// Behind a published port, a client that requires the replica set needs the setting that names the port; a client
-// that connects directly, as with Testcontainers, needs no setting.
+// Behind a published port, a client that requires the replica set can work if the name of the set is given with the
+// address of the port; a client that connects directly, as with Testcontainers, can work without that.
 func TestImageReplicaSet(t *testing.T) {
 	asRoot(t)
 	c := unpackImage(t)
@@ -142,7 +142,8 @@ func TestImageReplicaSet(t *testing.T) {
 	}
 }
 
-// With the variables of MongoDB's image a container has a first user, and requires logins.
+// With the variables of MongoDB's image, or those of the same meaning that begin with CANTLE_, a container has a
+// first user, and requires logins.
 func TestImageFirstUser(t *testing.T) {
 	asRoot(t)
 	c := unpackImage(t)

@@ -2,8 +2,8 @@
 // the tests that ran.
 //
 // It has three speeds: --quick before a commit, no flag for every change, as in continuous integration, and --long
-// for a night. Every step runs even if an earlier one failed, so that one run shows all failures. It never reads
-// standard input.
+// for a night. Every step runs even if an earlier one failed, so that one run shows all failures. The program never
+// reads standard input.
 package main
 
 import (

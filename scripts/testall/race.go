@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// raced are the folders whose tests every change runs with the race detector.
+// raced are the folders whose tests, except those in alone, every change runs with the race detector.
 var raced = []string{"/collection/catalog", "/shard", "/storage", "/wire"}
 
 // alone lists tests in the folders of raced, by package, that a change runs without the race detector and a night
-// with it. In most a single client moves megabytes, hashes passwords or starts again after a crash at each step, or the
-// goroutines of a bubble of virtual time guess passwords a hundred thousand times. With the race detector they take ten times as long, and other tests of
-// the same packages run the same goroutines.
+// with it. In most a single client moves megabytes, hashes passwords or starts again after a crash at each step, or
+// the goroutines of a bubble of virtual time guess passwords a hundred thousand times. With the race detector they
+// take ten times as long, and other tests of the same packages run the same goroutines.
 var alone = map[string][]string{
 	"/shard/jobs":       {"TestInterruptedJobs", "TestReshardCrash", "TestTruncateBySize", "TestTruncateBySizeOverLives"},
 	"/storage/pebblekv": {"TestCompactInPieces", "TestCrash", "TestDamageAtOpening", "TestDamagedBlock", "TestDamagedLargeBlock", "TestGrowingKeysAreWrittenOnce", "TestLargeCommit"},

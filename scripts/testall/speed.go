@@ -37,8 +37,8 @@ const (
 	lines         // the number of lines
 )
 
-// steps lists all steps in the order in which their output is printed, and in which the steps of one line run: first the steps that show a newcomer that the
-// clone works, last those that matter only to the authors of a change.
+// steps lists all steps in the order in which their output is printed, and in which the steps of one line run: first
+// the steps that show a newcomer that the clone works, last those that matter only to the authors of a change.
 var steps = []step{
 	{"build", "compile everything, and the server that the tests start", quick, night, mainLine, nil, (*run).build},
 	{"vet", "go vet", quick, night, beside, []string{"build"}, (*run).vet},

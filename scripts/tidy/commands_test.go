@@ -17,9 +17,9 @@ var commandWords = map[string]string{
 	"wire/query.go":                          "OP_QUERY is read before anybody knows commands, and serves none but these",
 }
 
-// checkCommands reports code below wire that distinguishes commands by name: it compares with a name, looks one up,
-// or lists several. Only the file with the function that runs the command may do so; all other code uses a field of
-// the command's row.
+// checkCommands reports code in the folder wire that distinguishes commands by name: it compares with a name, looks
+// one up, or lists several. Only the file with the function that runs the command may do so; all other code uses a
+// field of the command's row.
 func checkCommands(r *repo, report reporter) {
 	homes := r.commandHomes()
 	for _, f := range r.files {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Every link in a page to a file of the repository is valid, and so is every text in code quotes that looks like a
-// path.
+// In the four large pages at the root and in those of docs, every link to a file of the repository is valid, and so
+// is every text in code quotes that begins with a folder of the repository and looks like a path.
 func TestDocumentLinks(t *testing.T) {
 	link := regexp.MustCompile(`\]\(([^)#:]+)\)`)
 	quoted := regexp.MustCompile("`\\.?/?((?:bson|cmd|collection|compat-tests|internal|packaging|ratelimit|scripts|serve|shard|storage|wire)/[a-z_0-9/.-]*[a-z])`")

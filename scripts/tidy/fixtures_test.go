@@ -7,7 +7,7 @@ import (
 	"testing/fstest"
 )
 
-// Each tidy rule must fail on code that breaks it, and pass on similar code that does not.
+// Each tidy rule must fail on code that breaks it, and most must pass on similar code that does not.
 func TestRulesFail(t *testing.T) {
 	cases := []struct {
 		rule  string

@@ -154,7 +154,7 @@ func checkRig(r *repo, report reporter) {
 	}
 }
 
-// checkClock reports uses of the clock below wire.
+// checkClock reports uses of the clock in the product, except in the folders wire and shard/jobs.
 func checkClock(r *repo, report reporter) {
 	for _, f := range r.product() {
 		if under(f.dir, "wire", "shard/jobs") {

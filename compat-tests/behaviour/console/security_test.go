@@ -85,7 +85,8 @@ func (s *server) users() {
 	s.run("admin", `{"createUser": "old", "pwd": "o", "roles": [], "mechanisms": ["SCRAM-SHA-1"]}`)
 }
 
-// TestPrivileges checks that each user sees the same as through commands.
+// TestPrivileges checks which requests to the API of the console each user is allowed, and that lists leave out what
+// a reader may not see.
 func TestPrivileges(t *testing.T) {
 	s := start(t, "--auth")
 	s.users()

@@ -40,7 +40,8 @@ func TestGridFS(t *testing.T) {
 	}
 }
 
-// TestWriteConcernsOfClients checks that an account ignores the write concern of a client: no value is refused.
+// TestWriteConcernsOfClients checks that an account ignores the write concern of a client: it also accepts values
+// that the MongoDB address refuses.
 // Source: Azure Cosmos DB for MongoDB, "feature-support-70", Write concerns.
 func TestWriteConcernsOfClients(t *testing.T) {
 	s := start(t)

@@ -228,7 +228,7 @@ func TestWatchPartitions(t *testing.T) {
 }
 
 // TestWatchRestart checks that a change stream can be resumed after the server was killed and restarted, and after
-// its collection was renamed, resharded and dropped.
+// its collection was sharded, renamed and dropped.
 func TestWatchRestart(t *testing.T) {
 	testenv.SkipWithURI(t)
 	o := harness.Options{Data: t.TempDir()}

@@ -30,7 +30,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestWorkloadsAgainstStub runs every workload against the stub and checks that the numbers are plausible.
+// TestWorkloadsAgainstStub runs the workloads that the stub has in a run without --ratio against the stub, and
+// checks that the numbers are plausible.
 func TestWorkloadsAgainstStub(t *testing.T) {
 	s := settings{documents: 2000, seconds: 0.05}
 	var rows []result

@@ -1,8 +1,7 @@
-// Command bench measures a Cantle server through the official Go driver: it loads
-// 100,000 documents of 1 KB and runs mixes of reads and writes after YCSB with a few
-// and with many clients. Beside it, it measures a stub that answers every command with
-// a canned reply: what the driver and the sockets cost on this machine, and so
-// the ceiling for any server on it.
+// Command bench measures a Cantle server through the official Go driver: it loads 100,000 documents of 1 KB and runs
+// mixes of reads and writes after YCSB with a few and with many clients. For comparison the command also measures a
+// stub that answers every command with a canned reply: the cost of the driver and the sockets on this machine, and
+// so the ceiling for any server on it.
 //
 //	./scripts/bench                        about three minutes
 //	./scripts/bench --only=C,load          some workloads
@@ -160,8 +159,8 @@ func bench(ctx context.Context) error {
 	return nil
 }
 
-// measureBoth measures the stub, if it is selected, then also the floor, for the scoreboard of a server on disk, and
-// then the server.
+// measureBoth measures the server. If stub is set, it measures the stub before, and for the scoreboard of a server
+// on disk also the floor.
 func measureBoth(ctx context.Context, s settings, stub bool, report func(result)) error {
 	if stub {
 		self, err := os.Executable()
@@ -307,7 +306,7 @@ func measureURI(ctx context.Context, s settings, name, uri string, pid int, repo
 	return nil
 }
 
-// Reports whether a workload is selected.
+// wants reports whether a workload is selected.
 func (s settings) wants(name string) bool {
 	if s.ratio {
 		return slices.ContainsFunc(scores, func(x score) bool { return x.workload == name || x.instead == name })

@@ -17,9 +17,9 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// noise is a process that inserts into a collection at a given rate. It is separate from the measuring
-// process, whose timers and garbage collection it would disturb, and has the lowest priority, because in
-// production it would be another machine: its remaining influence is the server's.
+// noise is a process that inserts into a collection at a given rate. It is separate from the measuring process,
+// whose timers and garbage collection it would disturb, and has the lowest priority, because in production it would
+// be another machine: the rest of its influence on the measured client then comes from the server.
 type noise struct {
 	cmd *exec.Cmd
 	in  io.WriteCloser

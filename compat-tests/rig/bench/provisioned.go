@@ -110,8 +110,8 @@ func spent(ctx context.Context, db *mongo.Database, name string) (ru float64, re
 	return ru, refused, len(reply.Partitions), err
 }
 
-// press inserts documents at a steady rate until ctx ends, from several clients. It counts the documents
-// sent.
+// press inserts documents at a steady rate until ctx ends, from several clients. It counts the documents sent. wait
+// waits until the clients have ended.
 func press(ctx context.Context, coll *mongo.Collection, perSecond float64, sent *atomic.Int64) (wait func()) {
 	var wg sync.WaitGroup
 	pause := time.Duration(float64(time.Second) * provisionedConn / perSecond)

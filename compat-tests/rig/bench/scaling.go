@@ -182,8 +182,8 @@ func (r *runner) flatPartitions(ctx context.Context, report func(result)) error 
 	return nil
 }
 
-// flatCollections measures the creation of collections and indexes while the number of collections grows,
-// reads of one of them, and ten idle seconds.
+// flatCollections measures the creation of collections and indexes while the number of collections grows, reads of
+// another collection, and ten idle seconds.
 func (r *runner) flatCollections(ctx context.Context, report func(result)) error {
 	db := r.mongo.Database("many")
 	if err := db.Drop(ctx); err != nil {

@@ -70,7 +70,7 @@ type fleet struct {
 }
 
 // measureStorage measures one server over a cluster, then two and so on. Unless a cluster is named, it is a
-// simulated one whose stores delay each response.
+// simulated one whose TiKV nodes delay each response.
 func measureStorage(ctx context.Context, w io.Writer, s settings, e extent) error {
 	binary, err := harness.Build("")
 	if err != nil {

@@ -30,7 +30,7 @@ const (
 	// overSockets is a simulated cluster in a process of its own: one cluster for each server without a data
 	// directory, and one for each data directory.
 	overSockets = "tikv"
-	// troubled is overSockets with three stores and with the faults that a real cluster has.
+	// troubled is overSockets with three TiKV nodes and with the faults that a real cluster has.
 	troubled = "tikv-faults"
 )
 

@@ -303,7 +303,8 @@ func (s *Server) Wait(ctx context.Context) error {
 }
 
 // Stop signals the server to end and waits for it. It returns an error if the server does not end, ends with a
-// failure, or wrote a trouble mark to its log. A second call, or a call after Kill, only checks the log.
+// failure, or wrote a trouble mark to its log. A second call, or a call after Kill, only checks the log; a second
+// call for a Hosted server does nothing.
 func (s *Server) Stop() error {
 	if s.stop != nil {
 		stop := s.stop
