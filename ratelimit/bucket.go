@@ -34,7 +34,7 @@ type Bucket struct {
 	rate            MicroRU   // of all servers together
 	share           MicroRU   // this server's share: the whole rate, unless there are peers
 	servers         int       // servers that share the rate; 0 or 1 = not shared
-	hasShare        bool      // this server has received a share; see Budgets.Grant
+	hasShare        bool      // this server has received a share, or has not joined running peers; see Budgets.Grant
 	balance         MicroRU
 	burst           bool
 	burstCredit     MicroRU // burst credit: unused units of earlier seconds

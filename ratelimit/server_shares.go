@@ -178,8 +178,8 @@ func (b *Bucket) setGroupRates() {
 }
 
 // newShare returns this server's part of a new rate of the bucket: all of it without peers; otherwise the same
-// proportion as before; an even part for a fresh bucket; an even part of the reserve if this server has received no
-// share yet. The caller holds b.mu.
+// proportion as before; an even part for a fresh bucket, but only of the reserve if this server has joined running
+// peers and has received no share of the bucket yet. The caller holds b.mu.
 func (b *Bucket) newShare(fresh bool, rate MicroRU) MicroRU {
 	switch {
 	case b.servers <= 1 || rate == 0:

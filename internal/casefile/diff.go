@@ -5,9 +5,9 @@ import "strings"
 // diffLinesMax bounds the quadratic comparison; longer texts are shown whole.
 const diffLinesMax = 2000
 
-// Diff compares two texts line by line, and returns a text for the error of a test: lines that both have begin with two
-// spaces, lines only in want with "- ", lines only in got with "+ ". If a text has more than diffLinesMax lines, all
-// lines count as different. Diff returns "" if the texts are equal.
+// Diff compares two texts line by line, and returns a text for the error of a test: lines that both have begin with
+// two spaces, lines only in want with "- ", lines only in got with "+ ". If a text has more than diffLinesMax lines,
+// all lines count as different. Diff returns "" if the texts are equal.
 func Diff(want, got string) string {
 	if want == got {
 		return ""

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// The console of the released binary serves HTTP/2 over TLS, which it offers to browsers.
+// The console of the released binary serves HTTP/2 over TLS to a client that supports it.
 func TestConsole(t *testing.T) {
 	r := ready(t)
 	dir := t.TempDir()

@@ -87,7 +87,7 @@ func (r *repository) expect(start string, change func(*history), said string, wa
 }
 
 // A commit that does not compile is found even if the next one fixes it, and so is a commit that fails vet. Commits
-// that an earlier run vetted are not vetted again.
+// that passed go vet in an earlier run are not vetted again.
 func TestHistoryFindsBrokenCommits(t *testing.T) {
 	r := newRepository(t)
 	start := r.commit("m: first\n\nWhy.")

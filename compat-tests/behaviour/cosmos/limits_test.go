@@ -10,8 +10,8 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// TestInsertMany checks that drivers split a large insert by the maximum number of documents that hello of the Cosmos
-// address reports.
+// TestInsertMany checks that a driver can insert 2,500 documents by one InsertMany at the Cosmos address, which
+// accepts fewer in a command: the driver splits the insert by the maximum that hello reports.
 // Source: Azure Cosmos DB for MongoDB, "optimize-write-performance".
 func TestInsertMany(t *testing.T) {
 	s := start(t)

@@ -30,7 +30,7 @@ type workload struct {
 }
 
 // workloads are the mixes of operations that are measured, in the order in which they run. The letters are YCSB's; D
-// (read latest) is A's path with another distribution and left out.
+// (reads of the latest inserts) is left out.
 var workloads = []workload{
 	{name: "A", clients: few, next: func(c *client, ctx context.Context, dice int) error {
 		if dice < 50 {

@@ -13,9 +13,9 @@ type moment struct {
 	loc  *time.Location
 }
 
-// Stepped returns the present time with its wall clock off by the given duration, as after an operator has
-// set the clock; the monotonic reading stays right. (Time.Add moves both, and in a bubble of synctest there
-// is no other.)
+// Stepped returns the present time with its wall clock off by the given duration, as after an operator has set the
+// clock; the monotonic reading stays right. (Time.Add moves both. In a bubble of synctest a time has no monotonic
+// reading: Stepped adds one, from the clock of the bubble.)
 func Stepped(by time.Duration) time.Time {
 	now := time.Now()
 	shown := now.Round(0).Add(by)
