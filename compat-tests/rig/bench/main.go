@@ -306,7 +306,7 @@ func measureURI(ctx context.Context, s settings, name, uri string, pid int, repo
 	return nil
 }
 
-// wants reports whether a workload is selected.
+// Reports whether a workload is selected.
 func (s settings) wants(name string) bool {
 	if s.ratio {
 		return slices.ContainsFunc(scores, func(x score) bool { return x.workload == name || x.instead == name })
