@@ -259,7 +259,8 @@ func TestDropped(t *testing.T) {
 	}
 }
 
-// Case 12: a user that was created at one server can log in at the other, and has no access after dropUser.
+// Case 12: a user that was created at one server can log in at the other, and can no longer log in there after
+// dropUser.
 func TestUsers(t *testing.T) {
 	g := several(t, 2)
 	run := func(at int, cmd bson.D) { bsontest.Must(t, g[at].Database("admin").RunCommand(t.Context(), cmd).Err()) }
