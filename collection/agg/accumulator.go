@@ -67,7 +67,7 @@ type output struct {
 
 // accumulated parses one computed field of $group and similar stages, {field: {$accumulator: argument}}.
 //
-// Errors: 40234, 40235, 40236, 40238, 15952 for a bad field; errors of the accumulator's parser.
+// Errors: 40234, 40235, 40236, 40238, 15952 for a bad field; that of Cosmos.Check; errors of the accumulator's parser.
 func (p *parser) accumulated(name string, v bson.Value) (output, error) {
 	if i := indexByte(name, '.'); i >= 0 {
 		return output{}, mongoerr.New(40235, "The field name '%s' cannot contain '.'", name)

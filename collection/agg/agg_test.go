@@ -20,9 +20,9 @@ import (
 	"github.com/cantledb/cantle/internal/casefile"
 )
 
-// TestCases runs every case with the verb run in five ways: as written, parked after each row, optimised, divided
-// over three shards, and with so little memory that blocking stages spill. The results must have equal rows, in any
-// order, doubles to 12 digits.
+// TestCases runs every case with the verb run in seven ways: as written, parked after each row, optimised, divided over
+// three shards, with so little memory that blocking stages spill, and, optimised or divided, in the form of ByEdges if
+// there is one. The results must have equal rows, in any order, doubles to 12 digits.
 func TestCases(t *testing.T) {
 	casefile.Run(t, "testdata", func(t *testing.T, c *casefile.Case) string {
 		w := newWorld(t, c)

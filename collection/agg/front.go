@@ -143,8 +143,8 @@ func (f *Front) cut(s Stage) bool {
 	return false
 }
 
-// narrow sets Count, Tally and Distinct if the first remaining stage needs less than whole rows and no
-// remaining stage reads metadata.
+// narrow sets Count, Tally, Distinct and Edge if the first remaining stage needs less than whole rows and no remaining
+// stage reads metadata.
 func (f *Front) narrow() {
 	if len(f.Remaining.stages) == 0 || f.Remaining.metas != 0 {
 		return // the rows' metadata is needed

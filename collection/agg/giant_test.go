@@ -11,11 +11,13 @@ import (
 	"github.com/cantledb/cantle/internal/casefile/giant"
 )
 
-// TestGiantValues runs the valid pipelines of all cases without JavaScript over documents as extreme as a client can
-// make them, and with extreme arguments: each ends soon after the command's time is over.
+// TestGiantValues runs valid pipelines of the cases (of a third of them, in a soak of all) without JavaScript over
+// documents as extreme as a client can make them, and with extreme arguments: each ends soon after the command's time
+// is over.
 func TestGiantValues(t *testing.T) { giant.Cases(t, extremes) }
 
-// extremes runs the pipeline of a case in one way.
+// extremes runs the pipeline of a case over extreme documents of one variant, first with its own arguments, then with
+// extreme ones.
 func extremes(t *testing.T, c *casefile.Case, variant int) {
 	text, _ := c.Get("pipeline")
 	if c.Verb != "run" || mentions(text, "$accumulator") || mentions(text, "$function") { // scripts are interrupted from outside

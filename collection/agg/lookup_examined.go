@@ -16,7 +16,7 @@ type examined struct {
 	indexes           []string // names of the indexes used, in the order of their first use
 }
 
-// add adds the counters of a read. It is closed, so that no goroutine changes them.
+// add adds the counters of a read. The read must be closed, so that no goroutine changes its counters.
 func (e *examined) add(op exec.Operator) {
 	if !e.on {
 		return

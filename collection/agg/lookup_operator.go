@@ -197,13 +197,13 @@ func (o *lookupOp) addRow(env *mql.Env, rows []lookupRow, i int) error {
 // is reports whether the row has a mark: deferredMatches, ownMatches or separateMatches.
 func (r *lookupRow) is(mark []int) bool { return len(r.matches) == 1 && r.matches[0] == mark[0] }
 
-// deferredMatches marks a row whose foreign documents are read only when the row is delivered, because its
-// batch joins too many to hold, or a view computes random values.
+// deferredMatches marks a row whose foreign documents are read only when the row is delivered, because its batch joins
+// too many to hold, its rows are rather read alone, or a view computes random values.
 var deferredMatches = []int{-1}
 
 // probe reads the foreign documents that have any value of a batch of rows, and assigns them to the rows. It returns
 // false if the documents are too many to hold, for a single row only if a sub-pipeline follows that a query of the row
-// can have, and for several rows if a view computes random values.
+// can have, and for several rows also if they are rather read alone (isSelective), or if a view computes random values.
 func (o *lookupOp) probe(outer *mql.Env, rows []lookupRow) (fits bool, err error) {
 	var drew atomic.Bool
 	env := outer.WithRandomFlag(&drew)

@@ -50,7 +50,8 @@ func TestLookupWays(t *testing.T) {
 	}
 }
 
-// TestGraphWays runs random searches with a table of the foreign documents and without.
+// TestGraphWays runs random $graphLookup stages with a table of the foreign documents and without; the results must be
+// equal.
 func TestGraphWays(t *testing.T) {
 	for seed := range uint64(100) {
 		g := joins{generator{rand.New(rand.NewPCG(seed, 43))}}

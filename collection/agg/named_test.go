@@ -7,8 +7,8 @@ import (
 	"github.com/cantledb/cantle/internal/casefile/giant"
 )
 
-// Every stage, accumulator and window function of the tables occurs in a case, so that TestGiantValues
-// runs it too.
+// Every stage, accumulator and window function of the tables occurs in a case, so that a soak of TestGiantValues runs
+// it too, unless it has JavaScript.
 func TestTablesHaveCases(t *testing.T) {
 	all := giant.CaseText(t)
 	named := func(name string) {

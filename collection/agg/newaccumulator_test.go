@@ -76,8 +76,8 @@ func newTables() tables {
 	return all
 }
 
-// The definition of an accumulator or window function is one row of a table: added to a copy of the table, it
-// works in every stage that accumulates, optimised or not, divided and spilled; explain prints the accumulator.
+// The definition of an accumulator or window function is one row of a table: added to a copy of the table, it works in
+// every stage that accumulates, optimised or not, divided and spilled; a printed pipeline has the accumulator.
 func TestAccumulatorIsOneRow(t *testing.T) {
 	const window = `{$setWindowFields: {sortBy: {a: 1}, output: `
 	for _, tc := range []struct{ pipeline, want string }{

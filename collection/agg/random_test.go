@@ -16,7 +16,7 @@ import (
 )
 
 // TestRandomPipelines runs random pipelines over random documents. The results of the optimised, divided and spilled
-// pipeline must equal those of the pipeline as written.
+// pipeline must equal those of the pipeline as written, in any order, doubles to 12 digits.
 func TestRandomPipelines(t *testing.T) {
 	seeds := uint64(250)
 	if testenv.IsNightly() {

@@ -26,7 +26,7 @@ type spool struct {
 
 // add copies a document and its metadata, nil for none, to the end.
 //
-// Errors: QueryExceededMemoryLimitNoDiskUseAllowed.
+// Errors: QueryExceededMemoryLimitNoDiskUseAllowed; the reason why the command must end; errors of the file.
 func (s *spool) add(env *mql.Env, doc, meta bson.Raw) error {
 	s.env = env
 	if err := env.Row(len(doc)); err != nil {

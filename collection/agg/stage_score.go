@@ -63,7 +63,7 @@ func (n normalization) of(score, least, greatest float64) float64 {
 
 // parseScore parses the argument of $score: {score: …, scoreDetails: …, normalization: …, weight: …}.
 //
-// Errors: FailedToParse, 40414, 40415, TypeMismatch, BadValue.
+// Errors: FailedToParse, 40414, 40415, TypeMismatch, BadValue; errors of expr.Parse.
 func parseScore(p *parser, _ string, arg bson.Value) ([]Stage, error) {
 	d, ok := arg.Doc()
 	if !ok {
@@ -173,7 +173,7 @@ func (o *scoringOp) Next(env *mql.Env) (*exec.Row, error) {
 
 // raw returns the score of a row before normalization.
 //
-// Errors: TypeMismatch.
+// Errors: TypeMismatch; errors of the expression.
 func (o *scoringOp) raw(env *mql.Env, r *exec.Row) (float64, error) {
 	o.setRow(r)
 	v, err := o.score.Eval(env, r.Doc, &o.scratch)

@@ -27,8 +27,8 @@ type scoreFusionRule struct {
 // parseScoreFusion parses the argument of $scoreFusion: {input: {pipelines: …, normalization: …}, combination:
 // {weights: …, method: …, expression: …}, scoreDetails: …}.
 //
-// Errors: the errors of $rankFusion; FailedToParse for contradictory fields of combination; BadValue for an
-// unknown word.
+// Errors: the errors of $rankFusion; FailedToParse for contradictory fields of combination; BadValue for an unknown
+// word; errors of expr.Parse for combination.expression.
 func parseScoreFusion(p *parser, _ string, arg bson.Value) ([]Stage, error) {
 	s, fields, err := newFusion(p, scoreFusion, arg)
 	if err != nil {

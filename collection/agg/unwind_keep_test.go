@@ -23,7 +23,7 @@ func TestUnwindKeepsReadFields(t *testing.T) {
 		{`[{$unwind: "$v"}, {$group: {_id: "$d.z", x: {$push: "$d.z.q"}}}]`, `{v: 1, d: {z: {p: 8, q: 9}}}`},
 		// Of an array, nothing is left out: a filter distinguishes its elements.
 		{`[{$unwind: "$v"}, {$match: {$or: [{v: 9}, {"l.x": {$ne: 7}}]}}, {$count: "n"}]`, `{v: 1, l: [{x: 1, y: 2}, 3]}`},
-		// The fields of a name below a value that is no document.
+		// A path below a value that is no document: the whole value is kept.
 		{`[{$unwind: "$v"}, {$set: {"s.t": 1, w: "$u"}}, {$group: {_id: "$s.t", w: {$first: "$w"}}}]`, `{v: 1, u: [3, 4], s: 4}`},
 		// Stages that need whole documents.
 		{`[{$unwind: "$v"}]`, ""},

@@ -257,8 +257,8 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// TestVisibleFrom checks that VisibleFrom is the commit after which readers of older snapshots of
-// the store would miss entries, and that no other change moves it.
+// TestVisibleFrom checks that a new shard map and an index that becomes ready set VisibleFrom to their commit, because
+// readers of older snapshots of the store would miss entries, and that the other changes of the table do not move it.
 func TestVisibleFrom(t *testing.T) {
 	r := newRoom(t)
 	r.create("shop.a", `{}`)

@@ -8,8 +8,8 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// TestKeptCollation: a collation stored by an earlier server still opens and orders as before, even if its
-// locale is rejected in new collections and indexes.
+// TestKeptCollation: a collation stored by an earlier server in options or in an index still parses, and orders as
+// before, although a new index with such a locale is rejected.
 func TestKeptCollation(t *testing.T) {
 	env := mql.NewEnv(t.Context())
 	options := bsontest.Doc(t, `{collation: {locale: "hsb", strength: 2}}`)

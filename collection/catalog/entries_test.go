@@ -64,8 +64,8 @@ func TestEntries(t *testing.T) {
 	}
 }
 
-// TestEntriesOfOneHash: keys with the same hash are distinguished, and so are keys whose hashes
-// differ in the last bits only.
+// TestEntriesOfOneHash: keys with the same hash are distinguished, and so are keys whose hashes differ only in the
+// highest bit, which the tree uses last.
 func TestEntriesOfOneHash(t *testing.T) {
 	var root *node[string, int]
 	for i, k := range []string{"a", "b", "c"} {
@@ -83,7 +83,8 @@ func TestEntriesOfOneHash(t *testing.T) {
 	}
 }
 
-// TestEntriesShare: with ten thousand entries, a change copies only as many nodes as the tree is deep.
+// TestEntriesShare: with ten thousand entries, a change makes at most 20 objects, as it copies only the nodes on the
+// way to its key, and changes finds just this one.
 func TestEntriesShare(t *testing.T) {
 	var e entries[int, int]
 	for k := range 10_000 {

@@ -14,8 +14,8 @@ import (
 	"github.com/cantledb/cantle/storage/pebblekv"
 )
 
-// The store has the format version of its newest feature, and an entry that only a later program reads is
-// rejected by name.
+// The store has the format version of its newest feature, and an entry with a form of a later program is rejected with
+// ErrFormat.
 func TestFormats(t *testing.T) {
 	dir := t.TempDir()
 	store, err := pebblekv.Open(dir, pebblekv.Options{ReserveBytes: -1})

@@ -126,9 +126,8 @@ func TestFilterSleeps(t *testing.T) {
 	})
 }
 
-// TestFiltered lets streams with all kinds of filters and scopes wait and read while documents and
-// names change: each gets exactly the events of a later read of the whole log, and nothing is
-// skipped.
+// TestFiltered lets streams with nine filters, on a database and on a collection, wait and read while documents and
+// names change: each delivers exactly those events of a later read of the whole log that its filter accepts.
 func TestFiltered(t *testing.T) {
 	w := newWorld(t)
 	start := w.commit(insert(99, 0))
@@ -243,7 +242,8 @@ func TestFiltered(t *testing.T) {
 	}
 }
 
-// churn writes changes of documents and names for a while. Every record but an insert has its pre-image.
+// churn writes changes of documents and names for a while. Every record of a document but an insert has its pre-image.
+// It returns the time of the last commit.
 func (w *world) churn(start storage.Timestamp) storage.Timestamp {
 	number := keyspace.CollectionID(10)
 	of := map[string]keyspace.CollectionID{}

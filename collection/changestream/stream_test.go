@@ -124,8 +124,8 @@ func (w *world) drain(s *Stream, most int) (events []string, tokens []Token) {
 	return events, tokens
 }
 
-// history writes a log in which collections 1, 2 and 3 have the name db.c one after the other, and
-// returns the events for a stream on each scope.
+// history writes a log in which collections 1, 2, 3 and 4 have the name db.c one after the other, and returns the
+// events for a stream on each scope.
 func (w *world) history() (ofC, ofDB []string) {
 	w.commit(ddl(1, `{ns: "db.$cmd", o: {create: "c"}}`))
 	w.commit(insert(1, 1), insert(9, 100), insert(1, 2))
@@ -300,7 +300,7 @@ func TestHub(t *testing.T) {
 	})
 }
 
-// TestManyReaders lets streams read during writes: each gets every event once and in order.
+// TestManyReaders lets streams read during writes: each gets every event once, and those of one writer in order.
 func TestManyReaders(t *testing.T) {
 	w := newWorld(t)
 	id := w.create("c")

@@ -127,7 +127,8 @@ func TestSpec(t *testing.T) {
 	}
 }
 
-// FuzzResumeToken: no bytes of a client do harm, and an accepted token is written as it was read.
+// FuzzResumeToken: no bytes of a client make decodeToken panic, and a token that it accepts is the same after it is
+// written and read again.
 func FuzzResumeToken(f *testing.F) {
 	f.Add(Token{Time: 1, Mark: true}.encode(nil))
 	f.Add(Token{Time: 3, Ordinal: 4, Sub: 1, Fragment: 2, Invalidate: true}.encode(nil))

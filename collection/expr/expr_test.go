@@ -20,7 +20,7 @@ import (
 	"github.com/cantledb/cantle/internal/casefile/show"
 )
 
-// newEnv returns the environment in which all cases are evaluated: fixed times and roles, JavaScript enabled.
+// newEnv returns the environment in which all cases are evaluated: fixed times, JavaScript enabled.
 func newEnv(ctx context.Context) *mql.Env {
 	env := mql.NewEnv(ctx)
 	env.NowMillis = 1704164645678 // 2024-01-02T03:04:05.678Z

@@ -14,8 +14,8 @@ import (
 	"github.com/cantledb/cantle/ratelimit"
 )
 
-// Sources that the JavaScript library would compile for seconds or for ever are rejected before. Each of these
-// is as long as a source may be, or the shortest slow one that has been found.
+// Sources that the JavaScript library would compile for seconds or for ever are rejected before they are compiled. Many
+// of these are as long as a source may be, the others short but slow to parse or compile.
 func TestCompileRefused(t *testing.T) {
 	chain := func(head, link, end string) string {
 		return head + strings.Repeat(link, (sourceBytesMax-len(head)-len(end))/len(link)) + end
@@ -177,7 +177,8 @@ func TestCompileEnds(t *testing.T) {
 	}
 }
 
-// The text of a JavaScript exception is computed by functions of the script, which may fail or be missing.
+// The text of a JavaScript exception is computed by functions of the script, which may fail or never return: the call
+// ends with an error all the same.
 func TestThrown(t *testing.T) {
 	deep := "function() { var a = []; for (var i = 0; i < 1e5; i++) a = [a]; throw a }"
 	if got := runScript(t, t.Context(), deep); !strings.HasPrefix(got, "JSInterpreterFailure") || len(got) > 600 {

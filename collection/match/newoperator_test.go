@@ -79,8 +79,8 @@ func parseNew(t *testing.T, filter string) Node {
 	return n
 }
 
-// TestOperatorIsOneRow requires that one row in a copy of the table adds an operator: it is parsed at all places
-// where a filter is allowed, matches, and is refused elsewhere.
+// TestOperatorIsOneRow requires that one row in a copy of the table adds an operator: it is parsed on fields, in $not,
+// $elemMatch and logical operators, and in conditions, it matches there, and it is refused elsewhere.
 func TestOperatorIsOneRow(t *testing.T) {
 	env, s := mql.NewEnv(context.Background()), &expr.Scratch{}
 	for _, tc := range []struct{ filter, yes, no string }{

@@ -28,7 +28,8 @@ func compute(t *testing.T, e *Env, d time.Duration) {
 }
 
 // TestCPUSlots requires that a short command never takes a slot, that only as many long commands compute at once as
-// there are slots, in turns, and that a command which waits for something other than a processor holds no slot.
+// there are slots, in turns, and that ReleaseSlot of a copy of an Env releases the slot of the original, which stays
+// long.
 func TestCPUSlots(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := NewCPUSlots(1, time.Now, nil)
@@ -170,8 +171,8 @@ func TestOverloaded(t *testing.T) {
 	})
 }
 
-// TestAlone requires that a long command yields to commands that begin meanwhile. If next to none begin, it does not
-// yield, as each needless yield costs a wake-up.
+// TestAlone requires that a long command is alone, and so does not yield, while at most aloneMax others begin; with
+// more it is not, and later it is again. Each needless yield would cost a wake-up.
 func TestAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := NewCPUSlots(1, time.Now, nil)

@@ -205,8 +205,8 @@ func TestAllocsRegexMatch(t *testing.T) {
 	}
 }
 
-// FuzzRegex checks that CompileRegex does not panic, and that all functions that search for a pattern
-// agree on whether there is a match.
+// FuzzRegex checks that CompileRegex does not panic, and that Match, FindIndex and FindAll agree on whether there is a
+// match.
 func FuzzRegex(f *testing.F) {
 	for _, s := range []string{"a+b", `(\d+)-[^x-z]`, "(?i)x|y", `\bfoo\b$`, "[[:alpha:]]{2,3}?", "[[:]", `a++`, `(?<n>a)\k<n>`, `\Qa\E`} {
 		f.Add(s, "i", "foo ab 12-3\n")

@@ -303,8 +303,8 @@ func randomDoc(t testing.TB, m *rand.Rand, id, a int) bson.Raw {
 	return bsontest.Doc(t, "{"+strings.Join(fields, ", ")+"}")
 }
 
-// TestUniqueValueMoved reads a time before changes that moved a unique value from one document to another, and from
-// that to a third: on the way back no value may be a duplicate.
+// TestUniqueValueMoved reads a time before changes that moved the unique values of three documents around in a circle:
+// on the way back no value may be a duplicate.
 func TestUniqueValueMoved(t *testing.T) {
 	r := newRoom(t, `{}`, "", indexes...)
 	r.put("", `{_id: 1, a: 1, u: 1}`)

@@ -160,7 +160,7 @@ func TestRangedMap(t *testing.T) {
 	}
 }
 
-// TestFindAgrees requires that all ways to find a shard of a map agree with a check of every shard's bounds.
+// TestFindAgrees requires that Find, FindPosition and FindRange of a map agree with a check of every shard's bounds.
 func TestFindAgrees(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	k := parsed(t, `{a: "hashed", b: "hashed"}`)

@@ -16,11 +16,12 @@ import (
 	"github.com/cantledb/cantle/internal/casefile/giant"
 )
 
-// TestGiantValues applies the updates of all cases (every operator) to documents as extreme as a client can make
-// them, and with extreme operands: each update ends soon after the command's time is over.
+// TestGiantValues applies the updates of the cases (of a third of them, in a soak of all), without arrayFilters, to
+// documents as extreme as a client can make them, and with extreme operands: each update ends soon after the command's
+// time is over.
 func TestGiantValues(t *testing.T) { giant.Cases(t, extremes) }
 
-// extremes applies the updates of a case in one way.
+// extremes applies the updates of a case, as they are and with extreme operands, to extreme documents of one variant.
 func extremes(t *testing.T, c *casefile.Case, variant int) {
 	filter := bson.Empty
 	if text, ok := c.Get("filter"); ok {
@@ -50,7 +51,8 @@ func extremes(t *testing.T, c *casefile.Case, variant int) {
 	}
 }
 
-// TestOperatorsHaveCases requires a case file for every operator of the table, so that TestGiantValues runs it too.
+// TestOperatorsHaveCases requires a case file for every operator of the table, so that a soak of TestGiantValues runs
+// it too.
 func TestOperatorsHaveCases(t *testing.T) {
 	for _, op := range update.Operators {
 		name := strings.ToLower(strings.TrimPrefix(op.Name, "$"))

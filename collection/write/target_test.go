@@ -218,7 +218,7 @@ func TestMultikey(t *testing.T) {
 	}
 }
 
-// TestValidator tries a validator with each level and action.
+// TestValidator tries a validator with the levels strict, moderate and off, and with the action warn.
 func TestValidator(t *testing.T) {
 	const good, bad, worse = `{_id: 1, a: 5}`, `{_id: 1, a: 1}`, `{_id: 1, a: 0}`
 	for _, c := range []struct {
@@ -314,7 +314,7 @@ func TestMeter(t *testing.T) {
 }
 
 // TestClustered requires, in a clustered collection, an error for an _id that is too large, and special errors for
-// duplicate _ids that are not finite numbers.
+// duplicates of the _ids NaN and ±Infinity.
 func TestClustered(t *testing.T) {
 	r := newRoom(t, `{clusteredIndex: true}`, "")
 	txn := r.begin()
