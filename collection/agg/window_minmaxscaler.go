@@ -20,7 +20,7 @@ type minMaxScaler struct {
 
 // parseMinMaxScaler parses the argument of $minMaxScaler: a numeric expression, or {input: …, min: …, max: …}.
 //
-// Errors: FailedToParse.
+// Errors: FailedToParse; errors of expr.Parse.
 func parseMinMaxScaler(p *parser, c *windowCall) (windowFunc, error) {
 	var a bson.Arena
 	f := &minMaxScaler{min: a.Int32(0), max: a.Int32(1), window: c.window}

@@ -283,7 +283,7 @@ func (c *Catalog) join(rows map[keyspace.CollectionID]entryRow, at storage.Times
 }
 
 // Follow applies changes of peers to the catalog, and publishes in heartbeats up to which time it has applied them,
-// until ctx ends. A server that has the store exclusively need not run it.
+// until ctx ends or the store is closed. A server that has the store exclusively need not run it.
 func (c *Catalog) Follow(ctx context.Context) {
 	next := time.NewTimer(followEvery)
 	defer next.Stop()

@@ -9,9 +9,9 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// A fetch whose rows are all needed looks up several records at a time, which costs the store much less than
-// single reads. The number of records grows from batchFirst to batchMost, less for large documents, so that a
-// caller that reads only the first rows does not wait for many records.
+// A fetch whose rows are all needed, or of which a limit needs the first ones, looks up several records at a time,
+// which costs the store much less than single reads. The number of records grows from batchFirst to batchMost, less for
+// large documents, so that a caller that reads only the first rows does not wait for many records.
 const (
 	batchFirst = 4
 	batchMost  = 64

@@ -13,8 +13,8 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// runSet holds the sorted runs of one external sort or $group, one after the other in one temporary file. The file
-// is unlinked as soon as it is open, so that nothing is left behind even if the process dies.
+// runSet holds the sorted runs of one operator that spills, such as $sort or $group, one after the other in one
+// temporary file. The file is unlinked as soon as it is open, so that nothing is left behind even if the process dies.
 type runSet struct {
 	dir  string
 	file *os.File

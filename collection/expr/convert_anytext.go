@@ -12,7 +12,7 @@ import (
 // anyText converts to a string the values that $convert of older MongoDB releases cannot convert: documents and
 // arrays to JSON; regular expressions, timestamps, MinKey and MaxKey to the text that the shell prints.
 //
-// Errors: ConversionFailure, ExceededMemoryLimit.
+// Errors: ConversionFailure; ExceededMemoryLimit; the reason why the command must end.
 func anyText(env *mql.Env, s *Scratch, v bson.Value) (bson.Value, error) {
 	switch v.Type {
 	case bson.TypeDocument, bson.TypeArray:

@@ -14,7 +14,7 @@ import (
 
 // toObject converts a string with a JSON object to a document.
 //
-// Errors: ConversionFailure.
+// Errors: ConversionFailure; ExceededMemoryLimit; the reason why the command must end.
 func toObject(env *mql.Env, s *Scratch, v bson.Value) (bson.Value, error) {
 	switch v.Type {
 	case bson.TypeDocument:
@@ -27,7 +27,7 @@ func toObject(env *mql.Env, s *Scratch, v bson.Value) (bson.Value, error) {
 
 // toArray converts a string with a JSON array, or a binary vector, to an array.
 //
-// Errors: ConversionFailure.
+// Errors: ConversionFailure; ExceededMemoryLimit; the reason why the command must end.
 func toArray(env *mql.Env, s *Scratch, v bson.Value) (bson.Value, error) {
 	switch v.Type {
 	case bson.TypeArray:
@@ -51,7 +51,7 @@ type jsonReader struct {
 // parseJSON parses the string v as JSON. The text must be an object if t is the type of documents, otherwise an
 // array.
 //
-// Errors: ConversionFailure.
+// Errors: ConversionFailure; ExceededMemoryLimit; the reason why the command must end.
 func parseJSON(env *mql.Env, s *Scratch, v bson.Value, t bson.Type) (bson.Value, error) {
 	text, _ := v.Text()
 	body := bytes.TrimLeft(text, " \t\r\n")

@@ -21,7 +21,7 @@ const (
 
 // vectorElements converts a vector to the array of its elements.
 //
-// Errors: ConversionFailure.
+// Errors: ConversionFailure; ExceededMemoryLimit; the reason why the command must end.
 func vectorElements(env *mql.Env, s *Scratch, v bson.Value) (bson.Value, error) {
 	sub, data, _ := v.Binary()
 	if sub != vectorSubtype {
@@ -65,7 +65,7 @@ func vectorElements(env *mql.Env, s *Scratch, v bson.Value) (bson.Value, error) 
 	return s.endArray(env, b)
 }
 
-// vectorOf converts an array to a binary vector: booleans to bits, integers that all fit to bytes, other
+// vectorOf converts an array to a binary vector: booleans to bits, integers to bytes if each fits into one, other
 // numbers to floats.
 //
 // Errors: ConversionFailure; ExceededMemoryLimit; the reason why the command must end.

@@ -18,7 +18,7 @@ func bsonSize(_ *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) {
 	return s.Int32(int32(len(d))), nil
 }
 
-// binarySize is $binarySize: the bytes of a string or of binary data.
+// binarySize is $binarySize: the number of bytes of a string or of binary data.
 func binarySize(_ *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) {
 	if a[0].IsNullish() {
 		return bson.Null, nil

@@ -8,7 +8,8 @@ import (
 )
 
 // Implied are intervals of the index on Path, ascending and without overlap, that contain the key of every document for
-// which an $expr is true, if no document of the index has an array on the path. The planner uses them as bounds.
+// which an $expr is true, if no document of the index has an array on the path; or that a $jsonSchema accepts. The
+// planner uses them as bounds.
 type Implied struct {
 	Path      path.Path
 	Intervals []Interval

@@ -40,8 +40,8 @@ type Where struct {
 // Code returns the source.
 func (n *Where) Code() string { return n.script.Source() }
 
-// Matches implements Node.
-// Errors: 139 JSInterpreterFailure for exceptions of the code.
+// Matches implements Node. Errors: those of expr.VM.Call, such as 139 JSInterpreterFailure for exceptions of the
+// script.
 func (n *Where) Matches(env *mql.Env, doc bson.Raw, s *expr.Scratch) (bool, error) {
 	vm, err := s.Script(env)
 	if err != nil {

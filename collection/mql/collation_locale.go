@@ -19,7 +19,7 @@ type language struct {
 	kana                           bool // hiragana and katakana differ on level 4 only
 }
 
-// locales are the sorted names of the locales, a language or with a script or region, for which collations exist.
+// locales are the sorted names of the locales for which collations exist: a language, for some with a script or region.
 // Manual: reference/collation-locales-defaults.
 var locales = [...]string{
 	"af", "am", "ar", "as", "az", "be", "bg", "bn", "bo", "bs", "bs_Cyrl", "ca", "chr", "cs", "cy", "da", "de",

@@ -18,10 +18,10 @@ const partsMax = 32
 
 // Parse parses a sort pattern; an empty document is the empty pattern.
 //
-// Errors: 15974 and 15975 for a direction that is no number or not 1 or -1, 17312 for an object other
-// than $meta, 31138 for unknown metadata, FailedToParse for fields beside $meta, 40352, 40353, 15998 and
-// 16410 for malformed paths, Overflow for too long ones, 7472500 for a field named twice, 13103 for too
-// many fields.
+// Errors: 15974 and 15975 for a direction that is no number or not 1 or -1, 17312 for an object other than $meta, 31138
+// for unknown metadata, FailedToParse for fields beside $meta, 40352, 40353, 15998 and 16410 for malformed paths,
+// Overflow for too long ones, 7472500 for a field named twice, 13103 for too many fields; those of Cosmos.Check for
+// $meta.
 func Parse(env *mql.Env, spec bson.Raw) (Pattern, error) {
 	var p Pattern
 	fields := 0

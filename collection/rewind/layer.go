@@ -163,8 +163,8 @@ func (r *restoring) restore(key []byte, doc bson.Raw) error {
 	return t.Restore(r.env, doc, h)
 }
 
-// target returns the write.Target by which documents of a record key's shard are written into the layer. It is the
-// shard that has the key at present.
+// target returns the write.Target by which documents of a record key's shard, the one that has the key at present, are
+// written into the layer.
 func (r *restoring) target(key []byte) (*write.Target, keyspace.Hash) {
 	_, h, id, _ := keyspace.SplitRecord(key)
 	d := r.coll.Map.Find(h, id)

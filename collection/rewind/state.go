@@ -90,10 +90,9 @@ func (s *State) Close() {
 }
 
 // Load makes the layer of a collection, unless there is one, so that the collection can be read. coll is its catalog
-// entry as of Base or later, with no change of shards or indexes since.
-// Errors: ErrSnapshotTooOld if the log has been truncated meanwhile, or was written by a version without undo
-// records; ErrTooMuch; ErrMultikey and the errors of index keys, if an index made later cannot hold the old
-// documents.
+// entry as of Base or later, with no change of shards or indexes since. Errors: ErrSnapshotTooOld if the log has been
+// truncated meanwhile, or was written by a version without undo records; ErrTooMuch; ErrMultikey and the errors of
+// index keys, if an index made later cannot hold the old documents; the reason why the command must end.
 func (s *State) Load(env *mql.Env, coll *catalog.Collection) error {
 	for {
 		if s.layer(coll.ID) != nil {

@@ -34,8 +34,8 @@ type Result struct {
 // allocates only dst and computed values, which are in s.
 //
 // Errors: ImmutableField (_id), PathNotViable, CannotBackfillArray, DollarPrefixedFieldName, BadValue, TypeMismatch,
-// Overflow (nesting), 17419 (too large), ConflictingUpdateOperators ($[] and $[id] on the same element), the errors
-// of filters and stages.
+// Overflow (nesting), 17419 (too large), ConflictingUpdateOperators ($[] and $[id] on the same element), the errors of
+// filters and stages, the reason why the command must end.
 func (p *Program) Apply(env *mql.Env, dst *bson.Builder, doc bson.Raw, in Input, s *expr.Scratch) (Result, error) {
 	start := dst.Len()
 	var err error

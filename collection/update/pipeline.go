@@ -15,7 +15,7 @@ import (
 // tutorial/update-documents-with-aggregation-pipeline.
 //
 // Errors: TypeMismatch, 40323 (a stage is one field), 40324 (unknown stage), InvalidOptions (a stage that is not
-// allowed in updates), the errors of the stages.
+// allowed in updates), the errors of Cosmos.Check and of the stages.
 func parsePipeline(env *mql.Env, list bson.Raw) (*Program, error) {
 	p := &Program{pipeline: true}
 	for v := range list.Values() {

@@ -43,7 +43,8 @@ type operation struct {
 //
 // Errors: FailedToParse (unknown or malformed operators, array filters that are not used, multi with a replacement),
 // TypeMismatch, BadValue, ConflictingUpdateOperators, EmptyFieldName, DollarPrefixedFieldName, and the errors of
-// single operators, of filters and of stages (InvalidOptions for stages that are not allowed in updates).
+// Cosmos.Check, of single operators, of filters and of stages (InvalidOptions for stages that are not allowed in
+// updates).
 func Parse(env *mql.Env, u bson.Value, arrayFilters []bson.Raw, o Options) (*Program, error) {
 	switch u.Type {
 	case bson.TypeArray:

@@ -67,9 +67,9 @@ const findingsMax = 100
 // ready, those by the last write, and an _id index without entries of its own are not compared. Damaged parts of
 // files are skipped, and listed in Damages.
 //
-// Records and entries are compared by sums in buckets, so that the memory does not depend on their number; only
-// where sums differ is each looked up.
-// Manual: reference/command/validate. Errors: the errors of ctx, progress and storage.
+// Records and entries are compared by sums in buckets, so that the memory does not depend on their number; only where
+// sums differ is each looked up. Manual: reference/command/validate. Errors: those of ctx, progress, storage, the
+// validator and index keys.
 func Check(env *mql.Env, r storage.Reader, coll *catalog.Collection, progress func(n int64) error) (*Collection, error) {
 	if progress == nil {
 		progress = func(int64) error { return nil }

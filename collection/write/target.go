@@ -80,8 +80,9 @@ func (t *Target) Reset() {
 	*t = Target{Multikey: t.Multikey, Claim: t.Claim, memory: m}
 }
 
-// Insert adds the document doc, which Prepare has returned, at position h.
-// Errors: DuplicateKey (11000), DocumentValidationFailure (121), and the errors of index keys; storage errors.
+// Insert adds the document doc, which Prepare has returned, at position h. Errors: DuplicateKey (11000),
+// DocumentValidationFailure (121), the errors of validator, Claim and index keys; in a clustered collection 5894900,
+// 50819 and 50826; storage errors.
 func (t *Target) Insert(env *mql.Env, doc bson.Raw, h keyspace.Hash) error {
 	if err := t.validate(env, doc, nil); err != nil {
 		return err
@@ -124,8 +125,8 @@ func (t *Target) Insert(env *mql.Env, doc bson.Raw, h keyspace.Hash) error {
 }
 
 // Update replaces the document old, at position h, by doc, which has the same _id and position. op is Update or
-// Replace; delta holds the changes of an Update, for change streams.
-// Errors: the errors of Insert.
+// Replace; delta holds the changes of an Update, for change streams. Errors: BSONObjectTooLarge; those of Insert that
+// do not concern the _id.
 func (t *Target) Update(env *mql.Env, old, doc bson.Raw, h keyspace.Hash, op changelog.Op, delta bson.Raw) error {
 	if err := t.validate(env, doc, old); err != nil {
 		return err
@@ -247,9 +248,10 @@ func (t *Target) append(env *mql.Env, h keyspace.Hash) error {
 	return t.Txn.AppendLog(changelog.Stream, t.record)
 }
 
-// validate applies the validator of the collection to doc, unless Bypass (except with LevelConstraint), level "off"
-// or action "warn" disables it. old is the previous version, nil for an insert: with level "moderate", an invalid
-// document may remain invalid. Manual: core/schema-validation. Errors: DocumentValidationFailure (121).
+// validate applies the validator of the collection to doc, unless Bypass (except with LevelConstraint), level "off" or
+// action "warn" disables it. old is the previous version, nil for an insert: with level "moderate", an invalid document
+// may remain invalid. Manual: core/schema-validation. Errors: DocumentValidationFailure (121); the errors of the
+// validator's expressions.
 func (t *Target) validate(env *mql.Env, doc, old bson.Raw) error {
 	o := &t.Coll.Options
 	if o.Validator == nil || t.Bypass && o.ValidationLevel != catalog.LevelConstraint || o.ValidationLevel == "off" || o.ValidationAction == "warn" {
