@@ -25,7 +25,8 @@ var rankedCalls = []string{
 	`{$firstN: {n: 2, input: "$v"}}`, `{$lastN: {n: 3, input: "$v"}}`, `{$lastN: {n: 30, input: "$_id"}}`, `{$firstN: {n: 30, input: "$missing"}}`,
 }
 
-// Over windows that move, these accumulators have the values that $group has for the documents of each window.
+// The accumulators of rankedCalls have, over windows that move, the values that $group has for the documents of the
+// window: of each window, or of every twelfth if there are 700 documents.
 func TestRandomRankedWindows(t *testing.T) {
 	values := []string{"1", "1.0", "NumberLong(2)", "2", "3.5", "null", `"a"`, `"A"`, `"b"`, "[1, 2]", "{k: 1}", "NaN", "NumberDecimal(\"2.0\")", "true", "undefined"}
 	for seed := range uint64(90) {

@@ -56,7 +56,7 @@ func (s *Snapshot) Without(c *Collection) *Snapshot {
 // Collection returns a collection or view; nil if there is none.
 func (s *Snapshot) Collection(ns collection.Namespace) *Collection { return s.byName.get(ns) }
 
-// ByID returns a collection by its number; nil if it was dropped.
+// ByID returns a collection by its number; nil if there is none.
 func (s *Snapshot) ByID(id keyspace.CollectionID) *Collection { return s.byID.get(id) }
 
 // ByUUID returns a collection by its UUID; nil if there is none.

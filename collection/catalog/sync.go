@@ -209,9 +209,9 @@ func (o *peerSync) reloadTopics(ctx context.Context, r storage.Reader, notes map
 	return changed || o.notes == nil, nil
 }
 
-// OnTopic sets the function that reloads a topic, which is something else that servers keep in memory. It is called
-// after any server has changed the topic, with a reader that has the changes; never if this server has the store
-// exclusively. It must not change the catalog.
+// OnTopic sets the function load that reloads a topic, a thing beside the catalog that servers keep in memory. load is
+// called after any server has changed the topic, with a reader that has the changes; never if this server has the store
+// exclusively. load must not change the catalog.
 func (c *Catalog) OnTopic(topic string, load func(ctx context.Context, r storage.Reader) error) {
 	if c.peers.exclusive {
 		return // no peer changes the topic

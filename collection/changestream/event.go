@@ -176,7 +176,8 @@ func (s *Stream) fullDocument(env *mql.Env, e *entry, rec *changelog.Record, t T
 	return nil
 }
 
-// before appends the document as it was before the change.
+// before appends the document as it was before the change, null if it is not recorded; nothing for an insert, or if the
+// spec does not request it. Errors: NoMatchingDocument if the spec requires it and it is not recorded.
 func (s *Stream) before(rec *changelog.Record, t Token) error {
 	if s.spec.Before == BeforeOff || rec.Op == changelog.Insert {
 		return nil

@@ -199,7 +199,7 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
-// An expression that would need too much memory soon ends with an error.
+// An expression that would need too much memory, or make a value that nests too deeply, ends with an error.
 func TestMemoryLimits(t *testing.T) {
 	env := newEnv(t.Context())
 	for _, c := range []struct {

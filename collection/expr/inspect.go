@@ -39,8 +39,8 @@ func VariableOf(e Expr) (name string, ok bool) {
 }
 
 // Known returns the value of an expression that is the same for all documents of a command: a constant, a variable of
-// env.Vars, or an operator of such operands. ok is false for other expressions, and if the evaluation fails. env may
-// be nil: then only constants have values. The value may alias env and the expression.
+// env.Vars, or an operator of such operands. ok is false for other expressions, and if the evaluation fails. env may be
+// nil: then only constants have values. The value may alias the expression.
 func Known(env *mql.Env, e Expr) (v bson.Value, ok bool) {
 	if v, ok := IsConstant(e); ok {
 		return v, true

@@ -171,8 +171,8 @@ func TestOverloaded(t *testing.T) {
 	})
 }
 
-// TestAlone requires that a long command is alone, and so does not yield, while at most aloneMax others begin; with
-// more it is not, and later it is again. Each needless yield would cost a wake-up.
+// TestAlone requires that a long command is alone, and so does not yield, while no other begins; with more than
+// aloneMax others it is not, and later it is again. Each needless yield would cost a wake-up.
 func TestAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := NewCPUSlots(1, time.Now, nil)

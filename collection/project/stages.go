@@ -14,8 +14,8 @@ var Stages = [...]string{"$addFields", "$project", "$replaceRoot", "$replaceWith
 
 // ParseStage parses spec, the argument of the pipeline stage name, one of Stages.
 //
-// Errors: the errors of ParseFind; 40176 for colliding paths of $set, 40229 and others by number for arguments of
-// the wrong type.
+// Errors: 40324 for another name; the errors of ParseFind; 40176 for colliding paths of $set, 40229 and others by
+// number for arguments of the wrong type.
 func ParseStage(env *mql.Env, name string, spec bson.Value) (Transform, error) {
 	spec = spec.Clone()
 	switch name {

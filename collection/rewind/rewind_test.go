@@ -91,7 +91,7 @@ func (r *room) commit(txn storage.Txn) storage.Timestamp {
 	return ts
 }
 
-// target is a target for a document, and its position.
+// target returns a write.Target for a document, and the document's position.
 func (r *room) target(txn storage.Txn, doc bson.Raw) (*write.Target, keyspace.Hash) {
 	r.t.Helper()
 	h, err := r.coll.Position(doc)

@@ -121,7 +121,7 @@ func runUpdate(t *testing.T, env *mql.Env, c *casefile.Case, u string) string {
 	return out.String()
 }
 
-// show prints relaxed Extended JSON, but with the types of longs.
+// show prints relaxed Extended JSON, but with the types of longs unless there is a date.
 func show(d bson.Raw) string {
 	if s := ejson.Canonical(d); strings.Contains(s, "$numberLong") && !strings.Contains(s, "$date") {
 		return strings.NewReplacer(`{"$numberInt":"`, ``, `{"$numberLong":"`, `Long("`, `"}`, `")`).Replace(relaxInts(s))

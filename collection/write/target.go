@@ -22,9 +22,9 @@ type Target struct {
 	// Multikey is called if a document has arrays in an index that had none there yet. It must publish the mark of
 	// the index before the transaction commits. Required.
 	Multikey func(ix *catalog.Index, paths index.MultikeyPaths) error
-	// Claim is called with the record key of each document before anything is written, and with the key of each
-	// entry of a unique index before it is set or removed. An error ends the write. The key is valid during the
-	// call. nil allows all keys.
+	// Claim is called with the record key of each document before anything is written, and with the key of each entry
+	// of a unique index before it is added or removed. An error ends the write. The key is valid during the call. nil
+	// allows all keys.
 	Claim func(key []byte) error
 	// Session and TxnNumber of the client are written to log records; zero outside transactions and retryable
 	// writes.
