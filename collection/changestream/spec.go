@@ -103,7 +103,8 @@ func ParseSpec(d bson.Raw) (*Spec, error) {
 	return s, s.resume(resume, start)
 }
 
-// resume checks that the options for the beginning are consistent.
+// resume sets Resume and StartAfter by the tokens of resumeAfter (after) and startAfter (start), and checks that the
+// options for the beginning are consistent.
 func (s *Spec) resume(after, start bson.Raw) error {
 	if after != nil && start != nil {
 		return mongoerr.New(50865, "Do not specify both 'resumeAfter' and 'startAfter' in a $changeStream stage")

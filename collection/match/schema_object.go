@@ -221,8 +221,8 @@ func (r *othersRule) explainRest(j *judge, b *bson.Builder, v bson.Value) {
 	b.End()
 }
 
-// objectKeywords reads keywords such as patternProperties that modify others. It is called once for every schema, as
-// the others may be absent.
+// objectKeywords reads patternProperties and additionalProperties, whose meaning depends on properties. It is called
+// once for every schema, as properties may be absent.
 func (p *schemaParser) objectKeywords() (err error) {
 	r := &othersRule{known: p.known}
 	if v, ok := p.args["patternProperties"]; ok {
