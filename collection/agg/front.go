@@ -41,8 +41,8 @@ type Front struct {
 // SortKey reports whether Remaining reads {$meta: "sortKey"} of Sort.
 func (f *Front) SortKey() bool { return f.Metas&(1<<expr.MetaSortKey) != 0 }
 
-// FilterAfterSource returns the filter of the $match stages directly behind the first stage, which makes the
-// pipeline's rows. It is nil if there are none.
+// FilterAfterSource returns the filter of the $match stages directly behind the first stage, which makes the pipeline's
+// rows, up to the first one that reads metadata. It is nil if there are none.
 func (p *Pipeline) FilterAfterSource() match.Node {
 	var all []match.Node
 	for _, s := range p.stages[1:] {

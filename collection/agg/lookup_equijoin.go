@@ -18,8 +18,8 @@ type lookupEqual struct {
 	only    bool      // the $expr has no other condition
 }
 
-// equalIn returns the first such equality in the conditions, nil if there is none. If CURRENT is defined anew, a field
-// path is a variable's, and no equality.
+// equalIn returns the first equality of a foreign field with a variable of let in the conditions, nil if there is none.
+// If CURRENT is defined anew, a field path is a variable's, and no equality.
 func equalIn(let []letVar, conditions []match.Node) *lookupEqual {
 	for _, c := range conditions {
 		n, ok := c.(*match.Expr)

@@ -22,7 +22,7 @@ func newWindowEnds(w *window, p *partition) *windowEnds {
 
 // of returns the window of document i, whose content is doc: the documents from (inclusive) to to (exclusive).
 //
-// Errors: 5429413, 5429414, 5429513 for sort values of the wrong type for a range.
+// Errors: 5429413, 5429414, 5429513 for sort values of the wrong type for a range; the reason why the command must end.
 func (e *windowEnds) of(env *mql.Env, i int, doc bson.Raw) (from, to int, err error) {
 	n := e.p.docs.len()
 	if e.w.kind == byDocuments {

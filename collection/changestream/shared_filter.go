@@ -115,8 +115,8 @@ func (h *Hub) leaveFilter(w *waiter) {
 	}
 }
 
-// logPass is one pass over the log for all filters. The event of a record is made once for each form,
-// and each question is evaluated once.
+// logPass is one pass over the log for all shared filters. For each record, each filter is evaluated at most once, and
+// the event of each form is made once, or again if filters have different names of its collection.
 type logPass struct {
 	env     *mql.Env
 	filters []*sharedFilter

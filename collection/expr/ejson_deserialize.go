@@ -17,7 +17,7 @@ import (
 // deserializeEJSON computes $deserializeEJSON: it replaces each document that begins with the name of a type,
 // such as {$oid: …}, by the value of that type. Other documents keep their fields, with converted values.
 //
-// Errors: ConversionFailure, ExceededMemoryLimit.
+// Errors: ConversionFailure; ExceededMemoryLimit; the reason why the command must end.
 func deserializeEJSON(env *mql.Env, s *Scratch, v bson.Value, _ bool) (bson.Value, error) {
 	w := &ejsonWalk{env: env, s: s, what: "the value of Extended JSON"}
 	return w.run(v, w.deserialize)

@@ -14,7 +14,7 @@ import (
 // serializeEJSON computes $serializeEJSON: it converts a value to Extended JSON. With relaxed, finite numbers other
 // than decimals are not changed, and dates of the years 1970 to 9999 become texts.
 //
-// Errors: ConversionFailure, ExceededMemoryLimit.
+// Errors: ConversionFailure; ExceededMemoryLimit; the reason why the command must end.
 func serializeEJSON(env *mql.Env, s *Scratch, v bson.Value, relaxed bool) (bson.Value, error) {
 	w := &ejsonWalk{env: env, s: s, relaxed: relaxed, what: "Extended JSON"}
 	return w.run(v, w.serialize)

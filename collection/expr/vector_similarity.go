@@ -117,7 +117,8 @@ func (c *similarityCall) Eval(env *mql.Env, doc bson.Raw, s *Scratch) (bson.Valu
 
 // sum returns the measure of two vectors, computed in one pass over both.
 //
-// Errors: TypeMismatch for an element that is no number, BadValue for vectors of different lengths.
+// Errors: TypeMismatch for an element that is no number, BadValue for vectors of different lengths; the reason why the
+// command must end.
 func (c *similarityCall) sum(env *mql.Env, a, b bson.Raw) (float64, error) {
 	dot, xx, yy, difference := 0.0, 0.0, 0.0, 0.0
 	i, j := a.Iter(), b.Iter()

@@ -40,7 +40,8 @@ func unequalLeaf(n Node) *Leaf {
 }
 
 // joinLeaves replaces the nodes of a list from which leafOf extracts a leaf of equality by one node per path, made from
-// the $in of all their values by nodeOf, if the path has at least least of them. It stands in the place of the first.
+// the $in of all their values by nodeOf, if the path has at least least of them. The new node stands in the place of
+// the first.
 func joinLeaves(list []Node, least int, leafOf func(Node) *Leaf, nodeOf func(*Leaf) Node) []Node {
 	count := map[string]int{}
 	many := false

@@ -339,7 +339,7 @@ const DocBytesMax = 128 << 20
 // computed appends a computed field, the value of its expression; nothing if the value is missing. For an array on
 // the path, it is called once per element.
 //
-// Errors: BSONObjectTooLarge, ExceededMemoryLimit, the errors of expressions.
+// Errors: BSONObjectTooLarge, ExceededMemoryLimit, the errors of expressions, the reason why the command must end.
 func (r *run) computed(k *child) error {
 	if err := r.env.Tick(); err != nil {
 		return err
