@@ -341,7 +341,8 @@ func TestRestrictions(t *testing.T) {
 	}
 }
 
-// TestAllocsMay: May allocates no memory, whatever forms the privileges have.
+// TestAllocsMay: May allocates no memory with privileges on one namespace, on a database, and on a collection name in
+// every database.
 func TestAllocsMay(t *testing.T) {
 	g := NewGrants([]Privilege{{in("a", "c"), MakeActions(Find)}, {in("b", ""), MakeActions(Find)}, {in("", "d"), MakeActions(Find)}})
 	ns := collection.Namespace{DB: "z", Coll: "z"}

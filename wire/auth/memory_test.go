@@ -33,8 +33,8 @@ func (d *Directory) add(t *testing.T, u *User) error {
 	return d.Change(t.Context(), func(e *Edit) error { e.PutUser(u); return nil })
 }
 
-// The bytes counted for users and roles of all kinds are at least those that they hold in memory after a start, and
-// are the same after a change as after a start.
+// The bytes counted for users and roles, in five kinds, are at least those that they hold in memory after a start,
+// and are the same after a change as after a start.
 func TestMetadataBytes(t *testing.T) {
 	one, err := NewCredential(ScramSHA256, "u", "x", false, 5000)
 	if err != nil {

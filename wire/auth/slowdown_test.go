@@ -45,8 +45,8 @@ func logIn(s *LoginThrottle, user Name, address string) (waited time.Duration, e
 	return time.Since(began), err
 }
 
-// TestGuesses checks that the number of guesses that are checked in an hour is bounded, whatever the guesser tries:
-// many connections, users or addresses.
+// TestGuesses checks that, in five minutes, no more guesses are checked than a limit per hour allows, besides a few
+// at first, whatever the guesser tries: many connections, users or addresses.
 func TestGuesses(t *testing.T) {
 	const length = 5 * time.Minute
 	many := func(kind string, n int) (list []Name) {

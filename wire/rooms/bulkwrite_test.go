@@ -36,8 +36,8 @@ func TestBulkWrite(t *testing.T) {
 	}
 }
 
-// TestBulkWriteErrors checks that an error ends an ordered bulkWrite but not an unordered one, and that getMore
-// returns the results that do not fit into the first reply.
+// TestBulkWriteErrors checks that an error ends an ordered bulkWrite but not an unordered one, that getMore returns
+// the results after the first batch, and that invalid commands are refused.
 func TestBulkWriteErrors(t *testing.T) {
 	c := newWorld(t, nil).dial()
 	const ops = `nsInfo: [{ns: "test.a"}], ops: [{insert: 0, document: {_id: 1}}, {insert: 0, document: {_id: 1}},

@@ -140,8 +140,8 @@ func (s *watched) expect(want ...string) {
 	}
 }
 
-// TestChangeEvents checks the events of each kind of change, in streams on a collection, on its database and on the
-// whole deployment. Manual: reference/change-events and the pages below it.
+// TestChangeEvents checks the events of inserts, updates, replacements and deletes, in streams on a collection, on
+// its database and on the whole deployment. Manual: reference/change-events and the pages below it.
 func TestChangeEvents(t *testing.T) {
 	c := newWorld(t, nil).dial()
 	c.ok(`{create: "c", changeStreamPreAndPostImages: {enabled: true}}`)
@@ -269,9 +269,9 @@ func TestChangeCommands(t *testing.T) {
 	s.expect(`{ operationType: "insert", fullDocument: { _id: 9 }, ns: { db: "test", coll: "c" }, documentKey: { _id: 9 } }`)
 }
 
-// TestChangeImages checks the documents before and after an update that a change stream returns in each of its
-// modes: with stored images, without images, and after images have expired. Manual:
-// changeStreams#change-streams-with-document-pre--and-post-images.
+// TestChangeImages checks the documents before and after an update that a change stream returns for each value of
+// fullDocument and fullDocumentBeforeChange: with stored images, without images, and after images have expired.
+// Manual: changeStreams#change-streams-with-document-pre--and-post-images.
 func TestChangeImages(t *testing.T) {
 	late := time.Duration(0)
 	c := newWorldAt(t, nil, func() time.Time { return time.Now().Add(late) }, &ratelimit.Budgets{}).dial()
@@ -336,8 +336,9 @@ func TestChangeImages(t *testing.T) {
 	}
 }
 
-// TestChangeResume checks that a stream can be resumed after every event and from every time, while the collection
-// is split, merged and resharded, and that it then returns exactly the remaining events.
+// TestChangeResume checks that a stream can be resumed after every event and from the time of every event, although
+// the collection was split, resharded and merged between the events, and that it then returns exactly the remaining
+// events.
 func TestChangeResume(t *testing.T) {
 	c := newWorld(t, nil).dial()
 	c.ok(`{shardCollection: "test.c", key: {_id: "hashed"}, numInitialChunks: 2, $db: "admin"}`)
@@ -552,8 +553,9 @@ func TestChangeFragments(t *testing.T) {
 	}
 }
 
-// If the last event of a batch is the newest entry of the change log, the token of the batch, which clients store,
-// is the token of that event. If more was written after that event, the token is the position after these writes.
+// If the last event of a batch is the newest entry of the change log, the token of the batch, which clients store, is
+// the token of that event. If more was written after that event, the token is another one: the position after these
+// writes.
 func TestBatchToken(t *testing.T) {
 	c := newWorld(t, nil).dial()
 	w := c.watch("test", `"c"`, `{}`)

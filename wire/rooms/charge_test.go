@@ -118,8 +118,9 @@ func TestChargesBySize(t *testing.T) {
 	}
 }
 
-// A field costs the same to write in every kind of index: an entry of a wildcard index contains a path and a value,
-// one of a text index a term and its weight, and each is charged as one field. Source: the price list, rule R4.
+// A field costs the same to write in a single-field, compound, wildcard and text index: an entry of a wildcard index
+// contains a path and a value, one of a text index a term and its weight, and each is charged as one field. Source:
+// the price list, rule R4.
 func TestChargesByKindOfIndex(t *testing.T) {
 	w := newWorld(t, nil)
 	c := w.dial()
@@ -278,8 +279,8 @@ func TestChargesOfQueries(t *testing.T) {
 		c.ok(fmt.Sprintf(`{insert: "other", documents: [%s]}`, sized(t, kb, fmt.Sprintf("_id: %d, k: %d", 5000+i, i))))
 	}
 	c.ok(`{createIndexes: "other", indexes: [{key: {k: 1}, name: "k"}]}`)
-	// The charge is 3.45 RU for the inputs of the $lookup and 2.61 RU for each of its twenty queries, although they
-	// run in batches; the last digits are the bytes of the result.
+	// The charge is 3.45 RU for the inputs of the $lookup and about 2.61 RU for each of its twenty queries, although
+	// they run in batches; the last digits are the bytes of the result.
 	join := func(from, foreign string) string {
 		return `{aggregate: "c1", pipeline: [{$match: {a: {$gte: 0, $lt: 2}}}, {$lookup: {from: "` + from + `", localField: "_id", foreignField: "` + foreign +
 			`", as: "x"}}, {$project: {_id: 0, n: {$size: "$x"}}}], cursor: {}}`

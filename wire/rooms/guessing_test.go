@@ -99,8 +99,8 @@ func TestCertificatesAreSlowedToo(t *testing.T) {
 	})
 }
 
-// TestRefusedAttempt checks that, of many concurrent login attempts, those that would wait too long are refused with
-// an error that explains it.
+// TestRefusedAttempt checks that, of many concurrent login attempts, one that would wait too long is refused at once,
+// even with the right password.
 func TestRefusedAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, _, _ := secured(t)

@@ -319,7 +319,7 @@ func (c *hotClient) run(b *testing.B, command func(m *hotMessage)) {
 	}
 }
 
-// handle runs one command, which must succeed, and returns its reply, which is valid until the next command.
+// handle runs one command, which must succeed, and returns its reply, which is valid until c.out is released.
 func (c *hotClient) handle(b *testing.B, command func(m *hotMessage)) bson.Raw {
 	m := &c.making
 	m.Reset(m.Since(0)[:0])

@@ -27,8 +27,8 @@ func TestEverySourceHasDocuments(t *testing.T) {
 	}
 }
 
-// The privileges in the rows of stages are existing actions on resources to which they apply. A source stage that
-// returns other data than documents requires a privilege in its row.
+// The privileges in the rows of stages are existing actions, and those on the cluster are actions of the cluster. A
+// source stage that returns other data than documents requires a privilege in its row.
 func TestStagePrivileges(t *testing.T) {
 	for _, d := range agg.Stages {
 		for _, p := range d.Privileges {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestListTooLong checks that a list, here of users, which does not fit into a reply fails with an error that
-// explains it, and that a shorter list is returned.
+// TestListTooLong checks that a list, here of users, which does not fit into a reply fails with error 10334, and that
+// a shorter list is returned.
 func TestListTooLong(t *testing.T) {
 	c := newWorld(t, nil).dial()
 	text := strings.Repeat("x", 16_000)

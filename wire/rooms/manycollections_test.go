@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// The cost of serverStatus does not grow with the number of databases and collections, because monitoring programs
-// send it every second.
+// The number of allocations of serverStatus does not grow with the number of databases and collections, because
+// monitoring programs send it every second.
 func TestServerStatusBesideManyCollections(t *testing.T) {
 	c := newWorld(t, nil).dial()
 	allocs := func() float64 { return testing.AllocsPerRun(20, func() { c.ok(`{serverStatus: 1, $db: "admin"}`) }) }

@@ -12,7 +12,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// gathered returns the metrics by name and labels: name{v1,v2}.
+// gathered returns the values of the metrics by name and label values, name{v1,v2,}: for a histogram, the number of
+// its samples.
 func gathered(t *testing.T, m *status.Metrics) map[string]float64 {
 	t.Helper()
 	r := prometheus.NewPedanticRegistry()

@@ -288,7 +288,7 @@ func TestNewCommandIsSteered(t *testing.T) {
 	}
 }
 
-// The command of the new room that writes runs once even if it is retried, and both commands can run in
+// The command of the new room that writes runs once even if it is retried, and mark and tally can run in
 // transactions.
 func TestNewCommandHasSessions(t *testing.T) {
 	w, _ := newRoomWorld(t)

@@ -36,8 +36,8 @@ func (r brittleReader) Iter(ctx context.Context, of storage.Range, o storage.Ite
 	return r.Reader.Iter(ctx, of, o)
 }
 
-// TestPanicClosesSnapshots checks that a read that panics, while it is planned or while it runs, leaves no snapshot
-// open: an open snapshot would keep every later version of each document.
+// TestPanicClosesSnapshots checks that a read or update that panics, while it is planned or while it runs, leaves no
+// snapshot open: an open snapshot would keep every later version of each document.
 func TestPanicClosesSnapshots(t *testing.T) {
 	store := &brittle{Store: memkv.Open(memkv.Options{})}
 	t.Cleanup(func() { store.Close() })

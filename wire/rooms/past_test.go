@@ -209,7 +209,8 @@ func clocked(t *testing.T) *client {
 // now returns the time of the last write.
 func (c *client) now() bson.Value { return c.ok(`{ping: 1}`).Get("operationTime") }
 
-// A read at a past time uses the collections and views that existed at that time.
+// A read at a past time returns the documents of that time, also if the collection got indexes or options since. If
+// the collection has been dropped, renamed, replaced or resharded since, the read fails with error 246.
 func TestPastOfNamespaces(t *testing.T) {
 	for name, s := range map[string]struct {
 		since []string // commands after the time at which c held {_id: 1}

@@ -90,8 +90,8 @@ func TestFeatureVersion(t *testing.T) {
 	}
 }
 
-// TestNewerMetrics checks the counters of serverStatus that exist since releases 7.1 and 7.2, and their new paths in
-// 9.0.
+// TestNewerMetrics checks the counters of serverStatus that exist since releases 7.1 and 7.2, and the new path of one
+// of them in 9.0.
 func TestNewerMetrics(t *testing.T) {
 	for shown, path := range map[release.Release]string{
 		release.V8_0: "metrics.changeStreams.showExpandedEvents", release.V9_0: "metrics.changeStreams.option.showExpandedEvents",

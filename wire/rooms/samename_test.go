@@ -61,8 +61,8 @@ func TestNamesWithAt(t *testing.T) {
 	one.ok(fmt.Sprintf(`{getMore: {$numberLong: "%d"}, collection: "c"}`, id))
 }
 
-// TestNamesWithAtInLists checks that currentOp lists running commands with both parts of the user's name, and that a
-// user does not see the commands of another user.
+// TestNamesWithAtInLists checks that currentOp and system.profile show both parts of the user's name, and that
+// currentOp with $ownOps lists only the user's own commands.
 func TestNamesWithAtInLists(t *testing.T) {
 	w, root, _ := secured(t)
 	root.ok(`{createUser: "me@example.org", pwd: "p", roles: [{role: "read", db: "test"}], $db: "b@c"}`)

@@ -8,8 +8,8 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// A password appears in no log, list or error, in whatever command it was sent: under a mistyped field name, in a
-// nested command, in a refused command.
+// A password appears in no error, log, profile or statistics, also if it was sent under a mistyped field name, in a
+// nested command, or in a refused command.
 func TestPasswordsAreNotShown(t *testing.T) {
 	const marker = "MARKER-of-a-password"
 	w := newWorld(t, nil)

@@ -71,8 +71,8 @@ func TestSlowQueryLog(t *testing.T) {
 	})
 }
 
-// TestSlowLogSettings checks that the threshold for running commands can be set for each database, that the time for
-// which a getMore waits for new documents does not count, and that passwords are not logged.
+// TestSlowLogSettings checks that the threshold for running commands can be set, that the time for which a getMore
+// waits for new documents does not count, and that passwords are not logged.
 func TestSlowLogSettings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, nil)

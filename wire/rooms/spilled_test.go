@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestSpilled checks that explain, the profiler and serverStatus report the data that a stage spills to files, under
-// the same name.
+// TestSpilled checks that explain, the profiler and serverStatus report the data that a stage spills to files; the
+// profiler and serverStatus have the name of the stage in their fields.
 func TestSpilled(t *testing.T) {
 	w := newWorld(t, nil)
 	w.Cluster.ScratchDir = t.TempDir()

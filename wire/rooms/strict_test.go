@@ -154,10 +154,9 @@ func (c *client) listed(coll string) bson.Value {
 	return cursor.Get("firstBatch")
 }
 
-// At the Cosmos address an index is listed in the form of accounts, version 1 with the name of the
-// collection, and each kind can be created in this form. At the other address the same indexes have MongoDB's
-// form.
-// Source: Azure Cosmos DB for MongoDB, "indexing", "time-to-live".
+// At the Cosmos address an index is listed in the form of accounts, version 1 with the name of the collection, and a
+// wildcard, compound, unique, 2dsphere and TTL index can be created in this form. At the other address the same
+// indexes have MongoDB's form. Source: Azure Cosmos DB for MongoDB, "indexing", "time-to-live".
 func TestStrictIndexForm(t *testing.T) {
 	w := newWorld(t, nil)
 	c, relaxed := w.dialAs("cosmos"), w.dial()

@@ -154,8 +154,8 @@ func TestSuffixReport(t *testing.T) {
 }
 
 // Events of change streams identify a document by its shard key, the field of the suffix, and _id, each once. If an
-// update keeps the document in its bucket, the event is an update; if it changes the bucket, the document moves.
-// Manual: core/sharding-change-shard-key-value, reference/change-events
+// update keeps the document in its bucket, the event is an update; if it changes the bucket, the document moves,
+// which is a delete and an insert. Manual: core/sharding-change-shard-key-value, reference/change-events
 func TestSuffixEvents(t *testing.T) {
 	for key, want := range map[string]string{
 		`key: {day: "hashed"}, suffix: {from: "vin", buckets: 4}`:              `{"day":"d","vin":"v","_id":1}`,
@@ -310,8 +310,8 @@ func TestSuffixLogicalPartitionLimit(t *testing.T) {
 	}
 }
 
-// If all writes have one date, the partition of this date refuses most of them. If the key has a suffix, the same
-// writes are spread over all partitions and within their budget.
+// If all writes have one date, the partition of this date refuses at least a third of them. If the key has a suffix,
+// the same writes are spread over all partitions and within their budget.
 func TestSuffixSpreadsRequestUnits(t *testing.T) {
 	refused := func(suffix string) (n int64) {
 		w, clock := clockWorld(t, nil)

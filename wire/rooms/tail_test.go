@@ -115,8 +115,8 @@ func TestCappedConcurrent(t *testing.T) {
 	}
 }
 
-// TestOplogTail checks that a tailable cursor on the oplog, opened as replication tools open it, returns the entries
-// since its time at once and then waits for new ones.
+// TestOplogTail checks that a tailable cursor on the oplog, opened as replication tools open it at the time of the
+// newest entry, has an empty first batch, and that each getMore waits for the next entry and returns it.
 func TestOplogTail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, nil)

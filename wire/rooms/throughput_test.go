@@ -216,7 +216,7 @@ func TestInjectThrottleWhereWritesWait(t *testing.T) {
 	}
 }
 
-// Commands on the catalog (create, drop, list) are paid from a budget of their own. Source: Azure Cosmos DB,
+// Commands on the catalog, here create, are paid from a budget of their own. Source: Azure Cosmos DB,
 // "concepts-limits" (metadata requests).
 func TestMetadataBudget(t *testing.T) {
 	w, clock := clockWorld(t, nil)
@@ -293,8 +293,8 @@ func TestThrottledBulk(t *testing.T) {
 	}
 }
 
-// At the Cosmos address, the error of a throttled request has the form of the service: no error labels, no fields
-// besides code and text; writes have it in writeErrors. Source: the replies quoted in
+// At the Cosmos address, the error of a throttled request has the form of the service: no error labels, and the wait
+// and the partition are no fields of their own; writes have it in writeErrors. Source: the replies quoted in
 // MicrosoftDocs/azure-docs#69351.
 func TestThrottledAsOnCosmos(t *testing.T) {
 	w, _ := clockWorld(t, nil)
@@ -453,8 +453,8 @@ func TestReplyCharge(t *testing.T) {
 	}
 }
 
-// MigrateThroughput changes a collection between manual throughput and autoscale, which an update of the throughput
-// cannot do. Source: Azure Cosmos DB, "autoscale-faq".
+// MigrateThroughput changes a collection or a database between manual throughput and autoscale, which an update of
+// the throughput cannot do. Source: Azure Cosmos DB, "autoscale-faq".
 func TestMigrateThroughput(t *testing.T) {
 	w, _ := clockWorld(t, nil)
 	c := w.dial()
