@@ -209,7 +209,7 @@ func TestUsersShareTheInbox(t *testing.T) {
 	})
 }
 
-// Replies get less room while other replies use much memory, and each reply is charged until it is sent.
+// Replies get less room while other replies use much memory, and each reply is charged until its memory is released.
 func TestRepliesShareMemory(t *testing.T) {
 	m := ratelimit.NewMemory(20 << 20)
 	p := &Pool{Replies: m}

@@ -33,7 +33,7 @@ func pair(t *testing.T) (server, client net.Conn) {
 	return NewSocket(accepted), client
 }
 
-// Data of every size arrives complete in both directions, even if the socket accepts only a part at a time because
+// Data of many sizes arrives complete in both directions, even if the socket accepts only a part at a time because
 // the other side is slow.
 func TestSocket(t *testing.T) {
 	server, client := pair(t)
@@ -75,8 +75,8 @@ func TestSocket(t *testing.T) {
 	}
 }
 
-// If the other side sends nothing, or accepts nothing, a read or write fails at its deadline; if the other side has
-// closed the connection, it returns an error.
+// If the other side sends nothing, or accepts nothing, a read or write fails at its deadline. If the other side has
+// closed the connection, a write returns an error; after Close of our end, reads and writes return net.ErrClosed.
 func TestSocketFails(t *testing.T) {
 	server, client := pair(t)
 	piece := make([]byte, smallBytesMax)

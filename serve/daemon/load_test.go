@@ -11,7 +11,7 @@ import (
 )
 
 // load reads settings from a command line, from variables and from a file with the given text. It returns the
-// settings, the place of each (the file appears as "FILE"), and the errors.
+// settings, the place of each, and the errors, in which the path of the file is replaced with "FILE".
 func load(t *testing.T, args, file string, env map[string]string) (*Config, Origins, []string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "cantle.conf")

@@ -301,8 +301,8 @@ func TestExhaust(t *testing.T) {
 	c.run("ping", 1)
 }
 
-// TestMessageErrorsKeepConnection checks that broken documents and checksums are answered with an error, and that
-// the connection stays open.
+// TestMessageErrorsKeepConnection checks that broken documents and checksums, and requests with old opcodes, are
+// answered with an error, and that the connection stays open.
 func TestMessageErrorsKeepConnection(t *testing.T) {
 	_, addr := start(t, newStub(), Config{})
 	c := dial(t, addr)
@@ -332,7 +332,7 @@ func TestMessageErrorsKeepConnection(t *testing.T) {
 	c.run("ping", 1)
 }
 
-// TestCut: these messages close the connection without an answer.
+// TestCut: these messages close the connection without an answer, except for an HTTP request, which gets a text.
 func TestCut(t *testing.T) {
 	h := newStub()
 	_, addr := start(t, h, Config{})

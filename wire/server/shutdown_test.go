@@ -40,8 +40,8 @@ func TestShutdownDrains(t *testing.T) {
 	}
 }
 
-// TestShutdownInterrupts checks that Shutdown interrupts commands when its context ends, and that their clients
-// receive an error.
+// TestShutdownInterrupts checks that Shutdown interrupts commands when its context ends, and that their clients still
+// receive the reply.
 func TestShutdownInterrupts(t *testing.T) {
 	h := newStub()
 	s, addr := start(t, h, Config{})

@@ -133,8 +133,8 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// TestHolding checks that the store's transaction of a session is released exactly once, in whatever way the
-// session's transaction ends.
+// TestHolding checks that the store's transaction of a session is released exactly once in each of eight ways in
+// which the session's transaction ends.
 func TestHolding(t *testing.T) {
 	ends := map[string]func(r *Registry, s *Session) (checkin bool){
 		"commit":    func(r *Registry, s *Session) bool { s.Commit(t.Context(), storage.Synced); return true },

@@ -111,7 +111,8 @@ func count(t *testing.T, db *mongo.Database, coll string, filter any) int64 {
 	return n
 }
 
-// A dump of an account is restored completely through either address of a server, and its documents expire there.
+// A dump of an account is restored through either address of a server, all but its index DocumentDBDefaultIndex, and
+// its documents expire there.
 func TestRestoreOfAccount(t *testing.T) {
 	dir := accountDump(t, accountIndexes, accountDocuments())
 	for _, name := range []string{"mongodb", "cosmos"} {
@@ -210,7 +211,8 @@ func TestRestoreNamesWhatIsLost(t *testing.T) {
 }
 
 // An index {_ts: 1} in a dump expires documents by the date in _ts, as in MongoDB, if documents have dates there, or
-// if the dump does not look like an account's. Otherwise documents expire after their last write.
+// if the dump does not look like an account's. Otherwise, or with --expireAfterLastWrite, documents expire after
+// their last write.
 func TestRestoreOfExpiry(t *testing.T) {
 	s := startBoth(t)
 	lastWrite := func(db string) bool {
@@ -472,8 +474,8 @@ func TestAccountWithMongoTools(t *testing.T) {
 	}
 }
 
-// The driver inside the verbs needs MongoDB 4.4. If an account shows an earlier version, the error lists the
-// alternatives.
+// The driver inside the verbs needs MongoDB 4.4. If an account shows an earlier version, the error of report and of
+// doctor names the --listen address.
 func TestEarlierVersionOfAccount(t *testing.T) {
 	s := startBoth(t, "--cosmos-version", "4.2")
 	for _, verb := range [][]string{{"report", "--timeout", "1s"}, {"doctor", "--timeout", "1s"}} {

@@ -31,7 +31,7 @@ func advise(t *testing.T, args ...string) string {
 	return out.String()
 }
 
-// best returns the key in the first line of the output.
+// best returns the key that follows "Best: " in the output.
 func best(t *testing.T, out string) string {
 	t.Helper()
 	_, rest, ok := strings.Cut(out, "Best: ")

@@ -154,7 +154,7 @@ func TestCompletionScripts(t *testing.T) {
 	}
 }
 
-// The man pages are valid for the programs that format them.
+// The man pages are valid for mandoc and groff, where these are installed.
 func TestPagesForMan(t *testing.T) {
 	dir := t.TempDir()
 	commands := Program(neverServe).Commands()

@@ -8,8 +8,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// The profiler settings of the flags apply to each existing database from the start, until a command changes them,
-// and again after a restart.
+// The profiler settings of the flags apply to a database from the start, until a command changes them, and again
+// after a restart.
 func TestProfileSettings(t *testing.T) {
 	dir := t.TempDir()
 	for range 2 {

@@ -19,7 +19,8 @@ import (
 	"github.com/cantledb/cantle/bson/ejson"
 )
 
-// fillShop makes a database with everything that a dump must preserve.
+// fillShop makes a database with sharded, capped and validated collections, a view, indexes, and an _id of many
+// types.
 func fillShop(t *testing.T, db *mongo.Database) {
 	t.Helper()
 	run(t, db.Client().Database("admin"), `{shardCollection: "test.sharded", key: {k: "hashed"}, numInitialChunks: 3}`)
@@ -47,7 +48,7 @@ func fillShop(t *testing.T, db *mongo.Database) {
 	}
 }
 
-// sums returns the dbHash of each collection.
+// sums returns the dbHash of each collection except system.views.
 func sums(t *testing.T, db *mongo.Database) any {
 	t.Helper()
 	var out []driver.E
