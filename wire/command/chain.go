@@ -494,7 +494,8 @@ func (c *Call) nameOr() string {
 	return c.Name()
 }
 
-// finish appends the last fields of a reply; if the command has a row, it counts it and calls the observers of OnEnd.
+// finish appends the last fields of a reply; if the command has a row, finish counts the command and calls the
+// observers of OnEnd.
 func (s *Server) finish(c *Call, err error) {
 	b := c.Reply
 	if err == nil {

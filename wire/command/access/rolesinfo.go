@@ -49,8 +49,8 @@ func (a *rolesInfoArgs) Needs(q *command.PrivilegeCheck) {
 	a.needs(q, auth.ViewRole, q.Call.ConnState.Login.Has)
 }
 
-// Run replies with descriptions of one role, several roles, or all roles of a database.
-// Manual: reference/command/rolesInfo. Errors: TypeMismatch (14), BadValue (2).
+// Run replies with descriptions of one role, several roles, or all roles of a database. Manual:
+// reference/command/rolesInfo. Errors: BSONObjectTooLarge (10334), the reason why the command must end.
 func (a *rolesInfoArgs) Run(c *command.Call) error {
 	names := a.roles(c, a.builtin)
 	if a.fragment {
@@ -71,7 +71,7 @@ func (a *rolesInfoArgs) Run(c *command.Call) error {
 }
 
 // selectRoles reads the first field of rolesInfo: 1 for all roles of the database, a role, or several roles. Errors:
-// TypeMismatch (14), BadValue (2).
+// TypeMismatch (14), BadValue (2), IDLFailedToParse (40414), IDLUnknownField (40415).
 func selectRoles(c *command.Call) (x selection, err error) {
 	if !c.Value.IsNumber() {
 		x.names, err = namesOf(c, "role")

@@ -64,8 +64,8 @@ func (a *usersInfoArgs) Needs(q *command.PrivilegeCheck) {
 	a.needs(q, auth.ViewUser, func(n auth.Name) bool { return q.Call.ConnState.User.Called(n.Name, n.DB) })
 }
 
-// Run replies with descriptions of one user, several users, or all users of a database or of the server.
-// Manual: reference/command/usersInfo. Errors: TypeMismatch (14), BadValue (2), InvalidOptions (72).
+// Run replies with descriptions of one user, several users, or all users of a database or of the server. Manual:
+// reference/command/usersInfo. Errors: BadValue (2), BSONObjectTooLarge (10334), errors of match.Keeper.
 func (a *usersInfoArgs) Run(c *command.Call) (err error) {
 	listed := a.all || a.ofDatabase
 	users := a.users(c)
@@ -101,7 +101,7 @@ func (a *usersInfoArgs) Run(c *command.Call) (err error) {
 }
 
 // selectUsers reads the first field of usersInfo: 1 for all users of the database, forAllDBs, a user, or several
-// users. Errors: TypeMismatch (14), BadValue (2).
+// users. Errors: TypeMismatch (14), BadValue (2), IDLFailedToParse (40414), IDLUnknownField (40415).
 func selectUsers(c *command.Call) (x selection, err error) {
 	if c.Value.IsNumber() {
 		if n, ok := c.Value.AsInt64(); !ok || n != 1 {

@@ -322,8 +322,7 @@ func (s *State) runConfigureFailPoint(c *command.Call) error {
 }
 
 // parseFailMode reads the mode of a fail point: "off", "alwaysOn", {times: n}, {skip: n} or {activationProbability:
-// x}.
-// Errors: BadValue (2), FailedToParse (9), TypeMismatch (14).
+// x}. Errors: BadValue (2), TypeMismatch (14).
 func parseFailMode(v bson.Value) (m failMode, err error) {
 	if s, ok := v.Str(); ok {
 		switch s {

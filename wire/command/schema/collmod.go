@@ -259,7 +259,8 @@ func expireArg(c *command.Call, a *collModArgs, name string, v bson.Value) error
 }
 
 // checkCollMod refuses options of a collMod that its collection cannot have, such as an index option on a view.
-// Errors: InvalidOptions (72), errors of checkView.
+// Errors: InvalidOptions (72), NamespaceNotFound (26) for a view that was created after its arguments were read,
+// errors of checkView.
 func checkCollMod(c *command.Call, ns collection.Namespace, coll *catalog.Collection, a *collModArgs) error {
 	invalid := func(format string, args ...any) error { return mongoerr.New(mongoerr.InvalidOptions, format, args...) }
 	switch {

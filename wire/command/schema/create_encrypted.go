@@ -63,7 +63,8 @@ type encrypted struct {
 	queries         int
 }
 
-// encryptedField reads one of the fields. Errors: those of encryptedFieldsArg.
+// encryptedField reads one of the fields. Errors: TypeMismatch (14), IDLFailedToParse (40414), IDLUnknownField
+// (40415), 6316402, 6316403, 6338406, errors of encryptedQueries, check and checkCombined.
 func encryptedField(c *command.Call, at string, d bson.Raw) (e encrypted, err error) {
 	var queries []encryptedQuery
 	var key bson.Value
@@ -152,8 +153,8 @@ func encryptedQueries(c *command.Call, at string, v bson.Value) ([]encryptedQuer
 }
 
 // encryptedQueryArg reads one type of query of an encrypted field, with its parameters. at is the name of the field
-// in errors.
-// Errors: TypeMismatch (14), BadValue (2), FailedToParse (9), IDLUnknownField (40415), IDLFailedToParse (40414).
+// in errors. Errors: TypeMismatch (14), BadValue (2), FailedToParse (9), IDLUnknownField (40415), IDLFailedToParse
+// (40414), 8574000.
 func encryptedQueryArg(c *command.Call, at string, d bson.Raw) (q encryptedQuery, err error) {
 	whole := func(name string, to *int64, lo, hi int64) arguments.Arg {
 		return arguments.By(name, func(v bson.Value) (err error) {
