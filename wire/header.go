@@ -17,9 +17,9 @@ const (
 // OpCode is the type of a message, which defines the bytes after the header.
 type OpCode int32
 
-// The opcodes. The server serves OpMsg, OpCompressed and, for the command hello only, OpQuery. An address
-// of the server that behaves like an early version of Cosmos DB serves all of OpQuery, OpGetMore and OpKillCursors.
-// OpReply answers OpQuery and OpGetMore. The others have names only for logs.
+// The opcodes. The server serves OpMsg, OpCompressed and, for the command hello only, OpQuery. An address of the
+// server that behaves like an early version of Cosmos DB serves every command as an OpQuery, and OpGetMore and
+// OpKillCursors. OpReply answers OpQuery and OpGetMore. The others have names only for logs.
 const (
 	OpReply       OpCode = 1
 	OpUpdate      OpCode = 2001

@@ -14,9 +14,9 @@ import (
 )
 
 // Large incoming messages share the memory limit Pool.Messages. When the first 64 KiB of a message have arrived,
-// memory for the whole message is reserved before its next byte is read. If there is none, the message waits, and
-// TCP holds up its sender (backpressure). A message never waits while it has reserved memory, so the messages that
-// have memory make progress: they are received, run, and release it. If a sender is too slow, its connection is
+// memory for the whole message is reserved before its next byte is read. If there is none, the message waits, and TCP
+// holds up its sender (backpressure). A message that has reserved memory never waits for more memory, so the messages
+// that have memory make progress: they are received, run, and release it. If a sender is too slow, its connection is
 // closed as soon as other messages wait.
 //
 // Each user has a share of this memory and a queue of its own, so that no user's messages wait behind a flood of

@@ -62,7 +62,7 @@ func (s *sessions) add(c *localConn, now time.Time) string {
 	return token
 }
 
-// drop ends a login. Holds s.mu.
+// drop ends a login, if there is one with the id. The caller holds s.mu.
 func (s *sessions) drop(id [32]byte) {
 	if x := s.list[id]; x != nil {
 		x.conn.hangUp()

@@ -12,8 +12,8 @@ import (
 )
 
 // checkAddresses refuses to start a server without logins on an address that other machines can reach, unless
-// --allow-open is set. The metrics, which have no logins, need --allow-open there even with --auth; the console needs
-// --auth and TLS in any case.
+// --allow-open is set. At such an address, the metrics, which have no logins, need --allow-open even with --auth, and
+// the console needs --auth and TLS even with --allow-open.
 func checkAddresses(cfg *Config) error {
 	if a := strings.TrimSpace(cfg.Console); a != "" && !onlyHere(a) && (!cfg.Auth || cfg.TLSMode == "" || cfg.TLSMode == "disabled") {
 		return fmt.Errorf("other machines may reach %s, and the console shows and changes what its user may. "+

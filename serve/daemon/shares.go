@@ -37,7 +37,7 @@ type memoryShares struct {
 // memtables is the maximum number of memtables.
 const memtables = 4
 
-// workMin is the least working memory in bytes: a message of the maximum size must fit.
+// workMin is the least working memory in bytes: twice the maximum size of a document.
 const workMin = 32 << 20
 
 // newMemoryShares divides total bytes of memory. work is the working memory in bytes, the value of --work-memory; 0

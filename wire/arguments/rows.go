@@ -10,7 +10,7 @@ import (
 // a rule for null, leaves its variable unchanged. A row with a nil variable is for an argument whose type is checked, but
 // which has no effect.
 //
-// Rows are values on the stack, so that reading arguments allocates nothing.
+// Rows are values on the stack, so they allocate nothing.
 type Arg struct {
 	name   string
 	to     any // pointer to the variable; its type depends on kind

@@ -112,7 +112,7 @@ func (r *Reader) CheckUUIDArg(name string, v bson.Value) error {
 }
 
 // CursorArg returns the size of the first batch from an argument {batchSize: n}; without a batchSize it returns -1.
-// Errors: TypeMismatch (14), BadValue (2), IDLUnknownField (40415).
+// Errors: TypeMismatch (14), BadValue (2), IDLUnknownField (40415), IDLDuplicateField (40413).
 func (r *Reader) CursorArg(name string, v bson.Value) (size int64, err error) {
 	size = -1
 	d, err := r.DocArg(name, v)

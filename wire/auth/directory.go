@@ -38,7 +38,7 @@ type Directory struct {
 }
 
 // Open reads the users and roles of a store. Their memory is counted in m; if m is nil or larger than
-// directoryBytesMax, that is the limit. Errors: storage.ErrCorruption, errors of the store.
+// directoryBytesMax, the limit is directoryBytesMax. Errors: storage.ErrCorruption, errors of the store.
 func Open(ctx context.Context, s storage.Store, m *ratelimit.Memory) (*Directory, error) {
 	d := &Directory{store: s, users: map[Name]*User{}, roles: map[Name]*Role{}, memoryUse: newMemoryUse(m)}
 	d.version.Store(1)
@@ -135,8 +135,8 @@ func listed[E any](entries map[Name]E, db string) (out []E) {
 	return out
 }
 
-// Inherited returns the given roles and all roles that they inherit, directly or not, in order. Roles that no longer
-// exist are left out. Errors: errors of env, which end the command.
+// Inherited returns the given roles and all roles that they inherit, directly or not, in the order of Compare. Roles
+// that no longer exist are left out. Errors: errors of env, which end the command.
 func (d *Directory) Inherited(env *mql.Env, roles []Name) (out []Name, err error) {
 	err = d.walk(env, map[Name]bool{}, roles, func(n Name, _ *Role) error {
 		out = append(out, n)
@@ -287,7 +287,7 @@ func (e *Edit) DropRoles(env *mql.Env, names ...Name) error {
 // Change makes the change that fn describes, and returns when it is durable and all peers have applied it. fn is
 // called with the state of the store, and again after a write conflict. If fn returns an error, nothing changes.
 // Errors: errors of fn and of the store; BSONObjectTooLarge (10334) and OperationFailed (96) if the change exceeds a
-// limit.
+// limit; errors of WaitAppliedByAll, after the change.
 func (d *Directory) Change(ctx context.Context, fn func(e *Edit) error) error {
 	d.changes.Lock()
 	defer d.changes.Unlock()

@@ -27,7 +27,7 @@ type Resource struct {
 var Cluster = Resource{Kind: OnCluster}
 
 // parseResource reads a resource document.
-// Errors: BadValue (2).
+// Errors: BadValue (2), TypeMismatch (14), IDLDuplicateField (40413).
 func parseResource(d bson.Raw) (r Resource, err error) {
 	var hasDB, hasColl, hasBuckets, cluster, any bool
 	if name, twice := d.Repeated(); twice {
@@ -97,7 +97,7 @@ type Privilege struct {
 }
 
 // ParsePrivileges reads an array of {resource, actions}. Errors: TypeMismatch (14), BadValue (2), FailedToParse (9),
-// errors of env, which end the command.
+// IDLDuplicateField (40413), errors of env, which end the command.
 func ParsePrivileges(env *mql.Env, list bson.Raw) ([]Privilege, error) {
 	var out []Privilege
 	for v := range list.Values() {

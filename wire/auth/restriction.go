@@ -20,7 +20,7 @@ type Restriction struct {
 }
 
 // ParseRestrictions reads an array of {clientSource, serverAddress}.
-// Errors: TypeMismatch (14), BadValue (2), UnsupportedFormat (12).
+// Errors: TypeMismatch (14), BadValue (2), UnsupportedFormat (12), IDLDuplicateField (40413).
 func ParseRestrictions(v bson.Value) (Restrictions, error) {
 	list, ok := v.Array()
 	if !ok {

@@ -165,11 +165,12 @@ func (d *Directory) Start(users Users, m Mechanism, db string, iterations int) (
 	return c, nil
 }
 
-// ErrProof is the error if the client did not prove that it has the user's password.
+// ErrProof is the error of Conversation.Step if, after the client's proof, the conversation is not valid or has no
+// user, and the SCRAM library has reported no error.
 var ErrProof = errors.New("the proof of the password is wrong")
 
-// Step processes a message of the client and returns the server's next message. Errors: ErrProof; an error for an
-// invalid message.
+// Step processes a message of the client and returns the server's next message. Errors: errors of the SCRAM library
+// for an invalid message or a wrong proof; ErrProof.
 func (c *Conversation) Step(message []byte) ([]byte, error) {
 	last := c.User != Name{}
 	reply, err := c.step.Step(string(message))

@@ -47,7 +47,7 @@ func (s *storedScripts) charged(receipt *ratelimit.Meter) {
 // are read from the newest state, also in a transaction, and charged to the command like any read of these documents.
 //
 // Errors: 10209 for a document without a name, 10210 for one without a value, 4546000 for code with scope,
-// BSONObjectTooLarge (10334); errors of a read.
+// BSONObjectTooLarge (10334); errors of a read and of Memory.GrowRequired.
 func (s *storedScripts) Scripts(env *mql.Env) (bson.Raw, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

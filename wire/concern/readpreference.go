@@ -10,7 +10,8 @@ const stalenessMin = 90
 
 // CheckReadPreference returns an error for a $readPreference that a mongos would refuse. A valid one has no effect,
 // because there are no secondaries. Manual: core/read-preference, core/read-preference-staleness. Spec:
-// server-selection. Errors: BadValue (2), TypeMismatch (14), MaxStalenessOutOfRange (160), missing field (40414).
+// server-selection. Errors: BadValue (2), TypeMismatch (14), MaxStalenessOutOfRange (160), IDLFailedToParse (40414),
+// IDLDuplicateField (40413).
 func CheckReadPreference(v bson.Value) error {
 	d, ok := v.Doc()
 	if !ok || v.Type != bson.TypeDocument {

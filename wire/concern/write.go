@@ -87,7 +87,7 @@ func (w Write) info() []byte {
 }
 
 // ParseWrite reads the argument writeConcern of a command. Errors: TypeMismatch (14), FailedToParse (9), BadValue
-// (2).
+// (2), IDLUnknownField (40415), IDLDuplicateField (40413).
 func ParseWrite(v bson.Value) (w Write, err error) {
 	if v.IsNullish() {
 		return w, nil

@@ -11,8 +11,8 @@ type Secrets interface {
 const hidden = "xxx"
 
 // Redact returns a command for display in logs and currentOp: without passwords and proofs of passwords, also in
-// commands that are nested in it at any depth. Of a command with secrets it shows only harmless fields of a list, because a client may send the password under a mistyped field name. If secrets is nil, Redact hides
-// nothing.
+// commands that are nested in it at any depth. Of a command with secrets it shows only the fields that isHarmless
+// lists, because a client may send the password under a mistyped field name. If secrets is nil, Redact hides nothing.
 func Redact(body bson.Raw, secrets Secrets) bson.Raw {
 	if secrets == nil || !holdsSecret(body, secrets) {
 		return body

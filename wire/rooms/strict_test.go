@@ -155,8 +155,9 @@ func (c *client) listed(coll string) bson.Value {
 }
 
 // At the Cosmos address an index is listed in the form of accounts, version 1 with the name of the collection, and a
-// wildcard, compound, unique, 2dsphere and TTL index can be created in this form. At the other address the same
-// indexes have MongoDB's form. Source: Azure Cosmos DB for MongoDB, "indexing", "time-to-live".
+// wildcard, compound, unique, 2dsphere and TTL index can be created in this form. At the other address the same indexes
+// have MongoDB's form.
+// Source: Azure Cosmos DB for MongoDB, "indexing", "time-to-live".
 func TestStrictIndexForm(t *testing.T) {
 	w := newWorld(t, nil)
 	c, relaxed := w.dialAs("cosmos"), w.dial()

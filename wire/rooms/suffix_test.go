@@ -154,8 +154,9 @@ func TestSuffixReport(t *testing.T) {
 }
 
 // Events of change streams identify a document by its shard key, the field of the suffix, and _id, each once. If an
-// update keeps the document in its bucket, the event is an update; if it changes the bucket, the document moves,
-// which is a delete and an insert. Manual: core/sharding-change-shard-key-value, reference/change-events
+// update keeps the document in its bucket, the event is an update; if it changes the bucket, the document moves, which
+// is a delete and an insert.
+// Manual: core/sharding-change-shard-key-value, reference/change-events
 func TestSuffixEvents(t *testing.T) {
 	for key, want := range map[string]string{
 		`key: {day: "hashed"}, suffix: {from: "vin", buckets: 4}`:              `{"day":"d","vin":"v","_id":1}`,

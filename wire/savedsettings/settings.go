@@ -69,7 +69,7 @@ func topic(name string) string { return "setting." + name }
 
 // Setting is a setting with its value cached in memory.
 type Setting struct {
-	sync.Mutex // guards the cached value, which take sets
+	sync.Mutex // guards the cached value, which apply sets
 
 	store storage.Store
 	name  string
@@ -77,7 +77,7 @@ type Setting struct {
 
 	changes     sync.Mutex // held during a change
 	peers       Follower
-	appliedUpTo storage.Timestamp // of the document that was taken last
+	appliedUpTo storage.Timestamp // of the document that was applied last
 }
 
 // Follower applies the changes of peers over the same store.

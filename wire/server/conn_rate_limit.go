@@ -14,7 +14,7 @@ type connRateLimiter struct {
 	at      time.Time
 	queued  int
 	refused int64
-	changed chan struct{} // closed when cfg changes; nil while none waits
+	changed chan struct{} // closed when cfg changes; nil if none has waited since the last change
 }
 
 // set changes the rate. Connections that wait for their turn under the old rate may enter at once.

@@ -21,7 +21,7 @@ type Stages []Stage
 func (s *Stages) Add(rows ...Stage) { *s = append(*s, rows...) }
 
 // Docs returns the documents of the stage with a name; the cluster calls it as cluster.Upper.Info. Errors:
-// NotImplemented (238), NamespaceNotFound (26), errors of the stages.
+// NotImplemented (238) if there is no such stage; errors of the stage.
 func (s *Stages) Docs(o *cluster.Op, ns collection.Namespace, name string, spec bson.Raw) ([]bson.Raw, error) {
 	for _, x := range *s {
 		if x.Name == name {

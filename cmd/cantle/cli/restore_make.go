@@ -27,9 +27,10 @@ func isRefusal(err error) bool {
 // errNotMade is the error for a collection that the server refused to make; the refusal has been recorded.
 var errNotMade = errors.New("the collection does not exist")
 
-// create makes the collection on the server, with its options and shard key. own has the properties that
-// dumping.ownOf put into the dump. provision sets the throughput after the load, which it would slow down.
-// Errors: errNotMade; errors of the connection.
+// create makes the collection on the server, with its options and shard key. own has the properties that dumping.ownOf
+// put into the dump. Only createInAccount sets the throughput of the dump here; otherwise provision sets it after the
+// load, because a limit would slow the load down.
+// Errors: errNotMade; errors of the connection; with --stopOnError, the server's refusal.
 func (l *loading) create(ctx context.Context, options, own bson.Raw) error {
 	if offer, ok := own.Get("throughput").Doc(); ok {
 		l.offer = offer.Clone()

@@ -20,8 +20,8 @@ type server struct {
 	consoleRun console.RunCommand // used instead of client if a verb works for the console
 }
 
-// connect prepares a connection to the servers of a connection string; nothing is sent yet. verb is the application
-// name that the server sees; each adjust changes the options of the connection string.
+// connect prepares a connection to the servers of a connection string; it does not wait for a server. verb is the
+// application name that the server sees; each adjust changes the options of the connection string.
 // Errors: a bad connection string; errors of adjust.
 func connect(uri, verb string, adjust ...func(*options.ClientOptions) error) (*server, error) {
 	o := options.Client().ApplyURI(uri).SetAppName(verb)

@@ -32,9 +32,9 @@ func Accounts() []string {
 	return names
 }
 
-// New makes a linter for the account with a name, such as cosmos-7.0, and capabilities, separated by commas. It
-// starts a server in memory; Close ends that. Places that could not be checked are written to notes.
-// Errors: wrong names.
+// New makes a linter for the account with a name, such as cosmos-7.0, and capabilities, separated by commas. It starts
+// a server in memory; Close ends that. Places that could not be checked are written to notes.
+// Errors: wrong names; errors of the start of that server.
 func New(ctx context.Context, name, capabilities string, notes io.Writer) (*Linter, error) {
 	version, ok := strings.CutPrefix(name, Prefix)
 	if !ok {

@@ -85,7 +85,7 @@ type Renaming struct {
 }
 
 // New makes a Renaming from the patterns of the old and the new name.
-// Errors: to has a variable or star that from does not have.
+// Errors: an unterminated variable; to has a variable or star that from does not have.
 func New(from, to string) (*Renaming, error) {
 	r, names, err := namespacePattern(from)
 	if err != nil {

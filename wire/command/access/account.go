@@ -49,8 +49,8 @@ type Account struct {
 }
 
 // OpenAccount returns the account of the Cosmos listener with a name and a key. If key is "", it uses the key in the
-// store; at the first start it generates that key and stores it. Errors: an empty name; errors of the store; a key
-// that SASLprep does not allow.
+// store; at the first start it generates that key and stores it.
+// Errors: an empty name; errors of the store; a key that SASLprep does not allow.
 func OpenAccount(ctx context.Context, s storage.Store, name, key string) (*Account, error) {
 	if name == "" {
 		return nil, fmt.Errorf("the account needs a name")

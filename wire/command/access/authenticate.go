@@ -9,8 +9,9 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// runAuthenticate logs a connection in by the client certificate of its TLS handshake. Manual: core/security-x.509.
-// Spec: auth (MONGODB-X509). Errors: AuthenticationFailed (18), ProtocolError (17) if another user is logged in.
+// runAuthenticate logs a connection in by the client certificate of its TLS handshake.
+// Manual: core/security-x.509. Spec: auth (MONGODB-X509).
+// Errors: AuthenticationFailed (18), ProtocolError (17) if another user is logged in.
 func (s *State) runAuthenticate(c *command.Call) error {
 	n := auth.Name{DB: c.DB}
 	var mechanism string
@@ -33,8 +34,8 @@ func (s *State) runAuthenticate(c *command.Call) error {
 }
 
 // x509 logs in the user that is the subject of the client's certificate. n is the user name that the client sent;
-// n.Name must be empty, or equal to the subject. speculative is true for a login in a hello. Errors:
-// AuthenticationFailed (18), ProtocolError (17) if another user is logged in.
+// n.Name must be empty, or equal to the subject. speculative is true for a login in a hello.
+// Errors: AuthenticationFailed (18), ProtocolError (17) if another user is logged in.
 func (s *State) x509(c *command.Call, n auth.Name, speculative bool) error {
 	s.countAttempt(c, auth.X509, speculative)
 	cert, subject := certificate(c), ""

@@ -113,8 +113,9 @@ func (a *roleArgs) grants(q *command.PrivilegeCheck) {
 	onRestrictions(q, a.role.Name, a.hasRestrictions)
 }
 
-// Run creates the role. Manual: reference/command/createRole. Errors: IDLFailedToParse (40414), BadValue (2),
-// Unauthorized (13), RoleNotFound (31), InvalidRoleModification (49), 51002 if a role of that name exists.
+// Run creates the role. Manual: reference/command/createRole.
+// Errors: IDLFailedToParse (40414), BadValue (2), Unauthorized (13), RoleNotFound (31), InvalidRoleModification (49),
+// 51002 if a role of that name exists.
 func (a *createRoleRequest) Run(c *command.Call) error {
 	r := &a.role
 	switch {

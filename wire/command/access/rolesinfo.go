@@ -49,8 +49,8 @@ func (a *rolesInfoArgs) Needs(q *command.PrivilegeCheck) {
 	a.needs(q, auth.ViewRole, q.Call.ConnState.Login.Has)
 }
 
-// Run replies with descriptions of one role, several roles, or all roles of a database. Manual:
-// reference/command/rolesInfo. Errors: BSONObjectTooLarge (10334), the reason why the command must end.
+// Run replies with descriptions of one role, several roles, or all roles of a database.
+// Manual: reference/command/rolesInfo. Errors: BSONObjectTooLarge (10334), the reason why the command must end.
 func (a *rolesInfoArgs) Run(c *command.Call) error {
 	names := a.roles(c, a.builtin)
 	if a.fragment {

@@ -25,9 +25,9 @@ const saslPayloadMax = 16 << 10
 // conversationID is the ID of every login conversation: a connection has at most one at a time.
 const conversationID = 1
 
-// runSaslStart begins a login by SCRAM or by certificate. Manual: reference/command/saslStart. Spec: auth (SCRAM).
-// Errors: AuthenticationFailed (18), MechanismUnavailable (334), ProtocolError (17), BadValue (2), TypeMismatch (14),
-// InvalidLength (16), IDLFailedToParse (40414).
+// runSaslStart begins a login by SCRAM or by certificate. Manual: reference/command/saslStart.
+// Spec: auth (SCRAM). Errors: AuthenticationFailed (18), MechanismUnavailable (334), ProtocolError (17), BadValue (2),
+// TypeMismatch (14), InvalidLength (16), IDLFailedToParse (40414).
 func (s *State) runSaslStart(c *command.Call) error {
 	return s.saslStart(c, c.Body, c.DB, c.Reply, false)
 }
@@ -72,8 +72,9 @@ func (s *State) saslStart(c *command.Call, body bson.Raw, db string, b *bson.Bui
 	return nil
 }
 
-// runSaslContinue continues a login. Manual: reference/command/saslContinue. Errors: AuthenticationFailed (18),
-// ProtocolError (17), BadValue (2), TypeMismatch (14), InvalidLength (16), IDLFailedToParse (40414).
+// runSaslContinue continues a login. Manual: reference/command/saslContinue.
+// Errors: AuthenticationFailed (18), ProtocolError (17), BadValue (2), TypeMismatch (14), InvalidLength (16),
+// IDLFailedToParse (40414).
 func (s *State) runSaslContinue(c *command.Call) error {
 	login := unfinishedLogin(c.ConnState)
 	if login == nil {

@@ -235,8 +235,9 @@ func (r *createRequest) Needs(q *command.PrivilegeCheck) {
 	onRestrictions(q, r.name, r.hasRestrictions)
 }
 
-// Run creates the user. Manual: reference/command/createUser. Errors: IDLFailedToParse (40414), BadValue (2),
-// Unauthorized (13), RoleNotFound (31), 51003 if a user of that name exists.
+// Run creates the user. Manual: reference/command/createUser.
+// Errors: IDLFailedToParse (40414), BadValue (2), Unauthorized (13), RoleNotFound (31), 51003 if a user of that name
+// exists.
 func (r *createRequest) Run(c *command.Call) (err error) {
 	a := r.userArgs
 	switch {
@@ -300,8 +301,8 @@ func (r *updateRequest) Needs(q *command.PrivilegeCheck) {
 	onRestrictions(q, r.name, r.hasRestrictions)
 }
 
-// Run changes the fields of a user that the command contains. Manual: reference/command/updateUser. Errors: BadValue
-// (2), UserNotFound (11), RoleNotFound (31).
+// Run changes the fields of a user that the command contains.
+// Manual: reference/command/updateUser. Errors: BadValue (2), UserNotFound (11), RoleNotFound (31).
 func (r *updateRequest) Run(c *command.Call) (err error) {
 	a := r.userArgs
 	switch {
@@ -428,8 +429,8 @@ func rolesArg(c *command.Call) (n auth.Name, roles []auth.Name, err error) {
 	return n, roles, err
 }
 
-// parseGrantRolesToUser reads a command that adds roles to a user. Manual: reference/command/grantRolesToUser. Errors
-// when the request runs: UserNotFound (11), RoleNotFound (31).
+// parseGrantRolesToUser reads a command that adds roles to a user.
+// Manual: reference/command/grantRolesToUser. Errors when the request runs: UserNotFound (11), RoleNotFound (31).
 func parseGrantRolesToUser(c *command.Call) (command.Request, error) {
 	return parseRoleChange(c, auth.GrantRole, func(c *command.Call, n auth.Name, roles []auth.Name) error {
 		return changeUser(c, n, func(e *auth.Edit, u *auth.User) error {
@@ -439,8 +440,8 @@ func parseGrantRolesToUser(c *command.Call) (command.Request, error) {
 	})
 }
 
-// parseRevokeRolesFromUser reads a command that removes roles from a user. Manual:
-// reference/command/revokeRolesFromUser. Errors when the request runs: UserNotFound (11), RoleNotFound (31).
+// parseRevokeRolesFromUser reads a command that removes roles from a user.
+// Manual: reference/command/revokeRolesFromUser. Errors when the request runs: UserNotFound (11), RoleNotFound (31).
 func parseRevokeRolesFromUser(c *command.Call) (command.Request, error) {
 	return parseRoleChange(c, auth.RevokeRole, func(c *command.Call, n auth.Name, roles []auth.Name) error {
 		return changeUser(c, n, func(e *auth.Edit, u *auth.User) error {

@@ -64,8 +64,8 @@ func (a *usersInfoArgs) Needs(q *command.PrivilegeCheck) {
 	a.needs(q, auth.ViewUser, func(n auth.Name) bool { return q.Call.ConnState.User.Called(n.Name, n.DB) })
 }
 
-// Run replies with descriptions of one user, several users, or all users of a database or of the server. Manual:
-// reference/command/usersInfo. Errors: BadValue (2), BSONObjectTooLarge (10334), errors of match.Keeper.
+// Run replies with descriptions of one user, several users, or all users of a database or of the server.
+// Manual: reference/command/usersInfo. Errors: BadValue (2), BSONObjectTooLarge (10334), errors of match.Keeper.
 func (a *usersInfoArgs) Run(c *command.Call) (err error) {
 	listed := a.all || a.ofDatabase
 	users := a.users(c)

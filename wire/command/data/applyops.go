@@ -224,8 +224,8 @@ func applyEntry(c *command.Call, e *entry, upsert bool) (counts bool, err error)
 	return true, applyDocument(c, e, upsert)
 }
 
-// parseEntry reads an oplog entry for applyOps. It ignores other fields, such as ts, t and wall. Errors:
-// FailedToParse (9), InvalidNamespace (73), IDLDuplicateField (40413).
+// parseEntry reads an oplog entry for applyOps. It ignores other fields, such as ts, t and wall.
+// Errors: FailedToParse (9), InvalidNamespace (73), IDLDuplicateField (40413).
 func parseEntry(d bson.Raw, secrets operations.Secrets) (e entry, err error) {
 	malformed := func(what string) error {
 		return mongoerr.New(mongoerr.FailedToParse, "An entry of applyOps needs %s: %s", what, shownEntry(operations.Redact(d, secrets)))

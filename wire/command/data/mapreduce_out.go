@@ -15,8 +15,8 @@ type mapReduceOut struct {
 	ns     collection.Namespace
 }
 
-// parseMapReduceOut reads out. Manual: reference/command/mapReduce#out-options. Errors: BadValue (2),
-// IDLDuplicateField (40413).
+// parseMapReduceOut reads out.
+// Manual: reference/command/mapReduce#out-options. Errors: BadValue (2), IDLDuplicateField (40413).
 func parseMapReduceOut(db string, v bson.Value) (*mapReduceOut, error) {
 	o := &mapReduceOut{mode: "replace", ns: collection.Namespace{DB: db}}
 	bad := func(format string, args ...any) (*mapReduceOut, error) {

@@ -321,8 +321,8 @@ func (s *State) runConfigureFailPoint(c *command.Call) error {
 	return nil
 }
 
-// parseFailMode reads the mode of a fail point: "off", "alwaysOn", {times: n}, {skip: n} or {activationProbability:
-// x}. Errors: BadValue (2), TypeMismatch (14).
+// parseFailMode reads the mode of a fail point: "off", "alwaysOn", {times: n}, {skip: n} or {activationProbability: x}.
+// Errors: BadValue (2), TypeMismatch (14).
 func parseFailMode(v bson.Value) (m failMode, err error) {
 	if s, ok := v.Str(); ok {
 		switch s {

@@ -25,8 +25,8 @@ type indexChange struct {
 	converts *catalog.Index
 }
 
-// indexChangeArg reads the argument index of collMod: one index, and the new values of its options. Errors:
-// TypeMismatch (14), BadValue (2), InvalidOptions (72), IDLUnknownField (40415).
+// indexChangeArg reads the argument index of collMod: one index, and the new values of its options.
+// Errors: TypeMismatch (14), BadValue (2), InvalidOptions (72), IDLUnknownField (40415).
 func indexChangeArg(c *command.Call, name string, v bson.Value) (*indexChange, error) {
 	d, err := c.DocArg(name, v)
 	if err != nil {
@@ -90,8 +90,9 @@ func (x *indexChange) find(coll *catalog.Collection) (*catalog.Index, error) {
 }
 
 // prepareIndexChange checks a collMod's change against the index, and removes from the change the values of hidden,
-// prepareUnique and unique that the index already has. done is true if the collMod changes nothing else, or after a
-// dry run. Errors: InvalidOptions (72), BadValue (2), CannotConvertIndexToUnique (359), errors of find.
+// prepareUnique and unique that the index already has. done is true if the collMod changes nothing else, or after a dry
+// run.
+// Errors: InvalidOptions (72), BadValue (2), CannotConvertIndexToUnique (359), errors of find.
 func prepareIndexChange(c *command.Call, ns collection.Namespace, coll *catalog.Collection, a *collModArgs) (done bool, err error) {
 	x := a.index
 	ix, err := x.find(coll)

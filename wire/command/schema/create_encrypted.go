@@ -152,9 +152,10 @@ func encryptedQueries(c *command.Call, at string, v bson.Value) ([]encryptedQuer
 	return out, nil
 }
 
-// encryptedQueryArg reads one type of query of an encrypted field, with its parameters. at is the name of the field
-// in errors. Errors: TypeMismatch (14), BadValue (2), FailedToParse (9), IDLUnknownField (40415), IDLFailedToParse
-// (40414), 8574000.
+// encryptedQueryArg reads one type of query of an encrypted field, with its parameters. at is the name of the field in
+// errors.
+// Errors: TypeMismatch (14), BadValue (2), FailedToParse (9), IDLUnknownField (40415), IDLFailedToParse (40414),
+// 8574000.
 func encryptedQueryArg(c *command.Call, at string, d bson.Raw) (q encryptedQuery, err error) {
 	whole := func(name string, to *int64, lo, hi int64) arguments.Arg {
 		return arguments.By(name, func(v bson.Value) (err error) {

@@ -32,7 +32,8 @@ func (s *State) killSessions(c *command.Call, patterns []sessionPattern) error {
 	return killAtPeers(c, patterns)
 }
 
-// kill does so at this server, except for the operation but.
+// kill aborts the transactions, commands and cursors of the sessions that match one of the patterns, at this server
+// only and except for the operation but.
 func (s *State) kill(patterns []sessionPattern, but int64) {
 	match := matching(patterns)
 	for _, op := range s.Ops.List() {

@@ -58,8 +58,9 @@ func appendVerbosity(s *State, c *command.Call, name string) {
 	b.End()
 }
 
-// setVerbosity sets the parameter logComponentVerbosity, in the form of appendVerbosity; a number stands for
-// {verbosity: number}. With check it only validates the value. Errors: TypeMismatch (14), BadValue (2).
+// setVerbosity sets the parameter logComponentVerbosity, in the form of appendVerbosity; a number in place of a
+// component's document stands for {verbosity: number}. With check it only validates the value. Errors: TypeMismatch
+// (14), BadValue (2).
 func setVerbosity(s *State, v bson.Value, check bool) error {
 	d, ok := v.Doc()
 	if !ok || v.Type != bson.TypeDocument {

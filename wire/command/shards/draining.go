@@ -9,7 +9,7 @@ import (
 // commands for draining check the name of the shard, and reply as a cluster does for its last shard.
 
 // namedShard reads the name of a shard, the only argument of the commands for draining.
-// Errors: TypeMismatch (14), ShardNotFound (70).
+// Errors: IDLFailedToParse (40414), TypeMismatch (14), ShardNotFound (70).
 func (s *State) namedShard(c *command.Call) (string, error) {
 	if c.Value.IsNullish() {
 		return "", mongoerr.MissingField(c.Field(c.Name()))
@@ -26,7 +26,7 @@ func (s *State) namedShard(c *command.Call) (string, error) {
 
 // runDrainShard answers startShardDraining and removeShard.
 // Manual: reference/command/startShardDraining, reference/command/removeShard.
-// Errors: IllegalOperation (20).
+// Errors: IllegalOperation (20), errors of namedShard.
 func (s *State) runDrainShard(c *command.Call) error {
 	name, err := s.namedShard(c)
 	if err != nil {
@@ -44,7 +44,7 @@ func (s *State) runStopShardDraining(c *command.Call) error {
 
 // runNotDraining answers shardDrainingStatus and commitShardRemoval.
 // Manual: reference/command/shardDrainingStatus, reference/command/commitShardRemoval.
-// Errors: IllegalOperation (20).
+// Errors: IllegalOperation (20), errors of namedShard.
 func (s *State) runNotDraining(c *command.Call) error {
 	name, err := s.namedShard(c)
 	if err != nil {

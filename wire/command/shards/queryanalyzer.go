@@ -217,7 +217,7 @@ func (s *State) runConfigureQueryAnalyzer(c *command.Call) error {
 	return nil
 }
 
-// makeSampled creates the collection of the samples, with a TTL index.
+// makeSampled creates the collection of the samples, with a TTL index and an index on the UUID of the collection.
 func makeSampled(c *command.Call) error {
 	var specs []bson.Raw
 	for _, field := range []string{"expireAt", "collectionUuid"} {

@@ -12,8 +12,8 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// runShardCollection shards a collection of any database. On all listeners it also accepts the arguments of Azure
-// Cosmos DB, and replies in the form of that service.
+// runShardCollection shards a collection, whatever the database of the command is. On all listeners it also accepts the
+// arguments of Azure Cosmos DB, and replies in the form of that service.
 // Manual: reference/command/shardCollection; Azure Cosmos DB, "partition-data".
 func (s *State) runShardCollection(c *command.Call) error {
 	ns, err := shardedNamespace(c)

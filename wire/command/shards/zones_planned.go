@@ -170,7 +170,8 @@ func (s *State) Dropped(ns collection.Namespace) {
 }
 
 // zonesArg reads the argument zones of reshardCollection, [{min, max, zone}], without ranges whose zone is null.
-// Errors: TypeMismatch (14), BadValue (2), ZoneNotFound (177).
+// Errors: TypeMismatch (14), InvalidLength (16), IDLFailedToParse (40414), IDLUnknownField (40415), ZoneNotFound
+// (177).
 func (s *State) zonesArg(c *command.Call, name string, v bson.Value) ([]ddl.ZoneRange, error) {
 	if v.IsMissing() {
 		return nil, nil

@@ -14,7 +14,7 @@ const (
 	appNameMax        = 128
 )
 
-// setClientMetadata checks and stores the client metadata in the first hello of a connection: the names of the
+// setClientMetadata checks and stores the client metadata in the first hello of a connection, with the names of the
 // application and of the driver.
 // Errors: TypeMismatch (14), ClientMetadataMissingField (183), ClientMetadataAppNameTooLarge (184),
 // ClientMetadataDocumentTooLarge (185), ClientMetadataCannotBeMutated (186).

@@ -27,9 +27,10 @@ type fsyncLock struct {
 	waited atomic.Int64 // their waiting time, in nanoseconds
 }
 
-// EnterWrite waits until fsync's lock is free and counts a running write; LeaveWrite must follow. The block of users'
-// writes is checked after the write has been counted: setUserWriteBlockMode can then wait for every write that passed
-// the check.
+// EnterWrite waits until fsync's lock is free and counts a running write; LeaveWrite must follow. If the context of
+// the command ends first, EnterWrite counts no write and returns the context's cause. The block of users' writes is
+// checked after the write has been counted: setUserWriteBlockMode can then wait for every write that passed the
+// check.
 func (s *State) EnterWrite(c *command.Call) error {
 	l := &s.fsyncLock
 	l.writing.Add(1)

@@ -40,7 +40,7 @@ type dbProfile struct {
 	level  int32
 	filter match.Node    // nil: slowms decides
 	inProg time.Duration // the duration from which a running command is logged
-	// implied is true if no profile command has set this database.
+	// implied is true if no profile command with a level of at least 0 was run on this database.
 	implied bool
 }
 
@@ -84,9 +84,9 @@ func (s *State) parseProfile(c *command.Call) (command.Request, error) {
 	}, s.runProfile), nil
 }
 
-// runProfile replies with the profiling settings of a database, and changes those that the request has. The level
-// selects the commands to record in system.profile (0: none, 1: slow ones or those that match the filter, 2: all);
-// any other number keeps it.
+// runProfile changes those profiling settings of a database that the request has, and replies with the settings before
+// the change. The level selects the commands to record in system.profile (0: none, 1: slow ones or those that match the
+// filter, 2: all); any other number keeps it.
 // Manual: reference/command/profile, reference/method/db.setProfilingLevel.
 func (s *State) runProfile(c *command.Call) error {
 	level, ok := c.Value.TruncInt64()

@@ -41,7 +41,7 @@ func (s *State) Begin(c *command.Call) {
 	}
 }
 
-// Profiled reports whether commands on a database are recorded in system.profile.
+// Profiled reports whether the profiling level of a database is above 0.
 func (s *State) Profiled(db string) bool { return s.profiling(db).level > 0 }
 
 // profiling returns the profiler's settings for commands on a database; the zero dbProfile if no database is profiled

@@ -69,7 +69,7 @@ func ownSet(c *command.Call) (command.ReplicaSet, error) {
 }
 
 // runReplSetInitiate refuses to initiate the replica set, which exists from the start of the server.
-// Manual: reference/command/replSetInitiate. Errors: AlreadyInitialized (23).
+// Manual: reference/command/replSetInitiate. Errors: AlreadyInitialized (23), errors of ownSet.
 func runReplSetInitiate(c *command.Call) error {
 	if _, err := ownSet(c); err != nil {
 		return err
@@ -80,7 +80,7 @@ func runReplSetInitiate(c *command.Call) error {
 // runReplSetReconfig refuses any configuration of the replica set except one of the same name with one member at the
 // present address.
 // Manual: reference/command/replSetReconfig.
-// Errors: NewReplicaSetConfigurationIncompatible (103).
+// Errors: NewReplicaSetConfigurationIncompatible (103), TypeMismatch (14), errors of ownSet.
 func runReplSetReconfig(c *command.Call) error {
 	r, err := ownSet(c)
 	if err != nil {
@@ -106,7 +106,7 @@ func runReplSetReconfig(c *command.Call) error {
 }
 
 // runReplSetStepDown refuses to step down, because the set has no other member that could become primary.
-// Manual: reference/command/replSetStepDown. Errors: ExceededTimeLimit (262).
+// Manual: reference/command/replSetStepDown. Errors: ExceededTimeLimit (262), errors of ownSet.
 func runReplSetStepDown(c *command.Call) error {
 	if _, err := ownSet(c); err != nil {
 		return err

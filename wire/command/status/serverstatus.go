@@ -369,8 +369,8 @@ func statusTransactions(c *command.Call, b *bson.Builder) {
 
 // statusCache appends the fields of MongoDB's engine from which mongostat computes its columns, filled with their
 // equivalents in this store. Written data that is not in a table yet counts as dirty, and a flush as a checkpoint.
-// There are as many tickets as connections, because every connection may run a command. Source: mongo-tools,
-// mongostat/status.
+// There are as many tickets as connections that the server admits, because every connection may run a command.
+// Source: mongo-tools, mongostat/status.
 func (s *State) statusCache(c *command.Call, b *bson.Builder) {
 	m := c.Cluster.StoreMetrics()
 	b.BeginDoc("cache")
