@@ -52,7 +52,7 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// Every error is reported, each with its line.
+// Every error is reported, each with its place.
 func TestFaults(t *testing.T) {
 	for _, c := range []struct{ args, file, env, want string }{
 		{"", "lisen: x", "", "FILE:1: there is no setting lisen; did you mean listen?"},

@@ -124,8 +124,8 @@ func TestScram(t *testing.T) {
 	}
 }
 
-// TestFabricated checks that a user name that does not exist gets the same answers each time, after a restart and at
-// each server, and that these look like the answers for an existing user.
+// TestFabricated checks that a user name that does not exist gets the same salt from two directories over one store,
+// as after a restart or at another server, and that its credential looks like that of an existing user.
 func TestFabricated(t *testing.T) {
 	store := memkv.Open(memkv.Options{})
 	defer store.Close()
@@ -341,8 +341,8 @@ func TestRestrictions(t *testing.T) {
 	}
 }
 
-// TestAllocsMay: May allocates no memory with privileges on one namespace, on a database, and on a collection name in
-// every database.
+// TestAllocsMay: May allocates no memory for a namespace that none of the privileges covers: on one namespace, on a
+// database, and on a collection name in every database.
 func TestAllocsMay(t *testing.T) {
 	g := NewGrants([]Privilege{{in("a", "c"), MakeActions(Find)}, {in("b", ""), MakeActions(Find)}, {in("", "d"), MakeActions(Find)}})
 	ns := collection.Namespace{DB: "z", Coll: "z"}

@@ -50,7 +50,7 @@ func authorizing(tb testing.TB, role string) *Call {
 	return call
 }
 
-// TestAllocsAuthorize: the check in front of every command costs no memory.
+// TestAllocsAuthorize: authorize allocates no memory, where authentication is not required and with readWrite.
 func TestAllocsAuthorize(t *testing.T) {
 	for _, role := range []string{"", "readWrite"} {
 		call := authorizing(t, role)

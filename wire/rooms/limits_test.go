@@ -170,8 +170,8 @@ func TestScaling(t *testing.T) {
 	}
 }
 
-// A serverless collection has fixed limits and no settings: 5,000 RU/s, 1,000 RU/s more for every partition beyond
-// five, and 1 TB. Source: Azure Cosmos DB, "serverless-performance".
+// A serverless collection of one partition has fixed limits, 5,000 RU/s and 1 TB, and is not created with an amount of
+// its own. Source: Azure Cosmos DB, "serverless-performance".
 func TestServerless(t *testing.T) {
 	w, clock := clockWorld(t, nil)
 	c := w.dial()

@@ -124,8 +124,8 @@ func TestFsyncLock(t *testing.T) {
 	})
 }
 
-// TestUserWriteBlock checks that, while writes of users are blocked, only users with the privilege to bypass the
-// block can write, and that the block survives a restart.
+// TestUserWriteBlock checks that a block of the writes of users survives a restart, and that only a user with the
+// privilege to bypass it can then create a collection.
 func TestUserWriteBlock(t *testing.T) {
 	store := memkv.Open(memkv.Options{})
 	defer store.Close()

@@ -179,7 +179,7 @@ func TestOplogLargeTransaction(t *testing.T) {
 }
 
 // TestOplogCommands checks that the oplog entries of commands such as create or drop contain what is needed to run
-// the command again, and that changes of partitions are only notes.
+// the command again, and that the entry of shardCollection is only a note.
 func TestOplogCommands(t *testing.T) {
 	w := newWorld(t, nil)
 	c := w.dial()

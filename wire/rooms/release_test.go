@@ -9,7 +9,7 @@ import (
 )
 
 // TestReleases checks that hello, buildInfo, serverStatus, explain and the feature compatibility version show the set
-// release, and at the Cosmos address 7.0, whatever release is set.
+// release, and at the Cosmos address 7.0 with each of these releases.
 func TestReleases(t *testing.T) {
 	for _, shown := range []release.Release{release.V7_0, release.V8_0, release.V8_3, release.V9_0} {
 		w := newWorld(t, nil)

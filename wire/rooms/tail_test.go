@@ -92,7 +92,8 @@ func TestTailConcurrent(t *testing.T) {
 	}
 }
 
-// TestCappedConcurrent: with concurrent writers, the limits hold after every commit.
+// TestCappedConcurrent: while several clients write to a capped collection, no read finds more documents than max
+// allows.
 func TestCappedConcurrent(t *testing.T) {
 	w := newWorld(t, nil)
 	c := w.dial()

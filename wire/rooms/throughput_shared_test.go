@@ -61,9 +61,9 @@ func TestSharedDatabasePartitions(t *testing.T) {
 	}
 }
 
-// Collections without a shard key share the throughput of their database too, also at the Cosmos address. Each lies
-// in one partition of the database, and collections in the same partition share its RU/s. Source: Azure Cosmos DB
-// for MongoDB, "custom-commands" (CreateCollection, insert).
+// At the Cosmos address, collections without a shard key share the throughput of their database too. Each lies in one
+// partition of the database, and collections in the same partition share its RU/s. Source: Azure Cosmos DB for
+// MongoDB, "custom-commands" (CreateCollection, insert).
 func TestSharedUnsharded(t *testing.T) {
 	w, clock := clockWorld(t, nil)
 	w.DDL.Limits.ShardRU, w.Jobs.Pools.ShardMax = 1000, 1000

@@ -205,7 +205,7 @@ func (c *Conn) end(err error) {
 // closeMax is the timeout for closing an encrypted connection.
 const closeMax = time.Second
 
-// report logs why a connection ended, unless too many lines were already logged in this second.
+// report logs why a connection ends or is refused, unless too many lines were already logged in this second.
 func (c *Conn) report(what string, err error) {
 	missed, ok := c.server.closeLog.Admit(time.Now())
 	if !ok {

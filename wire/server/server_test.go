@@ -402,8 +402,8 @@ func TestClientGone(t *testing.T) {
 	}
 }
 
-// TestHalfMessage checks that a client which stops inside a message counts as idle, so that its connection is
-// closed.
+// TestHalfMessage checks that a client which sends nothing, or stops inside a message, counts as idle, so that its
+// connection is closed.
 func TestHalfMessage(t *testing.T) {
 	s, addr := start(t, newStub(), Config{IdleMax: 30 * time.Millisecond})
 	msg := wire.AppendMsg(nil, 1, 0, cmd("ping", 1))

@@ -10,7 +10,7 @@ import (
 )
 
 // History stores the results of retryable writes and the outcomes of transactions across restarts. Without a History
-// they are only in memory. For one session, its methods are called by one goroutine at a time.
+// they are only in memory. For one session, its methods other than Forget are called by one goroutine at a time.
 type History interface {
 	// Load returns the stored state of a session; ok is false if nothing is stored.
 	Load(ctx context.Context, id ID) (p StoredState, ok bool, err error)
