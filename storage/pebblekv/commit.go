@@ -131,6 +131,9 @@ func (s *store) apply(b *pebble.Batch, w *work, t *txn) (storage.Timestamp, erro
 	if !b.Empty() {
 		s.diskSpace.unflushedBytes.Add(int64(b.Len()))
 		if err := s.db.Apply(b, pebble.NoSync); err != nil {
+			s.mu.Lock()
+			s.dead.disable()
+			s.mu.Unlock()
 			return ts, fmt.Errorf("%w: %w", storage.ErrUndetermined, s.translate(err))
 		}
 	}
@@ -139,6 +142,7 @@ func (s *store) apply(b *pebble.Batch, w *work, t *txn) (storage.Timestamp, erro
 	s.written.Store(uint64(b.SeqNum()) + uint64(b.Count()))
 
 	s.mu.Lock()
+	s.dead.cut(&w.buf)
 	s.latest.Store(uint64(ts))
 	if t != nil {
 		t.leave()

@@ -12,25 +12,40 @@ import (
 // iterator implements storage.Iterator over one snapshot.
 type iterator struct {
 	s       *store
-	o       pebble.IterOptions
+	o       pebble.IterOptions // with bounds in the memory of the iterator
 	it      *pebble.Iterator
 	err     error
+	skipper deadRangeSkipper
 	reverse bool
 	started bool
 	done    bool // the end was reached; a further step of Pebble's iterator would start again
+	buf     [96]byte
 }
 
 // Walk implements writebuf.Below.
 func (v *view) Walk(_ context.Context, r storage.Range, o storage.IterOptions) (storage.Iterator, error) {
+	i, err := v.walk(r, o.Reverse)
+	if err != nil {
+		return nil, err
+	}
+	return i, nil
+}
+
+// walk opens an iterator over a range of the view's snapshot.
+func (v *view) walk(r storage.Range, reverse bool) (*iterator, error) {
 	r = clip(r)
 	if r.Empty() {
 		r.End = r.Start // Pebble requires ordered bounds
 	}
-	i := &iterator{s: v.s, reverse: o.Reverse, o: pebble.IterOptions{LowerBound: r.Start, UpperBound: r.End}}
+	i := &iterator{s: v.s, reverse: reverse}
+	bounds := append(append(i.buf[:0], r.Start...), r.End...)
+	n := len(r.Start)
+	i.o.LowerBound, i.o.UpperBound = bounds[:n:n], bounds[n:]
 	var err error
 	if i.it, err = v.s.pebble(v.snap).NewIter(&i.o); err != nil {
 		return nil, i.s.translate(err)
 	}
+	i.skipper = deadRangeSkipper{ranges: v.s.dead.load(r), at: v.snap.ts, watched: watchedMax}
 	v.s.iterators.Add(1)
 	return i, nil
 }
@@ -41,14 +56,14 @@ func (i *iterator) Next() bool {
 	}
 	var ok bool
 	switch {
-	case i.started && i.reverse:
+	case !i.started:
+		ok = i.first()
+	case i.skipper.idle() && i.reverse:
 		ok = i.it.Prev()
-	case i.started:
+	case i.skipper.idle():
 		ok = i.it.Next()
-	case i.reverse:
-		ok = i.it.Last()
 	default:
-		ok = i.it.First()
+		ok = i.step()
 	}
 	i.started, i.done = true, !ok
 	return ok
@@ -63,13 +78,10 @@ func (i *iterator) Seek(key []byte) bool {
 			return true
 		}
 	}
-	var ok bool
 	if i.reverse {
-		// The first key above key is key and a zero byte.
-		ok = i.it.SeekLT(append(key[:len(key):len(key)], 0))
-	} else {
-		ok = i.it.SeekGE(key)
+		key = after(key) // Pebble seeks a key below it
 	}
+	ok := i.seek(key)
 	i.started, i.done = true, !ok
 	return ok
 }

@@ -26,6 +26,7 @@ type store struct {
 	watch     io.Closer    // stops the watchdog
 	seed      maphash.Seed // seed of key fingerprints
 	hot       *hotCache
+	dead      deadRanges
 	buffers   sync.Pool // *work
 	txnConfig writebuf.Config
 

@@ -140,6 +140,24 @@ func (b *Buffer) All() iter.Seq2[[]byte, []byte] {
 	}
 }
 
+// SetsWithin returns the first and the last key in a range that is set, not deleted, aliasing the buffer; nil if there
+// is none.
+func (b *Buffer) SetsWithin(r storage.Range) (first, last []byte) {
+	for p, _ := b.writes.find(r.Start); b.writes.valid(p); p = b.writes.next(p) {
+		e := b.writes.entry(p)
+		if !r.Contains(e.key) {
+			break
+		}
+		if e.value != nil {
+			if first == nil {
+				first = e.key
+			}
+			last = e.key
+		}
+	}
+	return first, last
+}
+
 // Savepoint marks the current state.
 func (b *Buffer) Savepoint() storage.Savepoint {
 	m := mark{len(b.undo), len(b.locks), len(b.logs), b.size, b.versions, b.arena.mark()}
