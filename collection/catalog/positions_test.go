@@ -144,6 +144,48 @@ func TestTimePosition(t *testing.T) {
 	}
 }
 
+// TestTimeRanges checks the ranges of positions of some times: which of all times have a position in them, and whether
+// ranges that touch are one.
+func TestTimeRanges(t *testing.T) {
+	all := []int64{math.MinInt64, -1 << 51, 1 - 1<<51, 2 - 1<<51, -1, 0, 1, 2, 3, 1<<51 - 2, 1<<51 - 1, 1 << 51, math.MaxInt64}
+	for _, c := range []struct {
+		times  []catalog.Times
+		within []int64
+		ranges int
+		exact  bool
+	}{
+		{[]catalog.Times{{From: 0, To: 1}}, []int64{0, 1}, 1, true},
+		{[]catalog.Times{{From: 0, To: 0}, {From: 2, To: 3}}, []int64{0, 2, 3}, 2, true},
+		{[]catalog.Times{{From: 0, To: 1}, {From: 2, To: 3}}, []int64{0, 1, 2, 3}, 1, true},
+		{[]catalog.Times{{From: math.MinInt64, To: -1}}, all[:5], 1, true},
+		{[]catalog.Times{{From: 3, To: math.MaxInt64}}, all[8:], 1, true},
+		{[]catalog.Times{{From: 2 - 1<<51, To: 1<<51 - 2}}, all[3:10], 1, true},
+		{[]catalog.Times{{From: 1<<51 - 1, To: math.MaxInt64}}, all[10:], 1, true},
+		{[]catalog.Times{{From: 1 << 51, To: math.MaxInt64}}, all[10:], 1, false},
+		{[]catalog.Times{{From: 1<<51 - 1, To: 1<<51 - 1}, {From: 1 << 51, To: 1 << 51}, {From: math.MaxInt64, To: math.MaxInt64}}, all[10:], 1, false},
+		{[]catalog.Times{{From: math.MinInt64, To: -1 << 51}}, all[:3], 1, false},
+		{[]catalog.Times{{From: math.MinInt64, To: 1 - 1<<51}}, all[:3], 1, true},
+		{[]catalog.Times{}, nil, 0, true},
+	} {
+		rs, exact := catalog.TimeRanges(c.times), true
+		for _, times := range c.times {
+			exact = exact && times.IsExact()
+		}
+		var within []int64
+		for _, ms := range all {
+			if slices.ContainsFunc(rs, func(r shard.Range) bool { return r.Contains(shard.HashPosition(catalog.TimePosition(ms))) }) {
+				within = append(within, ms)
+			}
+		}
+		if len(rs) != c.ranges || exact != c.exact || !slices.Equal(within, c.within) {
+			t.Errorf("%v: %d ranges, exact %t, with the times %v", c.times, len(rs), exact, within)
+		}
+	}
+	if a := catalog.TimePosition(5); !catalog.EqualTime(a, a+catalog.SameTimeMax-1) || catalog.EqualTime(a, a+catalog.SameTimeMax) || catalog.SharesTime(a) || !catalog.SharesTime(catalog.TimePosition(math.MaxInt64)+1) {
+		t.Error("which positions are those of the same time, or of several")
+	}
+}
+
 // TestZones checks that the zone of a shard is the one that contains all of it.
 func TestZones(t *testing.T) {
 	at := func(n uint64) shard.Position { return shard.HashPosition(keyspace.Hash(n)) }

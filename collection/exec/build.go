@@ -42,6 +42,8 @@ func Build(n plan.Node, src Source) (Operator, error) {
 	case *plan.Sort:
 		in, err := Build(n.Input, src)
 		return &sorter{node: n, in: in}, err
+	case *plan.TimeSort:
+		return &timeSort{node: n, in: newRecordScan(n.Input, src)}, nil
 	case *plan.SortKey:
 		in, err := Build(n.Input, src)
 		return &keyed{node: n, in: in}, err

@@ -145,6 +145,9 @@ func (q *Query) candidatesAllowed() ([]*Solution, error) {
 			out = append(out, s)
 		}
 	}
+	if s := q.byTime(cs, len(out) == 0); s != nil && q.Only == nil {
+		out = append(out, s)
+	}
 	if len(out) == 0 {
 		if q.unrestricted != nil && !q.scans {
 			return nil, nil

@@ -8,9 +8,15 @@ import (
 
 // Append prints a plan tree as explain's winningPlan: stage, own fields, inputs.
 func Append(b *bson.Builder, n Node) {
-	if k, ok := n.(*SortKey); ok { // MongoDB has no such stage
-		Append(b, k.Input)
+	switch x := n.(type) { // MongoDB has no such stages
+	case *SortKey:
+		Append(b, x.Input)
 		return
+	case *TimeSort:
+		if x.IsPlain() {
+			Append(b, x.Input)
+			return
+		}
 	}
 	b.String("stage", n.Stage())
 	n.Describe(b)
@@ -71,6 +77,7 @@ func (n *RecordScan) Describe(b *bson.Builder) {
 	if n.ByID == nil {
 		b.String("direction", direction(n.Reverse))
 	}
+	n.describeTimes(b)
 }
 
 // Describe implements Node.
@@ -198,6 +205,11 @@ func (n *Sort) Describe(b *bson.Builder) {
 		b.Int("limitAmount", n.Limit)
 	}
 	b.String("type", "simple")
+}
+
+// Describe implements Node.
+func (n *TimeSort) Describe(b *bson.Builder) {
+	(&Sort{Pattern: n.Pattern}).Describe(b)
 }
 
 // Describe implements Node.

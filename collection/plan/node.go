@@ -56,6 +56,9 @@ type RecordScan struct {
 	// Sibling reports that visiting the shard is charged to another scan of the same plan, so that it is paid
 	// once.
 	Sibling bool
+	// Times are the intervals of time that the scan of a time-series collection reads, ascending, if Bounds is made from
+	// them; explain prints their ends.
+	Times []catalog.Times
 	// ByID is the scan of the _id_ index that this scan replaces, if records are stored in _id order: explain
 	// prints ByID. It is nil otherwise.
 	ByID *IndexScan
@@ -176,6 +179,13 @@ type Sort struct {
 	Limit   int64 // 0 = all
 }
 
+// TimeSort puts the rows of a time-series collection, which are read in the order of their positions, into the order of
+// a pattern that begins with the time field: it sorts those with equal times, and those with times that share a position.
+type TimeSort struct {
+	Input   *RecordScan
+	Pattern *order.Pattern
+}
+
 // SortKey adds the sort key to rows that an index delivers in order, so that the rows of several shards can be merged
 // after a projection, or for $meta: "sortKey".
 type SortKey struct {
@@ -259,7 +269,13 @@ func (n *GeoNear) Stage() string {
 	}
 	return "GEO_NEAR_2DSPHERE"
 }
-func (*Sort) Stage() string    { return "SORT" }
+func (*Sort) Stage() string { return "SORT" }
+func (n *TimeSort) Stage() string {
+	if n.IsPlain() {
+		return n.Input.Stage()
+	}
+	return "SORT"
+}
 func (*SortKey) Stage() string { return "SORT_KEY_GENERATOR" }
 func (*Skip) Stage() string    { return "SKIP" }
 func (*Limit) Stage() string   { return "LIMIT" }
@@ -293,6 +309,7 @@ func (n *TextOr) Inputs() []Node    { return n.Branches }
 func (n *TextMatch) Inputs() []Node { return []Node{n.Input} }
 func (n *GeoNear) Inputs() []Node   { return nil }
 func (n *Sort) Inputs() []Node      { return []Node{n.Input} }
+func (n *TimeSort) Inputs() []Node  { return []Node{n.Input} }
 func (n *SortKey) Inputs() []Node   { return []Node{n.Input} }
 func (n *Skip) Inputs() []Node      { return []Node{n.Input} }
 func (n *Limit) Inputs() []Node     { return []Node{n.Input} }

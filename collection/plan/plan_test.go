@@ -25,7 +25,7 @@ import (
 // TestCases runs the planner over testdata. Inputs of verb plan: index (a createIndexes specification,
 // repeated), multikey ("name field bits", repeated: a field of an index above and the components of its path that held
 // arrays, 1 unless given), shardKey, shards, let (variables), filter, sort, projection, hint, skip, limit, min, max, returnKey,
-// showRecordId, count (only rows are counted), distinct (a path), first and last (an order of Edge), need (the fields that
+// showRecordId, timeField (the collection is a time series), count (only rows are counted), distinct (a path), first and last (an order of Edge), need (the fields that
 // are read, or documents), only (an index filter, repeated), all (print the names of all candidates). Output: the solution
 // with the best guess, as a tree, and the number of KeyRanges of a sharded collection.
 func TestCases(t *testing.T) {
@@ -129,6 +129,11 @@ func testCollection(t *testing.T, env *mql.Env, c *casefile.Case) *catalog.Colle
 		t.Fatal(err)
 	}
 	coll.Map = m
+	if field, ok := c.Get("timeField"); ok {
+		b := bson.NewBuilder(nil)
+		b.String("timeField", field)
+		coll.Options.TimeSeries, coll.Options.TimeField = b.Doc(), field
+	}
 	specs := append([]string{`{v: 2, key: {_id: 1}, name: "_id_"}`}, c.All("index")...)
 	for i, s := range specs {
 		d := bsontest.Doc(t, s)

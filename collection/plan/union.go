@@ -123,7 +123,7 @@ func (q *Query) branch(child match.Node, outer []conjunct, answered []bool) (n N
 	cs = append(cs, outer...)
 	best, ok := sub.best(cs, own)
 	if !ok {
-		return nil, false
+		return sub.timeBranch(cs[:own], answered)
 	}
 	for i := range answered {
 		answered[i] = answered[i] && best.used[own+i]

@@ -51,6 +51,9 @@ func foundBy(n plan.Node, by string) (finds, seeks bool) {
 	case *plan.PointRead:
 		return true, true
 	case *plan.RecordScan:
+		if n.Times != nil {
+			return false, false // the times can be those of another condition
+		}
 		return n.Bounds.Ranges != nil || n.Bounds.IDs != nil, n.Bounds.IDs != nil && by == "_id"
 	case *plan.IndexScan:
 		finds = n.Key == nil && bounds(n, by)

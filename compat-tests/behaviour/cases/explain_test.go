@@ -145,6 +145,44 @@ func TestExplainBounds(t *testing.T) {
 	}
 }
 
+// TestExplainTimeSeries checks how explain shows that a query reads a part of a time-series collection by time.
+// Manual: core/timeseries/timeseries-querying
+func TestExplainTimeSeries(t *testing.T) {
+	e := &explainer{t, harness.Start(t, harness.Options{}).Dial(t)}
+	e.run(`{"create": "s", "timeseries": {"timeField": "at", "metaField": "m"}}`)
+	docs := make([]string, 100)
+	for i := range docs {
+		docs[i] = fmt.Sprintf(`{"_id": %d, "at": {"$date": {"$numberLong": "%d"}}, "m": %d}`, i, i*1000, i%5)
+	}
+	e.run(`{"insert": "s", "documents": [` + strings.Join(docs, ", ") + `]}`)
+	at := func(s int) string { return fmt.Sprintf(`{"$date": {"$numberLong": "%d"}}`, s*1000) }
+	for _, c := range []struct{ find, stage, from, to, keys, docs string }{
+		{`"filter": {"at": {"$gte": ` + at(10) + `, "$lt": ` + at(20) + `}}`, `"CLUSTERED_IXSCAN"`, `00:10Z`, `00:19.999Z`, `0`, `10`},
+		{`"filter": {"at": {"$gt": ` + at(89) + `}}, "sort": {"at": -1}`, `"CLUSTERED_IXSCAN"`, `01:29.001Z`, ``, `0`, `10`},
+		{`"filter": {"at": {"$lte": ` + at(89) + `}, "m": 2}`, `"FETCH"`, ``, ``, `18`, `18`},
+		{`"sort": {"at": -1}`, `"COLLSCAN"`, ``, ``, `0`, `100`},
+		{`"sort": {"at": -1, "_id": 1}`, `"SORT"`, ``, ``, `0`, `100`},
+	} {
+		r := e.run(`{"explain": {"find": "s", ` + c.find + `}, "verbosity": "executionStats"}`)
+		e.want(r, c.stage, "queryPlanner", "winningPlan", "stage")
+		e.want(r, c.keys, "executionStats", "totalKeysExamined")
+		e.want(r, c.docs, "executionStats", "totalDocsExamined")
+		for field, time := range map[string]string{"minRecord": c.from, "maxRecord": c.to} {
+			want := "nothing"
+			if time != "" {
+				want = `{"$date":"1970-01-01T00:` + time + `"}`
+			}
+			e.want(r, want, "queryPlanner", "winningPlan", field)
+		}
+	}
+	r := e.run(`{"explain": {"find": "s", "sort": {"at": -1}, "limit": 1}, "verbosity": "executionStats"}`)
+	e.want(r, `1`, "executionStats", "totalDocsExamined")
+	e.want(r, `"backward"`, "queryPlanner", "winningPlan", "inputStage", "direction")
+	r = e.run(`{"explain": {"count": "s", "query": {"at": {"$gte": ` + at(90) + `}}}, "verbosity": "executionStats"}`)
+	e.want(r, `10`, "executionStats", "totalKeysExamined")
+	e.want(r, `0`, "executionStats", "totalDocsExamined")
+}
+
 // TestExplainQuerySettings checks that plans use the indexes that query settings allow, that there is still a plan if
 // these indexes do not exist, and that explain shows the settings.
 func TestExplainQuerySettings(t *testing.T) {

@@ -10,7 +10,7 @@
 //	count: 1000
 //	document: {_id: "$i", a: {$mod: ["$i", 10]}}
 //	options: {timeseries: {…}}                            of create; optional
-//	shard: {_id: "hashed"}                                the shard key in four partitions; this is the default
+//	shard: {_id: "hashed"}                                the shard key in four partitions; this is the default. {}: always one partition
 //	----
 //
 // A table is the indexes of one collection, and its queries:

@@ -1,6 +1,7 @@
 package examined
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -64,7 +65,7 @@ func (r *rig) fill(c *casefile.Case) error {
 	if !ok {
 		shard = `{_id: "hashed"}`
 	}
-	args, err := values(count + "," + document + "," + shard + "," + max(options, "{}"))
+	args, err := values(count + "," + document + "," + shard + "," + cmp.Or(options, "{}"))
 	if err != nil {
 		return err
 	}
@@ -81,8 +82,8 @@ func (r *rig) fill(c *casefile.Case) error {
 		if _, err := r.run(db, with(bson.D{{Key: "create", Value: name}}, args[3:])); err != nil {
 			return err
 		}
-		if db == four {
-			shard := bson.D{{Key: "shardCollection", Value: db + "." + name}, {Key: "key", Value: args[2]}, {Key: "numInitialChunks", Value: partitions}}
+		if key := args[2].(bson.D); db == four && len(key) > 0 {
+			shard := bson.D{{Key: "shardCollection", Value: db + "." + name}, {Key: "key", Value: key}, {Key: "numInitialChunks", Value: partitions}}
 			if _, err := r.run("admin", shard); err != nil {
 				return err
 			}

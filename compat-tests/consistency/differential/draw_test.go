@@ -225,12 +225,18 @@ func polygon(x, y, side float64) bson.D {
 	return bson.D{{Key: "type", Value: "Polygon"}, {Key: "coordinates", Value: bson.A{ring}}}
 }
 
-// date draws a time within some days around 1970.
-func (d drawer) date() bson.DateTime { return bson.DateTime((d.IntN(200) - 20) * 1_800_000) }
+// date draws a time within some days around 1970, and rarely one so far away that a time-series collection stores it at
+// the position of others.
+func (d drawer) date() bson.DateTime {
+	if d.rarely(20) {
+		return bson.DateTime(oneOf(d, math.MinInt64, -1<<60, -1<<51, 1<<51-1, 1<<51, math.MaxInt64))
+	}
+	return bson.DateTime((d.IntN(200) - 20) * 1_800_000)
+}
 
 // path draws a path.
 func (d drawer) path() string {
-	if d.dated && d.rarely(10) {
+	if d.dated && d.rarely(5) {
 		return "at"
 	}
 	if d.large {

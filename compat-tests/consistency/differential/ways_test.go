@@ -62,6 +62,8 @@ var ways = []*way{
 	{name: "capped", options: bson.D{{Key: "capped", Value: true}, {Key: "size", Value: int32(16 << 20)}}, indexed: true, reads: true},
 	{name: "time series", options: timeSeries(), indexed: true, series: true, reads: true, supports: noIndexNeeded},
 	{name: "time series of s", options: timeSeries(bson.E{Key: "metaField", Value: "s"}), indexed: true, series: true, reads: true, supports: noIndexNeeded},
+	{name: "time series, files", options: timeSeries(bson.E{Key: "metaField", Value: "s"}), indexed: true, series: true, reads: true, supports: noIndexNeeded, place: onFiles, every: 3},
+	{name: "time series, cluster", options: timeSeries(), series: true, reads: true, supports: noIndexNeeded, place: onCluster, every: 8},
 	{name: "sharded by _id", shard: one("_id", "hashed"), shards: 5, indexed: true},
 	{name: "sharded by k", shard: one("k", "hashed"), shards: 3, indexed: true},
 	{name: "ranges of k", shard: one("k", int32(1)), indexed: true},
