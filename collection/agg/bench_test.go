@@ -102,3 +102,26 @@ func TestAllocsGroup(t *testing.T) {
 		t.Errorf("%v allocations for 1000 documents, %v for 20000", few, many)
 	}
 }
+
+// TestAllocsReopen checks that a $match whose filter takes long to normalize does so only when it is first opened: a
+// $lookup opens it for each row.
+func TestAllocsReopen(t *testing.T) {
+	env := mql.NewEnv(context.Background())
+	allocs := func(text string) float64 {
+		p, err := Parse(env, mustDocs(t, text), Options{NS: collection.Namespace{DB: "test", Coll: "c"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return testing.AllocsPerRun(10, func() {
+			op, err := p.Open(env, &loopOp{}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			op.Close()
+		})
+	}
+	short := allocs(`[{$match: {a: 1}}]`)
+	if long := allocs(`[{$match: {$or: [{a: 1, b: 2}, {a: 3, $expr: {$gt: ["$b", 3]}}, {c: {$in: [1, 2]}, b: 5}]}}]`); long > short {
+		t.Errorf("%v allocations to open a short $match, %v to open a long one", short, long)
+	}
+}

@@ -1,6 +1,8 @@
 package agg
 
 import (
+	"sync"
+
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/exec"
 	"github.com/cantledb/cantle/collection/expr"
@@ -19,6 +21,9 @@ type matchStage struct {
 	// meta reports that the filter reads metadata. Earlier stages may make this metadata, so the filter is not
 	// moved.
 	meta bool
+
+	once   sync.Once
+	normal match.Node // of node, after once
 }
 
 func parseMatch(p *parser, _ string, arg bson.Value) ([]Stage, error) {
@@ -64,8 +69,10 @@ func (s *matchStage) Reads(add func(string)) bool {
 	return false
 }
 
+// Open normalizes the filter only the first time, because $lookup opens the stages of its sub-pipeline for each row.
 func (s *matchStage) Open(_ *mql.Env, in exec.Operator, _ Opener) (exec.Operator, error) {
-	return &matchOp{base: base{in: in, stage: s}, node: match.Normalize(s.node)}, nil
+	s.once.Do(func() { s.normal = match.Normalize(s.node) })
+	return &matchOp{base: base{in: in, stage: s}, node: s.normal}, nil
 }
 
 type matchOp struct {
