@@ -2,6 +2,7 @@ package plan
 
 import (
 	"math"
+	"slices"
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/catalog"
@@ -179,15 +180,20 @@ func (q *Query) timeBranch(cs []conjunct, answered []bool) (n Node, sorted bool)
 // guess returns the planner's score of an access: one above that of an index on the time, whose documents must be
 // fetched.
 func (a *timeAccess) guess() float64 {
-	if !a.bounded {
+	switch {
+	case !a.bounded:
 		return 0
+	case areInstants(a.times):
+		return 12
 	}
-	for _, t := range a.times {
-		if t.From != t.To {
-			return 7
-		}
-	}
-	return 12
+	return 7
+}
+
+// ReadsInstants reports whether a scan by time reads single times, as an equality permits them.
+func (n *RecordScan) ReadsInstants() bool { return areInstants(n.Times) }
+
+func areInstants(times []catalog.Times) bool {
+	return !slices.ContainsFunc(times, func(t catalog.Times) bool { return t.From != t.To })
 }
 
 // IsPlain reports whether the order is that of the time alone: then most rows need no sort, and explain omits the node,

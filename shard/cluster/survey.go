@@ -37,7 +37,7 @@ func (x *opener) Survey(env *mql.Env, ns collection.Namespace, p *agg.Pipeline, 
 		return a, err
 	}
 	for _, s := range sols {
-		finds, seeks := foundBy(s.Shards, by)
+		finds, seeks := foundBy(s.Shards, by, by == coll.Options.TimeField)
 		a.Indexed = a.Indexed || finds
 		a.Direct = a.Direct || seeks && (f.Sort == nil || s.Sorted)
 	}
@@ -45,14 +45,15 @@ func (x *opener) Survey(env *mql.Env, ns collection.Namespace, p *agg.Pipeline, 
 }
 
 // foundBy reports whether a plan finds the documents with given values at a path without reading all others (finds),
-// and whether an index that has these documents side by side does it for every value (seeks).
-func foundBy(n plan.Node, by string) (finds, seeks bool) {
+// and whether an index that has these documents side by side does it for every value (seeks). isTime is true if the path is
+// the time field of a time-series collection.
+func foundBy(n plan.Node, by string, isTime bool) (finds, seeks bool) {
 	switch n := n.(type) {
 	case *plan.PointRead:
 		return true, true
 	case *plan.RecordScan:
 		if n.Times != nil {
-			return false, false // the times can be those of another condition
+			return isTime && n.ReadsInstants(), false
 		}
 		return n.Bounds.Ranges != nil || n.Bounds.IDs != nil, n.Bounds.IDs != nil && by == "_id"
 	case *plan.IndexScan:
@@ -62,7 +63,7 @@ func foundBy(n plan.Node, by string) (finds, seeks bool) {
 	inputs := n.Inputs()
 	finds, seeks = len(inputs) > 0, len(inputs) > 0
 	for _, in := range inputs {
-		f, s := foundBy(in, by)
+		f, s := foundBy(in, by, isTime)
 		finds, seeks = finds && f, seeks && s
 	}
 	return finds, seeks
