@@ -30,9 +30,9 @@ type lookupOp struct {
 	equal *lookupEqual
 	// selective reports that batches of rows find many documents that the sub-pipeline's $match drops, so that rows are
 	// read alone where an index finds them.
-	selective  bool
-	table      *lookupTable // the foreign documents by value; nil = they are read for each batch
-	tableTried bool
+	selective bool
+	table     *lookupTable // the foreign documents by value; nil = they are read for each batch
+	scans     int          // batches that may have had the table
 
 	batch   int // maximal number of rows of the next batch
 	rows    []lookupRow
@@ -47,6 +47,7 @@ type lookupOp struct {
 	byValue   [][]int // indexes of the rows with a value, by position of the value
 	ended     bool
 	array     []byte // memory of the array being built
+	direct    bool   // the row being delivered joins its matches
 	subOut    []bson.Raw
 	subFor    int
 	subHeld   int
@@ -148,8 +149,9 @@ func (o *lookupOp) join(env *mql.Env, rows []lookupRow) error {
 		return err
 	}
 	if o.table != nil {
-		o.table.join(env, rows, &o.values, o.byValue)
-		return nil
+		held, err := o.table.join(env, rows, &o.values, o.byValue)
+		o.held += held
+		return err
 	}
 	fits, err := o.probe(env, rows)
 	if err != nil || fits {
@@ -311,14 +313,6 @@ func (o *lookupOp) further() match.Node {
 	return o.division.lead
 }
 
-// document returns a foreign document that matches of a row name.
-func (o *lookupOp) document(at int) bson.Raw {
-	if o.table != nil {
-		return o.table.docs[at]
-	}
-	return o.found[at]
-}
-
 // release returns the memory of the foreign documents.
 func (o *lookupOp) release() {
 	if o.held+o.subHeld > 0 {
@@ -343,7 +337,11 @@ func (o *lookupOp) deliver(env *mql.Env, r *lookupRow) (*exec.Row, error) {
 	}
 	o.at++
 	b := bson.NewArrayBuilder(o.array[:0])
-	for _, d := range o.subOut {
+	for i := range o.documents(r) {
+		d, err := o.documentOf(r, i)
+		if err != nil {
+			return nil, err
+		}
 		if b.Len()+len(d) > lookupArrayMax {
 			return nil, o.tooLarge()
 		}
@@ -358,7 +356,7 @@ func (o *lookupOp) deliver(env *mql.Env, r *lookupRow) (*exec.Row, error) {
 // unwound delivers one document for each foreign document.
 func (o *lookupOp) unwound(env *mql.Env, r *lookupRow) (*exec.Row, error) {
 	u := o.unwind
-	n := len(o.subOut)
+	n := o.documents(r)
 	if o.element >= max(n, 1) || n == 0 && !u.preserve {
 		o.at++
 		return nil, nil
@@ -366,7 +364,11 @@ func (o *lookupOp) unwound(env *mql.Env, r *lookupRow) (*exec.Row, error) {
 	v, index := bson.Value{}, bson.Null
 	o.scratch.Reset()
 	if n > 0 {
-		v = o.subOut[o.element].Value()
+		d, err := o.documentOf(r, o.element)
+		if err != nil {
+			return nil, err
+		}
+		v = d.Value()
 		index = o.scratch.Int64(int64(o.element))
 	}
 	o.element++
@@ -382,7 +384,7 @@ func (o *lookupOp) unwound(env *mql.Env, r *lookupRow) (*exec.Row, error) {
 	return o.end(env, &r.row)
 }
 
-// gather puts the foreign documents of a row into subOut.
+// gather finds the foreign documents of a row: its matches, or those that a sub-pipeline returns, in subOut.
 func (o *lookupOp) gather(env *mql.Env, r *lookupRow) error {
 	if err := env.Tick(); err != nil {
 		return err
@@ -396,10 +398,7 @@ func (o *lookupOp) gather(env *mql.Env, r *lookupRow) error {
 		}
 		r.matches = one[0].matches
 	}
-	if rest := o.division.rest; o.foreign.Len() > 0 && (rest == nil || rest.IsEmpty()) && !r.is(ownMatches) && !r.is(separateMatches) {
-		for _, at := range r.matches {
-			o.subOut = append(o.subOut, o.document(at))
-		}
+	if o.direct = o.joinsDirectly(r); o.direct {
 		return nil
 	}
 	if o.cache != nil {
@@ -453,10 +452,7 @@ func (o *lookupOp) openRow(inner *mql.Env, r *lookupRow) (exec.Operator, error) 
 	case r.is(ownMatches):
 		return o.openAlone(inner, r.row.Doc)
 	}
-	equal := &sliceOp{base: base{stage: &matchStage{node: match.Always(true)}}}
-	for _, at := range r.matches {
-		equal.rows = append(equal.rows, o.document(at))
-	}
+	equal := &matchesOp{base: base{stage: &matchStage{node: match.Always(true)}}, lookup: o, matches: r.matches}
 	return o.division.rest.Open(inner, equal, o.opener)
 }
 
@@ -534,8 +530,11 @@ func (o *lookupOp) Close() {
 
 func (o *lookupOp) explainStats(b *bson.Builder) {
 	o.examined.append(b)
-	if o.cache != nil {
+	switch {
+	case o.cache != nil:
 		o.cache.Append(b)
+	case o.table != nil:
+		o.table.tracked().Append(b)
 	}
 }
 

@@ -252,21 +252,13 @@ func (o *graphOp) level(env *mql.Env, values []bson.Value, depth int64) error {
 	if err != nil {
 		return err
 	}
-	if o.reads++; o.reads == graphTableReads {
+	if o.reads++; o.reads == graphTableReads || o.reads == graphSpillReads && o.table == nil && env.Memory.CanSpill() {
 		if err := o.tabulate(env, p); err != nil {
 			return err
 		}
 	}
 	if o.table != nil && !slices.ContainsFunc(values, isUndefined) {
-		for _, at := range o.table.find(env, values) {
-			if err := env.Tick(); err != nil {
-				return err
-			}
-			if err := o.visit(env, o.table.docs[at], depth); err != nil {
-				return err
-			}
-		}
-		return nil
+		return o.levelFromTable(env, values, depth)
 	}
 	op, err := o.opener.Open(env, o.ns, p)
 	if err != nil {
@@ -287,6 +279,27 @@ func (o *graphOp) level(env *mql.Env, values []bson.Value, depth int64) error {
 	}
 }
 
+// levelFromTable visits the documents of a level that the table has.
+func (o *graphOp) levelFromTable(env *mql.Env, values []bson.Value, depth int64) error {
+	found, err := o.table.find(env, values)
+	if err != nil {
+		return err
+	}
+	for _, at := range found {
+		if err := env.Tick(); err != nil {
+			return err
+		}
+		doc, err := o.table.document(at)
+		if err != nil {
+			return err
+		}
+		if err := o.visit(env, doc, depth); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // levelQuery returns the pipeline that reads the documents of a level.
 func (o *graphOp) levelQuery(env *mql.Env, values []bson.Value) (*Pipeline, error) {
 	n, err := equality(env, o.to, values)
@@ -304,6 +317,9 @@ func (o *graphOp) levelQuery(env *mql.Env, values []bson.Value) (*Pipeline, erro
 // them. Searches with fewer reads need none.
 const graphTableReads = 4
 
+// graphSpillReads is the number of the read before which one is built that memory does not hold.
+const graphSpillReads = 16
+
 // tabulate builds the table if the query p of a level would scan the foreign collection. A condition with random
 // values is evaluated by each read.
 func (o *graphOp) tabulate(env *mql.Env, p *Pipeline) error {
@@ -314,7 +330,7 @@ func (o *graphOp) tabulate(env *mql.Env, p *Pipeline) error {
 	if err != nil || a.Indexed {
 		return err
 	}
-	b := tableBuilder{opener: o.opener, ns: o.ns, path: o.to, condition: o.restrict, null: true, scratch: &o.scratch, end: o.endRead}
+	b := tableBuilder{stage: "$graphLookup", spills: o.reads == graphSpillReads, opener: o.opener, ns: o.ns, path: o.to, condition: o.restrict, null: true, scratch: &o.scratch, end: o.endRead}
 	o.table, err = b.build(env)
 	return err
 }
@@ -379,7 +395,12 @@ func (o *graphOp) Close() {
 	}
 }
 
-func (o *graphOp) explainStats(b *bson.Builder) { o.examined.append(b) }
+func (o *graphOp) explainStats(b *bson.Builder) {
+	o.examined.append(b)
+	if o.table != nil {
+		o.table.tracked().Append(b)
+	}
+}
 
 func (o *graphOp) Explain(b *bson.Builder, stats bool) { explainStages(b, o, stats) }
 

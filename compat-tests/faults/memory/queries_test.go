@@ -3,6 +3,8 @@ package memory
 import (
 	"context"
 	"errors"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -143,4 +145,78 @@ func TestLookupReduces(t *testing.T) {
 		}
 	}
 	waitReleased(ctx, t, db, "queries")
+}
+
+// TestLookupSpills checks that a $lookup without an index joins by a table of the foreign documents, of which memory
+// does not hold a half: it scans the foreign collection a few times, not once for each batch of rows, spills, and
+// returns the right sums. The same holds for $graphLookup.
+func TestLookupSpills(t *testing.T) {
+	ctx := context.Background()
+	_, db := start(t)
+	local, foreign := db.Collection("local"), db.Collection("foreign")
+	const n, rows, size = 2000, 1250, 16 << 10
+	for from := 0; from < n; from += 500 {
+		var docs []any
+		for i := from; i < from+500; i++ {
+			docs = append(docs, bson.D{{Key: "_id", Value: i}, {Key: "k", Value: i % 500}, {Key: "q", Value: i}, {Key: "s", Value: strings.Repeat("x", size)}})
+		}
+		if _, err := foreign.InsertMany(ctx, docs); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var docs []any
+	for i := range rows {
+		docs = append(docs, bson.D{{Key: "_id", Value: i}, {Key: "k", Value: i % 625}})
+	}
+	if _, err := local.InsertMany(ctx, docs); err != nil {
+		t.Fatal(err)
+	}
+	sum := bson.D{{Key: "$set", Value: bson.D{{Key: "r", Value: bson.D{{Key: "$sum", Value: "$r.q"}}}}}}
+	for name, join := range map[string]bson.D{
+		"$lookup": {{Key: "from", Value: "foreign"}, {Key: "localField", Value: "k"}, {Key: "foreignField", Value: "k"}, {Key: "as", Value: "r"}},
+		"$graphLookup": {{Key: "from", Value: "foreign"}, {Key: "startWith", Value: "$k"}, {Key: "connectFromField", Value: "none"},
+			{Key: "connectToField", Value: "k"}, {Key: "as", Value: "r"}},
+	} {
+		stages := bson.A{bson.D{{Key: name, Value: join}}, sum}
+		var out []struct{ K, R int }
+		cur, err := local.Aggregate(ctx, stages)
+		if err == nil {
+			err = cur.All(ctx, &out)
+		}
+		if err != nil || len(out) != rows {
+			t.Fatalf("%s: %d documents, %v", name, len(out), err)
+		}
+		for _, o := range out {
+			want := 0
+			if o.K < 500 {
+				want = 4*o.K + 500 + 1000 + 1500
+			}
+			if o.R != want {
+				t.Fatalf("%s: k %d: the sum is %d, want %d", name, o.K, o.R, want)
+			}
+		}
+		var plan bson.Raw
+		explain := bson.D{{Key: "explain", Value: bson.D{{Key: "aggregate", Value: "local"}, {Key: "pipeline", Value: stages}, {Key: "cursor", Value: bson.D{}}}}, {Key: "verbosity", Value: "executionStats"}}
+		if err := db.RunCommand(ctx, explain).Decode(&plan); err != nil {
+			t.Fatal(err)
+		}
+		text := plan.String()
+		if scans := field(text, "collectionScans"); scans < 2 || scans > 18 {
+			t.Errorf("%s scans the foreign collection %d times", name, scans)
+		}
+		if !strings.Contains(text, `"usedDisk": true`) {
+			t.Errorf("%s spills nothing: %s", name, text)
+		}
+	}
+	waitReleased(ctx, t, db, "queries")
+}
+
+// field returns the number that follows a field's name in the text of a document, -1 if there is none.
+func field(doc, name string) int {
+	at := regexp.MustCompile(`"` + name + `": ?\{?(?:"\$number(?:Int|Long)": ?")?(\d+)`).FindStringSubmatch(doc)
+	if at == nil {
+		return -1
+	}
+	n, _ := strconv.Atoi(at[1])
+	return n
 }
