@@ -4,7 +4,9 @@ package journal
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strconv"
 	"strings"
@@ -17,32 +19,47 @@ type Journal struct {
 	file *os.File
 	mu   sync.Mutex
 	done map[string]int64
+	size int64 // bytes of the complete lines
 }
 
 // Open opens a journal, or makes one, and reads the records of earlier runs; the last line of a namespace counts. An
-// incomplete last line is ignored. For the path "", Open returns a nil Journal.
+// incomplete last line, which an interruption can leave, is cut off. For the path "", Open returns a nil Journal.
+//
+// Errors: those of the file; a line that no journal contains.
 func Open(path string) (*Journal, error) {
 	if path == "" {
 		return nil, nil
 	}
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
 	}
 	j := &Journal{file: f, done: map[string]int64{}}
-	r := bufio.NewReader(f)
+	if err := j.read(); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return j, nil
+}
+
+// read reads the complete lines and cuts off what follows them.
+func (j *Journal) read() error {
+	r := bufio.NewReader(j.file)
 	for {
 		line, err := r.ReadString('\n')
-		if err != nil {
-			return j, nil
+		switch {
+		case errors.Is(err, io.EOF) && strings.Trim(line[:min(1, len(line))], "0123456789") == "":
+			return j.file.Truncate(j.size)
+		case err != nil && !errors.Is(err, io.EOF):
+			return err
 		}
 		number, ns, ok := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
 		n, err := strconv.ParseInt(number, 10, 64)
 		if !ok || err != nil {
-			f.Close()
-			return nil, fmt.Errorf("%s is no journal of this program: %q", path, line)
+			return fmt.Errorf("%s is no journal of this program: %q", j.file.Name(), line)
 		}
 		j.done[ns] = n
+		j.size += int64(len(line))
 	}
 }
 
@@ -56,7 +73,7 @@ func (j *Journal) At(ns string) int64 {
 	return j.done[ns]
 }
 
-// Set records that n documents of ns are done.
+// Set records that n documents of ns are done. A line that could not be written completely is replaced by the next.
 func (j *Journal) Set(ns string, n int64) error {
 	if j == nil {
 		return nil
@@ -64,8 +81,12 @@ func (j *Journal) Set(ns string, n int64) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.done[ns] = n
-	_, err := fmt.Fprintf(j.file, "%d %s\n", n, ns)
-	return err
+	line := fmt.Appendf(nil, "%d %s\n", n, ns)
+	if _, err := j.file.WriteAt(line, j.size); err != nil {
+		return err
+	}
+	j.size += int64(len(line))
+	return nil
 }
 
 // Close closes the file.

@@ -89,6 +89,7 @@ type column struct {
 // Errors: unknown types; names that conflict.
 func (a *Table) ColumnsOf(names []string) error {
 	seen := map[string]bool{}
+	inside := map[string]string{} // from a field to a column inside of it
 	for _, name := range names {
 		name = strings.TrimSpace(name)
 		c := column{kind: "auto"}
@@ -107,6 +108,9 @@ func (a *Table) ColumnsOf(names []string) error {
 		if name == "" || seen[name] {
 			return fmt.Errorf("two columns are called %q", name)
 		}
+		if inner := inside[name]; inner != "" {
+			return fmt.Errorf("column %q lies inside of column %q", inner, name)
+		}
 		for prefix := name; ; {
 			i := strings.LastIndexByte(prefix, '.')
 			if i < 0 {
@@ -115,6 +119,7 @@ func (a *Table) ColumnsOf(names []string) error {
 			if prefix = prefix[:i]; seen[prefix] {
 				return fmt.Errorf("column %q lies inside of column %q", name, prefix)
 			}
+			inside[prefix] = name
 		}
 		seen[name] = true
 		c.path = strings.Split(name, ".")
