@@ -1,6 +1,8 @@
 package match
 
 import (
+	"slices"
+
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/path"
 	"github.com/cantledb/cantle/collection/expr"
@@ -16,7 +18,7 @@ type Implied struct {
 }
 
 // Implied returns the intervals that follow from comparisons of fields with values that do not depend on the document,
-// if the expression is such a comparison or an $and that contains some. env has the values of variables; without env,
+// if the expression is such a comparison, an $and that contains some, or an $or of which every clause bounds a path. env has the values of variables; without env,
 // these values are constants. An expression compares values of different types and treats an array as one value. So
 // the intervals differ from those of the query operators and hold only for indexes without arrays, and the expression
 // must still be evaluated on each document.
@@ -25,11 +27,14 @@ func (n *Expr) Implied(env *mql.Env) []Implied { return implied(env, nil, n.e) }
 
 func implied(env *mql.Env, list []Implied, e expr.Expr) []Implied {
 	op, operands := expr.Operation(e)
-	if op == "$and" {
+	switch op {
+	case "$and":
 		for _, o := range operands {
 			list = implied(env, list, o)
 		}
 		return list
+	case "$or":
+		return append(list, impliedByEach(env, operands)...)
 	}
 	if len(operands) != 2 {
 		return list
@@ -51,6 +56,45 @@ func implied(env *mql.Env, list []Implied, e expr.Expr) []Implied {
 		list = append(list, Implied{p, ivs})
 	}
 	return list
+}
+
+// impliedByEach returns the paths that every clause of an $or bounds, with the union of their intervals.
+func impliedByEach(env *mql.Env, clauses []expr.Expr) (out []Implied) {
+	for i, c := range clauses {
+		own := onePerPath(implied(env, nil, c))
+		if i == 0 {
+			out = own
+			continue
+		}
+		var both []Implied
+		for _, o := range out {
+			if k := indexOfPath(own, o.Path); k >= 0 {
+				both = append(both, Implied{o.Path, union(slices.Concat(o.Intervals, own[k].Intervals))})
+			}
+		}
+		out = both
+	}
+	return out
+}
+
+// onePerPath intersects the intervals of each path. It leaves out paths with ranges of text: under a collation, their
+// keys are in another order than their values, so that intersections and unions of ranges would lose some.
+func onePerPath(list []Implied) (out []Implied) {
+	for _, i := range list {
+		if slices.ContainsFunc(i.Intervals, func(v Interval) bool { return v.endsWithText() && !v.IsPoint() }) {
+			continue
+		}
+		if k := indexOfPath(out, i.Path); k < 0 {
+			out = append(out, i)
+		} else if !EndWithText(out[k].Intervals) || !EndWithText(i.Intervals) {
+			out[k].Intervals = Intersect(out[k].Intervals, i.Intervals)
+		}
+	}
+	return out
+}
+
+func indexOfPath(list []Implied, p path.Path) int {
+	return slices.IndexFunc(list, func(i Implied) bool { return i.Path.String() == p.String() })
 }
 
 // ordered are the operators whose intervals comparedTo computes.

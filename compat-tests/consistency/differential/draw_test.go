@@ -406,7 +406,7 @@ func (d drawer) expression(depth int) bson.D {
 	switch d.IntN(6) {
 	case 0:
 		if depth > 0 {
-			return one("$and", bson.A{d.expression(depth - 1), d.expression(depth - 1)})
+			return one(oneOf(d, "$and", "$or"), bson.A{d.expression(depth - 1), d.expression(depth - 1)})
 		}
 	case 1:
 		list := bson.A{value(), value(), value()}

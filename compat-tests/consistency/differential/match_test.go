@@ -69,15 +69,18 @@ func (c collator) clause(doc bson.D, e bson.E) bool {
 	return c.field(doc, e.Key, e.Value)
 }
 
-// expression evaluates {$op: ["$field", constant]}, and an $and of two such expressions, for a document; arrays are compared as a whole, and values of all
-// types are compared.
+// expression evaluates {$op: ["$field", constant]}, and an $and or $or of two such expressions, for a document; arrays
+// are compared as a whole, and values of all types are compared.
 func (c collator) expression(doc bson.D, e bson.D) bool {
 	arguments, ok := e[0].Value.(bson.A)
 	if !ok || len(arguments) != 2 {
 		panic(unjudged{"an expression"})
 	}
-	if e[0].Key == "$and" {
+	switch e[0].Key {
+	case "$and":
 		return c.expression(doc, arguments[0].(bson.D)) && c.expression(doc, arguments[1].(bson.D))
+	case "$or":
+		return c.expression(doc, arguments[0].(bson.D)) || c.expression(doc, arguments[1].(bson.D))
 	}
 	path, ok := arguments[0].(string)
 	if !ok || !strings.HasPrefix(path, "$") || strings.Contains(path, ".") {
