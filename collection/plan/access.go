@@ -98,7 +98,8 @@ type access struct {
 	bounds Bounds
 	key    *KeyBounds // bounds from min and max, which replace bounds
 	used   []bool     // by conjunct: the bounds answer it exactly, so documents need not be tested for it again
-	first  int        // the first conjunct that bounds a field; the number of conjuncts if none does
+	by     []int      // the conjuncts that bound a field, exactly or not
+	lead   int        // approach.lead, if this conjunct bounds a field
 	// points is the number of leading index fields bounded to single values, bounded the number of all bounded
 	// fields, at least 1 for a sparse index that lacks documents. If bounded is 0, the index restricts nothing.
 	points  int
@@ -121,12 +122,14 @@ func (a *access) unbound() {
 		a.bounds[i] = everything
 	}
 	clear(a.used)
-	a.points, a.bounded, a.first = 0, 0, len(a.used)
+	a.points, a.bounded, a.by, a.lead = 0, 0, nil, 0
 	a.repeats = a.canRepeat()
 }
 
 // boundedBy reports whether one of the first n conjuncts bounds a field.
-func (a *access) boundedBy(n int) bool { return a.first < n }
+func (a *access) boundedBy(n int) bool {
+	return slices.ContainsFunc(a.by, func(k int) bool { return k < n })
+}
 
 // everything is the bounds of a field without restriction: one interval without ends. All accesses share it,
 // because finished bounds do not change, and planning sets it for every field of every index.
@@ -147,10 +150,17 @@ func (a *access) canRepeat() bool {
 	return false
 }
 
+// approach selects one of the accesses that an index offers to a filter. The zero value selects the only one of most
+// indexes.
+type approach struct {
+	at   string // the path for which a wildcard index is used, "" for other indexes
+	lead int    // 1 + the conjunct that bounds a field of which it must be one of several: see leads. 0: the narrowest
+}
+
 // indexAccess returns the access to the possible matches of a filter through one index: the bounds that its
-// conjuncts imply. at is the path for which a wildcard index is used, "" for other indexes. ok is false if the
-// index cannot answer the query at all; the access's bounded is 0 if the index can, but restricts nothing.
-func (q *Query) indexAccess(ix *catalog.Index, cs []conjunct, at string) (a access, ok bool) {
+// conjuncts imply. ok is false if the index cannot answer the query at all; the access's bounded is 0 if the index can,
+// but restricts nothing.
+func (q *Query) indexAccess(ix *catalog.Index, cs []conjunct, by approach) (a access, ok bool) {
 	fields := ix.Fields()
 	a = q.fullAccess(ix, cs)
 	if !q.coversPartial(ix, cs) {
@@ -161,7 +171,7 @@ func (q *Query) indexAccess(ix *catalog.Index, cs []conjunct, at string) (a acce
 	located := ix.Sphere == nil && ix.Flat == nil
 	var before [][]int // the conjuncts used for each field before
 	for i := range fields {
-		f := q.field(ix, i, at, cs, before)
+		f := q.field(ix, i, by, cs, before)
 		if ix.Multikey != nil {
 			before = append(before, f.used)
 		}
@@ -170,7 +180,9 @@ func (q *Query) indexAccess(ix *catalog.Index, cs []conjunct, at string) (a acce
 			continue
 		}
 		for _, u := range f.used {
-			a.first = min(a.first, u)
+			if a.by = append(a.by, u); u == by.lead-1 {
+				a.lead = by.lead
+			}
 			_, exact := cs[u].of(ix, i)
 			a.used[u] = a.used[u] || f.exact && exact
 		}
@@ -239,7 +251,7 @@ type bounding struct {
 
 // field computes the bounds of the i-th keystring. before are the conjuncts used for each field before it, nil if the
 // index is not multikey.
-func (q *Query) field(ix *catalog.Index, i int, at string, cs []conjunct, before [][]int) bounding {
+func (q *Query) field(ix *catalog.Index, i int, by approach, cs []conjunct, before [][]int) bounding {
 	name := ix.Fields()[i]
 	switch {
 	case ix.Text != nil && (name == "_fts" || name == "_ftsx"):
@@ -252,9 +264,9 @@ func (q *Query) field(ix *catalog.Index, i int, at string, cs []conjunct, before
 	case ix.Sphere != nil && ix.Parts[i].Plugin != "":
 		return q.geoField(ix, i, cs, before)
 	case ix.Kind.Name == "wildcard" && (name == index.WildcardPath || isWildcard(name)):
-		return q.wildcardField(ix, i, at, cs)
+		return q.wildcardField(ix, i, by, cs)
 	}
-	ivs, used := q.fieldIntervals(ix, i, cs, before)
+	ivs, used := q.fieldIntervals(ix, i, by.lead, cs, before)
 	if ivs == nil {
 		return bounding{}
 	}
@@ -317,8 +329,8 @@ func (q *Query) geoField(ix *catalog.Index, i int, cs []conjunct, before [][]int
 // fieldIntervals returns the intervals of values that the conjuncts permit for an index field, and the indexes
 // of the conjuncts used. It intersects the intervals of all whose collation fits the index and that combine with those
 // of the fields before. On a multikey field, two array elements may satisfy two predicates, so only the narrowest
-// predicate bounds it, with the predicates that concern the same element.
-func (q *Query) fieldIntervals(ix *catalog.Index, i int, cs []conjunct, before [][]int) (ivs []match.Interval, used []int) {
+// predicate bounds it, or that of an approach's lead, with the predicates that concern the same element.
+func (q *Query) fieldIntervals(ix *catalog.Index, i, lead int, cs []conjunct, before [][]int) (ivs []match.Interval, used []int) {
 	narrowest := -1
 	for k, c := range cs {
 		if !c.bounds(q, ix, i) || !combines(ix, i, cs, k, before) {
@@ -336,6 +348,9 @@ func (q *Query) fieldIntervals(ix *catalog.Index, i int, cs []conjunct, before [
 		return nil, nil
 	}
 	if ix.Multikey.Field(i) {
+		if slices.Contains(used, lead-1) {
+			narrowest = lead - 1
+		}
 		used = ofSameElement(ix, i, cs, used, narrowest)
 	}
 	if ix.Collation != nil {

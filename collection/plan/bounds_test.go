@@ -175,7 +175,7 @@ func checkBounds(t *testing.T, env *mql.Env, m *shard.Map, spec *index.Spec, doc
 		paths = q.wildcardPaths(ix, cs)
 	}
 	for _, at := range paths {
-		a, can := q.indexAccess(ix, cs, at)
+		a, can := q.indexAccess(ix, cs, approach{at: at})
 		if !can {
 			continue
 		}

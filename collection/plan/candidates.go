@@ -2,6 +2,7 @@ package plan
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/cantledb/cantle/bson"
@@ -140,10 +141,12 @@ func (q *Query) candidatesAllowed() ([]*Solution, error) {
 			out = append(out, s)
 		}
 	}
-	for _, s := range []*Solution{q.byShardKey(cs), q.union(cs), q.intersection(indexes, cs)} {
-		if s != nil {
-			out = append(out, s)
-		}
+	if s := q.byShardKey(cs); s != nil {
+		out = append(out, s)
+	}
+	out = append(out, q.union(cs)...)
+	if s := q.intersection(indexes, cs); s != nil {
+		out = append(out, s)
 	}
 	if s := q.byTime(cs, len(out) == 0); s != nil && q.Only == nil {
 		out = append(out, s)
@@ -177,7 +180,7 @@ func sortByScore(s []*Solution) {
 }
 
 // Name identifies a solution among the candidates of its query shape, for the plan cache: its stages and indexes,
-// with the direction and a wildcard's path, without other bounds.
+// with the direction, a wildcard's path and the conjunct that leads (approach.lead), without other bounds.
 func (s *Solution) Name() string {
 	var b strings.Builder
 	var visit func(n Node)
@@ -186,6 +189,9 @@ func (s *Solution) Name() string {
 		switch n := n.(type) {
 		case *IndexScan:
 			b.WriteString(" " + n.Index.Name)
+			if n.lead > 0 {
+				b.WriteString("#" + strconv.Itoa(n.lead))
+			}
 			if n.Reverse {
 				b.WriteByte('-')
 			}
@@ -248,7 +254,7 @@ func (q *Query) through(ix *catalog.Index, cs []conjunct, forced bool) (out []*S
 		}
 	}
 	for _, at := range paths {
-		a, ok := q.indexAccess(ix, cs, at)
+		a, ok := q.indexAccess(ix, cs, approach{at: at})
 		if !ok && forced && !wildcard {
 			a = q.fullAccess(ix, cs) // forced: documents that the index leaves out are not found
 		} else if !ok || wildcard && a.bounded == 0 {
@@ -256,6 +262,11 @@ func (q *Query) through(ix *catalog.Index, cs []conjunct, forced bool) (out []*S
 		}
 		if s := q.solve(ix, cs, a, forced); s != nil {
 			out = append(out, s)
+		}
+		for _, a := range q.otherLeads(ix, cs, a, at) {
+			if s := q.solve(ix, cs, a, forced); s != nil {
+				out = append(out, s)
+			}
 		}
 	}
 	return out
@@ -335,7 +346,7 @@ func (a *access) guess(*Query) float64 {
 
 // indexScan makes the scan node of an access.
 func (q *Query) indexScan(ix *catalog.Index, a access, reverse bool) *IndexScan {
-	n := &IndexScan{Index: ix, Bounds: a.bounds, Key: a.key, Reverse: reverse, Seeks: a.bounds.Seeks(), Dedupe: a.repeats, WithKey: q.needsKey()}
+	n := &IndexScan{Index: ix, Bounds: a.bounds, Key: a.key, Reverse: reverse, Seeks: a.bounds.Seeks(), Dedupe: a.repeats, WithKey: q.needsKey(), lead: a.lead}
 	if i := slices.Index(ix.Fields(), index.WildcardPath); i >= 0 && n.Seeks > 1 && !a.bounds[i].IsFull() {
 		n.Seeks = max(1, n.Seeks-len(a.bounds[i].Intervals)) // path and value count as one predicate
 	}

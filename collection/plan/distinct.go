@@ -23,7 +23,7 @@ func (q *Query) distinct(ix *catalog.Index, cs []conjunct) *Solution {
 	if ix.ID == 1 { // every _id is distinct
 		return nil
 	}
-	a, ok := q.indexAccess(ix, cs, "")
+	a, ok := q.indexAccess(ix, cs, approach{})
 	if !ok || a.bounds.Empty() || unused(cs, a.used) != nil {
 		return nil
 	}

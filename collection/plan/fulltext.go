@@ -82,8 +82,8 @@ func (q *Query) fullText() ([]*Solution, error) {
 		}
 		return q.only(q.finish(n, q.Pattern == nil, ix.Name, false)), nil
 	}
-	if s := q.union(cs); s != nil {
-		return q.only(s), nil
+	if sols := q.union(cs); sols != nil {
+		return q.only(sols[0]), nil
 	}
 	return nil, q.noPlans("Failed to produce a solution for TEXT under OR - other non-TEXT clauses under OR have to be indexed as well.")
 }
@@ -104,7 +104,7 @@ func (q *Query) textNode(t *match.Text, cs []conjunct) (Node, error) {
 	bounds := make(Bounds, len(ix.Fields()))
 	for i := range bounds {
 		bounds[i] = everything
-		f := q.field(ix, i, "", cs, nil)
+		f := q.field(ix, i, approach{}, cs, nil)
 		switch {
 		case f.bounds && (i > at || f.IsPoint()):
 			bounds[i] = f.FieldBounds

@@ -102,7 +102,10 @@ func (q *Query) planWildcardOr(ix *catalog.Index, cs []conjunct) *Solution {
 	var a bson.Arena
 	sub := *q
 	sub.Only = []bson.Value{a.String(ix.Name)}
-	return sub.union(cs)
+	if sols := sub.union(cs); sols != nil {
+		return sols[0]
+	}
+	return nil
 }
 
 // minMax plans a find with the arguments min and max: a scan of the hinted index from the key min (inclusive)

@@ -29,7 +29,7 @@ func (q *Query) intersection(indexes []*catalog.Index, cs []conjunct) *Solution 
 		if !isSide(ix, cs) {
 			continue
 		}
-		a, ok := q.indexAccess(ix, cs, "")
+		a, ok := q.indexAccess(ix, cs, approach{})
 		if !ok || a.points == 0 || a.points != a.bounded || a.points != len(a.bounds) || a.bounds.Empty() {
 			continue
 		}

@@ -52,7 +52,7 @@ func (q *Query) byDistance(ix *catalog.Index, i int, cs []conjunct) *Solution {
 		if k == i || ix.Parts[k].Plugin != "" {
 			continue
 		}
-		if f := q.field(ix, k, "", cs, before[:k]); f.bounds {
+		if f := q.field(ix, k, approach{}, cs, before[:k]); f.bounds {
 			bounds[k], before[k] = f.FieldBounds, f.used
 			bounded++
 		}

@@ -99,6 +99,8 @@ type IndexScan struct {
 	Count bool
 	// WithKey adds the key to the row as metadata indexKey.
 	WithKey bool
+
+	lead int // access.lead
 }
 
 // KeyBounds holds the bounds of min and max.

@@ -82,7 +82,7 @@ func (q *Query) planSortMerge(ix *catalog.Index, cs []conjunct) *Solution {
 	if q.Pattern == nil || !ix.IsOrdered() || ix.ID == 1 && !q.Coll.PhysicalID() {
 		return nil
 	}
-	a, ok := q.indexAccess(ix, cs, "")
+	a, ok := q.indexAccess(ix, cs, approach{})
 	if !ok || a.bounded == 0 || a.bounds.Empty() {
 		return nil
 	}

@@ -159,13 +159,11 @@ func (q *Query) byTime(cs []conjunct, sole bool) *Solution {
 }
 
 // timeBranch plans one branch of an $or on a time-series collection, if its conjuncts restrict the times; n is nil if not.
-// It clears answered, because the conditions beside the $or do not restrict the scan.
-func (q *Query) timeBranch(cs []conjunct, answered []bool) (n Node, sorted bool) {
+func (q *Query) timeBranch(cs []conjunct) (n Node, sorted bool) {
 	a, ok := q.timeAccess(cs)
 	if !ok || !a.bounded || q.Only != nil {
 		return nil, false
 	}
-	clear(answered)
 	if len(a.times) == 0 {
 		return &EOF{}, true
 	}

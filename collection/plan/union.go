@@ -1,15 +1,24 @@
 package plan
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/match"
 )
 
-// union plans the first top-level $or whose branches all have an index; it returns nil if there is none.
+// Limits of the plans of one $or.
+const (
+	unionsMax   = 6  // plans
+	accessesMax = 3  // accesses of one clause that the plans use
+	clausesMax  = 50 // an $or of more clauses has one plan
+)
+
+// union plans the first top-level $or whose branches all have an index; it returns nil if there is none. The first plan
+// is the best guess.
 // Manual: reference/operator/query/or#-or-clauses-and-indexes.
-func (q *Query) union(cs []conjunct) *Solution {
+func (q *Query) union(cs []conjunct) []*Solution {
 	for k, c := range cs {
 		or, ok := c.node.(*match.Or)
 		if !ok {
@@ -22,31 +31,74 @@ func (q *Query) union(cs []conjunct) *Solution {
 				outer = append(outer, c)
 			}
 		}
-		if s := q.unite(or, outer); s != nil {
-			return s
+		if sols := q.unite(or, outer); sols != nil {
+			return sols
 		}
 	}
 	return nil
 }
 
-// unite plans the branches of one $or and their union, merged if all are in sort order. outer is the rest of
-// the filter: it bounds the indexes of the branches too, and what the bounds do not answer in every branch is tested on
-// the fetched documents.
-func (q *Query) unite(or *match.Or, outer []conjunct) *Solution {
+// unite returns the plans of one $or; nil if a clause has no index. outer is the rest of the filter: it bounds the
+// indexes of the branches too, and what the bounds do not answer in every branch is tested on the fetched documents.
+func (q *Query) unite(or *match.Or, outer []conjunct) (out []*Solution) {
+	var clauses []clause
+	for _, child := range textFirst(or.Children()) {
+		if !q.mayContinue(branchWork) {
+			return nil
+		}
+		c, ok := q.clause(child, outer)
+		if !ok {
+			return nil
+		}
+		clauses = append(clauses, c)
+	}
+	for _, choice := range choices(clauses) {
+		out = append(out, q.uniteBy(clauses, choice, outer))
+	}
+	return out
+}
+
+// choices returns which access each clause of an $or uses, for each plan. The first plan uses the best guess of every
+// clause, the next ones the second and the third of every clause, because clauses often resemble each other, and the
+// last ones differ from the first in one clause.
+func choices(clauses []clause) (out [][]int) {
+	add := func(choice []int) {
+		known := slices.ContainsFunc(out, func(c []int) bool { return slices.Equal(c, choice) })
+		if !known && len(out) < unionsMax {
+			out = append(out, choice)
+		}
+	}
+	add(make([]int, len(clauses)))
+	if len(clauses) > clausesMax {
+		return out
+	}
+	for n := 1; n < accessesMax; n++ {
+		choice := make([]int, len(clauses))
+		for i, c := range clauses {
+			choice[i] = max(0, min(n, len(c.accesses)-1))
+		}
+		add(choice)
+	}
+	for i, c := range clauses {
+		for n := 1; n < len(c.accesses); n++ {
+			choice := make([]int, len(clauses))
+			choice[i] = n
+			add(choice)
+		}
+	}
+	return out
+}
+
+// uniteBy returns the union of the clauses of an $or by one choice of their accesses, merged if all are in sort order.
+func (q *Query) uniteBy(clauses []clause, choice []int, outer []conjunct) *Solution {
 	var branches []Node
 	sorted := q.Pattern != nil
 	answered := make([]bool, len(outer)) // by the bounds of all branches
 	for i := range answered {
 		answered[i] = true
 	}
-	for _, child := range textFirst(or.Children()) {
-		if !q.mayContinue(branchWork) {
-			return nil
-		}
-		n, branchSorted := q.branch(child, outer, answered)
-		if n == nil {
-			return nil
-		}
+	for i := range clauses {
+		n, branchSorted := clauses[i].branch(choice[i], answered)
 		branches = append(branches, n)
 		sorted = sorted && branchSorted
 	}
@@ -57,10 +109,11 @@ func (q *Query) unite(or *match.Or, outer []conjunct) *Solution {
 	if sorted {
 		n = &SortMerge{Pattern: q.Pattern, Branches: branches, Dedupe: true}
 	}
-	for i := range outer {
-		outer[i].outer = false
+	beside := slices.Clone(outer)
+	for i := range beside {
+		beside[i].outer = false
 	}
-	n = newFetch(n, unused(outer, answered))
+	n = newFetch(n, unused(beside, answered))
 	s := q.finish(n, sorted || q.Pattern == nil, "", false)
 	s.guess = 4
 	return s
@@ -102,64 +155,92 @@ func markSibling(n Node) {
 	}
 }
 
-// branch plans one branch of an $or; n is nil if no index fits. outer are the conjuncts beside the $or, which bound the
-// index too; branch clears those in answered that the bounds do not answer exactly. If the query has a sort, the plan
-// fetches records, so that the branches can be merged in sort order.
-func (q *Query) branch(child match.Node, outer []conjunct, answered []bool) (n Node, sorted bool) {
+// clause is one clause of an $or that is planned.
+type clause struct {
+	q        *Query     // for the clause alone
+	cs       []conjunct // those of the clause, then those beside the $or
+	own      int        // the number of those of the clause
+	accesses []access   // the best guess first
+	// other is the plan of a clause by something else than an index: by $text, or by the times of a time-series collection.
+	// It is nil if there are accesses.
+	other  Node
+	sorted bool // other is in the order of the sort
+}
+
+// clause returns the possible accesses of one clause of an $or; ok is false if no index fits. outer are the conjuncts
+// beside the $or, which bound the index too.
+func (q *Query) clause(child match.Node, outer []conjunct) (c clause, ok bool) {
 	sub := *q
 	sub.Match = child
 	cs := sub.conjuncts(child)
-	for _, c := range cs {
-		if t, ok := c.node.(*match.Text); ok {
-			clear(answered)
+	for _, k := range cs {
+		if t, ok := k.node.(*match.Text); ok {
 			n, err := sub.textNode(t, cs)
-			if err != nil {
-				return nil, false
-			}
-			return n, false
+			return clause{other: n}, err == nil && n != nil
 		}
 	}
-	own := len(cs)
-	cs = append(cs, outer...)
-	best, ok := sub.best(cs, own)
-	if !ok {
-		return sub.timeBranch(cs[:own], answered)
+	c = clause{q: &sub, cs: append(cs, outer...), own: len(cs)}
+	c.accesses = sub.accesses(c.cs, c.own)
+	if len(c.accesses) == 0 {
+		c.other, c.sorted = sub.timeBranch(c.cs[:c.own])
 	}
-	for i := range answered {
-		answered[i] = answered[i] && best.used[own+i]
-	}
-	if best.bounds.Empty() {
-		return &EOF{}, true
-	}
-	ix := best.index
-	sorted, reverse := sub.sortedBy(best)
-	left := unused(cs, best.used)
-	if ix.ID == 1 && !q.Coll.PhysicalID() {
-		return q.idScan(ix, best, left, reverse && sorted), sorted
-	}
-	scan := q.indexScan(ix, best, reverse && sorted)
-	n = scan
-	if left = q.filterKeys(scan, cs, best.used); left != nil || q.Pattern != nil {
-		n = newFetch(n, left)
-	}
-	return n, sorted
+	return c, len(c.accesses) > 0 || c.other != nil
 }
 
-// best returns the access, among all indexes, with the most leading fields bounded to single values, then the
-// most bounded fields; ok is false if no index helps. Only the first own of the conjuncts are of the branch: an index
-// that the others alone bound does not help, because it would deliver the same in each branch.
-func (q *Query) best(cs []conjunct, own int) (best access, ok bool) {
-	try := func(ix *catalog.Index, at string) {
-		a, can := q.indexAccess(ix, cs, at)
-		if can && a.bounded > 0 && own < len(cs) && !a.boundedBy(own) {
-			a, can = q.indexAccess(ix, cs[:own], at)
-			a.used = append(a.used, make([]bool, len(cs)-own)...)
+// branch plans the clause by one of its accesses. It clears those in answered, by conjunct beside the $or, that the
+// bounds do not answer exactly. If the query has a sort, the plan fetches records, so that the branches can be merged in
+// sort order.
+func (c *clause) branch(n int, answered []bool) (_ Node, sorted bool) {
+	if c.other != nil {
+		clear(answered) // the conditions beside the $or do not restrict it
+		return c.other, c.sorted
+	}
+	q, a := c.q, c.accesses[n]
+	for i := range answered {
+		answered[i] = answered[i] && a.used[c.own+i]
+	}
+	if a.bounds.Empty() {
+		return &EOF{}, true
+	}
+	ix := a.index
+	sorted, reverse := q.sortedBy(a)
+	left := unused(c.cs, a.used)
+	if ix.ID == 1 && !q.Coll.PhysicalID() {
+		return q.idScan(ix, a, left, reverse && sorted), sorted
+	}
+	scan := q.indexScan(ix, a, reverse && sorted)
+	if left = q.filterKeys(scan, c.cs, a.used); left != nil || q.Pattern != nil {
+		return newFetch(scan, left), sorted
+	}
+	return scan, sorted
+}
+
+// accesses returns the accesses, among all indexes, with the most leading fields bounded to single values first, then
+// those with the most bounded fields; at most accessesMax. Only the first own of the conjuncts are of the clause: an
+// index that the others alone bound does not help, because it would deliver the same in each branch.
+func (q *Query) accesses(cs []conjunct, own int) (all []access) {
+	add := func(a access) {
+		if a.bounded > 0 {
+			all = append(all, a)
 		}
-		if !can || a.bounded == 0 {
+	}
+	try := func(ix *catalog.Index, at string) {
+		a, can := q.indexAccess(ix, cs, approach{at: at})
+		if !can {
 			return
 		}
-		if !ok || a.points > best.points || a.points == best.points && a.bounded > best.bounded {
-			best, ok = a, true
+		alone := a
+		if a.bounded > 0 && own < len(cs) && !a.boundedBy(own) {
+			if alone, can = q.indexAccess(ix, cs[:own], approach{at: at}); !can {
+				return
+			}
+			alone.used = append(alone.used, make([]bool, len(cs)-own)...)
+		}
+		add(alone)
+		for _, other := range q.otherLeads(ix, cs, a, at) {
+			if own == len(cs) || other.boundedBy(own) {
+				add(other)
+			}
 		}
 	}
 	for _, ix := range q.indexes() {
@@ -173,5 +254,27 @@ func (q *Query) best(cs []conjunct, own int) (best access, ok bool) {
 			try(ix, "")
 		}
 	}
-	return best, ok
+	slices.SortStableFunc(all, func(a, b access) int {
+		return cmp.Or(cmp.Compare(b.points, a.points), cmp.Compare(b.bounded, a.bounded))
+	})
+	return q.withoutInferior(all)
+}
+
+// withoutInferior returns the first accesses without those that are bounded by no other conjuncts than an access before
+// them, unless only they have the order of the sort.
+func (q *Query) withoutInferior(all []access) (out []access) {
+	for _, a := range all {
+		inferior := slices.ContainsFunc(out, func(better access) bool {
+			if slices.ContainsFunc(a.by, func(k int) bool { return !slices.Contains(better.by, k) }) {
+				return false
+			}
+			sorted, _ := q.sortedBy(a)
+			betterSorted, _ := q.sortedBy(better)
+			return betterSorted || !sorted
+		})
+		if !inferior && len(out) < accessesMax {
+			out = append(out, a)
+		}
+	}
+	return out
 }

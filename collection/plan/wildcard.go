@@ -33,7 +33,7 @@ func (q *Query) wildcardPaths(ix *catalog.Index, cs []conjunct) (paths []string)
 		if !value || !below && !hasEntries(c.intervals) {
 			continue
 		}
-		if q.wildcardField(ix, -1, c.path, cs).bounds {
+		if q.wildcardField(ix, -1, approach{at: c.path}, cs).bounds {
 			paths = append(paths, c.path)
 		}
 	}
@@ -42,7 +42,8 @@ func (q *Query) wildcardPaths(ix *catalog.Index, cs []conjunct) (paths []string)
 
 // wildcardField returns the bounds of one field of a wildcard index that is used for the path at: of its path
 // or of its value. i is the position of the field; -1 only tests whether there is a bound.
-func (q *Query) wildcardField(ix *catalog.Index, i int, at string, cs []conjunct) bounding {
+func (q *Query) wildcardField(ix *catalog.Index, i int, by approach, cs []conjunct) bounding {
+	at := by.at
 	if at == "" {
 		return bounding{}
 	}
