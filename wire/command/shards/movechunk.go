@@ -3,12 +3,14 @@ package shards
 import (
 	"time"
 
+	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/collection/shard"
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// runMoveChunk runs moveChunk and moveRange: the partition gets the number of the target shard, unless another
-// partition of the collection has that number. A partition's place is its number, so no data moves.
+// runMoveChunk runs moveChunk and moveRange: the partition gets the number of the target shard. A partition's place is
+// its number, so no data moves.
 // Manual: reference/command/moveChunk.
 func (s *State) runMoveChunk(c *command.Call) error {
 	coll, err := shardedCollection(c)
@@ -32,15 +34,31 @@ func (s *State) runMoveChunk(c *command.Call) error {
 		return err
 	}
 	began := time.Now()
-	switch {
-	case d.ID == to:
-	case coll.Map.Shard(to) != nil:
-		return mongoerr.New(mongoerr.IllegalOperation, "%s holds another partition of %s: each has a number, and RU/s, of its own; mergeChunks makes one of two neighbours", p.to, coll.Namespace)
-	default:
-		if err := c.Server.Jobs.Move(c.Ctx, coll.Namespace, d.ID, to); err != nil {
+	if d.ID != to {
+		if err := s.move(c, coll, d.ID, to); err != nil {
 			return err
 		}
 	}
 	c.Reply.Int64("millis", time.Since(began).Milliseconds())
+	return nil
+}
+
+// move gives the partition id of a collection the number to. If another partition of the collection has this number,
+// the two exchange their numbers, because a shard holds one partition of a collection at most. If the exchange is
+// interrupted, the other partition keeps a number that was in no use before.
+// Errors: those of jobs.Runner.Move.
+func (s *State) move(c *command.Call, coll *catalog.Collection, id, to shard.ID) error {
+	type step struct{ id, to shard.ID }
+	steps := []step{{id, to}}
+	if coll.Map.Shard(to) != nil {
+		ids := s.shardIDs()
+		unused := ids[len(ids)-1] + 1
+		steps = []step{{to, unused}, {id, to}, {unused, id}}
+	}
+	for _, m := range steps {
+		if err := c.Server.Jobs.Move(c.Ctx, coll.Namespace, m.id, m.to); err != nil {
+			return err
+		}
+	}
 	return nil
 }
