@@ -103,7 +103,7 @@ var allTypes = [...]Type{
 // HoldsText reports whether values of the type are strings or can contain some, so that their order depends on a
 // collation.
 func (t Type) HoldsText() bool {
-	return t == TypeString || t == TypeSymbol || t == TypeDocument || t == TypeArray
+	return t == TypeString || t == TypeSymbol || t == TypeDocument || t == TypeArray || t == TypeCodeScope
 }
 
 // Valid reports whether t may occur in a document.

@@ -240,11 +240,21 @@ type segmentReader struct {
 	ended  bool
 }
 
-// next reads and decompresses the next block of the segment; at the end it sets ended. Errors: errDamaged.
+// cutOff returns errDamaged for the error of a read that met the end of the file, and other errors, which are those of
+// the disk, unchanged.
+func cutOff(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return errDamaged("it is cut off")
+	}
+	return err
+}
+
+// next reads and decompresses the next block of the segment; at the end it sets ended. Errors: errDamaged; errors of
+// the read.
 func (r *segmentReader) next() error {
 	var h [blockHeader]byte
 	if _, err := io.ReadFull(r.in, h[:]); err != nil {
-		return errDamaged("it is cut off")
+		return cutOff(err)
 	}
 	length, packed, sum := binary.BigEndian.Uint32(h[:]), binary.BigEndian.Uint32(h[4:]), binary.BigEndian.Uint32(h[8:])
 	if length > blockBytes || packed > uint32(snappy.MaxEncodedLen(blockBytes)) {
@@ -252,7 +262,7 @@ func (r *segmentReader) next() error {
 	}
 	r.packed = slices.Grow(r.packed[:0], int(packed))[:packed]
 	if _, err := io.ReadFull(r.in, r.packed); err != nil {
-		return errDamaged("it is cut off")
+		return cutOff(err)
 	}
 	if crc32.Checksum(r.packed, castagnoli) != sum {
 		return errDamaged("a block fails its checksum")
@@ -289,8 +299,7 @@ func (r *segmentReader) Read(b []byte) (int, error) {
 const batchBytesMax = 1 << 30
 
 // each calls visit with each write of a segment, in order, and checks that none is missing. advance is called with the
-// number of bytes read. Errors: errDamaged, also if a read or advance fails; errors of visit and ctx; the error of
-// opening the file.
+// number of bytes read. Errors: errDamaged; errors of visit, advance and ctx; those of opening and reading the file.
 func (t *Timeline) each(ctx context.Context, s *Segment, advance progress, visit func(pebblekv.Write) error) error {
 	file, err := os.Open(filepath.Join(t.dir, logName, s.Name))
 	if err != nil {
@@ -299,7 +308,9 @@ func (t *Timeline) each(ctx context.Context, s *Segment, advance progress, visit
 	defer file.Close()
 	r := &segmentReader{in: bufio.NewReaderSize(&progressReader{file, advance}, blockBytes)}
 	magic := make([]byte, len(segmentMagic))
-	if _, err := io.ReadFull(r.in, magic); err != nil || string(magic) != segmentMagic {
+	if _, err := io.ReadFull(r.in, magic); err != nil {
+		return cutOff(err)
+	} else if string(magic) != segmentMagic {
 		return errDamaged("it does not begin as a part of a log does")
 	}
 	next := s.First

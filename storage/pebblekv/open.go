@@ -59,8 +59,10 @@ func Open(dir string, o Options) (storage.Store, error) {
 // openPebble locks the folder of the store and opens Pebble in it. It returns the sequence number after the last
 // write in the write-ahead logs, 0 if no logs are kept for a backup.
 func (s *store) openPebble() (end uint64, err error) {
-	if err := MakeFolder(s.o.FS, s.dir); err != nil {
-		return 0, translate(err)
+	if !s.o.ReadOnly {
+		if err := MakeFolder(s.o.FS, s.dir); err != nil {
+			return 0, translate(err)
+		}
 	}
 	if _, err := s.o.FS.Stat(s.o.FS.PathJoin(s.dir, "LOCK")); errors.Is(err, fs.ErrNotExist) && !s.o.ReadOnly && !s.o.InMemory {
 		if err := filescan.BeginCreate(s.o.FS, s.dir); err != nil {

@@ -38,7 +38,7 @@ var errOdd = errors.New("the floor knows the commands of the benchmark only")
 // rowKey returns the key of a document by its _id.
 func rowKey(coll string, id int64) []byte {
 	key := make([]byte, 0, 64)
-	return binary.BigEndian.AppendUint64(append(append(key, "r-the position-"...), coll...), uint64(id))
+	return binary.BigEndian.AppendUint64(append(append(key, "r-"...), coll...), uint64(id))
 }
 
 // answer appends the reply to a command, whose document sequences are in rest, to dst. known is false for commands
