@@ -32,8 +32,18 @@ var classBounds = [...][2]byte{
 
 // NullByte returns the only byte of the encoding of null and missing values, in the direction dir.
 func NullByte(dir Dir) byte {
+	return directed(tNull, dir)
+}
+
+// IsUndefined reports whether an encoding in the direction dir that begins with the byte b is that of undefined.
+func IsUndefined(b byte, dir Dir) bool { return b == directed(tUndefined, dir) }
+
+// IsArray reports whether an encoding in the direction dir that begins with the byte b is that of an array.
+func IsArray(b byte, dir Dir) bool { return b == directed(tArray, dir) }
+
+func directed(b byte, dir Dir) byte {
 	if dir == Descending {
-		return tNull ^ 0xFF
+		return b ^ 0xFF
 	}
-	return tNull
+	return b
 }

@@ -192,7 +192,7 @@ func (s *indexScan) checkCurrent(env *mql.Env) (*Row, error) {
 			return nil, nil
 		}
 	}
-	if s.node.Distinct > 0 && s.sameValue(values) {
+	if s.node.Distinct > 0 && s.node.Filter == nil && s.sameValue(values) {
 		return nil, nil
 	}
 	if s.node.Count {
@@ -219,6 +219,9 @@ func (s *indexScan) checkCurrent(env *mql.Env) (*Row, error) {
 		if s.node.Filter != nil {
 			if ok, err := s.filter.matches(env, s.node.Filter, s.row.Doc); !ok || err != nil {
 				return nil, err
+			}
+			if s.node.Distinct > 0 && s.sameValue(values) { // the filter may differ between entries of one value
+				return nil, nil
 			}
 		}
 	}
@@ -272,11 +275,11 @@ func skipID(b []byte) int {
 
 // sameValue reports whether the leading fields of a distinct scan repeat the values delivered last. If not, the
 // next step jumps past their values. A key with a null may represent several values (null and missing), so it never
-// counts as a repetition, and is not jumped past.
+// counts as a repetition, and is not jumped past; nor does the key of an empty array, which is that of undefined.
 func (s *indexScan) sameValue(values []byte) bool {
 	n, null := 0, false
-	for _, d := range s.dirs[:s.node.Distinct] {
-		null = null || values[n] == keystring.NullByte(d)
+	for i, d := range s.dirs[:s.node.Distinct] {
+		null = null || values[n] == keystring.NullByte(d) || s.isElement(i) && keystring.IsUndefined(values[n], d)
 		m, err := keystring.Skip(values[n:], d)
 		if err != nil {
 			return true
@@ -297,6 +300,9 @@ func (s *indexScan) sameValue(values []byte) bool {
 	}
 	return false
 }
+
+// isElement reports whether field i holds elements of arrays that a distinct scan delivers.
+func (s *indexScan) isElement(i int) bool { return s.node.Elements && i == s.node.Distinct-1 }
 
 // putKey adds the index key to the row's metadata: a document of the fields by their full names, with
 // null for a field that the document lacks.

@@ -42,7 +42,8 @@ func layoutOf(fields []string, only []bool) (out []fieldPlacement, last int) {
 }
 
 // rebuild returns a document of the indexed fields, or of those in the layout, made from the values of an index key.
-// null reports that a value may be null or missing, which a key does not distinguish.
+// null reports that a value may be null or missing, which a key does not distinguish, or, of the elements of arrays, an
+// empty array or an array in an array.
 func (s *indexScan) rebuild(values, bits []byte) (doc bson.Raw, null bool, err error) {
 	m := s.made
 	m.builder.Reset(m.doc[:0])
@@ -58,6 +59,9 @@ func (s *indexScan) rebuild(values, bits []byte) (doc bson.Raw, null bool, err e
 			continue
 		}
 		null = null || values[0] == keystring.NullByte(s.dirs[i])
+		if s.isElement(i) {
+			null = null || keystring.IsUndefined(values[0], s.dirs[i]) || keystring.IsArray(values[0], s.dirs[i])
+		}
 		for range at.close {
 			m.builder.End()
 		}

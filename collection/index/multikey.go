@@ -36,6 +36,12 @@ func (m MultikeyPaths) Any() bool {
 // Field reports whether any component of the path of field i has held an array.
 func (m MultikeyPaths) Field(i int) bool { return m.arrays(i) != 0 }
 
+// OnlyAtEnd reports whether no other component of the path of field i than the last has held an array.
+func (m MultikeyPaths) OnlyAtEnd(i int) bool {
+	arrays := m.arrays(i)
+	return arrays == 0 || m[i].Path.Len() < 64 && arrays == 1<<(m[i].Path.Len()-1)
+}
+
 func (m MultikeyPaths) arrays(i int) uint64 {
 	if i >= len(m) {
 		return 0

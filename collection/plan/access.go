@@ -155,6 +155,8 @@ func (a *access) canRepeat() bool {
 type approach struct {
 	at   string // the path for which a wildcard index is used, "" for other indexes
 	lead int    // 1 + the conjunct that bounds a field of which it must be one of several: see leads. 0: the narrowest
+	// later keeps the bounds of later fields if the first field has none, for a distinct scan.
+	later bool
 }
 
 // indexAccess returns the access to the possible matches of a filter through one index: the bounds that its
@@ -206,7 +208,7 @@ func (q *Query) indexAccess(ix *catalog.Index, cs []conjunct, by approach) (a ac
 	if gaps && !requiresField(ix, cs) {
 		return a, false
 	}
-	if a.bounds[0].IsFull() && a.bounded > 0 {
+	if a.bounds[0].IsFull() && a.bounded > 0 && !by.later {
 		a.unbound() // without a bound on the first field, other bounds only filter keys
 	}
 	if ix.Sparse && len(fields) == 1 && ix.IsOrdered() {

@@ -26,6 +26,8 @@ type Find struct {
 	// Distinct is the path of a distinct: the caller needs one row per value of the path and reads no
 	// other field. "" returns every row.
 	Distinct string
+	// Elements reports that the caller of a Distinct takes each element of an array as a value.
+	Elements bool
 	// Edge, if not nil, is an order within the documents of one value of Distinct: the caller needs, for each value, the
 	// first document in this order, or with EdgeLast the last one. An empty order makes no difference between them. The
 	// caller removes further documents and reads NeedKeys, or whole documents without KeysOnly.
@@ -230,6 +232,9 @@ func (q *Query) Shape() string {
 		}
 		b.String("", q.Distinct)
 		b.End()
+		if q.Elements {
+			b.Bool("elements", true)
+		}
 	}
 	if q.Edge != nil {
 		b.String("distinct", q.Distinct)

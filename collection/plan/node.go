@@ -79,6 +79,9 @@ type IndexScan struct {
 	// Distinct is the number of leading fields of a distinct scan: after each row, the scan skips to their next
 	// values. 0 reads every entry.
 	Distinct int
+	// Elements reports that the last of these fields holds elements of arrays, which a distinct scan with Rebuild
+	// delivers as values. If the entry is not that of an element that is a scalar or a document, the record is read.
+	Elements bool
 	// Rebuild makes the operator build a document of the indexed fields from the key, for covered projections and for
 	// Filter.
 	Rebuild bool

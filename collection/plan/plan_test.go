@@ -25,7 +25,7 @@ import (
 // TestCases runs the planner over testdata. Inputs of verb plan: index (a createIndexes specification,
 // repeated), multikey ("name field bits", repeated: a field of an index above and the components of its path that held
 // arrays, 1 unless given), shardKey, shards, let (variables), filter, sort, projection, hint, skip, limit, min, max, returnKey,
-// showRecordId, timeField (the collection is a time series), count (only rows are counted), distinct (a path), first and last (an order of Edge), need (the fields that
+// showRecordId, timeField (the collection is a time series), count (only rows are counted), distinct (a path), elements (of arrays are values), first and last (an order of Edge), need (the fields that
 // are read, or documents), only (an index filter, repeated), all (print the names of all candidates). Output: the solution
 // with the best guess, as a tree, and the number of KeyRanges of a sharded collection.
 func TestCases(t *testing.T) {
@@ -56,6 +56,7 @@ func TestCases(t *testing.T) {
 		}
 		if key, ok := c.Get("distinct"); ok {
 			q.KeysOnly, q.NeedKeys, q.Distinct = true, []string{key}, key
+			_, q.Elements = c.Get("elements")
 		}
 		for _, edge := range [...]string{"first", "last"} {
 			if by, ok := c.Get(edge); ok {

@@ -109,7 +109,7 @@ func (c *Cluster) FindKeys(o *Op, ns collection.Namespace, f plan.Find, fields [
 	useCollation(o.Env, coll)
 	f.KeysOnly, f.NeedKeys = true, fields
 	if len(fields) == 1 {
-		f.Distinct = fields[0]
+		f.Distinct, f.Elements = fields[0], true
 	}
 	q, err := plan.Canonical(o.Env, coll, f)
 	if err != nil {

@@ -13,6 +13,8 @@ func (d drawer) question(needs bool) *question {
 		return d.bounded()
 	case d.rarely(14):
 		return d.ofElements()
+	case d.rarely(10):
+		return d.onKeys()
 	}
 	q := &question{kind: "find", filter: d.filter(2)}
 	if !d.large && d.rarely(12) {
@@ -47,6 +49,36 @@ func (d drawer) question(needs bool) *question {
 		q = d.aggregate()
 	}
 	return q
+}
+
+// onKeys draws a question that the keys of an index may answer: it reads one field and has conditions on two or three.
+func (d drawer) onKeys() *question {
+	fields := []string{oneOf(d, "n", "s", "k"), oneOf(d, "n", "s", "k", "a", "b", "a.b")}
+	if d.common != nil && d.rarely(2) {
+		fields = nil
+		for _, e := range d.common {
+			fields = append(fields, e.Key)
+		}
+	}
+	filter := bson.D{}
+	for _, f := range fields {
+		if d.rarely(2) {
+			filter = put(filter, f, d.condition(f, 0))
+		}
+	}
+	if d.rarely(4) {
+		filter = append(filter, bson.E{Key: "$expr", Value: d.expression(1)})
+	}
+	key := fields[d.IntN(len(fields))]
+	switch d.IntN(6) {
+	case 0:
+		return &question{kind: "count", filter: filter}
+	case 1:
+		return &question{kind: "aggregate", pipeline: bson.A{one("$match", filter), one("$group", one("_id", "$"+key))}}
+	case 2, 3:
+		return &question{kind: "find", filter: filter, projection: put(bson.D{{Key: "_id", Value: int32(0)}}, key, int32(1))}
+	}
+	return &question{kind: "distinct", filter: filter, key: key}
 }
 
 // needing draws a question that requires an index.
