@@ -67,8 +67,8 @@ type activePools struct {
 	pools []*Pool
 }
 
-// markActive adds the pool to the list of active pools, from which EachActivity reads. A caller changes the counters
-// first.
+// markActive adds the pool to the list of active pools, from which EachActivity reads, if it is not there yet. The
+// caller must have changed the counters before, otherwise EachActivity can miss the change.
 func (p *Pool) markActive() {
 	if p.active == nil || p.isActive.Load() || p.isActive.Swap(true) {
 		return
@@ -79,8 +79,8 @@ func (p *Pool) markActive() {
 }
 
 // EachActivity calls visit with the counters of each shard, for every collection whose counters have changed since the
-// last call, and for every collection with limited throughput of its own. A call removes collections from the list, so
-// there may be only one reader.
+// last call, and for every collection with limited throughput of its own. Each call empties the list of active pools,
+// so only one part of the server may call it.
 func (b *Budgets) EachActivity(visit func(ShardID, Activity)) {
 	b.active.mu.Lock()
 	pools := b.active.pools

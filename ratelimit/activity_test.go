@@ -7,7 +7,7 @@ import (
 )
 
 // TestEachActivity checks that EachActivity visits only the collections with requests since the last call, and those
-// with limited throughput until they are dropped.
+// with limited throughput, for the last time in the first call after they are dropped.
 func TestEachActivity(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
 	b := &Budgets{}

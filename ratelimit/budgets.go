@@ -114,8 +114,8 @@ func (b *Budgets) SetMetadataRate(now time.Time, rus int64) {
 // Metadata returns the budget of metadata commands.
 func (b *Budgets) Metadata() *Bucket { return &b.metadata }
 
-// Admit returns nil if a request may start now, otherwise the refusal with the time to wait. Neither takes anything
-// from a budget; a refusal is counted.
+// Admit returns nil if a request may start now, otherwise the refusal with the time to wait. It charges nothing: the
+// price is charged after the request, with Charge. A refusal is counted at its shard.
 func (b *Budgets) Admit(now time.Time, s Scope, c Class) *Throttled {
 	p := b.Collection(s.Collection)
 	shard, wait := p.admit(now, s.Shards, c)

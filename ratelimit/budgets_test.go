@@ -313,7 +313,8 @@ func TestFirstShardRate(t *testing.T) {
 	}
 }
 
-// A serverless collection gets no burst credit, even if the parts of its shards are below the burst rate.
+// A serverless collection gets neither burst credit nor the RU-per-minute add-on, even if its options have both and the
+// parts of its shards are below the burst rate.
 func TestServerlessDoesNotBurst(t *testing.T) {
 	var b Budgets
 	p := b.Collection(1)
@@ -397,8 +398,9 @@ func TestInjected(t *testing.T) {
 	}
 }
 
-// Many goroutines may charge few pools while their shards and settings change; the totals never exceed the charges.
-// The race detector should run this test.
+// Eight goroutines charge three pools, while three of them also change the shards and the settings or read the
+// statistics. The total of the pools is above 0 and at most the sum of the charges. Data races are found only with the
+// race detector.
 func TestConcurrentUse(t *testing.T) {
 	var b Budgets
 	var wg sync.WaitGroup

@@ -45,8 +45,9 @@ func (c *Case) Name(file string) string {
 // ignored reports whether a handler has ignored the release of a case that names releases: it has not called Release.
 func (c *Case) ignored() bool { return c.releases != nil && !c.asked }
 
-// parseReleases parses a list of MongoDB's releases, separated by blanks; "8.0+" stands for 8.0 and all later ones.
-// Errors: an unknown release; no release.
+// parseReleases parses a list of MongoDB's releases, separated by blanks; "8.0+" stands for 8.0 and all later ones of
+// the releases that servers can report (release.Offered). The result is in ascending order, without duplicates. Errors:
+// a release that servers cannot report; no release.
 func parseReleases(text string) (out []release.Release, err error) {
 	for _, name := range strings.Fields(text) {
 		name, later := strings.CutSuffix(name, "+")

@@ -71,7 +71,8 @@ func (s *server) collections() {
 	s.must(bson.D{{Key: "insert", Value: "orders"}, {Key: "documents", Value: bson.A{bson.D{{Key: "_id", Value: 1}, {Key: "k", Value: 1}}}}})
 }
 
-// traffic is the load of a healthy server in an interval.
+// traffic sends the server the commands of one interval, the i-th, as a healthy server gets them: four inserts of
+// different shard key values and four finds. The test then scrapes the metrics of the server.
 func (s *server) traffic(i int) {
 	s.t.Helper()
 	for j := range 4 {
@@ -80,7 +81,8 @@ func (s *server) traffic(i int) {
 	}
 }
 
-// trouble is the load that makes the other server unhealthy.
+// trouble sends the other server the commands of one interval, the i-th, that make it unhealthy: writes of one shard
+// key value and beyond a budget, invalid finds, and in the last intervals commands that panic or are slow.
 func (s *server) trouble(i int) {
 	s.t.Helper()
 	pad := strings.Repeat("x", 20_000)

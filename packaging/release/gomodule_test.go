@@ -47,8 +47,8 @@ func fetchable(t *testing.T, proxy, clone, commit, folder, version string) (zipp
 	return at + ".zip"
 }
 
-// A user's module can import the server and cantletest, fetched as `go get` fetches them. Only long runs compile and
-// run the test of that module.
+// A user's module can import the server and cantletest, fetched as `go get` fetches them, and its test links neither
+// the client of TiKV nor the test rig. Only long runs compile and run that test.
 func TestGoModule(t *testing.T) {
 	r, err := newRelease("../..", testVersion, t.TempDir())
 	if err != nil {
@@ -98,8 +98,9 @@ func TestGoModule(t *testing.T) {
 	}
 }
 
-// The program that `go install` builds, without go.work, is built from the same libraries as the released one. So the
-// requirements of the modules in subfolders are complete, and no other module of the workspace raises a version.
+// The packages that `go install` would link, without go.work, are of the same modules and versions as those of the
+// released program. So the requirements of the modules in subfolders are complete, and no other module of the workspace
+// raises a version. Only long runs also install and start the program.
 func TestGoInstall(t *testing.T) {
 	r := ready(t)
 	clone, proxy := r.clone(t), t.TempDir()

@@ -367,7 +367,8 @@ func unpack(t *testing.T, from io.Reader, dir string) {
 	}
 }
 
-// The bill of materials has every module of the binary.
+// The bill of materials has a component for Go's standard library, and as many others as the binary has modules, each
+// with its version and its package URL.
 func TestBill(t *testing.T) {
 	r := ready(t)
 	text, err := os.ReadFile(filepath.Join(r.out, r.folder(here)+".cdx.json"))
@@ -434,7 +435,8 @@ func TestManifests(t *testing.T) {
 	}
 }
 
-// Versions have the form that all package managers order in the same way.
+// A release accepts only versions of the form that all package managers order in the same way; a pre-release has one
+// tag for its images, other releases have two.
 func TestVersions(t *testing.T) {
 	for text, tags := range map[string]string{"0.2.0": "0.2.0 0.2", "v1.12.3": "1.12.3 1.12", "0.2.0-rc.1": "0.2.0-rc.1", "0.2.0-next": "", "1.2": "", "latest": "", "1.2.3 ": "", "": ""} {
 		r, err := newRelease("../..", text, "")

@@ -195,8 +195,8 @@ func TestNumbersOfBulkWrite(t *testing.T) {
 	unchanged(t, root)
 }
 
-// TestUUIDs checks that a command that names a collection by its UUID requires the privileges of the same command
-// with the name, and the action useUUID in addition.
+// TestUUIDs checks that a command that reads a collection by its UUID requires the privileges of the same command with
+// the name, and the action useUUID in addition.
 func TestUUIDs(t *testing.T) {
 	root, me := guarded(t, `[]`)
 	bsontest.Must(t, run(t, root, "admin", parse(t, `{"createRole": "own", "roles": [], "privileges": [{"resource": {"db": "mine", "collection": ""}, "actions": ["find"]}]}`)))

@@ -13,8 +13,9 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// TestRevokedWhileWaiting checks a getMore that waits for new documents while its user's role is revoked: it ends
-// with an error when a document is written afterwards.
+// TestRevokedWhileWaiting checks a getMore of a tailable cursor, and one of a change stream, that waits for new
+// documents while its user's role is revoked: it ends with the error Unauthorized when a document is written
+// afterwards.
 func TestRevokedWhileWaiting(t *testing.T) {
 	s := harness.Start(t, harness.Options{Args: []string{"--auth"}})
 	createRoot(t, dial(t, s.URI))

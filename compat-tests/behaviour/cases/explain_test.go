@@ -85,8 +85,9 @@ func TestExplainCounters(t *testing.T) {
 	e.want(e.run(`{"count": "c", "query": {"x": 1}}`), `0`, "n")
 }
 
-// TestExplainExamined checks how many keys and documents are read below a fetch: conditions are tested on keys, and
-// skipped documents are not fetched.
+// TestExplainExamined checks how many keys and documents a find examines: conditions are tested on the keys of the
+// index where these suffice, and the documents of skipped rows are not fetched. It also checks the order of a sort by
+// an array field.
 // Manual: reference/explain-results
 func TestExplainExamined(t *testing.T) {
 	e := &explainer{t, harness.Start(t, harness.Options{}).Dial(t)}

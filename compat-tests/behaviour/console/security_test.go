@@ -50,7 +50,8 @@ func TestForeign(t *testing.T) {
 	s.send("POST", "/api/v1/find", `{"ns": "`+strings.Repeat("x", 2<<20)+`"}`).want(400, "more than")
 }
 
-// TestNeverOpen checks that the console cannot be open by accident.
+// TestNeverOpen checks that a server does not start with a console on an address of other machines, neither with
+// --allow-open nor with --auth, because passwords would be readable on the network.
 func TestNeverOpen(t *testing.T) {
 	for _, flags := range [][]string{
 		{"--console-listen", "0.0.0.0:0"},

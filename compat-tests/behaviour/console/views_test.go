@@ -8,7 +8,8 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// TestViews loads each view, performs an action, and checks the result.
+// TestViews opens the views of the console one after the other in a browser, uses the controls of each, and checks what
+// the page shows.
 func TestViews(t *testing.T) {
 	s := start(t, "--console-write")
 	s.stop()

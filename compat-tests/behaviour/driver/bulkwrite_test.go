@@ -9,8 +9,9 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// TestClientBulkWrite checks features of MongoDB 8.0 that drivers use if the server reports that version: one bulk
-// write over several collections, and a sort that selects the document to update.
+// TestClientBulkWrite checks features of MongoDB 8.0 that drivers use if the server reports that version: a bulk write
+// over several collections, ordered and then unordered with duplicate keys, and a sort that selects the document to
+// update.
 func TestClientBulkWrite(t *testing.T) {
 	each(t, func(f *fixture) {
 		write := func(coll string, m mongo.ClientWriteModel) mongo.ClientBulkWrite {

@@ -287,7 +287,7 @@ func (f *fixture) waiting(n int) {
 }
 
 // TestIdleStreams checks that a change stream that waits gets a change when the change happens, even while 100 other
-// streams wait. At the end of the maximum wait, the test would be over.
+// streams wait. The maximum wait of the streams, an hour, is longer than the test.
 func TestIdleStreams(t *testing.T) {
 	server := harness.Start(t, harness.Options{})
 	client := server.Client(t, options.Client().SetMaxPoolSize(200))

@@ -13,7 +13,8 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// TestCompression uses every compressor of the driver, with documents that are large enough to be compressed.
+// TestCompression inserts and reads documents with each compressor of the driver (snappy, zlib, zstd). They are large
+// enough to be compressed.
 func TestCompression(t *testing.T) {
 	server := harness.Start(t, harness.Options{})
 	for _, name := range []string{"snappy", "zlib", "zstd"} {
@@ -30,7 +31,8 @@ func TestCompression(t *testing.T) {
 	}
 }
 
-// TestConcurrentIncrements increments few documents concurrently: none is lost, none done twice.
+// TestConcurrentIncrements lets 16 clients increment three documents at the same time, and checks by their sum that no
+// increment is lost and none is done twice.
 func TestConcurrentIncrements(t *testing.T) {
 	each(t, func(f *fixture) {
 		const writers, increments, counters = 16, 50, 3

@@ -10,8 +10,8 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// TestShutdownCommand checks that the command shutdown gets a reply, that commands that are running complete, and
-// that the process ends without an error. All writes exist after the next start.
+// TestShutdownCommand checks that the command shutdown gets a reply, that a find that is running then completes, and
+// that the process ends without an error. The documents inserted before are there after the next start.
 func TestShutdownCommand(t *testing.T) {
 	ctx, cancel := context.WithTimeout(harness.Context(t), time.Minute)
 	defer cancel()

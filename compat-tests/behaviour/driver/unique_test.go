@@ -10,8 +10,9 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// TestMakeUniqueViolations checks that, if an index cannot become unique (collMod), the error lists the documents
-// with equal values.
+// TestMakeUniqueViolations checks that, if an index cannot become unique (collMod) because of equal values, the error
+// lists the _ids of the documents with each of these values. In the sharded collection collMod is refused already for
+// the shard key.
 func TestMakeUniqueViolations(t *testing.T) {
 	each(t, func(f *fixture) {
 		f.insert(d("_id", 2, "a", 1), d("_id", 1, "a", 1.0), d("_id", 3, "a", 2), d("_id", 4, "a", bson.A{2, 7, 7}),

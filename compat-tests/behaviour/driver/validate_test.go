@@ -153,8 +153,8 @@ func TestValidateEnds(t *testing.T) {
 	}
 }
 
-// TestValidateEndsWithTheServer checks that a shutdown of the server interrupts a validation at once. For other
-// commands it waits.
+// TestValidateEndsWithTheServer checks that a shutdown of the server interrupts a running validation at once, with the
+// error 11600, although the drain, in which most other commands may complete, would last ten minutes.
 func TestValidateEndsWithTheServer(t *testing.T) {
 	s := newSurveyed(t)
 	s.fill("c")

@@ -68,8 +68,8 @@ func TestHelloByQuery(t *testing.T) {
 	}
 }
 
-// TestClientMetadata checks that the client's metadata in hello must be complete or empty. The Node driver sends
-// empty metadata in environments of Jest.
+// TestClientMetadata checks that the client's metadata in hello must be complete (with driver and os) or empty. The
+// Node driver sends empty metadata in environments of Jest.
 func TestClientMetadata(t *testing.T) {
 	s := harness.Start(t, harness.Options{})
 	part := func(name string, value any) bson.D { return bson.D{{Key: name, Value: value}} }

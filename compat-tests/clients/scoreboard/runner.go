@@ -72,7 +72,7 @@ func (r Runner) completed(ended error) bool {
 	return errors.As(ended, &exit) && slices.Contains(r.Statuses, exit.ExitCode())
 }
 
-// Tail returns the end of the output of a program.
+// Tail returns the last 4000 bytes of a program's output or of a failure's text, for an error message.
 func Tail(s string) string { return s[max(0, len(s)-4000):] }
 
 // Results holds the results of a run by the names of the tests.

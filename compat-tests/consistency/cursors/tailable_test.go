@@ -103,7 +103,8 @@ func (t *tailed) take(ctx context.Context, cursor *mongo.Cursor) (more bool, err
 	}
 }
 
-// judgeTails opens two more tailable cursors, which read the whole collection, and checks the results of all.
+// judgeTails reads the collection tail from its beginning by two more tailable cursors, one without and one with
+// awaitData, and checks the results of these and of all earlier cursors.
 func (w *world) judgeTails(ctx context.Context, to *tails) {
 	for _, await := range []bool{false, true} {
 		t := tailed{ns: tail, await: await}

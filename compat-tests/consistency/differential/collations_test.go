@@ -21,7 +21,8 @@ var collations = []bson.D{
 const collatedWrites = 120
 
 // TestDefaultCollation runs the same random writes on three collections: one with a default collation, one with this
-// and with indexes, and one without, where each command names the collation. Replies and documents must be the same.
+// collation and with indexes, and one without a default, where each command names the collation. Replies and documents
+// must be the same.
 func TestDefaultCollation(t *testing.T) {
 	server := harness.Start(t, harness.Options{})
 	client := server.Client(t)

@@ -11,8 +11,8 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// TestFields sends random projections, some with metadata, for random documents by findAndModify and by find. Both
-// must return the same document or the same error.
+// TestFields sends the same random projection, some with metadata, with the same filter and sort to find with limit 1
+// and to findAndModify. Both must return the same document or the same error code.
 func TestFields(t *testing.T) {
 	server := harness.Start(t, harness.Options{})
 	client := server.Client(t)

@@ -425,7 +425,9 @@ func (m manner) String() string {
 	return fmt.Sprintf("manner batches of %d", m.batch)
 }
 
-// restore repeats a transaction after an error has ended it; after writes, it excludes the way instead.
+// restore runs the transaction of a way again, after an error has ended it, so that further queries can be sent in it.
+// If this round has already sent writes, the way takes no further part instead. Ways without a transaction are left as
+// they are.
 func (r *round) restore(k *populatedWay) error {
 	if !k.inTransaction {
 		return nil

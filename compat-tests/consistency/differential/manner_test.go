@@ -138,8 +138,8 @@ func (k *populatedWay) more(c *cursor, m manner) error {
 	return nil
 }
 
-// parkedBeside is the number of other cursors that the test reads between two batches, so that the server parks a
-// cursor.
+// parkedBeside is the number of other cursors that the test opens between two batches of a cursor, so that the server
+// parks that cursor.
 const parkedBeside = 300
 
 // sendPlain sends a query in its own form, without earlier queries that would put a plan into the cache, and returns

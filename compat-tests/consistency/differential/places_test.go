@@ -72,7 +72,8 @@ func (p *places) of(at where) ([]string, error) {
 	return addrs[:min(1, len(addrs))], err
 }
 
-// settle connects a way of storage to its servers. Errors: errors of starting servers and of connections.
+// settle gives a way of storage its connections, and starts its servers if they do not run yet. Errors: errors of
+// starting servers and of connections.
 func (k *populatedWay) settle() error {
 	switch {
 	case k.way.tight:

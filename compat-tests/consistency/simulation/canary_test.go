@@ -58,7 +58,8 @@ func planted(which func(w *write) bool) func(storage.Store) storage.Store {
 	}
 }
 
-// unstableStore is a store with a planted bug: its transactions do not read from a fixed snapshot.
+// unstableStore is a store with a planted bug: the snapshot of a transaction, from which its cursors read, shows the
+// writes that the transaction makes later.
 type unstableStore struct{ storage.Store }
 
 // Begin implements storage.Store.

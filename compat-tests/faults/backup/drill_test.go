@@ -84,8 +84,8 @@ func (l *life) whole(m moment) {
 	}
 }
 
-// wrong starts a server on the folder dir and returns a difference between its data and the state at a moment, ""
-// if there is none.
+// wrong starts a server on the folder dir and returns how the data of one writer differ from every state possible at a
+// moment, or the error of starting or reading the server; "" if all data are right.
 func (l *life) wrong(bin, dir string, m moment) string {
 	s, err := harness.LaunchBinary(bin, harness.Options{Data: dir, Args: []string{"--cache-size", "16MB"}})
 	if err != nil {

@@ -339,8 +339,8 @@ func inspect(t *testing.T, s *harness.Server, models []*model, kills int, want *
 	inspectLog(t, ctx, client)
 }
 
-// inspectLog checks the collection that the command was making capped: it has all its documents, accepts writes,
-// and no copy of it is left.
+// inspectLog checks the collection log, which convertToCapped changes: it has all its documents, accepts writes, and no
+// copy of it is left.
 func inspectLog(t *testing.T, ctx context.Context, client *mongo.Client) {
 	soon, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()

@@ -27,7 +27,8 @@ type scenario struct {
 	lanes func(rng *rand.Rand) [][]*step
 }
 
-// step is one operation of a client in a scenario, with all changes of the stored data that it makes.
+// step is one operation of a client in a scenario. changes lists every change that it makes to the stored data when it
+// succeeds. After a fault during the step, each of them may be there or not, unless whole is set.
 type step struct {
 	name    string
 	do      func(c *client) error

@@ -117,8 +117,8 @@ func (w *world) untilFull(add func(try int) error) (err error) {
 	return err
 }
 
-// updates fills the disk by changing documents, whose earlier versions the change log keeps, and frees space
-// again.
+// updates fills the disk by changing documents, whose earlier versions the change log keeps, and checks that writes
+// succeed after a drop.
 func updates(w *world) {
 	w.fill("side", 30)
 	w.fill("main", 20)
@@ -217,7 +217,8 @@ func builds(w *world) {
 	w.well()
 }
 
-// backsUp lets the server make backups on the disk of the data until that is full.
+// backsUp restarts the server with backups onto the disk of the data, and fills that disk with documents. Reads must be
+// right, and writes must succeed after drops.
 func backsUp(w *world) {
 	w.server.Kill()
 	w.args = []string{"--backup-to", w.path + "/backups"}

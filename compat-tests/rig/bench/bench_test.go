@@ -124,7 +124,8 @@ func TestMixedKinds(t *testing.T) {
 	}
 }
 
-// TestProvisioned checks that the measurements of provisioned throughput run to their end.
+// TestProvisioned checks that two measurements of provisioned throughput run to their end: that of the quiet neighbour
+// and that of metering.
 func TestProvisioned(t *testing.T) {
 	binary, err := harness.Build("")
 	if err != nil {

@@ -29,8 +29,8 @@ func Root() (string, error) {
 	}
 }
 
-// Binary returns the path of the server's executable, built once per process unless CANTLE_BINARY names a ready one
-// and Planted is not set: as it is released, or with the build tag "invariants" if the tests have it.
+// Binary returns the path of the server's executable: that of CANTLE_BINARY, if it is set and Planted is not. Otherwise
+// Build makes one, once per process, with the build tags of the tests: none, as in a release, or "invariants".
 var Binary = sync.OnceValues(func() (string, error) {
 	if path := testenv.Binary(); path != "" && os.Getenv(Planted) == "" {
 		return path, nil

@@ -40,8 +40,9 @@ func transient(t *testing.T, what string, err error) {
 	}
 }
 
-// TestDefineInTxn checks that definitions in a transaction at one server conflict with incompatible ones of
-// another server: the transaction gets a transient error, and nothing of it is there.
+// TestDefineInTxn checks that a transaction at one server gets a transient error, and leaves nothing, if another server
+// meanwhile creates a collection of the same name as the transaction does, or builds an index on a collection to which
+// the transaction has written, or drops it.
 func TestDefineInTxn(t *testing.T) {
 	g := several(t, 2)
 	x, y := g[0], g[1]

@@ -49,8 +49,9 @@ func on(g []*gateway, name string) (list []int) {
 	return list
 }
 
-// TestDuties checks that each of four background jobs runs on one server, on one of the others while a server is cut
-// off, and that a job moves when its server stops.
+// TestDuties checks that each of four background jobs runs on one server, and on one of the others while the owner of
+// one of the jobs is cut off; that this server owns none of them when it is back; and that a job moves when its server
+// stops.
 func TestDuties(t *testing.T) {
 	g := several(t, 3)
 	names := []string{"counts", "delete", "resume", "balance"}
@@ -216,7 +217,8 @@ func structure(t *testing.T, rounds int, lapses bool) {
 	})
 }
 
-// stopAt makes a server's jobs wait at a step until goOn is closed; reached is closed when a job is there.
+// stopAt makes the first job of a server that reaches a step wait there until the caller closes goOn; reached is closed
+// when the job is there.
 func (g *gateway) stopAt(t *testing.T, step string) (reached, goOn chan struct{}) {
 	reached, goOn = make(chan struct{}), make(chan struct{})
 	done := false
@@ -320,8 +322,9 @@ func TestTakeover(t *testing.T) {
 	}
 }
 
-// TestLeftFrozen checks a collection that a job has left frozen because its server lost the lease. Work on
-// its structure must first unfreeze it for writers, because the work writes as well.
+// TestLeftFrozen checks that a split at one server, and then an insert at the other, succeed in a collection that is
+// still frozen, as a job leaves it if its server has lost the lease. The split must first unfreeze the collection,
+// because the split writes as well.
 func TestLeftFrozen(t *testing.T) {
 	g := several(t, 2)
 	bsontest.Must(t, g[0].Database("admin").RunCommand(t.Context(), bson.D{{Key: "shardCollection", Value: "test.x"}, {Key: "key", Value: bson.M{"_id": "hashed"}}, {Key: "numInitialChunks", Value: 2}}).Err())

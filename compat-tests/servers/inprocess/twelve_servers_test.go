@@ -35,7 +35,8 @@ func insert(t *testing.T, c *mongo.Collection, doc any) {
 	bsontest.Must(t, err)
 }
 
-// Cases 1 to 5: a collection that is created at one server exists at the other, at once and for new servers.
+// TestOneCollection checks that a collection that one server creates by an insert is the same at another server, and at
+// one that starts later: each reads the documents of the other, and an _id is unique.
 func TestOneCollection(t *testing.T) {
 	cluster := newCluster(t)
 	a, b := start(t, cluster), start(t, cluster)
@@ -50,7 +51,7 @@ func TestOneCollection(t *testing.T) {
 	want(t, "read at a new one", ids(t, c.coll("x"), bson.M{}), []any{int32(1), int32(2)})
 }
 
-// Case 6: a change stream at one server returns the writes of the other.
+// TestStream checks that a change stream at one server returns the writes of the other.
 func TestStream(t *testing.T) {
 	g := several(t, 2)
 	insert(t, g[0].coll("x"), bson.M{"_id": 0})
@@ -65,7 +66,7 @@ func TestStream(t *testing.T) {
 	}
 }
 
-// Case 7: the other server maintains an index that was built at one.
+// TestIndexEverywhere checks that inserts at one server are in an index that was built at the other.
 func TestIndexEverywhere(t *testing.T) {
 	g := several(t, 2)
 	insert(t, g[1].coll("x"), bson.M{"_id": 1, "a": 5})
@@ -112,8 +113,8 @@ func lsid(n byte) bson.E {
 	return bson.E{Key: "lsid", Value: bson.M{"id": bson.Binary{Subtype: 4, Data: append([]byte("fifteen bytes.."), n)}}}
 }
 
-// Case 8: a retried write is recognised by a server that has not seen its session, by one that has, and by
-// both at the same time.
+// TestRetry checks that a retried write is recognised by a server that has not seen its session, by one that has, and
+// by both at the same time.
 func TestRetry(t *testing.T) {
 	g := several(t, 2)
 	n := func() int64 {
@@ -228,7 +229,7 @@ func TestDead(t *testing.T) {
 	want(t, "by the index", ids(t, g[0].coll("x"), bson.M{"a": 1}, options.Find().SetHint(bson.M{"a": 1})), []any{int32(1), int32(2)})
 }
 
-// Case 9: counts include the writes of the other server.
+// TestCounts checks that counts include the writes of the other server.
 func TestCounts(t *testing.T) {
 	g := several(t, 2)
 	for i := range 6 {
@@ -244,7 +245,7 @@ func TestCounts(t *testing.T) {
 	}
 }
 
-// Case 10: a collection that was dropped or renamed at one server is dropped or renamed at the other.
+// TestDropped checks that a collection that was dropped or renamed at one server is dropped or renamed at the other.
 func TestDropped(t *testing.T) {
 	g := several(t, 2)
 	for round := range 5 {
@@ -259,8 +260,8 @@ func TestDropped(t *testing.T) {
 	}
 }
 
-// Case 12: a user that was created at one server can log in at the other, and can no longer log in there after
-// dropUser.
+// TestUsers checks that a user that was created at one server can log in at the other, and can no longer log in there
+// after dropUser.
 func TestUsers(t *testing.T) {
 	g := several(t, 2)
 	run := func(at int, cmd bson.D) { bsontest.Must(t, g[at].Database("admin").RunCommand(t.Context(), cmd).Err()) }
@@ -274,8 +275,8 @@ func TestUsers(t *testing.T) {
 	}
 }
 
-// TestCausal checks causal consistency across servers: a causal session reads at one server its own writes at
-// another.
+// TestCausal checks causal consistency across servers: a session at one server that was advanced to the times of a
+// session at another server reads the writes of that session.
 func TestCausal(t *testing.T) {
 	g := several(t, 2)
 	insert(t, g[0].coll("x"), bson.M{"_id": 0, "n": 0})
@@ -300,8 +301,9 @@ func TestCausal(t *testing.T) {
 	}
 }
 
-// Case 11: documents that several servers insert into a capped collection are in the order of the commits: a
-// tailable cursor misses none, and the collection keeps its limits.
+// TestCapped checks that documents that three servers insert into a capped collection are in the order of the commits,
+// the same at each server: a tailable cursor misses none. The collection also keeps a lower maximum number of
+// documents.
 func TestCapped(t *testing.T) {
 	g := several(t, 3)
 	bsontest.Must(t, g[0].Database("test").CreateCollection(t.Context(), "log", options.CreateCollection().SetCapped(true).SetSizeInBytes(1<<20).SetMaxDocuments(500)))

@@ -184,7 +184,8 @@ const severalMore = 4
 const lookedRarely = 3 * time.Second
 
 // TestRoundTrips measures the cost of commands in requests to the cluster, for a server that has its keyspace
-// exclusively and for one of several, and checks that docs/scale-out.md has these numbers.
+// exclusively and for one of several. It checks that no command takes more steps than its maximum, and that
+// docs/scale-out.md has the measured numbers.
 func TestRoundTrips(t *testing.T) {
 	table := "| command | steps, alone | requests | steps, of several | requests |\n|---|---|---|---|---|\n"
 	one, several := costs(t, true), costs(t, false)
