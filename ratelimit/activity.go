@@ -37,7 +37,7 @@ const (
 )
 
 // Ended counts the end of a request, with its outcome and duration, at every shard where the meter of the request
-// counted work. It does not allocate.
+// counted work; a write counts there once for each document written, at least once. It does not allocate.
 func (b *Budgets) Ended(m *Meter, o Outcome, took time.Duration) {
 	if m == nil {
 		return

@@ -146,7 +146,8 @@ func (m *Meter) Cut(to *Meter) {
 	m.strong, m.probing = strong, probing
 }
 
-// Add counts a quantity of an item at one shard. Quantities that are not positive are ignored.
+// Add counts a quantity of an item at one shard. It ignores quantities that are not positive, and items that the batch
+// set by Probe pays for in another way.
 func (m *Meter) Add(shard int, i Item, quantity int64) {
 	if m == nil || quantity <= 0 || i >= itemCount || m.probing == ProbePoints && i.ofQuery() || m.probing == ProbeQueries && i == ResultSet {
 		return

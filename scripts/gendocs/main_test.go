@@ -92,8 +92,8 @@ func TestClients(t *testing.T) {
 	}
 }
 
-// Functions that answer every use with an error are found by their names, so a renamed one must not turn a refused
-// feature into a supported one.
+// A stage and some commands that answer every use with an error are printed as refused, and others are not. Such
+// functions are found by their names, so a renamed one would turn a refused feature into a supported one.
 func TestRefuses(t *testing.T) {
 	found := map[string]bool{}
 	for _, list := range tables() {

@@ -85,7 +85,8 @@ func (r *run) use(binary string) {
 	}
 }
 
-// useLength sets the amount of the tests in a long run to the one that only nights have time for.
+// useLength sets the length of the tests (CANTLE_LONG) to Long if the run has the flag --long; otherwise it changes
+// nothing.
 func (r *run) useLength() {
 	if r.speed == night {
 		r.env = append(r.env, testenv.SetLength(testenv.Long))

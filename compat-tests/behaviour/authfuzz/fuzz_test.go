@@ -217,8 +217,9 @@ func (f *fuzzer) compare(u *user, sent []*request) {
 
 const passwordLogged = "the log: it has a password"
 
-// wrong returns a violation since this server was started, if it is of the same kind as the violation first, which
-// was found before; otherwise "".
+// wrong returns a violation since this server was started, "" if there is none. If first, the violation that was found
+// before, is a password in the log, only that counts; otherwise any change of the state that the user may not make. If
+// the state cannot be read, wrong returns that error as the violation.
 func (f *fuzzer) wrong(u *user, first string) string {
 	if first == passwordLogged {
 		if there, err := f.w.logged(); err != nil || !there {

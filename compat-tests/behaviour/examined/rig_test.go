@@ -23,7 +23,8 @@ const (
 	four  = "four"
 )
 
-// databases lists them: the one whose answers are compared with comes first.
+// databases lists the databases of the rig. The first one has no secondary indexes: the answers of the others are
+// compared with its answers.
 var databases = []string{plain, one, four}
 
 // partitions is the number of partitions of each collection in the database four.

@@ -15,8 +15,8 @@ func collatorOf(q *question) collator {
 	return byLetters(int(number(get(q.collation, "strength"))))
 }
 
-// modelled computes the answer to a query from decoded documents; ok is false if the evaluator has no certain
-// answer.
+// modelled computes the answer to a query from decoded documents; ok is false for queries that the evaluator does not
+// compute, such as pipelines with other stages than $match, and for those to which it has no certain answer.
 func modelled(q *question, docs []bson.D) (answer, bool) {
 	if q.kind == "aggregate" && (len(q.pipeline) == 0 || slices.ContainsFunc(q.pipeline, func(s any) bool { return s.(bson.D)[0].Key != "$match" })) || q.needs {
 		return answer{}, false

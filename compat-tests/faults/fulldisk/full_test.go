@@ -191,7 +191,8 @@ func drops(w *world) {
 	w.well()
 }
 
-// builds creates indexes until the server refuses one for lack of space; then it drops them.
+// builds creates indexes until the server refuses one for lack of space; then it drops them, and checks that writes
+// succeed again.
 func builds(w *world) {
 	w.fill("side", 30)
 	for len(w.ids("main", 60_000)) < 20_000 {

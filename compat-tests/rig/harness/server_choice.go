@@ -75,7 +75,8 @@ func (u *serverChoice) next(cmd bson.Raw) int {
 	return at
 }
 
-// bound returns the server that a command must go to: that of its cursor or its transaction.
+// bound returns the server that a command must go to: that of its cursor or its transaction. ok is false if any server
+// may run the command.
 func (u *serverChoice) bound(cmd bson.Raw) (at int, ok bool) {
 	first, err := cmd.IndexErr(0)
 	if err != nil {

@@ -18,8 +18,7 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// lag makes a server apply no catalog changes of its peers, while its lease is renewed, until goOn is
-// called.
+// lag makes a server apply no catalog changes of its peers, although its lease is renewed, until goOn is called.
 func (g *gateway) lag(t *testing.T) (goOn func()) {
 	t.Helper()
 	const topic = "behind"
