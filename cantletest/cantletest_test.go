@@ -43,7 +43,8 @@ func TestParallel(t *testing.T) {
 	}
 }
 
-// A test of throttling does not wait for seconds to pass.
+// With a stopped clock, inserts run until the budget is used up and one is refused with error 16500; three times, with
+// the clock advanced by ten seconds in between, so that the test does not wait for seconds to pass.
 func TestThrottling(t *testing.T) {
 	srv := cantletest.Start(t, "--default-throughput=400")
 	c := connect(t, srv.URI()).Database("test").Collection("c")

@@ -4,9 +4,9 @@ import "context"
 
 type guardKey struct{}
 
-// WithGuard returns a context with a guard, for a background job that another server may take over: the job's
-// transactions may be committed only while guard returns nil. Code that begins such a transaction calls Guard
-// after it has begun.
+// WithGuard returns a context with a guard, for a background job that another server may take over: guard fails once
+// this server has lost the job. Code that begins a transaction of the job calls Guard after it has begun, and gives up
+// if it fails; if the job is lost later, the store refuses the commit.
 func WithGuard(ctx context.Context, guard func() error) context.Context {
 	return context.WithValue(ctx, guardKey{}, guard)
 }

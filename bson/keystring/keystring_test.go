@@ -15,7 +15,8 @@ import (
 	"github.com/cantledb/cantle/bson/keystring"
 )
 
-// The bytes are stored on disk: they must never change.
+// TestVectors compares the keystrings of values of many types with recorded bytes: they are stored on disk, so they
+// must never change.
 func TestVectors(t *testing.T) {
 	for _, c := range [][2]string{
 		{`1`, "137ff0"}, {`-1`, "11800f"}, {`0`, "12"}, {`42`, "13814580"},
@@ -41,7 +42,9 @@ func TestVectors(t *testing.T) {
 	}
 }
 
-// check checks all the laws for one pair of values.
+// check checks for a pair of values: their keystrings compare as the values do, ascending, and the other way round
+// descending; none is a prefix of the other; they lie within the bounds of their classes; Skip finds their ends, and
+// Decode returns the values.
 func check(t *testing.T, a, b bson.Value, o bson.StringOrder) {
 	t.Helper()
 	var ta, tb keystring.TypeBits

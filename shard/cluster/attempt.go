@@ -239,9 +239,9 @@ func (a *attempt) stale() bool {
 	return coll != a.coll && (!sameRoute(coll, a.coll) || a.c.catalog.MayHaveMissedFreeze(coll))
 }
 
-// sameRoute reports whether a write planned with one entry may commit under the
-// other: nothing that determines where and what it writes has changed. A multikey
-// mark made by this very write is not such a change.
+// sameRoute reports whether a write planned with the entry then goes to the same places under the entry now: it is the
+// same collection, with the same shard map, the same indexes in the same states, and the same validator. Other changes,
+// such as multikey marks and changeStreamPreAndPostImages, do not stop the write. The caller checks Frozen.
 func sameRoute(now, then *catalog.Collection) bool {
 	if now == nil || then == nil || now.ID != then.ID || now.Map != then.Map || len(now.Indexes) != len(then.Indexes) {
 		return false

@@ -7,7 +7,8 @@ import (
 	"github.com/cantledb/cantle/collection/plan"
 )
 
-// TestCountAtSnapshot: a count at a time in the past differs from the present one.
+// TestCountAtSnapshot: a count at a snapshot does not include a document that was inserted later, with the empty filter
+// and with a filter that matches every document.
 func TestCountAtSnapshot(t *testing.T) {
 	s := newScene(t)
 	s.create(made{})

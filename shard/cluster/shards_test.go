@@ -20,7 +20,8 @@ func (c closing) Close() {
 	c.Operator.Close()
 }
 
-// TestShardsFailing: if a shard fails, the operators opened on the shards before it are closed.
+// TestShardsFailing: if the operator of the third shard cannot be made, onShards closes those of the two shards before
+// it.
 func TestShardsFailing(t *testing.T) {
 	bad := errors.New("bad")
 	closed := 0

@@ -180,7 +180,8 @@ func TestValidateFindsDamage(t *testing.T) {
 	}
 }
 
-// The sort key that a collation makes of a string is not text; clients would reject it as a string.
+// Validate shows the sort key that a collation made of a string as a binary, in the missing entry of an index: it is
+// not text, and clients would reject it as a string.
 func TestValidateShowsCollationKeys(t *testing.T) {
 	d := newNode(t)
 	d.create(ddl.CreateOptions{Indexes: []bson.Raw{d.raw(`{key: {k: 1, v: 1}, name: "v", collation: {locale: "de"}}`)}})

@@ -32,7 +32,8 @@ func TestCloneAsCappedEnds(t *testing.T) {
 	}
 }
 
-// convertToCapped keeps the newest documents that fit, under the same name.
+// convertToCapped keeps about as many documents as fit, under the same name; cloneCollectionAsCapped copies about as
+// many as fit into a new collection, and fails if that exists. The test checks their number, not which ones are kept.
 func TestConvertToCapped(t *testing.T) {
 	d := newNode(t, ddl.Limits{})
 	for i := range 20 {

@@ -51,7 +51,7 @@ func (d *node) insertIn(o *cluster.Op, name, doc string) {
 	}
 }
 
-// count returns the number of documents of a collection that are visible to all.
+// count returns the number of documents of a collection that are visible outside of transactions.
 func (d *node) count(name string) int64 {
 	d.t.Helper()
 	n, err := d.Count(d.op(), ns(name), plan.Find{})

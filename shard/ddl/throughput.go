@@ -45,11 +45,11 @@ func (d *Definer) apply(old, t catalog.Throughput, sum func() error) (catalog.Th
 	return next, nil
 }
 
-// SetThroughput changes a collection's own throughput. If more shards are needed, they are split in the background. A
-// redistribution ends if t has a mode, even with the same amount.
+// SetThroughput changes a collection's own throughput. If it needs more shards, existing ones are split in the
+// background. If t has a mode, even with the same amount, the parts that Redistribute gave to shards are dropped.
 // Source: Azure Cosmos DB, "custom-commands#update-collection". Errors: BadValue (2), NamespaceNotFound (26),
-// CommandNotSupportedOnView (166), ConflictingOperationInProgress (117) while the shards for an earlier change are
-// being split.
+// CommandNotSupportedOnView (166), ConflictingOperationInProgress (117) if t has a mode while the splits for an earlier
+// change are running.
 func (d *Definer) SetThroughput(o *cluster.Op, ns collection.Namespace, t catalog.Throughput) error {
 	if err := noTxn(o, ns.DB, "UpdateCollection"); err != nil {
 		return err

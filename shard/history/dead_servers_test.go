@@ -72,7 +72,8 @@ func writes(r *history.Recorder) float32 {
 	return writesIn(r.Lines(history.Seconds, start.Unix(), start.Unix()+300))
 }
 
-// Each of several servers keeps its own history, and a starting server takes over that of a dead one, once.
+// Each of several servers (recorders over one store) keeps its own history, and a starting server takes over that of a
+// dead one, once.
 func TestSeveralOwners(t *testing.T) {
 	o := newOwners(t)
 	a := o.open(1)

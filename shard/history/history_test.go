@@ -193,7 +193,7 @@ func TestKept(t *testing.T) {
 	}
 }
 
-// A clock that leaps leaves empty columns, and earlier work stays in its columns.
+// A clock that leaps five days forward leaves empty columns, and earlier work stays in its columns.
 func TestLeap(t *testing.T) {
 	w := newWorld(t)
 	w.shard(1)

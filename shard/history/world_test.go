@@ -117,7 +117,7 @@ func (w *world) write(shard, n int) {
 	}
 }
 
-// cells prints the values of a row's cells in whole numbers.
+// cells returns the values of a row's cells, rounded to whole numbers.
 func cells(r history.HeatRow) (out []int) {
 	for _, c := range r.Cells {
 		out = append(out, int(history.Value(c)+0.5))

@@ -99,8 +99,9 @@ func TestBalanceByThroughput(t *testing.T) {
 	})
 }
 
-// Shard key values near the limit are found wherever their documents are stored, and from then on their sizes follow
-// the writes, and a full value accepts no insert.
+// A pass of the balancer finds the shard key values whose documents come near the limit of their size, in all shards.
+// From then on their sizes follow the writes, and a full value accepts no insert; a value that is light again is no
+// longer tracked.
 func TestHeavyValues(t *testing.T) {
 	engines(t, func(t *testing.T, make func() storage.Store) {
 		n := open(t, make)

@@ -54,7 +54,7 @@ func TestBuildWhileInUse(t *testing.T) {
 	})
 }
 
-// A unique index that finds duplicates is removed without a trace.
+// If createIndexes of two indexes finds duplicates for the unique one, neither index stays, nor an entry of them.
 func TestUniqueBuildFails(t *testing.T) {
 	engines(t, func(t *testing.T, make func() storage.Store) {
 		n := open(t, make)
@@ -104,7 +104,7 @@ func TestUniqueBuildWhileDuplicatesGo(t *testing.T) {
 	})
 }
 
-// A build that a crash interrupted continues at the next start.
+// Indexes that were published, and not built when their process ended, are built by Resume in the next one.
 func TestBuildResumes(t *testing.T) {
 	engines(t, func(t *testing.T, make func() storage.Store) {
 		n := open(t, make)

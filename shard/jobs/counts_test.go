@@ -77,8 +77,8 @@ func TestCheckpointLoop(t *testing.T) {
 	})
 }
 
-// The change log is truncated by age. Usually the counts do not need the dropped part; if they do, the shards are
-// counted again.
+// The change log is truncated by age. If a part that the counts do not need is dropped, they are right after a restart;
+// if they need it, the shards are counted again, and they are right, too.
 func TestTruncate(t *testing.T) {
 	engines(t, func(t *testing.T, make func() storage.Store) {
 		n := open(t, make)

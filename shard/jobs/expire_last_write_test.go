@@ -14,8 +14,8 @@ import (
 	"github.com/cantledb/cantle/storage/memkv"
 )
 
-// Documents expire after their last write or by their own ttl, also after updates, splits, and the build of
-// an index on existing documents.
+// With an index on _ts that a client of the Cosmos address makes, documents expire 100 seconds after their last write,
+// or by their own ttl; also after updates and a split, and if they were inserted before the index was made.
 // Source: Azure Cosmos DB for MongoDB, "time-to-live".
 func TestExpireLastWrite(t *testing.T) {
 	engines(t, func(t *testing.T, make func() storage.Store) {
@@ -74,8 +74,8 @@ func TestExpireLastWrite(t *testing.T) {
 	})
 }
 
-// Without a time to live of the collection, only documents with a ttl of their own expire, and queries on the field
-// _ts do not use the index.
+// If the index for the expiry after the last write has expireAfterSeconds -1, only documents with a ttl of their own
+// expire. A query that names this index in its hint fails, and wrong specs of such an index are refused.
 func TestExpireOwnOnly(t *testing.T) {
 	n := open(t, func() storage.Store { return memkv.Open(memkv.Options{Clock: time.Now}) })
 	n.insert(`{_id: 0, ttl: 20, _ts: 7}`, `{_id: 1, _ts: 7}`)

@@ -11,8 +11,8 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// Documents expire by the time to live of their collection: by the time of a time-series collection, by the
-// _id of a clustered one.
+// Documents expire by the time to live of their collection: by the time field of a time-series collection, by the _id
+// of a clustered one. In a time-series collection without a time to live none expires.
 func TestExpireCollection(t *testing.T) {
 	engines(t, func(t *testing.T, make func() storage.Store) {
 		for name, options := range map[string]string{

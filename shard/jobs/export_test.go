@@ -40,8 +40,8 @@ func (r *Runner) ForgetLogLength(ctx context.Context) error {
 	return storage.Update(ctx, r.Store, storage.TxnOptions{}, storage.Synced, func(t storage.Txn) error { return t.Delete(logLengthKey()) })
 }
 
-// Stretches returns the number of stretches in which the length of a log is stored, and the number of records and
-// bytes in them, for a log of records of one size.
+// Stretches returns, for a log of so many records of size bytes each, the number of stretches in which its length is
+// stored, and the numbers of records and bytes that are decoded from them.
 func Stretches(records, size int) (marks int, docs, bytes int64) {
 	var l, again logLength
 	for i := range records {

@@ -88,7 +88,7 @@ func start(t testing.TB, store storage.Store) *node {
 	return n
 }
 
-// open makes a node over a fresh store that is closed with the test.
+// open makes a node over a fresh store, which is closed when the test ends.
 func open(t *testing.T, make func() storage.Store) *node {
 	store := make()
 	t.Cleanup(func() {

@@ -24,9 +24,10 @@ import (
 // elsewhere names DDL of another collection, which waits for no job.
 const elsewhere = "DDL of another collection"
 
-// TestInterruptedJobs interrupts a build, a reshard and a split half way, by killOp, by a drop of the index or the
-// collection, or by the shutdown of the server. Each job ends soon, is undone or continues at the next start, and
-// leaves nothing behind. DDL of another collection disturbs none, dropIndexes only a build.
+// TestInterruptedJobs lets an event happen half way through a build, a reshard and a split: killOp, a drop of the
+// collection, dropIndexes, the shutdown of the server, or DDL of another collection. killOp, drop and shutdown end each
+// job soon, dropIndexes only a build; the DDL ends none. After a restart each job is undone or completed, and nothing
+// of it is left behind.
 func TestInterruptedJobs(t *testing.T) {
 	killed := mongoerr.New(mongoerr.Interrupted, "operation was interrupted")
 	began := map[string]func(n *node, o *cluster.Op) error{
@@ -63,7 +64,8 @@ func TestInterruptedJobs(t *testing.T) {
 			synctest.Wait()
 		},
 	}
-	// This event runs in the goroutine of the job, so that a wait for the job would never end.
+	// Unlike drop and dropIndexes above, this DDL runs in the job's own goroutine, which goes on only after it: if it
+	// waited for the job, the test would hang.
 	meets[elsewhere] = func(n *node, _ context.CancelCauseFunc) {
 		other := collection.Namespace{DB: "shop", Coll: "other"}
 		n.must(n.Create(n.op(), other, ddl.CreateOptions{}))

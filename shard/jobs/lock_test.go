@@ -12,8 +12,9 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// A command that changes a collection being rewritten waits for a bounded time and then fails with the reason; another
-// rewriting fails at once. A command that would change nothing need not wait.
+// At the step copied of a reshard, a command that changes the collection fails with the error 117, after a wait of at
+// most LockWait, and another rewriting fails with 338. CreateIndexes of an index that exists succeeds, because it
+// changes nothing. The test checks the codes, not the times.
 func TestReshardRefusesOtherChanges(t *testing.T) {
 	layouts(t, func(t *testing.T, open func() *node) {
 		n := open()
@@ -188,7 +189,8 @@ func TestMove(t *testing.T) {
 	})
 }
 
-// A command that ends in a panic, after which the server continues, leaves no writer waiting.
+// If shardCollection or convertToCapped panics while writers are blocked, and the server continues, then no writer goes
+// on waiting, and the command can be repeated.
 func TestPanicsLetWritersGoOn(t *testing.T) {
 	engines(t, func(t *testing.T, make func() storage.Store) {
 		for step, change := range map[string]func(n *node) error{

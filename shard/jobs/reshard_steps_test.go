@@ -17,13 +17,14 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// reshardSteps are the steps at which a process may end, in order.
+// reshardSteps are the steps of a reshard, in order; a test ends the process at each.
 var reshardSteps = []string{"begun", "copying", "copied", "applied", "blocked", "ready"}
 
 // errKilled simulates the end of the process.
 var errKilled = errors.New("killed")
 
-// killedAt runs fn and ends it at a step, as the end of the process would.
+// killedAt runs fn, and ends it by a panic when a job comes to the step, which stands for the end of the process. It
+// then returns errKilled, else the error of fn.
 func (n *node) killedAt(step string, fn func() error) (err error) {
 	defer func() {
 		if r := recover(); r == errKilled {
@@ -40,8 +41,8 @@ func (n *node) killedAt(step string, fn func() error) (err error) {
 	return fn()
 }
 
-// A process that ends at any step of a reshard or a refinement leaves the old key or the new one,
-// and every document.
+// A process that ends at any step of a reshard or a refinement leaves the collection with its old key; without an end
+// it has the new key. Every document is there, and no key of another copy is left after DeleteRecorded.
 func TestReshardCrash(t *testing.T) {
 	layouts(t, func(t *testing.T, open func() *node) {
 		for _, step := range append(reshardSteps, "") {
@@ -96,8 +97,9 @@ func TestReshardCrash(t *testing.T) {
 	})
 }
 
-// Documents are inserted, changed, moved and deleted while a collection is copied, by writers that
-// do not wait; with the new key they are found in their final state.
+// Documents are inserted, changed, moved and deleted while a reshard copies their collection. At the steps copied and
+// applied these writes do not wait for the reshard. With the new key the documents are found in their final state, and
+// a cursor that was opened before finds its documents.
 func TestReshardUnderLoad(t *testing.T) {
 	layouts(t, func(t *testing.T, open func() *node) {
 		n := open()
@@ -161,7 +163,8 @@ func TestReshardUnderLoad(t *testing.T) {
 	})
 }
 
-// Unique values move from document to document while a collection is copied.
+// Unique values move from document to document while shardCollection copies their collection; each document ends with
+// its last values.
 func TestReshardUniqueValuesWander(t *testing.T) {
 	engines(t, func(t *testing.T, make func() storage.Store) {
 		n := open(t, make)
@@ -203,8 +206,8 @@ func TestReshardUniqueValuesWander(t *testing.T) {
 	})
 }
 
-// A document that cannot have the new key, or a second document with its _id, ends a reshard and leaves everything
-// unchanged; so does an abort. A drop ends the reshard too.
+// A document with an array in the new key, or a second document with the same _id, ends a reshard with an error and
+// leaves everything unchanged; so does AbortReshard. A drop of the collection ends the reshard too.
 func TestReshardEnds(t *testing.T) {
 	layouts(t, func(t *testing.T, open func() *node) {
 		for name, test := range map[string]struct {

@@ -80,7 +80,8 @@ func TestReshard(t *testing.T) {
 	})
 }
 
-// A document that cannot have the new key leaves everything unchanged.
+// If a document has an array in the key, shardCollection fails with 61 and leaves the collection unchanged, without
+// keys of a copy; if a unique index does not begin with the key, it fails with 72.
 func TestReshardFails(t *testing.T) {
 	engines(t, func(t *testing.T, make func() storage.Store) {
 		n := open(t, make)
@@ -138,8 +139,8 @@ func TestShardedByHierarchy(t *testing.T) {
 	})
 }
 
-// A transaction that began before a rewriting of its collection fails with a conflict while the collection is frozen;
-// other writers wait.
+// A transaction that began before its collection was frozen, as a rewriting does at its end, fails with a conflict
+// while the collection is frozen; other writers wait. The test only sets Frozen.
 func TestReshardOvertakesTransaction(t *testing.T) {
 	engines(t, func(t *testing.T, make func() storage.Store) {
 		n := open(t, make)

@@ -73,7 +73,8 @@ func TestRewritingAgain(t *testing.T) {
 	})
 }
 
-// A rewriting that fails, or that has begun too often, is not repeated.
+// A rewriting that fails at the next start, that has begun three times, or whose command is unknown, is given up:
+// Resume returns an error, and the collection stays as it is.
 func TestRewritingGivenUp(t *testing.T) {
 	layouts(t, func(t *testing.T, open func() *node) {
 		n := open()

@@ -118,8 +118,8 @@ func TestSplitAndMerge(t *testing.T) {
 	})
 }
 
-// Reads and writes run while shards split and merge: at every snapshot the indexes and the scan
-// agree, nothing is lost, nothing is found twice.
+// Three writers and a reader run while shards split and merge: in each snapshot that the reader compares, the indexes
+// and the scan agree, and in the end no document is lost or found twice.
 func TestSplitWhileInUse(t *testing.T) {
 	layouts(t, func(t *testing.T, open func() *node) {
 		n := open()
@@ -282,8 +282,8 @@ func TestCursorOverSplit(t *testing.T) {
 	})
 }
 
-// A crash after a step of a split or merge leaves a map by which everything is found, and the next process finishes
-// the work.
+// A crash (a new node over the same store) after a step of a split or merge leaves a map by which everything is found,
+// and Resume in the next process finishes the work.
 func TestSplitCrash(t *testing.T) {
 	merge := func(m *shard.Map) (*shard.Map, error) { return m.Merge(1, 2) }
 	layouts(t, func(t *testing.T, open func() *node) {

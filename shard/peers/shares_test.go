@@ -11,7 +11,7 @@ import (
 
 const rate = 1000
 
-// seeds is the number of random runs of each test.
+// seeds is the number of random runs of each test that repeats its run with another seed.
 const seeds = 20
 
 // TestSteady checks that overloaded servers together admit as much as one server would, for any distribution
@@ -54,7 +54,8 @@ func TestAlone(t *testing.T) {
 	}
 }
 
-// TestMoves checks that a server to which the demand moves has its share within three seconds.
+// TestMoves checks that a server to which all demand moves admits the whole rate, within 10 %, at most four seconds
+// later, and that both together never admit more than the rate, within 2 %.
 func TestMoves(t *testing.T) {
 	for seed := range uint64(seeds) {
 		w := newWorld(t, seed, manual(rate, ratelimit.Options{}))
@@ -226,7 +227,8 @@ func TestAutoscale(t *testing.T) {
 	}
 }
 
-// TestDemandRow checks that encoded rows can be decoded, and that truncated rows are refused.
+// TestDemandRow checks that encoded rows can be decoded, that truncated rows are refused, and that a row of another
+// version is read as one without needs.
 func TestDemandRow(t *testing.T) {
 	r := demandRow{second: 7, needs: []ratelimit.Demand{{BudgetID: ratelimit.BudgetID{Database: "d", Shard: 3}, Spent: 1, Wanted: 2}, {BudgetID: ratelimit.BudgetID{Collection: 9, Shard: -1}, Foreground: 5}}}
 	b := r.encode()

@@ -12,7 +12,7 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// history models a store: commits, each of which adds documents to a shard.
+// history models a store: commits, each of which adds documents to a shard or removes some.
 type history struct {
 	sync.Mutex
 	docs [][2]int64 // of each shard, by timestamp
@@ -99,7 +99,9 @@ func TestExact(t *testing.T) {
 	}
 }
 
-// TestNotExact: where the counters are not sufficient, ok is false.
+// TestNotExact: Exact has no count (ok is false) if a commit does not end, if the outcome of one is undetermined, if
+// the data are damaged, if a split is under way, or if the board has no such collection. It has one if nothing happens
+// or a commit has failed.
 func TestNotExact(t *testing.T) {
 	m := newMap(t, 1)
 	id := m.Shards()[0].ID

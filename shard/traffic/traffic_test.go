@@ -61,8 +61,9 @@ func (r *Replay) fullest() float64 {
 	return most * float64(len(sums)) / all
 }
 
-// If the key is the tenant, a tenant with most of the work fills a partition. If the key is the
-// order, no partition fills, but queries that fix only the tenant pay for visiting all partitions.
+// Recorded statements are replayed under other shard keys. If the key is the tenant, a tenant with most of the work
+// fills a partition. If the key is the order, no partition fills, but queries that fix only the tenant pay for visiting
+// all partitions.
 func TestReplay(t *testing.T) {
 	var r Recorder
 	for i := range 100 {

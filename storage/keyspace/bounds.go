@@ -16,7 +16,9 @@ type Bounds struct {
 // Point returns the bounds of the index entries that begin with exactly these values.
 func Point(values []byte) Bounds { return Bounds{Lo: values, Hi: values} }
 
-// under returns the range of the keys that begin with prefix, an index or a collection, and lie within the bounds.
+// under returns the range of the keys that begin with prefix and whose rest lies within the bounds; an empty end of the
+// bounds is that of the prefix. prefix stands for one partition of an index, or for the documents of a collection with
+// one hash.
 func (b Bounds) under(prefix []byte) storage.Range {
 	n := len(prefix)
 	start := append(append(make([]byte, 0, n+len(b.Lo)), prefix...), b.Lo...)

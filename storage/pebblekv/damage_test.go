@@ -19,8 +19,8 @@ import (
 	"github.com/cantledb/cantle/storage/pebblekv/filescan"
 )
 
-// filled creates a store on disk with so many keys in a table and a few more in the log, closes it, and returns
-// its folder.
+// filled creates a store on disk with the given number of keys in a table and ten more in the log, closes it, and
+// returns its folder.
 func filled(t *testing.T, keys int) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -234,8 +234,8 @@ func TestKeptVersions(t *testing.T) {
 	}
 }
 
-// TestDamagesWhileClosing reports damage as compactions do until Pebble is closed: also while Close waits for the
-// examination of earlier damage.
+// TestDamagesWhileClosing reports damage from two goroutines, as compactions do, before, during and after Close: Close
+// ends without an error, and nothing panics.
 func TestDamagesWhileClosing(t *testing.T) {
 	dir := filled(t, 10)
 	info := pebble.DataCorruptionInfo{Path: only(t, dir, "*.sst")}

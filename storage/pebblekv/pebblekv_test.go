@@ -80,7 +80,8 @@ func TestCrash(t *testing.T) {
 
 var bg = context.Background()
 
-// put commits one key and returns the timestamp and the error of the commit.
+// put commits one key, with its value as a record of the change log s, or deletes the key if value is "". It returns
+// the timestamp and the error of the commit.
 func put(s storage.Store, key, value string, o storage.TxnOptions) (storage.Timestamp, error) {
 	tx, err := s.Begin(bg, o)
 	if err != nil {

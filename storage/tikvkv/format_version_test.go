@@ -11,7 +11,7 @@ import (
 	"github.com/cantledb/cantle/storage/tikvkv/tikvfake"
 )
 
-// openAtLevel opens a store as a program whose newest level is level.
+// openAtLevel opens a store as a program whose newest format version is level; several opens it as a member.
 func openAtLevel(t *testing.T, c *tikvfake.Cluster, level uint32, several bool) (*store, error) {
 	t.Helper()
 	kv, err := c.Client()

@@ -22,7 +22,8 @@ func served(tb testing.TB) (*tikvfake.Cluster, Location) {
 	return c, Location{Addresses: []string{at}, Keyspace: "test"}
 }
 
-// The real client over real sockets, as a server opens its store.
+// The client reaches a simulated cluster over TCP sockets, opened as a server opens its store: Conformance passes, and
+// a second server is refused while the first one has the store.
 func TestOverSockets(t *testing.T) {
 	storagetest.Conformance(t, func(tb testing.TB) storage.Store {
 		_, at := served(tb)

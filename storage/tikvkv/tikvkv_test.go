@@ -9,7 +9,7 @@ import (
 	"github.com/cantledb/cantle/storage/tikvkv/tikvfake"
 )
 
-// fake returns a cluster that lives as long as the test.
+// fake returns a simulated TiKV cluster in this process, which lives as long as the test.
 func fake(tb testing.TB) *tikvfake.Cluster {
 	tb.Helper()
 	nameMetrics() // Open would otherwise do it later, while goroutines of another test's client use the metrics

@@ -82,7 +82,8 @@ func (w *Writer) Free() {
 	}
 }
 
-// Written returns the layer of the transaction's writes so far, which later writes do not change.
+// Written returns the layer of the transaction's writes of keys so far. Later writes, and rollbacks of these, do not
+// change it.
 func (w *Writer) Written() Layer {
 	if w.Buf == nil {
 		return Layer{}

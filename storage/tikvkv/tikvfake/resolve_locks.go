@@ -65,8 +65,8 @@ func locksIn(resp any) (out []*kvrpcpb.LockInfo) {
 	return out
 }
 
-// commit commits the lock of a transaction whose primary key is committed, at the same commit time. If the primary
-// key is not committed, ok is false.
+// commit commits the lock of a transaction whose primary key is committed, at the same commit time. If the primary key
+// is not committed or not known, ok is false and err is nil.
 func (c *Cluster) commit(l *kvrpcpb.LockInfo) (ok bool, err error) {
 	_, at, _, err := c.rpc.MvccStore.CheckTxnStatus(l.PrimaryLock, l.LockVersion, 0, 0, false, false)
 	if err != nil || at == 0 {
