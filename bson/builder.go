@@ -37,7 +37,8 @@ func NewBuilder(dst []byte) *Builder {
 // default, uses only append.
 func (b *Builder) GrowBy(more func(buf []byte, n int) []byte) { b.more = more }
 
-// room makes room in the Builder's memory for a value of n bytes and some small parts after it.
+// room makes room, by the function of GrowBy, for a value of n bytes and some small parts after it; without that
+// function it does nothing.
 func (b *Builder) room(n int) {
 	if b.more != nil && cap(b.buf)-len(b.buf) < n+smallParts {
 		b.buf = b.more(b.buf, n+smallParts)

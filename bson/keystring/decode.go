@@ -357,7 +357,7 @@ func pow10Big(n int) *big.Int {
 	return new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(n)), nil)
 }
 
-// compose returns a decimal if its parts are in range.
+// compose returns the decimal with a sign, a coefficient and an exponent. Errors: ErrCorrupt if one is out of range.
 func (d *Decoder) compose(neg bool, coef *big.Int, exp int) (v bson.Value, err error) {
 	if coef.BitLen() > 113 || exp < bson.DecimalMinExponent || exp > bson.DecimalMaxExponent {
 		return v, ErrCorrupt

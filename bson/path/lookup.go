@@ -46,7 +46,8 @@ type array struct {
 
 var arrays = sync.Pool{New: func() any { return new(array) }}
 
-// mapped appends the values of the documents of an array.
+// mapped appends for each document of an array the value at components i and later, if it has one; for an array on that
+// way, an array of such values. Other elements are skipped.
 func (p Path) mapped(arr bson.Raw, i int, b *bson.Builder) {
 	for it := arr.Iter(); it.Next(); {
 		v := it.Value

@@ -12,9 +12,10 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// choose picks the plan (solution) of a query: the only or a certain candidate, the plan that the cache has for the
-// query's shape, or the winner of a trial now. Unless the read runs only to be explained, it counts the uses of the
-// plan's indexes. v may be nil for a write, which has no snapshot yet.
+// choose picks the plan (solution) of a query: the first candidate if it is the only one or certain (Solution.Certain);
+// else the plan that the cache has for the query's shape, except for an explain; else the winner of a trial, which it
+// runs now. Unless the read runs only to be explained, it counts the uses of the plan's indexes. v may be nil for a
+// write, which has no snapshot yet.
 func (c *Cluster) choose(o *Op, v *view, q *plan.Query) (*plan.Solution, error) {
 	s, err := c.chooseUncounted(o, v, q)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 
 func isNotFound(err error) bool { return errors.Is(err, storage.ErrNotFound) }
 
-// Recounted makes the counts of Tally include all that was committed on every server before the call. Errors: the
-// errors of the store, ctx.Err().
+// Recounted makes the counts of Tally include all that was committed on every server before the call. Without
+// Config.Recount it does nothing. Errors: the errors of the store, ctx.Err().
 func (c *Cluster) Recounted(ctx context.Context) error {
 	if c.recount == nil {
 		return nil

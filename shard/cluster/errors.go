@@ -97,7 +97,8 @@ func reasonOf(err error) string {
 	return "an unknown error"
 }
 
-// damageOf names the damaged file, without the text of wrapping errors.
+// damageOf describes the damage that err reports, with the damaged file, without the text of wrapping errors; for an
+// error that is no DamagedError it returns a general text.
 func damageOf(err error) string {
 	var d *storage.DamagedError
 	if errors.As(err, &d) {

@@ -74,8 +74,9 @@ func (c *Cluster) Insert(o *Op, ns collection.Namespace, docs []bson.Raw, ordere
 	return n, errs, nil
 }
 
-// unfit checks documents in order up to the first that may be inserted, and returns the errors of those before it.
-// none is true if no document may be inserted, so that Insert need not create the collection.
+// unfit checks documents in order up to the first that may be inserted, with ordered only the first one, and returns
+// the errors of those that may not. none is true if no document may be inserted, so that Insert need not create the
+// collection.
 func (c *Cluster) unfit(docs []bson.Raw, ordered bool) (errs []mongoerr.WriteError, none bool) {
 	for i, d := range docs {
 		_, err := write.Prepare(d, c.store)

@@ -79,7 +79,7 @@ func (c *Cluster) byKey(o *Op, ns collection.Namespace, m *Modify) bool {
 	return ok
 }
 
-// modifyOne finds the first match and changes it, in one transaction.
+// modifyOne finds the first match and changes it, or inserts the document of an upsert, in one transaction.
 func (c *Cluster) modifyOne(o *Op, ns collection.Namespace, m *Modify) (r Modified, err error) {
 	defer c.settle(o)
 	err = c.write(o, ns, func(a *attempt) error {
@@ -175,7 +175,8 @@ func (a *attempt) locate(m *Modify) (located, error) {
 	return located{sol: sol, shards: router.Targets(a.coll, q.Match, o.Env.Collation == nil), filter: q.Match}, nil
 }
 
-// point returns the record that a solution reads by its key, if it reads no more than that one.
+// point returns the node of a solution that reads one record by its key, if the solution has no other nodes than that,
+// a limit and a projection.
 func point(sol *plan.Solution) (*plan.PointRead, bool) {
 	n := sol.Shards
 	for {

@@ -185,7 +185,7 @@ func (d *Definer) putDatabase(o *cluster.Op, db string, fn func(m *catalog.Mutat
 	return nil
 }
 
-// AppendThroughput prints a throughput in the form of the commands of customAction.
+// AppendThroughput prints a throughput in the form of the commands of customAction; nothing if there is none.
 func AppendThroughput(b *bson.Builder, t catalog.Throughput) {
 	p := jobs.Provisioned(t)
 	switch p.Mode {

@@ -87,10 +87,10 @@ func canUnshard(coll *catalog.Collection, ns collection.Namespace) error {
 	return nil
 }
 
-// MoveCollection gives the partition of an unsharded collection another id, so that clients see it on another shard.
-// No document moves.
+// MoveCollection gives the partition of an unsharded collection another id, so that clients see it on another shard. No
+// document moves. If the partition has that id already, nothing changes.
 // Manual: reference/command/moveCollection. Errors: NamespaceNotFound (26), CommandNotSupportedOnView (166),
-// IllegalOperation (20) for a sharded one.
+// IllegalOperation (20) for a sharded one, the errors of Runner.Move.
 func (d *Definer) MoveCollection(o *cluster.Op, ns collection.Namespace, to shard.ID) error {
 	if err := noTxn(o, ns.DB, "moveCollection"); err != nil {
 		return err

@@ -100,8 +100,8 @@ func (r *rows) settle(i int, p *Part, second int64) {
 	w.stays = append(w.stays, stay{part: p, from: second})
 }
 
-// shareRow finds the row that a partition shares with another if no row is free: that of a neighbour in the same
-// collection, the nearest on the side (below or above) of the first one found, or the last row.
+// shareRow finds the row that a partition shares with another if no row is free: one of its collection, the nearest
+// below or the nearest above, on the side on which the first row of the collection is; if there is none, the last row.
 func (r *rows) shareRow(p *Part) int {
 	best := -1
 	for i := range r.list {

@@ -62,7 +62,7 @@ func (r *Runner) ended(ctx context.Context, err error) bool {
 	return err != nil && (errors.Is(err, storage.ErrClosed) || errors.Is(context.Cause(ctx), ErrStopped))
 }
 
-// size returns the number of documents of a collection, for Progress.
+// size returns the number of documents of a collection, for Progress; 0 if it was dropped.
 func (r *Runner) size(id keyspace.CollectionID) int64 {
 	coll := r.Catalog.Peek().ByID(id)
 	if coll == nil || coll.Map == nil {

@@ -15,7 +15,7 @@ import (
 // its copy in the index entry, and the overhead of the engine.
 const recordOverhead = 40
 
-// Compaction is a collection whose files are to be compacted.
+// Compaction describes the compaction of the files of one collection.
 type Compaction struct {
 	Collection *catalog.Collection
 	Namespace  collection.Namespace

@@ -75,8 +75,10 @@ func (r *Runner) Locked(ctx context.Context, id keyspace.CollectionID) context.C
 	return r.asOwner(ctx, structureJob(id))
 }
 
-// lockAcrossServers waits until no peer changes the structure of the collection, and becomes the owner of that. The
-// returned function releases the ownership and calls unlock, which releases the lock in this process.
+// lockAcrossServers waits until no peer changes the structure of the collection, and becomes the owner of that. If
+// writers are still blocked by a server that has lost the ownership, it lets them continue. The returned function
+// releases the ownership and calls unlock, which releases the lock in this process; after an error unlock has been
+// called. Without peers it only returns unlock.
 func (r *Runner) lockAcrossServers(ctx context.Context, id keyspace.CollectionID, unlock func()) (func(), error) {
 	if r.exclusive() {
 		return unlock, nil // no server froze the collection and lost the ownership

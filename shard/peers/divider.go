@@ -202,7 +202,8 @@ func (d *Divider) report(ctx context.Context, err error) {
 	}
 }
 
-// mustDivide reports whether Run has work: peers and limited budgets exist, or the row of this server is missing.
+// mustDivide reports whether Run has work: there are peers and limited budgets, and the clock of the budgets is not
+// stopped, or the row of this server is missing.
 func (d *Divider) mustDivide() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -114,7 +114,7 @@ func (m *Minute) put(parts []int, ru float64) {
 	}
 }
 
-// tally sums the work of the statements that fix one value of the replayed shard key.
+// tally sums the RU of the statements that fix the replayed shard key to one certain value.
 type tally struct {
 	ru    float64
 	texts []string

@@ -130,8 +130,9 @@ func (l *layout) level(i int, h uint32) uint64 {
 	return wide >> 48
 }
 
-// values returns the hashes of the values to which a statement fixes a field; a document without the field has null.
-// blind is true if they are not known, because the statement has more fields than were kept.
+// values returns the hashes of the values to which a statement fixes a field, none if it does not fix the field; a
+// document without the field has null. blind is true if they are not known, because the statement has more fields than
+// were kept.
 func (l *layout) values(x *sample, f field) (out []uint32, blind bool) {
 	if f.numbered {
 		for _, v := range x.values {

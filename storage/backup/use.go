@@ -29,8 +29,8 @@ func (r *Runner) watchRetention(ctx context.Context) {
 	}
 }
 
-// endUnusedRetention stops keeping logs if no existing backup could be continued with them, and reports whether it
-// did.
+// endUnusedRetention stops keeping logs if the server has no folder for backups, or that folder has no backup that
+// could be continued with them, and reports whether it did. While a backup is running it does nothing.
 func (r *Runner) endUnusedRetention() (ended bool, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
