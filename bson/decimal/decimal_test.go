@@ -23,8 +23,8 @@ const (
 	leastText = "1E-6176"
 )
 
-// TestBinary compares results of operators with two operands with those of MongoDB for the same operands, and with
-// those of IEEE 754.
+// TestBinary compares results of operators with two operands with a table of recorded results, which are those of
+// MongoDB and of IEEE 754.
 func TestBinary(t *testing.T) {
 	ops := map[string]func(a, b Decimal) Decimal{"+": Add, "-": Sub, "*": Mul, "/": Quo, "%": Rem, "log": Log, "^": Pow, "atan2": Atan2}
 	for _, c := range [][4]string{

@@ -197,7 +197,8 @@ func lookupTree(n node, names []string) bool {
 	return n.kind == 'd' && lookupTree(n.get(names[0]), names[1:])
 }
 
-// FuzzPath compares operations on paths with operations on their text.
+// FuzzPath compares operations on paths (Prefix, Suffix, HasPrefix, Equal and others) with the same operations on their
+// texts.
 func FuzzPath(f *testing.F) {
 	f.Add("a.b", "a")
 	f.Add("a.b.0", "a.b")

@@ -53,7 +53,8 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// FuzzDecide carries out all decided actions, in every round, and checks the map.
+// FuzzDecide lets Decide decide by random loads in four rounds, and carries out all actions on the shard map. The map
+// must stay valid, no shard may be named twice in a round, and there are at most 64 shards.
 func FuzzDecide(f *testing.F) {
 	f.Add([]byte{200, 10, 90, 3, 250, 1}, uint16(5000), false)
 	f.Add([]byte{0, 0, 0, 255}, uint16(0), true)

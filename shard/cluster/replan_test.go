@@ -72,7 +72,8 @@ func TestReplan(t *testing.T) {
 			t.Fatalf("query %d: %d rows, entry active: %v", i, rows, active())
 		}
 	}
-	// With the index on a, it would read nearly all documents.
+	// By the cached plan, with the index on a, this query would read nearly all documents: it changes to the index on
+	// b.
 	if rows, loaded := find(many); rows != 10 || loaded > 20 || active() {
 		t.Errorf("%d rows, %d documents loaded, entry active: %v", rows, loaded, active())
 	}
@@ -82,7 +83,7 @@ func TestReplan(t *testing.T) {
 	if !active() {
 		t.Error("the entry was never confirmed")
 	}
-	// A write that finds its document by the plan abandons it as well.
+	// An update whose document is searched by the cached plan abandons that plan as well.
 	program, err := update.Parse(s.op(t.Context()).Env, s.raw(`{u: {$set: {c: 1}}}`).Get("u"), nil, update.Options{})
 	if err != nil {
 		t.Fatal(err)

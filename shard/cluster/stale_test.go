@@ -129,8 +129,8 @@ func TestUpdateMeetsReplacedCollection(t *testing.T) {
 	}
 }
 
-// A read of a view depends on everything below it: the views and collections that it names, and those in the
-// pipelines of all of them.
+// agg.Below returns for a view the view and everything below it: the views and collections that it names, and those in
+// the pipelines of all of them.
 func TestBelow(t *testing.T) {
 	s := newScene(t)
 	s.create(made{})
@@ -265,7 +265,7 @@ func TestReadAheadIsCharged(t *testing.T) {
 	}
 }
 
-// The errors of many statements are in the order of their statements.
+// sortErrors puts the errors of 100,000 statements in the order of their statements.
 func TestSortErrors(t *testing.T) {
 	errs := make([]mongoerr.WriteError, 100_000)
 	for i := range errs {

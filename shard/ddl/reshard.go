@@ -161,6 +161,7 @@ func (d *Definer) AbortReshard(ctx context.Context, ns collection.Namespace) err
 }
 
 // CommitReshard ends a collection's resharding with the new key, as soon as possible.
+// Errors: NamespaceNotFound (26), the errors of Runner.CommitReshard.
 func (d *Definer) CommitReshard(ctx context.Context, ns collection.Namespace) error {
 	return d.onReshard(ctx, ns, d.Jobs.CommitReshard)
 }

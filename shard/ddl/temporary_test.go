@@ -60,7 +60,8 @@ func TestReplaceSeries(t *testing.T) {
 	}
 }
 
-// The next start drops the collections that a dead process was filling, and nothing else.
+// After a restart, DropUnfinished drops the temporary collections that the process before was filling, and nothing
+// else.
 func TestDropUnfinished(t *testing.T) {
 	d := newNode(t, ddl.Limits{})
 	d.insert("db.c", `{_id: 1}`)

@@ -19,8 +19,8 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// The history of seven days of 512 partitions that are busy in every second takes at most 15 MiB, and at most 22 MiB if
-// each of them has refusals and failures in every second as well.
+// The history of seven days of 512 partitions that are busy in every second takes at most 15 MiB of memory, and at most
+// 22 MiB if each of them has refusals and failures in every second as well.
 func TestMemory(t *testing.T) {
 	for _, c := range []struct {
 		name     string

@@ -56,7 +56,7 @@ func TestReshardRefusesOtherChanges(t *testing.T) {
 	})
 }
 
-// A command that waited for a rewrite changes the new collection.
+// createIndexes and a move of a shard that wait for a reshard to end change the new collection afterwards.
 func TestWaitersSeeTheNewCollection(t *testing.T) {
 	layoutsOn(t, virtually, func(t *testing.T, open func() *node) {
 		n := open()
@@ -97,7 +97,8 @@ func TestWaitersSeeTheNewCollection(t *testing.T) {
 	})
 }
 
-// A repetition of the command that rewrites the collection joins it, and returns the same result.
+// A repetition of a running reshardCollection joins it, and returns the same result: none, or the error 341 of an
+// abort.
 func TestSameCommandJoinsReshard(t *testing.T) {
 	for _, aborted := range []bool{false, true} {
 		layoutsOn(t, virtually, func(t *testing.T, open func() *node) {

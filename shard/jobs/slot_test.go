@@ -11,7 +11,8 @@ import (
 	"github.com/cantledb/cantle/storage/memkv"
 )
 
-// Jobs that compute for long take a slot, as commands do, and hold none when they have ended.
+// An index build and a reshard take a processor slot when they have computed for a while, as commands do, and hold none
+// when they have ended.
 func TestJobsTakeSlots(t *testing.T) {
 	n := start(t, memkv.Open(memkv.Options{}))
 	defer n.store.Close()

@@ -340,7 +340,8 @@ func TestSplitCrash(t *testing.T) {
 	})
 }
 
-// While a shard settles, a unique value in the older partition stays unique.
+// Between the publication of a split and the end of its settling, inserts of values that the older partition of a
+// unique index has are refused as duplicates.
 func TestUniqueWhileUnsettled(t *testing.T) {
 	layouts(t, func(t *testing.T, open func() *node) {
 		n := open()

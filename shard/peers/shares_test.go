@@ -152,7 +152,7 @@ func TestStalls(t *testing.T) {
 }
 
 // TestShares checks that the shares of all servers add up to exactly the rate, for random demands and ages of the
-// rows, without unused shares.
+// demand rows, none of which has unused shares.
 func TestShares(t *testing.T) {
 	w := newWorld(t, 5, nil)
 	for range 2000 {

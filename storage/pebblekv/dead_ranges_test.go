@@ -303,7 +303,8 @@ func TestDeadRangesConcurrent(t *testing.T) {
 	}
 }
 
-// takeFirst deletes the first entry of the queue, and compares it with the one that Pebble finds.
+// takeFirst deletes the first entry of the queue, compares it with the one that Pebble finds, and returns its number;
+// false if the queue is empty or the commit conflicts.
 func takeFirst(t *testing.T, s storage.Store) (int, bool) {
 	begun, err := s.Begin(t.Context(), storage.TxnOptions{})
 	if err != nil {

@@ -21,8 +21,8 @@ import (
 // logFaults are the operations on a write-ahead log that the test lets fail, by their names.
 var logFaults = map[string]errorfs.OpKind{"create": errorfs.OpCreate, "write": errorfs.OpFileWrite, "sync": errorfs.OpFileSyncData}
 
-// TestLogThatFails checks that the process ends with a message if a write-ahead log cannot be created, written or
-// synced, also where Pebble would panic. All acknowledged writes are there afterwards.
+// TestLogThatFails checks that a child process ends with a message if its write-ahead log cannot be created, written or
+// synced, also where Pebble would panic. All acknowledged writes are there when the store is opened again.
 func TestLogThatFails(t *testing.T) {
 	if args, ok := testenv.Arguments(t); ok {
 		writeUntilDeath(t, args[0], logFaults[args[1]])

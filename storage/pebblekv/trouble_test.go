@@ -17,8 +17,8 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// TestOpenOnAFullDisk opens a store whose log cannot be flushed, because the disk is full: the process ends with
-// advice, instead of retrying for ever.
+// TestOpenOnAFullDisk opens, in a child process, a store whose log cannot be flushed, because its file system refuses
+// each new table as a full disk does: the process ends with advice, instead of retrying for ever.
 func TestOpenOnAFullDisk(t *testing.T) {
 	if args, ok := testenv.Arguments(t); ok {
 		full := errorfs.InjectorFunc(func(op errorfs.Op) error {

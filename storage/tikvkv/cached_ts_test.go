@@ -148,8 +148,8 @@ func TestKnownTimesInDoubt(t *testing.T) {
 	}
 }
 
-// A process has lost the store if another process had it and gave it back while the first was
-// paused: its state in memory is out of date.
+// A store has lost its lease if another one had it and gave it back while the first was paused: its state in memory is
+// out of date. The test removes the first one's row, as if its lease had expired, and opens and closes a second store.
 func TestLostAndRecovered(t *testing.T) {
 	c, clock := fake(t), newWatch()
 	s := openOn(t, c, Options{Clock: clock.Now, Lease: time.Hour})

@@ -51,7 +51,7 @@ func expectLeft(t *testing.T, s *store, what string, users, chunks, notes int) {
 	}
 }
 
-// A range is destroyed once no older snapshot or transaction can reach it.
+// Collect destroys a deleted range once no older snapshot or transaction can reach it.
 func TestDropped(t *testing.T) {
 	s := three(t, Options{})
 	defer s.Close()
@@ -110,7 +110,8 @@ func TestDroppedLocks(t *testing.T) {
 	expectLeft(t, s, "after a dead writer", 0, 0, 0)
 }
 
-// If a server dies while it destroys a range, the next one finishes the work.
+// If the destruction of a range is interrupted after the keys, because the cluster does not answer the request for the
+// chunks, the next store that is opened finishes the work.
 func TestDroppedResumes(t *testing.T) {
 	c := fake(t)
 	s := openOn(t, c, Options{Retention: time.Nanosecond})

@@ -305,7 +305,8 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
-// The outcome of a commit whose answer is lost is looked up.
+// If the cluster answers none of the commit requests of a commit, whether it executes them or not, its outcome is
+// looked up: it is committed, or it fails with a conflict.
 func TestLostAnswers(t *testing.T) {
 	for _, arrives := range []bool{true, false} {
 		t.Run(fmt.Sprintf("arrives=%v", arrives), func(t *testing.T) {

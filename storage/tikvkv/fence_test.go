@@ -13,8 +13,8 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// With one-phase and asynchronous commit TiKV chooses the commit time during the prewrite, so the prewrite
-// carries the bound.
+// With one-phase and asynchronous commit TiKV chooses the commit time during the prewrite, so the fence sets its bound
+// in that prewrite request, unless the request has an earlier one.
 func TestFencePrewrites(t *testing.T) {
 	for what, c := range map[string]struct {
 		req  kvrpcpb.PrewriteRequest

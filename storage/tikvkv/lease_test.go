@@ -16,8 +16,8 @@ import (
 	"github.com/cantledb/cantle/storage/tikvkv/tikvfake"
 )
 
-// The lease keeps a second process out while the first one is alive, and keeps the first one out if
-// it was paused for too long.
+// The lease keeps a second store out while the first one is open, and keeps the first one out if its renewals were held
+// up so long that a second one has taken over. Both stores are in this process, over a simulated cluster.
 func TestLease(t *testing.T) {
 	c := fake(t)
 	s := openOn(t, c, Options{ServerName: "first on host-1", Lease: 600 * time.Millisecond})

@@ -40,8 +40,8 @@ func told(t *testing.T, s storage.Shared) map[string]string {
 	return out
 }
 
-// Several servers use a store at the same time and read each other's messages. An exclusive
-// server is refused while members live, and refuses members while it lives.
+// Several members (stores in this process over a simulated cluster) use a keyspace at the same time and read each
+// other's messages. An exclusive server is refused while members live, and refuses members while it lives.
 func TestMembers(t *testing.T) {
 	c := fake(t)
 	a, b := openMember(t, c, Options{ServerName: "a"}), openMember(t, c, Options{ServerName: "b"})
@@ -75,8 +75,8 @@ func TestMembers(t *testing.T) {
 	must(t, s.Close())
 }
 
-// A member that was paused for longer than its lease commits nothing that it began before, and
-// reads what its peers have written before it continues.
+// A member whose renewals were held up for longer than its lease commits nothing that it began before, and reads what
+// its peers have written before it continues.
 func TestStalledMember(t *testing.T) {
 	c := fake(t)
 	a, b := openMember(t, c, Options{ServerName: "a", Lease: time.Second}), openMember(t, c, Options{ServerName: "b"})

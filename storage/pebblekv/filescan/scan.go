@@ -56,7 +56,7 @@ func (f *Folder) Prepare() {
 	slices.SortFunc(f.broken, func(a, b lostRange) int { return bytes.Compare(a.keys.Start, b.keys.Start) })
 }
 
-// unflushed is for a store with a damaged manifest, which does not tell which logs are to be replayed: it returns those
+// unflushed is for a store with a damaged manifest, which cannot show which logs are to be replayed: it returns those
 // of the logs whose writes are not in tables yet. Commits with documents write change-log records, so a write-ahead log
 // whose first change-log record is in a table counts as flushed.
 func (f *Folder) unflushed(logs []logFile) (out []logFile) {
