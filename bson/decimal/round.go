@@ -131,7 +131,8 @@ func round(neg bool, c *big.Int, exp, ideal int, sticky bool) Decimal {
 	return compose(neg, c, exp)
 }
 
-// strip drops trailing zeros of c until its exponent is most.
+// strip drops trailing zeros of c, each of which increases its exponent by one, until the exponent is most or the last
+// digit is not zero. It returns the exponent.
 func strip(c *big.Int, exp, most int) int {
 	q, r := new(big.Int), new(big.Int)
 	for exp < most {

@@ -85,8 +85,8 @@ func (d *Definer) divideAtZones(o *cluster.Op, ns collection.Namespace) error {
 // divideTries bounds how often divideAt looks up the shard to split, which another split may have replaced.
 const divideTries = 5
 
-// divideAt splits a shard so that one begins at a position. The balancer, which may be a peer's, does the same, so
-// the shard that was to be divided may be gone.
+// divideAt splits a shard so that one begins at a position. The balancer, which may be a peer's, does the same, so the
+// shard that was to be divided may be gone: then divideAt looks up the shard anew, at most divideTries times.
 func (d *Definer) divideAt(o *cluster.Op, coll *catalog.Collection, at shard.Position) error {
 	for try := 1; ; try++ {
 		now := d.catalog.Peek().ByID(coll.ID)

@@ -145,7 +145,8 @@ func (c *copying) retryWaiting(last bool) error {
 	return nil
 }
 
-// refuse returns the error for the client of the first of some places whose document cannot be copied.
+// refuse returns the error for the client of the first of some places whose document cannot be copied; DuplicateKey if
+// each of them alone can.
 func (c *copying) refuse(places map[string]bool) error {
 	for place := range places {
 		f, err := c.fill(true)
