@@ -25,7 +25,8 @@ func connected(p *Pool) (*Reader, net.Conn) {
 	return r, client
 }
 
-// Memory for a large message, but not for a small one, is reserved while the message is read and until its release.
+// Memory for a large message, but not for a small one, is counted from the reading of the message until its release;
+// for a compressed one, the memory of the unpacked message.
 func TestLargeMessagesAreCounted(t *testing.T) {
 	m := ratelimit.NewMemory(64 << 20)
 	p := &Pool{Messages: m}

@@ -47,14 +47,14 @@ const (
 	own
 )
 
-// bounds selects the error for a number out of bounds.
+// bounds selects which of the bounds lo and hi a number has, and the error if it is outside them.
 type bounds uint8
 
 const (
-	unbounded bounds = iota
-	least            // 51024
-	from             // BadValue, with a lower bound
-	between          // BadValue, with two bounds
+	unbounded bounds = iota // neither
+	least                   // lo; error 51024
+	from                    // lo; BadValue
+	between                 // lo and hi; BadValue
 )
 
 // flags are rules that are on or off.
@@ -243,8 +243,8 @@ func rowOf(rows []Arg, name string) *Arg {
 	return nil
 }
 
-// checkRequired returns an error if a required argument is absent. In the message, prefix precedes the name of the
-// argument.
+// checkRequired returns an error if a required argument is absent or null. In the message, prefix precedes the name of
+// the argument.
 func (r *Reader) checkRequired(rows []Arg, prefix string) error {
 	for i := range rows {
 		if rows[i].flags&(required|present) == required {

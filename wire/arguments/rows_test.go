@@ -53,7 +53,8 @@ func TestReadArgs(t *testing.T) {
 	}
 }
 
-// TestAllocsReadArgs: rows, their variables and their functions cost no memory.
+// TestAllocsReadArgs checks that reading a command's arguments by rows allocates no memory: the rows, the variables
+// that they set and their functions stay on the stack.
 func TestAllocsReadArgs(t *testing.T) {
 	r := of(t, `{find: "c", filter: {a: 1}, limit: 1, batchSize: 2.0, singleBatch: true, lsid: {}, hint: {}}`)
 	var sum int64

@@ -341,8 +341,8 @@ func TestRestrictions(t *testing.T) {
 	}
 }
 
-// TestAllocsMay: May allocates no memory for a namespace that none of the privileges covers: on one namespace, on a
-// database, and on a collection name in every database.
+// TestAllocsMay: May allocates no memory for a namespace that no privilege covers. The privileges are on another
+// namespace, on another database, and on another collection name in every database.
 func TestAllocsMay(t *testing.T) {
 	g := NewGrants([]Privilege{{in("a", "c"), MakeActions(Find)}, {in("b", ""), MakeActions(Find)}, {in("", "d"), MakeActions(Find)}})
 	ns := collection.Namespace{DB: "z", Coll: "z"}

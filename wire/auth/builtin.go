@@ -37,7 +37,7 @@ var Builtins = []Builtin{
 	{"userAdminAnyDatabase", false, func(string) []Privilege { return userAdminAny() }},
 }
 
-// builtinNamed finds a built-in role that exists in a database.
+// builtinNamed returns the built-in role with the name n, if it exists in the database of n; nil otherwise.
 func builtinNamed(n Name) *Builtin {
 	for i := range Builtins {
 		if b := &Builtins[i]; b.Name == n.Name && (b.Everywhere || n.DB == "admin") {

@@ -324,8 +324,8 @@ func (d *Directory) Change(ctx context.Context, fn func(e *Edit) error) error {
 	return d.WaitAppliedByAll(ctx, at)
 }
 
-// edit calls fn with an empty change of the present state, and returns the change; nil if fn changes nothing.
-// Errors: errors of fn and of checkMemory.
+// edit calls fn, which fills in an empty Edit on the present state, and returns that Edit without applying it; nil if
+// fn changes nothing. Errors: errors of fn and of checkMemory.
 func (d *Directory) edit(fn func(e *Edit) error) (*Edit, error) {
 	e := &Edit{d, map[Name]*User{}, map[Name]*Role{}}
 	if err := fn(e); err != nil || len(e.users) == 0 && len(e.roles) == 0 {

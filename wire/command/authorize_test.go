@@ -50,7 +50,8 @@ func authorizing(tb testing.TB, role string) *Call {
 	return call
 }
 
-// TestAllocsAuthorize: authorize allocates no memory, where authentication is not required and with readWrite.
+// TestAllocsAuthorize: authorize allocates no memory for a find, neither without access control nor for a user with the
+// role readWrite.
 func TestAllocsAuthorize(t *testing.T) {
 	for _, role := range []string{"", "readWrite"} {
 		call := authorizing(t, role)

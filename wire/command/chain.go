@@ -211,9 +211,9 @@ func (s *Server) run(c *Call) error {
 	return err
 }
 
-// waitDurable waits until the writes of the command are on disk, as far as its write concern requires. If the time
-// limit of the command ends during this wait, the writes have been committed, but the disk has not confirmed them:
-// the command succeeds with a writeConcernError.
+// waitDurable waits until the writes of the command are on disk, as far as its write concern requires, and returns err,
+// the error of the command, if there is one. If the time limit of the command ends during this wait, the writes have
+// been committed, but the disk has not confirmed them: the command succeeds with a writeConcernError.
 func (s *Server) waitDurable(c *Call, err error) error {
 	herr := s.Cluster.WaitDurable(c.Ctx, &c.Op)
 	if herr == nil || err != nil {

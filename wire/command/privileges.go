@@ -289,7 +289,8 @@ func (q *PrivilegeCheck) Part(p *Part) {
 	}
 }
 
-// CommandBytesMax is the number of bytes of a command above which error texts and currentOp show only a part of it.
+// CommandBytesMax is the number of bytes up to which error texts show a whole command, and currentOp, and $currentOp
+// with truncateOps. Of a longer one they show only a part, or its name.
 const CommandBytesMax = 1000
 
 // MayUse refuses a session that belongs to another user, unless the command's user has the action impersonate.

@@ -105,7 +105,8 @@ func TestBulkWriteRetried(t *testing.T) {
 	}
 }
 
-// TestTransactionLost: a statement that fails in a transaction aborts it.
+// TestTransactionLost checks that a duplicate key in an insert command aborts the transaction: it cannot be committed,
+// and nothing of it remains.
 func TestTransactionLost(t *testing.T) {
 	c := newWorld(t, nil).dial()
 	c.ok(`{insert: "a", documents: [{_id: 1}]}`)

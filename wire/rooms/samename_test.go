@@ -11,7 +11,7 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// dialAsUser returns a connection on which a user is logged in; the user may be of any database.
+// dialAsUser returns a connection on which the existing user n, of any database, is logged in without authentication.
 func (w *world) dialAsUser(n auth.Name) *client {
 	c, u := w.dial(), w.Auth.User(n)
 	w.enter(c, &command.Login{Name: u.Name, ID: u.ID, Mechanism: auth.ScramSHA256, Version: math.MaxUint64})

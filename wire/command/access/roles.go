@@ -50,7 +50,8 @@ func privilegesArg(c *command.Call, name string, v bson.Value) ([]auth.Privilege
 }
 
 // grantedArg reads an argument with privileges that a role is to get. Errors: errors of privilegesArg,
-// InvalidRoleModification (49) for an action that only roles of admin may have.
+// InvalidRoleModification (49) for an action that only roles of admin may have, unless it is granted as part of all
+// actions.
 func grantedArg(c *command.Call, name string, v bson.Value) ([]auth.Privilege, error) {
 	list, err := privilegesArg(c, name, v)
 	for _, p := range list {
@@ -66,8 +67,8 @@ func grantedArg(c *command.Call, name string, v bson.Value) ([]auth.Privilege, e
 func noRole(n auth.Name) error { return mongoerr.New(mongoerr.RoleNotFound, "Role '%s' not found", n) }
 
 // checkRole refuses a role that inherits from a role that does not exist, or from itself. It also refuses a role
-// outside of admin that has privileges or roles of other databases.
-// Errors: RoleNotFound (31), InvalidRoleModification (49).
+// outside of admin that has roles of other databases, or privileges on other databases or on the cluster. Errors:
+// RoleNotFound (31), InvalidRoleModification (49).
 func checkRole(c *command.Call, e *auth.Edit, r *auth.Role) error {
 	if err := checkRoles(e.Directory, r.Roles); err != nil {
 		return err

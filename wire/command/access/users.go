@@ -171,8 +171,8 @@ func mechanismsArg(c *command.Call, field string, v bson.Value) ([]auth.Mechanis
 	return out, nil
 }
 
-// parseCredentials returns the stored form of a password.
-// Errors: BadValue (2).
+// parseCredentials returns the stored form of a password for each mechanism in the arguments; without that argument for
+// both SCRAM mechanisms, but for a digested password only for SCRAM-SHA-1. Errors: BadValue (2).
 func parseCredentials(c *command.Call, a *userArgs) (map[auth.Mechanism]auth.Credential, error) {
 	list := a.mechanisms
 	if list == nil {

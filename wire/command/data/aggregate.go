@@ -102,7 +102,8 @@ func streamPipeline(c *command.Call, ns collection.Namespace, pipeline *agg.Outl
 	return c.OpenCursor(cursor.Options{Namespace: named}, &streamSource{s: s, op: &c.Op}, size, false)
 }
 
-// aggregateNamespace returns the collection, or only the database for {aggregate: 1}.
+// aggregateNamespace returns the collection, or only the database for {aggregate: 1}; byUUID is true if the command
+// names the collection by its UUID.
 func aggregateNamespace(c *command.Call) (ns collection.Namespace, byUUID bool, err error) {
 	if c.Value.IsNumber() {
 		if n, ok := c.Value.AsFloat(); !ok || n != 1 {
@@ -168,7 +169,8 @@ func aggregateCursor(c *command.Call, a *aggregateArgs, v bson.Value) error {
 // have the effect of the read. Time series and virtual collections are read in the same way.
 // Manual: core/views.
 
-// findOnView answers a find on a view with an aggregation.
+// findOnView answers a find on a view, a time series or a virtual collection with an aggregation. A find of the last
+// entries of the change log reads only the end of the log.
 func findOnView(c *command.Call, ns collection.Namespace, a findArgs) error {
 	if ns == cluster.OplogNamespace && a.fromTheEnd() {
 		if err := lastEntries(c, &a); err != nil {
@@ -182,7 +184,7 @@ func findOnView(c *command.Call, ns collection.Namespace, a findArgs) error {
 	return c.OpenCursor(cursor.Options{Namespace: ns, NoTimeout: a.noTimeout}, &streamSource{s: s, op: &c.Op, limit: a.Limit}, a.batchSize(c), a.single)
 }
 
-// countOnView answers a count on a view with an aggregation.
+// countOnView answers a count on a view, a time series or a virtual collection with an aggregation.
 func countOnView(c *command.Call, ns collection.Namespace, f plan.Find) error {
 	b := bson.NewBuilder(nil)
 	b.String("$count", "n")
@@ -197,7 +199,7 @@ func countOnView(c *command.Call, ns collection.Namespace, f plan.Find) error {
 	return err
 }
 
-// distinctOnView answers a distinct on a view with an aggregation.
+// distinctOnView answers a distinct on a view, a time series or a virtual collection with an aggregation.
 func distinctOnView(c *command.Call, ns collection.Namespace, a *distinctArgs) error {
 	set, err := exec.NewValueSet(a.key)
 	if err != nil {

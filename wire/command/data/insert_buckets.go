@@ -10,8 +10,8 @@ import (
 )
 
 // insertBuckets stores the measurements of time-series buckets as single documents. mongorestore inserts such buckets
-// into the namespace with the prefix system.buckets. A retry of the command stores them again, because measurements
-// need no unique _id.
+// into the namespace with the prefix system.buckets. n is the number of buckets that were stored whole. A retry of the
+// command stores them again, because measurements need no unique _id.
 //
 // Errors: for each bucket, the error of its first refused measurement; BadValue (2) for a document that is not a
 // bucket, or is a compressed bucket.

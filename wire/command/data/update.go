@@ -333,8 +333,9 @@ func statementError(c *command.Call, errs []mongoerr.WriteError, i int, err erro
 	return append(errs, mongoerr.WriteError{Index: int32(i), Err: e}), nil
 }
 
-// abortsTxn reports whether the error of a statement ends the multi-document transaction of the command. Such an
-// error is also the error of the whole command.
+// abortsTxn reports whether the error of a statement in a multi-document transaction is the error of the whole command:
+// a write conflict, an unavailable snapshot, or a transaction that does not exist any more. Other errors are write
+// errors of their statement; they abort the transaction too.
 func abortsTxn(c *command.Call, e *mongoerr.Error) bool {
 	if c.Op.Txn == nil {
 		return false

@@ -137,7 +137,8 @@ func (s *State) failAny(c *command.Call) error {
 	return p.fail(c)
 }
 
-// failGetMore fails a getMore whose cursor was found. Errors: as failAny.
+// failGetMore fails a getMore whose cursor was found, if the fail point for that place is on; nil otherwise. Errors: as
+// failAny.
 func (s *State) failGetMore(c *command.Call) error {
 	p, yes := s.failPoints.enter(failPlace{failGetMorePoint, c.Conn.Local().String()}, c)
 	if !yes {
@@ -149,8 +150,9 @@ func (s *State) failGetMore(c *command.Call) error {
 	return p.fail(c)
 }
 
-// failTimeLimit makes a command with a time limit fail at once, or returns the error that disables the limit.
-// Errors: cluster.ErrTimeLimit, command.ErrEndless.
+// failTimeLimit returns the error of a fail point about time limits, for a command that has a limit; nil if none is on.
+// ErrTimeLimit makes the command fail at once, ErrEndless disables its limit. Errors: cluster.ErrTimeLimit,
+// command.ErrEndless.
 func (s *State) failTimeLimit(c *command.Call) error {
 	if _, yes := s.failPoints.enter(failPlace{timeOutPoint, c.Conn.Local().String()}, c); yes {
 		return cluster.ErrTimeLimit
@@ -161,7 +163,8 @@ func (s *State) failTimeLimit(c *command.Call) error {
 	return nil
 }
 
-// enter counts a command that reaches a fail point. It returns the fail point, and whether the command must fail.
+// enter is called when a command reaches a fail point. It returns the fail point, and whether it fires: whether it is
+// on, applies to the command, and its mode selects this time. It counts the times that a fail point fires.
 func (f *failPoints) enter(at failPlace, c *command.Call) (failCommand, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -365,8 +368,8 @@ func parseFailMode(v bson.Value) (m failMode, err error) {
 	return m, nil
 }
 
-// parse reads the data of the fail point failCommand: the affected commands, and the error or other effect. Errors:
-// TypeMismatch (14), BadValue (2), InvalidOptions (72).
+// parse reads the data of the fail points failCommand and failGetMoreAfterCursorCheckout: the affected commands, and
+// the error or other effect. Errors: TypeMismatch (14), BadValue (2), InvalidOptions (72).
 func (p *failCommand) parse(data bson.Raw) error {
 	var millis int64
 	blocks := false

@@ -308,7 +308,7 @@ func (r *report) success(b *bson.Builder) {
 	}
 }
 
-// rows returns the number of rows that the command would return.
+// rows returns the number of rows that the command would return; 0 for a write or a count.
 func (r *report) rows() int64 {
 	if r.x.Stage != "" {
 		return 0

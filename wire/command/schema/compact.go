@@ -9,9 +9,8 @@ import (
 // compactTargetMB is the default of the argument freeSpaceTargetMB, in MiB.
 const compactTargetMB = 20
 
-// runCompact frees disk space of a collection, and replies when that is done, with the number of freed bytes. With
-// dryRun it only estimates them.
-// Manual: reference/command/compact.
+// runCompact frees disk space of a collection, if at least freeSpaceTargetMB can be freed, and replies when that is
+// done, with the number of freed bytes. With dryRun it only estimates them. Manual: reference/command/compact.
 func (s *State) runCompact(c *command.Call) error {
 	ns, err := c.Namespace()
 	if err != nil {

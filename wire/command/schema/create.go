@@ -82,8 +82,8 @@ func create(c *command.Call, ns collection.Namespace, o *createOptions) error {
 	return c.Server.DDL.Create(&c.Op, ns, ddl.CreateOptions{Raw: o.document(), ShardKey: key, Indexes: o.indexes, UUID: c.ForcedUUID})
 }
 
-// checkCreatable refuses reserved names.
-// Errors: InvalidNamespace (73), IllegalOperation (20), InvalidOptions (72).
+// checkCreatable refuses reserved names, and a validator where none is allowed. Errors: InvalidNamespace (73),
+// IllegalOperation (20), InvalidOptions (72).
 func checkCreatable(ns collection.Namespace, o *createOptions) error {
 	if strings.HasPrefix(ns.Coll, bucketsPrefix) {
 		if o.timeseries == nil {

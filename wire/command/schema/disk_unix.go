@@ -4,7 +4,8 @@ package schema
 
 import "syscall"
 
-// disk returns the used and the total bytes of the disk.
+// disk returns the used and the total bytes of the disk on which temporary files are (Cluster.ScratchDir), or of that
+// of the working directory if there are none; zeros if the system returns an error.
 func (s *State) disk() (used, total int64) {
 	dir := s.Cluster.ScratchDir
 	if dir == "" {

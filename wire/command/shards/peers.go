@@ -49,7 +49,7 @@ func appendIncomplete(b *bson.Builder, unreachable []string) {
 	b.End()
 }
 
-// whole returns an integer field of a document that a peer sent.
+// whole returns an integer field of a document that a peer sent; 0 if it is missing or no integer.
 func whole(d bson.Raw, name string) int64 {
 	n, _ := d.Get(name).AsInt64()
 	return n

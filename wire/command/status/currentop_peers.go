@@ -21,9 +21,9 @@ const currentOpBytesMax = 3 << 20
 // currentOp must still show the operations of this server.
 const peersTimeout = 3 * time.Second
 
-// allServers returns the operations of all servers over the store, those of this server first. For each server whose
-// operations are missing, or once for all peers if the store does not answer, it adds a document that reports this.
-// Jobs are in the store, so every server lists all jobs.
+// allServers returns the operations of all servers over the store, those of this server first. For each server that did
+// not answer it adds a document that reports this, and one for all peers if the store does not answer. Jobs are in the
+// store, so this server's list has all of them, and peers leave them out.
 func (s *State) allServers(ctx context.Context, a currentOpArgs) []bson.Raw {
 	docs := s.currentOps(a)
 	ctx, cancel := context.WithTimeout(ctx, peersTimeout)
