@@ -26,8 +26,8 @@ func (c *Call) MayWriteTo(ns collection.Namespace, how string) error {
 	return c.mayWriteInTxn(ns, how)
 }
 
-// checkSystemName refuses names with the prefix "system." that clients may not write, for MayWriteTo. how is the
-// command's verb for the error text.
+// checkSystemName refuses names with the prefix "system." that clients may not write, for MayWriteTo. Into the buckets
+// of an existing time series, inserts are allowed. how is the command's verb for the error text.
 func (c *Call) checkSystemName(ns collection.Namespace, how string) error {
 	if !strings.HasPrefix(ns.Coll, "system.") {
 		return nil

@@ -97,8 +97,8 @@ func databaseNames(c *command.Call) []string {
 	return names
 }
 
-// databaseSize returns the size of a database in bytes, at least collectionBytesMin; empty reports that it has no
-// collection.
+// databaseSize returns the size of a database in bytes: that of its documents, and collectionBytesMin for each index;
+// at least collectionBytesMin. empty reports that it has no collection, not even a virtual one.
 func databaseSize(c *command.Call, db string) (bytes int64, empty bool) {
 	empty = len(c.Server.Virtual.Names(db, c.Server.ReplicaSet.Name != "")) == 0
 	for _, coll := range c.Cluster.Catalog().Collections(db) {

@@ -98,7 +98,8 @@ func (p *parameters) verbosity(prefix string, d bson.Raw, check bool) error {
 	return nil
 }
 
-// setOne sets one component's verbosity; "" is the log level.
+// setOne sets one component's verbosity. A negative verbosity removes it, so that the parent's applies. The component
+// "" is the log level, for which a negative verbosity counts as 0. With check it only validates the value.
 func (p *parameters) setOne(component string, v bson.Value, check bool) error {
 	n, ok := v.AsFloat()
 	if !ok || math.IsNaN(n) || n < math.MinInt32 || n > math.MaxInt32 {

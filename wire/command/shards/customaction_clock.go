@@ -37,10 +37,11 @@ func clockArg(c *command.Call, a *clockArgs, name string, v bson.Value) (err err
 // clockAdvanceMax is the longest time by which one command can advance the clock: ten years.
 const clockAdvanceMax = 10 * 365 * 24 * time.Hour
 
-// setClock runs {customAction: "Clock", stop: true}, which Azure Cosmos DB does not have, for tests. The clock of
-// budgets, expiry and $$NOW stops until a command advances it ({advanceMs: 1000}) or starts it again ({run: true}).
-// So the throttles in a test of an application do not depend on how long the test takes, and it waits for none. If
-// throttled requests wait in the server (server-side retry), a wait advances the clock instead.
+// setClock runs {customAction: "Clock", stop: true}, which Azure Cosmos DB does not have, for tests; it exists only
+// with --enable-test-commands. The clock of budgets, expiry and $$NOW stops until a command advances it ({advanceMs:
+// 1000}) or starts it again ({run: true}). So the throttles in a test of an application do not depend on how long the
+// test takes, and it waits for none. If throttled requests wait in the server (server-side retry), a wait advances the
+// clock instead.
 func setClock(c *command.Call, a *customArgs) error {
 	clock := c.Cluster.Budgets.Clock
 	if !c.Server.TestCommands || clock == nil {

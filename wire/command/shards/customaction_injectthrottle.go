@@ -49,11 +49,11 @@ func injectArg(c *command.Call, r *ratelimit.RefuseRule, name string, v bson.Val
 	return arguments.Between(name, n, 0, 60_000)
 }
 
-// injectThrottle runs {customAction: "InjectThrottle", nth: 5, kind: "write"}, which Azure Cosmos DB does not have:
-// the nth statement from now is refused, as if request units were lacking, so that an application can test its
-// retries. count is the number of consecutive refusals (-1: all that follow), every repeats the pattern after that
-// many statements, kind and collection limit it to reads or writes and to one collection. Each call replaces the rule
-// of an earlier call; {off: true} removes the rule.
+// injectThrottle runs {customAction: "InjectThrottle", nth: 5, kind: "write"}, which Azure Cosmos DB does not have: the
+// nth statement from now is refused, as if request units were lacking, so that an application can test its retries; it
+// exists only with --enable-test-commands. count is the number of consecutive refusals (-1: all that follow), every
+// repeats the pattern after that many statements, kind and collection limit it to reads or writes and to one
+// collection. Each call replaces the rule of an earlier call; {off: true} removes the rule.
 func injectThrottle(c *command.Call, a *customArgs) error {
 	if !c.Server.TestCommands {
 		return mongoerr.New(mongoerr.CommandNotFound, "customAction InjectThrottle needs a server started with --enable-test-commands")

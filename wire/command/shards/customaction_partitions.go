@@ -144,7 +144,8 @@ func appendLoad(b *bson.Builder, s ratelimit.BucketStats) {
 	b.Int32("waiting", int32(s.Waiting))
 }
 
-// appendHot appends the heaviest shard key values of a partition.
+// appendHot appends the heaviest shard key values of a partition, each with its charge in RU (inRU) or else its bytes.
+// If values is false, it leaves the values themselves out.
 func appendHot(b *bson.Builder, name string, coll *catalog.Collection, keys []ratelimit.Hot, inRU, values bool) {
 	b.BeginArray(name)
 	for _, k := range keys {

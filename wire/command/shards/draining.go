@@ -24,9 +24,9 @@ func (s *State) namedShard(c *command.Call) (string, error) {
 	return name, err
 }
 
-// runDrainShard answers startShardDraining and removeShard.
-// Manual: reference/command/startShardDraining, reference/command/removeShard.
-// Errors: IllegalOperation (20), errors of namedShard.
+// runDrainShard refuses startShardDraining and removeShard, also for an existing shard. Manual:
+// reference/command/startShardDraining, reference/command/removeShard. Errors: IllegalOperation (20), errors of
+// namedShard.
 func (s *State) runDrainShard(c *command.Call) error {
 	name, err := s.namedShard(c)
 	if err != nil {
@@ -42,9 +42,9 @@ func (s *State) runStopShardDraining(c *command.Call) error {
 	return err
 }
 
-// runNotDraining answers shardDrainingStatus and commitShardRemoval.
-// Manual: reference/command/shardDrainingStatus, reference/command/commitShardRemoval.
-// Errors: IllegalOperation (20), errors of namedShard.
+// runNotDraining refuses shardDrainingStatus and commitShardRemoval: no shard is ever being drained. Manual:
+// reference/command/shardDrainingStatus, reference/command/commitShardRemoval. Errors: IllegalOperation (20), errors of
+// namedShard.
 func (s *State) runNotDraining(c *command.Call) error {
 	name, err := s.namedShard(c)
 	if err != nil {

@@ -52,7 +52,8 @@ func runMergeChunks(c *command.Call) error {
 	return mergeWithin(c, coll, within)
 }
 
-// mergeWithin merges all partitions in a range into one. The ends of the range must be ends of partitions.
+// mergeWithin merges all partitions in a range into one. The caller has checked that the ends of the range are ends of
+// partitions.
 func mergeWithin(c *command.Call, coll *catalog.Collection, r shard.Range) error {
 	for range coll.Map.Len() {
 		now := c.Cluster.Catalog().ByID(coll.ID)

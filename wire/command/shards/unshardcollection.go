@@ -2,8 +2,9 @@ package shards
 
 import "github.com/cantledb/cantle/wire/command"
 
-// runUnshardCollection makes a sharded collection unsharded, and replies when it has no shard key any more.
-// Manual: reference/command/unshardCollection.
+// runUnshardCollection makes a sharded collection unsharded, and replies when it has no shard key any more. Its only
+// partition then has the number of toShard, or else of the shard with the least data. Manual:
+// reference/command/unshardCollection.
 func (s *State) runUnshardCollection(c *command.Call) error {
 	ns, err := shardedNamespace(c)
 	if err != nil {

@@ -47,7 +47,7 @@ type currentOpRequest struct {
 }
 
 // parseCurrentOp reads the arguments of currentOp. Those fields of the command that are no arguments form a filter on
-// the listed operations.
+// the listed operations. $truncateOps has no effect: commands are always truncated.
 func (s *State) parseCurrentOp(c *command.Call) (command.Request, error) {
 	a := currentOpArgs{Sessions: true, Truncate: true, User: c.ConnState.User.Key()}
 	filter := bson.NewBuilder(nil)

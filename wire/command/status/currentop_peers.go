@@ -65,7 +65,8 @@ func missingDoc(host, why string) bson.Raw {
 	return b.Doc()
 }
 
-// answerCurrentOp returns the operations of this server to a peer.
+// answerCurrentOp returns the operations of this server, without jobs, to a peer. In place of those for which the
+// answer has no room (currentOpBytesMax), it has one document with their number.
 func (s *State) answerCurrentOp(_ context.Context, body []byte) ([]byte, error) {
 	var a currentOpArgs
 	if err := json.Unmarshal(body, &a); err != nil {

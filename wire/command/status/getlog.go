@@ -11,8 +11,8 @@ import (
 // lineBytesMax is the maximum number of bytes of a log line in the reply of getLog. Manual: reference/command/getLog.
 const lineBytesMax = 1024
 
-// runGetLog returns the last lines of the log.
-// Manual: reference/command/getLog.
+// runGetLog returns the last lines of the log "global", none of the log "startupWarnings", and the names of both for
+// "*". Manual: reference/command/getLog.
 func (s *State) runGetLog(c *command.Call) error {
 	if c.Value.IsNullish() {
 		return mongoerr.MissingField(c.Field(c.Name()))

@@ -2,8 +2,8 @@ package status
 
 import "github.com/cantledb/cantle/wire/command"
 
-// runListCommands lists the commands. Unknown arguments are ignored.
-// Manual: reference/command/listCommands.
+// runListCommands lists the commands that the client's listener offers. Unknown arguments are ignored. Manual:
+// reference/command/listCommands.
 func runListCommands(c *command.Call) error {
 	b := c.Reply
 	b.BeginDoc("commands")

@@ -172,7 +172,8 @@ type partitionMetrics struct {
 	docs, bytes int64
 }
 
-// add adds the numbers of a partition or collection to the series that it shares with others.
+// add adds the numbers of a partition to the series that it shares with others; of the normalized consumption, a
+// percentage, it takes the larger one.
 func (p *partitionMetrics) add(q partitionMetrics) {
 	p.Total += q.Total
 	p.Throttled += q.Throttled

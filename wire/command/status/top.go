@@ -49,9 +49,8 @@ func (u *usages) add(ns collection.Namespace, op command.OpType, d time.Duration
 	x[op].micros.Add(max(d.Microseconds(), 1))
 }
 
-// runTop replies with the number and the total duration of the commands on each collection, in microseconds. Unknown
-// arguments are ignored.
-// Manual: reference/command/top.
+// runTop replies with the number of the commands on each existing collection, and their total duration in microseconds.
+// Unknown arguments are ignored. Manual: reference/command/top.
 func (s *State) runTop(c *command.Call) error {
 	b := c.Reply
 	b.BeginDoc("totals")

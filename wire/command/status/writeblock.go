@@ -58,9 +58,9 @@ func (w *writeBlock) set(ctx context.Context, on bool, reason string) error {
 	})
 }
 
-// refusal returns the error for a command that writes to a database of users, while the block is on; nil if it is
-// off, and for users with the privilege to bypass it. Without access control no user has that privilege.
-// Manual: reference/privilege-actions#bypassWriteBlockingMode.
+// refusal returns the error that the command's writes to databases of users get while the block is on; nil if it is
+// off, and for users with the privilege to bypass it. Without access control no user has that privilege. Manual:
+// reference/privilege-actions#bypassWriteBlockingMode.
 func (w *writeBlock) refusal(c *command.Call) *mongoerr.Error {
 	if !w.on.Load() {
 		return nil
