@@ -133,7 +133,8 @@ func (r *Reader) reserve(n int64) bool {
 	return true
 }
 
-// reserve reserves n bytes of a user's share in turn.
+// reserve reserves n bytes of a user's share, after the user's earlier messages, and not while a user that holds no
+// memory waits for some. It returns false on a timeout.
 func (x *largeMessages) reserve(s *sender, n int64) bool {
 	if s.turn.InUse() == 0 && x.turn.InUse() == 0 && s.share.Take(n) {
 		return true

@@ -25,9 +25,9 @@ func (r *Registry) Run(ctx context.Context) {
 	}
 }
 
-// reap closes the cursors that have been idle for longer than IdleMax. Cursors in a session have the same limit, but
-// the end of the session may close them earlier. A cursor in a transaction is not closed here, but when the
-// transaction ends.
+// reap closes the cursors that have been idle for longer than IdleMax, except those that were opened without a timeout.
+// Cursors in a session have the same limit, but the end of the session may close them earlier. A cursor in a
+// transaction is not closed here, but when the transaction ends.
 func (r *Registry) reap() {
 	r.mu.Lock()
 	limit := time.Now().Add(-r.idleMax)

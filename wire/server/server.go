@@ -209,8 +209,8 @@ func (s *Server) removeListener(l net.Listener) {
 	delete(s.listeners, l)
 }
 
-// start registers a new connection and starts its goroutine. It returns false if there are too many connections, in
-// total, from the address or at once, or if the server stops.
+// start registers a new connection and starts its goroutine. It returns false if there are too many connections in
+// total or from the address, if too many wait for their turn under the connection rate limit, or if the server stops.
 func (s *Server) start(ctx context.Context, nc net.Conn, tag string) bool {
 	c := newConn(ctx, s, nc, tag)
 	s.mu.Lock()

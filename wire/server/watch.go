@@ -115,7 +115,9 @@ func (s *Server) writeTimeout() time.Duration {
 	return s.cfg.WriteMax
 }
 
-// examine examines a connection, and reports whether it is busy.
+// examine interrupts the command of a connection whose client has disconnected, and closes a connection that has been
+// idle, or whose client has not accepted a reply, for too long; patience is the limit for a large reply. It reports
+// whether the connection is busy: whether it runs a command or sends a reply.
 func (w *watcher) examine(c *Conn, patience time.Duration) bool {
 	c.clientGone = c.clientGone || len(w.clientsGone) > 0 && w.clientsGone[c.id]
 	p := c.phase.Load()

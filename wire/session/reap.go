@@ -42,8 +42,8 @@ func (r *Registry) Run(ctx context.Context) {
 // not end sessions.
 func (r *Registry) elapsed() time.Duration { return r.cfg.Now().Sub(r.began) }
 
-// cutoff returns a wall clock time before which written entries are at least d old, even if the wall clock was set
-// forward since the start.
+// cutoff returns a time of the wall clock: entries that were written before it are at least d old, even if the wall
+// clock was set forward since the start.
 func (r *Registry) cutoff(d time.Duration) time.Time {
 	wall, steady := r.cfg.Now().Round(0), r.began.Round(0).Add(r.elapsed())
 	if steady.Before(wall) {
@@ -105,9 +105,10 @@ func (r *Registry) expireSessions(ctx context.Context) {
 // resize adds to the bytes of results in memory.
 func (r *Registry) resize(by int) { r.bytes.Add(int64(by)) }
 
-// trim bounds the memory for results of retryable writes: if it exceeds ResultBytes, the results of the least
-// recently used sessions are dropped, down to three quarters. A retry of a statement whose result was dropped is
-// refused, so that it never runs twice, unless the result is read again from a History that peers share.
+// trim bounds the memory for results of retryable writes: if it exceeds ResultBytes, the results of the least recently
+// used sessions are dropped, down to three quarters of ResultBytes; sessions that a command uses keep theirs. A retry
+// of a statement whose result was dropped is refused, so that it never runs twice, unless the result is read again from
+// a History that peers share.
 func (r *Registry) trim() {
 	if r.bytes.Load() <= r.cfg.ResultBytes || !r.trimmer.TryLock() {
 		return
