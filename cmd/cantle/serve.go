@@ -198,7 +198,7 @@ func waitForEnd(d *daemon.Daemon, s cli.Streams, signals chan os.Signal) (status
 // one is the same request, sent to the process and to its process group.
 const againAfter = 500 * time.Millisecond
 
-// exitOnSecondSignal ends the process at once on a second signal.
+// exitOnSecondSignal ends the process at once on a second signal that comes at least againAfter after the first.
 func exitOnSecondSignal(s cli.Streams, signals chan os.Signal) {
 	for wish := time.Now(); ; {
 		<-signals

@@ -113,7 +113,8 @@ func completeArguments(c *cobra.Command, before []string, _ string) ([]string, c
 // briefMax is the maximum length of a description beside a completion.
 const briefMax = 60
 
-// brief returns the beginning of a flag's usage, for a list.
+// brief returns the beginning of a flag's usage, for a list: up to the end of its first clause, and at most briefMax
+// characters.
 func brief(usage string) string {
 	for _, end := range []string{". ", "; ", ": ", " (", ", such as "} {
 		usage, _, _ = strings.Cut(usage, end)

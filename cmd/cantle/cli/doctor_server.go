@@ -105,7 +105,8 @@ func examine(ctx context.Context, uri string, limit time.Duration) (out []doctor
 	return out
 }
 
-// version returns the version of the server's program, if the server reports it.
+// version returns the end of a sentence about the server: the version of its program and, if that is another one, of
+// this program; or that it is not a Cantle server. It is "" if buildInfo fails.
 func (s *server) version(ctx context.Context) string {
 	info, err := s.runCommand(ctx, "admin", command("buildInfo"))
 	if err != nil {

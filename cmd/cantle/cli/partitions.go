@@ -115,7 +115,8 @@ type hotKey struct {
 	weight           float64
 }
 
-// printHot prints the costliest shard key values over all partitions.
+// printHot prints two tables of shard key values over all partitions, each with at most top values: those with the most
+// RU, and those with the most bytes.
 func printHot(out io.Writer, list bson.Raw, top int) {
 	for _, by := range []struct {
 		field, unit, title string
@@ -158,7 +159,8 @@ func printHot(out io.Writer, list bson.Raw, top int) {
 	}
 }
 
-// bound returns the text of the lower or upper end of a partition's key range.
+// bound returns the text of the lower or upper end of a partition's key range: that of its first field, "min" or "max"
+// for an open end, "-" if the reply p has no bound.
 func bound(p bson.Raw, name string) string {
 	d, ok := p.Get(name).Doc()
 	if !ok {

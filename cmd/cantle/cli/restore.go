@@ -248,7 +248,8 @@ func (r *restoring) recordLost(format string, args ...any) {
 	r.notRestored = append(r.notRestored, text)
 }
 
-// verdict returns the error of a restore that is not complete.
+// verdict returns the error of a restore that is not complete: failed documents, other parts that failed, or a
+// collection of --shard-key that the dump does not have; nil for a complete one.
 func (r *restoring) verdict() error {
 	for ns := range r.keys {
 		if ns != "" && !r.keyed[ns] {

@@ -153,7 +153,8 @@ func asDumped(snap *catalog.Snapshot, coll *catalog.Collection) *dumps.Collectio
 	return &dumps.Collection{DB: ns.DB, Coll: ns.Coll, Data: ns.Coll, Kind: coll.Kind(), Metadata: savedMetadata(coll, snap.Database(ns.DB))}
 }
 
-// named returns the name of a collection on the server.
+// named returns the name that a collection of the dump gets on the server: that of the first --rename that applies, or
+// its own.
 func (r *restoring) named(d *dumps.Collection) (db, coll string) {
 	for _, x := range r.renames {
 		if ns, ok := x.Apply(d.NS()); ok {

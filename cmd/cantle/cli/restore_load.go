@@ -260,7 +260,8 @@ func (l *loading) abandon() {
 	l.workers.Wait()
 }
 
-// finish waits until everything is stored, and makes the remaining indexes.
+// finish waits until everything is stored, makes the remaining indexes, sets the throughput, and prints the numbers of
+// documents. With --dryRun it only waits and prints.
 func (r *restoring) finish(ctx context.Context, t *transfer, l *loading) error {
 	err := l.flush(ctx)
 	l.abandon()

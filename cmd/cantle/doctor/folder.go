@@ -52,7 +52,7 @@ func folderOf(data string) (folder string, out []Finding) {
 	return path, []Finding{newFinding("folder", Good, "%s is writable", path)}
 }
 
-// tryFile creates a file in a folder and removes it.
+// tryFile creates a file in a folder, writes to it and removes it. A full disk is no error here.
 func tryFile(folder string) error {
 	f, err := os.CreateTemp(folder, ".cantle-doctor-")
 	if err != nil {

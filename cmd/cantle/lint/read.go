@@ -39,8 +39,9 @@ func (l *Linter) File(ctx context.Context, name string) error {
 	return l.lines(ctx, name, io.MultiReader(bytes.NewReader(head), file))
 }
 
-// whole checks a file that is a single document, array of documents or pipeline, over any number of lines. For other
-// files it does nothing, and done is false.
+// whole checks a file of at most wholeMax bytes that is a single document, array of documents or pipeline, over any
+// number of lines. For other files it does nothing, and done is false. Errors: an element of an array is not a
+// document; errors of the checks.
 func (l *Linter) whole(ctx context.Context, name string, text []byte) (done bool, err error) {
 	trimmed := bytes.TrimSpace(text)
 	if len(text) > wholeMax || len(trimmed) == 0 || trimmed[0] != '{' && trimmed[0] != '[' {
