@@ -45,8 +45,8 @@ func (l *collectionInfo) size() int64 {
 	return *l.Bytes
 }
 
-// collections returns the collections that listCollections shows to the user in each database, at most
-// collectionsMax, ordered by name, each with its partitions, throughput and sizes.
+// collections returns the collections that listCollections shows to the user in each database, at most collectionsMax,
+// ordered by name, each with its partitions, throughput and sizes. Only the measuredMax largest have sizes on disk.
 func collections(q *query) (any, error) {
 	reply, err := q.runCommand("admin", bson.D{{"listDatabases", 1}, {"nameOnly", true}, {"authorizedDatabases", true}})
 	if err != nil {

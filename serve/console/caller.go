@@ -168,7 +168,8 @@ func (c *localConn) authenticate(ctx context.Context, n auth.Name, password stri
 	}
 }
 
-// mechanismOf returns the mechanism by which a user can log in.
+// mechanismOf returns the mechanism for a login: SCRAM-SHA-256 if the server offers it for the user, otherwise
+// SCRAM-SHA-1.
 func (c *localConn) mechanismOf(ctx context.Context, n auth.Name) (auth.Mechanism, error) {
 	reply, err := c.runCommand(ctx, "admin", bson.D{{"hello", 1}, {"saslSupportedMechs", n.DB + "." + n.Name}}.Doc())
 	if err != nil {

@@ -174,8 +174,8 @@ func (q *query) text(name string) string {
 	return q.Request.URL.Query().Get(name)
 }
 
-// number returns a number argument within bounds.
-// Errors: BadValue (2).
+// number returns an integer argument, or the value otherwise if it is missing. Errors: BadValue (2) for an argument
+// that is no integer, or a result below least or above most.
 func (q *query) number(name string, otherwise, least, most int64) (int64, error) {
 	n := otherwise
 	if q.body != nil {

@@ -65,7 +65,8 @@ func (d *Daemon) advertised() string {
 	return address
 }
 
-// onlyHere reports whether no other machine can reach the address.
+// onlyHere reports whether no other machine can reach the address: a Unix socket, localhost or a loopback address. It
+// is also true for an address that is not host:port, because listening there fails.
 func onlyHere(address string) bool {
 	if strings.HasPrefix(address, "unix:") || strings.Contains(address, "/") {
 		return true

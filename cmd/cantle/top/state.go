@@ -72,7 +72,8 @@ func (v *view) press(key string) {
 	}
 }
 
-// choose selects the next collection in the list, or the previous one, as the collection that is shown.
+// choose moves the selection by 1 or -1 in the list of collections, round its ends. The first entry of the list, "",
+// stands for all collections.
 func (v *view) choose(by int) {
 	all := append([]string{""}, v.collections...)
 	at := max(0, slices.Index(all, v.ns))
