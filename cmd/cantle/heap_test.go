@@ -17,8 +17,8 @@ func TestPercentFor(t *testing.T) {
 	}
 }
 
-// The memory of garbage is returned to the system when nothing is allocated any more; not under load, and not if
-// there is little to return.
+// isIdle is true for a heap with 64 MB of garbage when nothing is allocated any more; it is false while much is
+// allocated, if there is little to return, and after the memory has been returned.
 func TestIdleHeapIsReleased(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	debug.FreeOSMemory()

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// TestSpareProcessors: GOMAXPROCS is raised as long as the server is overloaded.
+// TestSpareProcessors checks that raise raises GOMAXPROCS, that GOMAXPROCS stays raised while the function passed to
+// raise returns true, and that it is lowered afterwards.
 func TestSpareProcessors(t *testing.T) {
 	usual := runtime.GOMAXPROCS(0)
 	defer runtime.GOMAXPROCS(usual)

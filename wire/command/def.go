@@ -126,8 +126,9 @@ const (
 	Metadata
 	// Silent commands do not appear in the profile and the slow log, and are not charged.
 	Silent
-	// Limited commands have the default time limit of reads, unless they write their results into a collection.
-	// Manual: reference/cluster-parameters/defaultMaxTimeMS.
+	// Limited commands have the default time limit of reads, unless they write their results into a collection. On the
+	// Cosmos listener, every command has cosmosTimeLimit instead. Manual:
+	// reference/cluster-parameters/defaultMaxTimeMS.
 	Limited
 	// Secret commands carry passwords or proofs of passwords. Logs and lists of operations hide them.
 	Secret

@@ -35,7 +35,8 @@ type Authenticator interface {
 type Settings interface {
 	// FillConcerns fills in the concerns that the command leaves out.
 	FillConcerns(c *Call)
-	// ReadLimit returns the time limit of a read without maxTimeMS; 0 for no limit.
+	// ReadLimit returns the time limit of Limited commands without maxTimeMS, except on the Cosmos listener; 0 for no
+	// limit.
 	ReadLimit() time.Duration
 	// Parameter returns the value of a numeric or boolean server parameter; true is 1.
 	Parameter(name string) float64

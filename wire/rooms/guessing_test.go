@@ -81,7 +81,8 @@ func TestGuessingIsSlow(t *testing.T) {
 	}
 }
 
-// TestCertificatesAreSlowedToo: failed attempts by X.509 wait like those by password.
+// TestCertificatesAreSlowedToo checks that login attempts by X.509 wait after failures: of 200 attempts without a
+// certificate, whose clients disconnect after 20 ms, at most 40 are checked.
 func TestCertificatesAreSlowedToo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, _, _ := secured(t)

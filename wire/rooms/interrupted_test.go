@@ -7,8 +7,8 @@ import (
 	"github.com/cantledb/cantle/wire"
 )
 
-// TestInterruptedGivesReason checks a read or write that ends because its client has disconnected: its error and its
-// entry in the profile contain this reason.
+// TestInterruptedGivesReason checks reads and writes whose context has ended because the client disconnected: the error
+// of each, and its entry in the profile, contain this reason.
 func TestInterruptedGivesReason(t *testing.T) {
 	w := newWorld(t, nil)
 	w.dial().ok(`{insert: "c", documents: [{_id: 1}, {_id: 2}]}`)

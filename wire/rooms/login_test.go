@@ -11,7 +11,8 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// dialUser returns a connection on which the user of the database test with a given name is logged in.
+// dialUser returns a connection on which the existing user of the database test with a given name is logged in, without
+// authentication.
 func (w *world) dialUser(t *testing.T, name string) *client {
 	t.Helper()
 	c := w.dial()
@@ -23,8 +24,8 @@ func (w *world) dialUser(t *testing.T, name string) *client {
 	return c
 }
 
-// secured returns a server that requires logins, with a connection of a root user and one of a user that can only
-// read.
+// secured returns a server that requires logins, with five documents in the collection test.c, and two connections: of
+// a root user, and of a user that can only read.
 func secured(t *testing.T) (w *world, root, reader *client) {
 	w = newWorld(t, nil)
 	c := w.dial()

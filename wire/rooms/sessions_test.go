@@ -10,8 +10,8 @@ import (
 
 const lsid = `lsid: {id: {$binary: {base64: "AAAAAAAAAAAAAAAAAAAAAQ==", subType: "04"}}}`
 
-// TestRetriedWrite checks that a retried write returns the result of the first attempt, also after a restart of the
-// server.
+// TestRetriedWrite checks that a retried insert and a retried findAndModify return the result of the first attempt, the
+// latter also at a new server over the same store, and that a retry with an older txnNumber is refused.
 func TestRetriedWrite(t *testing.T) {
 	store := memkv.Open(memkv.Options{})
 	defer store.Close()
@@ -37,8 +37,8 @@ func TestRetriedWrite(t *testing.T) {
 	}
 }
 
-// TestKilledSession checks that killing a session aborts its transaction and closes its cursors, but not those of
-// other sessions.
+// TestKilledSession checks that killSessions aborts the session's transaction and closes its cursor, but not a cursor
+// that was opened without a session.
 func TestKilledSession(t *testing.T) {
 	c := newWorld(t, nil).dial()
 	c.ok(`{insert: "c", documents: [{_id: 1}, {_id: 2}, {_id: 3}]}`)

@@ -8,7 +8,9 @@ import (
 	"github.com/cantledb/cantle/bson/ejson"
 )
 
-// TestStrictSort: the sorts that Azure Cosmos DB for MongoDB refuses.
+// TestStrictSort checks that, at the Cosmos address, a sort succeeds only if a single-field, composite or wildcard
+// index serves it, and otherwise fails with the text of Azure Cosmos DB. At the other address the same sorts of a find
+// succeed.
 func TestStrictSort(t *testing.T) {
 	w := newWorld(t, nil)
 	c, relaxed := w.dialAs("cosmos"), w.dial()

@@ -11,7 +11,8 @@ import (
 	"github.com/cantledb/cantle/wire"
 )
 
-// TestAllocs: the loop allocates nothing per request, in both directions.
+// TestAllocs checks that the loop of a connection allocates nothing per request, neither to read the request nor to
+// send the reply.
 func TestAllocs(t *testing.T) {
 	_, addr := start(t, null{}, Config{WatchEvery: time.Hour})
 	c := dial(t, addr)

@@ -332,7 +332,8 @@ func TestMessageErrorsKeepConnection(t *testing.T) {
 	c.run("ping", 1)
 }
 
-// TestCut: these messages close the connection without an answer, except for an HTTP request, which gets a text.
+// TestCut checks that messages with a wrong length, an unknown required flag or an opcode that is not served, and
+// wire.ErrHangUp of the handler, close the connection without an answer, and that an HTTP request gets a text.
 func TestCut(t *testing.T) {
 	h := newStub()
 	_, addr := start(t, h, Config{})
@@ -437,7 +438,8 @@ func TestConnsMax(t *testing.T) {
 	dial(t, addr).run("ping", 1)
 }
 
-// TestCloseByOthers: Conn.Close from another goroutine, as killing a connection does.
+// TestCloseByOthers checks that Conn.Close, called from another goroutine than the connection's, interrupts the running
+// command with the given cause, and that the connection is closed after the reply.
 func TestCloseByOthers(t *testing.T) {
 	h := newStub()
 	s, addr := start(t, h, Config{})

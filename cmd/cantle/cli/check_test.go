@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// The exit status of check: no findings, findings, no store.
+// The exit status of cantle check: 0 without findings, 1 with findings, 2 without a database.
 func TestCheckStatus(t *testing.T) {
 	data := t.TempDir()
 	verb := func(args ...string) (string, int) {

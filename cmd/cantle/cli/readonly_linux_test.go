@@ -45,8 +45,8 @@ func served(t *testing.T, fn func(c *mongo.Collection) error, args ...string) {
 	}
 }
 
-// On a read-only file system (ext4 becomes one after disk errors) all recovery tools work: check, salvage, doctor, a
-// read-only server, and restoring from backups that lie there.
+// On a read-only file system (here a tmpfs that is mounted anew; ext4 becomes one after disk errors) all recovery tools
+// work: check, salvage, doctor, a read-only server, and restoring from backups that lie there.
 func TestReadOnlyFileSystem(t *testing.T) {
 	disk := t.TempDir()
 	if err := syscall.Mount("none", disk, "tmpfs", 0, "size=128m"); err != nil {

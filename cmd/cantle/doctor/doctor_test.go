@@ -112,7 +112,8 @@ func TestFolderFaults(t *testing.T) {
 	want(t, Machine(t.Context(), config(t, "--data", dir), nil), "format", Fault, "files of a mongod")
 }
 
-// An open store, a closed one, and a damaged one.
+// The findings about a store that is open, one that is closed, one with a file that is newer than the clock, one whose
+// MANIFEST is cut off, and one whose folder was removed.
 func TestFormat(t *testing.T) {
 	dir := t.TempDir()
 	store := filepath.Join(dir, "store")
@@ -216,7 +217,8 @@ func TestCertificates(t *testing.T) {
 	want(t, look("/nonexistent.pem"), "settings", Fault, "--tls-certificate-key-file /nonexistent.pem")
 }
 
-// The test runs its own binary in a process whose limit of open files a shell has lowered.
+// The findings about the limit of open files: a fault, a warning or none, by the limit. For low limits the test runs
+// its own binary in a process whose limit a shell has lowered.
 func TestDescriptors(t *testing.T) {
 	if os.Getenv("DOCTOR_LIMITED") != "" {
 		for _, f := range descriptors(0) {

@@ -24,7 +24,7 @@ const (
 	PositionBuckets = 1024
 	// distinctBits is the size of the bitmap that counts distinct values.
 	distinctBits = 1 << 17
-	// recentPart of the documents are the newest ones: a tenth.
+	// recentPart divides the number of kept documents: the newest 1/recentPart of them, a tenth, count as recent.
 	recentPart = 10
 )
 

@@ -29,7 +29,8 @@ func (s *State) join() {
 // FillConcerns sets the default read and write concern on a command that has none.
 func (s *State) FillConcerns(c *command.Call) { s.rwDefaults.fill(c) }
 
-// ReadLimit returns the time limit of a read without maxTimeMS, from the cluster parameters; 0 for no limit.
+// ReadLimit returns the time limit of Limited commands without maxTimeMS, from the cluster parameters; 0 for no limit.
+// The Cosmos listener does not use it.
 func (s *State) ReadLimit() time.Duration {
 	return time.Duration(s.clusterSettings.readMillis.Load()) * time.Millisecond
 }
