@@ -348,7 +348,8 @@ func TestSuffixSpreadsRequestUnits(t *testing.T) {
 	}
 }
 
-// Documents of a collection with a suffix are found at the same positions after a restart, and after splits.
+// Documents of a collection with a suffix are found by their day and vin after splits, and again by a new server over
+// the same store.
 func TestSuffixRestart(t *testing.T) {
 	store := memkv.Open(memkv.Options{})
 	defer store.Close()

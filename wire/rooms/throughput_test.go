@@ -171,7 +171,8 @@ func TestThroughputRestart(t *testing.T) {
 	}
 }
 
-// The test mode refuses exactly the statements that it selects.
+// customAction InjectThrottle refuses exactly the statements that its arguments select, and exists only with test
+// commands.
 func TestInjectThrottle(t *testing.T) {
 	w, _ := clockWorld(t, nil)
 	c := w.dial()
@@ -201,7 +202,8 @@ func TestInjectThrottle(t *testing.T) {
 	}
 }
 
-// The test mode that refuses chosen writes refuses them even if server-side retry would make throttled writes wait.
+// customAction InjectThrottle refuses the writes that it selects even if server-side retry would make throttled writes
+// wait.
 func TestInjectThrottleWhereWritesWait(t *testing.T) {
 	w, _ := clockWorld(t, nil)
 	c := w.dial()
@@ -542,8 +544,8 @@ func TestPerMinute(t *testing.T) {
 	}
 }
 
-// At the Cosmos address an account has a maximum number of databases and collections.
-// Source: Azure Cosmos DB, "concepts-limits".
+// At the Cosmos address, no database or collection can be made when the account has 500 of both together; at the other
+// address it can. Source: Azure Cosmos DB, "concepts-limits".
 func TestAccountLimit(t *testing.T) {
 	w, _ := clockWorld(t, nil)
 	c := w.dial()

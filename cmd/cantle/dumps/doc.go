@@ -18,8 +18,7 @@ type Collection struct {
 // NS returns the namespace.
 func (d *Collection) NS() string { return d.DB + "." + d.Coll }
 
-// Capped reports whether the metadata of a collection says that it is capped, so that its documents must keep their
-// order.
+// Capped reports whether the metadata of a collection marks it as capped: its documents must keep their order.
 func (d *Collection) Capped() bool { return strings.Contains(d.Metadata, `"capped":true`) }
 
 // ByID reports whether the dump reads the collection in the order of _id, so that an interrupted dump can resume at

@@ -22,7 +22,7 @@ import (
 // Limits of the profiler.
 const (
 	profileBytes = 1 << 20 // size of a new system.profile
-	// profiledCommandMax is the size, in bytes, above which the profiler records only the beginning of a command.
+	// profiledCommandMax is the size, in bytes, above which the profiler records only the first field of a command.
 	profiledCommandMax = 50 << 10
 	// profileTimeMax is the maximum time for storing one entry of the profiler.
 	profileTimeMax = 2 * time.Second

@@ -12,7 +12,7 @@ import (
 	"github.com/cantledb/cantle/wire/operations"
 )
 
-// loggedCommandMax is the size, in bytes, above which the log shows only the beginning of a command.
+// loggedCommandMax is the size, in bytes, above which the log shows only the first field of a command.
 // Manual: reference/parameters (maxLogAttributeSizeKB).
 const loggedCommandMax = 10 << 10
 
