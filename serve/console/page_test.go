@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// scriptMax bounds the compressed script of the page, in bytes.
+// scriptMax bounds all scripts of the page together, in bytes after compression by gzip.
 const scriptMax = 80 << 10
 
 // Each vendored file is listed in NOTICE.txt with its checksum, the page's own files name no other host, and all

@@ -15,7 +15,7 @@ import (
 	"github.com/cantledb/cantle/serve/flags"
 )
 
-// begun starts a server on a folder and returns its log.
+// begun starts a server on a folder and returns it with the log of its start.
 func begun(t *testing.T, data string, args ...string) (d *Daemon, log string, err error) {
 	t.Helper()
 	var c Config

@@ -43,7 +43,8 @@ func (d *Directory) put(t *testing.T, users []*User, roles []*Role) {
 	}
 }
 
-// login logs in through a conversation, as a client does.
+// login logs in at the directory d by SCRAM, as a client does, and returns the error of the login or of the server's
+// proof.
 func login(t *testing.T, d *Directory, m Mechanism, n Name, password string) error {
 	t.Helper()
 	if m == ScramSHA1 {

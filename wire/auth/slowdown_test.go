@@ -12,7 +12,7 @@ import (
 
 var alice = Name{Name: "alice", DB: "admin"}
 
-// guesser is a client that guesses the passwords of users for some time, on one connection.
+// guesser guesses the passwords of users from one address; each call of guess does so for some time on one connection.
 type guesser struct {
 	s       *LoginThrottle
 	users   []Name

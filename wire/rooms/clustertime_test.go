@@ -91,7 +91,8 @@ func TestTimesOfReply(t *testing.T) {
 	}
 }
 
-// otherStore is a store with commits of peers that this server has not seen yet.
+// otherStore is a store with commits of peers that this server has not seen yet: Latest returns met, and Now the newest
+// timestamp of all, or err.
 type otherStore struct {
 	storage.Store
 	met storage.Timestamp
@@ -108,7 +109,8 @@ func (s *otherStore) Now(ctx context.Context) (storage.Timestamp, error) {
 }
 
 // A read with afterClusterTime of a peer's write is not refused, although this time is ahead of this server's newest
-// timestamp; a read at a time that is ahead of all servers is refused.
+// timestamp; a read at a time that is ahead of all servers is refused. If the store cannot return the newest timestamp
+// of all servers, the read fails with an error on which drivers retry.
 func TestReadAfterOthers(t *testing.T) {
 	store := &otherStore{Store: memkv.Open(memkv.Options{Clock: time.Now})}
 	t.Cleanup(func() { store.Close() })

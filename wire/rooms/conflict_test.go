@@ -131,8 +131,8 @@ func TestManyWriteErrors(t *testing.T) {
 	}
 }
 
-// TestManyInTransaction checks that an update of many documents does not read again the documents that it has moved,
-// in the index or to another shard.
+// TestManyInTransaction checks that an update of many documents in a transaction does not read again the documents that
+// it has moved, in the index or to another shard.
 func TestManyInTransaction(t *testing.T) {
 	c := newWorld(t, nil).dial()
 	c.ok(`{createIndexes: "c", indexes: [{key: {a: 1}, name: "a"}]}`)

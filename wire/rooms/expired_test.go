@@ -65,8 +65,8 @@ func TestExpiredDocuments(t *testing.T) {
 	}
 }
 
-// An expired document blocks no insert, neither by its _id nor by a unique index, and an upsert that would match it
-// inserts a new document.
+// At the Cosmos address, an expired document blocks no insert, neither by its _id nor by a unique index, and an upsert
+// that would match it inserts a new document.
 func TestExpiredValues(t *testing.T) {
 	for _, again := range []string{
 		`{insert: "c", documents: [{_id: 1, u: 2}]}`,
@@ -88,8 +88,8 @@ func TestExpiredValues(t *testing.T) {
 	}
 }
 
-// Expired documents use no request units of clients: with a small budget, reads do not return them, and none of these
-// reads is throttled.
+// At the Cosmos address, expired documents use no request units of clients: with a small budget, reads do not return
+// them, and none of these reads is throttled.
 func TestExpiredCostsNothing(t *testing.T) {
 	w, clock := clockWorld(t, nil)
 	c := w.dialAs(command.TagCosmos)

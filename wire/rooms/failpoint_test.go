@@ -79,7 +79,7 @@ func TestFailHandshake(t *testing.T) {
 }
 
 // TestTestVersion2 checks that testVersion2, a command for tests, is refused under the strict stable API, as every
-// command outside of the API is.
+// command outside of the API is, and is unknown without test commands.
 func TestTestVersion2(t *testing.T) {
 	w := newWorld(t, nil)
 	c := w.dial()
@@ -122,8 +122,9 @@ func TestFailPointArguments(t *testing.T) {
 	}
 }
 
-// TestFailWrite checks retries of a retryable write: if the connection was lost after the commit, the retry returns
-// the stored result; if the write failed before its commit, the retry runs the write.
+// TestFailWrite checks retries of a retryable update that failed by the fail point onPrimaryTransactionalWrite: if the
+// connection was lost after the commit, the retry returns the stored result; if the write failed before its commit, the
+// retry runs the write.
 func TestFailWrite(t *testing.T) {
 	w := newWorld(t, nil)
 	c := w.dial()
@@ -171,7 +172,7 @@ func TestFailTimeLimit(t *testing.T) {
 	}
 }
 
-// TestNoTimeLimit checks that commands have no time limit while the fail point against time limits is on.
+// TestNoTimeLimit checks that maxTimeMS has no effect while the fail point maxTimeNeverTimeOut is on.
 func TestNoTimeLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newWorld(t, nil).dial()

@@ -11,8 +11,8 @@ import (
 	"github.com/cantledb/cantle/wire/auth"
 )
 
-// logIn logs in by SCRAM as a user of the database test. It returns the error code of the reply to the proof, 0 if
-// the login succeeded, or -1 if the client disconnected before the reply.
+// logIn logs in by SCRAM as a user of the database test. It returns the error code of the reply to the proof, 0 if the
+// login succeeded, or -1 if the client, which disconnects after the duration patient, did so before the reply.
 func (c *client) logIn(m auth.Mechanism, user, password string, patient time.Duration) (code int64) {
 	c.w.t.Helper()
 	proof, err := auth.NewProof(m, user, password)

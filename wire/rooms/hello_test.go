@@ -11,7 +11,8 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// TestHelloPersonality checks that one server appears as a mongos on one listener and as a replica set on the other.
+// TestHelloPersonality checks that one server appears as a mongos at the MongoDB address and as a replica set at the
+// Cosmos address.
 func TestHelloPersonality(t *testing.T) {
 	w := newWorld(t, nil)
 	r := w.dial().ok(`{hello: 1}`)

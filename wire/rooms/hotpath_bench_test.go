@@ -270,7 +270,7 @@ func (w *hotWorld) insert(coll string, first, n int64) {
 	}
 }
 
-// hotMessage builds the message of a command: the body, and a document sequence with the given name.
+// hotMessage builds the message of a command: the body and, unless name is "", a document sequence with this name.
 type hotMessage struct {
 	*bson.Builder
 	name     string

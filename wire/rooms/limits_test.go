@@ -198,8 +198,8 @@ func TestServerless(t *testing.T) {
 	}
 }
 
-// The autoscale maximum of a collection grows with its data, so that a tenth of its RU/s, read as GB, holds the
-// data. Source: Azure Cosmos DB, "concepts-limits" (autoscale storage).
+// The autoscale maximum of a collection or database grows with its data, so that a tenth of its RU/s, read as GB, holds
+// the data. Source: Azure Cosmos DB, "concepts-limits" (autoscale storage).
 func TestAutoscaleForStorage(t *testing.T) {
 	w, _ := clockWorld(t, nil)
 	c := w.dial()

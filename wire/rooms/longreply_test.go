@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestReplyTooLong checks that a command whose reply would exceed the size of a message is answered with an error,
-// and that the connection stays open.
+// TestReplyTooLong checks that a command, here an explain, whose reply would exceed the size of a message is answered
+// with an error, and that the connection stays open.
 func TestReplyTooLong(t *testing.T) {
 	c := newWorld(t, nil).dial()
 	c.ok(`{createIndexes: "c", indexes: [{key: {a: 1}, name: "a_1"}]}`)

@@ -34,7 +34,7 @@ func (r *newRoom) Commands() []command.Def {
 	}
 }
 
-// runMark runs {mark: "c", marks: [{which: filter}]}, which marks one document.
+// runMark runs {mark: "c", marks: [{which: filter}]}, which adds 1 to the field marks of one document.
 func runMark(c *command.Call) error {
 	ns, err := c.Namespace()
 	if err != nil {
@@ -93,7 +93,8 @@ func explainMark(c *command.Call, _ command.Request) (x *explained.Explained, er
 	return x, nil
 }
 
-// runTally runs {tally: "c", which: filter, by: sort}, which counts documents.
+// runTally runs {tally: "c", which: filter, by: sort}, which counts documents; with wait: true it waits until it is
+// interrupted.
 func (r *newRoom) runTally(c *command.Call) error {
 	x, err := explainTally(c, nil)
 	if err != nil {

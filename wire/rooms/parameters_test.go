@@ -53,7 +53,7 @@ func TestParameters(t *testing.T) {
 }
 
 // TestSavedSettings checks that cluster parameters, query settings and default concerns survive a restart of the
-// server.
+// server. The saved defaultMaxTimeMS limits a count, but no explain, no mapReduce and no aggregate with $out.
 func TestSavedSettings(t *testing.T) {
 	store := memkv.Open(memkv.Options{})
 	defer store.Close()

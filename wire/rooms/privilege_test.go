@@ -169,7 +169,8 @@ func privileges(t *testing.T, list []string) (out []auth.Privilege) {
 	return out
 }
 
-// dialWith returns a connection of a user with some privileges.
+// dialWith returns a connection on which a user with exactly the given privileges, each as "resource: action", is
+// logged in without authentication.
 func (w *world) dialWith(t *testing.T, need []string) *client {
 	t.Helper()
 	c := w.dial()

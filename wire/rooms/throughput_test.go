@@ -76,7 +76,8 @@ func TestThroughputBuckets(t *testing.T) {
 	}
 }
 
-// Requests of low priority leave the last fifth of each second's budget to requests of high priority.
+// Requests to which their comment gives a low priority leave the last fifth of each second's budget to requests of high
+// priority.
 func TestPriority(t *testing.T) {
 	w, _ := clockWorld(t, nil)
 	c := w.dial()
@@ -218,8 +219,8 @@ func TestInjectThrottleWhereWritesWait(t *testing.T) {
 	}
 }
 
-// Commands on the catalog, here create, are paid from a budget of their own. Source: Azure Cosmos DB,
-// "concepts-limits" (metadata requests).
+// Commands on the catalog, here create, are paid from a budget of their own; when it is used up, inserts still succeed.
+// Source: Azure Cosmos DB, "concepts-limits" (metadata requests).
 func TestMetadataBudget(t *testing.T) {
 	w, clock := clockWorld(t, nil)
 	c := w.dial()
@@ -491,8 +492,8 @@ func TestMigrateThroughput(t *testing.T) {
 	}
 }
 
-// If the test of an application stops the server's clock, the number of refused requests does not depend on their
-// speed, and a second passes only when the test advances the clock.
+// If the test of an application stops the server's clock (customAction Clock), the number of refused requests does not
+// depend on their speed, and a second passes only when the test advances the clock.
 func TestClock(t *testing.T) {
 	clock := ratelimit.FollowClock(time.Now)
 	w := newWorldAt(t, nil, clock.Now, &ratelimit.Budgets{Clock: clock})

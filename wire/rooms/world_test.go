@@ -178,7 +178,7 @@ func (c *client) ok(text string) bson.Raw {
 	return r
 }
 
-// code runs a command and returns the error code of its reply, 0 if the command succeeded.
+// code runs a command and returns the error code of its reply, 0 if the command succeeded or has only write errors.
 func (c *client) code(text string) int64 {
 	c.w.t.Helper()
 	n, _ := c.run(text).Get("code").TruncInt64()

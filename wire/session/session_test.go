@@ -17,7 +17,8 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// txn is a transaction of the store for these tests; it counts how often it is committed, closed and released.
+// txn is a transaction of the store for these tests; it counts how often it is committed, closed and released, and how
+// many commits the test's history saved with it.
 type txn struct {
 	storage.Txn
 	err               error
@@ -345,7 +346,8 @@ func TestExpiry(t *testing.T) {
 	})
 }
 
-// TestConcurrent runs numbered commands concurrently with kills and ends.
+// TestConcurrent runs commands with a txnNumber concurrently with kills and ends of their sessions, and checks that no
+// session, transaction or stored result stays.
 func TestConcurrent(t *testing.T) {
 	r := New(Config{ResultBytes: 500})
 	var wg sync.WaitGroup

@@ -60,7 +60,7 @@ func verbStatus(t *testing.T, name, in string, out, errs io.Writer, args ...stri
 	return Run(t.Context(), append([]string{name}, args...), Streams{strings.NewReader(in), out, errs}, nil)
 }
 
-// Every verb has a help text, and reports usage errors with status 2.
+// Every verb has a help text, and refuses an unknown flag with status 2.
 func TestVerbs(t *testing.T) {
 	for _, v := range Verbs() {
 		var out, errs strings.Builder

@@ -78,7 +78,7 @@ func indexes(t *testing.T, db *mongo.Database, coll string) map[string]driver.M 
 	return out
 }
 
-// same fails unless both databases have the same contents.
+// same fails the test unless the database to has the contents of the database from, which fillShop filled.
 func same(t *testing.T, from, to *mongo.Database) {
 	t.Helper()
 	if a, b := sums(t, from), sums(t, to); !reflect.DeepEqual(a, b) {
@@ -100,7 +100,7 @@ func same(t *testing.T, from, to *mongo.Database) {
 	}
 }
 
-// sameKeys fails unless the collections have their original shard keys.
+// sameKeys fails the test unless the sharded collections of fillShop have their original shard keys in the database to.
 func sameKeys(t *testing.T, to *mongo.Database) {
 	t.Helper()
 	for coll, key := range map[string]string{"sharded": `{"k":"hashed"}`, "trips": `{"day":"hashed","vin":{"buckets":16}}`, "dealt": `{"day":"hashed","_id":{"buckets":16}}`} {
@@ -111,7 +111,7 @@ func sameKeys(t *testing.T, to *mongo.Database) {
 	}
 }
 
-// verb runs a dump or restore that must succeed.
+// verb runs a verb, such as dump, that must succeed, and returns the text that it printed.
 func verb(t *testing.T, name string, args ...string) string {
 	t.Helper()
 	var out strings.Builder
@@ -219,7 +219,7 @@ func TestDamagedDumps(t *testing.T) {
 	}
 }
 
-// Writes into collections with too little throughput are throttled, and retried until they succeed.
+// Writes of an import into a collection with too little throughput are throttled, and retried until they succeed.
 func TestTransferWaits(t *testing.T) {
 	uri, db := start(t)
 	run(t, db, `{customAction: "CreateCollection", collection: "slow", shardKey: "k", offerThroughput: 1000}`)
@@ -419,7 +419,8 @@ func mongoTool(t *testing.T, name string) string {
 	return found
 }
 
-// The same with MongoDB's tools, if they are installed.
+// mongorestore loads what cantle dump writes, and cantle restore loads what mongodump writes, as a folder and as a
+// compressed archive. The test is skipped if MongoDB's tools are not installed.
 func TestWithMongoTools(t *testing.T) {
 	mongodump, mongorestore := mongoTool(t, "mongodump"), mongoTool(t, "mongorestore")
 	uri, db := start(t)

@@ -47,7 +47,8 @@ func about(found []Finding, check string) (out []Finding) {
 	return out
 }
 
-// want fails the test unless one of the findings is of that check, in that state, and has a text that contains what.
+// want fails the test unless one of the findings is of that check, in that state, and has a text that contains what. A
+// fault or warning must also have advice.
 func want(t *testing.T, found []Finding, check string, state State, what string) {
 	t.Helper()
 	for _, f := range about(found, check) {

@@ -2,7 +2,8 @@ package workload
 
 import "testing"
 
-// Fan-outs cost more the more partitions they make necessary.
+// solve returns the least number of partitions that can serve the RU/s, although fan-outs cost more with each
+// partition, and that can hold the data.
 func TestEstimateSolves(t *testing.T) {
 	p := Workload{bytes: 1024, stored: 1024, terms: 2, sharded: true, PerQuery: 1, PartitionGB: 50, FanOuts: 1000, Inserts: 5000}
 	_, rus, partitions := p.solve()
