@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// The lifetime of a login, and the maximum number of logins.
+// A login ends sessionIdle after its last use, and at the latest sessionLife after it began. sessionsMax is the maximum
+// number of logins.
 const (
 	sessionIdle = time.Hour
 	sessionLife = 12 * time.Hour
