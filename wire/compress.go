@@ -27,7 +27,8 @@ const (
 // original opcode, uncompressed size, method.
 const compressedHead = 9
 
-// String returns the name used in the handshake, "noop" for none.
+// String returns the name of the method in the handshake; "noop" for no compression, "unknown" for an id without a
+// method.
 func (c Compressor) String() string {
 	switch c {
 	case Noop:
@@ -42,7 +43,7 @@ func (c Compressor) String() string {
 	return "unknown"
 }
 
-// CompressorByName returns the method of a name in the handshake.
+// CompressorByName returns the method of a name in the handshake; ok is false for an unknown name.
 func CompressorByName(name string) (c Compressor, ok bool) {
 	switch name {
 	case "noop":

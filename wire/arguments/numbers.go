@@ -53,8 +53,8 @@ func (r *Reader) IntArg(name string, v bson.Value) (int64, error) {
 	return n, nil
 }
 
-// AtLeast returns a number as LongArg does, and an error if it is below least. Errors: TypeMismatch (14),
-// Location51024.
+// AtLeast returns a number as LongArg does, and an error if it is below least; an absent argument is 0 without an
+// error. Errors: TypeMismatch (14), Location51024.
 func (r *Reader) AtLeast(name string, v bson.Value, least int64) (int64, error) {
 	n, err := r.LongArg(name, v)
 	if err != nil || v.IsMissing() {

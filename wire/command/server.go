@@ -221,7 +221,7 @@ func (s *Server) LoadSetting(what string, x *savedsettings.Setting, name string,
 	}
 }
 
-// Lookup returns the row of a command by its name or alias.
+// Lookup returns the row of a command by its name or alias, nil if there is no such command.
 func (s *Server) Lookup(name string) *Def { return s.byName[name] }
 
 // IsSecret reports whether a command carries passwords or proofs of passwords.

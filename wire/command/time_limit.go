@@ -20,8 +20,8 @@ func (s *Server) limitTime(c *Call) (stop context.CancelFunc, err error) {
 	return c.LimitTime(d)
 }
 
-// LimitTime ends the context of the command after d with cluster.ErrTimeLimit. stop releases the timer.
-// Errors: cluster.ErrTimeLimit if a fail point is set.
+// LimitTime ends the context of the command after d with cluster.ErrTimeLimit, unless a fail point disables time
+// limits. stop releases the timer. Errors: cluster.ErrTimeLimit if a fail point makes time limits expire at once.
 func (c *Call) LimitTime(d time.Duration) (stop context.CancelFunc, err error) {
 	if err := c.Server.FailPoints.Fail(c, FailTimeLimit); errors.Is(err, ErrEndless) {
 		return func() {}, nil

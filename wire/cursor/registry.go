@@ -240,17 +240,17 @@ func (r *Registry) KillSession(s session.ID) int {
 	return r.killIf(func(c *Cursor) bool { return c.Options.Session == s })
 }
 
-// KillTxn closes the cursors opened in a transaction that ended.
+// KillTxn closes the cursors opened in a transaction that ended, and returns their number.
 func (r *Registry) KillTxn(s session.ID, number int64) int {
 	return r.killIf(func(c *Cursor) bool { return c.Options.TxnNumber == number && c.Options.Session == s })
 }
 
-// KillConn closes the cursors that were opened on a connection.
+// KillConn closes the cursors that were opened on a connection, and returns their number.
 func (r *Registry) KillConn(conn int64) int {
 	return r.killIf(func(c *Cursor) bool { return c.Options.Conn == conn })
 }
 
-// KillUser closes the cursors of a user that was dropped.
+// KillUser closes the cursors of a user that was dropped, and returns their number.
 func (r *Registry) KillUser(user collection.User) int {
 	return r.killIf(func(c *Cursor) bool { return c.Options.User == user })
 }
@@ -260,7 +260,7 @@ func (r *Registry) Close() {
 	r.killIf(func(*Cursor) bool { return true })
 }
 
-// killIf closes the cursors that match.
+// killIf closes the cursors that match, and returns their number.
 func (r *Registry) killIf(match func(c *Cursor) bool) int {
 	var rest []func()
 	r.mu.Lock()

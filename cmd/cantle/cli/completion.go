@@ -41,8 +41,8 @@ func completionVerb(f *pflag.FlagSet) action {
 //go:embed completion.bash
 var withoutPackage string
 
-// Completion prints the script by which a shell completes the command line of cantle. To get the possible words, the
-// script runs "cantle __complete".
+// Completion prints the script by which a shell, one of Shells, completes the command line of cantle. To get the
+// possible words, the script runs "cantle __complete".
 func Completion(out io.Writer, shell string) error {
 	root := &cobra.Command{Use: "cantle"}
 	switch shell {

@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// Plain returns a text that is safe to print on a terminal. Names can come from any user that may create a
-// collection, and a control character in one could change the screen. Line ends and tabs stay; other control
-// characters are escaped as in JSON, so that JSON remains valid.
+// Plain returns a text that is safe to print on a terminal. Names can come from any user that may create a collection,
+// and a control character in one could change the screen. Line ends and tabs stay; other control characters are escaped
+// as in JSON, so that JSON remains valid. Bytes that are not UTF-8 become U+FFFD.
 func Plain(text string) string {
 	if strings.IndexFunc(text, isControl) < 0 && utf8.ValidString(text) {
 		return text

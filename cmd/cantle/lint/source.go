@@ -27,8 +27,8 @@ var notOurs = []string{"node_modules", "vendor", "target", "bin", "obj", "dist",
 // programs, are skipped.
 const sourceMax = 2 << 20
 
-// Path checks a file, or all source files in a folder and the folders below, except hidden folders and notOurs.
-// Errors: errors of File and of the file system.
+// Path checks a file, by File unless its ending is one of sources; or all source files in a folder and the folders
+// below, except hidden folders and notOurs. Errors: errors of File and of the file system.
 func (l *Linter) Path(ctx context.Context, name string) error {
 	info, err := os.Stat(name)
 	switch {

@@ -171,7 +171,8 @@ func parseUpdateRole(c *command.Call) (command.Request, error) {
 	return &updateRoleRequest{a}, err
 }
 
-// Needs notes the privileges of an updateRole: to revoke the old roles and privileges, and to grant the new ones.
+// Needs notes the privileges of an updateRole: to revoke the old roles and privileges, to grant the new ones, and to
+// restrict the role's addresses.
 func (a *updateRoleRequest) Needs(q *command.PrivilegeCheck) {
 	if !q.MayEverywhere(auth.RevokeRole) {
 		q.Need(auth.RevokeRole, collection.Namespace{DB: a.role.DB})
