@@ -308,8 +308,8 @@ func (o *parkingOp) Next(env *mql.Env) (*exec.Row, error) {
 	return &kept, nil
 }
 
-// holds reports whether the pipeline may keep a row of its input between two of its own rows: inside an array
-// that it unwinds or an event that it splits.
+// holds reports whether the pipeline has a stage that may keep its source open while it is parked: $unwind inside an
+// array, or $changeStreamSplitLargeEvent inside an event.
 func (w *world) holds() bool {
 	return slices.ContainsFunc(w.pipeline, func(d bson.Raw) bool {
 		return mentions(ejson.String(d), "$unwind") || mentions(ejson.String(d), "$changeStreamSplitLargeEvent")

@@ -56,7 +56,7 @@ func TestLookupWays(t *testing.T) {
 }
 
 // TestGraphWays runs random $graphLookup stages with a table of the foreign documents, in memory and spilled, and
-// without; the results must be equal.
+// without one, as if an index found them; the results must be equal.
 func TestGraphWays(t *testing.T) {
 	for seed := range uint64(100) {
 		g := joins{generator{rand.New(rand.NewPCG(seed, 43))}}
@@ -73,7 +73,8 @@ func TestGraphWays(t *testing.T) {
 	}
 }
 
-// joined runs a pipeline over docs; a describes the reads of the foreign collection f.
+// joined runs a pipeline over docs and returns its result as text. foreign are the documents of the collection f, and a
+// is the Access by which the stage chooses how it reads them.
 func joined(t *testing.T, docs, foreign []bson.Raw, pipeline, collation string, how way, a Access) string {
 	w := &world{env: mql.NewEnv(context.Background()), docs: docs, foreign: map[string][]bson.Raw{"f": foreign}, memory: mql.StageBytesMax, ns: collection.Namespace{DB: "test", Coll: "c"}, access: a}
 	w.env.DB = "test"
@@ -127,7 +128,7 @@ func (g joins) rows(n int) (out []bson.Raw) {
 
 func (g joins) field() string { return g.pick("a", "b", "a.x", "b.x", "n", "a.0", "a.x.x") }
 
-// head returns the arguments of a $lookup by which its sub-pipeline sees a row.
+// head returns random arguments of a $lookup: let with values of the row, and perhaps localField and foreignField.
 func (g joins) head() string {
 	if g.IntN(2) == 0 {
 		return fmt.Sprintf(`let: {v: "$%s", w: "$n"}`, g.field())

@@ -12,7 +12,8 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// mergeModel merges d into the fields of a document as the encoded form of $mergeObjects does.
+// mergeModel returns the fields that $mergeObjects must have after it merged d into the fields old: those of old, with
+// the values of d if d has them, then the others of d.
 func mergeModel(old []bson.Field, d bson.Raw) []bson.Field {
 	var out []bson.Field
 	had := map[string]bool{}

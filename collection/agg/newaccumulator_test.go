@@ -48,7 +48,7 @@ func (t *productState) Result(_ *mql.Env, b *bson.Builder, name string, _ *expr.
 	return nil
 }
 
-// turnFunc reports for each document whether its position is odd.
+// turnFunc reports for each document whether its position in the partition, counted from 1, is odd.
 type turnFunc struct{}
 
 func parseTurn(_ *parser, c *windowCall) (windowFunc, error) {

@@ -34,9 +34,9 @@ type Options struct {
 // Parse parses and checks a pipeline on the collection opts.NS. The pipeline may refer to the variables of
 // env.Vars.
 //
-// Errors: 40323 for a stage that is no document of one field, 40324 for an unknown name, 7749501 for too many
-// stages, MaxSubPipelineDepthExceeded, 40413 for a repeated field, 40601, 40602 and other codes for a stage in the
-// wrong place; errors of the stages' parsers.
+// Errors: 40323 for a stage that is no document of one field, 40324 for an unknown name, 7749501 for too many stages,
+// MaxSubPipelineDepthExceeded, 40413 for a repeated field of a stage's argument, 40601, 40602 and other codes for a
+// stage in the wrong place; errors of the stages' parsers.
 func Parse(env *mql.Env, stages []bson.Raw, opts Options) (*Pipeline, error) {
 	if opts.NS.DB == "" {
 		opts.NS.DB = env.DB

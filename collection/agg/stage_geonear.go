@@ -213,8 +213,8 @@ func (p *Pipeline) GeoNear() (GeoNear, bool) {
 	return GeoNear{s.key, s.spherical, s.geoJSON, s.near, s.query}, true
 }
 
-// WithGeoKey returns the pipeline with key as the field of its leading $geoNear, after the caller has found the
-// index.
+// WithGeoKey returns a copy of the pipeline with key as the field of its leading $geoNear, after the caller has found
+// the index. A pipeline that begins with another stage is returned as it is.
 func (p *Pipeline) WithGeoKey(key string) *Pipeline {
 	s, ok := p.stages[0].(*geoNearStage)
 	if !ok {

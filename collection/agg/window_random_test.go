@@ -36,7 +36,7 @@ func TestRandomWindows(t *testing.T) {
 	}
 }
 
-// windowModel is a random window over random documents; positions are _ids.
+// windowModel is a random window over random documents; the _id of a document is its position in the collection.
 type windowModel struct {
 	*rand.Rand
 	keys   []int64 // sort keys of the documents, in the order of the collection

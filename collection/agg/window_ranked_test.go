@@ -15,7 +15,8 @@ import (
 	"github.com/cantledb/cantle/internal/casefile"
 )
 
-// rankedCalls are accumulators whose windows documents leave; the values have ties of different types.
+// rankedCalls are calls of the accumulators that, over a moving window, remove the documents that leave it. The values
+// of v have ties of different types.
 var rankedCalls = []string{
 	`{$top: {sortBy: {v: 1}, output: "$_id"}}`, `{$top: {sortBy: {v: -1, w: 1}, output: ["$v", "$_id"]}}`,
 	`{$bottom: {sortBy: {v: 1}, output: "$_id"}}`, `{$bottom: {sortBy: {w: -1}, output: "$missing"}}`,

@@ -80,7 +80,7 @@ func newIndex(t testing.TB, text string, id keyspace.IndexID, state catalog.Inde
 	return &catalog.Index{Spec: spec, ID: id, State: state}
 }
 
-// text prints everything that the store holds of a snapshot.
+// text prints the databases, collections and indexes of a snapshot, for comparison with another.
 func text(s *catalog.Snapshot) string {
 	var b strings.Builder
 	for _, d := range s.Databases() {
@@ -107,7 +107,8 @@ func text(s *catalog.Snapshot) string {
 	return b.String()
 }
 
-// reopened compares the snapshot with what a new process reads of the same store.
+// reopened opens another catalog over the same store, as a restarted server does, requires that its snapshot equals the
+// current one of r, and returns it.
 func (r *room) reopened() *catalog.Catalog {
 	r.t.Helper()
 	c, err := catalog.Open(context.Background(), r.store, release.Default)
@@ -288,8 +289,8 @@ func TestVisibleFrom(t *testing.T) {
 	}
 }
 
-// TestChangeIn checks that a change and the other writes of its transaction commit together or not
-// at all.
+// TestChangeIn checks that ChangeIn commits a change with the given transaction, and publishes nothing if that
+// transaction conflicts.
 func TestChangeIn(t *testing.T) {
 	r := newRoom(t)
 	ctx := context.Background()
@@ -326,7 +327,9 @@ func TestChangeIn(t *testing.T) {
 	r.reopened()
 }
 
-// TestDrain checks that a drain waits for exactly the pins of older entries of one collection.
+// TestDrain checks that Drain waits for the pins of those catalog entries of its collection that were replaced when it
+// began, and for no others: not of the newest, not of later ones, not of another collection. If its context is
+// cancelled, it returns the cause.
 func TestDrain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRoom(t)
@@ -426,7 +429,8 @@ func TestDrain(t *testing.T) {
 	})
 }
 
-// TestSettled checks that Settled returns the snapshot of the change in progress.
+// TestSettled checks that Settled, called while a change is in progress, returns the snapshot that contains this
+// change.
 func TestSettled(t *testing.T) {
 	r := newRoom(t)
 	before := r.Peek().Version
@@ -448,7 +452,8 @@ func TestSettled(t *testing.T) {
 	}
 }
 
-// TestViewsOfSnapshots checks that Adopt and Without do not change the snapshot.
+// TestViewsOfSnapshots checks that Adopt returns a snapshot with one more collection, and Without one with one less,
+// and that neither changes the snapshot it is called on.
 func TestViewsOfSnapshots(t *testing.T) {
 	r := newRoom(t)
 	a := r.create("shop.a", `{}`)
@@ -470,7 +475,8 @@ func TestViewsOfSnapshots(t *testing.T) {
 	}
 }
 
-// TestResolve resolves views to their collections, and buckets to their time-series collections.
+// TestResolve resolves views to the collections below them, with the stages between, and the names of buckets
+// (system.buckets.ts) to their time-series collections.
 func TestResolve(t *testing.T) {
 	r := newRoom(t)
 	base := r.create("shop.base", `{}`)

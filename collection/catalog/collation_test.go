@@ -8,8 +8,9 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// TestKeptCollation: a collation stored by an earlier server in options or in an index still parses, and orders as
-// before, although a new index with such a locale is rejected.
+// TestKeptCollation: a collation with a locale that is no longer supported, stored by an earlier server in options or
+// in an index, still parses, although a new index with such a locale is rejected. That of the options still orders
+// strings.
 func TestKeptCollation(t *testing.T) {
 	env := mql.NewEnv(t.Context())
 	options := bsontest.Doc(t, `{collation: {locale: "hsb", strength: 2}}`)
@@ -42,8 +43,9 @@ func TestKeptVariant(t *testing.T) {
 	}
 }
 
-// TestCollatorVersion: an entry keeps the collation rules with which its keys were made; an entry without a
-// version has the first rules. Where both versions order alike, commands may use a stored collation.
+// TestCollatorVersion: the collations of a stored catalog entry keep the version of the rules by which its index keys
+// were made. They are equal to the same collation of a command, unless the version is the first and the newest orders
+// some strings otherwise.
 func TestCollatorVersion(t *testing.T) {
 	env := mql.NewEnv(t.Context())
 	for _, c := range []struct {

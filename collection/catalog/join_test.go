@@ -11,7 +11,7 @@ import (
 	"github.com/cantledb/cantle/storage/memkv"
 )
 
-// beside is a shared store with peers that publish nothing.
+// beside is a simulated shared store. Its members are this server and others, peers that have published nothing.
 type beside struct {
 	*among
 	others []storage.Member
@@ -22,8 +22,8 @@ func (b *beside) Members(ctx context.Context) (storage.Timestamp, []storage.Memb
 	return now, append(list, b.others...), err
 }
 
-// A server that has just joined and continues the work of a dead one waits for the peers that may not have
-// applied the dead server's changes yet.
+// A server that has just joined and drains a collection of a dead server waits for a peer that has published no
+// version, because this may not have applied the dead server's changes yet; once the peer has left, it does not wait.
 func TestDrainAfterJoin(t *testing.T) {
 	store := &beside{among: &among{Store: memkv.Open(memkv.Options{})}}
 	defer store.Close()

@@ -8,8 +8,8 @@ import (
 	"github.com/cantledb/cantle/collection"
 )
 
-// A database is listed without visiting the collections of other databases, and a copy is not affected by
-// puts into another one.
+// The collections of a database are listed without visiting those of other databases, and a copy of names is not
+// affected by puts into another copy.
 func TestNames(t *testing.T) {
 	var n names
 	for i := range 2000 {

@@ -18,7 +18,7 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// placed makes an entry with a shard key, "" for none.
+// placed makes a catalog entry of one shard, with the given shard key ("" for none) and options.
 func placed(t testing.TB, key, options string) *catalog.Collection {
 	t.Helper()
 	c := &catalog.Collection{}
@@ -119,8 +119,9 @@ func TestRanges(t *testing.T) {
 	}
 }
 
-// TestTimePosition checks that times are placed in order, with room for documents with the same
-// time.
+// TestTimePosition checks that positions ascend with the times, with SameTimeMax positions for documents of the same
+// time; only times of 2^51 ms and more before or after 1970 share one. It also checks which collections have an order
+// of their own.
 func TestTimePosition(t *testing.T) {
 	times := []int64{math.MinInt64, -1 << 51, 1 - 1<<51, -1, 0, 1, 1_700_000_000_000, 1<<51 - 1, 1 << 51, math.MaxInt64}
 	for i, ms := range times[1:] {

@@ -18,7 +18,7 @@ import (
 	"github.com/cantledb/cantle/storage/memkv"
 )
 
-// among is a store of which this process is so far the only member.
+// among is a simulated shared store whose only member is this server, unless another type adds some.
 type among struct {
 	storage.Store
 	message []byte
@@ -62,8 +62,8 @@ func frozen(name string) func(m *catalog.Mutation) error {
 	}
 }
 
-// If a server refreshes from a state older than its own newest change, it keeps that change: a
-// frozen collection has no writers.
+// If a server refreshes its catalog from a state of the store older than its own newest change, it keeps that change:
+// here a freeze, as a frozen collection must have no writers.
 func TestFollowOlderState(t *testing.T) {
 	store := &among{Store: memkv.Open(memkv.Options{})}
 	defer store.Close()

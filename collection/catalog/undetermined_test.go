@@ -67,8 +67,8 @@ func dropped(name string) func(m *catalog.Mutation) error {
 	}
 }
 
-// A change whose commit is not answered has been made or not, according to the store. The caller
-// gets the outcome, and memory and store agree.
+// If the commit of a change is undetermined, Change reads from the store whether it was made, and makes a lost one
+// again: it returns no error, and the catalogs in memory and in the store have the change.
 func TestChangeUndetermined(t *testing.T) {
 	for _, arrives := range []bool{true, false} {
 		r, store := onFaults(t)
@@ -91,8 +91,9 @@ func TestChangeUndetermined(t *testing.T) {
 	}
 }
 
-// While the outcome of a change is undetermined, the collection's writers wait and
-// other changes are rejected. When the store answers, both continue.
+// While the outcome of a change is undetermined and the store cannot be read, the collection of the change is frozen,
+// others are not, and other changes are rejected. When the store answers, the collection has the outcome of the store,
+// and changes succeed again.
 func TestChangeUnknown(t *testing.T) {
 	for _, arrives := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {

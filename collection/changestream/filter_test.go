@@ -242,8 +242,8 @@ func TestFiltered(t *testing.T) {
 	}
 }
 
-// churn writes changes of documents and names for a while. Every record of a document but an insert has its pre-image.
-// It returns the time of the last commit.
+// churn commits log records of random changes of documents and names for a while; the catalog and the documents do not
+// change. Every record of a document but an insert has its pre-image. It returns the time of the last commit.
 func (w *world) churn(start storage.Timestamp) storage.Timestamp {
 	number := keyspace.CollectionID(10)
 	of := map[string]keyspace.CollectionID{}
@@ -316,8 +316,8 @@ func TestFilterLookup(t *testing.T) {
 	}
 }
 
-// TestWaitFor checks what wakes a tailable cursor: inserted and deleted documents, and commands,
-// but no updates and no other collection.
+// TestWaitFor checks which log records wake WaitFor, by which tailable cursors wait: inserts, deletes and a drop of its
+// collection, but no updates, and nothing of another collection.
 func TestWaitFor(t *testing.T) {
 	for text, record := range map[string]changelog.Record{
 		"insert": insert(1, 1),

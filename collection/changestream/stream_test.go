@@ -101,7 +101,8 @@ func (w *world) open(coll string, spec Spec) *Stream {
 	return s
 }
 
-// drain reads the events that a stream has now: {operationType}:{_id}.
+// drain reads the events that a stream has now, but no more than most, and returns each as operationType:_id, with its
+// token.
 func (w *world) drain(s *Stream, most int) (events []string, tokens []Token) {
 	w.Helper()
 	env := mql.NewEnv(w.Context())
@@ -190,8 +191,8 @@ func TestTokenMustBeFound(t *testing.T) {
 	}
 }
 
-// TestHistoryLost checks that a stream before the log's beginning fails, at once or when it falls
-// behind.
+// TestHistoryLost checks that a stream whose place has been truncated from the log fails: an open one at Next, a new
+// one when it is opened.
 func TestHistoryLost(t *testing.T) {
 	w := newWorld(t)
 	first := w.commit(ddl(1, `{ns: "db.$cmd", o: {create: "c"}}`))
@@ -210,8 +211,8 @@ func TestHistoryLost(t *testing.T) {
 	}
 }
 
-// TestEndOfLook checks that a stream reports that it has delivered everything, even while more
-// arrives: its reader ends a batch there and does not continue as long as there are writers.
+// TestEndOfLook checks that Next returns no event after those that the log had when the stream last looked, although
+// another was committed meanwhile: so a reader can end its batch while there are writers.
 func TestEndOfLook(t *testing.T) {
 	w := newWorld(t)
 	id := w.create("c")

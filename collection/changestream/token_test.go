@@ -68,7 +68,7 @@ func TestTokenRoundTrip(t *testing.T) {
 	}
 }
 
-// TestFragments checks that a part's token gives its event and number.
+// TestFragments checks that the token of a part of a split event gives the event and the number of the part.
 func TestFragments(t *testing.T) {
 	event := Token{Time: 9, Ordinal: 2}
 	part, err := FragmentToken(event.Document(), 3)

@@ -78,8 +78,8 @@ func buildAll(ns []plan.Node, src Source) ([]Operator, error) {
 	return out, nil
 }
 
-// buildIndexScan returns the operator of an index scan on one shard. During a split, a shard's index entries
-// may lie in several partitions: the operator then merges one scan of each by index key.
+// buildIndexScan returns the operator of an index scan on one shard. Until a split or merge of shards has settled, a
+// shard's index entries may lie in several partitions: the operator then merges one scan of each by index key.
 func buildIndexScan(n *plan.IndexScan, src Source) Operator {
 	parts := src.Shard.Partitions
 	if len(parts) == 1 {

@@ -19,8 +19,8 @@ type Kind struct {
 	// tikvkv.FormatVersion must be increased too. Entries of _id cannot change.
 	Keys int32
 
-	// check reads the options of an index of the kind and rejects those that do not fit it; nil if the kind has
-	// none.
+	// check stores the options that only this kind has in the Spec, and rejects options and key patterns that do not
+	// fit the kind; nil for the plain kind, for which there is nothing to check.
 	check func(p *parser) error
 	// layout sets the keystrings of entries; nil means one per field.
 	layout func(s *Spec)

@@ -73,8 +73,8 @@ func (n *Not) Bounds(add func(Interval)) (exact bool) {
 	return false
 }
 
-// prover is a predicate for which a key in some intervals proves that the document matches, although its bounds as a
-// whole are not exact. $not excludes these intervals from its bounds.
+// prover is a predicate whose bounds may be inexact as a whole, but for which a key in some intervals proves that the
+// document matches. $not excludes these intervals from its bounds.
 type prover interface {
 	// proofs adds the intervals whose keys prove a match, in ascending order. single reports that the path has only
 	// one component.

@@ -113,7 +113,8 @@ func (q *Query) candidatesAllowed() ([]*Solution, error) {
 		return q.nearest(ix)
 	}
 	cs := q.conjuncts(q.Match)
-	// min and max are keys of the hinted index, so no other index can be used.
+	// Query settings replace the hint, except with min or max: these are keys of the hinted index, so no other can be
+	// used.
 	if ix != nil && (q.Only == nil || !q.Min.IsEmpty() || !q.Max.IsEmpty()) {
 		return q.byHint(ix, cs)
 	}

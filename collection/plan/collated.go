@@ -73,7 +73,8 @@ func hasNoKeys(iv keyspace.Bounds) bool {
 	return c > 0 || c == 0 && (iv.LoOpen || iv.HiOpen)
 }
 
-// overlap reports whether two intervals, of which b does not begin before a, have a common key.
+// overlap reports whether two intervals, of which b.Lo is not below a.Lo, have a common key. If they begin at the same
+// key it is always true, even if a leaves that key out and b has only that one.
 func overlap(a, b keyspace.Bounds) bool {
 	if len(a.Hi) == 0 {
 		return true

@@ -330,7 +330,9 @@ func TestEraseRestore(t *testing.T) {
 	}
 }
 
-// TestPartitions checks which index partition has the entries of documents in a shard that reads two partitions.
+// TestPartitions checks, after a split, in which index partition the entries of documents are. The right shard reads
+// the old partition and a new one: an entry that an update does not change stays in the old one, a new or changed one
+// goes to the new one.
 func TestPartitions(t *testing.T) {
 	r := newRoom(t, `{}`, `{a: 1}`, `{key: {c: 1}, name: "c"}`, `{key: {a: 1, u: 1}, name: "u", unique: true}`)
 	put := func(op changelog.Op, before stored, text string) stored {
