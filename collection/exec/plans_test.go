@@ -362,7 +362,8 @@ func (w *world) query(f plan.Find) *plan.Query {
 	return q
 }
 
-// compare compares the candidates of a find with the scan.
+// compare compares the rows of every candidate plan of a find with those of the collection scan, and runs a trial of
+// the candidates.
 func (w *world) compare(f plan.Find) {
 	w.t.Helper()
 	if _, err := plan.Canonical(w.env, w.coll, f); err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/cantledb/cantle/collection/plan"
 )
 
-// TestDedupeIsBounded: a plan that drops duplicates stores the records it has seen. It stays within the
-// command's memory, fails with an error when that is used up, and returns it at Close.
+// TestDedupeIsBounded: a plan that drops duplicates stores the records it has seen. They count in the command's memory
+// until Close, and the plan ends with an error if they exceed RecordsMax.
 func TestDedupeIsBounded(t *testing.T) {
 	w := newWorld(t, "", 1, `{key: {a: 1}, name: "a_1"}`, `{key: {b: 1}, name: "b_1"}`, `{key: {c: 1}, name: "c_1"}`,
 		`{key: {d: 1}, name: "d_1"}`, `{key: {e: 1}, name: "e_1"}`)

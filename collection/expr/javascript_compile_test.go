@@ -38,7 +38,7 @@ func TestCompileRefused(t *testing.T) {
 		"1" + strings.Repeat("||1", 40), "0" + strings.Repeat("&&0", 40), "null" + strings.Repeat("??null", 40),
 		strings.Repeat("(a=", 40) + "1" + strings.Repeat(")=>1", 40), strings.Repeat("([a=", 40) + "1" + strings.Repeat("])=>1", 40),
 		strings.Repeat("async(a=", 40) + "1" + strings.Repeat(")=>1", 40),
-		// Also after a syntax error, from where the parser continues.
+		// It also doubles after a syntax error, because the parser continues from there.
 		"@ " + strings.Repeat("(a=", 40) + "1" + strings.Repeat(")=>1", 40),
 		"/" + strings.Repeat("a{999}", 300) + "/", "/" + strings.Repeat("(?:", 60) + "a" + strings.Repeat("){2}", 60) + "/",
 	} {
@@ -112,7 +112,7 @@ func TestCompileOnce(t *testing.T) {
 	}
 }
 
-// endsAfter is a context that ends after a number of checks.
+// endsAfter is a context whose Err returns nil looks times, and then an error.
 type endsAfter struct {
 	context.Context
 	looks int

@@ -13,7 +13,7 @@ import (
 	"github.com/cantledb/cantle/ratelimit"
 )
 
-// parsed parses an expression for commands that share a memory.
+// parsed parses an expression for a new command, whose memory counts in all, and returns the Env of the command too.
 func parsed(t *testing.T, all *ratelimit.Memory, text string) (*mql.Env, expr.Expr) {
 	t.Helper()
 	v, err := ejson.ParseValue(text)

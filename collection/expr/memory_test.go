@@ -249,9 +249,9 @@ func worstDoc() bson.Raw {
 	return b.Doc()
 }
 
-// TestMemoryOfOperators evaluates the expressions of worst and worstForms, each as forty variables of one $let,
-// which are live at the same time: the process's memory stays within the limit of all commands plus a constant.
-// With -v, it prints the memory of each operator.
+// TestMemoryOfOperators evaluates the expressions of worst and worstForms, each as forty variables of one $let, which
+// are live at the same time: the process's memory stays within the limit of all commands plus a constant. An evaluation
+// may be refused because of that limit. With -v, it prints the memory of each operator.
 func TestMemoryOfOperators(t *testing.T) {
 	const work, constant, siblings = 16 << 20, 32 << 20, 40
 	for _, op := range expr.Operators {

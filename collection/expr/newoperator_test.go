@@ -13,7 +13,7 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// New operators: one with positional arguments, one with named arguments.
+// Operators that only this test has: one with positional arguments, one with named arguments.
 var (
 	opDouble = Operator{Name: "$doubled", Min: 1, Max: 1, Parse: positional(doubled)}
 	opClamp  = Operator{Name: "$clamp", Parse: named(&signature{notObject: 1, unknown: 2, fields: []field{{name: "input", missing: 3}, {name: "most", missing: 4}}}, clamp)}

@@ -178,8 +178,8 @@ func TestDistance(t *testing.T) {
 	}
 }
 
-// TestDistanceToPoles compares distances from the equator to a pole, a right angle, which a double represents too
-// small.
+// TestDistanceToPoles compares the distances from the equator to a pole with fixed ones. The angle must be the double
+// above a right angle, not the nearest one, which is below it.
 func TestDistanceToPoles(t *testing.T) {
 	for ops, want := range map[string]float64{
 		`{$nearSphere: [180, 90]}`:                                        1.5707963267948968,

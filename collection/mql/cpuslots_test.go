@@ -16,7 +16,8 @@ func computing(ctx context.Context, p *CPUSlots) *Env {
 	return e
 }
 
-// compute computes for d and often checks whether it must end.
+// compute acts as a computation that takes d: each millisecond it calls e.Tick 128 times, by which a long command takes
+// a slot.
 func compute(t *testing.T, e *Env, d time.Duration) {
 	for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		for range 128 {
@@ -104,8 +105,8 @@ func TestSlotIsReleased(t *testing.T) {
 	none.ReleaseSlot()
 }
 
-// TestUninterruptible requires that one piece of uninterruptible work runs at a time, and that goroutines whose
-// pieces were short so far go first.
+// TestUninterruptible requires that one piece of uninterruptible work runs at a time, and that of two waiting commands
+// the one whose pieces were shorter so far goes first.
 func TestUninterruptible(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := NewCPUSlots(2, time.Now, nil)
@@ -140,7 +141,8 @@ func TestUninterruptible(t *testing.T) {
 	})
 }
 
-// TestOverloaded requires that NewCPUSlots' callback is called when long work holds half of the slots.
+// TestOverloaded requires that the callback given to NewCPUSlots is called when long commands hold half of the slots,
+// interruptible and uninterruptible ones together, and that the function it gets reports whether they still do.
 func TestOverloaded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var still func() bool
@@ -171,8 +173,9 @@ func TestOverloaded(t *testing.T) {
 	})
 }
 
-// TestAlone requires that a long command is alone, and so does not yield, while no other begins; with more than
-// aloneMax others it is not, and later it is again. Each needless yield would cost a wake-up.
+// TestAlone requires that a long command counts as alone, and so does not yield, while no other begins; after more than
+// aloneMax others have begun it does not, and later it does again, even beside a fork of itself. Each needless yield
+// would cost a wake-up.
 func TestAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := NewCPUSlots(1, time.Now, nil)

@@ -16,8 +16,8 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// endsAt is a context that counts the calls of Err and ends at the end-th, so that a test can end a command at
-// any check.
+// endsAt is a context that counts the calls of Err and ends at the end-th (never if end is 0), so that a test can end a
+// command at any check.
 type endsAt struct {
 	context.Context
 	asked, end int

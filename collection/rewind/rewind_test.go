@@ -102,8 +102,8 @@ func (r *room) target(txn storage.Txn, doc bson.Raw) (*write.Target, keyspace.Ha
 	}}, h
 }
 
-// write replaces the document old with doc in a transaction; both have the same record key. Empty means that there
-// is none: then it inserts or deletes.
+// write replaces the document old with doc in a transaction; both have the same record key. If old is empty, it inserts
+// doc; if doc is empty, it deletes old.
 func (r *room) write(txn storage.Txn, old, doc bson.Raw) error {
 	r.t.Helper()
 	switch {
@@ -457,7 +457,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestOtherCollections writes to other collections: a layer holds nothing of them.
+// TestOtherCollections writes to another collection, and then reads a state before these writes: it holds nothing of
+// them.
 func TestOtherCollections(t *testing.T) {
 	r := newRoom(t, `{}`, "", indexes...)
 	at := r.put("", `{_id: 1, a: 1, u: 1}`)

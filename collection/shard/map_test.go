@@ -208,8 +208,9 @@ func TestFindAgrees(t *testing.T) {
 	}
 }
 
-// TestPartitionsModel makes random splits, merges and settles, and moves a model of records and index entries by
-// them: reading the shards' partitions with the position filter must always find every entry exactly once.
+// TestPartitionsModel makes random splits, merges and settles of a map. Beside it is a model of index entries: a new
+// one gets the newest partition of its shard, and before a shard is settled all of its entries get that. The shards'
+// partitions, filtered by position, must always have every entry exactly once.
 func TestPartitionsModel(t *testing.T) {
 	type entry struct {
 		partition keyspace.PartitionID

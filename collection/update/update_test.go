@@ -121,7 +121,7 @@ func runUpdate(t *testing.T, env *mql.Env, c *casefile.Case, u string) string {
 	return out.String()
 }
 
-// show prints relaxed Extended JSON, but with the types of longs unless there is a date.
+// show prints a document as relaxed Extended JSON, but its longs as Long("…") unless it has a date.
 func show(d bson.Raw) string {
 	if s := ejson.Canonical(d); strings.Contains(s, "$numberLong") && !strings.Contains(s, "$date") {
 		return strings.NewReplacer(`{"$numberInt":"`, ``, `{"$numberLong":"`, `Long("`, `"}`, `")`).Replace(relaxInts(s))
@@ -174,7 +174,8 @@ func failure(err error) string {
 	return fmt.Sprintf("error %d %s\n", e.Code, e.Code)
 }
 
-// applyOnce returns doc after a diff, as text, and checks that applying the diff again changes nothing.
+// applyOnce returns doc after p, the program of an oplog diff, as text. If p applied once more changes something, the
+// text has that result too.
 func applyOnce(env *mql.Env, p *update.Program, doc bson.Raw) string {
 	got, _, err := apply(env, p, nil, doc)
 	if err != nil {

@@ -197,7 +197,7 @@ func (r *room) clash(model map[string]stored, s stored) bool {
 	return false
 }
 
-// contents returns everything that the collection has in a reader.
+// contents returns all records and index entries of the collection that a reader has, as values by key.
 func (r *room) contents(from storage.Reader) map[string]string {
 	r.t.Helper()
 	out := map[string]string{}
@@ -329,8 +329,8 @@ func (w *writer) run(c change) bool {
 	return true
 }
 
-// commit commits the transaction and reports whether it succeeded. A conflict is allowed only if another transaction
-// has committed since its beginning (mayConflict).
+// commit commits the transaction, makes its changes in the room's model, and reports whether it succeeded. A conflict
+// is allowed only if another transaction has committed since its beginning (mayConflict).
 func (w *writer) commit(mayConflict bool) bool {
 	w.t.Helper()
 	_, err := w.txn.Commit(w.env.Context(), storage.Synced)

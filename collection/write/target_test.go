@@ -95,8 +95,9 @@ func TestDuplicateNamesKey(t *testing.T) {
 	}
 }
 
-// TestBuild adds the entries of documents that existed before a unique index, while other transactions write these
-// documents.
+// TestBuild checks Target.Build, which adds the entries of existing documents to an index, here a unique one that is
+// building: the same document once more adds nothing, another with the same values is a duplicate, and the commit
+// conflicts if the document was deleted meanwhile.
 func TestBuild(t *testing.T) {
 	for _, sharding := range []string{"", `{a: 1}`} {
 		r := newRoom(t, `{}`, sharding)
@@ -180,7 +181,8 @@ func TestClaim(t *testing.T) {
 	}
 }
 
-// TestMultikey: Multikey is called for arrays where the index had none.
+// TestMultikey: an insert calls Target.Multikey if the document has an array in a field of the index that had none so
+// far; an error of it ends the insert.
 func TestMultikey(t *testing.T) {
 	r := newRoom(t, `{}`, "", `{key: {b: 1, c: 1}, name: "bc"}`)
 	txn := r.begin()
