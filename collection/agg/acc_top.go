@@ -137,7 +137,8 @@ func (t *topState) Add(env *mql.Env, doc bson.Raw, s *expr.Scratch) (int, error)
 	return t.insert(t.key, v)
 }
 
-// refuses reports whether a document with this sort key is not among the n documents that the state keeps.
+// refuses reports whether a further document with this sort key would not be among the n documents that the state
+// keeps; false while it has fewer.
 func (t *topState) refuses(key []byte) bool {
 	if int64(len(t.best)) < t.n {
 		return false

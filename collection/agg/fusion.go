@@ -79,7 +79,7 @@ func (s *fusionStage) parseInput(p *parser, fields *specFields, permitted map[st
 	return input, s.parseInputs(p, bson.Raw(input["pipelines"].Data))
 }
 
-// complete adds to the stage the parts that do not depend on its argument, and returns it as a list of one.
+// complete sets the $group of the stage, which does not depend on its argument, and returns a list of only the stage.
 func (s *fusionStage) complete(p *parser) ([]Stage, error) {
 	group, err := parseGroup(p, "$group", fusionGroup())
 	if err != nil {

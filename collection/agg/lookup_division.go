@@ -150,8 +150,9 @@ func (o *lookupOp) surveyRow(env *mql.Env, doc bson.Raw, values []bson.Value) (A
 // foundPerRow is the number of documents that a batch finds per row from which on queries of single rows read less.
 const foundPerRow = 32
 
-// isSelective reports whether a batch of rows has found so many documents that its rows are rather read alone: an
-// index finds the documents of a row, and the leading $match has further conditions that depend on the row.
+// isSelective reports whether a batch has now found foundPerRow documents for each of its rows, although an index finds
+// the documents of one row and the leading $match has further conditions that depend on the row. Then it sets
+// selective: this batch and later rows are read by a query for each row.
 func (o *lookupOp) isSelective(env *mql.Env, rows []lookupRow) (bool, error) {
 	if o.selective || len(o.found) != foundPerRow*len(rows) || o.division.whole == nil || !o.varies() {
 		return false, nil

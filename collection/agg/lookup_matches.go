@@ -6,7 +6,7 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// document returns a foreign document that matches of a row name, valid until the next call.
+// document returns the foreign document at an index from the matches of a lookupRow, valid until the next call.
 //
 // Errors: errors of the table's temporary file.
 func (o *lookupOp) document(at int) (bson.Raw, error) {

@@ -204,8 +204,9 @@ func (r *lookupRow) is(mark []int) bool { return len(r.matches) == 1 && r.matche
 var deferredMatches = []int{-1}
 
 // probe reads the foreign documents that have any value of a batch of rows, and assigns them to the rows. It returns
-// false if the documents are too many to hold, for a single row only if a sub-pipeline follows that a query of the row
-// can have, and for several rows also if they are rather read alone (isSelective), or if a view computes random values.
+// false if the documents are too many to hold; for a single row only if the sub-pipeline can run in a query of the row
+// instead. For several rows it also returns false if each is better read by a query of its own (isSelective), or if a
+// view computes random values.
 func (o *lookupOp) probe(outer *mql.Env, rows []lookupRow) (fits bool, err error) {
 	var drew atomic.Bool
 	env := outer.WithRandomFlag(&drew)
@@ -462,8 +463,8 @@ func (o *lookupOp) endRead(op exec.Operator) {
 	o.examined.add(op)
 }
 
-// cached provides the result of a sub-pipeline that is the same for all rows: it runs once, and its result is
-// spooled. A sub-pipeline with random values runs for each row.
+// cached appends to subOut the result of a sub-pipeline that is the same for all rows: it runs once, and its result is
+// spooled. If it computes random values, it runs again for each row.
 func (o *lookupOp) cached(outer *mql.Env) error {
 	if !o.filled {
 		if err := o.cache.reset(); err != nil {

@@ -15,7 +15,8 @@ var stageListSessions = onlySessions(info(StageDef{Name: "$listSessions", Constr
 // othersSessions are the privileges that $listSessions and $listLocalSessions require.
 var othersSessions = []Privilege{{Action: "listSessions", On: OnCluster, If: where(infoArgs.othersSessions), Case: "for sessions of others"}}
 
-// ofSessions are the constraints of a source that reads one collection.
+// ofSessions are the constraints of $listSessions: it must be the first stage, makes documents without input, and no
+// view may begin with it.
 var ofSessions = Constraints{First: true, Source: true, NotIn: placesOfInfo, NoView: mongoerr.InvalidNamespace}
 
 // onlySessions returns the definition d with a Parse that rejects every collection but config.system.sessions.

@@ -105,9 +105,9 @@ func (o *transformOp) Close() {
 // passMatch moves conditions of a following $match on kept or copied fields in front of the stage.
 func (s *transformStage) passMatch(m *matchStage) ([]Stage, bool) { return pushParts(s, m, s.origin) }
 
-// origin returns the path in the input from which a path in the output is kept or copied; ok is false if it is
-// computed or removed. The fields of a new root are those of the field that it was: a document in which the
-// field is no document fails only if it satisfies the moved conditions.
+// origin returns the path in the input from which a path in the output is kept or copied; ok is false if it is computed
+// or removed. If the stage makes a field the new root ($replaceRoot), the origin is the path below this field. A
+// document in which that field is no document is an error; with moved conditions only if it satisfies them.
 func (s *transformStage) origin(p path.Path) (path.Path, bool) {
 	if at, ok := project.Root(s.t); ok {
 		return path.Must(at + "." + p.String()), true

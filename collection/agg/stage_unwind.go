@@ -164,8 +164,8 @@ func (o *unwindOp) Next(env *mql.Env) (*exec.Row, error) {
 	}
 }
 
-// pruned sets rest to the fields of the row that are copied for each element of the array a. A copy of the kept
-// fields is made only if there are several elements.
+// pruned sets rest to the fields of the row that are copied for each element of the array a: a copy of the kept fields
+// if a has several elements, else the whole row.
 func (o *unwindOp) pruned(env *mql.Env, a bson.Raw) error {
 	o.rest = o.from.Doc
 	it := a.Iter()

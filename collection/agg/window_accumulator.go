@@ -38,8 +38,8 @@ func (f *windowed) start(p *partition) windowRun {
 	return r
 }
 
-// sliding returns a variant of the accumulator that can remove the documents which leave the window; nil if the
-// usual one is used.
+// sliding returns the variant of $stdDevPop or $stdDevSamp that can remove the values of documents which leave the
+// window w; nil for other accumulators, and if no document leaves w.
 func (f *unaryFunc) sliding(w *window) Func {
 	if w.lo.unbounded || f.name != "$stdDevPop" && f.name != "$stdDevSamp" {
 		return nil

@@ -11,7 +11,7 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// fetch reads the record of each row that has no document yet.
+// fetch reads the record of each row that has no document yet, and drops the rows that do not match its filter.
 type fetch struct {
 	Counters
 	node   *plan.Fetch

@@ -66,9 +66,9 @@ func (w *cachedPlanOp) Next(env *mql.Env) (*Row, error) {
 	return w.op.Next(env)
 }
 
-// settle runs a cached plan until it is kept or replaced, and holds its rows back meanwhile. It keeps the plan
-// only if the limit of work was never exceeded, not by reading ahead either, so that no operator holds the
-// error of the limit.
+// settle runs a cached plan until it is kept or replaced, and holds its rows back meanwhile. It replaces the plan as
+// soon as the limit of work is exceeded, even if only by reading ahead, because an operator may then hold the error of
+// the limit.
 func (w *cachedPlanOp) settle(env *mql.Env) error {
 	w.settled = true
 	own := env.Fork(env.Context())

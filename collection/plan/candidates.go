@@ -225,9 +225,8 @@ func (q *Query) scan(cs []conjunct) *Solution {
 	return s
 }
 
-// byShardKey returns the plan that reads only the records at the positions that the filter fixes by the shard
-// key; nil if KeyRanges is. The records with one value of a hashed key, or of its leading levels, are
-// contiguous.
+// byShardKey returns the plan that reads only the records at the positions that the filter fixes by a hashed shard key;
+// nil if KeyRanges returns nil. The records with one value of a hashed key, or of its leading levels, are contiguous.
 func (q *Query) byShardKey(cs []conjunct) *Solution {
 	rs := q.KeyRanges()
 	if rs == nil {
