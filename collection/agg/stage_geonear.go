@@ -310,7 +310,8 @@ func (o *geoNearOp) Next(env *mql.Env) (*exec.Row, error) {
 // Park releases nothing: the input was read to its end before the first row.
 func (*geoNearOp) Park() (int, bool) { return 0, true }
 
-// load computes the distances of the input and sorts it.
+// load reads the whole input, keeps the documents that match the query and have a geometry within the given distances,
+// and sorts them by distance.
 func (o *geoNearOp) load(env *mql.Env) error {
 	var key []byte
 	err := exec.Drain(env, o.in, func(r *exec.Row) error {

@@ -62,7 +62,7 @@ type sharedFilter struct {
 	// Guarded by Hub.mu.
 	members int
 	latest  storage.Timestamp // no member waits for records after a later time
-	// Of the current pass over the log; used only by the reading goroutine.
+	// until and hits are of the current pass over the log; only the goroutine of the Hub that reads the log uses them.
 	until storage.Timestamp
 	hits  []storage.Timestamp // of records that pass, ascending; one after until is enough
 }

@@ -103,7 +103,7 @@ func (*oneTime) Explain(*bson.Builder, bool) {}
 func (*oneTime) Park() (int, bool)           { return 0, true }
 func (*oneTime) Close()                      {} // the timeSort closes its input
 
-// Explain omits a plain operator, because MongoDB has no such stage.
+// Explain omits the operator if it sorts by the time alone, because MongoDB has no such stage.
 func (t *timeSort) Explain(b *bson.Builder, stats bool) {
 	if t.node.IsPlain() {
 		t.in.Explain(b, stats)

@@ -19,7 +19,8 @@ type loopArrays struct {
 	clock  uint // counts lookups of tables
 }
 
-// arrayTable holds the offsets of the elements of one array, and the elements in sorted order once they are searched.
+// arrayTable holds the offsets of the elements of one array, and the elements in sorted order once they have been
+// searched often (sortedAfter).
 type arrayTable struct {
 	first   *byte // of the array
 	used    uint  // clock of the last access

@@ -12,7 +12,7 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// toObject converts a string with a JSON object to a document.
+// toObject converts a string with a JSON object to a document; a document stays as it is.
 //
 // Errors: ConversionFailure; ExceededMemoryLimit; the reason why the command must end.
 func toObject(env *mql.Env, s *Scratch, v bson.Value) (bson.Value, error) {
@@ -25,7 +25,7 @@ func toObject(env *mql.Env, s *Scratch, v bson.Value) (bson.Value, error) {
 	return v, unsupported(v, bson.TypeDocument)
 }
 
-// toArray converts a string with a JSON array, or a binary vector, to an array.
+// toArray converts a string with a JSON array, or a binary vector, to an array; an array stays as it is.
 //
 // Errors: ConversionFailure; ExceededMemoryLimit; the reason why the command must end.
 func toArray(env *mql.Env, s *Scratch, v bson.Value) (bson.Value, error) {

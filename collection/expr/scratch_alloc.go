@@ -10,7 +10,7 @@ import (
 // 16 MiB limit of documents, which applies to the final document, as in MongoDB.
 const valueBytesMax = 100 << 20
 
-// tooLarge returns the error for a value beyond this limit.
+// tooLarge returns the error for a value of more than valueBytesMax bytes.
 func tooLarge() error {
 	return mongoerr.New(mongoerr.ExceededMemoryLimit, "an expression's result would use more than %d bytes; make it of fewer elements, or in several stages with $unwind", valueBytesMax)
 }

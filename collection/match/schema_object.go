@@ -125,8 +125,8 @@ func (p *schemaParser) properties(v bson.Value) error {
 type othersRule struct {
 	known    []property
 	patterns []property
-	// rest is the schema of fields whose names are not known and match no pattern; nil allows anything. closed
-	// allows no such field.
+	// rest is the schema of fields whose names are not known and match no pattern; nil allows anything. If closed is
+	// set, there may be no such field.
 	rest   *schema
 	closed bool
 }

@@ -84,7 +84,8 @@ func byName(list ...rules) map[string]*rules {
 // language, and its end is truncated anyway.
 const stemmedBytesMax = 2 * termBytesMax
 
-// stemmed returns a word in lower case without its suffix.
+// stemmed returns word, which is in lower case, without its suffix; unchanged if the language has no rules for
+// suffixes, or if word is longer than stemmedBytesMax.
 func (r *rules) stemmed(word string) string {
 	if r.stem == nil || len(word) > stemmedBytesMax {
 		return word

@@ -79,7 +79,7 @@ func (t tracer) document(n *node, prefix string, old, updated bson.Raw) {
 	}
 }
 
-// lookup finds the fields in one pass over a document.
+// lookup reads doc once, and calls found for each of the fields that doc has, with its value.
 func (t tracer) lookup(n *node, fields []pair, doc bson.Raw, found func(p *pair, v bson.Value)) {
 	left := len(fields)
 	for it := doc.Iter(); left > 0 && it.Next(); {

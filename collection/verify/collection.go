@@ -431,8 +431,8 @@ func (x *checker) settle(f *Index, e foundEntry, ok bool) error {
 	return nil
 }
 
-// lookUp looks up the record of an index entry, if the entry's bucket of the ledger shows a difference. It counts
-// the entry as valid or as one without a record.
+// lookUp looks up the record of an index entry, if the entry's bucket of the ledger shows a difference. It counts the
+// entry in Keys, or in ExtraCount if ok is false, or if the record does not exist or should not have the entry.
 func (x *checker) lookUp(f *Index, e foundEntry, ok bool) error {
 	if ok && !f.ledger.evenAt(x.sum(e.values, e.hash, e.id)) {
 		var err error

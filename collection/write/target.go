@@ -204,7 +204,8 @@ func (t *Target) keyTerms(env *mql.Env, doc bson.Raw) int64 {
 	return n
 }
 
-// recordKey sets id and key for a document at position h.
+// recordKey sets id and key for the document doc at position h, and claims the key. Errors: InternalError for a
+// document without _id; the errors of Claim.
 func (t *Target) recordKey(doc bson.Raw, h keyspace.Hash) error {
 	if _, ok := doc.Lookup("_id"); !ok {
 		return mongoerr.New(mongoerr.InternalError, "a document without _id reached the store of %s", t.Coll.Namespace)
