@@ -39,8 +39,8 @@ func newLookupTable(stage string, spills bool) *lookupTable {
 	return t
 }
 
-// add adds a document with its values on the foreign side. It returns false if memory does not hold the table, which
-// may not spill.
+// add adds a document with its values on the foreign side. A table that may not spill takes at most half of the memory
+// limit; add returns false if it would exceed that.
 //
 // Errors: errors of the temporary files; those of a condition.
 func (t *lookupTable) add(env *mql.Env, doc bson.Raw, side *foreignSide, s *expr.Scratch) (fits bool, err error) {

@@ -52,8 +52,8 @@ func (p *Pipeline) Concat(q *Pipeline) *Pipeline {
 	return out
 }
 
-// IsSource reports whether the first stage, such as $documents, makes the rows itself, so that the collection
-// is not read.
+// IsSource reports whether the first stage, such as $documents, makes the rows itself, so that the pipeline has no
+// input.
 func (p *Pipeline) IsSource() bool {
 	return len(p.stages) > 0 && p.stages[0].Constraints().Source
 }

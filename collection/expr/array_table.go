@@ -69,8 +69,8 @@ func (s *Scratch) leaveLoop() {
 	s.loop = loopArrays{tables: s.loop.tables[:0]}
 }
 
-// tableOf returns the table of an array. It returns nil at the first access, for small arrays, and for arrays that are
-// not inside the document of a loop.
+// tableOf returns the table of an array. It returns nil at the first access, for small arrays, for arrays that are not
+// inside the document of a loop, and if there is no memory for a table.
 func (s *Scratch) tableOf(env *mql.Env, a bson.Raw) *arrayTable {
 	l := &s.loop
 	if l.doc == nil || len(a) < tableBytesMin || !inside(l.doc, a) {

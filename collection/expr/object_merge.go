@@ -115,8 +115,8 @@ func LookupBytes(doc bson.Raw, other int) int {
 	return doc.Len() * lookupBytes
 }
 
-// FieldsOf returns the Fields of doc for looking up the names of another document of other bytes. The document
-// doc must not change while the Fields are in use.
+// FieldsOf returns the Fields of doc for looking up the names of another document, whose length is other bytes. The
+// document doc must not change while the Fields are in use.
 func FieldsOf(doc bson.Raw, other int) Fields {
 	f := Fields{doc: doc}
 	if !many(doc, other) {
