@@ -32,7 +32,7 @@ func (o *loopOp) Explain(*bson.Builder, bool) {}
 func (o *loopOp) Park() (int, bool)           { return 0, true }
 func (o *loopOp) Close()                      {}
 
-// benchDocs are documents of about a KiB with ten groups.
+// benchDocs returns 1000 documents of about a KiB, whose field k has ten values.
 func benchDocs(b testing.TB) []bson.Raw {
 	var docs []bson.Raw
 	for i := range 1000 {

@@ -119,7 +119,8 @@ func (r *room) reopened() *catalog.Catalog {
 	return c
 }
 
-// TestReopen makes one change after another and reads the catalog anew after each.
+// TestReopen makes one change after another. After each, another catalog over the same store must have the same
+// contents.
 func TestReopen(t *testing.T) {
 	r := newRoom(t)
 	r.reopened()

@@ -11,7 +11,8 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// TestTokenOrder checks that tokens sort like their events, also as hex.
+// TestTokenOrder checks that the hexadecimal texts of tokens sort like their events, and that compare agrees for the
+// tokens of events.
 func TestTokenOrder(t *testing.T) {
 	at := storage.MakeTimestamp(100, 7)
 	tokens := []Token{

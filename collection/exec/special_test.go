@@ -102,8 +102,8 @@ func TestTextPlans(t *testing.T) {
 	}
 }
 
-// TestGeoPlans compares $geoWithin, $geoIntersects and $near through geospatial indexes with the same filters
-// evaluated on each document.
+// TestGeoPlans compares $geoWithin, $geoIntersects and $near through geospatial indexes with the same filters evaluated
+// on each document, and requires that $near delivers them by distance.
 func TestGeoPlans(t *testing.T) {
 	for _, shards := range []int{1, 3} {
 		key := ""
