@@ -8,8 +8,8 @@ var commandEntries = map[string]bool{
 	"renameCollection": true,
 }
 
-// appendCommand appends op, ns, ui, o and o2 of a DDL command, without the fields that only this server's own
-// readers need.
+// appendCommand appends op, ns, ui, o and o2 of a DDL command, without the fields that only this server's own readers
+// need. A command that is not in commandEntries becomes a note.
 func appendCommand(b *eventBuilder, c *command) {
 	if !commandEntries[c.name] {
 		b.String("op", "n")
