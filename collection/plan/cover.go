@@ -6,6 +6,7 @@ import (
 
 	"github.com/cantledb/cantle/bson/path"
 	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/match"
 	"github.com/cantledb/cantle/collection/project"
 )
 
@@ -34,7 +35,8 @@ func (q *Query) covers(ix *catalog.Index, cs []conjunct, a access) bool {
 		}
 	}
 	for i, c := range cs {
-		if !a.used[i] && (c.path == "" || !have(c.path)) {
+		// What follows from another conjunct is not tested.
+		if !a.used[i] && c.node != nil && !readsOnly(c, have) {
 			return false
 		}
 	}
@@ -46,6 +48,17 @@ func (q *Query) covers(ix *catalog.Index, cs []conjunct, a access) bool {
 		}
 	}
 	return true
+}
+
+// readsOnly reports whether a conjunct reads only paths for which have is true.
+func readsOnly(c conjunct, have func(string) bool) bool {
+	x, ok := c.node.(*match.Expr)
+	if !ok {
+		return c.path != "" && have(c.path)
+	}
+	only := true
+	x.Expression().Paths(func(p string) { only = only && have(p) })
+	return only
 }
 
 // allTrue reports whether the conjuncts that the bounds do not answer are true of all documents.
