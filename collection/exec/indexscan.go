@@ -74,7 +74,7 @@ func newIndexScan(n *plan.IndexScan, src Source, p keyspace.PartitionID, charge 
 		s.made = &fromKey{}
 	}
 	if n.Rebuild || n.Tested != nil {
-		s.made.layout, s.made.fields = layoutOf(n.Index.Fields(), n.Tested)
+		s.made.layout, s.made.fields = layoutOf(n.KeyFields())
 	}
 	return s
 }

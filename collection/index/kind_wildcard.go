@@ -1,6 +1,8 @@
 package index
 
 import (
+	"bytes"
+
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/path"
 	"github.com/cantledb/cantle/collection/mongoerr"
@@ -98,7 +100,7 @@ type wildcardWalk struct {
 	others  [fieldsMax]bson.Value // values of the plain fields
 	path    []byte
 	found   bool
-	array   bool
+	array   bool // there is an array, or a path that does not identify a value
 	project *wildcardTree
 }
 
@@ -185,6 +187,9 @@ func (w *wildcardWalk) document(d bson.Raw, t *wildcardTree, top bool) error {
 		if !top {
 			w.path = append(w.path[:n], '.')
 		}
+		// A field with a dot in its name has the entry of a field in an embedded document, which queries do not find
+		// there.
+		w.array = w.array || bytes.IndexByte(it.Name, '.') >= 0
 		w.path = append(w.path, it.Name...)
 		if err := w.value(it.Value, sub); err != nil {
 			return err

@@ -95,6 +95,7 @@ func (c *conjunct) bounds(q *Query, ix *catalog.Index, i int) bool {
 // access is one way to find every match of a query: the entries of an index within bounds.
 type access struct {
 	index  *catalog.Index
+	at     string // approach.at
 	bounds Bounds
 	key    *KeyBounds // bounds from min and max, which replace bounds
 	used   []bool     // by conjunct: the bounds answer it exactly, so documents need not be tested for it again
@@ -165,6 +166,7 @@ type approach struct {
 func (q *Query) indexAccess(ix *catalog.Index, cs []conjunct, by approach) (a access, ok bool) {
 	fields := ix.Fields()
 	a = q.fullAccess(ix, cs)
+	a.at = by.at
 	if !q.coversPartial(ix, cs) {
 		return a, false
 	}

@@ -346,7 +346,7 @@ func (a *access) guess(*Query) float64 {
 
 // indexScan makes the scan node of an access.
 func (q *Query) indexScan(ix *catalog.Index, a access, reverse bool) *IndexScan {
-	n := &IndexScan{Index: ix, Bounds: a.bounds, Key: a.key, Reverse: reverse, Seeks: a.bounds.Seeks(), Dedupe: a.repeats, WithKey: q.needsKey(), lead: a.lead}
+	n := &IndexScan{Index: ix, Bounds: a.bounds, Key: a.key, Reverse: reverse, Seeks: a.bounds.Seeks(), Dedupe: a.repeats, WithKey: q.needsKey(), At: a.at, lead: a.lead}
 	if i := slices.Index(ix.Fields(), index.WildcardPath); i >= 0 && n.Seeks > 1 && !a.bounds[i].IsFull() {
 		n.Seeks = max(1, n.Seeks-len(a.bounds[i].Intervals)) // path and value count as one predicate
 	}

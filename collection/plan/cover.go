@@ -14,21 +14,25 @@ import (
 // fetched.
 // Manual: core/query-optimization#covered-query.
 func (q *Query) covers(ix *catalog.Index, cs []conjunct, a access) bool {
-	if q.ShowRecordID || ix.Kind.Name == "wildcard" || ix.Text != nil || q.reads0() {
+	if q.ShowRecordID || ix.Text != nil || q.reads0() {
 		return false
 	}
 	if q.counts() && q.Pattern == nil {
 		// No value is needed, so it does not matter whether the keys keep the exact values.
 		return !slices.Contains(a.used, false) || allTrue(cs, a.used)
 	}
-	if !ix.IsOrdered() || ix.Multikey.Any() || ix.Collation != nil || ix.ID == 1 && !q.Coll.PhysicalID() || q.ReturnKey {
+	if ix.Multikey.Any() || ix.Collation != nil || ix.ID == 1 && !q.Coll.PhysicalID() || q.ReturnKey {
+		return false
+	}
+	fields, ok := a.valuePaths()
+	if !ok || !rebuildable(fields) {
 		return false
 	}
 	need, ok := q.needs()
-	if !ok || !rebuildable(ix.Fields()) {
+	if !ok {
 		return false
 	}
-	have := func(f string) bool { return slices.Contains(ix.Fields(), f) }
+	have := func(f string) bool { return slices.Contains(fields, f) }
 	for _, f := range need {
 		if !have(f) {
 			return false
@@ -48,6 +52,17 @@ func (q *Query) covers(ix *catalog.Index, cs []conjunct, a access) bool {
 		}
 	}
 	return true
+}
+
+// valuePaths returns the paths whose values the entries of the access hold; ok is false if they hold none that could be
+// read. A wildcard index has the values of one path.
+// Manual: core/indexes/index-types/index-wildcard/reference/restrictions (covered queries).
+func (a *access) valuePaths() (paths []string, ok bool) {
+	if a.index.Kind.Name == "wildcard" {
+		one := len(a.bounds) == 2 && isOnePoint(a.bounds[0]) && !a.bounds[1].IsFull() && hasOneEntry(a.index, a.at)
+		return []string{a.at}, one
+	}
+	return a.index.Fields(), a.index.IsOrdered()
 }
 
 // readsOnly reports whether a conjunct reads only paths for which have is true.

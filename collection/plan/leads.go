@@ -15,17 +15,22 @@ const leadsMax = 7
 // field of the index has alternatives.
 // Manual: core/indexes/index-types/index-multikey/multikey-index-bounds#intersect-bounds-for-multikey-index.
 func (q *Query) otherLeads(ix *catalog.Index, cs []conjunct, a access, at string) (out []access) {
-	if !ix.Multikey.Any() || a.key != nil || !ix.IsOrdered() {
+	if !ix.Multikey.Any() || a.key != nil {
 		return nil
 	}
-	for i := range ix.Fields() {
+	for i, name := range ix.Fields() {
 		if !ix.Multikey.Field(i) {
 			continue
 		}
 		var list []int
-		for k, c := range cs {
-			if c.bounds(q, ix, i) {
-				list = append(list, k)
+		switch {
+		case isWildcard(name):
+			list = q.wildcardConjuncts(ix, cs, at)
+		case ix.IsOrdered():
+			for k, c := range cs {
+				if c.bounds(q, ix, i) {
+					list = append(list, k)
+				}
 			}
 		}
 		covered := slices.Clone(a.by) // by this access or another

@@ -1,8 +1,11 @@
 package plan
 
 import (
+	"slices"
+
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/index"
 	"github.com/cantledb/cantle/collection/match"
 	"github.com/cantledb/cantle/collection/order"
 	"github.com/cantledb/cantle/collection/project"
@@ -102,8 +105,21 @@ type IndexScan struct {
 	Count bool
 	// WithKey adds the key to the row as metadata indexKey.
 	WithKey bool
+	// At is the path whose values are read of a wildcard index; "" for others.
+	At string
 
 	lead int // access.lead
+}
+
+// KeyFields returns the paths of the values in an entry of the index, in order, and which of them a document has that is
+// made from an entry; only is nil if it has all of them.
+func (n *IndexScan) KeyFields() (paths []string, only []bool) {
+	paths, only = n.Index.Fields(), n.Tested
+	if i := slices.Index(paths, index.WildcardPath); i >= 0 && n.At != "" {
+		paths, only = slices.Clone(paths), make([]bool, len(paths))
+		paths[i+1], only[i+1] = n.At, true
+	}
+	return paths, only
 }
 
 // KeyBounds holds the bounds of min and max.

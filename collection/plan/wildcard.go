@@ -40,40 +40,72 @@ func (q *Query) wildcardPaths(ix *catalog.Index, cs []conjunct) (paths []string)
 	return paths
 }
 
-// wildcardField returns the bounds of one field of a wildcard index that is used for the path at: of its path
+// wildcardField returns the bounds of one field of a wildcard index that is used for the path of an approach: of its path
 // or of its value. i is the position of the field; -1 only tests whether there is a bound.
 func (q *Query) wildcardField(ix *catalog.Index, i int, by approach, cs []conjunct) bounding {
-	at := by.at
-	if at == "" {
+	if by.at == "" {
 		return bounding{}
 	}
-	ivs, there := []match.Interval(nil), false
-	var used []int
-	for k, c := range cs {
-		if c.path != at || c.scalar {
-			continue
-		}
-		there = there || q.exists(c)
-		if !restricts(c.intervals) || !collationFits(q, ix, c.intervals) || !hasEntries(c.intervals) {
-			continue
-		}
-		if ivs == nil || narrower(c.intervals, ivs) {
-			ivs, used = c.intervals, []int{k}
-		}
+	there := false
+	for _, c := range cs {
+		there = there || c.path == by.at && !c.scalar && q.exists(c)
 	}
+	list := q.wildcardConjuncts(ix, cs, by.at)
+	keys, _ := wildcardKeysOf(by.at)
 	switch {
 	case i < 0:
-		return bounding{bounds: ivs != nil || there}
+		return bounding{bounds: len(list) > 0 || there}
 	case ix.Fields()[i] == index.WildcardPath:
-		keys, _ := wildcardKeysOf(at)
-		return bounding{FieldBounds: encodeField(pathIntervals(keys.paths(), ivs == nil), ix.Dirs()[i], nil), bounds: true, nonNull: true}
-	case ivs == nil:
+		return bounding{FieldBounds: encodeField(pathIntervals(keys.paths(), len(list) == 0), ix.Dirs()[i], nil), bounds: true, nonNull: true}
+	case len(list) == 0:
 		return bounding{}
 	}
-	if keys, _ := wildcardKeysOf(at); keys.whole != nil {
+	one := hasOneEntry(ix, by.at)
+	if !one {
+		list = []int{leader(cs, list, by.lead)}
+	}
+	all := make([][]match.Interval, len(list))
+	for n, k := range list {
+		if all[n] = cs[k].intervals; one {
+			all[n], _ = cs[k].of(ix, i)
+		}
+	}
+	ivs := q.intersectAll(all)
+	if keys.whole != nil {
 		ivs = match.WithArrays(ivs)
 	}
-	return bounding{FieldBounds: encodeField(ivs, ix.Dirs()[i], ix.Collation.Order()), bounds: true, used: used, nonNull: true}
+	return bounding{FieldBounds: encodeField(ivs, ix.Dirs()[i], ix.Collation.Order()), bounds: true, used: list, exact: one, nonNull: true}
+}
+
+// wildcardConjuncts returns the conjuncts that can bound the values of a wildcard index at a path.
+func (q *Query) wildcardConjuncts(ix *catalog.Index, cs []conjunct, at string) (list []int) {
+	for k, c := range cs {
+		if c.path == at && !c.scalar && restricts(c.intervals) && collationFits(q, ix, c.intervals) && hasEntries(c.intervals) {
+			list = append(list, k)
+		}
+	}
+	return list
+}
+
+// leader returns the conjunct of lead, an approach's, if the list has it, or else the narrowest of the list.
+func leader(cs []conjunct, list []int, lead int) int {
+	if slices.Contains(list, lead-1) {
+		return lead - 1
+	}
+	narrowest := list[0]
+	for _, k := range list[1:] {
+		if narrower(cs[k].intervals, cs[narrowest].intervals) {
+			narrowest = k
+		}
+	}
+	return narrowest
+}
+
+// hasOneEntry reports whether each document with a value at a path has exactly one entry of it in a wildcard index, with
+// this value, because no document has an array on any of the index's paths.
+func hasOneEntry(ix *catalog.Index, at string) bool {
+	p, err := path.Compile(at)
+	return err == nil && !p.HasPosition() && !ix.Multikey.Any() && ix.Collation == nil
 }
 
 // wildcardKeys holds the results of path.KeyPaths.

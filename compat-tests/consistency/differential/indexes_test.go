@@ -58,6 +58,9 @@ func (d drawer) index() index {
 	case 0, 1:
 		key = one("$**", d.direction())
 	case 2:
+		if d.rarely(2) { // no value is an array
+			return index{{Key: "key", Value: one("$**", d.direction())}, {Key: "wildcardProjection", Value: bson.D{{Key: "n", Value: int32(1)}, {Key: "s", Value: int32(1)}, {Key: "k", Value: int32(1)}}}}
+		}
 		key = one(oneOf(d, "a", "b", "a.b", "c")+".$**", d.direction())
 	case 3:
 		if d.rarely(2) {
