@@ -59,7 +59,7 @@ type attempt struct {
 }
 
 // delay is the error of an attempt of a write that must wait before the next attempt, for request units, for peers,
-// for the end of a rewriting, or for the end of a transaction that has written the same key (intents.Blocked). During
+// for the end of a rewriting, or for the end of a transaction that has written the same key (intents.Blocked, contended). During
 // Wait the write holds no pin and no transaction of its own. Such attempts do not count towards retriesMax.
 type delay interface {
 	error
@@ -297,10 +297,10 @@ func (a *attempt) target(d *shard.Descriptor) *write.Target {
 
 // claim checks, before the attempt writes a record key or a key of a unique index, that no open multi-document
 // transaction has written the key. In such a transaction it also records the write. Errors: in such a transaction those
-// of Cluster.claim, otherwise *intents.Blocked, for which the write waits.
+// of Cluster.claim, at its first write *contended; otherwise *intents.Blocked. For the last two the write waits.
 func (a *attempt) claim(key []byte) error {
 	if a.multi {
-		return a.c.claim(a.op.Env.Context(), a.op.Txn, key)
+		return a.claimFirst(key, a.c.claim(a.op.Env.Context(), a.op.Txn, key))
 	}
 	return a.c.intents.Check(key)
 }

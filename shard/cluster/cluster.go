@@ -66,8 +66,10 @@ type Cluster struct {
 	recount func(ctx context.Context) error
 	hub     *changestream.Hub
 	// imageLife is the time for which change streams show pre- and post-images, a time.Duration; see SetImageLife.
-	imageLife   atomic.Int64
-	cappedLocks sync.Map // keyspace.CollectionID → *cappedLock, of capped collections
+	imageLife atomic.Int64
+	// txnLockTimeout is a time.Duration; see SetTxnLockTimeout.
+	txnLockTimeout atomic.Int64
+	cappedLocks    sync.Map // keyspace.CollectionID → *cappedLock, of capped collections
 
 	definer   Definer
 	upper     Upper // see Attach
@@ -87,9 +89,12 @@ func New(c Config) *Cluster {
 	if c.Dropped == nil {
 		c.Dropped = func(collection.Namespace) {}
 	}
-	return &Cluster{
+	cl := &Cluster{
 		Budgets: c.Budgets, Now: c.Now, ScratchDir: c.ScratchDir, LogicalKeyBytes: c.LogicalKeyBytes, Peers: c.Peers,
 		store: c.Store, catalog: c.Catalog, tally: c.Tally, workers: c.Workers, dropped: c.Dropped, memory: c.Memory, recount: c.Recount,
 		Plans: plan.NewCache(), hub: changestream.NewHub(c.Store), states: states{clock: c.Now, window: HistoryWindow}, exclusive: storage.Exclusive(c.Store),
 	}
+	cl.intents.Now = c.Now
+	cl.SetTxnLockTimeout(txnLockTimeout)
+	return cl
 }

@@ -30,6 +30,11 @@ type Txn struct {
 	grown    []growth
 	written  []*catalog.Collection   // the catalog entries by which it has written, each once
 	created  []keyspace.CollectionID // created by the transaction: see createInTxn
+	// untouched: no statement has read or written, and the transaction is not at a time in the past. A first write
+	// may then wait and renew the snapshot, for which renewals counts, and has got the key reserved by the wait.
+	untouched bool
+	renewals  int
+	reserved  []byte
 	// confinedTo is the collection that the transaction is confined to under the rules
 	// of Azure Cosmos DB; 0 = none yet.
 	confinedTo keyspace.CollectionID
@@ -103,6 +108,7 @@ func (c *Cluster) writeInTxn(o *Op, ns collection.Namespace, fn func(a *attempt)
 		t.Store.RollbackTo(save)
 		return err
 	}
+	c.touched(t)
 	for w := range a.all() {
 		t.tallies = append(t.tallies, tallied{a.coll.ID, w.Shard.ID, tally.Count{Docs: w.Docs, Bytes: w.Bytes}})
 	}
@@ -158,7 +164,7 @@ func (c *Cluster) beginAt(o *Op, snap *catalog.Snapshot) (*Txn, error) {
 	if o.At == 0 || o.At == c.store.Latest() || c.states.catalogAt(o.At) == snap {
 		txn, err := c.store.Begin(ctx, storage.TxnOptions{At: o.At, Memory: o.Writes})
 		if err == nil {
-			t.Store, t.layoutAt = txn, txn.ReadTimestamp()
+			t.Store, t.layoutAt, t.untouched = txn, txn.ReadTimestamp(), o.At == 0
 			return t, nil
 		}
 		if o.At == 0 || !errors.Is(err, storage.ErrSnapshotTooOld) {

@@ -39,6 +39,7 @@ func (c *Cluster) latest(o *Op) *catalog.Snapshot {
 // entries that a reader uses stay valid at its snapshot.
 func (c *Cluster) view(o *Op, nss ...collection.Namespace) (*view, error) {
 	if o.Txn != nil {
+		c.touched(o.Txn)
 		v := &view{snap: o.Txn.Catalog, reader: o.Txn.Store.Snapshot(), layoutAt: o.Txn.layoutAt}
 		nss, err := agg.Below(v.snap, nss)
 		if err != nil {

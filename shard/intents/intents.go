@@ -11,6 +11,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/keyspace"
@@ -18,18 +19,26 @@ import (
 
 // Table holds the intents of all open transactions. Safe for concurrent use.
 type Table struct {
+	// Now is the clock, by which Queue waits longer if transactions take long; nil = it does not. Not to be changed once
+	// the table is used.
+	Now func() time.Time
+
 	n       atomic.Int64 // keys held
 	mu      sync.Mutex
 	by      map[string]*Holder
 	writers map[keyspace.CollectionID][]*Holder
+	queues  map[string][]*waiter // of keys for which transactions wait: see Queue
+	hold    time.Duration        // moving average of the times for which transactions have held their keys: see held
 }
 
 // Holder is an open transaction, or one that has ended, with its intents: the keys and collections that it has
 // written. Its fields are guarded by the Table.
 type Holder struct {
 	claimed []string
+	since   time.Time // of the first of claimed
 	written []keyspace.CollectionID
 	over    bool
+	blocks  bool          // a write outside of transactions has waited for this one
 	ended   chan struct{} // closed when over
 }
 
@@ -48,13 +57,7 @@ func (x *Table) Claim(h *Holder, key []byte) error {
 	default:
 		return storage.ErrConflict
 	}
-	if x.by == nil {
-		x.by = map[string]*Holder{}
-	}
-	k := string(key)
-	x.by[k] = h
-	h.claimed = append(h.claimed, k)
-	x.n.Add(1)
+	x.take(h, string(key))
 	return nil
 }
 
@@ -81,7 +84,7 @@ func (x *Table) Check(key []byte) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if h := x.by[string(key)]; h != nil {
-		return &Blocked{h.ended}
+		return &Blocked{x, h}
 	}
 	return nil
 }
@@ -93,7 +96,7 @@ func (x *Table) Await(ctx context.Context, id keyspace.CollectionID) error {
 	writers := slices.Clone(x.writers[id])
 	x.mu.Unlock()
 	for _, h := range writers {
-		if err := (&Blocked{h.ended}).Wait(ctx); err != nil {
+		if err := h.wait(ctx); err != nil {
 			return err
 		}
 	}
@@ -105,10 +108,8 @@ func (x *Table) Await(ctx context.Context, id keyspace.CollectionID) error {
 func (x *Table) Release(h *Holder) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	for _, k := range h.claimed {
-		delete(x.by, k)
-	}
-	x.n.Add(-int64(len(h.claimed)))
+	x.held(h)
+	x.drop(h, "")
 	for _, id := range h.written {
 		x.writers[id] = slices.DeleteFunc(x.writers[id], func(w *Holder) bool { return w == h })
 		if len(x.writers[id]) == 0 {
@@ -122,18 +123,29 @@ func (x *Table) Release(h *Holder) {
 	}
 }
 
+// wait returns nil when the transaction has ended, and the cause if ctx ends before.
+func (h *Holder) wait(ctx context.Context) error {
+	select {
+	case <-h.ended:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
 // Blocked is the error of a write that must wait for a transaction, because that has written the same key.
-type Blocked struct{ ended <-chan struct{} }
+type Blocked struct {
+	x *Table
+	h *Holder
+}
 
 // Error implements error.
 func (b *Blocked) Error() string { return "a transaction has written the document" }
 
 // Wait returns nil when the transaction has ended, and the cause if ctx ends before.
 func (b *Blocked) Wait(ctx context.Context) error {
-	select {
-	case <-b.ended:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+	b.x.mu.Lock()
+	b.h.blocks = true
+	b.x.mu.Unlock()
+	return b.h.wait(ctx)
 }

@@ -124,7 +124,9 @@ func paramTable() []paramDef {
 		{name: "maxIndexBuildMemoryUsageMegabytes", kind: paramInt, when: always, num: 200, min: 50, max: math.MaxInt32},
 		{name: "maxNumActiveUserIndexBuilds", kind: paramInt, when: always, num: 3, max: math.MaxInt32},
 		{name: "maxSessions", kind: paramInt, when: atStartup, num: 1_000_000},
-		{name: "maxTransactionLockRequestTimeoutMillis", kind: paramInt, when: always, num: 5, min: -1, max: math.MaxInt32},
+		{name: "maxTransactionLockRequestTimeoutMillis", kind: paramInt, when: always, num: 5, min: -1, max: math.MaxInt32, apply: func(s *State, n float64) {
+			s.Cluster.SetTxnLockTimeout(time.Duration(n) * time.Millisecond)
+		}},
 		{name: "minSnapshotHistoryWindowInSeconds", kind: paramInt, when: always, num: cluster.HistoryWindow.Seconds(), max: math.MaxInt32, apply: func(s *State, n float64) {
 			s.Cluster.SetHistoryWindow(time.Duration(n) * time.Second)
 		}},
