@@ -14,7 +14,6 @@ import (
 	"github.com/prometheus/prometheus/model/rulefmt"
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
-	"github.com/prometheus/prometheus/util/teststorage"
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
@@ -164,7 +163,7 @@ func TestMonitoring(t *testing.T) {
 	well := start(t, "well", "--backup-to", t.TempDir())
 	sick := start(t, "sick", "--backup-to", t.TempDir(), "--tls-mode", "preferTLS", "--tls-certificate-key-file", certificates(t))
 	step := 0
-	w := &world{t: t, store: teststorage.New(t), servers: []*server{well, sick}, now: time.Now().Add(-rounds * interval), instead: replaced(&step)}
+	w := &world{t: t, store: &store{}, servers: []*server{well, sick}, now: time.Now().Add(-rounds * interval), instead: replaced(&step)}
 	for _, s := range w.servers {
 		s.collections()
 	}

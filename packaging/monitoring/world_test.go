@@ -18,7 +18,6 @@ import (
 
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/textparse"
-	"github.com/prometheus/prometheus/util/teststorage"
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
@@ -134,7 +133,7 @@ func (s *server) must(command bson.D) {
 // world is a Prometheus in the test, with the servers that it scrapes. Its clock stands still between scrapes.
 type world struct {
 	t       *testing.T
-	store   *teststorage.TestStorage
+	store   *store
 	servers []*server
 	now     time.Time
 	// instead returns the number to store in place of a scraped one, for states that a test cannot produce, such as a
@@ -146,7 +145,6 @@ type world struct {
 func (w *world) scrape(interval time.Duration) {
 	w.t.Helper()
 	w.now = w.now.Add(interval)
-	out := w.store.Appender(w.t.Context())
 	for _, s := range w.servers {
 		up := 1.0
 		if s.down {
@@ -157,9 +155,7 @@ func (w *world) scrape(interval time.Duration) {
 			if w.instead != nil {
 				v = w.instead(l.Get(labels.MetricName), s.name, v)
 			}
-			if _, err := out.Append(0, b.Labels(), w.now.UnixMilli(), v); err != nil {
-				w.t.Fatal(err)
-			}
+			w.store.add(b.Labels(), w.now.UnixMilli(), v)
 		}
 		add(labels.FromStrings(labels.MetricName, "up"), up)
 		if s.down {
@@ -191,8 +187,5 @@ func (w *world) scrape(interval time.Duration) {
 			p.Labels(&l)
 			add(l, v)
 		}
-	}
-	if err := out.Commit(); err != nil {
-		w.t.Fatal(err)
 	}
 }
