@@ -162,6 +162,9 @@ func (m *Map) Kind() Kind { return m.kind }
 // Len returns the number of shards.
 func (m *Map) Len() int { return len(m.shards) }
 
+// NextID returns the id after all that shards of the map have had.
+func (m *Map) NextID() ID { return m.nextID }
+
 // Shards returns all shards of the map by position. The caller must not change them.
 func (m *Map) Shards() []*Descriptor { return m.shards }
 

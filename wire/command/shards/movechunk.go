@@ -25,7 +25,7 @@ func (s *State) runMoveChunk(c *command.Call) error {
 	if p.to == "" {
 		return mongoerr.MissingField(c.Field("to"))
 	}
-	to, err := s.shardNamed(p.to)
+	to, err := s.target(coll, p.to)
 	if err != nil {
 		return err
 	}
@@ -41,6 +41,18 @@ func (s *State) runMoveChunk(c *command.Call) error {
 	}
 	c.Reply.Int64("millis", time.Since(began).Milliseconds())
 	return nil
+}
+
+// target returns the shard with a name. It may also be one where the collection has no partition any more: since the
+// client read the list of shards, a split or a move may have emptied it.
+// Errors: ShardNotFound (70).
+func (s *State) target(coll *catalog.Collection, name string) (shard.ID, error) {
+	for id := range coll.Map.NextID() {
+		if command.ShardName(id) == name {
+			return id, nil
+		}
+	}
+	return s.shardNamed(name)
 }
 
 // move gives the partition id of a collection the number to. If another partition of the collection has this number,
