@@ -13,7 +13,7 @@ func (d drawer) question(needs bool) *question {
 		return d.bounded()
 	case d.rarely(14):
 		return d.ofElements()
-	case d.rarely(10):
+	case d.rarely(8):
 		return d.onKeys()
 	}
 	q := &question{kind: "find", filter: d.filter(2)}
@@ -62,8 +62,11 @@ func (d drawer) onKeys() *question {
 	}
 	filter := bson.D{}
 	for _, f := range fields {
-		if d.rarely(2) {
+		switch d.IntN(6) {
+		case 0, 1:
 			filter = put(filter, f, d.condition(f, 0))
+		case 2: // different elements of an array may satisfy the two
+			filter = put(filter, f, bson.D{{Key: oneOf(d, "$gt", "$gte"), Value: int32(d.IntN(3))}, {Key: oneOf(d, "$lt", "$lte"), Value: int32(1 + d.IntN(3))}})
 		}
 	}
 	if d.rarely(4) {
