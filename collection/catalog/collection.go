@@ -8,6 +8,7 @@ import (
 	"github.com/cantledb/cantle/collection/index"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/collection/shard"
+	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/keyspace"
 )
@@ -126,6 +127,19 @@ type Throughput struct {
 
 // Sharded reports whether the collection has a shard key.
 func (c *Collection) Sharded() bool { return !c.Key.IsZero() }
+
+// LimitsValues reports whether the documents of one shard key value have a maximum size. They have one if the
+// collection has a throughput of its own (provisioned or serverless), or is sharded and pays from that of its database,
+// according to its pool. Without a shard key all documents have the same value. Capped collections have no such limit.
+func (c *Collection) LimitsValues(pool *ratelimit.Pool) bool {
+	switch {
+	case c.Options.Capped:
+		return false
+	case c.Throughput.Mode != ThroughputNone:
+		return true
+	}
+	return c.Sharded() && pool.Shared()
+}
 
 // Expires reports whether a TTL index removes documents of the collection.
 func (c *Collection) Expires() bool {

@@ -87,7 +87,7 @@ func (c *Config) throughputFlags(f *pflag.FlagSet) {
 	f.IntVar(&c.Partitions, "partitions", 1, "`number` of partitions of a sharded collection that specifies neither RU/s nor numInitialChunks")
 	f.Int64Var(&c.PartitionRU, "partition-ru", 0, "maximum `RU/s` of one partition: a collection gets as many partitions as its RU/s require. 0 is as in Azure Cosmos DB: 10000, or 6000 when a collection with manual throughput is created")
 	f.StringVar(&c.PartitionSize, "partition-size", "50GB", "`size` at which a partition splits in two; set 1MB to see splits on a laptop")
-	f.StringVar(&c.LogicalSize, "logical-partition-size", "20GB", "maximum `bytes` of one shard key value, and of a collection without a shard key, if throughput is provisioned; writes that exceed it are refused")
+	f.StringVar(&c.LogicalSize, "logical-partition-size", "20GB", "maximum `bytes` of one shard key value, if the collection has throughput of its own (also serverless) or shares that of its database, and of a collection without a shard key, if it has throughput of its own. Writes that exceed it are refused. Capped collections have no such limit")
 	f.BoolVar(&c.Merge, "merge-partitions", false, "merge neighbouring partitions that are small and cold, if the RU/s allow it")
 	f.Int64Var(&c.MetadataRU, "metadata-ru", 0, "`RU/s` for metadata commands (create, drop, list and so on), 1 RU each, for all clients together; an Azure Cosmos DB account has 240, 0 does not limit")
 	f.BoolVar(&c.ServerRetry, "server-side-retry", false, "let throttled requests wait for request units, at most 60 s, instead of refusing them; UpdateCollection overrides this per collection")

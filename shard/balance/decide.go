@@ -13,7 +13,7 @@ import (
 type Policy struct {
 	ShardBytes int64 // bytes; a shard with more splits; 0 = never by size
 	ShardRU    int64 // RU/s of one shard; 0 = never by throughput
-	// LogicalBytes is the maximum size of one shard key value; 0 = any.
+	// LogicalBytes is the maximum size of one shard key value, see Collection.LimitsValues; 0 = any.
 	LogicalBytes int64
 	// Merge joins neighbours that together stay below MergePercent of ShardBytes and of ShardRU.
 	Merge bool

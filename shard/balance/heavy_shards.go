@@ -30,7 +30,7 @@ const (
 func (b *Balancer) heavy(ctx context.Context, ns collection.Namespace) {
 	c := b.Catalog.Peek().Collection(ns)
 	limit := b.Policy.LogicalBytes
-	if c == nil || c.Map == nil || limit <= 0 || !b.limited(c) {
+	if c == nil || c.Map == nil || limit <= 0 || !c.LimitsValues(b.Budgets.Collection(uint64(c.ID))) {
 		return
 	}
 	counts := b.Tally.Of(c.ID)
@@ -72,16 +72,6 @@ func (b *Balancer) heavy(ctx context.Context, ns collection.Namespace) {
 		}
 	}
 	maps.DeleteFunc(b.measuredBytes, func(p shardRef, _ int64) bool { return p.coll == c.ID && c.Map.Shard(p.shard) == nil })
-}
-
-// limited reports whether the collection pays for its throughput or, if it is sharded, for a part of its database's.
-// Only then do its shard key values have a maximum size.
-func (b *Balancer) limited(c *catalog.Collection) bool {
-	if !c.Sharded() {
-		return c.Throughput.Mode != catalog.ThroughputNone
-	}
-	pool := b.Budgets.Collection(uint64(c.ID))
-	return pool.Limited() || pool.Shared()
 }
 
 // measure sums the bytes of every shard key value of a shard, and returns the values with at least

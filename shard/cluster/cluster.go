@@ -30,7 +30,7 @@ type Config struct {
 	// Workers bounds the goroutines of one scatter.
 	Workers int
 	// LogicalKeyBytes is the maximum number of bytes of the documents of one shard key value
-	// where throughput is provisioned; 0 = without limit.
+	// in the collections for which Collection.LimitsValues is true; 0 = without limit.
 	LogicalKeyBytes int64
 	// Dropped is called for each dropped or renamed collection, to end its cursors.
 	Dropped func(ns collection.Namespace)

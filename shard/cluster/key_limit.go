@@ -10,8 +10,8 @@ import (
 	"github.com/cantledb/cantle/shard/tally"
 )
 
-// Where throughput is provisioned, the bytes of one shard key value are limited, and so are those of a collection
-// without a shard key, which is one value.
+// The bytes of one shard key value are limited in the collections for which Collection.LimitsValues is true. A
+// collection without a shard key is one value. A serverless collection as a whole is limited too.
 // Source: Azure Cosmos DB, "concepts-limits" (logical partition). The error code is the one that the service's other
 // APIs return.
 
@@ -42,12 +42,12 @@ func (a *attempt) grow(doc bson.Raw, bytes int64) error {
 			a.ns, gigabytesText(ratelimit.ServerlessBytesMax))
 	}
 	limit := a.c.LogicalKeyBytes
-	if limit <= 0 || a.coll.Options.Capped || !a.c.needsAdmission(a.coll) {
+	if limit <= 0 || !a.coll.LimitsValues(a.c.Budgets.Collection(uint64(a.coll.ID))) {
 		return nil
 	}
 	counts := a.c.tally.Of(a.coll.ID)
 	if !a.coll.Sharded() {
-		if a.coll.Throughput.Mode != catalog.ThroughputNone && bytes > 0 && counts.Total(a.coll.Map).Bytes+bytes > limit {
+		if bytes > 0 && counts.Total(a.coll.Map).Bytes+bytes > limit {
 			return mongoerr.New(PartitionKeyFull, "The collection %s has reached its maximum size of %s, for it has no shard key: "+
 				"delete documents, or give it a shard key with shardCollection", a.ns, gigabytesText(limit))
 		}

@@ -127,6 +127,44 @@ func TestFixedCollectionLimit(t *testing.T) {
 	}
 }
 
+// Collections that share the throughput of their database have the limit of a shard key value only if they have a shard
+// key, and capped collections never have it. GetPartitions reports the limit only where writes are refused.
+func TestSharedThroughputLimit(t *testing.T) {
+	w, clock := clockWorld(t, nil)
+	c := w.dial()
+	b, log := w.withBalancer(balance.Policy{LogicalBytes: 32 * kb})
+	c.ok(`{customAction: "CreateDatabase", offerThroughput: 10000}`)
+	c.ok(`{customAction: "CreateCollection", collection: "plain"}`)
+	c.ok(`{customAction: "CreateCollection", collection: "sharded", shardKey: "k"}`)
+	c.ok(`{create: "ring", capped: true, size: 1048576}`)
+	c.ok(`{customAction: "UpdateCollection", collection: "ring", offerThroughput: 10000}`)
+	for _, test := range []struct {
+		coll     string
+		inserted int
+		reported bool
+	}{{"plain", 40, false}, {"ring", 40, false}, {"sharded", 32, true}} {
+		inserted := 0
+		for i := range 40 {
+			r := c.ok(fmt.Sprintf(`{insert: "%s", documents: [%s]}`, test.coll, sized(t, kb, fmt.Sprintf(`k: 1, _id: %d`, i))))
+			inserted += int(number(r.Get("n")))
+			clock.Advance(10 * time.Millisecond)
+			b.Pass(t.Context())
+		}
+		r := c.ok(fmt.Sprintf(`{customAction: "GetPartitions", collection: "%s"}`, test.coll))
+		if inserted != test.inserted || strings.Contains(log.String(), "test."+test.coll+`"`) != test.reported {
+			t.Errorf("%s: %d inserted, log: %s", test.coll, inserted, log)
+		}
+		for _, field := range []string{"logicalPartitionLimit", "warnings.0"} {
+			if at(r, field).IsMissing() == test.reported {
+				t.Errorf("%s: %s in %v", test.coll, field, r)
+			}
+		}
+		if !r.Get("percentOfLimit").IsMissing() {
+			t.Errorf("%s: percentOfLimit in %v", test.coll, r)
+		}
+	}
+}
+
 // If the set throughput is more than the present partitions can serve, it becomes usable as they split; until then
 // the next change is refused. A lower throughput takes effect at once. Source: Azure Cosmos DB,
 // "scaling-provisioned-throughput-best-practices".

@@ -81,11 +81,10 @@ func (s *State) getPartitions(c *command.Call, a *customArgs) error {
 
 // appendLimits appends the maximum size of all documents with one shard key value, the largest values with their
 // percentage of that size (without a shard key, that of the collection), and warnings for values of at least
-// fullPercent. It appends nothing without such a limit or if the throughput is unlimited.
+// fullPercent. It appends nothing for a collection without such a limit, see Collection.LimitsValues.
 func appendLimits(c *command.Call, b *bson.Builder, coll *catalog.Collection, sum *partitionsSum, values bool) {
 	limit := c.Cluster.LogicalKeyBytes
-	pool := c.Cluster.Budgets.Collection(uint64(coll.ID))
-	if limit <= 0 || !pool.Limited() && !pool.Shared() {
+	if limit <= 0 || !coll.LimitsValues(c.Cluster.Budgets.Collection(uint64(coll.ID))) {
 		return
 	}
 	counts := c.Cluster.Counts(coll.ID)
