@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -147,22 +148,57 @@ func (s *server) requests(ctx context.Context, db, coll string) (out []shardkeys
 }
 
 // parseQuery parses the value of --query, a filter in Extended JSON, and returns it as a find that runs once and costs
-// 3 RU on one partition. Fixed has the fields that the filter compares for equality or by $in.
+// 3 RU on one partition. Fixed has the fields that the filter, and each filter in its $and, compares for equality or by
+// $in, but not those that it compares with a regular expression.
 func parseQuery(text string) (shardkeys.Request, error) {
 	doc, err := ejson.Parse(text)
 	if err != nil {
 		return shardkeys.Request{}, err
 	}
-	r := shardkeys.Request{Command: "find", Count: 1, RU: 3, Visited: 1}
-	for it := doc.Iter(); it.Next(); {
-		inner, isDoc := it.Value.Doc()
-		first, _ := inner.First()
-		operator := isDoc && strings.HasPrefix(string(first.Name), "$")
-		if !operator || string(first.Name) == "$eq" || string(first.Name) == "$in" {
-			r.Fixed = append(r.Fixed, string(it.Name))
+	return shardkeys.Request{Command: "find", Fixed: fixedFields(nil, doc), Count: 1, RU: 3, Visited: 1}, nil
+}
+
+// fixedFields appends to out the fields that Fixed of parseQuery has for a filter, each once.
+func fixedFields(out []string, filter bson.Raw) []string {
+	for it := filter.Iter(); it.Next(); {
+		switch name := string(it.Name); {
+		case name == "$and":
+			list, _ := it.Value.Array()
+			for v := range list.Values() {
+				inner, _ := v.Doc()
+				out = fixedFields(out, inner)
+			}
+		case !strings.HasPrefix(name, "$") && fixes(it.Value) && !slices.Contains(out, name):
+			out = append(out, name)
 		}
 	}
-	return r, nil
+	return out
+}
+
+// fixes reports whether the condition on a field of a filter, a value or operators, compares for equality, or by $in
+// without a regular expression.
+func fixes(condition bson.Value) bool {
+	operators, isDoc := condition.Doc()
+	first, _ := operators.First()
+	if !isDoc || !strings.HasPrefix(string(first.Name), "$") {
+		return condition.Type != bson.TypeRegex
+	}
+	for name, v := range operators.Fields() {
+		switch string(name) {
+		case "$eq":
+			return true
+		case "$in":
+			list, _ := v.Array()
+			pattern := false
+			for x := range list.Values() {
+				pattern = pattern || x.Type == bson.TypeRegex
+			}
+			if !pattern {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // scan reads every document of a collection, or a random sample if the collection has more than a.sample documents,

@@ -189,6 +189,30 @@ func TestAdviseVerb(t *testing.T) {
 	}
 }
 
+// The fixed fields of --query are those that the filter compares for equality or by $in, also in $and.
+func TestParseQuery(t *testing.T) {
+	for filter, want := range map[string]string{
+		`{}`:                                 "",
+		`{a: 1, b: {c: 2}, d: null, e: [1]}`: "a b d e",
+		`{a: {$gt: 1, $in: [2, 3]}, b: {$gt: 1}}`:                                                              "a",
+		`{a: {$exists: true, $eq: {$regex: "^x"}}}`:                                                            "a",
+		`{$and: [{a: 1}, {b: {$gt: 2}, $and: [{c: {$in: [1]}}]}], a: {$eq: 1}}`:                                "a c",
+		`{$or: [{a: 1}, {b: 1}], $nor: [{c: 1}], $expr: {$eq: ["$d", 1]}, e: 1}`:                               "e",
+		`{a: {$regularExpression: {pattern: "x", options: ""}}, b: {$regex: "x"}}`:                             "",
+		`{a: {$in: [1, {$regularExpression: {pattern: "x", options: ""}}]}, b: {$not: {$eq: 1}}, c: {$ne: 1}}`: "",
+	} {
+		r, err := parseQuery(filter)
+		if got := strings.Join(r.Fixed, " "); err != nil || got != want {
+			t.Errorf("%s: %q, not %q: %v", filter, got, want, err)
+		}
+	}
+	for _, bad := range []string{`{a: }`, ``} {
+		if _, err := parseQuery(bad); err == nil {
+			t.Errorf("%s was accepted", bad)
+		}
+	}
+}
+
 func TestReportVerb(t *testing.T) {
 	uri, db := start(t)
 	run(t, db.Client().Database("admin"), `{shardCollection: "test.c", key: {k: "hashed"}, numInitialChunks: 4}`)
