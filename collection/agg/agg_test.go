@@ -166,7 +166,7 @@ const (
 	edgesDivided way = "by edges, divided"
 )
 
-// world holds the Env and the collections of a case.
+// world holds the Env, the collections and the pipeline of a case.
 type world struct {
 	access   Access // how the foreign collections are read
 	env      *mql.Env

@@ -33,7 +33,8 @@ type Catalog struct {
 	peers  *peerSync         // keeps the catalog in step with those of the peers
 }
 
-// Open reads the catalog of a store. r is the release of MongoDB that the server reports.
+// Open reads the catalog of a store. r is the release of MongoDB that the server reports; stored
+// definitions are parsed by its rules.
 func Open(ctx context.Context, store storage.Store, r release.Release) (*Catalog, error) {
 	env := mql.NewEnv(context.WithoutCancel(ctx))
 	env.Release, env.ServerRelease = r, r

@@ -9,7 +9,7 @@ import (
 )
 
 // The collections of a database are listed without visiting those of other databases, and a copy of names is not
-// affected by puts into another copy.
+// affected by the removal of a collection from another copy. A database is removed with its last collection.
 func TestNames(t *testing.T) {
 	var n names
 	for i := range 2000 {

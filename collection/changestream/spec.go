@@ -43,7 +43,7 @@ type Spec struct {
 	HasStartAt bool
 	// Latest delivers only the latest versions of existing documents, like the change feed of Azure
 	// Cosmos DB: no deletes, and of several changes of a document between two polls only the last
-	// version. After the end of the collection the stream fails with NamespaceNotFound.
+	// version. After a drop or rename of the collection the stream fails with NamespaceNotFound.
 	// Source: Azure Cosmos DB for MongoDB, "change-streams".
 	Latest bool
 	// Filter is the condition at the head of the pipeline; nil = none that the stream can evaluate.

@@ -57,7 +57,8 @@ func (c *Collation) Append(b *bson.Builder, name string) {
 	b.End()
 }
 
-// Equal reports whether c and d have the same options and so the same order of strings; two nils are equal.
+// Equal reports whether c and d have the same options and version of the rules, and so the same order of strings; nil
+// equals only nil.
 func (c *Collation) Equal(d *Collation) bool {
 	if c == nil || d == nil {
 		return c == d

@@ -80,8 +80,9 @@ func localeOf(name string) string {
 	return ""
 }
 
-// languageOf returns the language of a locale name such as "fr_CA" or "de@collation=phonebook". known is false if
-// MongoDB has no collation of the name; here is false if MongoDB has one whose order this server does not support.
+// languageOf returns the language of a locale name such as "fr_CA" or "de@collation=phonebook". known is false, and l
+// nil, if MongoDB has no collation of the name; here is false if MongoDB has one whose order this server does not
+// support.
 func languageOf(locale string) (l *language, known, here bool) {
 	name, variant, hasVariant := strings.Cut(locale, "@collation=")
 	if _, exists := variantKeys[variant]; strings.ContainsAny(name, "@-") || hasVariant && !exists {

@@ -94,8 +94,8 @@ func (e *Env) ClockMillis() int64 {
 	return e.Clock().UnixMilli()
 }
 
-// Context returns the context of the command: its deadline comes from maxTimeMS, and a disconnect or killOp cancels
-// it.
+// Context returns the context of the command: its deadline comes from maxTimeMS or the default time limit, and killOp,
+// the stop of the server and, for most commands, a disconnect cancel it.
 func (e *Env) Context() context.Context { return e.ctx }
 
 // NoteMeta calls ReadsMeta, if it is set.

@@ -391,8 +391,8 @@ func preferable(a, b conjunct) bool {
 	return narrower(a.intervals, b.intervals) || len(a.elements) > len(b.elements) && !narrower(b.intervals, a.intervals)
 }
 
-// narrower reports whether the intervals a are preferable to b as bounds of a field: points before ranges, then
-// fewer intervals.
+// narrower reports whether the intervals a are preferable to b as bounds of a field: only points before
+// any with a range, then fewer intervals.
 func narrower(a, b []match.Interval) bool {
 	pa, pb := allPoints(a), allPoints(b)
 	return pa && !pb || pa == pb && len(a) < len(b)

@@ -20,8 +20,8 @@ type change struct {
 const logBytesMax = 256 << 20
 
 // readLog reads from the change log the newest versions of records that were in damaged tables. A version is left out
-// if the log has only its changes, if a damaged part of the log may have contained a newer one, or beyond
-// logBytesMax.
+// if the log has only its changes, if a damaged part of the log may have contained a newer one, or if the
+// versions already hold logBytesMax bytes of memory.
 func (s *saver) readLog() error {
 	s.newest = map[string]change{}
 	lost := s.f.LostKeys()

@@ -51,7 +51,8 @@ func Diff(want, got string) string {
 	return strings.Join(out, "\n")
 }
 
-// splitLines splits a text into lines; the empty text has none.
+// splitLines splits a text at its newlines: the empty text has no lines, and a newline at the end is followed by an
+// empty line.
 func splitLines(s string) []string {
 	if s == "" {
 		return nil

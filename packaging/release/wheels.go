@@ -94,7 +94,7 @@ func (r *release) wheelEntries(p platform) ([]entry, error) {
 	return append(out, record(about+"RECORD", out)), nil
 }
 
-// record lists the files of a wheel with their checksums.
+// record returns the file RECORD of a wheel, under name: the list of its files with their checksums and sizes.
 func record(name string, entries []entry) entry {
 	var out bytes.Buffer
 	for _, e := range entries {

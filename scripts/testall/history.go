@@ -50,7 +50,8 @@ func (r *run) history() error {
 	return err
 }
 
-// history is one check of the new commits of a repository.
+// history is one run of the check of a repository's new commits: the form of their messages, and go vet of their
+// files.
 type history struct {
 	run    *run
 	root   string        // root is the folder of the repository

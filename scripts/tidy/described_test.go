@@ -130,7 +130,8 @@ func beginsWith(text string, names []*ast.Ident) bool {
 	return false
 }
 
-// listed reports whether a word in a text is followed by "and" or "or", as the last but one in a list of names is.
+// listed reports whether the first occurrence of a word in a text is followed by "and" or "or", as the last but one in
+// a list of names is.
 func listed(text, word string) bool {
 	_, after, _ := strings.Cut(text, word)
 	after = strings.TrimSpace(after)

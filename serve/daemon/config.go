@@ -182,8 +182,8 @@ func (c *Config) check() error {
 // clients down.
 const remoteRate = 1000
 
-// connectionRates returns the limits of new connections per second: all applies to every address, remote only to
-// addresses of other machines; 0 = no limit.
+// connectionRates returns how many connections a single address may open per second: all is the limit of each address,
+// remote the limit of each address of another machine if all is 0; 0 = no limit.
 func (c *Config) connectionRates() (all, remote int) {
 	if c.AddressRate < 0 {
 		return 0, remoteRate

@@ -24,7 +24,8 @@ type Remote struct {
 type RemoteSettings struct {
 	// TxnBytesMax bounds what one transaction writes, in bytes.
 	TxnBytesMax int
-	// TxnMemory is the memory limit that the uncommitted writes of all open transactions share.
+	// TxnMemory is the memory budget from which all open transactions together take the bytes of their uncommitted
+	// writes.
 	TxnMemory storage.Memory
 	// ReadOnly opens the store, even a damaged one, for reading only.
 	ReadOnly bool

@@ -88,7 +88,8 @@ func (c *Cluster) openFind(o *Op, ns collection.Namespace, f plan.Find, inside b
 	return c.open(o, v, v.snap.Collection(ns), f, inside)
 }
 
-// open plans a find on a collection and opens it at the read view v. The returned stream owns v and closes it.
+// open plans a find on a collection, nil for a missing one, and opens it at the read view v. The returned stream owns v
+// and closes it; after an error the caller does. inside: see FindInside.
 func (c *Cluster) open(o *Op, v *view, coll *catalog.Collection, f plan.Find, inside bool) (*Stream, error) {
 	if coll == nil {
 		// A missing collection reads as empty, but bad arguments are errors.

@@ -199,8 +199,8 @@ func (m *model) scan(t *testing.T, rng *rand.Rand, keys int) {
 	}
 }
 
-// TestDeadRangesModel compares scans of random ranges at the newest state and at older snapshots with a model, while
-// many keys are deleted and few are set.
+// TestDeadRangesModel sets and deletes keys, more deletions than sets, and after each step compares scans and seeks in
+// random ranges, at the newest state and at older snapshots, with a model.
 func TestDeadRangesModel(t *testing.T) {
 	const keys = 1500
 	for seed := range uint64(3) {

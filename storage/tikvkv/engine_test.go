@@ -473,8 +473,8 @@ func logged(t *testing.T, s, reader *store, c *tikvfake.Cluster) (missing, refus
 	return missing, refused
 }
 
-// Commits that stall longer than the window are refused, and the log is complete and in order. Control: a
-// store that does not refuse them misses records.
+// Commits that stall longer than the window are refused, and the log is complete and in order. Control: if the writer
+// has a longer window than the reader, and refuses none of them, the reader misses records.
 func TestLogWithStalls(t *testing.T) {
 	c := fake(t)
 	for what, clock := range map[string]func() time.Time{"the log in the store": nil, "its tail in memory": time.Now} {

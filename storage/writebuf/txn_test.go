@@ -28,7 +28,7 @@ func (e *recordingEngine) Apply(context.Context, storage.Durability) (storage.Ti
 
 func (e *recordingEngine) Release() { e.calls = append(e.calls, "release") }
 
-// begin begins a transaction of the engine e that has written one key and holds the key's latch.
+// begin begins e.t, a transaction that has written one key and holds the key's latch.
 func (e *recordingEngine) begin(t *testing.T, c *Config, closed *atomic.Bool, memory storage.Memory) {
 	t.Helper()
 	e.t = &Txn{}

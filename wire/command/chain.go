@@ -116,8 +116,8 @@ func (s *Server) Handle(ctx context.Context, conn wire.Conn, m *wire.Message, ou
 	return nil
 }
 
-// panicked releases the memory of a command that panicked, unless a cursor uses that memory, and counts the command
-// as failed.
+// panicked cleans up after a command that panicked: it counts the command as failed, if the command exists, releases
+// its memory unless a cursor uses that memory, and resets the slot of its connection.
 func (s *Server) panicked(c *Call) {
 	if c.Def != nil {
 		c.Def.Counter.Total.Add(1)

@@ -59,8 +59,9 @@ func (c *Call) noTransaction(err error) error {
 	return err
 }
 
-// throttled converts the error of a command that was refused for lack of request units, for clients of the Cosmos
-// listener: Azure Cosmos DB has no error labels, and only the text contains the time after which to retry.
+// throttled removes the labels and fields from the error of a command that was refused for lack of request units, for
+// clients of the Cosmos listener: Azure Cosmos DB sends neither, and only the text contains the time after which to
+// retry. Other errors are returned as they are.
 func (c *Call) throttled(e *mongoerr.Error) *mongoerr.Error {
 	if c.Strict() && e.Code == ratelimit.CodeThrottled {
 		return mongoerr.New(e.Code, "%s", e.Msg)

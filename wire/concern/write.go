@@ -23,8 +23,8 @@ type Write struct {
 	Inherited  bool  // from setDefaultRWConcern
 }
 
-// Durability returns the durability with which a command commits under the write concern: Buffered if the client
-// requested no acknowledgement or no journal, otherwise standard.
+// Durability returns the durability with which a command commits under the write concern: Buffered if that requests no
+// acknowledgement (see Unacknowledged) or has j: false, otherwise standard.
 func (w Write) Durability(standard storage.Durability) storage.Durability {
 	if w.Given && (w.hasJournal && !w.journal || w.Unacknowledged()) {
 		return storage.Buffered

@@ -25,7 +25,8 @@ func newHangups() *hangups {
 	return &hangups{set: fd}
 }
 
-// add begins to watch a connection. It is reported once.
+// add begins to watch a connection, whose id poll will report after its client has closed its side: not at every poll,
+// so the caller must remember it. If the connection cannot be watched, nothing is reported.
 func (h *hangups) add(nc net.Conn, id int64) {
 	sc, ok := rawConn(nc).(syscall.Conn)
 	if !ok || h.set < 0 {

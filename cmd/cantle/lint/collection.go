@@ -72,7 +72,8 @@ func (l *Linter) try(ctx context.Context, at location, db string, command bson.R
 	return nil
 }
 
-// Namespaces checks the number of databases and collections of a server.
+// Namespaces adds a finding if a server has more databases and collections together, n, than an account may have,
+// unless the account lifts that limit.
 func (l *Linter) Namespaces(n int) {
 	if row := &cosmos.Rule.Rows()[cosmos.NamespacesMany]; n > ratelimit.NamespacesMax && !l.account.Has(row) {
 		l.add(finding{feature{cosmos.Rule, row.Name}, location{in: fmt.Sprintf("all %d of them", n)}, parsed, 1}, true)

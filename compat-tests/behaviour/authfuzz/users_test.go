@@ -94,7 +94,7 @@ func (u *user) owner() string {
 }
 
 // names returns the names that can replace each token in a user's requests: first the list of the user's own names,
-// then that of others' names.
+// then a list of names that are mostly those of others.
 func (w *world) names(u *user) map[string][2][]string {
 	db := u.owner()
 	foreign := []string{"vault", "vault", "vault", "admin", "config", "local", "mine"}

@@ -221,7 +221,8 @@ func (c *client) statements(in inside, token int64, a, b place) (ok bool) {
 	return cursor == nil || good(cursor.end(c, in))
 }
 
-// commit commits, and repeats that while the outcome is undetermined, at most tries times in all.
+// commit commits, and repeats that after a lost reply or UnknownTransactionCommitResult, at most tries times in all. The
+// outcome is unknown after the last of them, and after any other error that does not abort the transaction.
 func (c *client) commit() outcome {
 	life := c.w.life
 	for try := 1; ; try++ {

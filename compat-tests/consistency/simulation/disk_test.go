@@ -47,8 +47,9 @@ func (d *disk) MaybeError(op errorfs.Op) error {
 	case op.Kind == errorfs.OpRemove, strings.HasSuffix(op.Path, ".sst"), strings.HasSuffix(op.Path, "SYNCED"):
 		return syscall.EIO
 	}
-	// A real server process ends here, because its log or manifest cannot be written (TestLogThatFails of package
-	// pebblekv). This one continues, but its clients get no more replies.
+	// A real server process would end at this write, as one does whose log cannot be written (TestLogThatFails of
+	// package pebblekv). The simulated one cannot end: the write succeeds and it continues, but halt has kept the
+	// contents of the disk at this moment for the next life, and its clients get no more replies.
 	d.halt()
 	return nil
 }

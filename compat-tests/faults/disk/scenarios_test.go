@@ -56,7 +56,7 @@ func filled(list ...string) func(c *client) error {
 }
 
 // writes returns n random steps of one client in a collection: inserts, replacements, deletions and reads of
-// documents with _ids from from on, which no other client uses.
+// documents with _ids from from to below from+2*n, which no other client may use. size is the length of their padding.
 func writes(rng *rand.Rand, ns string, from, n, size int) (out []*step) {
 	var there []bson.D
 	for i := range n {

@@ -213,7 +213,8 @@ func (c *Cluster) resolve(ctx context.Context, to tikv.Client, addr string, req 
 	return &tikvrpc.Response{Resp: out}, nil
 }
 
-// settle commits the lock that a transaction has on a key, or removes it if at is 0.
+// settle commits the lock that the transaction of the timestamp start has on a key, at the timestamp at, or removes the
+// lock if at is 0. Without such a lock it does nothing.
 func (c *Cluster) settle(key []byte, start, at uint64) error {
 	return c.rpc.MvccStore.ResolveLock(key, append(bytes.Clone(key), 0), start, at)
 }

@@ -100,7 +100,7 @@ func Delay(d time.Duration) Hook {
 	}
 }
 
-// stall returns a Hook that delays a request by a random time.
+// stall returns a Hook that delays a request by a random time from least to most.
 func stall(least, most time.Duration) Hook {
 	return func(ctx context.Context, _ *tikvrpc.Request, next func() (*tikvrpc.Response, error)) (*tikvrpc.Response, error) {
 		if !pause(ctx, least+rand.N(most-least)) {
