@@ -7,8 +7,8 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// A stage that needs only the number of rows takes that number from an exec.Tally, without reading rows:
-// $count, and $group with a constant _id and sums of constant integers, which drivers send for countDocuments.
+// A stage that needs only the number of rows takes that number from an exec.Tally, without reading rows, or counts the
+// rows: $count, and $group with a constant _id and sums of constant integers, which drivers send for countDocuments.
 
 // addendMax limits the constant that a $sum adds per row, so that the sum over all possible documents fits into
 // 64 bits.
@@ -42,16 +42,15 @@ func addend(f Func) (v bson.Value, ok bool) {
 	return v, -addendMax <= n && n <= addendMax
 }
 
-// takeTally adds the rows that an exec.Tally counts to their group, all at once. ok is false if the input is no
-// Tally, or if the stage needs rows.
+// takeTally adds all rows to their group at once: those that an exec.Tally counts, or those of another input, which it
+// counts itself. ok is false if the stage needs rows.
 func (o *groupOp) takeTally(env *mql.Env) (ok bool, err error) {
-	t, ok := o.in.(*exec.Tally)
-	if !ok || !o.tallies() {
+	if !o.tallies() {
 		return false, nil
 	}
-	n := t.Take(env)
-	if n == 0 {
-		return true, nil
+	n, err := countRows(env, o.in)
+	if n == 0 || err != nil {
+		return true, err
 	}
 	o.scratch.Reset()
 	g, err := o.groupOf(env, &exec.Row{})
@@ -63,6 +62,18 @@ func (o *groupOp) takeTally(env *mql.Env) (ok bool, err error) {
 		g.states[i].(*unaryState).valueState.(*sumState).takeTimes(v, n)
 	}
 	return true, o.table.count(env, 0)
+}
+
+// countRows returns the number of rows of an operator.
+func countRows(env *mql.Env, in exec.Operator) (n int64, err error) {
+	if t, ok := in.(*exec.Tally); ok {
+		return t.Take(env), nil
+	}
+	err = exec.Drain(env, in, func(*exec.Row) error {
+		n++
+		return nil
+	})
+	return n, err
 }
 
 // takeTimes adds a number n times.

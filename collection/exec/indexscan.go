@@ -181,7 +181,9 @@ func (s *indexScan) checkCurrent(env *mql.Env) (*Row, error) {
 	if !s.src.Shard.Owns(h, id) {
 		return nil, nil // entry of a sibling shard that shares the partition during a split
 	}
-	s.row = Row{Hash: h, ID: id, Values: values, Shard: int(s.src.Shard.ID)}
+	// Field by field, because the compiler would build a Row beside s.row and copy it.
+	s.row.Doc, s.row.SortKey, s.row.Meta = nil, nil, nil
+	s.row.Hash, s.row.ID, s.row.Values, s.row.Shard = h, id, values, int(s.src.Shard.ID)
 	if s.node.Dedupe {
 		fresh, err := s.seen.add(env, &s.row)
 		if err != nil {
