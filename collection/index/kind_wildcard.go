@@ -2,6 +2,7 @@ package index
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/path"
@@ -101,6 +102,7 @@ type wildcardWalk struct {
 	path    []byte
 	found   bool
 	array   bool // there is an array, or a path that does not identify a value
+	names   [][]byte
 	project *wildcardTree
 }
 
@@ -178,7 +180,7 @@ func (w *wildcardWalk) below(v bson.Value, prefix path.Path, i int) error {
 // document visits every field of d that the projection t includes. d is the whole document if top is set, else the
 // value at w.path.
 func (w *wildcardWalk) document(d bson.Raw, t *wildcardTree, top bool) error {
-	n := len(w.path)
+	n, names := len(w.path), len(w.names)
 	for it := d.Iter(); it.Next(); {
 		sub := t.child(string(it.Name))
 		if sub == nil {
@@ -190,13 +192,28 @@ func (w *wildcardWalk) document(d bson.Raw, t *wildcardTree, top bool) error {
 		// A field with a dot in its name has the entry of a field in an embedded document, which queries do not find
 		// there.
 		w.array = w.array || bytes.IndexByte(it.Name, '.') >= 0
+		w.names = append(w.names, it.Name)
 		w.path = append(w.path, it.Name...)
 		if err := w.value(it.Value, sub); err != nil {
 			return err
 		}
 		w.path = w.path[:n]
 	}
+	// Queries find the first of several fields with one name.
+	w.array = w.array || repeats(w.names[names:])
+	w.names = w.names[:names]
 	return nil
+}
+
+// repeats reports whether a list of names, which it sorts, has one twice.
+func repeats(names [][]byte) bool {
+	slices.SortFunc(names, bytes.Compare)
+	for i := 1; i < len(names); i++ {
+		if bytes.Equal(names[i-1], names[i]) {
+			return true
+		}
+	}
+	return false
 }
 
 // value adds the entry of the leaf v at w.path, or visits the members of v if it is a document or an array.
