@@ -7,7 +7,10 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/path"
 	"github.com/cantledb/cantle/collection/exec"
+	"github.com/cantledb/cantle/collection/expr"
 	"github.com/cantledb/cantle/collection/mql"
 )
 
@@ -53,5 +56,34 @@ func TestPostings(t *testing.T) {
 		if p.close(env); env.Memory.Used() != 0 {
 			t.Errorf("limit %d: %d bytes stay counted", limit, env.Memory.Used())
 		}
+	}
+}
+
+// TestTableIsWritten checks that a spilled table is in its file, whole, once it is sealed: were a part of it written by
+// the first read, a disk that is full by then would end the command.
+func TestTableIsWritten(t *testing.T) {
+	env := mql.NewEnv(context.Background())
+	env.Memory = mql.NewMemory(10_000)
+	env.Memory.Spill, env.Memory.SpillDir = true, t.TempDir()
+	side, err := newForeignSide(env, path.Must("f"), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := newLookupTable("$lookup", true)
+	defer table.drop(env)
+	var s expr.Scratch
+	for i := range int32(1000) {
+		b := bson.NewBuilder(nil)
+		b.Int32("f", i)
+		if fits, err := table.add(env, b.Doc(), &side, &s); !fits || err != nil {
+			t.Fatal(fits, err)
+		}
+	}
+	if err := table.seal(env); err != nil {
+		t.Fatal(err)
+	}
+	info, err := table.docs.file.Stat()
+	if err != nil || info.Size() != table.docs.end() {
+		t.Errorf("%d bytes are in the file, %v, want %d", info.Size(), err, table.docs.end())
 	}
 }

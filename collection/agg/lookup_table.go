@@ -78,6 +78,16 @@ func (t *lookupTable) add(env *mql.Env, doc bson.Raw, side *foreignSide, s *expr
 	return fits, errors.Join(err, errSide)
 }
 
+// seal ends adding, and writes what is buffered of the files: reads write nothing, so they cannot find the disk full.
+//
+// Errors: errors of the temporary files; errors of Tick.
+func (t *lookupTable) seal(env *mql.Env) error {
+	if err := t.docs.flush(); err != nil {
+		return err
+	}
+	return t.values.seal(env, t.docs.what, &t.counts)
+}
+
 // hash returns the hash of a value. Values that are equal under the command's collation have the same.
 func (t *lookupTable) hash(env *mql.Env, v bson.Value) valueHash {
 	t.key = keystring.Append(t.key[:0], v, keystring.Ascending, env.Order(), nil)
@@ -176,7 +186,7 @@ func (b *tableBuilder) build(outer *mql.Env) (built *lookupTable, err error) {
 			outer.NoteRandom()
 			return nil, nil
 		case r == nil:
-			if err := t.values.seal(env, b.stage, &t.counts); err != nil {
+			if err := t.seal(env); err != nil {
 				return nil, withoutFullDisk(err)
 			}
 			return t, nil

@@ -81,6 +81,14 @@ func (s *spool) write(doc, meta bson.Raw) error {
 	return err
 }
 
+// flush writes what is buffered of the file, if there is one.
+func (s *spool) flush() error {
+	if s.file == nil {
+		return nil
+	}
+	return s.w.Flush()
+}
+
 func (s *spool) end() int64 {
 	if len(s.ends) == 0 {
 		return 0
