@@ -134,8 +134,9 @@ func (i *iterator) step() bool {
 func (i *iterator) arrive(from []byte, ok bool) bool {
 	k := &i.skipper
 	if ok && k.limit != nil {
-		// Pebble may ignore a limit; then the range behind it has been passed.
-		if c := bytes.Compare(i.it.Key(), k.limit); c == 0 || (c > 0) != i.reverse {
+		// Pebble may ignore a limit; then the range behind it has been passed. A key at the end of a range lies outside
+		// of it, so a reverse scan that is there has still to skip the range.
+		if c := bytes.Compare(i.it.Key(), k.limit); c != 0 && (c > 0) != i.reverse {
 			k.pass(i.s.dead.uses.Load(), i.it.Key(), i.reverse)
 		}
 	}

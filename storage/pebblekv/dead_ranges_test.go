@@ -346,3 +346,43 @@ func takeFirst(t *testing.T, s storage.Store) (int, bool) {
 	}
 	return int(binary.BigEndian.Uint32(key[1:])), true
 }
+
+// TestKeysBesideDeadRange checks that scans in both directions skip a dead range that lies behind a key.
+func TestKeysBesideDeadRange(t *testing.T) {
+	for _, reverse := range []bool{false, true} {
+		s := openMemory(t)
+		write(t, s, upTo(0, 1001), nil)
+		write(t, s, nil, upTo(1, 1000))
+		steps := 0
+		for range 2 { // the first scan finds the range
+			r, err := s.Snapshot(t.Context(), 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			i, err := r.(*reader).walk(queueRange, reverse)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, n := range []int{0, 1000} {
+				if reverse {
+					n = 1000 - n
+				}
+				if !i.Next() || !bytes.Equal(i.Key(), queueKey(n)) {
+					t.Fatalf("reverse %v: %d is missing", reverse, n)
+				}
+			}
+			if i.Next() || i.Err() != nil {
+				t.Fatalf("reverse %v: %x, %v", reverse, i.Key(), i.Err())
+			}
+			steps = i.steps()
+			i.Close()
+			r.Close()
+		}
+		if steps > hiddenMax {
+			t.Errorf("reverse %v: %d entries stepped over", reverse, steps)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
