@@ -36,6 +36,9 @@ type indexScan struct {
 	last            []byte   // Distinct: the last delivered value
 	made            *fromKey // for Rebuild, Tested and WithKey
 	bare            bool     // rows are only counted: see rowDropper
+	// uniform reports that all entries in the ranges are rows of this scan, so that an entry that is only counted is
+	// not decoded.
+	uniform bool
 
 	row    Row
 	filter filter
@@ -69,6 +72,7 @@ func newIndexScan(n *plan.IndexScan, src Source, p keyspace.PartitionID, charge 
 	if n.Reverse {
 		slices.Reverse(s.ranges)
 	}
+	s.uniform = !s.check && !n.Dedupe && n.Distinct == 0 && n.Tested == nil && n.Filter == nil && src.Shard.IsAll()
 	s.prefix = keyspace.AppendEntryPrefix(nil, src.Coll.ID, n.Index.ID, p)
 	if n.Rebuild || n.WithKey || n.Tested != nil {
 		s.made = &fromKey{}
@@ -106,6 +110,9 @@ func (s *indexScan) Next(env *mql.Env) (*Row, error) {
 			s.it.Close()
 			s.it = nil
 			continue
+		}
+		if s.uniform && (s.node.Count || s.bare) {
+			return s.countCurrent(env), nil
 		}
 		row, err := s.checkCurrent(env)
 		if row != nil || err != nil {
@@ -148,6 +155,17 @@ func (s *indexScan) step() bool {
 	ok := s.it.Seek(s.seek)
 	s.seek = s.seek[:0]
 	return ok
+}
+
+// countCurrent returns a row without a record for the index entry at the iterator, which is only counted.
+func (s *indexScan) countCurrent(env *mql.Env) *Row {
+	s.KeysExamined++
+	s.Returned++
+	if s.node.Count {
+		env.Meter.Add(int(s.src.Shard.ID), ratelimit.CountEntry, 1)
+	}
+	s.row = Row{Shard: int(s.src.Shard.ID)}
+	return &s.row
 }
 
 // checkCurrent returns the row of the index entry at the iterator; nil if the entry is outside of the bounds,

@@ -50,6 +50,11 @@ func (r Range) Owns(h keyspace.Hash, id []byte) bool {
 	return (r.Lo == nil || after(r.Lo, h, id) >= 0) && (r.Hi == nil || after(r.Hi, h, id) < 0)
 }
 
+// IsAll reports whether the range contains all positions: it belongs to the only shard of a collection.
+func (r Range) IsAll() bool {
+	return r.Hi == nil && len(r.Lo) <= hashLen && len(bytes.Trim(r.Lo, "\x00")) == 0
+}
+
 // after compares the position of a record with p.
 func after(p Position, h keyspace.Hash, id []byte) int {
 	if c := cmp.Compare(h, p.hash()); c != 0 || len(p) <= hashLen {
