@@ -32,7 +32,12 @@ func quick(self string) Options {
 // dropped range is destroyed once no member reads it.
 func TestCollectAmongMembers(t *testing.T) {
 	c := fake(t)
-	a, b := openMember(t, c, quick("a")), openMember(t, c, quick("b"))
+	member := func(self string) *sharedStore {
+		o := quick(self)
+		o.Lease = 5 * time.Second // no lease ends meanwhile, and what members publish is read three times in it
+		return openMember(t, c, o)
+	}
+	a, b := member("a"), member("b")
 	first, err := commit(t, a, set("lost", "1"))
 	must(t, err)
 	r, err := b.Snapshot(t.Context(), 0)
@@ -51,13 +56,15 @@ func TestCollectAmongMembers(t *testing.T) {
 	}
 	r.Close()
 	pass(t, a.store)
-	for a.dropped.destroyed.Load() == 0 { // until b has published that it has no reader
+	must(t, b.Publish(t.Context(), nil)) // publishes that it has no reader
+	for a.dropped.destroyed.Load() == 0 {
 		must(t, a.Collect(t.Context()))
+		time.Sleep(time.Millisecond)
 	}
 	if _, err := b.Snapshot(t.Context(), first); !errors.Is(err, storage.ErrSnapshotTooOld) {
 		t.Errorf("a member reads what another one has removed: %v", err)
 	}
-	d := openMember(t, c, quick("d"))
+	d := member("d")
 	if _, err := d.Snapshot(t.Context(), first); !errors.Is(err, storage.ErrSnapshotTooOld) {
 		t.Errorf("a member that comes later reads what was removed: %v", err)
 	}
@@ -116,6 +123,7 @@ func TestCollectPastSleeper(t *testing.T) {
 	must(t, err)
 	for timestampOf(a.snapshots.safePoint.Load()) <= at { // until the lease of b has expired
 		must(t, a.Collect(t.Context()))
+		time.Sleep(time.Millisecond)
 	}
 	if v, err := r.Get(t.Context(), []byte("k"), nil); err == nil {
 		t.Errorf("a member that is asleep reads %q", v)
