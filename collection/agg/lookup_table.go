@@ -13,6 +13,7 @@ import (
 	"github.com/cantledb/cantle/collection/exec"
 	"github.com/cantledb/cantle/collection/expr"
 	"github.com/cantledb/cantle/collection/match"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
 )
 
@@ -53,7 +54,10 @@ func (t *lookupTable) add(env *mql.Env, doc bson.Raw, side *foreignSide, s *expr
 			return false, nil
 		}
 	}
-	if err := t.docs.add(env, doc, nil); err != nil {
+	switch err := t.docs.add(env, doc, nil); {
+	case !t.spills && mongoerr.CodeOf(err) == mongoerr.QueryExceededMemoryLimitNoDiskUseAllowed:
+		return false, nil // another command has taken the memory
+	case err != nil:
 		return false, err
 	}
 	if t.docs.file == nil && int64(t.docs.held) > env.Memory.Max()/2 {

@@ -21,6 +21,7 @@ type spool struct {
 	file *os.File
 	w    *bufio.Writer
 	ends []int64 // end offset of each document in the file
+	kept int     // counted bytes of ends, which cannot spill
 	env  *mql.Env
 }
 
@@ -77,7 +78,12 @@ func (s *spool) write(doc, meta bson.Raw) error {
 		return err
 	}
 	_, err := s.w.Write(meta)
+	before := cap(s.ends)
 	s.ends = append(s.ends, s.end()+int64(len(doc)+len(meta)))
+	if n := 8 * (cap(s.ends) - before); n > 0 {
+		s.kept += n
+		s.env.Memory.Grow(n)
+	}
 	return err
 }
 
@@ -129,7 +135,10 @@ func (s *spool) close() {
 		s.env.Memory.Shrink(s.held)
 		s.held = 0
 	}
-	s.docs, s.ends = nil, nil
+	if s.kept > 0 {
+		s.env.Memory.Shrink(s.kept)
+	}
+	s.docs, s.ends, s.kept = nil, nil, 0
 	if s.file != nil {
 		s.file.Close()
 		s.file = nil

@@ -84,10 +84,25 @@ func (d *Daemon) openStore() (scratch string, durability storage.Durability, err
 		return os.TempDir(), durability, nil
 	}
 	// Data that an earlier process spilled is useless.
-	if err := os.RemoveAll(scratch); err != nil {
-		return "", 0, err
+	return scratch, durability, emptyFolder(scratch)
+}
+
+// emptyFolder makes a folder, or removes all that is in it. The folder itself stays, as it may be a mount point; a
+// symbolic link is replaced by a folder.
+func emptyFolder(dir string) error {
+	if info, err := os.Lstat(dir); err == nil && !info.IsDir() {
+		if err := os.Remove(dir); err != nil {
+			return err
+		}
 	}
-	return scratch, durability, os.MkdirAll(scratch, 0o700)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(dir)
+	for _, e := range entries {
+		err = errors.Join(err, os.RemoveAll(filepath.Join(dir, e.Name())))
+	}
+	return err
 }
 
 // startTimeout is the timeout of each step of the server's start on a remote store, including the step's retries.
