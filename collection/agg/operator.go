@@ -119,27 +119,3 @@ func (m *maker) end(env *mql.Env, like *exec.Row) (*exec.Row, error) {
 
 // keepBytesMax limits the memory that an idle builder keeps.
 const keepBytesMax = 1 << 20
-
-// sliceOp delivers rows from memory.
-type sliceOp struct {
-	base
-	rows []bson.Raw
-	at   int
-	row  exec.Row
-}
-
-func (o *sliceOp) Next(env *mql.Env) (*exec.Row, error) {
-	if o.at == len(o.rows) {
-		return nil, nil
-	}
-	if err := env.Tick(); err != nil {
-		return nil, err
-	}
-	o.row = exec.Row{Doc: o.rows[o.at]}
-	o.at++
-	o.returned++
-	return &o.row, nil
-}
-
-// Park releases nothing: the operator has nothing open.
-func (*sliceOp) Park() (int, bool) { return 0, true }

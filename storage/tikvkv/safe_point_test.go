@@ -59,7 +59,7 @@ func TestCollectAmongMembers(t *testing.T) {
 	must(t, b.Publish(t.Context(), nil)) // publishes that it has no reader
 	for a.dropped.destroyed.Load() == 0 {
 		must(t, a.Collect(t.Context()))
-		time.Sleep(time.Millisecond)
+		pass(t, a.store)
 	}
 	if _, err := b.Snapshot(t.Context(), first); !errors.Is(err, storage.ErrSnapshotTooOld) {
 		t.Errorf("a member reads what another one has removed: %v", err)
@@ -123,7 +123,7 @@ func TestCollectPastSleeper(t *testing.T) {
 	must(t, err)
 	for timestampOf(a.snapshots.safePoint.Load()) <= at { // until the lease of b has expired
 		must(t, a.Collect(t.Context()))
-		time.Sleep(time.Millisecond)
+		pass(t, a.store)
 	}
 	if v, err := r.Get(t.Context(), []byte("k"), nil); err == nil {
 		t.Errorf("a member that is asleep reads %q", v)
