@@ -81,7 +81,7 @@ func (p *postings) spill(env *mql.Env, what string, t *exec.Tracked) error {
 	var key [postingBytes]byte
 	before := p.runs.Bytes()
 	for _, e := range p.list {
-		if err := p.runs.Write(e.append(key[:0]), emptyDoc, nil); err != nil {
+		if err := p.runs.Write(e.append(key[:0]), bson.EmptyDoc.Data, nil); err != nil {
 			return err
 		}
 	}
@@ -91,8 +91,6 @@ func (p *postings) spill(env *mql.Env, what string, t *exec.Tracked) error {
 	p.held = 0
 	return nil
 }
-
-var emptyDoc = bson.NewBuilder(nil).Doc()
 
 // append appends the posting in bytes whose order is that of hash and document.
 func (e posting) append(b []byte) []byte {
@@ -132,14 +130,11 @@ func (p *postings) seal(env *mql.Env, what string, t *exec.Tracked) error {
 	if err := p.runs.Start(env); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(env.Memory.SpillDir, "lookup-*")
+	f, err := exec.TempFile(env.Memory.SpillDir, "lookup-*")
 	if err != nil {
 		return err
 	}
 	p.file = f
-	if err := os.Remove(f.Name()); err != nil {
-		return err
-	}
 	w := bufio.NewWriterSize(f, 256<<10)
 	for {
 		key, doc, _, err := p.runs.Next()

@@ -53,14 +53,11 @@ func (s *spool) spill(env *mql.Env) error {
 	if !env.Memory.CanSpill() {
 		return env.Memory.ExceededError(s.what)
 	}
-	f, err := os.CreateTemp(env.Memory.SpillDir, "spool-*")
+	f, err := exec.TempFile(env.Memory.SpillDir, "spool-*")
 	if err != nil {
 		return err
 	}
 	s.file, s.w = f, bufio.NewWriterSize(f, 256<<10)
-	if err := os.Remove(f.Name()); err != nil {
-		return err
-	}
 	for _, d := range s.docs {
 		if err := s.write(d, nil); err != nil {
 			return err

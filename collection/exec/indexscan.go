@@ -164,7 +164,7 @@ func (s *indexScan) countCurrent(env *mql.Env) *Row {
 	if s.node.Count {
 		env.Meter.Add(int(s.src.Shard.ID), ratelimit.CountEntry, 1)
 	}
-	s.row = Row{Shard: int(s.src.Shard.ID)}
+	s.row.Shard = int(s.src.Shard.ID) // no other field has been set: a scan counts from its first entry on
 	return &s.row
 }
 

@@ -64,12 +64,8 @@ const (
 
 // open creates a new, empty file.
 func (s *runSet) open() error {
-	f, err := os.CreateTemp(s.dir, "sort-*")
+	f, err := TempFile(s.dir, "sort-*")
 	if err != nil {
-		return err
-	}
-	if err := os.Remove(f.Name()); err != nil {
-		f.Close()
 		return err
 	}
 	s.file, s.size, s.runs = f, 0, nil

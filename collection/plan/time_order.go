@@ -12,10 +12,12 @@ import (
 // timeAccess is the part of a time-series collection that a filter permits, by the time field alone: its records are
 // stored in the order of their time.
 type timeAccess struct {
-	times   []catalog.Times // nil permits every time
-	used    []bool          // by conjunct: the times answer it exactly
-	bounded bool
+	times []catalog.Times // nil permits every time, an empty list none
+	used  []bool          // by conjunct: the times answer it exactly
 }
+
+// bounded reports whether the filter restricts the times.
+func (a *timeAccess) bounded() bool { return a.times != nil }
 
 // timeAccess returns the times that the conjuncts permit; ok is false for a collection without time order.
 func (q *Query) timeAccess(cs []conjunct) (a timeAccess, ok bool) {
@@ -46,11 +48,10 @@ func (q *Query) timeAccess(cs []conjunct) (a timeAccess, ok bool) {
 	if all == nil {
 		return a, true
 	}
-	a.bounded = true
 	a.times = timesWithin(q.intersectAll(all))
 	for _, t := range a.times {
 		if t == (catalog.Times{From: math.MinInt64, To: math.MaxInt64}) {
-			a.times, a.bounded = nil, false
+			a.times = nil
 			break
 		}
 		if !t.IsExact() {
@@ -116,7 +117,7 @@ func (q *Query) sortsByTime() (sorted, reverse bool) {
 // timeScan returns the scan of the records of an access that match the filter.
 func (q *Query) timeScan(a timeAccess, left match.Node, reverse bool) *RecordScan {
 	n := &RecordScan{Reverse: reverse, Filter: left, Seeks: 1, Times: a.times, Computed: isComputed(left), Predicates: predicates(left)}
-	if a.bounded {
+	if a.bounded() {
 		n.Bounds.Ranges = catalog.TimeRanges(a.times)
 		n.Seeks = max(1, len(n.Bounds.Ranges))
 	}
@@ -135,9 +136,9 @@ func (q *Query) byTime(cs []conjunct, sole bool) *Solution {
 	}
 	sorted, reverse := q.sortsByTime()
 	switch {
-	case !a.bounded && !(sorted && (sole || q.Limit > 0)):
+	case !a.bounded() && !(sorted && (sole || q.Limit > 0)):
 		return nil
-	case a.bounded && len(a.times) == 0:
+	case a.bounded() && len(a.times) == 0:
 		return q.finish(&EOF{}, true, "", false)
 	}
 	scan := q.timeScan(a, unused(cs, a.used), reverse)
@@ -161,7 +162,7 @@ func (q *Query) byTime(cs []conjunct, sole bool) *Solution {
 // timeBranch plans one branch of an $or on a time-series collection, if its conjuncts restrict the times; n is nil if not.
 func (q *Query) timeBranch(cs []conjunct) (n Node, sorted bool) {
 	a, ok := q.timeAccess(cs)
-	if !ok || !a.bounded || q.Only != nil {
+	if !ok || !a.bounded() || q.Only != nil {
 		return nil, false
 	}
 	if len(a.times) == 0 {
@@ -179,7 +180,7 @@ func (q *Query) timeBranch(cs []conjunct) (n Node, sorted bool) {
 // fetched.
 func (a *timeAccess) guess() float64 {
 	switch {
-	case !a.bounded:
+	case !a.bounded():
 		return 0
 	case areInstants(a.times):
 		return 12

@@ -1,7 +1,6 @@
 package monitoring
 
 import (
-	"context"
 	"slices"
 
 	"github.com/prometheus/prometheus/model/histogram"
@@ -42,15 +41,14 @@ func (s *store) add(l labels.Labels, millis int64, v float64) {
 }
 
 // Querier implements storage.Queryable.
-func (s *store) Querier(int64, int64) (storage.Querier, error) { return querier{s}, nil }
+func (s *store) Querier(int64, int64) (storage.Querier, error) {
+	return &storage.MockQuerier{SelectMockFunction: s.find}, nil
+}
 
-// querier has all numbers of a store; the engine selects those of a time.
-type querier struct{ s *store }
-
-// Select implements storage.Querier.
-func (q querier) Select(_ context.Context, _ bool, _ *storage.SelectHints, matchers ...*labels.Matcher) storage.SeriesSet {
+// find returns the series that match, with all their numbers; the engine selects those of a time.
+func (s *store) find(_ bool, _ *storage.SelectHints, matchers ...*labels.Matcher) storage.SeriesSet {
 	set := &seriesSet{at: -1}
-	for _, x := range q.s.series {
+	for _, x := range s.series {
 		if !slices.ContainsFunc(matchers, func(m *labels.Matcher) bool { return !m.Matches(x.labels.Get(m.Name)) }) {
 			set.series = append(set.series, storage.NewListSeries(x.labels, x.samples))
 		}
@@ -58,16 +56,6 @@ func (q querier) Select(_ context.Context, _ bool, _ *storage.SelectHints, match
 	slices.SortFunc(set.series, func(a, b storage.Series) int { return labels.Compare(a.Labels(), b.Labels()) })
 	return set
 }
-
-func (querier) LabelValues(context.Context, string, *storage.LabelHints, ...*labels.Matcher) ([]string, annotations.Annotations, error) {
-	return nil, nil, nil
-}
-
-func (querier) LabelNames(context.Context, *storage.LabelHints, ...*labels.Matcher) ([]string, annotations.Annotations, error) {
-	return nil, nil, nil
-}
-
-func (querier) Close() error { return nil }
 
 // seriesSet is a list of series, of which the one at the index at is current.
 type seriesSet struct {
