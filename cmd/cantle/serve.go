@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/cantledb/cantle/cmd/cantle/cli"
+	"github.com/cantledb/cantle/cmd/cantle/site"
 	"github.com/cantledb/cantle/serve/console"
 	"github.com/cantledb/cantle/serve/daemon"
 	"github.com/cantledb/cantle/storage"
@@ -41,7 +42,7 @@ func serve(cfg *daemon.Config, f *pflag.FlagSet, wrong error, s cli.Streams) int
 		cfg.OnOverload = newProcsRaiser().raise
 	}
 	cfg.CommandLine = os.Args
-	cfg.ConsoleTools = console.Tools{Advise: cli.Advise, Estimate: cli.Estimate}
+	cfg.ConsoleTools = console.Tools{Advise: cli.Advise, Estimate: cli.Estimate, Docs: documentation}
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
 	cfg.Shutdown = func() {
@@ -60,6 +61,11 @@ func serve(cfg *daemon.Config, f *pflag.FlagSet, wrong error, s cli.Streams) int
 			return status
 		}
 	}
+}
+
+// documentation returns the pages of the documentation, for the console.
+func documentation() (map[string][]byte, error) {
+	return site.Render(site.Options{Version: daemon.Version, Console: true})
 }
 
 // serveOnce runs a server until it is stopped, and returns the exit status. again means that the disk, which was full

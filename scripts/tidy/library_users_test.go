@@ -26,6 +26,7 @@ var libraryUsers = []struct {
 	{"github.com/tikv", []string{"storage/tikvkv"}, "only the engine imports it, so that the engine can be exchanged"},
 	{"github.com/xdg-go/scram", []string{"wire/auth"}, "only the package of authentication implements SCRAM"},
 	{"github.com/xdg-go/stringprep", []string{"wire/auth"}, "only the package of authentication implements SCRAM"},
+	{"github.com/yuin/goldmark", []string{"cmd/cantle/site"}, "Markdown becomes HTML in one place, for the console and for the static site"},
 	{"github.com/youmark/pkcs8", []string{"serve/daemon"}, "keys are read where the server starts"},
 	{"github.com/tdewolff/parse/v2", []string{"collection/expr"}, "JavaScript is read within bounds before it is compiled"},
 	{"go.etcd.io/etcd", []string{"storage/tikvkv/tikvfake"}, "the simulated cluster implements the calls of PD's clients"},

@@ -20,6 +20,8 @@ type aboutReply struct {
 	Load    bool     `json:"load"`   // the user may see the load of the server
 	Second  int64    `json:"second"` // by the server's clock
 	Started int64    `json:"started"`
+	// Docs reports whether the documentation is under /docs/.
+	Docs bool `json:"docs"`
 	// Virtual reports whether the server's clock is stopped, for tests.
 	Virtual bool `json:"virtual"`
 }
@@ -29,7 +31,7 @@ type aboutReply struct {
 func (c *Console) about(q *query) (any, error) {
 	s := c.Server
 	out := aboutReply{Version: s.Version, Compat: s.Release.String(), Prices: s.Cluster.Budgets.PriceList().String(), Auth: s.RequireAuth,
-		Roles: []string{}, Second: c.Now().Unix(), Started: s.Started.Unix(), Virtual: s.Cluster.Budgets.Clock.Stopped()}
+		Roles: []string{}, Second: c.Now().Unix(), Started: s.Started.Unix(), Docs: c.Docs != nil, Virtual: s.Cluster.Budgets.Clock.Stopped()}
 	if q.conn == nil {
 		return out, nil
 	}

@@ -43,6 +43,9 @@ type Tools struct {
 	// Estimate computes the cost of a workload on documents like the given one, and returns the text that cantle
 	// estimate prints. args are flags of cantle estimate.
 	Estimate func(ctx context.Context, args []string, document string) (string, error)
+	// Docs returns the files of the documentation by their paths below /docs/. It is called once, for the first
+	// request of one of them.
+	Docs func() (map[string][]byte, error)
 }
 
 // Console answers browsers and programs over HTTP. Safe for concurrent use.

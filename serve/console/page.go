@@ -33,28 +33,10 @@ func page() http.Handler {
 			return err
 		}
 		text, err := assets.ReadFile(name)
-		if err != nil {
-			return err
+		if err == nil {
+			files[strings.TrimPrefix(name, "assets/")] = prepare(name, text)
 		}
-		sum := sha256.Sum256(text)
-		f := &file{kind: mime.TypeByExtension(path.Ext(name)), tag: `"` + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`, plain: text}
-		switch path.Ext(name) { // independent of the machine's own table
-		case ".js":
-			f.kind = "text/javascript; charset=utf-8"
-		case ".css":
-			f.kind = "text/css; charset=utf-8"
-		case ".html":
-			f.kind = "text/html; charset=utf-8"
-		case ".svg":
-			f.kind = "image/svg+xml"
-		}
-		var z bytes.Buffer
-		w, _ := gzip.NewWriterLevel(&z, gzip.BestCompression)
-		_, _ = w.Write(text)
-		_ = w.Close()
-		f.zip = z.Bytes()
-		files[strings.TrimPrefix(name, "assets/")] = f
-		return nil
+		return err
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
@@ -74,6 +56,33 @@ func page() http.Handler {
 	})
 }
 
+// prepare returns a file for sending. Its content type follows from the extension of its name.
+func prepare(name string, text []byte) *file {
+	sum := sha256.Sum256(text)
+	f := &file{kind: mime.TypeByExtension(path.Ext(name)), tag: `"` + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`, plain: text}
+	switch path.Ext(name) { // independent of the machine's own table
+	case ".js":
+		f.kind = "text/javascript; charset=utf-8"
+	case ".css":
+		f.kind = "text/css; charset=utf-8"
+	case ".html":
+		f.kind = "text/html; charset=utf-8"
+	case ".svg":
+		f.kind = "image/svg+xml"
+	case ".png":
+		f.kind = "image/png"
+		return f // compressed already
+	case ".yaml":
+		f.kind = "text/plain; charset=utf-8"
+	}
+	var z bytes.Buffer
+	w, _ := gzip.NewWriterLevel(&z, gzip.BestCompression)
+	_, _ = w.Write(text)
+	_ = w.Close()
+	f.zip = z.Bytes()
+	return f
+}
+
 // send sends a file to a browser, or the status Not Modified (304) if the browser has this version.
 func (f *file) send(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
@@ -86,7 +95,7 @@ func (f *file) send(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	body := f.plain
-	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+	if f.kind != "image/png" && strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
 		h.Set("Content-Encoding", "gzip")
 		body = f.zip
 	}

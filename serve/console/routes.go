@@ -79,6 +79,10 @@ func (c *Console) Handler() http.Handler {
 	})
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "ok\n") })
 	mux.HandleFunc("GET /readyz", c.readyz)
+	if c.Docs != nil {
+		mux.Handle("GET /docs/", http.StripPrefix("/docs/", c.documentation()))
+		mux.Handle("GET /docs", http.RedirectHandler("/docs/", http.StatusMovedPermanently))
+	}
 	mux.Handle("/", page())
 	return c.guard(mux)
 }

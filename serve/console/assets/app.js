@@ -73,7 +73,7 @@ function Frame({ about, onOut }) {
     <nav aria-label="Views" class=${menu ? 'open' : ''}>
       <a class="brand" href=${link({ view: 'now', ns: '', brush: null })}><img src="icon.svg" alt="" width="24" height="24"/>Cantle</a>
       <ul>${views.map(([name, t], i) => html`<li key=${name}><a href=${link({ view: name })} aria-current=${p.view === name ? 'page' : undefined} onClick=${() => setMenu(false)}><kbd aria-hidden="true">${i + 1}</kbd>${t}</a></li>`)}</ul>
-      <div class="foot"><button onClick=${theme} title="t">${isDark() ? 'Light' : 'Dark'}</button>
+      <div class="foot">${about.docs && html`<a href="docs/" target="_blank">Documentation</a>`}<button onClick=${theme} title="t">${isDark() ? 'Light' : 'Dark'}</button>
         <span class="quiet">${about.version}<br/>emulates MongoDB ${about.compat}<br/>price list ${about.prices}</span>
         ${about.user && html`<span>${about.user} <button class="small" onClick=${onOut}>Log out</button></span>`}</div>
     </nav>

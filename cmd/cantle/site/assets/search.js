@@ -1,0 +1,47 @@
+// The search over the sections of all pages, each {p: file, t: title of the page, h: heading, i: id, x: text}.
+'use strict';
+
+const stopWords = new Set('a an and are as at be by can do does for from get how i in is it me my of on or our so that the there this to use want we what when where which why with you your'.split(' '));
+
+// words returns the words of a text in lower case; a plural is the same word as its singular.
+const words = (text) => (text.toLowerCase().match(/[a-z0-9_$]+/g) || []).map((w) => (w.length > 3 && w.endsWith('s') && !w.endsWith('ss') ? w.slice(0, -1) : w));
+
+// prepare returns the sections with the number of each word in their parts.
+function prepare(sections) {
+  const count = (text) => { const m = new Map(); for (const w of words(text)) m.set(w, (m.get(w) || 0) + 1); return m; };
+  return sections.map((s) => ({ s, title: count(s.t), heading: count(s.h), text: count(s.x) }));
+}
+
+// weight returns how well a word of a question fits one part of a section: whole words count more than beginnings.
+function weight(part, word) {
+  let n = part.get(word) || 0;
+  if (!n && word.length > 2) for (const [w, k] of part) if (w.startsWith(word)) n += k / 2;
+  return n ? 1 + Math.log(n + 1) : 0;
+}
+
+// search returns at most limit sections for a question, the best first. Sections with more of its words come first.
+function search(prepared, question, limit) {
+  const all = words(question), asked = all.filter((w) => !stopWords.has(w));
+  const terms = asked.length ? asked : all;
+  if (!terms.length) return [];
+  const found = prepared.map((d) => ({ d, fits: terms.map((w) => [weight(d.title, w), weight(d.heading, w), weight(d.text, w)]) }));
+  const rare = terms.map((_, i) => Math.log(1 + prepared.length / (1 + found.filter((f) => f.fits[i].some((x) => x)).length)));
+  for (const f of found) {
+    f.matched = f.fits.filter((x) => x.some((y) => y)).length;
+    f.score = f.fits.reduce((sum, [t, h, x], i) => sum + rare[i] * (4 * t + (f.d.s.i ? 3 : 6) * h + x), 0) * (f.matched / terms.length) ** 2;
+  }
+  const perPage = new Map();
+  return found.filter((f) => f.score > 0).sort((a, b) => b.score - a.score).filter((f) => {
+    const n = (perPage.get(f.d.s.p) || 0) + 1;
+    perPage.set(f.d.s.p, n);
+    return n <= 3;
+  }).slice(0, limit).map((f) => f.d.s);
+}
+
+// excerpt returns the part of a text around the first word of a question.
+function excerpt(text, question) {
+  const low = text.toLowerCase();
+  const at = Math.max(0, Math.min(...words(question).map((w) => low.indexOf(w)).filter((n) => n >= 0), low.length) - 50);
+  const from = at >= low.length - 50 ? 0 : at;
+  return (from ? '…' : '') + text.slice(from, from + 160) + (text.length > from + 160 ? '…' : '');
+}
