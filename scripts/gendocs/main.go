@@ -1,7 +1,7 @@
 // Command gendocs prints the pages that are generated from tables. From the tables by which the server works it
 // prints the supported features into compat-tests/COVERAGE.md, the commands of the program into docs/reference.md,
 // the privileges of commands and stages into docs/privileges.md, and the features of an account of Azure Cosmos DB
-// into docs/cosmos-features.md; from compat-tests/clients/drivers/matrix.txt, the test results of clients into
+// into docs/cosmos-features.md, and what differs from MongoDB into docs/differences.md; from compat-tests/clients/drivers/matrix.txt, the test results of clients into
 // README.md; the environment variables of tests into CONTRIBUTING.md; and the fault programme into FAULTS.md.
 //
 //	go run ./scripts/gendocs
@@ -21,7 +21,6 @@ import (
 	"path/filepath"
 	"reflect"
 	"runtime"
-	"slices"
 	"strings"
 
 	"github.com/cantledb/cantle/cmd/cantle/manual"
@@ -72,7 +71,8 @@ func run(root string, check bool) error {
 		write(filepath.Join(root, "compat-tests", "COVERAGE.md"), append(render(tables()), renderChanges(release.Behaviours[:])...), check),
 		write(filepath.Join(root, "docs", "reference.md"), []byte(renderReference()), check),
 		write(filepath.Join(root, "docs", "privileges.md"), renderPrivileges(), check),
-		write(filepath.Join(root, "docs", "cosmos-features.md"), renderCosmos(), check), printFaults(root, check))
+		write(filepath.Join(root, "docs", "cosmos-features.md"), renderCosmos(), check),
+		write(filepath.Join(root, "docs", "differences.md"), renderDifferences(tables()), check), printFaults(root, check))
 }
 
 // write writes a file, or compares it.
@@ -102,29 +102,25 @@ type row struct {
 	name    string
 	since   string // the first release of MongoDB with this feature; "" if that is old or unknown
 	page    string // of the manual, relative to its root; "cosmos" for Azure's
-	refused bool   // known, but every use is answered with an explaining error
+	refused string // known, but every use is answered with an explaining error: the reason, else ""
 }
 
-// refusing lists the functions that answer every use of a name with an error.
-var refusing = []string{"agg.parseSearch", "data.runGetLastError", "schema.runSearchIndexes", "shards.runNotSharding",
-	"shards.(*State).runDrainShard-fm", "shards.(*State).runNotDraining-fm"}
-
-// refuses reports whether the function of a table's row is one that answers every use with an error, so that the row
-// counts as not supported.
-func refuses(function any) bool {
+// refuses returns the reason if the function of a table's row is one that answers every use with an error, so that
+// the row counts as not supported; else "".
+func refuses(function any) string {
 	name := runtime.FuncForPC(reflect.ValueOf(function).Pointer()).Name()
-	return slices.Contains(refusing, name[strings.LastIndexByte(name, '/')+1:])
+	return refusing[name[strings.LastIndexByte(name, '/')+1:]]
 }
 
 // tables reads the tables of the server.
 func tables() []table {
 	matching := table{title: "Query operators", source: "collection/match.Operators"}
 	for _, o := range match.Operators {
-		matching.rows = append(matching.rows, row{o.Name, o.Since, o.Doc, false})
+		matching.rows = append(matching.rows, row{o.Name, o.Since, o.Doc, ""})
 	}
 	updates := table{title: "Update operators", source: "collection/update.Operators"}
 	for _, o := range update.Operators {
-		updates.rows = append(updates.rows, row{o.Name, o.Since, o.Doc, false})
+		updates.rows = append(updates.rows, row{o.Name, o.Since, o.Doc, ""})
 	}
 	stages := table{title: "Aggregation stages", source: "collection/agg.Stages"}
 	for _, s := range agg.Stages {
@@ -132,15 +128,15 @@ func tables() []table {
 	}
 	accumulators := table{title: "Accumulators", source: "collection/agg.Accumulators"}
 	for _, a := range agg.Accumulators {
-		accumulators.rows = append(accumulators.rows, row{a.Name, a.Since, a.Doc, false})
+		accumulators.rows = append(accumulators.rows, row{a.Name, a.Since, a.Doc, ""})
 	}
 	windows := table{title: "Window functions, beside the accumulators", source: "collection/agg.WindowFunctions"}
 	for _, w := range agg.WindowFunctions {
-		windows.rows = append(windows.rows, row{w.Name, w.Since, w.Doc, false})
+		windows.rows = append(windows.rows, row{w.Name, w.Since, w.Doc, ""})
 	}
 	expressions := table{title: "Expression operators", source: "collection/expr.Operators"}
 	for _, o := range expr.Operators {
-		expressions.rows = append(expressions.rows, row{o.Name, o.Since, o.Doc, false})
+		expressions.rows = append(expressions.rows, row{o.Name, o.Since, o.Doc, ""})
 	}
 	indexes := table{title: "Kinds of index", source: "collection/index.Kinds"}
 	for _, k := range index.Kinds {
@@ -148,7 +144,7 @@ func tables() []table {
 		if name == "" {
 			name = "1, -1"
 		}
-		indexes.rows = append(indexes.rows, row{name, k.Since, k.Doc, false})
+		indexes.rows = append(indexes.rows, row{name, k.Since, k.Doc, ""})
 	}
 	commands := table{title: "Commands", source: "wire/command/*.Commands"}
 	for _, c := range rooms.Commands() {
@@ -177,6 +173,14 @@ func manualOf(since string) string {
 // cosmosPage describes the commands that are Azure's.
 const cosmosPage = "https://learn.microsoft.com/azure/cosmos-db/mongodb/custom-commands"
 
+// url returns the address of the manual's page.
+func (r row) url() string {
+	if r.page == "cosmos" {
+		return cosmosPage
+	}
+	return manualOf(r.since) + r.page + "/"
+}
+
 // render prints the tables as Markdown.
 func render(tables []table) []byte {
 	var b bytes.Buffer
@@ -192,7 +196,7 @@ func render(tables []table) []byte {
 	for _, t := range tables {
 		refused := 0
 		for _, r := range t.rows {
-			if r.refused {
+			if r.refused != "" {
 				refused++
 			}
 		}
@@ -201,12 +205,8 @@ func render(tables []table) []byte {
 	for _, t := range tables {
 		fmt.Fprintf(&b, "\n## %s\n\n`%s`\n\n", t.title, t.source)
 		for _, r := range t.rows {
-			url := manualOf(r.since) + r.page + "/"
-			if r.page == "cosmos" {
-				url = cosmosPage
-			}
-			link := fmt.Sprintf("[`%s`](%s)", r.name, url)
-			if r.refused {
+			link := fmt.Sprintf("[`%s`](%s)", r.name, r.url())
+			if r.refused != "" {
 				link = "~~" + link + "~~"
 			}
 			if r.since != "" {

@@ -20,7 +20,7 @@ func TestInStep(t *testing.T) {
 
 func TestRender(t *testing.T) {
 	got := string(render([]table{{title: "Things", source: "a.Things", rows: []row{
-		{"$a", "", "reference/a", false}, {"b", "", "cosmos", true}, {"$c", "8.2", "reference/c", false}, {"$d", "4.2", "reference/d", true},
+		{"$a", "", "reference/a", ""}, {"b", "", "cosmos", "why"}, {"$c", "8.2", "reference/c", ""}, {"$d", "4.2", "reference/d", "why"},
 	}}}))
 	for _, want := range []string{
 		"| Things | 2 | 2 |\n",
@@ -92,13 +92,37 @@ func TestClients(t *testing.T) {
 	}
 }
 
+// No table of the server has a name that the page of differences calls absent, and each reason for a refusal belongs to
+// a row.
+func TestDifferences(t *testing.T) {
+	have, reasons := map[string]bool{}, map[string]bool{}
+	for _, list := range tables() {
+		for _, r := range list.rows {
+			have[list.title+" "+r.name] = true
+			reasons[r.refused] = true
+		}
+	}
+	for _, a := range absences {
+		for _, name := range a.names {
+			if have[a.table+" "+name] {
+				t.Errorf("%s is not absent any more: remove it from absences", name)
+			}
+		}
+	}
+	for function, why := range refusing {
+		if !reasons[why] {
+			t.Errorf("no row has the function %s", function)
+		}
+	}
+}
+
 // A stage and some commands that answer every use with an error are printed as refused, and others are not. Such
 // functions are found by their names, so a renamed one would turn a refused feature into a supported one.
 func TestRefuses(t *testing.T) {
 	found := map[string]bool{}
 	for _, list := range tables() {
 		for _, r := range list.rows {
-			found[r.name] = r.refused
+			found[r.name] = r.refused != ""
 		}
 	}
 	for name, want := range map[string]bool{"$search": true, "addShard": true, "movePrimary": true, "replSetGetConfig": false, "find": false, "$match": false} {

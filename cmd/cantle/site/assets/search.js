@@ -6,26 +6,28 @@ const stopWords = new Set('a an and are as at be by can do does for from get how
 // words returns the words of a text in lower case; a plural is the same word as its singular.
 const words = (text) => (text.toLowerCase().match(/[a-z0-9_$]+/g) || []).map((w) => (w.length > 3 && w.endsWith('s') && !w.endsWith('ss') ? w.slice(0, -1) : w));
 
-// prepare returns the sections with the number of each word in their parts.
+// prepare returns the sections with the number of each word in their parts, and all words.
 function prepare(sections) {
-  const count = (text) => { const m = new Map(); for (const w of words(text)) m.set(w, (m.get(w) || 0) + 1); return m; };
-  return sections.map((s) => ({ s, title: count(s.t), heading: count(s.h), text: count(s.x) }));
+  const all = new Set();
+  const count = (text) => { const m = new Map(); for (const w of words(text)) { m.set(w, (m.get(w) || 0) + 1); all.add(w); } return m; };
+  return { list: sections.map((s) => ({ s, title: count(s.t), heading: count(s.h), text: count(s.x) })), all: [...all] };
 }
 
-// weight returns how well a word of a question fits one part of a section: whole words count more than beginnings.
-function weight(part, word) {
+// weight returns how well a word of a question, and the longer words that begin with it, fit one part of a section.
+function weight(part, word, longer) {
   let n = part.get(word) || 0;
-  if (!n && word.length > 2) for (const [w, k] of part) if (w.startsWith(word)) n += k / 2;
+  if (!n) for (const w of longer) n += (part.get(w) || 0) / 2;
   return n ? 1 + Math.log(n + 1) : 0;
 }
 
 // search returns at most limit sections for a question, the best first. Sections with more of its words come first.
 function search(prepared, question, limit) {
   const all = words(question), asked = all.filter((w) => !stopWords.has(w));
-  const terms = asked.length ? asked : all;
+  const terms = (asked.length ? asked : all).slice(0, 12);
   if (!terms.length) return [];
-  const found = prepared.map((d) => ({ d, fits: terms.map((w) => [weight(d.title, w), weight(d.heading, w), weight(d.text, w)]) }));
-  const rare = terms.map((_, i) => Math.log(1 + prepared.length / (1 + found.filter((f) => f.fits[i].some((x) => x)).length)));
+  const longer = terms.map((t) => (t.length > 2 ? prepared.all.filter((w) => w.startsWith(t) && w !== t).slice(0, 40) : []));
+  const found = prepared.list.map((d) => ({ d, fits: terms.map((t, i) => [weight(d.title, t, longer[i]), weight(d.heading, t, longer[i]), weight(d.text, t, longer[i])]) }));
+  const rare = terms.map((_, i) => Math.log(1 + found.length / (1 + found.filter((f) => f.fits[i].some((x) => x)).length)));
   for (const f of found) {
     f.matched = f.fits.filter((x) => x.some((y) => y)).length;
     f.score = f.fits.reduce((sum, [t, h, x], i) => sum + rare[i] * (4 * t + (f.d.s.i ? 3 : 6) * h + x), 0) * (f.matched / terms.length) ** 2;

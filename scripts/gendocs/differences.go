@@ -1,0 +1,122 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+)
+
+// refusing has the reason for each function that answers every use of a name with an error.
+var refusing = map[string]string{
+	"agg.parseSearch":                   "there is no search engine beside the server; `$text` and regular expressions search",
+	"data.runGetLastError":              "MongoDB refuses it as well since 5.1: drivers send write concerns instead",
+	"schema.runSearchIndexes":           "there is no search engine beside the server; create a text index",
+	"shards.runNotSharding":             "all partitions lie on this server: there is no other shard",
+	"shards.(*State).runDrainShard-fm":  "all partitions lie on this server: there is no other shard to drain to",
+	"shards.(*State).runNotDraining-fm": "no shard is ever being drained",
+}
+
+// absence is a group of names of MongoDB that this server does not have, with the reason.
+type absence struct {
+	table string // the title of the table in which they would be
+	names []string
+	why   string
+}
+
+// absences are the names in MongoDB's manual that no table of the server has. A test fails if a table gets one.
+var absences = []absence{
+	{"Aggregation stages", []string{"$backupCursor", "$backupCursorExtend"}, "backups are made by the server itself: [backup](backup.md)"},
+	{"Aggregation stages", []string{"$listCatalog"}, "`listCollections` and `config.collections` list the catalog"},
+	{"Aggregation stages", []string{"$rerank"}, "needs models hosted by Atlas"},
+	{"Expression operators", []string{"$encStrContains", "$encStrEndsWith", "$encStrNormalizedEq", "$encStrStartsWith"}, "there are no queries of encrypted fields"},
+	{"Commands", []string{"appendOplogNote", "replSetAbortPrimaryCatchUp", "replSetFreeze", "replSetMaintenance", "replSetResizeOplog", "replSetSyncFrom"}, "there is one member; `--log-retention` bounds the change log"},
+	{"Commands", []string{"checkShardingIndex", "cleanupOrphaned", "medianKey", "setShardVersion", "shardConnPoolStats", "shardingState", "splitChunk", "unsetSharding"}, "commands of a shard's mongod: there are no shards behind this server, and a split moves no document"},
+	{"Commands", []string{"getAuditConfig", "logApplicationMessage", "setAuditConfig"}, "there is no audit log"},
+	{"Commands", []string{"rotateCertificates"}, "the signal SIGHUP reloads certificates: [security](security.md)"},
+	{"Commands", []string{"setIndexCommitQuorum"}, "there is one member"},
+	{"Commands", []string{"clone", "copydb", "driverOIDTest", "getPrevError", "netstat", "repairDatabase", "resetError", "setFreeMonitoring"}, "MongoDB has removed them, or uses them internally; `cantle salvage` extracts documents from damaged files"},
+}
+
+// difference is a behaviour that differs from MongoDB's although the request is accepted, or a feature that is no
+// name in a table.
+type difference struct{ what, here, why string }
+
+var differences = []difference{
+	{"replication", "one process, unless several share [a TiKV cluster](scale-out.md)", "`replSetInitiate` and its relatives are refused with code 76; `--replica-set rs0` makes the server the primary of a set with one member, as transactions and change streams of tutorials need it"},
+	{"what `hello` shows", "a mongos; with `--replica-set` a primary", "collections are sharded without a cluster, and the commands for it are those of a mongos"},
+	{"write concern", "`w: \"majority\"` and `w: 1` are the same: durable (`--sync`); a `w` above 1 is refused with code 100", "one member"},
+	{"read concern, read preference", "all levels and all preferences are accepted, and read the same data", "one copy of the data"},
+	{"shards", "[partitions](throughput.md) of one server with a budget each; `moveChunk` and zones exist, documents are never copied", "a partition is a range of the store"},
+	{"time-series collections", "not sharded: code 238", "not implemented; one partition stores them in the order of their time"},
+	{"encryption in use", "encrypted fields are stored and indexed by drivers with explicit encryption; `encryptedFields` with `queries` is refused with code 238", "not implemented"},
+	{"encryption at rest, audit log, LDAP, Kerberos, OpenID", "none; SCRAM and X.509", "[security](security.md#trust-model) lists what the server does not do"},
+	{"collations", "some hundred locales; others are refused by name", "their order would differ: [collations](collations.md)"},
+	{"server-side JavaScript", "ECMAScript as goja implements it, with bounded time and memory", "the engine is written in Go"},
+	{"storage engine", "Pebble; valid options of WiredTiger are accepted without effect; `serverStatus.wiredTiger` has the numbers that tools read", "another engine"},
+	{"server parameters", "a parameter that the server does not have is refused with code 72, as in MongoDB; many are accepted for tools and have no effect", "parameters of WiredTiger and of the internals of mongod have no counterpart"},
+	{"plans", "`explain` has MongoDB's form; another index than in MongoDB may be chosen", "another planner; candidates are compared by trials, as in MongoDB"},
+	{"order of unsorted results", "by `_id`, or by hash in a sharded collection", "MongoDB usually returns the order of insertion; neither promises an order"},
+	{"`hashed` sharding", "another hash: documents lie elsewhere than in a MongoDB cluster", "`convertShardKeyToHashed` of mongosh shows MongoDB's hash"},
+	{"legacy opcodes", "OP_MSG and OP_QUERY of `hello` only, as MongoDB since 5.1; `--cosmos-version` 3.6 to 5.0 accepts more", ""},
+	{"files", "another format: mongod cannot open them, nor this server those of mongod", "[moving in and out](moving.md) by dump and restore"},
+}
+
+// differencesHead is the beginning of docs/differences.md.
+const differencesHead = `<!-- Generated by scripts/gendocs. DO NOT EDIT. -->
+
+# What differs from MongoDB
+
+What MongoDB has and Cantle refuses, lacks or does in another way, with the reason. The names are compared with the tables by
+which the server works; everything that it has is listed in [coverage](../compat-tests/COVERAGE.md), and which behaviours follow
+the release chosen by ` + "`--compat`" + ` at [its end](../compat-tests/COVERAGE.md#what-follows-the-release). The Cosmos address differs much
+more, as the service does: [features of an account](cosmos-features.md).
+
+A request that this server cannot serve gets an error with a code, and never a wrong answer in silence. If you find one that does,
+it is a bug: [report it](https://github.com/cantledb/cantle/issues).
+
+` + "```js" + `
+const refused = (f) => { try { f(); return "accepted" } catch (e) { return e.code + " " + e.message } }
+refused(() => db.adminCommand({ addShard: "rs1/other:27018" })) // 115 addShard is not supported: all partitions lie on this server
+refused(() => db.adminCommand({ netstat: 1 })) // 59 no such command: 'netstat'
+refused(() => db.adminCommand({ aggregate: 1, pipeline: [{ $listCatalog: {} }], cursor: {} })) // 40324 Unrecognized pipeline stage name: '$listCatalog'
+refused(() => db.items.insertOne({ a: 1 }, { writeConcern: { w: 3 } })) // 100 Not enough data-bearing nodes
+refused(() => db.adminCommand({ replSetInitiate: {} })) // 76 This server is not a member of a replica set: it was started without --replica-set
+refused(() => db.adminCommand({ shardCollection: "test.series", key: { m: 1 }, timeseries: { timeField: "t", metaField: "m" } })) // 238 option timeseries of shardCollection is not implemented
+refused(() => db.items.find().collation({ locale: "hsb" }).toArray()) // 2 The collation of locale 'hsb' is not supported…
+db.createCollection("tuned", { storageEngine: { wiredTiger: { configString: "block_compressor=zlib" } } }).ok // 1
+` + "```" + `
+
+## Behaviours that differ
+
+| | in Cantle | why |
+|---|---|---|
+`
+
+// renderDifferences makes docs/differences.md.
+func renderDifferences(all []table) []byte {
+	b := bytes.NewBufferString(differencesHead)
+	for _, d := range differences {
+		fmt.Fprintf(b, "| %s | %s | %s |\n", d.what, d.here, d.why)
+	}
+	b.WriteString("\n## Known, and always refused\n\nThe error states the reason.\n\n| | name | why |\n|---|---|---|\n")
+	for _, t := range all {
+		for _, r := range t.rows {
+			if r.refused != "" {
+				fmt.Fprintf(b, "| %s | [`%s`](%s) | %s |\n", t.title, r.name, r.url(), r.refused)
+			}
+		}
+	}
+	b.WriteString("\n## Not there\n\nUnknown names are refused: a command with code 59, a stage with 40324, an expression with 168.\n\n| | names | why |\n|---|---|---|\n")
+	for _, a := range absences {
+		fmt.Fprintf(b, "| %s | `%s` | %s |\n", a.table, strings.Join(a.names, "`, `"), a.why)
+	}
+	b.WriteString("\n## Only here\n\nCommands that MongoDB does not have, or has no longer; they follow Azure Cosmos DB: [for Cosmos users](cosmos.md).\n\n")
+	for _, t := range all {
+		for _, r := range t.rows {
+			if r.page == "cosmos" {
+				fmt.Fprintf(b, "- [`%s`](%s)\n", r.name, r.url())
+			}
+		}
+	}
+	return b.Bytes()
+}
