@@ -9,6 +9,7 @@ import (
 
 	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/collection/plan"
+	"github.com/cantledb/cantle/internal/testenv"
 )
 
 // TestTimeOrder compares the plans of random queries on a time-series collection, by ranges of time and in the order of
@@ -61,7 +62,11 @@ func TestTimeOrder(t *testing.T) {
 		return fmt.Sprintf("{t: %s}", condition())
 	}
 	orders := []string{"{t: 1}", "{t: -1}", "{t: 1, _id: 1}", "{t: 1, _id: -1}", "{t: -1, _id: 1}", "{n: 1, t: -1, _id: 1}"}
-	for range 1500 {
+	queries := 600
+	if testenv.IsLong() {
+		queries = 6000
+	}
+	for range queries {
 		f := plan.Find{Filter: bsontest.Doc(t, filter())}
 		by := orders[r.IntN(len(orders))]
 		if r.IntN(3) > 0 {
