@@ -1,9 +1,13 @@
 package tidy
 
 import (
+	"go/ast"
+	"go/token"
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
+	"strings"
 	"testing"
 )
 
@@ -30,6 +34,45 @@ func TestDocumentLinks(t *testing.T) {
 				if _, err := os.Stat(filepath.Join("../..", from, m[1])); err != nil {
 					t.Errorf("%s names %s, which does not exist", name, m[1])
 				}
+			}
+		}
+	}
+}
+
+// Each message in the tables of docs/troubleshooting.md is a text of the product, with … for what is printed into it.
+// Messages of drivers, which a word in parentheses follows, are not compared.
+func TestMessages(t *testing.T) {
+	r, err := load(os.DirFS("../.."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var texts strings.Builder
+	for _, f := range r.files {
+		if f.test || isRig(f.dir) {
+			continue
+		}
+		ast.Inspect(f.syntax, func(n ast.Node) bool {
+			if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
+				if s, err := strconv.Unquote(lit.Value); err == nil {
+					texts.WriteString(s + "\x00")
+				}
+			}
+			return true
+		})
+	}
+	page, err := os.ReadFile("../../docs/troubleshooting.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := regexp.MustCompile("(?m)^\\| (?:[0-9, ]+\\| )?`([^`]+)` \\|")
+	found := row.FindAllStringSubmatch(string(page), -1)
+	if len(found) < 20 {
+		t.Fatalf("only %d messages were found", len(found))
+	}
+	for _, m := range found {
+		for part := range strings.SplitSeq(m[1], "…") {
+			if part = strings.TrimSpace(part); len(part) > 3 && !strings.Contains(texts.String(), part) {
+				t.Errorf("docs/troubleshooting.md: no text of the product contains %q", part)
 			}
 		}
 	}

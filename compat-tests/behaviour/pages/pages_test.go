@@ -59,7 +59,7 @@ func follow(t *testing.T, p *page) {
 	if slices.ContainsFunc(p.blocks, (*block).runs) {
 		r = newReader(t, p)
 	} else {
-		r = &reader{page: p}
+		r = &reader{page: p, ports: map[string]string{}}
 	}
 	for _, b := range p.blocks {
 		if b.language == "text" && !b.output && b.file == "" || r.env == nil && b.skip == "" {
