@@ -45,6 +45,7 @@ func newVerb(name, args, does, help string, define func(f *pflag.FlagSet) action
 // them.
 func Verbs() []*cobra.Command {
 	return []*cobra.Command{
+		newVerb("demo", "", "start a server with sample data and a hot partition", demoHelp, demoVerb),
 		newVerb("ping", "[URI]", "check whether a server answers", pingHelp, pingVerb),
 		newVerb("doctor", "[URI]", "find problems of a server or its machine", doctorHelp, doctorVerb),
 		newVerb("gateways", "URI", "list the servers that share a TiKV cluster", gateways.Help, gatewaysVerb),
