@@ -53,6 +53,7 @@ func Verbs() []*cobra.Command {
 		newVerb("top", "URI", "watch a server live: heat, requests, warnings", top.Help, topVerb),
 		newVerb("report", "URI [db[.collection]]", "show the cost of commands by their shape", reportHelp, reportVerb),
 		newVerb("advise", "URI db.collection", "rank shard keys for a collection", adviseHelp, adviseVerb),
+		newVerb("bench", "URI", "measure a server with a load, in latencies and request units", benchHelp(), benchVerb),
 		newVerb("lint", "file|folder|URI...", "find what an Azure Cosmos DB account refuses", lintHelp, lintVerb),
 		newVerb("estimate", "document.json", "estimate the cost of a workload", estimateHelp, estimateVerb),
 		newVerb("dump", "URI", "write databases into files, as mongodump does", dumpHelp, dumpVerb),

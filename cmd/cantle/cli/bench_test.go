@@ -1,0 +1,97 @@
+package cli
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/cantledb/cantle/cmd/cantle/bench"
+)
+
+// benched runs cantle bench.
+func benched(t *testing.T, args ...string) (status int, out string) {
+	t.Helper()
+	var o strings.Builder
+	status = verbStatus(t, "bench", "", &o, &o, args...)
+	return status, o.String()
+}
+
+// benchResult has the fields of --json that the tests read.
+type benchResult struct {
+	LoadedRU   *float64
+	LastError  string
+	Operations []struct {
+		Operation                string
+		Count                    int64
+		P50, P99, Max            float64
+		RU                       *float64
+		Refused, Retries, Failed int64
+	}
+}
+
+// benchedJSON runs cantle bench with --json.
+func benchedJSON(t *testing.T, args ...string) (all benchResult) {
+	t.Helper()
+	status, out := benched(t, append([]string{"--json"}, args...)...)
+	if err := json.Unmarshal([]byte(out), &all); err != nil || status != 0 {
+		t.Fatalf("status %d, %v\n%s", status, err, out)
+	}
+	return all
+}
+
+// TestBenchMixes runs a few operations of each mix, and checks their number, their charges, and that --drop drops the
+// collection.
+func TestBenchMixes(t *testing.T) {
+	uri, db := start(t)
+	for _, m := range bench.Mixes {
+		all := benchedJSON(t, "--workload", m.Name, "--operations", "120", "--documents", "60", "--threads", "3", "--field-size", "20", "--drop", uri)
+		last := all.Operations[len(all.Operations)-1]
+		if last.Operation != "all" || last.Count != 120 || last.Failed+last.Refused != 0 || last.RU == nil || *last.RU < 120 || *all.LoadedRU < 60 || last.P50 <= 0 || last.P99 > last.Max {
+			t.Errorf("%s: %+v", m.Name, all)
+		}
+		sum := int64(0)
+		for _, o := range all.Operations[:len(all.Operations)-1] {
+			sum += o.Count
+		}
+		if sum != 120 {
+			t.Errorf("%s: %+v", m.Name, all)
+		}
+	}
+	if names, err := db.Client().Database("bench").ListCollectionNames(t.Context(), struct{}{}); err != nil || len(names) != 0 {
+		t.Errorf("left: %v, %v", names, err)
+	}
+}
+
+// TestBenchThrottled checks that refusals are counted and retried: no operation fails, and all documents are loaded.
+func TestBenchThrottled(t *testing.T) {
+	uri, db := start(t)
+	all := benchedJSON(t, "--workload", "insert", "--documents", "4", "--operations", "40", "--field-size", "1000", "--throughput", "400", "--retries", "100", uri)
+	last := all.Operations[len(all.Operations)-1]
+	if last.Count != 40 || last.Failed != 0 || last.Refused == 0 || last.Retries == 0 {
+		t.Errorf("%+v", all)
+	}
+	if n := run(t, db.Client().Database("bench"), `{count: "ycsb"}`)["n"]; n != int32(44) {
+		t.Errorf("%v documents", n)
+	}
+	status, out := benched(t, "--documents", "50", "--operations", "10", uri)
+	if status != 1 || !strings.Contains(out, "bench.ycsb: the collection has documents") || !strings.Contains(out, "--append") {
+		t.Errorf("status %d\n%s", status, out)
+	}
+	status, out = benched(t, "--documents", "4", "--operations", "10", "--append", "--rate", "500", "--workload", "c", uri)
+	if status != 0 || !strings.Contains(out, "read ") || !strings.Contains(out, "RU each") || !strings.Contains(out, "was due at 500 op/s") {
+		t.Errorf("status %d\n%s", status, out)
+	}
+	if n := run(t, db.Client().Database("bench"), `{count: "ycsb"}`)["n"]; n != int32(44) {
+		t.Errorf("%v documents after --append", n)
+	}
+}
+
+// TestBenchArguments checks that wrong arguments are refused before anything is sent.
+func TestBenchArguments(t *testing.T) {
+	for _, bad := range [][]string{{}, {"--workload", "z", "mongodb://127.0.0.1:1/"}, {"--threads", "0", "mongodb://127.0.0.1:1/"}, {"--distribution", "x", "mongodb://127.0.0.1:1/"},
+		{"--collection", "x", "mongodb://127.0.0.1:1/"}, {"--append", "--drop", "mongodb://127.0.0.1:1/"}, {"--field-size", "100000", "--fields", "100", "mongodb://127.0.0.1:1/"}, {"nonsense://"}} {
+		if status, out := benched(t, bad...); status != 2 {
+			t.Errorf("%v: status %d\n%s", bad, status, out)
+		}
+	}
+}
