@@ -65,6 +65,7 @@ func Verbs() []*cobra.Command {
 		newVerb("import", "URI db.collection [file]", "load JSON, CSV or TSV", importHelp, importVerb),
 		newVerb("export", "URI db.collection", "print JSON or CSV", exportHelp, exportVerb),
 		newVerb("users", "URI file...", "create users and roles from an account's files", usersHelp, usersVerb),
+		newVerb("debug", "zip URI", "collect a file for a bug report, without values of documents", debugHelp, debugVerb),
 		newVerb("cert", "", "create certificates for development", certificates.Help, certVerb),
 		newVerb("completion", "bash|fish|powershell|zsh", "print the completion script for a shell", completionHelp, completionVerb),
 		newVerb("version", "", "print the version", versionHelp, versionVerb),

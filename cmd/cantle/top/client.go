@@ -195,3 +195,14 @@ func (c *Client) fetch(ctx context.Context, v *view, into func(path string) any)
 	}
 	return nil
 }
+
+// Fetch requests one path of the console's API, such as "lines", and returns the reply as it is.
+// Errors: errors of the server; no answer.
+func (c *Client) Fetch(ctx context.Context, path string, args url.Values) (json.RawMessage, error) {
+	var out json.RawMessage
+	if args == nil {
+		args = url.Values{}
+	}
+	err := c.get(ctx, path, args, &out)
+	return out, err
+}

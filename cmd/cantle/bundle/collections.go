@@ -1,0 +1,110 @@
+package bundle
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/ejson"
+)
+
+// collectionsMax is the maximum number of collections in a bundle.
+const collectionsMax = 500
+
+// oneCollection is a collection of collections.json.
+type oneCollection struct {
+	Namespace  string            `json:"ns"`
+	Type       string            `json:"type,omitempty"`
+	Options    json.RawMessage   `json:"options,omitempty"`
+	Indexes    []json.RawMessage `json:"indexes,omitempty"`
+	Statistics json.RawMessage   `json:"statistics,omitempty"`
+	Throughput json.RawMessage   `json:"throughput,omitempty"`
+	Partitions json.RawMessage   `json:"partitions,omitempty"`
+	Errors     []string          `json:"errors,omitempty"`
+}
+
+// collections describes the collections of all databases. If its time is over, it returns those that it has.
+func collections(ctx context.Context, b *Bundle) ([]byte, error) {
+	d, err := b.Run(ctx, "admin", bson.D{{"listDatabases", 1}}.Doc())
+	if err != nil {
+		return nil, err
+	}
+	out := []oneCollection{}
+	databases, _ := d.Get("databases").Array()
+	var failed error
+	for v := range databases.Values() {
+		doc, _ := v.Doc()
+		db, _ := doc.Get("name").Str()
+		listed, err := b.Run(ctx, db, bson.D{{"listCollections", 1}, {"cursor", bson.D{{"batchSize", collectionsMax}}}}.Doc())
+		if err != nil {
+			failed = err
+			continue
+		}
+		for c := range firstBatch(listed) {
+			if len(out) == collectionsMax {
+				failed = fmt.Errorf("only the first %d collections are in it", collectionsMax)
+				break
+			}
+			if ctx.Err() != nil {
+				failed = ctx.Err()
+				break
+			}
+			out = append(out, b.collection(ctx, db, c))
+		}
+	}
+	text, err := indented(out)
+	if err == nil {
+		err = failed
+	}
+	return text, err
+}
+
+// firstBatch returns the documents of a cursor's first batch.
+func firstBatch(reply bson.Raw) func(yield func(bson.Raw) bool) {
+	cursor, _ := reply.Get("cursor").Doc()
+	list, _ := cursor.Get("firstBatch").Array()
+	return func(yield func(bson.Raw) bool) {
+		for v := range list.Values() {
+			if d, ok := v.Doc(); ok && !yield(d) {
+				return
+			}
+		}
+	}
+}
+
+// statistics are the fields of collStats that a bundle has.
+var statistics = []string{"size", "count", "avgObjSize", "storageSize", "nindexes", "indexSizes", "totalIndexSize", "totalSize", "sharded", "capped", "numOrphanDocs"}
+
+// collection describes one collection, by its document of listCollections.
+func (b *Bundle) collection(ctx context.Context, db string, listed bson.Raw) oneCollection {
+	name, _ := listed.Get("name").Str()
+	kind, _ := listed.Get("type").Str()
+	x := oneCollection{Namespace: db + "." + name, Type: kind}
+	json := func(d bson.Raw) json.RawMessage { return json.RawMessage(ejson.String(d)) }
+	if options, ok := listed.Get("options").Doc(); ok && !options.IsEmpty() {
+		x.Options = json(keepOrShape(options, collectionOptions))
+	}
+	if kind == "view" {
+		return x
+	}
+	run := func(command bson.D, use func(bson.Raw)) {
+		reply, err := b.Run(ctx, db, command.Doc())
+		if err != nil {
+			x.Errors = append(x.Errors, command[0][0].(string)+": "+sentence(err.Error()))
+			return
+		}
+		use(reply)
+	}
+	run(bson.D{{"listIndexes", name}}, func(reply bson.Raw) {
+		for d := range firstBatch(reply) {
+			x.Indexes = append(x.Indexes, json(keepOrShape(d, indexFields)))
+		}
+	})
+	run(bson.D{{"collStats", name}}, func(reply bson.Raw) { x.Statistics = json(pick(reply, statistics...)) })
+	run(bson.D{{"customAction", "GetCollection"}, {"collection", name}}, func(reply bson.Raw) {
+		x.Throughput = json(without(reply, append([]string{"indexes", "database", "collection"}, replyFields...)...))
+	})
+	run(bson.D{{"customAction", "GetPartitions"}, {"collection", name}}, func(reply bson.Raw) { x.Partitions = json(partitions(reply)) })
+	return x
+}
