@@ -115,6 +115,9 @@ func (r *regex) holds(env *mql.Env, v bson.Value, _ *expr.Scratch) (bool, error)
 	switch v.Type {
 	case bson.TypeString, bson.TypeSymbol:
 		text, _ := v.Text()
+		if ok, decided := r.re.Decide(text); decided {
+			return ok, nil
+		}
 		if r.re.Backtracks(text) {
 			done, err := env.BeginUninterruptible()
 			if err != nil {

@@ -30,10 +30,12 @@ type Regex struct {
 	dollar bool
 	slow   func() *regexp2.Regexp
 	empty  bool // may match the empty text
-	prefix string
-	whole  bool
-	groups int
-	held   int64 // see RegexHeld
+	// literal is the zero value if the pattern needs backtracking.
+	literal literal
+	prefix  string
+	whole   bool
+	groups  int
+	held    int64 // see RegexHeld
 }
 
 // backtrackMax is the timeout of one match on the backtracking engine.
@@ -147,6 +149,7 @@ func (r *Regex) compileLinear(t translator) {
 	if err == nil {
 		nodes, steps := programSize(tree)
 		r.held = regexHeld + nodes + steps*stepHeld
+		r.literal = literalOf(tree)
 	}
 }
 
@@ -202,6 +205,9 @@ func (r *Regex) Backtracks(text []byte) bool { return r.engine(text) != nil }
 // Errors: 51156 if the match takes too long. A false instead would make the result depend on the load of the
 // machine.
 func (r *Regex) Match(text []byte) (bool, error) {
+	if ok, decided := r.Decide(text); decided {
+		return ok, nil
+	}
 	re := r.engine(text)
 	if re == nil {
 		return r.linear.Match(text), nil
