@@ -71,6 +71,14 @@ type Iterator interface {
 	Close()
 }
 
+// RangeSetter is an Iterator that can be moved to another range, which costs less than to open another iterator.
+type RangeSetter interface {
+	Iterator
+	// SetRange moves the iterator before the first entry of another range, of the same snapshot and in the same
+	// direction. The caller may reuse the memory of r afterwards. An iterator that has failed must not be moved.
+	SetRange(r Range)
+}
+
 // ContextSetter is an Iterator that may wait for another process, as long as a context lasts: at first the context
 // of Iter, later the one of SetContext. A client's cursor outlives the command that opened it, and that command's
 // time limit; each getMore sets its own context.

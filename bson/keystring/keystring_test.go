@@ -42,6 +42,21 @@ func TestVectors(t *testing.T) {
 	}
 }
 
+// checkText checks that Text returns the text of a string or symbol from its ascending and descending keystring, and none
+// of another value.
+func checkText(t *testing.T, v bson.Value, up, down []byte, o bson.StringOrder) {
+	t.Helper()
+	want, isText := v.Text()
+	isText = isText && (v.Type == bson.TypeString || v.Type == bson.TypeSymbol)
+	var buf []byte
+	for i, key := range [][]byte{up, down} {
+		text, reused, ok := keystring.Text(key, []keystring.Dir{keystring.Ascending, keystring.Descending}[i], buf)
+		if buf = reused; ok != isText || ok && o == nil && !bytes.Equal(text, want) {
+			t.Fatalf("%s: text %q %v", ejson.ValueCanonical(v), text, ok)
+		}
+	}
+}
+
 // check checks for a pair of values: their keystrings compare as the values do, ascending, and the other way round
 // descending; none is a prefix of the other; they lie within the bounds of their classes; Skip finds their ends, and
 // Decode returns the values.
@@ -58,6 +73,7 @@ func check(t *testing.T, a, b bson.Value, o bson.StringOrder) {
 		t.Fatalf("a prefix: %x, %x", x, y)
 	}
 	dx := keystring.Append(nil, a, keystring.Descending, o, nil)
+	checkText(t, a, x, dx, o)
 	dy := keystring.Append(nil, b, keystring.Descending, o, nil)
 	if got := bytes.Compare(dx, dy); got != -want {
 		t.Fatalf("descending %x and %x compare %d, want %d", dx, dy, got, -want)

@@ -48,7 +48,7 @@ func (o *groupOp) takeTally(env *mql.Env) (ok bool, err error) {
 	if !o.tallies() {
 		return false, nil
 	}
-	n, err := countRows(env, o.in)
+	n, err := exec.CountRows(env, o.in)
 	if n == 0 || err != nil {
 		return true, err
 	}
@@ -62,18 +62,6 @@ func (o *groupOp) takeTally(env *mql.Env) (ok bool, err error) {
 		g.states[i].(*unaryState).valueState.(*sumState).takeTimes(v, n)
 	}
 	return true, o.table.count(env, 0)
-}
-
-// countRows returns the number of rows of an operator.
-func countRows(env *mql.Env, in exec.Operator) (n int64, err error) {
-	if t, ok := in.(*exec.Tally); ok {
-		return t.Take(env), nil
-	}
-	err = exec.Drain(env, in, func(*exec.Row) error {
-		n++
-		return nil
-	})
-	return n, err
 }
 
 // takeTimes adds a number n times.

@@ -65,19 +65,7 @@ func (o *countOp) Next(env *mql.Env) (*exec.Row, error) {
 	if o.done {
 		return nil, nil
 	}
-	n := int64(0)
-	if t, ok := o.in.(*exec.Tally); ok && !o.merge {
-		n = t.Take(env)
-	}
-	err := exec.Drain(env, o.in, func(r *exec.Row) error {
-		if o.merge {
-			m, _ := r.Doc.Get(o.field).Int64()
-			n += m
-		} else {
-			n++
-		}
-		return nil
-	})
+	n, err := o.count(env)
 	if err != nil {
 		return nil, err
 	}
@@ -88,6 +76,19 @@ func (o *countOp) Next(env *mql.Env) (*exec.Row, error) {
 	o.begin().Int(o.field, n)
 	o.returned++
 	return o.end(env, nil)
+}
+
+// count returns the number of rows of the input, or with merge the sum of the numbers in them.
+func (o *countOp) count(env *mql.Env) (n int64, err error) {
+	if !o.merge {
+		return exec.CountRows(env, o.in)
+	}
+	err = exec.Drain(env, o.in, func(r *exec.Row) error {
+		m, _ := r.Doc.Get(o.field).Int64()
+		n += m
+		return nil
+	})
+	return n, err
 }
 
 func (o *countOp) Park() (int, bool) { return o.in.Park() }

@@ -25,7 +25,7 @@ func bigWorld(tb testing.TB, n int) *world {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	w := newWorldIn(tb, store, "", 1, `{key: {a: 1}, name: "a_1"}`, `{key: {m: 1}, name: "m_1"}`, `{key: {a: 1, b: 1}, name: "ab"}`)
+	w := newWorldIn(tb, store, "", 1, `{key: {a: 1}, name: "a_1"}`, `{key: {m: 1}, name: "m_1"}`, `{key: {a: 1, b: 1}, name: "ab"}`, `{key: {f0: 1}, name: "f0"}`)
 	pad := strings.Repeat("x", 60)
 	for i := range n {
 		var fields []string
@@ -78,6 +78,9 @@ func TestAllocsPlans(t *testing.T) {
 		{name: "index and fetch", filter: `{a: {$gte: 0}}`, most: 0.05}, // the batch grows
 		{name: "index, fetch and refuse", filter: `{a: {$gte: 0}, f3: "y"}`, most: 0.05},
 		{name: "count", filter: `{a: {$gte: 0}}`, count: true},
+		{name: "regex on keys, refused by its literal", filter: `{f0: /y$/}`},
+		{name: "regex on keys, refused by the engine", filter: `{f0: /x[yz]/}`},
+		{name: "regex on keys, counted", filter: `{f0: /x$/}`, count: true},
 		{name: "covered", filter: `{a: {$gte: 0}}`, projection: `{_id: 0, a: 1, b: 1}`},
 		{name: "array elements", filter: `{m: {$gte: 0}}`, most: 0.5}, // the set of records grows
 		{name: "first of a sort", filter: `{}`, sort: `{f3: 1, b: -1}`, most: 0.7},

@@ -42,6 +42,7 @@ type indexScan struct {
 
 	row    Row
 	filter filter
+	texts  *keyTexts // nil: the filter has no test on the bytes of a key
 }
 
 // fromKey builds documents from index keys, in buffers that are reused.
@@ -80,14 +81,12 @@ func newIndexScan(n *plan.IndexScan, src Source, p keyspace.PartitionID, charge 
 	if n.Rebuild || n.Tested != nil {
 		s.made.layout, s.made.fields = layoutOf(n.KeyFields())
 	}
+	s.texts = keyTextsOf(n)
 	return s
 }
 
 func (s *indexScan) Next(env *mql.Env) (*Row, error) {
-	if s.charge {
-		s.charge = false
-		env.Meter.Visit(int(s.src.Shard.ID), max(1, s.node.Seeks))
-	}
+	s.visit(env)
 	for !s.Done {
 		if s.it == nil {
 			if err := s.open(env); err != nil {
@@ -104,11 +103,9 @@ func (s *indexScan) Next(env *mql.Env) (*Row, error) {
 			return nil, err
 		}
 		if !s.step() {
-			if err := s.it.Err(); err != nil {
+			if err := s.endRange(); err != nil {
 				return nil, err
 			}
-			s.it.Close()
-			s.it = nil
 			continue
 		}
 		if s.uniform && (s.node.Count || s.bare) {
@@ -122,12 +119,30 @@ func (s *indexScan) Next(env *mql.Env) (*Row, error) {
 	return nil, nil
 }
 
+// visit charges the visit of the shard, once.
+func (s *indexScan) visit(env *mql.Env) {
+	if s.charge {
+		s.charge = false
+		env.Meter.Visit(int(s.src.Shard.ID), max(1, s.node.Seeks))
+	}
+}
+
+// endRange ends the current range, whose iterator has no more entries. Errors: errors of the iterator.
+func (s *indexScan) endRange() error {
+	if err := s.it.Err(); err != nil {
+		return err
+	}
+	s.leave()
+	return nil
+}
+
 func (s *indexScan) open(env *mql.Env) error {
 	r := s.unread
 	if s.resume {
 		s.resume, s.unread = false, storage.Range{}
 	} else {
 		if len(s.ranges) == 0 {
+			s.release()
 			s.Done = true
 			return nil
 		}
@@ -184,8 +199,7 @@ func (s *indexScan) checkCurrent(env *mql.Env) (*Row, error) {
 		}
 		if !ok {
 			if next == nil {
-				s.it.Close()
-				s.it = nil
+				s.leave()
 				return nil, nil
 			}
 			s.seek = append(append(s.seek[:0], s.prefix...), next...)
@@ -218,7 +232,7 @@ func (s *indexScan) checkCurrent(env *mql.Env) (*Row, error) {
 	if s.node.Count {
 		env.Meter.Add(int(s.src.Shard.ID), ratelimit.CountEntry, 1)
 	}
-	if s.node.Tested != nil {
+	if s.texts != nil || s.node.Tested != nil {
 		if ok, err := s.keeps(env, values, bits, h, id); !ok || err != nil {
 			return nil, err
 		}
@@ -385,9 +399,6 @@ func (s *indexScan) Explain(b *bson.Builder, stats bool) {
 func (s *indexScan) Close() {
 	s.filter.close()
 	s.Done = true
-	if s.it != nil {
-		s.it.Close()
-		s.it = nil
-	}
+	s.release()
 	s.seen.release()
 }

@@ -61,9 +61,8 @@ func (s *recordScan) Park() (int, bool) {
 func (s *indexScan) Park() (int, bool) {
 	if s.it != nil {
 		s.unread, s.resume = remaining(s.it, s.current, s.node.Reverse), true
-		s.it.Close()
-		s.it = nil
 	}
+	s.release()
 	if s.made != nil {
 		s.made.doc = nil
 	}

@@ -45,6 +45,9 @@ func (s *skip) drop(env *mql.Env) (ended bool, err error) {
 		d.dropping(true)
 		defer d.dropping(false)
 	}
+	if ok, ended, err := s.dropCounted(env); ok || err != nil {
+		return ended, err
+	}
 	for ; s.left > 0; s.left-- {
 		r, err := s.read(env)
 		if r == nil || err != nil {
@@ -55,6 +58,22 @@ func (s *skip) drop(env *mql.Env) (ended bool, err error) {
 		}
 	}
 	return false, nil
+}
+
+// dropCounted is drop for an input that counts its rows without delivering them; ok is false for others.
+func (s *skip) dropCounted(env *mql.Env) (ok, ended bool, err error) {
+	c, ok := s.in.(rowCounter)
+	if !ok {
+		return false, false, nil
+	}
+	n, shard, ok, err := c.countRows(env, s.left)
+	if s.node.Charged && n > 0 {
+		env.Meter.Add(shard, ratelimit.CountEntry, n)
+	}
+	s.Works += n
+	s.left -= n
+	s.Done = ok && s.left > 0
+	return ok, s.Done, err
 }
 
 // read reads a row of the input.

@@ -106,6 +106,12 @@ type iterator struct {
 	closed         bool
 }
 
+// SetRange implements storage.RangeSetter.
+func (i *iterator) SetRange(r storage.Range) {
+	i.start, i.end, i.bounded = string(r.Start), string(r.End), r.End != nil
+	i.started, i.ended, i.key, i.value = false, false, "", nil
+}
+
 func (i *iterator) Next() bool {
 	switch {
 	case i.closed || i.ended:

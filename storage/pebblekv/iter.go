@@ -38,9 +38,7 @@ func (v *view) walk(r storage.Range, reverse bool) (*iterator, error) {
 		r.End = r.Start // Pebble requires ordered bounds
 	}
 	i := &iterator{s: v.s, reverse: reverse}
-	bounds := append(append(i.buf[:0], r.Start...), r.End...)
-	n := len(r.Start)
-	i.o.LowerBound, i.o.UpperBound = bounds[:n:n], bounds[n:]
+	i.setBounds(r)
 	var err error
 	if i.it, err = v.s.pebble(v.snap).NewIter(&i.o); err != nil {
 		return nil, i.s.translate(err)
@@ -48,6 +46,25 @@ func (v *view) walk(r storage.Range, reverse bool) (*iterator, error) {
 	i.skipper = deadRangeSkipper{ranges: v.s.dead.load(r), at: v.snap.ts, watched: watchedMax}
 	v.s.iterators.Add(1)
 	return i, nil
+}
+
+// setBounds copies the bounds of a range into the memory of the iterator.
+func (i *iterator) setBounds(r storage.Range) {
+	bounds := append(append(i.buf[:0], r.Start...), r.End...)
+	n := len(r.Start)
+	i.o.LowerBound, i.o.UpperBound = bounds[:n:n], bounds[n:]
+}
+
+// SetRange implements storage.RangeSetter.
+func (i *iterator) SetRange(r storage.Range) {
+	r = clip(r)
+	if r.Empty() {
+		r.End = r.Start
+	}
+	i.setBounds(r)
+	i.it.SetBounds(i.o.LowerBound, i.o.UpperBound)
+	i.skipper = deadRangeSkipper{ranges: i.s.dead.load(r), at: i.skipper.at, watched: watchedMax, steps: i.steps()}
+	i.started, i.done = false, false
 }
 
 func (i *iterator) Next() bool {

@@ -45,6 +45,7 @@ var conformance = []struct {
 	{"iterators walk ranges both ways", iterRanges},
 	{"iterators merge own writes", iterMerges},
 	{"Seek goes only onward", seekOnward},
+	{"an iterator moves to other ranges", iterMoves},
 	{"an iterator keeps its snapshot", iterKeepsSnapshot},
 	{"an iterator goes on under another context", iterResumed},
 	{"keys and values are checked", keysChecked},

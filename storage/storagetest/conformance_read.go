@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/cantledb/cantle/storage"
@@ -136,6 +137,41 @@ func seekOnward(e env) {
 		e.equal(it.Seek([]byte("a")), true) // before the range: its start
 		e.equal(string(it.Key()), "c")
 		e.equal(it.Seek([]byte("f")), false)
+		it.Close()
+	}
+}
+
+// iterMoves moves the iterators of engines that can to ranges in any order, and compares them with new ones.
+func iterMoves(e env) {
+	e.put("a", "1", "b", "2", "c", "3", "d", "4", "e", "5")
+	r := e.snapshot(0)
+	defer r.Close()
+	for _, reverse := range []bool{false, true} {
+		it, err := r.Iter(e.ctx, storage.Range{Start: []byte("x")}, storage.IterOptions{Reverse: reverse})
+		e.check(err)
+		again, ok := it.(storage.RangeSetter)
+		for _, c := range [][2]string{{"a", "b"}, {"b", "d"}, {"b", "d"}, {"dd", "e"}, {"d", ""}, {"", "c"}, {"b", "b"}, {"d", "a"}, {"a", "x"}, {"c", "d"}} {
+			if !ok {
+				break
+			}
+			e.put("c", "changed")
+			rg := storage.Range{Start: []byte(c[0])}
+			if c[1] != "" {
+				rg.End = []byte(c[1])
+			}
+			again.SetRange(rg)
+			got := ""
+			for n := 0; again.Next(); n++ {
+				got += fmt.Sprintf(" %s=%s", again.Key(), again.Value())
+				if n == 1 && c[1] == "x" {
+					break // the next range is set in the middle of this one
+				}
+			}
+			e.check(again.Err())
+			if c[1] != "x" {
+				e.equal(strings.TrimSpace(got), e.scan(r, c[0], c[1], reverse))
+			}
+		}
 		it.Close()
 	}
 }

@@ -11,7 +11,31 @@ import (
 
 // Guard wraps an iterator with checks for tests: it overwrites keys and values at the next step, so that a late
 // use shows, and panics if keys are not in order, or at a step after Close.
-func Guard(it storage.Iterator) storage.Iterator { return &guard{it: it} }
+func Guard(it storage.Iterator) storage.Iterator {
+	if again, ok := it.(storage.RangeSetter); ok {
+		return &rangeGuard{guard{it: it}, again}
+	}
+	return &guard{it: it}
+}
+
+// rangeGuard is the guard of an iterator that can be moved to another range.
+type rangeGuard struct {
+	guard
+	again storage.RangeSetter
+}
+
+// SetRange implements storage.RangeSetter.
+func (g *rangeGuard) SetRange(r storage.Range) {
+	g.leave()
+	if g.again.Err() != nil {
+		panic("BUG: storage: failed iterator used again")
+	}
+	g.last, g.dir = nil, 0
+	r.Start, r.End = bytes.Clone(r.Start), bytes.Clone(r.End)
+	g.again.SetRange(r)
+	poison(r.Start)
+	poison(r.End)
+}
 
 type guard struct {
 	it         storage.Iterator

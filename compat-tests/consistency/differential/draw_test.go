@@ -287,7 +287,7 @@ func (d drawer) list(path string) bson.A {
 
 // regex draws a regular expression.
 func (d drawer) regex() bson.Regex {
-	return bson.Regex{Pattern: oneOf(d, "^a", "b$", "^ab", "a", "^"), Options: oneOf(d, "", "", "i")}
+	return bson.Regex{Pattern: oneOf(d, "^a", "b$", "^ab", "a", "^", "a.*b", "[ab]b$", "é"), Options: oneOf(d, "", "", "i")}
 }
 
 // typeName draws an operand of $type.
