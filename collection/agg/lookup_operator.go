@@ -35,6 +35,7 @@ type lookupOp struct {
 	scans     int          // batches that may have had the table
 
 	batch   int // maximal number of rows of the next batch
+	tooMany int // batches whose foreign documents were too many to hold: later ones have fewer rows
 	rows    []lookupRow
 	at      int // row being delivered
 	element int // foreign document being delivered, when unwinding
@@ -61,7 +62,7 @@ type lookupRow struct {
 }
 
 const (
-	lookupRowsMax  = 128
+	lookupRowsMax  = 512
 	lookupBytesMax = 4 << 20  // of the batch's own documents
 	lookupFoundMax = 32 << 20 // of foreign documents in a batch of several rows
 	// lookupArrayMax limits the size of the array of one row.
@@ -102,7 +103,7 @@ func (o *lookupOp) load(env *mql.Env) error {
 	o.release()
 	o.rows, o.at, o.element = o.rows[:0], 0, 0
 	o.subFor = -1
-	o.batch = min(max(1, o.batch*4), lookupRowsMax)
+	o.batch = max(1, min(o.batch*4, lookupRowsMax>>min(2*o.tooMany, 8)))
 	if o.foreign.Len() == 0 {
 		o.batch = 1
 	}
@@ -160,6 +161,7 @@ func (o *lookupOp) join(env *mql.Env, rows []lookupRow) error {
 	// Too large for a batch: each row is joined when it is delivered. A single row's documents are too many to hold only
 	// if a sub-pipeline follows; its query reads them one by one.
 	o.release()
+	o.tooMany++
 	later := deferredMatches
 	if len(rows) == 1 {
 		later = ownMatches

@@ -1,6 +1,9 @@
 package exec
 
 import (
+	"bytes"
+	"slices"
+	"sort"
 	"sync"
 
 	"github.com/cantledb/cantle/bson"
@@ -14,16 +17,17 @@ import (
 // large documents, so that a caller that reads only the first rows does not wait for many records.
 const (
 	batchFirst = 4
-	batchMost  = 64
+	batchMost  = 256
 )
 
-// readAhead is a batch of rows of a fetch with their records, read by one GetMany. The slices have the same
-// indexes.
+// readAhead is a batch of rows of a fetch with their records, read by one GetMany. The slices page.rows and keep have
+// the same indexes, and so have keys and rows.
 type readAhead struct {
 	page page
 	keys [][]byte
-	mem  []byte // memory of keys
-	keep []bool // whether the filter accepted each row
+	rows []int32 // of each key its row, after the keys were sorted
+	mem  []byte  // memory of keys
+	keep []bool  // whether the filter accepted each row
 	at   int
 	size int
 	end  bool  // the input has ended or failed
@@ -44,7 +48,7 @@ func (a *readAhead) recycle() {
 	}
 	clear(a.page.rows[:cap(a.page.rows)])
 	clear(a.keys[:cap(a.keys)])
-	*a = readAhead{page: page{rows: a.page.rows[:0], mem: a.page.mem[:0]}, keys: a.keys[:0], mem: a.mem[:0], keep: a.keep[:0]}
+	*a = readAhead{page: page{rows: a.page.rows[:0], mem: a.page.mem[:0]}, keys: a.keys[:0], rows: a.rows[:0], mem: a.mem[:0], keep: a.keep[:0]}
 	aheads.Put(a)
 }
 
@@ -103,6 +107,7 @@ func (f *fetch) fill(env *mql.Env) error {
 		a.addKey(f.src.Coll.ID, r)
 	}
 	a.env = env
+	a.sortKeys()
 	err := f.src.Reader.GetMany(env.Context(), a.keys, a.emit)
 	a.size = min(2*a.size, batchMost)
 	if n := len(a.page.mem); n > 0 && len(a.keys) > 0 { // large documents: smaller batches
@@ -111,9 +116,31 @@ func (f *fetch) fill(env *mql.Env) error {
 	return err
 }
 
-// take applies the filter to the record of the i-th row of the batch.
+// sortKeys sorts the keys, so that the store finds records that lie next to each other in one block.
+func (a *readAhead) sortKeys() {
+	a.rows = a.rows[:0]
+	for i := range a.keys {
+		a.rows = append(a.rows, int32(i))
+	}
+	if !slices.IsSortedFunc(a.keys, bytes.Compare) {
+		sort.Sort((*byKey)(a))
+	}
+}
+
+// byKey sorts the keys of a batch.
+type byKey readAhead
+
+func (a *byKey) Len() int           { return len(a.keys) }
+func (a *byKey) Less(i, j int) bool { return bytes.Compare(a.keys[i], a.keys[j]) < 0 }
+func (a *byKey) Swap(i, j int) {
+	a.keys[i], a.keys[j] = a.keys[j], a.keys[i]
+	a.rows[i], a.rows[j] = a.rows[j], a.rows[i]
+}
+
+// take applies the filter to the record of the row with the i-th key.
 func (f *fetch) take(i int, value []byte) error {
 	a := f.ahead
+	i = int(a.rows[i])
 	r, doc := &a.page.rows[i], bson.Raw(value)
 	switch {
 	case r.Doc != nil: // the row came with its record: the key was not needed
