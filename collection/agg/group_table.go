@@ -82,7 +82,8 @@ func (t *groupTable) spill(env *mql.Env) (err error) {
 			return err
 		}
 	}
-	if err := mql.Sort(env, t.order, func(a, b *group) int { return strings.Compare(a.key, b.key) }); err != nil {
+	prefix := func(g **group) exec.KeyPrefix { return exec.PrefixOf((*g).key) }
+	if err := exec.SortByKeys(env, t.order, prefix, func(a, b **group) int { return strings.Compare((*a).key, (*b).key) }); err != nil {
 		return err
 	}
 	start := t.runs.Bytes()

@@ -3,7 +3,6 @@ package exec
 import (
 	"bytes"
 	"container/heap"
-	"slices"
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mql"
@@ -25,6 +24,7 @@ type sorter struct {
 	at      int
 	seq     int64
 	keyBuf  []byte
+	chunk   []byte // memory of the rows kept last
 	runs    *runSet
 	env     *mql.Env
 	row     Row
@@ -126,25 +126,6 @@ func (s *sorter) load(env *mql.Env) error {
 	return nil
 }
 
-// sortRows sorts rows by key, and by input order if keys are equal. If the command must end meanwhile, the
-// resulting order is undefined.
-// Errors: the reason why the command must end.
-func sortRows(env *mql.Env, rows []sortRow) (err error) {
-	slices.SortFunc(rows, func(a, b sortRow) int {
-		if err == nil {
-			err = env.Tick()
-		}
-		switch {
-		case err != nil:
-			return 0
-		case a.less(&b):
-			return -1
-		}
-		return 1
-	})
-	return err
-}
-
 // copyRow returns a copy of a row with its sort key. It puts their bytes into mem, or into new memory if mem is
 // too small.
 func (s *sorter) copyRow(r *Row, mem []byte) sortRow {
@@ -198,8 +179,30 @@ func (s *sorter) overflow(env *mql.Env) error {
 	return s.spill(env)
 }
 
+// chunkFirst, chunkMost and chunkShare are the sizes in bytes of the first chunk of memory for kept rows and of the
+// largest one, and the part of a chunk above which a row has its own memory.
+const (
+	chunkFirst = 1 << 10
+	chunkMost  = 64 << 10
+	chunkShare = 4
+)
+
+// memory returns memory for n bytes of a row. Rows that are kept together share chunks, which costs less than memory for
+// each.
+func (s *sorter) memory(n int) []byte {
+	if n > chunkMost/chunkShare {
+		return nil
+	}
+	if cap(s.chunk)-len(s.chunk) < n {
+		s.chunk = make([]byte, 0, max(n, chunkFirst, min(2*cap(s.chunk), chunkMost)))
+	}
+	at := len(s.chunk)
+	s.chunk = s.chunk[:at+n]
+	return s.chunk[at : at : at+n]
+}
+
 func (s *sorter) keep(env *mql.Env, r *Row) error {
-	kept := s.copyRow(r, nil)
+	kept := s.copyRow(r, s.memory(len(s.keyBuf)+len(r.Doc)+len(r.ID)+len(r.Meta)))
 	s.rows = append(s.rows, kept)
 	if s.grow(env, kept.size()) {
 		return nil
@@ -259,7 +262,7 @@ func (s *sorter) Close() {
 	if s.env != nil && s.held > 0 {
 		s.shrink(s.env, s.held)
 	}
-	s.rows, s.largest = nil, nil
+	s.rows, s.largest, s.chunk = nil, nil, nil
 	if s.runs != nil {
 		s.runs.close()
 		s.runs = nil
