@@ -42,7 +42,7 @@ func TestDocumentLinks(t *testing.T) {
 // Each message in the tables of docs/troubleshooting.md is a text of the product, with … for what is printed into it.
 // Messages of drivers, which a word in parentheses follows, are not compared.
 func TestMessages(t *testing.T) {
-	r, err := load(os.DirFS("../.."))
+	r, err := wholeRepo()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -54,8 +55,11 @@ var rules = []rule{
 	{"unused", "a package that no longer imports a library is taken out of its row, so that the table shows who uses the library", checkUnused},
 }
 
+// wholeRepo returns the repository, which is parsed once for all tests.
+var wholeRepo = sync.OnceValues(func() (*repo, error) { return load(os.DirFS("../..")) })
+
 func TestTidy(t *testing.T) {
-	r, err := load(os.DirFS("../.."))
+	r, err := wholeRepo()
 	if err != nil {
 		t.Fatal(err)
 	}
