@@ -94,6 +94,9 @@ type Timeline struct {
 	dir        string
 	findings   []Finding // files that are incomplete or cannot be read
 	superseded []string  // names of segments whose writes a merged segment has too, because a merge was interrupted
+	// unusable has the paths of missing and damaged files, as far as Verify or Restore have found them; moments that
+	// need them are not covered.
+	unusable map[string]bool
 }
 
 // Folder is a backup folder, with the timelines of one or more data folders.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -17,7 +18,7 @@ const scratchPrefix = "restore-"
 // Restore creates the files of a store at the moment of a plan, in the existing empty folder dir: it copies the base
 // and replays the writes of the segments. With documentsOnly, the store is only for reading documents: tables are
 // linked instead of copied if possible, and index entries and change-log records are not replayed. After an error the
-// folder is unusable. Errors: damaged or missing files; errors of ctx and of the file system.
+// folder is unusable. Errors: *DamagedError; errors of ctx and of the file system.
 func (p *Plan) Restore(ctx context.Context, dir string, documentsOnly bool, report Report) error {
 	advance := report.meter("copying files", "bytes", p.Base.Bytes())
 	for i := range p.Base.Files {
@@ -30,11 +31,14 @@ func (p *Plan) Restore(ctx context.Context, dir string, documentsOnly bool, repo
 			continue
 		}
 		size, sum, err := (&copier{ctx: ctx, report: advance}).file(filescan.Disk, from, to)
+		if errors.Is(err, fs.ErrNotExist) {
+			return p.damaged(from, fmt.Errorf("%s is missing", from))
+		}
 		if err != nil {
 			return err
 		}
 		if size != f.Size || sum != f.Sum {
-			return fmt.Errorf("%s is damaged: it has %d bytes of %d, or fails its checksum; cantle backup verify tells all that is, and another moment may not need it", from, size, f.Size)
+			return p.damaged(from, fmt.Errorf("%s is damaged: it has %d of %d bytes, or fails its checksum", from, size, f.Size))
 		}
 	}
 	if err := syncFolder(dir); err != nil {
@@ -63,13 +67,25 @@ func (p *Plan) Restore(ctx context.Context, dir string, documentsOnly bool, repo
 			case errors.Is(err, errStopVisit):
 				return nil
 			case errors.As(err, &damaged):
-				return fmt.Errorf("the part %s of the log is damaged: %w; moments before it can be restored", filepath.Join(p.timeline.dir, logName, s.Name), err)
+				return p.damaged(p.timeline.segmentPath(s), fmt.Errorf("the part %s of the log is damaged: %w", p.timeline.segmentPath(s), err))
+			case errors.Is(err, fs.ErrNotExist):
+				return p.damaged(p.timeline.segmentPath(s), fmt.Errorf("the part %s of the log is missing", p.timeline.segmentPath(s)))
 			case err != nil:
 				return err
 			}
 		}
 		return nil
 	})
+}
+
+// DamagedError is the error of a restore that needs a file that is missing or damaged. The folder of the plan does not
+// use the file any more: Find then plans the restore from another base, or returns the moments that are left.
+type DamagedError struct{ error }
+
+// damaged returns the error for a file of the backup folder, after which no plan uses the file.
+func (p *Plan) damaged(path string, err error) error {
+	p.timeline.lose(path)
+	return &DamagedError{err}
 }
 
 // link creates a hard link, or else a symbolic link, to the file from at the path to, instead of a copy; ok is

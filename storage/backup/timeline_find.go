@@ -3,6 +3,7 @@ package backup
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -12,21 +13,37 @@ import (
 // chain returns the segments, in order and without a gap, whose writes a restore of the base b replays.
 func (t *Timeline) chain(b *Base) (out []*Segment) {
 	for _, s := range t.Segments {
-		switch {
-		case len(out) == 0 && s.First <= b.From && b.From < s.Next:
-			out = append(out, s)
-		case len(out) > 0 && s.First == out[len(out)-1].Next:
+		if len(out) == 0 && s.First <= b.From && b.From < s.Next || len(out) > 0 && s.First == out[len(out)-1].Next {
+			if t.unusable[t.segmentPath(s)] {
+				return out
+			}
 			out = append(out, s)
 		}
 	}
 	return out
 }
 
+// segmentPath returns the path of a segment.
+func (t *Timeline) segmentPath(s *Segment) string { return filepath.Join(t.dir, logName, s.Name) }
+
+// lose records that a file is missing or damaged.
+func (t *Timeline) lose(path string) {
+	if t.unusable == nil {
+		t.unusable = map[string]bool{}
+	}
+	t.unusable[path] = true
+}
+
+// isUsable reports whether no file of a base is known to be missing or damaged.
+func (t *Timeline) isUsable(b *Base) bool {
+	return t.unusable == nil || !slices.ContainsFunc(b.Files, func(f File) bool { return t.unusable[t.path(b, &f)] })
+}
+
 // span returns the moments to which the base b can be restored: from its own to the end of its chain of segments.
-// ok is false if there is none, because segments are missing.
+// ok is false if there is none, because segments are missing or a file of the base is unusable.
 func (t *Timeline) span(b *Base) (s Span, ok bool) {
 	chain := t.chain(b)
-	if len(chain) == 0 {
+	if len(chain) == 0 || !t.isUsable(b) {
 		return Span{}, false
 	}
 	s = Span{b.Time, chain[len(chain)-1].Time}

@@ -31,7 +31,8 @@ func (t *Timeline) addFinding(kind, where, what string) {
 // in it.
 const verifyTries = 5
 
-// Verify reads every file of the bases and segments, compares sizes and checksums, and returns the defects. If one
+// Verify reads every file of the bases and segments, compares sizes and checksums, and returns the defects; moments
+// that need a missing or damaged file are not covered from then on. If one
 // is not harmless and the folder has changed meanwhile, because the server deletes and merges old files, it starts
 // again. Errors: errors of ctx and of the file system.
 func (f *Folder) Verify(ctx context.Context, report Report) ([]Finding, error) {
@@ -104,9 +105,19 @@ func (t *Timeline) bytes() (n int64) {
 }
 
 func (t *Timeline) verify(ctx context.Context, advance progress) error {
+	var unusable []string // recorded at the end: a base with a damaged file has its log all the same
+	defer func() {
+		for _, path := range unusable {
+			t.lose(path)
+		}
+	}()
 	for b, f := range t.files {
+		before := len(t.findings)
 		if err := t.verifyFile(ctx, b, f, advance); err != nil {
 			return err
+		}
+		if len(t.findings) > before {
+			unusable = append(unusable, t.path(b, f))
 		}
 	}
 	for i, b := range t.Bases {
@@ -123,7 +134,9 @@ func (t *Timeline) verify(ctx context.Context, advance progress) error {
 		switch {
 		case errors.As(err, &damaged):
 			t.addFinding("damaged", t.rel(logName, s.Name), err.Error())
+			unusable = append(unusable, t.segmentPath(s))
 		case errors.Is(err, fs.ErrNotExist):
+			unusable = append(unusable, t.segmentPath(s))
 			t.addFinding("missing", t.rel(logName, s.Name), "the moments in this file cannot be restored")
 		case err != nil:
 			return err
