@@ -21,18 +21,23 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// serve runs a server until it is stopped, and returns the exit status of the program: 1 for an error, 2 for flags,
-// variables or a settings file that cannot be read, 4 for damaged data. wrong is the error of parsing the flags, nil
-// without one.
+// serve runs a server until it is stopped, and returns the exit status of the program: 1 for an error, 2 for wrong
+// settings, 4 for damaged data. wrong is the error of parsing the flags, nil without one.
 func serve(cfg *daemon.Config, f *pflag.FlagSet, wrong error, s cli.Streams) int {
 	places, err := settings(cfg, f, wrong)
-	if cfg.CheckOnly {
-		return checkOnly(cfg, places, err, s)
+	for _, text := range cfg.Notices(os.Environ()) {
+		fmt.Fprintln(s.Err, "cantle serve: note:", text)
 	}
-	if err != nil {
+	if err = withFaults(cfg, places, err); err != nil {
 		printError(s, err)
-		fmt.Fprintln(s.Err, "See cantle serve --help")
+		if !cfg.CheckOnly {
+			fmt.Fprintln(s.Err, "See cantle serve --help")
+		}
 		return 2
+	}
+	if cfg.CheckOnly {
+		fmt.Fprintln(s.Out, "the settings are valid:", places)
+		return 0
 	}
 	if os.Getenv("GOGC") == "" {
 		tuneHeap()
@@ -102,7 +107,11 @@ func addresses(d *daemon.Daemon) string {
 	var b strings.Builder
 	fmt.Fprintln(&b, "cantle ready", strings.Join(d.URIs(), " "))
 	if uri := d.CosmosReady(); uri != "" {
-		fmt.Fprintln(&b, "cantle ready", uri, "(as Azure Cosmos DB)")
+		as := "(as Azure Cosmos DB)"
+		if file := d.AccountFile(); file != "" {
+			as = "(as Azure Cosmos DB; name and key are in " + file + ")"
+		}
+		fmt.Fprintln(&b, "cantle ready", uri, as)
 	}
 	if url := d.ConsoleURL(); url != "" {
 		fmt.Fprintln(&b, "cantle console", url)
@@ -120,19 +129,14 @@ func printError(s cli.Streams, err error) {
 	}
 }
 
-// checkOnly checks the settings without starting a server (--check-config): it prints their errors, and returns the
-// exit status. err has the errors of reading the settings.
-func checkOnly(cfg *daemon.Config, places daemon.Origins, err error, s cli.Streams) int {
+// withFaults returns err, the error of reading the settings, and all errors in the values of settings, each with its
+// place; nil if there are none.
+func withFaults(cfg *daemon.Config, places daemon.Origins, err error) error {
 	errs := []error{err}
 	for _, fault := range cfg.Faults() {
 		errs = append(errs, places.Explain(fault))
 	}
-	if err := errors.Join(errs...); err != nil {
-		printError(s, err)
-		return 2
-	}
-	fmt.Fprintln(s.Out, "the settings are valid:", places)
-	return 0
+	return errors.Join(errs...)
 }
 
 // settings adds the environment and the settings file to the parsed flags in cfg, and returns the place where each
@@ -148,7 +152,7 @@ func settings(cfg *daemon.Config, f *pflag.FlagSet, wrong error) (daemon.Origins
 	if useless := cfg.NeedsNoFolder(); useless != "" && f.Changed("data") {
 		return nil, fmt.Errorf("%s keeps nothing on disk, so --data has no use; give one of them", useless)
 	}
-	return daemon.Load(f, nil)
+	return daemon.Load(f, os.Environ())
 }
 
 // endWith stops the server as SIGTERM does, when the standard input in has ended (--until-stdin-ends).

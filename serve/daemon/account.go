@@ -1,7 +1,10 @@
 package daemon
 
 import (
+	"bytes"
 	"fmt"
+	"os"
+	"path/filepath"
 
 	"github.com/cantledb/cantle/collection/cosmos"
 )
@@ -28,6 +31,31 @@ func (c *Config) account() (*cosmos.Account, error) {
 func (c *Config) retriesRequests(a *cosmos.Account) bool {
 	return c.ServerRetry || a.Capabilities&cosmos.DisableRateLimitingResponses != 0
 }
+
+// accountFileName is the file in the folder of --data with the connection string of the Cosmos address, which contains
+// the key that the server generated.
+const accountFileName = "cosmos-account.txt"
+
+// writeAccount writes the connection string of the Cosmos address into a file that only the user of the server can
+// read, because the key is printed once only: at the start that generates it. It writes none if logins are not
+// required, if the key is a setting, or if the server keeps no files. An error is only logged.
+func (d *Daemon) writeAccount() {
+	if !d.cfg.Auth || d.cfg.CosmosKey != "" || d.cosmos == nil || !d.cfg.KeepsFiles() || d.cfg.ServeDamaged {
+		return
+	}
+	file := filepath.Join(d.cfg.Data, accountFileName)
+	text := []byte(d.CosmosURI() + "\n")
+	if held, err := os.ReadFile(file); err != nil || !bytes.Equal(held, text) {
+		if err := os.WriteFile(file, text, 0o600); err != nil {
+			d.log.Warn().Err(err).Msg("the account's connection string could not be written")
+			return
+		}
+	}
+	d.accountFile = file
+}
+
+// AccountFile returns the file with the connection string of the Cosmos address and its key, "" if there is none.
+func (d *Daemon) AccountFile() string { return d.accountFile }
 
 // cosmosOptions returns the options of the connection string of an account.
 func cosmosOptions(a *cosmos.Account) string {

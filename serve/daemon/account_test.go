@@ -2,6 +2,9 @@ package daemon
 
 import (
 	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -45,4 +48,31 @@ func TestAccountKeyInConnectionString(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A generated key is printed at the start that generates it and at no other; the connection string with the key is in a
+// file that only the server's user can read. A key from the settings is in no file.
+func TestAccountFile(t *testing.T) {
+	data := t.TempDir()
+	for start, printed := range []bool{true, false} {
+		d, stop := serving(t, "--data", data, "--auth", "--cosmos-listen", "127.0.0.1:0")
+		file := filepath.Join(data, accountFileName)
+		info, err := os.Stat(file)
+		if err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 || d.AccountFile() != file {
+			t.Errorf("%v, %v", info, err)
+		}
+		if text, err := os.ReadFile(file); err != nil || string(text) != d.CosmosURI()+"\n" || !strings.Contains(string(text), "mongodb://cantle:") {
+			t.Errorf("%q, %v", text, err)
+		}
+		if got := strings.Contains(d.CosmosReady(), "cantle:"); got != printed {
+			t.Errorf("start %d: the key is printed: %v", start, got)
+		}
+		stop()
+	}
+	other := t.TempDir()
+	d, stop := serving(t, "--data", other, "--auth", "--cosmos-listen", "127.0.0.1:0", "--cosmos-key", "k")
+	if _, err := os.Stat(filepath.Join(other, accountFileName)); err == nil || d.AccountFile() != "" {
+		t.Error("a key of the settings is in a file")
+	}
+	stop()
 }

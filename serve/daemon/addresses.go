@@ -12,10 +12,11 @@ import (
 )
 
 // checkAddresses refuses to start a server without logins on an address that other machines can reach, unless
-// --allow-open is set. At such an address, the metrics, which have no logins, need --allow-open even with --auth, and
-// the console needs --auth and TLS even with --allow-open.
+// --allow-open is set. At such an address, the metrics need --auth and TLS, or --allow-open, with which they need no
+// login; and the console needs --auth and TLS even with --allow-open.
 func checkAddresses(cfg *Config) error {
-	if a := strings.TrimSpace(cfg.Console); a != "" && !onlyHere(a) && (!cfg.Auth || cfg.TLSMode == "" || cfg.TLSMode == "disabled") {
+	private := cfg.Auth && cfg.TLSMode != "" && cfg.TLSMode != "disabled"
+	if a := strings.TrimSpace(cfg.Console); a != "" && !onlyHere(a) && !private {
 		return fmt.Errorf("other machines may reach %s, and the console shows and changes what its user may. "+
 			"Let --console-listen be an address of this machine, such as 127.0.0.1:8080 (ssh -L brings it to yours), "+
 			"or add --auth, so that users log in, and --tls-mode, so that their passwords are encrypted", a)
@@ -23,9 +24,10 @@ func checkAddresses(cfg *Config) error {
 	if cfg.Open {
 		return nil
 	}
-	if m := strings.TrimSpace(cfg.Metrics); m != "" && !onlyHere(m) {
-		return fmt.Errorf("other machines may reach %s, and the metrics need no login. "+
-			"Let --metrics-listen be an address of this machine, such as 127.0.0.1:9216, or set --allow-open if that network is private", m)
+	if m := strings.TrimSpace(cfg.Metrics); m != "" && !onlyHere(m) && !private {
+		return fmt.Errorf("other machines may reach %s, and the metrics would need no login. "+
+			"Let --metrics-listen be an address of this machine, such as 127.0.0.1:9216, add --auth and --tls-mode, "+
+			"so that Prometheus logs in and its password is encrypted, or set --allow-open if that network is private", m)
 	}
 	if cfg.Auth {
 		return nil

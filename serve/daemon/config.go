@@ -41,6 +41,7 @@ type Config struct {
 	ConsoleWrite       bool
 	LogLevel           string
 	LogFormat          string
+	LogValues          bool // the log may show values of documents
 	Profile            int
 	SlowMS             int64
 	SlowSampleRate     float64

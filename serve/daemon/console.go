@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"context"
-	"crypto/tls"
 
 	"github.com/cantledb/cantle/serve/console"
 	"github.com/cantledb/cantle/wire/command"
@@ -18,16 +17,11 @@ func (d *Daemon) openConsole(ctx context.Context, s *command.Server) error {
 	if err != nil {
 		return cannotListen("--console-listen", d.cfg.Console, err)
 	}
-	var config *tls.Config
-	if d.tls.mode != server.TLSDisabled {
-		config = &tls.Config{MinVersion: tls.VersionTLS12,
-			GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return d.tls.config(), nil }}
-	}
 	d.console = console.New(console.Config{
 		Server: s, History: d.allHistory, Now: d.cluster.Now, Writable: d.cfg.ConsoleWrite, Tools: d.cfg.ConsoleTools,
-		Ready: d.ready, Certificate: d.tls.shown,
+		Ready: d.ready, Certificate: d.tls.shown, Log: d.log,
 	})
-	d.console.Serve(l, onlyHere(d.cfg.Console), config, d.failed)
+	d.console.Serve(l, onlyHere(d.cfg.Console), d.tls.ofHTTP(), d.failed)
 	at := d.console.URL()
 	d.consoleAt.Store(&at)
 	return nil

@@ -84,6 +84,7 @@ type Daemon struct {
 	account        *cosmos.Account
 	key            string // of the account
 	generatedKey   bool   // the key was made at this start
+	accountFile    string // with the account's connection string; "" = none
 	tls            certificates
 	stop           context.CancelFunc
 	loops          sync.WaitGroup
@@ -173,7 +174,7 @@ func (d *Daemon) start(ctx context.Context) error {
 		d.loop(ctx, func(ctx context.Context) { d.watchStore(ctx, remote) })
 	}
 	if d.cfg.Metrics != "" {
-		if d.metrics, err = serveMetrics(ctx, d.cfg.Metrics, append(d.collectors(handler.Status.Metrics()), expiry{d.tls.shown}), d.failed); err != nil {
+		if d.metrics, err = d.serveMetrics(ctx, handler.Server, append(d.collectors(handler.Status.Metrics()), expiry{d.tls.shown})); err != nil {
 			return err
 		}
 	}
@@ -351,7 +352,7 @@ func (d *Daemon) handler(ctx context.Context, definer *ddl.Definer, durability s
 		Settings: settings.Config{SetConnRateLimit: d.setConnRateLimit, ReplyCharge: d.cfg.ReplyCharge},
 		Shards:   shards.Config{Balance: d.balancer.Enable, Backups: d.backups, Advertised: shards.Advertised{Connections: d.connections, Draining: d.stopping.Load}},
 		Status: status.Config{MemoryShares: d.shares.list(), CommandLine: d.cfg.CommandLine, Connections: d.connections, Console: d.ConsoleURL,
-			Recent: d.recent.lines, Shutdown: d.cfg.Shutdown, Backups: d.backups,
+			Recent: d.recent.lines, LogValues: d.cfg.LogValues, Shutdown: d.cfg.Shutdown, Backups: d.backups,
 			Profiling: &status.Profiling{Level: int32(d.cfg.Profile), SlowMillis: d.cfg.SlowMS, SampleRate: d.cfg.SlowSampleRate}},
 	}), nil
 }
@@ -402,6 +403,7 @@ func (d *Daemon) listen(ctx context.Context) error {
 			return err
 		}
 		d.cosmos = l.Addr()
+		d.writeAccount()
 	}
 	return nil
 }

@@ -31,6 +31,6 @@ func pebbleOptions(s storeSettings) pebblekv.Options {
 	return pebblekv.Options{
 		CacheBytes: s.cache, MemtableBytes: s.shares.memtable,
 		TxnBytesMax: s.shares.txnBytes, TxnMemory: s.shares.writes,
-		SyncInterval: s.sync, Clock: s.clock, Log: s.log, Fatal: s.fatal, Damaged: s.damaged,
+		SyncInterval: s.sync, Clock: s.clock, Log: s.log, Warn: s.warn, Fatal: s.fatal, Damaged: s.damaged,
 	}
 }

@@ -61,6 +61,8 @@ type storeSettings struct {
 	watchdog time.Duration
 	// log receives the messages of the engine.
 	log func(isError bool, message string)
+	// warn receives warnings of a store in files.
+	warn func(message string)
 	// damaged is called with files that turn out to be damaged while the store is open.
 	damaged func([]storage.Damage)
 	// readOnly opens the store, even a damaged one, for reading only.

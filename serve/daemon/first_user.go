@@ -29,7 +29,7 @@ func (c *Config) rootPassword() (string, error) {
 	case c.RootPassword != "":
 		return c.RootPassword, nil
 	}
-	text, err := os.ReadFile(c.RootPasswordFile)
+	text, err := readCredential(c.RootPasswordFile)
 	if err != nil {
 		return "", fmt.Errorf("--initdb-root-password-file: %w", err)
 	}
@@ -81,11 +81,11 @@ var mongoVariables = []struct{ variable, flag string }{
 // mongoVariable returns the value of an environment variable of MongoDB's container image; ok reports whether it has
 // a value. The user's name may also be in a file, which the variable with the suffix _FILE names.
 // Errors: that file cannot be read.
-func mongoVariable(variable string, env func(string) (string, bool)) (value string, ok bool, err error) {
-	if value, ok = env(variable); ok && value != "" {
+func mongoVariable(variable string, env variablesByName) (value string, ok bool, err error) {
+	if value, ok = env[variable]; ok && value != "" {
 		return value, true, nil
 	}
-	file, ok := env(variable + "_FILE")
+	file, ok := env[variable+"_FILE"]
 	if variable != "MONGO_INITDB_ROOT_USERNAME" || !ok || file == "" {
 		return "", false, nil
 	}

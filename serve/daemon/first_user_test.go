@@ -39,7 +39,7 @@ func serving(t *testing.T, args ...string) (d *Daemon, stop func()) {
 	if err := flags.Parse(f, append([]string{"--listen", "127.0.0.1:0", "--drain", "1s"}, args...)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Load(f, func(string) (string, bool) { return "", false }); err != nil {
+	if _, err := Load(f, nil); err != nil {
 		t.Fatal(err)
 	}
 	d, err := Start(t.Context(), c, io.Discard)

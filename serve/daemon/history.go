@@ -47,6 +47,9 @@ func (d *Daemon) sampleHistory(ctx context.Context) {
 		}
 		d.history.Update()
 		d.history.StoreFullColumns(ctx)
+		if second%refusalSeconds == 0 {
+			d.logRefusals()
+		}
 		if second%forgetSeconds == 0 && d.runner.OwnsLoop(ctx, "history") {
 			if err := d.history.Forget(ctx); err != nil && ctx.Err() == nil {
 				d.log.Warn().Err(err).Msg("data of stopped servers could not be removed; removal is retried in some minutes")

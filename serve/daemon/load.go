@@ -3,7 +3,6 @@ package daemon
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"regexp"
 	"slices"
@@ -61,30 +60,29 @@ func (p Origins) Explain(err error) error {
 }
 
 // Load sets the flags that the command line does not have, from environment variables, the config file and the
-// variables of MongoDB's image (loadMongo), and returns the place where each flag was set. env returns a variable; nil
-// means the environment of the process.
+// variables of MongoDB's image (loadMongo), and returns the place where each flag was set. environ has the variables as
+// os.Environ returns them.
 // Errors: all invalid settings, each with its place.
-func Load(f *pflag.FlagSet, env func(string) (string, bool)) (Origins, error) {
-	if env == nil {
-		env = os.LookupEnv
-	}
+func Load(f *pflag.FlagSet, environ []string) (Origins, error) {
+	env := variables(environ)
 	places := Origins{}
 	f.Visit(func(x *pflag.Flag) { places[x.Name] = "" })
 	var errs []error
 	for _, name := range settingNames(f) {
-		variable := "CANTLE_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
+		variable := variableOf(name)
 		_, given := places[name]
-		if v, ok := env(variable); ok && !given {
+		if v, ok := env[variable]; ok && !given {
 			places[name] = variable
 			if err := flags.Set(f, name, v); err != nil {
 				errs = append(errs, fmt.Errorf("environment variable %s: %w", variable, err))
 			}
 		}
 	}
+	errs = append(errs, env.misspelt(settingNames(f))...)
 	if file := f.Lookup("config").Value.String(); file != "" {
-		r, err := os.Open(file)
+		r, err := os.Open(credential(file))
 		if err != nil {
-			return places, errors.Join(append(errs, fmt.Errorf("--config: %w", err))...)
+			return places, errors.Join(append(errs, fmt.Errorf("--config: %w", unreadable(file, err)))...)
 		}
 		defer r.Close()
 		errs = append(errs, loadFile(f, file, r, places)...)
@@ -105,7 +103,7 @@ func settingNames(f *pflag.FlagSet) (names []string) {
 
 // loadMongo sets flags from the variables of MongoDB's container image, if --mongo-variables is set. Flags that are
 // set already keep their values.
-func loadMongo(f *pflag.FlagSet, env func(string) (string, bool), places Origins) (errs []error) {
+func loadMongo(f *pflag.FlagSet, env variablesByName, places Origins) (errs []error) {
 	if x := f.Lookup("mongo-variables"); x == nil || x.Value.String() != "true" {
 		return nil
 	}
@@ -120,53 +118,6 @@ func loadMongo(f *pflag.FlagSet, env func(string) (string, bool), places Origins
 		}
 		if err != nil {
 			errs = append(errs, err)
-		}
-	}
-	return errs
-}
-
-// notInFile are the flags that a config file cannot set, because they concern the reading of that file.
-var notInFile = []string{"config", "check-config"}
-
-// loadFile sets flags from a config file with lines of the form "name: value"; a line that begins with # is a
-// comment. Flags that are set already keep their values.
-func loadFile(f *pflag.FlagSet, file string, r io.Reader, places Origins) (errs []error) {
-	text, err := io.ReadAll(r)
-	if err != nil {
-		return []error{fmt.Errorf("--config: %w", err)}
-	}
-	names, lines := settingNames(f), map[string]int{}
-	for i, line := range strings.Split(string(text), "\n") {
-		line = strings.TrimSpace(line)
-		if line == "" || line[0] == '#' {
-			continue
-		}
-		wrong := func(format string, args ...any) {
-			errs = append(errs, fmt.Errorf("%s:%d: %w", file, i+1, fmt.Errorf(format, args...)))
-		}
-		name, value, ok := strings.Cut(line, ":")
-		name, value = strings.TrimSpace(name), strings.Trim(strings.TrimSpace(value), `"`)
-		switch {
-		case !ok:
-			wrong("expected \"name: value\" with the name of a flag, such as \"listen: 127.0.0.1:27018\", found %q", line)
-			continue
-		case slices.Contains(notInFile, name):
-			wrong("%s is for the command line", name)
-			continue
-		case !slices.Contains(names, name):
-			wrong("there is no setting %s%s", name, nearest(names, name))
-			continue
-		case lines[name] > 0:
-			wrong("%s has been set in line %d already", name, lines[name])
-			continue
-		}
-		lines[name] = i + 1
-		if _, given := places[name]; given {
-			continue
-		}
-		places[name] = fmt.Sprintf("%s:%d", file, i+1)
-		if err := flags.Set(f, name, value); err != nil {
-			wrong("%w", err)
 		}
 	}
 	return errs

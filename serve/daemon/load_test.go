@@ -25,7 +25,11 @@ func load(t *testing.T, args, file string, env map[string]string) (*Config, Orig
 	if err := flags.Parse(f, append(strings.Fields(args), "--config", path)); err != nil {
 		t.Fatal(err)
 	}
-	places, err := Load(f, func(name string) (string, bool) { v, ok := env[name]; return v, ok })
+	var environ []string
+	for name, value := range env {
+		environ = append(environ, name+"="+value)
+	}
+	places, err := Load(f, environ)
 	errs := []error{err}
 	for _, fault := range c.Faults() {
 		errs = append(errs, places.Explain(fault))
@@ -59,6 +63,16 @@ func TestFaults(t *testing.T) {
 		{"", "--listen: x", "", "FILE:1: there is no setting --listen; did you mean listen?"},
 		{"", "help: true", "", "FILE:1: there is no setting help"},
 		{"", "\nnonsense", "", "FILE:2: expected \"name: value\" with the name of a flag, such as \"listen: 127.0.0.1:27018\", found \"nonsense\""},
+		{"", "storage:\n  dbPath: /var/lib/mongodb # x\nnet:\n\n    port: 27017\n    tls:\n      mode: requireTLS\nlisten: 127.0.0.1:1\nsecurity:\n  authorization: enabled\n  vault: x", "",
+			"FILE:2: storage.dbPath is a setting of mongod.conf: use \"data: FOLDER\" (cantle does not open the files of mongod\n" +
+				"FILE:5: net.port is a setting of mongod.conf: use \"listen: 127.0.0.1:PORT\"\n" +
+				"FILE:7: net.tls.mode is a setting of mongod.conf: use \"tls-mode: requireTLS\"\n" +
+				"FILE:10: security.authorization is a setting of mongod.conf: use \"auth: true\"\n" +
+				"FILE:11: security.vault has the form of mongod.conf, and cantle has no such setting"},
+		{"", "dbpath: /x\nnet.port: 5", "", "FILE:1: there is no setting dbpath: it is mongod's; use \"data: FOLDER\"\nFILE:2: net.port is a setting of mongod.conf"},
+		{"", "", "CANTLE_LISTN=x", "environment variable CANTLE_LISTN: there is no such setting; did you mean CANTLE_LISTEN?"},
+		{"", "", "CANTLE_DBPATH=x", "environment variable CANTLE_DBPATH: there is no such setting; use CANTLE_DATA"},
+		{"", "", "CANTLE_PORT=5", "environment variable CANTLE_PORT: there is no such setting; use CANTLE_LISTEN"},
 		{"", "config: y\ncheck-config: true", "", "FILE:1: config is for the command line\nFILE:2: check-config is for the command line"},
 		{"", "drain: 5s\n\ndrain: 6s", "", "FILE:3: drain has been set in line 1 already"},
 		{"", "auth: perhaps\ndrain: soon", "", "FILE:1: --auth is true or false, not \"perhaps\"\nFILE:2: --drain is a time such as 90s, 15m or 24h, not \"soon\""},
@@ -112,5 +126,53 @@ func TestConnectionRates(t *testing.T) {
 		if all, remote := c.connectionRates(); faults != nil || all != want[0] || remote != want[1] {
 			t.Errorf("%q: %d for all, %d for other machines, %v", args, all, remote, faults)
 		}
+	}
+}
+
+// Every setting of mongod that an error explains has either a setting of cantle serve that exists, with an example that
+// is one of its values, or a reason.
+func TestMongodSettings(t *testing.T) {
+	seen := map[string]bool{}
+	for _, m := range mongodSettings {
+		for _, name := range strings.Fields(m.flags + " " + m.keys) {
+			if seen[name] && name != "setParameter" {
+				t.Errorf("%s: two rows", name)
+			}
+			seen[name] = true
+		}
+		if m.ours == "" {
+			if m.note == "" {
+				t.Errorf("%s %s: neither a setting nor a reason", m.flags, m.keys)
+			}
+			continue
+		}
+		var c Config
+		f := flags.New("serve")
+		c.Flags(f)
+		if f.Lookup(m.ours) == nil {
+			t.Errorf("%s %s: there is no flag --%s", m.flags, m.keys, m.ours)
+		}
+		if strings.ToUpper(m.value) == m.value { // the name of a value
+			continue
+		}
+		if err := flags.Set(f, m.ours, m.value); err != nil || c.check() != nil {
+			t.Errorf("%s %s: %v, %v", m.flags, m.keys, err, c.check())
+		}
+	}
+	// Kubernetes sets such variables beside a service named cantle.
+	if _, _, faults := load(t, "", "", map[string]string{"CANTLE_PORT": "tcp://10.0.0.1:27017", "CANTLE_SERVICE_HOST": "10.0.0.1", "CANTLE_SERVICE_PORT": "27017"}); faults != nil {
+		t.Error(faults)
+	}
+}
+
+// A variable of MongoDB's image that is not read is named once.
+func TestNotices(t *testing.T) {
+	environ := []string{"MONGO_INITDB_ROOT_USERNAME=a", "MONGO_INITDB_ROOT_PASSWORD=b", "OTHER=c"}
+	got := (&Config{}).Notices(environ)
+	if len(got) != 2 || got[0] != "the environment variable MONGO_INITDB_ROOT_USERNAME is not read: set --mongo-variables, or CANTLE_INITDB_ROOT_USERNAME instead" {
+		t.Error(got)
+	}
+	if got := (&Config{MongoVariables: true}).Notices(environ); got != nil {
+		t.Error(got)
 	}
 }

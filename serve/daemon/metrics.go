@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
@@ -13,13 +14,16 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/cantledb/cantle/serve/console"
 	"github.com/cantledb/cantle/serve/httplimit"
+	"github.com/cantledb/cantle/wire/command"
 )
 
 // metrics is the HTTP endpoint for Prometheus.
 type metrics struct {
 	server *http.Server
 	addr   net.Addr
+	secure bool // it uses TLS
 }
 
 // scrapesMax is the number of metrics requests that run at once; further ones are refused with status 503.
@@ -41,9 +45,14 @@ func (e expiry) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-// serveMetrics serves the metrics of the given collectors and of the Go runtime by HTTP, at the path /metrics. If the
-// listener breaks later, serveMetrics sends the error to failed.
-func serveMetrics(ctx context.Context, address string, list []prometheus.Collector, failed chan<- error) (*metrics, error) {
+// metricsNeedLogin reports whether the metrics are for users with the role clusterMonitor only: they have another
+// address than this machine's, at a server whose users log in.
+func (c *Config) metricsNeedLogin() bool { return c.Auth && !c.Open && !onlyHere(c.Metrics) }
+
+// serveMetrics serves the metrics of the given collectors and of the Go runtime by HTTP, at the path /metrics, with TLS
+// if the server has certificates. If the listener breaks later, serveMetrics sends the error to d.failed.
+func (d *Daemon) serveMetrics(ctx context.Context, s *command.Server, list []prometheus.Collector) (*metrics, error) {
+	address := d.cfg.Metrics
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(list...)
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
@@ -59,11 +68,18 @@ func serveMetrics(ctx context.Context, address string, list []prometheus.Collect
 	if err != nil {
 		return nil, cannotListen("--metrics-listen", address, err)
 	}
-	m := &metrics{addr: l.Addr(), server: &http.Server{Handler: answer, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second,
+	if d.cfg.metricsNeedLogin() {
+		answer = console.Monitored(s, l.Addr(), answer)
+	}
+	m := &metrics{addr: l.Addr(), server: &http.Server{Handler: answer, ErrorLog: httplimit.ErrorLog(d.log, "metrics"), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second,
 		WriteTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10}}
+	limited := httplimit.Limit(l)
+	if config := d.tls.ofHTTP(); config != nil {
+		limited, m.secure = tls.NewListener(limited, config), true
+	}
 	go func() {
-		if err := m.server.Serve(httplimit.Limit(l)); !errors.Is(err, http.ErrServerClosed) {
-			failed <- err
+		if err := m.server.Serve(limited); !errors.Is(err, http.ErrServerClosed) {
+			d.failed <- err
 		}
 	}()
 	return m, nil
@@ -82,5 +98,9 @@ func (d *Daemon) MetricsURL() string {
 	if d.metrics == nil {
 		return ""
 	}
-	return "http://" + d.metrics.addr.String() + "/metrics"
+	scheme := "http://"
+	if d.metrics.secure {
+		scheme = "https://"
+	}
+	return scheme + d.metrics.addr.String() + "/metrics"
 }

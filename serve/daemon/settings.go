@@ -58,7 +58,7 @@ func (c *Config) addressesFlags(f *pflag.FlagSet) {
 	f.StringVar(&c.OTLPEndpoint, "otlp-endpoint", "", "`address` of an OpenTelemetry collector that receives a span for each command (OTLP over HTTP), such as http://127.0.0.1:4318; off by default")
 	f.Float64Var(&c.OTLPRatio, "otlp-ratio", 1, "`fraction` of the commands that get a span, from 0 to 1; the trace context in the comment of a command takes precedence")
 	f.StringVar(&c.OTLPHeaders, "otlp-headers", "", "`headers` to send to the collector, name=value, several separated by commas")
-	f.StringVar(&c.Metrics, "metrics-listen", "", "`address` of the metrics for Prometheus, over HTTP at /metrics, such as 127.0.0.1:9216; off by default")
+	f.StringVar(&c.Metrics, "metrics-listen", "", "`address` of the metrics for Prometheus, over HTTP at /metrics, such as 127.0.0.1:9216; off by default. With --tls-mode it uses TLS. An address that other machines reach requires --auth and --tls-mode, and then the login of a user with the role clusterMonitor; or --allow-open")
 }
 
 func (c *Config) storageFlags(f *pflag.FlagSet) {
@@ -104,7 +104,7 @@ func (c *Config) securityFlags(f *pflag.FlagSet) {
 	f.StringVar(&c.RootPassword, "initdb-root-password", "", "`password` of that user. Other users of this machine can see flags: prefer the environment variable, the settings file or --initdb-root-password-file")
 	f.StringVar(&c.RootPasswordFile, "initdb-root-password-file", "", "`file` with the password of that user, such as a container secret")
 	f.BoolVar(&c.MongoVariables, "mongo-variables", false, "read MONGO_INITDB_ROOT_USERNAME and MONGO_INITDB_ROOT_PASSWORD (or the same with _FILE) for the settings above, like MongoDB's container image; cantle's container image sets this flag")
-	f.BoolVar(&c.Open, "allow-open", false, "allow addresses that other machines reach without --auth: every client that reaches them may read and change everything. Also allow --metrics-listen there, which needs no login")
+	f.BoolVar(&c.Open, "allow-open", false, "allow addresses that other machines reach without --auth: every client that reaches them may read and change everything. Also allow --metrics-listen there, which then needs no login")
 	f.BoolVar(&c.JavaScript, "javascript", true, "allow $where, $function, $accumulator and mapReduce")
 	f.StringVar(&c.TLSMode, "tls-mode", "disabled", "`mode` of encryption: disabled, allowTLS or preferTLS (accept clients with and without TLS), requireTLS (refuse clients without TLS)")
 	flags.Choose(f, "tls-mode", "disabled", "allowTLS", "preferTLS", "requireTLS")
@@ -129,6 +129,7 @@ func (c *Config) programFlags(f *pflag.FlagSet) {
 	f.BoolVar(&c.UntilStdinEnds, "until-stdin-ends", false, "stop when standard input ends. If a program starts the server with a pipe as standard input, the server never outlives it: the system closes the pipe when the program ends, even by a crash")
 	f.StringVar(&c.LogLevel, "log-level", "info", "lowest `level` of messages to log: debug, info, warn or error")
 	f.StringVar(&c.LogFormat, "log-format", "console", "`format` of the log: console for people, json for machines")
+	f.BoolVar(&c.LogValues, "log-values", false, "let the log show values: of filters and changes in slow commands, and the most expensive shard key value of a partition that refuses requests. Without it they are shown as ###. Inserted documents and passwords are never logged")
 	f.IntVar(&c.Profile, "profile", 0, "default profiling `level` of each database, until the command profile changes it: 0 records nothing, 1 slow commands, 2 all commands, in system.profile")
 	f.Int64Var(&c.SlowMS, "slowms", 100, "commands that take this many `milliseconds` or longer are slow: they are logged, and recorded at profiling level 1")
 	f.Float64Var(&c.SlowSampleRate, "slow-sample-rate", 1, "`fraction` of the slow commands that are logged and recorded, from 0 to 1")

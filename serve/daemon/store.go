@@ -21,7 +21,7 @@ func (d *Daemon) openStore() (scratch string, durability storage.Durability, err
 	if err != nil {
 		return "", 0, err
 	}
-	s := storeSettings{shares: &d.shares, log: d.logStore, fatal: func(message string) {
+	s := storeSettings{shares: &d.shares, log: d.logStore, warn: d.warnStore, fatal: func(message string) {
 		d.logStore(true, "the store cannot go on, the server stops: "+message)
 	}, damaged: d.logDamage, readOnly: d.cfg.ServeDamaged, files: d.cfg.Files, clock: d.cfg.clock()}
 	if d.cfg.CacheSize != "" {
@@ -127,6 +127,11 @@ func (d *Daemon) logStore(isError bool, message string) {
 		event = d.log.Error()
 	}
 	event.Str("room", "storage").Msg(message)
+}
+
+// warnStore logs a warning of the storage engine.
+func (d *Daemon) warnStore(message string) {
+	d.log.Warn().Str("room", "storage").Msg(message)
 }
 
 // dataLocation returns the place of the data, for people.

@@ -5,7 +5,6 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"os"
 	"sync/atomic"
 
 	"github.com/cantledb/cantle/ratelimit"
@@ -61,7 +60,7 @@ func (c *certificates) load() error {
 	limitSigning(&pair, c.signing)
 	t := &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
 	if file := c.cfg.TLSAuthorities; file != "" {
-		text, err := os.ReadFile(file)
+		text, err := readCredential(file)
 		if err != nil {
 			return fmt.Errorf("--tls-ca-file: %w", err)
 		}
@@ -91,6 +90,15 @@ func (c *certificates) shown() *x509.Certificate {
 		return t.Certificates[0].Leaf
 	}
 	return nil
+}
+
+// ofHTTP returns the TLS configuration of an HTTP server, which uses reloaded certificates too; nil without TLS.
+func (c *certificates) ofHTTP() *tls.Config {
+	if c.mode == server.TLSDisabled {
+		return nil
+	}
+	return &tls.Config{MinVersion: tls.VersionTLS12,
+		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return c.config(), nil }}
 }
 
 // config returns the TLS configuration of new connections.

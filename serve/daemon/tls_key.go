@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/youmark/pkcs8"
 
@@ -20,7 +19,7 @@ import (
 // file. The key may be encrypted, as PKCS #8 or in the older way of RFC 1421.
 // Manual: reference/configuration-options#net.tls.certificateKeyFilePassword.
 func readPair(file, password string) (pair tls.Certificate, err error) {
-	text, err := os.ReadFile(file)
+	text, err := readCredential(file)
 	if err != nil {
 		return pair, err
 	}

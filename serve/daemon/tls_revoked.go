@@ -5,7 +5,6 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"fmt"
-	"os"
 	"time"
 )
 
@@ -19,7 +18,7 @@ type revocations struct {
 // given authorities.
 // Manual: reference/configuration-options#net.tls.CRLFile.
 func readRevocations(file string, authorities []*x509.Certificate) (*revocations, error) {
-	text, err := os.ReadFile(file)
+	text, err := readCredential(file)
 	if err != nil {
 		return nil, err
 	}

@@ -34,9 +34,10 @@ type Recorder struct {
 	rows       rows
 	seen       map[ratelimit.ShardID]seen
 	census     census
-	events     []Event          // the oldest first
-	deadServer storage.MemberID // the dead server to which this history belongs; nothing is added to it
-	kept       int64            // number of the newest column of five minutes that was stored, or failed to be
+	events     []Event                     // the oldest first
+	refused    map[ratelimit.ShardID]int64 // since the last TakeRefused; nil = none
+	deadServer storage.MemberID            // the dead server to which this history belongs; nothing is added to it
+	kept       int64                       // number of the newest column of five minutes that was stored, or failed to be
 
 	// stored is the number of the newest column of five minutes that is stored under this server's ID, with the
 	// columns of ten seconds of its time; 0 = none.
@@ -152,6 +153,12 @@ func (r *Recorder) collect() {
 			now.ru += was.ru
 		}
 		r.seen[at] = now
+		if w.refused > 0 {
+			if r.refused == nil {
+				r.refused = map[ratelimit.ShardID]int64{}
+			}
+			r.refused[at] += w.refused
+		}
 		if a.Limit > 0 {
 			sum.busiest = max(sum.busiest, 100*float64(now.ru)/float64(a.Limit))
 		}
@@ -170,6 +177,16 @@ func (r *Recorder) collect() {
 	for l := range r.rings {
 		r.rings[l].sum.add(&sum)
 	}
+}
+
+// TakeRefused returns the number of requests that each partition has refused for lack of request units since the last
+// call, as of the last update; partitions without refusals are left out.
+func (r *Recorder) TakeRefused() map[ratelimit.ShardID]int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	list := r.refused
+	r.refused = nil
+	return list
 }
 
 // closeSecond ends the second that is being filled, and in every level the column that ends with it.

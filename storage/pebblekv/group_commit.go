@@ -107,8 +107,11 @@ func (y *syncer) lead(g *syncGroup) {
 	} else if y.durable() < target {
 		begun := y.times.begin()
 		g.err = translate(y.s.db.LogData(nil, pebble.Sync))
-		if text := y.times.end(begun); text != "" {
+		switch text, isError := y.times.end(begun); {
+		case isError:
 			logger{y.s.o}.Errorf("%s", text)
+		case text != "":
+			logger{y.s.o}.warn(text)
 		}
 		if g.err == nil {
 			y.mark.Set(written)

@@ -78,6 +78,8 @@ type Options struct {
 
 	// Log receives Pebble's messages; nil drops them.
 	Log func(isError bool, message string)
+	// Warn receives warnings of the store's own; nil drops them.
+	Warn func(message string)
 
 	// Fatal is called with the reason when the store cannot continue, for example after a failed sync of the log, which
 	// must never be repeated. It should flush the program's own logs. When it returns, the process exits, with status 3

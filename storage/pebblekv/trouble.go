@@ -24,6 +24,13 @@ func (l logger) Errorf(format string, args ...any) {
 	}
 }
 
+// warn passes a warning to Options.Warn.
+func (l logger) warn(text string) {
+	if l.o.Warn != nil {
+		l.o.Warn(text)
+	}
+}
+
 // Fatalf passes a message to Options.Fatal and ends the process with status 3. Pebble calls it when it cannot
 // continue. It must not return, because Pebble's goroutines would then wait for ever; it does only if a test's
 // Exit does.

@@ -63,12 +63,15 @@ func (d *Def) resolve() {
 // PrivilegeCheck compares the privileges that one command needs with the privileges of its user. The command may be
 // part of another command, as in explain.
 type PrivilegeCheck struct {
-	Call      *Call
-	Def       *Def
-	DB        string
-	Value     bson.Value // of the first field of the command
-	Grants    *auth.Grants
-	Denied    bool
+	Call   *Call
+	Def    *Def
+	DB     string
+	Value  bson.Value // of the first field of the command
+	Grants *auth.Grants
+	Denied bool
+	// Roles, if not "", names the built-in roles that grant what the user lacks, for the error of an extension. Errors
+	// of MongoDB's own commands have MongoDB's text.
+	Roles     string
 	unread    error // the error of a part of the arguments, which ends the command
 	collects  bool  // needed actions are collected in kept
 	collected []auth.Needed
@@ -127,7 +130,11 @@ func (c *Call) authorizeRequest() error {
 	}
 	q := &c.privileges
 	if c.request.Needs(q); q.Denied {
-		return c.Unauthorized(c.Body)
+		err := c.Unauthorized(c.Body)
+		if q.Roles != "" {
+			err.Msg += "; this is granted by " + q.Roles
+		}
+		return err
 	}
 	c.unread = q.unread
 	return nil
@@ -175,7 +182,7 @@ func (c *Call) MayStill(needed []auth.Needed) error {
 }
 
 // Unauthorized returns the error for a command that its user may not run. The text of the error has no secrets.
-func (c *Call) Unauthorized(body bson.Raw) error {
+func (c *Call) Unauthorized(body bson.Raw) *mongoerr.Error {
 	text := "{ " + c.Name() + " }"
 	if len(body) <= CommandBytesMax {
 		text = operations.Redact(body, c.Server).Value().String()
@@ -250,6 +257,12 @@ func (q *PrivilegeCheck) NeedEverywhere(a auth.Action) {
 func (q *PrivilegeCheck) May(a auth.Action, ns collection.Namespace) bool {
 	q.listed(a)
 	return q.Grants.May(a, ns)
+}
+
+// MayOnCluster reports whether the user has an action on the cluster, without denying the check.
+func (q *PrivilegeCheck) MayOnCluster(a auth.Action) bool {
+	q.listed(a)
+	return q.Grants.MayCluster(a)
 }
 
 // MayEverywhere reports whether the user has an action on all databases and collections, without denying the check.

@@ -60,7 +60,7 @@ func TestSlowQueryLog(t *testing.T) {
 				update = d
 			}
 		}
-		if number(update.Get("durationMillis")) < 20000 || number(update.Get("workingMillis")) > 1000 || number(at(update, "command.q.a")) != 1 || text(update.Get("planSummary")) != "COLLSCAN" {
+		if number(update.Get("durationMillis")) < 20000 || number(update.Get("workingMillis")) > 1000 || text(at(update, "command.q.a")) != "###" || text(update.Get("planSummary")) != "COLLSCAN" {
 			t.Errorf("the slow update: %v", update)
 		}
 		log.Reset()
@@ -69,6 +69,46 @@ func TestSlowQueryLog(t *testing.T) {
 			t.Errorf("a quick command is logged: %s", &log)
 		}
 	})
+}
+
+// TestSlowLogValues checks that the log has the fields and operators of a slow command and none of its values, unless
+// they are asked for; inserted documents, session and cluster time are in neither.
+func TestSlowLogValues(t *testing.T) {
+	w := newWorld(t, nil)
+	var log bytes.Buffer
+	w.Log = zerolog.New(&log)
+	c := w.dial()
+	c.ok(`{profile: 0, slowms: -1}`)
+	run := func(values bool) string {
+		w.Status.LogValues = values
+		log.Reset()
+		c.ok(`{insert: "c", documents: [{secret1: "secret2"}], comment: "mine", ordered: false}`)
+		c.ok(`{find: "c", filter: {name: "secret3", n: {$in: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]}}, sort: {name: -1}, limit: 5, projection: {name: 1}}`)
+		c.ok(`{aggregate: "c", pipeline: [{$match: {a: "secret4"}}, {$group: {_id: "$a"}}], cursor: {}}`)
+		c.ok(`{explain: {find: "c", filter: {name: "secret5"}}}`)
+		c.ok(`{bulkWrite: 1, ops: [{insert: 0, document: {secret1: "secret2"}}, {update: 0, filter: {b: "secret6"}, updateMods: {$set: {b: 1}}}], nsInfo: [{ns: "test.c"}], $db: "admin"}`)
+		c.ok(`{createIndexes: "c", indexes: [{key: {u: 1}, name: "u", unique: true, sparse: true}]}`)
+		c.ok(`{insert: "c", documents: [{_id: 7, u: "secret7"}]}`)
+		c.run(`{findAndModify: "c", query: {_id: "secret8"}, update: {$set: {u: "secret7"}}, upsert: true}`) // E11000 quotes it
+		c.ok(`{dropIndexes: "c", index: "u"}`)
+		c.ok(`{delete: "c", deletes: [{q: {}, limit: 0}]}`)
+		return log.String()
+	}
+	hidden, shown := run(false), run(true)
+	for i, n := range []string{"secret1", "secret2", "secret3", "secret4", "secret5", "secret6", "secret7", "secret8"} {
+		if strings.Contains(hidden, n) || strings.Contains(shown, n) != (i >= 2) {
+			t.Errorf("%s: %v in the log with values", n, strings.Contains(shown, n))
+		}
+	}
+	for _, want := range []string{`"comment":"mine"`, `"filter":{"name":"###","n":{"$in":["###"`, `"... 2 more"`, `"sort":{"name":-1}`, `"limit":5`,
+		`"pipeline":[{"$match":{"a":"###"}},{"$group":{"_id":"###"}}]`, `"filter":{"b":"###"}`, `"errName":"DuplicateKey"`} {
+		if !strings.Contains(hidden, want) {
+			t.Errorf("%s is not in the log:\n%s", want, hidden)
+		}
+	}
+	if strings.Contains(hidden+shown, "lsid") || strings.Contains(hidden+shown, "$clusterTime") {
+		t.Error("session or cluster time are in the log")
+	}
 }
 
 // TestSlowLogSettings checks that the threshold for running commands can be set, that the time for which a getMore

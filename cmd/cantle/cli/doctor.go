@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"time"
 
@@ -43,7 +44,7 @@ func doctorVerb(f *pflag.FlagSet) action {
 		var found []doctor.Finding
 		switch f.NArg() {
 		case 0:
-			places, err := daemon.Load(f, nil)
+			places, err := daemon.Load(f, os.Environ())
 			if err != nil {
 				for line := range strings.Lines(err.Error()) {
 					found = append(found, doctor.Finding{Check: "settings", State: doctor.Fault, Found: strings.TrimSpace(line), Advice: "correct the settings and check them with cantle serve --check-config"})

@@ -53,7 +53,7 @@ func serveCommand(run Serve) *cobra.Command {
 	}
 	c := &cobra.Command{Use: "serve [flags]", Short: "start a server", Long: daemon.Help, Args: cobra.ArbitraryArgs, DisableFlagsInUseLine: true,
 		RunE: func(c *cobra.Command, _ []string) error { return serve(c, nil) }}
-	c.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return serve(c, flags.Explain(c.Flags(), err)) })
+	c.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return serve(c, daemon.ExplainFlag(c.Flags(), err)) })
 	cfg.Flags(c.Flags())
 	return c
 }
@@ -94,9 +94,12 @@ func Run(ctx context.Context, args []string, s Streams, serve Serve) int {
 	return printError(root.ExecuteContextC(ctx))
 }
 
-// similarCommand returns the end of an error text, with the command whose name is nearest to a mistyped one. If none
-// is near, it returns advice for a name that is a flag, "" for any other.
+// similarCommand returns the end of an error text for a name that is no command: what to do instead, the command whose
+// name is nearest, or for a flag the start of a server with it; "" if there is nothing to advise.
 func similarCommand(root *cobra.Command, name string) string {
+	if advice := habit(name); advice != "" {
+		return ": " + advice
+	}
 	names := []string{"help"}
 	for _, c := range root.Commands() {
 		names = append(names, c.Name())
@@ -105,7 +108,7 @@ func similarCommand(root *cobra.Command, name string) string {
 		return fmt.Sprintf("; did you mean %q?", near)
 	}
 	if strings.HasPrefix(name, "-") {
-		return "; the settings of the server follow it: cantle serve " + name
+		return "; the settings of the server follow it: " + daemon.StartLine(name)
 	}
 	return ""
 }

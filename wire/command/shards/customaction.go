@@ -113,7 +113,7 @@ type customAction struct {
 }
 
 // customActionActions lists all privilege actions that the rows of customAction may need.
-var customActionActions = []string{"appendOplogNote", "createCollection", "setThroughput", "changeStream", "collStats", "dbStats", "setParameter", "splitChunk", "collMod"}
+var customActionActions = []string{"appendOplogNote", "createCollection", "setThroughput", "changeStream", "collStats", "dbStats", "setParameter", "splitChunk", "collMod", "queryStatsRead"}
 
 // onNamespace returns the function needs of a customAction row that requires a privilege action on the collection of
 // the arguments, or without a collection on the database.
@@ -124,6 +124,23 @@ func onNamespace(action auth.Action) func(*command.PrivilegeCheck, *customArgs) 
 // onCluster returns the function needs of a customAction row that requires a privilege action on the cluster.
 func onCluster(action auth.Action) func(*command.PrivilegeCheck, *customArgs) {
 	return func(q *command.PrivilegeCheck, _ *customArgs) { q.NeedOnCluster(action) }
+}
+
+// needsReport notes the privileges of GetRequestReport. Its shapes have no values, so whoever watches the server
+// (queryStatsRead, which the role clusterMonitor has) may read all of them, but not reset them.
+func needsReport(q *command.PrivilegeCheck, a *customArgs) {
+	if a.reset || !q.MayOnCluster(auth.QueryStatsRead) {
+		q.Need(auth.CollMod, a.ns)
+	}
+}
+
+// grantedBy returns the function needs of a row whose error names the built-in roles that grant the action.
+func grantedBy(roles string, needs func(*command.PrivilegeCheck, *customArgs)) func(*command.PrivilegeCheck, *customArgs) {
+	return func(q *command.PrivilegeCheck, a *customArgs) {
+		if needs(q, a); q.Denied {
+			q.Roles = roles
+		}
+	}
 }
 
 // needsCreate notes the privileges of the actions that create a collection or database: to create and, if the
@@ -151,7 +168,7 @@ func (s *State) customActions() map[string]customAction {
 	return map[string]customAction{
 		// The action Backup reads all data, so it needs a privilege that few users have: of the built-in roles only
 		// backup, clusterManager and those that include them may append to the oplog, and no role of a database may.
-		"Backup":           {[]string{"to"}, onCluster(auth.AppendOplogNote), s.makeBackup},
+		"Backup":           {[]string{"to"}, grantedBy("the roles backup and clusterManager", onCluster(auth.AppendOplogNote)), s.makeBackup},
 		"Clock":            {[]string{"", "stop", "advanceMs", "run"}, onCluster(auth.SetParameter), setClock},
 		"CreateCollection": {append([]string{"collection", "offerThroughput", "autoScaleSettings", "serverless", "shardKey", "suffix", "indexes"}, switchFields...), needsCreate, createCollection},
 		"CreateDatabase":   {append([]string{"offerThroughput", "autoScaleSettings"}, switchFields...), needsCreate, createDatabase},
@@ -159,13 +176,13 @@ func (s *State) customActions() map[string]customAction {
 		"GetChangeStreamTokens":  {[]string{"collection", "startAtOperationTime"}, onNamespace(auth.ChangeStream), changeStreamTokens},
 		"GetCollection":          {[]string{"collection", "showIndexes"}, onNamespace(auth.CollStats), getCollection},
 		"GetDatabase":            {[]string{""}, onNamespace(auth.DbStats), getDatabase},
-		"GetPartitions":          {[]string{"collection", "top"}, onNamespace(auth.CollStats), s.getPartitions},
-		"GetRecordedTraffic":     {[]string{"collection", "shardKey", "suffix", "partitions", "from", "to"}, onNamespace(auth.CollStats), s.getRecordedTraffic},
-		"GetRequestReport":       {[]string{"top", "collection", "reset", "history"}, onNamespace(auth.CollMod), s.getRequestReport},
+		"GetPartitions":          {[]string{"collection", "top"}, grantedBy("the roles clusterMonitor and read", onNamespace(auth.CollStats)), s.getPartitions},
+		"GetRecordedTraffic":     {[]string{"collection", "shardKey", "suffix", "partitions", "from", "to"}, grantedBy("the roles clusterMonitor and read", onNamespace(auth.CollStats)), s.getRecordedTraffic},
+		"GetRequestReport":       {[]string{"top", "collection", "reset", "history"}, grantedBy("the roles clusterMonitor (without reset) and dbAdmin", needsReport), s.getRequestReport},
 		"InjectThrottle":         {[]string{"nth", "count", "every", "kind", "retryAfterMs", "collection", "off"}, onCluster(auth.SetParameter), injectThrottle},
-		"MergePartitions":        {[]string{"collection", "whatIf"}, onNamespace(auth.SplitChunk), mergePartitions},
-		"MigrateThroughput":      {[]string{"throughputType", "collection"}, onNamespace(auth.SetThroughput), migrateThroughput},
-		"RedistributeThroughput": {[]string{"collection", "targets", "sources", "equal"}, onNamespace(auth.SetThroughput), redistribute},
+		"MergePartitions":        {[]string{"collection", "whatIf"}, grantedBy("the role clusterManager", onNamespace(auth.SplitChunk)), mergePartitions},
+		"MigrateThroughput":      {[]string{"throughputType", "collection"}, grantedBy("the role clusterManager", onNamespace(auth.SetThroughput)), migrateThroughput},
+		"RedistributeThroughput": {[]string{"collection", "targets", "sources", "equal"}, grantedBy("the role clusterManager", onNamespace(auth.SetThroughput)), redistribute},
 		"UpdateCollection":       {append([]string{"collection", "offerThroughput", "autoScaleSettings", "indexes"}, switchFields...), needsUpdate, updateCollection},
 		"UpdateDatabase":         {append([]string{"offerThroughput", "autoScaleSettings"}, switchFields...), needsUpdate, updateDatabase},
 	}

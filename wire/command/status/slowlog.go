@@ -16,7 +16,9 @@ import (
 // Manual: reference/parameters (maxLogAttributeSizeKB).
 const loggedCommandMax = 10 << 10
 
-// logSlow writes an entry of the profiler to the log, and renames its fields to those of MongoDB's log.
+// logSlow writes an entry of the profiler to the log, and renames its fields to those of MongoDB's log. Values of
+// documents and filters are left out unless Config.LogValues is set (see loggedCommand), and so is the message of an
+// error, which quotes them.
 // Manual: reference/log-messages.
 func (s *State) logSlow(message string, entry bson.Raw) {
 	b := bson.NewBuilder(nil)
@@ -27,7 +29,11 @@ func (s *State) logSlow(message string, entry bson.Raw) {
 			b.String("type", kind)
 		case "command", "originatingCommand":
 			d, _ := it.Value.Doc()
-			appendLogged(b, name, d)
+			appendLogged(b, name, loggedCommand(d, s.LogValues))
+		case "errMsg":
+			if s.LogValues {
+				b.Value(name, it.Value)
+			}
 		case "millis":
 			b.Value("durationMillis", it.Value)
 		case "responseLength":

@@ -26,6 +26,8 @@ type Config struct {
 	Shutdown func()
 	// Backups makes backups; nil if there are no files to copy.
 	Backups *backup.Runner
+	// LogValues lets the log of slow commands show values of filters and changes.
+	LogValues bool
 	// Profiling holds the initial settings of the profiler; nil for MongoDB's defaults.
 	Profiling *Profiling
 }
