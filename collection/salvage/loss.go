@@ -23,20 +23,26 @@ func (r *Report) Loss(aside string) (text string) {
 		found, older = found+c.Found, older+c.Older
 	}
 	if found > 0 {
-		text = fmt.Sprintf("%d documents of damaged files were found in the change log. ", found)
+		text = documents(found, "was", "were") + " found in the change log though their files are damaged. "
 	}
 	switch lost -= found; {
 	case !known:
 		text += "All other data in the damaged parts is lost."
 	case lost <= 0:
 		text += "No document is lost."
-	case lost == 1:
-		text += "At most 1 document is lost."
 	default:
-		text += fmt.Sprintf("At most %d documents are lost.", lost)
+		text += "At most " + documents(lost, "is", "are") + " lost."
 	}
 	if older > 0 {
-		text += fmt.Sprintf("\n%d documents that may have been changed or deleted later were written to %s: review them before you restore them.", older, aside)
+		text += fmt.Sprintf("\n%s written to %s: changes or deletions that came later may be missing, so review before you restore.", documents(older, "was", "were"), aside)
 	}
 	return text
+}
+
+// documents returns a number of documents with the verb that follows it in singular or plural.
+func documents(n int64, one, many string) string {
+	if n == 1 {
+		return "1 document " + one
+	}
+	return fmt.Sprintf("%d documents %s", n, many)
 }

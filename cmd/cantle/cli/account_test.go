@@ -190,7 +190,7 @@ func TestRestoreNamesWhatIsLost(t *testing.T) {
 	}
 	// A document that a unique index refuses is lost as well.
 	dir = accountDump(t, `, {"v": 1, "key": {"u": 1}, "name": "u_1", "ns": "shop.orders", "unique": true}`, []any{driver.M{"_id": 1, "u": 1}, driver.M{"_id": 2, "u": 1}})
-	if code, said := restored(t, "--rename", "shop=unique", s.URI(), dir); code != 1 || !strings.Contains(said, "1 documents restored, 0 there already, 1 failed") || !strings.Contains(said, "unique.orders: E11000") {
+	if code, said := restored(t, "--rename", "shop=unique", s.URI(), dir); code != 1 || !strings.Contains(said, "1 document restored, 0 there already, 1 failed") || !strings.Contains(said, "unique.orders: E11000") {
 		t.Errorf("a unique index: status %d\n%s", code, said)
 	}
 	if code, said := restored(t, "--rename", "shop=typo", "--shard-key", "shop.ordes=customer", s.URI(), dir); code != 1 || !strings.Contains(said, "--shard-key shop.ordes: the dump has no such collection") {

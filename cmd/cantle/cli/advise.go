@@ -48,6 +48,7 @@ type adviseArgs struct {
 	top        int
 	queries    []string
 	fields     string
+	json       bool
 }
 
 func adviseVerb(f *pflag.FlagSet) action {
@@ -57,8 +58,10 @@ func adviseVerb(f *pflag.FlagSet) action {
 	f.IntVar(&a.top, "top", 10, "`number` of keys to list")
 	f.StringArrayVar(&a.queries, "query", nil, "a `filter` that the application will use, such as '{device: 1, at: {$gt: 2}}', in addition to the recorded ones; may be repeated")
 	f.StringVar(&a.fields, "fields", "", "comma-separated `fields` to consider; by default all that are suitable")
+	asJSON := jsonFlag(f)
 	limit := f.Duration("timeout", 10*time.Minute, "maximum time to read documents")
 	return func(ctx context.Context, s Streams) error {
+		a.json = *asJSON
 		db, coll, ok := namespaceOf(f.Arg(1))
 		if a.sample < 1 || a.top < 1 || a.partitions < 2 || a.partitions > shardkeys.PositionBuckets {
 			return usageErrorf("--sample and --top are at least 1, --partitions is from 2 to %d", shardkeys.PositionBuckets)
@@ -104,6 +107,10 @@ func (s *server) advise(ctx context.Context, db, coll string, a *adviseArgs, out
 	}
 	r := shardkeys.Ranking{Prices: pricesOf(incomplete), DB: db, Coll: coll, Partitions: a.partitions, Top: a.top, Docs: d, Requests: requests, Current: now}
 	r.Rank()
+	if a.json {
+		printJSON(out, r.JSON())
+		return nil
+	}
 	r.Print(out)
 	printIncomplete(out, incomplete)
 	return nil

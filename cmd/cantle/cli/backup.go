@@ -40,6 +40,7 @@ cannot be read.
 
 func backupVerb(f *pflag.FlagSet) action {
 	to := f.String("to", "", "`folder` to copy into: the name of a folder in the server's --backup-to, or its path on the server's machine; the default is --backup-to itself")
+	asJSON := f.Bool("json", false, "print list and verify as a JSON document")
 	return func(ctx context.Context, s Streams) error {
 		if verb := f.Arg(0); verb == "list" || verb == "verify" {
 			if f.NArg() != 2 || *to != "" {
@@ -49,11 +50,16 @@ func backupVerb(f *pflag.FlagSet) action {
 			if err != nil {
 				return usageError{err}
 			}
-			if verb == "list" {
-				printBackups(s, folder)
-				return nil
+			switch {
+			case verb == "verify":
+				return verifyBackups(ctx, s, folder, *asJSON)
+			case *asJSON:
+				doc, _ := backupsJSON(folder, false, nil)
+				printJSON(s.Out, doc)
+			default:
+				printBackups(s, folder, "")
 			}
-			return verifyBackups(ctx, s, folder)
+			return nil
 		}
 		if f.NArg() != 1 {
 			return usageErrorf("expected a connection string, as in\n\n  cantle backup mongodb://127.0.0.1:27017/")
@@ -94,8 +100,8 @@ func requestBackup(ctx context.Context, uri, dir string, s Streams) error {
 	where, _ := reply.Get("to").Str()
 	t, i, _ := reply.Get("time").Timestamp()
 	took := time.Duration(whole(reply, "millis")) * time.Millisecond
-	fmt.Fprintf(s.Out, "%s: backup %d, %d files with %s, of which %s were new, in %s\nit has the state at %s; to list the moments that can be restored: cantle backup list %s\n", where, whole(reply, "number"),
-		whole(reply, "files"), columns.Size(whole(reply, "bytes")), columns.Size(whole(reply, "copied")), took.Round(time.Millisecond), backup.MomentText(storage.MakeTimestamp(t, i)), where)
+	fmt.Fprintf(s.Out, "%s: backup %d, %s with %s, of which %s were new, in %s\nit has the state at %s; to list the moments that can be restored: cantle backup list %s\n", where, whole(reply, "number"),
+		columns.Plural(whole(reply, "files"), "file"), columns.Size(whole(reply, "bytes")), columns.Size(whole(reply, "copied")), took.Round(time.Millisecond), backup.MomentText(storage.MakeTimestamp(t, i)), where)
 	return nil
 }
 
@@ -110,8 +116,8 @@ var backingUp = progressReader{command("serverStatus"), func(answer bson.Raw) (w
 }}
 
 // printBackups prints the backups in a folder and the moments that can be restored from them, and reports whether any
-// moment can be restored.
-func printBackups(s Streams, folder *backup.Folder) (any bool) {
+// moment can be restored. still is "still " if files are damaged, otherwise "".
+func printBackups(s Streams, folder *backup.Folder, still string) (any bool) {
 	t := &columns.Table{}
 	t.Row("Timeline", " Backup", "Made", " Files", " Size", " New", "By")
 	n := 0
@@ -128,22 +134,33 @@ func printBackups(s Streams, folder *backup.Folder) (any bool) {
 	for _, line := range folder.Timelines {
 		for _, span := range line.Covered() {
 			any = true
-			fmt.Fprintf(s.Out, "%s: every moment from %s to %s can be restored\n", line.ID, backup.MomentText(span.From), backup.MomentText(span.To))
+			fmt.Fprintf(s.Out, "%s: every moment from %s to %s can "+still+"be restored\n", line.ID, backup.MomentText(span.From), backup.MomentText(span.To))
 		}
 	}
 	if !any {
-		fmt.Fprintln(s.Out, "no moment can be restored: there is no complete backup")
+		fmt.Fprintln(s.Out, "no moment can be restored: there is no complete, undamaged backup")
 	}
 	return any
 }
 
 // verifyBackups reads all files and prints what is damaged.
-func verifyBackups(ctx context.Context, s Streams, folder *backup.Folder) error {
+func verifyBackups(ctx context.Context, s Streams, folder *backup.Folder, asJSON bool) error {
 	var m meters
 	findings, err := folder.Verify(ctx, m.report(s))
 	m.end()
 	if err != nil {
 		return err
+	}
+	harmful := 0
+	for _, x := range findings {
+		if !x.Harmless() {
+			harmful++
+		}
+	}
+	if asJSON {
+		doc, covered := backupsJSON(folder, true, findings)
+		printJSON(s.Out, doc)
+		return verdictOf(harmful, covered)
 	}
 	if len(findings) > 0 {
 		t := &columns.Table{}
@@ -154,22 +171,28 @@ func verifyBackups(ctx context.Context, s Streams, folder *backup.Folder) error 
 		t.Print(s.Out)
 		fmt.Fprintln(s.Out)
 	}
-	harmful := 0
-	for _, x := range findings {
-		if !x.Harmless() {
-			harmful++
-		}
+	still := ""
+	if harmful > 0 {
+		still = "still "
 	}
-	switch covered := printBackups(s, folder); {
-	case harmful > 0:
-		return fmt.Errorf("%d findings: backups that need one of these files cannot be restored; make a new backup", harmful)
-	case !covered:
-		return errors.New("there is no complete backup")
+	if err := verdictOf(harmful, printBackups(s, folder, still)); err != nil {
+		return err
 	}
 	if len(findings) > 0 {
 		fmt.Fprintln(s.Out, "incomplete files are not needed by any complete backup: a backup is running or unfinished, and the next one removes them")
 	}
 	fmt.Fprintln(s.Out, "all files of complete backups are intact")
+	return nil
+}
+
+// verdictOf returns the error of verify: for findings that are not harmless, or if no moment can be restored.
+func verdictOf(harmful int, covered bool) error {
+	switch {
+	case harmful > 0:
+		return fmt.Errorf("%s: moments that need one of these files cannot be restored; make a new backup", columns.Plural(harmful, "finding"))
+	case !covered:
+		return errors.New("there is no complete backup")
+	}
 	return nil
 }
 

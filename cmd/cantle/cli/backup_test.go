@@ -85,6 +85,48 @@ func TestRestoreCollection(t *testing.T) {
 	if status, out := verbOut(t, "backup", "verify", to); status != 0 || !strings.Contains(out, "all files of complete backups are intact") {
 		t.Errorf("status %d: %s", status, out)
 	}
+	if status, out := verbOut(t, "restore", "--from", to, "--ns", "shop.nope", d.URI()); status != 1 || !strings.Contains(out, "no selected collection existed at ") || !strings.Contains(out, "; these existed: shop.orders, shop.view") {
+		t.Errorf("status %d: %s", status, out)
+	}
+	must(db, bson.D{{Key: "insert", Value: "orders"}, {Key: "documents", Value: bson.A{bson.D{{Key: "_id", Value: 50}, {Key: "n", Value: 50}}}}})
+	if status, out := verbOut(t, "backup", "--to", to, d.URI()); status != 0 {
+		t.Fatal(out)
+	}
+	damaged, err := filepath.Glob(filepath.Join(to, "*", "base-000002", "MANIFEST-*"))
+	if err != nil || len(damaged) != 1 {
+		t.Fatal(damaged, err)
+	}
+	text, err := os.ReadFile(damaged[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	text[len(text)/2]++
+	if err := os.WriteFile(damaged[0], text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	// The first backup and the log still lead to every moment.
+	if status, out := verbOut(t, "backup", "verify", to); status != 1 || !strings.Contains(out, "the checksum does not match") ||
+		!strings.Contains(out, "can still be restored") || !strings.Contains(out, "1 finding: moments that need one of these files cannot be restored") {
+		t.Errorf("status %d: %s", status, out)
+	}
+	if status, out := verbOut(t, "backup", "verify", "--json", to); status != 1 || !strings.Contains(out, `"restorable":[{"timeline":`) || !strings.Contains(out, `"findings":[{"kind":"damaged",`) {
+		t.Errorf("status %d: %s", status, out)
+	}
+	if status, out := verbOut(t, "restore", "--from", to, "--data", filepath.Join(dir, "whole")); status != 0 || !strings.Contains(out, "backup 2 cannot be used: ") {
+		t.Errorf("status %d: %s", status, out)
+	}
+	if status, out := verbOut(t, "check", "--data", filepath.Join(dir, "whole")); status != 0 || !strings.Contains(out, "101 documents, ") {
+		t.Errorf("status %d: %s", status, out)
+	}
+	if damaged, err = filepath.Glob(filepath.Join(to, "*", "base-000001", "MANIFEST-*")); err != nil || os.Remove(damaged[0]) != nil {
+		t.Fatal(damaged, err)
+	}
+	if status, out := verbOut(t, "backup", "verify", to); status != 1 || !strings.Contains(out, "no moment can be restored") {
+		t.Errorf("status %d: %s", status, out)
+	}
+	if status, out := verbOut(t, "restore", "--from", to, "--data", filepath.Join(dir, "none")); status != 1 || !strings.Contains(out, "no backup covers this moment") && !strings.Contains(out, "has no complete backup") {
+		t.Errorf("status %d: %s", status, out)
+	}
 	if status, out := verbOut(t, "backup", "verify", dir); status != 2 || !strings.Contains(out, "there are no backups in it") {
 		t.Errorf("status %d: %s", status, out)
 	}

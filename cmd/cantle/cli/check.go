@@ -51,7 +51,7 @@ func checkVerb(f *pflag.FlagSet) action {
 			printCheck(s, *data, report)
 		}
 		if n := len(report.Findings); n > 0 {
-			return errors.New(findings(n))
+			return errors.New(columns.Plural(n, "finding"))
 		}
 		return nil
 	}
@@ -149,7 +149,8 @@ func printCheck(s Streams, data string, r *checkup.Report) {
 		}
 		t.Print(s.Out)
 	}
-	fmt.Fprintf(s.Out, "%d collections, %d documents, %d index entries and %d changes were read: %s\n", r.Collections, r.Records, r.Entries, r.Changes, findings(len(r.Findings)))
+	fmt.Fprintf(s.Out, "%s, %s, %s and %s were read: %s\n", columns.Plural(r.Collections, "collection"), columns.Plural(r.Records, "document"),
+		columns.Plural(r.Entries, "index entry"), columns.Plural(r.Changes, "change"), columns.Plural(len(r.Findings), "finding"))
 	if n := len(r.Outdated); n > 0 {
 		fmt.Fprintf(s.Out, "Indexes with entries of another format version were not compared; the server rebuilds them when it opens the folder: %s\n", strings.Join(r.Outdated, ", "))
 	}
@@ -158,14 +159,6 @@ func printCheck(s Streams, data string, r *checkup.Report) {
 	} else if slices.ContainsFunc(r.Findings, func(x checkup.Finding) bool { return x.Kind == "index" }) {
 		fmt.Fprintln(s.Out, "To repair an index that does not match its documents, drop it and create it again.")
 	}
-}
-
-// findings formats a number of findings.
-func findings(n int) string {
-	if n == 1 {
-		return "1 finding"
-	}
-	return fmt.Sprintf("%d findings", n)
 }
 
 // checkJSON returns the report for programs.

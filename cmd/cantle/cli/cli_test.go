@@ -15,6 +15,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"github.com/cantledb/cantle/bson/bsontest"
+	"github.com/cantledb/cantle/bson/ejson"
 	"github.com/cantledb/cantle/cmd/cantle/workload"
 	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/serve/daemon"
@@ -71,6 +72,43 @@ func TestVerbs(t *testing.T) {
 		want := "cantle " + v.Name() + ": there is no flag --nonsense\nSee cantle " + v.Name() + " --help\n"
 		if code := verbStatus(t, v.Name(), "", &out, &errs, "--nonsense"); code != 2 || errs.String() != want {
 			t.Errorf("%s --nonsense: status %d\n%s", v.Name(), code, errs.String())
+		}
+	}
+}
+
+// Every verb that prints a table, or numbers, prints the same as JSON with --json. The other verbs print a line, or data
+// in a form of their own.
+func TestEveryTableHasJSON(t *testing.T) {
+	without := map[string]bool{"ping": true, "dump": true, "restore": true, "import": true, "export": true, "users": true, "cert": true, "completion": true}
+	for _, v := range Verbs() {
+		if has := v.Flags().Lookup("json") != nil; has == without[v.Name()] {
+			t.Errorf("%s has --json: %v", v.Name(), has)
+		}
+	}
+	uri, db := start(t)
+	run(t, db.Client().Database("admin"), `{shardCollection: "test.c", key: {k: "hashed"}}`)
+	run(t, db, `{insert: "c", documents: [{_id: 1, k: 1, v: "a"}, {_id: 2, k: 2, v: "b"}]}`)
+	sample := filepath.Join(t.TempDir(), "sample.json")
+	if err := os.WriteFile(sample, []byte("{k: 1}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for args, want := range map[string]string{
+		"partitions " + uri + " test.c":              `"partitions":[{"id":"0"`,
+		"report " + uri + " test.c":                  `"command":"insert"`,
+		"advise " + uri + " test.c":                  `"keys":[{"shardKey":`,
+		"estimate --shard-key k --reads 5 " + sample: `"operations":[{"operation":"read by key"`,
+		"lint " + uri:                                `"refusedFeatures":0`,
+		"compact --dry-run " + uri:                   `"collections":[{"collection":"test.c"`,
+		"gateways " + uri:                            `"_id":`,
+		"doctor " + uri:                              `"faults"`,
+	} {
+		var out, errs strings.Builder
+		words := strings.Fields(args)
+		if code := verbStatus(t, words[0], "", &out, &errs, append(words[1:], "--json")...); code != 0 {
+			t.Errorf("%s: status %d\n%s", args, code, errs.String())
+		}
+		if doc, err := ejson.Parse(out.String()); err != nil || !strings.Contains(out.String(), want) || !doc.Get("ok").IsMissing() || !doc.Get("$clusterTime").IsMissing() {
+			t.Errorf("%s: %v\n%s", args, err, out.String())
 		}
 	}
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -30,6 +31,7 @@ space automatically. The user needs the role dbAdmin, or hostManager.
 func compactVerb(f *pflag.FlagSet) action {
 	dry := f.Bool("dry-run", false, "only estimate the space that would become free")
 	least := f.Int64("free-space-target", 0, "skip collections of which less than this many `MB` would become free; 20 by default")
+	asJSON := jsonFlag(f)
 	return func(ctx context.Context, s Streams) error {
 		db, coll, _ := strings.Cut(f.Arg(1), ".")
 		if f.NArg() < 1 || f.NArg() > 2 || f.NArg() == 2 && db == "" {
@@ -52,7 +54,16 @@ func compactVerb(f *pflag.FlagSet) action {
 				return err
 			}
 		}
-		return compactAll(ctx, server, s, list, *dry, *least)
+		freed, err := compactAll(ctx, server, s, list, *dry, *least)
+		switch {
+		case err != nil:
+			return err
+		case *asJSON:
+			printJSON(s.Out, freedJSON(freed, *dry))
+		default:
+			printFreed(s.Out, freed, *dry)
+		}
+		return nil
 	}
 }
 
@@ -88,16 +99,19 @@ func collectionsOf(ctx context.Context, server *server, db string) (list []strin
 	return list, nil
 }
 
-// compactAll runs the command compact on one collection after the other, and prints the bytes freed; with dry, only
+// freed is the number of bytes that a collection gave back, or would give back.
+type freed struct {
+	name  string
+	bytes int64
+}
+
+// compactAll runs the command compact on one collection after the other, and returns the bytes freed; with dry, only
 // the estimate.
-func compactAll(ctx context.Context, server *server, s Streams, list []string, dry bool, least int64) error {
-	t := &columns.Table{}
-	title, field := " Freed", "bytesFreed"
+func compactAll(ctx context.Context, server *server, s Streams, list []string, dry bool, least int64) (out []freed, err error) {
+	field := "bytesFreed"
 	if dry {
-		title, field = " Would become free", "estimatedBytesFreed"
+		field = "estimatedBytesFreed"
 	}
-	t.Row("Collection", title)
-	total, rows := int64(0), 0
 	for _, name := range list {
 		db, coll, _ := strings.Cut(name, ".")
 		command := bson.D{{"compact", coll}}
@@ -109,24 +123,48 @@ func compactAll(ctx context.Context, server *server, s Streams, list []string, d
 		}
 		reply, err := runWithProgress(ctx, server, db, command.Doc(), compaction(name), s.Err)
 		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
+			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		if n := whole(reply, field); n > 0 {
-			t.Row(name, columns.Size(n))
-			total += n
+		out = append(out, freed{name, whole(reply, field)})
+	}
+	return out, nil
+}
+
+// freedJSON returns the freed bytes for programs.
+func freedJSON(list []freed, dry bool) bson.Raw {
+	total, all := int64(0), bson.A{}
+	for _, x := range list {
+		all = append(all, bson.D{{"collection", x.name}, {"bytes", x.bytes}})
+		total += x.bytes
+	}
+	return bson.D{{"dryRun", dry}, {"bytes", total}, {"collections", all}}.Doc()
+}
+
+// printFreed prints the freed bytes of the collections that had any.
+func printFreed(out io.Writer, list []freed, dry bool) {
+	t := &columns.Table{}
+	title := " Freed"
+	if dry {
+		title = " Would become free"
+	}
+	t.Row("Collection", title)
+	total, rows := int64(0), 0
+	for _, x := range list {
+		if x.bytes > 0 {
+			t.Row(x.name, columns.Size(x.bytes))
+			total += x.bytes
 			rows++
 		}
 	}
 	if rows > 0 {
-		t.Print(s.Out)
-		fmt.Fprintln(s.Out)
+		t.Print(out)
+		fmt.Fprintln(out)
 	}
 	verb := "became free"
 	if dry {
 		verb = "would become free"
 	}
-	fmt.Fprintf(s.Out, "%s of %d collections %s\n", columns.Size(total), len(list), verb)
-	return nil
+	fmt.Fprintf(out, "%s of %s %s\n", columns.Size(total), columns.Plural(len(list), "collection"), verb)
 }
 
 // compaction returns the reader of the progress of a collection's compaction.

@@ -72,7 +72,7 @@ func TestCompact(t *testing.T) {
 	if status != 0 || !strings.Contains(out, "shop.orders") || !strings.Contains(out, "would become free") {
 		t.Errorf("status %d: %s", status, out)
 	}
-	if status, out := verbOut(t, "compact", d.URI()); status != 0 || !strings.Contains(out, "shop.orders") || !strings.Contains(out, "MB of 1 collections became free") {
+	if status, out := verbOut(t, "compact", d.URI()); status != 0 || !strings.Contains(out, "shop.orders") || !strings.Contains(out, "MB of 1 collection became free") {
 		t.Errorf("status %d: %s", status, out)
 	}
 	if n := command(bson.D{{Key: "compact", Value: "orders"}, {Key: "dryRun", Value: true}}); n > 2<<20 {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/cantledb/cantle/cmd/cantle/address"
 	"github.com/cantledb/cantle/cmd/cantle/bundle"
 	"github.com/cantledb/cantle/cmd/cantle/columns"
 	"github.com/cantledb/cantle/cmd/cantle/top"
@@ -60,7 +61,7 @@ func debugVerb(f *pflag.FlagSet) action {
 		if name == "" {
 			name = time.Now().UTC().Format("cantle-debug-20060102-150405.zip")
 		}
-		b := bundle.Bundle{Run: srv.remoteRun, Server: redact(uri), Limit: *limit, Size: int64(*size) << 20,
+		b := bundle.Bundle{Run: srv.remoteRun, Server: address.Redact(uri), Limit: *limit, Size: int64(*size) << 20,
 			Doctor: func(ctx context.Context) (any, error) { return examine(ctx, uri, *limit), nil },
 			Console: func(ctx context.Context, path string, args url.Values) (json.RawMessage, error) {
 				c, err := top.Connect(ctx, uri)

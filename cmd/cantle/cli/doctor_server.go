@@ -15,6 +15,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/cmd/cantle/address"
 	"github.com/cantledb/cantle/cmd/cantle/columns"
 	"github.com/cantledb/cantle/cmd/cantle/doctor"
 	"github.com/cantledb/cantle/serve/daemon"
@@ -82,7 +83,7 @@ func examine(ctx context.Context, uri string, limit time.Duration) (out []doctor
 		return out
 	}
 	took := time.Since(begun)
-	add("server", doctor.Good, "", "%s answers in %s, as %s%s", redact(uri), took.Round(10*time.Microsecond), roleOf(hello), s.version(ctx))
+	add("server", doctor.Good, "", "%s answers in %s, as %s%s", address.Redact(uri), took.Round(10*time.Microsecond), roleOf(hello), s.version(ctx))
 	if ms, ok := hello.Get("localTime").DateTime(); ok {
 		ahead := time.UnixMilli(ms).Sub(begun.Add(took / 2))
 		if ahead.Abs() > clockMax+took {

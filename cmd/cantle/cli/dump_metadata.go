@@ -10,6 +10,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/ejson"
 	"github.com/cantledb/cantle/cmd/cantle/account"
+	"github.com/cantledb/cantle/cmd/cantle/columns"
 	"github.com/cantledb/cantle/cmd/cantle/dumps"
 	"github.com/cantledb/cantle/cmd/cantle/progress"
 	"github.com/cantledb/cantle/collection/index"
@@ -44,7 +45,7 @@ func (a *dumping) verdict(errs io.Writer) error {
 		}
 	}
 	if a.shared > 0 {
-		return fmt.Errorf("%d documents have the same _id as another document of their collection: MongoDB can store them only in a sharded collection", a.shared)
+		return fmt.Errorf("%s %s the same _id as another document of their collection: MongoDB can store them only in a sharded collection", columns.Plural(a.shared, "document"), have(a.shared))
 	}
 	return nil
 }
@@ -54,7 +55,7 @@ func (a *dumping) noteShared(d *dumps.Collection, n int64) {
 	if n == 0 {
 		return
 	}
-	a.shows.Logf("%s: %d documents have the same _id as a document with another shard key", d.NS(), n)
+	a.shows.Logf("%s: %s %s the same _id as a document with another shard key", d.NS(), columns.Plural(n, "document"), have(n))
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.shared += n
@@ -222,4 +223,12 @@ func (a *dumping) recordOmittedOwn(d *dumps.Collection, own bson.Raw) {
 	if offer, ok := own.Get("throughput").Doc(); ok {
 		a.recordOmitted(d.NS(), "the throughput "+ejson.String(offer))
 	}
+}
+
+// have returns the verb of a sentence about n documents.
+func have(n int64) string {
+	if n == 1 {
+		return "has"
+	}
+	return "have"
 }

@@ -56,6 +56,7 @@ func estimateVerb(f *pflag.FlagSet) action {
 	prices := f.String("prices", ratelimit.Normative().Name, "`name` of the price list: "+strings.Join(ratelimit.PriceListNames(), ", ")+". cantle serve charges by "+ratelimit.Mongo2023().Name+" where it has --cosmos-listen")
 	flags.Choose(f, "prices", ratelimit.PriceListNames()...)
 	f.Int64Var(&p.PartitionRU, "partition-ru", 0, "maximum `RU/s` of one partition; 0 is 6000, with which Azure Cosmos DB starts")
+	asJSON := jsonFlag(f)
 	f.Int64Var(&p.PartitionGB, "partition-gb", 50, "size in `GB` at which a partition splits")
 	return func(ctx context.Context, s Streams) error {
 		if f.NArg() != 1 {
@@ -77,7 +78,11 @@ func estimateVerb(f *pflag.FlagSet) action {
 		if err != nil {
 			return err
 		}
-		p.Print(s.Out)
+		if *asJSON {
+			printJSON(s.Out, p.JSON())
+		} else {
+			p.Print(s.Out)
+		}
 		return nil
 	}
 }

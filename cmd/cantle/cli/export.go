@@ -2,6 +2,8 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
+	"compress/gzip"
 	"context"
 	"encoding/csv"
 	"errors"
@@ -25,8 +27,10 @@ const exportHelp = `Prints documents as Extended JSON, one per line, or as CSV.
 
   cantle export URI shop.orders > orders.json
   cantle export --query '{total: {$gt: 100}}' --sort '{_id: 1}' --limit 10 URI shop.orders
-  cantle export --type csv --fields _id,customer,items.0.sku --out orders.csv URI shop.orders
+  cantle export --fields _id,customer,items.0.sku --out orders.csv URI shop.orders
 
+The ending of --out gives the type unless --type does: .json, .jsonl and .ndjson, or .csv,
+each also compressed (.gz).
 Throttled requests are retried after the time that the server specifies.
 `
 
@@ -41,7 +45,7 @@ type exportArgs struct {
 
 func exportVerb(f *pflag.FlagSet) action {
 	var a exportArgs
-	f.StringVar(&a.kind, "type", "json", "`kind` of the output: json or csv")
+	f.StringVar(&a.kind, "type", "", "`kind` of the output: json or csv; by default that of the ending of --out, otherwise json")
 	f.StringVar(&a.format, "jsonFormat", "relaxed", "`style` of the JSON: relaxed, or canonical, which also contains the types of numbers")
 	fields := f.String("fields", "", "comma-separated `fields` to export; the columns of CSV")
 	fieldFile := f.String("fieldFile", "", "`file` with the fields, one per line")
@@ -67,6 +71,9 @@ func exportVerb(f *pflag.FlagSet) action {
 		if *fields != "" {
 			a.fields = strings.Split(*fields, ",")
 		}
+		if a.kind == "" {
+			a.kind = cmp.Or(kindOfFile(*file), "json")
+		}
 		db, coll, ok := namespaceOf(f.Arg(1))
 		switch {
 		case err != nil:
@@ -89,7 +96,11 @@ func exportVerb(f *pflag.FlagSet) action {
 		if err != nil {
 			return err
 		}
-		return errors.Join(export(ctx, f.Arg(0), db, coll, a, find, out, s.Err), out.Close())
+		if !strings.HasSuffix(*file, ".gz") {
+			return errors.Join(export(ctx, f.Arg(0), db, coll, a, find, out, s.Err), out.Close())
+		}
+		z := gzip.NewWriter(out)
+		return errors.Join(export(ctx, f.Arg(0), db, coll, a, find, z, s.Err), z.Close(), out.Close())
 	}
 }
 
@@ -97,7 +108,7 @@ func exportVerb(f *pflag.FlagSet) action {
 func (a *exportArgs) check() error {
 	switch {
 	case a.kind != "json" && a.kind != "csv":
-		return fmt.Errorf("--type %s is not json or csv", a.kind)
+		return fmt.Errorf("cantle export writes json or csv, not %s", a.kind)
 	case a.format != "relaxed" && a.format != "canonical":
 		return fmt.Errorf("--jsonFormat %s is not relaxed or canonical", a.format)
 	case a.kind == "csv" && a.fields == nil:
@@ -207,7 +218,7 @@ func export(ctx context.Context, uri, db, coll string, a exportArgs, find bson.R
 		return err
 	}
 	t.summary(errs)
-	fmt.Fprintf(errs, "%d documents exported\n", n)
+	fmt.Fprintf(errs, "%s exported\n", columns.Plural(n, "document"))
 	return nil
 }
 

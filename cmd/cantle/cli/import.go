@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/cmd/cantle/columns"
 	"github.com/cantledb/cantle/cmd/cantle/journal"
 	"github.com/cantledb/cantle/cmd/cantle/progress"
 	"github.com/cantledb/cantle/cmd/cantle/records"
@@ -21,11 +23,12 @@ import (
 const importHelp = `Loads JSON, CSV or TSV: a file, or standard input.
 
   cantle import URI shop.orders orders.json                 documents one after the other, or one array
-  cantle import --type csv --headerline URI shop.items items.csv
+  cantle import --headerline URI shop.items items.csv
   cantle import --type tsv --fields 'sku.string(),stock.int32(),seen.date(2006-01-02)' --columnsHaveTypes URI shop.items items.tsv
-  cantle import --mode upsert --upsertFields sku --type csv --headerline URI shop.items items.csv
+  cantle import --mode upsert --upsertFields sku --headerline URI shop.items items.csv
 
-JSON is Extended JSON. Values of CSV and TSV are numbers if they look like numbers, else
+The ending of the file gives its type unless --type does: .json, .jsonl and .ndjson, .csv,
+.tsv, each also compressed (.gz). JSON is Extended JSON, or in mongosh syntax. Values of CSV and TSV are numbers if they look like numbers, else
 strings, unless --columnsHaveTypes gives every field a type:
 
   auto()  string()  int32()  int64()  double()  decimal()  boolean()
@@ -53,7 +56,7 @@ type importArgs struct {
 
 func importVerb(f *pflag.FlagSet) action {
 	var a importArgs
-	f.StringVar(&a.kind, "type", "json", "`kind` of the input: json, csv or tsv")
+	f.StringVar(&a.kind, "type", "", "`kind` of the input: json, csv or tsv; by default that of the file's ending, otherwise json")
 	f.StringVar(&a.mode, "mode", "insert", "`mode` of writing: insert; upsert replaces, merge changes and delete deletes documents with the same --upsertFields")
 	upsert := f.String("upsertFields", "_id", "comma-separated `fields` by which upsert, merge and delete find documents")
 	f.Bool("jsonArray", false, "the input is one JSON array; not needed, because arrays are detected")
@@ -76,6 +79,9 @@ func importVerb(f *pflag.FlagSet) action {
 			*fields, err = fieldsIn(*fieldFile)
 		}
 		a.upsertFields = strings.Split(*upsert, ",")
+		if a.kind == "" {
+			a.kind = cmp.Or(kindOfFile(f.Arg(2)), "json")
+		}
 		db, coll, ok := namespaceOf(f.Arg(1))
 		switch {
 		case err != nil:
@@ -88,7 +94,7 @@ func importVerb(f *pflag.FlagSet) action {
 		case a.kind == "json" && (*fields != "" || a.table.Header || a.table.Typed):
 			err = errors.New("--fields, --headerline and --columnsHaveTypes are for --type csv and tsv")
 		case a.kind != "json" && (*fields == "") != a.table.Header:
-			err = errors.New("CSV and TSV need either --fields or --headerline")
+			err = errors.New("CSV and TSV need either --headerline, if the first line has the names of the columns, or --fields with these names")
 		case a.drop && a.journalFile != "":
 			err = errors.New("--resume keeps existing documents, --drop deletes them; give one of them")
 		case *grace != "stop" && *grace != "autoCast" && *grace != "skipField" && *grace != "skipRow":
@@ -173,7 +179,11 @@ func load(ctx context.Context, uri, db, coll string, a importArgs, in io.Reader,
 		}
 	}
 	read := &counted{Reader: in}
-	source, err := a.open(bufio.NewReaderSize(read, 1<<20))
+	plain, err := decompressed(bufio.NewReaderSize(read, 1<<20))
+	if err != nil {
+		return err
+	}
+	source, err := a.open(plain)
 	if err != nil {
 		return err
 	}
@@ -185,12 +195,12 @@ func load(ctx context.Context, uri, db, coll string, a importArgs, in io.Reader,
 	if a.mode == "delete" {
 		done = "searched and deleted"
 	}
-	fmt.Fprintf(errs, "%d documents %s, %d there already, %d failed, %d skipped\n", m.total.done, done, m.total.duplicates, m.total.failed, m.skipped)
+	fmt.Fprintf(errs, "%s %s, %d there already, %d failed, %d skipped\n", columns.Plural(m.total.done, "document"), done, m.total.duplicates, m.total.failed, m.skipped)
 	if err != nil {
 		return err
 	}
 	if m.total.failed > 0 {
-		return fmt.Errorf("%d documents failed, the first: %s", m.total.failed, m.total.first)
+		return fmt.Errorf("%s failed, the first: %s", columns.Plural(m.total.failed, "document"), m.total.first)
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/cmd/cantle/lint"
 	"github.com/cantledb/cantle/collection/cosmos"
 	"github.com/cantledb/cantle/serve/flags"
@@ -51,6 +52,7 @@ func lintVerb(f *pflag.FlagSet) action {
 	flags.Choose(f, "for", lint.Accounts()...)
 	capabilities := f.String("capabilities", "", "`names` of the account's capabilities, separated by commas, from "+(^cosmos.Capabilities(0)).String())
 	limit := f.Duration("timeout", time.Minute, "maximum time to read a server")
+	asJSON := jsonFlag(f)
 	return func(ctx context.Context, s Streams) error {
 		if f.NArg() == 0 {
 			return usageErrorf("expected files, folders or connection strings, as in\n\n  cantle lint --for cosmos-7.0 commands.json")
@@ -71,7 +73,15 @@ func lintVerb(f *pflag.FlagSet) action {
 				return err
 			}
 		}
-		switch n := l.Print(s.Out); {
+		n := 0
+		if *asJSON {
+			var doc bson.Raw
+			doc, n = l.JSON()
+			printJSON(s.Out, doc)
+		} else {
+			n = l.Print(s.Out)
+		}
+		switch {
 		case unread != nil:
 			return unread
 		case n > 0:

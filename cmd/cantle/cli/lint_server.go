@@ -8,12 +8,15 @@ import (
 	"time"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/cmd/cantle/address"
+	"github.com/cantledb/cantle/cmd/cantle/columns"
 	"github.com/cantledb/cantle/cmd/cantle/lint"
 	"github.com/cantledb/cantle/collection"
 )
 
 // isURI reports whether an argument is a connection string, and not a file.
 func isURI(arg string) bool {
+	arg = address.URI(arg)
 	return strings.HasPrefix(arg, "mongodb://") || strings.HasPrefix(arg, "mongodb+srv://")
 }
 
@@ -43,11 +46,11 @@ func lintServer(ctx context.Context, uri string, l *lint.Linter, limit time.Dura
 	switch {
 	case err == nil && c.unread == 0:
 	case err == nil:
-		err = &unreadError{redact(uri)}
+		err = &unreadError{address.Redact(uri)}
 	case ctx.Err() != nil && t.waits.throttled > 0:
-		return fmt.Errorf("%s had no throughput left for %s (throttled %d times): try again when it is less busy, or with a longer --timeout", redact(uri), limit, t.waits.throttled)
+		return fmt.Errorf("%s had no throughput left for %s (throttled %s): try again when it is less busy, or with a longer --timeout", address.Redact(uri), limit, columns.Plural(t.waits.throttled, "time"))
 	case ctx.Err() == context.DeadlineExceeded:
-		return fmt.Errorf("%s was not read within %s; is the server running? --timeout allows more time", redact(uri), limit)
+		return fmt.Errorf("%s was not read within %s; is the server running? --timeout allows more time", address.Redact(uri), limit)
 	default:
 		return t.explain(err)
 	}

@@ -6,6 +6,8 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/cantledb/cantle/cmd/cantle/address"
 )
 
 // catalogOfMongoDB makes collections with features that an account of Azure Cosmos DB has, and some with features
@@ -140,7 +142,7 @@ func TestLintServerRights(t *testing.T) {
 	}
 	status, _, errs := lintOf(t, nil, as("lists"))
 	if status != 1 || !strings.Contains(errs, "\ntest: not authorized on test to execute command") ||
-		!strings.Contains(errs, "a part of "+redact(as("lists"))+" was not checked, because the user may not read it: this requires the role readAnyDatabase") {
+		!strings.Contains(errs, "a part of "+address.Redact(as("lists"))+" was not checked, because the user may not read it: this requires the role readAnyDatabase") {
 		t.Errorf("clusterMonitor: status %d, %s", status, errs)
 	}
 

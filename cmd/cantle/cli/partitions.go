@@ -34,6 +34,7 @@ values. If the RU are spread evenly over many values, raise the throughput.
 func partitionsVerb(f *pflag.FlagSet) action {
 	top := f.Int("top", 10, "`number` of the most expensive shard key values to show, 0 for none")
 	limit := f.Duration("timeout", 10*time.Second, "maximum time to wait for an answer")
+	asJSON := jsonFlag(f)
 	return func(ctx context.Context, s Streams) error {
 		db, coll, ok := namespaceOf(f.Arg(1))
 		if f.NArg() != 2 || !ok {
@@ -47,7 +48,11 @@ func partitionsVerb(f *pflag.FlagSet) action {
 		if err != nil {
 			return err
 		}
-		printPartitions(s.Out, reply, *top)
+		if *asJSON {
+			printJSON(s.Out, ownFields(reply))
+		} else {
+			printPartitions(s.Out, reply, *top)
+		}
 		return nil
 	}
 }

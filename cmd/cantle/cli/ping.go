@@ -10,6 +10,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/cmd/cantle/address"
 )
 
 const pingHelp = `Checks whether a server answers, for health checks: exit status 0 if it does, 1 if not. No
@@ -69,7 +70,7 @@ func ping(ctx context.Context, uri string, limit time.Duration) (string, error) 
 	if _, err := srv.runCommand(ctx, "admin", command("ping")); err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("%s answers in %s, as %s", redact(uri), time.Since(begun).Round(10*time.Microsecond), roleOf(hello)), nil
+	return fmt.Sprintf("%s answers in %s, as %s", address.Redact(address.URI(uri)), time.Since(begun).Round(10*time.Microsecond), roleOf(hello)), nil
 }
 
 // directly makes the driver connect only to the one server, or load balancer, of the connection string, and not log

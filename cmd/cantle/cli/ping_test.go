@@ -21,9 +21,11 @@ func TestPing(t *testing.T) {
 		out, err string // their expected beginnings
 	}{
 		{uri, 0, uri + " answers in ", ""},
+		{address, 0, uri + " answers in ", ""},
+		{"nohost.invalid:27017 --timeout 200ms", 1, "", "cantle ping: mongodb://nohost.invalid:27017/: the name nohost.invalid "},
 		{"mongodb://nobody:wrong@" + address + "/", 0, "mongodb://***@" + address + "/ answers in ", ""}, // no login is needed
 		{uri + "?replicaSet=rs0 --timeout 100ms", 1, "", "cantle ping: "},
-		{uri + "?tls=true --timeout 200ms", 1, "", "cantle ping: "},
+		{uri + "?tls=true --timeout 200ms", 1, "", "cantle ping: " + uri + "?tls=true: the server closes the connection: if it does not use TLS"},
 		{"mongodb://" + silent.Addr().String() + "/ --timeout 100ms", 1, "", "cantle ping: no answer from mongodb://"},
 		{"mongodb://127.0.0.1:1,127.0.0.1:2/", 2, "", "cantle ping: only one server can be checked at a time"},
 		{"nonsense", 2, "", "cantle ping: error parsing uri"},

@@ -31,6 +31,7 @@ func reportVerb(f *pflag.FlagSet) action {
 	top := f.Int("top", 20, "`number` of shapes to show")
 	reset := f.Bool("reset", false, "reset the report after printing it")
 	limit := f.Duration("timeout", 10*time.Second, "maximum time to wait for an answer")
+	asJSON := jsonFlag(f)
 	return func(ctx context.Context, s Streams) error {
 		if *top < 1 || *top > 1000 {
 			return usageErrorf("--top is from 1 to 1000")
@@ -53,7 +54,11 @@ func reportVerb(f *pflag.FlagSet) action {
 		if err != nil {
 			return err
 		}
-		printReport(s.Out, reply)
+		if *asJSON {
+			printJSON(s.Out, ownFields(reply))
+		} else {
+			printReport(s.Out, reply)
+		}
 		return nil
 	}
 }
@@ -125,7 +130,7 @@ func printShapes(out io.Writer, reply bson.Raw) {
 		}
 	}
 	t.Print(out)
-	fmt.Fprintf(out, "\n%s RU by %d shapes", columns.Amount(float(reply, "ruTotal")), whole(reply, "shapes"))
+	fmt.Fprintf(out, "\n%s RU by %s", columns.Amount(float(reply, "ruTotal")), columns.Plural(whole(reply, "shapes"), "shape"))
 	if ms, ok := reply.Get("since").DateTime(); ok {
 		fmt.Fprintf(out, " since %s", time.UnixMilli(ms).UTC().Format(time.DateTime+" MST"))
 	}

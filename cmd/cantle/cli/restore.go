@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/cantledb/cantle/cmd/cantle/account"
+	"github.com/cantledb/cantle/cmd/cantle/columns"
 	"github.com/cantledb/cantle/cmd/cantle/dumps"
 	"github.com/cantledb/cantle/cmd/cantle/journal"
 	"github.com/cantledb/cantle/cmd/cantle/namespaces"
@@ -231,10 +232,10 @@ func restore(ctx context.Context, uri string, a restoreArgs, s Streams) error {
 	}
 	t.summary(errs)
 	if a.dry {
-		fmt.Fprintf(errs, "%d documents would be restored\n", r.total.done)
+		fmt.Fprintf(errs, "%s would be restored\n", columns.Plural(r.total.done, "document"))
 		return nil
 	}
-	fmt.Fprintf(errs, "%d documents restored, %d there already, %d failed\n", r.total.done, r.total.duplicates, r.total.failed)
+	fmt.Fprintf(errs, "%s restored, %d there already, %d failed\n", columns.Plural(r.total.done, "document"), r.total.duplicates, r.total.failed)
 	return r.verdict()
 }
 
@@ -258,10 +259,10 @@ func (r *restoring) verdict() error {
 	}
 	var errs []error
 	if r.total.failed > 0 {
-		errs = append(errs, fmt.Errorf("%d documents failed, the first: %s", r.total.failed, r.total.first))
+		errs = append(errs, fmt.Errorf("%s failed, the first: %s", columns.Plural(r.total.failed, "document"), r.total.first))
 	}
 	if n := len(r.notRestored); n > 0 {
-		errs = append(errs, fmt.Errorf("%d parts other than documents failed:\n  %s", n, strings.Join(r.notRestored, "\n  ")))
+		errs = append(errs, fmt.Errorf("%s of the dump failed beside documents:\n  %s", columns.Plural(n, "part"), strings.Join(r.notRestored, "\n  ")))
 	}
 	return errors.Join(errs...)
 }

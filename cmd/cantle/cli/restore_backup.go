@@ -22,23 +22,45 @@ import (
 	"github.com/cantledb/cantle/storage/pebblekv"
 )
 
-// findMoment returns the plan for restoring the moment at from the backup folder from. Until release is called, the
-// files of the plan are not deleted, and the folder dir, which is empty, exists for the caller.
-func findMoment(from string, at storage.Timestamp) (dir string, plan *backup.Plan, release func(), err error) {
+// holdBackups opens the backup folder from. Until release is called, its files are not deleted, and the folder dir,
+// which is empty, exists for the caller.
+func holdBackups(from string) (dir string, folder *backup.Folder, release func(), err error) {
 	if _, err := backup.Open(from); err != nil { // before anything is made in it
 		return "", nil, nil, err
 	}
 	if dir, release, err = backup.Hold(from); err != nil {
 		return "", nil, nil, err
 	}
-	folder, err := backup.Open(from)
-	if err == nil {
-		plan, err = folder.Find(at)
-	}
-	if err != nil {
+	if folder, err = backup.Open(from); err != nil {
 		release()
 	}
-	return dir, plan, release, err
+	return dir, folder, release, err
+}
+
+// restoreMoment makes the files of a store with the state of the moment at in the new folder dir. If a file of the
+// newest backup before the moment is damaged, it uses an older backup and more of the log.
+// Errors: backup.ErrNotCovered, with the moments that can be restored; errors of the file system.
+func restoreMoment(ctx context.Context, folder *backup.Folder, at storage.Timestamp, dir string, documentsOnly bool, s Streams) (*backup.Plan, error) {
+	for {
+		plan, err := folder.Find(at)
+		if err != nil {
+			return nil, err
+		}
+		if at == 0 {
+			at = plan.At // a damaged file must not turn the newest moment into an older one unnoticed
+		}
+		if err := errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o700)); err != nil {
+			return nil, err
+		}
+		var m meters
+		err = plan.Restore(ctx, dir, documentsOnly, m.report(s))
+		m.end()
+		var damaged *backup.DamagedError
+		if !errors.As(err, &damaged) {
+			return plan, err
+		}
+		fmt.Fprintf(s.Err, "backup %d cannot be used: %v\n", plan.Base.Number, err)
+	}
 }
 
 // restoreWhole makes the folder of a database with the state of a moment, from backups. The store gets its final name
@@ -47,18 +69,13 @@ func restoreWhole(ctx context.Context, a restoreArgs, s Streams) error {
 	if list, err := os.ReadDir(a.data); err == nil && slices.ContainsFunc(list, func(e os.DirEntry) bool { return e.Name() != daemon.UnfinishedName }) {
 		return usageErrorf("the folder %s is not empty", a.data)
 	}
-	_, plan, release, err := findMoment(a.from, a.at)
+	_, folder, release, err := holdBackups(a.from)
 	if err != nil {
 		return err
 	}
 	defer release()
 	unfinished := filepath.Join(a.data, daemon.UnfinishedName)
-	if err := errors.Join(os.RemoveAll(unfinished), os.MkdirAll(unfinished, 0o700)); err != nil {
-		return err
-	}
-	var m meters
-	err = plan.Restore(ctx, unfinished, false, m.report(s))
-	m.end()
+	plan, err := restoreMoment(ctx, folder, a.at, unfinished, false, s)
 	if err != nil {
 		return errors.Join(err, os.RemoveAll(unfinished))
 	}
@@ -71,18 +88,13 @@ func restoreWhole(ctx context.Context, a restoreArgs, s Streams) error {
 
 // fromBackup loads collections as of a moment into a running server.
 func (r *restoring) fromBackup(ctx context.Context, s Streams) error {
-	dir, plan, release, err := findMoment(r.from, r.at)
+	dir, folder, release, err := holdBackups(r.from)
 	if err != nil {
 		return err
 	}
 	defer release()
 	dir = filepath.Join(dir, "store")
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		return err
-	}
-	var m meters
-	err = plan.Restore(ctx, dir, true, m.report(s))
-	m.end()
+	plan, err := restoreMoment(ctx, folder, r.at, dir, true, s)
 	if err != nil {
 		return err
 	}
@@ -118,7 +130,7 @@ func (r *restoring) fromStore(ctx context.Context, store storage.Store, moment s
 		}
 	}
 	if len(wanted)+len(views) == 0 {
-		return fmt.Errorf("no selected collection existed at %s", moment)
+		return fmt.Errorf("no selected collection existed at %s; %s", moment, existing(snap))
 	}
 	if err := r.mayMake(ctx, snap, slices.Concat(wanted, views)); err != nil {
 		return err
@@ -144,6 +156,28 @@ func (r *restoring) fromStore(ctx context.Context, store storage.Store, moment s
 		}
 	}
 	return err
+}
+
+// namesMax is the number of namespaces that an error lists.
+const namesMax = 20
+
+// existing returns a sentence about the collections of a catalog.
+func existing(snap *catalog.Snapshot) string {
+	var names []string
+	for _, coll := range snap.Collections("") {
+		if d := asDumped(snap, coll); !strings.HasPrefix(d.Coll, "system.") && d.DB != "config" && d.DB != "local" {
+			names = append(names, d.NS())
+		}
+	}
+	if len(names) == 0 {
+		return "there were no collections then"
+	}
+	slices.Sort(names)
+	more := ""
+	if n := len(names) - namesMax; n > 0 {
+		names, more = names[:namesMax], fmt.Sprintf(" and %d more", n)
+	}
+	return "these existed: " + strings.Join(names, ", ") + more
 }
 
 // asDumped describes a collection of a restored catalog in the form of a dump, so that the code of restore can load

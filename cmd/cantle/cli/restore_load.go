@@ -11,6 +11,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/ejson"
 	"github.com/cantledb/cantle/cmd/cantle/account"
+	"github.com/cantledb/cantle/cmd/cantle/columns"
 	"github.com/cantledb/cantle/cmd/cantle/dumps"
 	"github.com/cantledb/cantle/collection/agg"
 	"github.com/cantledb/cantle/collection/index"
@@ -279,9 +280,9 @@ func (r *restoring) finish(ctx context.Context, t *transfer, l *loading) error {
 	}
 	switch c := &l.counted; {
 	case c.failed > 0:
-		r.shows.Logf("%s: %d documents, %d failed, the first: %s", l.NS(), c.done, c.failed, c.first)
+		r.shows.Logf("%s: %s, %d failed, the first: %s", l.NS(), columns.Plural(c.done, "document"), c.failed, c.first)
 	case l.Kind != "view":
-		r.shows.Logf("%s: %d documents", l.NS(), c.done)
+		r.shows.Logf("%s: %s", l.NS(), columns.Plural(c.done, "document"))
 	}
 	return nil
 }

@@ -35,6 +35,7 @@ second folder, whose name ends in -older.
 func salvageVerb(f *pflag.FlagSet) action {
 	data := f.String("data", "./cantle-data", "`folder` of the damaged database")
 	out := f.String("out", "", "`folder` to write into; created")
+	asJSON := jsonFlag(f)
 	return func(ctx context.Context, s Streams) error {
 		switch {
 		case f.NArg() != 0:
@@ -47,14 +48,14 @@ func salvageVerb(f *pflag.FlagSet) action {
 				return usageErrorf("the folder %s is not empty", dir)
 			}
 		}
-		return salvageFolder(ctx, *data, *out, s)
+		return salvageFolder(ctx, *data, *out, *asJSON, s)
 	}
 }
 
 // olderSuffix is added to the name of the folder into which cantle salvage writes documents that may be out of date.
 const olderSuffix = "-older"
 
-func salvageFolder(ctx context.Context, data, out string, s Streams) error {
+func salvageFolder(ctx context.Context, data, out string, asJSON bool, s Streams) error {
 	f, release, err := openForScan(ctx, data, s)
 	if err != nil {
 		return err
@@ -71,8 +72,25 @@ func salvageFolder(ctx context.Context, data, out string, s Streams) error {
 	if err != nil {
 		return err
 	}
-	printSalvage(s, out, report)
+	if asJSON {
+		printJSON(s.Out, salvageJSON(report))
+	} else {
+		printSalvage(s, out, report)
+	}
 	return nil
+}
+
+// salvageJSON returns the saved and the lost documents for programs.
+func salvageJSON(r *salvage.Report) bson.Raw {
+	list, damages := bson.A{}, bson.A{}
+	for _, c := range r.Collections {
+		list = append(list, bson.D{{"collection", c.Namespace.String()}, {"nameLost", c.Nameless}, {"documents", c.Documents},
+			{"fromChangeLog", c.FromLog}, {"older", c.Older}, {"unreadable", c.Invalid}})
+	}
+	for _, d := range r.Damages {
+		damages = append(damages, verify.Sentence(d, r.Catalog))
+	}
+	return bson.D{{"collections", list}, {"damage", damages}, {"complete", r.Complete}}.Doc()
 }
 
 // printSalvage prints the saved and the lost documents.

@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/cmd/cantle/address"
 	"github.com/cantledb/cantle/serve/console"
 )
 
@@ -20,10 +20,12 @@ type server struct {
 	consoleRun console.RunCommand // used instead of client if a verb works for the console
 }
 
-// connect prepares a connection to the servers of a connection string; it does not wait for a server. verb is the
+// connect prepares a connection to the servers of a connection string, or of an address such as 127.0.0.1:27017; it
+// does not wait for a server. verb is the
 // application name that the server sees; each adjust changes the options of the connection string.
 // Errors: a bad connection string; errors of adjust.
 func connect(uri, verb string, adjust ...func(*options.ClientOptions) error) (*server, error) {
+	uri = address.URI(uri)
 	o := options.Client().ApplyURI(uri).SetAppName(verb)
 	for _, change := range adjust {
 		if err := change(o); err != nil {
@@ -58,13 +60,13 @@ func (s *server) explain(err error) error {
 	var refused mongo.CommandError
 	switch {
 	case errors.As(err, &refused) && refused.Code == 59:
-		return fmt.Errorf("%s is not a cantle server: it has no customAction", redact(s.uri))
+		return fmt.Errorf("%s is not a cantle server: it has no customAction", address.Redact(s.uri))
 	case errors.As(err, &refused) && refused.Code == 13:
 		return &refusedError{refused.Message}
 	case errors.As(err, &refused):
 		return errors.New(refused.Message)
 	case mongo.IsTimeout(err):
-		return fmt.Errorf("no answer from %s; is the server running?", redact(s.uri))
+		return address.NoAnswer(s.uri, err)
 	}
 	return err
 }
@@ -82,13 +84,4 @@ func runOnce(ctx context.Context, uri, verb, db string, command bson.Raw) (bson.
 	}
 	defer s.close()
 	return s.runCommand(ctx, db, command)
-}
-
-// redact removes the password from a connection string.
-func redact(uri string) string {
-	scheme, rest, ok := strings.Cut(uri, "://")
-	if at := strings.LastIndexByte(rest, '@'); ok && at >= 0 {
-		return scheme + "://***" + rest[at:]
-	}
-	return uri
 }

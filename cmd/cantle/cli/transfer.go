@@ -15,6 +15,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/cmd/cantle/columns"
 	"github.com/cantledb/cantle/collection/cosmos"
 )
 
@@ -302,7 +303,7 @@ func (t *transfer) write(ctx context.Context, w writes, statements []bson.Raw) (
 // summary prints how often the server throttled.
 func (t *transfer) summary(errs io.Writer) {
 	if w := t.waits; w.throttled > 0 {
-		fmt.Fprintf(errs, "throttled %d times, waited %s\n", w.throttled, w.waited.Round(time.Millisecond))
+		fmt.Fprintf(errs, "throttled %s, waited %s\n", columns.Plural(w.throttled, "time"), w.waited.Round(time.Millisecond))
 	}
 }
 

@@ -251,7 +251,7 @@ func TestImportWithoutReading(t *testing.T) {
 	run(t, admin, `{createUser: "writer", pwd: "pwd", roles: ["inserts"]}`)
 	var out strings.Builder
 	code := verbStatus(t, "import", `{"_id": 1} {"_id": 1}`, io.Discard, &out, strings.Replace(uri, "mongodb://", "mongodb://writer:pwd@", 1), "test.c")
-	if code != 1 || !strings.Contains(out.String(), "1 documents imported, 0 there already, 1 failed") || !strings.Contains(out.String(), "test.c: E11000 duplicate key error") {
+	if code != 1 || !strings.Contains(out.String(), "1 document imported, 0 there already, 1 failed") || !strings.Contains(out.String(), "test.c: E11000 duplicate key error") {
 		t.Errorf("status %d\n%s", code, out.String())
 	}
 }
@@ -277,17 +277,18 @@ func TestImportAndExport(t *testing.T) {
 	}{
 		{"lines", "{\"_id\": 1, \"a\": {\"$numberLong\": \"5\"}}\n\n{\"_id\": 2}\n", nil, `{"_id":1,"a":5}` + "\n" + `{"_id":2}` + "\n", "2 documents imported"},
 		{"array", "\ufeff [{\"_id\": 1}, {\"_id\": 2}]", nil, `{"_id":1}` + "\n" + `{"_id":2}` + "\n", "2 documents imported"},
-		{"twice", `{"_id": 1} {"_id": 1}`, nil, `{"_id":1}` + "\n", "1 documents imported, 1 there already, 0 failed"},
+		{"mongosh syntax", "{_id: 1, a: ISODate('2026-01-02T03:04:05Z')}", nil, `{"_id":1,"a":{"$date":"2026-01-02T03:04:05Z"}}` + "\n", "1 document imported"},
+		{"twice", `{"_id": 1} {"_id": 1}`, nil, `{"_id":1}` + "\n", "1 document imported, 1 there already, 0 failed"},
 		{"csv", "_id,a,b.c,b.d\n1,007,x,1.5\n2,,\"y, z\",-3000000000\n", []string{"--type", "csv", "--headerline"},
 			`{"_id":1,"a":7,"b":{"c":"x","d":1.5}}` + "\n" + `{"_id":2,"a":"","b":{"c":"y, z","d":-3000000000}}` + "\n", "2 documents imported"},
-		{"blanks", "_id,a\n1,\n", []string{"--type", "csv", "--headerline", "--ignoreBlanks"}, `{"_id":1}` + "\n", "1 documents"},
-		{"tsv", "1\tNaN\tInfinity\n", []string{"--type", "tsv", "--fields", "_id,a"}, `{"_id":1,"a":"NaN","field2":"Infinity"}` + "\n", "1 documents"},
+		{"blanks", "_id,a\n1,\n", []string{"--type", "csv", "--headerline", "--ignoreBlanks"}, `{"_id":1}` + "\n", "1 document"},
+		{"tsv", "1\tNaN\tInfinity\n", []string{"--type", "tsv", "--fields", "_id,a"}, `{"_id":1,"a":"NaN","field2":"Infinity"}` + "\n", "1 document"},
 		{"types", "1,007,9,2020-01-02,1.50,true,ff\n", []string{"--type", "csv", "--columnsHaveTypes", "--fields",
 			"_id.int32(),s.string(),l.int64(),d.date(2006-01-02),p.decimal(),b.boolean(),x.binary(hex)"},
-			`{"_id":1,"s":"007","l":9,"d":{"$date":"2020-01-02T00:00:00Z"},"p":{"$numberDecimal":"1.50"},"b":true,"x":{"$binary":{"base64":"/w==","subType":"00"}}}` + "\n", "1 documents"},
+			`{"_id":1,"s":"007","l":9,"d":{"$date":"2020-01-02T00:00:00Z"},"p":{"$numberDecimal":"1.50"},"b":true,"x":{"$binary":{"base64":"/w==","subType":"00"}}}` + "\n", "1 document"},
 		{"skip row", "1,x\n2,3\n", []string{"--type", "csv", "--columnsHaveTypes", "--parseGrace", "skipRow", "--fields", "_id.int32(),a.int32()"}, `{"_id":2,"a":3}` + "\n", "1 skipped"},
-		{"skip field", "1,x\n", []string{"--type", "csv", "--columnsHaveTypes", "--parseGrace", "skipField", "--fields", "_id.int32(),a.int32()"}, `{"_id":1}` + "\n", "1 documents"},
-		{"cast", "1,x\n", []string{"--type", "csv", "--columnsHaveTypes", "--parseGrace", "autoCast", "--fields", "_id.int32(),a.int32()"}, `{"_id":1,"a":"x"}` + "\n", "1 documents"},
+		{"skip field", "1,x\n", []string{"--type", "csv", "--columnsHaveTypes", "--parseGrace", "skipField", "--fields", "_id.int32(),a.int32()"}, `{"_id":1}` + "\n", "1 document"},
+		{"cast", "1,x\n", []string{"--type", "csv", "--columnsHaveTypes", "--parseGrace", "autoCast", "--fields", "_id.int32(),a.int32()"}, `{"_id":1,"a":"x"}` + "\n", "1 document"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			code, said := load(c.text, append([]string{"--drop"}, c.args...)...)
@@ -306,11 +307,11 @@ func TestImportAndExport(t *testing.T) {
 		says       []string
 	}{
 		{"two of one _id", `{"_id": 1} {"_id": 2, "a": 1} {"_id": 2, "a": 2} {"_id": 3}`, nil, `{"_id":1}` + "\n" + `{"_id":2,"a":1}` + "\n" + `{"_id":3}` + "\n",
-			[]string{"3 documents imported, 0 there already, 1 failed, 0 skipped\n", "1 documents failed, the first: test.c: another document with _id 2 is there\n"}},
+			[]string{"3 documents imported, 0 there already, 1 failed, 0 skipped\n", "1 document failed, the first: test.c: another document with _id 2 is there\n"}},
 		{"one more time, and changed", `{"_id": 1} {"_id": 2, "a": 2}`, []string{"--drop=false"}, `{"_id":1}` + "\n" + `{"_id":2,"a":1}` + "\n" + `{"_id":3}` + "\n",
 			[]string{"0 documents imported, 1 there already, 1 failed, 0 skipped\n", "another document with _id 2 is there"}},
 		{"stopped at a copy", `{"_id": 4} {"_id": 1} {"_id": 5}`, []string{"--drop=false", "--stopOnError"}, `{"_id":1}` + "\n" + `{"_id":2,"a":1}` + "\n" + `{"_id":3}` + "\n" + `{"_id":4}` + "\n",
-			[]string{"1 documents imported, 1 there already, 0 failed, 0 skipped\n", "stopped at a document that was refused: E11000"}},
+			[]string{"1 document imported, 1 there already, 0 failed, 0 skipped\n", "stopped at a document that was refused: E11000"}},
 	} {
 		t.Run(lost.name, func(t *testing.T) {
 			code, said := load(lost.text, append([]string{"--drop"}, lost.args...)...)
@@ -327,7 +328,7 @@ func TestImportAndExport(t *testing.T) {
 	run(t, db, `{createIndexes: "c", indexes: [{key: {u: 1}, name: "u", unique: true, sparse: true}]}`)
 	for _, mode := range []string{"insert", "upsert"} {
 		code, said := load(`{"_id": "`+mode+`", "u": 1} {"_id": "`+mode+`2", "u": 1}`, "--mode", mode)
-		if first := mode == "insert"; code != 1 || first != strings.Contains(said, "1 documents imported, 0 there already, 1 failed") || !strings.Contains(said, "E11000 duplicate key error") {
+		if first := mode == "insert"; code != 1 || first != strings.Contains(said, "1 document imported, 0 there already, 1 failed") || !strings.Contains(said, "E11000 duplicate key error") {
 			t.Errorf("a unique value, %s: status %d\n%s", mode, code, said)
 		}
 	}
@@ -444,4 +445,45 @@ func TestWithMongoTools(t *testing.T) {
 	tool(mongodump, "--db", "test", "--gzip", "--archive="+dir+"/theirs.gz")
 	verb(t, "restore", "--rename", "test=four", "--gzip", "--archive", dir+"/theirs.gz", uri)
 	same(t, db, db.Client().Database("four"))
+}
+
+// The endings of files state their types, also of compressed ones, unless --type does.
+func TestFileEndings(t *testing.T) {
+	uri, _ := start(t)
+	dir := t.TempDir()
+	for name, text := range map[string]string{"a.CSV": "_id,b\n1,x\n", "b.tsv": "_id\tb\n1\tx\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var out strings.Builder
+		if code := verbStatus(t, "import", "", io.Discard, &out, "--drop", "--headerline", uri, "test.c", filepath.Join(dir, name)); code != 0 {
+			t.Errorf("%s: status %d\n%s", name, code, out.String())
+		}
+	}
+	for _, name := range []string{"c.json", "c.jsonl.gz", "c.csv.gz"} {
+		var out strings.Builder
+		file := filepath.Join(dir, name)
+		export := []string{"--fields", "_id,b", "--out", file, uri, "test.c"}
+		load := []string{"--drop", uri, "test.c", file}
+		if strings.Contains(name, "csv") {
+			load = append(load, "--headerline")
+		}
+		if code := verbStatus(t, "export", "", io.Discard, &out, export...); code != 0 {
+			t.Fatalf("%s: status %d\n%s", name, code, out.String())
+		}
+		head, err := os.ReadFile(file)
+		if err != nil || strings.HasSuffix(name, ".gz") != strings.HasPrefix(string(head), "\x1f\x8b") || strings.HasSuffix(name, ".json") && string(head) != "{\"_id\":1,\"b\":\"x\"}\n" {
+			t.Errorf("%s has %q, %v", name, head, err)
+		}
+		if code := verbStatus(t, "import", "", io.Discard, &out, load...); code != 0 || !strings.Contains(out.String(), "1 document imported, 0 there already") {
+			t.Errorf("%s: status %d\n%s", name, code, out.String())
+		}
+	}
+	var out strings.Builder
+	if code := verbStatus(t, "export", "", io.Discard, &out, "--out", filepath.Join(dir, "d.tsv"), uri, "test.c"); code != 2 || !strings.Contains(out.String(), "writes json or csv, not tsv") {
+		t.Errorf("status %d\n%s", code, out.String())
+	}
+	if code := verbStatus(t, "import", "_id,b\n1,x\n", io.Discard, &out, uri, "test.c"); code != 1 || !strings.Contains(out.String(), `expected a document in JSON, found "_id,b"`) {
+		t.Errorf("status %d\n%s", code, out.String())
+	}
 }

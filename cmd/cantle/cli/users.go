@@ -13,6 +13,7 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/cmd/cantle/account"
+	"github.com/cantledb/cantle/cmd/cantle/columns"
 )
 
 const usersHelp = `Creates the roles and users of an Azure Cosmos DB for MongoDB account from the files that
@@ -92,7 +93,7 @@ func (t *transfer) define(ctx context.Context, list []*account.Definition, out i
 		list = again
 	}
 	if failed > 0 {
-		return fmt.Errorf("%d definitions could not be created or changed", failed)
+		return fmt.Errorf("%s could not be created or changed", columns.Plural(failed, "definition"))
 	}
 	return nil
 }

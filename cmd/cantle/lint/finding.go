@@ -61,17 +61,22 @@ func (l *Linter) add(f finding, together bool) {
 	l.found = append(l.found, f)
 }
 
-// Print prints the findings as a table, and below it the numbers of checked things. It returns the number of features
-// that the account refuses.
-func (l *Linter) Print(out io.Writer) int {
+// sorted returns the findings in the order of their places.
+func (l *Linter) sorted() []finding {
 	slices.SortStableFunc(l.found, func(a, b finding) int {
 		return cmp.Or(cmp.Compare(a.location.in, b.location.in), cmp.Compare(a.location.line, b.location.line), cmp.Compare(a.kind, b.kind), cmp.Compare(a.name, b.name))
 	})
+	return l.found
+}
+
+// Print prints the findings as a table, and below it the numbers of checked things. It returns the number of features
+// that the account refuses.
+func (l *Linter) Print(out io.Writer) int {
 	features := map[feature]bool{}
-	if len(l.found) > 0 {
+	if list := l.sorted(); len(list) > 0 {
 		t := columns.Table{}
 		t.Row("place", " times", "basis", "feature", "kind", "available with", "error")
-		for _, f := range l.found {
+		for _, f := range list {
 			features[f.feature] = true
 			r := f.kind.Find(f.name)
 			e := f.kind.Refusal(f.name, r)

@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"strconv"
 	"strings"
@@ -18,57 +17,6 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/ejson"
 )
-
-// jsonRecords is a Reader of documents in Extended JSON that follow each other or stand in one array.
-type jsonRecords struct {
-	in      *bufio.Reader
-	decoder *json.Decoder
-	array   bool
-}
-
-// NewJSON reads documents in Extended JSON.
-func NewJSON(in *bufio.Reader) Reader { return &jsonRecords{in: in} }
-
-func (r *jsonRecords) Next() (bson.Raw, error) {
-	if r.decoder == nil {
-		for {
-			c, err := r.in.ReadByte()
-			if err != nil {
-				return nil, err
-			}
-			if strings.IndexByte(" \t\r\n\xef\xbb\xbf", c) >= 0 {
-				continue
-			}
-			if r.array = c == '['; !r.array {
-				if err := r.in.UnreadByte(); err != nil {
-					return nil, err
-				}
-			}
-			break
-		}
-		from := io.Reader(r.in)
-		if r.array {
-			from = io.MultiReader(strings.NewReader("["), r.in)
-		}
-		r.decoder = json.NewDecoder(from)
-		if r.array {
-			if _, err := r.decoder.Token(); err != nil {
-				return nil, err
-			}
-		}
-	}
-	if r.array && !r.decoder.More() {
-		if _, err := r.decoder.Token(); err != nil {
-			return nil, errors.New("the array does not end")
-		}
-		return nil, io.EOF
-	}
-	var text json.RawMessage
-	if err := r.decoder.Decode(&text); err != nil {
-		return nil, err
-	}
-	return ejson.Parse(string(text))
-}
 
 // Table configures how lines become documents.
 type Table struct {

@@ -10,6 +10,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/cmd/cantle/address"
 )
 
 // connectTime is the timeout of the request by which a server returns the address of its console.
@@ -22,7 +23,7 @@ func Connect(ctx context.Context, uri string) (*Client, error) {
 	if strings.HasPrefix(uri, "http") {
 		return NewClient(uri, Login{}, nil)
 	}
-	o := options.Client().ApplyURI(uri).SetAppName("cantle top").SetServerSelectionTimeout(connectTime)
+	o := options.Client().ApplyURI(address.URI(uri)).SetAppName("cantle top").SetServerSelectionTimeout(connectTime)
 	client, err := mongo.Connect(o)
 	if err != nil {
 		return nil, err
@@ -33,7 +34,7 @@ func Connect(ctx context.Context, uri string) (*Client, error) {
 	raw, err := client.Database("admin").RunCommand(ctx, []byte(bson.D{{"getCmdLineOpts", 1}}.Doc())).Raw()
 	if err != nil {
 		if mongo.IsTimeout(err) {
-			err = fmt.Errorf("no answer from %s; is the server running?", strings.Join(o.Hosts, ","))
+			err = address.NoAnswer("mongodb://"+strings.Join(o.Hosts, ",")+"/", err)
 		}
 		return nil, err
 	}

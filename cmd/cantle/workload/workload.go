@@ -195,18 +195,14 @@ func (p *Workload) Print(out io.Writer) {
 	}
 	t.Row("together", "", "", columns.Amount(rus))
 	t.Print(out)
-	gb := float64(p.stored) * float64(p.Documents) / (1 << 30)
-	load := ratelimit.Load{StoredGB: int64(math.Ceil(gb))}
-	need := int64(math.Ceil(rus))
-	manual := max(ratelimit.MinManual(load), roundTo(need, ratelimit.ManualStep))
-	autoscale := max(ratelimit.MinAutoscale(load), roundTo(need, ratelimit.AutoscaleStep))
+	manual, autoscale := p.offers(rus)
 	fmt.Fprintf(out, "\nprovision   offerThroughput: %d, or autoScaleSettings: {maxThroughput: %d}\n", manual, autoscale)
 	if p.Documents > 0 {
 		fmt.Fprintf(out, "storage     %s with indexes\n", columns.Size(p.stored*p.Documents))
 	}
 	fmt.Fprintf(out, "partitions  %d, of %s RU/s each if the shard key spreads the load evenly\n", partitions, columns.Amount(math.Floor(float64(manual)/float64(partitions))))
 	switch {
-	case !p.sharded && (manual > ratelimit.UnshardedMax || gb > float64(p.PartitionGB)):
+	case !p.sharded && (manual > ratelimit.UnshardedMax || p.gigabytes() > float64(p.PartitionGB)):
 		fmt.Fprintf(out, "\nThis exceeds the maximum of one partition: set --shard-key.\n")
 	case p.FanOuts > 0 && partitions > 1:
 		_, over, _ := strings.Cut(ops[2].Name, ", ")
@@ -217,6 +213,16 @@ func (p *Workload) Print(out io.Writer) {
 		fmt.Fprintf(out, "\nQueries over %s cost %.1f times as much as with %s in their filter.\n",
 			over, ops[2].Charge.Float()/ops[1].Charge.Float(), whole)
 	}
+}
+
+// gigabytes returns the size of all documents with their index entries.
+func (p *Workload) gigabytes() float64 { return float64(p.stored) * float64(p.Documents) / (1 << 30) }
+
+// offers returns the manual and the autoscale throughput to provision for a number of RU/s.
+func (p *Workload) offers(rus float64) (manual, autoscale int64) {
+	load := ratelimit.Load{StoredGB: int64(math.Ceil(p.gigabytes()))}
+	need := int64(math.Ceil(rus))
+	return max(ratelimit.MinManual(load), roundTo(need, ratelimit.ManualStep)), max(ratelimit.MinAutoscale(load), roundTo(need, ratelimit.AutoscaleStep))
 }
 
 func roundTo(n, step int64) int64 { return (n + step - 1) / step * step }
