@@ -20,8 +20,8 @@ import (
 	"github.com/cantledb/cantle/serve/certificates"
 )
 
-// nobody is the user of the service in the test, if the test runs as root.
-const nobody = 65534
+// serviceUser is the ID of the service's user in the test, if the test runs as root.
+const serviceUser = 65534
 
 // TestCredentials starts a server with TLS as systemd starts the packaged service: with the command line of the unit,
 // with the credentials of the unit and of the lines in docs/security.md, as a user that cannot read /etc/cantle. The
@@ -61,7 +61,7 @@ func TestCredentials(t *testing.T) {
 		program := filepath.Join(root, "program")
 		copyFile(t, os.Args[0], program, 0o755)
 		for _, path := range []string{data, held, filepath.Join(held, "cantle.conf"), filepath.Join(held, "server.pem")} {
-			if err := os.Chown(path, nobody, nobody); err != nil {
+			if err := os.Chown(path, serviceUser, serviceUser); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -77,7 +77,7 @@ func TestCredentials(t *testing.T) {
 		cmd.Dir = root
 		if os.Getuid() == 0 {
 			cmd.Path = filepath.Join(root, "program")
-			cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+			cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: serviceUser, Gid: serviceUser}}
 		}
 		return cmd
 	}

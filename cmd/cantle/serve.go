@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/cantledb/cantle/cmd/cantle/cli"
+	"github.com/cantledb/cantle/cmd/cantle/firstscripts"
 	"github.com/cantledb/cantle/cmd/cantle/site"
 	"github.com/cantledb/cantle/serve/console"
 	"github.com/cantledb/cantle/serve/daemon"
@@ -47,6 +48,7 @@ func serve(cfg *daemon.Config, f *pflag.FlagSet, wrong error, s cli.Streams) int
 		cfg.OnOverload = newProcsRaiser().raise
 	}
 	cfg.CommandLine = os.Args
+	cfg.FirstScripts = firstscripts.Run
 	cfg.ConsoleTools = console.Tools{Advise: cli.Advise, Estimate: cli.Estimate, Docs: documentation}
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)

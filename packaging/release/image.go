@@ -162,16 +162,17 @@ func (r *release) image(p platform) (v1.Image, error) {
 // imageConfig returns the configuration of a container. The defaults are environment variables, so that they also
 // hold if a user sets a command such as "serve --replica-set rs0". As with other databases' images, a container
 // requires no login by default (--auth): the published ports determine which clients can reach it. The variables for
-// a first user are those of MongoDB's image; they turn logins on.
+// a first user are those of MongoDB's image; they turn logins on. Scripts of the first start are in the folder of that
+// image.
 func (r *release) imageConfig() v1.Config {
 	return v1.Config{
 		User:         "65532:65532",
-		Env:          []string{"PATH=/usr/bin", "CANTLE_DATA=/data", "CANTLE_LISTEN=0.0.0.0:27017", "CANTLE_ALLOW_OPEN=true", "CANTLE_MONGO_VARIABLES=true"},
+		Env:          []string{"PATH=/usr/bin", "CANTLE_DATA=/data", "CANTLE_LISTEN=0.0.0.0:27017", "CANTLE_ALLOW_OPEN=true", "CANTLE_MONGO_VARIABLES=true", "CANTLE_INITDB_FOLDER=/docker-entrypoint-initdb.d"},
 		Entrypoint:   []string{"cantle"},
 		Cmd:          []string{"serve"},
 		WorkingDir:   "/data",
 		Volumes:      map[string]struct{}{"/data": {}},
-		ExposedPorts: map[string]struct{}{"27017/tcp": {}},
+		ExposedPorts: map[string]struct{}{"27017/tcp": {}, "10255/tcp": {}},
 		StopSignal:   "SIGTERM",
 		Healthcheck: &v1.HealthConfig{Test: []string{"CMD", "cantle", "ping", "--timeout", "4s"},
 			Interval: 10 * time.Second, Timeout: 5 * time.Second, StartPeriod: 30 * time.Second, Retries: 3},

@@ -106,7 +106,7 @@ func TestImage(t *testing.T) {
 		t.Errorf("after a restart the collection has %s", got)
 	}
 	s.stop(t)
-	if c.config.User != "65532:65532" || len(c.config.Volumes) != 1 || len(c.config.ExposedPorts) != 1 {
+	if c.config.User != "65532:65532" || len(c.config.Volumes) != 1 || len(c.config.ExposedPorts) != 2 {
 		t.Errorf("the image says %+v", c.config)
 	}
 }

@@ -58,7 +58,7 @@ func (r *release) packageInfo(p platform, kind string) *nfpm.Info {
 	}
 	info := &nfpm.Info{
 		Name: "cantle", Arch: p.arch, Platform: p.os, Version: r.version, Release: "1", Section: "database", Priority: "optional",
-		Maintainer: "Cantle <packages@cantledb.invalid>", Vendor: "Cantle", Homepage: home, License: "Apache-2.0",
+		Maintainer: "Cantle maintainers <cantledb@users.noreply.github.com>", Vendor: "Cantle", Homepage: home, License: "Apache-2.0",
 		Description:     description + "\nThe service does not start by itself: systemctl enable --now cantle",
 		DisableGlobbing: true, MTime: r.date,
 		Overridables: nfpm.Overridables{

@@ -31,6 +31,7 @@ var libraryUsers = []struct {
 	{"github.com/tdewolff/parse/v2", []string{"collection/expr"}, "JavaScript is read within bounds before it is compiled"},
 	{"go.etcd.io/etcd", []string{"storage/tikvkv/tikvfake"}, "the simulated cluster implements the calls of PD's clients"},
 	{"go.mongodb.org/mongo-driver/v2/mongo", []string{"cmd/cantle/cli", "cmd/cantle/top"}, "verbs of the program are clients of a server"},
+	{"go.mongodb.org/mongo-driver/v2/x/mongo/driver/topology", []string{"cmd/cantle/address"}, "only its error has the reasons why no server was found"},
 	{"go.mongodb.org/mongo-driver/v2", []string{"bson", "bson/ejson"}, "its types serve tests and tools; the product reads raw BSON"},
 	{"go.uber.org/zap", []string{"storage/tikvkv"}, "the client of a cluster logs through it, and the server does not"},
 	{"golang.org/x/sys", []string{"cmd/cantle/doctor", "serve/daemon", "wire/server"}, "system calls belong to the edge"},

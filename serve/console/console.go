@@ -5,11 +5,10 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"log"
 	"net"
 	"net/http"
 	"time"
-
-	"github.com/rs/zerolog"
 
 	"github.com/cantledb/cantle/serve/httplimit"
 	"github.com/cantledb/cantle/shard/history"
@@ -30,8 +29,8 @@ type Config struct {
 	// Certificate returns the server's certificate, whose expiry the console warns of; nil without TLS. A nil func
 	// means that there is no TLS.
 	Certificate func() *x509.Certificate
-	// Log receives the errors of the HTTP server.
-	Log zerolog.Logger
+	// ErrorLog receives the errors of the HTTP server; nil = the log of package log.
+	ErrorLog *log.Logger
 	// Tools are functions of the command line.
 	Tools
 }
@@ -88,7 +87,7 @@ func (c *Console) Serve(l net.Listener, loopback bool, config *tls.Config, faile
 	if config != nil {
 		l = tls.NewListener(l, ofBrowsers(config))
 	}
-	c.server = &http.Server{Handler: c.logPanics(c.Handler()), ErrorLog: httplimit.ErrorLog(c.Log, "console"), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second,
+	c.server = &http.Server{Handler: c.logPanics(c.Handler()), ErrorLog: c.ErrorLog, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second,
 		WriteTimeout: 5 * time.Minute, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10}
 	go func() {
 		if err := c.server.Serve(l); !errors.Is(err, http.ErrServerClosed) {

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -68,7 +69,9 @@ type Config struct {
 	RootName         string // first user, made if there are none
 	RootPassword     string
 	RootPasswordFile string
-	MongoVariables   bool // read the variables of MongoDB's image, too
+	MongoVariables   bool   // read the variables of MongoDB's image, too
+	InitFolder       string // scripts of the first start
+	InitDatabase     string // of these scripts
 
 	TLSMode         string
 	TLSCertificate  string // PEM file: certificates and the key
@@ -132,6 +135,10 @@ type Config struct {
 
 	// ConsoleTools are functions of the command line that the console offers as well. Not a setting.
 	ConsoleTools console.Tools
+
+	// FirstScripts runs the files of InitFolder, with run for commands. It is called once, before clients are accepted, if
+	// the database is new; log receives what each file did. The program implements it. nil runs none. Not a setting.
+	FirstScripts func(ctx context.Context, cfg *Config, run console.RunCommand, log func(file, text string)) error
 
 	// Remotes are further engines that the setting Storage can name, in addition to those of every server. Not a
 	// setting.

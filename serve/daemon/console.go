@@ -19,7 +19,7 @@ func (d *Daemon) openConsole(ctx context.Context, s *command.Server) error {
 	}
 	d.console = console.New(console.Config{
 		Server: s, History: d.allHistory, Now: d.cluster.Now, Writable: d.cfg.ConsoleWrite, Tools: d.cfg.ConsoleTools,
-		Ready: d.ready, Certificate: d.tls.shown, Log: d.log,
+		Ready: d.ready, Certificate: d.tls.shown, ErrorLog: d.httpErrors("console"),
 	})
 	d.console.Serve(l, onlyHere(d.cfg.Console), d.tls.ofHTTP(), d.failed)
 	at := d.console.URL()

@@ -89,6 +89,7 @@ type Daemon struct {
 	stop           context.CancelFunc
 	loops          sync.WaitGroup
 	failed         chan error
+	isNew          bool                   // the database was created by this start
 	noSpace        *storage.DiskFullError // free disk space that opening the store for writing needs; nil = there was enough at the start
 	spaceFreed     chan struct{}          // closed when the disk has that space
 	stopping       atomic.Bool
@@ -177,6 +178,9 @@ func (d *Daemon) start(ctx context.Context) error {
 		if d.metrics, err = d.serveMetrics(ctx, handler.Server, append(d.collectors(handler.Status.Metrics()), expiry{d.tls.shown})); err != nil {
 			return err
 		}
+	}
+	if err := d.runFirstScripts(ctx, handler.Server); err != nil {
+		return err
 	}
 	if err := d.listen(ctx); err != nil {
 		return err

@@ -76,6 +76,7 @@ var mongoVariables = []struct{ variable, flag string }{
 	{"MONGO_INITDB_ROOT_USERNAME", "initdb-root-username"},
 	{"MONGO_INITDB_ROOT_PASSWORD", "initdb-root-password"},
 	{"MONGO_INITDB_ROOT_PASSWORD_FILE", "initdb-root-password-file"},
+	{"MONGO_INITDB_DATABASE", "initdb-database"},
 }
 
 // mongoVariable returns the value of an environment variable of MongoDB's container image; ok reports whether it has

@@ -71,7 +71,7 @@ func (d *Daemon) serveMetrics(ctx context.Context, s *command.Server, list []pro
 	if d.cfg.metricsNeedLogin() {
 		answer = console.Monitored(s, l.Addr(), answer)
 	}
-	m := &metrics{addr: l.Addr(), server: &http.Server{Handler: answer, ErrorLog: httplimit.ErrorLog(d.log, "metrics"), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second,
+	m := &metrics{addr: l.Addr(), server: &http.Server{Handler: answer, ErrorLog: d.httpErrors("metrics"), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second,
 		WriteTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10}}
 	limited := httplimit.Limit(l)
 	if config := d.tls.ofHTTP(); config != nil {

@@ -70,6 +70,7 @@ func (d *Daemon) openStore() (scratch string, durability storage.Durability, err
 		}
 		return "", 0, cannotOpen(d.cfg.Data, err)
 	}
+	d.isNew = anew || e.location == nowhere
 	if anew {
 		d.log.Warn().Str("folder", d.cfg.dataLocation()).Msg("created a new, empty database: the --data folder had none")
 	}

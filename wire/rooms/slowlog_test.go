@@ -71,8 +71,8 @@ func TestSlowQueryLog(t *testing.T) {
 	})
 }
 
-// TestSlowLogValues checks that the log has the fields and operators of a slow command and none of its values, unless
-// they are asked for; inserted documents, session and cluster time are in neither.
+// TestSlowLogValues checks that the log has the fields and operators of a slow command and its values
+// only with LogValues; inserted documents, session and cluster time are in neither.
 func TestSlowLogValues(t *testing.T) {
 	w := newWorld(t, nil)
 	var log bytes.Buffer

@@ -126,8 +126,8 @@ func onCluster(action auth.Action) func(*command.PrivilegeCheck, *customArgs) {
 	return func(q *command.PrivilegeCheck, _ *customArgs) { q.NeedOnCluster(action) }
 }
 
-// needsReport notes the privileges of GetRequestReport. Its shapes have no values, so whoever watches the server
-// (queryStatsRead, which the role clusterMonitor has) may read all of them, but not reset them.
+// needsReport notes the privileges of GetRequestReport. Shapes have no values, so users with queryStatsRead on the
+// cluster, which the role clusterMonitor has, may read all of them, but not reset them.
 func needsReport(q *command.PrivilegeCheck, a *customArgs) {
 	if a.reset || !q.MayOnCluster(auth.QueryStatsRead) {
 		q.Need(auth.CollMod, a.ns)

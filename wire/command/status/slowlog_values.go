@@ -14,7 +14,7 @@ const hiddenValue = "###"
 const loggedElements = 10
 
 // loggedCommand returns a command as the slow log shows it: without the documents that it stores, and without session
-// and signature, which say nothing about its cost. Unless values is set, the values of filters, changes and stages are
+// and signature, on which its cost does not depend. Unless values is set, the values of filters, changes and stages are
 // replaced by hiddenValue; fields and operators are shown.
 func loggedCommand(d bson.Raw, values bool) bson.Raw {
 	b := bson.NewBuilder(nil)
