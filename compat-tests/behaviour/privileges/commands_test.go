@@ -68,7 +68,7 @@ var commands = []request{
 	{"customAction (CreateCollection, throughput)", `{customAction: "CreateCollection", collection: "@coll", offerThroughput: 400}`, "createCollection @ns, setThroughput @ns"},
 	{"customAction (GetCollection)", `{customAction: "GetCollection", collection: "@coll"}`, "collStats @ns"},
 	{"customAction (GetDatabase)", `{customAction: "GetDatabase", $db: "@db"}`, "dbStats @db."},
-	{"customAction (GetRequestReport)", `{customAction: "GetRequestReport", collection: "@coll"}`, "queryStatsRead cluster | collMod @ns"},
+	{"customAction (GetRequestReport)", `{customAction: "GetRequestReport", collection: "@coll"}`, "top cluster | collMod @ns"},
 	{"customAction (GetRequestReport, reset)", `{customAction: "GetRequestReport", collection: "@coll", reset: true}`, "collMod @ns"},
 	{"customAction (RedistributeThroughput)", `{customAction: "RedistributeThroughput", collection: "@coll"}`, "setThroughput @ns"},
 	{"customAction (UpdateCollection)", `{customAction: "UpdateCollection", collection: "@coll", indexes: []}`, "collMod @ns"},

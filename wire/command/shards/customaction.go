@@ -113,7 +113,7 @@ type customAction struct {
 }
 
 // customActionActions lists all privilege actions that the rows of customAction may need.
-var customActionActions = []string{"appendOplogNote", "createCollection", "setThroughput", "changeStream", "collStats", "dbStats", "setParameter", "splitChunk", "collMod", "queryStatsRead"}
+var customActionActions = []string{"appendOplogNote", "createCollection", "setThroughput", "changeStream", "collStats", "dbStats", "setParameter", "splitChunk", "collMod", "top"}
 
 // onNamespace returns the function needs of a customAction row that requires a privilege action on the collection of
 // the arguments, or without a collection on the database.
@@ -126,10 +126,10 @@ func onCluster(action auth.Action) func(*command.PrivilegeCheck, *customArgs) {
 	return func(q *command.PrivilegeCheck, _ *customArgs) { q.NeedOnCluster(action) }
 }
 
-// needsReport notes the privileges of GetRequestReport. Shapes have no values, so users with queryStatsRead on the
+// needsReport notes the privileges of GetRequestReport. Shapes have no values, so users with the action top on the
 // cluster, which the role clusterMonitor has, may read all of them, but not reset them.
 func needsReport(q *command.PrivilegeCheck, a *customArgs) {
-	if a.reset || !q.MayOnCluster(auth.QueryStatsRead) {
+	if a.reset || !q.MayOnCluster(auth.Top) {
 		q.Need(auth.CollMod, a.ns)
 	}
 }
