@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"sync"
@@ -44,7 +45,7 @@ func New(run remote.Run, o Options) (*Bench, error) {
 
 // Measure creates and loads the collection, sends the operations, and with --drop drops the collection. report receives
 // the progress. If ctx ends, the measurement ends early, and its result stands.
-// Errors: ErrHasDocuments; errors of the server while it loads; the error of an operation if none succeeded.
+// Errors: ErrHasDocuments; errors of the server while it loads; the last error, if no operation of a kind succeeded.
 func (b *Bench) Measure(ctx context.Context, report *Report) error {
 	exists, err := b.inspect(ctx)
 	if err != nil {
@@ -67,8 +68,10 @@ func (b *Bench) Measure(ctx context.Context, report *Report) error {
 	begun := time.Now()
 	b.send(ctx, report)
 	report.end(b, time.Since(begun))
-	if sum, _ := b.counts.total(); sum.done == 0 {
-		return b.counts.lastError
+	for op, t := range b.counts.all {
+		if t.done == 0 {
+			return fmt.Errorf("each %s failed: %w", op, b.counts.lastError)
+		}
 	}
 	return nil
 }
@@ -104,13 +107,16 @@ func (b *Bench) send(ctx context.Context, report *Report) {
 	}()
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
+	last := begun
 	for {
 		select {
 		case <-done:
 			return
 		case <-tick.C:
 			t, priced := b.counts.takeSecond()
-			report.second(time.Since(begun), &t, priced)
+			now := time.Now()
+			report.second(now.Sub(begun), now.Sub(last), &t, priced)
+			last = now
 		}
 	}
 }

@@ -115,7 +115,8 @@ func (c *commands) of(op string, n int64, r *rand.Rand) []bson.Raw {
 		return []bson.Raw{c.command("find", bson.E{"filter", bson.D{{"_id", bson.D{{"$gte", c.id(n)}}}}}, bson.E{"sort", bson.D{{"_id", 1}}},
 			bson.E{"limit", length}, bson.E{"batchSize", length}, bson.E{"singleBatch", true})}
 	case opQuery:
-		return []bson.Raw{c.command("find", bson.E{"filter", bson.D{{c.model.shardKey, c.key(n)}}}, bson.E{"sort", bson.D{{"at", -1}}},
+		return []bson.Raw{c.command("find", bson.E{"filter", bson.D{{c.model.shardKey, c.key(n)}}},
+			bson.E{"sort", bson.D{{c.model.shardKey, 1}, {"at", -1}}}, // an account of Azure Cosmos DB sorts by whole indexes only
 			bson.E{"limit", queryLimit}, bson.E{"singleBatch", true})}
 	}
 	return []bson.Raw{read()}

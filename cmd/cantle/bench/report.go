@@ -22,7 +22,7 @@ type Report struct {
 // jsonSecond is a second of the JSON object. Latencies are in milliseconds, of the operations that ended in it.
 type jsonSecond struct {
 	At      float64  `json:"at"`
-	PerSec  int64    `json:"operations"`
+	Count   int64    `json:"operations"`
 	P50     float64  `json:"p50"`
 	P95     float64  `json:"p95"`
 	P99     float64  `json:"p99"`
@@ -79,9 +79,9 @@ func (r *Report) loaded(b *Bench) {
 // Widths of the columns of a second's line.
 const secondFormat = "%6s %10s %9s %9s %9s %9s"
 
-// second prints the line of a second.
-func (r *Report) second(at time.Duration, t *tally, priced bool) {
-	x := jsonSecond{At: at.Round(100 * time.Millisecond).Seconds(), PerSec: t.done, P50: ms(t.latencies.quantile(0.5)), P95: ms(t.latencies.quantile(0.95)),
+// second prints the line of a second that ends at a time; took is about a second, more on a busy machine.
+func (r *Report) second(at, took time.Duration, t *tally, priced bool) {
+	x := jsonSecond{At: at.Round(100 * time.Millisecond).Seconds(), Count: t.done, P50: ms(t.latencies.quantile(0.5)), P95: ms(t.latencies.quantile(0.95)),
 		P99: ms(t.latencies.quantile(0.99)), Max: ms(t.latencies.max), Refused: t.refused, Failed: t.failed}
 	if priced {
 		x.RU = &t.ru
@@ -101,9 +101,9 @@ func (r *Report) second(at time.Duration, t *tally, priced bool) {
 	}
 	r.printed++
 	f := func(v float64) string { return fmt.Sprintf("%.2f", v) }
-	r.printf(secondFormat, fmt.Sprintf("%.0f s", at.Seconds()), fmt.Sprint(t.done), f(x.P50), f(x.P95), f(x.P99), f(x.Max))
+	r.printf(secondFormat, fmt.Sprintf("%.0f s", at.Seconds()), fmt.Sprintf("%.0f", float64(t.done)/took.Seconds()), f(x.P50), f(x.P95), f(x.P99), f(x.Max))
 	if priced {
-		r.printf(" %10.1f %9d", t.ru, t.refused)
+		r.printf(" %10.1f %9d", t.ru/took.Seconds(), t.refused)
 	}
 	r.printf("\n")
 }

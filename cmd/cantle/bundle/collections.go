@@ -24,7 +24,7 @@ type oneCollection struct {
 	Errors     []string          `json:"errors,omitempty"`
 }
 
-// collections describes the collections of all databases. If its time is over, it returns those that it has.
+// collections describes the collections of all databases but those of the server. If its time is over, it returns those that it has.
 func collections(ctx context.Context, b *Bundle) ([]byte, error) {
 	d, err := b.Run(ctx, "admin", bson.D{{"listDatabases", 1}}.Doc())
 	if err != nil {
@@ -36,6 +36,9 @@ func collections(ctx context.Context, b *Bundle) ([]byte, error) {
 	for v := range databases.Values() {
 		doc, _ := v.Doc()
 		db, _ := doc.Get("name").Str()
+		if db == "config" || db == "local" {
+			continue // the server's own
+		}
 		listed, err := b.Run(ctx, db, bson.D{{"listCollections", 1}, {"cursor", bson.D{{"batchSize", collectionsMax}}}}.Doc())
 		if err != nil {
 			failed = err

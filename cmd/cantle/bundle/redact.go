@@ -140,7 +140,7 @@ func partitions(reply bson.Raw) bson.Raw {
 
 // safeStrings are the fields of a log line whose texts have no values of documents, addresses or users.
 var safeStrings = []string{"level", "s", "c", "ctx", "time", "version", "compat", "took", "room", "ns", "collection", "database", "index", "job", "type", "planSummary",
-	"planCacheShapeHash", "queryShapeHash", "appName", "protocol", "drain", "prices", "itsPrices", "waits", "kind", "action", "mechanism", "listener"}
+	"planCacheShapeHash", "queryShapeHash", "appName", "protocol", "drain", "prices", "itsPrices", "waits", "kind", "action", "mechanism", "listener", "reason", "in", "file", "folder"}
 
 // logLine returns a line of the log without values: numbers, texts of the fields in safeStrings, and the message up to
 // the first value in it. ok is false for a line that is not JSON, as one that was cut is not.

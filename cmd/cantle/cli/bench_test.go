@@ -62,6 +62,17 @@ func TestBenchMixes(t *testing.T) {
 	}
 }
 
+// TestBenchCosmos checks that the address that looks like Azure Cosmos DB accepts the commands of the mixes.
+func TestBenchCosmos(t *testing.T) {
+	d := startWith(t, "--memory", "--cosmos-listen", "127.0.0.1:0")
+	for _, name := range []string{"a", "e", "tenants"} {
+		all := benchedJSON(t, "--workload", name, "--operations", "40", "--documents", "20", "--threads", "2", "--drop", d.CosmosURI())
+		if last := all.Operations[len(all.Operations)-1]; last.Count != 40 || last.Failed != 0 || last.RU == nil {
+			t.Errorf("%s: %+v", name, all)
+		}
+	}
+}
+
 // TestBenchThrottled checks that refusals are counted and retried: no operation fails, and all documents are loaded.
 func TestBenchThrottled(t *testing.T) {
 	uri, db := start(t)

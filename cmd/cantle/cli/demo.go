@@ -54,7 +54,7 @@ type demoArgs struct {
 
 // Limits of the demo's load.
 const (
-	demoRateMax      = 2_000
+	demoRateMax      = 1_000
 	demoDocumentsMax = 200_000
 )
 
@@ -65,8 +65,8 @@ func demoVerb(f *pflag.FlagSet) action {
 	f.StringVar(&a.console, "console-listen", "127.0.0.1:8080", "`address` of the console; if the default is in use, a free port")
 	f.DurationVar(&a.duration, "duration", 0, "stop after this time; 0 runs until Ctrl-C")
 	f.DurationVar(&a.hotAfter, "hot-after", 20*time.Second, "time until the tenant acme becomes hot")
-	f.IntVar(&a.rate, "rate", 60, fmt.Sprintf("`requests` per second of all tenants together, at most %d; the hot tenant sends twice as many on top", demoRateMax))
-	f.IntVar(&a.documents, "documents", 1_200, fmt.Sprintf("`number` of orders, from %d to %d", demo.Tenants, demoDocumentsMax))
+	f.IntVar(&a.rate, "rate", 40, fmt.Sprintf("`requests` per second of all tenants together, at most %d; the hot tenant sends four times as many on top", demoRateMax))
+	f.IntVar(&a.documents, "documents", 1_000, fmt.Sprintf("`number` of orders, from %d to %d", demo.Tenants, demoDocumentsMax))
 	f.BoolVar(&a.noOpen, "no-open", false, "do not open the console in a browser")
 	return func(ctx context.Context, s Streams) error {
 		switch {
@@ -142,7 +142,7 @@ func (a *demoArgs) show(ctx context.Context, out io.Writer, d *daemon.Daemon) er
 		return err
 	}
 	defer client.close()
-	load := demo.Load{Run: client.remoteRun, Now: time.Now, Documents: a.documents, Throughput: demo.Throughput, Rate: a.rate, HotRate: 2 * a.rate}
+	load := demo.Load{Run: client.remoteRun, Now: time.Now, Documents: a.documents, Throughput: demo.Throughput, Rate: a.rate, HotRate: 4 * a.rate}
 	if err := load.Prepare(ctx); err != nil {
 		return err
 	}
