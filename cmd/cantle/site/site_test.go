@@ -92,6 +92,8 @@ func TestSearch(t *testing.T) {
 	for question, want := range map[string]string{
 		"":                          "",
 		"xyzzyplugh":                "",
+		"too many requests":         "troubleshooting.html",
+		"migrate from MongoDB":      "moving.html",
 		"heat map":                  "console.html",
 		"replace my emulator":       "emulator.html",
 		"emulator":                  "emulator.html",

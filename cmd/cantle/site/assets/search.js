@@ -3,13 +3,17 @@
 
 const stopWords = new Set('a an and are as at be by can do does for from get how i in is it me my of on or our so that the there this to use want we what when where which why with you your'.split(' '));
 
-// words returns the words of a text in lower case; a plural is the same word as its singular.
-const words = (text) => (text.toLowerCase().match(/[a-z0-9_$]+/g) || []).map((w) => (w.length > 3 && w.endsWith('s') && !w.endsWith('ss') ? w.slice(0, -1) : w));
+// words returns the words of a text in lower case; a plural is the same word as its singular. With
+// parts, the parts of a name in camel case count as words as well.
+const words = (text, parts) => (text.match(/[A-Za-z0-9_$]+/g) || []).flatMap((w) => (parts && /[a-z][A-Z]/.test(w) ? [w, ...w.split(/(?<=[a-z])(?=[A-Z])/)] : [w])).map((w) => {
+  const low = w.toLowerCase();
+  return low.length > 3 && low.endsWith('s') && !low.endsWith('ss') ? low.slice(0, -1) : low;
+});
 
 // prepare returns the sections with the number of each word in their parts, and all words.
 function prepare(sections) {
   const all = new Set();
-  const count = (text) => { const m = new Map(); for (const w of words(text)) { m.set(w, (m.get(w) || 0) + 1); all.add(w); } return m; };
+  const count = (text) => { const m = new Map(); for (const w of words(text, true)) { m.set(w, (m.get(w) || 0) + 1); all.add(w); } return m; };
   return { list: sections.map((s) => ({ s, title: count(s.t), heading: count(s.h), text: count(s.x) })), all: [...all] };
 }
 
