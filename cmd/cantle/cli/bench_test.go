@@ -1,10 +1,14 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
+	"io"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/cmd/cantle/bench"
 )
 
@@ -70,6 +74,46 @@ func TestBenchCosmos(t *testing.T) {
 		if last := all.Operations[len(all.Operations)-1]; last.Count != 40 || last.Failed != 0 || last.RU == nil {
 			t.Errorf("%s: %+v", name, all)
 		}
+	}
+}
+
+// TestBenchElsewhere checks that without Cantle's name in buildInfo no charge is requested and no column of request units
+// is printed. The server is a replica set, which does not shard.
+func TestBenchElsewhere(t *testing.T) {
+	d := startWith(t, "--memory", "--replica-set", "rs0")
+	s, err := connect(d.URI(), "test", withoutRetries)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.close()
+	other := func(ctx context.Context, db string, command bson.Raw) (bson.Raw, error) {
+		if command.Has("comment") || command.Has("customAction") {
+			t.Errorf("%s is sent", command)
+		}
+		reply, err := s.remoteRun(ctx, db, command)
+		if command.Has("buildInfo") {
+			reply = bson.D{{"version", reply.Get("version")}, {"ok", 1}}.Doc()
+		}
+		return reply, err
+	}
+	for _, name := range []string{"b", "time-series"} {
+		b, err := bench.New(other, bench.Options{Mix: name, Threads: 2, Duration: time.Minute, Operations: 40, Documents: 20, Fields: 2, FieldSize: 10, Namespace: "x.y", Drop: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out strings.Builder
+		if err := b.Measure(t.Context(), &bench.Report{Out: &out}); err != nil || strings.Contains(out.String(), "RU") || !strings.Contains(out.String(), "retries") {
+			t.Errorf("%s: %v\n%s", name, err, out.String())
+		}
+	}
+	b, err := bench.New(s.remoteRun, bench.Options{Mix: "a", Threads: 1, Duration: time.Minute, Documents: 1, Fields: 1, FieldSize: 1, Namespace: "x.nope", Operations: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := b.Measure(ctx, &bench.Report{Out: io.Discard}); err == nil {
+		t.Error("a cancelled run succeeds")
 	}
 }
 
