@@ -92,13 +92,19 @@ func (s *rowSorter) add(env *mql.Env, key []byte, doc, meta bson.Raw) error {
 	return s.spill(env)
 }
 
+// sort sorts the rows in memory. Errors: the reason why the command must end.
+func (s *rowSorter) sort(env *mql.Env) error {
+	prefix := func(r *keyedRow) exec.KeyPrefix { return exec.PrefixOf(r.key) }
+	return exec.SortByKeys(env, s.rows, prefix, func(a, b *keyedRow) int { return compareRows(*a, *b) })
+}
+
 func (s *rowSorter) spill(env *mql.Env) (err error) {
 	if s.runs == nil {
 		if s.runs, err = exec.NewRuns(env, s.what); err != nil {
 			return err
 		}
 	}
-	if err := mql.Sort(env, s.rows, compareRows); err != nil {
+	if err := s.sort(env); err != nil {
 		return err
 	}
 	start := s.runs.Bytes()
@@ -119,7 +125,7 @@ func (s *rowSorter) spill(env *mql.Env) (err error) {
 // finish ends the input.
 func (s *rowSorter) finish(env *mql.Env) error {
 	if s.runs == nil {
-		return mql.Sort(env, s.rows, compareRows)
+		return s.sort(env)
 	}
 	if len(s.rows) > 0 {
 		if err := s.spill(env); err != nil {
