@@ -137,9 +137,14 @@ func (s *store) apply(b *pebble.Batch, w *work, t *txn) (storage.Timestamp, erro
 			return ts, fmt.Errorf("%w: %w", storage.ErrUndetermined, s.translate(err))
 		}
 	}
+	first := uint64(b.SeqNum()) // 0 if the batch was so large that Pebble has taken its memory
+	s.unflushed.add(&w.buf, first, b.Count())
 	s.refreshHot(w, ts)
 	s.commits.Add(1)
-	s.written.Store(uint64(b.SeqNum()) + uint64(b.Count()))
+	if first == 0 {
+		first = s.written.Load() // other writes between do not count: the next commit has its number
+	}
+	s.written.Store(first + uint64(b.Count()))
 
 	s.mu.Lock()
 	s.dead.cut(&w.buf)

@@ -90,6 +90,10 @@ func (s *store) openPebble() (end uint64, err error) {
 	defer t.opening.Store(false)
 	po := s.o.pebble(func() { s.stalls.Add(1) }, t)
 	po.EventListener.DataCorruption = s.onCorruption
+	po.EventListener.FlushEnd = func(f pebble.FlushInfo) {
+		t.diskSpace.flushed()
+		s.unflushed.drop(f)
+	}
 	po.Experimental.SpanPolicyFunc = s.spanPolicy
 	scheduler := newCompactionScheduler(t)
 	po.Experimental.CompactionScheduler = scheduler

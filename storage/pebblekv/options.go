@@ -159,7 +159,6 @@ func (o Options) pebble(stalls func(), t *failureHandler) *pebble.Options {
 			WriteStallBegin: func(pebble.WriteStallBeginInfo) { stalls(); t.stalled.Store(1) },
 			WriteStallEnd:   func() { t.stalled.Store(0) },
 			BackgroundError: t.handle,
-			FlushEnd:        func(pebble.FlushInfo) { t.diskSpace.flushed() },
 		},
 	}
 	p.Experimental.SpanPolicyFunc = familyPolicy

@@ -27,6 +27,7 @@ type store struct {
 	seed      maphash.Seed // seed of key fingerprints
 	hot       *hotCache
 	dead      deadRanges
+	unflushed unflushed
 	buffers   sync.Pool // *work
 	txnConfig writebuf.Config
 
