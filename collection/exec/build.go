@@ -49,6 +49,9 @@ func Build(n plan.Node, src Source) (Operator, error) {
 		return &keyed{node: n, in: in}, err
 	case *plan.Skip:
 		in, err := Build(n.Input, src)
+		if n.Merged {
+			return in, err // the rows of one shard, as in a trial, do not show which are skipped
+		}
 		return &skip{node: n, in: in, left: n.N}, err
 	case *plan.Limit:
 		in, err := Build(n.Input, src)

@@ -21,8 +21,9 @@ type fetch struct {
 	buf    []byte
 	row    Row
 	filter filter
-	begun  bool       // the filter's predicates have been charged
-	ahead  *readAhead // of a fetch with node.Batch
+	begun  bool            // the filter's predicates have been charged
+	ahead  *readAhead      // of a fetch with node.Batch
+	met    func(shard int) // called for each document read by a fetch after a merge; nil for others
 }
 
 func (f *fetch) Next(env *mql.Env) (*Row, error) {

@@ -149,6 +149,9 @@ func (f *fetch) take(i int, value []byte) error {
 		return nil
 	default:
 		f.DocsExamined++
+		if f.met != nil {
+			f.met(r.Shard)
+		}
 		a.env.Meter.Loaded(r.Shard, len(doc), f.node.Predicates)
 		if err := a.env.Row(len(doc)); err != nil {
 			return err

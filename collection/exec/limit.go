@@ -56,8 +56,9 @@ func (e *eof) Close() {}
 // returned charges the bytes of the rows that leave a shard.
 type returned struct {
 	in    Operator
-	shard int  // -1: the shard of each row
-	met   bool // a row was returned
+	shard int          // -1: the shard of each row
+	met   bool         // a row was returned
+	metBy map[int]bool // the same by shard; nil unless the rows are those of several shards
 }
 
 // CountReturned returns an operator that delivers the rows of in and charges the bytes of each to its shard, and one
@@ -71,6 +72,11 @@ func CountReturnedAt(in Operator, shard int) Operator {
 		return in // the price of a point read includes the bytes
 	}
 	return &returned{in: in, shard: shard}
+}
+
+// CountReturnedByShard is CountReturned for the merged rows of several shards: each pays for a result set of its own.
+func CountReturnedByShard(in Operator) Operator {
+	return &returned{in: in, shard: -1, metBy: map[int]bool{}}
 }
 
 // isPointRead reports whether in is a point read, perhaps below operators that only transform a single
@@ -95,6 +101,10 @@ func (r *returned) Next(env *mql.Env) (*Row, error) {
 		n := r.shard
 		if n < 0 {
 			n = row.Shard
+		}
+		if r.metBy != nil {
+			r.met = r.metBy[n]
+			r.metBy[n] = true
 		}
 		if !r.met {
 			r.met = true

@@ -186,6 +186,7 @@ type keyed struct {
 	node *plan.SortKey
 	in   Operator
 	buf  []byte
+	ends []int // of the values of an index key, after a 0
 }
 
 func (k *keyed) Next(env *mql.Env) (*Row, error) {
@@ -195,12 +196,43 @@ func (k *keyed) Next(env *mql.Env) (*Row, error) {
 		return nil, err
 	}
 	k.Works++
-	if k.buf, err = AppendKey(env, k.node.Pattern, k.buf[:0], r); err != nil {
+	if r.Doc == nil && k.node.Fields != nil {
+		err = k.fromIndexKey(r.Values)
+	} else {
+		k.buf, err = AppendKey(env, k.node.Pattern, k.buf[:0], r)
+	}
+	if err != nil {
 		return nil, err
 	}
 	r.SortKey = k.buf
 	k.Returned++
 	return r, nil
+}
+
+// fromIndexKey sets k.buf to the sort key of the row with these index key values: those of the pattern's fields, with the
+// bytes of a value inverted where the directions of index and pattern differ.
+func (k *keyed) fromIndexKey(values []byte) error {
+	dirs := k.node.Index.Dirs()
+	k.ends = append(k.ends[:0], 0)
+	for _, d := range dirs {
+		at := k.ends[len(k.ends)-1]
+		n, err := keystring.Skip(values[at:], d)
+		if err != nil {
+			return err
+		}
+		k.ends = append(k.ends, at+n)
+	}
+	k.buf = k.buf[:0]
+	for i, f := range k.node.Fields {
+		from := len(k.buf)
+		k.buf = append(k.buf, values[k.ends[f]:k.ends[f+1]]...)
+		if dirs[f] != k.node.Pattern.Parts[i].Dir {
+			for j := from; j < len(k.buf); j++ {
+				k.buf[j] = ^k.buf[j]
+			}
+		}
+	}
+	return nil
 }
 
 // Explain omits the operator, because MongoDB has no such stage.

@@ -107,25 +107,7 @@ func (w *world) run(q *plan.Query, sol *plan.Solution) []string {
 	defer snapshot.Close()
 	r := &openReader{Reader: snapshot}
 	defer func() { w.parked += r.parked }()
-	var ops []exec.Operator
-	for _, d := range router.Targets(w.coll, q.Match, w.env.Collation == nil) {
-		op, err := exec.BuildChosen(sol, 0, exec.Source{Coll: w.coll, Shard: d, Reader: r})
-		if err != nil {
-			w.t.Fatal(err)
-		}
-		ops = append(ops, exec.CountReturned(op))
-	}
-	ops = exec.Prefetch(w.env, ops, 2)
-	op := exec.Concat(ops)
-	if sol.Pattern != nil {
-		op = exec.Merge(sol.Pattern, ops)
-	}
-	if sol.Skip > 0 {
-		op = exec.Skip(op, sol.Skip)
-	}
-	if sol.Limit > 0 {
-		op = exec.Limit(op, sol.Limit)
-	}
+	op := w.open(q, sol, r)
 	defer op.Close()
 	var out []string
 	for {
@@ -142,6 +124,43 @@ func (w *world) run(q *plan.Query, sol *plan.Solution) []string {
 		}
 	}
 	return out
+}
+
+// open returns the operators of one solution over all shards.
+func (w *world) open(q *plan.Query, sol *plan.Solution, r storage.Reader) exec.Operator {
+	var ops []exec.Operator
+	var parts []*exec.ShardPart
+	src := exec.Source{Coll: w.coll, Reader: r}
+	_, after := sol.AfterMerge()
+	for _, d := range router.Targets(w.coll, q.Match, w.env.Collation == nil) {
+		src.Shard = d
+		op, err := exec.BuildChosen(sol, 0, src)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		if after != nil {
+			parts = append(parts, exec.NewShardPart(sol, int(d.ID), op))
+			ops = append(ops, parts[len(parts)-1])
+			continue
+		}
+		ops = append(ops, exec.CountReturned(op))
+	}
+	ops = exec.Prefetch(w.env, ops, 2)
+	op := exec.Concat(ops)
+	if sol.Pattern != nil {
+		op = exec.Merge(sol.Pattern, ops)
+	}
+	if after != nil {
+		w.used["SKIP after a merge"]++
+		return exec.CountReturnedByShard(exec.AfterMerge(sol, src, op, parts))
+	}
+	if sol.Skip > 0 {
+		op = exec.Skip(op, sol.Skip)
+	}
+	if sol.Limit > 0 {
+		op = exec.Limit(op, sol.Limit)
+	}
+	return op
 }
 
 // inOrder returns a document with its fields sorted by name, so that results can be compared: a document made
@@ -310,7 +329,7 @@ func TestEveryPlanAnswersAlike(t *testing.T) {
 			}
 		})
 	}
-	for _, stage := range []string{"AND_HASH", "CLUSTERED_IXSCAN", "COLLSCAN", "COUNT_SCAN a_1", "DISTINCT_SCAN ab", "EXPRESS_IXSCAN", "FETCH", "IXSCAN ah", "IXSCAN with a filter", "IXSCAN with an expression", "IXSCAN ball", "IXSCAN below", "OR", "PROJECTION_COVERED", "SORT", "SORT_MERGE"} {
+	for _, stage := range []string{"AND_HASH", "CLUSTERED_IXSCAN", "COLLSCAN", "COUNT_SCAN a_1", "DISTINCT_SCAN ab", "EXPRESS_IXSCAN", "FETCH", "IXSCAN ah", "IXSCAN with a filter", "IXSCAN with an expression", "IXSCAN ball", "IXSCAN below", "OR", "PROJECTION_COVERED", "SKIP after a merge", "SORT", "SORT_MERGE"} {
 		if used[stage] < 1 {
 			t.Errorf("%s was never planned", stage)
 		}

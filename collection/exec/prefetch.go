@@ -38,6 +38,7 @@ type prefetch struct {
 	cancel context.CancelFunc
 	start  func()
 	begun  bool
+	direct bool       // rows are taken from the input, without pages: see rowDropper
 	size   int        // maximal number of rows of the next page
 	pages  chan *page // holds the filled page
 	spare  *page
@@ -79,6 +80,9 @@ func Prefetch(env *mql.Env, ops []Operator, workers int) []Operator {
 
 // run starts to fill the first page.
 func (p *prefetch) run() {
+	if p.done {
+		return // it ended while its rows were dropped
+	}
 	p.begun = true
 	// A page may be filled after the command that requested rows has ended, so the goroutines have a context of
 	// their own, which Close cancels.
@@ -171,6 +175,9 @@ func (pg *page) copyIn(b []byte) []byte {
 }
 
 func (p *prefetch) Next(env *mql.Env) (*Row, error) {
+	if p.direct {
+		return p.in.Next(env)
+	}
 	if !p.begun {
 		p.start()
 	}
@@ -216,7 +223,7 @@ func (p *prefetch) Next(env *mql.Env) (*Row, error) {
 // Park implements Operator. Filled pages stay.
 func (p *prefetch) Park() (bytes int, done bool) {
 	if !p.begun {
-		return 0, true
+		return p.in.Park() // rows may have been dropped
 	}
 	p.spare = nil
 	if p.cur != nil {

@@ -10,7 +10,7 @@ import (
 // needs, it may do ten times the work that it took in the trial it won. Beyond that, the plans are tried again.
 const replanRatio = 10
 
-// BuildChosen returns the operators of the solution that the planner chose. A plan from the plan cache is watched
+// BuildChosen returns the operators that run the solution that the planner chose on a shard. A plan from the plan cache is watched
 // until it has delivered as many rows as a trial needs or the query reads, pageBytes, or its last row; a plan that
 // used up its trial is not. If it does more than ten times the work of the trial that it won, the plans are tried again.
 // Its work until then is not charged, as the work of trials is not. rows is the number of rows to read in all, 0 if
@@ -18,11 +18,11 @@ const replanRatio = 10
 // Manual: core/query-plans#plan-cache-entry-state.
 func BuildChosen(s *plan.Solution, rows int64, src Source) (Operator, error) {
 	if s.Replan == nil || s.Works >= trialWork {
-		return Build(s.Shards, src) // the result of a trial that did not end is no measure
+		return Build(s.OnShards(), src) // the result of a trial that did not end is no measure
 	}
 	unwatched := src
 	src.Trial = &trial{left: replanRatio * max(s.Works, 1)}
-	op, err := Build(s.Shards, src)
+	op, err := Build(s.OnShards(), src)
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +101,7 @@ func (w *cachedPlanOp) change(env *mql.Env) error {
 	if err != nil {
 		return err
 	}
-	w.op, err = Build(s.Shards, w.src)
+	w.op, err = Build(s.OnShards(), w.src)
 	return err
 }
 

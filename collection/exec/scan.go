@@ -81,6 +81,7 @@ type recordScan struct {
 	keys     *metaBuilder // index keys of the rows, if requested
 	filter   filter
 	charged  bool
+	bare     bool // rows are only counted: see rowDropper
 }
 
 func newRecordScan(n *plan.RecordScan, src Source) (s *recordScan) {
@@ -227,6 +228,12 @@ func (s *recordScan) open(env *mql.Env) error {
 // filterCurrent applies the filter to the current record.
 func (s *recordScan) filterCurrent(env *mql.Env) (*Row, error) {
 	var doc bson.Raw
+	if s.bare {
+		s.KeysExamined++
+		s.Returned++
+		s.row = Row{Shard: int(s.src.Shard.ID)}
+		return &s.row, nil
+	}
 	if s.node.Count {
 		s.KeysExamined++
 		env.Meter.Add(int(s.src.Shard.ID), ratelimit.CountEntry, 1)
@@ -279,7 +286,7 @@ func (s *recordScan) Explain(b *bson.Builder, stats bool) {
 		b.BeginDoc("inputStage")
 		explainNode(b, s.node.ByID, &s.Counters, stats)
 		if stats {
-			b.Int("keysExamined", s.DocsExamined)
+			b.Int("keysExamined", s.DocsExamined+s.KeysExamined)
 			b.Int32("seeks", int32(s.node.Seeks))
 		}
 		b.End()

@@ -41,10 +41,8 @@ func (s *skip) Next(env *mql.Env) (*Row, error) {
 
 // drop reads the rows that are dropped, and reports whether the input ended meanwhile.
 func (s *skip) drop(env *mql.Env) (ended bool, err error) {
-	if d, ok := s.in.(rowDropper); ok {
-		d.dropping(true)
-		defer d.dropping(false)
-	}
+	dropFrom(s.in, true)
+	defer dropFrom(s.in, false)
 	if ok, ended, err := s.dropCounted(env); ok || err != nil {
 		return ended, err
 	}
@@ -94,3 +92,34 @@ func (s *skip) Close() { s.in.Close() }
 
 // dropping implements rowDropper.
 func (s *indexScan) dropping(on bool) { s.bare = on && s.node.Filter == nil }
+
+// dropping implements rowDropper.
+func (s *recordScan) dropping(on bool) { s.bare = on && s.node.Filter == nil && !s.node.Count }
+
+// dropping implements rowDropper.
+func (l *limit) dropping(on bool) { dropFrom(l.in, on) }
+
+// dropping implements rowDropper.
+func (p *ShardPart) dropping(on bool) { dropFrom(p.in, on) }
+
+// dropping implements rowDropper.
+func (c *concat) dropping(on bool) {
+	for _, in := range c.in[c.at:] {
+		dropFrom(in, on)
+	}
+}
+
+// dropping implements rowDropper. Rows that are only counted are not read ahead.
+func (p *prefetch) dropping(on bool) {
+	if !p.begun {
+		p.direct = on
+		dropFrom(p.in, on)
+	}
+}
+
+// dropFrom calls dropping of an operator that implements rowDropper.
+func dropFrom(in Operator, on bool) {
+	if d, ok := in.(rowDropper); ok {
+		d.dropping(on)
+	}
+}

@@ -212,6 +212,10 @@ type TimeSort struct {
 type SortKey struct {
 	Input   Node
 	Pattern *order.Pattern
+	// Index and Fields, if set, are the index of the rows, and the position among its fields of each part of the
+	// pattern: the key of a row without a document is made from its index key.
+	Index  *catalog.Index
+	Fields []int
 }
 
 // Skip drops the first rows.
@@ -221,6 +225,9 @@ type Skip struct {
 	// Charged reports that a skipped row costs as much as an index entry that is counted: the rows are index entries
 	// whose documents are fetched later.
 	Charged bool
+	// Merged reports that the rows of all shards are skipped together, after they were merged: see skipAfterMerge. The
+	// nodes above are executed there too.
+	Merged bool
 }
 
 // Limit ends after N rows.

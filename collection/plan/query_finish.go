@@ -15,7 +15,7 @@ var nearOrder = order.Pattern{Parts: []order.Part{{Name: "$near", Dir: 1, Meta: 
 // finish completes a plan: it adds the nodes for sort, projection, skip and limit above n, which reads the
 // rows. sorted reports that the rows of n are in the query's order, covered that they are made from index keys.
 // If the collection has one shard, skip and limit run on the shard; otherwise they apply to the merged rows of all
-// shards, of which each delivers at most skip + limit.
+// shards, of which each delivers at most skip + limit (skipAfterMerge).
 func (q *Query) finish(n Node, sorted bool, index string, covered bool) *Solution {
 	s := &Solution{Index: index, Sorted: sorted && q.Pattern != nil}
 	skip, limit := int64(0), int64(0)
@@ -50,6 +50,10 @@ func (q *Query) finish(n Node, sorted bool, index string, covered bool) *Solutio
 	}
 	if single && !limited {
 		batchWithin(n, limit-skip)
+	}
+	if !single && q.skipsAfterMerge(n) {
+		s.Shards = q.skipAfterMerge(s, n, covered, limited)
+		return s
 	}
 	if s.Sorted && (!single && (q.Transform != nil || q.ReturnKey) || q.reads(expr.MetaSortKey)) {
 		n = &SortKey{Input: n, Pattern: q.Pattern}

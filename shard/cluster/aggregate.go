@@ -233,6 +233,9 @@ func (x *opener) pipeline(env *mql.Env, coll *catalog.Collection, p *agg.Pipelin
 	if p, err = x.byEdges(env, q, p, hint); err != nil {
 		return opened{}, err
 	}
+	if s, ok, err := x.runSkipping(env, q, p.Front(), hint, shards); ok || err != nil {
+		return s, err
+	}
 	if len(shards) == 1 {
 		return x.runOnOneShard(env, q, p, hint, shards)
 	}

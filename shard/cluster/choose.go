@@ -21,13 +21,18 @@ func (c *Cluster) choose(o *Op, v *view, q *plan.Query) (*plan.Solution, error) 
 	if err != nil {
 		return nil, err
 	}
+	c.chosen(o, q, s)
+	return s, nil
+}
+
+// chosen counts the uses of the indexes of a plan that will run, and shows the plan in the operation.
+func (c *Cluster) chosen(o *Op, q *plan.Query, s *plan.Solution) {
 	if !o.explained() {
 		c.Uses.Count(q.Coll, s.Shards)
 	}
 	if o.Planned != nil {
 		o.Planned.Store(s)
 	}
-	return s, nil
 }
 
 // chooseUncounted is choose, without counting the uses of indexes.

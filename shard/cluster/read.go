@@ -201,7 +201,18 @@ func (c *Cluster) openQuery(o *Op, v *view, q *plan.Query, inside bool) (*Stream
 
 // scatter opens a solution on every shard and combines the rows.
 func (c *Cluster) scatter(o *Op, v *view, coll *catalog.Collection, sol *plan.Solution, shards []*shard.Descriptor, inside bool) (exec.Operator, error) {
-	ops, err := onShards(sol, rowsWanted(sol), exec.Source{Coll: coll, Reader: v.reader}, shards, func(d *shard.Descriptor, op exec.Operator) (exec.Operator, error) {
+	src := exec.Source{Coll: coll, Reader: v.reader}
+	if _, skip := sol.AfterMerge(); skip != nil {
+		op, err := c.skipMerged(o, o.Trace, sol, src, shards)
+		if err == nil && len(shards) == 1 {
+			o.Trace.add(shards[0], op)
+		}
+		if inside || err != nil {
+			return op, err
+		}
+		return exec.CountReturnedByShard(op), nil
+	}
+	ops, err := onShards(sol, rowsWanted(sol), src, shards, func(d *shard.Descriptor, op exec.Operator) (exec.Operator, error) {
 		o.Trace.add(d, op)
 		if inside {
 			return op, nil
