@@ -55,6 +55,19 @@ func (s *sampleStage) Split() Split {
 }
 func (s *sampleStage) Reads(func(string)) bool { return false }
 
+// Sample returns the size of a $sample with which the pipeline begins, and the stages behind it; ok is false for another
+// pipeline.
+func (p *Pipeline) Sample() (size int64, rest *Pipeline, ok bool) {
+	if len(p.stages) == 0 {
+		return 0, nil, false
+	}
+	s, ok := p.stages[0].(*sampleStage)
+	if !ok {
+		return 0, nil, false
+	}
+	return s.n, p.with(p.stages[1:]), true
+}
+
 // randomOrder is the order of the rows of a $sample: by their random keys, which they have as sort keys.
 var randomOrder = order.Pattern{Parts: []order.Part{{Name: "$rand", Dir: 1, Meta: "randVal"}}}
 

@@ -17,6 +17,9 @@ func Build(n plan.Node, src Source) (Operator, error) {
 		return &pointRead{node: n, src: src}, nil
 	case *plan.RecordScan:
 		return newRecordScan(n, src), nil
+	case *plan.Sample:
+		p, err := NewSampleShard(n, src, nil)
+		return NewSample(n, src, []*SampleShard{p}, nil), err
 	case *plan.IndexScan:
 		return buildIndexScan(n, src), nil
 	case *plan.Fetch:

@@ -233,6 +233,9 @@ func (x *opener) pipeline(env *mql.Env, coll *catalog.Collection, p *agg.Pipelin
 	if p, err = x.byEdges(env, q, p, hint); err != nil {
 		return opened{}, err
 	}
+	if s, ok, err := x.runSample(env, q, p, hint, shards); ok || err != nil {
+		return s, err
+	}
 	if s, ok, err := x.runSkipping(env, q, p.Front(), hint, shards); ok || err != nil {
 		return s, err
 	}
