@@ -92,6 +92,8 @@ func (s *server) trouble(i int) {
 		_ = s.do(bson.D{{Key: "insert", Value: "orders"}, {Key: "documents", Value: bson.A{bson.D{{Key: "k", Value: "hot"}, {Key: "pad", Value: pad}}, bson.D{{Key: "k", Value: "hot"}, {Key: "pad", Value: pad}}}}, {Key: "ordered", Value: false}})
 		_ = s.do(bson.D{{Key: "insert", Value: "small"}, {Key: "documents", Value: bson.A{bson.D{{Key: "pad", Value: pad}}}}})
 	}
+	// One of two partitions without a budget does all the work.
+	_ = s.do(bson.D{{Key: "insert", Value: "pair"}, {Key: "documents", Value: bson.A{bson.D{{Key: "k", Value: "hot"}, {Key: "pad", Value: strings.Repeat("x", 2<<20)}}}}})
 	for range 6 {
 		_ = s.do(bson.D{{Key: "find", Value: "orders"}, {Key: "filter", Value: bson.D{{Key: "$nothing", Value: 1}}}})
 	}
@@ -168,6 +170,10 @@ func TestMonitoring(t *testing.T) {
 		s.collections()
 	}
 	sick.must(bson.D{{Key: "customAction", Value: "UpdateCollection"}, {Key: "collection", Value: "orders"}, {Key: "offerThroughput", Value: 4000}})
+	pair := bson.D{{Key: "shardCollection", Value: "shop.pair"}, {Key: "key", Value: bson.D{{Key: "k", Value: "hashed"}}}, {Key: "numInitialChunks", Value: 2}}
+	if err := sick.client.Database("admin").RunCommand(t.Context(), pair).Err(); err != nil {
+		t.Fatal(err)
+	}
 	slow := bson.D{{Key: "configureFailPoint", Value: "failCommand"}, {Key: "mode", Value: "alwaysOn"}, {Key: "data", Value: bson.D{
 		{Key: "failCommands", Value: bson.A{"distinct"}}, {Key: "blockConnection", Value: true}, {Key: "blockTimeMS", Value: 1100}}}}
 	if err := sick.client.Database("admin").RunCommand(t.Context(), slow).Err(); err != nil {

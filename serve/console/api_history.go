@@ -67,6 +67,9 @@ func (q *query) window() (level int, from, to int64, err error) {
 	return history.LevelFor(now - from), from, to, nil
 }
 
+// isLive reports whether a time that ends at the second to reaches the present.
+func (q *query) isLive(to int64) bool { return to >= q.History.Second() }
+
 // lines returns the load of the whole server over time.
 func lines(q *query) (any, error) {
 	if err := q.mayLoad(); err != nil {
@@ -141,12 +144,13 @@ func heat(q *query) (any, error) {
 			return nil, mongoerr.New(mongoerr.BadValue, "metric is ru, reads, writes, refused, failed, kib or latency")
 		}
 	}
-	h, unreachable, err := q.History.Heat(q.Context(), level, m, name, from, to)
+	heats, unreachable, err := q.History.Heats(q.Context(), level, name, from, to, m, history.RU, history.Refused)
 	if err != nil {
 		return nil, err
 	}
+	h, list := heats[0], q.judge(&heats[1], &heats[2], q.isLive(to))
 	out := heatReply{Incomplete: unreachable, Step: h.Step, From: h.From, Columns: h.Columns, Metric: m.String(), Least: history.ScaleLeast, Ratio: history.ScaleStep,
-		Rows: []heatRow{}, Pattern: patternOf(&h, m)}
+		Rows: []heatRow{}, Pattern: patternOf(list, name == "")}
 	for i := range h.Rows {
 		r, p := &h.Rows[i], h.Rows[i].Part
 		row := heatRow{Partition: p.Place.Shard, Collection: p.Place.Collection, NS: p.Namespace,

@@ -28,6 +28,8 @@ type replayReply struct {
 	Demand    []float64 `json:"demand"`  // RU/s demanded, by column
 	Served    []float64 `json:"served"`  // RU/s that would be served
 	Busiest   []float64 `json:"busiest"` // RU/s that would be demanded of the busiest partition
+	// Verdict is the judgement of the load, as of a heat map's.
+	Verdict pattern `json:"verdict"`
 	// Recorded reports whether the loads are those of the recorded partitions. Otherwise the partitions are imagined
 	// ones: n of equal size, or those of another shard key.
 	Recorded bool `json:"recorded"`
@@ -89,6 +91,7 @@ func replay(q *query) (any, error) {
 	}
 	out := simulate(loads, used.Columns, float64(ru))
 	out.Key, out.Incomplete = key, unreachable
+	out.Verdict = verdictOf(loads, used.Step, float64(ru)/float64(max(1, out.Partitions)))
 	out.From, out.Step, out.Recorded = used.From, used.Step, n == 0 && !other
 	hours := float64(used.Step) / 3600
 	out.Manual = float64(ru) * hours * float64(used.Columns)

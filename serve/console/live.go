@@ -148,6 +148,14 @@ func (x *frames) get(ctx context.Context, from, to int64, make func(ctx context.
 	return f, err
 }
 
+// sum returns the sum of cells of one second each.
+func sum(cells []byte) (all float64) {
+	for _, c := range cells {
+		all += history.Value(c)
+	}
+	return all
+}
+
 // frame returns the events and loads of a range of seconds.
 func (c *Console) frame(ctx context.Context, from, to int64) (*frame, error) {
 	l, unreachable, err := c.History.Lines(ctx, history.Seconds, from, to)

@@ -68,9 +68,11 @@ func recordCommand(h *history.Recorder, c *command.Call, e command.Outcome) {
 	}
 	took := max(0, e.Took-c.Progress().Idle.Sum())
 	outcome, at := history.DidRead, ratelimit.HasRead
+	if n := c.RefusedStatements(e); n > 0 {
+		h.CountRefused(n)
+	}
 	switch {
 	case e.Refused():
-		h.Ended(history.WasRefused, took)
 		return
 	case e.Err != nil:
 		outcome, at = history.DidFail, ratelimit.HasFailed

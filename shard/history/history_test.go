@@ -88,7 +88,7 @@ func TestRefused(t *testing.T) {
 		if w.cluster.Budgets.Admit(w.clock.Now(), ratelimit.Scope{Collection: id, Shards: []int{hot}}, ratelimit.Class{}) == nil {
 			t.Fatal("admitted into debt")
 		}
-		w.Ended(history.WasRefused, 0)
+		w.CountRefused(1)
 	}
 	w.clock.Advance(time.Second)
 	from := start.Unix()

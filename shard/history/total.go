@@ -107,16 +107,18 @@ func (c *counters) take(s *sums) {
 	}
 }
 
-// Outcome is the result of a request.
+// Outcome is the result of a request that was not refused for lack of request units.
 type Outcome uint8
 
 // The outcomes.
 const (
 	DidRead Outcome = iota
 	DidWrite
-	WasRefused // for lack of request units
 	DidFail
 )
+
+// CountRefused counts statements, documents of an insert, that were refused for lack of request units.
+func (r *Recorder) CountRefused(n int64) { r.ended.refused.Add(n) }
 
 // Ended counts a request that has ended, of any collection. It costs a few atomic adds.
 func (r *Recorder) Ended(o Outcome, took time.Duration) {
@@ -126,9 +128,6 @@ func (r *Recorder) Ended(o Outcome, took time.Duration) {
 		c.reads.Add(1)
 	case DidWrite:
 		c.writes.Add(1)
-	case WasRefused:
-		c.refused.Add(1)
-		return
 	case DidFail:
 		c.failed.Add(1)
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/storage"
 )
@@ -149,6 +150,7 @@ type statementResults struct {
 	recorded []recordedResult // what the session will remember when the command ends
 	retried  []int32          // answered from the session's record
 	failed   []int32          // numbers of statements whose results in recorded are ignored
+	refused  int64            // statements that failed for lack of request units
 }
 
 // recordedResult is one result that a range of statements have in common. The session remembers it after the command
@@ -165,8 +167,31 @@ type recordedResult struct {
 func (c *Call) StatementFailed(i int32, e *mongoerr.Error) {
 	if e != nil {
 		c.reportUnforeseen(e, e)
+		c.countRefused(e)
 	}
 	c.results.failed = append(c.results.failed, c.Args.Statement(int(i)))
+}
+
+// CountRefused counts the statements, documents of an insert, that failed for lack of request units.
+func (c *Call) CountRefused(errs []mongoerr.WriteError) {
+	for i := range errs {
+		c.countRefused(errs[i].Err)
+	}
+}
+
+func (c *Call) countRefused(e *mongoerr.Error) {
+	if e.Code == ratelimit.CodeThrottled {
+		c.results.refused++
+	}
+}
+
+// RefusedStatements returns the number of statements that were refused for lack of request units: those of a write, at
+// least one if the whole command was. e is the outcome of the command.
+func (c *Call) RefusedStatements(e Outcome) int64 {
+	if e.Refused() {
+		return max(1, c.results.refused)
+	}
+	return c.results.refused
 }
 
 // rememberResults passes the recorded results to the session, which answers retries from them. Results of statements

@@ -76,7 +76,7 @@ func TestThrottled(t *testing.T) {
 		_ = s.client.Database("test").RunCommand(t.Context(), bson.D{{Key: "insert", Value: "small"}, {Key: "documents", Value: docs}, {Key: "ordered", Value: false}})
 		s.pass(1)
 	}
-	s.get("/api/v1/warnings").want(200, `"kind":"throttled"`, "its request units were used up")
+	s.get("/api/v1/warnings").want(200, `"kind":"throttled"`, "the only partition is at its limit of 400 RU/s: ", "requests refused in the last minute")
 	var r struct {
 		Refused, Enough float64
 		RefusedColumns  int

@@ -205,7 +205,7 @@ func TestThrottledPage(t *testing.T) {
 	}
 	b := browse(t, s, 1280, 900)
 	b.open("#/operations")
-	b.has("the partition", "partition 0 refused about")
+	b.has("the partition", "the only partition is at its limit of 400 RU/s: ")
 	b.check("and the request", "/find.*test.small/s.test(document.querySelector('section[aria-label=Throttled] tbody tr').innerText)")
 	b.picture("throttled")
 }

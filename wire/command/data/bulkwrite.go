@@ -159,6 +159,7 @@ func (r *bulkRun) insert(i, n int) error {
 			if inserted, errs, err = r.Cluster.Insert(&r.Op, target.ns, docs, r.ordered); err == nil {
 				if i == 0 && len(todo) == n {
 					if err := r.Op.WhollyRefused(inserted, n, errs, r.ordered); err != nil {
+						r.CountRefused(errs)
 						return err
 					}
 				}

@@ -89,7 +89,9 @@ func (r *insertRequest) Run(c *command.Call) error {
 	c.Op.Record = c.Recorder(todo, func(*cluster.Modified) bson.Raw { return oneInserted })
 	n, errs, err := c.Cluster.Insert(&c.Op, ns, command.Pick(docs, todo), w.ordered)
 	if err == nil && done == 0 {
-		err = c.Op.WhollyRefused(n, len(todo), errs, w.ordered)
+		if err = c.Op.WhollyRefused(n, len(todo), errs, w.ordered); err != nil {
+			c.CountRefused(errs)
+		}
 	}
 	if err != nil {
 		return err

@@ -7,6 +7,8 @@ import (
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/shard/balance"
+	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/shard/skew"
 	"github.com/cantledb/cantle/wire/command"
 )
 
@@ -51,6 +53,7 @@ func (s *State) getPartitions(c *command.Call, a *customArgs) error {
 	}
 	counts := c.Cluster.Counts(coll.ID)
 	bounds, values := coll.Sharded() && c.Server.MaySeeBounds(c.ConnState.Login, a.ns), c.Server.MaySeeValues(c.ConnState.Login, a.ns)
+	var stats []ratelimit.BucketStats
 	b.BeginArray("partitions")
 	for _, d := range coll.Map.Shards() {
 		b.BeginDoc("")
@@ -65,6 +68,11 @@ func (s *State) getPartitions(c *command.Call, a *customArgs) error {
 		b.Int64("documents", n.Docs)
 		b.Int64("bytes", n.Bytes)
 		p := sum.part(int(d.ID))
+		p.Shard = int(d.ID)
+		stats = append(stats, p.BucketStats)
+		if len(incomplete) == 0 {
+			stats[len(stats)-1].PeersSpent = 0 // the sums have it
+		}
 		appendLoad(b, p.BucketStats)
 		appendHot(b, "hottestByRU", coll, p.byRU[:min(len(p.byRU), int(a.top))], true, values)
 		appendHot(b, "hottestByBytes", coll, p.byBytes[:min(len(p.byBytes), int(a.top))], false, values)
@@ -73,6 +81,10 @@ func (s *State) getPartitions(c *command.Call, a *customArgs) error {
 			return err
 		}
 	}
+	b.End()
+	verdict := skew.Judge(skew.Stats(stats))
+	b.BeginDoc("load")
+	cluster.AppendVerdict(b, &verdict)
 	b.End()
 	appendLimits(c, b, coll, sum, values)
 	appendIncomplete(b, incomplete)

@@ -6,7 +6,9 @@ import (
 	"strings"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/ratelimit"
+	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/wire/command"
 )
 
@@ -15,17 +17,13 @@ const (
 	reportDefault = 20
 	// topMax is the maximum length of a list of which a client can request the length.
 	topMax = 1000
-	// expensiveRU is the average charge of a query above which the report warns. Above it, the documentation of Azure
-	// Cosmos DB recommends to examine the query.
-	// Source: Azure Cosmos DB for MongoDB, "troubleshoot-query-performance".
-	expensiveRU = 50 * ratelimit.RU
 )
 
 // getRequestReport runs {customAction: "GetRequestReport", collection: "c"}, which Azure Cosmos DB does not have: it
 // reports the charges of commands by their shape, since the server started or since the last reset, the most
 // expensive shape first. Without collection the report covers the database, on admin all databases. With history:
 // true each shape has the minutes in which it ran, of the hour up to its last run. The sums cover all servers of the
-// store, but the field account only the server that replies: the features that clients used and that an account of
+// store, but the field account only the server that replies, as load does: the features that clients used and that an account of
 // Azure Cosmos DB does not have.
 func (s *State) getRequestReport(c *command.Call, a *customArgs) error {
 	if a.top == 0 {
@@ -60,6 +58,7 @@ func (s *State) getRequestReport(c *command.Call, a *customArgs) error {
 		b.End()
 	}
 	b.End()
+	cluster.AppendSkewed(b, "load", c.Cluster.Skewed(func(coll *catalog.Collection) bool { return w.matches(coll.Namespace) }))
 	appendAccount(c, a.reset)
 	appendIncomplete(b, incomplete)
 	return nil
@@ -139,6 +138,10 @@ func appendRequest(c *command.Call, b *bson.Builder, s *shape, total ratelimit.M
 	b.Int64("fanOuts", s.fanOuts)
 	b.Int64("failed", s.failed)
 	b.Int64("throttled", s.refused)
+	b.Int64("throttledDocuments", s.refusedDocs)
+	if !s.lastFanOut.IsZero() {
+		b.DateTime("lastFanOut", s.lastFanOut.UnixMilli())
+	}
 	b.DateTime("last", s.last.UnixMilli())
 	b.BeginArray("warnings")
 	for _, w := range shapeWarnings(c, s, average) {
@@ -167,6 +170,14 @@ func appendMinutes(b *bson.Builder, s *shape) {
 	b.End()
 }
 
+// refusedWarning describes how much of a shape was refused for lack of request units.
+func refusedWarning(s *shape) string {
+	if s.refusedDocs > s.refused {
+		return fmt.Sprintf("refused: %d documents or statements in %d runs, because request units were used up", s.refusedDocs, s.runs)
+	}
+	return fmt.Sprintf("refused: %d of %d runs, because request units were used up", s.refused, s.runs)
+}
+
 // shapeWarnings returns sentences that describe why the commands of a shape are expensive, and changes that would
 // help. average is the charge of one run.
 func shapeWarnings(c *command.Call, s *shape, average ratelimit.MicroRU) (out []string) {
@@ -188,7 +199,10 @@ func shapeWarnings(c *command.Call, s *shape, average ratelimit.MicroRU) (out []
 				s.fanOuts, s.runs, s.partitions, s.fanOutCharge, strings.Join(missing, ", ")))
 		}
 	}
-	if average > expensiveRU {
+	if s.refusedDocs > 0 {
+		out = append(out, refusedWarning(s))
+	}
+	if average > ratelimit.Expensive {
 		why := "explain itemises the charge"
 		if loaded := s.loaded / max(1, s.runs); loaded >= 200 {
 			why = fmt.Sprintf("it loads %d documents each time; an index on the fields of its filter would load fewer", loaded)

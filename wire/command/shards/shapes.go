@@ -2,6 +2,7 @@ package shards
 
 import (
 	"hash/maphash"
+	"math"
 	"strconv"
 	"strings"
 	"sync"
@@ -47,7 +48,8 @@ type shape struct {
 	filter, sort      string
 	fields            []filterField
 	runs, failed      int64
-	refused           int64
+	refused           int64 // runs that were refused as a whole
+	refusedDocs       int64 // documents or statements that were refused, at least one for each refused run
 	charge, maxCharge ratelimit.MicroRU
 	took, slowest     time.Duration
 	loaded            int64 // documents
@@ -57,15 +59,15 @@ type shape struct {
 	fanOuts           int64 // runs that visited several partitions
 	fanOutCharge      ratelimit.MicroRU
 	partitions        int // of the collection, at the last fan-out
-	last              time.Time
+	last, lastFanOut  time.Time
 	times             shapeTimes                // durations of the runs
 	minutes           [shapeMinutes]shapeMinute // of the last hour, at index minute modulo shapeMinutes
 }
 
 // shapeMinute holds the counts of a shape in one minute.
 type shapeMinute struct {
-	at            int32 // minutes since 1970
-	runs, refused uint32
+	at            int32  // minutes since 1970
+	runs, refused uint32 // refused are documents or statements
 	ru            float32
 }
 
@@ -85,7 +87,8 @@ type shapeRun struct {
 	partitions int   // partitions of the collection
 	failed     bool
 	refused    bool
-	more       bool // a getMore: its query has been counted already
+	docs       int64 // documents or statements that were refused
+	more       bool  // a getMore: its query has been counted already
 }
 
 // record counts a run of a command under its shape; for a batch, body is its first statement. text is memory for the
@@ -144,6 +147,7 @@ func (s *shape) add(r shapeRun, now time.Time) (warn *shape) {
 	if r.refused {
 		s.refused++
 	}
+	s.refusedDocs += r.docs
 	s.charge += r.charge
 	s.paid += r.paid
 	s.maxCharge = max(s.maxCharge, r.charge)
@@ -161,15 +165,14 @@ func (s *shape) add(r shapeRun, now time.Time) (warn *shape) {
 	if !r.more {
 		m.runs++
 	}
-	if r.refused {
-		m.refused++
-	}
+	m.refused += uint32(min(r.docs, math.MaxUint32-int64(m.refused)))
 	if r.visited > 0 {
 		s.visited += int64(r.visited)
 		s.visits++
 	}
 	if r.visited > 1 && len(s.fields) > 0 {
 		s.fanOuts++
+		s.lastFanOut = now
 		s.fanOutCharge += r.charge
 		s.partitions = r.partitions
 		if s.fanOuts == fanOutsWarned {
@@ -366,7 +369,8 @@ func (s *State) recordShape(c *command.Call, e command.Outcome) {
 	} else if d := c.Statement(); d != nil {
 		body = d
 	}
-	r := shapeRun{charge: e.Charge, took: e.Took, loaded: c.Op.Receipt.Sum(ratelimit.DocLoaded), paid: c.Op.Receipt.Sum(ratelimit.PartitionVisit), failed: err != nil, refused: e.Refused()}
+	r := shapeRun{charge: e.Charge, took: e.Took, loaded: c.Op.Receipt.Sum(ratelimit.DocLoaded), paid: c.Op.Receipt.Sum(ratelimit.PartitionVisit), failed: err != nil,
+		refused: e.Refused(), docs: c.RefusedStatements(e)}
 	coll, shards := c.Op.Receipt.Spread()
 	if r.visited = shards; shards > 1 {
 		if x := s.Cluster.Catalog().ByID(keyspace.CollectionID(coll)); x != nil && x.Map != nil {

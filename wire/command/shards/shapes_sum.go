@@ -154,7 +154,7 @@ func (r *reportSum) add(others []bson.Raw) {
 // counters returns the counters of a shape that merge adds up, by the names that they have in answers of peers.
 func (s *shape) counters() map[string]*int64 {
 	return map[string]*int64{
-		"runs": &s.runs, "failed": &s.failed, "refused": &s.refused, "charge": (*int64)(&s.charge), "took": (*int64)(&s.took),
+		"runs": &s.runs, "failed": &s.failed, "refused": &s.refused, "refusedDocs": &s.refusedDocs, "charge": (*int64)(&s.charge), "took": (*int64)(&s.took),
 		"loaded": &s.loaded, "visited": &s.visited, "visits": &s.visits, "paid": &s.paid, "fanOuts": &s.fanOuts, "fanned": (*int64)(&s.fanOutCharge),
 	}
 }
@@ -169,6 +169,9 @@ func (s *shape) merge(o *shape) {
 	s.partitions = max(s.partitions, o.partitions)
 	if o.last.After(s.last) {
 		s.last = o.last
+	}
+	if o.lastFanOut.After(s.lastFanOut) {
+		s.lastFanOut = o.lastFanOut
 	}
 	for i := range s.times {
 		s.times[i] += o.times[i]
@@ -199,6 +202,9 @@ func (s *shape) appendForPeer(b *bson.Builder, history bool) {
 	b.Int64("slowest", int64(s.slowest))
 	b.Int64("partitions", int64(s.partitions))
 	b.DateTime("last", s.last.UnixMilli())
+	if !s.lastFanOut.IsZero() {
+		b.DateTime("lastFanOut", s.lastFanOut.UnixMilli())
+	}
 	var packed []byte
 	for at, n := range s.times {
 		if n > 0 {
@@ -237,6 +243,9 @@ func parseFromPeer(d bson.Raw) (s shape) {
 	s.partitions = int(whole(d, "partitions"))
 	if ms, ok := d.Get("last").DateTime(); ok {
 		s.last = time.UnixMilli(ms)
+	}
+	if ms, ok := d.Get("lastFanOut").DateTime(); ok {
+		s.lastFanOut = time.UnixMilli(ms)
 	}
 	_, packed, _ := d.Get("times").Binary()
 	for ; len(packed) >= 5; packed = packed[5:] {

@@ -39,6 +39,7 @@ func (s *State) sections() []section {
 		{name: "opLatencies", append: s.statusLatencies},
 		{name: "opcounters", append: statusOpcounters},
 		{name: "opcountersRepl", append: statusNoOpcounters},
+		{name: "partitionLoad", onRequest: true, append: statusPartitionLoad},
 		{name: "latchAnalysis", onRequest: true, append: statusNothing},
 		{name: "repl", when: command.IsMember, append: s.statusReplication},
 		{name: "requestUnits", append: statusRequestUnits},

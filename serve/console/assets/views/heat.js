@@ -36,7 +36,8 @@ export default function Heat() {
   if (!h) return html`<${Problem} error=${heat.error}/>${!heat.error && html`<p class="loading">Loading…</p>`}`;
   const all = list.reduce((a, r) => a + r.sum, 0);
   const keysOf = (row) => parts.data?.partitions?.find((x) => x.id === String(row.partition))?.hottestByRU;
-  const hot = list[0], hotKeys = hot && keysOf(hot);
+  const isHot = (r) => h.pattern.kind === 'hot' && r.partition === h.pattern.partition && (!h.pattern.ns || h.pattern.ns === r.ns);
+  const hot = list.find(isHot) ?? list[0], hotKeys = hot && keysOf(hot);
   const advise = async () => {
     setAdvice({ busy: true });
     try { setAdvice(await post('advise', { ns: p.ns })); } catch (error) { setAdvice({ error }); }
@@ -47,7 +48,7 @@ export default function Heat() {
       ${metrics.map(([name, title]) => html`<button key=${name} aria-pressed=${p.metric === name} onClick=${() => go({ metric: name })}>${title}</button>`)}
     </div>
     <${Missing} of=${h.incomplete}/>
-    <p class=${'pattern ' + h.pattern.kind}><b>${{ nothing: 'No load', one: 'One partition', even: 'Even', hot: 'Hot line', moving: 'Diagonal', waves: 'Waves' }[h.pattern.kind]}</b> ${h.pattern.text}
+    <p class=${'pattern ' + h.pattern.kind}><b>${{ nothing: 'No load', one: 'One partition', even: 'Even', hot: 'Hot line', full: 'At the limit', ended: 'No load now', moving: 'Diagonal', waves: 'Waves' }[h.pattern.kind]}</b> ${!p.ns && h.pattern.ns && html`<b>${h.pattern.ns}</b> `}${h.pattern.text}
       ${h.pattern.kind === 'hot' && hotKeys?.[0]?.key && html` Its most expensive value is <code>${short(hotKeys[0].key)}</code>.`}
       ${p.ns && h.pattern.kind !== 'nothing' && html` <a href=${link({ view: 'requests' })}>Which requests?</a> <button class="small" onClick=${advise}>Advise a shard key</button>`}</p>
     ${advice?.text && html`<pre class="text" tabindex="0">${advice.text}</pre>`}<${Problem} error=${advice?.error}/>
@@ -56,7 +57,7 @@ export default function Heat() {
     ${list.length > 0 && html`<section><h2>${p.brush ? `From ${clock(p.brush[0])} to ${clock(p.brush[1])}` : 'In this time range'}</h2>
       <${Table} caption="Partitions by their share" rows=${list} sort=${['share', -1]} max=${50} keyOf=${(r) => `${r.collection}/${r.partition}`} chosen=${p.extra && list.find((r) => String(r.partition) === p.extra) ? `${list.find((r) => String(r.partition) === p.extra).collection}/${p.extra}` : undefined} columns=${[
         { name: 'partition', title: 'Partition', value: (r) => r.partition, show: (r) => html`${r.ns === p.ns ? '' : r.ns + ' · '}${r.partition}${r.until ? html` <span class="quiet">until ${clock(r.until)}</span>` : ''}` },
-        { name: 'share', title: 'Share', right: true, value: (r) => r.sum, show: (r) => html`<${Bar} share=${all ? r.sum / all : 0} text=${percent(all ? (100 * r.sum) / all : 0)} hot=${all > 0 && r.sum / all > 0.5 && list.length > 1}/>` },
+        { name: 'share', title: 'Share', right: true, value: (r) => r.sum, show: (r) => html`<${Bar} share=${all ? r.sum / all : 0} text=${percent(all ? (100 * r.sum) / all : 0)} hot=${isHot(r)}/>` },
         { name: 'average', title: 'Average', right: true, value: (r) => r.sum, show: average },
         { name: 'most', title: 'Peak', right: true, value: (r) => r.most, show: (r) => num(r.most) },
         { name: 'keys', title: 'Most expensive values now', value: (r) => keysOf(r)?.[0]?.ru ?? 0, show: (r) => (keysOf(r) ?? []).filter((k) => k.key).slice(0, 3).map((k) => html`<code key=${short(k.key)}>${short(k.key)}</code> `) },

@@ -5,17 +5,9 @@ import { Chart } from '../chart.js';
 import { live, names } from '../live.js';
 import { Bar, Empty, Missing, Problem } from '../parts.js';
 import { link, useAsk, usePlace } from '../state.js';
+import { Warnings } from '../warnings.js';
 
 const sum = (list) => list.reduce((a, b) => a + b, 0);
-
-export function Warnings({ ns }) {
-  const { data } = useAsk(() => get('warnings'), [], 5);
-  const list = (data?.warnings ?? []).filter((w) => !ns || w.ns === ns);
-  if (!data) return null;
-  if (list.length === 0) return html`<p class="fine">✓ No warnings.</p>`;
-  return html`<ul class="warnings" aria-label="Warnings">${list.slice(0, 12).map((w) => html`<li key=${w.kind + w.ns + w.text} class=${w.kind}>
-    <a href=${link({ view: w.view, ns: w.ns, brush: null, extra: w.partition >= 0 ? String(w.partition) : '' })}><b>${w.ns}</b> ${w.text}</a></li>`)}</ul>`;
-}
 
 export default function Now({ about }) {
   const p = usePlace();
@@ -58,7 +50,7 @@ export default function Now({ about }) {
     </div>
     <div class="columns">
       <section><h2>Busiest partitions this second</h2>
-        ${live.hot.length === 0 ? html`<${Empty}>No load.</${Empty}>` : html`<ol class="hot">${live.hot.map((h) => html`<li key=${h.ns + h.partition}><a href=${link({ view: 'heat', ns: h.ns, extra: String(h.partition) })}>${h.ns} · ${h.partition}</a><${Bar} share=${h.share} text=${`${num(h.ru)} RU/s · ${percent(h.share * 100)}`} hot=${h.share > 0.5 && live.hot.length > 1}/></li>`)}</ol>`}
+        ${live.hot.length === 0 ? html`<${Empty}>No load.</${Empty}>` : html`<ol class="hot">${live.hot.map((h) => html`<li key=${h.ns + h.partition}><a href=${link({ view: 'heat', ns: h.ns, extra: String(h.partition) })}>${h.ns} · ${h.partition}</a><${Bar} share=${h.share} text=${`${num(h.ru)} RU/s · ${percent(h.share * 100)}`}/></li>`)}</ol>`}
       </section>
       <section><h2>Events</h2>
         ${live.events.length === 0 ? html`<${Empty}>No split, merge or throughput change in the last 15 minutes.</${Empty}>` : html`<ol class="events">${live.events.slice(-12).reverse().map((e) => html`<li key=${e.at + e.ns + e.kind + e.text}><time>${clock(e.at)}</time> <b>${e.kind}</b> ${e.ns} <span class="quiet">${e.text}</span></li>`)}</ol>`}

@@ -37,7 +37,7 @@ export default function Operations() {
         { name: 'waits', title: 'Progress', value: (o) => (o.waitingForLock ? 'yes' : ''), show: (o) => (o.waitingForLock ? html`<span class="flag">waiting</span>` : o.progress ? `${num(o.progress.done)} of ${num(o.progress.total)}` : '') },
         { name: 'kill', title: 'End', value: () => '', show: (o) => o.opid !== undefined && html`<button class="small danger" onClick=${() => ask(o)}>Kill…</button>` },
       ]}/>`}</section>
-    <${Throttled} shapes=${report.data?.requests ?? []} warnings=${(told.data?.warnings ?? []).filter((w) => w.kind === 'throttled' && (!p.ns || w.ns === p.ns))}/>
+    <${Throttled} shapes=${report.data?.requests ?? []} warnings=${(told.data?.warnings ?? []).filter((w) => w.refused > 0 && w.kind !== 'request' && (!p.ns || w.ns === p.ns))}/>
     <div class="columns">
       <section><h2>Idle cursors <span class="quiet">${cursors.length}</span></h2>${cursors.length === 0 ? html`<${Empty}>None.</${Empty}>` : html`<${Table} caption="Idle cursors" rows=${cursors} keyOf=${(o) => short(o.cursor?.cursorId)} columns=${[
         { name: 'ns', title: 'Collection', value: (o) => o.ns }, { name: 'n', title: 'Returned', right: true, value: (o) => Number(o.cursor?.nDocsReturned?.$numberLong ?? o.cursor?.nDocsReturned ?? 0) },

@@ -31,6 +31,7 @@ export default function Partitions() {
   return html`
     <${Problem} error=${error}/>
     <${Missing} of=${data.incomplete}/>
+    ${['hot', 'full'].includes(data.load?.kind) && html`<p class=${'pattern ' + data.load.kind} data-load><b>Last minute</b> ${data.load.text}</p>`}
     ${(data.warnings ?? []).map((w) => html`<p class="problem" key=${w}>${w}</p>`)}
     <div class="bar-of-controls">
       <span class="quiet">Shard key <code>${sharded ? short(data.shardKeyDefinition) : 'none'}</code> · partition map ${data.mapVersion}</span>
@@ -44,7 +45,7 @@ export default function Partitions() {
       { name: 'range', title: 'From', value: (x) => (x.min ? short(x.min) : ''), show: (x) => html`<span class="mono">${x.min ? short(x.min) : sharded ? '–' : 'all'}</span>` },
       { name: 'documents', title: 'Documents', right: true, value: (x) => x.documents, show: (x) => num(x.documents) },
       { name: 'bytes', title: 'Size', right: true, value: (x) => x.bytes, show: (x) => html`<${Bar} share=${x.bytes / most} text=${bytes(x.bytes)}/>` },
-      { name: 'share', title: p.brush ? 'Share of RU, selected' : 'Share of RU', right: true, value: shareOf, show: (x) => html`<${Bar} share=${shareOf(x)} text=${percent(100 * shareOf(x))} hot=${shareOf(x) > 0.5 && data.partitions.length > 1}/>` },
+      { name: 'share', title: p.brush ? 'Share of RU, selected' : 'Share of RU', right: true, value: shareOf, show: (x) => html`<${Bar} share=${shareOf(x)} text=${percent(100 * shareOf(x))} hot=${data.load?.kind === 'hot' && String(data.load.partition) === x.id}/>` },
       { name: 'now', title: 'RU/s now', right: true, value: (x) => x.ruLastSecond, show: (x) => num(x.ruLastSecond) },
       { name: 'minute', title: 'RU last minute', right: true, value: (x) => x.ruLastMinute, show: (x) => num(x.ruLastMinute) },
       { name: 'throughput', title: 'Provisioned RU/s', right: true, value: (x) => x.throughput ?? 0, show: (x) => (x.throughput ? num(x.throughput) : '∞') },

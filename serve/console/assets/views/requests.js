@@ -6,7 +6,7 @@ import { Bar, Confirm, Empty, Missing, Problem, Table } from '../parts.js';
 import { go, link, useAsk, usePlace } from '../state.js';
 
 // within adds up what a shape did in the minutes of a time.
-const within = (r, [from, to]) => (r.history ?? []).filter((m) => Number(m.at) + 60 > from && Number(m.at) < to).reduce((a, m) => ({ ru: a.ru + m.ru, count: a.count + Number(m.count), throttled: a.throttled + Number(m.throttled) }), { ru: 0, count: 0, throttled: 0 });
+const within = (r, [from, to]) => (r.history ?? []).filter((m) => Number(m.at) + 60 > from && Number(m.at) < to).reduce((a, m) => ({ ru: a.ru + m.ru, count: a.count + Number(m.count), throttledDocuments: a.throttledDocuments + Number(m.throttled) }), { ru: 0, count: 0, throttledDocuments: 0 });
 
 const idOf = (r) => `${r.ns} ${r.command} ${r.filter} ${r.sort ?? ''}`;
 
@@ -23,7 +23,7 @@ export function indexFor(r) {
 export default function Requests() {
   const p = usePlace();
   const { data, error } = useAsk(() => get('requests', { ns: p.ns, history: 1 }), [p.ns], 3);
-  const [open, setOpen] = useState(null);
+  const [open, setOpen] = useState(p.extra || null);
   if (!data) return html`<${Problem} error=${error}/>`;
   const shape = data.requests.find((r) => idOf(r) === open);
   // A selected time shows what was done then, as far as the last hour is remembered.
@@ -38,7 +38,7 @@ export default function Requests() {
     <${Missing} of=${data.incomplete}/>
     <p class="quiet">Cost of commands since ${data.since ? clock(Date.parse(data.since.$date) / 1000) : 'the server started'}: <b>${num(data.ruTotal)} RU</b> in ${data.shapes} shapes. A shape is a command without its values.</p>
     ${list.length === 0 ? html`<${Empty}>No requests have been counted yet.</${Empty}>` : html`<${Table} caption="Request shapes" rows=${list} sort=${['ru', -1]} keyOf=${idOf} chosen=${open} onRow=${(r) => setOpen(open === idOf(r) ? null : idOf(r))} columns=${[
-      { name: 'shape', title: 'Shape', value: idOf, show: (r) => html`<span class="shape"><b>${r.command}</b> <code>${r.filter}${r.sort ? ` sort ${r.sort}` : ''}</code>${!p.ns && html` <span class="quiet">${r.ns}</span>`}${r.warnings.length > 0 && html` <span class="flag" title=${r.warnings.join('\n')}>${r.warnings[0].split(':')[0]}</span>`}</span>` },
+      { name: 'shape', title: 'Shape', value: idOf, show: (r) => html`<span class="shape"><b>${r.command}</b> <code>${r.filter}${r.sort ? ` sort ${r.sort}` : ''}</code>${!p.ns && html` <span class="quiet">${r.ns}</span>`}${r.warnings.map((w) => html` <span key=${w} class="flag" title=${w}>${w.split(':')[0]}</span>`)}</span>` },
       { name: 'ru', title: 'RU', right: true, value: (r) => r.ru, show: (r) => html`<${Bar} share=${(r.ruPercent ?? 0) / 100} text=${`${num(r.ru)} · ${percent(r.ruPercent ?? 0)}`} hot=${r.warnings.length > 0}/>` },
       { name: 'count', title: 'Runs', right: true, value: (r) => r.count, show: (r) => num(r.count) },
       { name: 'average', title: 'RU each', right: true, value: (r) => r.ruAverage, show: (r) => num(r.ruAverage) },
@@ -47,7 +47,7 @@ export default function Requests() {
       { name: 'slowest', title: 'Max ms', right: true, value: (r) => r.millisMax, show: (r) => num(r.millisMax) },
       { name: 'visited', title: 'Partitions', right: true, value: (r) => r.partitionsVisited ?? 0, show: (r) => num(r.partitionsVisited) },
       { name: 'loaded', title: 'Documents', right: true, value: (r) => r.documentsLoaded, show: (r) => num(r.documentsLoaded) },
-      { name: 'throttled', title: 'Refused', right: true, value: (r) => r.throttled, show: (r) => html`<span class=${r.throttled ? 'bad' : ''}>${num(r.throttled)}</span>` },
+      { name: 'throttled', title: 'Refused', right: true, value: (r) => r.throttledDocuments, show: (r) => html`<span class=${r.throttledDocuments ? 'bad' : ''}>${num(r.throttledDocuments)}</span>` },
     ]}/>`}
     ${shape && html`<${Shape} key=${open} r=${shape}/>`}
     ${data.account && html`<${Refusals} of=${data.account}/>`}`;

@@ -38,7 +38,7 @@ function Replay() {
     ${d && html`<section class="numbers" aria-label="Result">
         <div class=${d.refused > 0 ? 'bad' : ''}><b data-refused>${percent(100 * d.refused)}</b><span>of the RU refused, in ${num(d.refusedColumns)} of ${num(d.columns)} time steps</span></div>
         <div><b>${num(d.enough)}</b><span>RU/s needed to refuse nothing</span></div>
-        <div class=${d.balance > 2 ? 'bad' : ''}><b>${num(d.balance)}×</b><span>the average load, on the busiest of ${d.partitions} partitions</span></div>
+        <div class=${isHot(d) ? 'bad' : ''}><b>${num(d.balance)}×</b><span>the average load, on the busiest of ${d.partitions} partitions</span></div>
         <div><b>$${num(monthly(d, d.manualRUHours))}</b><span>per month, manual</span></div>
         <div><b>$${num(1.5 * monthly(d, d.autoscaleRUHours))}</b><span>per month at this load, autoscale</span></div></section>
       <${Chart} title="RU/s requested and served" height=${220} times=${d.demand.map((_, i) => d.from + i * d.step)} series=${[
@@ -87,6 +87,9 @@ function OtherKey() {
     <h2>Other shard keys</h2><${Advise}/>`;
 }
 
+// isHot reports whether a replay has a hot partition, by the server's rule, or one that moves along the key.
+const isHot = (d) => ['hot', 'moving'].includes(d.verdict.kind);
+
 // Compared shows both side by side.
 function Compared({ was, then, ru, setRU, parts, setParts }) {
   const k = then.key, name = short(k.shardKey);
@@ -94,9 +97,10 @@ function Compared({ was, then, ru, setRU, parts, setParts }) {
     const [a, b] = [was, then].map(value);
     return html`<tr><th scope="row">${title}</th><td class="right">${better.show(a)}</td><td class=${'right ' + (better.bad?.(b) ? 'bad' : '')}>${better.show(b)}</td></tr>`;
   };
+  const hot = isHot(then);
   const most = Math.max(...k.shares), even = 1 / k.shares.length, heavy = k.values.filter((v) => v.share > 0.02).slice(0, 3);
   return html`
-    <p class=${'pattern ' + (then.balance > 2 ? 'hot' : '')} data-verdict><b>${then.balance > 2 ? 'A hot partition' : then.balance < was.balance * 0.9 ? 'More even' : 'Not more even'}</b> With <code>${name}</code> the busiest of ${then.partitions} partitions would have ${num(then.balance)} times the average load; now it has ${num(was.balance)} times.
+    <p class=${'pattern ' + (hot ? 'hot' : '')} data-verdict><b>${hot ? 'A hot partition' : then.balance < was.balance * 0.9 ? 'More even' : 'Not more even'}</b> With <code>${name}</code> the busiest of ${then.partitions} partitions would have ${num(then.balance)} times the average load; now it has ${num(was.balance)} times.
       ${k.cost > 1.05 ? ` Requests would cost ${num(k.cost)} times as much, because they would visit more partitions.` : k.cost < 0.95 ? ` Requests would cost ${percent(100 * (1 - k.cost))} less.` : ' Requests would cost the same.'}
       ${heavy.length > 0 && html` Busiest values: ${heavy.map((v) => html`<code>${v.value ? `{${Object.entries(v.value).map(([f, x]) => `${f}: ${x}`).join(', ')}}` : 'a value'} <b>${percent(100 * v.share)}</b></code> `)}`}</p>
     <div class="sliders">
@@ -106,11 +110,11 @@ function Compared({ was, then, ru, setRU, parts, setParts }) {
       <thead><tr><th scope="col"><span class="hidden">Measure</span></th><th scope="col" class="right">Now</th><th scope="col" class="right"><code>${name}</code></th></tr></thead><tbody>
         ${row('Refused at this throughput', (d) => d.refused, { show: (v) => html`<b data-refused>${percent(100 * v)}</b>`, bad: (v) => v > 0 })}
         ${row('RU/s needed to refuse nothing', (d) => d.enough, { show: (v) => `${num(v)} RU/s` })}
-        ${row('Busiest partition, compared with the average', (d) => d.balance, { show: (v) => `${num(v)}×`, bad: (v) => v > 2 })}
+        ${row('Busiest partition, compared with the average', (d) => d.balance, { show: (v) => `${num(v)}×`, bad: () => hot })}
         ${row('Cost of the same requests', (d) => d.key?.cost ?? 1, { show: (v) => percent(100 * v), bad: (v) => v > 1.5 })}
         ${row('Per month, nothing refused', (d) => d.enough, { show: (v) => `$${num((v / 100) * price * 730)}` })}
         ${row('Per month at this load, autoscale', (d) => 1.5 * monthly(d, d.autoscaleRUHours), { show: (v) => `$${num(v)}` })}</tbody></table></div></section>
-    <section><h3>Load by partition</h3><div class="spread" role="img" aria-label=${`Load by partition: the busiest of ${k.shares.length} has ${percent(100 * most)}, an even share would be ${percent(100 * even)}`}>${k.shares.map((s, i) => html`<${Column} key=${i} share=${s / Math.max(most, 1e-9)} hot=${s > 2 * even}/>`)}</div>
+    <section><h3>Load by partition</h3><div class="spread" role="img" aria-label=${`Load by partition: the busiest of ${k.shares.length} has ${percent(100 * most)}, an even share would be ${percent(100 * even)}`}>${k.shares.map((s, i) => html`<${Column} key=${i} share=${s / Math.max(most, 1e-9)} hot=${hot && i === then.verdict.partition}/>`)}</div>
       <p class="quiet">${k.shares.length} partitions; the busiest has ${percent(100 * most)} of the RU.</p>
       <div class="goes"><${Bar} share=${k.goTo.one} text=${`${percent(100 * k.goTo.one)} of the RU go to one partition`}/> <${Bar} share=${k.goTo.some} text=${`${percent(100 * k.goTo.some)} to some of them`}/> <${Bar} share=${k.goTo.all + k.goTo.unknown} text=${`${percent(100 * (k.goTo.all + k.goTo.unknown))} to all of them`} hot=${k.goTo.all > 0.2}/></div></section></div>
     <${Chart} title="RU/s requested from the busiest partition" height=${180} times=${then.busiest.map((_, i) => then.from + i * then.step)} series=${[
