@@ -12,6 +12,7 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/ejson"
+	"github.com/cantledb/cantle/cmd/cantle/columns"
 	"github.com/cantledb/cantle/cmd/cantle/progress"
 	"github.com/cantledb/cantle/cmd/cantle/shardkeys"
 	"github.com/cantledb/cantle/ratelimit"
@@ -29,8 +30,10 @@ request units run short, other requests go first.
   bytes      largest of the simulated partitions compared with the average: x1 is even
   recent     the same for the newest tenth of the documents: shows how one hot value
              (today's date) loads its partition
-  targeted   share of the recorded requests that specify the key, so that one partition
-             answers them; "-" if none were recorded
+  targeted   share of the recorded requests, by RU, that specify the key, so that one
+             partition answers them; "-" if none were recorded. A refused request counts
+             at the average of its shape. If inserts have most of the RU, the score
+             depends more on how recent writes spread
   RU/s       that the recorded requests would need on this number of partitions, in
              percent of the best key
   reach      maximum RU/s that the key can use before its hottest partition refuses
@@ -105,7 +108,11 @@ func (s *server) advise(ctx context.Context, db, coll string, a *adviseArgs, out
 	if d.Seen == 0 {
 		return fmt.Errorf("%s.%s has no documents to analyse; cantle estimate works with a sample document", db, coll)
 	}
-	r := shardkeys.Ranking{Prices: pricesOf(incomplete), DB: db, Coll: coll, Partitions: a.partitions, Top: a.top, Docs: d, Requests: requests, Current: now}
+	if d.Seen < shardkeys.DocumentsLeast {
+		return fmt.Errorf("%s.%s has %s, too few to rank shard keys (at least %d); cantle estimate works with a sample document",
+			db, coll, columns.Plural(int(d.Seen), "document"), shardkeys.DocumentsLeast)
+	}
+	r := shardkeys.Ranking{Given: len(a.queries), Prices: pricesOf(incomplete), DB: db, Coll: coll, Partitions: a.partitions, Top: a.top, Docs: d, Requests: requests, Current: now}
 	r.Rank()
 	if a.json {
 		printJSON(out, r.JSON())
@@ -136,7 +143,7 @@ func (s *server) requests(ctx context.Context, db, coll string) (out []shardkeys
 	list, _ := reply.Get("requests").Array()
 	for it := list.Iter(); it.Next(); {
 		d, _ := it.Value.Doc()
-		r := shardkeys.Request{Count: whole(d, "count"), RU: float(d, "ru"), Visited: max(1, float(d, "partitionsVisited"))}
+		r := shardkeys.Request{Count: whole(d, "count"), Refused: whole(d, "throttled"), RU: float(d, "ru"), Visited: max(1, float(d, "partitionsVisited"))}
 		r.Command, _ = d.Get("command").Str()
 		fields, _ := d.Get("fields").Array()
 		for v := range fields.Values() {

@@ -162,6 +162,38 @@ func TestAdviseTenants(t *testing.T) {
 	}
 }
 
+// With too few requests the ranking states this, and does not print the expensive command. On a tie it prefers the
+// current key and its refinements. Documents that are too few get no advice.
+func TestAdviseUnsure(t *testing.T) {
+	uri, db := start(t)
+	run(t, db.Client().Database("admin"), `{shardCollection: "test.orders", key: {customer: "hashed"}}`)
+	fill(t, db, "orders", 1000, func(i int) string {
+		return fmt.Sprintf(`{_id: %d, account: "a%d", customer: "c%d", total: %d}`, i, i%40, i%40, i%97)
+	})
+	run(t, db, `{find: "orders", filter: {customer: "c1", account: "a1"}}`)
+	out := advise(t, uri, "test.orders")
+	flat := strings.Join(strings.Fields(out), " ")
+	if !strings.Contains(flat, "Too little is known: only 1 request other than inserts was recorded, and at least 20 are needed") {
+		t.Errorf("one request is enough:\n%s", out)
+	}
+	if b := best(t, out); !strings.HasPrefix(b, "customer") {
+		t.Errorf("on a tie %s is better than the current key:\n%s", b, out)
+	} else if b != "customer" && (strings.Contains(out, "adminCommand") || !strings.Contains(out, "too little was recorded")) {
+		t.Errorf("a command is printed:\n%s", out)
+	}
+	for i := range 20 {
+		run(t, db, fmt.Sprintf(`{find: "orders", filter: {customer: "c%d", account: "a%d"}}`, i, i))
+	}
+	if out = advise(t, uri, "test.orders"); strings.Contains(out, "Too little") || !strings.HasPrefix(best(t, out), "customer") {
+		t.Errorf("with 21 requests:\n%s", out)
+	}
+	run(t, db, `{insert: "one", documents: [{a: 1}]}`)
+	var text strings.Builder
+	if code := verbStatus(t, "advise", "", &text, &text, uri, "test.one"); code != 1 || !strings.Contains(text.String(), "test.one has 1 document, too few to rank shard keys") {
+		t.Errorf("status %d: %s", code, text.String())
+	}
+}
+
 func TestAdviseVerb(t *testing.T) {
 	uri, db := start(t)
 	verb := func(args ...string) (int, string) {

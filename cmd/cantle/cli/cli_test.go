@@ -196,6 +196,14 @@ func TestEstimateVerb(t *testing.T) {
 	if code != 0 || !strings.Contains(out, "580") || !strings.Contains(out, "offerThroughput: 700") {
 		t.Errorf("status %d\n%s", code, out)
 	}
+	for flag, text := range map[string]string{"--inserts=-5": "--inserts is a number from 0, not -5", "--reads=NaN": "--reads is a number from 0", "--documents=-1": "--documents"} {
+		if code, out := verb(flag, file); code != 2 || !strings.Contains(out, text) {
+			t.Errorf("%s: status %d\n%s", flag, code, out)
+		}
+	}
+	if code, out := verb("--shard-key", "nosuch", file); code != 1 || !strings.Contains(out, "no such field; its fields are _id, device, at") {
+		t.Errorf("an unknown shard key: status %d\n%s", code, out)
+	}
 	for _, bad := range [][]string{{}, {file + "x"}, {"--index", "{a: 7x}", file}, {"--index", "{a: 'nonsense'}", file}, {"--nonsense", file}} {
 		if code, out := verb(bad...); code == 0 || strings.Contains(out, "panic") {
 			t.Errorf("%v: status %d\n%s", bad, code, out)

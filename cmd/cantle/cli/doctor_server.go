@@ -19,6 +19,7 @@ import (
 	"github.com/cantledb/cantle/cmd/cantle/columns"
 	"github.com/cantledb/cantle/cmd/cantle/doctor"
 	"github.com/cantledb/cantle/serve/daemon"
+	"github.com/cantledb/cantle/shard/skew"
 )
 
 // clockMax, plus the time of a request, is the maximum difference between the clocks of the server and of this
@@ -126,7 +127,7 @@ func (s *server) version(ctx context.Context) string {
 
 // health reports the state of a server.
 func (s *server) health(ctx context.Context) ([]doctor.Finding, error) {
-	status, err := s.runCommand(ctx, "admin", command("serverStatus"))
+	status, err := s.runCommand(ctx, "admin", bson.D{{"serverStatus", 1}, {"partitionLoad", true}}.Doc())
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +141,46 @@ func (s *server) health(ctx context.Context) ([]doctor.Finding, error) {
 	if b, ok := status.Get("backup").Doc(); ok {
 		out = append(out, doctor.Backups(b, time.Now()))
 	}
-	return out, nil
+	return append(out, loads(status)...), nil
+}
+
+// loadsShown is the maximum number of collections of which loads reports the load.
+const loadsShown = 5
+
+// loads returns findings about the section partitionLoad of serverStatus: hot partitions, partitions at their limit,
+// and refused requests of the last minute. It returns none for a server without the section.
+func loads(status bson.Raw) (out []doctor.Finding) {
+	load, ok := status.Get("partitionLoad").Doc()
+	if !ok {
+		return nil
+	}
+	if n := whole(load, "refusedLastMinute"); n > 0 {
+		out = append(out, doctor.Finding{Check: "load", State: doctor.Warning, Found: skew.Number(float64(n)) + " requests were refused in the last minute, because request units were used up"})
+	}
+	list, _ := load.Get("worst").Array()
+	for v := range list.Values() {
+		if len(out) > loadsShown {
+			break
+		}
+		d, _ := v.Doc()
+		ns, _ := d.Get("ns").Str()
+		text, _ := d.Get("text").Str()
+		kind, _ := d.Get("kind").Str()
+		x := doctor.Finding{Check: "load", State: doctor.Warning, Found: ns + ": " + text}
+		switch skew.Kind(kind) {
+		case skew.Hot:
+			x.Advice = "find the values with cantle partitions URI " + ns + ", and a better shard key with cantle advise URI " + ns
+		case skew.Full:
+			x.Advice = "raise the throughput of " + ns + ", or find expensive requests with cantle report URI " + ns
+		default:
+			x.Advice = "find the refused requests with cantle report URI " + ns
+		}
+		out = append(out, x)
+	}
+	if out == nil {
+		out = append(out, doctor.Finding{Check: "load", State: doctor.Good, Found: "no partition is hot or at its limit, and no request was refused in the last minute"})
+	}
+	return out
 }
 
 // complaints returns the startup warnings of a server.

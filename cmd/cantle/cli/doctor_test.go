@@ -3,9 +3,11 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +16,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/serve/daemon"
 )
 
@@ -74,6 +77,60 @@ func TestDoctorServer(t *testing.T) {
 	}
 	if status, out := doctored(t, "a", "b"); status != 2 {
 		t.Errorf("status %d\n%s", status, out)
+	}
+}
+
+// refuse creates test.orders with two partitions and 400 RU/s, and sends inserts of which most are refused: those of
+// one shard key value if hot is true.
+func refuse(t *testing.T, db *mongo.Database, hot bool) {
+	t.Helper()
+	run(t, db.Client().Database("admin"), `{shardCollection: "test.orders", key: {tenant: "hashed"}, numInitialChunks: 2}`)
+	run(t, db, `{customAction: "UpdateCollection", collection: "orders", offerThroughput: 400}`)
+	var docs []string
+	for i := range 200 {
+		tenant := fmt.Sprintf("t%d", i)
+		if hot {
+			tenant = "acme"
+		}
+		docs = append(docs, fmt.Sprintf(`{tenant: %q}`, tenant))
+	}
+	insert := bsontest.Doc(t, fmt.Sprintf(`{insert: "orders", ordered: false, documents: [%s]}`, strings.Join(docs, ",")))
+	_ = db.RunCommand(t.Context(), []byte(insert)).Err() // that of the refused documents
+}
+
+// Of a server that refuses requests, cantle doctor reports how many, and which partition is hot; cantle report counts
+// the refused documents; a misspelt collection is an error with the nearest name.
+func TestRefusals(t *testing.T) {
+	for _, c := range []struct {
+		hot  bool
+		want string
+	}{{true, "has 100 % of the load of 2 partitions"}, {false, "All 2 partitions are at their limit and refused"}} {
+		uri, db := start(t)
+		refuse(t, db, c.hot)
+		status, out := doctored(t, uri)
+		flat := strings.Join(strings.Fields(out), " ")
+		for _, want := range []string{"warning load", "requests were refused in the last minute", "test.orders: ", c.want} {
+			if status != 0 || !strings.Contains(flat, want) || strings.Contains(flat, "nothing to do") {
+				t.Errorf("status %d, no %q in\n%s", status, want, out)
+			}
+		}
+		var report strings.Builder
+		if status := verbStatus(t, "report", "", &report, &report, uri, "test.orders"); status != 0 || !strings.Contains(report.String(), c.want) {
+			t.Errorf("status %d\n%s", status, report.String())
+		}
+		n := 0
+		for line := range strings.Lines(report.String()) {
+			if f := strings.Fields(line); len(f) > 10 && f[10] == "insert" {
+				n, _ = strconv.Atoi(f[9])
+			}
+		}
+		if n < 50 || n > 200 || !strings.Contains(report.String(), "refused: ") {
+			t.Errorf("%d documents were refused:\n%s", n, report.String())
+		}
+		report.Reset()
+		if status := verbStatus(t, "report", "", &report, &report, uri, "test.ordrs"); status != 1 || !strings.Contains(report.String(), "test.ordrs does not exist; did you mean test.orders?") {
+			t.Errorf("status %d\n%s", status, report.String())
+		}
 	}
 }
 

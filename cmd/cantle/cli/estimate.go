@@ -63,6 +63,9 @@ func estimateVerb(f *pflag.FlagSet) action {
 			return usageErrorf("expected one file with a sample document")
 		}
 		var err error
+		if err := p.CheckRates(); err != nil {
+			return usageErrorf("%w", err)
+		}
 		if p.Prices, err = ratelimit.ParsePriceList(*prices); err != nil {
 			return usageErrorf("--prices %w", err)
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/ejson"
 	"github.com/cantledb/cantle/cmd/cantle/columns"
+	"github.com/cantledb/cantle/shard/skew"
 )
 
 const partitionsHelp = `Shows the size and the load of every partition of a collection, and the values that cause
@@ -92,7 +93,11 @@ func printPartitions(out io.Writer, reply bson.Raw, top int) {
 	if strings.Contains(fmt.Sprint(t.Rows), "*") {
 		fmt.Fprintln(out, "* is completing a split or merge")
 	}
-	if hottest != "" && len(t.Rows) > 2 {
+	load, _ := reply.Get("load").Doc()
+	kind, _ := load.Get("kind").Str()
+	if text, _ := load.Get("text").Str(); kind == string(skew.Hot) || kind == string(skew.Full) {
+		fmt.Fprintf(out, "\nin the last minute: %s\n", text)
+	} else if hottest != "" && len(t.Rows) > 2 {
 		fmt.Fprintf(out, "\npartition %s was the busiest of the last minute\n", hottest)
 	}
 	printIncomplete(out, reply)

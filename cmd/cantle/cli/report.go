@@ -21,9 +21,10 @@ values) since the server started or the last --reset, the most expensive first.
   loaded        documents that a run examines; if many more than it returns, it needs an index
   parts         partitions that a run visits: 1 if its filter specifies the shard key
   fan-outs      runs that visited several partitions
-  refused       runs that were refused because request units were used up
+  refused       documents or statements that were refused because request units were used up
 
-A second table lists features that clients used at the Cosmos address and that an Azure
+Below the table are the collections that had a hot partition, were at their limit or refused
+requests in the last minute. A second table lists features that clients used at the Cosmos address and that an Azure
 Cosmos DB account refuses, with their counts and applications (appName).
 `
 
@@ -54,6 +55,11 @@ func reportVerb(f *pflag.FlagSet) action {
 		if err != nil {
 			return err
 		}
+		if list, _ := reply.Get("requests").Array(); list.IsEmpty() && coll != "" {
+			if err := checkCollection(ctx, f.Arg(0), "cantle report", db, coll); err != nil {
+				return err
+			}
+		}
 		if *asJSON {
 			printJSON(s.Out, ownFields(reply))
 		} else {
@@ -66,7 +72,20 @@ func reportVerb(f *pflag.FlagSet) action {
 func printReport(out io.Writer, reply bson.Raw) {
 	defer printIncomplete(out, reply)
 	printShapes(out, reply)
+	printLoads(out, reply)
 	printRefusals(out, reply)
+}
+
+// printLoads prints the collections of a report that had a hot partition, were at their limit or refused requests in
+// the last minute.
+func printLoads(out io.Writer, reply bson.Raw) {
+	list, _ := reply.Get("load").Array()
+	for v := range list.Values() {
+		d, _ := v.Doc()
+		ns, _ := d.Get("ns").Str()
+		text, _ := d.Get("text").Str()
+		fmt.Fprintf(out, "\n%s in the last minute: %s\n", ns, text)
+	}
 }
 
 // printRefusals prints the features that clients used through the Cosmos address and that an account of Azure Cosmos
@@ -122,7 +141,7 @@ func printShapes(out io.Writer, reply bson.Raw) {
 		}
 		t.Row(columns.Amount(float(d, "ru")), fmt.Sprintf("%.1f%%", float(d, "ruPercent")), fmt.Sprint(whole(d, "count")), columns.Amount(float(d, "ruAverage")),
 			columns.Amount(float(d, "ruMax")), columns.Amount(float(d, "millisAverage")), columns.Amount(float(d, "documentsLoaded")), parts,
-			fmt.Sprint(whole(d, "fanOuts")), fmt.Sprint(whole(d, "throttled")), command, ns, columns.Clip(shape, 80))
+			fmt.Sprint(whole(d, "fanOuts")), fmt.Sprint(max(whole(d, "throttled"), whole(d, "throttledDocuments"))), command, ns, columns.Clip(shape, 80))
 		warnings, _ := d.Get("warnings").Array()
 		for w := range warnings.Values() {
 			text, _ := w.Str()

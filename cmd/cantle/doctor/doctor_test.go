@@ -163,6 +163,14 @@ func TestPorts(t *testing.T) {
 	if runtime.GOOS == "linux" {
 		want(t, found, "ports", Fault, fmt.Sprintf("(process %d)", os.Getpid()))
 	}
+	const name = "/proc/self/comm"
+	if was, err := os.ReadFile(name); err == nil && os.WriteFile(name, []byte("cantle"), 0) == nil { // another cantle, for a moment
+		found := Machine(t.Context(), config(t, "--memory", "--listen", l.Addr().String()), nil)
+		if err := os.WriteFile(name, was, 0); err != nil {
+			t.Error(err)
+		}
+		want(t, found, "ports", Warning, "a start with these settings would fail")
+	}
 	want(t, Machine(t.Context(), config(t, "--memory", "--listen", "192.0.2.1:1", "--allow-open"), nil), "ports", Fault, "not an address of this machine")
 }
 

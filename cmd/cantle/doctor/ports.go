@@ -51,8 +51,12 @@ func taken(a daemon.Address, running bool) Finding {
 			listener = "a server"
 		}
 	}
-	if running || strings.HasPrefix(listener, "cantle ") { // the server itself is examined separately
+	if running { // the server itself is examined separately
 		return newFinding("ports", Good, "%s listens on %s (%s)", listener, a.Text, a.Flag)
+	}
+	if strings.HasPrefix(listener, "cantle ") {
+		return newFinding("ports", Warning, "%s listens on %s (%s), and does not use this folder: a start with these settings would fail", listener, a.Text, a.Flag).
+			do("if it is the server that you mean, name its folder with --data; to start another one, choose an address with %s (port 0 picks a free one)", a.Flag)
 	}
 	return newFinding("ports", Fault, "%s listens on %s (%s) already", listener, a.Text, a.Flag).
 		do("stop it, or choose another address with %s; port 0 picks a free one", a.Flag)

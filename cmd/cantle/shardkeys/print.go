@@ -11,11 +11,12 @@ import (
 	"github.com/cantledb/cantle/bson/ejson"
 	"github.com/cantledb/cantle/cmd/cantle/columns"
 	"github.com/cantledb/cantle/ratelimit"
+	"github.com/cantledb/cantle/shard/skew"
 )
 
 // Print prints the ranking of the shard keys as a table, and explains the best ones in sentences.
 func (r *Ranking) Print(out io.Writer) {
-	fmt.Fprintf(out, "%s.%s  %d documents, %s", r.DB, r.Coll, r.Docs.Stored, columns.Size(r.Docs.StoredBytes))
+	fmt.Fprintf(out, "%s.%s  %s, %s", r.DB, r.Coll, columns.Plural(int(r.Docs.Stored), "document"), columns.Size(r.Docs.StoredBytes))
 	if key, ok := r.Current.Get("shardKeyDefinition").Doc(); ok {
 		fmt.Fprintf(out, ", shard key %s", ejson.String(key))
 	} else {
@@ -58,13 +59,23 @@ func (r *Ranking) Print(out io.Writer) {
 		fmt.Fprintln(out, "* is the current key")
 	}
 	fmt.Fprintf(out, "\nsimulated on %d partitions", r.Partitions)
-	if len(r.Requests) == 0 {
-		fmt.Fprint(out, "; no requests were recorded: run the application against this server first, or name its filters with --query")
-	}
 	fmt.Fprint(out, "\n\n")
+	if load, ok := r.Current.Get("load").Doc(); ok {
+		if kind, _ := load.Get("kind").Str(); kind == string(skew.Hot) || kind == string(skew.Full) {
+			text, _ := load.Get("text").Str()
+			fmt.Fprintf(out, "%s\n\n", wrap("In the last minute: "+text, 100))
+		}
+	}
 	first := r.list[0]
+	if r.tooFew() {
+		fmt.Fprintf(out, "%s\n\n", wrap(r.unsure(), 100))
+	}
 	fmt.Fprintf(out, "%s\n", wrap(fmt.Sprintf("Best: %s. %s", first.name(), strings.Join(r.reasons(first), " ")), 100))
-	fmt.Fprintf(out, "\n  %s\n", r.command(first))
+	if r.tooFew() && r.currentKey() != nil && !first.current {
+		fmt.Fprintln(out, "\nThe command is not printed, because resharding is expensive and too little was recorded.")
+	} else {
+		fmt.Fprintf(out, "\n  %s\n", r.command(first))
+	}
 	shown := 0
 	others := slices.Clone(r.list[1:])
 	slices.SortStableFunc(others, func(a, b *candidate) int { return cmp.Compare(a.parts(), b.parts()) }) // single fields first
@@ -79,15 +90,29 @@ func (r *Ranking) Print(out io.Writer) {
 	}
 }
 
+// unsure describes that too few requests were recorded, and how to change this.
+func (r *Ranking) unsure() string {
+	const next = ": run the application against this server first, or name its filters with --query."
+	switch n := r.recorded(); {
+	case n == 0 && len(r.Requests) == 0:
+		return "Too little is known: no requests were recorded" + next
+	case n == 0:
+		return "Too little is known: only inserts were recorded" + next
+	default:
+		return fmt.Sprintf("Too little is known: only %s other than inserts %s recorded, and at least %d are needed to judge%s",
+			columns.Plural(int(n), "request"), map[bool]string{true: "was", false: "were"}[n == 1], requestsLeast, next)
+	}
+}
+
 // reasons returns sentences on the merits of a key.
 func (r *Ranking) reasons(c *candidate) (out []string) {
-	out = append(out, fmt.Sprintf("It has %d values, of which the largest has %s of the bytes: the largest of %d partitions gets %.1f times the average.",
-		c.distinct, percent(c.spread.largest()), r.Partitions, c.fullest(&c.spread, r.Partitions)))
+	out = append(out, fmt.Sprintf("It has %s, of which the largest has %s of the bytes: the largest of %d partitions gets %.1f times the average.",
+		columns.Plural(int(c.distinct), "value"), percent(c.spread.largest()), r.Partitions, c.fullest(&c.spread, r.Partitions)))
 	if c.newest.docs > 0 {
 		out = append(out, fmt.Sprintf("One value has %s of the newest documents: writes can use about %s.", percent(c.newest.largest()), rate(c.reach())))
 	}
 	if c.targeted >= 0.5 { // otherwise it is an objection
-		out = append(out, fmt.Sprintf("%s of the recorded requests specify it and visit one partition.", percent(c.targeted)))
+		out = append(out, fmt.Sprintf("%s of the recorded requests, by RU, specify it and visit one partition.", percent(c.targeted)))
 	}
 	if bad := r.objections(c); len(bad) > 0 {
 		out = append(out, "Drawbacks: "+strings.Join(bad, "; ")+".")
@@ -102,7 +127,7 @@ func (r *Ranking) objections(c *candidate) (out []string) {
 	case c.distinct <= 1:
 		out = append(out, "all documents have the same value")
 	case c.distinct < int64(2*n):
-		out = append(out, fmt.Sprintf("only %d values for %d partitions", c.distinct, n))
+		out = append(out, fmt.Sprintf("only %s for %d partitions", columns.Plural(int(c.distinct), "value"), n))
 	}
 	if c.present < 0.999 {
 		out = append(out, fmt.Sprintf("%s of the documents lack it; they would all be in one partition", percent(1-c.present)))
@@ -119,7 +144,7 @@ func (r *Ranking) objections(c *candidate) (out []string) {
 		if c.targeted == 0 {
 			which = "none"
 		}
-		out = append(out, fmt.Sprintf("%s of the recorded requests specify it: the others would visit all %d partitions", which, n))
+		out = append(out, fmt.Sprintf("%s of the recorded requests, by RU, specify it: the others would visit all %d partitions", which, n))
 	}
 	return out
 }

@@ -17,6 +17,7 @@ type Request struct {
 	Command string
 	Fixed   []string // paths that it fixes to one value or a few
 	Count   int64
+	Refused int64   // of these runs, those that were refused for lack of request units
 	RU      float64 // of all runs
 	Visited float64 // partitions, on average
 }
@@ -36,7 +37,15 @@ type candidate struct {
 	ru             float64 // of the requests
 	score          float64
 	current        bool
+	change         int // what a change to the key would be: nothing, a refinement of the current key, or another key
 }
+
+// Values of candidate.change.
+const (
+	noChange = iota
+	refinement
+	otherKey
+)
 
 // Ranking compares the candidates.
 type Ranking struct {
@@ -47,9 +56,19 @@ type Ranking struct {
 	Docs       *Documents
 	Requests   []Request
 	Current    bson.Raw // GetPartitions' reply
+	Given      int      // of the Requests, those at the end that the user named; they were not recorded
 	list       []*candidate
 	recent     []bson.Raw
+	inserts    float64 // share of the RU of all requests that inserts have
 }
+
+// Below these numbers, too little is known for a ranking.
+const (
+	// DocumentsLeast is the number of documents in the collection from which shard keys are ranked.
+	DocumentsLeast = 10
+	// requestsLeast is the number of recorded requests other than inserts from which they count as the workload.
+	requestsLeast = 20
+)
 
 // Bounds of how many keys of several fields are tried.
 const (
@@ -60,6 +79,7 @@ const (
 // Rank fills in the list, the best first.
 func (r *Ranking) Rank() {
 	r.recent = r.Docs.recent()
+	r.inserts = r.insertShare()
 	for _, path := range r.Docs.order {
 		f := r.Docs.fields[path]
 		if r.Docs.only != nil && !slices.Contains(r.Docs.only, path) {
@@ -93,11 +113,61 @@ func (r *Ranking) Rank() {
 	slices.SortStableFunc(r.list, better)
 }
 
-// better compares two candidates for sorting: the one with the higher score is first; with equal scores, the simpler
-// one.
+// better compares two candidates for sorting: the one with the higher score is first; with equal scores, the current
+// key, then its refinements, then the simpler one.
 func better(a, b *candidate) int {
-	return cmp.Or(cmp.Compare(math.Round(b.score), math.Round(a.score)), cmp.Compare(a.parts(), b.parts()), cmp.Compare(b.distinct, a.distinct))
+	return cmp.Or(cmp.Compare(math.Round(b.score), math.Round(a.score)), cmp.Compare(a.change, b.change), cmp.Compare(a.parts(), b.parts()), cmp.Compare(b.distinct, a.distinct))
 }
+
+// changeTo returns what a change to the key would be.
+func (r *Ranking) changeTo(c *candidate) int {
+	now := r.currentKey()
+	switch {
+	case c.current:
+		return noChange
+	case len(now) > 0 && len(c.fields) >= len(now) && slices.Equal(c.fields[:len(now)], now):
+		return refinement
+	}
+	return otherKey
+}
+
+// demand returns the RU that the requests of a shape needed or, for those that were refused, would have needed at the
+// average of the others.
+func (q *Request) demand() float64 {
+	if served := q.Count - q.Refused; served > 0 {
+		return q.RU * float64(q.Count) / float64(served)
+	}
+	return q.RU
+}
+
+// insertShare returns the share of the demand that inserts have, from 0 to 1.
+func (r *Ranking) insertShare() float64 {
+	all, inserts := 0.0, 0.0
+	for i := range r.Requests {
+		q := &r.Requests[i]
+		if all += q.demand(); q.Command == "insert" {
+			inserts += q.demand()
+		}
+	}
+	if all == 0 {
+		return 0
+	}
+	return inserts / all
+}
+
+// recorded returns the number of recorded requests other than inserts.
+func (r *Ranking) recorded() (n int64) {
+	for _, q := range r.Requests[:len(r.Requests)-r.Given] {
+		if q.Command != "insert" {
+			n += q.Count
+		}
+	}
+	return n
+}
+
+// tooFew reports whether too few requests were recorded, and none named by the user, to judge which filters the
+// workload has.
+func (r *Ranking) tooFew() bool { return r.Given == 0 && r.recorded() < requestsLeast }
 
 // parts returns the number of fields of the key, by which simpler keys rank first; a suffix counts as two.
 func (c *candidate) parts() int {
@@ -214,6 +284,7 @@ func (r *Ranking) try(c *candidate) {
 		names = append(slices.Clone(names), c.suffix)
 	}
 	c.current = slices.Equal(names, r.currentKey()) && r.currentBuckets(names[len(names)-1]) == c.buckets
+	c.change = r.changeTo(c)
 	r.aim(c)
 	n := r.Partitions
 	even, fresh := 1/c.fullest(&c.spread, n), 1.0
@@ -226,7 +297,9 @@ func (r *Ranking) try(c *candidate) {
 	if targeted < 0 {
 		targeted = 0.5 * c.suits
 	}
-	c.score = 100 * c.present * (0.25*even + 0.35*fresh + 0.40*targeted)
+	// If inserts have most of the RU, it matters more how they spread than which filters the other requests have.
+	filters := 0.40 * (1 - 0.75*r.inserts)
+	c.score = 100 * c.present * (0.25*even + (0.75-filters)*fresh + filters*targeted)
 	if few := float64(c.distinct) / float64(2*n); few < 1 {
 		c.score *= few
 	}
@@ -264,16 +337,16 @@ func (r *Ranking) currentBuckets(path string) int {
 	return int(n)
 }
 
-// aim computes, for one candidate key, the share of the recorded requests other than inserts that would visit one
-// partition (-1 if there are none), and the RU of all requests.
+// aim computes, for one candidate key, the share of the recorded requests other than inserts, by RU, that would visit
+// one partition (-1 if there are none), and the RU of all requests.
 func (r *Ranking) aim(c *candidate) {
 	n := float64(r.Partitions)
-	asked, hit := int64(0), int64(0)
+	asked, hit := 0.0, 0.0
 	c.targeted, c.ru = -1, 0
 	visitRU := r.Prices.Price(ratelimit.PartitionVisit, 1).Float() // for every partition that a query visits
 	for _, q := range r.Requests {
 		if q.Command == "insert" {
-			c.ru += q.RU
+			c.ru += q.demand()
 			continue
 		}
 		visits, whole := n, true
@@ -287,11 +360,11 @@ func (r *Ranking) aim(c *candidate) {
 		case first:
 			visits = 1 // a prefix of a hierarchical key is on few
 		}
-		asked += q.Count
+		each := q.demand() / float64(q.Count)
+		asked += q.demand()
 		if visits <= 1 {
-			hit += q.Count
+			hit += q.demand()
 		}
-		each := q.RU / float64(q.Count)
 		beyond := max(0, each-visitRU*q.Visited)
 		if visits <= 1 && whole && slices.Contains(q.Fixed, "_id") {
 			each = beyond + 1 // a read by key
@@ -301,7 +374,7 @@ func (r *Ranking) aim(c *candidate) {
 		c.ru += each * float64(q.Count)
 	}
 	if asked > 0 {
-		c.targeted = float64(hit) / float64(asked)
+		c.targeted = hit / asked
 	}
 }
 

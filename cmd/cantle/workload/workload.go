@@ -59,6 +59,9 @@ func (p *Workload) Prepare(ctx context.Context, doc bson.Raw, key string, indexe
 		if err != nil {
 			return fmt.Errorf("--shard-key %s: %w", key, err)
 		}
+		if _, missing := pattern.Missing(doc); missing {
+			return fmt.Errorf("--shard-key %s: the sample document has no such field; its fields are %s", key, strings.Join(fieldNames(doc), ", "))
+		}
 		p.terms += prices.TermWeight(len(pattern.AppendLogical(nil, doc)))
 	}
 	p.sharded = key != ""
@@ -92,6 +95,32 @@ func (p *Workload) Prepare(ctx context.Context, doc bson.Raw, key string, indexe
 		}
 	}
 	return nil
+}
+
+// CheckRates reports a rate or another number that is negative or not finite, by the name of its flag.
+func (p *Workload) CheckRates() error {
+	for _, x := range []struct {
+		flag string
+		n    float64
+	}{{"reads", p.Reads}, {"queries", p.Queries}, {"fan-outs", p.FanOuts}, {"inserts", p.Inserts}, {"updates", p.Updates}, {"deletes", p.Deletes},
+		{"query-documents", float64(p.PerQuery)}, {"documents", float64(p.Documents)}, {"partition-ru", float64(p.PartitionRU)},
+		{"partition-gb", float64(p.PartitionGB)}, {"buckets", float64(p.Buckets)}} {
+		if !(x.n >= 0) || math.IsInf(x.n, 1) {
+			return fmt.Errorf("--%s is a number from 0, not %v", x.flag, x.n)
+		}
+	}
+	return nil
+}
+
+// fieldNames returns the names of a document's fields, at most 20.
+func fieldNames(doc bson.Raw) (out []string) {
+	for name := range doc.Fields() {
+		if len(out) == 20 {
+			return append(out, "…")
+		}
+		out = append(out, string(name))
+	}
+	return out
 }
 
 // parseIndex reads keys alone or a whole specification.
