@@ -114,7 +114,7 @@ func TestPrivileges(t *testing.T) {
 		{"/collection?ns=test.orders", "", nobody, yes, yes, no},
 		{"/collection?ns=secret.c", "", nobody, yes, no, no},
 		{"/partitions?ns=secret.c", "", nobody, yes, no, 0},
-		{"/requests?ns=secret.c", "", nobody, yes, no, 0},
+		{"/requests?ns=secret.c", "", nobody, yes, no, yes},
 		{"/operations", "", nobody, yes, yes, yes},
 		{"/warnings", "", nobody, yes, yes, yes},
 		{"/disk", "", nobody, yes, no, yes},
