@@ -28,6 +28,7 @@ type Budgets struct {
 	dbMu         sync.Mutex
 	databases    map[string]*Pool
 	metadata     Bucket
+	operators    allowance
 	rules        rules
 	changes      changes
 	serverShares serverShares
@@ -140,9 +141,13 @@ func (b *Budgets) Charge(now time.Time, c Class, m *Meter) (total MicroRU) {
 }
 
 // ChargeAt takes a charge from the budget of one shard, and from that of the database if the collection pays there
-// too.
+// too. A charge of the class Operator is taken from the allowance of operators instead.
 func (b *Budgets) ChargeAt(now time.Time, c Class, at ShardID, charge MicroRU) {
 	if charge <= 0 {
+		return
+	}
+	if c.Operator {
+		b.ChargeOperator(now, charge)
 		return
 	}
 	p := b.Collection(at.Collection)
@@ -154,8 +159,12 @@ func (b *Budgets) ChargeAt(now time.Time, c Class, at ShardID, charge MicroRU) {
 }
 
 // Enter admits a request: with server-side retry (HasServerSideRetry) the request waits, for at most
-// RetrySecondsMax seconds; otherwise it is refused at once. Errors: *Throttled, ErrRetryTimeout, ctx.Err().
+// RetrySecondsMax seconds; otherwise it is refused at once. A request of the class Operator is admitted, because its
+// command was, by EnterOperator. Errors: *Throttled, ErrRetryTimeout, ctx.Err().
 func (b *Budgets) Enter(ctx context.Context, now time.Time, s Scope, c Class) (waited time.Duration, err error) {
+	if c.Operator {
+		return 0, nil
+	}
 	if b.HasServerSideRetry(s.Collection) {
 		return b.Wait(ctx, now, s, c, RetrySecondsMax*time.Second)
 	}

@@ -24,6 +24,8 @@ type Class struct {
 	Priority Priority
 	Group    uint8 // throughput bucket 1..GroupsMax, 0 for none
 	NoMinute bool  // opts out of the minute's add-on
+	// Operator makes the request pay from the allowance of operators (OperatorRUs), whatever the other fields.
+	Operator bool
 }
 
 // Group is one throughput bucket of a collection: a limit for the requests that belong to it, not a reservation.
@@ -74,16 +76,18 @@ func (p *Pool) ClassOf(c Class, appName string) Class {
 }
 
 // ClassFor returns the class of a request. group and priority come from the comment document of the request
-// (comment: {bucket: 2, priority: "low"}; 0 and "" if absent), appName from its connection. Errors: a plain error
-// with the bad value.
+// (comment: {bucket: 2, priority: "low"}; 0 and "" if absent), appName from its connection. The caller clears Operator
+// for clients that are no operators; the request then has a low priority. Errors: a plain error with the bad value.
 func (g *Groups) ClassFor(group int, priority, appName string) (Class, error) {
 	var c Class
 	switch priority {
 	case "", "high", "High":
 	case "low", "Low":
 		c.Priority = Low
+	case "operator":
+		c.Priority, c.Operator = Low, true
 	default:
-		return c, fmt.Errorf("priority must be 'high' or 'low', got '%s'", priority)
+		return c, fmt.Errorf("priority must be 'high', 'low' or 'operator', got '%s'", priority)
 	}
 	if group < 0 || group > GroupsMax {
 		return c, fmt.Errorf("bucket must be between 1 and %d, got %d", GroupsMax, group)

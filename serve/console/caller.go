@@ -10,6 +10,7 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/wire"
 	"github.com/cantledb/cantle/wire/auth"
 	"github.com/cantledb/cantle/wire/command"
@@ -44,6 +45,7 @@ func (n *connIDs) dial(s *command.Server, remote, local net.Addr, state *tls.Con
 	if err := s.Connect(c); err != nil {
 		return nil, err
 	}
+	c.state.(*command.ConnState).Operator = true
 	return c, nil
 }
 
@@ -100,9 +102,29 @@ func (c *localConn) login() *command.Login { return c.state.(*command.ConnState)
 // errClosed is the error of a command whose connection was closed while the command ran.
 var errClosed = errors.New("the connection was closed")
 
-// runCommand runs a command on a database over this connection, and returns a copy of the reply.
-// Errors: *mongoerr.Error if the command fails, as in its reply; errClosed.
+// runCommand runs a command on a database over this connection, and returns a copy of the reply. While the server
+// refuses the command for lack of request units, runCommand waits and tries again, see throttledPatience.
+// Errors: *mongoerr.Error if the command fails, as in its reply, or the error of throttled; errClosed.
 func (c *localConn) runCommand(ctx context.Context, db string, body bson.Raw) (bson.Raw, error) {
+	began := time.Now()
+	for tries := 1; ; tries++ {
+		reply, err := c.send(ctx, db, body)
+		if err != nil || reply.Get("ok").Truthy() {
+			return reply, err
+		}
+		code, _ := reply.Get("code").TruncInt64()
+		text, _ := reply.Get("errmsg").Str()
+		if code != ratelimit.CodeThrottled {
+			return nil, mongoerr.New(mongoerr.Code(code), "%s", text)
+		}
+		if !pause(ctx, reply, began) {
+			return nil, throttled(tries, time.Since(began))
+		}
+	}
+}
+
+// send sends a command once, and returns a copy of the reply, also that of a command that failed. Errors: errClosed.
+func (c *localConn) send(ctx context.Context, db string, body bson.Raw) (bson.Raw, error) {
 	doc, err := bson.Parse(append(body.D(), bson.E{"$db", db}).Doc(), bson.Limits{Depth: bson.MaxDepth + 1})
 	if err != nil {
 		return nil, mongoerr.New(mongoerr.FailedToParse, "%s", err)
@@ -125,13 +147,7 @@ func (c *localConn) runCommand(ctx context.Context, db string, body bson.Raw) (b
 	if err != nil {
 		return nil, err
 	}
-	reply = reply.Clone()
-	if reply.Get("ok").Truthy() {
-		return reply, nil
-	}
-	code, _ := reply.Get("code").TruncInt64()
-	text, _ := reply.Get("errmsg").Str()
-	return nil, mongoerr.New(mongoerr.Code(code), "%s", text)
+	return reply.Clone(), nil
 }
 
 // authenticate logs a user in by SCRAM.

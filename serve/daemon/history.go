@@ -60,10 +60,10 @@ func (d *Daemon) sampleHistory(ctx context.Context) {
 }
 
 // recordCommand counts a command that read or wrote documents in the history: for each partition that the command
-// visited, and for the whole server; a refused command for the server only. The time for which the command waited for
+// visited, and for the whole server; a refused command for the server only, and that of an operator not at all. The time for which the command waited for
 // new documents does not count as duration.
 func recordCommand(h *history.Recorder, c *command.Call, e command.Outcome) {
-	if !c.Def.Costly() || c.Op.Unmetered {
+	if !c.Def.Costly() || c.Op.Unmetered || c.Op.Class.Operator {
 		return
 	}
 	took := max(0, e.Took-c.Progress().Idle.Sum())

@@ -10,13 +10,16 @@ import (
 )
 
 // settle charges the cost that the op's meter has counted since the last call to the budgets and the touched shard
-// key values, adds it to the command's receipt, and clears the meter. For an unmetered op it does nothing.
+// key values, adds it to the command's receipt, and clears the meter. For an unmetered op it does nothing. The shard key
+// values of an operator's statement are not charged: it is no load of the application.
 func (c *Cluster) settle(o *Op) {
 	if o.Unmetered || o.meter.Empty() && len(o.touches.list) == 0 {
 		return
 	}
-	c.Budgets.Charge(c.Now(), o.class, &o.meter)
-	if len(o.touches.list) > 0 {
+	class := o.class
+	class.Operator = o.Class.Operator
+	c.Budgets.Charge(c.Now(), class, &o.meter)
+	if len(o.touches.list) > 0 && !class.Operator {
 		o.touches.charge(c.Budgets.Collection(o.meter.Collection()), &o.meter)
 	}
 	o.Receipt.Merge(&o.meter)
@@ -59,6 +62,10 @@ func (a *attempt) admit(shards []*shard.Descriptor) error {
 // collection, and reports whether the collection has a budget, so that the statement needs admission. A refusal that
 // a test has injected is returned first, even where the statement would otherwise wait.
 func (c *Cluster) classify(o *Op, coll *catalog.Collection, shards []*shard.Descriptor, kind ratelimit.Kind) (limited bool, err error) {
+	if o.Class.Operator { // the command was admitted by the allowance of operators
+		o.class = o.Class
+		return false, nil
+	}
 	place := ratelimit.ShardID{Collection: uint64(coll.ID)}
 	if len(shards) > 0 {
 		place.Shard = int(shards[0].ID)
@@ -78,6 +85,7 @@ func (c *Cluster) admitScope(ctx context.Context, o *Op, scope ratelimit.Scope) 
 	o.Env.ReleaseSlot()
 	waited, err := c.Budgets.Enter(ctx, c.Now(), scope, o.class)
 	o.Waited += waited
+	o.noteRefusal(scope, err)
 	return err
 }
 

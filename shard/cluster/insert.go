@@ -50,7 +50,8 @@ func (c *Cluster) Insert(o *Op, ns collection.Namespace, docs []bson.Raw, ordere
 		return 0, nil, err
 	}
 	errs = failed
-	for _, group := range router.ByShard(coll, placed, ordered) {
+	groups := router.ByShard(coll, placed, ordered)
+	for g, group := range groups {
 		for len(group) > 0 {
 			if err := o.Env.Interrupted(); err != nil {
 				return n, errs, err
@@ -65,7 +66,9 @@ func (c *Cluster) Insert(o *Op, ns collection.Namespace, docs []bson.Raw, ordere
 			if len(werrs) > 0 {
 				errs = append(errs, werrs...)
 				if ordered {
-					return n, firstOnly(errs), nil
+					errs = firstOnly(errs)
+					o.noteUntried(coll, errs[0].Err, append(groups[g+1:], group)...)
+					return n, errs, nil
 				}
 			}
 		}
@@ -228,6 +231,7 @@ func (c *Cluster) insertGroup(o *Op, by *catalog.Collection, ns collection.Names
 		if ordered {
 			docs = docs[:1]
 		}
+		o.noteRefused(len(o.Refusals)-1, docs[0].Index)
 		for _, p := range docs {
 			errs = append(errs, c.refusedWrite(p.Index, t))
 		}

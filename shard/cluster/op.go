@@ -53,6 +53,8 @@ type Op struct {
 	User collection.User
 	// BypassValidation skips validators (bypassDocumentValidation).
 	BypassValidation bool
+	// Refusals lists the statements that budgets refused.
+	Refusals []Refusal
 	// Committed is the timestamp of the last commit of the command, 0 if it wrote nothing; the operationTime of its
 	// reply is not before it.
 	Committed storage.Timestamp

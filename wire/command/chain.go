@@ -192,7 +192,7 @@ func (s *Server) run(c *Call) error {
 		}
 	}()
 	c.Injected.trigger()
-	err = c.chargeMetadata()
+	err = c.enterBudgets()
 	if err == nil {
 		err = c.fixReadTime()
 	}
@@ -400,6 +400,7 @@ func (s *Server) readGeneric(c *Call) (err error) {
 			c.Op.Class = arguments.ClassOf(it.Value)
 		}
 	}
+	c.checkOperator()
 	if hasSession {
 		if c.Args, err = session.ParseArgs(c.Body, c.Name(), c.ConnState.Owner); err != nil {
 			return err

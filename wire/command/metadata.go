@@ -6,7 +6,8 @@ import (
 )
 
 // chargeMetadata charges a command that reads or changes the catalog to the account's budget for such commands, which
-// is separate from that of documents. The price is fixed, so it is charged before the command runs.
+// is separate from that of documents. The price is fixed, so it is charged before the command runs. A command of an
+// operator pays from the allowance of operators, without a wait.
 // Source: Azure Cosmos DB, "concepts-limits" (metadata requests).
 // Errors: 16500 when the budget is used up.
 func (c *Call) chargeMetadata() error {
@@ -15,11 +16,17 @@ func (c *Call) chargeMetadata() error {
 	}
 	now := c.Cluster.Now()
 	budget := c.Cluster.Budgets.Metadata()
-	if wait := budget.Admit(now); wait > 0 {
-		return cluster.Refused(&ratelimit.Throttled{RetryAfter: wait})
+	if !c.Op.Class.Operator {
+		if wait := budget.Admit(now); wait > 0 {
+			return cluster.Refused(&ratelimit.Throttled{RetryAfter: wait})
+		}
 	}
 	before := c.Op.Receipt.Total()
 	c.Op.Receipt.Add(0, ratelimit.Metadata, 1)
-	budget.Charge(now, c.Op.Receipt.Total()-before)
+	if price := c.Op.Receipt.Total() - before; c.Op.Class.Operator {
+		c.Cluster.Budgets.ChargeOperator(now, price)
+	} else {
+		budget.Charge(now, price)
+	}
 	return nil
 }

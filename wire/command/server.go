@@ -245,6 +245,7 @@ type ConnState struct {
 	UUID        [16]byte
 	Client      atomic.Pointer[operations.Client] // the metadata that the client sent in a hello; nil if none
 	HelloSeen   bool
+	Operator    bool // commands pay from the allowance of operators, as far as the user may
 	Balanced    bool // the client connects through a load balancer (loadBalanced=true)
 	pinnedTxn   pinnedTxn
 	Last        statement       // for getLastRequestStatistics, if the command has no session

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+	"go.mongodb.org/mongo-driver/v2/mongo"
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/ejson"
@@ -19,8 +20,9 @@ import (
 )
 
 const adviseHelp = `Reads the documents of a collection and the queries that the server has recorded for it,
-and ranks candidate shard keys. Nothing is changed. The scan runs at low priority: when
-request units run short, other requests go first.
+and ranks candidate shard keys. Nothing is changed. For users with the role clusterMonitor
+the scan takes no request units from the collection; for others it runs at low priority:
+when request units run short, other requests go first, and the scan waits.
 
   score      from 0 to 100: how evenly documents and recent writes spread, and how many
              of the recorded requests would visit one partition only
@@ -74,12 +76,13 @@ func adviseVerb(f *pflag.FlagSet) action {
 		}
 		ctx, cancel := context.WithTimeout(ctx, *limit)
 		defer cancel()
-		c, err := connect(f.Arg(0), "cantle advise")
+		t, err := newTransfer(f.Arg(0), "cantle advise", onOne)
 		if err != nil {
 			return err
 		}
-		defer c.close()
-		return c.advise(ctx, db, coll, &a, s.Out, s.Err)
+		defer t.end()
+		t.waits.showOn(s.Err)
+		return t.advise(mongo.NewSessionContext(ctx, t.session), db, coll, &a, s.Out, s.Err)
 	}
 }
 
@@ -229,7 +232,7 @@ func (s *server) scan(ctx context.Context, db, coll string, a *adviseArgs, parti
 		pipeline = bson.A{bson.D{{"$sample", bson.D{{"size", a.sample}}}}}
 	}
 	command := bson.D{{"aggregate", coll}, {"pipeline", pipeline}, {"cursor", bson.D{{"batchSize", scanBatch}}}, {"allowDiskUse", true},
-		{"comment", bson.D{{"priority", "low"}}}}.Doc()
+		{"comment", bson.D{{"priority", "operator"}}}}.Doc()
 	p := progress.Show(errs, "documents", min(d.Stored, a.sample))
 	defer p.End()
 	take := func(doc bson.Raw) bool {
@@ -237,26 +240,10 @@ func (s *server) scan(ctx context.Context, db, coll string, a *adviseArgs, parti
 		p.At(d.Seen)
 		return d.Seen < a.sample
 	}
-	if s.consoleRun != nil {
-		return s.eachDocument(ctx, db, coll, command, take)
+	if s.waits != nil {
+		s.waits.showBy(p.Logf)
 	}
-	cur, err := s.client.Database(db).RunCommandCursor(ctx, []byte(command))
-	if err != nil {
-		return s.explain(err)
-	}
-	cur.SetBatchSize(scanBatch)
-	defer cur.Close(ctx)
-	for d.Seen < a.sample && cur.Next(ctx) {
-		doc, err := bson.Parse(cur.Current, bson.Limits{Depth: bson.MaxDepth + 1})
-		if err != nil {
-			return err
-		}
-		take(doc)
-	}
-	if err := cur.Err(); err != nil {
-		return s.explain(err)
-	}
-	return nil
+	return s.eachDocument(ctx, db, coll, command, take)
 }
 
 // scanBatch is the number of documents in each reply while cantle advise scans a collection.

@@ -133,6 +133,7 @@ func dump(ctx context.Context, uri string, a dumpArgs, out, errs io.Writer) erro
 		return err
 	}
 	defer t.end()
+	t.waits.showOn(errs)
 	d := &dumping{transfer: t, dumpArgs: a}
 	if d.account, err = t.account(ctx); err != nil {
 		return t.explain(err)
@@ -175,6 +176,7 @@ func dump(ctx context.Context, uri string, a dumpArgs, out, errs io.Writer) erro
 		}
 	}
 	d.shows = progress.Share(errs, "documents", total)
+	t.waits.showBy(d.shows.Logf)
 	err = each(ctx, t, a.parallel, list, func(ctx context.Context, t *transfer, c *dumps.Collection) error {
 		if err := d.one(ctx, t, c, to); err != nil {
 			return fmt.Errorf("%s: %w", c.NS(), t.explain(err))
@@ -185,7 +187,7 @@ func dump(ctx context.Context, uri string, a dumpArgs, out, errs io.Writer) erro
 	if err != nil {
 		return err
 	}
-	t.summary(errs)
+	t.waits.summary(errs)
 	return d.verdict(errs)
 }
 

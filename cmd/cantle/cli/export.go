@@ -171,6 +171,7 @@ func export(ctx context.Context, uri, db, coll string, a exportArgs, find bson.R
 		return err
 	}
 	defer t.end()
+	t.waits.showOn(errs)
 	w := bufio.NewWriterSize(out, 1<<20)
 	table := csv.NewWriter(w)
 	if a.kind == "csv" && !a.bare {
@@ -183,6 +184,7 @@ func export(ctx context.Context, uri, db, coll string, a exportArgs, find bson.R
 	}
 	n := int64(0)
 	p := progress.Show(errs, "documents", t.count(ctx, db, coll))
+	t.waits.showBy(p.Logf)
 	err = t.scan(ctx, db, find, func(doc bson.Raw) error {
 		n++
 		p.At(n)
@@ -217,7 +219,7 @@ func export(ctx context.Context, uri, db, coll string, a exportArgs, find bson.R
 	if err := errors.Join(table.Error(), w.Flush()); err != nil {
 		return err
 	}
-	t.summary(errs)
+	t.waits.summary(errs)
 	fmt.Fprintf(errs, "%s exported\n", columns.Plural(n, "document"))
 	return nil
 }

@@ -18,7 +18,7 @@ func gatewaysVerb(f *pflag.FlagSet) action {
 		}
 		ctx, cancel := context.WithTimeout(ctx, *limit)
 		defer cancel()
-		reply, err := runOnce(ctx, f.Arg(0), "cantle gateways", "config", gateways.Command())
+		reply, err := runOnce(ctx, f.Arg(0), "cantle gateways", "config", gateways.Command(), s.Err)
 		if err == nil {
 			gateways.Print(s.Out, reply, *asJSON)
 		}

@@ -163,6 +163,7 @@ func load(ctx context.Context, uri, db, coll string, a importArgs, in io.Reader,
 		return err
 	}
 	defer t.end()
+	t.waits.showOn(errs)
 	j, err := journal.Open(a.journalFile)
 	if err != nil {
 		return err
@@ -188,9 +189,10 @@ func load(ctx context.Context, uri, db, coll string, a importArgs, in io.Reader,
 		return err
 	}
 	p := progress.Show(errs, "bytes", size)
+	t.waits.showBy(p.Logf)
 	err = m.all(ctx, source, func() { p.At(read.n) })
 	p.End()
-	t.summary(errs)
+	t.waits.summary(errs)
 	done := "imported"
 	if a.mode == "delete" {
 		done = "searched and deleted"

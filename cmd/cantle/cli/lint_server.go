@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -41,20 +42,22 @@ func lintServer(ctx context.Context, uri string, l *lint.Linter, limit time.Dura
 		return err
 	}
 	defer t.end()
+	t.waits.showOn(errs)
 	c := &linting{transfer: t, Linter: l, errs: errs}
+	var throttled *stillThrottledError
 	err = c.server(ctx)
 	switch {
 	case err == nil && c.unread == 0:
 	case err == nil:
 		err = &unreadError{address.Redact(uri)}
-	case ctx.Err() != nil && t.waits.throttled > 0:
-		return fmt.Errorf("%s had no throughput left for %s (throttled %s): try again when it is less busy, or with a longer --timeout", address.Redact(uri), limit, columns.Plural(t.waits.throttled, "time"))
+	case errors.As(err, &throttled):
+		return fmt.Errorf("%s had no throughput left for %s (throttled %s): try again when it is less busy, or with a longer --timeout", address.Redact(uri), limit, columns.Plural(throttled.throttled, "time"))
 	case ctx.Err() == context.DeadlineExceeded:
 		return fmt.Errorf("%s was not read within %s; is the server running? --timeout allows more time", address.Redact(uri), limit)
 	default:
 		return t.explain(err)
 	}
-	t.summary(errs)
+	t.waits.summary(errs)
 	return err
 }
 

@@ -45,7 +45,7 @@ func partitionsVerb(f *pflag.FlagSet) action {
 		defer cancel()
 		reply, err := runOnce(ctx, f.Arg(0), "cantle partitions", db, bson.D{
 			{"customAction", "GetPartitions"}, {"collection", coll}, {"top", int32(min(max(1, *top), 64))},
-		}.Doc())
+		}.Doc(), s.Err)
 		if err != nil {
 			return err
 		}

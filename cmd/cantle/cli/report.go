@@ -51,7 +51,7 @@ func reportVerb(f *pflag.FlagSet) action {
 			command = append(command, bson.E{"collection", coll})
 		}
 		command = append(command, bson.E{"reset", *reset})
-		reply, err := runOnce(ctx, f.Arg(0), "cantle report", db, command.Doc())
+		reply, err := runOnce(ctx, f.Arg(0), "cantle report", db, command.Doc(), s.Err)
 		if err != nil {
 			return err
 		}

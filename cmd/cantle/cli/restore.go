@@ -205,6 +205,7 @@ func restore(ctx context.Context, uri string, a restoreArgs, s Streams) error {
 		return err
 	}
 	defer t.end()
+	t.waits.showOn(errs)
 	if a.journalOpened, err = journal.Open(a.journal); err != nil {
 		return err
 	}
@@ -218,6 +219,7 @@ func restore(ctx context.Context, uri string, a restoreArgs, s Streams) error {
 		}
 	}
 	r.shows = progress.Share(errs, "documents", 0)
+	t.waits.showBy(func(format string, args ...any) { r.shows.Logf(format, args...) }) // r.shows is replaced later
 	switch {
 	case a.from != "":
 		err = r.fromBackup(ctx, s)
@@ -230,7 +232,7 @@ func restore(ctx context.Context, uri string, a restoreArgs, s Streams) error {
 	if err != nil {
 		return t.explain(err)
 	}
-	t.summary(errs)
+	t.waits.summary(errs)
 	if a.dry {
 		fmt.Fprintf(errs, "%s would be restored\n", columns.Plural(r.total.done, "document"))
 		return nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
@@ -17,6 +18,7 @@ import (
 type server struct {
 	client     *mongo.Client
 	uri        string
+	waits      *waits             // while the server throttles this verb
 	consoleRun console.RunCommand // used instead of client if a verb works for the console
 }
 
@@ -36,22 +38,42 @@ func connect(uri, verb string, adjust ...func(*options.ClientOptions) error) (*s
 	if err != nil {
 		return nil, err
 	}
-	return &server{client: client, uri: uri}, nil
+	return &server{client: client, uri: uri, waits: &waits{}}, nil
 }
 
 func (s *server) close() { s.client.Disconnect(context.Background()) }
 
-// runCommand runs a command. Errors: errors of the driver, shortened.
+// runCommand runs a command, and retries it while the server throttles it, within the time of ctx. Errors: errors of
+// the driver, shortened; *stillThrottledError.
 func (s *server) runCommand(ctx context.Context, db string, command bson.Raw) (bson.Raw, error) {
 	if s.consoleRun != nil {
 		raw, err := s.consoleRun(ctx, db, command)
 		return bson.Raw(raw), err
 	}
-	raw, err := s.client.Database(db).RunCommand(ctx, []byte(command)).Raw()
+	send, cancel := driverContext(ctx, command)
+	defer cancel()
+	raw, err := s.client.Database(db).RunCommand(send, []byte(command)).Raw()
+	for message, refused := isThrottled(err); refused; message, refused = isThrottled(err) {
+		if err := s.waits.wait(ctx, message); err != nil {
+			return nil, err
+		}
+		raw, err = s.client.Database(db).RunCommand(send, []byte(command)).Raw()
+	}
 	if err != nil {
 		return nil, s.explain(err)
 	}
 	return bson.Parse(raw, bson.Limits{Depth: bson.MaxDepth + 1})
+}
+
+// driverContext returns the context with which the driver sends a command. For a getMore it is one without a deadline,
+// which ends with ctx: from a deadline the driver makes a maxTimeMS, which servers refuse in the getMore of most cursors.
+func driverContext(ctx context.Context, command bson.Raw) (context.Context, context.CancelFunc) {
+	if first, ok := command.First(); !ok || string(first.Name) != "getMore" {
+		return ctx, func() {}
+	}
+	send, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, cancel)
+	return send, func() { stop(); cancel() }
 }
 
 // explain rewords a server's refusal or a timeout for users of the verbs: without codes, and without the password in
@@ -76,12 +98,13 @@ type refusedError struct{ message string }
 
 func (e *refusedError) Error() string { return e.message }
 
-// runOnce connects, runs one command and disconnects.
-func runOnce(ctx context.Context, uri, verb, db string, command bson.Raw) (bson.Raw, error) {
+// runOnce connects, runs one command and disconnects. While the server throttles the command, it shows that on errs.
+func runOnce(ctx context.Context, uri, verb, db string, command bson.Raw, errs io.Writer) (bson.Raw, error) {
 	s, err := connect(uri, verb)
 	if err != nil {
 		return nil, err
 	}
 	defer s.close()
+	s.waits.showOn(errs)
 	return s.runCommand(ctx, db, command)
 }

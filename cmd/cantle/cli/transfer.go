@@ -4,18 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"regexp"
-	"strconv"
 	"strings"
 	"sync"
-	"time"
 
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/cmd/cantle/columns"
 	"github.com/cantledb/cantle/collection/cosmos"
 )
 
@@ -26,30 +21,11 @@ const (
 	batchBytesMax = 8 << 20
 )
 
-// codeThrottled is the error code of a refused request.
-const codeThrottled = 16500
-
 // transfer copies documents to or from a server. While the server throttles its requests for lack of throughput, the
-// transfer waits, without a limit on the time.
+// transfer waits, at most until the time of its context ends.
 type transfer struct {
 	*server
 	session *mongo.Session // used by one goroutine, because cursors belong to a session
-	waits   *waits         // shared by all workers
-}
-
-// waits counts how often, and for how long, the workers of a transfer waited because the server throttled them. Safe
-// for concurrent use.
-type waits struct {
-	mu        sync.Mutex
-	throttled int // times
-	waited    time.Duration
-}
-
-func (w *waits) add(pause time.Duration) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.throttled++
-	w.waited += pause
 }
 
 // newTransfer connects to the server of a connection string; each adjust changes the options of the connection
@@ -65,7 +41,7 @@ func newTransfer(uri, verb string, adjust ...func(*options.ClientOptions) error)
 		s.close()
 		return nil, err
 	}
-	return &transfer{server: s, session: session, waits: &waits{}}, nil
+	return &transfer{server: s, session: session}, nil
 }
 
 // worker returns the same transfer with a session of its own, for another goroutine, which ends it by endWorker.
@@ -74,7 +50,7 @@ func (t *transfer) worker() (*transfer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &transfer{server: t.server, session: session, waits: t.waits}, nil
+	return &transfer{server: t.server, session: session}, nil
 }
 
 func (t *transfer) endWorker() { t.session.EndSession(context.Background()) }
@@ -123,9 +99,8 @@ func (t *transfer) end() {
 func (t *transfer) run(ctx context.Context, db string, command bson.Raw) (bson.Raw, error) {
 	for {
 		raw, err := t.client.Database(db).RunCommand(mongo.NewSessionContext(ctx, t.session), []byte(command)).Raw()
-		var refused mongo.CommandError
-		if errors.As(err, &refused) && refused.Code == codeThrottled {
-			if err := t.wait(ctx, refused.Message); err != nil {
+		if message, refused := isThrottled(err); refused {
+			if err := t.waits.wait(ctx, message); err != nil {
 				return nil, err
 			}
 			continue
@@ -134,27 +109,6 @@ func (t *transfer) run(ctx context.Context, db string, command bson.Raw) (bson.R
 			return nil, err
 		}
 		return bson.Parse(raw, bson.Limits{Depth: bson.MaxDepth + 8})
-	}
-}
-
-var retryAfter = regexp.MustCompile(`RetryAfterMs=(\d+)`)
-
-// wait sleeps for the time in a refusal.
-func (t *transfer) wait(ctx context.Context, message string) error {
-	pause := 100 * time.Millisecond
-	if m := retryAfter.FindStringSubmatch(message); m != nil {
-		if ms, err := strconv.Atoi(m[1]); err == nil {
-			pause = max(time.Millisecond, min(time.Duration(ms)*time.Millisecond, time.Minute))
-		}
-	}
-	t.waits.add(pause)
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
 	}
 }
 
@@ -291,20 +245,13 @@ func (t *transfer) write(ctx context.Context, w writes, statements []bson.Raw) (
 			again = statements[at:]
 		}
 		if refusal != "" {
-			if err := t.wait(ctx, refusal); err != nil {
+			if err := t.waits.wait(ctx, refusal); err != nil {
 				return out, err
 			}
 		}
 		statements = again
 	}
 	return out, nil
-}
-
-// summary prints how often the server throttled.
-func (t *transfer) summary(errs io.Writer) {
-	if w := t.waits; w.throttled > 0 {
-		fmt.Fprintf(errs, "throttled %s, waited %s\n", columns.Plural(w.throttled, "time"), w.waited.Round(time.Millisecond))
-	}
 }
 
 // batch collects documents until one command is full.

@@ -65,6 +65,12 @@ func (b *Bar) At(done int64) {
 	fmt.Fprintln(b.out, b.line(done, now))
 }
 
+// Logf prints a line above the bar.
+func (b *Bar) Logf(format string, args ...any) {
+	b.End()
+	fmt.Fprintf(b.out, format+"\n", args...)
+}
+
 // End removes the bar.
 func (b *Bar) End() {
 	if b.drawn && b.terminal {
@@ -111,8 +117,7 @@ func (s *Shared) Add(n int64) {
 func (s *Shared) Logf(format string, args ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.bar.End()
-	fmt.Fprintf(s.bar.out, format+"\n", args...)
+	s.bar.Logf(format, args...)
 }
 
 // End removes the bar.

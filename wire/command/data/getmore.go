@@ -7,6 +7,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/command"
 	"github.com/cantledb/cantle/wire/cursor"
@@ -32,6 +33,13 @@ func (s *State) runGetMore(c *command.Call) error {
 	ns := collection.Namespace{DB: c.DB, Coll: a.coll}
 	cur, err := checkoutCursor(c, a.id, ns)
 	if err != nil {
+		return err
+	}
+	if x, ok := cur.Source().(charger); ok {
+		c.PayAs(x.class())
+	}
+	if err := c.EnterOperator(); err != nil {
+		cur.Checkin(0, true)
 		return err
 	}
 	s.awaitPace(c, cur)
@@ -256,8 +264,15 @@ func addReceipt(c *command.Call, cur *cursor.Cursor, before int64) {
 	}
 }
 
-// charger is a source of a cursor that reports its charge since the cursor's opening, in micro request units.
-type charger interface{ charge() int64 }
+// charger is a source of a cursor that reports its charge since the cursor's opening, in micro request units, and the
+// class of the command that opened it, which decides what pays the charge.
+type charger interface {
+	charge() int64
+	class() ratelimit.Class
+}
 
 // charge returns the charge of the operation that produces the cursor's documents, in micro request units.
 func (x *streamSource) charge() int64 { return int64(x.op.Receipt.Total()) }
+
+// class returns the class of the command that opened the cursor.
+func (x *streamSource) class() ratelimit.Class { return x.op.Class }

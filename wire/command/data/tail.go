@@ -6,6 +6,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/wire/command"
 	"github.com/cantledb/cantle/wire/cursor"
@@ -90,3 +91,6 @@ func (x *tailSource) Close() { x.t.Pause() }
 
 // charge returns the charge of the batches so far.
 func (x *tailSource) charge() int64 { return int64(x.op.Receipt.Total()) }
+
+// class returns the class of the command that opened the cursor.
+func (x *tailSource) class() ratelimit.Class { return x.op.Class }

@@ -86,11 +86,17 @@ func parseStatements(c *command.Call, list string, read func(bson.Raw) (statemen
 // first error. It calls done with the result of each statement that succeeds, and returns the errors of the others.
 func runStatements(c *command.Call, s *statements, parse programParser, done func(i int, r cluster.Modified)) (errs []mongoerr.WriteError, err error) {
 	for i := range s.list {
+		refusals := len(c.Op.Refusals)
 		r, err := runStatement(c, s.ns, i, &s.list[i], parse)
 		if err == nil {
 			done(i, r)
 			continue
 		}
+		untried := 0
+		if s.ordered {
+			untried = len(s.list) - i - 1
+		}
+		c.Op.NoteStatement(refusals, i, untried)
 		if errs, err = statementError(c, errs, i, err); err != nil {
 			return nil, err
 		}

@@ -84,6 +84,11 @@ func (r *explainRequest) Run(c *command.Call) error {
 		return err
 	}
 	x.Command, x.Level = p.Body, r.level
+	if r.level != explained.PlanOnly {
+		if err := inner.EnterOperator(); err != nil {
+			return err
+		}
+	}
 	err = r.state.Explain(&inner, x)
 	c.Op.Receipt.Merge(&inner.Op.Receipt) // explain costs as much as the read that it ran
 	return err

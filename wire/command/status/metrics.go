@@ -52,6 +52,7 @@ var (
 	descThrottled  = prometheus.NewDesc("cantle_throttled_requests_total", "Requests refused or delayed because request units were used up.", ofPartition, nil)
 	descShare      = prometheus.NewDesc("cantle_provisioned_request_units", "Provisioned request units per second; absent if unlimited.", ofPartition, nil)
 	descNormalized = prometheus.NewDesc("cantle_normalized_ru_consumption_percent", "Busiest second of the last minute, in percent of the provisioned request units.", ofPartition, nil)
+	descOperators  = prometheus.NewDesc("cantle_operator_request_units_total", "Request units charged to the allowance of operators; no partition includes them.", nil, nil)
 	descWaiting    = prometheus.NewDesc("cantle_waiting_requests", "Requests waiting for request units (server-side retry).", ofPartition, nil)
 	descDocuments  = prometheus.NewDesc("cantle_documents", "Documents stored.", ofPartition, nil)
 	descBytes      = prometheus.NewDesc("cantle_document_bytes", "Bytes of the documents stored.", ofPartition, nil)
@@ -82,7 +83,7 @@ var (
 
 // Describe implements prometheus.Collector.
 func (m *Metrics) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{descUnits, descThrottled, descShare, descNormalized, descWaiting, descDocuments, descBytes,
+	for _, d := range []*prometheus.Desc{descUnits, descThrottled, descShare, descNormalized, descOperators, descWaiting, descDocuments, descBytes,
 		descCommands, descFailures, descDefects, descConns, descConnsMade, descReceived, descSent, descDisk, descChangeLog, descKeptLog, descCollection, descIndex, descDiskFree, descDiskTotal, descReserve, descBallast, descRefuses, descCommits, descConflicts,
 		descSyncs, descSyncSeconds, descSlowSyncs, descStalls, descCacheHits, descCacheMisses, descInfo,
 		descBackups, descBackupsFailed, descBackupEvery, descBackupLast, descBackupCovered} {
@@ -119,6 +120,7 @@ func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 	}
 	count(descReceived, s.Stats.BytesIn.Load())
 	count(descSent, s.Stats.BytesOut.Load())
+	out <- prometheus.MustNewConstMetric(descOperators, prometheus.CounterValue, s.Cluster.Budgets.OperatorCharge().Float())
 	gauge(descInfo, 1, s.Version, s.Cluster.Budgets.PriceList().String())
 	x := s.Cluster.StoreMetrics()
 	gauge(descDisk, float64(x.DiskBytes))
