@@ -18,12 +18,17 @@ type Activity struct {
 	Failed  int64         // requests that failed for another reason than throttling
 	Ended   int64         // requests that were not throttled
 	Took    time.Duration // total duration of the requests in Ended
+
+	// RefusedLeast and RefusedMost are bounds of the price of the refused requests, see Budgets.CountRefused. Retried is
+	// the part of Charge of requests that are in RefusedLeast too.
+	RefusedLeast, RefusedMost, Retried MicroRU
 }
 
 // requestCounts counts the requests that ended at one shard. Its counters are atomic and outside of the bucket's
 // mutex, because the mutex is contended by running requests.
 type requestCounts struct {
 	bytes, reads, writes, failed, ended, took atomic.Int64
+	refusedLeast, refusedMost, retried        atomic.Int64 // micro request units
 }
 
 // Outcome is the result of a request.
@@ -106,5 +111,6 @@ func (b *Bucket) activity() Activity {
 	r := &b.requests
 	a.Bytes, a.Reads, a.Writes, a.Failed = r.bytes.Load(), r.reads.Load(), r.writes.Load(), r.failed.Load()
 	a.Ended, a.Took = r.ended.Load(), time.Duration(r.took.Load())
+	a.RefusedLeast, a.RefusedMost, a.Retried = MicroRU(r.refusedLeast.Load()), MicroRU(r.refusedMost.Load()), MicroRU(r.retried.Load())
 	return a
 }

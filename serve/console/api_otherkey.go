@@ -42,14 +42,14 @@ func recorded(q *query) (any, error) {
 }
 
 // onOtherKey computes the loads that n partitions of another shard key would have (n = 0: the present number of
-// partitions). It divides the work of each column of the history, given by was, as distribute does. It returns a
-// description of the effect, and the RU/s by partition and column.
+// partitions). It divides the work of each column of the history, given by most and least, as distribute does. It
+// returns a description of the effect on most, and the RU/s by partition and column for both.
 // Errors: FailedToParse (9) for the shard key; BadValue (2) if no statement was recorded in this time; the errors of
 // GetRecordedTraffic.
-func (q *query) onOtherKey(ns collection.Namespace, used *history.Heat, was [][]float64, n int) (*otherKey, [][]float64, error) {
+func (q *query) onOtherKey(ns collection.Namespace, used *history.Heat, most, least [][]float64, n int) (k *otherKey, loads, leastLoads [][]float64, err error) {
 	spec, err := q.document("shardKey")
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	command := bson.D{{"customAction", "GetRecordedTraffic"}, {"collection", ns.Coll}, {"shardKey", spec}, {"from", used.From},
 		{"to", used.From + int64(used.Columns)*used.Step}}
@@ -58,24 +58,25 @@ func (q *query) onOtherKey(ns collection.Namespace, used *history.Heat, was [][]
 	}
 	reply, err := q.runCommand(ns.DB, command)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	k := &otherKey{ShardKey: jsonOf(reply, "shardKey"), GoTo: jsonOf(reply, "goTo"), Values: jsonOf(reply, "values")}
+	k = &otherKey{ShardKey: jsonOf(reply, "shardKey"), GoTo: jsonOf(reply, "goTo"), Values: jsonOf(reply, "values")}
 	k.Statements, _ = reply.Get("statements").AsInt64()
 	k.Samples, _ = reply.Get("samples").AsInt64()
 	k.Cost, _ = reply.Get("cost").AsFloat()
 	parts, _ := reply.Get("partitions").AsInt64()
 	if k.Samples == 0 {
-		return nil, nil, mongoerr.New(mongoerr.BadValue, "No statements on %s are recorded in this time range: the server keeps a sample of each minute in memory for one hour", ns)
+		return nil, nil, nil, mongoerr.New(mongoerr.BadValue, "No statements on %s are recorded in this time range: the server keeps a sample of each minute in memory for one hour", ns)
 	}
 	minutes, average := minutesOf(reply, int(parts))
-	loads := k.distribute(used, was, minutes, average)
+	leastLoads = k.distribute(used, least, minutes, average)
+	loads = k.distribute(used, most, minutes, average)
 	goTo, _ := reply.Get("goTo").Doc()
 	k.explain(goTo, int(parts), spec.Len())
 	for _, host := range texts(reply.Get("incomplete")) {
 		k.Notes = append(k.Notes, fmt.Sprintf("Server %s did not answer: the statements it has recorded are missing.", host))
 	}
-	return k, loads, nil
+	return k, loads, leastLoads, nil
 }
 
 // jsonOf returns a field of a reply as JSON.
@@ -126,7 +127,7 @@ func (k *otherKey) distribute(used *history.Heat, was [][]float64, minutes map[i
 	for p := range out {
 		out[p] = make([]float64, used.Columns)
 	}
-	k.Shares = make([]float64, len(average))
+	k.Shares, k.Guessed = make([]float64, len(average)), 0
 	all, fallen := 0.0, 0.0
 	for j := range used.Columns {
 		ru := 0.0

@@ -20,8 +20,16 @@ type replayReply struct {
 	Columns        int     `json:"columns"`
 	Peak           float64 `json:"peak"`    // RU/s demanded of the busiest partition
 	Balance        float64 `json:"balance"` // the busiest partition divided by the average
-	// Enough is the least RU/s, in whole hundreds, with which nothing would be refused.
+	// Enough is the least RU/s, in whole hundreds, with which nothing would be refused. This and all other fields count
+	// each recorded refusal as a request of its own.
 	Enough float64 `json:"enough"`
+	// RefusedLeast and EnoughLeast are Refused and Enough if refused requests that came again are counted once. The
+	// truth is between, so for a recording without refusals there is no difference.
+	RefusedLeast float64 `json:"refusedLeast"`
+	EnoughLeast  float64 `json:"enoughLeast"`
+	// PartitionMax is the maximum throughput of one partition in RU/s, 0 for none. If Peak exceeds it, no throughput
+	// suffices until the partition is split.
+	PartitionMax int64 `json:"partitionMax"`
 	// Manual and Autoscale are the amounts that would be billed in the two modes of throughput, in RU/s times hours.
 	Manual    float64   `json:"manualRUHours"`
 	Autoscale float64   `json:"autoscaleRUHours"`
@@ -69,29 +77,32 @@ func replay(q *query) (any, error) {
 		from = max(from, to-recordedSeconds)
 		level = history.LevelFor(q.History.Second() - from)
 	}
-	heats, unreachable, err := q.History.Heats(q.Context(), level, ns.String(), from, to, history.RU, history.Reads, history.Writes, history.Refused)
+	heats, unreachable, err := q.History.Heats(q.Context(), level, ns.String(), from, to, history.RU, history.RefusedLeast, history.RefusedMost, history.Retried)
 	if err != nil {
 		return nil, err
 	}
 	used := heats[0]
-	t := traffic{used: &used, reads: heats[1], writes: heats[2], refused: heats[3]}
 	parts := int(n)
 	if other {
 		parts = 0
 	}
-	loads := t.loads(parts)
-	if len(loads) == 0 {
+	most, least := loadsOf(&used, &heats[2], nil, parts), loadsOf(&used, &heats[1], &heats[3], parts)
+	if len(most) == 0 {
 		return nil, mongoerr.New(mongoerr.BadValue, "No traffic of %s was recorded in this time range", ns)
 	}
 	var key *otherKey
 	if other {
-		if key, loads, err = q.onOtherKey(ns, &used, loads, int(n)); err != nil {
+		if key, most, least, err = q.onOtherKey(ns, &used, most, least, int(n)); err != nil {
 			return nil, err
 		}
 	}
-	out := simulate(loads, used.Columns, float64(ru))
+	out, low := simulate(most, used.Columns, float64(ru)), simulate(least, used.Columns, float64(ru))
+	out.RefusedLeast, out.EnoughLeast = min(low.Refused, out.Refused), low.Enough
+	if coll := q.Server.Cluster.Catalog().Collection(ns); coll != nil {
+		out.PartitionMax = q.Server.Cluster.Budgets.Collection(uint64(coll.ID)).Options().ShardMax
+	}
 	out.Key, out.Incomplete = key, unreachable
-	out.Verdict = verdictOf(loads, used.Step, float64(ru)/float64(max(1, out.Partitions)))
+	out.Verdict = verdictOf(most, used.Step, float64(ru)/float64(max(1, out.Partitions)))
 	out.From, out.Step, out.Recorded = used.From, used.Step, n == 0 && !other
 	hours := float64(used.Step) / 3600
 	out.Manual = float64(ru) * hours * float64(used.Columns)
@@ -101,37 +112,30 @@ func replay(q *query) (any, error) {
 	return out, nil
 }
 
-// traffic is the recorded traffic of a collection.
-type traffic struct {
-	used                   *history.Heat
-	reads, writes, refused history.Heat
-}
-
-// loads returns the demand on each partition in each column of the history, in RU/s. The demand is the RU/s used,
-// plus an estimate for refused requests: each counts as the average of the cell's served ones, if any. If n is 0, the
-// partitions are the recorded ones, and columns in which a partition did not exist have the value absent. Otherwise n
-// partitions of equal size replace them, and the work of each recorded partition is spread evenly over its range.
-func (t *traffic) loads(n int) [][]float64 {
+// loadsOf returns the demand on each partition in each column of the history, in RU/s: the RU/s used, plus those that
+// the refused requests would have used, which the server priced by their shape and value, less those used by requests
+// that are among these (retried, nil for none). If n is 0, the partitions are
+// the recorded ones, and columns in which a partition did not exist have the value absent. Otherwise n partitions of
+// equal size replace them, and the work of each recorded partition is spread evenly over its range.
+func loadsOf(used, refused, retried *history.Heat, n int) [][]float64 {
 	var out [][]float64
 	for range n {
-		out = append(out, make([]float64, t.used.Columns))
+		out = append(out, make([]float64, used.Columns))
 	}
-	for i := range t.used.Rows {
-		r := &t.used.Rows[i]
-		each := make([]float64, t.used.Columns)
+	for i := range used.Rows {
+		r := &used.Rows[i]
+		each := make([]float64, used.Columns)
 		if n == 0 {
 			for j := range each {
 				each[j] = absent
 			}
 		}
-		at := int((r.First - t.used.From) / t.used.Step)
+		at := int((r.First - used.From) / used.Step)
 		for j, c := range r.Cells {
-			v := history.Value(c)
-			requests := cell(&t.reads, i, j) + cell(&t.writes, i, j)
-			if refused := cell(&t.refused, i, j); refused > 0 && requests > 0 {
-				v += refused * v / requests
+			each[at+j] = history.Value(c) + cell(refused, i, j)
+			if retried != nil {
+				each[at+j] = max(0, each[at+j]-cell(retried, i, j))
 			}
-			each[at+j] = v
 		}
 		if n == 0 {
 			out = append(out, each)

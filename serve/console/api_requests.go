@@ -35,8 +35,8 @@ func requests(q *query) (any, error) {
 }
 
 // explain returns the plan of a query and its cost in RU. The cost is estimated; if the argument run is true, the
-// query runs and the cost is counted. The filter may be a query shape of the request report: values of an existing
-// document replace its question marks.
+// query runs and the cost is counted. The filter may be a query shape of the request report: it stands for the filter of
+// the shape's costliest run, see fillShape.
 func explain(q *query) (any, error) {
 	ns, err := q.namespace()
 	if err != nil {
@@ -59,12 +59,12 @@ func explain(q *query) (any, error) {
 
 // findCommand returns the find command that the arguments describe.
 func (q *query) findCommand(ns collection.Namespace) (bson.Raw, error) {
-	find := bson.D{{"find", ns.Coll}}
+	find, defaultLimit := bson.D{{"find", ns.Coll}}, int64(20)
 	for _, name := range []string{"filter", "sort", "projection"} {
 		var d bson.Raw
 		var err error
 		if s, ok := q.body.Get(name).Str(); ok && name == "filter" && strings.Contains(s, "?") {
-			d, err = q.fillShape(ns, s)
+			d, defaultLimit, err = q.fillShape(ns, s)
 		} else {
 			d, err = q.document(name)
 		}
@@ -78,8 +78,8 @@ func (q *query) findCommand(ns collection.Namespace) (bson.Raw, error) {
 	for _, x := range []struct {
 		name            string
 		otherwise, most int64
-	}{{"skip", 0, 1 << 40}, {"limit", 20, 1000}} {
-		n, err := q.number(x.name, x.otherwise, 0, x.most)
+	}{{"skip", 0, 1 << 40}, {"limit", defaultLimit, 1000}} {
+		n, err := q.number(x.name, x.otherwise, 0, max(x.most, x.otherwise))
 		if err != nil {
 			return nil, err
 		}
@@ -93,17 +93,21 @@ func (q *query) findCommand(ns collection.Namespace) (bson.Raw, error) {
 // unknown stands for a question mark of a query shape while the shape is parsed as JSON.
 const unknown = "\x01"
 
-// fillShape makes a filter from a query shape of the request report: values of a document of the collection replace
-// the question marks.
+// fillShape makes a filter from a query shape of the request report: the filter of the costliest run of the shape, as far
+// as the server has recorded it and the user may see values, with the limit of that run, 0 for none. Otherwise values of
+// a document of the collection replace the question marks.
 // Errors: FailedToParse (9) if the shape is no document; the errors of the find command.
-func (q *query) fillShape(ns collection.Namespace, shape string) (bson.Raw, error) {
+func (q *query) fillShape(ns collection.Namespace, shape string) (filter bson.Raw, limit int64, err error) {
+	if d, limit := q.costliest(ns, shape); d != nil {
+		return d, limit, nil
+	}
 	d, err := parse(strings.ReplaceAll(strings.ReplaceAll(shape, "…", ""), "?", `"\u0001"`))
 	if err != nil {
-		return nil, mongoerr.New(mongoerr.FailedToParse, "The shape %s cannot be turned into a filter: type the filter", shape)
+		return nil, 0, mongoerr.New(mongoerr.FailedToParse, "The shape %s cannot be turned into a filter: type the filter", shape)
 	}
 	reply, err := q.runCommand(ns.DB, bson.D{{"find", ns.Coll}, {"limit", 1}, {"singleBatch", true}})
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	var sample bson.Raw
 	cursor, _ := reply.Get("cursor").Doc()
@@ -111,7 +115,31 @@ func (q *query) fillShape(ns collection.Namespace, shape string) (bson.Raw, erro
 	for v := range list.Values() {
 		sample, _ = v.Doc()
 	}
-	return fill(d, sample, "").Doc(), nil
+	return fill(d, sample, "").Doc(), 20, nil
+}
+
+// costliest returns the filter of the costliest recorded run of a query shape of a collection, of any command, and its
+// limit; nil for none.
+func (q *query) costliest(ns collection.Namespace, shape string) (filter bson.Raw, limit int64) {
+	reply, err := q.runCommand(ns.DB, bson.D{{"customAction", "GetRequestReport"}, {"collection", ns.Coll}, {"top", 1000}})
+	if err != nil {
+		return nil, 0
+	}
+	most := 0.0
+	list, _ := reply.Get("requests").Array()
+	for v := range list.Values() {
+		d, _ := v.Doc()
+		if s, _ := d.Get("filter").Str(); s != shape {
+			continue
+		}
+		x, _ := d.Get("costliest").Doc()
+		if ru, _ := x.Get("ru").AsFloat(); ru > most {
+			most = ru
+			filter, _ = x.Get("filter").Doc()
+			limit, _ = x.Get("limit").AsInt64()
+		}
+	}
+	return filter, limit
 }
 
 // fill returns a query shape, with values of the document sample in place of the question marks. path is the field to

@@ -147,7 +147,8 @@ func (r *Recorder) collect() {
 		sum.provisioned += a.Limit.Float()
 		was := r.seen[at]
 		w := work{ru: int64(a.Charge - was.Charge), bytes: a.Bytes - was.Bytes, reads: a.Reads - was.Reads, writes: a.Writes - was.Writes,
-			refused: a.Refused - was.Refused, fails: a.Failed - was.Failed, ended: a.Ended - was.Ended, micros: (a.Took - was.Took).Microseconds()}
+			refused: a.Refused - was.Refused, fails: a.Failed - was.Failed, ended: a.Ended - was.Ended, micros: (a.Took - was.Took).Microseconds(),
+			refusedLeast: int64(a.RefusedLeast - was.RefusedLeast), refusedMost: int64(a.RefusedMost - was.RefusedMost), retried: int64(a.Retried - was.Retried)}
 		now := seen{Activity: a, second: r.open, ru: w.ru}
 		if was.second == r.open {
 			now.ru += was.ru

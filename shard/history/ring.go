@@ -30,7 +30,7 @@ func LevelFor(seconds int64) int {
 // column holds the work of all rows in one step of a level: for each metric in mask, in order, a byte per row. Most
 // columns have no refusals and no failures, and use no memory for them.
 type column struct {
-	mask  uint8
+	mask  uint16
 	width uint16
 	cells []byte
 }
@@ -52,6 +52,8 @@ type work struct {
 	ru, bytes                     int64 // micro request units; bytes
 	reads, writes, refused, fails int64
 	ended, micros                 int64 // requests that were not refused, and their total duration
+	refusedLeast, refusedMost     int64 // bounds of the price of the refused ones, micro request units
+	retried                       int64 // part of ru of requests that are in refusedLeast
 }
 
 func (w *work) add(o *work) {
@@ -63,6 +65,9 @@ func (w *work) add(o *work) {
 	w.fails += o.fails
 	w.ended += o.ended
 	w.micros += o.micros
+	w.refusedLeast += o.refusedLeast
+	w.refusedMost += o.refusedMost
+	w.retried += o.retried
 }
 
 // value returns a metric of the work that was done within the given number of seconds: an average per second, or the
@@ -82,6 +87,12 @@ func (w *work) value(m Metric, seconds int64) float64 {
 		return per(w.fails)
 	case KiB:
 		return per(w.bytes) / 1024
+	case RefusedLeast:
+		return per(w.refusedLeast) / 1e6
+	case RefusedMost:
+		return per(w.refusedMost) / 1e6
+	case Retried:
+		return per(w.retried) / 1e6
 	case Latency:
 		if w.ended > 0 {
 			return float64(w.micros) / float64(w.ended) / 1000

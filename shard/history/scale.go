@@ -15,11 +15,14 @@ const (
 	Failed         // requests that failed otherwise
 	KiB            // kibibytes of documents read, returned or stored
 	Latency
+	RefusedLeast // RU that the refused requests would have cost at least: each request once, however often it came
+	RefusedMost  // RU that they would have cost at most: each time that it came is a request
+	Retried      // RU of requests that ran after a refusal, and are part of RefusedLeast
 	metricCount
 )
 
 // metricNames holds the printed name of each metric.
-var metricNames = [metricCount]string{"ru", "reads", "writes", "refused", "failed", "kib", "latency"}
+var metricNames = [metricCount]string{"ru", "reads", "writes", "refused", "failed", "kib", "latency", "refusedleast", "refusedmost", "retried"}
 
 // String returns the name of the metric.
 func (m Metric) String() string { return metricNames[m] }

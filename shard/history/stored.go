@@ -50,7 +50,7 @@ type storedColumns struct {
 }
 
 type storedColumn struct {
-	Mask  uint8
+	Mask  uint16
 	Width uint16
 	Cells []byte
 }
@@ -303,7 +303,8 @@ func (r *Recorder) loadColumns(value []byte) (young bool) {
 func (r *ring) resume(c column, t Total) {
 	n := func(v float64) int64 { return int64(v*float64(r.step) + 0.5) }
 	workOf := func(v func(Metric) float64) work {
-		w := work{ru: n(v(RU) * 1e6), bytes: n(v(KiB) * 1024), reads: n(v(Reads)), writes: n(v(Writes)), refused: n(v(Refused)), fails: n(v(Failed))}
+		w := work{ru: n(v(RU) * 1e6), bytes: n(v(KiB) * 1024), reads: n(v(Reads)), writes: n(v(Writes)), refused: n(v(Refused)), fails: n(v(Failed)),
+			refusedLeast: n(v(RefusedLeast) * 1e6), refusedMost: n(v(RefusedMost) * 1e6), retried: n(v(Retried) * 1e6)}
 		w.ended = w.reads + w.writes + w.fails
 		w.micros = int64(v(Latency) * 1000 * float64(w.ended))
 		return w

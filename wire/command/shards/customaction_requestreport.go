@@ -143,6 +143,7 @@ func appendRequest(c *command.Call, b *bson.Builder, s *shape, total ratelimit.M
 		b.DateTime("lastFanOut", s.lastFanOut.UnixMilli())
 	}
 	b.DateTime("last", s.last.UnixMilli())
+	s.prices.costliest.appendTo(b, c.Server.MaySeeValues(c.ConnState.Login, s.ns))
 	b.BeginArray("warnings")
 	for _, w := range shapeWarnings(c, s, average) {
 		b.String("", w)

@@ -62,6 +62,7 @@ type shape struct {
 	last, lastFanOut  time.Time
 	times             shapeTimes                // durations of the runs
 	minutes           [shapeMinutes]shapeMinute // of the last hour, at index minute modulo shapeMinutes
+	prices            shapePrices
 }
 
 // shapeMinute holds the counts of a shape in one minute.
@@ -89,12 +90,14 @@ type shapeRun struct {
 	refused    bool
 	docs       int64 // documents or statements that were refused
 	more       bool  // a getMore: its query has been counted already
+	ran        int   // statements that were not refused
+	priced     bool  // the caller needs the prices of the shape
 }
 
 // record counts a run of a command under its shape; for a batch, body is its first statement. text is memory for the
 // text of the shape, which is returned for reuse. usual is the average cost of runs of the shape that were not
-// refused. If the shape has just reached fanOutsWarned, warn is a copy of it.
-func (x *shapes) record(text []byte, ns collection.Namespace, d *command.Def, body bson.Raw, r shapeRun, now time.Time) (_ []byte, usual averageRun, warn *shape) {
+// refused. prices are those of the shape, nil unless r.priced. If the shape has just reached fanOutsWarned, warn is a copy of it.
+func (x *shapes) record(text []byte, ns collection.Namespace, d *command.Def, body bson.Raw, r shapeRun, now time.Time) (_ []byte, usual averageRun, prices *shapePrices, warn *shape) {
 	x.once.Do(func() { x.seed = maphash.MakeSeed(); x.since.Store(now.UnixMilli()) })
 	var filter, sort bson.Raw
 	if d.Query != nil {
@@ -129,7 +132,22 @@ func (x *shapes) record(text []byte, ns collection.Namespace, d *command.Def, bo
 	if n := float64(s.runs - s.refused); n > 0 {
 		usual = averageRun{s.charge.Float() / n, float64(s.paid) / n}
 	}
-	return text, usual, warn
+	if r.ran > 0 && !r.failed {
+		s.prices.add(x.valueHash(filter), r.runs(), r.charge.Float())
+		s.prices.costliest.note(body, filter, r.charge.Float()/float64(r.ran), now)
+	}
+	if r.priced {
+		prices = new(s.prices)
+	}
+	return text, usual, prices, warn
+}
+
+// runs returns the number of statements that ran, 0 for a page of a query that was counted.
+func (r *shapeRun) runs() int {
+	if r.more {
+		return 0
+	}
+	return r.ran
 }
 
 // averageRun is the average cost of one run of a shape, in request units, and the average number of partitions that a
@@ -349,9 +367,10 @@ func conditionKind(v bson.Value) string {
 	return "other"
 }
 
-// recordShape counts a completed read or write by its shape, and passes it to sampleQuery and recordTraffic.
+// recordShape counts a completed read or write by its shape, and passes it to sampleQuery and recordTraffic. Commands of
+// operators are left out: they are no load of the application.
 func (s *State) recordShape(c *command.Call, e command.Outcome) {
-	if c.Def.Facts.Has(command.Silent) || c.Op.Unmetered {
+	if c.Def.Facts.Has(command.Silent) || c.Op.Unmetered || c.Op.Class.Operator {
 		return
 	}
 	err := e.Err
@@ -380,10 +399,13 @@ func (s *State) recordShape(c *command.Call, e command.Outcome) {
 	if c.Page.Opened != nil {
 		r.visited, r.more = 0, true
 	}
+	r.ran, r.priced = ranOf(c, def, &r), len(c.Op.Refusals) > 0
 	var warn *shape
 	var usual averageRun
-	c.ConnState.Shape, usual, warn = s.shapes.record(c.ConnState.Shape, ns, def, body, r, c.Start.Add(e.Took))
-	s.recordTraffic(c, def, body, r, usual)
+	var prices *shapePrices
+	c.ConnState.Shape, usual, prices, warn = s.shapes.record(c.ConnState.Shape, ns, def, body, r, c.Start.Add(e.Took))
+	s.recordTraffic(c, def, body, r, usual, prices)
+	s.recordRefusals(c, def, body, prices)
 	if warn != nil {
 		s.Log.Warn().Str("collection", warn.ns.String()).Str("command", warn.command).Str("filter", warn.filter).
 			Int("partitions", warn.partitions).Stringer("ru", warn.fanOutCharge).

@@ -173,6 +173,9 @@ func (s *shape) merge(o *shape) {
 	if o.lastFanOut.After(s.lastFanOut) {
 		s.lastFanOut = o.lastFanOut
 	}
+	if o.prices.costliest.ru > s.prices.costliest.ru {
+		s.prices.costliest = o.prices.costliest
+	}
 	for i := range s.times {
 		s.times[i] += o.times[i]
 	}
@@ -205,6 +208,7 @@ func (s *shape) appendForPeer(b *bson.Builder, history bool) {
 	if !s.lastFanOut.IsZero() {
 		b.DateTime("lastFanOut", s.lastFanOut.UnixMilli())
 	}
+	s.prices.costliest.appendTo(b, true)
 	var packed []byte
 	for at, n := range s.times {
 		if n > 0 {
@@ -247,6 +251,7 @@ func parseFromPeer(d bson.Raw) (s shape) {
 	if ms, ok := d.Get("lastFanOut").DateTime(); ok {
 		s.lastFanOut = time.UnixMilli(ms)
 	}
+	s.prices.costliest = parseCostliest(d)
 	_, packed, _ := d.Get("times").Binary()
 	for ; len(packed) >= 5; packed = packed[5:] {
 		s.times[packed[0]%byte(len(s.times))] = binary.BigEndian.Uint32(packed[1:])

@@ -30,6 +30,8 @@ type State struct {
 	planned     plannedZones          // the zones of collections without a shard key
 	analyzers   queryAnalyzers        // sample the queries of collections
 	traffic     traffic.Recorder      // a sample of the statements of the last hour
+	repeats     repeats               // statements that budgets refused lately
+	dearest     dearest               // of the shapes of each collection
 	opsRate     opsRate               // operations per second of this server
 	settings    configSettings        // the documents of config.settings except the balancer's
 }

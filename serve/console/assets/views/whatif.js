@@ -19,6 +19,10 @@ export default function WhatIf() {
     <div role="tabpanel" aria-labelledby=${'tab-' + tab}>${tab === 'replay' ? html`<${Replay}/>` : tab === 'advise' ? html`<${OtherKey}/>` : html`<${Estimate}/>`}</div>`;
 }
 
+// uncertain tells whether the recording allows a range of results, and range shows the two ends of one, if they differ.
+const uncertain = (d) => d.enoughLeast < 0.95 * d.enough;
+const range = (from, to, show) => (from < 0.95 * to && show(from) !== show(to) ? `${show(from)} – ${show(to)}` : show(to));
+
 function Replay() {
   const p = usePlace();
   const [ru, setRU] = useState(Number(p.extra.split(':')[1]) || 4000), [parts, setParts] = useState(0), [state, set] = useState({});
@@ -30,19 +34,21 @@ function Replay() {
   if (!p.ns) return html`<${Empty}>Choose a collection above.</${Empty}>`;
   const d = state.data;
   return html`
-    <p class="quiet">Replays the recorded traffic of ${p.ns} in the selected time range against another throughput. Refused requests count as demand, at the average charge of the served ones.</p>
+    <p class="quiet">Replays the recorded traffic of ${p.ns} in the selected time range against another throughput. Refused requests count as demand, at the cost of served ones of the same shape and value.</p>
     <div class="sliders">
       <label>Provisioned <output>${num(ru)} RU/s</output><input type="range" min="2" max="6" step="0.01" value=${Math.log10(ru)} onInput=${(e) => setRU(Math.max(100, Math.round(10 ** e.target.value / 100) * 100))} aria-valuetext=${`${ru} RU/s`} data-ru/></label>
       <label>Partitions <output>${parts || 'as recorded'}</output><input type="range" min="0" max="64" value=${parts} onInput=${(e) => setParts(Number(e.target.value))} aria-valuetext=${parts || 'as recorded'}/></label></div>
     <${Problem} error=${state.error}/>
     ${d && html`<section class="numbers" aria-label="Result">
-        <div class=${d.refused > 0 ? 'bad' : ''}><b data-refused>${percent(100 * d.refused)}</b><span>of the RU refused, in ${num(d.refusedColumns)} of ${num(d.columns)} time steps</span></div>
-        <div><b>${num(d.enough)}</b><span>RU/s needed to refuse nothing</span></div>
+        <div class=${d.refused > 0 ? 'bad' : ''}><b data-refused>${range(100 * d.refusedLeast, 100 * d.refused, percent)}</b><span>of the RU refused, in ${num(d.refusedColumns)} of ${num(d.columns)} time steps</span></div>
+        <div><b data-enough>${range(d.enoughLeast, d.enough, num)}</b><span>RU/s needed to refuse nothing</span></div>
         <div class=${isHot(d) ? 'bad' : ''}><b>${num(d.balance)}×</b><span>the average load, on the busiest of ${d.partitions} partitions</span></div>
         <div><b>$${num(monthly(d, d.manualRUHours))}</b><span>per month, manual</span></div>
         <div><b>$${num(1.5 * monthly(d, d.autoscaleRUHours))}</b><span>per month at this load, autoscale</span></div></section>
       <${Chart} title="RU/s requested and served" height=${220} times=${d.demand.map((_, i) => d.from + i * d.step)} series=${[
         { label: 'requested', colour: '--bad', values: d.demand }, { label: 'served', colour: '--c1', fill: '--c1-soft', values: d.served }, { label: 'provisioned', colour: '--quiet', dash: [5, 4], values: d.demand.map(() => d.ru) }]}/>
+      ${d.partitionMax > 0 && d.peak > d.partitionMax && html`<p class="problem" data-partition-max>The busiest partition would need ${num(d.peak)} RU/s, and one partition has at most ${num(d.partitionMax)}: no throughput suffices until it is split, or another shard key divides its load.</p>`}
+      ${uncertain(d) && html`<p class="quiet" data-uncertain>The ranges are due to refused requests that came again unchanged within a minute. From: they are retries of one request. To: each is a request of its own; the chart shows this case.</p>`}
       <p class="quiet">Prices are Azure's list prices for one region: $${price} per 100 RU/s and hour; autoscale costs 1.5 times as much.${!d.recorded ? ' The load of each recorded partition is assumed to be spread evenly within it.' : ''}</p>`}`;
 }
 
@@ -108,11 +114,11 @@ function Compared({ was, then, ru, setRU, parts, setParts }) {
       <label>Partitions <output>${parts || 'as now'}</output><input type="range" min="0" max="64" value=${parts} onInput=${(e) => setParts(Number(e.target.value))} aria-valuetext=${parts || 'as now'}/></label></div>
     <div class="columns"><section><div class="scroll"><table class="versus"><caption class="hidden">The current shard key and another one</caption>
       <thead><tr><th scope="col"><span class="hidden">Measure</span></th><th scope="col" class="right">Now</th><th scope="col" class="right"><code>${name}</code></th></tr></thead><tbody>
-        ${row('Refused at this throughput', (d) => d.refused, { show: (v) => html`<b data-refused>${percent(100 * v)}</b>`, bad: (v) => v > 0 })}
-        ${row('RU/s needed to refuse nothing', (d) => d.enough, { show: (v) => `${num(v)} RU/s` })}
+        ${row('Refused at this throughput', (d) => [d.refusedLeast, d.refused], { show: ([a, b]) => html`<b data-refused>${range(100 * a, 100 * b, percent)}</b>`, bad: ([, b]) => b > 0 })}
+        ${row('RU/s needed to refuse nothing', (d) => [d.enoughLeast, d.enough], { show: ([a, b]) => `${range(a, b, num)} RU/s` })}
         ${row('Busiest partition, compared with the average', (d) => d.balance, { show: (v) => `${num(v)}×`, bad: () => hot })}
         ${row('Cost of the same requests', (d) => d.key?.cost ?? 1, { show: (v) => percent(100 * v), bad: (v) => v > 1.5 })}
-        ${row('Per month, nothing refused', (d) => d.enough, { show: (v) => `$${num((v / 100) * price * 730)}` })}
+        ${row('Per month, nothing refused', (d) => [d.enoughLeast, d.enough], { show: ([a, b]) => range(a, b, (v) => `$${num((v / 100) * price * 730)}`) })}
         ${row('Per month at this load, autoscale', (d) => 1.5 * monthly(d, d.autoscaleRUHours), { show: (v) => `$${num(v)}` })}</tbody></table></div></section>
     <section><h3>Load by partition</h3><div class="spread" role="img" aria-label=${`Load by partition: the busiest of ${k.shares.length} has ${percent(100 * most)}, an even share would be ${percent(100 * even)}`}>${k.shares.map((s, i) => html`<${Column} key=${i} share=${s / Math.max(most, 1e-9)} hot=${hot && i === then.verdict.partition}/>`)}</div>
       <p class="quiet">${k.shares.length} partitions; the busiest has ${percent(100 * most)} of the RU.</p>
