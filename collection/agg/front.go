@@ -24,6 +24,8 @@ type Front struct {
 	// Tally reports that Remaining can read an exec.Tally, which has only the number of rows, in place of a
 	// scan.
 	Tally bool
+	// AnyOrder reports that Remaining reads all rows first, and that its result does not depend on their order.
+	AnyOrder bool
 	// Distinct is a path if Remaining needs one row per value of the path, because it groups by the path and
 	// reads nothing else; otherwise it is "". An index scan over the path can deliver these rows if no value of
 	// the path is an array.
@@ -151,7 +153,7 @@ func (f *Front) narrow() {
 	}
 	switch s := f.Remaining.stages[0].(type) {
 	case *countStage:
-		f.Count, f.Tally = !s.merge, !s.merge
+		f.Count, f.Tally, f.AnyOrder = !s.merge, !s.merge, !s.merge
 	case *groupStage:
 		if s.mode == groupMerge {
 			return
@@ -163,6 +165,7 @@ func (f *Front) narrow() {
 		s.Reads(func(string) { reads = true })
 		f.Count = !reads
 		f.Tally = f.Count && s.tallies()
+		f.AnyOrder = s.takesAnyOrder()
 	}
 }
 

@@ -132,6 +132,22 @@ func (s *groupStage) Open(_ *mql.Env, in exec.Operator, _ Opener) (exec.Operator
 	return &groupOp{base: base{in: in, stage: s}, groupStage: s, table: groupTable{out: s.out}}, nil
 }
 
+// takesAnyOrder reports whether the accumulators of the stage have the same results for documents in any order.
+func (s *groupStage) takesAnyOrder() bool {
+	for _, o := range s.out {
+		f, ok := o.fn.(*unaryFunc)
+		if !ok {
+			return false
+		}
+		switch f.name {
+		case accSum.Name, accAvg.Name, accMin.Name, accMax.Name:
+		default:
+			return false
+		}
+	}
+	return true
+}
+
 // passMatch moves conditions of a following $match on the _id in front of the $group.
 func (s *groupStage) passMatch(m *matchStage) ([]Stage, bool) { return pushWhole(s, m, s.origin) }
 

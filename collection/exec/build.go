@@ -24,6 +24,9 @@ func Build(n plan.Node, src Source) (Operator, error) {
 		return buildIndexScan(n, src), nil
 	case *plan.Fetch:
 		in, err := Build(n.Input, src)
+		if err == nil && n.AnyOrder {
+			in = &recordOrder{in: in, src: src}
+		}
 		return &fetch{node: n, src: src, in: in}, err
 	case *plan.Or:
 		in, err := buildAll(n.Branches, src)

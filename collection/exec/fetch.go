@@ -23,6 +23,7 @@ type fetch struct {
 	filter filter
 	begun  bool            // the filter's predicates have been charged
 	ahead  *readAhead      // of a fetch with node.Batch
+	apart  int             // number of batches that are not read by steps: see stepsPause
 	met    func(shard int) // called for each document read by a fetch after a merge; nil for others
 }
 

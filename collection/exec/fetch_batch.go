@@ -28,12 +28,14 @@ type readAhead struct {
 	rows []int32 // of each key its row, after the keys were sorted
 	mem  []byte  // memory of keys
 	keep []bool  // whether the filter accepted each row
-	at   int
-	size int
-	end  bool  // the input has ended or failed
-	err  error // the error of the input, if it failed
-	emit func(i int, value []byte) error
-	env  *mql.Env
+	// ordered reports that the rows came in the order of their records.
+	ordered bool
+	at      int
+	size    int
+	end     bool  // the input has ended or failed
+	err     error // the error of the input, if it failed
+	emit    func(i int, value []byte) error
+	env     *mql.Env
 }
 
 // aheads holds finished batches of fetches for reuse, so that a query of a hundred documents allocates no
@@ -108,7 +110,7 @@ func (f *fetch) fill(env *mql.Env) error {
 	}
 	a.env = env
 	a.sortKeys()
-	err := f.src.Reader.GetMany(env.Context(), a.keys, a.emit)
+	err := f.readRecords(env)
 	a.size = min(2*a.size, batchMost)
 	if n := len(a.page.mem); n > 0 && len(a.keys) > 0 { // large documents: smaller batches
 		a.size = max(1, min(a.size, pageBytes/(n/len(a.keys)+1)))
@@ -116,13 +118,13 @@ func (f *fetch) fill(env *mql.Env) error {
 	return err
 }
 
-// sortKeys sorts the keys, so that the store finds records that lie next to each other in one block.
+// sortKeys sorts the keys, so that the store finds records that lie next to each other in one block, and sets ordered.
 func (a *readAhead) sortKeys() {
 	a.rows = a.rows[:0]
 	for i := range a.keys {
 		a.rows = append(a.rows, int32(i))
 	}
-	if !slices.IsSortedFunc(a.keys, bytes.Compare) {
+	if a.ordered = slices.IsSortedFunc(a.keys, bytes.Compare); !a.ordered {
 		sort.Sort((*byKey)(a))
 	}
 }

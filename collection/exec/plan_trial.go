@@ -13,11 +13,16 @@ import (
 // rows for its work; one that ended comes first. Work is counted, not timed, so that the same data lead to the same
 // choice.
 const (
-	trialWork = 10000 // most work of one candidate
+	trialWork = 10000 // most work of one candidate in the last round
 	trialRows = 101   // rows after which a candidate is stopped
 	// fetchCost is the work of reading a record by its key. Stepping to the next key or record costs 1.
 	fetchCost = 2
 )
+
+// trialRounds holds the most work of one candidate in each round of a trial. A trial has further rounds, which begin
+// anew, only while no candidate has ended or delivered trialRows rows. So its work is about that of the winner for each
+// candidate, although the first candidate may be a bad one.
+var trialRounds = [...]int64{trialWork / 50, trialWork / 7, trialWork}
 
 // errWorkUsedUp ends the run of a candidate plan that has used up the work of its trial.
 var errWorkUsedUp = errors.New("the work of a trial is used up")
@@ -44,6 +49,9 @@ func (t *trial) workUsedUp() bool { return t.left < 0 }
 // has reports whether at least n of the work is left.
 func (t *trial) has(n int64) bool { return t == nil || t.left >= n }
 
+// limited reports whether work is limited: in a trial, and for a plan from the plan cache until it is trusted.
+func (t *trial) limited() bool { return t != nil && t.left < math.MaxInt64/2 }
+
 // lift removes the limit of work for good, for a plan that is kept. It must not be called when the trial is
 // over: an operator may hold its error.
 func (t *trial) lift() { t.left = math.MaxInt64 }
@@ -69,7 +77,18 @@ func Trial(env *mql.Env, sols []*plan.Solution, src Source) (tried []Tried, winn
 	lane := env.Slot
 	env = env.Fork(env.Context())
 	env.Meter, env.Slot = nil, lane
-	budget := int64(trialWork)
+	for _, budget := range trialRounds {
+		var decided bool
+		if tried, winner, decided, err = trialRound(env, sols, src, budget); decided || err != nil {
+			break
+		}
+	}
+	return tried, winner, err
+}
+
+// trialRound runs every candidate plan with a budget of work. decided reports that one of them has ended or delivered
+// trialRows rows: with a larger budget the same one would win.
+func trialRound(env *mql.Env, sols []*plan.Solution, src Source, budget int64) (tried []Tried, winner int, decided bool, err error) {
 	tried = make([]Tried, len(sols))
 	for i, s := range sols {
 		own := env.Memory.Sibling(mql.StageBytesMax)
@@ -78,16 +97,16 @@ func Trial(env *mql.Env, sols []*plan.Solution, src Source) (tried []Tried, winn
 		err := t.run(env.WithMemory(own), src, budget)
 		own.Release()
 		if err != nil {
-			return nil, 0, err
+			return nil, 0, false, err
 		}
 		if t.EOF || t.Advanced >= trialRows {
-			budget = min(budget, t.Works) // a candidate that needs more cannot win
+			budget, decided = min(budget, t.Works), true // a candidate that needs more cannot win
 		}
 		if i > 0 && t.betterThan(&tried[winner]) {
 			winner = i
 		}
 	}
-	return tried, winner, nil
+	return tried, winner, decided, nil
 }
 
 // betterThan compares scores, then work.

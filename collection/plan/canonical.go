@@ -23,6 +23,8 @@ type Find struct {
 	// pipelines). If NeedKeys is empty too, the caller only counts rows.
 	KeysOnly bool
 	NeedKeys []string
+	// AnyOrder reports that the caller reads all rows before it has a result, which does not depend on their order.
+	AnyOrder bool
 	// Distinct is the path of a distinct: the caller needs one row per value of the path and reads no
 	// other field. "" returns every row.
 	Distinct string

@@ -137,6 +137,8 @@ type Fetch struct {
 	// Batch reports that all rows are needed, or the first Rows if Rows is not 0, so that reading ahead wastes nothing.
 	Batch bool
 	Rows  int64
+	// AnyOrder reports that all rows are needed, and that no operator above needs their order.
+	AnyOrder bool
 }
 
 // Or reads its inputs one after the other and drops duplicate records.

@@ -25,7 +25,7 @@ import (
 // TestCases runs the planner over testdata. Inputs of verb plan: index (a createIndexes specification,
 // repeated), multikey ("name field bits", repeated: a field of an index above and the components of its path that held
 // arrays, 1 unless given), shardKey, shards, let (variables), filter, sort, projection, hint, skip, limit, min, max, returnKey,
-// showRecordId, timeField (the collection is a time series), count (only rows are counted), distinct (a path), elements (of arrays are values), first and last (an order of Edge), need (the fields that
+// showRecordId, timeField (the collection is a time series), count (only rows are counted), anyOrder (the caller needs no order), distinct (a path), elements (of arrays are values), first and last (an order of Edge), need (the fields that
 // are read, or documents), only (an index filter, repeated), all (print the names of all candidates). Output: the solution
 // with the best guess, as a tree, and the number of KeyRanges of a sharded collection.
 func TestCases(t *testing.T) {
@@ -54,6 +54,7 @@ func TestCases(t *testing.T) {
 		if _, count := c.Get("count"); count {
 			q.KeysOnly = true
 		}
+		_, q.AnyOrder = c.Get("anyOrder")
 		if key, ok := c.Get("distinct"); ok {
 			q.KeysOnly, q.NeedKeys, q.Distinct = true, []string{key}, key
 			_, q.Elements = c.Get("elements")
@@ -175,8 +176,13 @@ func printTree(out *strings.Builder, n Node, depth int) {
 		}
 		fmt.Fprintf(out, " %s=%s", name, ejson.ValueString(v))
 	}
-	if s, ok := n.(*IndexScan); ok {
-		fmt.Fprintf(out, " seeks=%d", s.Seeks)
+	switch n := n.(type) {
+	case *IndexScan:
+		fmt.Fprintf(out, " seeks=%d", n.Seeks)
+	case *Fetch:
+		if n.AnyOrder {
+			out.WriteString(" any order")
+		}
 	}
 	out.WriteByte('\n')
 	for _, in := range n.Inputs() {

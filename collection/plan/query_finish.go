@@ -33,6 +33,7 @@ func (q *Query) finish(n Node, sorted bool, index string, covered bool) *Solutio
 	case q.Pattern != nil:
 		s.Pattern = q.Pattern
 		if !sorted {
+			inAnyOrder(n)
 			n = &Sort{Input: n, Pattern: q.Pattern, Limit: limit}
 			limited = true
 		}
@@ -41,6 +42,9 @@ func (q *Query) finish(n Node, sorted bool, index string, covered bool) *Solutio
 	}
 	if limit == 0 || limited {
 		batchFetches(n)
+	}
+	if q.AnyOrder && q.Pattern == nil && limit == 0 && skip == 0 && s.Skip == 0 {
+		inAnyOrder(n)
 	}
 	if skip > 0 && !(q.Pattern != nil && !sorted) {
 		var placed bool
@@ -77,6 +81,13 @@ func batchFetches(n Node) {
 	}
 	for _, in := range n.Inputs() {
 		batchFetches(in)
+	}
+}
+
+// inAnyOrder lets the fetch of a plan, if it is the last step, read its records in another order than that of its rows.
+func inAnyOrder(n Node) {
+	if f, ok := n.(*Fetch); ok {
+		f.AnyOrder = true
 	}
 }
 

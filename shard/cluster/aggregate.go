@@ -281,7 +281,7 @@ func (x *opener) choose(q *plan.Query, f agg.Front, hint bson.Value) (*plan.Solu
 
 // reading returns the query q of a filter with the other arguments of a pipeline's front.
 func reading(q *plan.Query, f agg.Front, hint bson.Value) (*plan.Query, error) {
-	find := plan.Find{Skip: f.Skip, Limit: f.Limit, Hint: hint, KeysOnly: f.Count || f.Projection != nil, Distinct: f.Distinct, Edge: f.Edge, EdgeLast: f.EdgeLast, Metas: f.Metas}
+	find := plan.Find{Skip: f.Skip, Limit: f.Limit, Hint: hint, KeysOnly: f.Count || f.Projection != nil, AnyOrder: f.AnyOrder, Distinct: f.Distinct, Edge: f.Edge, EdgeLast: f.EdgeLast, Metas: f.Metas}
 	if !f.Count && f.Projection != nil {
 		for name, v := range f.Projection.Fields() {
 			if v.Truthy() {

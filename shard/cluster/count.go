@@ -107,7 +107,7 @@ func (c *Cluster) FindKeys(o *Op, ns collection.Namespace, f plan.Find, fields [
 		return nil, mongoerr.ViewNotAllowed(ns.String())
 	}
 	useCollation(o.Env, coll)
-	f.KeysOnly, f.NeedKeys = true, fields
+	f.KeysOnly, f.NeedKeys, f.AnyOrder = true, fields, len(fields) == 0
 	if len(fields) == 1 {
 		f.Distinct, f.Elements = fields[0], true
 	}
