@@ -12,7 +12,8 @@ import (
 // serves the rows of a batch together, takes the first conditions; the other stages run for each row.
 type lookupDivision struct {
 	// lead are the conditions of the leading $match stages that are the same for all rows. The read of a batch
-	// evaluates them together with the equality, so that an index on both serves it. Nil without such conditions.
+	// evaluates them together with the equality, so that an index on both serves it. With them are the fixedComparisons of
+	// conditions. Nil without such conditions.
 	lead match.Node
 	// rest is the sub-pipeline without lead, nil if there is none. It runs on the documents that a row joins.
 	rest *Pipeline
@@ -50,6 +51,7 @@ func divide(sub *Pipeline, ns string) lookupDivision {
 				lead = append(lead, c)
 			} else {
 				d.conditions = append(d.conditions, c)
+				lead = fixedComparisons(c, lead)
 			}
 		}
 		stages = stages[1:]

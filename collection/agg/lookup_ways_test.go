@@ -165,7 +165,8 @@ func (g joins) sub() string {
 // equality returns an expression that requires an equality with the row's variable.
 func (g joins) equality() string {
 	f := g.field()
-	return fmt.Sprintf(g.pick(`{$eq: ["$%s", "$$v"]}`, `{$eq: ["$$v", "$%s"]}`, `{$and: [{$gte: ["$n", "$$w"]}, {$eq: ["$%s", "$$v"]}]}`, `{$and: [{$and: [{$eq: ["$%s", "$$v"]}]}, {$lt: ["$$w", "$n"]}]}`), f)
+	return fmt.Sprintf(g.pick(`{$eq: ["$%s", "$$v"]}`, `{$eq: ["$$v", "$%s"]}`, `{$and: [{$gte: ["$n", "$$w"]}, {$eq: ["$%s", "$$v"]}]}`, `{$and: [{$and: [{$eq: ["$%s", "$$v"]}]}, {$lt: ["$$w", "$n"]}]}`,
+		`{$and: [{$eq: ["$%s", "$$v"]}, {$and: [{$gte: ["$n", 2]}, {$ne: ["$a", 1]}]}]}`, `{$and: [{$lt: [null, "$a"]}, {$eq: ["$%s", "$$v"]}]}`), f)
 }
 
 func (g joins) condition() string {

@@ -25,6 +25,14 @@ type Expr struct {
 	source bson.Value // the expression as the client wrote it, for errors that quote it; in the node's own memory
 }
 
+// OfExpression returns the $expr of a parsed expression.
+func OfExpression(e expr.Expr) *Expr {
+	b := bson.NewBuilder(nil)
+	e.Append(b, "")
+	f, _ := b.Doc().First()
+	return &Expr{e: e, source: f.Value}
+}
+
 // Expression returns the expression.
 func (n *Expr) Expression() expr.Expr { return n.e }
 
