@@ -88,6 +88,9 @@ func Form(n Node) string {
 	default:
 		return withoutKinds(n)
 	}
+	if op == "and" && len(n.Children()) == 0 {
+		return Form(Always(true)) // {} of a find, and no $match in a pipeline
+	}
 	var parts []string
 	for _, c := range n.Children() {
 		parts = append(parts, Form(c))

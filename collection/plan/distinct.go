@@ -6,7 +6,6 @@ import (
 	"github.com/cantledb/cantle/bson/keystring"
 	"github.com/cantledb/cantle/bson/path"
 	"github.com/cantledb/cantle/collection/catalog"
-	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/collection/order"
 )
 
@@ -99,16 +98,8 @@ func (q *Query) fromEdge(a access, at int) (reverse, ok bool) {
 	return false, false
 }
 
-// SkipsToEdges reports whether the best plan of a query with Edge is a scan that skips from value to value, so that
-// it delivers little more than the documents that the caller needs.
-//
-// Errors: see Candidates.
-func (q *Query) SkipsToEdges(env *mql.Env) (bool, error) {
-	sols, err := q.Candidates(env)
-	return err == nil && sols[0].SkipsToEdges(), err
-}
-
-// SkipsToEdges reports whether the plan is the distinct scan of an Edge.
+// SkipsToEdges reports whether the plan is the distinct scan of an Edge, which delivers little more than the documents
+// that the caller needs.
 func (s *Solution) SkipsToEdges() bool {
 	n := s.Shards
 	if f, ok := n.(*Fetch); ok {

@@ -230,7 +230,7 @@ func (x *opener) pipeline(env *mql.Env, coll *catalog.Collection, p *agg.Pipelin
 	if err := x.c.admit(x.o, coll, shards, ratelimit.ReadKind); err != nil {
 		return opened{}, err
 	}
-	if p, err = x.byEdges(env, q, p, hint); err != nil {
+	if p, err = x.byEdges(q, p, hint); err != nil {
 		return opened{}, err
 	}
 	if s, ok, err := x.runSample(env, q, p, hint, shards); ok || err != nil {
@@ -292,22 +292,27 @@ func reading(q *plan.Query, f agg.Front, hint bson.Value) (*plan.Query, error) {
 	return q.Reading(find, f.Sort)
 }
 
-// byEdges returns the form p.ByEdges of a pipeline if its plan is an index scan that skips from group to group, else p.
-func (x *opener) byEdges(env *mql.Env, q *plan.Query, p *agg.Pipeline, hint bson.Value) (*agg.Pipeline, error) {
+// byEdges returns the form p.ByEdges of a pipeline if its plan is an index scan that skips from group to group, else p. An
+// index filter for the shape of the pipeline's query keeps p, because the form has another shape.
+func (x *opener) byEdges(q *plan.Query, p *agg.Pipeline, hint bson.Value) (*agg.Pipeline, error) {
 	with := p.ByEdges()
 	if with == nil {
+		return p, nil
+	}
+	written, err := reading(q, p.Front(), hint)
+	if err != nil {
+		return nil, err
+	}
+	if x.c.Plans.Restrict(written) != written {
 		return p, nil
 	}
 	r, err := reading(q, with.Front(), hint)
 	if err != nil {
 		return nil, err
 	}
-	if skips, err := r.SkipsToEdges(env); !skips || err != nil {
-		return p, err
-	}
-	// Index filters and query settings may forbid the index.
-	sol, err := x.c.chooseUncounted(x.o, x.v, r)
-	if err != nil || !sol.SkipsToEdges() {
+	// Query settings and the index filter of this form may forbid the index.
+	_, sols, err := x.c.candidates(x.o, r)
+	if err != nil || !sols[0].SkipsToEdges() {
 		return p, err
 	}
 	x.edges = with

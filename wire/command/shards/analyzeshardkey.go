@@ -196,11 +196,11 @@ func keyCharacteristics(c *command.Call, coll *catalog.Collection, a *keyAnalysi
 // mostCommonMax is the maximum number of most common shard key values in the reply of analyzeShardKey.
 const mostCommonMax = 5
 
-// isUniqueKey reports whether a unique index has exactly this key; the _id index counts if the collection is
-// unsharded.
+// isUniqueKey reports whether a unique index of all documents has exactly this key; the _id index counts if the
+// collection is unsharded. A partial or sparse index leaves documents out, which may have equal values.
 func isUniqueKey(coll *catalog.Collection, key shard.KeyPattern) bool {
 	return key.IsID() && !coll.Sharded() || slices.ContainsFunc(coll.Indexes, func(ix *catalog.Index) bool {
-		return ix.Unique && bson.Equal(ix.Key.Value(), key.Spec().Value(), nil)
+		return ix.Unique && ix.Partial == nil && !ix.Sparse && bson.Equal(ix.Key.Value(), key.Spec().Value(), nil)
 	})
 }
 
