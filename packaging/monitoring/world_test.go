@@ -3,6 +3,7 @@ package monitoring
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"net"
@@ -10,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -63,11 +65,17 @@ func start(t *testing.T, name string, flags ...string) *server {
 	address := free.Addr().String()
 	free.Close()
 	s := &server{t: t, name: name, metrics: "http://" + address + "/metrics"}
+	if slices.Contains(flags, "--tls-mode") { // then the metrics use TLS as well
+		s.metrics = "https://" + address + "/metrics"
+	}
 	s.args = append([]string{"serve", "--data", t.TempDir(), "--listen", "127.0.0.1:0", "--metrics-listen", address, "--enable-test-commands", "--drain", "1s"}, flags...)
 	s.run()
 	t.Cleanup(s.stop)
 	return s
 }
+
+// scraper accepts every certificate: those of the tests are their own.
+var scraper = &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
 
 // run starts the process and connects.
 func (s *server) run() {
@@ -161,7 +169,7 @@ func (w *world) scrape(interval time.Duration) {
 		if s.down {
 			continue
 		}
-		r, err := http.Get(s.metrics)
+		r, err := scraper.Get(s.metrics)
 		if err != nil {
 			w.t.Fatal(err)
 		}
