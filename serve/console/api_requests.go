@@ -23,7 +23,7 @@ func requests(q *query) (any, error) {
 		}
 		db, coll = ns.DB, ns.Coll
 	}
-	command := bson.D{{"customAction", "GetRequestReport"}, {"top", top}, {"history", q.text("history") == "1"}}
+	command := bson.D{{"customAction", "GetRequestReport"}, {"top", top}, {"history", q.text("history") == "1"}, {"values", true}}
 	if coll != "" {
 		command = append(command, bson.E{"collection", coll})
 	}
@@ -121,7 +121,7 @@ func (q *query) fillShape(ns collection.Namespace, shape string) (filter bson.Ra
 // costliest returns the filter of the costliest recorded run of a query shape of a collection, of any command, and its
 // limit; nil for none.
 func (q *query) costliest(ns collection.Namespace, shape string) (filter bson.Raw, limit int64) {
-	reply, err := q.runCommand(ns.DB, bson.D{{"customAction", "GetRequestReport"}, {"collection", ns.Coll}, {"top", 1000}})
+	reply, err := q.runCommand(ns.DB, bson.D{{"customAction", "GetRequestReport"}, {"collection", ns.Coll}, {"top", 1000}, {"values", true}})
 	if err != nil {
 		return nil, 0
 	}

@@ -33,6 +33,7 @@ type customArgs struct {
 	off         bool
 	reset       bool
 	history     bool
+	values      bool
 	whatIf      bool
 	clock       clockArgs
 	migrateTo   string // "autoscale" or "manual"
@@ -178,7 +179,7 @@ func (s *State) customActions() map[string]customAction {
 		"GetDatabase":            {[]string{""}, onNamespace(auth.DbStats), getDatabase},
 		"GetPartitions":          {[]string{"collection", "top"}, grantedBy("the roles clusterMonitor and read", onNamespace(auth.CollStats)), s.getPartitions},
 		"GetRecordedTraffic":     {[]string{"collection", "shardKey", "suffix", "partitions", "from", "to"}, grantedBy("the roles clusterMonitor and read", onNamespace(auth.CollStats)), s.getRecordedTraffic},
-		"GetRequestReport":       {[]string{"top", "collection", "reset", "history"}, grantedBy("the roles clusterMonitor (without reset) and dbAdmin", needsReport), s.getRequestReport},
+		"GetRequestReport":       {[]string{"top", "collection", "reset", "history", "values"}, grantedBy("the roles clusterMonitor (without reset) and dbAdmin", needsReport), s.getRequestReport},
 		"InjectThrottle":         {[]string{"nth", "count", "every", "kind", "retryAfterMs", "collection", "off"}, onCluster(auth.SetParameter), injectThrottle},
 		"MergePartitions":        {[]string{"collection", "whatIf"}, grantedBy("the role clusterManager", onNamespace(auth.SplitChunk)), mergePartitions},
 		"MigrateThroughput":      {[]string{"throughputType", "collection"}, grantedBy("the role clusterManager", onNamespace(auth.SetThroughput)), migrateThroughput},
@@ -243,6 +244,8 @@ func customArg(c *command.Call, a *customArgs, name string, v bson.Value) (err e
 		a.off, err = c.BoolArg(name, v)
 	case "history":
 		a.history, err = c.BoolArg(name, v)
+	case "values":
+		a.values, err = c.BoolArg(name, v)
 	case "reset":
 		a.reset, err = c.BoolArg(name, v)
 	case "whatIf":

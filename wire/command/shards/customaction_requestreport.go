@@ -22,7 +22,8 @@ const (
 // getRequestReport runs {customAction: "GetRequestReport", collection: "c"}, which Azure Cosmos DB does not have: it
 // reports the charges of commands by their shape, since the server started or since the last reset, the most
 // expensive shape first. Without collection the report covers the database, on admin all databases. With history:
-// true each shape has the minutes in which it ran, of the hour up to its last run. The sums cover all servers of the
+// true each shape has the minutes in which it ran, of the hour up to its last run. With values: true each has the filter of
+// its costliest run, for users that may read the collection. The sums cover all servers of the
 // store, but the field account only the server that replies, as load does: the features that clients used and that an account of
 // Azure Cosmos DB does not have.
 func (s *State) getRequestReport(c *command.Call, a *customArgs) error {
@@ -52,6 +53,9 @@ func (s *State) getRequestReport(c *command.Call, a *customArgs) error {
 	for i := range sum.list[:min(len(sum.list), int(a.top))] {
 		b.BeginDoc("")
 		appendRequest(c, b, &sum.list[i], sum.total)
+		if a.values {
+			sum.list[i].prices.costliest.appendTo(b, c.Server.MaySeeValues(c.ConnState.Login, sum.list[i].ns))
+		}
 		if a.history {
 			appendMinutes(b, &sum.list[i])
 		}
@@ -143,7 +147,6 @@ func appendRequest(c *command.Call, b *bson.Builder, s *shape, total ratelimit.M
 		b.DateTime("lastFanOut", s.lastFanOut.UnixMilli())
 	}
 	b.DateTime("last", s.last.UnixMilli())
-	s.prices.costliest.appendTo(b, c.Server.MaySeeValues(c.ConnState.Login, s.ns))
 	b.BeginArray("warnings")
 	for _, w := range shapeWarnings(c, s, average) {
 		b.String("", w)
