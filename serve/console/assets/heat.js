@@ -27,16 +27,33 @@ export function layout(heat) {
   return { rows, line, most, totals };
 }
 
-function paint(heat, plan) {
+// scales are the ways from a value to a colour: by powers of ten, in proportion to the largest
+// value, and in proportion to the RU/s that each partition has.
+export const scales = [['log', 'Logarithmic'], ['linear', 'Linear'], ['limit', 'Share of the limit']];
+
+// shadesOf returns the number of the colour of each content of a cell. limit is in RU/s, 0 for a
+// partition without a limit, which has the linear scale instead.
+function shadesOf(heat, most, scale, limit) {
+  const span = Math.max(1, most - Math.max(1, most - 64)); // two and a half powers of ten up to the hottest
+  const full = scale === 'limit' && limit ? limit : heat.values[most];
+  const out = new Uint8Array(256);
+  for (let b = 1; b < 256; b++) {
+    const shade = scale === 'log' ? 255 - ((most - b) / span) * 235 : (255 * heat.values[b]) / full;
+    out[b] = Math.max(12, Math.min(255, Math.round(shade)));
+  }
+  return out;
+}
+
+// limits has the RU/s of each partition by its number, for the scale of the limit.
+function paint(heat, plan, scale, limits) {
   const width = Math.max(1, heat.columns);
   const picture = new OffscreenCanvas(width, pictureHeight);
   const c = picture.getContext('2d'), image = c.createImageData(width, pictureHeight);
   const pixels = new Uint32Array(image.data.buffer), colours = heatColours();
   pixels.fill(colours[0]);
-  const span = Math.max(1, plan.most - Math.max(1, plan.most - 64)); // two and a half powers of ten up to the hottest
-  const shade = new Uint8Array(256);
-  for (let b = 1; b < 256; b++) shade[b] = Math.max(12, Math.min(255, Math.round(255 - ((plan.most - b) / span) * 235)));
+  const same = shadesOf(heat, plan.most, scale, 0);
   for (const r of plan.rows) {
+    const limit = scale === 'limit' && limits?.get(String(r.partition)), shade = limit ? shadesOf(heat, plan.most, scale, limit) : same;
     const top = Math.round(r.y0 * pictureHeight), end = Math.max(top + 1, Math.round(r.y1 * pictureHeight));
     const one = new Uint32Array(r.cells.length);
     for (let i = 0; i < one.length; i++) one[i] = colours[r.cells[i] ? shade[r.cells[i]] : 0];
@@ -48,7 +65,7 @@ function paint(heat, plan) {
 
 const unit = { ru: 'RU/s', reads: 'reads/s', writes: 'documents/s', refused: 'refused/s', failed: 'failed/s', kib: 'KiB/s', latency: 'ms' };
 
-export function HeatMap({ heat, events, keysOf, brush, onBrush }) {
+export function HeatMap({ heat, events, keysOf, brush, onBrush, scale = 'log', limits }) {
   const base = useRef(null), top = useRef(null), boxes = useRef(null), tell = useRef(() => {}), state = useRef({ cursor: null, drag: null });
   const plan = useMemo(() => layout(heat), [heat]);
   const [theme, setTheme] = useState(0);
@@ -106,7 +123,7 @@ export function HeatMap({ heat, events, keysOf, brush, onBrush }) {
   };
 
   useEffect(() => {
-    const picture = paint(heat, plan);
+    const picture = paint(heat, plan, scale, limits);
     const fit = () => {
       const w = base.current.clientWidth, h = base.current.clientHeight, ratio = devicePixelRatio || 1, c = base.current.getContext('2d');
       base.current.width = Math.round(w * ratio); base.current.height = Math.round(h * ratio);
@@ -118,7 +135,7 @@ export function HeatMap({ heat, events, keysOf, brush, onBrush }) {
     const observer = new ResizeObserver(fit);
     observer.observe(base.current);
     return () => observer.disconnect();
-  }, [heat, theme]);
+  }, [heat, theme, scale, scale === 'limit' ? limits : null]);
   useEffect(() => {
     const fit = () => { mark(); placed.current(); };
     fit();
@@ -181,7 +198,7 @@ export function HeatMap({ heat, events, keysOf, brush, onBrush }) {
       </div>
     </div>
     <div class="heat-times" aria-hidden="true"><span>${clock(heat.from)}</span><span>${clock(heat.from + (heat.columns * heat.step) / 2)}</span><span>${clock(end)}</span></div>
-    <${Scale} heat=${heat} most=${plan.most} theme=${theme}/>
+    <${Scale} heat=${heat} most=${plan.most} scale=${scale} theme=${theme}/>
     <${Tip} heat=${heat} keysOf=${keysOf} tell=${tell}/>
   </div>`;
 }
@@ -209,11 +226,12 @@ function Told({ cell, heat, keys, pinned, onClose }) {
   </div>`;
 }
 
-function Scale({ heat, most, theme }) {
+function Scale({ heat, most, scale, theme }) {
   const ref = useRef(null);
   useEffect(() => {
     const c = ref.current.getContext('2d'), colours = heatColours();
     for (let i = 0; i < 256; i++) { c.fillStyle = css(colours[Math.max(12, i)]); c.fillRect(i, 0, 1, 10); }
   }, [theme]);
-  return html`<div class="scale" aria-hidden="true"><span>${num(heat.values[Math.max(1, most - 64)])}</span><canvas ref=${ref} width="256" height="10"></canvas><span>${num(heat.values[most])} ${unit[heat.metric]}</span></div>`;
+  const least = scale === 'log' ? num(heat.values[Math.max(1, most - 64)]) : '0', full = scale === 'limit' ? '100 % of its RU/s' : `${num(heat.values[most])} ${unit[heat.metric]}`;
+  return html`<div class="scale" aria-hidden="true"><span>${least}</span><canvas ref=${ref} width="256" height="10"></canvas><span>${full}</span></div>`;
 }

@@ -11,7 +11,7 @@ function read() {
   const q = new URLSearchParams(query);
   const brush = (q.get('brush') || '').split('-').map(Number);
   return {
-    view: path || 'now', ns: q.get('ns') || '', range: Number(q.get('range')) || 900, metric: q.get('metric') || 'ru',
+    view: path || 'now', ns: q.get('ns') || '', range: Number(q.get('range')) || 900, metric: q.get('metric') || 'ru', scale: q.get('scale') || 'log',
     brush: brush.length === 2 && brush[0] < brush[1] ? brush : null, extra: q.get('x') || '',
   };
 }
@@ -25,6 +25,7 @@ export function link(change) {
   if (p.ns) q.set('ns', p.ns);
   if (p.range !== 900) q.set('range', p.range);
   if (p.metric !== 'ru') q.set('metric', p.metric);
+  if (p.scale !== 'log') q.set('scale', p.scale);
   if (p.brush) q.set('brush', p.brush.map(Math.round).join('-'));
   if (p.extra) q.set('x', p.extra);
   return `#/${p.view}${q.size ? '?' + q : ''}`;

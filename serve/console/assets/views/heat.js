@@ -1,7 +1,7 @@
 // Heat map: a collection's partitions over time, with the pattern seen and what to do.
 import { html, useMemo, useState } from '../vendor/htm-preact.js';
 import { clock, get, getHeat, num, percent, post, short } from '../api.js';
-import { HeatMap } from '../heat.js';
+import { HeatMap, scales } from '../heat.js';
 import { Bar, Empty, Missing, Problem, Table } from '../parts.js';
 import { go, link, timeWindow, useAsk, usePlace } from '../state.js';
 
@@ -32,10 +32,13 @@ export default function Heat() {
   const heat = useAsk(() => getHeat({ ns: p.ns, metric: p.metric, from: -p.range }), [p.ns, p.metric, p.range], p.range <= 900 ? 2 : 15);
   const events = useAsk(() => get('events', { ns: p.ns, from: -p.range }), [p.ns, p.range], 5);
   const parts = useAsk(() => (p.ns ? get('partitions', { ns: p.ns, top: 5 }) : { partitions: [] }), [p.ns], 5);
+  const limits = useMemo(() => new Map((parts.data?.partitions ?? []).map((x) => [x.id, x.throughput ?? 0])), [parts.data]);
   const h = heat.data, list = useMemo(() => (h ? sums(h, p.brush) : []), [h, p.brush?.join()]);
   if (!h) return html`<${Problem} error=${heat.error}/>${!heat.error && html`<p class="loading">Loading…</p>`}`;
   const all = list.reduce((a, r) => a + r.sum, 0);
   const keysOf = (row) => parts.data?.partitions?.find((x) => x.id === String(row.partition))?.hottestByRU;
+  const mayScale = scales.filter(([name]) => name !== 'limit' || (p.metric === 'ru' && [...limits.values()].some(Boolean)));
+  const scale = mayScale.some(([name]) => name === p.scale) ? p.scale : 'log';
   const isHot = (r) => h.pattern.kind === 'hot' && r.partition === h.pattern.partition && (!h.pattern.ns || h.pattern.ns === r.ns);
   const hot = list.find(isHot) ?? list[0], hotKeys = hot && keysOf(hot);
   const advise = async () => {
@@ -46,6 +49,7 @@ export default function Heat() {
   return html`
     <div class="bar-of-controls" role="group" aria-label="Metric">
       ${metrics.map(([name, title]) => html`<button key=${name} aria-pressed=${p.metric === name} onClick=${() => go({ metric: name })}>${title}</button>`)}
+      <label>Colours <select value=${scale} onChange=${(e) => go({ scale: e.target.value })}>${mayScale.map(([name, title]) => html`<option key=${name} value=${name} selected=${name === scale}>${title}</option>`)}</select></label>
     </div>
     <${Missing} of=${h.incomplete}/>
     <p class=${'pattern ' + h.pattern.kind}><b>${{ nothing: 'No load', one: 'One partition', even: 'Even', hot: 'Hot line', full: 'At the limit', ended: 'No load now', moving: 'Diagonal', waves: 'Waves' }[h.pattern.kind]}</b> ${!p.ns && h.pattern.ns && html`<b>${h.pattern.ns}</b> `}${h.pattern.text}
@@ -53,7 +57,7 @@ export default function Heat() {
       ${p.ns && h.pattern.kind !== 'nothing' && html` <a href=${link({ view: 'requests' })}>Which requests?</a> <button class="small" onClick=${advise}>Advise a shard key</button>`}</p>
     ${advice?.text && html`<pre class="text" tabindex="0">${advice.text}</pre>`}<${Problem} error=${advice?.error}/>
     ${h.rows.length === 0 ? html`<${Empty}>No load in this time range. Choose a longer one, or another collection.</${Empty}>`
-      : html`<${HeatMap} heat=${h} events=${events.data ?? none} keysOf=${keysOf} brush=${p.brush} onBrush=${(brush) => go({ brush })}/>`}
+      : html`<${HeatMap} heat=${h} events=${events.data ?? none} keysOf=${keysOf} brush=${p.brush} scale=${scale} limits=${limits} onBrush=${(brush) => go({ brush })}/>`}
     ${list.length > 0 && html`<section><h2>${p.brush ? `From ${clock(p.brush[0])} to ${clock(p.brush[1])}` : 'In this time range'}</h2>
       <${Table} caption="Partitions by their share" rows=${list} sort=${['share', -1]} max=${50} keyOf=${(r) => `${r.collection}/${r.partition}`} chosen=${p.extra && list.find((r) => String(r.partition) === p.extra) ? `${list.find((r) => String(r.partition) === p.extra).collection}/${p.extra}` : undefined} columns=${[
         { name: 'partition', title: 'Partition', value: (r) => r.partition, show: (r) => html`${r.ns === p.ns ? '' : r.ns + ' · '}${r.partition}${r.until ? html` <span class="quiet">until ${clock(r.until)}</span>` : ''}` },
