@@ -62,7 +62,8 @@ type lookupRow struct {
 }
 
 const (
-	lookupRowsMax  = 512
+	lookupRowsMax  = 512      // of a batch with small foreign documents
+	lookupRowsWide = 128      // of other batches
 	lookupBytesMax = 4 << 20  // of the batch's own documents
 	lookupFoundMax = 32 << 20 // of foreign documents in a batch of several rows
 	// lookupArrayMax limits the size of the array of one row.
@@ -100,13 +101,10 @@ func (o *lookupOp) Park() (int, bool) {
 
 // load reads and joins the next batch.
 func (o *lookupOp) load(env *mql.Env) error {
+	o.batch = o.nextBatch()
 	o.release()
 	o.rows, o.at, o.element = o.rows[:0], 0, 0
 	o.subFor = -1
-	o.batch = max(1, min(o.batch*4, lookupRowsMax>>min(2*o.tooMany, 8)))
-	if o.foreign.Len() == 0 {
-		o.batch = 1
-	}
 	size := 0
 	for len(o.rows) < o.batch && size < lookupBytesMax {
 		r, err := o.in.Next(env)
@@ -130,6 +128,19 @@ func (o *lookupOp) load(env *mql.Env) error {
 		return nil
 	}
 	return o.join(env, o.rows)
+}
+
+// nextBatch returns the maximal number of rows of the batch after the present one. A batch whose foreign documents are
+// too many to hold reads them for each row again, perhaps by a scan: large batches are for small foreign documents.
+func (o *lookupOp) nextBatch() int {
+	if o.foreign.Len() == 0 {
+		return 1
+	}
+	n := max(1, min(o.batch*4, lookupRowsMax>>min(2*o.tooMany, 8)))
+	if n > lookupRowsWide && len(o.rows) > 0 && o.held/len(o.rows)*n > lookupBytesMax {
+		n = lookupRowsWide
+	}
+	return n
 }
 
 // join finds the foreign documents of the rows.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"math"
 	"os"
@@ -88,7 +89,11 @@ func TestEveryTableHasJSON(t *testing.T) {
 	}
 	uri, db := start(t)
 	run(t, db.Client().Database("admin"), `{shardCollection: "test.c", key: {k: "hashed"}}`)
-	run(t, db, `{insert: "c", documents: [{_id: 1, k: 1, v: "a"}, {_id: 2, k: 2, v: "b"}]}`)
+	docs := make([]string, 12) // fewer are too few for advice
+	for i := range docs {
+		docs[i] = fmt.Sprintf("{_id: %d, k: %d, v: 'a'}", i, i)
+	}
+	run(t, db, `{insert: "c", documents: [`+strings.Join(docs, ", ")+`]}`)
 	sample := filepath.Join(t.TempDir(), "sample.json")
 	if err := os.WriteFile(sample, []byte("{k: 1}"), 0o600); err != nil {
 		t.Fatal(err)

@@ -59,6 +59,7 @@ func (b *tab) heat() {
 	b.open("#/heat?ns=test.orders&scale=linear")
 	b.check("a linear scale begins at 0", "document.querySelector('.scale span').textContent === '0'")
 	b.open("#/heat?ns=test.orders")
+	b.check("a scale ends with its address", "document.querySelector('.scale span') && document.querySelector('.scale span').textContent !== '0'")
 	b.do(mouse("mouseMoved", ".heat-box canvas:last-child", 0.99, 0.9))
 	b.check("the tooltip tells the partition", "/partition \\d+/.test(document.querySelector('.told').innerText) && document.querySelector('.told').innerText.includes('RU/s')")
 	b.do(mouse("mousePressed", ".heat-box canvas:last-child", 0.99, 0.9), mouse("mouseReleased", ".heat-box canvas:last-child", 0.99, 0.9))
