@@ -9,6 +9,7 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -163,8 +164,11 @@ func endWith(in io.Reader, signals chan<- os.Signal) {
 	signals <- syscall.SIGTERM
 }
 
-// errStopped: the server was stopped before its start was complete.
-var errStopped = errors.New("stopped during startup; no data was changed")
+// Errors of a server that was stopped before its start was complete: before scripts of --initdb-folder began, and after.
+var (
+	errStopped        = errors.New("stopped during startup; no document was changed")
+	errStoppedScripts = errors.New("stopped during startup, after the scripts of --initdb-folder had begun: what they changed is kept; if they had not ended, the next start is refused")
+)
 
 // start starts a server. A start takes long if there is much to recover, so a signal interrupts it.
 func start(cfg daemon.Config, s cli.Streams, signals chan os.Signal) (*daemon.Daemon, error) {
@@ -173,6 +177,13 @@ func start(cfg daemon.Config, s cli.Streams, signals chan os.Signal) (*daemon.Da
 		err error
 	}
 	done := make(chan result, 1)
+	var scripts atomic.Bool // they have begun
+	if run := cfg.FirstScripts; run != nil {
+		cfg.FirstScripts = func(ctx context.Context, c *daemon.Config, command console.RunCommand, log func(file, text string)) error {
+			scripts.Store(true)
+			return run(ctx, c, command, log)
+		}
+	}
 	go func() {
 		d, err := daemon.Start(context.Background(), cfg, s.Err)
 		done <- result{d, err}
@@ -181,6 +192,9 @@ func start(cfg daemon.Config, s cli.Streams, signals chan os.Signal) (*daemon.Da
 	case r := <-done:
 		return r.d, r.err
 	case <-signals: // as if killed, which the store survives
+		if scripts.Load() {
+			return nil, errStoppedScripts
+		}
 		return nil, errStopped
 	}
 }

@@ -14,35 +14,74 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// firstScriptsMark is a file in the folder of --data that exists while the scripts of --initdb-folder run, so that an
-// unfinished first start is not taken for a database that is ready.
+// firstScriptsMark is a file in the folder of --data that exists from before the database is created until the scripts
+// of --initdb-folder have ended, so that an unfinished first start is not taken for a database that is ready. Until the
+// scripts begin, its text is scriptsWaiting; from then on it is empty.
 const firstScriptsMark = "initdb-unfinished"
 
-// runFirstScripts runs the scripts of --initdb-folder, if the database is new, before clients are accepted. The commands
-// of the scripts run as the first user, if the settings name one, otherwise without a login, as a client of this
-// machine does.
-// Errors: errors of the scripts; an earlier start whose scripts did not end.
-func (d *Daemon) runFirstScripts(ctx context.Context, s *command.Server) error {
-	mark := filepath.Join(d.cfg.Data, firstScriptsMark)
-	if d.cfg.KeepsFiles() {
-		if _, err := os.Stat(mark); err == nil && !d.cfg.ServeDamaged {
-			return fmt.Errorf("the scripts of --initdb-folder did not end at the first start: empty the folder %s and start again, or delete the file %s to keep what they did", d.cfg.Data, mark)
-		}
-	}
-	if !d.isNew || d.cfg.InitFolder == "" || d.cfg.FirstScripts == nil {
-		return nil
+// scriptsWaiting is the text of firstScriptsMark before the first script begins: the next start runs the scripts.
+const scriptsWaiting = "the scripts of --initdb-folder have not begun\n"
+
+// hasFirstScripts reports whether --initdb-folder has any files. A folder that does not exist has none.
+// Errors: a folder that cannot be read.
+func (d *Daemon) hasFirstScripts() (bool, error) {
+	if d.cfg.InitFolder == "" || d.cfg.FirstScripts == nil {
+		return false, nil
 	}
 	entries, err := os.ReadDir(d.cfg.InitFolder)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) == 0 {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return false, fmt.Errorf("--initdb-folder: %w", err)
+	}
+	return len(entries) > 0, nil
+}
+
+// markFirstScripts writes firstScriptsMark, if the folder of scripts has any. It runs before a new database is created,
+// so that a start that ends between the two does not lose the scripts.
+// Errors: a folder of scripts that cannot be read; errors of the file system.
+func (d *Daemon) markFirstScripts() error {
+	has, err := d.hasFirstScripts()
+	if err != nil || !has {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(d.cfg.Data, firstScriptsMark), []byte(scriptsWaiting), 0o600); err != nil {
+		return fmt.Errorf("--initdb-folder: %w", err)
+	}
+	return nil
+}
+
+// runFirstScripts runs the scripts of --initdb-folder before clients are accepted, if the database is new or if no
+// earlier start has begun to run them. The commands of the scripts run as the first user, if the settings name one,
+// otherwise without a login, as a client of this machine does.
+// Errors: errors of the scripts; an earlier start whose scripts did not end.
+func (d *Daemon) runFirstScripts(ctx context.Context, s *command.Server) error {
+	if d.cfg.ServeDamaged {
+		return nil
+	}
+	mark, marked, waiting := filepath.Join(d.cfg.Data, firstScriptsMark), false, false
+	if d.cfg.KeepsFiles() {
+		text, err := os.ReadFile(mark)
+		marked = err == nil
+		waiting = string(text) == scriptsWaiting
+	}
+	if marked && !waiting {
+		return fmt.Errorf("the scripts of --initdb-folder did not end at the first start: empty the folder %s and start again, or delete the file %s to keep what they did", d.cfg.Data, mark)
+	}
+	has, err := d.hasFirstScripts()
+	if !d.isNew && !waiting {
+		if has || err != nil {
+			d.log.Info().Str("folder", d.cfg.InitFolder).Msg("the database exists already: --initdb-folder is ignored")
+		}
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("--initdb-folder: %w", err)
+		return err
 	}
-	if d.cfg.KeepsFiles() {
-		if err := os.WriteFile(mark, nil, 0o600); err != nil {
-			return fmt.Errorf("--initdb-folder: %w", err)
+	if !has {
+		if waiting {
+			d.log.Warn().Msg("the first start ended before the scripts of --initdb-folder began, and this start has none: none will run")
+			return os.Remove(mark)
 		}
+		return nil
 	}
 	password, err := d.cfg.rootPassword()
 	if err != nil {
@@ -53,6 +92,11 @@ func (d *Daemon) runFirstScripts(ctx context.Context, s *command.Server) error {
 		return fmt.Errorf("--initdb-folder: %w", err)
 	}
 	defer hangUp()
+	if d.cfg.KeepsFiles() {
+		if err := os.WriteFile(mark, nil, 0o600); err != nil {
+			return fmt.Errorf("--initdb-folder: %w", err)
+		}
+	}
 	if err := d.cfg.FirstScripts(ctx, &d.cfg, run, func(file, text string) { d.log.Info().Str("file", file).Msg(text) }); err != nil {
 		return fmt.Errorf("--initdb-folder: %w", err)
 	}

@@ -54,7 +54,7 @@ func (d *Daemon) openStore() (scratch string, durability storage.Durability, err
 		if anew, err = d.checkDataFolder(s); err != nil {
 			return "", 0, cannotOpen(d.cfg.Data, err)
 		}
-		if err := makeFolder(d.cfg.Data, dir); err != nil {
+		if err := d.makeStoreFolder(dir, anew); err != nil {
 			return "", 0, err
 		}
 	}
@@ -86,6 +86,20 @@ func (d *Daemon) openStore() (scratch string, durability storage.Durability, err
 	}
 	// Data that an earlier process spilled is useless.
 	return scratch, durability, emptyFolder(scratch)
+}
+
+// makeStoreFolder makes the folder of the store. Of a new database it marks before that its first scripts must run.
+// Errors: a folder that cannot be made; errors of the folder of scripts.
+func (d *Daemon) makeStoreFolder(dir string, anew bool) error {
+	if anew { // before the folder of the store exists
+		if _, err := d.hasFirstScripts(); err != nil {
+			return err
+		}
+	}
+	if err := makeFolder(d.cfg.Data, dir); err != nil || !anew {
+		return err
+	}
+	return d.markFirstScripts()
 }
 
 // emptyFolder makes a folder, or removes all that is in it. The folder itself stays, as it may be a mount point; a

@@ -83,8 +83,36 @@ func script(ctx context.Context, path, database string, run console.RunCommand, 
 	})
 	if err == nil {
 		print("the script has run")
+		return nil
+	}
+	if text, _, quoted := strings.Cut(err.Error(), " dup key:"); quoted { // behind it are values of a document
+		return errors.New(text)
 	}
 	return err
+}
+
+// withoutValues returns the text of an error up to the first quotation or document in it, which can be a value of a
+// document that an init file contains.
+func withoutValues(text string) string {
+	text, _, _ = strings.Cut(text, " dup key:")
+	if i := strings.IndexAny(text, "{[\"'`"); i >= 0 {
+		text = text[:i] + "…"
+	}
+	return text
+}
+
+// readFailure remembers the error of reading a file, which an error of the file's text must not hide.
+type readFailure struct {
+	io.Reader
+	err error // nil = none, or the end of the file
+}
+
+func (r *readFailure) Read(p []byte) (int, error) {
+	n, err := r.Reader.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		r.err = err
+	}
+	return n, err
 }
 
 // order is a prefix of a file's name that only determines its place: 01-orders.json.
@@ -117,7 +145,8 @@ func documents(ctx context.Context, path, database string, run console.RunComman
 		in = bufio.NewReader(z)
 	}
 	db, coll := namespaceOf(path, database)
-	source := records.NewJSON(in)
+	failure := &readFailure{Reader: in}
+	source := records.NewJSON(bufio.NewReader(failure))
 	var batch []bson.Raw
 	n, size := 0, 0
 	flush := func() error {
@@ -126,13 +155,14 @@ func documents(ctx context.Context, path, database string, run console.RunComman
 		}
 		raw, err := run(ctx, db, bson.D{{"insert", coll}, {"documents", bson.Docs(batch)}}.Doc())
 		if err != nil {
-			return err
+			return errors.New(withoutValues(err.Error()))
 		}
 		if failed, ok := bson.Raw(raw).Get("writeErrors").Array(); ok {
 			first, _ := failed.Index(0)
 			d, _ := first.Doc()
 			text, _ := d.Get("errmsg").Str()
-			return errors.New(text)
+			at, _ := d.Get("index").AsInt64()
+			return fmt.Errorf("document %d: %s", n+int(at)+1, withoutValues(text))
 		}
 		n, batch, size = n+len(batch), nil, 0
 		return nil
@@ -142,8 +172,11 @@ func documents(ctx context.Context, path, database string, run console.RunComman
 		if errors.Is(err, io.EOF) {
 			break
 		}
-		if err != nil {
-			return fmt.Errorf("document %d: %w", n+len(batch)+1, err)
+		if failure.err != nil {
+			return fmt.Errorf("document %d: %w", n+len(batch)+1, failure.err)
+		}
+		if err != nil { // its text quotes the file
+			return fmt.Errorf("document %d: the text is not a document in Extended JSON, or does not end; cantle import of this file shows the place", n+len(batch)+1)
 		}
 		batch = append(batch, doc.Clone())
 		if size += len(doc); len(batch) == batchDocuments || size >= batchBytes {

@@ -116,8 +116,8 @@ if (db.orders.findOne({ _id: 1 }).total !== 15) throw new Error("the update is m
 	if d, log, err = begin(t, folder, args...); err != nil {
 		t.Fatal(err)
 	}
-	if strings.Contains(log.String(), "01-users.js") {
-		t.Errorf("the scripts run again:\n%s", log)
+	if strings.Contains(log.String(), "01-users.js") || !strings.Contains(log.String(), "--initdb-folder is ignored") {
+		t.Errorf("the scripts run again, or the log has no line for the ignored folder:\n%s", log)
 	}
 	if err := d.Stop(); err != nil {
 		t.Error(err)
@@ -145,5 +145,53 @@ func TestFailure(t *testing.T) {
 	}
 	if err := d.Stop(); err != nil {
 		t.Error(err)
+	}
+}
+
+// A start that fails before its scripts begin does not lose them: the next start runs them, whether the database was
+// created before the failure or not.
+func TestFailureBeforeScripts(t *testing.T) {
+	folder := write(t, map[string]string{"a.js": `db.c.insertOne({_id: 1})`})
+	login := []string{"--initdb-root-username", "u", "--initdb-root-password-file", filepath.Join(folder, "none")}
+	for name, args := range map[string][]string{"not a folder": {"--initdb-folder", filepath.Join(folder, "a.js")}, "no password": login} {
+		data := t.TempDir()
+		if d, _, err := begin(t, folder, append([]string{"--data", data}, args...)...); err == nil {
+			t.Fatalf("%s: %v", name, d)
+		}
+		if _, err := os.Stat(filepath.Join(data, "store")); (err == nil) != (name == "no password") {
+			t.Errorf("%s: the database exists: %v", name, err)
+		}
+		d, log, err := begin(t, folder, "--data", data)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if !strings.Contains(log.String(), "the script has run") {
+			t.Errorf("%s: the script did not run:\n%s", name, log)
+		}
+		if err := d.Stop(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// The error of a file of documents has none of their values.
+func TestErrorsHaveNoValues(t *testing.T) {
+	for name, text := range map[string]string{
+		"text.json":  `secretvalue`,
+		"later.json": `{"_id": 1} secretvalue`,
+		"inner.json": `{"_id": secretvalue}`,
+		"twice.json": `[{"_id": "secretvalue"}, {"_id": "secretvalue"}]`,
+		"twice.js":   `db.c.insertOne({_id: "secretvalue"}); db.c.insertOne({_id: "secretvalue"})`,
+	} {
+		d, log, err := begin(t, write(t, map[string]string{name: text}), "--memory")
+		if err == nil {
+			t.Fatalf("%s: %v", name, d)
+		}
+		if strings.Contains(err.Error()+log.String(), "secretvalue") || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if strings.HasPrefix(name, "twice") && !strings.Contains(err.Error(), "E11000") {
+			t.Errorf("%s: the error has no reason: %v", name, err)
+		}
 	}
 }
