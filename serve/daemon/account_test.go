@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"errors"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -57,7 +58,7 @@ func TestAccountFile(t *testing.T) {
 	for start, printed := range []bool{true, false} {
 		d, stop := serving(t, "--data", data, "--auth", "--cosmos-listen", "127.0.0.1:0")
 		file := filepath.Join(data, accountFileName)
-		info, err := os.Stat(file)
+		info, err := os.Lstat(file)
 		if err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 || d.AccountFile() != file {
 			t.Errorf("%v, %v", info, err)
 		}
@@ -68,6 +69,19 @@ func TestAccountFile(t *testing.T) {
 			t.Errorf("start %d: the key is printed: %v", start, got)
 		}
 		stop()
+		if !printed || runtime.GOOS == "windows" { // links need a privilege there
+			continue
+		}
+		// A link to a file that others can read is replaced by the second start, and its target stays.
+		elsewhere := filepath.Join(t.TempDir(), "elsewhere")
+		if err := errors.Join(os.Remove(file), os.WriteFile(elsewhere, []byte("old"), 0o644), os.Symlink(elsewhere, file)); err != nil {
+			t.Fatal(err)
+		}
+		defer func() {
+			if text, err := os.ReadFile(elsewhere); err != nil || string(text) != "old" {
+				t.Errorf("the target of the link: %q, %v", text, err)
+			}
+		}()
 	}
 	other := t.TempDir()
 	d, stop := serving(t, "--data", other, "--auth", "--cosmos-listen", "127.0.0.1:0", "--cosmos-key", "k")
