@@ -82,7 +82,7 @@ func TestSlowLogValues(t *testing.T) {
 	run := func(values bool) string {
 		w.Status.LogValues = values
 		log.Reset()
-		c.ok(`{insert: "c", documents: [{secret1: "secret2"}], comment: "mine", ordered: false}`)
+		c.ok(`{insert: "c", documents: [{secret1: "secret2"}], comment: "secret9", ordered: false}`)
 		c.ok(`{find: "c", filter: {name: "secret3", n: {$in: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]}}, sort: {name: -1}, limit: 5, projection: {name: 1}}`)
 		c.ok(`{aggregate: "c", pipeline: [{$match: {a: "secret4"}}, {$group: {_id: "$a"}}], cursor: {}}`)
 		c.ok(`{explain: {find: "c", filter: {name: "secret5"}}}`)
@@ -90,17 +90,21 @@ func TestSlowLogValues(t *testing.T) {
 		c.ok(`{createIndexes: "c", indexes: [{key: {u: 1}, name: "u", unique: true, sparse: true}]}`)
 		c.ok(`{insert: "c", documents: [{_id: 7, u: "secret7"}]}`)
 		c.run(`{findAndModify: "c", query: {_id: "secret8"}, update: {$set: {u: "secret7"}}, upsert: true}`) // E11000 quotes it
+		c.run(`{mapReduce: "c", map: "function() { emit('secretX0', 1) }", reduce: {$code: "function(k, v) { return 'secretX1' }"}, out: {inline: 1}}`)
+		c.run(`{find: "c", hint: {u: "secretX2"}, comment: {at: "secretX3"}}`)
+		c.run(`{find: "c", hint: "u_1", limit: "secretX4", sort: "secretX5"}`)
+		c.run(`{find: "c", hint: {u: 1}}`)
 		c.ok(`{dropIndexes: "c", index: "u"}`)
 		c.ok(`{delete: "c", deletes: [{q: {}, limit: 0}]}`)
 		return log.String()
 	}
 	hidden, shown := run(false), run(true)
-	for i, n := range []string{"secret1", "secret2", "secret3", "secret4", "secret5", "secret6", "secret7", "secret8"} {
+	for i, n := range []string{"secret1", "secret2", "secret3", "secret4", "secret5", "secret6", "secret7", "secret8", "secret9", "secretX0", "secretX1", "secretX2", "secretX3", "secretX4", "secretX5"} {
 		if strings.Contains(hidden, n) || strings.Contains(shown, n) != (i >= 2) {
 			t.Errorf("%s: %v in the log with values", n, strings.Contains(shown, n))
 		}
 	}
-	for _, want := range []string{`"comment":"mine"`, `"filter":{"name":"###","n":{"$in":["###"`, `"... 2 more"`, `"sort":{"name":-1}`, `"limit":5`,
+	for _, want := range []string{`"comment":"###"`, `"hint":"u_1"`, `"hint":{"u":1}`, `"hint":{"u":"###"}`, `"ordered":false`, `"map":"###"`, `"filter":{"name":"###","n":{"$in":["###"`, `"... 2 more"`, `"sort":{"name":-1}`, `"limit":5`,
 		`"pipeline":[{"$match":{"a":"###"}},{"$group":{"_id":"###"}}]`, `"filter":{"b":"###"}`, `"errName":"DuplicateKey"`} {
 		if !strings.Contains(hidden, want) {
 			t.Errorf("%s is not in the log:\n%s", want, hidden)
@@ -135,7 +139,7 @@ func TestSlowLogSettings(t *testing.T) {
 		c.ok(`{profile: 0, slowms: -1}`)
 		c.ok(`{createUser: "u", pwd: "verysecret", roles: []}`)
 		c.ok(`{profile: 0, slowms: 100}`)
-		if lines := slowLines(t, &log, "Slow query"); len(lines) != 1 || text(at(lines[0], "command.pwd")) != "xxx" {
+		if lines := slowLines(t, &log, "Slow query"); len(lines) != 1 || text(at(lines[0], "command.pwd")) != "###" {
 			t.Errorf("a command with a password: %v", lines)
 		}
 		if strings.Contains(log.String(), "verysecret") {
