@@ -18,6 +18,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/ejson"
 	"github.com/cantledb/cantle/serve/daemon"
+	"github.com/cantledb/cantle/wire/command/status"
 )
 
 // part is one file of a bundle.
@@ -126,7 +127,7 @@ func arguments(d bson.Raw) (out []string) {
 	list, _ := d.Get("argv").Array()
 	for v := range list.Values() {
 		text, _ := v.Str()
-		out = append(out, argument(text))
+		out = append(out, status.WithoutCredentials(text))
 	}
 	return out
 }

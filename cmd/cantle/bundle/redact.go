@@ -193,12 +193,3 @@ func sentence(text string) string {
 	}
 	return text
 }
-
-// argument returns an argument of a command line without credentials: a connection string loses its user and password.
-func argument(text string) string {
-	before, rest, ok := strings.Cut(text, "://")
-	if at := strings.LastIndexByte(rest, '@'); ok && at >= 0 {
-		return before + "://***" + rest[at:]
-	}
-	return text
-}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/bson/ejson"
+	"github.com/cantledb/cantle/wire/command/status"
 )
 
 // TestLogLine checks what stays of a line of the log.
@@ -46,8 +47,9 @@ func TestRedacted(t *testing.T) {
 			t.Errorf("%s lacks what should stay: %s%s%s", what, ejson.String(op), ejson.String(index), ejson.String(parts))
 		}
 	}
-	for text, want := range map[string]string{"mongodb://u:p@h:1/": "mongodb://***@h:1/", "--data=./x": "--data=./x", "tikv://h:1": "tikv://h:1"} {
-		if got := argument(text); got != want {
+	for text, want := range map[string]string{"mongodb://u:p@h:1/": "mongodb://***@h:1/", "--data=./x": "--data=./x", "tikv://h:1": "tikv://h:1",
+		"http://u:p@h/v1?key=v1": "http://***@h/v1?***", "--otlp-endpoint=http://h/?key=v1": "--otlp-endpoint=http://h/?***", "http://h/?key=a@v1": "http://***"} {
+		if got := status.WithoutCredentials(text); got != want {
 			t.Errorf("%s becomes %s", text, got)
 		}
 	}

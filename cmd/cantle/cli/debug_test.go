@@ -35,7 +35,8 @@ func startWatched(t *testing.T) *daemon.Daemon {
 	f := pflag.NewFlagSet("", pflag.ContinueOnError)
 	cfg.Flags(f)
 	args := []string{"--memory", "--listen", "127.0.0.1:0", "--console-listen", "127.0.0.1:0", "--metrics-listen", freeAddress(t), "--slowms", "0", "--drain", "1s",
-		"--initdb-root-username", "root", "--initdb-root-password", canaryText, "--otlp-headers", "key=" + canaryText}
+		"--initdb-root-username", "root", "--initdb-root-password", canaryText, "--otlp-headers", "key=" + canaryText,
+		"--otlp-endpoint", "http://u:" + canaryText + "@127.0.0.1:1/?key=" + canaryText}
 	if err := f.Parse(args); err != nil {
 		t.Fatal(err)
 	}

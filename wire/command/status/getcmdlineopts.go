@@ -39,7 +39,7 @@ func (s *State) runGetCmdLineOpts(c *command.Call) error {
 	return nil
 }
 
-// hideSecrets returns a command line with its passwords replaced.
+// hideSecrets returns a command line with its passwords replaced, and without the credentials of its addresses.
 func hideSecrets(args []string) []string {
 	out := make([]string, len(args))
 	hide := false
@@ -52,9 +52,29 @@ func hideSecrets(args []string) []string {
 		case secret && assigned:
 			out[i] = name + "=<password>"
 		default:
-			out[i] = a
+			out[i] = WithoutCredentials(a)
 		}
 		hide = secret && !assigned && !hide
 	}
 	return out
+}
+
+// WithoutCredentials returns an argument of a command line in which an address (scheme://…) has lost its user and
+// password, and its query, which can have keys.
+func WithoutCredentials(argument string) string {
+	scheme, rest, ok := strings.Cut(argument, "://")
+	if !ok {
+		return argument
+	}
+	at, query := strings.LastIndexByte(rest, '@'), strings.IndexAny(rest, "?#")
+	switch {
+	case at >= 0 && query >= 0 && query < at: // a part of either
+		return scheme + "://***"
+	case query >= 0:
+		rest = rest[:query+1] + "***"
+	}
+	if at >= 0 {
+		rest = "***" + rest[at:]
+	}
+	return scheme + "://" + rest
 }
