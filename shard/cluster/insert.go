@@ -166,6 +166,7 @@ func (c *Cluster) prepare(o *Op, coll *catalog.Collection, docs []bson.Raw, orde
 // fails is the last one tried, and those before it are committed. by is the catalog entry by which the positions in
 // docs were computed; if another collection has taken the name, insertGroup computes them anew.
 func (c *Cluster) insertGroup(o *Op, by *catalog.Collection, ns collection.Namespace, docs []router.Placed, ordered bool) (n int, errs []mongoerr.WriteError, err error) {
+	noted := len(o.Refusals)
 	err = c.write(o, ns, func(a *attempt) error {
 		n, errs = 0, errs[:0]
 		if a.coll == nil {
@@ -231,7 +232,7 @@ func (c *Cluster) insertGroup(o *Op, by *catalog.Collection, ns collection.Names
 		if ordered {
 			docs = docs[:1]
 		}
-		o.noteRefused(len(o.Refusals)-1, docs[0].Index)
+		o.noteRefused(noted, docs[0].Index)
 		for _, p := range docs {
 			errs = append(errs, c.refusedWrite(p.Index, t))
 		}
