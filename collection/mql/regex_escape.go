@@ -51,7 +51,8 @@ func (t *translator) escape() string {
 	case 'b', 'B', 'A', 'z', 'Z', 'G':
 		t.anchor(c)
 	case 'N':
-		t.both(`[^\n]`)
+		t.fast.WriteString(`[^\n]`)
+		t.slow.WriteString(noNewline)
 	case 'R':
 		t.both(`(?:\r\n|`)
 		t.class("[", vertical)
@@ -306,6 +307,7 @@ func (t *translator) bracket() string {
 	t.both("[")
 	if t.peek("^") {
 		t.both("^")
+		t.slow.WriteString(neverOccurs)
 		t.pos++
 	}
 	for first := true; ; first = false {
@@ -355,6 +357,9 @@ func (t *translator) bracket() string {
 			if err := t.bracketEscape(rest[1:]); err != "" {
 				return err
 			}
+		case c == '-' && first:
+			t.pos++
+			t.member('-')
 		case c == '-':
 			// The - makes a range if it is between two members of the class; both engines agree with PCRE where it
 			// is literal.

@@ -3,6 +3,7 @@ package mql
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
@@ -228,4 +229,39 @@ func FuzzRegex(f *testing.F) {
 			t.Fatalf("%q %s on %q: Match %v, FindAll %v", pattern, options, text, got, all)
 		}
 	})
+}
+
+// TestEnginesAgree compares the two engines on random patterns: a lookahead before a pattern selects the backtracking
+// one, and changes no match. It includes patterns whose alternatives begin with a character, the dot or an excluded
+// character.
+func TestEnginesAgree(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 1))
+	atoms := []string{"a", "b", "k", ".", "[^a]", "[^-a]", "[^ab]", "[ab]", "c", `\n`, `\N`, "(?s:.)"}
+	repeats := []string{"", "", "", "?", "*", "+", "{2}", "??", "*?"}
+	texts := []string{"", "a", "b", "bob", "abk", "xk", "b\n", "ac", "aac", "-", "-k", "\n", "k\nb", "\xff", "�b"}
+	for range 4000 {
+		var p strings.Builder
+		for range 1 + rng.IntN(4) {
+			if p.Len() > 0 && rng.IntN(3) == 0 {
+				p.WriteString("|")
+			}
+			p.WriteString(atoms[rng.IntN(len(atoms))] + repeats[rng.IntN(len(repeats))])
+		}
+		options := []string{"", "i", "m", "s"}[rng.IntN(4)]
+		linear, err := CompileRegex(p.String(), options)
+		if err != nil {
+			t.Fatal(p.String(), err)
+		}
+		backtracking, err := CompileRegex("(?=)(?:"+p.String()+")", options)
+		if err != nil {
+			t.Fatal(p.String(), err)
+		}
+		for _, text := range texts {
+			want, err1 := linear.Match([]byte(text))
+			got, err2 := backtracking.Match([]byte(text))
+			if got != want || err1 != nil || err2 != nil {
+				t.Errorf("/%s/%s on %q: %v by the linear engine, %v by the backtracking one, %v, %v", p.String(), options, text, want, got, err1, err2)
+			}
+		}
+	}
 }

@@ -33,7 +33,7 @@ type newline struct{ verb, ends, dot string }
 
 // newlines are the verbs that select a newline, each with patterns of the end of a line and of what a dot matches.
 var newlines = [...]newline{
-	{"(*CRLF)", `\r\n`, `(?:(?!\r\n)[\s\S])`}, {"(*CR)", `\r`, `[^\r]`}, {"(*ANYCRLF)", `(?:\r\n|\r|\n)`, `[^\r\n]`},
+	{"(*CRLF)", `\r\n`, `(?:(?!\r\n)[\s\S])`}, {"(*CR)", `\r`, `[^\r` + neverOccurs + `]`}, {"(*ANYCRLF)", `(?:\r\n|\r|\n)`, `[^\r\n]`},
 	{"(*ANY)", "(?:\\r\\n|[\\n\\x0b\\f\\r\u0085\u2028\u2029])", "[^\\n\\x0b\\f\\r\u0085\u2028\u2029]"},
 }
 
@@ -76,6 +76,14 @@ func (t *translator) line(c rune) string {
 	}
 	return `\A`
 }
+
+// neverOccurs is a member of the negated classes in the pattern of the backtracking engine, a surrogate, which no decoded
+// text contains. If a class excludes a single character, the engine may drop the first characters of other alternatives
+// from its search for a match: "b|.k" does not match "b". Source: regexp2 2.5.2, tryFindFirstCharClass.
+const neverOccurs = `\ud800`
+
+// noNewline is the dot in the pattern of the backtracking engine.
+const noNewline = `[^\n` + neverOccurs + `]`
 
 const (
 	asciiSpace = `\t\n\x0b\f\r `
@@ -203,7 +211,12 @@ func (t *translator) step() string {
 		t.both(string(r))
 	case '.':
 		t.atom = start
-		t.both(".")
+		t.fast.WriteString(".")
+		if t.dotAll {
+			t.slow.WriteString(".")
+		} else {
+			t.slow.WriteString(noNewline)
+		}
 	default:
 		if t.extended {
 			if strings.ContainsRune(" \t\n\v\f\r", r) {
