@@ -148,6 +148,9 @@ func TestNpm(t *testing.T) {
 			t.Log(strings.TrimSpace(line))
 		}
 	}
+	if out := p.run(t, "node", "first.mjs"); !strings.Contains(out, "acknowledged: true") {
+		t.Errorf("the first program prints %s", out)
+	}
 	for runner, passed := range map[string]string{"jest": "Tests:       4 passed, 4 total", "vitest": "Tests  2 passed (2)"} {
 		args := []string{}
 		if runner == "vitest" {

@@ -85,6 +85,7 @@ func TestPython(t *testing.T) {
 	}
 	t.Log(strings.TrimSpace(p.run(t, program("python"), "-W", "error", "api.py")))
 	for _, c := range []struct{ args, passed string }{
+		{"first", "1 passed"},
 		{"test_session.py", "8 passed"},
 		{"-n 2 test_session.py", "8 passed"},
 		{"each", "4 passed"},
