@@ -69,8 +69,16 @@ type Verdict struct {
 // Serious reports whether requests are refused, or will soon be.
 func (v *Verdict) Serious() bool { return v.AtLimit > 0 && (v.Kind == Hot || v.Kind == Full) }
 
-// Judge judges the load of all partitions of a collection. The list has the partitions without load, too.
-func Judge(parts []Load) Verdict {
+// Judge judges the load of all partitions of a collection in a minute or more. The list has the partitions without
+// load, too.
+func Judge(parts []Load) Verdict { return judge(parts, minute) }
+
+// minute is the time, in seconds, over which a shorter load is spread before it is compared with Least: a single command
+// makes no partition hot.
+const minute = 60
+
+// judge is Judge for a load that lasted some seconds.
+func judge(parts []Load, seconds float64) Verdict {
 	v := Verdict{Kind: Idle, Part: -1, Partitions: len(parts)}
 	top, used, limits := -1, 0.0, 0.0
 	for i := range parts {
@@ -103,7 +111,7 @@ func Judge(parts []Load) Verdict {
 		v.Kind = One
 	case v.AtLimit == len(parts) || v.AtLimit > 0 && v.Others >= Room:
 		v.Kind = Full
-	case v.AtLimit > 0 || farAbove(parts, t.RU, v.RU):
+	case v.AtLimit > 0 || farAbove(parts, t.RU, v.RU, seconds):
 		v.Kind = Hot
 	default:
 		v.Kind = Even
@@ -111,8 +119,9 @@ func Judge(parts []Load) Verdict {
 	return v
 }
 
-// farAbove reports whether the load of the busiest partition, most, is far above its fair share of the load of all.
-func farAbove(parts []Load, most, all float64) bool {
+// farAbove reports whether the load of the busiest partition, most, is far above its fair share of the load of all, which
+// lasted some seconds.
+func farAbove(parts []Load, most, all, seconds float64) bool {
 	fair := all / float64(len(parts))
 	below, n := 0.0, 0
 	for i := range parts {
@@ -120,7 +129,7 @@ func farAbove(parts []Load, most, all float64) bool {
 			below, n = below+parts[i].RU, n+1
 		}
 	}
-	return all >= Least && n > 0 && most >= Times*below/float64(n) && (most-fair)/all >= Excess
+	return all*min(1, seconds/minute) >= Least && n > 0 && most >= Times*below/float64(n) && (most-fair)/all >= Excess
 }
 
 // Stats returns the loads of the last minute from the statistics of a collection's budget.

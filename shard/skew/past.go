@@ -49,7 +49,7 @@ func (p *Past) Judge() Pattern {
 	for last >= 0 && columns[last] == 0 {
 		last--
 	}
-	out.Verdict = Judge(loads(tracks, columns, 0, last+1, p.Step))
+	out.Verdict = judge(loads(tracks, columns, 0, last+1, p.Step))
 	if last < 0 || out.Kind == Idle {
 		return out
 	}
@@ -69,7 +69,7 @@ func (p *Past) Judge() Pattern {
 	if p.Live {
 		seconds := max(recentLeast, min(recentMost, int64(len(columns))*p.Step/5))
 		whole := out.Verdict
-		out.Verdict = Judge(loads(tracks, columns, last+1-max(lag, int((seconds+p.Step-1)/p.Step)), last+1, p.Step))
+		out.Verdict = judge(loads(tracks, columns, last+1-max(lag, int((seconds+p.Step-1)/p.Step)), last+1, p.Step))
 		if whole.Kind == Hot && out.Kind != Hot {
 			out.Cooled = whole
 		}
@@ -119,10 +119,10 @@ func (p *Past) columns() (out []float64) {
 	return out
 }
 
-// loads returns the load of each partition in the steps [from, to). Steps without any load do not count in averages:
+// loads returns the load of each partition in the steps [from, to), and the seconds with load. Steps without any load do not count in averages:
 // a partition that is at its limit during half of the time is hot during that half.
-func loads(tracks []Track, columns []float64, from, to int, step int64) []Load {
-	out := make([]Load, len(tracks))
+func loads(tracks []Track, columns []float64, from, to int, step int64) (out []Load, seconds float64) {
+	out = make([]Load, len(tracks))
 	active := 0
 	for j := max(0, from); j < to; j++ {
 		if columns[j] > 0 {
@@ -139,7 +139,7 @@ func loads(tracks []Track, columns []float64, from, to int, step int64) []Load {
 		}
 		out[i] = l
 	}
-	return out
+	return out, float64(int64(active) * step)
 }
 
 // signs returns, for each step, a number above 0 if the partition showed the state of a verdict: refusals or a use at

@@ -206,7 +206,7 @@ func shapeWarnings(c *command.Call, s *shape, average ratelimit.MicroRU) (out []
 	if s.refusedDocs > 0 {
 		out = append(out, refusedWarning(s))
 	}
-	if average > ratelimit.Expensive {
+	if average > ratelimit.Expensive && s.command != "insert" { // the size of an insert is its client's, and explain refuses it
 		why := "explain itemises the charge"
 		if loaded := s.loaded / max(1, s.runs); loaded >= 200 {
 			why = fmt.Sprintf("it loads %d documents each time; an index on the fields of its filter would load fewer", loaded)
