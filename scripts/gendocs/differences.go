@@ -106,7 +106,7 @@ func renderDifferences(all []table) []byte {
 			}
 		}
 	}
-	b.WriteString("\n## Not there\n\nUnknown names are refused: a command with code 59, a stage with 40324, an expression with 168.\n\n| | names | why |\n|---|---|---|\n")
+	b.WriteString("\n## Not there\n\nUnknown names are refused: a command with code 59, a stage with 40324, an expression with 168, or with 31325 as a field of a projection.\n\n| | names | why |\n|---|---|---|\n")
 	for _, a := range absences {
 		fmt.Fprintf(b, "| %s | `%s` | %s |\n", a.table, strings.Join(a.names, "`, `"), a.why)
 	}

@@ -21,23 +21,22 @@ func renderOperations(performance string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, part, _ := strings.Cut(string(text), "\n## Operations\n")
-	part, _, _ = strings.Cut(part, "\n## ")
+	part, _ := section(string(text), "## Operations")
 	b := bytes.NewBufferString("| operation | per second and core |\n|---|---:|\n")
 	rows := 0
 	for line := range strings.Lines(part) {
-		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
+		cells := cellsOf(line)
 		switch {
 		case len(cells) < 3 && rows > 0:
 			return b.Bytes(), nil
-		case len(cells) < 3 || strings.HasPrefix(line, "|---") || strings.HasPrefix(line, "| operation "):
+		case len(cells) < 3 || strings.HasPrefix(cells[0], "---") || cells[0] == "operation":
 		default:
 			rows++
 			clients := ""
-			if n := strings.TrimSpace(cells[1]); n != "1" {
+			if n := cells[1]; n != "1" {
 				clients = ", " + n + " clients"
 			}
-			fmt.Fprintf(b, "| %s%s | %s |\n", strings.TrimSpace(cells[0]), clients, strings.TrimSpace(cells[len(cells)-1]))
+			fmt.Fprintf(b, "| %s%s | %s |\n", cells[0], clients, cells[len(cells)-1])
 		}
 	}
 	return nil, fmt.Errorf("%s has no table of operations with text behind it", performance)

@@ -28,25 +28,25 @@ func renderGlossary(architecture string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, all, _ := strings.Cut(string(text), "\n## Glossary\n")
+	all, _ := section(string(text), "## Glossary")
 	b := bytes.NewBufferString(glossaryHead)
 	for _, name := range userGroups {
-		_, part, ok := strings.Cut(all, "\n### "+name+"\n")
+		part, ok := section(all, "### "+name)
 		if !ok {
 			return nil, fmt.Errorf("%s has no glossary of %q", architecture, name)
 		}
-		part, _, _ = strings.Cut(part, "\n### ")
-		var rows []string
+		var rows [][]string
 		for line := range strings.Lines(part) {
-			cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
-			if len(cells) == 4 && !strings.Contains(cells[0], "*") && !strings.HasPrefix(line, "| word") && !strings.HasPrefix(line, "|-") {
-				rows = append(rows, fmt.Sprintf("|%s|%s|%s|\n", cells[0], cells[1], cells[3]))
+			cells := cellsOf(line)
+			if len(cells) == 4 && !strings.Contains(cells[0], "*") && cells[0] != "word" && !strings.HasPrefix(cells[0], "---") {
+				rows = append(rows, cells)
 			}
 		}
-		slices.SortFunc(rows, func(a, b string) int {
-			return strings.Compare(strings.ToLower(strings.Trim(a, "|* ")), strings.ToLower(strings.Trim(b, "|* ")))
-		})
-		fmt.Fprintf(b, "\n## %s\n\n| word | meaning | elsewhere |\n|---|---|---|\n%s", name, strings.Join(rows, ""))
+		slices.SortFunc(rows, func(a, b []string) int { return strings.Compare(strings.ToLower(a[0]), strings.ToLower(b[0])) })
+		fmt.Fprintf(b, "\n## %s\n\n| word | meaning | elsewhere |\n|---|---|---|\n", name)
+		for _, r := range rows {
+			fmt.Fprintf(b, "| %s | %s | %s |\n", r[0], r[1], r[3])
+		}
 	}
 	return b.Bytes(), nil
 }

@@ -1,7 +1,9 @@
 // Command gendocs prints the pages that are generated from tables. From the tables by which the server works it
 // prints the supported features into compat-tests/COVERAGE.md, the commands of the program into docs/reference.md,
 // the privileges of commands and stages into docs/privileges.md, and the features of an account of Azure Cosmos DB
-// into docs/cosmos-features.md, what differs from MongoDB into docs/differences.md, the words of users into docs/glossary.md, and the table of operations of docs/performance.md into docs/fast.md; from compat-tests/clients/drivers/matrix.txt, the test results of clients into
+// into docs/cosmos-features.md, and what differs from MongoDB into docs/differences.md. From the glossary of
+// ARCHITECTURE.md it prints the words of users into docs/glossary.md; from docs/performance.md, the table of
+// operations into docs/fast.md; from compat-tests/clients/drivers/matrix.txt, the test results of clients into
 // README.md; the environment variables of tests into CONTRIBUTING.md; and the fault programme into FAULTS.md.
 //
 //	go run ./scripts/gendocs
@@ -74,15 +76,16 @@ func run(root string, check bool) error {
 	if err != nil {
 		return err
 	}
+	all := tables()
 	return errors.Join(insert(filepath.Join(root, "docs", "fast.md"), operationsBegin, operationsEnd, operations, check),
 		insert(filepath.Join(root, "README.md"), clientsBegin, clientsEnd, renderClients(rows, areas), check),
 		insert(filepath.Join(root, "CONTRIBUTING.md"), environmentBegin, environmentEnd, renderEnvironment(), check),
-		write(filepath.Join(root, "compat-tests", "COVERAGE.md"), append(render(tables()), renderChanges(release.Behaviours[:])...), check),
+		write(filepath.Join(root, "compat-tests", "COVERAGE.md"), append(render(all), renderChanges(release.Behaviours[:])...), check),
 		write(filepath.Join(root, "docs", "reference.md"), []byte(renderReference()), check),
 		write(filepath.Join(root, "docs", "privileges.md"), renderPrivileges(), check),
 		write(filepath.Join(root, "docs", "cosmos-features.md"), renderCosmos(), check),
 		write(filepath.Join(root, "docs", "glossary.md"), glossary, check),
-		write(filepath.Join(root, "docs", "differences.md"), renderDifferences(tables()), check), printFaults(root, check))
+		write(filepath.Join(root, "docs", "differences.md"), renderDifferences(all), check), printFaults(root, check))
 }
 
 // write writes a file, or compares it.
