@@ -8,6 +8,7 @@ require (
 	github.com/cantledb/cantle v0.0.0
 	github.com/cantledb/cantle/cmd/cantle v0.0.0
 	github.com/cantledb/cantle/compat-tests v0.0.0
+	golang.org/x/mod v0.42.0
 )
 
 require (
@@ -93,7 +94,6 @@ require (
 	golang.org/x/crypto v0.58.0 // indirect
 	golang.org/x/exp v0.0.0-20261113113407-e3970619a1a4 // indirect
 	golang.org/x/exp/typeparams v0.0.0-20231108232855-2478ac86f678 // indirect
-	golang.org/x/mod v0.42.0 // indirect
 	golang.org/x/net v0.62.0 // indirect
 	golang.org/x/sync v0.24.0 // indirect
 	golang.org/x/sys v0.50.0 // indirect

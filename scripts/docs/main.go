@@ -10,7 +10,6 @@
 package main
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -19,8 +18,9 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
+
+	"golang.org/x/mod/semver"
 
 	"github.com/cantledb/cantle/cmd/cantle/site"
 	"github.com/cantledb/cantle/serve/daemon"
@@ -39,7 +39,7 @@ func main() {
 }
 
 // versionForm matches the names of versions: 0.1.0, 0.2.0-dev, 0.2.0-rc.1.
-var versionForm = regexp.MustCompile(`^(\d+)\.(\d+)\.(\d+)(-[a-z0-9.]+)?$`)
+var versionForm = regexp.MustCompile(`^\d+\.\d+\.\d+(-[a-z0-9.]+)?$`)
 
 // build writes the pages of a version below a folder, and returns the number of files.
 // Errors: a wrong version; those of writing.
@@ -75,7 +75,7 @@ func list(out string) error {
 			versions = append(versions, v)
 		}
 	}
-	slices.SortFunc(versions, func(a, b string) int { return compare(b, a) })
+	slices.SortFunc(versions, func(a, b string) int { return semver.Compare("v"+b, "v"+a) })
 	text, err := json.Marshal(versions)
 	if err != nil {
 		return err
@@ -88,20 +88,4 @@ func list(out string) error {
 		os.WriteFile(filepath.Join(out, "versions.js"), fmt.Appendf(nil, "window.cantleVersions = %s;\n", text), 0o644),
 		os.WriteFile(filepath.Join(out, "index.html"), fmt.Appendf(nil, "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>Cantle</title>"+
 			"<meta http-equiv=\"refresh\" content=\"0; url=%s/index.html\"><a href=\"%s/index.html\">Documentation of Cantle %s</a></html>\n", newest, newest, newest), 0o644))
-}
-
-// compare orders versions: by their numbers, and those before a release before the release.
-func compare(a, b string) int {
-	x, y := versionForm.FindStringSubmatch(a), versionForm.FindStringSubmatch(b)
-	for i := 1; i <= 3; i++ {
-		m, _ := strconv.Atoi(x[i])
-		n, _ := strconv.Atoi(y[i])
-		if m != n {
-			return cmp.Compare(m, n)
-		}
-	}
-	if x[4] == "" || y[4] == "" {
-		return cmp.Compare(len(y[4]), len(x[4]))
-	}
-	return strings.Compare(x[4], y[4])
 }
