@@ -44,7 +44,8 @@ func (r *run) race() error {
 	r.useLength()
 	// With pebblegozstd Pebble compresses by the library in Go, as in a program that is built without cgo. Go's linker
 	// links such tests without C's, in three quarters of the time.
-	flags := []string{"-race", "-tags", r.tags + ",pebblegozstd"}
+	r.tags += ",pebblegozstd"
+	flags := []string{"-race"}
 	if runtime.GOOS == "linux" {
 		flags = append(flags, "-ldflags=-linkmode=internal")
 	}

@@ -168,7 +168,7 @@ func TestPlain(t *testing.T) {
 	if !*writePlain {
 		return // checkPlain compares them
 	}
-	r, err := load(os.DirFS("../.."))
+	r, err := wholeRepo()
 	if err != nil {
 		t.Fatal(err)
 	}
