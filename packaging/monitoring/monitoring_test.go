@@ -171,18 +171,12 @@ func TestMonitoring(t *testing.T) {
 	}
 	sick.must(bson.D{{Key: "customAction", Value: "UpdateCollection"}, {Key: "collection", Value: "orders"}, {Key: "offerThroughput", Value: 4000}})
 	pair := bson.D{{Key: "shardCollection", Value: "shop.pair"}, {Key: "key", Value: bson.D{{Key: "k", Value: "hashed"}}}, {Key: "numInitialChunks", Value: 2}}
-	if err := sick.client.Database("admin").RunCommand(t.Context(), pair).Err(); err != nil {
-		t.Fatal(err)
-	}
+	sick.admin(pair)
 	slow := bson.D{{Key: "configureFailPoint", Value: "failCommand"}, {Key: "mode", Value: "alwaysOn"}, {Key: "data", Value: bson.D{
 		{Key: "failCommands", Value: bson.A{"distinct"}}, {Key: "blockConnection", Value: true}, {Key: "blockTimeMS", Value: 1100}}}}
-	if err := sick.client.Database("admin").RunCommand(t.Context(), slow).Err(); err != nil {
-		t.Fatal(err)
-	}
+	sick.admin(slow)
 	defect := bson.D{{Key: "configureFailPoint", Value: "failGetMoreAfterCursorCheckout"}, {Key: "mode", Value: "alwaysOn"}, {Key: "data", Value: bson.D{{Key: "panic", Value: true}}}}
-	if err := sick.client.Database("admin").RunCommand(t.Context(), defect).Err(); err != nil {
-		t.Fatal(err)
-	}
+	sick.admin(defect)
 	for step = range rounds {
 		well.traffic(step)
 		sick.trouble(step)

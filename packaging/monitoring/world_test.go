@@ -138,6 +138,14 @@ func (s *server) must(command bson.D) {
 	}
 }
 
+// admin runs a command on the database admin that must succeed.
+func (s *server) admin(command bson.D) {
+	s.t.Helper()
+	if err := s.client.Database("admin").RunCommand(s.t.Context(), command).Err(); err != nil {
+		s.t.Fatalf("%v: %v", command, err)
+	}
+}
+
 // world is a Prometheus in the test, with the servers that it scrapes. Its clock stands still between scrapes.
 type world struct {
 	t       *testing.T

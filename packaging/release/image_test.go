@@ -107,7 +107,7 @@ func TestImage(t *testing.T) {
 	}
 	s.stop(t)
 	if c.config.User != "65532:65532" || len(c.config.Volumes) != 1 || len(c.config.ExposedPorts) != 2 {
-		t.Errorf("the image says %+v", c.config)
+		t.Errorf("the image has the configuration %+v", c.config)
 	}
 }
 

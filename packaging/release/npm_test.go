@@ -157,7 +157,7 @@ func TestNpm(t *testing.T) {
 			args = append(args, "run")
 		}
 		if out := p.run(t, program(runner), args...); !strings.Contains(out, passed) {
-			t.Errorf("%s says\n%s", runner, out)
+			t.Errorf("%s prints\n%s", runner, out)
 		}
 	}
 	p.run(t, program("tsc"), "--noEmit", "--strict", "--module", "nodenext", "--target", "esnext", "--lib", "esnext", "--types", "node", "types.ts")

@@ -92,7 +92,7 @@ func TestPython(t *testing.T) {
 		{"--cantle-scope=function each", "4 passed"},
 	} {
 		if out := p.run(t, program("pytest"), strings.Fields(c.args)...); !strings.Contains(out, c.passed) {
-			t.Errorf("pytest %s says\n%s", c.args, out)
+			t.Errorf("pytest %s prints\n%s", c.args, out)
 		}
 	}
 	if out := p.run(t, program("pytest"), "--fixtures", "test_session.py"); !strings.Contains(out, "cantle_uri [session scope]") {

@@ -18,7 +18,7 @@ public final class Cantle implements AutoCloseable {
         BufferedReader out = process.inputReader();
         String line = out.readLine();
         while (line != null && !line.startsWith("cantle ready ")) line = out.readLine();
-        if (line == null) throw new IOException("cantle did not start: what it says is above");
+        if (line == null) throw new IOException("cantle did not start: its output is above");
         uri = line.split(" ")[2];
     }
 
