@@ -2,6 +2,7 @@ package console
 
 import (
 	"math"
+	"slices"
 
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/mongoerr"
@@ -144,11 +145,16 @@ func heat(q *query) (any, error) {
 			return nil, mongoerr.New(mongoerr.BadValue, "metric is ru, reads, writes, refused, failed, kib or latency")
 		}
 	}
-	heats, unreachable, err := q.History.Heats(q.Context(), level, name, from, to, m, history.RU, history.Refused)
+	metrics := []history.Metric{history.RU, history.Refused} // of the judgement
+	shown := slices.Index(metrics, m)
+	if shown < 0 {
+		shown, metrics = len(metrics), append(metrics, m)
+	}
+	heats, unreachable, err := q.History.Heats(q.Context(), level, name, from, to, metrics...)
 	if err != nil {
 		return nil, err
 	}
-	h, list := heats[0], q.judge(&heats[1], &heats[2], q.isLive(to))
+	h, list := heats[shown], q.judge(&heats[0], &heats[1], q.isLive(to))
 	out := heatReply{Incomplete: unreachable, Step: h.Step, From: h.From, Columns: h.Columns, Metric: m.String(), Least: history.ScaleLeast, Ratio: history.ScaleStep,
 		Rows: []heatRow{}, Pattern: patternOf(list, name == "")}
 	for i := range h.Rows {

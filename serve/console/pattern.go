@@ -34,13 +34,16 @@ type judged struct {
 // means that the time ends now.
 func (q *query) judge(ru, refused *history.Heat, live bool) (out []judged) {
 	var names []string
+	rows := map[string][]int{} // the numbers of the rows of each collection
 	for i := range ru.Rows {
-		if ns := ru.Rows[i].Part.Namespace; !slices.Contains(names, ns) {
+		ns := ru.Rows[i].Part.Namespace
+		if rows[ns] == nil {
 			names = append(names, ns)
 		}
+		rows[ns] = append(rows[ns], i)
 	}
 	for _, ns := range names {
-		p := q.pastOf(ns, ru, refused)
+		p := q.pastOf(ns, rows[ns], ru, refused)
 		p.Live = live
 		out = append(out, judged{ns, p, p.Judge()})
 	}
@@ -63,9 +66,9 @@ func (j *judged) rank() int {
 	return 1
 }
 
-// pastOf returns the history of one collection. It has all present partitions, also those without load, which have no
-// row in the heat maps.
-func (q *query) pastOf(ns string, ru, refused *history.Heat) *skew.Past {
+// pastOf returns the history of one collection, which has the given rows of the heat maps. It has all present
+// partitions, also those without load, which have no row in the heat maps.
+func (q *query) pastOf(ns string, rows []int, ru, refused *history.Heat) *skew.Past {
 	p := &skew.Past{Step: ru.Step}
 	coll := q.Server.Cluster.Catalog().Collection(collection.ParseNamespace(ns))
 	limits, present := map[int]float64{}, map[int]bool{}
@@ -87,11 +90,8 @@ func (q *query) pastOf(ns string, ru, refused *history.Heat) *skew.Past {
 		}
 		return out
 	}
-	for i := range ru.Rows {
+	for _, i := range rows {
 		r := &ru.Rows[i]
-		if r.Part.Namespace != ns {
-			continue
-		}
 		t := skew.Track{Part: r.Part.Place.Shard, RU: line(ru, r), Refused: line(refused, &refused.Rows[i])}
 		if coll != nil && r.Part.Place.Collection == uint64(coll.ID) && r.Until == 0 && present[t.Part] {
 			t.Limit = limits[t.Part]
@@ -111,13 +111,16 @@ func (q *query) pastOf(ns string, ru, refused *history.Heat) *skew.Past {
 // several collections.
 func patternOf(list []judged, several bool) pattern {
 	if len(list) == 0 {
-		idle := skew.Verdict{Kind: skew.Idle}
-		return pattern{Kind: idle.Kind, Text: idle.Text(), Partition: -1}
+		return newPattern((&skew.Past{}).Judge())
 	}
-	j := &list[0]
-	p := pattern{Kind: j.Kind, Text: j.Text(), Partition: j.Part, Share: j.Share, Refused: j.Refused}
+	p := newPattern(list[0].Pattern)
 	if several {
-		p.NS = j.ns
+		p.NS = list[0].ns
 	}
 	return p
+}
+
+// newPattern returns a judgement for a reply.
+func newPattern(p skew.Pattern) pattern {
+	return pattern{Kind: p.Kind, Text: p.Text(), Partition: p.Part, Share: p.Share, Refused: p.Refused}
 }

@@ -15,6 +15,5 @@ func verdictOf(loads [][]float64, step int64, limit float64) pattern {
 		}
 		p.Tracks = append(p.Tracks, t)
 	}
-	j := judged{past: p, Pattern: p.Judge()}
-	return patternOf([]judged{j}, false)
+	return newPattern(p.Judge())
 }
