@@ -69,8 +69,8 @@ func (q *query) onOtherKey(ns collection.Namespace, used *history.Heat, most, le
 		return nil, nil, nil, mongoerr.New(mongoerr.BadValue, "No statements on %s are recorded in this time range: the server keeps a sample of each minute in memory for one hour", ns)
 	}
 	minutes, average := minutesOf(reply, int(parts))
-	leastLoads = k.distribute(used, least, minutes, average)
-	loads = k.distribute(used, most, minutes, average)
+	leastLoads, _, _ = distribute(used, least, minutes, average)
+	loads, k.Shares, k.Guessed = distribute(used, most, minutes, average)
 	goTo, _ := reply.Get("goTo").Doc()
 	k.explain(goTo, int(parts), spec.Len())
 	for _, host := range texts(reply.Get("incomplete")) {
@@ -121,13 +121,13 @@ func minutesOf(reply bson.Raw, parts int) (by map[int64][]float64, average []flo
 
 // distribute divides the RU/s of each column of the history over the partitions of the other key, as the statements
 // recorded in that minute divide, or as the average does if none were recorded. It returns the RU/s by partition and
-// column, and sets Shares and Guessed.
-func (k *otherKey) distribute(used *history.Heat, was [][]float64, minutes map[int64][]float64, average []float64) [][]float64 {
-	out := make([][]float64, len(average))
+// column, and the values of the fields Shares and Guessed of otherKey.
+func distribute(used *history.Heat, was [][]float64, minutes map[int64][]float64, average []float64) (out [][]float64, shares []float64, guessed float64) {
+	out = make([][]float64, len(average))
 	for p := range out {
 		out[p] = make([]float64, used.Columns)
 	}
-	k.Shares, k.Guessed = make([]float64, len(average)), 0
+	shares = make([]float64, len(average))
 	all, fallen := 0.0, 0.0
 	for j := range used.Columns {
 		ru := 0.0
@@ -138,22 +138,22 @@ func (k *otherKey) distribute(used *history.Heat, was [][]float64, minutes map[i
 		loads := minutes[at-at%60]
 		if loads == nil {
 			loads = average
-			k.Guessed += ru
+			guessed += ru
 		}
 		all += ru
 		for p, part := range loads {
 			out[p][j] = ru * part
-			k.Shares[p] += ru * part
+			shares[p] += ru * part
 			fallen += ru * part
 		}
 	}
 	if all > 0 {
-		k.Guessed /= all
+		guessed /= all
 	}
-	for p := range k.Shares {
-		k.Shares[p] /= max(1e-9, fallen)
+	for p := range shares {
+		shares[p] /= max(1e-9, fallen)
 	}
-	return out
+	return out, shares, guessed
 }
 
 // explain adds notes for the user about the method of the computation and its limits.

@@ -114,9 +114,9 @@ func replay(q *query) (any, error) {
 
 // loadsOf returns the demand on each partition in each column of the history, in RU/s: the RU/s used, plus those that
 // the refused requests would have used, which the server priced by their shape and value, less those used by requests
-// that are among these (retried, nil for none). If n is 0, the partitions are
-// the recorded ones, and columns in which a partition did not exist have the value absent. Otherwise n partitions of
-// equal size replace them, and the work of each recorded partition is spread evenly over its range.
+// that are among these (retried, nil for none). If n is 0, the partitions are the recorded ones, and columns in which a
+// partition did not exist have the value absent. Otherwise n partitions of equal size replace them, and the work of
+// each recorded partition is spread evenly over its range.
 func loadsOf(used, refused, retried *history.Heat, n int) [][]float64 {
 	var out [][]float64
 	for range n {

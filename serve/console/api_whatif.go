@@ -1,11 +1,6 @@
 package console
 
-import (
-	"context"
-
-	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/collection/mongoerr"
-)
+import "github.com/cantledb/cantle/collection/mongoerr"
 
 // textReply is the output of a program of the command line.
 type textReply struct {
@@ -21,9 +16,7 @@ func advise(q *query) (any, error) {
 	if q.Advise == nil {
 		return nil, mongoerr.New(mongoerr.CommandNotSupported, "This program has no cantle advise")
 	}
-	text, err := q.Advise(q.Context(), func(ctx context.Context, db string, command []byte) ([]byte, error) {
-		return q.conn.runCommand(ctx, db, bson.Raw(command))
-	}, ns.String())
+	text, err := q.Advise(q.Context(), q.conn.run, ns.String())
 	if err != nil {
 		return nil, userError(err)
 	}

@@ -25,8 +25,10 @@ func Dial(ctx context.Context, s *command.Server, local net.Addr, user auth.Name
 		in.hangUp()
 		return nil, nil, err
 	}
-	return func(ctx context.Context, db string, command []byte) ([]byte, error) {
-		reply, err := in.runCommand(ctx, db, command)
-		return reply, err
-	}, in.hangUp, nil
+	return in.run, in.hangUp, nil
+}
+
+// run is runCommand as a RunCommand.
+func (c *localConn) run(ctx context.Context, db string, command []byte) ([]byte, error) {
+	return c.runCommand(ctx, db, command)
 }

@@ -21,7 +21,7 @@ var assets embed.FS
 // file is one file of the page, prepared for sending.
 type file struct {
 	kind, tag  string // its content type, and its ETag
-	plain, zip []byte
+	plain, zip []byte // zip is nil if the content is compressed already
 }
 
 // page serves the files of the console's page, which are compressed once at the start. A path without a file and
@@ -71,7 +71,7 @@ func prepare(name string, text []byte) *file {
 		f.kind = "image/svg+xml"
 	case ".png":
 		f.kind = "image/png"
-		return f // compressed already
+		return f
 	case ".yaml":
 		f.kind = "text/plain; charset=utf-8"
 	}
@@ -95,7 +95,7 @@ func (f *file) send(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	body := f.plain
-	if f.kind != "image/png" && strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+	if f.zip != nil && strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
 		h.Set("Content-Encoding", "gzip")
 		body = f.zip
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/ratelimit"
+	"github.com/cantledb/cantle/wire/command"
 )
 
 // Commands of the console pay from the allowance of operators (ratelimit.OperatorRUs), so no budget refuses them. A user
@@ -24,14 +25,7 @@ func pause(ctx context.Context, refusal bson.Raw, began time.Time) bool {
 	if time.Since(began)+wait > throttledPatience {
 		return false
 	}
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
+	return command.Wait(ctx, wait) == nil
 }
 
 // throttled returns the error of a command that the server refused for lack of request units. tries is the number of refusals.

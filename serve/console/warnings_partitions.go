@@ -58,7 +58,7 @@ func (j *judged) warning(from int64, live bool) (w warning, ok bool) {
 	}
 	refused := ""
 	if w.Refused >= 0.5 {
-		refused = fmt.Sprintf("%s refused %s", plural(w.Refused, "request"), time)
+		refused = fmt.Sprintf("%s refused %s", skew.Requests(w.Refused), time)
 	}
 	scale, requests := step{"Scale", "partitions", ""}, step{"Which requests?", "requests", ""}
 	switch {
@@ -90,14 +90,6 @@ func (j *judged) warning(from int64, live bool) (w warning, ok bool) {
 		w.Text += ": " + refused
 	}
 	return w, true
-}
-
-// plural prints a number of things.
-func plural(n float64, word string) string {
-	if n >= 1.5 {
-		word += "s"
-	}
-	return skew.Number(n) + " " + word
 }
 
 // addValue adds the most expensive shard key value of a hot partition to its warning, if the user may read it.

@@ -70,14 +70,14 @@ func (s *shapeUse) warning(d bson.Raw, from, to int64, live bool) (w warning, ok
 	command, _ := d.Get("command").Str()
 	filter, _ := d.Get("filter").Str()
 	sort, _ := d.Get("sort").Str()
+	lastFanOut, _ := d.Get("lastFanOut").DateTime()
 	var reasons []string
 	for _, text := range texts(d.Get("warnings")) {
 		kind, _, _ := strings.Cut(text, ":")
-		last, _ := d.Get("lastFanOut").DateTime()
 		if kind == "refused" { // the warning about the partitions counts them
 			continue
 		}
-		if kind == "expensive" && s.ru/float64(s.runs) <= ratelimit.Expensive.Float() || kind == "fan-out" && last/1000 < from {
+		if kind == "expensive" && s.ru/float64(s.runs) <= ratelimit.Expensive.Float() || kind == "fan-out" && lastFanOut/1000 < from {
 			continue // it was, before this time
 		}
 		reasons = append(reasons, text)
@@ -85,10 +85,11 @@ func (s *shapeUse) warning(d bson.Raw, from, to int64, live bool) (w warning, ok
 	if len(reasons) == 0 {
 		return w, false
 	}
-	w = warning{ID: fmt.Sprintf("request %s %s %s %s", ns, command, filter, sort), Kind: "request", NS: ns, View: "requests", Partition: -1,
+	shape := fmt.Sprintf("%s %s %s %s", ns, command, filter, sort) // by which the view Requests finds it
+	w = warning{ID: "request " + shape, Kind: "request", NS: ns, View: "requests", Partition: -1,
 		Since: s.first, Last: s.last + 59, Active: !live || s.last+2*lastMinute > to, weight: s.ru, Refused: float64(s.refused)}
 	w.Text = fmt.Sprintf("%s %s %s (%s RU in this time)", command, filter, strings.Join(reasons, "; "), skew.Number(s.ru))
-	w.Next = []step{{"Plan and index", "requests", ns + " " + command + " " + filter + " " + sort}}
+	w.Next = []step{{"Plan and index", "requests", shape}}
 	if strings.HasPrefix(reasons[0], "fan-out") {
 		w.Next = append(w.Next, step{"Advise a shard key", "whatif", "advise"})
 	}

@@ -56,13 +56,18 @@ func (v *Verdict) hot() string {
 
 // refusals returns a part of a sentence about a number of refused requests, "" for none.
 func refusals(n float64) string {
-	switch {
-	case n < 0.5:
+	if n < 0.5 {
 		return ""
-	case n < 1.5:
-		return " and refused 1 request"
 	}
-	return fmt.Sprintf(" and refused %s requests", Number(n))
+	return " and refused " + Requests(n)
+}
+
+// Requests prints a number of requests that is at least 0.5. The history has rounded numbers.
+func Requests(n float64) string {
+	if n < 1.5 {
+		return "1 request"
+	}
+	return Number(n) + " requests"
 }
 
 // Text describes the pattern in a sentence or two, with the change that would help.
