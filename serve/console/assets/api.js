@@ -36,8 +36,8 @@ function bytesOf(text) {
   return out;
 }
 
-// getHeat asks for a heat map: the cells of its rows are bytes, and values has what each
-// byte stands for.
+// getHeat reads a heat map: the cells of its rows are bytes, and values has the value of each
+// byte.
 export async function getHeat(args) {
   const heat = await get('heat', args);
   heat.values = Float64Array.from({ length: 256 }, (_, b) => (b ? heat.least * heat.ratio ** (b - 1) : 0));

@@ -1,4 +1,4 @@
-// The frame around the views: where one is, who one is, which collection, which time.
+// The frame around the views: the menu, the user, the collection and the time range.
 import { html, render, useEffect, useErrorBoundary, useState } from './vendor/htm-preact.js';
 import { bytes, clock, get, post } from './api.js';
 import { live } from './live.js';

@@ -1,6 +1,6 @@
 // The heat map: time from left to right, the line of the shard key from top to bottom. The
 // cells are painted once into a picture, and splits once above it; moving and brushing only
-// move boxes over both, which draws nothing anew.
+// move boxes over both, which redraws nothing.
 import { html, useEffect, useMemo, useRef, useState } from './vendor/htm-preact.js';
 import { clock, num, percent, short } from './api.js';
 import { css, heatColours } from './palette.js';
@@ -31,11 +31,14 @@ export function layout(heat) {
 // value, and in proportion to the RU/s that each partition has.
 export const scales = [['log', 'Logarithmic'], ['linear', 'Linear'], ['limit', 'Share of the limit']];
 
-// shadesOf returns the number of the colour of each content of a cell. limit is in RU/s, 0 for a
-// partition without a limit, which has the linear scale instead.
-function shadesOf(heat, most, scale, limit) {
-  const span = Math.max(1, most - Math.max(1, most - 64)); // two and a half powers of ten up to the hottest
-  const full = scale === 'limit' && limit ? limit : heat.values[most];
+// leastOf is the cell content at which the logarithmic scale begins: two and a half powers of ten
+// below the largest content, most.
+const leastOf = (most) => Math.max(1, most - 64);
+
+// shadesOf returns the number of the colour of each content of a cell. full is the value with the
+// last colour on a scale that is not logarithmic.
+function shadesOf(heat, most, scale, full) {
+  const span = Math.max(1, most - leastOf(most));
   const out = new Uint8Array(256);
   for (let b = 1; b < 256; b++) {
     const shade = scale === 'log' ? 255 - ((most - b) / span) * 235 : (255 * heat.values[b]) / full;
@@ -44,16 +47,17 @@ function shadesOf(heat, most, scale, limit) {
   return out;
 }
 
-// limits has the RU/s of each partition by its number, for the scale of the limit.
+// paint draws the cells. limits has the RU/s of each partition by its number, for the scale of the
+// limit; a partition without a limit has the linear scale instead.
 function paint(heat, plan, scale, limits) {
   const width = Math.max(1, heat.columns);
   const picture = new OffscreenCanvas(width, pictureHeight);
   const c = picture.getContext('2d'), image = c.createImageData(width, pictureHeight);
   const pixels = new Uint32Array(image.data.buffer), colours = heatColours();
   pixels.fill(colours[0]);
-  const same = shadesOf(heat, plan.most, scale, 0);
+  const same = shadesOf(heat, plan.most, scale, heat.values[plan.most]);
   for (const r of plan.rows) {
-    const limit = scale === 'limit' && limits?.get(String(r.partition)), shade = limit ? shadesOf(heat, plan.most, scale, limit) : same;
+    const limit = scale === 'limit' && limits.get(String(r.partition)), shade = limit ? shadesOf(heat, plan.most, scale, limit) : same;
     const top = Math.round(r.y0 * pictureHeight), end = Math.max(top + 1, Math.round(r.y1 * pictureHeight));
     const one = new Uint32Array(r.cells.length);
     for (let i = 0; i < one.length; i++) one[i] = colours[r.cells[i] ? shade[r.cells[i]] : 0];
@@ -65,7 +69,7 @@ function paint(heat, plan, scale, limits) {
 
 const unit = { ru: 'RU/s', reads: 'reads/s', writes: 'documents/s', refused: 'refused/s', failed: 'failed/s', kib: 'KiB/s', latency: 'ms' };
 
-export function HeatMap({ heat, events, keysOf, brush, onBrush, scale = 'log', limits }) {
+export function HeatMap({ heat, events, keysOf, brush, onBrush, scale, limits }) {
   const base = useRef(null), top = useRef(null), boxes = useRef(null), tell = useRef(() => {}), state = useRef({ cursor: null, drag: null });
   const plan = useMemo(() => layout(heat), [heat]);
   const [theme, setTheme] = useState(0);
@@ -111,7 +115,7 @@ export function HeatMap({ heat, events, keysOf, brush, onBrush, scale = 'log', l
       if (x < 0 || x > w || e.kind === 'create') continue;
       const parts = plan.rows.filter((r) => e.partitions?.includes(r.partition) && r.first >= e.at - heat.step);
       c.setLineDash([3, 3]);
-      // A partition that nothing was asked of has no row: then the one that was split says how far it reached.
+      // A partition without requests has no row. Then the line takes its length from the row of the split partition.
       const whole = e.kind === 'split' && plan.rows.find((r) => r.until && Math.abs(r.until - e.at) <= heat.step && parts.some((x) => r.y0 <= x.y0 && r.y1 >= x.y1));
       const about = whole ? [...parts, whole] : parts;
       const lo = parts.length ? Math.min(...about.map((r) => r.y0)) : 0, hi = parts.length ? Math.max(...about.map((r) => r.y1)) : 1;
@@ -145,7 +149,7 @@ export function HeatMap({ heat, events, keysOf, brush, onBrush, scale = 'log', l
   }, [heat, theme, events]);
   useEffect(place, [heat, brush?.join()]);
 
-  // at is the cell under a column and a height, with what the tooltip tells.
+  // at is the cell under a column and a height, with the contents of the tooltip.
   const cellAt = (column, y) => {
     column = Math.max(0, Math.min(heat.columns - 1, column));
     const covers = (r) => column >= r.at && column < r.at + r.cells.length;
@@ -203,8 +207,8 @@ export function HeatMap({ heat, events, keysOf, brush, onBrush, scale = 'log', l
   </div>`;
 }
 
-// Tip tells of the cell that is pointed at, or of the one that is pinned. It hears of it by
-// tell, so that nothing else is made anew while the pointer moves.
+// Tip shows the cell under the pointer, or the pinned one. It gets the cell by a call of tell, so
+// that nothing else is rendered again while the pointer moves.
 function Tip({ heat, keysOf, tell }) {
   const [tip, setTip] = useState(null), [pinned, setPinned] = useState(null);
   tell.current = (cell, pin) => (pin ? setPinned : setTip)(cell);
@@ -212,7 +216,7 @@ function Tip({ heat, keysOf, tell }) {
   return html`<div class="heat-tip" aria-live="polite">${told ? html`<${Told} cell=${told} heat=${heat} keys=${keysOf?.(told.row)} pinned=${!!pinned} onClose=${() => setPinned(null)}/>` : html`<span class="quiet">Point at a cell to see its partition; drag to select a time range; click to pin.</span>`}</div>`;
 }
 
-// Told is what is known of one cell.
+// Told shows the data of one cell.
 function Told({ cell, heat, keys, pinned, onClose }) {
   const r = cell.row;
   const range = r.lo ? `${short(JSON.parse(r.lo))} … ${short(JSON.parse(r.hi))}` : r.to - r.from === 1 ? 'the whole collection' : 'its range of the shard key';
@@ -232,6 +236,6 @@ function Scale({ heat, most, scale, theme }) {
     const c = ref.current.getContext('2d'), colours = heatColours();
     for (let i = 0; i < 256; i++) { c.fillStyle = css(colours[Math.max(12, i)]); c.fillRect(i, 0, 1, 10); }
   }, [theme]);
-  const least = scale === 'log' ? num(heat.values[Math.max(1, most - 64)]) : '0', full = scale === 'limit' ? '100 % of its RU/s' : `${num(heat.values[most])} ${unit[heat.metric]}`;
+  const least = scale === 'log' ? num(heat.values[leastOf(most)]) : '0', full = scale === 'limit' ? '100 % of its RU/s' : `${num(heat.values[most])} ${unit[heat.metric]}`;
   return html`<div class="scale" aria-hidden="true"><span>${least}</span><canvas ref=${ref} width="256" height="10"></canvas><span>${full}</span></div>`;
 }

@@ -1,7 +1,7 @@
 // Small parts that views are made of.
 import { html, useEffect, useRef, useState } from './vendor/htm-preact.js';
 
-// Problem tells an error in place of what was asked for.
+// Problem shows an error in place of the data.
 export const Problem = ({ error }) => error && html`<p class="problem" role="alert"><strong>${error.codeName || 'Error'}</strong> ${error.message}</p>`;
 
 // Missing names the servers that did not answer, whose part is not in a sum over all of them.
@@ -33,7 +33,7 @@ export function Table({ columns, rows, sort: first, keyOf, onRow, chosen, captio
   </table>${list.length > max && html`<p class="quiet">${list.length - max} more rows are not shown.</p>`}</div>`;
 }
 
-// Confirm asks before something is done, and tells what came of it.
+// Confirm shows a question before an action, and the error if the action fails.
 export function Confirm({ title, children, action, danger, onDone, onClose }) {
   const ref = useRef(null);
   const [state, set] = useState({});

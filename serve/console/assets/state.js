@@ -1,5 +1,5 @@
-// What all views share: where one is, the collection, the time that is looked at, and the
-// brush. It lives in the address, so that a view can be sent to somebody.
+// The state that all views share: the view, the collection, the time range, and the brush. It is
+// in the address, so that a view can be sent as a link.
 import { useEffect, useState } from './vendor/htm-preact.js';
 
 const listeners = new Set();
@@ -49,7 +49,7 @@ export function usePlace() {
   return place;
 }
 
-// useAsk asks the API, again when what it depends on changes and every so many seconds.
+// useAsk calls the API, and again after each change of depends and every given number of seconds.
 export function useAsk(ask, depends, seconds) {
   const [state, set] = useState({ data: null, error: null });
   const [turn, again] = useState(0);

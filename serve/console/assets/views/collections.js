@@ -71,7 +71,7 @@ function Documents({ about, ns }) {
     set((s) => ({ ...s, busy: true, error: null, plan: null }));
     try { set({ skip, page: await post('find', body(skip)) }); } catch (error) { set({ skip, error }); }
   };
-  // change asks for the document again with all its types, so that what is not edited stays what it is.
+  // change reads the document again with all its types, so that fields that are not edited keep their type.
   const change = async (d) => {
     try { setEdit({ text: JSON.stringify((await post('find', { ns, filter: { _id: d._id }, limit: 1, canonical: true })).documents[0], null, 2), id: d._id }); } catch (error) { set({ ...state, error }); }
   };

@@ -3,7 +3,7 @@ import { html, useMemo, useState } from '../vendor/htm-preact.js';
 import { clock, get, getHeat, num, percent, post, short } from '../api.js';
 import { HeatMap, scales } from '../heat.js';
 import { Bar, Empty, Missing, Problem, Table } from '../parts.js';
-import { go, link, timeWindow, useAsk, usePlace } from '../state.js';
+import { go, link, useAsk, usePlace } from '../state.js';
 
 const metrics = [['ru', 'Request units'], ['reads', 'Reads'], ['writes', 'Writes'], ['refused', 'Refusals'], ['failed', 'Failures'], ['kib', 'Bytes'], ['latency', 'Latency']];
 

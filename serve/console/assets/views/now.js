@@ -1,4 +1,4 @@
-// Now: a line per second, big numbers, and what somebody should look at.
+// Now: a line per second, large numbers, and the warnings.
 import { html, useEffect, useState } from '../vendor/htm-preact.js';
 import { clock, get, num, percent } from '../api.js';
 import { Chart } from '../chart.js';

@@ -1,4 +1,4 @@
-// Operations: what goes on, who waits, and a way to end it.
+// Operations: the running operations, those that wait, and a way to end one.
 import { html, useState } from '../vendor/htm-preact.js';
 import { get, num, post, short } from '../api.js';
 import { Confirm, Empty, Problem, Table } from '../parts.js';
@@ -49,8 +49,8 @@ export default function Operations() {
     ${asked && html`<${Confirm} danger title="Kill an operation" action=${() => post('operations/kill', { id: asked.opid })} onDone=${again} onClose=${() => ask(null)}><p>Operation ${String(asked.opid)} of ${asked.appName || 'an unnamed application'} ends with Interrupted:</p><pre class="text">${what(asked)}</pre></${Confirm}>`}`;
 }
 
-// Throttled is who was refused for lack of request units: at which partitions, and which requests
-// in the newest minutes they were asked in.
+// Throttled shows the partitions that refused requests for lack of request units, and the shapes of
+// the requests that were refused in the newest minutes.
 function Throttled({ shapes, warnings }) {
   const newest = Math.max(0, ...shapes.flatMap((r) => (r.history ?? []).map((m) => Number(m.at))));
   const lately = (r) => (r.history ?? []).filter((m) => Number(m.at) >= newest - 60).reduce((a, m) => a + Number(m.throttled), 0);

@@ -10,7 +10,7 @@ const within = (r, [from, to]) => (r.history ?? []).filter((m) => Number(m.at) +
 
 const idOf = (r) => `${r.ns} ${r.command} ${r.filter} ${r.sort ?? ''}`;
 
-// indexFor is the index that a shape wants: what it fixes, then its sort, then ranges.
+// indexFor returns the index for a shape: its fields with equality, then its sort, then its ranges.
 export function indexFor(r) {
   const key = {};
   for (const f of r.fields) if (f.by === 'equal' || f.by === 'in') key[f.path] = 1;

@@ -19,9 +19,10 @@ export default function WhatIf() {
     <div role="tabpanel" aria-labelledby=${'tab-' + tab}>${tab === 'replay' ? html`<${Replay}/>` : tab === 'advise' ? html`<${OtherKey}/>` : html`<${Estimate}/>`}</div>`;
 }
 
-// uncertain tells whether the recording allows a range of results, and range shows the two ends of one, if they differ.
-const uncertain = (d) => d.enoughLeast < 0.95 * d.enough;
-const range = (from, to, show) => (from < 0.95 * to && show(from) !== show(to) ? `${show(from)} – ${show(to)}` : show(to));
+// differ reports whether the lower end of a range of results is more than 5 % below its upper end. range shows both ends
+// if they differ, otherwise the upper end.
+const differ = (from, to) => from < 0.95 * to;
+const range = (from, to, show) => (differ(from, to) && show(from) !== show(to) ? `${show(from)} – ${show(to)}` : show(to));
 
 function Replay() {
   const p = usePlace();
@@ -48,14 +49,14 @@ function Replay() {
       <${Chart} title="RU/s requested and served" height=${220} times=${d.demand.map((_, i) => d.from + i * d.step)} series=${[
         { label: 'requested', colour: '--bad', values: d.demand }, { label: 'served', colour: '--c1', fill: '--c1-soft', values: d.served }, { label: 'provisioned', colour: '--quiet', dash: [5, 4], values: d.demand.map(() => d.ru) }]}/>
       ${d.partitionMax > 0 && d.peak > d.partitionMax && html`<p class="problem" data-partition-max>The busiest partition would need ${num(d.peak)} RU/s, and one partition has at most ${num(d.partitionMax)}: no throughput suffices until it is split, or another shard key divides its load.</p>`}
-      ${uncertain(d) && html`<p class="quiet" data-uncertain>The ranges are due to refused requests that came again unchanged within a minute. From: they are retries of one request. To: each is a request of its own; the chart shows this case.</p>`}
+      ${differ(d.enoughLeast, d.enough) && html`<p class="quiet" data-uncertain>The ranges are due to refused requests that came again unchanged within a minute. From: they are retries of one request. To: each is a request of its own; the chart shows this case.</p>`}
       <p class="quiet">Prices are Azure's list prices for one region: $${price} per 100 RU/s and hour; autoscale costs 1.5 times as much.${!d.recorded ? ' The load of each recorded partition is assumed to be spread evenly within it.' : ''}</p>`}`;
 }
 
 // keyOf reads a shard key as people write it: tenant, order; or a document.
 const keyOf = (text) => (text.trim().startsWith('{') ? text : Object.fromEntries(text.split(',').map((f) => f.trim()).filter(Boolean).map((f) => [f, 'hashed'])));
 
-// OtherKey replays what was recorded against another shard key, beside what is.
+// OtherKey replays the recorded statements with another shard key, and compares the result with the present key.
 function OtherKey() {
   const p = usePlace();
   const key = p.extra.startsWith('key:') ? p.extra.slice(4) : '', setKey = (text) => go({ extra: text ? `key:${text}` : 'advise' });
