@@ -8,9 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"go.mongodb.org/mongo-driver/v2/mongo"
-	"go.mongodb.org/mongo-driver/v2/mongo/options"
-
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/cmd/cantle/demo"
 	"github.com/cantledb/cantle/cmd/cantle/remote"
@@ -20,17 +17,12 @@ import (
 // fifth of the throughput, and returns the picture of the heat map. README.md shows it.
 func demonstrated(t *testing.T, seconds int) []byte {
 	s := start(t)
+	s.withoutRetries() // retries would wait for real time to pass
 	s.stop()
-	// A driver that retried refused requests would wait for real time to pass.
-	client, err := mongo.Connect(options.Client().ApplyURI(s.daemon.URI()).SetRetryReads(false).SetRetryWrites(false))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { client.Disconnect(context.Background()) })
 	load := demo.Load{Documents: 2000, Throughput: demo.Throughput / 5, Rate: 3, HotRate: 24,
 		Now: func() time.Time { return noon },
 		Run: func(ctx context.Context, db string, command bson.Raw) (bson.Raw, error) {
-			raw, err := client.Database(db).RunCommand(ctx, []byte(command)).Raw()
+			raw, err := s.client.Database(db).RunCommand(ctx, []byte(command)).Raw()
 			if err != nil {
 				return nil, &remote.Error{Code: remote.RequestThrottled, Message: err.Error()}
 			}

@@ -32,12 +32,17 @@ func (s *server) judge(ns string) (j judgement) {
 	return j
 }
 
-// pairs creates shop.orders with two partitions and 400 RU/s.
-func (s *server) pairs() {
-	s.t.Helper()
+// hotPair starts a server with a stopped clock and the collection shop.orders, which has two partitions and 400 RU/s,
+// and makes one of the partitions hot for 65 seconds.
+func hotPair(t *testing.T) *server {
+	t.Helper()
+	s := start(t)
+	s.stop()
 	s.run("admin", `{"shardCollection": "shop.orders", "key": {"tenant": "hashed"}, "numInitialChunks": 2}`)
 	s.run("shop", `{"customAction": "UpdateCollection", "collection": "orders", "offerThroughput": 400}`)
 	s.pass(1)
+	s.inserts(65, 80, 4)
+	return s
 }
 
 // inserts sends one batch of inserts a second, most of which are refused: of one tenant, and of others.
@@ -60,10 +65,7 @@ func (s *server) inserts(seconds, hot, others int) {
 // warnings, the partitions, the request report and serverStatus judge alike: a hot partition, then all at the limit,
 // then no load; and that the warnings go when their cause has gone.
 func TestJudgementsUnderABudget(t *testing.T) {
-	s := start(t)
-	s.stop()
-	s.pairs()
-	s.inserts(65, 80, 4)
+	s := hotPair(t)
 	j := s.judge("shop.orders")
 	if j.Pattern.Kind != "hot" || !strings.Contains(j.Pattern.Text, "at the limit of 200 RU/s and refused") {
 		t.Errorf("the heat map: %+v", j.Pattern)
@@ -118,10 +120,7 @@ func (s *server) agree(t *testing.T, kind, text string) {
 // TestWarningLines checks that the page shows the cause of a hot partition with its value and links, above the charts,
 // folds further warnings, and mutes a warning in this browser.
 func TestWarningLines(t *testing.T) {
-	s := start(t)
-	s.stop()
-	s.pairs()
-	s.inserts(65, 80, 4)
+	s := hotPair(t)
 	b := browse(t, s, 1440, 900)
 	b.open("#/now")
 	b.has("the value is named", "acme takes ")

@@ -70,13 +70,13 @@ func startWith(t testing.TB, files func(*pebblekv.Options), flags ...string) *se
 }
 
 // connect connects a driver to the server, logged in if user (name:password) is not "".
-func (s *server) connect(user string) *mongo.Client {
+func (s *server) connect(user string, more ...*options.ClientOptions) *mongo.Client {
 	s.t.Helper()
 	uri := s.daemon.URI()
 	if user != "" {
 		uri = strings.Replace(uri, "mongodb://", "mongodb://"+user+"@", 1) + "?authSource=admin"
 	}
-	c, err := mongo.Connect(options.Client().ApplyURI(uri))
+	c, err := mongo.Connect(append(more, options.Client().ApplyURI(uri))...)
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -44,12 +44,8 @@ func (s *server) throughput(ru int) {
 // withoutRetries makes the client of the server one that does not send refused commands again.
 func (s *server) withoutRetries() {
 	s.t.Helper()
-	c, err := mongo.Connect(options.Client().ApplyURI(s.daemon.URI()).SetRetryReads(false).SetRetryWrites(false))
-	if err != nil {
-		s.t.Fatal(err)
-	}
 	before := s.client
-	s.client = c // disconnected at the end of the test
+	s.client = s.connect("", options.Client().SetRetryReads(false).SetRetryWrites(false)) // disconnected at the end of the test
 	before.Disconnect(s.t.Context())
 }
 
@@ -148,14 +144,13 @@ func TestUsableWhileThrottled(t *testing.T) {
 	}
 }
 
-// aLoad is a load on test.shop, the same in each second.
+// aLoad is a load on test.shop.
 type aLoad struct {
 	*server
-	perSecond func(l *aLoad)
-	next      int      // number of the next document
-	backlog   []bson.D // refused documents that are sent again
-	refused   int
-	ru        float64
+	next    int      // number of the next document
+	backlog []bson.D // refused documents that are sent again
+	refused int
+	ru      float64
 }
 
 // insert inserts documents of tenants, in one command, and keeps the refused ones.
@@ -217,7 +212,7 @@ func TestWhatIfHolds(t *testing.T) {
 			s.charged(findOf("u1"))
 			s.throughput(recordedAt)
 			s.pass(10)
-			l := &aLoad{server: s, perSecond: one.second}
+			l := &aLoad{server: s}
 			var predicted, actual struct {
 				Enough, EnoughLeast, Refused, RefusedLeast float64
 				Demand                                     []float64
@@ -225,7 +220,7 @@ func TestWhatIfHolds(t *testing.T) {
 			run := func() {
 				l.refused, l.ru, l.backlog = 0, 0, nil
 				for range seconds {
-					l.perSecond(l)
+					one.second(l)
 					s.pass(1)
 				}
 			}
