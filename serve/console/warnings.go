@@ -3,6 +3,8 @@ package console
 import (
 	"cmp"
 	"slices"
+
+	"github.com/cantledb/cantle/bson"
 )
 
 // warning is a problem that an operator should look at. There is one for each cause.
@@ -86,4 +88,14 @@ func (w *warning) rank() float64 {
 		return w.weight + weightPast
 	}
 	return w.weight
+}
+
+// texts returns the strings of an array.
+func texts(v bson.Value) (out []string) {
+	list, _ := v.Array()
+	for v := range list.Values() {
+		s, _ := v.Str()
+		out = append(out, s)
+	}
+	return out
 }

@@ -16,9 +16,12 @@ function when(w) {
   return w.active ? `since ${clock(w.since)}` : `${clock(w.since)} – ${clock(w.last)}`;
 }
 
+// Cause is the text of a warning, as a link to the view that shows the reason.
+export const Cause = ({ w }) => html`<a class="cause" title=${w.text} href=${link({ view: w.view, ns: w.ns, extra: w.partition >= 0 ? String(w.partition) : '' })}>${w.ns && html`<b>${w.ns}</b> `}${w.text}</a>`;
+
 function Line({ w, muted, onMute }) {
   return html`<li class=${w.kind + (w.active ? '' : ' past')}>
-    <a class="cause" title=${w.text} href=${link({ view: w.view, ns: w.ns, extra: w.partition >= 0 ? String(w.partition) : '' })}>${w.ns && html`<b>${w.ns}</b> `}${w.text}</a>
+    <${Cause} w=${w}/>
     <span class="next">${w.next.map((s) => html`<a key=${s.text} href=${link({ view: s.view, ns: w.ns, extra: s.x ?? '' })}>${s.text}</a> `)}<time class="quiet">${when(w)}</time>
     <button class="small" onClick=${() => onMute(w.id)} title=${muted ? 'Show it in this browser again' : 'Hide it in this browser'}>${muted ? 'Unmute' : 'Mute'}</button></span></li>`;
 }

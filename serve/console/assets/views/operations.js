@@ -3,6 +3,7 @@ import { html, useState } from '../vendor/htm-preact.js';
 import { get, num, post, short } from '../api.js';
 import { Confirm, Empty, Problem, Table } from '../parts.js';
 import { link, useAsk, usePlace } from '../state.js';
+import { Cause } from '../warnings.js';
 
 const who = (o) => (o.effectiveUsers ?? []).map((u) => `${u.user}@${u.db}`).join(', ') || '–';
 const what = (o) => { const c = { ...(o.command ?? o.originatingCommand ?? o.cursor?.originatingCommand ?? {}) }; for (const k of ['$db', 'lsid', '$clusterTime', 'cursor']) delete c[k]; return short(c); };
@@ -56,7 +57,7 @@ function Throttled({ shapes, warnings }) {
   const lately = (r) => (r.history ?? []).filter((m) => Number(m.at) >= newest - 60).reduce((a, m) => a + Number(m.throttled), 0);
   const list = shapes.map((r) => ({ ...r, lately: lately(r) })).filter((r) => r.lately > 0).sort((a, b) => b.lately - a.lately).slice(0, 20);
   return html`<section aria-label="Throttled"><h2>Throttled <span class="quiet">${list.length}</span></h2>
-    ${warnings.length > 0 && html`<ul class="warnings">${warnings.map((w) => html`<li key=${w.ns + w.partition} class="throttled"><a href=${link({ view: 'heat', ns: w.ns, extra: String(w.partition) })}><b>${w.ns}</b> ${w.text}</a></li>`)}</ul>`}
+    ${warnings.length > 0 && html`<ul class="warnings">${warnings.map((w) => html`<li key=${w.id} class="throttled"><${Cause} w=${w}/></li>`)}</ul>`}
     ${list.length === 0 ? html`<${Empty}>No requests were refused in the last minutes.</${Empty}>` : html`<${Table} caption="Requests refused in the last minutes" rows=${list} keyOf=${(r) => `${r.ns} ${r.command} ${r.filter}`} columns=${[
       { name: 'request', title: 'Request', value: (r) => r.command, show: (r) => html`<b>${r.command}</b> <code class="clip">${r.filter}</code>` },
       { name: 'ns', title: 'Collection', value: (r) => r.ns, show: (r) => html`<a href=${link({ view: 'requests', ns: r.ns })}>${r.ns}</a>` },
