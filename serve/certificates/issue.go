@@ -15,8 +15,10 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
+	"github.com/cantledb/cantle/serve/secretfile"
 	"github.com/cantledb/cantle/wire/auth"
 )
 
@@ -93,7 +95,7 @@ func openAuthority(dir string, now time.Time) (*signer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := writeSecret(keyFile, text); err != nil {
+	if err := secretfile.Replace(keyFile, text); err != nil {
 		return nil, err
 	}
 	if err := os.WriteFile(certFile, pemCertificate(der), 0o644); err != nil {
@@ -130,7 +132,7 @@ func (s *signer) issue(template *x509.Certificate, file string) (*x509.Certifica
 	if err != nil {
 		return nil, err
 	}
-	if err := writeSecret(file, pemCertificate(der), text); err != nil {
+	if err := secretfile.Replace(file, slices.Concat(pemCertificate(der), text)); err != nil {
 		return nil, err
 	}
 	return x509.ParseCertificate(der)
@@ -146,17 +148,4 @@ func pemKey(key *ecdsa.PrivateKey) ([]byte, error) {
 		return nil, err
 	}
 	return pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), nil
-}
-
-// writeSecret writes a file that only its owner may read, atomically.
-func writeSecret(path string, parts ...[]byte) error {
-	temp := path + ".new"
-	var all []byte
-	for _, p := range parts {
-		all = append(all, p...)
-	}
-	if err := os.WriteFile(temp, all, 0o600); err != nil {
-		return err
-	}
-	return os.Rename(temp, path)
 }

@@ -1,13 +1,11 @@
 package daemon
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 
 	"github.com/cantledb/cantle/collection/cosmos"
+	"github.com/cantledb/cantle/serve/secretfile"
 )
 
 // account makes the Cosmos DB account that the Cosmos address offers to clients, from the settings.
@@ -45,33 +43,11 @@ func (d *Daemon) writeAccount() {
 		return
 	}
 	file := filepath.Join(d.cfg.Data, accountFileName)
-	if err := replacePrivate(file, []byte(d.CosmosURI()+"\n")); err != nil {
+	if err := secretfile.Replace(file, []byte(d.CosmosURI()+"\n")); err != nil {
 		d.log.Warn().Err(err).Msg("the account's connection string could not be written")
 		return
 	}
 	d.accountFile = file
-}
-
-// replacePrivate replaces a file by a new one that only the user of the server can read, whatever the mode of the
-// earlier one was. A symbolic link is replaced, not followed.
-// Errors: errors of the file system.
-func replacePrivate(file string, text []byte) error {
-	next := file + ".new"
-	if err := os.Remove(next); err != nil && !errors.Is(err, fs.ErrNotExist) { // of a start that was killed
-		return err
-	}
-	f, err := os.OpenFile(next, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
-		err = os.Rename(next, file)
-	}
-	if err != nil {
-		os.Remove(next)
-	}
-	return err
 }
 
 // AccountFile returns the file with the connection string of the Cosmos address and its key, "" if there is none.
