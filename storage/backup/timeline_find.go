@@ -34,7 +34,7 @@ func (t *Timeline) lose(path string) {
 	t.unusable[path] = true
 }
 
-// isUsable reports whether no file of a base is known to be missing or damaged.
+// isUsable reports whether no file of a base is in unusable.
 func (t *Timeline) isUsable(b *Base) bool {
 	return t.unusable == nil || !slices.ContainsFunc(b.Files, func(f File) bool { return t.unusable[t.path(b, &f)] })
 }

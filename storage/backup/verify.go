@@ -31,10 +31,10 @@ func (t *Timeline) addFinding(kind, where, what string) {
 // in it.
 const verifyTries = 5
 
-// Verify reads every file of the bases and segments, compares sizes and checksums, and returns the defects; moments
-// that need a missing or damaged file are not covered from then on. If one
-// is not harmless and the folder has changed meanwhile, because the server deletes and merges old files, it starts
-// again. Errors: errors of ctx and of the file system.
+// Verify reads every file of the bases and segments, compares sizes and checksums, and returns the defects. After it,
+// moments that need a missing or damaged file are not covered. If a defect is not harmless and the folder has changed
+// meanwhile, because the server deletes and merges old files, Verify starts again. Errors: errors of ctx and of the file
+// system.
 func (f *Folder) Verify(ctx context.Context, report Report) ([]Finding, error) {
 	for try := 1; ; try++ {
 		all, err := f.verify(ctx, report)

@@ -76,7 +76,9 @@ func (v *view) Walk(_ context.Context, rg storage.Range, o storage.IterOptions) 
 	v.s.mu.Lock()
 	v.s.iterators++
 	v.s.mu.Unlock()
-	return &iterator{v: v, reverse: o.Reverse, start: string(rg.Start), end: string(rg.End), bounded: rg.End != nil}, nil
+	it := &iterator{v: v, reverse: o.Reverse}
+	it.SetRange(rg)
+	return it, nil
 }
 
 // release ends the use of the snapshot, so that the store can drop old versions.

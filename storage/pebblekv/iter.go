@@ -33,12 +33,8 @@ func (v *view) Walk(_ context.Context, r storage.Range, o storage.IterOptions) (
 
 // walk opens an iterator over a range of the view's snapshot.
 func (v *view) walk(r storage.Range, reverse bool) (*iterator, error) {
-	r = clip(r)
-	if r.Empty() {
-		r.End = r.Start // Pebble requires ordered bounds
-	}
 	i := &iterator{s: v.s, reverse: reverse}
-	i.setBounds(r)
+	r = i.setBounds(r)
 	var err error
 	if i.it, err = v.s.pebble(v.snap).NewIter(&i.o); err != nil {
 		return nil, i.s.translate(err)
@@ -48,20 +44,21 @@ func (v *view) walk(r storage.Range, reverse bool) (*iterator, error) {
 	return i, nil
 }
 
-// setBounds copies the bounds of a range into the memory of the iterator.
-func (i *iterator) setBounds(r storage.Range) {
+// setBounds copies the bounds of a range into the memory of the iterator, and returns the range in the form that Pebble
+// requires: with ordered bounds.
+func (i *iterator) setBounds(r storage.Range) storage.Range {
+	if r = clip(r); r.Empty() {
+		r.End = r.Start
+	}
 	bounds := append(append(i.buf[:0], r.Start...), r.End...)
 	n := len(r.Start)
 	i.o.LowerBound, i.o.UpperBound = bounds[:n:n], bounds[n:]
+	return r
 }
 
 // SetRange implements storage.RangeSetter.
 func (i *iterator) SetRange(r storage.Range) {
-	r = clip(r)
-	if r.Empty() {
-		r.End = r.Start
-	}
-	i.setBounds(r)
+	r = i.setBounds(r)
 	i.it.SetBounds(i.o.LowerBound, i.o.UpperBound)
 	i.skipper = deadRangeSkipper{ranges: i.s.dead.load(r), at: i.skipper.at, watched: watchedMax, steps: i.steps()}
 	i.started, i.done = false, false

@@ -23,9 +23,8 @@ type unflushed struct {
 	mu      sync.Mutex
 	samples []unflushedKey // in order of their sequence numbers
 	skip    int            // writes before the next sample
-	begun   bool           // there was a write since the store was opened
 	flushed uint64         // sequence number up to which all writes are flushed
-	last    uint64         // sequence number of the last write
+	last    uint64         // sequence number of the last write since the store was opened; 0 = there was none
 	unknown uint64         // later writes, in batches so large that Pebble does not return their sequence numbers
 }
 
@@ -39,7 +38,7 @@ type unflushedKey struct {
 }
 
 // add samples the keys that a commit has set, before the commit becomes visible. first is the sequence number of its
-// first write, 0 if it is not known, count the number of writes.
+// first write, or 0 if Pebble does not return it, and count the number of writes.
 func (u *unflushed) add(b *writebuf.Buffer, first uint64, count uint32) {
 	if count == 0 {
 		return // nothing but a note in the log
@@ -51,11 +50,11 @@ func (u *unflushed) add(b *writebuf.Buffer, first uint64, count uint32) {
 		for i := len(u.samples) - 1; i >= 0 && u.samples[i].seq == unknownSeq; i-- {
 			u.samples[i].seq = first - 1
 		}
-		if !u.begun && u.unknown == 0 {
+		if u.last == 0 && u.unknown == 0 {
 			u.flushed = first - 1
 		}
 		seq = first + uint64(count) - 1
-		u.begun, u.last, u.unknown = true, seq, 0
+		u.last, u.unknown = seq, 0
 	} else {
 		u.unknown += uint64(count)
 	}
@@ -112,7 +111,7 @@ func (u *unflushed) within(r storage.Range) (keys [][]byte, all uint64) {
 		}
 	}
 	slices.SortFunc(keys, bytes.Compare)
-	if !u.begun {
+	if u.last == 0 {
 		return keys, math.MaxUint64
 	}
 	return keys, u.last - min(u.last, u.flushed) + u.unknown

@@ -89,7 +89,7 @@ func (f *Folder) checkLogs() {
 		// The last log has the newest writes. The manifest may have a higher number than its readable part: an edit, as of a
 		// compaction, has the number of the newest write, even if no table has that write.
 		if last && l.first != 0 && l.next < next && f.mark > l.next {
-			bad(l, i+1, fmt.Sprintf("it ends at byte %d, %d writes before what was acknowledged", l.end, f.mark-l.next))
+			f.endsEarly(l, l.next)
 		}
 	}
 	f.next = next
@@ -97,12 +97,20 @@ func (f *Folder) checkLogs() {
 		f.shortManifest()
 	}
 	if f.mark > next && len(f.Damages) == 0 {
-		name, what := logName(f.manifest.minLog), fmt.Sprintf("it is missing, and with it %d writes that were acknowledged", f.mark-next)
 		if n := len(f.logs); n > 0 {
-			name, what = f.logs[n-1].name, fmt.Sprintf("it ends at byte %d, %d writes before what was acknowledged", f.logs[n-1].end, f.mark-next)
+			f.endsEarly(&f.logs[n-1], next)
+		} else {
+			f.damaged(storage.Damage{File: logName(f.manifest.minLog), Kind: storage.DamagedLog, Entries: -1,
+				What: fmt.Sprintf("it is missing, and with it %d writes that were acknowledged", f.mark-next)})
 		}
-		f.damaged(storage.Damage{File: name, Kind: storage.DamagedLog, Entries: -1, What: what})
 	}
+}
+
+// endsEarly adds the damage of the last log if acknowledged writes are missing at its end. next is the sequence number
+// of the first of them.
+func (f *Folder) endsEarly(l *logFile, next uint64) {
+	f.damaged(storage.Damage{File: l.name, Kind: storage.DamagedLog, Entries: -1,
+		What: fmt.Sprintf("it ends at byte %d, %d writes before what was acknowledged", l.end, f.mark-next)})
 }
 
 // logName returns the file name of a log.
