@@ -37,8 +37,5 @@ func (b *Budgets) ChargeOperator(now time.Time, charge MicroRU) {
 // OperatorCharge returns the units that commands of the class Operator used since the server started. No collection
 // has them in its statistics: the charges of all commands are the sum of those of the collections and of these.
 func (b *Budgets) OperatorCharge() MicroRU {
-	k := &b.operators.bucket
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.use.total
+	return b.operators.bucket.activity().Charge
 }

@@ -1,7 +1,7 @@
 package ratelimit
 
-// CountRefused adds to a shard's counters the price of a request that budgets refused, as far as it is known: it is at
-// least least and at most most. Nothing is charged: the sums are the demand that the budget did not serve.
+// CountRefused adds to a shard's counters a lower and an upper bound, least and most, of the price of a request that
+// budgets refused. Nothing is charged: the sums are the demand that the budget did not serve.
 func (b *Budgets) CountRefused(at ShardID, least, most MicroRU) {
 	p := b.Collection(at.Collection)
 	r := &p.set.Load().at(at.Shard).requests

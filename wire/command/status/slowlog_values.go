@@ -38,18 +38,11 @@ func loggedCommand(d bson.Raw, values bool) bson.Raw {
 			}
 		case "ops": // of bulkWrite: its statements
 			list, _ := it.Value.Array()
-			b.BeginArray(name)
-			n := 0
-			for v := range list.Values() {
-				if n++; n > loggedElements {
-					continue
-				}
+			appendElements(b, name, list, func(v bson.Value) {
 				if op, ok := v.Doc(); ok {
 					b.Raw("", loggedStatement(op, values))
 				}
-			}
-			appendMore(b, n)
-			b.End()
+			})
 		default:
 			appendShown(b, it.Name, it.Value, values)
 		}
@@ -125,8 +118,7 @@ func appendKeys(b *bson.Builder, name string, keys bson.Raw) {
 // nested reports whether a value is a document or an array.
 func nested(v bson.Value) bool { return v.Type == bson.TypeDocument || v.Type == bson.TypeArray }
 
-// appendHidden appends a value whose scalars are replaced by hiddenValue. Of a long array only the first elements are
-// kept, because the others seldom have other fields.
+// appendHidden appends a value whose scalars are replaced by hiddenValue.
 func appendHidden(b *bson.Builder, name string, v bson.Value) {
 	if doc, ok := v.Doc(); ok {
 		b.BeginDoc(name)
@@ -141,20 +133,21 @@ func appendHidden(b *bson.Builder, name string, v bson.Value) {
 		b.String(name, hiddenValue)
 		return
 	}
-	b.BeginArray(name)
-	n := 0
-	for x := range list.Values() {
-		if n++; n <= loggedElements {
-			appendHidden(b, "", x)
-		}
-	}
-	appendMore(b, n)
-	b.End()
+	appendElements(b, name, list, func(x bson.Value) { appendHidden(b, "", x) })
 }
 
-// appendMore appends the number of elements that are left out of a list of n.
-func appendMore(b *bson.Builder, n int) {
+// appendElements appends an array: the first elements of a list by show, and the number of the others, which seldom have
+// other fields.
+func appendElements(b *bson.Builder, name string, list bson.Raw, show func(bson.Value)) {
+	b.BeginArray(name)
+	n := 0
+	for v := range list.Values() {
+		if n++; n <= loggedElements {
+			show(v)
+		}
+	}
 	if n > loggedElements {
 		b.String("", fmt.Sprintf("... %d more", n-loggedElements))
 	}
+	b.End()
 }
