@@ -84,7 +84,7 @@ func (p *shapePrices) add(hash uint64, runs int, ru float64) {
 }
 
 // of returns what a statement whose filter has the values of hash costs on average, in RU: ru, and at least least, which
-// is less if only other values have run, each of them with a price of its own. known is false if no statement of the
+// is less if only other values have run, each of them with a price of its own. known is true if a statement of the
 // shape has run.
 func (p *shapePrices) of(hash uint64) (least, ru float64, known bool) {
 	all := p.others

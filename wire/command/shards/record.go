@@ -2,6 +2,7 @@ package shards
 
 import (
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/shard/traffic"
 	"github.com/cantledb/cantle/wire/command"
 )
@@ -12,10 +13,9 @@ const refusedRU = 1
 // recordTraffic records the statements of a completed command for the report GetRecordedTraffic: those that ran with an
 // equal part of the command's charge each, refused ones with the price of their value. A bulkWrite is not recorded. body
 // is the query; for a getMore, the query that opened the cursor. usual is the average run of the shape, whose prices are
-// nil if nothing was refused.
-func (s *State) recordTraffic(c *command.Call, def *command.Def, body bson.Raw, r shapeRun, usual averageRun, prices *shapePrices) {
+// nil if nothing was refused. refused are the refused statements.
+func (s *State) recordTraffic(c *command.Call, def *command.Def, body bson.Raw, r shapeRun, usual averageRun, prices *shapePrices, refused map[int]*cluster.Refusal) {
 	x := traffic.Statement{NS: c.Running.NS, At: c.Start.Add(r.took), Write: def.Kind != command.KindRead, Page: r.more}
-	refused := refusalsOf(c)
 	each := float64(max(1, r.ran))
 	s.eachStatement(c, def, body, func(i int, text, filter bson.Raw) {
 		x.Filter, x.Document = filter, nil

@@ -22,8 +22,8 @@ import (
 //	most   each refused statement is new, unless it is the retry of a retryable write; one whose value never ran has the
 //	       average price of its shape, one of a shape that never ran the highest average price in its collection
 //	least  a statement that was refused within repeatSeconds before, with the same text and values, and has not run
-//	       since, is the same request again, also when it runs: its charge is then no further demand; one whose price
-//	       is not known costs refusedRU
+//	       since, is the same request again, also when it runs: its charge is then no further demand; a statement
+//	       without a price of its value or shape costs refusedRU
 
 const (
 	// repeatSeconds is the time for which a refused statement is remembered.
@@ -71,13 +71,13 @@ func (r *repeats) ran(hash uint64, second int64) (again bool) {
 }
 
 // recordRefusals counts the price of the statements of a completed command that budgets refused, at the partitions where
-// they would have worked, and forgets repeated statements that ran. body is the query; prices are those of its shape.
-func (s *State) recordRefusals(c *command.Call, def *command.Def, body bson.Raw, prices *shapePrices) {
+// they would have worked, and forgets repeated statements that ran. body is the query, prices are those of its shape,
+// refused are the refused statements.
+func (s *State) recordRefusals(c *command.Call, def *command.Def, body bson.Raw, prices *shapePrices, refused map[int]*cluster.Refusal) {
 	second := c.Start.Unix()
-	if len(c.Op.Refusals) == 0 && !s.repeats.any(second) || c.Page.Opened != nil {
+	if len(refused) == 0 && !s.repeats.any(second) || c.Page.Opened != nil {
 		return
 	}
-	refused := refusalsOf(c)
 	ran, again := 0, 0
 	s.eachStatement(c, def, body, func(i int, text bson.Raw, filter bson.Raw) {
 		hash := s.shapes.textHash(c.Running.NS, def.Name, text, filter)
@@ -107,7 +107,7 @@ func (s *State) recordRefusals(c *command.Call, def *command.Def, body bson.Raw,
 	if again == 0 {
 		return
 	}
-	c.Op.Receipt.EachCharge(func(at ratelimit.ShardID, charge ratelimit.MicroRU) { // which statement worked where is not known
+	c.Op.Receipt.EachCharge(func(at ratelimit.ShardID, charge ratelimit.MicroRU) { // the receipt does not assign charges to statements
 		s.Cluster.Budgets.CountRetried(at, charge*ratelimit.MicroRU(again)/ratelimit.MicroRU(ran))
 	})
 }

@@ -404,8 +404,9 @@ func (s *State) recordShape(c *command.Call, e command.Outcome) {
 	var usual averageRun
 	var prices *shapePrices
 	c.ConnState.Shape, usual, prices, warn = s.shapes.record(c.ConnState.Shape, ns, def, body, r, c.Start.Add(e.Took))
-	s.recordTraffic(c, def, body, r, usual, prices)
-	s.recordRefusals(c, def, body, prices)
+	refused := refusalsOf(c)
+	s.recordTraffic(c, def, body, r, usual, prices, refused)
+	s.recordRefusals(c, def, body, prices, refused)
 	if warn != nil {
 		s.Log.Warn().Str("collection", warn.ns.String()).Str("command", warn.command).Str("filter", warn.filter).
 			Int("partitions", warn.partitions).Stringer("ru", warn.fanOutCharge).
