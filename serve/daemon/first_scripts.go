@@ -35,14 +35,9 @@ func (d *Daemon) hasFirstScripts() (bool, error) {
 	return len(entries) > 0, nil
 }
 
-// markFirstScripts writes firstScriptsMark, if the folder of scripts has any. It runs before a new database is created,
-// so that a start that ends between the two does not lose the scripts.
-// Errors: a folder of scripts that cannot be read; errors of the file system.
+// markFirstScripts writes firstScriptsMark, before a new database is created.
+// Errors: errors of the file system.
 func (d *Daemon) markFirstScripts() error {
-	has, err := d.hasFirstScripts()
-	if err != nil || !has {
-		return err
-	}
 	if err := os.WriteFile(filepath.Join(d.cfg.Data, firstScriptsMark), []byte(scriptsWaiting), 0o600); err != nil {
 		return fmt.Errorf("--initdb-folder: %w", err)
 	}

@@ -60,8 +60,8 @@ func (d *Daemon) sampleHistory(ctx context.Context) {
 }
 
 // recordCommand counts a command that read or wrote documents in the history: for each partition that the command
-// visited, and for the whole server; a refused command for the server only, and that of an operator not at all. The time for which the command waited for
-// new documents does not count as duration.
+// visited, and for the whole server; a refused command for the server only, and a command of an operator not at all. The
+// time for which the command waited for new documents does not count as duration.
 func recordCommand(h *history.Recorder, c *command.Call, e command.Outcome) {
 	if !c.Def.Costly() || c.Op.Unmetered || c.Op.Class.Operator {
 		return

@@ -88,15 +88,17 @@ func (d *Daemon) openStore() (scratch string, durability storage.Durability, err
 	return scratch, durability, emptyFolder(scratch)
 }
 
-// makeStoreFolder makes the folder of the store. Of a new database it marks before that its first scripts must run.
-// Errors: a folder that cannot be made; errors of the folder of scripts.
-func (d *Daemon) makeStoreFolder(dir string, anew bool) error {
-	if anew { // before the folder of the store exists
-		if _, err := d.hasFirstScripts(); err != nil {
+// makeStoreFolder makes the folder of the store. For a new database with first scripts it also writes their mark, so that
+// a start that ends before the scripts run does not lose them.
+// Errors: a folder that cannot be made; errors of the folder of scripts, before the folder of the store exists.
+func (d *Daemon) makeStoreFolder(dir string, anew bool) (err error) {
+	scripts := false
+	if anew {
+		if scripts, err = d.hasFirstScripts(); err != nil {
 			return err
 		}
 	}
-	if err := makeFolder(d.cfg.Data, dir); err != nil || !anew {
+	if err := makeFolder(d.cfg.Data, dir); err != nil || !scripts {
 		return err
 	}
 	return d.markFirstScripts()

@@ -119,8 +119,8 @@ func (p *Past) columns() (out []float64) {
 	return out
 }
 
-// loads returns the load of each partition in the steps [from, to), and the seconds with load. Steps without any load do not count in averages:
-// a partition that is at its limit during half of the time is hot during that half.
+// loads returns the load of each partition in the steps [from, to), and the seconds with load. Steps without any load
+// do not count in averages: a partition that is at its limit during half of the time is hot during that half.
 func loads(tracks []Track, columns []float64, from, to int, step int64) (out []Load, seconds float64) {
 	out = make([]Load, len(tracks))
 	active := 0

@@ -62,7 +62,7 @@ type Ranking struct {
 	inserts    float64 // share of the RU of all requests that inserts have
 }
 
-// Below these numbers, too little is known for a ranking.
+// The least numbers for a ranking. With fewer, the sample is too small.
 const (
 	// DocumentsLeast is the number of documents in the collection from which shard keys are ranked.
 	DocumentsLeast = 10
