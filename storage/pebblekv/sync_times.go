@@ -9,8 +9,7 @@ import (
 )
 
 // slowSync is the duration from which a sync of the log counts as slow and is logged as a warning; from verySlowSync it
-// is logged as an error. While a sync runs longer than stuckSync,
-// CheckReachable returns an error.
+// is logged as an error. While a sync runs longer than stuckSync, CheckReachable returns an error.
 const (
 	slowSync     = 100 * time.Millisecond
 	verySlowSync = time.Second

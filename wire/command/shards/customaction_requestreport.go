@@ -22,10 +22,10 @@ const (
 // getRequestReport runs {customAction: "GetRequestReport", collection: "c"}, which Azure Cosmos DB does not have: it
 // reports the charges of commands by their shape, since the server started or since the last reset, the most
 // expensive shape first. Without collection the report covers the database, on admin all databases. With history:
-// true each shape has the minutes in which it ran, of the hour up to its last run. With values: true each has the filter of
-// its costliest run, for users that may read the collection. The sums cover all servers of the
-// store, but the field account only the server that replies, as load does: the features that clients used and that an account of
-// Azure Cosmos DB does not have.
+// true each shape has the minutes in which it ran, of the hour up to its last run. With values: true each has the filter
+// of its costliest run, for users that may read the collection. The sums cover all servers of the store. The fields
+// account, the features that clients used and that an account of Azure Cosmos DB does not have, and load cover only the
+// server that replies.
 func (s *State) getRequestReport(c *command.Call, a *customArgs) error {
 	if a.top == 0 {
 		a.top = reportDefault

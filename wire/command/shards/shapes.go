@@ -96,7 +96,8 @@ type shapeRun struct {
 
 // record counts a run of a command under its shape; for a batch, body is its first statement. text is memory for the
 // text of the shape, which is returned for reuse. usual is the average cost of runs of the shape that were not
-// refused. prices are those of the shape, nil unless r.priced. If the shape has just reached fanOutsWarned, warn is a copy of it.
+// refused. prices are those of the shape, nil unless r.priced. If the shape has just reached fanOutsWarned, warn is a
+// copy of it.
 func (x *shapes) record(text []byte, ns collection.Namespace, d *command.Def, body bson.Raw, r shapeRun, now time.Time) (_ []byte, usual averageRun, prices *shapePrices, warn *shape) {
 	x.once.Do(func() { x.seed = maphash.MakeSeed(); x.since.Store(now.UnixMilli()) })
 	var filter, sort bson.Raw
