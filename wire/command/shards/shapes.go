@@ -114,6 +114,10 @@ func (x *shapes) record(text []byte, ns collection.Namespace, d *command.Def, bo
 	}
 	text = text[:min(len(text), from+shapeTextMax)]
 	to = min(to, len(text))
+	priced, value := r.ran > 0 && !r.failed, uint64(0)
+	if priced {
+		value = x.valueHash(filter)
+	}
 	part := &x.parts[maphash.Bytes(x.seed, text)%shapeParts]
 	part.mu.Lock()
 	defer part.mu.Unlock()
@@ -133,8 +137,8 @@ func (x *shapes) record(text []byte, ns collection.Namespace, d *command.Def, bo
 	if n := float64(s.runs - s.refused); n > 0 {
 		usual = averageRun{s.charge.Float() / n, float64(s.paid) / n}
 	}
-	if r.ran > 0 && !r.failed {
-		s.prices.add(x.valueHash(filter), r.runs(), r.charge.Float())
+	if priced {
+		s.prices.add(value, r.runs(), r.charge.Float())
 		s.prices.costliest.note(body, filter, r.charge.Float()/float64(r.ran), now)
 	}
 	if r.priced {
