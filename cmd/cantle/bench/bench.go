@@ -138,7 +138,7 @@ func (b *Bench) thread(ctx context.Context, number int, z zipf, begun time.Time)
 		}
 		if every == 0 {
 			due = time.Now()
-		} else if early := time.Until(due); early > 0 && wait(ctx, early) != nil {
+		} else if early := time.Until(due); early > 0 && remote.Pause(ctx, early) != nil {
 			return
 		}
 		op := b.mix.choose(r.IntN(100))
@@ -176,7 +176,7 @@ func (b *Bench) try(ctx context.Context, command bson.Raw, o *outcome) {
 			return
 		}
 		o.refused++
-		if attempt >= b.options.Retries || wait(ctx, pause(err, attempt)) != nil {
+		if attempt >= b.options.Retries || remote.Pause(ctx, pause(err, attempt)) != nil {
 			return
 		}
 		o.retries++

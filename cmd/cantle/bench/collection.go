@@ -26,26 +26,17 @@ func (b *Bench) inspect(ctx context.Context) (exists bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if _, exists = firstOf(listed); !exists || b.options.Append {
+	if _, exists = remote.First(listed); !exists || b.options.Append {
 		return exists, nil
 	}
 	found, err := b.Run(ctx, b.db, bson.D{{"find", b.commands.coll}, {"limit", 1}, {"singleBatch", true}}.Doc())
 	if err != nil {
 		return true, err
 	}
-	if _, some := firstOf(found); some {
+	if _, some := remote.First(found); some {
 		return true, fmt.Errorf("%s: %w", b.options.Namespace, ErrHasDocuments)
 	}
 	return true, nil
-}
-
-// firstOf returns the first document of a cursor's first batch.
-func firstOf(reply bson.Raw) (bson.Raw, bool) {
-	cursor, _ := reply.Get("cursor").Doc()
-	batch, _ := cursor.Get("firstBatch").Array()
-	v, ok := batch.Index(0)
-	d, _ := v.Doc()
-	return d, ok
 }
 
 // create creates the collection, sharded by the key of the mix where the server shards: by customAction if it gets a
@@ -114,7 +105,7 @@ func (b *Bench) loadBatch(ctx context.Context, docs []bson.Raw) error {
 		if time.Since(begun) > loadPatience {
 			return err
 		}
-		if err := wait(ctx, pause(err, attempt)); err != nil {
+		if err := remote.Pause(ctx, pause(err, attempt)); err != nil {
 			return err
 		}
 	}
@@ -149,22 +140,10 @@ func worstWriteError(reply bson.Raw) (worst error) {
 // pause returns the time to wait before a throttled request is sent again: the one that the server names, or an
 // exponential one of 5 ms to about a second.
 func pause(err error, attempt int) time.Duration {
-	if after := remote.RetryAfter(err); after > 0 {
+	if after, ok := remote.RetryAfter(err.Error()); ok && after > 0 {
 		return after
 	}
 	return 5 * time.Millisecond << min(attempt, 8)
-}
-
-// wait waits for a duration, or until ctx ends, whose error it returns.
-func wait(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
 }
 
 // runName returns a suffix for the documents that one run inserts.

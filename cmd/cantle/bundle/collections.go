@@ -7,6 +7,7 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/ejson"
+	"github.com/cantledb/cantle/cmd/cantle/remote"
 )
 
 // collectionsMax is the maximum number of collections in a bundle.
@@ -44,7 +45,7 @@ func collections(ctx context.Context, b *Bundle) ([]byte, error) {
 			failed = err
 			continue
 		}
-		for c := range firstBatch(listed) {
+		for c := range remote.FirstBatch(listed) {
 			if len(out) == collectionsMax {
 				failed = fmt.Errorf("only the first %d collections are in it", collectionsMax)
 				break
@@ -61,19 +62,6 @@ func collections(ctx context.Context, b *Bundle) ([]byte, error) {
 		err = failed
 	}
 	return text, err
-}
-
-// firstBatch returns the documents of a cursor's first batch.
-func firstBatch(reply bson.Raw) func(yield func(bson.Raw) bool) {
-	cursor, _ := reply.Get("cursor").Doc()
-	list, _ := cursor.Get("firstBatch").Array()
-	return func(yield func(bson.Raw) bool) {
-		for v := range list.Values() {
-			if d, ok := v.Doc(); ok && !yield(d) {
-				return
-			}
-		}
-	}
 }
 
 // statistics are the fields of collStats that a bundle has.
@@ -100,7 +88,7 @@ func (b *Bundle) collection(ctx context.Context, db string, listed bson.Raw) one
 		use(reply)
 	}
 	run(bson.D{{"listIndexes", name}}, func(reply bson.Raw) {
-		for d := range firstBatch(reply) {
+		for d := range remote.FirstBatch(reply) {
 			x.Indexes = append(x.Indexes, json(keepOrShape(d, indexFields)))
 		}
 	})

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/cmd/cantle/address"
+	"github.com/cantledb/cantle/cmd/cantle/remote"
 	"github.com/cantledb/cantle/serve/console"
 )
 
@@ -23,8 +24,8 @@ type server struct {
 }
 
 // connect prepares a connection to the servers of a connection string, or of an address such as 127.0.0.1:27017; it
-// does not wait for a server. verb is the
-// application name that the server sees; each adjust changes the options of the connection string.
+// does not wait for a server. verb is the application name that the server sees; each adjust changes the options of the
+// connection string.
 // Errors: a bad connection string; errors of adjust.
 func connect(uri, verb string, adjust ...func(*options.ClientOptions) error) (*server, error) {
 	uri = address.URI(uri)
@@ -52,13 +53,9 @@ func (s *server) runCommand(ctx context.Context, db string, command bson.Raw) (b
 	}
 	send, cancel := driverContext(ctx, command)
 	defer cancel()
-	raw, err := s.client.Database(db).RunCommand(send, []byte(command)).Raw()
-	for message, refused := isThrottled(err); refused; message, refused = isThrottled(err) {
-		if err := s.waits.wait(ctx, message); err != nil {
-			return nil, err
-		}
-		raw, err = s.client.Database(db).RunCommand(send, []byte(command)).Raw()
-	}
+	raw, err := s.waits.retry(ctx, func() ([]byte, error) {
+		return s.client.Database(db).RunCommand(send, []byte(command)).Raw()
+	})
 	if err != nil {
 		return nil, s.explain(err)
 	}
@@ -81,7 +78,7 @@ func driverContext(ctx context.Context, command bson.Raw) (context.Context, cont
 func (s *server) explain(err error) error {
 	var refused mongo.CommandError
 	switch {
-	case errors.As(err, &refused) && refused.Code == 59:
+	case errors.As(err, &refused) && refused.Code == remote.CommandNotFound:
 		return fmt.Errorf("%s is not a cantle server: it has no customAction", address.Redact(s.uri))
 	case errors.As(err, &refused) && refused.Code == 13:
 		return &refusedError{refused.Message}

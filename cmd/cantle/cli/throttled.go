@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"strconv"
 	"sync"
 	"time"
@@ -13,10 +12,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
 	"github.com/cantledb/cantle/cmd/cantle/columns"
+	"github.com/cantledb/cantle/cmd/cantle/remote"
 )
-
-// codeThrottled is the error code of a refused request.
-const codeThrottled = 16500
 
 // waits makes a verb wait while the server throttles it, counts these waits, and shows them. All workers of a verb share
 // it. The zero waits shows nothing. Safe for concurrent use.
@@ -85,22 +82,33 @@ func (e *stillThrottledError) Error() string {
 // isThrottled returns the message of a refusal for lack of request units; ok is false for any other error.
 func isThrottled(err error) (message string, ok bool) {
 	var refused mongo.CommandError
-	if errors.As(err, &refused) && refused.Code == codeThrottled {
+	if errors.As(err, &refused) && refused.Code == remote.RequestThrottled {
 		return refused.Message, true
 	}
 	return "", false
 }
 
-var retryAfter = regexp.MustCompile(`RetryAfterMs=(\d+)`)
+// retry sends a request, and sends it again while the server throttles it, after the time that the refusal names.
+// Errors: those of send; *stillThrottledError, ctx.Err().
+func (w *waits) retry(ctx context.Context, send func() ([]byte, error)) ([]byte, error) {
+	for {
+		raw, err := send()
+		message, refused := isThrottled(err)
+		if !refused {
+			return raw, err
+		}
+		if err := w.wait(ctx, message); err != nil {
+			return nil, err
+		}
+	}
+}
 
 // wait waits for the time that a refusal names. If the time of ctx would end before, it returns at once.
 // Errors: *stillThrottledError, ctx.Err().
 func (w *waits) wait(ctx context.Context, message string) error {
 	pause := 100 * time.Millisecond
-	if m := retryAfter.FindStringSubmatch(message); m != nil {
-		if ms, err := strconv.Atoi(m[1]); err == nil {
-			pause = max(time.Millisecond, min(time.Duration(ms)*time.Millisecond, time.Minute))
-		}
+	if after, ok := remote.RetryAfter(message); ok {
+		pause = max(time.Millisecond, after)
 	}
 	if end, limited := ctx.Deadline(); limited && time.Until(end) < pause {
 		w.mu.Lock()
@@ -108,14 +116,7 @@ func (w *waits) wait(ctx context.Context, message string) error {
 		return &stillThrottledError{w.throttled + 1, w.waited}
 	}
 	w.add(pause)
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
+	return remote.Pause(ctx, pause)
 }
 
 // summary prints how often the server throttled.

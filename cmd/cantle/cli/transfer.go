@@ -11,6 +11,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/cmd/cantle/remote"
 	"github.com/cantledb/cantle/collection/cosmos"
 )
 
@@ -97,19 +98,13 @@ func (t *transfer) end() {
 // run runs a command on the server, and retries it while the server throttles it.
 // Errors: mongo.CommandError; mongo.WriteException for single statements; errors of the connection.
 func (t *transfer) run(ctx context.Context, db string, command bson.Raw) (bson.Raw, error) {
-	for {
-		raw, err := t.client.Database(db).RunCommand(mongo.NewSessionContext(ctx, t.session), []byte(command)).Raw()
-		if message, refused := isThrottled(err); refused {
-			if err := t.waits.wait(ctx, message); err != nil {
-				return nil, err
-			}
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		return bson.Parse(raw, bson.Limits{Depth: bson.MaxDepth + 8})
+	raw, err := t.waits.retry(ctx, func() ([]byte, error) {
+		return t.client.Database(db).RunCommand(mongo.NewSessionContext(ctx, t.session), []byte(command)).Raw()
+	})
+	if err != nil {
+		return nil, err
 	}
+	return bson.Parse(raw, bson.Limits{Depth: bson.MaxDepth + 8})
 }
 
 // scan runs a command that opens a cursor, and passes each document of the cursor to emit; a document is valid until
@@ -224,9 +219,9 @@ func (t *transfer) write(ctx context.Context, w writes, statements []bson.Raw) (
 			switch {
 			case e.Index < 0 || e.Index >= len(statements):
 				return out, fmt.Errorf("the server refuses statement %d of %d: %s", e.Index, len(statements), e.Message)
-			case e.Code == codeThrottled:
+			case e.Code == remote.RequestThrottled:
 				again, refusal = append(again, statements[e.Index]), e.Message
-			case e.Code == 11000 && w.taken != nil:
+			case e.Code == remote.DuplicateKey && w.taken != nil:
 				w.taken(statements[e.Index], e.Message)
 			default:
 				out.fail(e.Message)

@@ -71,11 +71,8 @@ func (l *Load) Prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	cursor, _ := reply.Get("cursor").Doc()
-	batch, _ := cursor.Get("firstBatch").Array()
-	if last, ok := batch.Index(0); ok {
-		d, _ := last.Doc()
-		n, _ := d.Get("_id").AsInt64()
+	if last, ok := remote.First(reply); ok {
+		n, _ := last.Get("_id").AsInt64()
 		l.next = n + 1
 		return nil
 	}
@@ -91,11 +88,7 @@ func (l *Load) Prepare(ctx context.Context) error {
 		for ; l.next < int64(l.Documents) && len(docs) < batchSize; l.next++ {
 			docs = append(docs, l.order(l.next))
 		}
-		reply, err := l.Run(ctx, DB, bson.D{{"insert", Collection}, {"documents", bson.Docs(docs)}}.Doc())
-		if err == nil {
-			err = remote.WriteError(reply)
-		}
-		if err != nil {
+		if _, err := l.Run(ctx, DB, bson.D{{"insert", Collection}, {"documents", bson.Docs(docs)}}.Doc()); err != nil {
 			return err
 		}
 	}

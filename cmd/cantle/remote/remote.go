@@ -3,8 +3,9 @@ package remote
 import (
 	"context"
 	"errors"
+	"iter"
+	"regexp"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/cantledb/cantle/bson"
@@ -42,22 +43,57 @@ const (
 // Throttled reports whether the server refused a request for lack of request units.
 func Throttled(err error) bool { return Code(err) == RequestThrottled }
 
-// RetryAfter returns the time after which the server recommends to send a throttled request again, 0 if the error has
-// none. Azure Cosmos DB sends it in the text of the error: "RetryAfterMs=34".
-func RetryAfter(err error) time.Duration {
-	if !Throttled(err) {
-		return 0
+// retryAfterMax is the maximum of RetryAfter.
+const retryAfterMax = time.Minute
+
+// retryAfter finds the time in the text of a refusal. Azure Cosmos DB also sends fractions of milliseconds.
+var retryAfter = regexp.MustCompile(`RetryAfterMs=([0-9]+(?:\.[0-9]+)?)`)
+
+// RetryAfter returns the time after which a server recommends to send a throttled request again, from the text of the
+// refusal, at most a minute. ok is false if the text has none. Azure Cosmos DB sends it as "RetryAfterMs=34".
+func RetryAfter(text string) (after time.Duration, ok bool) {
+	m := retryAfter.FindStringSubmatch(text)
+	if m == nil {
+		return 0, false
 	}
-	_, after, ok := strings.Cut(err.Error(), "RetryAfterMs=")
-	if !ok {
-		return 0
+	ms, err := strconv.ParseFloat(m[1], 64)
+	if err != nil {
+		return 0, false
 	}
-	digits, _, _ := strings.Cut(after, ",")
-	ms, err := strconv.ParseFloat(strings.TrimSpace(digits), 64) // an account also sends fractions
-	if err != nil || ms < 0 || ms > 60_000 {
-		return 0
+	return time.Duration(min(ms, float64(retryAfterMax.Milliseconds())) * float64(time.Millisecond)), true
+}
+
+// Pause waits for a duration, or until ctx ends, and then returns the error of ctx.
+func Pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
 	}
-	return time.Duration(ms * float64(time.Millisecond))
+}
+
+// FirstBatch returns the documents of a cursor's first batch.
+func FirstBatch(reply bson.Raw) iter.Seq[bson.Raw] {
+	cursor, _ := reply.Get("cursor").Doc()
+	list, _ := cursor.Get("firstBatch").Array()
+	return func(yield func(bson.Raw) bool) {
+		for v := range list.Values() {
+			if d, ok := v.Doc(); ok && !yield(d) {
+				return
+			}
+		}
+	}
+}
+
+// First returns the first document of a cursor's first batch; ok is false if it is empty.
+func First(reply bson.Raw) (doc bson.Raw, ok bool) {
+	for d := range FirstBatch(reply) {
+		return d, true
+	}
+	return nil, false
 }
 
 // WriteError returns the first of the errors in a reply's writeErrors, nil if there are none.

@@ -26,7 +26,7 @@ func demonstrated(t *testing.T, seconds int) []byte {
 			if err != nil {
 				return nil, &remote.Error{Code: remote.RequestThrottled, Message: err.Error()}
 			}
-			return bson.Raw(raw), nil
+			return bson.Raw(raw), remote.WriteError(bson.Raw(raw))
 		}}
 	if err := load.Prepare(t.Context()); err != nil {
 		t.Fatal(err)
