@@ -120,7 +120,9 @@ func TestBenchElsewhere(t *testing.T) {
 // TestBenchThrottled checks that refusals are counted and retried: no operation fails, and all documents are loaded.
 func TestBenchThrottled(t *testing.T) {
 	uri, db := start(t)
-	all := benchedJSON(t, "--workload", "insert", "--documents", "4", "--operations", "40", "--field-size", "1000", "--throughput", "400", "--retries", "100", uri)
+	// The inserts need the RU of more than two seconds, about 900: fewer could be served without a refusal if a new
+	// second began between them.
+	all := benchedJSON(t, "--workload", "insert", "--documents", "4", "--operations", "40", "--field-size", "4000", "--throughput", "400", "--retries", "100", uri)
 	last := all.Operations[len(all.Operations)-1]
 	if last.Count != 40 || last.Failed != 0 || last.Refused == 0 || last.Retries == 0 {
 		t.Errorf("%+v", all)
@@ -132,7 +134,7 @@ func TestBenchThrottled(t *testing.T) {
 	if status != 1 || !strings.Contains(out, "bench.ycsb: the collection has documents") || !strings.Contains(out, "--append") {
 		t.Errorf("status %d\n%s", status, out)
 	}
-	status, out = benched(t, "--documents", "4", "--operations", "10", "--append", "--rate", "500", "--workload", "c", uri)
+	status, out = benched(t, "--documents", "4", "--operations", "10", "--append", "--rate", "500", "--retries", "100", "--workload", "c", uri)
 	if status != 0 || !strings.Contains(out, "read ") || !strings.Contains(out, "RU each") || !strings.Contains(out, "was due at 500 op/s") {
 		t.Errorf("status %d\n%s", status, out)
 	}
