@@ -60,14 +60,12 @@ func (b *Bench) Measure(ctx context.Context, report *Report) error {
 		defer b.drop(context.WithoutCancel(ctx))
 	}
 	report.begin(b)
-	if err := b.load(ctx, report.loading); err != nil {
+	if err := b.load(ctx); err != nil {
 		return err
 	}
 	b.inserted.Store(b.options.Documents)
 	report.loaded(b)
-	begun := time.Now()
-	b.send(ctx, report)
-	report.end(b, time.Since(begun))
+	report.end(b, b.send(ctx, report))
 	for op, t := range b.counts.all {
 		if t.done == 0 {
 			return fmt.Errorf("each %s failed: %w", op, b.counts.lastError)
@@ -89,13 +87,13 @@ func (b *Bench) random(thread int) *rand.Rand {
 }
 
 // send runs the threads until the duration is over, the number of operations is reached, or ctx ends, and reports each
-// second.
-func (b *Bench) send(ctx context.Context, report *Report) {
+// second. It returns the time from the first operation to the end of the last one.
+func (b *Bench) send(ctx context.Context, report *Report) time.Duration {
+	z := *newZipf(b.options.Documents)     // before the measurement, because millions of documents take a part of a second
 	ctx, cancel := context.WithCancel(ctx) // not a deadline, before which a driver would give up
 	defer cancel()
 	defer time.AfterFunc(b.options.Duration, cancel).Stop()
 	var threads sync.WaitGroup
-	z := *newZipf(b.options.Documents)
 	begun := time.Now()
 	for i := range b.options.Threads {
 		threads.Go(func() { b.thread(ctx, i, z, begun) })
@@ -111,7 +109,7 @@ func (b *Bench) send(ctx context.Context, report *Report) {
 	for {
 		select {
 		case <-done:
-			return
+			return time.Since(begun)
 		case <-tick.C:
 			t, priced := b.counts.takeSecond()
 			now := time.Now()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/cantledb/cantle/bson"
@@ -75,7 +74,7 @@ const loadPatience = 5 * time.Minute
 
 // load inserts the documents that the operations choose from. Documents that are there (--append) stay.
 // Errors: errors of the server; throttling that lasts longer than loadPatience.
-func (b *Bench) load(ctx context.Context, progress func(done, total int64)) error {
+func (b *Bench) load(ctx context.Context) error {
 	r := b.random(0)
 	for n := int64(0); n < b.options.Documents; {
 		var docs []bson.Raw
@@ -86,7 +85,6 @@ func (b *Bench) load(ctx context.Context, progress func(done, total int64)) erro
 		if err := b.loadBatch(ctx, docs); err != nil {
 			return fmt.Errorf("loading documents: %w", err)
 		}
-		progress(n, b.options.Documents)
 	}
 	return nil
 }
@@ -148,5 +146,5 @@ func pause(err error, attempt int) time.Duration {
 
 // runName returns a suffix for the documents that one run inserts.
 func runName(at time.Time) string {
-	return "-" + strings.ToLower(fmt.Sprintf("%x", at.UnixNano()))
+	return fmt.Sprintf("-%x", at.UnixNano())
 }

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// latencies is a histogram of durations in microseconds, with buckets as high dynamic range histograms have them: exact below 128 µs, and
-// 64 buckets for each further power of two, so that a quantile is wrong by at most 1.6 %. It has 8 KB. The maximum is
-// exact.
+// latencies is a histogram of durations in microseconds, with buckets as high dynamic range histograms have them: exact
+// below 128 µs, and 64 buckets for each further power of two, so that a quantile is wrong by at most 1.6 %. It has 8 KB.
+// The maximum is exact.
 type latencies struct {
 	buckets [latencyBuckets]uint32
 	n       int64

@@ -52,6 +52,14 @@ var Mixes = []Mix{
 	{"time-series", "90 % inserts of readings, 10 % queries of a device", []share{{opInsert, 90}, {opQuery, 10}}, Uniform, readings},
 }
 
+// mixNames returns the names of all mixes.
+func mixNames() (names []string) {
+	for _, m := range Mixes {
+		names = append(names, m.Name)
+	}
+	return names
+}
+
 // MixNamed returns a mix by its name.
 func MixNamed(name string) (*Mix, bool) {
 	for i := range Mixes {

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -59,11 +60,7 @@ func (o *Options) Flags(f *pflag.FlagSet) {
 	f.BoolVar(&o.Drop, "drop", false, "drop the collection at the end, if this created it")
 	f.BoolVar(&o.JSON, "json", false, "print one JSON object at the end instead of tables")
 	f.Uint64Var(&o.Seed, "seed", 1, "`number` that chooses the sequence of random choices")
-	var names []string
-	for _, m := range Mixes {
-		names = append(names, m.Name)
-	}
-	flags.Choose(f, "workload", names...)
+	flags.Choose(f, "workload", mixNames()...)
 	flags.Choose(f, "distribution", Distributions...)
 }
 
@@ -71,16 +68,12 @@ func (o *Options) Flags(f *pflag.FlagSet) {
 func (o *Options) check() (*Mix, error) {
 	mix, ok := MixNamed(o.Mix)
 	if !ok {
-		var names []string
-		for _, m := range Mixes {
-			names = append(names, m.Name)
-		}
-		return nil, fmt.Errorf("there is no workload %q; choose one of %s", o.Mix, strings.Join(names, ", "))
+		return nil, fmt.Errorf("there is no workload %q; choose one of %s", o.Mix, strings.Join(mixNames(), ", "))
 	}
 	if o.Distribution == "" {
 		o.Distribution = mix.distribution
 	}
-	if !strings.Contains(" "+strings.Join(Distributions, " ")+" ", " "+o.Distribution+" ") {
+	if !slices.Contains(Distributions, o.Distribution) {
 		return nil, fmt.Errorf("--distribution is one of %s", strings.Join(Distributions, ", "))
 	}
 	for _, x := range []struct {

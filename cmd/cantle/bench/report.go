@@ -14,19 +14,28 @@ type Report struct {
 	Out  io.Writer
 	JSON bool
 
-	bench   *Bench
 	seconds []jsonSecond
 	printed int // lines of seconds
 }
 
-// jsonSecond is a second of the JSON object. Latencies are in milliseconds, of the operations that ended in it.
+// jsonLatencies are latencies of the JSON object, in milliseconds.
+type jsonLatencies struct {
+	P50 float64 `json:"p50"`
+	P95 float64 `json:"p95"`
+	P99 float64 `json:"p99"`
+	Max float64 `json:"max"`
+}
+
+// latenciesOf returns latencies for the JSON object.
+func latenciesOf(l *latencies) jsonLatencies {
+	return jsonLatencies{P50: ms(l.quantile(0.5)), P95: ms(l.quantile(0.95)), P99: ms(l.quantile(0.99)), Max: ms(l.max)}
+}
+
+// jsonSecond is a second of the JSON object, with the latencies of the operations that ended in it.
 type jsonSecond struct {
-	At      float64  `json:"at"`
-	Count   int64    `json:"operations"`
-	P50     float64  `json:"p50"`
-	P95     float64  `json:"p95"`
-	P99     float64  `json:"p99"`
-	Max     float64  `json:"max"`
+	At    float64 `json:"at"`
+	Count int64   `json:"operations"`
+	jsonLatencies
 	RU      *float64 `json:"ru,omitempty"`
 	Refused int64    `json:"refused"`
 	Failed  int64    `json:"failed"`
@@ -34,18 +43,15 @@ type jsonSecond struct {
 
 // jsonOperation is a kind of operations of the JSON object.
 type jsonOperation struct {
-	Operation string   `json:"operation"`
-	Count     int64    `json:"count"`
-	PerSecond float64  `json:"perSecond"`
-	P50       float64  `json:"p50"`
-	P95       float64  `json:"p95"`
-	P99       float64  `json:"p99"`
-	Max       float64  `json:"max"`
-	RU        *float64 `json:"ru,omitempty"`
-	RUEach    *float64 `json:"ruEach,omitempty"`
-	Refused   int64    `json:"refused"`
-	Retries   int64    `json:"retries"`
-	Failed    int64    `json:"failed"`
+	Operation string  `json:"operation"`
+	Count     int64   `json:"count"`
+	PerSecond float64 `json:"perSecond"`
+	jsonLatencies
+	RU      *float64 `json:"ru,omitempty"`
+	RUEach  *float64 `json:"ruEach,omitempty"`
+	Refused int64    `json:"refused"`
+	Retries int64    `json:"retries"`
+	Failed  int64    `json:"failed"`
 }
 
 // ms returns milliseconds.
@@ -59,13 +65,9 @@ func (r *Report) printf(format string, args ...any) {
 
 // begin prints what will be measured.
 func (r *Report) begin(b *Bench) {
-	r.bench = b
 	o := &b.options
 	r.printf("workload %s: %s; %s, %s, %s\n", b.mix.Name, b.mix.Does, o.Distribution, columns.Plural(int(o.Documents), "document"), columns.Plural(o.Threads, "thread"))
 }
-
-// loading is called after each batch of documents.
-func (r *Report) loading(int64, int64) {}
 
 // loaded prints the cost of loading.
 func (r *Report) loaded(b *Bench) {
@@ -81,8 +83,7 @@ const secondFormat = "%6s %10s %9s %9s %9s %9s"
 
 // second prints the line of a second that ends at a time; took is about a second, more on a busy machine.
 func (r *Report) second(at, took time.Duration, t *tally, priced bool) {
-	x := jsonSecond{At: at.Round(100 * time.Millisecond).Seconds(), Count: t.done, P50: ms(t.latencies.quantile(0.5)), P95: ms(t.latencies.quantile(0.95)),
-		P99: ms(t.latencies.quantile(0.99)), Max: ms(t.latencies.max), Refused: t.refused, Failed: t.failed}
+	x := jsonSecond{At: at.Round(100 * time.Millisecond).Seconds(), Count: t.done, jsonLatencies: latenciesOf(&t.latencies), Refused: t.refused, Failed: t.failed}
 	if priced {
 		x.RU = &t.ru
 	}
@@ -150,8 +151,8 @@ func (r *Report) end(b *Bench, took time.Duration) {
 
 // operationOf summarises the operations of a kind.
 func operationOf(name string, t *tally, took time.Duration, priced bool) jsonOperation {
-	x := jsonOperation{Operation: name, Count: t.done, PerSecond: float64(t.done) / took.Seconds(), P50: ms(t.latencies.quantile(0.5)), P95: ms(t.latencies.quantile(0.95)),
-		P99: ms(t.latencies.quantile(0.99)), Max: ms(t.latencies.max), Refused: t.refused, Retries: t.retries, Failed: t.failed}
+	x := jsonOperation{Operation: name, Count: t.done, PerSecond: float64(t.done) / took.Seconds(), jsonLatencies: latenciesOf(&t.latencies),
+		Refused: t.refused, Retries: t.retries, Failed: t.failed}
 	if priced {
 		each := t.ru / float64(max(1, t.done))
 		x.RU, x.RUEach = &t.ru, &each
