@@ -37,7 +37,7 @@ var parts = []part{
 	{"server/settings.json", "command line of the server, without secrets", false, settings},
 	{"server/parameters.json", "server parameters", false, reply(bson.D{{"getParameter", "*"}})},
 	{"server/status.json", "serverStatus: counts of connections, memory, storage, commands", false, reply(bson.D{{"serverStatus", 1}})},
-	{"server/doctor.json", "findings of cantle doctor", true, func(ctx context.Context, b *Bundle) ([]byte, error) { return b.findings(ctx) }},
+	{"server/doctor.json", "findings of cantle doctor", true, findings},
 	{"server/operations.json", "running operations, without the values of their commands", false, operations},
 	{"server/log.txt", "the last lines of the log, without values and errors' texts", false, logLines},
 	{"server/metrics.txt", "Prometheus metrics, if --metrics-listen is set and reachable", false, metrics},
@@ -133,7 +133,7 @@ func arguments(d bson.Raw) (out []string) {
 }
 
 // findings returns the findings of cantle doctor.
-func (b *Bundle) findings(ctx context.Context) ([]byte, error) {
+func findings(ctx context.Context, b *Bundle) ([]byte, error) {
 	found, err := b.Doctor(ctx)
 	if err != nil {
 		return nil, err

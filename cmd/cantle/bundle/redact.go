@@ -22,30 +22,30 @@ func pick(d bson.Raw, names ...string) bson.Raw {
 // shapeDepth is the depth below which a shape is cut.
 const shapeDepth = 50
 
-// shape returns a document with the names of its fields and, in place of each value, the name of its type, such as
-// "?string". It serves for validators, filters of partial indexes, and pipelines of views.
-func shape(d bson.Raw) bson.Raw {
-	b := bson.NewBuilder(nil)
-	appendShapes(b, d, shapeDepth)
-	return b.Doc()
-}
-
+// appendShapes appends the shapes of the fields of a document; what is nested more than depth deep is cut.
 func appendShapes(b *bson.Builder, d bson.Raw, depth int) {
 	for name, v := range d.Fields() {
-		inner, isDoc := v.Doc()
-		array, isArray := v.Array()
-		switch {
-		case depth == 0 || !isDoc && !isArray:
-			b.String(string(name), "?"+v.Type.String())
-		case isDoc:
-			b.BeginDocBytes(name)
-			appendShapes(b, inner, depth-1)
-			b.End()
-		default:
-			b.BeginArrayBytes(name)
-			appendShapes(b, array, depth-1)
-			b.End()
-		}
+		appendShape(b, name, v, depth)
+	}
+}
+
+// appendShape appends the shape of one field: documents and arrays with the names of their fields and, in place of each
+// other value, the name of its type, such as "?string". It serves for validators, filters of partial indexes, and
+// pipelines of views.
+func appendShape(b *bson.Builder, name []byte, v bson.Value, depth int) {
+	inner, isDoc := v.Doc()
+	array, isArray := v.Array()
+	switch {
+	case depth == 0 || !isDoc && !isArray:
+		b.String(string(name), "?"+v.Type.String())
+	case isDoc:
+		b.BeginDocBytes(name)
+		appendShapes(b, inner, depth-1)
+		b.End()
+	default:
+		b.BeginArrayBytes(name)
+		appendShapes(b, array, depth-1)
+		b.End()
 	}
 }
 
@@ -63,11 +63,9 @@ func keepOrShape(d bson.Raw, keep []string) bson.Raw {
 	for name, v := range d.Fields() {
 		if slices.Contains(keep, string(name)) {
 			b.ValueBytes(name, v)
-			continue
+		} else {
+			appendShape(b, name, v, shapeDepth)
 		}
-		one := bson.NewBuilder(nil)
-		one.ValueBytes(name, v)
-		b.Splice(shape(one.Doc()).Elements())
 	}
 	return b.Doc()
 }
@@ -75,7 +73,7 @@ func keepOrShape(d bson.Raw, keep []string) bson.Raw {
 // operationFields are the fields of currentOp that have no values of documents, addresses or users.
 var operationFields = []string{"type", "host", "desc", "connectionId", "appName", "clientMetadata", "active", "currentOpTime", "opid", "secs_running", "microsecs_running",
 	"op", "ns", "planSummary", "planCacheShapeHash", "queryShapeHash", "numYields", "waitingForLock", "killPending", "locks", "lockStats", "waitingForFlowControl",
-	"waitingForLatch", "transaction", "progress", "msg", "dataThroughputLastSecond", "dataThroughputAverage"}
+	"waitingForLatch", "progress", "dataThroughputLastSecond", "dataThroughputAverage"}
 
 // operation returns an operation of currentOp without values: of its command the name, and the names of its arguments.
 func operation(op bson.Raw) bson.Raw {
@@ -83,9 +81,7 @@ func operation(op bson.Raw) bson.Raw {
 	for name, v := range op.Fields() {
 		switch {
 		case slices.Contains([]string{"msg", "transaction"}, string(name)):
-			one := bson.NewBuilder(nil)
-			one.ValueBytes(name, v)
-			b.Splice(shape(one.Doc()).Elements())
+			appendShape(b, name, v, shapeDepth)
 		case slices.Contains(operationFields, string(name)):
 			b.ValueBytes(name, v)
 		case slices.Contains([]string{"command", "originatingCommand"}, string(name)):

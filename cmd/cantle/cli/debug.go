@@ -61,14 +61,17 @@ func debugVerb(f *pflag.FlagSet) action {
 		if name == "" {
 			name = time.Now().UTC().Format("cantle-debug-20060102-150405.zip")
 		}
+		var page *top.Client // of the console; made by the first part that needs it
 		b := bundle.Bundle{Run: srv.remoteRun, Server: address.Redact(uri), Limit: *limit, Size: int64(*size) << 20,
 			Doctor: func(ctx context.Context) (any, error) { return examine(ctx, uri, *limit), nil },
 			Console: func(ctx context.Context, path string, args url.Values) (json.RawMessage, error) {
-				c, err := top.Connect(ctx, uri)
-				if err != nil {
-					return nil, err
+				if page == nil {
+					var err error
+					if page, err = top.Connect(ctx, uri); err != nil {
+						return nil, err
+					}
 				}
-				return c.Fetch(ctx, path, args)
+				return page.Fetch(ctx, path, args)
 			}}
 		return writeBundle(ctx, &b, name, s.Out)
 	}
