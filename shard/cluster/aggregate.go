@@ -236,7 +236,7 @@ func (x *opener) pipeline(env *mql.Env, coll *catalog.Collection, p *agg.Pipelin
 	if s, ok, err := x.runSample(env, q, p, hint, shards); ok || err != nil {
 		return s, err
 	}
-	if s, ok, err := x.runSkipping(env, q, p.Front(), hint, shards); ok || err != nil {
+	if s, ok, err := x.runSkipping(env, q, p, hint, shards); ok || err != nil {
 		return s, err
 	}
 	if len(shards) == 1 {

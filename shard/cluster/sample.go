@@ -25,27 +25,30 @@ const (
 // at a time in the past, the store cannot divide what is read, and all keys are read.
 func (x *opener) runSample(env *mql.Env, q *plan.Query, p *agg.Pipeline, hint bson.Value, shards []*shard.Descriptor) (opened, bool, error) {
 	size, rest, ok := p.Sample()
-	docs := x.c.tally.Of(q.Coll.ID).Total(q.Coll.Map).Docs
-	if !ok || !hint.IsMissing() || docs <= sampleDocsMin || size >= docs/sampleShare || size > sampleMax {
+	if !ok || !hint.IsMissing() || size > sampleMax {
+		return opened{}, false, nil
+	}
+	if docs := x.c.tally.Of(q.Coll.ID).Total(q.Coll.Map).Docs; docs <= sampleDocsMin || size >= docs/sampleShare {
 		return opened{}, false, nil
 	}
 	var divide func(r storage.Range) ([]storage.Part, error)
 	if d, can := x.c.store.(storage.Divider); can && x.o.Txn == nil && x.v.rewound == nil {
 		divide = func(r storage.Range) ([]storage.Part, error) { return d.Divide(env.Context(), r) }
 	}
-	sol := &plan.Solution{Shards: &plan.Sample{Size: size}, Certain: true}
+	node := &plan.Sample{Size: size}
+	sol := &plan.Solution{Shards: node, Certain: true}
 	x.c.chosen(x.o, q, sol)
 	src := exec.Source{Coll: q.Coll, Reader: x.v.reader}
 	var parts []*exec.SampleShard
 	for _, d := range shards {
 		src.Shard = d
-		part, err := exec.NewSampleShard(sol.Shards.(*plan.Sample), src, divide)
+		part, err := exec.NewSampleShard(node, src, divide)
 		if err != nil {
 			return opened{}, false, err
 		}
 		parts = append(parts, part)
 	}
-	var op exec.Operator = exec.NewSample(sol.Shards.(*plan.Sample), src, parts, nil)
+	var op exec.Operator = exec.NewSample(node, src, parts, nil)
 	if len(shards) > 1 {
 		for i, part := range parts {
 			x.trace.add(shards[i], part)

@@ -32,10 +32,14 @@ func (c *Cluster) skipMerged(o *Op, trace *Trace, sol *plan.Solution, src exec.S
 	return exec.AfterMerge(sol, src, gather(ops, sol.Pattern), parts), nil
 }
 
-// runSkipping runs a pipeline whose front (f) has a skip on a collection of several shards: the front as a find, and the
+// runSkipping runs a pipeline whose front has a skip on a collection of several shards: the front as a find, and the
 // remaining stages on its rows. It returns false if the front's plan does not skip merged rows.
-func (x *opener) runSkipping(env *mql.Env, q *plan.Query, f agg.Front, hint bson.Value, shards []*shard.Descriptor) (opened, bool, error) {
-	if f.Skip == 0 || f.Count || q.Coll.Map.Len() == 1 {
+func (x *opener) runSkipping(env *mql.Env, q *plan.Query, p *agg.Pipeline, hint bson.Value, shards []*shard.Descriptor) (opened, bool, error) {
+	if q.Coll.Map.Len() == 1 {
+		return opened{}, false, nil
+	}
+	f := p.Front()
+	if f.Skip == 0 || f.Count {
 		return opened{}, false, nil
 	}
 	r, err := reading(q, f, hint)
