@@ -62,16 +62,9 @@ func (c *Cluster) Count(o *Op, ns collection.Namespace, f plan.Find) (int64, err
 		return 0, err
 	}
 	defer s.Close()
-	n := int64(0)
-	for {
-		row, err := s.Next(o.Env)
-		if err != nil {
-			return 0, err
-		}
-		if row == nil {
-			break
-		}
-		n++
+	n, err := exec.CountRows(o.Env, s.Operator)
+	if err != nil {
+		return 0, err
 	}
 	c.settle(o)
 	return window(n, skip, limit), nil
