@@ -232,7 +232,7 @@ func (c *Cluster) insertGroup(o *Op, by *catalog.Collection, ns collection.Names
 		if ordered {
 			docs = docs[:1]
 		}
-		o.noteRefused(noted, docs[0].Index)
+		o.NoteStatement(noted, docs[0].Index, 0)
 		for _, p := range docs {
 			errs = append(errs, c.refusedWrite(p.Index, t))
 		}

@@ -25,13 +25,6 @@ func (o *Op) noteRefusal(scope ratelimit.Scope, err error) {
 	}
 }
 
-// noteRefused sets the index of the statement to which the refusals from the given number on belong.
-func (o *Op) noteRefused(from, index int) {
-	for i := from; i < len(o.Refusals); i++ {
-		o.Refusals[i].Index = index
-	}
-}
-
 // noteUntried adds the documents that an ordered insert did not try, if the reason is the refusal of a document before:
 // the client sends them again.
 func (o *Op) noteUntried(coll *catalog.Collection, reason *mongoerr.Error, groups ...[]router.Placed) {
@@ -48,9 +41,11 @@ func (o *Op) noteUntried(coll *catalog.Collection, reason *mongoerr.Error, group
 // NoteStatement notes that the refusals from the given number on belong to the statement with an index, and with
 // untried > 0 that so many statements after it were not tried. They are assumed to work where that one would have.
 func (o *Op) NoteStatement(from, index, untried int) {
-	o.noteRefused(from, index)
 	if from >= len(o.Refusals) {
 		return
+	}
+	for i := from; i < len(o.Refusals); i++ {
+		o.Refusals[i].Index = index
 	}
 	scope := o.Refusals[from].Scope
 	for i := range untried {
