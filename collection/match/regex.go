@@ -115,7 +115,7 @@ func (r *regex) holds(env *mql.Env, v bson.Value, _ *expr.Scratch) (bool, error)
 	switch v.Type {
 	case bson.TypeString, bson.TypeSymbol:
 		text, _ := v.Text()
-		if ok, decided := r.re.Decide(text); decided {
+		if ok, known := r.re.MatchLinear(text); known {
 			return ok, nil
 		}
 		if r.re.Backtracks(text) {

@@ -205,7 +205,7 @@ func (r *Regex) Backtracks(text []byte) bool { return r.engine(text) != nil }
 // Errors: 51156 if the match takes too long. A false instead would make the result depend on the load of the
 // machine.
 func (r *Regex) Match(text []byte) (bool, error) {
-	if ok, decided := r.Decide(text); decided {
+	if ok, decided := r.decide(text); decided {
 		return ok, nil
 	}
 	re := r.engine(text)

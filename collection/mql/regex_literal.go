@@ -18,9 +18,9 @@ type literal struct {
 	whole bool
 }
 
-// Decide decides by a search for the literal of the pattern whether it matches text; decided is false if that
-// requires an engine. Decide does not allocate.
-func (r *Regex) Decide(text []byte) (matches, decided bool) {
+// decide decides by a search for the literal of the pattern whether it matches text; decided is false if that
+// requires an engine. decide does not allocate.
+func (r *Regex) decide(text []byte) (matches, decided bool) {
 	l := &r.literal
 	switch {
 	case l.text == nil:

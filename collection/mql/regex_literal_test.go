@@ -62,7 +62,7 @@ func TestRegexLiteralsDecideAsEngines(t *testing.T) {
 			if got, known := re.MatchLinear(text); known && got != want {
 				t.Fatalf("%q %q on %q: MatchLinear %v", re.Pattern, re.Options, text, got)
 			}
-			if _, ok := re.Decide(text); ok {
+			if _, ok := re.decide(text); ok {
 				decided++
 			}
 			if want {

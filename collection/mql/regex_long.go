@@ -14,7 +14,7 @@ func (r *Regex) MatchWithin(e *Env, text []byte) (bool, error) {
 	if len(text) < longText || r.engine(text) != nil {
 		return r.Match(text)
 	}
-	if ok, decided := r.Decide(text); decided {
+	if ok, decided := r.decide(text); decided {
 		return ok, nil
 	}
 	in := &interruptibleText{Reader: bytes.NewReader(text), env: e}
@@ -25,7 +25,7 @@ func (r *Regex) MatchWithin(e *Env, text []byte) (bool, error) {
 // MatchLinear is Match for a text that the linear engine matches and that is shorter than 1 MiB; for others, known is
 // false unless the literal of the pattern decides. It does not allocate.
 func (r *Regex) MatchLinear(text []byte) (ok, known bool) {
-	if ok, decided := r.Decide(text); decided {
+	if ok, decided := r.decide(text); decided {
 		return ok, true
 	}
 	if len(text) >= longText || r.engine(text) != nil {
