@@ -232,8 +232,10 @@ func (s *indexScan) checkCurrent(env *mql.Env) (*Row, error) {
 	if s.node.Count {
 		env.Meter.Add(int(s.src.Shard.ID), ratelimit.CountEntry, 1)
 	}
+	decided := false
 	if s.texts != nil || s.node.Tested != nil {
-		if ok, err := s.keeps(env, values, bits, h, id); !ok || err != nil {
+		var ok bool
+		if ok, decided, err = s.keeps(env, values, bits, h, id); !ok || err != nil {
 			return nil, err
 		}
 	}
@@ -250,13 +252,13 @@ func (s *indexScan) checkCurrent(env *mql.Env) (*Row, error) {
 		if err != nil {
 			return nil, err
 		}
-		if s.node.Filter != nil {
+		if s.node.Filter != nil && !decided {
 			if ok, err := s.filter.matches(env, s.node.Filter, s.row.Doc); !ok || err != nil {
 				return nil, err
 			}
-			if s.node.Distinct > 0 && s.sameValue(values) { // the filter may differ between entries of one value
-				return nil, nil
-			}
+		}
+		if s.node.Filter != nil && s.node.Distinct > 0 && s.sameValue(values) { // the filter may differ between entries of one value
+			return nil, nil
 		}
 	}
 	s.Returned++

@@ -9,16 +9,16 @@ import (
 // keeps evaluates the filter of an index scan on the values of the current entry: below a fetch the whole filter, in a
 // covered scan the part that is tested on the bytes of the key, before the document is made. If the filter distinguishes
 // null and missing values and the key does not, keeps reads the record, and leaves it in the row for the fetch. An entry
-// costs as much as one that is counted, unless a document is read for it.
-func (s *indexScan) keeps(env *mql.Env, values, bits []byte, h keyspace.Hash, id []byte) (ok bool, err error) {
-	decided := false
+// costs as much as one that is counted, unless a document is read for it. decided reports that the bytes of the key
+// decided, so that the filter need not be evaluated on the document of a covered scan.
+func (s *indexScan) keeps(env *mql.Env, values, bits []byte, h keyspace.Hash, id []byte) (ok, decided bool, err error) {
 	if s.texts != nil {
 		if ok, decided, err = s.texts.decide(values, s.dirs); err != nil {
-			return false, err
+			return false, false, err
 		}
 	}
 	if s.node.Tested == nil {
-		return ok, nil // the rest of the filter is evaluated on the document of the row
+		return ok, decided, nil
 	}
 	shard := int(s.src.Shard.ID)
 	if s.node.Computed {
@@ -27,13 +27,13 @@ func (s *indexScan) keeps(env *mql.Env, values, bits []byte, h keyspace.Hash, id
 	read := false
 	if !decided {
 		if ok, read, err = s.keepsDocument(env, values, bits, h, id); err != nil {
-			return false, err
+			return false, false, err
 		}
 	}
 	if !read && (!ok || s.node.Counted) {
 		env.Meter.Add(shard, ratelimit.CountEntry, 1)
 	}
-	return ok, nil
+	return ok, decided, nil
 }
 
 // keepsDocument evaluates the filter on a document of the fields that it reads, made from the values of the current
