@@ -2,9 +2,7 @@ package exec
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/binary"
-	"slices"
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mql"
@@ -40,14 +38,11 @@ type recordOrder struct {
 	row    Row
 }
 
-// recordPlace is the place of a record within mem. prefix holds the first bytes in which the records of the run differ.
-type recordPlace struct {
-	prefix   uint64
-	from, to uint32
-}
+// recordPlace is the place of a record within mem.
+type recordPlace struct{ from, to uint32 }
 
 const (
-	placeBytes = 16
+	placeBytes = 8
 	hashBytes  = 8
 )
 
@@ -95,7 +90,7 @@ func (o *recordOrder) collect(env *mql.Env) (*Row, error) {
 		from := len(o.mem)
 		o.mem = append(r.Hash.Append(o.mem), r.ID...)
 		o.places = append(o.places, recordPlace{from: uint32(from), to: uint32(len(o.mem))})
-		fits := o.memory.Grow(2 * (placeBytes + len(o.mem) - from)) // a slice that grows has up to twice its length
+		fits := o.memory.Grow(2*(placeBytes+len(o.mem)-from) + sortRefBytes) // a slice that grows has up to twice its length
 		if !fits && len(o.places) >= orderedMin {
 			break
 		}
@@ -106,7 +101,7 @@ func (o *recordOrder) collect(env *mql.Env) (*Row, error) {
 
 // sort sorts the run.
 // Errors: the reason why the command must end; the run is then incomplete.
-func (o *recordOrder) sort(env *mql.Env) (err error) {
+func (o *recordOrder) sort(env *mql.Env) error {
 	if len(o.places) == 0 {
 		return nil
 	}
@@ -120,23 +115,8 @@ func (o *recordOrder) sort(env *mql.Env) (err error) {
 		}
 		common = common[:n]
 	}
-	for i := range o.places {
-		var first [8]byte
-		copy(first[:], key(&o.places[i])[len(common):])
-		o.places[i].prefix = binary.BigEndian.Uint64(first[:])
-	}
-	slices.SortFunc(o.places, func(a, b recordPlace) int {
-		if err == nil {
-			err = env.Tick()
-		}
-		if err != nil {
-			return 0
-		}
-		if c := cmp.Compare(a.prefix, b.prefix); c != 0 {
-			return c
-		}
-		return bytes.Compare(key(&a), key(&b))
-	})
+	prefix := func(p *recordPlace) KeyPrefix { return PrefixOf(key(p)[len(common):]) }
+	err := SortByKeys(env, o.places, prefix, func(a, b *recordPlace) int { return bytes.Compare(key(a), key(b)) })
 	o.sorted = err == nil
 	return err
 }

@@ -16,6 +16,9 @@ type sortRef struct {
 	at int // index of the item
 }
 
+// sortRefBytes is the memory of a sortRef.
+const sortRefBytes = 24
+
 // KeyPrefix holds the first sixteen bytes of a key, as numbers that compare as they do. Keys with equal prefixes have
 // still to be compared.
 type KeyPrefix struct{ first, second uint64 }
