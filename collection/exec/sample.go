@@ -27,16 +27,15 @@ type Sample struct {
 	shards []*SampleShard
 	random func() float64
 
-	parts   []samplePart
-	loaded  bool
-	picked  []sampled
-	held    int // bytes of picked, for the memory budget
-	memory  *mql.Memory
-	at      int
-	page    page // the next rows
-	keys    [][]byte
-	rowAt   int
-	charged map[int]bool // shards whose visit was charged
+	parts  []samplePart
+	loaded bool
+	picked []sampled
+	held   int // bytes of picked, for the memory budget
+	memory *mql.Memory
+	at     int
+	page   page // the next rows
+	keys   [][]byte
+	rowAt  int
 }
 
 // SampleShard is one shard of a Sample. Range holds the keys of its records, Parts the division of the range; nil if
@@ -47,6 +46,8 @@ type SampleShard struct {
 	Range storage.Range
 	Parts []storage.Part
 	node  *plan.Sample
+	// charged reports that the visit of the shard was charged.
+	charged bool
 }
 
 // samplePart is a part of the range of a shard. end is the number of the places of this part and those before.
@@ -79,7 +80,7 @@ func NewSample(n *plan.Sample, src Source, shards []*SampleShard, random func() 
 	if random == nil {
 		random = rand.Float64
 	}
-	return &Sample{node: n, src: src, shards: shards, random: random, charged: map[int]bool{}}
+	return &Sample{node: n, src: src, shards: shards, random: random}
 }
 
 // below returns a random number of [0, n).
@@ -240,7 +241,7 @@ func (s *Sample) byKeys(env *mql.Env) error {
 			return failed == nil
 		})
 		if err != nil || failed != nil {
-			return firstOf(failed, err)
+			return cmp.Or(failed, err)
 		}
 	}
 	for i := len(s.picked) - 1; i > 0; i-- { // the order of the keys must not show
@@ -248,13 +249,6 @@ func (s *Sample) byKeys(env *mql.Env) error {
 		s.picked[i], s.picked[j] = s.picked[j], s.picked[i]
 	}
 	return nil
-}
-
-func firstOf(a, b error) error {
-	if a != nil {
-		return a
-	}
-	return b
 }
 
 // sampledBytes is the memory of a sampled record beside its key.
@@ -285,8 +279,8 @@ func (s *Sample) forget() {
 
 // each calls visit with the keys of a range, until it returns false.
 func (s *Sample) each(env *mql.Env, p *SampleShard, r storage.Range, visit func(key []byte) bool) error {
-	if !s.charged[p.Shard] {
-		s.charged[p.Shard] = true
+	if !p.charged {
+		p.charged = true
 		env.Meter.Visit(p.Shard, 1)
 	}
 	var w walk
