@@ -21,9 +21,11 @@ type spool struct {
 	file *os.File
 	w    *bufio.Writer
 	ends []int64 // end offset of each document in the file
-	kept int     // counted bytes of ends, which cannot spill
 	env  *mql.Env
 }
+
+// endBytes is the memory of one of the ends. The memory budget counts all that are allocated: they cannot spill.
+const endBytes = 8
 
 // add copies a document and its metadata, nil for none, to the end.
 //
@@ -77,9 +79,8 @@ func (s *spool) write(doc, meta bson.Raw) error {
 	_, err := s.w.Write(meta)
 	before := cap(s.ends)
 	s.ends = append(s.ends, s.end()+int64(len(doc)+len(meta)))
-	if n := 8 * (cap(s.ends) - before); n > 0 {
-		s.kept += n
-		s.env.Memory.Grow(n)
+	if n := cap(s.ends) - before; n > 0 {
+		s.env.Memory.Grow(endBytes * n)
 	}
 	return err
 }
@@ -132,10 +133,10 @@ func (s *spool) close() {
 		s.env.Memory.Shrink(s.held)
 		s.held = 0
 	}
-	if s.kept > 0 {
-		s.env.Memory.Shrink(s.kept)
+	if n := cap(s.ends); n > 0 {
+		s.env.Memory.Shrink(endBytes * n)
 	}
-	s.docs, s.ends, s.kept = nil, nil, 0
+	s.docs, s.ends = nil, nil
 	if s.file != nil {
 		s.file.Close()
 		s.file = nil
