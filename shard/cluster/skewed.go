@@ -25,7 +25,7 @@ func (c *Cluster) Skewed(selected func(*catalog.Collection) bool) (out []Skewed)
 			continue
 		}
 		s := Skewed{coll, skew.Judge(skew.Stats(c.Budgets.Collection(uint64(coll.ID)).Stats(now)))}
-		if s.Kind == skew.Hot || s.Kind == skew.Full || s.Refused > 0 {
+		if s.Kind.Strained() || s.Refused > 0 {
 			out = append(out, s)
 		}
 	}

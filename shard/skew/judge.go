@@ -38,6 +38,9 @@ const (
 	Ended  Kind = "ended" // there was load, but there is none now
 )
 
+// Strained reports whether a partition is hot, or all are at their limit or near it.
+func (k Kind) Strained() bool { return k == Hot || k == Full }
+
 // Load is the load of one partition over a time.
 type Load struct {
 	Part    int     // number of the partition
@@ -67,7 +70,7 @@ type Verdict struct {
 }
 
 // Serious reports whether requests are refused, or will soon be.
-func (v *Verdict) Serious() bool { return v.AtLimit > 0 && (v.Kind == Hot || v.Kind == Full) }
+func (v *Verdict) Serious() bool { return v.AtLimit > 0 && v.Kind.Strained() }
 
 // Judge judges the load of all partitions of a collection in a minute or more. The list has the partitions without
 // load, too.

@@ -25,7 +25,8 @@ type oneCollection struct {
 	Errors     []string          `json:"errors,omitempty"`
 }
 
-// collections describes the collections of all databases but those of the server. If its time is over, it returns those that it has.
+// collections describes the collections of all databases except config and local. If its time is over, it returns those
+// that it has.
 func collections(ctx context.Context, b *Bundle) ([]byte, error) {
 	d, err := b.Run(ctx, "admin", bson.D{{"listDatabases", 1}}.Doc())
 	if err != nil {

@@ -168,7 +168,7 @@ func (a *demoArgs) show(ctx context.Context, out io.Writer, d *daemon.Daemon) er
 	return reportDemo(out, time.Since(begun), load.Counts())
 }
 
-// printScreen prints what the demo is, its addresses, and what to look at.
+// printScreen prints the size of the demo, its addresses, and the parts of it that are worth a look.
 func (a *demoArgs) printScreen(out io.Writer, d *daemon.Daemon, hot, url string) {
 	kept := "in memory"
 	if a.data != "" {

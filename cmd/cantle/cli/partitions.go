@@ -95,7 +95,7 @@ func printPartitions(out io.Writer, reply bson.Raw, top int) {
 	}
 	load, _ := reply.Get("load").Doc()
 	kind, _ := load.Get("kind").Str()
-	if text, _ := load.Get("text").Str(); kind == string(skew.Hot) || kind == string(skew.Full) {
+	if text, _ := load.Get("text").Str(); skew.Kind(kind).Strained() {
 		fmt.Fprintf(out, "\nin the last minute: %s\n", text)
 	} else if hottest != "" && len(t.Rows) > 2 {
 		fmt.Fprintf(out, "\npartition %s was the busiest of the last minute\n", hottest)

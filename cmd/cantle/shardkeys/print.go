@@ -58,13 +58,11 @@ func (r *Ranking) Print(out io.Writer) {
 	if r.currentKey() != nil {
 		fmt.Fprintln(out, "* is the current key")
 	}
-	fmt.Fprintf(out, "\nsimulated on %d partitions", r.Partitions)
-	fmt.Fprint(out, "\n\n")
-	if load, ok := r.Current.Get("load").Doc(); ok {
-		if kind, _ := load.Get("kind").Str(); kind == string(skew.Hot) || kind == string(skew.Full) {
-			text, _ := load.Get("text").Str()
-			fmt.Fprintf(out, "%s\n\n", wrap("In the last minute: "+text, 100))
-		}
+	fmt.Fprintf(out, "\nsimulated on %d partitions\n\n", r.Partitions)
+	load, _ := r.Current.Get("load").Doc()
+	if kind, _ := load.Get("kind").Str(); skew.Kind(kind).Strained() {
+		text, _ := load.Get("text").Str()
+		fmt.Fprintf(out, "%s\n\n", wrap("In the last minute: "+text, 100))
 	}
 	first := r.list[0]
 	if r.tooFew() {
