@@ -28,8 +28,9 @@ const importHelp = `Loads JSON, CSV or TSV: a file, or standard input.
   cantle import --mode upsert --upsertFields sku --headerline URI shop.items items.csv
 
 The ending of the file gives its type unless --type does: .json, .jsonl and .ndjson, .csv,
-.tsv, each also compressed (.gz). JSON is Extended JSON, or in mongosh syntax. Values of CSV and TSV are numbers if they look like numbers, else
-strings, unless --columnsHaveTypes gives every field a type:
+.tsv, each also compressed (.gz). JSON is Extended JSON, or in mongosh syntax. Values of CSV
+and TSV are numbers if they look like numbers, else strings, unless --columnsHaveTypes gives
+every field a type:
 
   auto()  string()  int32()  int64()  double()  decimal()  boolean()
   binary(hex), binary(base32), binary(base64)

@@ -24,8 +24,9 @@ values) since the server started or the last --reset, the most expensive first.
   refused       documents or statements that were refused because request units were used up
 
 Below the table are the collections that had a hot partition, were at their limit or refused
-requests in the last minute. A second table lists features that clients used at the Cosmos address and that an Azure
-Cosmos DB account refuses, with their counts and applications (appName).
+requests in the last minute. A second table lists features that clients used at the Cosmos
+address and that an Azure Cosmos DB account refuses, with their counts and applications
+(appName).
 `
 
 func reportVerb(f *pflag.FlagSet) action {
