@@ -47,21 +47,23 @@ func tuneHeap() {
 }
 
 // A heap that has grown under load keeps its memory until the collector runs again, which without load can take two
-// minutes. So returnHeap checks regularly: if almost nothing was allocated since the last check and much memory is
-// free, that memory is returned to the system. This takes some 20 ms, and the next work gets fresh pages.
+// minutes. So returnHeap checks regularly: if almost nothing was allocated since the last check and the heap holds much
+// more than was live after the last return, its garbage is collected and its free memory returned to the system. This
+// takes some 20 ms, and the next work gets fresh pages. The live bytes of the collector's last run are no measure: they
+// include messages of commands that ended since.
 const (
 	restEvery  = 5 * time.Second
 	restAllocs = 4 << 20  // bytes that an idle server allocates at most between two checks
 	restSpare  = 16 << 20 // bytes that are worth returning
 )
 
-// heapState holds the bytes allocated since the start of the process, and the spare bytes: those that the heap holds
-// above the live ones.
-type heapState struct{ allocated, spare uint64 }
+// heapState holds the bytes allocated since the start of the process, and the bytes that the heap holds, free ones
+// included.
+type heapState struct{ allocated, held uint64 }
 
 // heapMetrics names the runtime metrics from which a heapState is computed.
 var heapMetrics = [...]string{"/gc/heap/allocs:bytes", "/memory/classes/heap/objects:bytes",
-	"/memory/classes/heap/free:bytes", "/gc/heap/live:bytes"}
+	"/memory/classes/heap/free:bytes"}
 
 // readHeap reads the state of the heap.
 func readHeap() heapState {
@@ -70,27 +72,28 @@ func readHeap() heapState {
 		s[i].Name = name
 	}
 	metrics.Read(s[:])
-	held := s[1].Value.Uint64() + s[2].Value.Uint64()
-	return heapState{s[0].Value.Uint64(), held - min(held, s[3].Value.Uint64())}
+	return heapState{s[0].Value.Uint64(), s[1].Value.Uint64() + s[2].Value.Uint64()}
 }
 
-// isIdle reports whether the process is idle (almost nothing was allocated since the state before) and its heap has
-// enough spare memory to be worth returning.
-func (h heapState) isIdle(before heapState) bool {
-	return h.allocated-before.allocated < restAllocs && h.spare >= restSpare
+// isIdle reports whether the process is idle (almost nothing was allocated since the state before) and its heap holds
+// enough more than the kept bytes for a return to be worth its cost.
+func (h heapState) isIdle(before heapState, kept uint64) bool {
+	return h.allocated-before.allocated < restAllocs && h.held >= kept+restSpare
 }
 
 // returnHeap starts a timer that returns spare memory of the heap to the operating system whenever the server is
 // idle.
 func returnHeap() {
-	before := readHeap()
+	before, kept := readHeap(), uint64(0) // kept: the fewest bytes that the heap held since the last return
 	var look func()
 	look = func() {
 		now := readHeap()
-		if now.isIdle(before) {
+		if now.isIdle(before, kept) {
 			debug.FreeOSMemory()
+			now = readHeap()
+			kept = now.held
 		}
-		before = now
+		before, kept = now, min(kept, now.held)
 		time.AfterFunc(restEvery, look)
 	}
 	time.AfterFunc(restEvery, look)
