@@ -18,7 +18,7 @@ import (
 
 // Bounds of one run of the step.
 const (
-	historyTime = 30 * time.Second // after which no further commit is vetted, except at night
+	historyTime = 30 * time.Second // after which no further commit of a branch is vetted, except at night
 	subjectMax  = 120              // characters of a commit's subject
 )
 
@@ -29,14 +29,18 @@ var historyStart string
 
 // history is the step that checks every new commit: it has a message that explains it, and, if it changes code and
 // time is left, passes vet, and so compiles. So bugs can be found by bisection, and changes can be understood later.
+// On main only a night vets commits, because the branches that brought them were vetted.
 func (r *run) history() error {
 	root, err := os.Getwd()
 	if err != nil {
 		return err
 	}
-	h := history{run: r, root: root, start: lastLine(historyStart), budget: historyTime}
-	if r.speed == night {
+	h := history{run: r, root: root, start: lastLine(historyStart)}
+	switch {
+	case r.speed == night:
 		h.budget = 24 * time.Hour
+	case h.isBranch():
+		h.budget = historyTime
 	}
 	if changed, err := h.git("status", "--porcelain", "--untracked-files=no"); err == nil && changed == "" {
 		h.current, _ = h.git("rev-parse", "HEAD")
@@ -56,7 +60,7 @@ type history struct {
 	run    *run
 	root   string        // root is the folder of the repository
 	start  string        // start is the commit after which commits are new, unless origin/main is one
-	budget time.Duration // budget is the time after which no further commit is vetted
+	budget time.Duration // budget is the time after which no further commit is vetted; at 0 none is
 
 	// current is the commit that is checked out, if no file was changed: other steps compile and vet its files.
 	current string
@@ -98,7 +102,7 @@ func (h *history) check() (found []string, err error) {
 		case c.hash == h.current || slices.Contains(known, remembered(c)):
 			before++
 			continue
-		case time.Since(begun) > h.budget:
+		case time.Since(begun) >= h.budget:
 			left++
 			continue
 		}
@@ -115,7 +119,7 @@ func (h *history) check() (found []string, err error) {
 	}
 	h.said = fmt.Sprintf("%d commits since %s: %d vetted, %d vetted by another step or an earlier run, %d change no code", len(commits), base, vetted, before, same)
 	if left > 0 {
-		h.said += fmt.Sprintf("; NOT checked but for their messages: %d for want of time", left)
+		h.said += fmt.Sprintf("; NOT vetted: %d, which --long does", left)
 	}
 	return found, nil
 }
@@ -126,7 +130,7 @@ func (h *history) base() (base, why string) {
 	if top, err := h.git("rev-parse", "--show-toplevel"); err != nil || !sameFolder(top, h.root) {
 		return "", "this is no clone of the repository"
 	}
-	if n, err := h.git("rev-list", "--count", "origin/main..HEAD"); err == nil && n != "0" {
+	if h.isBranch() {
 		return "origin/main", ""
 	}
 	if base, err := h.git("merge-base", h.start, "HEAD"); err == nil {
@@ -136,6 +140,12 @@ func (h *history) base() (base, why string) {
 		return "", "this clone is shallow and ends before " + h.start[:7]
 	}
 	return "", "this history does not have " + h.start[:7]
+}
+
+// isBranch reports whether the clone has commits that origin/main does not have.
+func (h *history) isBranch() bool {
+	n, err := h.git("rev-list", "--count", "origin/main..HEAD")
+	return err == nil && n != "0"
 }
 
 // commits returns the commits after base, the newest first.
@@ -189,7 +199,7 @@ func (h *history) changesCode(c commit) (bool, error) {
 
 // vets checks out the files of a commit into a folder of their own, vets them, which compiles all imported packages,
 // and returns the failure, "" if there is none. It uses the build tag of the tests and leaves out the paths of
-// folders (see releaseFlags), so it shares Go's cached results of the steps build and vet for all packages that later
+// folders (see toolFlags), so it shares Go's cached results of the steps build and vet for all packages that later
 // commits do not change.
 func (h *history) vets(c commit) (reason string, err error) {
 	files := h.cache("tree")

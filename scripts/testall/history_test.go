@@ -133,7 +133,7 @@ func TestHistoryAcrossWorkspaces(t *testing.T) {
 		[2]string{mod, "go vet fails"}, [2]string{inner, "go vet fails"}, [2]string{single, "go vet fails"})
 }
 
-// Commits that were not checked for lack of time are counted.
+// Commits that were not vetted, for lack of time or on main, are counted.
 func TestHistoryReportsWhatItSkips(t *testing.T) {
 	r := newRepository(t)
 	start := r.commit("m: first\n\nWhy.")
@@ -142,8 +142,8 @@ func TestHistoryReportsWhatItSkips(t *testing.T) {
 		r.commit("m: C is " + n + "\n\nWhy.")
 	}
 	since := " commits since " + start[:7] + ": "
-	r.expect(start, func(h *history) { h.budget = -1 },
-		"3"+since+"0 vetted, 0 vetted by another step or an earlier run, 0 change no code; NOT checked but for their messages: 3 for want of time")
+	r.expect(start, func(h *history) { h.budget = 0 },
+		"3"+since+"0 vetted, 0 vetted by another step or an earlier run, 0 change no code; NOT vetted: 3, which --long does")
 	r.expect(start, func(h *history) { h.current = r.git("rev-parse", "HEAD") },
 		"3"+since+"2 vetted, 1 vetted by another step or an earlier run, 0 change no code")
 }

@@ -39,7 +39,7 @@ type run struct {
 const everything = "work"
 
 func main() {
-	r := &run{tags: testTags, speed: change, env: releaseFlags()}
+	r := &run{tags: testTags, speed: change, env: toolFlags()}
 	only := flag.String("only", "", "comma-separated `steps` to run instead of all")
 	quickly := flag.Bool("quick", false, "before a commit: the steps marked so, in minutes")
 	var long bool
