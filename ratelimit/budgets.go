@@ -30,6 +30,7 @@ type Budgets struct {
 	metadata     Bucket
 	operators    allowance
 	rules        rules
+	refusals     refusalCounts
 	changes      changes
 	serverShares serverShares
 }
@@ -115,18 +116,34 @@ func (b *Budgets) SetMetadataRate(now time.Time, rus int64) {
 // Metadata returns the budget of metadata commands.
 func (b *Budgets) Metadata() *Bucket { return &b.metadata }
 
+// AdmitMetadata returns nil if a metadata command may start now, otherwise the refusal, which names no partition.
+func (b *Budgets) AdmitMetadata(now time.Time) *Throttled {
+	wait := b.metadata.Admit(now)
+	if wait == 0 {
+		return nil
+	}
+	at := b.metadata.standing(now, Class{})
+	at.Limit = MetadataLimit
+	return b.refuse(ShardID{}, at, wait)
+}
+
 // Admit returns nil if a request may start now, otherwise the refusal with the time to wait. It charges nothing: the
 // price is charged after the request, with Charge. A refusal is counted at its shard.
 func (b *Budgets) Admit(now time.Time, s Scope, c Class) *Throttled {
 	p := b.Collection(s.Collection)
-	shard, wait := p.admit(now, s.Shards, c)
-	if parent := p.parent.Load(); parent != nil && wait == 0 {
-		shard, wait = parent.admit(now, p, s.Shards, c)
+	if shard, wait := p.admit(now, s.Shards, c); wait > 0 {
+		return b.refuse(ShardID{s.Collection, shard}, p.set.Load().at(shard).standing(now, c), wait)
 	}
-	if wait == 0 {
-		return nil
+	if parent := p.parent.Load(); parent != nil {
+		if shard, wait := parent.admit(now, p, s.Shards, c); wait > 0 {
+			at := parent.at(shard).standing(now, c)
+			if at.Limit == PartitionLimit {
+				at.Limit = DatabaseLimit
+			}
+			return b.refuse(ShardID{s.Collection, shard}, at, wait)
+		}
 	}
-	return &Throttled{ShardID: ShardID{s.Collection, shard}, RetryAfter: wait}
+	return nil
 }
 
 // Charge takes the price of everything that a meter counted from the budgets of the collections and shards where it
@@ -194,7 +211,7 @@ func (b *Budgets) Wait(ctx context.Context, now time.Time, s Scope, c Class, lim
 				w, err := b.waitAt(ctx, now.Add(waited), t.bucket, c, limit-waited)
 				waited += w
 				if full, ok := err.(*Throttled); ok {
-					full.ShardID = ShardID{s.Collection, t.shard}
+					err = b.refuse(ShardID{s.Collection, t.shard}, full.Standing, full.RetryAfter)
 				}
 				if err != nil {
 					return waited, err

@@ -159,7 +159,7 @@ func (b *Budgets) Injected(at ShardID, k Kind) *Throttled {
 		}
 		r.seen++
 		if r.hits() && out == nil {
-			out = &Throttled{ShardID: at, RetryAfter: r.RetryAfter}
+			out = b.refuse(at, Standing{Limit: InjectedLimit}, r.RetryAfter)
 		}
 	}
 	return out

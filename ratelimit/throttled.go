@@ -16,6 +16,7 @@ const rateIsLarge = "Request rate is large. More Request Units may be needed, so
 // Throttled is a refusal: nothing of the request (or of this one statement of a bulk) was executed.
 type Throttled struct {
 	ShardID
+	Standing
 	RetryAfter time.Duration // a retry after this time is expected to succeed if there are no other requests
 }
 

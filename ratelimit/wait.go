@@ -84,8 +84,9 @@ func (b *Bucket) Wait(ctx context.Context, now time.Time, c Class, limit time.Du
 	}
 	b.countRefusalLocked()
 	if b.queue.len() >= queueMax {
+		at := Standing{QueueLimit, b.share, b.balance}
 		b.mu.Unlock()
-		return 0, &Throttled{RetryAfter: max(wait, refillStep)}
+		return 0, &Throttled{Standing: at, RetryAfter: max(wait, refillStep)}
 	}
 	w := &waiter{wake: make(chan struct{}, 1)}
 	head := b.queue.len() == 0

@@ -304,7 +304,7 @@ func (s *successes) record(a *attempt) error {
 
 // refusedWrite returns the error of a throttled statement of a bulk write.
 func (c *Cluster) refusedWrite(i int, t *ratelimit.Throttled) mongoerr.WriteError {
-	return mongoerr.WriteError{Index: int32(i), Err: mongoerr.New(ratelimit.CodeThrottled, "%s", t.WriteMessage())}
+	return mongoerr.WriteError{Index: int32(i), Err: mongoerr.New(ratelimit.CodeThrottled, "%s", t.WriteMessage()).Because(t)}
 }
 
 // ensure returns the collection, creating it if it is missing. It retries if the collection

@@ -6,7 +6,6 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/cosmos"
 	"github.com/cantledb/cantle/collection/mongoerr"
-	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/wire"
 	"github.com/cantledb/cantle/wire/arguments"
 )
@@ -57,16 +56,6 @@ func (c *Call) noTransaction(err error) error {
 		return mongoerr.New(mongoerr.BadValue, "Transaction is not active")
 	}
 	return err
-}
-
-// throttled removes the labels and fields from the error of a command that was refused for lack of request units, for
-// clients of the Cosmos listener: Azure Cosmos DB sends neither, and only the text contains the time after which to
-// retry. Other errors are returned as they are.
-func (c *Call) throttled(e *mongoerr.Error) *mongoerr.Error {
-	if c.Strict() && e.Code == ratelimit.CodeThrottled {
-		return mongoerr.New(e.Code, "%s", e.Msg)
-	}
-	return e
 }
 
 // RetriesStatements reports whether a write that is throttled gets one error for each statement, so that the client

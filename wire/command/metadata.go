@@ -17,8 +17,8 @@ func (c *Call) chargeMetadata() error {
 	now := c.Cluster.Now()
 	budget := c.Cluster.Budgets.Metadata()
 	if !c.Op.Class.Operator {
-		if wait := budget.Admit(now); wait > 0 {
-			return cluster.Refused(&ratelimit.Throttled{RetryAfter: wait})
+		if t := c.Cluster.Budgets.AdmitMetadata(now); t != nil {
+			return cluster.Refused(t)
 		}
 	}
 	before := c.Op.Receipt.Total()

@@ -261,6 +261,7 @@ func (r *bulkRun) succeed(i int, n int64, m *cluster.Modified) {
 func (r *bulkRun) fail(e mongoerr.WriteError) {
 	r.errors++
 	r.StatementFailed(e.Index, e.Err)
+	e.Err = r.ThrottledStatement(e.Err)
 	b := bson.NewBuilder(nil)
 	b.Double("ok", 0)
 	b.Int32("idx", e.Index)

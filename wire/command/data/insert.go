@@ -125,6 +125,7 @@ func writeErrors(c *command.Call, errs []mongoerr.WriteError) {
 	start := c.Reply.Len()
 	for i := range errs {
 		c.StatementFailed(errs[i].Index, errs[i].Err)
+		errs[i].Err = c.ThrottledStatement(errs[i].Err)
 		if c.Reply.Len()-start > writeErrorBytesMax {
 			errs[i].Err = mongoerr.New(errs[i].Err.Code, "")
 		}

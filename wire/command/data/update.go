@@ -330,7 +330,7 @@ func statementError(c *command.Call, errs []mongoerr.WriteError, i int, err erro
 		// Some statements may have taken effect, so the command must not be retried as a whole. Azure Cosmos DB never
 		// requests a retry of the whole command.
 		if t := (*ratelimit.Throttled)(nil); errors.As(e, &t) {
-			e = mongoerr.New(e.Code, "%s", t.WriteMessage())
+			e = mongoerr.New(e.Code, "%s", t.WriteMessage()).Because(t)
 		}
 	case e.Code == ratelimit.CodeThrottled, e.Code == mongoerr.MaxTimeMSExpired, e.Code == mongoerr.Interrupted,
 		e.Code == mongoerr.NetworkTimeout, e.Code == mongoerr.InternalError, e.Code == mongoerr.ShutdownInProgress, e.Code == mongoerr.IncompleteTransactionHistory:

@@ -50,6 +50,7 @@ var (
 
 	descUnits      = prometheus.NewDesc("cantle_request_units_total", "Request units charged.", ofPartition, nil)
 	descThrottled  = prometheus.NewDesc("cantle_throttled_requests_total", "Requests refused or delayed because request units were used up.", ofPartition, nil)
+	descRefused    = prometheus.NewDesc("cantle_refused_statements_total", "Statements refused with error 16500, by the limit that refused them, as in errInfo.throttle.limit.", []string{"limit"}, nil)
 	descShare      = prometheus.NewDesc("cantle_provisioned_request_units", "Provisioned request units per second; absent if unlimited.", ofPartition, nil)
 	descNormalized = prometheus.NewDesc("cantle_normalized_ru_consumption_percent", "Busiest second of the last minute, in percent of the provisioned request units.", ofPartition, nil)
 	descOperators  = prometheus.NewDesc("cantle_operator_request_units_total", "Request units charged to the allowance of operators; no partition includes them.", nil, nil)
@@ -83,7 +84,7 @@ var (
 
 // Describe implements prometheus.Collector.
 func (m *Metrics) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{descUnits, descThrottled, descShare, descNormalized, descOperators, descWaiting, descDocuments, descBytes,
+	for _, d := range []*prometheus.Desc{descUnits, descThrottled, descRefused, descShare, descNormalized, descOperators, descWaiting, descDocuments, descBytes,
 		descCommands, descFailures, descDefects, descConns, descConnsMade, descReceived, descSent, descDisk, descChangeLog, descKeptLog, descCollection, descIndex, descDiskFree, descDiskTotal, descReserve, descBallast, descRefuses, descCommits, descConflicts,
 		descSyncs, descSyncSeconds, descSlowSyncs, descStalls, descCacheHits, descCacheMisses, descInfo,
 		descBackups, descBackupsFailed, descBackupEvery, descBackupLast, descBackupCovered} {
@@ -120,6 +121,9 @@ func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 	}
 	count(descReceived, s.Stats.BytesIn.Load())
 	count(descSent, s.Stats.BytesOut.Load())
+	for _, l := range ratelimit.Limits {
+		out <- prometheus.MustNewConstMetric(descRefused, prometheus.CounterValue, float64(s.Cluster.Budgets.RefusedBy(l)), string(l))
+	}
 	out <- prometheus.MustNewConstMetric(descOperators, prometheus.CounterValue, s.Cluster.Budgets.OperatorCharge().Float())
 	gauge(descInfo, 1, s.Version, s.Cluster.Budgets.PriceList().String())
 	x := s.Cluster.StoreMetrics()

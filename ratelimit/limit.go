@@ -1,0 +1,65 @@
+package ratelimit
+
+import (
+	"slices"
+	"sync/atomic"
+	"time"
+)
+
+// Limit is the budget that refused a request. The text is the value of errInfo.throttle.limit.
+type Limit string
+
+// The budgets that refuse requests.
+const (
+	PartitionLimit Limit = "partition" // the RU/s of one partition of the collection
+	DatabaseLimit  Limit = "database"  // the RU/s of one partition of the database's shared throughput
+	BucketLimit    Limit = "bucket"    // the part of a partition that a throughput bucket may use
+	PriorityLimit  Limit = "priority"  // what requests of low priority leave to others
+	QueueLimit     Limit = "queue"     // the number of requests that wait under server-side retry
+	MetadataLimit  Limit = "metadata"  // the RU/s of commands that read or change the catalog
+	InjectedLimit  Limit = "injected"  // a refusal that a test injected
+)
+
+// Limits lists all limits.
+var Limits = [...]Limit{PartitionLimit, DatabaseLimit, BucketLimit, PriorityLimit, QueueLimit, MetadataLimit, InjectedLimit}
+
+// refusalCounts counts refusals since the start, in the order of Limits.
+type refusalCounts [len(Limits)]atomic.Int64
+
+// refuse counts a refusal by a limit, and returns it.
+func (b *Budgets) refuse(at ShardID, by Standing, wait time.Duration) *Throttled {
+	b.refusals[slices.Index(Limits[:], by.Limit)].Add(1)
+	return &Throttled{at, by, wait}
+}
+
+// RefusedBy returns how often a limit has refused a statement since the start. Statements that waited and then ran are not
+// counted.
+func (b *Budgets) RefusedBy(l Limit) int64 { return b.refusals[slices.Index(Limits[:], l)].Load() }
+
+// Standing is the state of the budget that refused a request, at the time of the refusal.
+type Standing struct {
+	Limit
+	Rate    MicroRU // RU/s that the budget has for this request at this server; 0 if the limit has no rate
+	Balance MicroRU // left of this second; negative is a debt of requests that ran
+}
+
+// standing returns the bucket's state as it applies to a class of requests.
+func (b *Bucket) standing(now time.Time, c Class) Standing {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.roll(now)
+	return b.standingLocked(c)
+}
+
+// standingLocked is standing for a caller that holds b.mu and has rolled the bucket.
+func (b *Bucket) standingLocked(c Class) Standing {
+	if c.Group > 0 && c.Group <= GroupsMax {
+		if g := &b.groups[c.Group-1]; g.rate > 0 && g.balance <= 0 && b.balance > 0 {
+			return Standing{BucketLimit, g.rate, g.balance}
+		}
+	}
+	if b.balance > 0 && c.Priority != High {
+		return Standing{PriorityLimit, b.share, b.balance}
+	}
+	return Standing{PartitionLimit, b.share, b.balance}
+}
