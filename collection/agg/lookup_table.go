@@ -4,7 +4,6 @@ import (
 	"errors"
 	"slices"
 	"sync/atomic"
-	"syscall"
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/keystring"
@@ -15,6 +14,7 @@ import (
 	"github.com/cantledb/cantle/collection/match"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/storage"
 )
 
 // lookupTable holds the foreign documents of a $lookup or $graphLookup by their values in the foreign field: the build
@@ -207,7 +207,7 @@ func (b *tableBuilder) build(outer *mql.Env) (built *lookupTable, err error) {
 // withoutFullDisk returns nil in place of the error of a file that found the disk full: the stage then reads the
 // foreign collection for each batch.
 func withoutFullDisk(err error) error {
-	if errors.Is(err, syscall.ENOSPC) {
+	if storage.IsDiskFull(err) {
 		return nil
 	}
 	return err

@@ -57,7 +57,7 @@ func Translate(err error) error {
 		return mongoerr.New(mongoerr.IllegalOperation, "Cannot execute a write operation in read-only mode: the stored data are damaged, as the log of the server says, or it was started with --serve-damaged. Look at the damage with \"cantle check\", save what is left with \"cantle salvage\" and restore that, or a backup, into an empty folder").Because(err)
 	case errors.Is(err, storage.ErrCorruption):
 		return mongoerr.New(mongoerr.DataCorruptionDetected, "The data that this needs are damaged: %s. Other data can be read; see \"cantle check\" and \"cantle salvage\"", damageOf(err)).Because(err)
-	case errors.Is(err, storage.ErrDiskFull), errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+	case storage.IsDiskFull(err):
 		return mongoerr.New(mongoerr.OutOfDiskSpace, "The disk is almost full, and writes that add are refused until there is room: drop or delete what is not needed, or make room on the disk").Because(err)
 	case errors.Is(err, storage.ErrDiskFails):
 		return mongoerr.New(mongoerr.FileStreamFailed, "The disk failed while the data were read or written: %s. Try again; if it stays so, look at the disk and its system's messages: the files can be checked with \"cantle check\" when the server is stopped", reasonOf(err)).Because(err)

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/cantledb/cantle/storage"
 )
 
 // ballastName is the name of the ballast file, which occupies disk space that is freed when the disk is full.
@@ -98,7 +100,7 @@ func fill(file vfs.File, from, to int64) error {
 	if err := file.Preallocate(from, to-from); err == nil && runtime.GOOS == "linux" {
 		_, err := file.WriteAt([]byte{0}, to-1)
 		return err
-	} else if isDiskFull(err) {
+	} else if storage.IsDiskFull(err) {
 		return err
 	}
 	// Not all file systems can preallocate, and some compress zeros: so random bytes are written.

@@ -184,12 +184,12 @@ func (r *diskSpace) releaseBallast() bool {
 // disk only if the store is being closed.
 func (r *diskSpace) retryWhileFull(do func() error) error {
 	err := do()
-	if !isDiskFull(err) || r.files == nil {
+	if !storage.IsDiskFull(err) || r.files == nil {
 		return err
 	}
 	r.blockedWriters.Add(1)
 	defer r.blockedWriters.Add(-1)
-	for said := false; isDiskFull(err) && !r.closing.Load(); err = do() {
+	for said := false; storage.IsDiskFull(err) && !r.closing.Load(); err = do() {
 		if r.releaseBallast() {
 			continue
 		}

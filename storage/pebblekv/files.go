@@ -6,11 +6,11 @@ import (
 	"path/filepath"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/pebblekv/filescan"
 )
 
@@ -261,7 +261,7 @@ func (l *logFile) Preallocate(int64, int64) error { return nil }
 func (l *logFile) Write(p []byte) (n int, err error) {
 	if end := l.at + int64(len(p)); end > l.allocated && l.t.diskSpace.measured.Load() {
 		more := (end - l.allocated + l.chunk - 1) / l.chunk * l.chunk
-		if isDiskFull(l.File.Preallocate(l.allocated, more)) && l.t.diskSpace.releaseBallastIfLow(more) {
+		if storage.IsDiskFull(l.File.Preallocate(l.allocated, more)) && l.t.diskSpace.releaseBallastIfLow(more) {
 			_ = l.File.Preallocate(l.allocated, more)
 		}
 		l.allocated += more
@@ -291,8 +291,3 @@ func (l *logFile) SyncTo(length int64) (bool, error) {
 
 // Close implements vfs.File.
 func (l *logFile) Close() error { return l.mustSucceed("closed", l.File.Close()) }
-
-// isDiskFull reports whether err means that the disk, or the quota of the operating system's user, is full.
-func isDiskFull(err error) bool {
-	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
-}

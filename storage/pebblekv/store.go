@@ -276,7 +276,7 @@ func translate(err error) error {
 		return fmt.Errorf("%w: %w", storage.ErrCorruption, err)
 	case errors.Is(err, pebble.ErrClosed):
 		return fmt.Errorf("%w: %w", storage.ErrClosed, err)
-	case errors.Is(err, syscall.ENOSPC):
+	case storage.IsDiskFull(err):
 		return fmt.Errorf("%w: %w", storage.ErrDiskFull, err)
 	}
 	if cause := syscall.Errno(0); errors.As(err, &cause) {

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/cantledb/cantle/storage"
 )
 
 // logger forwards Pebble's messages to Options.Log.
@@ -37,7 +39,7 @@ func (l logger) warn(text string) {
 func (l logger) Fatalf(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	for _, a := range args {
-		if err, ok := a.(error); ok && isDiskFull(err) {
+		if err, ok := a.(error); ok && storage.IsDiskFull(err) {
 			text += "; make room on the disk and start again: nothing that was acknowledged is lost"
 		}
 	}
@@ -81,10 +83,10 @@ type failureHandler struct {
 // tables.
 func (t *failureHandler) handle(err error) {
 	damage := pebble.IsCorruptionError(err)
-	if t.opening.Load() && !damage && (isDiskFull(err) || t.tries.Add(1) > openingTries) {
+	if t.opening.Load() && !damage && (storage.IsDiskFull(err) || t.tries.Add(1) > openingTries) {
 		t.log.Fatalf("the store cannot be opened: %v", err)
 	}
-	if n := t.stalled.Load(); n > 0 && !isDiskFull(err) && t.stalled.CompareAndSwap(n, n+1) && n > int64(t.log.o.StallTries) {
+	if n := t.stalled.Load(); n > 0 && !storage.IsDiskFull(err) && t.stalled.CompareAndSwap(n, n+1) && n > int64(t.log.o.StallTries) {
 		t.log.Fatalf("writes wait for tables that cannot be written: %v", err)
 	}
 	if damage { // damage is reported once, where it was found

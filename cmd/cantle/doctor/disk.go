@@ -58,7 +58,7 @@ const (
 // syncs measures the time that the disk takes to sync 4 KB: a write waits for it.
 func syncs(ctx context.Context, folder, setting string) []Finding {
 	took, err := measure(ctx, folder)
-	if full(err) {
+	if storage.IsDiskFull(err) {
 		return []Finding{newFinding("sync", Note, "not measured: the disk is full")}
 	}
 	if err != nil || len(took) == 0 {

@@ -3,7 +3,6 @@
 package doctor
 
 import (
-	"errors"
 	"slices"
 
 	"golang.org/x/sys/unix"
@@ -27,6 +26,3 @@ func diskOf(folder string) (disk, error) {
 	}
 	return d, nil
 }
-
-// full reports whether an error means that the disk is full.
-func full(err error) bool { return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) }

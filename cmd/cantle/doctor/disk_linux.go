@@ -1,10 +1,6 @@
 package doctor
 
-import (
-	"errors"
-
-	"golang.org/x/sys/unix"
-)
+import "golang.org/x/sys/unix"
 
 // permissions reports that the mode of a folder restricts access to the folder on this system, so that the doctor
 // checks it.
@@ -29,6 +25,3 @@ func diskOf(folder string) (disk, error) {
 	}
 	return d, nil
 }
-
-// full reports whether an error means that the disk is full.
-func full(err error) bool { return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) }

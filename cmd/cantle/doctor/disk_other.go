@@ -10,7 +10,3 @@ const permissions = false
 
 // diskOf returns ErrUnsupported: no system call for the free space of a disk is common to the remaining systems.
 func diskOf(string) (disk, error) { return disk{}, errors.ErrUnsupported }
-
-// full would report whether an error means that the disk is full. On these systems the error is not known, so full
-// returns false.
-func full(error) bool { return false }

@@ -1,10 +1,6 @@
 package doctor
 
-import (
-	"errors"
-
-	"golang.org/x/sys/windows"
-)
+import "golang.org/x/sys/windows"
 
 // permissions reports that the mode of a folder does not restrict access to the folder on this system, so that the
 // doctor does not check it.
@@ -34,9 +30,4 @@ func volumeOf(folder string) *uint16 {
 		return nil
 	}
 	return &root[0]
-}
-
-// full reports whether an error means that the disk is full.
-func full(err error) bool {
-	return errors.Is(err, windows.ERROR_DISK_FULL) || errors.Is(err, windows.ERROR_HANDLE_DISK_FULL)
 }

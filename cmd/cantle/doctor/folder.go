@@ -60,7 +60,7 @@ func tryFile(folder string) error {
 	}
 	_, err = f.Write(make([]byte, 4096))
 	err = errors.Join(err, f.Close(), os.Remove(f.Name()))
-	if full(err) {
+	if storage.IsDiskFull(err) {
 		return nil // reported by another check
 	}
 	return err
