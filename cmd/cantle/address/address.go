@@ -12,26 +12,31 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/topology"
 )
 
-// plain is an address without a scheme: a host with a port, an IP address, or localhost. Other names alone are more
-// likely a forgotten argument.
-var plain = regexp.MustCompile(`^((\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+):[0-9]{1,5}|\[[0-9a-fA-F:.]+\]|[0-9]{1,3}(\.[0-9]{1,3}){3}|localhost)$`)
+// plain is an address without a scheme: hosts with ports, IP addresses or localhost, or with a login any host; perhaps
+// with a database and options. Other names alone are more likely a forgotten argument, or a file.
+var plain = func() *regexp.Regexp {
+	const (
+		sure   = `(\[[0-9a-fA-F:.]+\](:[0-9]{1,5})?|[A-Za-z0-9._-]+:[0-9]{1,5}|[0-9]{1,3}(\.[0-9]{1,3}){3}|localhost)`
+		named  = `(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?`
+		behind = `(/[^/?]*)?(\?.*)?$`
+	)
+	return regexp.MustCompile(`^(` + sure + `(,` + sure + `)*|[^/?\s]+:[^/?\s]*@` + named + `(,` + named + `)*)` + behind)
+}()
 
-// URI returns the connection string that an argument means: 127.0.0.1:27017 stands for mongodb://127.0.0.1:27017/.
-// It returns other texts unchanged.
+// URI returns the connection string that an argument means: 127.0.0.1:27017 stands for mongodb://127.0.0.1:27017/. A
+// login, several hosts, a database and options may be part of it. It returns other texts unchanged.
 func URI(text string) string {
-	if plain.MatchString(text) {
-		return "mongodb://" + text + "/"
+	if !plain.MatchString(text) {
+		return text
 	}
-	return text
-}
-
-// Redact removes user and password from a connection string.
-func Redact(uri string) string {
-	scheme, rest, ok := strings.Cut(uri, "://")
-	if at := strings.LastIndexByte(rest, '@'); ok && at >= 0 {
-		return scheme + "://***" + rest[at:]
+	hosts, options, some := strings.Cut(text, "?")
+	if !strings.Contains(hosts, "/") {
+		hosts += "/"
 	}
-	return uri
+	if some {
+		hosts += "?" + options
+	}
+	return "mongodb://" + hosts
 }
 
 // NoAnswer returns the error of a verb that found no server in time. err is the driver's error: its reason is added if

@@ -56,7 +56,7 @@ func benchVerb(f *pflag.FlagSet) action {
 			return nil
 		})
 		if err != nil {
-			return usageError{err}
+			return err
 		}
 		defer server.close()
 		b, err := bench.New(server.remoteRun, o)

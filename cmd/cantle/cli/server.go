@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
@@ -26,20 +27,30 @@ type server struct {
 // connect prepares a connection to the servers of a connection string, or of an address such as 127.0.0.1:27017; it
 // does not wait for a server. verb is the application name that the server sees; each adjust changes the options of the
 // connection string.
-// Errors: a bad connection string; errors of adjust.
+// Errors: usageError for a bad connection string, and for errors of adjust; errors of the DNS.
 func connect(uri, verb string, adjust ...func(*options.ClientOptions) error) (*server, error) {
 	uri = address.URI(uri)
 	o := options.Client().ApplyURI(uri).SetAppName(verb)
 	for _, change := range adjust {
 		if err := change(o); err != nil {
-			return nil, err
+			return nil, badURI(uri, err)
 		}
 	}
 	client, err := mongo.Connect(o)
 	if err != nil {
-		return nil, err
+		return nil, badURI(uri, err)
 	}
 	return &server{client: client, uri: uri, waits: &waits{}}, nil
+}
+
+// badURI returns the error of a connection string without the string's secrets.
+func badURI(uri string, err error) error {
+	var name *net.DNSError
+	err = address.WithoutSecrets(uri, err)
+	if errors.As(err, &name) {
+		return err
+	}
+	return usageError{err}
 }
 
 func (s *server) close() { s.client.Disconnect(context.Background()) }
@@ -80,6 +91,8 @@ func (s *server) explain(err error) error {
 	switch {
 	case errors.As(err, &refused) && refused.Code == remote.CommandNotFound:
 		return fmt.Errorf("%s is not a cantle server: it has no customAction", address.Redact(s.uri))
+	case errors.As(err, &refused) && refused.Code == remote.AuthenticationFailed:
+		return fmt.Errorf("%s answers, and refuses the login: correct user, password and authSource in the connection string", address.Redact(s.uri))
 	case errors.As(err, &refused) && refused.Code == 13:
 		return &refusedError{refused.Message}
 	case errors.As(err, &refused):
@@ -87,7 +100,7 @@ func (s *server) explain(err error) error {
 	case mongo.IsTimeout(err):
 		return address.NoAnswer(s.uri, err)
 	}
-	return err
+	return address.WithoutSecrets(s.uri, err)
 }
 
 // refusedError is the error of a command that the user may not run (code 13), with the server's message.

@@ -35,9 +35,10 @@ func Code(err error) int32 {
 
 // Codes of errors that verbs handle.
 const (
-	CommandNotFound  = 59
-	DuplicateKey     = 11000
-	RequestThrottled = ratelimit.CodeThrottled
+	AuthenticationFailed = 18
+	CommandNotFound      = 59
+	DuplicateKey         = 11000
+	RequestThrottled     = ratelimit.CodeThrottled
 )
 
 // Throttled reports whether the server refused a request for lack of request units.
