@@ -355,7 +355,7 @@ func (d *Daemon) handler(ctx context.Context, definer *ddl.Definer, durability s
 		Access:   access.Config{Account: account, Certificate: d.tls.shown, ClientAuthorities: d.cfg.TLSAuthorities != ""},
 		Settings: settings.Config{SetConnRateLimit: d.setConnRateLimit, ReplyCharge: d.cfg.ReplyCharge},
 		Shards:   shards.Config{Balance: d.balancer.Enable, Backups: d.backups, Advertised: shards.Advertised{Connections: d.connections, Draining: d.stopping.Load}},
-		Status: status.Config{MemoryShares: d.shares.list(), CommandLine: d.cfg.CommandLine, Connections: d.connections, Console: d.ConsoleURL,
+		Status: status.Config{MemoryShares: d.shares.list(), CommandLine: d.cfg.CommandLine, Connections: d.connections, Console: d.ConsoleURL, MetricsPage: d.MetricsURL,
 			Recent: d.recent.lines, LogValues: d.cfg.LogValues, Shutdown: d.cfg.Shutdown, Backups: d.backups,
 			Profiling: &status.Profiling{Level: int32(d.cfg.Profile), SlowMillis: d.cfg.SlowMS, SampleRate: d.cfg.SlowSampleRate}},
 	}), nil

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/cmd/cantle/columns"
 	"github.com/cantledb/cantle/cmd/cantle/remote"
 )
@@ -20,9 +21,12 @@ type Bundle struct {
 	Run     remote.Run
 	Console func(ctx context.Context, path string, args url.Values) (json.RawMessage, error) // a request to the server's console
 	Doctor  func(ctx context.Context) (any, error)                                           // the findings of cantle doctor
+	Metrics func(ctx context.Context) ([]byte, error)                                        // the metrics for Prometheus
 	Server  string                                                                           // the connection string without its password, for the manifest
 	Limit   time.Duration                                                                    // of each part
-	Size    int64                                                                            // of all files together, in bytes, before compression
+	// Collections is the maximum number of collections of which the bundle has a description.
+	Collections int
+	Size        int64 // of all files together, in bytes, before compression
 
 	zip   *zip.Writer
 	left  int64 // bytes
@@ -45,14 +49,22 @@ var errSize = errors.New("left out: the files have reached --max-size")
 func (b *Bundle) Write(ctx context.Context, out io.Writer) ([]File, error) {
 	b.zip, b.left = zip.NewWriter(out), b.Size
 	answered := 0
-	var failed error
+	var failed, dead error // dead: the server has stopped to answer, so that further parts would only wait for it
 	for _, p := range parts {
+		if dead != nil && !p.alone {
+			b.files = append(b.files, File{p.name, p.holds, 0, dead})
+			continue
+		}
 		err := b.part(ctx, &p)
 		switch {
-		case !p.local && err == nil:
+		case p.local:
+		case err == nil:
 			answered++
-		case !p.local && failed == nil:
+		case failed == nil:
 			failed = err
+		}
+		if err != nil && !p.local && b.silent(ctx, err, answered > 0) {
+			dead = err
 		}
 		if ctx.Err() != nil {
 			return b.files, ctx.Err()
@@ -68,6 +80,21 @@ func (b *Bundle) Write(ctx context.Context, out io.Writer) ([]File, error) {
 		return b.files, failed
 	}
 	return b.files, nil
+}
+
+// silent reports whether the server does not answer any more. err is the error of a part; answered is set if an earlier
+// part was read, and then a ping decides, because some parts only take long.
+func (b *Bundle) silent(ctx context.Context, err error, answered bool) bool {
+	if remote.Code(err) != 0 {
+		return false // the server has refused it
+	}
+	if !answered {
+		return true
+	}
+	ctx, cancel := context.WithTimeout(ctx, b.Limit)
+	defer cancel()
+	_, err = b.Run(ctx, "admin", bson.D{{"ping", 1}}.Doc())
+	return err != nil && remote.Code(err) == 0
 }
 
 // part collects one part within its time.

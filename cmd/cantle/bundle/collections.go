@@ -10,9 +10,6 @@ import (
 	"github.com/cantledb/cantle/cmd/cantle/remote"
 )
 
-// collectionsMax is the maximum number of collections in a bundle.
-const collectionsMax = 500
-
 // oneCollection is a collection of collections.json.
 type oneCollection struct {
 	Namespace  string            `json:"ns"`
@@ -25,8 +22,8 @@ type oneCollection struct {
 	Errors     []string          `json:"errors,omitempty"`
 }
 
-// collections describes the collections of all databases except config and local. If its time is over, it returns those
-// that it has.
+// collections describes the collections of all databases except config and local. If its time is over, or there are
+// more than b.Collections, it returns those that it has.
 func collections(ctx context.Context, b *Bundle) ([]byte, error) {
 	d, err := b.Run(ctx, "admin", bson.D{{"listDatabases", 1}}.Doc())
 	if err != nil {
@@ -41,21 +38,27 @@ func collections(ctx context.Context, b *Bundle) ([]byte, error) {
 		if db == "config" || db == "local" {
 			continue // the server's own
 		}
-		listed, err := b.Run(ctx, db, bson.D{{"listCollections", 1}, {"cursor", bson.D{{"batchSize", collectionsMax}}}}.Doc())
+		listed, more, err := b.listed(ctx, db, b.Collections-len(out)+1)
 		if err != nil {
 			failed = err
 			continue
 		}
-		for c := range remote.FirstBatch(listed) {
-			if len(out) == collectionsMax {
-				failed = fmt.Errorf("only the first %d collections are in it", collectionsMax)
+		for _, c := range listed {
+			if more = more || len(out) == b.Collections; len(out) == b.Collections {
 				break
 			}
 			if ctx.Err() != nil {
-				failed = ctx.Err()
 				break
 			}
 			out = append(out, b.collection(ctx, db, c))
+		}
+		if ctx.Err() != nil {
+			failed = ctx.Err()
+			break
+		}
+		if more {
+			failed = fmt.Errorf("only the first %d collections are in it", len(out))
+			break
 		}
 	}
 	text, err := indented(out)
@@ -63,6 +66,23 @@ func collections(ctx context.Context, b *Bundle) ([]byte, error) {
 		err = failed
 	}
 	return text, err
+}
+
+// listed returns at most limit collections of a database, as listCollections does. more reports whether there are others.
+func (b *Bundle) listed(ctx context.Context, db string, limit int) (list []bson.Raw, more bool, err error) {
+	reply, err := b.Run(ctx, db, bson.D{{"listCollections", 1}, {"cursor", bson.D{{"batchSize", limit}}}}.Doc())
+	if err != nil {
+		return nil, false, err
+	}
+	for c := range remote.FirstBatch(reply) {
+		list = append(list, c)
+	}
+	cursor, _ := reply.Get("cursor").Doc()
+	id, _ := cursor.Get("id").AsInt64()
+	if id != 0 {
+		_, err = b.Run(ctx, db, bson.D{{"killCursors", "$cmd.listCollections"}, {"cursors", bson.A{id}}}.Doc())
+	}
+	return list, id != 0, err
 }
 
 // statistics are the fields of collStats that a bundle has.

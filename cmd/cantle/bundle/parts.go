@@ -4,15 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"net/url"
 	"runtime"
 	"runtime/debug"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/cantledb/cantle/bson"
@@ -25,27 +21,28 @@ import (
 type part struct {
 	name, holds string
 	local       bool // not read from the server alone: it does not show that the server answers
+	alone       bool // needs no server
 	// collect returns the contents of the file. With an error it may return a part of them.
 	collect func(ctx context.Context, b *Bundle) ([]byte, error)
 }
 
 // parts are the files in the order in which they are collected.
 var parts = []part{
-	{"client.json", "version and modules of this program", true, client},
-	{"server/buildInfo.json", "version and modules of the server", false, reply(bson.D{{"buildInfo", 1}})},
-	{"server/hostInfo.json", "machine, system, memory, processors", false, reply(bson.D{{"hostInfo", 1}})},
-	{"server/settings.json", "command line of the server, without secrets", false, settings},
-	{"server/parameters.json", "server parameters", false, reply(bson.D{{"getParameter", "*"}})},
-	{"server/status.json", "serverStatus: counts of connections, memory, storage, commands", false, reply(bson.D{{"serverStatus", 1}})},
-	{"server/doctor.json", "findings of cantle doctor", true, findings},
-	{"server/operations.json", "running operations, without the values of their commands", false, operations},
-	{"server/log.txt", "the last lines of the log, without values and errors' texts", false, logLines},
-	{"server/metrics.txt", "Prometheus metrics, if --metrics-listen is set and reachable", false, metrics},
-	{"requests.json", "the cost of commands by their shape, without values", false, reply(bson.D{{"customAction", "GetRequestReport"}, {"top", 200}, {"history", true}})},
-	{"collections.json", "collections, indexes, throughput and partitions, without bounds and hot values", false, collections},
-	{"history/lines.json", "the load of the last 15 minutes", false, console("lines", nil)},
-	{"history/heat.json", "the heat map of the last 15 minutes, without bounds", false, heat},
-	{"history/events.json", "splits, merges and changes of throughput of the last 7 days", false, events},
+	{"client.json", "version and modules of this program", true, true, client},
+	{"server/buildInfo.json", "version and modules of the server", false, false, reply(bson.D{{"buildInfo", 1}})},
+	{"server/hostInfo.json", "machine, system, memory, processors", false, false, reply(bson.D{{"hostInfo", 1}})},
+	{"server/settings.json", "command line of the server, without secrets", false, false, settings},
+	{"server/parameters.json", "server parameters", false, false, reply(bson.D{{"getParameter", "*"}})},
+	{"server/status.json", "serverStatus: counts of connections, memory, storage, commands", false, false, reply(bson.D{{"serverStatus", 1}})},
+	{"server/doctor.json", "findings of cantle doctor", true, false, findings},
+	{"server/operations.json", "running operations, without the values of their commands", false, false, operations},
+	{"server/log.txt", "the last lines of the log, without values and errors' texts", false, false, logLines},
+	{"server/metrics.txt", "metrics for Prometheus, if this machine can read them", false, false, metrics},
+	{"requests.json", "the cost of commands by their shape, without values", false, false, reply(bson.D{{"customAction", "GetRequestReport"}, {"top", 200}, {"history", true}})},
+	{"collections.json", "collections, indexes, throughput and partitions, without bounds and hot values", false, false, collections},
+	{"history/lines.json", "the load of the last 15 minutes", false, false, console("lines", nil)},
+	{"history/heat.json", "the heat map of the last 15 minutes, without bounds", false, false, heat},
+	{"history/events.json", "splits, merges and changes of throughput of the last 7 days", false, false, events},
 }
 
 // indented returns the JSON of a value, for people.
@@ -182,47 +179,8 @@ func logLines(ctx context.Context, b *Bundle) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// metricsMax is the maximum size of the metrics, in bytes.
-const metricsMax = 16 << 20
-
-// metrics returns the metrics of the server, if its command line has an address for them.
-func metrics(ctx context.Context, b *Bundle) ([]byte, error) {
-	d, err := b.Run(ctx, "admin", bson.D{{"getCmdLineOpts", 1}}.Doc())
-	if err != nil {
-		return nil, err
-	}
-	address := flagOf(arguments(d), "metrics-listen")
-	if address == "" {
-		return nil, errors.New("the command line of the server has no --metrics-listen")
-	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/metrics", nil)
-	if err != nil {
-		return nil, err
-	}
-	answer, err := http.DefaultClient.Do(r)
-	if err != nil {
-		return nil, err
-	}
-	defer answer.Body.Close()
-	if answer.StatusCode != http.StatusOK {
-		return nil, errors.New(answer.Status)
-	}
-	return io.ReadAll(io.LimitReader(answer.Body, metricsMax))
-}
-
-// flagOf returns the value of a flag in a command line, "" without it.
-func flagOf(argv []string, name string) string {
-	for i, a := range argv {
-		a = strings.TrimLeft(a, "-")
-		if value, ok := strings.CutPrefix(a, name+"="); ok {
-			return value
-		}
-		if a == name && i+1 < len(argv) {
-			return argv[i+1]
-		}
-	}
-	return ""
-}
+// metrics returns the metrics of the server.
+func metrics(ctx context.Context, b *Bundle) ([]byte, error) { return b.Metrics(ctx) }
 
 // console returns the function of a part that is an answer of the server's console.
 func console(path string, args url.Values) func(context.Context, *Bundle) ([]byte, error) {

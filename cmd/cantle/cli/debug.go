@@ -38,6 +38,12 @@ most of it.
 // debugSizeMax is the maximum of --max-size, in MB.
 const debugSizeMax = 1024
 
+// debugCollectionsMax is the maximum number of collections of which a bundle has a description.
+const debugCollectionsMax = 500
+
+// debugMetricsMax is the maximum size of the metrics, in bytes.
+const debugMetricsMax = 16 << 20
+
 func debugVerb(f *pflag.FlagSet) action {
 	out := f.String("out", "", "`file` to write; the default is cantle-debug-TIME.zip in this folder. A file that exists is not overwritten")
 	limit := f.Duration("timeout", 10*time.Second, "maximum time for each part")
@@ -46,15 +52,13 @@ func debugVerb(f *pflag.FlagSet) action {
 		switch {
 		case f.NArg() != 2 || f.Arg(0) != "zip":
 			return usageErrorf("expected zip and a connection string, as in\n\n  cantle debug zip mongodb://127.0.0.1:27017/")
-		case *limit <= 0:
-			return usageErrorf("--timeout is positive")
 		case *size < 1 || *size > debugSizeMax:
 			return usageErrorf("--max-size is from 1 to %d", debugSizeMax)
 		}
 		uri := f.Arg(1)
 		srv, err := connect(uri, "cantle debug", onOne)
 		if err != nil {
-			return usageError{err}
+			return err
 		}
 		defer srv.close()
 		name := *out
@@ -62,8 +66,9 @@ func debugVerb(f *pflag.FlagSet) action {
 			name = time.Now().UTC().Format("cantle-debug-20060102-150405.zip")
 		}
 		var page *top.Client // of the console; made by the first part that needs it
-		b := bundle.Bundle{Run: srv.remoteRun, Server: address.Redact(uri), Limit: *limit, Size: int64(*size) << 20,
-			Doctor: func(ctx context.Context) (any, error) { return examine(ctx, uri, *limit), nil },
+		b := bundle.Bundle{Run: srv.remoteRun, Server: address.Redact(uri), Limit: *limit, Size: int64(*size) << 20, Collections: debugCollectionsMax,
+			Doctor:  func(ctx context.Context) (any, error) { return examine(ctx, uri, *limit), nil },
+			Metrics: func(ctx context.Context) ([]byte, error) { return top.Metrics(ctx, uri, debugMetricsMax) },
 			Console: func(ctx context.Context, path string, args url.Values) (json.RawMessage, error) {
 				if page == nil {
 					var err error

@@ -3,13 +3,17 @@ package cli
 import (
 	"archive/zip"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/spf13/pflag"
 	driver "go.mongodb.org/mongo-driver/v2/bson"
@@ -17,7 +21,10 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"github.com/cantledb/cantle/bson/bsontest"
+	"github.com/cantledb/cantle/cmd/cantle/bundle"
+	"github.com/cantledb/cantle/cmd/cantle/remote"
 	"github.com/cantledb/cantle/cmd/cantle/top"
+	"github.com/cantledb/cantle/serve/certificates"
 	"github.com/cantledb/cantle/serve/daemon"
 )
 
@@ -221,9 +228,18 @@ func TestDebugZipIncomplete(t *testing.T) {
 	if files := unzipped(t, filepath.Join(folder, "a.zip")); files["server/status.json"] == "" || !strings.Contains(files["MANIFEST.txt"], "missing: history/lines.json") {
 		t.Errorf("%v", files["MANIFEST.txt"])
 	}
-	code, out = zipped("b.zip", "--timeout", "100ms", "mongodb://u:s3cr3t@127.0.0.1:1/")
-	if code != 1 || strings.Contains(out, "s3cr3t") || !strings.Contains(out, "missing: server/status.json") {
+	begun := time.Now()
+	code, out = zipped("b.zip", "--timeout", "1s", "mongodb://u:s3cr3t@127.0.0.1:1/?proxyPassword=s3cr3t&w=1")
+	if code != 1 || !strings.Contains(out, "missing: server/status.json") {
 		t.Errorf("status %d\n%s", code, out)
+	}
+	if took := time.Since(begun); took > 8*time.Second { // each part would wait for a second
+		t.Errorf("without a server it takes %s", took)
+	}
+	for name, text := range unzipped(t, filepath.Join(folder, "b.zip")) {
+		if strings.Contains(text+out, "s3cr3t") {
+			t.Errorf("%s has the password: %s", name, text)
+		}
 	}
 	if info, err := os.Stat(filepath.Join(folder, "b.zip")); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v %v", info, err)
@@ -232,6 +248,54 @@ func TestDebugZipIncomplete(t *testing.T) {
 		var out strings.Builder
 		if code := verbStatus(t, "debug", "", &out, &out, bad...); code != 2 {
 			t.Errorf("%v: status %d\n%s", bad, code, out.String())
+		}
+	}
+}
+
+// TestDebugZipMetrics checks that the metrics of a server with TLS and logins are read with the options of the
+// connection string, and that a bundle without all collections reports that.
+func TestDebugZipMetrics(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := certificates.Make(dir, []string{"127.0.0.1"}, "client", time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	_, port, _ := net.SplitHostPort(freeAddress(t))
+	uri, _ := start(t, "--auth", "--initdb-root-username", "root", "--initdb-root-password", "s3cr3t", "--metrics-listen", "0.0.0.0:"+port,
+		"--tls-mode", "allowTLS", "--tls-certificate-key-file", filepath.Join(dir, "server.pem"))
+	uri = strings.Replace(uri, "mongodb://", "mongodb://root:s3cr3t@", 1)
+	uri = uri[:strings.LastIndexByte(uri, '/')] + "/?tls=true&tlsCAFile=" + filepath.Join(dir, "ca.pem")
+	s, err := connect(uri, "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.close()
+	for _, name := range []string{"a", "b", "c"} {
+		if _, err := s.remoteRun(t.Context(), name, bsontest.Doc(t, `{create: "c"}`)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for limit, want := range map[int]string{2: "only the first 2 collections are in it", 20: ""} {
+		var zipped strings.Builder
+		b := bundle.Bundle{Run: s.remoteRun, Server: "x", Limit: 10 * time.Second, Size: 1 << 20, Collections: limit,
+			Doctor:  func(context.Context) (any, error) { return nil, errors.New("not in this test") },
+			Console: func(context.Context, string, url.Values) (json.RawMessage, error) { return nil, &remote.Error{Code: 1} },
+			Metrics: func(ctx context.Context) ([]byte, error) { return top.Metrics(ctx, uri, 1<<20) }}
+		files, err := b.Write(t.Context(), &zipped)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range files {
+			got := fmt.Sprint(f.Err)
+			switch f.Name {
+			case "collections.json":
+				if f.Bytes == 0 || got != want && (f.Err != nil || want != "") {
+					t.Errorf("%d collections: %s", limit, got)
+				}
+			case "server/metrics.txt":
+				if f.Err != nil || f.Bytes < 10_000 {
+					t.Errorf("the metrics: %d bytes, %s", f.Bytes, got)
+				}
+			}
 		}
 	}
 }

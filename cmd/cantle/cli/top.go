@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 
 	"github.com/spf13/pflag"
 
@@ -16,7 +17,14 @@ func topVerb(f *pflag.FlagSet) action {
 		if f.NArg() != 1 {
 			return usageErrorf("expected the address of a console or a connection string, as in\n\n  cantle top http://127.0.0.1:8080/")
 		}
+		if err := o.Check(); err != nil {
+			return usageError{err}
+		}
 		c, err := top.Connect(ctx, f.Arg(0))
+		var bad *top.AddressError
+		if errors.As(err, &bad) {
+			return usageError{err}
+		}
 		if err != nil {
 			return err
 		}

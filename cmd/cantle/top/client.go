@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"net/url"
 	"time"
+
+	"github.com/cantledb/cantle/cmd/cantle/address"
 )
 
 // Login has the credentials of a user of the console; the zero Login is for a console without logins.
@@ -22,6 +24,9 @@ type Client struct {
 	http  http.Client
 }
 
+// AddressError is a bad address of a console or a server.
+type AddressError struct{ error }
+
 // requestTimeout is the timeout of a request to the console, replyMax the maximum size of a reply in bytes.
 const (
 	requestTimeout = 10 * time.Second
@@ -30,15 +35,15 @@ const (
 
 // NewClient makes a client of the console at the address base. config is the configuration of TLS, and may be nil. If
 // a server has returned the address, hosts are the hosts by which this client reaches that server.
-// Errors: a bad address; an address that cannot be reached from here.
+// Errors: AddressError; an address that cannot be reached from here.
 func NewClient(base string, login Login, config *tls.Config, hosts ...string) (*Client, error) {
-	base, err := reachable(base, hosts)
+	base, err := reachable("console", base, hosts)
 	if err != nil {
 		return nil, err
 	}
 	u, err := url.Parse(base)
 	if err != nil || u.Host == "" {
-		return nil, fmt.Errorf("%q is not the address of a console, such as http://127.0.0.1:8080/", base)
+		return nil, &AddressError{fmt.Errorf("%q is not the address of a console, such as http://127.0.0.1:8080/", address.Redact(base))}
 	}
 	if u.User != nil {
 		login.User = u.User.Username()

@@ -2,6 +2,7 @@ package top
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"strings"
 	"time"
@@ -18,15 +19,37 @@ const connectTime = 10 * time.Second
 
 // Connect makes a client of a console. uri is the console's address (http…), or the connection string of a server,
 // which returns the address of its console.
-// Errors: a bad address; errors of the connection; a server without a console.
+// Errors: AddressError; errors of the connection; a server without a console.
 func Connect(ctx context.Context, uri string) (*Client, error) {
 	if strings.HasPrefix(uri, "http") {
 		return NewClient(uri, Login{}, nil)
 	}
+	p, err := pageOf(ctx, uri, "console")
+	if err != nil {
+		return nil, err
+	}
+	if p.at == "" {
+		return nil, fmt.Errorf("%s has no console: start it with --console-listen 127.0.0.1:8080", strings.Join(p.hosts, ","))
+	}
+	return NewClient(p.at, p.login, p.config, p.hosts...)
+}
+
+// page is a page that a server serves by HTTP, and by which credentials its clients read it.
+type page struct {
+	at     string // its address, "" if the server does not have the page
+	login  Login
+	config *tls.Config
+	hosts  []string // by which this client reaches the server
+}
+
+// pageOf returns a page of the server of a connection string. name is its field in the server's reply to
+// getCmdLineOpts.
+// Errors: AddressError; errors of the connection.
+func pageOf(ctx context.Context, uri, name string) (*page, error) {
 	o := options.Client().ApplyURI(address.URI(uri)).SetAppName("cantle top").SetServerSelectionTimeout(connectTime)
 	client, err := mongo.Connect(o)
 	if err != nil {
-		return nil, err
+		return nil, &AddressError{address.WithoutSecrets(uri, err)}
 	}
 	defer client.Disconnect(context.WithoutCancel(ctx))
 	ctx, cancel := context.WithTimeout(ctx, connectTime)
@@ -36,17 +59,14 @@ func Connect(ctx context.Context, uri string) (*Client, error) {
 		if mongo.IsTimeout(err) {
 			err = address.NoAnswer("mongodb://"+strings.Join(o.Hosts, ",")+"/", err)
 		}
-		return nil, err
+		return nil, address.WithoutSecrets(uri, err)
 	}
 	parsed, _ := bson.Raw(raw).Get("parsed").Doc()
 	network, _ := parsed.Get("net").Doc()
-	at, ok := network.Get("console").Str()
-	if !ok {
-		return nil, fmt.Errorf("%s has no console: start it with --console-listen 127.0.0.1:8080", strings.Join(o.Hosts, ","))
-	}
-	var login Login
+	p := &page{config: o.TLSConfig, hosts: o.Hosts}
+	p.at, _ = network.Get(name).Str()
 	if a := o.Auth; a != nil {
-		login = Login{User: a.Username, Password: a.Password, Source: a.AuthSource}
+		p.login = Login{User: a.Username, Password: a.Password, Source: a.AuthSource}
 	}
-	return NewClient(at, login, o.TLSConfig, o.Hosts...)
+	return p, nil
 }

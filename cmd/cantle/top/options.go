@@ -52,8 +52,17 @@ func (o *Options) Flags(f *pflag.FlagSet) {
 	f.BoolVar(&o.JSON, "json", false, "print one picture as JSON: the answers of the console's API by their address")
 }
 
+// Check returns an error for wrong options.
+func (o *Options) Check() error {
+	_, err := o.view()
+	return err
+}
+
 // view returns the initial view. Errors: wrong options.
 func (o *Options) view() (*view, error) {
+	if db, coll, _ := strings.Cut(o.NS, "."); o.NS != "" && (db == "" || coll == "") {
+		return nil, fmt.Errorf("--collection is database.collection, not %q", o.NS)
+	}
 	v := &view{ns: o.NS, byLoad: o.ByLoad, at: -1}
 	var known []string
 	for i, m := range metrics {
@@ -63,7 +72,7 @@ func (o *Options) view() (*view, error) {
 		}
 	}
 	if v.at < 0 {
-		return nil, fmt.Errorf("--metric is one of %s", strings.Join(known, ", "))
+		return nil, fmt.Errorf("--metric is one of %s, not %q", strings.Join(known, ", "), o.Metric)
 	}
 	for _, s := range spans {
 		if time.Duration(s)*time.Second >= o.Span && v.span == 0 {
@@ -71,7 +80,7 @@ func (o *Options) view() (*view, error) {
 		}
 	}
 	if v.span == 0 || o.Span <= 0 {
-		return nil, errors.New("--last is at most 168h: the server keeps seven days")
+		return nil, errors.New("--last is positive and at most 168h: the server keeps seven days")
 	}
 	if o.Every < 100*time.Millisecond {
 		return nil, errors.New("--every is at least 100ms")
@@ -79,10 +88,10 @@ func (o *Options) view() (*view, error) {
 	return v, nil
 }
 
-// reachable returns the address of a console in the form by which this client can reach it. hosts are the hosts by
-// which the client reaches the console's server.
-// Errors: the console listens on its own machine only, and this is another machine.
-func reachable(at string, hosts []string) (string, error) {
+// reachable returns the address of a page, such as a console, in the form by which this client can reach it. what names
+// the page; hosts are the hosts by which the client reaches the page's server.
+// Errors: the page is for clients on its own machine only, and this is another machine.
+func reachable(what, at string, hosts []string) (string, error) {
 	u, err := url.Parse(at)
 	if err != nil || len(hosts) == 0 {
 		return at, err
@@ -103,7 +112,7 @@ func reachable(at string, hosts []string) (string, error) {
 	case ip.IsUnspecified():
 		u.Host = net.JoinHostPort(strings.Trim(host, "[]"), u.Port())
 	case ip.IsLoopback() && !here:
-		return "", fmt.Errorf("the console of %s accepts only connections from its own machine: ssh -L %[2]s:127.0.0.1:%[2]s %[1]s, then cantle top http://127.0.0.1:%[2]s/", host, u.Port())
+		return "", fmt.Errorf("the %s of %s can be read on its own machine only: ssh -L %[3]s:127.0.0.1:%[3]s %[2]s, and then at http://127.0.0.1:%[3]s/ of this machine", what, host, u.Port())
 	}
 	return u.String(), nil
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// runGetCmdLineOpts replies with the program's arguments, without secrets, and with the address of its console.
+// runGetCmdLineOpts replies with the program's arguments, without secrets, and with the addresses of its console and its metrics.
 // Manual: reference/command/getCmdLineOpts.
 func (s *State) runGetCmdLineOpts(c *command.Call) error {
 	if err := c.NoArguments(); err != nil {
@@ -24,9 +24,12 @@ func (s *State) runGetCmdLineOpts(c *command.Call) error {
 	b.End()
 	b.BeginDoc("parsed")
 	b.BeginDoc("net")
-	if s.Console != nil {
-		if at := s.Console(); at != "" {
-			b.String("console", at)
+	for _, page := range []struct {
+		name string
+		at   func() string
+	}{{"console", s.Console}, {"metrics", s.MetricsPage}} {
+		if page.at != nil && page.at() != "" {
+			b.String(page.name, page.at())
 		}
 	}
 	b.End()

@@ -17,6 +17,8 @@ type Config struct {
 	CommandLine []string
 	// Console returns the address of the web console, for getCmdLineOpts; nil or "" if the server has no console.
 	Console func() string
+	// MetricsPage returns the address of the metrics for Prometheus, for getCmdLineOpts; nil or "" if there is none.
+	MetricsPage func() string
 	// Connections counts connections; nil if the listener's counts are not available.
 	Connections func() wire.ConnStats
 	// Recent returns the last log lines for getLog, the oldest first, and the number of lines since the start; nil if
