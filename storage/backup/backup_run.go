@@ -146,6 +146,9 @@ func Take(ctx context.Context, src Source, dir string, o Options) (base *Base, e
 	if err := writeWhole(filepath.Join(x.t.baseDir(b), manifestName), withChecksum(text)); err != nil {
 		return nil, err
 	}
+	if err := x.t.unmark(b); err != nil {
+		return nil, err
+	}
 	x.t.Bases = append(x.t.Bases, b)
 	if held, err := x.f.restoreInProgress(); err == nil && !held {
 		_ = x.t.merge(ctx) // if the merge fails, the small segments stay
@@ -253,6 +256,9 @@ func (x *backupRun) copyFiles(checkpoint string, b *Base) error {
 		}
 		missing = append(missing, e.Name())
 		b.Copied += info.Size()
+	}
+	if err := x.t.mark(b); err != nil {
+		return err
 	}
 	if err := os.MkdirAll(x.t.baseDir(b), 0o700); err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -299,7 +300,7 @@ func TestVerify(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(findings) == 0 {
+			if !slices.ContainsFunc(findings, func(x Finding) bool { return !x.Harmless() }) {
 				t.Errorf("%s %s: nothing was found", kinds, path)
 			}
 			if err := os.WriteFile(path, data, 0o600); err != nil {

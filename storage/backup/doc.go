@@ -12,6 +12,7 @@
 //	DIR/CANTLE-BACKUP          identifies the folder
 //	DIR/LOCK                   held while a process writes
 //	DIR/<timeline>/tables/     immutable tables, shared by the bases
+//	DIR/<timeline>/base-<n>.unfinished   exists while base <n> is made or deleted
 //	DIR/<timeline>/base-<n>/   manifest and logs of one base; backup.json, written last, lists all its files
 //	DIR/<timeline>/log/        segments, named by their first and last sequence numbers
 //

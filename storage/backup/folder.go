@@ -259,6 +259,10 @@ func openTimeline(dir string) (*Timeline, error) {
 			continue
 		}
 		b, err := readBase(filepath.Join(dir, e.Name()))
+		if errors.Is(err, fs.ErrNotExist) && lostManifest(filepath.Join(dir, e.Name())) {
+			t.addFinding("missing", t.rel(e.Name(), manifestName), "no moment can be restored from this backup: copy the file back, or delete the folder of the backup")
+			continue
+		}
 		if errors.Is(err, fs.ErrNotExist) {
 			t.addFinding("incomplete", t.rel(e.Name()), "an unfinished backup; the next one removes it")
 			continue

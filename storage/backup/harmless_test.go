@@ -75,8 +75,19 @@ func TestVerifyBesideWriter(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(line, logName, "0000000000000001-0000000000000009.log"+partSuffix), []byte("half"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Mkdir(filepath.Join(line, basePrefix+"000099"), 0o700); err != nil {
+	unfinished := filepath.Join(line, basePrefix+"000099")
+	if err := os.Mkdir(unfinished, 0o700); err != nil {
 		t.Fatal(err)
 	}
+	for _, name := range []string{unfinished + unfinishedSuffix, filepath.Join(unfinished, "MANIFEST-000001")} {
+		if err := os.WriteFile(name, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 	harmful()
+	w.write(5)
+	take()
+	if left, _ := filepath.Glob(unfinished + "*"); len(left) > 0 {
+		t.Errorf("the next backup leaves %q", left)
+	}
 }

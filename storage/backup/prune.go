@@ -59,8 +59,8 @@ func (f *Folder) restoreInProgress() (bool, error) {
 	return false, err
 }
 
-// clean removes incomplete bases, tables that no base uses, incomplete files, and segments that a merged one
-// replaces. If a base has an unreadable manifest, no tables are removed, because the manifest may be repaired.
+// clean removes unfinished bases, tables that no base uses, incomplete files, and segments that a merged one
+// replaces. If a manifest of a base is lost or unreadable, no tables are removed, because it may be repaired.
 func (t *Timeline) clean() error {
 	wanted := map[string]bool{}
 	for _, b := range t.Bases {
@@ -70,24 +70,12 @@ func (t *Timeline) clean() error {
 	}
 	unread := false
 	for _, x := range t.findings {
-		unread = unread || x.Kind == "damaged" && filepath.Base(x.Where) == manifestName
+		unread = unread || filepath.Base(x.Where) == manifestName
 	}
-	entries, err := os.ReadDir(t.dir)
-	if err != nil {
+	if err := t.removeUnfinished(); err != nil {
 		return err
 	}
-	for _, e := range entries {
-		if !e.IsDir() || !strings.HasPrefix(e.Name(), basePrefix) {
-			continue
-		}
-		dir := filepath.Join(t.dir, e.Name())
-		if _, err := os.Stat(filepath.Join(dir, manifestName)); os.IsNotExist(err) {
-			if err := os.RemoveAll(dir); err != nil {
-				return err
-			}
-		}
-	}
-	err = removeFrom(filepath.Join(t.dir, tablesName), func(name string) bool { return !unread && !wanted[name] })
+	err := removeFrom(filepath.Join(t.dir, tablesName), func(name string) bool { return !unread && !wanted[name] })
 	if err != nil {
 		return err
 	}
@@ -148,8 +136,8 @@ func Prune(dir string, since storage.Timestamp) (p Pruned, err error) {
 }
 
 // prune deletes the timeline's bases before the last restorable one at or before since, and the segments that only
-// those bases need. It deletes a base's manifest first: so an interrupted prune leaves bases without a manifest,
-// which clean removes.
+// those bases need. It marks each base as unfinished and deletes its manifest first: so an interrupted prune leaves
+// bases that clean removes.
 func (t *Timeline) prune(since storage.Timestamp, p *Pruned) error {
 	keep := 0
 	for i, b := range t.Bases {
@@ -158,6 +146,9 @@ func (t *Timeline) prune(since storage.Timestamp, p *Pruned) error {
 		}
 	}
 	for _, b := range t.Bases[:keep] {
+		if err := t.mark(b); err != nil {
+			return err
+		}
 		if err := os.Remove(filepath.Join(t.baseDir(b), manifestName)); err != nil {
 			return err
 		}
