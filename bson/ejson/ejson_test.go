@@ -24,6 +24,10 @@ func TestShellNotation(t *testing.T) {
 		{`Timestamp(1, 2)`, `{"$timestamp":{"t":1,"i":2}}`}, {`/a\/b/ix`, `{"$regularExpression":{"pattern":"a\\/b","options":"ix"}}`},
 		{`UUID("00112233-4455-6677-8899-aabbccddeeff")`, `{"$binary":{"base64":"ABEiM0RVZneImaq7zN3u/w==","subType":"04"}}`},
 		{`BinData(128, "AQ==")`, `{"$binary":{"base64":"AQ==","subType":"80"}}`}, {`Code("x")`, `{"$code":"x"}`}, {`Symbol("x")`, `{"$symbol":"x"}`},
+		{`Timestamp({ t: 1, i: 2 })`, `{"$timestamp":{"t":1,"i":2}}`}, {`Date(12)`, `{"$date":{"$numberLong":"12"}}`}, {`new Date(-1)`, `{"$date":{"$numberLong":"-1"}}`},
+		{`Binary.createFromBase64("AQ==", 128)`, `{"$binary":{"base64":"AQ==","subType":"80"}}`}, {`{"$date": 12}`, `{"$date":{"$numberLong":"12"}}`},
+		{`{"$date": "2020-01-01T00:00:00.000+0000"}`, `{"$date":{"$numberLong":"1577836800000"}}`}, {`{"$date": 1577836800000}`, `{"$date":{"$numberLong":"1577836800000"}}`},
+		{`{"$binary": "AQ==", "$type": "80"}`, `{"$binary":{"base64":"AQ==","subType":"80"}}`},
 		{`{"$numberLong": "7"}`, `{"$numberLong":"7"}`}, {`{"$date": "2020-01-01T00:00:00Z"}`, `{"$date":{"$numberLong":"1577836800000"}}`},
 	} {
 		v, err := ParseValue(c[0])
@@ -46,6 +50,25 @@ func TestWhatIsNotAValue(t *testing.T) {
 	}
 	if _, err := Parse(`[1]`); err == nil {
 		t.Error("an array was read as a document")
+	}
+}
+
+// TestErrors checks that errors of shell notation have the place, the reason and an example.
+func TestErrors(t *testing.T) {
+	for text, want := range map[string]string{
+		`{a: nope}`:                  `column 5 of "{a: nope}": nope is not a value; a text needs quotes, and the types are `,
+		`{a: ObjectId}`:              `column 5 of "{a: ObjectId}": ObjectId needs arguments, as in ObjectId("6123456789abcdef01234567")`,
+		`{a: ObjectId("12")}`:        `column 5 of "{a: ObjectId(\"12\")}": ObjectId: it needs 24 hexadecimal digits in quotes, as in `,
+		`{a: NumberInt(9999999999)}`: `column 5 of "{a: NumberInt(9999999999)}": NumberInt: "9999999999" is not a whole number of 32 bits, as in `,
+		`{a: UUID("zz")}`:            `column 5 of "{a: UUID(\"zz\")}": UUID: it needs 32 hexadecimal digits, as in `,
+		`{a: BinData(0)}`:            `column 5 of "{a: BinData(0)}": BinData: the number of arguments is 1, as in BinData(0, "AQ==")`,
+		`{a: Date(x)}`:               `column 5 of "{a: Date(x)}": Date: it needs a date in quotes, or milliseconds since 1970, as in `,
+		"{a: 1,\n b: 2\n c: 3}":      `line 3, column 2 of "{a: 1,\n b: 2\n c: 3}": expected , or }`,
+		`{a: "` + strings.Repeat("x", 100) + `", b: nope}`: `column 112 of "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\", b: nope}": nope is not a value`,
+	} {
+		if _, err := Parse(text); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s: %v\nwant %s", text, err, want)
+		}
 	}
 }
 

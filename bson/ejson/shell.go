@@ -1,9 +1,8 @@
 package ejson
 
 import (
-	"encoding/base64"
-	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -18,8 +17,26 @@ type parser struct {
 
 const maxNesting = 1000
 
+// Lengths of the text that an error quotes, in bytes: before its place, and together.
+const (
+	quotedBefore = 40
+	quotedMax    = 60
+)
+
+// errorf returns an error at the current place. It quotes the text around the place, and has the line if the text has
+// several.
 func (p *parser) errorf(format string, args ...any) error {
-	return fmt.Errorf("column %d of %.60q: %s", p.pos+1, p.in, fmt.Sprintf(format, args...))
+	lines := strings.Count(p.in[:p.pos], "\n")
+	column := p.pos - (strings.LastIndexByte(p.in[:p.pos], '\n') + 1) + 1
+	from := 0
+	if p.pos > quotedMax {
+		from = p.pos - quotedBefore
+	}
+	place := fmt.Sprintf("column %d of %q", column, strings.ToValidUTF8(p.in[from:min(len(p.in), from+quotedMax)], ""))
+	if lines > 0 {
+		place = fmt.Sprintf("line %d, %s", lines+1, place)
+	}
+	return fmt.Errorf("%s: %w", place, fmt.Errorf(format, args...))
 }
 
 func (p *parser) space() {
@@ -212,6 +229,7 @@ func (p *parser) wrap(tag, text string) error {
 
 // word handles literals and constructors.
 func (p *parser) word() error {
+	start := p.pos
 	w := p.ident()
 	if w == "new" {
 		p.space()
@@ -228,8 +246,8 @@ func (p *parser) word() error {
 		return p.wrap("$numberDouble", w)
 	case "MinKey", "MaxKey":
 		if p.peek() == '(' {
-			if _, err := p.args(); err != nil {
-				return err
+			if args, err := p.args(); err != nil || len(args) > 0 {
+				return p.errorf("%s takes no arguments", w)
 			}
 		}
 		p.out = append(p.out, `{"$`+strings.ToLower(w[:1])+w[1:]+`":1}`...)
@@ -237,19 +255,56 @@ func (p *parser) word() error {
 	case "":
 		return p.errorf("expected a value")
 	}
-	args, err := p.args()
-	if err != nil {
-		return err
+	known, ok := constructors[w]
+	if !ok || p.peek() != '(' {
+		p.pos = start
+		if ok {
+			return p.errorf("%s needs arguments, as in %s", w, known.example)
+		}
+		return p.errorf("%s is not a value; a text needs quotes, and the types are %s", w, constructorNames())
 	}
-	return p.construct(w, args)
+	if w == "Timestamp" && strings.HasPrefix(strings.TrimLeft(p.in[p.pos+1:], " "), "{") {
+		return p.timestampOfDocument()
+	}
+	args, err := p.args()
+	if err == nil && (len(args) < known.least || len(args) > max(known.least, known.most)) {
+		err = fmt.Errorf("the number of arguments is %d", len(args))
+	}
+	if err == nil {
+		err = known.write(p, args)
+	}
+	if err != nil {
+		p.pos = start
+		return p.errorf("%s: %w, as in %s", w, err, known.example)
+	}
+	return nil
 }
 
-func (p *parser) args() ([]string, error) {
-	if p.peek() != '(' {
-		return nil, p.errorf("expected (")
+// timestampOfDocument reads Timestamp({t: 1, i: 2}), from the parenthesis on.
+func (p *parser) timestampOfDocument() error {
+	p.pos++
+	p.out = append(p.out, `{"$timestamp":`...)
+	if err := p.value(0); err != nil {
+		return err
+	}
+	if p.space(); p.peek() != ')' {
+		return p.errorf("expected )")
 	}
 	p.pos++
-	var args []string
+	p.out = append(p.out, '}')
+	return nil
+}
+
+// argument is an argument of a constructor, without its quotes.
+type argument struct {
+	text   string
+	quoted bool
+}
+
+// args reads the arguments of a constructor, from the parenthesis on.
+func (p *parser) args() ([]argument, error) {
+	p.pos++
+	var args []argument
 	for {
 		p.space()
 		switch c := p.peek(); {
@@ -263,66 +318,16 @@ func (p *parser) args() ([]string, error) {
 			if err != nil {
 				return nil, err
 			}
-			args = append(args, s)
+			args = append(args, argument{s, true})
 		default:
 			start := p.pos
 			for p.pos < len(p.in) && strings.IndexByte(",)", p.in[p.pos]) < 0 {
 				p.pos++
 			}
 			if p.pos >= len(p.in) {
-				return nil, p.errorf("expected )")
+				return nil, errors.New("the closing parenthesis is missing")
 			}
-			args = append(args, strings.TrimSpace(p.in[start:p.pos]))
+			args = append(args, argument{strings.TrimSpace(p.in[start:p.pos]), false})
 		}
 	}
-}
-
-func (p *parser) construct(name string, args []string) error {
-	want := 1
-	if name == "Timestamp" || name == "BinData" {
-		want = 2
-	}
-	if len(args) != want {
-		return p.errorf("%s takes %d arguments", name, want)
-	}
-	switch name {
-	case "ObjectId":
-		return p.wrap("$oid", args[0])
-	case "NumberLong", "Long":
-		return p.wrap("$numberLong", args[0])
-	case "NumberInt", "Int32":
-		return p.wrap("$numberInt", args[0])
-	case "Double":
-		return p.wrap("$numberDouble", args[0])
-	case "NumberDecimal", "Decimal128":
-		return p.wrap("$numberDecimal", args[0])
-	case "Symbol":
-		return p.wrap("$symbol", args[0])
-	case "Code":
-		return p.wrap("$code", args[0])
-	case "ISODate", "Date":
-		s := args[0]
-		if len(s) == len("2006-01-02") {
-			s += "T00:00:00Z"
-		}
-		return p.wrap("$date", s)
-	case "Timestamp":
-		p.out = append(p.out, `{"$timestamp":{"t":`+args[0]+`,"i":`+args[1]+`}}`...)
-		return nil
-	case "BinData":
-		n, err := strconv.Atoi(args[0])
-		if err != nil {
-			return p.errorf("%v", err)
-		}
-		p.out = append(p.out, fmt.Sprintf(`{"$binary":{"base64":%q,"subType":"%02x"}}`, args[1], n)...)
-		return nil
-	case "UUID":
-		b, err := hex.DecodeString(strings.ReplaceAll(args[0], "-", ""))
-		if err != nil {
-			return p.errorf("%v", err)
-		}
-		p.out = append(p.out, fmt.Sprintf(`{"$binary":{"base64":%q,"subType":"04"}}`, base64.StdEncoding.EncodeToString(b))...)
-		return nil
-	}
-	return p.errorf("unknown name %s", name)
 }

@@ -28,8 +28,9 @@ const importHelp = `Loads JSON, CSV or TSV: a file, or standard input.
   cantle import --mode upsert --upsertFields sku --headerline URI shop.items items.csv
 
 The ending of the file gives its type unless --type does: .json, .jsonl and .ndjson, .csv,
-.tsv, each also compressed (.gz). JSON is Extended JSON, or in mongosh syntax. Values of CSV
-and TSV are numbers if they look like numbers, else strings, unless --columnsHaveTypes gives
+.tsv, each also compressed (.gz). JSON is Extended JSON of version 1 or 2, or in the syntax
+of mongosh: unquoted names, ISODate("2020-01-31"), NumberLong(5), NaN. Values of CSV and
+TSV are numbers if they look like numbers, else strings, unless --columnsHaveTypes gives
 every field a type:
 
   auto()  string()  int32()  int64()  double()  decimal()  boolean()
@@ -50,6 +51,7 @@ type importArgs struct {
 	mode         string // insert, upsert, merge
 	upsertFields []string
 	table        records.Table
+	legacy       bool
 	drop         bool
 	stopOnError  bool
 	journalFile  string
@@ -60,6 +62,7 @@ func importVerb(f *pflag.FlagSet) action {
 	f.StringVar(&a.kind, "type", "", "`kind` of the input: json, csv or tsv; by default that of the file's ending, otherwise json")
 	f.StringVar(&a.mode, "mode", "insert", "`mode` of writing: insert; upsert replaces, merge changes and delete deletes documents with the same --upsertFields")
 	upsert := f.String("upsertFields", "_id", "comma-separated `fields` by which upsert, merge and delete find documents")
+	f.BoolVar(&a.legacy, "legacy", false, "the input was written by an older mongoexport, in Extended JSON of version 1: {\"$regex\": …, \"$options\": …} is a regular expression. The other forms of version 1 are read without this flag, too")
 	f.Bool("jsonArray", false, "the input is one JSON array; not needed, because arrays are detected")
 	fieldFile := f.String("fieldFile", "", "`file` with the names of the CSV or TSV columns, one per line")
 	fields := f.String("fields", "", "comma-separated `names` of the CSV or TSV columns")
@@ -88,18 +91,14 @@ func importVerb(f *pflag.FlagSet) action {
 		case err != nil:
 		case f.NArg() < 2 || f.NArg() > 3 || !ok:
 			err = errors.New("expected a connection string, database.collection and a file, as in\n\n  cantle import mongodb://127.0.0.1:27017/ shop.orders orders.json")
-		case a.kind != "json" && a.kind != "csv" && a.kind != "tsv":
-			err = fmt.Errorf("--type %s is not json, csv or tsv", a.kind)
-		case a.mode != "insert" && a.mode != "upsert" && a.mode != "merge" && a.mode != "delete":
-			err = fmt.Errorf("--mode %s is not insert, upsert, merge or delete", a.mode)
+		case a.kind != "json" && a.legacy:
+			err = errors.New("--legacy is for --type json")
 		case a.kind == "json" && (*fields != "" || a.table.Header || a.table.Typed):
 			err = errors.New("--fields, --headerline and --columnsHaveTypes are for --type csv and tsv")
 		case a.kind != "json" && (*fields == "") != a.table.Header:
 			err = errors.New("CSV and TSV need either --headerline, if the first line has the names of the columns, or --fields with these names")
 		case a.drop && a.journalFile != "":
 			err = errors.New("--resume keeps existing documents, --drop deletes them; give one of them")
-		case *grace != "stop" && *grace != "autoCast" && *grace != "skipField" && *grace != "skipRow":
-			err = fmt.Errorf("--parseGrace %s is not stop, autoCast, skipField or skipRow", *grace)
 		}
 		if err == nil && *fields != "" {
 			err = a.table.ColumnsOf(strings.Split(*fields, ","))
@@ -215,6 +214,9 @@ func (a *importArgs) open(in *bufio.Reader) (records.Reader, error) {
 		return records.NewTable(in, ',', &a.table)
 	case "tsv":
 		return records.NewTable(in, '\t', &a.table)
+	}
+	if a.legacy {
+		return records.NewLegacyJSON(in), nil
 	}
 	return records.NewJSON(in), nil
 }

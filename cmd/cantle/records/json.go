@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/ejson"
@@ -18,15 +19,20 @@ const textMax = 64 << 20
 // jsonRecords is a Reader of documents in Extended JSON or in mongosh syntax that follow each other or stand in one
 // array.
 type jsonRecords struct {
-	in    *bufio.Reader
-	begun bool
-	array bool
-	seen  bool // a document of the array was read
-	text  []byte
+	in     *bufio.Reader
+	legacy bool // {$regex, $options} is a regular expression
+	begun  bool
+	array  bool
+	seen   bool // a document of the array was read
+	text   []byte
 }
 
 // NewJSON reads documents in Extended JSON or in mongosh syntax.
 func NewJSON(in *bufio.Reader) Reader { return &jsonRecords{in: in} }
+
+// NewLegacyJSON is NewJSON for files of an older mongoexport, in which {$regex, $options} is a regular expression. Both
+// read the other forms of Extended JSON version 1.
+func NewLegacyJSON(in *bufio.Reader) Reader { return &jsonRecords{in: in, legacy: true} }
 
 // Next see Reader.
 func (r *jsonRecords) Next() (bson.Raw, error) {
@@ -43,16 +49,19 @@ func (r *jsonRecords) Next() (bson.Raw, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.array && c == ']' {
-		return nil, io.EOF
-	}
-	if r.array && r.seen {
+	if r.array && r.seen && c != ']' {
 		if c != ',' {
 			return nil, fmt.Errorf("expected a comma or the end of the array, found %q", r.found(c))
 		}
-		if c, err = r.skip(); err != nil {
+		if c, err = r.skip(); err != nil { // the comma may be the last one
 			return nil, errors.New("the array does not end")
 		}
+	}
+	if r.array && c == ']' {
+		if c, err = r.skip(); err == nil {
+			return nil, fmt.Errorf("expected the end of the input behind the array, found %q", r.found(c))
+		}
+		return nil, err
 	}
 	if c != '{' {
 		return nil, fmt.Errorf("expected a document in JSON, found %q; --type csv and tsv read tables", r.found(c))
@@ -61,7 +70,37 @@ func (r *jsonRecords) Next() (bson.Raw, error) {
 	if err := r.document(); err != nil {
 		return nil, err
 	}
-	return ejson.Parse(string(r.text))
+	doc, err := ejson.Parse(string(r.text))
+	if err != nil || !r.legacy || !bytes.Contains(doc, []byte("$regex")) {
+		return doc, err
+	}
+	b := bson.NewBuilder(nil)
+	withRegexes(b, doc)
+	return b.Doc(), nil
+}
+
+// withRegexes appends the fields of a document or an array, with regular expressions in place of {$regex, $options}.
+func withRegexes(b *bson.Builder, doc bson.Raw) {
+	for name, v := range doc.Fields() {
+		inner, isDoc := v.Doc()
+		list, isArray := v.Array()
+		pattern, first := inner.Get("$regex").Str()
+		options, second := inner.Get("$options").Str()
+		switch {
+		case isDoc && first && second && inner.Len() == 2 && !strings.Contains(pattern+options, "\x00"):
+			b.ValueBytes(name, bson.Value{Type: bson.TypeRegex, Data: []byte(pattern + "\x00" + options + "\x00")})
+		case isDoc:
+			b.BeginDoc(string(name))
+			withRegexes(b, inner)
+			b.End()
+		case isArray:
+			b.BeginArray(string(name))
+			withRegexes(b, list)
+			b.End()
+		default:
+			b.ValueBytes(name, v)
+		}
+	}
 }
 
 // skip returns the first byte that is neither white space nor part of a byte order mark.

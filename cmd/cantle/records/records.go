@@ -24,6 +24,7 @@ type Table struct {
 	IgnoreBlanks  bool
 	Grace         string // stop, autoCast, skipField, skipRow
 	columns       []column
+	lineMax       int // bytes; 0 is textMax
 }
 
 // column is one field of a table.
@@ -167,21 +168,26 @@ func automatic(text string) bson.Value {
 // tableRecords reads lines of columns.
 type tableRecords struct {
 	*Table
-	csv *csv.Reader   // for CSV
-	tsv *bufio.Reader // for TSV, which has no quotes
+	csv   *csv.Reader   // for CSV
+	tsv   *bufio.Reader // for TSV, which has no quotes
+	limit *recordLimit  // of the input of csv
+	lines int           // of TSV, read so far
 }
 
 // NewTable returns a Reader that makes a document of each line of a table, whose fields are separated by comma (a tab
 // for TSV).
 // Errors: a first line that does not name the columns.
 func NewTable(in *bufio.Reader, comma rune, a *Table) (Reader, error) {
+	if a.lineMax == 0 {
+		a.lineMax = textMax
+	}
 	t := &tableRecords{Table: a}
 	if comma == '\t' {
 		t.tsv = in
 	} else {
-		t.csv = csv.NewReader(in)
+		t.limit = &recordLimit{in: in, max: a.lineMax}
+		t.csv = csv.NewReader(t.limit)
 		t.csv.FieldsPerRecord = -1
-		t.csv.LazyQuotes = true
 	}
 	if a.Header {
 		names, err := t.line()
@@ -196,16 +202,20 @@ func NewTable(in *bufio.Reader, comma rune, a *Table) (Reader, error) {
 	return t, nil
 }
 
+// line returns the cells of the next line.
+// Errors: io.EOF; a wrong or missing quote, by its line; a line that is too long; errors of the input.
 func (t *tableRecords) line() ([]string, error) {
 	if t.csv != nil {
-		return t.csv.Read()
+		t.limit.read = 0
+		cells, err := t.csv.Read()
+		return cells, quoteError(err)
 	}
 	for {
-		text, err := t.tsv.ReadString('\n')
-		if err != nil && text == "" {
+		text, err := t.tsvLine()
+		if err != nil {
 			return nil, err
 		}
-		if text = strings.TrimRight(text, "\r\n"); text != "" {
+		if text != "" {
 			return strings.Split(text, "\t"), nil
 		}
 	}
