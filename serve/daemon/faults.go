@@ -1,12 +1,14 @@
 package daemon
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"strings"
 
+	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/wire/command"
 )
 
@@ -69,8 +71,13 @@ func (c *Config) Faults() (out []error) {
 	}
 	_, err = c.rootPassword()
 	add(err)
-	for _, a := range c.Addresses() {
-		add(a.check())
+	if collection.CheckDatabaseName(cmp.Or(c.InitDatabase, "test")) != nil {
+		add(fmt.Errorf("--initdb-database: %q is not the name of a database, which has at most %d bytes, and none of / \\ . $ \" and blanks", c.InitDatabase, collection.DatabaseNameMax))
+	}
+	for _, a := range append(c.Addresses(), Address{"--console-listen", strings.TrimSpace(c.Console)}) {
+		if a.Text != "" || a.Flag == "--listen" {
+			add(a.check())
+		}
 	}
 	add(checkAddresses(c))
 	add(new(certificates).open(c, 1))

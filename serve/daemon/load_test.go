@@ -94,6 +94,7 @@ func TestFaults(t *testing.T) {
 		{"", "listen: 127.0.0.1", "", "FILE:1: --listen 127.0.0.1: missing port in address"},
 		{"", "listen: 127.0.0.1:1, unix:/x, 127.0.0.1:70000", "", "FILE:1: --listen 127.0.0.1:70000: "},
 		{"", "cosmos-listen: x\nmetrics-listen: y", "", "FILE:1: --cosmos-listen x\nFILE:2: --metrics-listen y"},
+		{"", "initdb-database: a.b\nconsole-listen: x", "", "FILE:1: --initdb-database: \"a.b\" is not the name of a database\nFILE:2: --console-listen x"},
 		{"", "#\nlisten: 0.0.0.0:1", "", "FILE:2: other machines may reach 0.0.0.0:1"},
 		{"", "metrics-listen: 0.0.0.0:1", "", "FILE:1: other machines may reach 0.0.0.0:1"},
 		{"", "tls-mode: maybe", "", "FILE:1: --tls-mode"},

@@ -41,6 +41,7 @@ func (c *Config) Flags(f *pflag.FlagSet) {
 }
 
 func (c *Config) addressesFlags(f *pflag.FlagSet) {
+	var offered []string
 	f.StringVar(&c.Listen, "listen", "127.0.0.1:27017", "`address` for MongoDB clients, host:port or unix:/path, or several separated by commas; port 0 picks a free port")
 	f.StringVar(&c.Advertise, "advertise", "", "`address` at which clients reach this server, host:port. config.mongos and cantle gateways show it if several servers share a TiKV cluster. The default is the first address of --listen, with this machine's name in place of 0.0.0.0")
 	f.StringVar(&c.CosmosListen, "cosmos-listen", "", "`address` that behaves like Azure Cosmos DB for MongoDB (replica set globaldb, strict rules), such as 127.0.0.1:10255; off by default")
@@ -53,6 +54,10 @@ func (c *Config) addressesFlags(f *pflag.FlagSet) {
 	f.StringVar(&c.CosmosKey, "cosmos-key", "", "account `key`, which is the password at the Cosmos address; by default a random key is generated and stored")
 	f.StringVar(&c.ReplicaSet, "replica-set", "", "`name` of a replica set: --listen then behaves like the primary of a replica set with one member (replicaSet=name) instead of like a mongos. name/host:port also sets the address that clients are given; the default is the address of their connection")
 	f.StringVar(&c.Compat, "compat", release.Default.String(), "`release` of MongoDB that --listen emulates, in its version and where releases differ in their answers: "+release.Names()+". --cosmos-listen follows --cosmos-version")
+	for _, r := range release.Offered() {
+		offered = append(offered, r.String())
+	}
+	flags.Choose(f, "compat", offered...)
 	f.StringVar(&c.Console, "console-listen", "", "`address` of the browser console, which shows partitions, their heat and the cost of requests, of its JSON API, and of this version's documentation (/docs/), such as 127.0.0.1:8080; off by default. An address that other machines reach requires --auth and --tls-mode")
 	f.BoolVar(&c.ConsoleWrite, "console-write", false, "let the console also change documents, if the user's roles allow it")
 	f.StringVar(&c.OTLPEndpoint, "otlp-endpoint", "", "`address` of an OpenTelemetry collector that receives a span for each command (OTLP over HTTP), such as http://127.0.0.1:4318; off by default")
@@ -70,6 +75,7 @@ func (c *Config) storageFlags(f *pflag.FlagSet) {
 	f.BoolVar(&c.Memory, "memory", false, "short for --storage memory: nothing is written to disk, and all data is lost when the server stops (for test suites)")
 	f.BoolVar(&c.ServeDamaged, "serve-damaged", false, "open a damaged database read-only: serve all data that can still be read, and refuse all writes; nothing in the folder is changed. \"cantle check\" lists the damage, \"cantle salvage\" extracts the readable data")
 	f.StringVar(&c.Sync, "sync", "always", "`when` writes are synced to disk. always: an acknowledged write survives a power failure; interval:<ms>: a power failure loses at most that many milliseconds of writes")
+	flags.Choose(f, "sync", "always", "interval:100") // completion offers an example of an interval
 	f.DurationVar(&c.Watchdog, "watchdog", 0, "longest time that a write or sync of the data folder may take, at least 10s, before the process exits with status 61 so that a supervisor can act, like mongod's watchdogPeriodSeconds; 0 waits forever")
 	f.StringVar(&c.CacheSize, "cache-size", "", "`size` of the read caches, such as 512MB; the default is an eighth of the memory, at most 1GB. The memory is that of the machine, or the limit of a container, ulimit -v or GOMEMLIMIT if that is lower")
 	f.StringVar(&c.WorkMemory, "work-memory", "", "`size` of the memory for the work of clients, such as 1GB: sorts, groups and joins (which spill to disk beyond it, or fail), values of expressions, large messages, replies, uncommitted writes; the default is a quarter of the memory; at least 32MB")

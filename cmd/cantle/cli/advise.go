@@ -16,6 +16,8 @@ import (
 	"github.com/cantledb/cantle/cmd/cantle/columns"
 	"github.com/cantledb/cantle/cmd/cantle/progress"
 	"github.com/cantledb/cantle/cmd/cantle/shardkeys"
+	"github.com/cantledb/cantle/collection/match"
+	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/ratelimit"
 )
 
@@ -54,6 +56,28 @@ type adviseArgs struct {
 	queries    []string
 	fields     string
 	json       bool
+
+	given []shardkeys.Request // the queries, parsed
+}
+
+// check checks the flags, and parses the queries.
+func (a *adviseArgs) check(ctx context.Context) error {
+	if a.sample < 1 || a.top < 1 || a.partitions < 2 || a.partitions > shardkeys.PositionBuckets {
+		return fmt.Errorf("--sample and --top are at least 1, --partitions is from 2 to %d", shardkeys.PositionBuckets)
+	}
+	for name := range strings.SplitSeq(a.fields, ",") {
+		if strings.HasPrefix(strings.TrimSpace(name), "$") {
+			return fmt.Errorf("--fields: %q is not the name of a field", name)
+		}
+	}
+	for _, q := range a.queries {
+		r, err := parseQuery(ctx, q)
+		if err != nil {
+			return fmt.Errorf("--query %s: %w", q, err)
+		}
+		a.given = append(a.given, r)
+	}
+	return nil
 }
 
 func adviseVerb(f *pflag.FlagSet) action {
@@ -68,8 +92,8 @@ func adviseVerb(f *pflag.FlagSet) action {
 	return func(ctx context.Context, s Streams) error {
 		a.json = *asJSON
 		db, coll, ok := namespaceOf(f.Arg(1))
-		if a.sample < 1 || a.top < 1 || a.partitions < 2 || a.partitions > shardkeys.PositionBuckets {
-			return usageErrorf("--sample and --top are at least 1, --partitions is from 2 to %d", shardkeys.PositionBuckets)
+		if err := a.check(ctx); err != nil {
+			return usageError{err}
 		}
 		if f.NArg() != 2 || !ok {
 			return usageErrorf("expected a connection string and database.collection, as in\n\n  cantle advise mongodb://127.0.0.1:27017/ test.orders")
@@ -87,19 +111,13 @@ func adviseVerb(f *pflag.FlagSet) action {
 }
 
 // advise runs the verb: it ranks the possible shard keys of a collection, and prints the ranking to out.
-// Errors: errors of the server; a bad --query; a collection without documents.
+// Errors: errors of the server; a collection without documents.
 func (s *server) advise(ctx context.Context, db, coll string, a *adviseArgs, out, errs io.Writer) error {
 	requests, incomplete, err := s.requests(ctx, db, coll)
 	if err != nil {
 		return err
 	}
-	for _, q := range a.queries {
-		r, err := parseQuery(q)
-		if err != nil {
-			return fmt.Errorf("--query %s: %w", q, err)
-		}
-		requests = append(requests, r)
-	}
+	requests = append(requests, a.given...)
 	now, err := s.runCommand(ctx, db, bson.D{{"customAction", "GetPartitions"}, {"collection", coll}}.Doc())
 	if err != nil {
 		return err
@@ -115,7 +133,7 @@ func (s *server) advise(ctx context.Context, db, coll string, a *adviseArgs, out
 		return fmt.Errorf("%s.%s has %s, too few to rank shard keys (at least %d); cantle estimate works with a sample document",
 			db, coll, columns.Plural(int(d.Seen), "document"), shardkeys.DocumentsLeast)
 	}
-	r := shardkeys.Ranking{Given: len(a.queries), Prices: pricesOf(incomplete), DB: db, Coll: coll, Partitions: a.partitions, Top: a.top, Docs: d, Requests: requests, Current: now}
+	r := shardkeys.Ranking{Given: len(a.given), Prices: pricesOf(incomplete), DB: db, Coll: coll, Partitions: a.partitions, Top: a.top, Docs: d, Requests: requests, Current: now}
 	r.Rank()
 	if a.json {
 		printJSON(out, r.JSON())
@@ -167,8 +185,12 @@ func (s *server) requests(ctx context.Context, db, coll string) (out []shardkeys
 // parseQuery parses the value of --query, a filter in Extended JSON, and returns it as a find that runs once and costs
 // 3 RU on one partition. Fixed has the fields that the filter, and each filter in its $and, compares for equality or by
 // $in, but not those that it compares with a regular expression.
-func parseQuery(text string) (shardkeys.Request, error) {
+// Errors: a text that is not a document; a filter that a server refuses.
+func parseQuery(ctx context.Context, text string) (shardkeys.Request, error) {
 	doc, err := ejson.Parse(text)
+	if err == nil {
+		_, err = match.Parse(mql.NewEnv(ctx), doc)
+	}
 	if err != nil {
 		return shardkeys.Request{}, err
 	}

@@ -216,7 +216,7 @@ func TestAdviseVerb(t *testing.T) {
 	if out := advise(t, "--sample", "500", uri, "test.c"); !strings.Contains(out, "500 documents read") || !strings.Contains(out, "no requests were recorded") && strings.Contains(out, "d.d") {
 		t.Errorf("sampled:\n%s", out)
 	}
-	if code, out := verb("--query", "{a: }", uri, "test.c"); code != 1 || !strings.Contains(out, "--query") {
+	if code, out := verb("--query", "{a: }", uri, "test.c"); code != 2 || !strings.Contains(out, "--query") {
 		t.Errorf("status %d: %s", code, out)
 	}
 }
@@ -233,13 +233,13 @@ func TestParseQuery(t *testing.T) {
 		`{a: {$regularExpression: {pattern: "x", options: ""}}, b: {$regex: "x"}}`:                             "",
 		`{a: {$in: [1, {$regularExpression: {pattern: "x", options: ""}}]}, b: {$not: {$eq: 1}}, c: {$ne: 1}}`: "",
 	} {
-		r, err := parseQuery(filter)
+		r, err := parseQuery(t.Context(), filter)
 		if got := strings.Join(r.Fixed, " "); err != nil || got != want {
 			t.Errorf("%s: %q, not %q: %v", filter, got, want, err)
 		}
 	}
 	for _, bad := range []string{`{a: }`, ``} {
-		if _, err := parseQuery(bad); err == nil {
+		if _, err := parseQuery(t.Context(), bad); err == nil {
 			t.Errorf("%s was accepted", bad)
 		}
 	}

@@ -206,7 +206,7 @@ func TestEstimateVerb(t *testing.T) {
 			t.Errorf("%s: status %d\n%s", flag, code, out)
 		}
 	}
-	if code, out := verb("--shard-key", "nosuch", file); code != 1 || !strings.Contains(out, "no such field; its fields are _id, device, at") {
+	if code, out := verb("--shard-key", "nosuch", file); code != 2 || !strings.Contains(out, "no field nosuch; its fields are _id, device, at") {
 		t.Errorf("an unknown shard key: status %d\n%s", code, out)
 	}
 	for _, bad := range [][]string{{}, {file + "x"}, {"--index", "{a: 7x}", file}, {"--index", "{a: 'nonsense'}", file}, {"--nonsense", file}} {

@@ -43,6 +43,8 @@ func TestCompletion(t *testing.T) {
 		{"serve --tls-m", "--tls-mode", "--tls-ca-file", noFiles},
 		{"serve --tls-mode ", "allowTLS requireTLS", "--data", noFiles},
 		{"serve --tls-mode=", "allowTLS requireTLS", "--data", noFiles},
+		{"serve --compat ", "7.0 8.0", "--data", noFiles},
+		{"serve --sync ", "always", "--data", noFiles},
 		{"import --type ", "csv json", "--type", noFiles},
 		{"dump --", "--out --gzip --help", "--drop", noFiles},
 		{"dump --nsInclude a --", "--nsInclude --out", "--drop", noFiles},

@@ -115,6 +115,9 @@ func (a *demoArgs) start(log io.Writer) (*daemon.Daemon, error) {
 	if err := flags.Parse(set, args); err != nil {
 		return nil, err
 	}
+	if wrong := cfg.Faults(); len(wrong) > 0 {
+		return nil, usageError{wrong[0]}
+	}
 	cfg.CommandLine = append([]string{"cantle", "serve"}, args...)
 	cfg.ConsoleTools = console.Tools{Advise: Advise, Estimate: Estimate}
 	return daemon.Start(context.Background(), cfg, log) // ctx would end the server before its clients

@@ -97,8 +97,6 @@ func dumpVerb(f *pflag.FlagSet) action {
 			err = errors.New("--query needs --collection")
 		case (a.without != nil || a.prefixes != nil) && (a.db == "" || a.coll != ""):
 			err = errors.New("--excludeCollection and --excludeCollectionsWithPrefix need --db, and no --collection")
-		case a.target != "" && a.target != "mongodb":
-			err = fmt.Errorf("--for %s is not mongodb", a.target)
 		case a.parallel < 1:
 			err = errors.New("--numParallelCollections is at least 1")
 		case a.resume && a.archive != "":

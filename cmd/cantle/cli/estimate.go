@@ -76,7 +76,9 @@ func estimateVerb(f *pflag.FlagSet) action {
 					p.Changed = append(p.Changed, name)
 				}
 			}
-			err = p.Prepare(ctx, doc, *key, indexes)
+			if err := p.Prepare(ctx, doc, *key, indexes); err != nil {
+				return usageError{err}
+			}
 		}
 		if err != nil {
 			return err

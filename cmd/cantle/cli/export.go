@@ -109,8 +109,6 @@ func (a *exportArgs) check() error {
 	switch {
 	case a.kind != "json" && a.kind != "csv":
 		return fmt.Errorf("cantle export writes json or csv, not %s", a.kind)
-	case a.format != "relaxed" && a.format != "canonical":
-		return fmt.Errorf("--jsonFormat %s is not relaxed or canonical", a.format)
 	case a.kind == "csv" && a.fields == nil:
 		return errors.New("CSV needs --fields")
 	case a.limit < 0 || a.skip < 0:
@@ -123,13 +121,13 @@ func (a *exportArgs) check() error {
 // Errors: a filter or sort that is not a document.
 func (a *exportArgs) find(coll string) (bson.Raw, error) {
 	find := bson.D{{"find", coll}}
-	for _, part := range []struct{ name, text string }{{"filter", a.query}, {"sort", a.sort}} {
+	for _, part := range []struct{ name, flag, text string }{{"filter", "query", a.query}, {"sort", "sort", a.sort}} {
 		if part.text == "" {
 			continue
 		}
 		d, err := ejson.Parse(part.text)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", part.name, err)
+			return nil, fmt.Errorf("--%s: %w", part.flag, err)
 		}
 		find = append(find, bson.E{part.name, d})
 	}

@@ -32,6 +32,9 @@ busy partition's load, more RU/s will not help much: use a shard key with more d
 values. If the RU are spread evenly over many values, raise the throughput.
 `
 
+// partitionsTopMax is the maximum of --top.
+const partitionsTopMax = 64
+
 func partitionsVerb(f *pflag.FlagSet) action {
 	top := f.Int("top", 10, "`number` of the most expensive shard key values to show, 0 for none")
 	limit := f.Duration("timeout", 10*time.Second, "maximum time to wait for an answer")
@@ -41,10 +44,13 @@ func partitionsVerb(f *pflag.FlagSet) action {
 		if f.NArg() != 2 || !ok {
 			return usageErrorf("expected a connection string and database.collection, as in\n\n  cantle partitions mongodb://127.0.0.1:27017/ test.orders")
 		}
+		if *top < 0 || *top > partitionsTopMax {
+			return usageErrorf("--top is from 0 to %d", partitionsTopMax)
+		}
 		ctx, cancel := context.WithTimeout(ctx, *limit)
 		defer cancel()
 		reply, err := runOnce(ctx, f.Arg(0), "cantle partitions", db, bson.D{
-			{"customAction", "GetPartitions"}, {"collection", coll}, {"top", int32(min(max(1, *top), 64))},
+			{"customAction", "GetPartitions"}, {"collection", coll}, {"top", int32(max(1, *top))},
 		}.Doc(), s.Err)
 		if err != nil {
 			return err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,6 +15,7 @@ import (
 	"github.com/cantledb/cantle/cmd/cantle/gateways"
 	"github.com/cantledb/cantle/cmd/cantle/top"
 	"github.com/cantledb/cantle/serve/certificates"
+	"github.com/cantledb/cantle/serve/flags"
 )
 
 // Streams are the input and output of a verb: results go to Out, everything else to Err. Both escape control
@@ -32,6 +34,9 @@ func newVerb(name, args, does, help string, define func(f *pflag.FlagSet) action
 	c := &cobra.Command{Use: name, Short: does, Long: help, Args: cobra.ArbitraryArgs, DisableFlagsInUseLine: true}
 	do := define(c.Flags())
 	c.RunE = func(c *cobra.Command, _ []string) error {
+		if err := checkValues(c.Flags()); err != nil {
+			return usageError{err}
+		}
 		return do(c.Context(), Streams{c.InOrStdin(), columns.PlainWriter(c.OutOrStdout()), columns.PlainWriter(c.ErrOrStderr())})
 	}
 	if c.Flags().HasFlags() {
@@ -39,6 +44,22 @@ func newVerb(name, args, does, help string, define func(f *pflag.FlagSet) action
 	}
 	c.Use = strings.TrimSpace(c.Use + " " + args)
 	return c
+}
+
+// checkValues checks the values of flags by the rules of all verbs: a flag with choices has one of them, and a timeout
+// is positive. It leaves out hidden flags, which are settings of the server: cantle doctor reports errors in these.
+func checkValues(f *pflag.FlagSet) (err error) {
+	f.Visit(func(x *pflag.Flag) {
+		choices, value := flags.Choices(x), x.Value.String()
+		switch {
+		case x.Hidden || err != nil:
+		case choices != nil && !slices.Contains(choices, value):
+			err = fmt.Errorf("--%s is one of %s, not %q", x.Name, strings.Join(choices, ", "), value)
+		case x.Name == "timeout" && (value == "0s" || strings.HasPrefix(value, "-")):
+			err = fmt.Errorf("--timeout is positive, not %s", value)
+		}
+	})
+	return err
 }
 
 // Verbs returns all verbs, which work on their own or as clients of a server, in the order in which the help lists

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/cantledb/cantle/bson"
@@ -60,16 +61,23 @@ func (p *Workload) Prepare(ctx context.Context, doc bson.Raw, key string, indexe
 			return fmt.Errorf("--shard-key %s: %w", key, err)
 		}
 		if _, missing := pattern.Missing(doc); missing {
-			return fmt.Errorf("--shard-key %s: the sample document has no such field; its fields are %s", key, strings.Join(fieldNames(doc), ", "))
+			return noField("shard-key", key, key, doc)
 		}
 		p.terms += prices.TermWeight(len(pattern.AppendLogical(nil, doc)))
 	}
 	p.sharded = key != ""
+	changed, err := changedPaths(p.Changed, doc)
+	if err != nil {
+		return err
+	}
 	env := mql.NewEnv(ctx)
 	for _, text := range indexes {
 		spec, err := parseIndex(env, text)
 		if err != nil {
 			return fmt.Errorf("--index %s: %w", text, err)
+		}
+		if name := missingField(spec, doc); name != "" {
+			return noField("index", text, name, doc)
 		}
 		var scratch expr.Scratch
 		weight := int64(0)
@@ -83,18 +91,53 @@ func (p *Workload) Prepare(ctx context.Context, doc bson.Raw, key string, indexe
 			return fmt.Errorf("--index %s: %w", text, err)
 		}
 		p.terms += weight
-		for _, name := range p.Changed {
-			at, err := path.Compile(name)
-			if err != nil {
-				return fmt.Errorf("--update-fields %s: %w", name, err)
-			}
-			if spec.Touched(at) {
-				p.moved += weight
-				break
-			}
+		if slices.ContainsFunc(changed, spec.Touched) {
+			p.moved += weight
 		}
 	}
 	return nil
+}
+
+// changedPaths returns the paths of --update-fields.
+// Errors: a bad path; one that the sample document does not have.
+func changedPaths(names []string, doc bson.Raw) (out []path.Path, err error) {
+	for _, name := range names {
+		at, err := path.Compile(name)
+		if err != nil {
+			return nil, fmt.Errorf("--update-fields %s: %w", name, err)
+		}
+		if !hasField(doc, at) {
+			return nil, noField("update-fields", name, name, doc)
+		}
+		out = append(out, at)
+	}
+	return out, nil
+}
+
+// noField returns the error of a flag that names a field which the sample document does not have: without a value, the
+// estimate would leave out the cost of its index entries.
+func noField(flag, value, name string, doc bson.Raw) error {
+	return fmt.Errorf("--%s %s: the sample document has no field %s; its fields are %s", flag, value, name, strings.Join(fieldNames(doc), ", "))
+}
+
+// missingField returns the first field of an index that the sample document does not have, "" if it has all. The part of
+// a wildcard behind its prefix may be missing, and _ts, which a server of the Cosmos address adds.
+func missingField(spec *index.Spec, doc bson.Raw) string {
+	for name := range spec.Key.Fields() {
+		name := strings.TrimSuffix(strings.TrimSuffix(string(name), "$**"), ".")
+		if name == "" || name == "_ts" || strings.HasPrefix(name, "_fts") {
+			continue
+		}
+		if at, err := path.Compile(name); err != nil || !hasField(doc, at) {
+			return name
+		}
+	}
+	return ""
+}
+
+// hasField reports whether a document has a value at a path, also in an array.
+func hasField(doc bson.Raw, at path.Path) bool {
+	return !at.Walk(doc, path.Traverse, func(v bson.Value, _ []int32) bool { return v.IsMissing() })
 }
 
 // CheckRates reports a rate or another number that is negative or not finite, by the name of its flag.
