@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 
 	"github.com/cantledb/cantle/serve/console"
 	"github.com/cantledb/cantle/wire/auth"
@@ -38,10 +39,48 @@ func (d *Daemon) hasFirstScripts() (bool, error) {
 // markFirstScripts writes firstScriptsMark, before a new database is created.
 // Errors: errors of the file system.
 func (d *Daemon) markFirstScripts() error {
-	if err := os.WriteFile(filepath.Join(d.cfg.Data, firstScriptsMark), []byte(scriptsWaiting), 0o600); err != nil {
+	if err := d.writeMark(scriptsWaiting); err != nil {
 		return fmt.Errorf("--initdb-folder: %w", err)
 	}
 	return nil
+}
+
+// writeMark replaces the text of firstScriptsMark, and syncs it to disk: after a power failure, a first start must not
+// appear to be complete, nor scripts that have begun to be waiting.
+func (d *Daemon) writeMark(text string) error {
+	mark := filepath.Join(d.cfg.Data, firstScriptsMark)
+	file, err := os.OpenFile(mark+".part", os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = file.WriteString(text)
+	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(mark+".part", mark); err != nil {
+		return err
+	}
+	return d.syncData()
+}
+
+// removeMark removes firstScriptsMark, and syncs that to disk.
+func (d *Daemon) removeMark() error {
+	if err := os.Remove(filepath.Join(d.cfg.Data, firstScriptsMark)); err != nil {
+		return err
+	}
+	return d.syncData()
+}
+
+// syncData syncs the names of the files in the folder of --data.
+func (d *Daemon) syncData() error {
+	if runtime.GOOS == "windows" { // folders cannot be synced there
+		return nil
+	}
+	folder, err := os.Open(d.cfg.Data)
+	if err != nil {
+		return err
+	}
+	return errors.Join(folder.Sync(), folder.Close())
 }
 
 // runFirstScripts runs the scripts of --initdb-folder before clients are accepted, if the database is new or if no
@@ -74,7 +113,7 @@ func (d *Daemon) runFirstScripts(ctx context.Context, s *command.Server) error {
 	if !has {
 		if waiting {
 			d.log.Warn().Msg("the first start ended before the scripts of --initdb-folder began, and this start has none: none will run")
-			return os.Remove(mark)
+			return d.removeMark()
 		}
 		return nil
 	}
@@ -88,7 +127,7 @@ func (d *Daemon) runFirstScripts(ctx context.Context, s *command.Server) error {
 	}
 	defer hangUp()
 	if d.cfg.KeepsFiles() {
-		if err := os.WriteFile(mark, nil, 0o600); err != nil {
+		if err := d.writeMark(""); err != nil {
 			return fmt.Errorf("--initdb-folder: %w", err)
 		}
 	}
@@ -96,7 +135,7 @@ func (d *Daemon) runFirstScripts(ctx context.Context, s *command.Server) error {
 		return fmt.Errorf("--initdb-folder: %w", err)
 	}
 	if d.cfg.KeepsFiles() {
-		return os.Remove(mark)
+		return d.removeMark()
 	}
 	return nil
 }

@@ -43,15 +43,18 @@ func Run(ctx context.Context, cfg *daemon.Config, run console.RunCommand, log fu
 	database := cmp.Or(cfg.InitDatabase, "test")
 	for _, e := range entries {
 		name, path := e.Name(), filepath.Join(cfg.InitFolder, e.Name())
-		switch ext := filepath.Ext(strings.TrimSuffix(name, ".gz")); {
-		case ext == ".js" && ext == filepath.Ext(name):
+		lower := strings.ToLower(name)
+		switch ext := filepath.Ext(strings.TrimSuffix(lower, ".gz")); {
+		case e.IsDir():
+			log(name, "ignored: it is a folder")
+		case ext == ".js" && ext == filepath.Ext(lower):
 			err = script(ctx, path, database, run, func(text string) { log(name, text) })
 		case ext == ".json" || ext == ".jsonl" || ext == ".ndjson":
 			err = documents(ctx, path, database, run, func(text string) { log(name, text) })
 		case ext == ".sh":
 			log(name, "shell scripts are not run: use .js, or .json for documents")
 		default:
-			log(name, "ignored: files with the endings .js, .json, .jsonl and .ndjson are used")
+			log(name, "ignored: files with the endings .js, .json, .jsonl and .ndjson are used, the last three also compressed (.gz)")
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
@@ -118,10 +121,16 @@ func (r *readFailure) Read(p []byte) (int, error) {
 // order is a prefix of a file's name that only determines its place: 01-orders.json.
 var order = regexp.MustCompile(`^[0-9]+[-_.]`)
 
+// isCompressed reports whether the ending of a file's name is that of gzip.
+func isCompressed(name string) bool { return strings.EqualFold(filepath.Ext(name), ".gz") }
+
 // namespaceOf returns the collection whose documents a file has, by the file's name: orders.json or shop.orders.json.gz,
 // with or without a number before it.
 func namespaceOf(path, database string) (db, coll string) {
-	name := strings.TrimSuffix(filepath.Base(path), ".gz")
+	name := filepath.Base(path)
+	if isCompressed(name) {
+		name = strings.TrimSuffix(name, filepath.Ext(name))
+	}
 	name = order.ReplaceAllString(strings.TrimSuffix(name, filepath.Ext(name)), "")
 	if db, coll, ok := strings.Cut(name, "."); ok {
 		return db, coll
@@ -137,7 +146,7 @@ func documents(ctx context.Context, path, database string, run console.RunComman
 	}
 	defer file.Close()
 	in := bufio.NewReader(file)
-	if filepath.Ext(path) == ".gz" {
+	if isCompressed(path) {
 		z, err := gzip.NewReader(in)
 		if err != nil {
 			return err

@@ -72,8 +72,10 @@ if (db.orders.findOne({ _id: 1 }).total !== 15) throw new Error("the update is m
 		"02-shop.customers.json": `[{"_id": 1, "name": "a"}, {"_id": 2, "name": "b"}]`,
 		"03-notes.ndjson.gz":     "{_id: ObjectId('6123456789abcdef01234567')}\n{\"_id\": 2}\n",
 		"04-run.sh":              "echo hi",
+		"05-capitals.JSON":       `{"_id": 1}`,
+		"06-capitals.JS":         "db.capitals.insertOne({_id: 2})",
 		"README.md":              "text",
-		"99-last.js":             `db.first.insertOne({_id: 1, shop: db.getSiblingDB("shop").customers.countDocuments()})`,
+		"99-last.js":             `if (db.capitals.countDocuments() !== 2) throw new Error("endings in capitals"); db.first.insertOne({_id: 1, shop: db.getSiblingDB("shop").customers.countDocuments()})`,
 	})
 	data := t.TempDir()
 	args := []string{"--data", data, "--initdb-root-username", "admin", "--initdb-root-password", "pwd", "--initdb-database", "start"}
