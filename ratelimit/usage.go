@@ -5,6 +5,7 @@ const usageSeconds = 60
 
 // usage holds the statistics of one bucket: units and refusals for each of the last usageSeconds seconds.
 type usage struct {
+	begun      int64 // the first second
 	second     int64 // the running second
 	spent      [usageSeconds]MicroRU
 	refused    [usageSeconds]int32
@@ -17,7 +18,7 @@ type usage struct {
 	peakLast   MicroRU               // highest second of the hour before
 }
 
-func (u *usage) start(second int64) { u.second, u.hour = second, second/3600 }
+func (u *usage) start(second int64) { u.begun, u.second, u.hour = second, second, second/3600 }
 
 // advance moves the statistics to a later second, and clears the slots of the ring for the seconds that have passed
 // since.
@@ -70,6 +71,7 @@ type BucketStats struct {
 	Limit           MicroRU // its RU/s share; 0 when unlimited
 	LastSecond      MicroRU // used in the last complete second
 	LastMinute      MicroRU // used in the last 60 seconds, the running one included
+	Seconds         int     // of these 60, the seconds since the statistics began; 0 is unknown
 	PeersSpent      MicroRU // used at peers in about that time; 0 if unlimited
 	Total           MicroRU // used since the server started
 	Normalized      int     // busiest second of the last minute in percent of the share, 0..100; 0 when unlimited
@@ -87,6 +89,7 @@ func (s *BucketStats) Add(o BucketStats) {
 	s.Limit = max(s.Limit, o.Limit)
 	s.LastSecond = addSaturating(s.LastSecond, o.LastSecond)
 	s.LastMinute = addSaturating(s.LastMinute, o.LastMinute)
+	s.Seconds = max(s.Seconds, o.Seconds)
 	s.Total = addSaturating(s.Total, o.Total)
 	s.Normalized = max(s.Normalized, o.Normalized)
 	s.Throttled += o.Throttled
@@ -99,7 +102,7 @@ func (b *Bucket) stats() BucketStats {
 	u := &b.use
 	s := BucketStats{
 		Limit: b.rate, LastSecond: u.spent[slotOf(u.second-1)], Total: u.total, Throttled: u.throttled,
-		Balance: b.balance, BurstCredit: b.burstCredit, Waiting: b.queue.len(),
+		Balance: b.balance, BurstCredit: b.burstCredit, Waiting: b.queue.len(), Seconds: int(min(usageSeconds, max(1, u.second-u.begun+1))),
 	}
 	var busiest MicroRU
 	for i := range u.spent {

@@ -72,16 +72,12 @@ type Verdict struct {
 // Serious reports whether requests are refused, or will soon be.
 func (v *Verdict) Serious() bool { return v.AtLimit > 0 && v.Kind.Strained() }
 
-// Judge judges the load of all partitions of a collection in a minute or more. The list has the partitions without
-// load, too.
-func Judge(parts []Load) Verdict { return judge(parts, minute) }
-
 // minute is the time, in seconds, over which a shorter load is spread before it is compared with Least: a single command
 // makes no partition hot.
 const minute = 60
 
-// judge is Judge for a load that lasted some seconds.
-func judge(parts []Load, seconds float64) Verdict {
+// Judge judges the load of all partitions of a collection in some seconds. The list has the partitions without load, too.
+func Judge(parts []Load, seconds float64) Verdict {
 	v := Verdict{Kind: Idle, Part: -1, Partitions: len(parts)}
 	top, used, limits := -1, 0.0, 0.0
 	for i := range parts {
@@ -135,14 +131,24 @@ func farAbove(parts []Load, most, all, seconds float64) bool {
 	return all*min(1, seconds/minute) >= Least && n > 0 && most >= Times*below/float64(n) && (most-fair)/all >= Excess
 }
 
-// Stats returns the loads of the last minute from the statistics of a collection's budget.
-func Stats(list []ratelimit.BucketStats) []Load {
-	out := make([]Load, 0, len(list))
+// leastSeconds is the least time over which Stats spreads a load, so that the first busy second of a new partition is no
+// load of a minute.
+const leastSeconds = 10
+
+// Stats returns the loads of the last minute from the statistics of a collection's budget, and the time in seconds over
+// which they are averages. The loads of partitions whose statistics are younger are those since then.
+func Stats(list []ratelimit.BucketStats) (out []Load, longest float64) {
+	out = make([]Load, 0, len(list))
 	for i := range list {
 		s := &list[i]
-		l := Load{Part: s.Shard, RU: (s.LastMinute + s.PeersSpent).Float() / 60, Limit: s.Limit.Float(), Refused: float64(s.ThrottledMinute)}
+		seconds := float64(minute)
+		if s.Seconds > 0 {
+			seconds = min(minute, max(leastSeconds, float64(s.Seconds)))
+		}
+		longest = max(longest, seconds)
+		l := Load{Part: s.Shard, RU: (s.LastMinute + s.PeersSpent).Float() / seconds, Limit: s.Limit.Float(), Refused: float64(s.ThrottledMinute)}
 		l.Busiest = float64(s.Normalized) / 100 * l.Limit
 		out = append(out, l)
 	}
-	return out
+	return out, longest
 }

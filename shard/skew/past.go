@@ -49,7 +49,7 @@ func (p *Past) Judge() Pattern {
 	for last >= 0 && columns[last] == 0 {
 		last--
 	}
-	out.Verdict = judge(loads(tracks, columns, 0, last+1, p.Step))
+	out.Verdict = Judge(loads(tracks, columns, 0, last+1, p.Step))
 	if last < 0 || out.Kind == Idle {
 		return out
 	}
@@ -69,7 +69,7 @@ func (p *Past) Judge() Pattern {
 	if p.Live {
 		seconds := max(recentLeast, min(recentMost, int64(len(columns))*p.Step/5))
 		whole := out.Verdict
-		out.Verdict = judge(loads(tracks, columns, last+1-max(lag, int((seconds+p.Step-1)/p.Step)), last+1, p.Step))
+		out.Verdict = Judge(loads(tracks, columns, last+1-max(lag, int((seconds+p.Step-1)/p.Step)), last+1, p.Step))
 		if whole.Kind == Hot && out.Kind != Hot {
 			out.Cooled = whole
 		}

@@ -219,7 +219,7 @@ func TestJudge(t *testing.T) {
 		{"one partition without a limit", all(0, 1e6), One, 0, 0},
 		{"none", nil, Idle, -1, 0},
 	} {
-		if v := Judge(c.loads); v.Kind != c.want || v.Part != c.part || v.AtLimit != c.full {
+		if v := Judge(c.loads, minute); v.Kind != c.want || v.Part != c.part || v.AtLimit != c.full {
 			t.Errorf("%s: %+v", c.name, v)
 		}
 	}
