@@ -39,11 +39,13 @@ func TestOperatorsAllowance(t *testing.T) {
 		}
 	}
 	spent, _ := w.Cluster.Budgets.Collection(uint64(w.Cluster.Catalog().Collections("test")[0].ID)).Totals()
-	report, _ := c.ok(`{customAction: "GetRequestReport"}`).Get("ruTotal").AsFloat()
+	reply := c.ok(`{customAction: "GetRequestReport"}`)
+	report, _ := reply.Get("ruTotal").AsFloat()
+	told, _ := reply.Get("ruOperators").AsFloat()
 	same := func(a, b, off float64) bool { return a-b < off && b-a < off }
 	// The charge of a getMore is a difference of two rounded sums.
-	if own := w.Cluster.Budgets.OperatorCharge().Float(); !same(spent.Float(), sum, 1e-6) || !same(report, sum, 1e-6) || !same(own, operators, 0.011) || own < 10 {
-		t.Errorf("the replies name %v RU, the partitions %v, the report %v; of operators %v, the allowance %v", sum, spent, report, operators, own)
+	if own := w.Cluster.Budgets.OperatorCharge().Float(); !same(spent.Float(), sum, 1e-6) || !same(report, sum, 1e-6) || !same(own, operators, 0.011) || !same(own, told, 1e-6) || own < 10 {
+		t.Errorf("the replies name %v RU, the partitions %v, the report %v; of operators %v, the allowance %v, the report %v", sum, spent, report, operators, own, told)
 	}
 	w.RequireAuth = true
 	for need, want := range map[string]int64{"test.c: find": ratelimit.CodeThrottled, "test.c: find, cluster: serverStatus": 0} {

@@ -155,6 +155,9 @@ func printShapes(out io.Writer, reply bson.Raw) {
 		fmt.Fprintf(out, " since %s", time.UnixMilli(ms).UTC().Format(time.DateTime+" MST"))
 	}
 	fmt.Fprintln(out)
+	if ru := float(reply, "ruOperators"); ru > 0 {
+		fmt.Fprintf(out, "besides, %s RU of operators (console, diagnosis), outside of the budgets, since the server started\n", columns.Amount(ru))
+	}
 	for _, n := range notes {
 		fmt.Fprintf(out, "\n%s\n", n)
 	}

@@ -24,8 +24,8 @@ const (
 // expensive shape first. Without collection the report covers the database, on admin all databases. With history:
 // true each shape has the minutes in which it ran, of the hour up to its last run. With values: true each has the filter
 // of its costliest run, for users that may read the collection. The sums cover all servers of the store. The fields
-// account, the features that clients used and that an account of Azure Cosmos DB does not have, and load cover only the
-// server that replies.
+// account, the features that clients used and that an account of Azure Cosmos DB does not have, load, and ruOperators, the
+// charge of operators since the start, which no shape and no partition includes, cover only the server that replies.
 func (s *State) getRequestReport(c *command.Call, a *customArgs) error {
 	if a.top == 0 {
 		a.top = reportDefault
@@ -47,6 +47,7 @@ func (s *State) getRequestReport(c *command.Call, a *customArgs) error {
 		b.DateTime("since", sum.since.UnixMilli())
 	}
 	b.Double("ruTotal", sum.total.Float())
+	b.Double("ruOperators", c.Cluster.Budgets.OperatorCharge().Float())
 	b.String("prices", c.Cluster.Budgets.PriceList().String())
 	b.Int32("shapes", int32(sum.shapes))
 	b.BeginArray("requests")
