@@ -38,7 +38,7 @@ func compactVerb(f *pflag.FlagSet) action {
 			return usageErrorf("expected a connection string, and perhaps a database or a collection, as in\n\n  cantle compact mongodb://127.0.0.1:27017/ shop.orders")
 		}
 		if *least < 0 {
-			return usageErrorf("--free-space-target is at least 1")
+			return usageErrorf("--free-space-target is not negative")
 		}
 		server, err := connect(f.Arg(0), "cantle compact", func(o *options.ClientOptions) error {
 			o.SetTimeout(0)
@@ -53,6 +53,9 @@ func compactVerb(f *pflag.FlagSet) action {
 			if list, err = collectionsOf(ctx, server, db); err != nil {
 				return err
 			}
+		}
+		if len(list) == 0 && db != "" {
+			return fmt.Errorf("the database %s does not exist, or has no collections", db)
 		}
 		freed, err := compactAll(ctx, server, s, list, *dry, *least)
 		switch {

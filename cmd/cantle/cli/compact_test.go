@@ -88,6 +88,9 @@ func TestCompact(t *testing.T) {
 	if n, err := coll.CountDocuments(t.Context(), bson.D{{Key: "n", Value: 3}}); err != nil || n != docs/40 {
 		t.Errorf("%d documents by the index, %v", n, err)
 	}
+	if status, out := verbOut(t, "compact", d.URI(), "none"); status != 1 || !strings.Contains(out, "the database none does not exist") {
+		t.Errorf("%d %s", status, out)
+	}
 	if status, out := verbOut(t, "compact", d.URI(), "shop.none"); status != 1 || !strings.Contains(out, "shop.none") {
 		t.Errorf("status %d: %s", status, out)
 	}

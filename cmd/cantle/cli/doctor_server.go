@@ -158,8 +158,9 @@ func loads(status bson.Raw) (out []doctor.Finding) {
 		out = append(out, doctor.Finding{Check: "load", State: doctor.Warning, Found: skew.Number(float64(n)) + " requests were refused in the last minute, because request units were used up"})
 	}
 	list, _ := load.Get("worst").Array()
+	shown := 0
 	for v := range list.Values() {
-		if len(out) > loadsShown {
+		if shown++; shown > loadsShown {
 			break
 		}
 		d, _ := v.Doc()

@@ -170,3 +170,14 @@ func TestDoctorMachine(t *testing.T) {
 		t.Errorf("status %d after %s\n%s", status, time.Since(begun), text)
 	}
 }
+
+// TestDoctorLoads checks that the findings have the loads of at most loadsShown collections, with and without refusals.
+func TestDoctorLoads(t *testing.T) {
+	worst := strings.Repeat(`{ns: "a.b", kind: "hot", text: "x"}, `, loadsShown+2)
+	for refused, want := range map[string]int{"0": loadsShown, "5": loadsShown + 1} {
+		status := bsontest.Doc(t, `{partitionLoad: {refusedLastMinute: `+refused+`, worst: [`+worst+`]}}`)
+		if got := len(loads(status)); got != want {
+			t.Errorf("%s refusals: %d findings, not %d", refused, got, want)
+		}
+	}
+}

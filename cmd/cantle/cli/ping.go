@@ -14,7 +14,8 @@ import (
 )
 
 const pingHelp = `Checks whether a server answers, for health checks: exit status 0 if it does, 1 if not. No
-login is needed. Of a replica set only the server in the URI is checked.
+login is needed; if the URI has one, the server must accept it. Of a replica set only the
+server in the URI is checked.
 
 URI is a connection string such as mongodb://127.0.0.1:27017/, which is also the default:
 this machine's server is then contacted without TLS and, if it refuses that, through TLS
@@ -53,13 +54,13 @@ func pingVerb(f *pflag.FlagSet) action {
 
 // ping measures how fast one server answers, and returns a line with that time and the server's role, which the reply
 // to hello has.
-// Errors: a bad connection string; errors of the driver, shortened.
+// Errors: a bad connection string; a login that the server refuses; errors of the driver, shortened.
 func ping(ctx context.Context, uri string, limit time.Duration) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	srv, err := connect(uri, "cantle ping", directly)
 	if err != nil {
-		return "", usageError{err}
+		return "", err
 	}
 	defer srv.close()
 	hello, err := srv.runCommand(ctx, "admin", command("hello"))
@@ -73,13 +74,11 @@ func ping(ctx context.Context, uri string, limit time.Duration) (string, error) 
 	return fmt.Sprintf("%s answers in %s, as %s", address.Redact(address.URI(uri)), time.Since(begun).Round(10*time.Microsecond), roleOf(hello)), nil
 }
 
-// directly makes the driver connect only to the one server, or load balancer, of the connection string, and not log
-// in.
+// directly makes the driver connect only to the one server, or load balancer, of the connection string.
 func directly(o *options.ClientOptions) error {
 	if err := o.Validate(); err != nil {
 		return err
 	}
-	o.Auth = nil
 	if o.Direct != nil || balanced(o) {
 		return nil
 	}

@@ -23,7 +23,8 @@ func TestPing(t *testing.T) {
 		{uri, 0, uri + " answers in ", ""},
 		{address, 0, uri + " answers in ", ""},
 		{"nohost.invalid:27017 --timeout 200ms", 1, "", "cantle ping: mongodb://nohost.invalid:27017/: the name nohost.invalid "},
-		{"mongodb://nobody:wrong@" + address + "/", 0, "mongodb://***@" + address + "/ answers in ", ""}, // no login is needed
+		{"mongodb://nobody:wrong@" + address + "/", 1, "", "cantle ping: mongodb://***@" + address + "/ answers, and refuses the login"},
+		{"nobody:wrong@" + address, 1, "", "cantle ping: mongodb://***@" + address + "/ answers, and refuses the login"},
 		{uri + "?replicaSet=rs0 --timeout 100ms", 1, "", "cantle ping: "},
 		{uri + "?tls=true --timeout 200ms", 1, "", "cantle ping: " + uri + "?tls=true: the server closes the connection: if it does not use TLS"},
 		{"mongodb://" + silent.Addr().String() + "/ --timeout 100ms", 1, "", "cantle ping: no answer from mongodb://"},
