@@ -110,6 +110,7 @@ func renderDifferences(all []table) []byte {
 	for _, a := range absences {
 		fmt.Fprintf(b, "| %s | `%s` | %s |\n", a.table, strings.Join(a.names, "`, `"), a.why)
 	}
+	renderOptions(b)
 	b.WriteString("\n## Only here\n\nCommands that MongoDB does not have, or has no longer; they follow Azure Cosmos DB: [for Cosmos users](cosmos.md).\n\n")
 	for _, t := range all {
 		for _, r := range t.rows {
