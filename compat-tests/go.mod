@@ -15,6 +15,7 @@ require (
 	github.com/tikv/client-go/v2 v2.0.8-0.20260319064229-5cba4fc2f3a9
 	github.com/youmark/pkcs8 v0.0.0-20240726163527-a2c0da244d78
 	go.mongodb.org/mongo-driver/v2 v2.9.3
+	go.yaml.in/yaml/v3 v3.0.5
 )
 
 require (

@@ -34,5 +34,9 @@
 // With -rewrite, the output of a js statement replaces its comment if they differ, and the output is one line without
 // an error.
 //
+// What cannot run here is checked as far as possible: YAML for containers and CI with its commands and variables of cantle
+// (TestYAML), connection strings and programs of C# and Java (TestSnippets). TestReaders checks that each kind of user
+// finds its page in one click.
+//
 // The files of a page stay in .cache/pages/NAME, with the logs of its servers.
 package pages
