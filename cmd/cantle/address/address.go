@@ -53,6 +53,11 @@ func NoAnswer(uri string, err error) error {
 	return fmt.Errorf("no answer from %s; is the server running?", Redact(uri))
 }
 
+// NoLogin returns the error of a verb whose login the server refuses.
+func NoLogin(uri string) error {
+	return fmt.Errorf("%s answers, and refuses the login: correct user, password and authSource in the connection string", Redact(uri))
+}
+
 // closed finds the texts of errors of a connection that the server has closed.
 var closed = regexp.MustCompile(`EOF|socket was unexpectedly closed|connection reset|first record does not look like`)
 

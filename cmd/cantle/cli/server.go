@@ -92,7 +92,7 @@ func (s *server) explain(err error) error {
 	case errors.As(err, &refused) && refused.Code == remote.CommandNotFound:
 		return fmt.Errorf("%s is not a cantle server: it has no customAction", address.Redact(s.uri))
 	case errors.As(err, &refused) && refused.Code == remote.AuthenticationFailed:
-		return fmt.Errorf("%s answers, and refuses the login: correct user, password and authSource in the connection string", address.Redact(s.uri))
+		return address.NoLogin(s.uri)
 	case errors.As(err, &refused) && refused.Code == 13:
 		return &refusedError{refused.Message}
 	case errors.As(err, &refused):

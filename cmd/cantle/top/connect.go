@@ -3,6 +3,7 @@ package top
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/cmd/cantle/address"
+	"github.com/cantledb/cantle/cmd/cantle/remote"
 )
 
 // connectTime is the timeout of the request by which a server returns the address of its console.
@@ -55,10 +57,16 @@ func pageOf(ctx context.Context, uri, name string) (*page, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTime)
 	defer cancel()
 	raw, err := client.Database("admin").RunCommand(ctx, []byte(bson.D{{"getCmdLineOpts", 1}}.Doc())).Raw()
-	if err != nil {
-		if mongo.IsTimeout(err) {
-			err = address.NoAnswer("mongodb://"+strings.Join(o.Hosts, ",")+"/", err)
-		}
+	var refused mongo.CommandError
+	switch {
+	case err == nil:
+	case errors.As(err, &refused) && refused.Code == remote.AuthenticationFailed:
+		return nil, address.NoLogin(address.URI(uri))
+	case errors.As(err, &refused):
+		return nil, errors.New(refused.Message)
+	case mongo.IsTimeout(err):
+		return nil, address.NoAnswer(address.URI(uri), err)
+	default:
 		return nil, address.WithoutSecrets(uri, err)
 	}
 	parsed, _ := bson.Raw(raw).Get("parsed").Doc()

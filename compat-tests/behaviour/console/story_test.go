@@ -107,6 +107,7 @@ func TestLoginPage(t *testing.T) {
 	b := browse(t, s, 1280, 900)
 	b.open("#/collections?ns=test.orders")
 	b.check("a login is asked for", "document.querySelector('main.login form input[name=password]')")
+	b.check("the first field has the focus", "document.activeElement.name === 'user'")
 	b.picture("login")
 	b.fill("input[name=user]", "reader")
 	b.fill("input[name=password]", "wrong")

@@ -95,6 +95,9 @@ func TestTopLogin(t *testing.T) {
 	if status, _, errs := s.top("--once", strings.Replace(s.url, "http://", "http://ada:wrong@", 1)); status != 1 || !strings.Contains(errs, "Authentication failed") {
 		t.Errorf("%d %s", status, errs)
 	}
+	if status, _, errs := s.top("--once", strings.Replace(s.daemon.URI(), "mongodb://", "mongodb://ada:wrong@", 1)); status != 1 || !strings.Contains(errs, "refuses the login: correct user") {
+		t.Errorf("%d %s", status, errs)
+	}
 }
 
 // TestTopTerminal checks that cantle top keeps running on a terminal, and that keys change the view.

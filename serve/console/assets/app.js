@@ -22,6 +22,7 @@ const system = (c) => ['admin', 'config', 'local'].includes(c.db) || c.name.star
 
 function Login({ onDone, wrong }) {
   const [f, setF] = useState({ user: '', password: '', db: 'admin' }), [error, setError] = useState(wrong);
+  useEffect(() => { document.querySelector('main.login input')?.focus(); }, []);
   const run = async (e) => { e.preventDefault(); try { onDone(await post('login', f)); } catch (x) { setError(x); } };
   const field = (name, title, type, complete) => html`<label class="field">${title}<input name=${name} type=${type} autocomplete=${complete} value=${f[name]} onInput=${(e) => setF({ ...f, [name]: e.target.value })}/></label>`;
   return html`<main class="login"><form onSubmit=${run}><h1>Cantle</h1><p class="quiet">Log in as a database user.</p>
