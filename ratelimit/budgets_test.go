@@ -415,7 +415,7 @@ func TestConcurrentUse(t *testing.T) {
 				m.Reset(id, nil)
 				m.PointRead(i%4, 0)
 				b.Charge(now, Class{}, &m)
-				b.Collection(id).CountKey(0, []byte{byte(i)}, RU, 10)
+				b.Collection(id).CountKey(0, []byte{byte(i)}, RU, 10, nil)
 				switch {
 				case w == 0 && i%50 == 0:
 					b.Collection(id).SetShards(now, shardIDs(4+i/50%2))

@@ -13,7 +13,7 @@
 // delays the next one. A charge is computed from the counted work and the consistency level alone, whatever the cache
 // or the clock.
 //
-// Invariants: arithmetic on request units is integer, in millionths; no method reads the machine's clock (the caller
+// Invariants: arithmetic on the request units of budgets is integer, in millionths; no method reads the machine's clock (the caller
 // passes now, or the clock that a VirtualClock follows), but waits use timers; nothing here imports any other package of
 // this module.
 //

@@ -26,11 +26,14 @@ type Hot struct {
 	Key    string // as given to Add, cut at 512 bytes
 	Weight int64
 	Error  int64 // the true weight is between Weight-Error and Weight
+	// By has the callers with most of the weight, as far as they were given to AddBy.
+	By []CallerWeight
 }
 
 type hotKey struct {
-	Hot
-	at int // place in the heap
+	Hot         // without By
+	at      int // place in the heap
+	callers keyCallers
 }
 
 // NewSketch creates a sketch with room for k keys.
@@ -38,7 +41,10 @@ func NewSketch(k int) *Sketch { return &Sketch{room: max(1, k)} }
 
 // Add adds weight to a key, and copies the bytes of the key if it keeps them. For a key that is already in the
 // sketch it does not allocate.
-func (s *Sketch) Add(key []byte, weight int64) {
+func (s *Sketch) Add(key []byte, weight int64) { s.AddBy(key, weight, nil) }
+
+// AddBy adds weight to a key, as Add does, and counts it for a caller; nil for none.
+func (s *Sketch) AddBy(key []byte, weight int64, who *Caller) {
 	if weight <= 0 {
 		return
 	}
@@ -61,22 +67,29 @@ func (s *Sketch) Add(key []byte, weight int64) {
 	default: // replace the lightest key; its weight becomes the possible error
 		h = s.heap[0]
 		delete(s.index, h.Key)
-		h.Key, h.Error = string(key), h.Weight
+		h.Key, h.Error, h.callers = string(key), h.Weight, keyCallers{}
 		s.index[h.Key] = h
 	}
 	h.Weight = int64(addSaturating(MicroRU(h.Weight), MicroRU(weight)))
+	if who != nil {
+		h.callers.add(who, weight)
+	}
 	heap.Fix(&s.heap, h.at)
 }
 
 // Top returns the n heaviest keys, the heaviest first; keys of equal weight are in the order of the keys.
 func (s *Sketch) Top(n int) []Hot {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	out := make([]Hot, len(s.heap))
 	for i, h := range s.heap {
 		out[i] = h.Hot
 	}
-	s.mu.Unlock()
-	return heaviest(out, n)
+	out = heaviest(out, n)
+	for i := range out {
+		out[i].By = s.index[out[i].Key].callers.list()
+	}
+	return out
 }
 
 // MergeHot adds up lists of heavy keys, one from each sketch (those of several servers), and returns the n heaviest
@@ -87,7 +100,7 @@ func MergeHot(n int, lists ...[]Hot) []Hot {
 	for _, list := range lists {
 		for _, h := range list {
 			had := sum[h.Key]
-			sum[h.Key] = Hot{h.Key, int64(addSaturating(MicroRU(had.Weight), MicroRU(h.Weight))), int64(addSaturating(MicroRU(had.Error), MicroRU(h.Error)))}
+			sum[h.Key] = Hot{h.Key, int64(addSaturating(MicroRU(had.Weight), MicroRU(h.Weight))), int64(addSaturating(MicroRU(had.Error), MicroRU(h.Error))), mergeWeights(had.By, h.By)}
 		}
 	}
 	out := make([]Hot, 0, len(sum))
@@ -111,6 +124,7 @@ func (s *Sketch) Halve() {
 	defer s.mu.Unlock()
 	for _, h := range s.heap {
 		h.Weight, h.Error = h.Weight/2, h.Error/2
+		h.callers.halve()
 	}
 }
 
@@ -131,10 +145,10 @@ type HotKeys struct {
 }
 
 // CountKey adds a charge and the bytes written to one shard key value, so that HotKeys finds the hot keys of a
-// shard. key may have any encoding that the caller can display again.
-func (p *Pool) CountKey(shard int, key []byte, charge MicroRU, bytesWritten int64) {
+// shard. key may have any encoding that can be displayed again. caller has the origin of the charge, nil for none.
+func (p *Pool) CountKey(shard int, key []byte, charge MicroRU, bytesWritten int64, caller *Caller) {
 	h := p.Hot(shard)
-	h.ByRU.Add(key, int64(charge))
+	h.ByRU.AddBy(key, int64(charge), caller)
 	h.ByBytes.Add(key, bytesWritten)
 }
 

@@ -56,7 +56,7 @@ func TestSketch(t *testing.T) {
 func TestHotKeysFollowTheMap(t *testing.T) {
 	p := newPool(1, nil)
 	p.SetShards(t0, []int{0, 1})
-	p.CountKey(1, []byte("k"), 3*RU, 100)
+	p.CountKey(1, []byte("k"), 3*RU, 100, nil)
 	if h := p.Hot(1).ByRU.Top(1); len(h) != 1 || h[0].Weight != int64(3*RU) {
 		t.Errorf("%+v", h)
 	}
@@ -76,7 +76,7 @@ func TestMergeHot(t *testing.T) {
 		b.Add([]byte(key), w)
 	}
 	got := fmt.Sprint(MergeHot(3, a.Top(4), b.Top(4)))
-	if want := "[{y 8 0} {v 7 0} {x 5 0}]"; got != want {
+	if want := "[{y 8 0 []} {v 7 0 []} {x 5 0 []}]"; got != want {
 		t.Errorf("%s, wanted %s", got, want)
 	}
 	if got := MergeHot(3, a.Top(2)); len(got) != 2 {

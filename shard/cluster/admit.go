@@ -20,7 +20,7 @@ func (c *Cluster) settle(o *Op) {
 	class.Operator = o.Class.Operator
 	c.Budgets.Charge(c.Now(), class, &o.meter)
 	if len(o.touches.list) > 0 && !class.Operator {
-		o.touches.charge(c.Budgets.Collection(o.meter.Collection()), &o.meter)
+		o.touches.charge(c.Budgets.Collection(o.meter.Collection()), &o.meter, o.Caller)
 	}
 	o.Receipt.Merge(&o.meter)
 	o.meter.Reset(o.meter.Collection(), nil)

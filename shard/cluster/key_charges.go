@@ -97,8 +97,8 @@ func (o *Op) touchQuery(q *plan.Query, shards []*shard.Descriptor) {
 }
 
 // charge divides the statement's charge on each shard since the last call equally among the remembered shard key
-// values, and adds the parts to the pool's statistics of hot keys.
-func (t *touches) charge(pool *ratelimit.Pool, meter *ratelimit.Meter) {
+// values, and adds the parts to the pool's statistics of hot keys. caller has the origin of the statement.
+func (t *touches) charge(pool *ratelimit.Pool, meter *ratelimit.Meter, caller *ratelimit.Caller) {
 	if len(t.list) == 0 {
 		return
 	}
@@ -114,7 +114,7 @@ func (t *touches) charge(pool *ratelimit.Pool, meter *ratelimit.Meter) {
 		}
 		for i := range t.list {
 			if x := &t.list[i]; int(x.shard) == p.Shard {
-				pool.CountKey(p.Shard, t.keys[x.from:x.to], cost/ratelimit.MicroRU(n), x.bytes*int64(t.skip+1))
+				pool.CountKey(p.Shard, t.keys[x.from:x.to], cost/ratelimit.MicroRU(n), x.bytes*int64(t.skip+1), caller)
 				x.bytes = 0 // if the stream continues, it only costs
 			}
 		}

@@ -51,6 +51,8 @@ type Op struct {
 	Writes storage.Memory
 	// User is the user that runs the command.
 	User collection.User
+	// Caller is the origin of the command, for the statistics of hot keys; nil if it has none.
+	Caller *ratelimit.Caller
 	// BypassValidation skips validators (bypassDocumentValidation).
 	BypassValidation bool
 	// Refusals lists the statements that budgets refused.

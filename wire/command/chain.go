@@ -338,7 +338,7 @@ func (c *Call) prepareEnv() {
 	if who.writes != nil {
 		c.Op.Writes = who.writes
 	}
-	c.Op.AppName, c.Op.User = c.ConnState.AppName, c.ConnState.User
+	c.Op.AppName, c.Op.User, c.Op.Caller = c.ConnState.AppName, c.ConnState.User, c.Server.callerOf(c.ConnState)
 	c.Op.Strong = c.strongReads()
 	c.Op.Unmetered = c.Server.Unmetered.Load()
 	c.Op.Durability = c.WriteConcern.Durability(c.Server.Durability)

@@ -114,6 +114,7 @@ type Server struct {
 	Memory   mql.MemoryLimits
 	Spills   mql.Spills // counted over all commands
 	Charges  charges
+	callers  ratelimit.CallerTable
 
 	ChargeReplies  atomic.Bool            // every reply contains the charge of its command: the parameter replyCharge
 	Lowered        atomic.Pointer[string] // the feature compatibility version, if it was lowered, else nil; see FeatureVersion
@@ -250,6 +251,7 @@ type ConnState struct {
 	pinnedTxn   pinnedTxn
 	Last        statement       // for getLastRequestStatistics, if the command has no session
 	slot        operations.Slot // the running command
+	caller      atomic.Pointer[connCaller]
 	account     account
 	Shape       []byte // memory for the text of a query shape
 	// Streamed is the exhaust cursor of the connection, whose batches follow each other without a getMore; 0 if the

@@ -140,6 +140,7 @@ func (s *server) advise(ctx context.Context, db, coll string, a *adviseArgs, out
 		return nil
 	}
 	r.Print(out)
+	printCallers(out, incomplete)
 	printIncomplete(out, incomplete)
 	return nil
 }

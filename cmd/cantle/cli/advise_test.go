@@ -257,7 +257,7 @@ func TestReportVerb(t *testing.T) {
 		return verbStatus(t, "report", "", &out, &out, args...), out.String()
 	}
 	code, out := verb(uri, "test.c")
-	for _, want := range []string{"{a: ?} {k: 1}", "test.c", "fan-out: 3 of 3 runs", "by 2 shapes"} {
+	for _, want := range []string{"{a: ?} {k: 1}", "test.c", "fan-out: 3 of 3 runs", "by 2 shapes", "Applications and users with most of the recent load", "mongo-go-driver"} {
 		if code != 0 || !strings.Contains(out, want) {
 			t.Fatalf("status %d, without %q:\n%s", code, want, out)
 		}

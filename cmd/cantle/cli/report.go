@@ -23,8 +23,13 @@ values) since the server started or the last --reset, the most expensive first.
   fan-outs      runs that visited several partitions
   refused       documents or statements that were refused because request units were used up
 
-Below the table are the collections that had a hot partition, were at their limit or refused
-requests in the last minute. A second table lists features that clients used at the Cosmos
+A second table has the applications (appName), drivers and users with most of the recent RU
+and refusals, to users that may see them (clusterMonitor): RU and refused since they are
+among those, and the share of the recent RU, in which a request of 15 minutes ago has half
+of its weight.
+
+Below the tables are the collections that had a hot partition, were at their limit or refused
+requests in the last minute. A last table lists features that clients used at the Cosmos
 address and that an Azure Cosmos DB account refuses, with their counts and applications
 (appName).
 `
@@ -73,6 +78,7 @@ func reportVerb(f *pflag.FlagSet) action {
 func printReport(out io.Writer, reply bson.Raw) {
 	defer printIncomplete(out, reply)
 	printShapes(out, reply)
+	printCallers(out, reply)
 	printLoads(out, reply)
 	printRefusals(out, reply)
 }

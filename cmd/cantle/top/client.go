@@ -138,7 +138,12 @@ type (
 			RU, RUPercent, RUAverage  float64
 			MillisAverage             float64
 			Count                     json.Number
+			Callers                   []caller
 		}
+	}
+	caller struct {
+		AppName, Driver, User string
+		RecentPercent         float64
 	}
 	event struct {
 		At             int64

@@ -216,9 +216,22 @@ func (s *screen) requests(p *picture) {
 			break
 		}
 		n, _ := r.Count.Float64()
-		text := fmt.Sprintf("%7s %5.1f%% %6s %6s %8s  %s %s %s %s", num(r.RU), r.RUPercent, num(r.RUAverage), num(r.MillisAverage), num(n), r.Command, r.NS, r.Filter, r.Sort)
+		text := fmt.Sprintf("%7s %5.1f%% %6s %6s %8s  %s %s %s %s", num(r.RU), r.RUPercent, num(r.RUAverage), num(r.MillisAverage), num(n), r.Command, r.NS, r.Filter, strings.TrimSpace(r.Sort+" "+by(r.Callers)))
 		s.add("%s", s.cut(strings.TrimRight(text, " "), s.width))
 	}
+}
+
+// by names the caller with most of the recent load of a shape, with its share; "" if there is none.
+func by(list []caller) string {
+	if len(list) == 0 {
+		return ""
+	}
+	c := &list[0]
+	text := fmt.Sprintf("by %s %.0f%%", cmp.Or(c.AppName, c.Driver, "unnamed"), c.RecentPercent)
+	if c.User != "" {
+		text += " " + c.User
+	}
+	return "[" + text + "]"
 }
 
 // events shows splits, merges and scaling.

@@ -52,6 +52,7 @@ func (s *State) getPartitions(c *command.Call, a *customArgs) error {
 		return err
 	}
 	counts := c.Cluster.Counts(coll.ID)
+	callers := c.Server.MaySeeCallers(c.ConnState.Login)
 	bounds, values := coll.Sharded() && c.Server.MaySeeBounds(c.ConnState.Login, a.ns), c.Server.MaySeeValues(c.ConnState.Login, a.ns)
 	var stats []ratelimit.BucketStats
 	b.BeginArray("partitions")
@@ -74,8 +75,8 @@ func (s *State) getPartitions(c *command.Call, a *customArgs) error {
 			stats[len(stats)-1].PeersSpent = 0 // the sums have it
 		}
 		appendLoad(b, p.BucketStats)
-		appendHot(b, "hottestByRU", coll, p.byRU[:min(len(p.byRU), int(a.top))], true, values)
-		appendHot(b, "hottestByBytes", coll, p.byBytes[:min(len(p.byBytes), int(a.top))], false, values)
+		appendHot(b, "hottestByRU", coll, p.byRU[:min(len(p.byRU), int(a.top))], true, values, callers)
+		appendHot(b, "hottestByBytes", coll, p.byBytes[:min(len(p.byBytes), int(a.top))], false, values, false)
 		b.End()
 		if err := c.CheckReplySize(); err != nil {
 			return err
@@ -156,8 +157,8 @@ func appendLoad(b *bson.Builder, s ratelimit.BucketStats) {
 }
 
 // appendHot appends the heaviest shard key values of a partition, each with its charge in RU (inRU) or else its bytes.
-// If values is false, it leaves the values themselves out.
-func appendHot(b *bson.Builder, name string, coll *catalog.Collection, keys []ratelimit.Hot, inRU, values bool) {
+// If values is false, it leaves the values themselves out, and without callers the applications and users.
+func appendHot(b *bson.Builder, name string, coll *catalog.Collection, keys []ratelimit.Hot, inRU, values, callers bool) {
 	b.BeginArray(name)
 	for _, k := range keys {
 		b.BeginDoc("")
@@ -168,6 +169,9 @@ func appendHot(b *bson.Builder, name string, coll *catalog.Collection, keys []ra
 			b.Double("ru", ratelimit.MicroRU(k.Weight).Float())
 		} else {
 			b.Int64("bytes", k.Weight)
+		}
+		if callers {
+			appendHotCallers(b, &k)
 		}
 		b.End()
 	}

@@ -23,7 +23,8 @@ const (
 // reports the charges of commands by their shape, since the server started or since the last reset, the most
 // expensive shape first. Without collection the report covers the database, on admin all databases. With history:
 // true each shape has the minutes in which it ran, of the hour up to its last run. With values: true each has the filter
-// of its costliest run, for users that may read the collection. The sums cover all servers of the store. The fields
+// of its costliest run, for users that may read the collection. Users that may see the operations of others get callers:
+// the applications and users with most of the load and refusals. The sums cover all servers of the store. The fields
 // account, the features that clients used and that an account of Azure Cosmos DB does not have, load, and ruOperators, the
 // charge of operators since the start, which no shape and no partition includes, cover only the server that replies.
 func (s *State) getRequestReport(c *command.Call, a *customArgs) error {
@@ -50,12 +51,16 @@ func (s *State) getRequestReport(c *command.Call, a *customArgs) error {
 	b.Double("ruOperators", c.Cluster.Budgets.OperatorCharge().Float())
 	b.String("prices", c.Cluster.Budgets.PriceList().String())
 	b.Int32("shapes", int32(sum.shapes))
+	who, now := c.Server.MaySeeCallers(c.ConnState.Login), c.Cluster.Now()
 	b.BeginArray("requests")
 	for i := range sum.list[:min(len(sum.list), int(a.top))] {
 		b.BeginDoc("")
 		appendRequest(c, b, &sum.list[i], sum.total)
 		if a.values {
 			sum.list[i].prices.costliest.appendTo(b, c.Server.MaySeeValues(c.ConnState.Login, sum.list[i].ns))
+		}
+		if who {
+			appendCallers(b, &sum.list[i], now)
 		}
 		if a.history {
 			appendMinutes(b, &sum.list[i])
@@ -64,6 +69,9 @@ func (s *State) getRequestReport(c *command.Call, a *customArgs) error {
 	}
 	b.End()
 	cluster.AppendSkewed(b, "load", c.Cluster.Skewed(func(coll *catalog.Collection) bool { return w.matches(coll.Namespace) }))
+	if who {
+		appendCollectionCallers(b, sum.list, now)
+	}
 	appendAccount(c, a.reset)
 	appendIncomplete(b, incomplete)
 	return nil

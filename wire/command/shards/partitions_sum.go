@@ -80,8 +80,8 @@ func (s *State) clusterPartitions(ctx context.Context, coll *catalog.Collection)
 }
 
 // hotKeysAnswerMax is the maximum number of hot keys of one kind, of all partitions of a collection together, in an
-// answer to a peer. If all keys have the maximum length, they take two megabytes.
-const hotKeysAnswerMax = 2048
+// answer to a peer. If all keys and their callers have the maximum length, both kinds take three megabytes.
+const hotKeysAnswerMax = 1536
 
 // answerPartitions answers the call of a peer with the measurements that this server has of a collection's
 // partitions.
@@ -140,6 +140,7 @@ func appendHotKeys(b *bson.Builder, name string, keys []ratelimit.Hot) {
 		b.Binary("key", 0, []byte(k.Key))
 		b.Int64("weight", k.Weight)
 		b.Int64("error", k.Error)
+		appendKeyCallers(b, k.By)
 		b.End()
 	}
 	b.End()
@@ -171,7 +172,7 @@ func (s *partitionsSum) add(d bson.Raw) {
 func parseHotKeys(d bson.Raw, name string) (keys []ratelimit.Hot) {
 	each(d, name, func(d bson.Raw) {
 		_, key, _ := d.Get("key").Binary()
-		keys = append(keys, ratelimit.Hot{Key: string(key), Weight: whole(d, "weight"), Error: whole(d, "error")})
+		keys = append(keys, ratelimit.Hot{Key: string(key), Weight: whole(d, "weight"), Error: whole(d, "error"), By: parseKeyCallers(d)})
 	})
 	return keys
 }

@@ -63,6 +63,7 @@ type shape struct {
 	times             shapeTimes                // durations of the runs
 	minutes           [shapeMinutes]shapeMinute // of the last hour, at index minute modulo shapeMinutes
 	prices            shapePrices
+	callers           ratelimit.Callers
 }
 
 // shapeMinute holds the counts of a shape in one minute.
@@ -91,7 +92,8 @@ type shapeRun struct {
 	docs       int64 // documents or statements that were refused
 	more       bool  // a getMore: its query has been counted already
 	ran        int   // statements that were not refused
-	priced     bool  // the caller needs the prices of the shape
+	priced     bool  // the prices of the shape are needed
+	caller     *ratelimit.Caller
 }
 
 // record counts a run of a command under its shape; for a batch, body is its first statement. text is memory for the
@@ -155,6 +157,14 @@ func (r *shapeRun) runs() int {
 	return r.ran
 }
 
+// queries returns the number of commands, 0 for a page of a query that was counted.
+func (r *shapeRun) queries() int64 {
+	if r.more {
+		return 0
+	}
+	return 1
+}
+
 // averageRun is the average cost of one run of a shape, in request units, and the average number of partitions that a
 // run visits.
 type averageRun struct{ ru, visits float64 }
@@ -179,6 +189,7 @@ func (s *shape) add(r shapeRun, now time.Time) (warn *shape) {
 	s.loaded += r.loaded
 	s.last = now
 	s.times.add(r.took)
+	s.callers.Add(r.caller, r.queries(), r.docs, r.charge.Float(), now)
 	at := int32(now.Unix() / 60)
 	m := &s.minutes[uint32(at)%shapeMinutes]
 	if m.at != at {
@@ -394,7 +405,7 @@ func (s *State) recordShape(c *command.Call, e command.Outcome) {
 		body = d
 	}
 	r := shapeRun{charge: e.Charge, took: e.Took, loaded: c.Op.Receipt.Sum(ratelimit.DocLoaded), paid: c.Op.Receipt.Sum(ratelimit.PartitionVisit), failed: err != nil,
-		refused: e.Refused(), docs: c.RefusedStatements(e)}
+		refused: e.Refused(), docs: c.RefusedStatements(e), caller: c.Op.Caller}
 	coll, shards := c.Op.Receipt.Spread()
 	if r.visited = shards; shards > 1 {
 		if x := s.Cluster.Catalog().ByID(keyspace.CollectionID(coll)); x != nil && x.Map != nil {

@@ -85,7 +85,7 @@ func (s *State) clusterReport(ctx context.Context, w *reportFilter) (sum *report
 	}
 	sum = s.localReport(w)
 	if len(others) > 0 {
-		sum.add(others)
+		sum.add(others, s.Cluster.Now())
 	}
 	return sum, incomplete, nil
 }
@@ -97,7 +97,7 @@ func (s *State) answerReport(_ context.Context, question []byte) ([]byte, error)
 		return nil, err
 	}
 	w := parseReportFilter(q)
-	return s.localReport(&w).doc(w.history), nil
+	return s.localReport(&w).doc(w.history, s.Cluster.Now()), nil
 }
 
 // reportAnswerBytesMax is the maximum bytes of the list of shapes in an answer to a peer. The cheapest shapes, for
@@ -105,7 +105,7 @@ func (s *State) answerReport(_ context.Context, question []byte) ([]byte, error)
 const reportAnswerBytesMax = 2 << 20
 
 // doc returns the sum as a document for a peer.
-func (r *reportSum) doc(history bool) bson.Raw {
+func (r *reportSum) doc(history bool, now time.Time) bson.Raw {
 	b := bson.NewBuilder(nil)
 	if !r.since.IsZero() {
 		b.DateTime("since", r.since.UnixMilli())
@@ -114,14 +114,14 @@ func (r *reportSum) doc(history bool) bson.Raw {
 	b.Int64("shapes", int64(r.shapes))
 	b.BeginArray("list")
 	for i := 0; i < len(r.list) && b.Len() < reportAnswerBytesMax; i++ {
-		r.list[i].appendForPeer(b, history)
+		r.list[i].appendForPeer(b, history, now)
 	}
 	b.End()
 	return b.Doc()
 }
 
 // add adds the answers of peers to the sums. Shapes of different servers with the same text are the same shape.
-func (r *reportSum) add(others []bson.Raw) {
+func (r *reportSum) add(others []bson.Raw, now time.Time) {
 	type key struct {
 		ns                    collection.Namespace
 		command, filter, sort string
@@ -138,9 +138,9 @@ func (r *reportSum) add(others []bson.Raw) {
 		r.total += ratelimit.MicroRU(whole(d, "total"))
 		r.shapes += int(whole(d, "shapes"))
 		each(d, "list", func(d bson.Raw) {
-			s := parseFromPeer(d)
+			s := parseFromPeer(d, now)
 			if i, ok := at[keyOf(&s)]; ok {
-				r.list[i].merge(&s)
+				r.list[i].merge(&s, now)
 				r.shapes--
 				return
 			}
@@ -160,7 +160,7 @@ func (s *shape) counters() map[string]*int64 {
 }
 
 // merge adds the counts of the same shape at a peer.
-func (s *shape) merge(o *shape) {
+func (s *shape) merge(o *shape, now time.Time) {
 	theirs := o.counters()
 	for name, n := range s.counters() {
 		*n += *theirs[name]
@@ -176,6 +176,8 @@ func (s *shape) merge(o *shape) {
 	if o.prices.costliest.ru > s.prices.costliest.ru {
 		s.prices.costliest = o.prices.costliest
 	}
+	ru, refused := o.callers.Recent(now)
+	s.callers.Merge(ru, refused, o.callers.List(now), now)
 	for i := range s.times {
 		s.times[i] += o.times[i]
 	}
@@ -190,7 +192,7 @@ func (s *shape) merge(o *shape) {
 }
 
 // appendForPeer appends the shape with its counters, in the form of an answer to a peer; history adds its minutes.
-func (s *shape) appendForPeer(b *bson.Builder, history bool) {
+func (s *shape) appendForPeer(b *bson.Builder, history bool, now time.Time) {
 	b.BeginDoc("")
 	b.String("db", s.ns.DB)
 	b.String("coll", s.ns.Coll)
@@ -209,6 +211,7 @@ func (s *shape) appendForPeer(b *bson.Builder, history bool) {
 		b.DateTime("lastFanOut", s.lastFanOut.UnixMilli())
 	}
 	s.prices.costliest.appendTo(b, true)
+	s.appendCallersForPeer(b, now)
 	var packed []byte
 	for at, n := range s.times {
 		if n > 0 {
@@ -231,7 +234,7 @@ func (s *shape) appendForPeer(b *bson.Builder, history bool) {
 }
 
 // parseFromPeer reads the form of appendForPeer.
-func parseFromPeer(d bson.Raw) (s shape) {
+func parseFromPeer(d bson.Raw, now time.Time) (s shape) {
 	text := func(name string) string { t, _ := d.Get(name).Str(); return t }
 	s.ns = collection.Namespace{DB: text("db"), Coll: text("coll")}
 	s.command, s.filter, s.sort = text("command"), text("filter"), text("sort")
@@ -252,6 +255,7 @@ func parseFromPeer(d bson.Raw) (s shape) {
 		s.lastFanOut = time.UnixMilli(ms)
 	}
 	s.prices.costliest = parseCostliest(d)
+	s.parseCallers(d, now)
 	_, packed, _ := d.Get("times").Binary()
 	for ; len(packed) >= 5; packed = packed[5:] {
 		s.times[packed[0]%byte(len(s.times))] = binary.BigEndian.Uint32(packed[1:])

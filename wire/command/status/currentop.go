@@ -136,6 +136,7 @@ func (s *State) currentOps(a currentOpArgs) []bson.Raw {
 			s.appendConnection(b, c.Conn, c.State.Client.Load())
 			b.Bool("active", false)
 			b.String("currentOpTime", isoTime(now))
+			auth.AppendNames(b, "effectiveUsers", "user", userNames(c.State.LastUser()))
 			docs = append(docs, b.Doc())
 		}
 	}

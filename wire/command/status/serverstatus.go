@@ -178,7 +178,10 @@ func (s *State) statusConnections(c *command.Call, b *bson.Builder) {
 // statusExtra appends values of the operating system about the process.
 func statusExtra(_ *command.Call, b *bson.Builder) {
 	b.String("note", "fields vary by platform")
-	b.Int64("page_faults", pageFaults())
+	user, system, faults := processUsage()
+	b.Int64("user_time_us", user)
+	b.Int64("system_time_us", system)
+	b.Int64("page_faults", faults)
 	b.Int32("threads", int32(runtime.NumGoroutine())) // goroutines take the place of threads
 }
 
