@@ -17,7 +17,6 @@ import (
 
 	"github.com/cantledb/cantle/cmd/cantle/cli"
 	"github.com/cantledb/cantle/cmd/cantle/firstscripts"
-	"github.com/cantledb/cantle/cmd/cantle/site"
 	"github.com/cantledb/cantle/serve/console"
 	"github.com/cantledb/cantle/serve/daemon"
 	"github.com/cantledb/cantle/storage"
@@ -50,7 +49,7 @@ func serve(cfg *daemon.Config, f *pflag.FlagSet, wrong error, s cli.Streams) int
 	}
 	cfg.CommandLine = os.Args
 	cfg.FirstScripts = firstscripts.Run
-	cfg.ConsoleTools = console.Tools{Advise: cli.Advise, Estimate: cli.Estimate, Docs: documentation}
+	cfg.ConsoleTools = cli.ConsoleTools()
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
 	cfg.Shutdown = func() {
@@ -69,11 +68,6 @@ func serve(cfg *daemon.Config, f *pflag.FlagSet, wrong error, s cli.Streams) int
 			return status
 		}
 	}
-}
-
-// documentation returns the pages of the documentation, for the console.
-func documentation() (map[string][]byte, error) {
-	return site.Render(site.Options{Version: daemon.Version, Console: true})
 }
 
 // serveOnce runs a server until it is stopped, and returns the exit status. again means that the disk, which was full

@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/cmd/cantle/site"
 	"github.com/cantledb/cantle/serve/console"
+	"github.com/cantledb/cantle/serve/daemon"
 	"github.com/cantledb/cantle/serve/flags"
 )
 
@@ -21,6 +23,14 @@ const (
 	consoleTimeout = time.Minute
 	consoleSample  = 50_000
 )
+
+// ConsoleTools returns the functions of the command line that the console of a server offers as well, with the pages of
+// the documentation.
+func ConsoleTools() console.Tools {
+	return console.Tools{Advise: Advise, Estimate: Estimate, Docs: func() (map[string][]byte, error) {
+		return site.Render(site.Options{Version: daemon.Version, Console: true})
+	}}
+}
 
 // Advise runs cantle advise for the console.
 func Advise(ctx context.Context, ask console.RunCommand, namespace string) (string, error) {

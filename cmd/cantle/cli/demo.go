@@ -16,7 +16,6 @@ import (
 
 	"github.com/cantledb/cantle/cmd/cantle/columns"
 	"github.com/cantledb/cantle/cmd/cantle/demo"
-	"github.com/cantledb/cantle/serve/console"
 	"github.com/cantledb/cantle/serve/daemon"
 	"github.com/cantledb/cantle/serve/flags"
 )
@@ -119,7 +118,7 @@ func (a *demoArgs) start(log io.Writer) (*daemon.Daemon, error) {
 		return nil, usageError{wrong[0]}
 	}
 	cfg.CommandLine = append([]string{"cantle", "serve"}, args...)
-	cfg.ConsoleTools = console.Tools{Advise: Advise, Estimate: Estimate}
+	cfg.ConsoleTools = ConsoleTools()
 	return daemon.Start(context.Background(), cfg, log) // ctx would end the server before its clients
 }
 

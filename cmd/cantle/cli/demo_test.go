@@ -59,6 +59,11 @@ func TestDemoVerb(t *testing.T) {
 	if heat, _ := io.ReadAll(answer.Body); answer.StatusCode != http.StatusOK || strings.Count(string(heat), `"partition":`) < 4 {
 		t.Errorf("%s: %s", answer.Status, heat)
 	}
+	if page, err := http.Get(page + "docs/console.html"); err != nil || page.StatusCode != http.StatusOK {
+		t.Errorf("the documentation of the console's menu: %v %v", page, err)
+	} else {
+		page.Body.Close()
+	}
 	stop()
 	rest, _ := io.ReadAll(r)
 	if code := <-status; code != 0 || errs.Len() > 0 || !regexp.MustCompile(`stopped after \d+s: \d+ requests, [1-9]\d* of them refused`).Match(rest) {

@@ -15,8 +15,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"github.com/cantledb/cantle/cmd/cantle/cli"
-	"github.com/cantledb/cantle/cmd/cantle/site"
-	"github.com/cantledb/cantle/serve/console"
 	"github.com/cantledb/cantle/serve/daemon"
 	"github.com/cantledb/cantle/storage/pebblekv"
 )
@@ -48,9 +46,7 @@ func startWith(t testing.TB, files func(*pebblekv.Options), flags ...string) *se
 		t.Fatal(err)
 	}
 	cfg.Files = files
-	cfg.ConsoleTools = console.Tools{Advise: cli.Advise, Estimate: cli.Estimate, Docs: func() (map[string][]byte, error) {
-		return site.Render(site.Options{Version: daemon.Version, Console: true})
-	}}
+	cfg.ConsoleTools = cli.ConsoleTools()
 	d, err := daemon.Start(t.Context(), cfg, io.Discard)
 	if err != nil {
 		t.Fatal(err)
