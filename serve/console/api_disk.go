@@ -18,7 +18,12 @@ func disk(q *query) (any, error) {
 	if err := q.mayLoad(); err != nil {
 		return nil, err
 	}
+	return q.diskSizes(), nil
+}
+
+// diskSizes returns the sizes of the server's data and of its disk.
+func (q *query) diskSizes() diskReply {
 	cl := q.Server.Cluster
 	m := cl.StoreMetrics()
-	return diskReply{m.DiskBytes, m.LogBytes, m.KeptBytes, m.DiskFree, m.DiskTotal, m.DiskReserve, m.DiskBallast, cl.DiskFull()}, nil
+	return diskReply{m.DiskBytes, m.LogBytes, m.KeptBytes, m.DiskFree, m.DiskTotal, m.DiskReserve, m.DiskBallast, cl.DiskFull()}
 }

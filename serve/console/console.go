@@ -58,6 +58,7 @@ type Console struct {
 	sessions sessions
 	viewers  chan struct{} // a semaphore of live streams
 	frames   frames
+	answers  sharedAnswers
 	local    net.Addr
 	loopback bool // no other machine can reach it
 	secure   bool // it uses TLS

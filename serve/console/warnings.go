@@ -18,6 +18,8 @@ type warning struct {
 	// 0 to 1; without one, or for users that may not read it, they are missing.
 	Value string  `json:"value,omitempty"`
 	Share float64 `json:"share,omitempty"`
+	// Origin has the application and the user with most of the load; nil if the user may not see it, or if there are many.
+	Origin *origin `json:"who,omitempty"`
 	// View is the view of the page that shows the reason.
 	View      string  `json:"view"`
 	Partition int     `json:"partition"` // -1 for none
@@ -65,16 +67,27 @@ const (
 // warnings returns the problems of the server and its collections in a time, as far as the user may see them, the
 // worst first. The default of the time are the last 15 minutes.
 func warnings(q *query) (any, error) {
+	if _, _, _, err := q.window(); err != nil {
+		return nil, err
+	}
+	return q.shared(q.text("from")+" "+q.text("to"), currentWarnings)
+}
+
+// currentWarnings is warnings without answers that are kept.
+func currentWarnings(q *query) (any, error) {
 	level, from, to, err := q.window()
 	if err != nil {
 		return nil, err
 	}
-	out := []warning{}
+	out, report := []warning{}, q.report()
 	if q.mayLoad() == nil {
 		out = append(out, q.machine()...)
 		out = append(out, q.partitionWarnings(level, from, to)...)
 	}
-	out = append(out, q.requestWarnings(from, to)...)
+	if q.isLive(to) {
+		addOrigins(out, report)
+	}
+	out = append(out, q.requestWarnings(report, from, to)...)
 	out = append(out, q.largeValues()...)
 	slices.SortStableFunc(out, func(a, b warning) int { return cmp.Compare(b.rank(), a.rank()) })
 	return struct {

@@ -2,10 +2,8 @@ package console
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/bson/ejson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/shard"
 	"github.com/cantledb/cantle/shard/history"
@@ -102,39 +100,11 @@ func (q *query) addValue(w *warning) {
 	list, _ := reply.Get("partitions").Array()
 	for v := range list.Values() {
 		p, _ := v.Doc()
-		if id, _ := p.Get("id").Str(); id != shard.ID(w.Partition).String() {
-			continue
+		if id, _ := p.Get("id").Str(); id == shard.ID(w.Partition).String() {
+			w.addValue(p.Get("hottestByRU"))
 		}
-		all, most, key := 0.0, 0.0, bson.Raw(nil)
-		hot, _ := p.Get("hottestByRU").Array()
-		for x := range hot.Values() {
-			d, _ := x.Doc()
-			ru, _ := d.Get("ru").AsFloat()
-			if all += ru; ru > most {
-				most = ru
-				key, _ = d.Get("key").Doc()
-			}
-		}
-		if key == nil || all == 0 {
-			return
-		}
-		w.Value, w.Share = ejson.String(key), most/all
-		w.Text += fmt.Sprintf("; %s takes %.0f %% of it", shortValue(key), 100*w.Share)
-		return
 	}
 }
 
 // valuesOfShare is the number of values of a partition whose RU are summed to compute the share of the largest.
 const valuesOfShare = 64
-
-// shortValue prints the shard key of a value, in at most 60 bytes: the value alone if the key has one field.
-func shortValue(key bson.Raw) string {
-	text := ejson.String(key)
-	if first, ok := key.First(); ok && key.Len() == 1 {
-		text = strings.Trim(ejson.ValueString(first.Value), `"`)
-	}
-	if len(text) > 60 {
-		text = strings.ToValidUTF8(text[:57], "") + "…"
-	}
-	return text
-}

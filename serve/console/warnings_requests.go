@@ -9,13 +9,18 @@ import (
 	"github.com/cantledb/cantle/shard/skew"
 )
 
-// requestWarnings returns a warning for each expensive query shape of a time, and for each feature that clients used
-// and that an account of Azure Cosmos DB would refuse.
-func (q *query) requestWarnings(from, to int64) (out []warning) {
+// report returns the request report of the most expensive shapes; nil if the user may not see it.
+func (q *query) report() bson.Raw {
 	reply, err := q.runCommand("admin", bson.D{{"customAction", "GetRequestReport"}, {"top", warnedShapes}, {"history", true}})
 	if err != nil {
 		return nil
 	}
+	return reply
+}
+
+// requestWarnings returns a warning for each expensive query shape of a time in the request report, and for each feature
+// that clients used and that an account of Azure Cosmos DB would refuse.
+func (q *query) requestWarnings(reply bson.Raw, from, to int64) (out []warning) {
 	all := 0.0
 	list, _ := reply.Get("requests").Array()
 	for v := range list.Values() {
@@ -89,6 +94,9 @@ func (s *shapeUse) warning(d bson.Raw, from, to int64, live bool) (w warning, ok
 	w = warning{ID: "request " + shape, Kind: "request", NS: ns, View: "requests", Partition: -1,
 		Since: s.first, Last: s.last + 59, Active: !live || s.last+2*lastMinute > to, weight: s.ru, Refused: float64(s.refused)}
 	w.Text = fmt.Sprintf("%s %s %s (%s RU in this time)", command, filter, strings.Join(reasons, "; "), skew.Number(s.ru))
+	if w.Active {
+		w.attribute(originOf(d.Get("callers"), "recentPercent", "RU"))
+	}
 	w.Next = []step{{"Plan and index", "requests", shape}}
 	if strings.HasPrefix(reasons[0], "fan-out") {
 		w.Next = append(w.Next, step{"Advise a shard key", "whatif", "advise"})

@@ -118,6 +118,8 @@ func TestPrivileges(t *testing.T) {
 		{"/operations", "", nobody, yes, yes, yes},
 		{"/warnings", "", nobody, yes, yes, yes},
 		{"/disk", "", nobody, yes, no, yes},
+		{"/status", "", nobody, yes, no, yes},
+		{"/log", "", nobody, yes, no, yes},
 		{"/find", `{"ns": "test.orders"}`, nobody, yes, yes, no},
 		{"/find", `{"ns": "secret.c"}`, nobody, yes, no, no},
 		{"/explain", `{"ns": "secret.c"}`, nobody, yes, no, no},
@@ -153,6 +155,16 @@ func TestPrivileges(t *testing.T) {
 	if a := s.get("/api/v1/operations"); !strings.Contains(a.text, `"all":false`) {
 		t.Errorf("the reader's operations: %.300s", a.text)
 	}
+	const values, callers = `"key":{"customer":`, `"callers":[{"driver":"mongo-go-driver"`
+	if a := s.get("/api/v1/partitions?ns=test.orders"); !strings.Contains(a.text, values) || strings.Contains(a.text, callers) {
+		t.Errorf("who may read the documents sees values, and not who uses them: %.600s", a.text)
+	}
+	s.user = "watcher:w"
+	if a := s.get("/api/v1/partitions?ns=test.orders"); strings.Contains(a.text, values) || !strings.Contains(a.text, callers) {
+		t.Errorf("who watches the server sees who uses values, and not the values: %.600s", a.text)
+	}
+	s.get("/api/v1/requests?ns=test.orders").want(200, callers, `"user":"root@admin"`)
+	s.get("/api/v1/status").want(200, `"driver":"mongo-go-driver"`, `"user":"root"`)
 }
 
 // TestLogin checks that a login to the console is a cookie that scripts and other sites do not get, and that the

@@ -47,7 +47,7 @@ func TestTopOnce(t *testing.T) {
 		if status != 0 {
 			t.Fatalf("%s: %s", uri, errs)
 		}
-		for _, want := range []string{"test.orders  ru, the last 1 min", "A hot line: partition", "% of the load of 4 partitions", "find test.orders {customer: ?, total: {$gte: ?}}", "▁"} {
+		for _, want := range []string{"test.orders  ru, the last 1 min", "A hot line: partition", "% of the load of 4 partitions", "find test.orders {customer: ?, total: {$gte: ?}}", "find test.orders {customer: ?} [by mongo-go-driver 100%]", "▁"} {
 			if !strings.Contains(out, want) {
 				t.Errorf("no %q in\n%s", want, out)
 			}

@@ -28,6 +28,7 @@ func TestViews(t *testing.T) {
 	t.Run("collections", func(t *testing.T) { b.t = t; b.collections() })
 	t.Run("operations", func(t *testing.T) { b.t = t; b.operations() })
 	t.Run("whatif", func(t *testing.T) { b.t = t; b.whatIf() })
+	t.Run("server", func(t *testing.T) { b.t = t; b.server() })
 	t.Run("frame", func(t *testing.T) { b.t = t; b.frame() })
 	b.t = t
 }
@@ -65,6 +66,14 @@ func (b *tab) heat() {
 	b.do(mouse("mousePressed", ".heat-box canvas:last-child", 0.99, 0.9), mouse("mouseReleased", ".heat-box canvas:last-child", 0.99, 0.9))
 	b.check("a click pins it", "document.querySelector('.told.pinned')")
 	b.picture("heat")
+	cell := ask[[]string](b, "[location.hash, document.querySelector('.told.pinned').innerText]")
+	b.click("text=Unpin")
+	b.check("unpinned", "!document.querySelector('.told.pinned')")
+	b.do(chromedp.Evaluate("history.back()", nil))
+	b.check("the back button pins it again", "document.querySelector('.told.pinned')")
+	b.click("text=15 min")
+	b.open(cell[0])
+	b.check("the address leads to the cell", fmt.Sprintf("document.querySelector('.told.pinned').innerText === %q", cell[1]))
 	b.click("text=Unpin")
 	b.do(mouse("mousePressed", ".heat-box canvas:last-child", 0.96, 0.5), mouse("mouseMoved", ".heat-box canvas:last-child", 0.98, 0.5), mouse("mouseReleased", ".heat-box canvas:last-child", 0.98, 0.5))
 	b.check("dragging selects a time", "location.hash.includes('brush=') && document.querySelector('.top .brush')")
@@ -125,6 +134,7 @@ func (b *tab) requests() {
 	b.open("#/requests?ns=test.orders")
 	b.has("the dearest shape", "{customer: ?, total: {$gte: ?}}")
 	b.has("the fan-out", "fan-out")
+	b.has("who sends most of it", "mongo-go-driver")
 	b.click("text=find {total: ?}")
 	b.has("what would help", "the filter does not specify the shard key field customer")
 	b.click("[data-explain]")
@@ -205,6 +215,18 @@ func (b *tab) whatIf() {
 	b.click("[data-estimate]")
 	b.check("a workload is priced", "document.querySelector('pre.text').innerText.includes('offerThroughput')")
 	b.picture("estimate")
+}
+
+func (b *tab) server() {
+	b.open("#/server")
+	b.check("memory by owner", "/Queries/.test(document.querySelector('section[aria-label=Memory] table').innerText)")
+	b.check("connections by application", "/mongo-go-driver/.test(document.querySelector('section[aria-label=Connections] table').innerText)")
+	b.has("cursors and transactions", "transactions committed")
+	b.has("backups", "This server makes no backups.")
+	b.has("jobs", "No index build, split, merge or other job is running.")
+	b.check("the end of the log", "document.querySelectorAll('pre.log div').length > 1 && /INFO/.test(document.querySelector('pre.log').innerText)")
+	b.check("three charts", "document.querySelectorAll('.charts canvas').length === 3")
+	b.picture("server")
 }
 
 func (b *tab) frame() {

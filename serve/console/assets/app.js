@@ -4,18 +4,19 @@ import { bytes, clock, get, post } from './api.js';
 import { live } from './live.js';
 import { isDark } from './palette.js';
 import { Problem } from './parts.js';
-import { go, link, ranges, useAsk, usePlace } from './state.js';
+import { go, link, ranges, useAsk, usePlace, visit } from './state.js';
 import Collections from './views/collections.js';
 import Heat from './views/heat.js';
 import Now from './views/now.js';
 import Operations from './views/operations.js';
 import Partitions from './views/partitions.js';
 import Requests from './views/requests.js';
+import Server from './views/server.js';
 import WhatIf from './views/whatif.js';
 
 const views = [
   ['now', 'Now', Now], ['heat', 'Heat map', Heat], ['partitions', 'Partitions', Partitions], ['requests', 'Requests', Requests],
-  ['collections', 'Collections', Collections], ['operations', 'Operations', Operations], ['whatif', 'What if', WhatIf],
+  ['collections', 'Collections', Collections], ['operations', 'Operations', Operations], ['whatif', 'What if', WhatIf], ['server', 'Server', Server],
 ];
 
 const system = (c) => ['admin', 'config', 'local'].includes(c.db) || c.name.startsWith('system.');
@@ -82,9 +83,9 @@ function Frame({ about, onOut }) {
       <header class="top">
         <h1>${title}</h1>
         <label class="hidden" for="ns">Collection</label>
-        <select id="ns" value=${p.ns} onChange=${(e) => go({ ns: e.target.value, extra: '' })}><option value="" selected=${!p.ns}>all collections</option>${shown.map((ns) => html`<option key=${ns} value=${ns} selected=${ns === p.ns}>${ns}</option>`)}</select>
-        <div class="ranges" role="group" aria-label="Time">${ranges.map(([r, t]) => html`<button key=${r} aria-pressed=${p.range === r && !p.brush} onClick=${() => go({ range: r, brush: null })}>${t}</button>`)}</div>
-        ${p.brush && html`<button class="brush" onClick=${() => go({ brush: null })} aria-label="Clear the time selection">${clock(p.brush[0])} – ${clock(p.brush[1])} ✕</button>`}
+        <select id="ns" value=${p.ns} onChange=${(e) => visit({ ns: e.target.value, extra: '' })}><option value="" selected=${!p.ns}>all collections</option>${shown.map((ns) => html`<option key=${ns} value=${ns} selected=${ns === p.ns}>${ns}</option>`)}</select>
+        <div class="ranges" role="group" aria-label="Time">${ranges.map(([r, t]) => html`<button key=${r} aria-pressed=${p.range === r && !p.brush} onClick=${() => visit({ range: r, brush: null })}>${t}</button>`)}</div>
+        ${p.brush && html`<button class="brush" onClick=${() => visit({ brush: null })} aria-label="Clear the time selection">${clock(p.brush[0])} – ${clock(p.brush[1])} ✕</button>`}
         <span class="grow"></span>
         ${about.load && html`<span class=${live.connected ? 'live on' : 'live'} role="status">${live.connected ? 'live' : 'not connected'}</span>`}
       </header>

@@ -1,7 +1,7 @@
 // Lines over time, drawn by uPlot. Dragging selects a time for all views.
 import { html, useEffect, useRef } from './vendor/htm-preact.js';
 import { clock, num } from './api.js';
-import { go } from './state.js';
+import { visit } from './state.js';
 
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
@@ -19,7 +19,7 @@ function options(props, width, height) {
     hooks: {
       setSelect: [(u) => {
         if (u.select.width < 4) return;
-        go({ brush: [u.posToVal(u.select.left, 'x'), u.posToVal(u.select.left + u.select.width, 'x') + 1] });
+        visit({ brush: [u.posToVal(u.select.left, 'x'), u.posToVal(u.select.left + u.select.width, 'x') + 1] });
         u.setSelect({ left: 0, width: 0, top: 0, height: 0 }, false);
       }],
       setCursor: [(u) => props.onCursor?.(u.cursor.idx)],

@@ -27,6 +27,20 @@ export function layout(heat) {
   return { rows, line, most, totals };
 }
 
+// cellOf is the cell of a row in a column, with the contents of the tooltip.
+function cellOf(heat, plan, row, column) {
+  const value = heat.values[row.cells[column - row.at] ?? 0], all = plan.totals[column];
+  return { row, column, value, share: all ? value / all : 0, second: heat.from + column * heat.step };
+}
+
+// pinnedCell is the cell of a partition at a second, null if the heat map does not have it.
+function pinnedCell(heat, plan, pin) {
+  if (!pin?.second) return null;
+  const column = Math.floor((pin.second - heat.from) / heat.step);
+  const row = plan.rows.find((r) => String(r.partition) === pin.partition && (!pin.collection || String(r.collection) === pin.collection) && column >= r.at && column < r.at + r.cells.length);
+  return row ? cellOf(heat, plan, row, column) : null;
+}
+
 // scales are the ways from a value to a colour: by powers of ten, in proportion to the largest
 // value, and in proportion to the RU/s that each partition has.
 export const scales = [['log', 'Logarithmic'], ['linear', 'Linear'], ['limit', 'Share of the limit']];
@@ -69,9 +83,9 @@ function paint(heat, plan, scale, limits) {
 
 const unit = { ru: 'RU/s', reads: 'reads/s', writes: 'documents/s', refused: 'refused/s', failed: 'failed/s', kib: 'KiB/s', latency: 'ms' };
 
-export function HeatMap({ heat, events, keysOf, brush, onBrush, scale, limits }) {
+export function HeatMap({ heat, events, keysOf, brush, onBrush, pin, onPin, scale, limits }) {
   const base = useRef(null), top = useRef(null), boxes = useRef(null), tell = useRef(() => {}), state = useRef({ cursor: null, drag: null });
-  const plan = useMemo(() => layout(heat), [heat]);
+  const plan = useMemo(() => layout(heat), [heat]), pinned = useMemo(() => pinnedCell(heat, plan, pin), [heat, pin?.partition, pin?.collection, pin?.second]);
   const [theme, setTheme] = useState(0);
   const end = heat.from + heat.columns * heat.step;
   useEffect(() => {
@@ -89,7 +103,7 @@ export function HeatMap({ heat, events, keysOf, brush, onBrush, scale, limits })
   const place = () => {
     if (!boxes.current) return;
     const [w, h] = size(), [before, after, chosen, cell] = boxes.current.children;
-    const drag = state.current.drag ?? (brush && brush[1] > heat.from && brush[0] < end ? brush.map(xOf) : null), at = state.current.cursor;
+    const drag = state.current.drag ?? (brush && brush[1] > heat.from && brush[0] < end ? brush.map(xOf) : null), at = state.current.cursor ?? pinned;
     const put = (box, x, y, width, height) => {
       box.hidden = !(width > 0);
       if (width > 0) { box.style.transform = `translate(${x}px, ${y}px)`; box.style.width = `${width}px`; box.style.height = `${height}px`; }
@@ -147,7 +161,7 @@ export function HeatMap({ heat, events, keysOf, brush, onBrush, scale, limits })
     observer.observe(top.current);
     return () => observer.disconnect();
   }, [heat, theme, events]);
-  useEffect(place, [heat, brush?.join()]);
+  useEffect(place, [heat, brush?.join(), pinned]);
 
   // at is the cell under a column and a height, with the contents of the tooltip.
   const cellAt = (column, y) => {
@@ -155,11 +169,9 @@ export function HeatMap({ heat, events, keysOf, brush, onBrush, scale, limits })
     const covers = (r) => column >= r.at && column < r.at + r.cells.length;
     const row = plan.rows.find((r) => y >= r.y0 && y < r.y1 && covers(r)) ?? plan.rows.find((r) => y >= r.y0 && y < r.y1);
     if (!row) return null;
-    const value = heat.values[row.cells[column - row.at] ?? 0], all = plan.totals[column];
-    return { row, column, value, share: all ? value / all : 0, second: heat.from + column * heat.step };
+    return cellOf(heat, plan, row, column);
   };
   const show = (cell) => { state.current.cursor = cell; tell.current(cell); place(); };
-  const pin = (cell) => tell.current(cell, true);
   const point = (e) => {
     const b = top.current.getBoundingClientRect();
     return [Math.max(0, Math.min(b.width, e.clientX - b.left)), Math.max(0, Math.min(0.9999, (e.clientY - b.top) / b.height))];
@@ -173,7 +185,7 @@ export function HeatMap({ heat, events, keysOf, brush, onBrush, scale, limits })
   const up = () => {
     const drag = state.current.drag;
     state.current.from = undefined; state.current.drag = null;
-    if (drag) onBrush([Math.min(...drag), Math.max(...drag)].map((x) => Math.round(secondAt(x)))); else if (state.current.cursor) pin(state.current.cursor);
+    if (drag) onBrush([Math.min(...drag), Math.max(...drag)].map((x) => Math.round(secondAt(x)))); else if (state.current.cursor) onPin(state.current.cursor);
   };
   const key = (e) => {
     const at = state.current.cursor ?? cellAt(heat.columns - 1, 0);
@@ -188,7 +200,7 @@ export function HeatMap({ heat, events, keysOf, brush, onBrush, scale, limits })
         onBrush([heat.from + Math.min(anchor, cell.column) * heat.step, heat.from + (Math.max(anchor, cell.column) + 1) * heat.step]);
       } else state.current.anchor = undefined;
       if (cell) show(cell);
-    } else if (e.key === 'Enter' || e.key === ' ') { e.preventDefault(); show(at); pin(at); } else if (e.key === 'Escape') { pin(null); onBrush(null); show(null); }
+    } else if (e.key === 'Enter' || e.key === ' ') { e.preventDefault(); show(at); onPin(at); } else if (e.key === 'Escape') { onPin(null); onBrush(null); show(null); }
   };
 
   return html`<div class="heat">
@@ -203,17 +215,17 @@ export function HeatMap({ heat, events, keysOf, brush, onBrush, scale, limits })
     </div>
     <div class="heat-times" aria-hidden="true"><span>${clock(heat.from)}</span><span>${clock(heat.from + (heat.columns * heat.step) / 2)}</span><span>${clock(end)}</span></div>
     <${Scale} heat=${heat} most=${plan.most} scale=${scale} theme=${theme}/>
-    <${Tip} heat=${heat} keysOf=${keysOf} tell=${tell}/>
+    <${Tip} heat=${heat} keysOf=${keysOf} tell=${tell} pinned=${pinned} onClose=${() => onPin(null)}/>
   </div>`;
 }
 
 // Tip shows the cell under the pointer, or the pinned one. It gets the cell by a call of tell, so
 // that nothing else is rendered again while the pointer moves.
-function Tip({ heat, keysOf, tell }) {
-  const [tip, setTip] = useState(null), [pinned, setPinned] = useState(null);
-  tell.current = (cell, pin) => (pin ? setPinned : setTip)(cell);
+function Tip({ heat, keysOf, tell, pinned, onClose }) {
+  const [tip, setTip] = useState(null);
+  tell.current = setTip;
   const told = pinned ?? tip;
-  return html`<div class="heat-tip" aria-live="polite">${told ? html`<${Told} cell=${told} heat=${heat} keys=${keysOf?.(told.row)} pinned=${!!pinned} onClose=${() => setPinned(null)}/>` : html`<span class="quiet">Point at a cell to see its partition; drag to select a time range; click to pin.</span>`}</div>`;
+  return html`<div class="heat-tip" aria-live="polite">${told ? html`<${Told} cell=${told} heat=${heat} keys=${keysOf?.(told.row)} pinned=${!!pinned} onClose=${onClose}/>` : html`<span class="quiet">Point at a cell to see its partition; drag to select a time range; click to pin.</span>`}</div>`;
 }
 
 // Told shows the data of one cell.
@@ -226,7 +238,7 @@ function Told({ cell, heat, keys, pinned, onClose }) {
     <span>${percent(cell.share * 100)} of the total</span> ${r.others > 0 && html`<span>together with ${r.others} neighbours</span>`}
     <span class="quiet range">${range}</span>
     ${keys?.[0]?.key && html`<span>most expensive values: ${keys.slice(0, 3).map((k) => html`<code key=${short(k.key)}>${short(k.key)} <b>${num(k.ru)} RU</b></code>`)}</span>`}
-    ${pinned && html`<span class="actions"><button onClick=${() => navigator.clipboard?.writeText(text)}>Copy</button><button onClick=${onClose}>Unpin</button></span>`}
+    ${pinned && html`<span class="actions"><button onClick=${() => navigator.clipboard?.writeText(location.href)} title="The address of the page holds the collection, the time range and this cell">Copy link</button><button onClick=${() => navigator.clipboard?.writeText(text)}>Copy</button><button onClick=${onClose}>Unpin</button></span>`}
   </div>`;
 }
 

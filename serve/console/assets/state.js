@@ -31,8 +31,18 @@ export function link(change) {
   return `#/${p.view}${q.size ? '?' + q : ''}`;
 }
 
+// go changes the place without a new entry in the browser's history, for what follows from another change.
 export function go(change) {
   history.replaceState(null, '', link(change));
+  place = read();
+  listeners.forEach((f) => f());
+}
+
+// visit changes the place such that the back button returns to the one before.
+export function visit(change) {
+  const to = link(change);
+  if (to === location.hash) return;
+  history.pushState(null, '', to);
   place = read();
   listeners.forEach((f) => f());
 }
@@ -70,6 +80,10 @@ export function useAsk(ask, depends, seconds) {
   }, [...depends, turn]);
   return { ...state, again: () => again((n) => n + 1) };
 }
+
+// pollSeconds is the pause between two requests about a time: what is about a long time changes slowly, and a selected
+// time does not change.
+export const pollSeconds = (p) => (p.brush ? 0 : Math.min(60, Math.max(5, p.range / 360)));
 
 // window is the time that is looked at, as the API takes it.
 export const timeWindow = (p) => (p.brush ? { from: Math.round(p.brush[0]), to: Math.round(p.brush[1]) } : { from: -p.range });

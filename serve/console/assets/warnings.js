@@ -2,7 +2,7 @@
 // folded. A muted warning stays folded in this browser, until it is unmuted there.
 import { html, useState } from './vendor/htm-preact.js';
 import { clock, get } from './api.js';
-import { link, timeWindow, useAsk, usePlace } from './state.js';
+import { link, pollSeconds, timeWindow, useAsk, usePlace } from './state.js';
 
 const shown = 3, key = 'muted-warnings', mutedMax = 200;
 
@@ -28,7 +28,7 @@ function Line({ w, muted, onMute }) {
 
 export function Warnings({ ns }) {
   const p = usePlace();
-  const { data } = useAsk(() => get('warnings', timeWindow(p)), [p.range, p.brush?.join()], 5);
+  const { data } = useAsk(() => get('warnings', timeWindow(p)), [p.range, p.brush?.join()], pollSeconds(p));
   const [muted, setMuted] = useState(readMuted);
   if (!data) return null;
   const list = data.warnings.filter((w) => !ns || !w.ns || w.ns === ns);

@@ -2,8 +2,10 @@
 import { html, useMemo, useState } from '../vendor/htm-preact.js';
 import { clock, get, getHeat, num, percent, post, short } from '../api.js';
 import { HeatMap, scales } from '../heat.js';
+import { live } from '../live.js';
 import { Bar, Empty, Missing, Problem, Table } from '../parts.js';
-import { go, link, useAsk, usePlace } from '../state.js';
+import { go, link, useAsk, usePlace, visit } from '../state.js';
+import { Who } from '../who.js';
 
 const metrics = [['ru', 'Request units'], ['reads', 'Reads'], ['writes', 'Writes'], ['refused', 'Refusals'], ['failed', 'Failures'], ['kib', 'Bytes'], ['latency', 'Latency']];
 
@@ -26,11 +28,25 @@ export function sums(heat, brush) {
   return [...out.values()].sort((a, b) => b.sum - a.sum);
 }
 
+// pinOf reads a partition, or a cell, from the address: 3, 3@1700000000, and with the number of the collection 12/3@1700000000.
+export function pinOf(extra) {
+  const m = /^(?:(\d+)\/)?(\d+)(?:@(\d+))?$/.exec(extra);
+  return m && { collection: m[1] ?? '', partition: m[2], second: Number(m[3] ?? 0) };
+}
+
+// windowOf is the time of the heat map: the range that ends now or, if the pinned cell or the selected time is older, one
+// of the same length around it.
+function windowOf(p, pin) {
+  const now = live.times.at(-1) ?? Math.floor(Date.now() / 1000), about = p.brush ?? (pin?.second ? [pin.second, pin.second] : null);
+  if (!about || about[0] > now - p.range) return { from: -p.range };
+  return { from: -p.range, to: Math.min(now, Math.max(about[1], Math.round((about[0] + about[1] + p.range) / 2))) };
+}
+
 export default function Heat() {
-  const p = usePlace();
+  const p = usePlace(), pin = pinOf(p.extra), time = windowOf(p, pin);
   const [advice, setAdvice] = useState(null);
-  const heat = useAsk(() => getHeat({ ns: p.ns, metric: p.metric, from: -p.range }), [p.ns, p.metric, p.range], p.range <= 900 ? 2 : 15);
-  const events = useAsk(() => get('events', { ns: p.ns, from: -p.range }), [p.ns, p.range], 5);
+  const heat = useAsk(() => getHeat({ ns: p.ns, metric: p.metric, ...time }), [p.ns, p.metric, p.range, time.to], time.to ? 0 : p.range <= 900 ? 2 : 15);
+  const events = useAsk(() => get('events', { ns: p.ns, ...time }), [p.ns, p.range, time.to], time.to ? 0 : 5);
   const parts = useAsk(() => (p.ns ? get('partitions', { ns: p.ns, top: 5 }) : { partitions: [] }), [p.ns], 5);
   const limits = useMemo(() => new Map((parts.data?.partitions ?? []).map((x) => [x.id, x.throughput ?? 0])), [parts.data]);
   const h = heat.data, list = useMemo(() => (h ? sums(h, p.brush) : []), [h, p.brush?.join()]);
@@ -45,21 +61,22 @@ export default function Heat() {
     setAdvice({ busy: true });
     try { setAdvice(await post('advise', { ns: p.ns })); } catch (error) { setAdvice({ error }); }
   };
+  const chosen = pin && list.find((r) => String(r.partition) === pin.partition && (!pin.collection || String(r.collection) === pin.collection));
   const average = (r) => num(r.sum / (p.brush ? p.brush[1] - p.brush[0] : h.columns * h.step));
   return html`
     <div class="bar-of-controls" role="group" aria-label="Metric">
-      ${metrics.map(([name, title]) => html`<button key=${name} aria-pressed=${p.metric === name} onClick=${() => go({ metric: name })}>${title}</button>`)}
+      ${metrics.map(([name, title]) => html`<button key=${name} aria-pressed=${p.metric === name} onClick=${() => visit({ metric: name })}>${title}</button>`)}
       <label>Colours <select value=${scale} onChange=${(e) => go({ scale: e.target.value })}>${mayScale.map(([name, title]) => html`<option key=${name} value=${name} selected=${name === scale}>${title}</option>`)}</select></label>
     </div>
     <${Missing} of=${h.incomplete}/>
     <p class=${'pattern ' + h.pattern.kind}><b>${{ nothing: 'No load', one: 'One partition', even: 'Even', hot: 'Hot line', full: 'At the limit', ended: 'No load now', moving: 'Diagonal', waves: 'Waves' }[h.pattern.kind]}</b> ${!p.ns && h.pattern.ns && html`<b>${h.pattern.ns}</b> `}${h.pattern.text}
-      ${h.pattern.kind === 'hot' && hotKeys?.[0]?.key && html` Its most expensive value is <code>${short(hotKeys[0].key)}</code>.`}
+      ${h.pattern.kind === 'hot' && hotKeys?.[0]?.key && html` Its most expensive value is <code>${short(hotKeys[0].key)}</code>${hotKeys[0].callers?.length > 0 && html`, most of it by <${Who} of=${hotKeys[0].callers}/>`}.`}
       ${p.ns && h.pattern.kind !== 'nothing' && html` <a href=${link({ view: 'requests' })}>Which requests?</a> <button class="small" onClick=${advise}>Advise a shard key</button>`}</p>
     ${advice?.text && html`<pre class="text" tabindex="0">${advice.text}</pre>`}<${Problem} error=${advice?.error}/>
     ${h.rows.length === 0 ? html`<${Empty}>No load in this time range. Choose a longer one, or another collection.</${Empty}>`
-      : html`<${HeatMap} heat=${h} events=${events.data ?? none} keysOf=${keysOf} brush=${p.brush} scale=${scale} limits=${limits} onBrush=${(brush) => go({ brush })}/>`}
+      : html`<${HeatMap} heat=${h} events=${events.data ?? none} keysOf=${keysOf} brush=${p.brush} scale=${scale} limits=${limits} onBrush=${(brush) => (brush && p.brush ? go : visit)({ brush })} pin=${pin} onPin=${(c) => visit({ extra: c ? `${p.ns ? '' : c.row.collection + '/'}${c.row.partition}@${c.second}` : '' })}/>`}
     ${list.length > 0 && html`<section><h2>${p.brush ? `From ${clock(p.brush[0])} to ${clock(p.brush[1])}` : 'In this time range'}</h2>
-      <${Table} caption="Partitions by their share" rows=${list} sort=${['share', -1]} max=${50} keyOf=${(r) => `${r.collection}/${r.partition}`} chosen=${p.extra && list.find((r) => String(r.partition) === p.extra) ? `${list.find((r) => String(r.partition) === p.extra).collection}/${p.extra}` : undefined} columns=${[
+      <${Table} caption="Partitions by their share" rows=${list} sort=${['share', -1]} max=${50} keyOf=${(r) => `${r.collection}/${r.partition}`} chosen=${chosen && `${chosen.collection}/${chosen.partition}`} columns=${[
         { name: 'partition', title: 'Partition', value: (r) => r.partition, show: (r) => html`${r.ns === p.ns ? '' : r.ns + ' · '}${r.partition}${r.until ? html` <span class="quiet">until ${clock(r.until)}</span>` : ''}` },
         { name: 'share', title: 'Share', right: true, value: (r) => r.sum, show: (r) => html`<${Bar} share=${all ? r.sum / all : 0} text=${percent(all ? (100 * r.sum) / all : 0)} hot=${isHot(r)}/>` },
         { name: 'average', title: 'Average', right: true, value: (r) => r.sum, show: average },

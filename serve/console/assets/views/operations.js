@@ -1,9 +1,10 @@
 // Operations: the running operations, those that wait, and a way to end one.
 import { html, useState } from '../vendor/htm-preact.js';
-import { get, num, post, short } from '../api.js';
+import { get, num, percent, post, short } from '../api.js';
 import { Confirm, Empty, Problem, Table } from '../parts.js';
 import { link, useAsk, usePlace } from '../state.js';
 import { Cause } from '../warnings.js';
+import { nameOf } from '../who.js';
 
 const who = (o) => (o.effectiveUsers ?? []).map((u) => `${u.user}@${u.db}`).join(', ') || '–';
 const what = (o) => { const c = { ...(o.command ?? o.originatingCommand ?? o.cursor?.originatingCommand ?? {}) }; for (const k of ['$db', 'lsid', '$clusterTime', 'cursor']) delete c[k]; return short(c); };
@@ -50,6 +51,9 @@ export default function Operations() {
     ${asked && html`<${Confirm} danger title="Kill an operation" action=${() => post('operations/kill', { id: asked.opid })} onDone=${again} onClose=${() => ask(null)}><p>Operation ${String(asked.opid)} of ${asked.appName || 'an unnamed application'} ends with Interrupted:</p><pre class="text">${what(asked)}</pre></${Confirm}>`}`;
 }
 
+// refusedBy is the caller with most of the recent refusals of a shape.
+const refusedBy = (r) => (r.callers ?? []).filter((c) => c.recentThrottledPercent > 0).sort((a, b) => b.recentThrottledPercent - a.recentThrottledPercent)[0];
+
 // Throttled shows the partitions that refused requests for lack of request units, and the shapes of
 // the requests that were refused in the newest minutes.
 function Throttled({ shapes, warnings }) {
@@ -61,5 +65,6 @@ function Throttled({ shapes, warnings }) {
     ${list.length === 0 ? html`<${Empty}>No requests were refused in the last minutes.</${Empty}>` : html`<${Table} caption="Requests refused in the last minutes" rows=${list} keyOf=${(r) => `${r.ns} ${r.command} ${r.filter}`} columns=${[
       { name: 'request', title: 'Request', value: (r) => r.command, show: (r) => html`<b>${r.command}</b> <code class="clip">${r.filter}</code>` },
       { name: 'ns', title: 'Collection', value: (r) => r.ns, show: (r) => html`<a href=${link({ view: 'requests', ns: r.ns })}>${r.ns}</a>` },
+      ...(list.some((r) => refusedBy(r)) ? [{ name: 'who', title: 'Most refusals of', value: (r) => (refusedBy(r) ? nameOf(refusedBy(r)) : ''), show: (r) => refusedBy(r) && html`${nameOf(refusedBy(r))} <span class="quiet">${refusedBy(r).user}</span> ${percent(refusedBy(r).recentThrottledPercent)}` }] : []),
       { name: 'n', title: 'Refused', right: true, value: (r) => r.lately, show: (r) => num(r.lately) }]}/>`}</section>`;
 }

@@ -4,6 +4,7 @@ import { bytes, get, getHeat, num, percent, post, short } from '../api.js';
 import { Bar, Confirm, Empty, Missing, Problem, Table } from '../parts.js';
 import { link, timeWindow, useAsk, usePlace } from '../state.js';
 import { sums } from './heat.js';
+import { Who } from '../who.js';
 
 export default function Partitions() {
   const p = usePlace();
@@ -63,5 +64,5 @@ export default function Partitions() {
 function Keys({ title, list = [], of, show }) {
   const p = usePlace();
   const most = Math.max(1e-9, ...list.map((k) => k[of]));
-  return html`<section><h3>${title}</h3>${list.length === 0 ? html`<${Empty}>None yet.</${Empty}>` : html`<ol class="hot">${list.map((k, i) => html`<li key=${i}>${k.key ? html`<a href=${link({ view: 'collections', extra: `find:${short(k.key)}` })}><code>${short(k.key)}</code></a>` : html`<span class="quiet">a value</span>`}<${Bar} share=${k[of] / most} text=${show(k[of])}/></li>`)}</ol>`}</section>`;
+  return html`<section><h3>${title}</h3>${list.length === 0 ? html`<${Empty}>None yet.</${Empty}>` : html`<ol class="hot">${list.map((k, i) => html`<li key=${i}>${k.key ? html`<a href=${link({ view: 'collections', extra: `find:${short(k.key)}` })}><code>${short(k.key)}</code></a>` : html`<span class="quiet">a value</span>`}<${Who} of=${k.callers}/><${Bar} share=${k[of] / most} text=${show(k[of])}/></li>`)}</ol>`}</section>`;
 }

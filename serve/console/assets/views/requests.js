@@ -4,6 +4,7 @@ import { clock, get, num, percent, post, short } from '../api.js';
 import { Chart } from '../chart.js';
 import { Bar, Confirm, Empty, Missing, Problem, Table } from '../parts.js';
 import { go, link, useAsk, usePlace } from '../state.js';
+import { Callers, Who, nameOf } from '../who.js';
 
 // within adds up what a shape did in the minutes of a time.
 const within = (r, [from, to]) => (r.history ?? []).filter((m) => Number(m.at) + 60 > from && Number(m.at) < to).reduce((a, m) => ({ ru: a.ru + m.ru, count: a.count + Number(m.count), throttledDocuments: a.throttledDocuments + Number(m.throttled) }), { ru: 0, count: 0, throttledDocuments: 0 });
@@ -47,6 +48,7 @@ export default function Requests() {
       { name: 'slowest', title: 'Max ms', right: true, value: (r) => r.millisMax, show: (r) => num(r.millisMax) },
       { name: 'visited', title: 'Partitions', right: true, value: (r) => r.partitionsVisited ?? 0, show: (r) => num(r.partitionsVisited) },
       { name: 'loaded', title: 'Documents', right: true, value: (r) => r.documentsLoaded, show: (r) => num(r.documentsLoaded) },
+      ...(list.some((r) => r.callers?.length) ? [{ name: 'who', title: 'Most RU by', value: (r) => (r.callers?.[0] ? nameOf(r.callers[0]) : ''), show: (r) => html`<${Who} of=${r.callers}/>` }] : []),
       { name: 'throttled', title: 'Refused', right: true, value: (r) => r.throttledDocuments, show: (r) => html`<span class=${r.throttledDocuments ? 'bad' : ''}>${num(r.throttledDocuments)}</span>` },
     ]}/>`}
     ${shape && html`<${Shape} key=${open} r=${shape}/>`}
@@ -77,6 +79,7 @@ function Shape({ r }) {
     ${r.warnings.map((w) => html`<p class="problem" key=${w}>${w}</p>`)}
     <p>Filters by ${r.fields.length ? r.fields.map((f) => html`<code key=${f.path}>${f.path} (${f.by})</code> `) : 'no field'}; last run ${clock(Date.parse(r.last.$date) / 1000)}; most expensive run ${num(r.ruMax)} RU; ${num(r.fanOuts)} fan-outs; ${num(r.failed)} failed.</p>
     <${Past} r=${r}/>
+    <${Callers} of=${r.callers}/>
     <div class="actions">
       <button class="primary" disabled=${!findable || state.busy} onClick=${() => explain(true)} data-explain title=${r.costliest ? `with the values of its most expensive run, ${num(r.costliest.ru)} RU` : 'with values of a document'}>Explain and run</button>
       <button disabled=${!findable || state.busy} onClick=${() => explain(false)}>Explain only</button>

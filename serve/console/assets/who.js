@@ -1,0 +1,28 @@
+// The applications and users from which a load comes.
+import { html } from './vendor/htm-preact.js';
+import { clock, num, percent } from './api.js';
+import { Table } from './parts.js';
+
+// nameOf is the application of a caller or, without a name, its driver.
+export const nameOf = (c) => c.appName || c.driver || 'unnamed client';
+
+const shareOf = (c) => c.recentPercent ?? c.ruPercent ?? 0;
+const line = (c) => `${nameOf(c)}${c.user ? `, user ${c.user}` : ''}: ${percent(shareOf(c))} of the RU`;
+
+// Who names the caller with most of the load, with its share; its title has the others.
+export const Who = ({ of = [] }) => of.length > 0 && html`<span class="who" title=${of.map(line).join('\n')}>${nameOf(of[0])}${of[0].user && html` <span class="quiet">${of[0].user}</span>`} ${percent(shareOf(of[0]))}</span>`;
+
+// Callers lists the callers of a query shape.
+export function Callers({ of = [] }) {
+  if (of.length === 0) return null;
+  return html`<h3>Applications and users</h3><div class="callers"><${Table} caption="Applications and users" rows=${of} sort=${['recent', -1]} keyOf=${(c) => `${c.appName} ${c.driver} ${c.user}`} columns=${[
+    { name: 'app', title: 'Application', value: (c) => c.appName ?? '–' },
+    { name: 'driver', title: 'Driver', value: (c) => c.driver ?? '–' },
+    { name: 'user', title: 'User', value: (c) => c.user ?? '–' },
+    { name: 'recent', title: 'Recent share of RU', right: true, value: (c) => c.recentPercent, show: (c) => percent(c.recentPercent) },
+    { name: 'ru', title: 'RU', right: true, value: (c) => c.ru, show: (c) => `${num(c.ru)} · ${percent(c.ruPercent)}` },
+    { name: 'count', title: 'Runs', right: true, value: (c) => c.count, show: (c) => num(c.count) },
+    { name: 'refused', title: 'Refused', right: true, value: (c) => c.throttledDocuments, show: (c) => html`<span class=${c.throttledDocuments ? 'bad' : ''}>${num(c.throttledDocuments)}</span>` },
+    { name: 'last', title: 'Last', value: (c) => c.last.$date, show: (c) => clock(Date.parse(c.last.$date) / 1000) },
+  ]}/></div>`;
+}
