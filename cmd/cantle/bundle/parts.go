@@ -38,7 +38,7 @@ var parts = []part{
 	{"server/operations.json", "running operations, without the values of their commands", false, false, operations},
 	{"server/log.txt", "the last lines of the log, without values and errors' texts", false, false, logLines},
 	{"server/metrics.txt", "metrics for Prometheus, if this machine can read them", false, false, metrics},
-	{"requests.json", "the cost of commands by their shape, without values", false, false, reply(bson.D{{"customAction", "GetRequestReport"}, {"top", 200}, {"history", true}})},
+	{"requests.json", "the cost of commands by their shape and application, without values and users", false, false, requestReport},
 	{"collections.json", "collections, indexes, throughput and partitions, without bounds and hot values", false, false, collections},
 	{"history/lines.json", "the load of the last 15 minutes", false, false, console("lines", nil)},
 	{"history/heat.json", "the heat map of the last 15 minutes, without bounds", false, false, heat},
@@ -76,6 +76,15 @@ func reply(command bson.D) func(context.Context, *Bundle) ([]byte, error) {
 		}
 		return extended(without(d, replyFields...))
 	}
+}
+
+// requestReport is the function of the part with the request report.
+func requestReport(ctx context.Context, b *Bundle) ([]byte, error) {
+	d, err := b.Run(ctx, "admin", bson.D{{"customAction", "GetRequestReport"}, {"top", 200}, {"history", true}}.Doc())
+	if err != nil {
+		return nil, err
+	}
+	return extended(withoutUsers(without(d, replyFields...)))
 }
 
 // without returns a document without some of its fields.

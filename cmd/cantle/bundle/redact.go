@@ -96,6 +96,25 @@ func operation(op bson.Raw) bson.Raw {
 	return b.Doc()
 }
 
+// withoutUsers returns a request report without the users of its callers.
+func withoutUsers(d bson.Raw) bson.Raw {
+	b := bson.NewBuilder(nil)
+	for name, v := range d.Fields() {
+		list, isArray := v.Array()
+		if !isArray || string(name) != "requests" && string(name) != "callers" {
+			b.ValueBytes(name, v)
+			continue
+		}
+		b.BeginArrayBytes(name)
+		for x := range list.Values() {
+			one, _ := x.Doc()
+			b.Raw("", withoutUsers(without(one, "user")))
+		}
+		b.End()
+	}
+	return b.Doc()
+}
+
 // partition returns a partition of GetPartitions without its bounds and without values of its shard key, of which their
 // costs stay.
 func partition(p bson.Raw) bson.Raw {

@@ -110,6 +110,13 @@ func TestDebugZip(t *testing.T) {
 	}
 	t.Cleanup(func() { client.Disconnect(context.Background()) })
 	plant(t, client)
+	other, err := mongo.Connect(options.Client().ApplyURI(strings.Replace(d.URI(), "mongodb://", "mongodb://user-"+canaryText+":"+canaryText+"@", 1)).SetAuth(
+		options.Credential{Username: "user-" + canaryText, Password: canaryText, AuthSource: "admin"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { other.Disconnect(context.Background()) })
+	run(t, other.Database("shop"), `{find: "hashed", filter: {tenant: "a"}}`)
 	// A running operation with a value: a change stream that waits.
 	stream, err := client.Database("shop").Collection("hashed").Watch(t.Context(), []driver.M{{"$match": driver.M{"fullDocument.name": canaryText}}})
 	if err != nil {
@@ -125,7 +132,7 @@ func TestDebugZip(t *testing.T) {
 
 	// The sources do have the canaries, so that the search below can find some.
 	admin := client.Database("admin")
-	for _, source := range []string{`{getLog: "global"}`, `{currentOp: 1, $all: true}`} {
+	for _, source := range []string{`{getLog: "global"}`, `{currentOp: 1, $all: true}`, `{customAction: "GetRequestReport"}`} {
 		for {
 			if strings.Contains(fmt.Sprint(run(t, admin, source)), canaryText) {
 				break
