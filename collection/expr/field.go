@@ -126,7 +126,7 @@ func checkPath(path string) error {
 		if part == "" {
 			return mongoerr.New(15998, "FieldPath field names may not be empty strings.")
 		}
-		if part[0] == '$' {
+		if part[0] == '$' && !bson.IsDBRefField(part) {
 			return mongoerr.New(16410, "FieldPath field names may not start with '$'. Consider using $getField or $setField.")
 		}
 		if n++; n > pathDepthMax {

@@ -399,7 +399,7 @@ func (p *parser) fieldPath(name string) (path.Path, error) {
 		switch part := at.Name(i); {
 		case part == "":
 			return at, cannot("Index keys cannot contain an empty field.")
-		case part[0] == '$' && !(i > 0 && (part == "$id" || part == "$db" || part == "$ref")):
+		case part[0] == '$' && !(i > 0 && bson.IsDBRefField(part)):
 			return at, cannot("Index key contains an illegal field name: field name starts with '$'.")
 		}
 	}

@@ -48,7 +48,7 @@ func (p *parser) filter(doc bson.Raw) (Node, error) {
 			return nil, err
 		}
 		name := string(it.Name)
-		if len(name) > 0 && name[0] == '$' && !(p.nested && isDBRefField(name)) {
+		if len(name) > 0 && name[0] == '$' && !(p.nested && bson.IsDBRefField(name)) {
 			op := p.find(name, Top)
 			if op == nil {
 				return nil, mongoerr.New(mongoerr.BadValue, "unknown top level operator: %s. If you have a field name that starts with a '$' symbol, consider using $getField or $setField.", name)
@@ -151,8 +151,6 @@ func isDBRef(d bson.Raw, incomplete bool) bool {
 	}
 	return incomplete && (ref || id || db) || ref && id
 }
-
-func isDBRefField(name string) bool { return name == "$ref" || name == "$id" || name == "$db" }
 
 // badValue returns the error of most bad arguments.
 func badValue(format string, args ...any) error {

@@ -146,7 +146,7 @@ func CheckedPath(s string) (path.Path, error) {
 		switch name := p.Name(i); {
 		case name == "":
 			return path.Path{}, mongoerr.New(15998, "FieldPath field names may not be empty strings.")
-		case name[0] == '$':
+		case name[0] == '$' && !bson.IsDBRefField(name):
 			return path.Path{}, mongoerr.New(codeDollar, "FieldPath field names may not start with '$'. Consider using $getField or $setField.")
 		}
 	}

@@ -287,7 +287,7 @@ func checkPath(path string) error {
 		switch {
 		case part == "":
 			return mongoerr.New(15998, "FieldPath field names may not be empty strings.")
-		case part[0] == '$' && !isDBRefField(part):
+		case part[0] == '$' && !bson.IsDBRefField(part):
 			return mongoerr.New(16410, "FieldPath field names may not start with '$'. Consider using $getField or $setField.")
 		case strings.IndexByte(part, 0) >= 0:
 			return mongoerr.New(16411, "FieldPath field names may not contain '\\0'.")
@@ -298,10 +298,6 @@ func checkPath(path string) error {
 	}
 	return nil
 }
-
-// isDBRefField reports whether a name that begins with a dollar sign is one of the fields of a DBRef, which
-// documents may have. Manual: reference/database-references.
-func isDBRefField(name string) bool { return name == "$ref" || name == "$id" || name == "$db" }
 
 // isExpression reports whether there is an expression operator of that name.
 func isExpression(name string) bool {

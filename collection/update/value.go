@@ -31,18 +31,8 @@ func CheckID(v bson.Value) error {
 }
 
 func checkDollars(v bson.Value) error {
-	d, ok := v.Doc()
-	if !ok {
-		return nil
-	}
-	for it := d.Iter(); it.Next(); {
-		if len(it.Name) > 0 && it.Name[0] == '$' {
-			switch string(it.Name) {
-			case "$ref", "$id", "$db":
-				continue
-			}
-			return mongoerr.New(mongoerr.DollarPrefixedFieldName, "_id fields may not contain '$'-prefixed fields: %s is not valid for storage.", it.Name)
-		}
+	if name, ok := bson.DollarField(v); ok {
+		return mongoerr.New(mongoerr.DollarPrefixedFieldName, "_id fields may not contain '$'-prefixed fields: %s is not valid for storage.", name)
 	}
 	return nil
 }

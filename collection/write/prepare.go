@@ -13,7 +13,7 @@ const DepthMax = 180
 // Prepare validates a document to be inserted and moves _id to the front, making one if it is missing. The result
 // aliases doc if nothing had to change. Empty timestamps at the top level, except as _id, become the time after the
 // newest commit; Prepare reads this time from the store only if there are any. Errors: BSONObjectTooLarge (10334),
-// InvalidIdField (53), DollarPrefixedFieldName (52), Overflow (15).
+// BadValue (two fields _id), InvalidIdField (53), DollarPrefixedFieldName (52), Overflow (15).
 func Prepare(doc bson.Raw, store storage.Store) (bson.Raw, error) {
 	if len(doc) > bson.MaxDocumentBytes {
 		return nil, mongoerr.DocumentTooLarge(len(doc), bson.MaxDocumentBytes)
@@ -21,7 +21,10 @@ func Prepare(doc bson.Raw, store storage.Store) (bson.Raw, error) {
 	id, hasID := bson.Value{}, false
 	first, at, stamp, nested := true, false, false, false
 	for it := doc.Iter(); it.Next(); first = false {
-		if string(it.Name) == "_id" && !hasID {
+		if string(it.Name) == "_id" {
+			if hasID {
+				return nil, mongoerr.New(mongoerr.BadValue, "can't have multiple _id fields in one document")
+			}
 			id, hasID, at = it.Value, true, first
 		}
 		switch it.Value.Type {
@@ -57,10 +60,8 @@ func Prepare(doc bson.Raw, store storage.Store) (bson.Raw, error) {
 	if stamp {
 		now = store.Latest() + 1
 	}
-	skipped := false
 	for it := doc.Iter(); it.Next(); {
-		if string(it.Name) == "_id" && !skipped {
-			skipped = true
+		if string(it.Name) == "_id" {
 			continue
 		}
 		if stamp && it.Value.Type == bson.TypeTimestamp {
@@ -89,9 +90,8 @@ func CheckID(id bson.Value) error {
 	case bson.TypeUndefined:
 		return mongoerr.New(mongoerr.InvalidIdField, "The '_id' value cannot be of type undefined")
 	case bson.TypeDocument:
-		d, _ := id.Doc()
-		if f, ok := d.First(); ok && len(f.Name) > 0 && f.Name[0] == '$' {
-			return mongoerr.New(mongoerr.DollarPrefixedFieldName, "_id fields may not contain '$'-prefixed fields: %s is not valid for storage.", f.Name)
+		if name, ok := bson.DollarField(id); ok {
+			return mongoerr.New(mongoerr.DollarPrefixedFieldName, "_id fields may not contain '$'-prefixed fields: %s is not valid for storage.", name)
 		}
 	}
 	return nil
