@@ -7,7 +7,7 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-var accAccumulator = AccumulatorDef{Name: "$accumulator", Parse: parseAccumulator, OnlyGroups: true, Since: "4.4", Doc: "reference/operator/aggregation/accumulator"}
+var accAccumulator = AccumulatorDef{Name: "$accumulator", Parse: parseAccumulator, Ordered: true, OnlyGroups: true, Since: "4.4", Doc: "reference/operator/aggregation/accumulator"}
 
 // scriptFunc is a parsed $accumulator: an accumulator whose functions are written in JavaScript.
 type scriptFunc struct {

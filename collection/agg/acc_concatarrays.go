@@ -8,7 +8,7 @@ import (
 )
 
 var (
-	accConcatArrays = AccumulatorDef{Name: "$concatArrays", Parse: unary(startConcatArrays), Since: "8.1", Doc: "reference/operator/aggregation/concatArrays"}
+	accConcatArrays = AccumulatorDef{Name: "$concatArrays", Parse: unary(startConcatArrays), Ordered: true, Since: "8.1", Doc: "reference/operator/aggregation/concatArrays"}
 	accSetUnion     = AccumulatorDef{Name: "$setUnion", Parse: unary(startSetUnion), Since: "8.1", Doc: "reference/operator/aggregation/setUnion"}
 )
 

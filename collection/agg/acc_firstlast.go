@@ -7,8 +7,8 @@ import (
 )
 
 var (
-	accFirst = AccumulatorDef{Name: "$first", Parse: unary(startFirst), Doc: "reference/operator/aggregation/first"}
-	accLast  = AccumulatorDef{Name: "$last", Parse: unary(startLast), Doc: "reference/operator/aggregation/last"}
+	accFirst = AccumulatorDef{Name: "$first", Parse: unary(startFirst), Ordered: true, Doc: "reference/operator/aggregation/first"}
+	accLast  = AccumulatorDef{Name: "$last", Parse: unary(startLast), Ordered: true, Doc: "reference/operator/aggregation/last"}
 )
 
 func startFirst(*mql.Env) valueState { return &edgeState{} }

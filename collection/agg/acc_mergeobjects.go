@@ -7,7 +7,7 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-var accMergeObjects = AccumulatorDef{Name: "$mergeObjects", Parse: unary(startMergeObjects), Since: "3.6", Doc: "reference/operator/aggregation/mergeObjects"}
+var accMergeObjects = AccumulatorDef{Name: "$mergeObjects", Parse: unary(startMergeObjects), Ordered: true, Since: "3.6", Doc: "reference/operator/aggregation/mergeObjects"}
 
 func startMergeObjects(*mql.Env) valueState { return &mergeObjectsState{doc: bson.Empty} }
 

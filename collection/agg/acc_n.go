@@ -9,8 +9,8 @@ import (
 
 // The accumulators that return up to n values of a group in an array.
 var (
-	accFirstN = AccumulatorDef{Name: "$firstN", Parse: parseN, Since: "5.2", Doc: "reference/operator/aggregation/firstN"}
-	accLastN  = AccumulatorDef{Name: "$lastN", Parse: parseN, Since: "5.2", Doc: "reference/operator/aggregation/lastN"}
+	accFirstN = AccumulatorDef{Name: "$firstN", Parse: parseN, Ordered: true, Since: "5.2", Doc: "reference/operator/aggregation/firstN"}
+	accLastN  = AccumulatorDef{Name: "$lastN", Parse: parseN, Ordered: true, Since: "5.2", Doc: "reference/operator/aggregation/lastN"}
 	accMaxN   = AccumulatorDef{Name: "$maxN", Parse: parseN, Since: "5.2", Doc: "reference/operator/aggregation/maxN"}
 	accMinN   = AccumulatorDef{Name: "$minN", Parse: parseN, Since: "5.2", Doc: "reference/operator/aggregation/minN"}
 )

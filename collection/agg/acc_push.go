@@ -7,7 +7,7 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-var accPush = AccumulatorDef{Name: "$push", Parse: unary(startPush), Doc: "reference/operator/aggregation/push"}
+var accPush = AccumulatorDef{Name: "$push", Parse: unary(startPush), Ordered: true, Doc: "reference/operator/aggregation/push"}
 
 func startPush(*mql.Env) valueState { return &pushState{} }
 

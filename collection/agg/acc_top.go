@@ -14,10 +14,10 @@ import (
 
 // The accumulators that return the first or last documents of a group in an order of their own.
 var (
-	accBottom  = AccumulatorDef{Name: "$bottom", Parse: parseTop, Since: "5.2", Doc: "reference/operator/aggregation/bottom"}
-	accBottomN = AccumulatorDef{Name: "$bottomN", Parse: parseTop, Since: "5.2", Doc: "reference/operator/aggregation/bottomN"}
-	accTop     = AccumulatorDef{Name: "$top", Parse: parseTop, Since: "5.2", Doc: "reference/operator/aggregation/top"}
-	accTopN    = AccumulatorDef{Name: "$topN", Parse: parseTop, Since: "5.2", Doc: "reference/operator/aggregation/topN"}
+	accBottom  = AccumulatorDef{Name: "$bottom", Parse: parseTop, Ordered: true, Since: "5.2", Doc: "reference/operator/aggregation/bottom"}
+	accBottomN = AccumulatorDef{Name: "$bottomN", Parse: parseTop, Ordered: true, Since: "5.2", Doc: "reference/operator/aggregation/bottomN"}
+	accTop     = AccumulatorDef{Name: "$top", Parse: parseTop, Ordered: true, Since: "5.2", Doc: "reference/operator/aggregation/top"}
+	accTopN    = AccumulatorDef{Name: "$topN", Parse: parseTop, Ordered: true, Since: "5.2", Doc: "reference/operator/aggregation/topN"}
 )
 
 // topFunc is a parsed accumulator with the arguments {sortBy, output}: $top, $topN, $bottom or $bottomN.

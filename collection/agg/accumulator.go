@@ -41,6 +41,8 @@ type AccumulatorDef struct {
 	Name string
 	// Parse reads the accumulator's argument.
 	Parse func(p *parser, name string, arg bson.Value) (Func, error)
+	// Ordered reports that the result depends on the order of the documents.
+	Ordered bool
 	// OnlyGroups excludes the accumulator from $setWindowFields.
 	OnlyGroups bool
 	// Since is the first release of MongoDB with the accumulator, such as "8.2". It is "" if the accumulator is
@@ -61,8 +63,9 @@ func (t *tables) accumulator(name string) *AccumulatorDef {
 
 // output is one computed field of $group and similar stages.
 type output struct {
-	name string
-	fn   Func
+	name    string
+	fn      Func
+	ordered bool // the result depends on the order of the documents
 }
 
 // accumulated parses one computed field of $group and similar stages, {field: {$accumulator: argument}}.
@@ -90,7 +93,7 @@ func (p *parser) accumulated(name string, v bson.Value) (output, error) {
 		return output{}, err
 	}
 	fn, err := def.Parse(p, def.Name, f.Value)
-	return output{name, fn}, err
+	return output{name, fn, def.Ordered}, err
 }
 
 func indexByte(s string, c byte) int {

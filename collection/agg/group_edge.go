@@ -73,7 +73,7 @@ func (p *Pipeline) ByEdges() *Pipeline {
 		default:
 			return nil
 		}
-		with.out = append(with.out, output{o.name, &sortedEdge{top}})
+		with.out = append(with.out, output{name: o.name, fn: &sortedEdge{top}})
 	}
 	if by, _ := with.edge(""); by == nil {
 		return nil // $first and $last

@@ -127,7 +127,7 @@ func stored(v bson.Value) bson.Value {
 // countOutput returns the default output of $bucket and $bucketAuto.
 func (p *parser) countOutput() ([]output, error) {
 	f, err := parseCountAccumulator(p, "$count", bson.EmptyDoc)
-	return []output{{"count", f}}, err
+	return []output{{name: "count", fn: f}}, err
 }
 
 // boundaries parses the field boundaries of $bucket: at least two constants of comparable types, strictly ascending.

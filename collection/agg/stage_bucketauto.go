@@ -1,6 +1,7 @@
 package agg
 
 import (
+	"encoding/binary"
 	"math"
 
 	"github.com/cantledb/cantle/bson"
@@ -9,6 +10,7 @@ import (
 	"github.com/cantledb/cantle/collection/expr"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/collection/release"
 )
 
 var stageBucketAuto = StageDef{Name: "$bucketAuto", Parse: parseBucketAuto, Constraints: Constraints{Blocking: true}, ShapesPlan: true,
@@ -20,7 +22,10 @@ type bucketAutoStage struct {
 	n     int64
 	out   []output
 	round *granularity // nil: boundaries are values
-	arg   bson.Raw
+	// inputOrder is set if an accumulator depends on the order of documents, and the release has them in the order of the
+	// input; otherwise they come in the order of by.
+	inputOrder bool
+	arg        bson.Raw
 }
 
 func parseBucketAuto(p *parser, _ string, arg bson.Value) ([]Stage, error) {
@@ -68,6 +73,7 @@ func parseBucketAuto(p *parser, _ string, arg bson.Value) ([]Stage, error) {
 					return nil, err
 				}
 				s.out = append(s.out, acc)
+				s.inputOrder = s.inputOrder || acc.ordered && p.env.Release.Has(release.BucketAutoInputOrder)
 			}
 		case "granularity":
 			text, ok := v.Str()
@@ -106,23 +112,34 @@ func (s *bucketAutoStage) Reads(add func(string)) bool {
 }
 
 func (s *bucketAutoStage) Open(_ *mql.Env, in exec.Operator, _ Opener) (exec.Operator, error) {
-	return &bucketAutoOp{base: base{in: in, stage: s}, bucketAutoStage: s, rows: rowSorter{what: "$bucketAuto"}}, nil
+	return &bucketAutoOp{base: base{in: in, stage: s}, bucketAutoStage: s, rows: rowSorter{what: "$bucketAuto"},
+		members: bucketMembers{rows: rowSorter{what: "$bucketAuto"}}}, nil
 }
 
 type bucketAutoOp struct {
 	base
 	maker
 	*bucketAutoStage
-	rows   rowSorter
-	loaded bool
-	count  int64
-	size   int64 // documents per bucket
-	made   int64 // buckets so far
-	doc    bson.Raw
-	value  bson.Value // of doc
-	min    bson.Value // lower boundary of the next bucket
-	arena  bson.Arena
-	held   int
+	rows    rowSorter
+	loaded  bool
+	count   int64
+	size    int64 // documents per bucket
+	made    int64 // buckets so far
+	key     []byte
+	doc     bson.Raw
+	meta    bson.Raw   // of doc
+	value   bson.Value // of doc
+	min     bson.Value // lower boundary of the next bucket
+	arena   bson.Arena
+	held    int
+	members bucketMembers
+}
+
+// bucketMembers sorts the documents of one bucket by their positions in the input.
+type bucketMembers struct {
+	rows    rowSorter
+	scratch expr.Scratch
+	tracked exec.Tracked // of the buckets before
 }
 
 func (o *bucketAutoOp) Next(env *mql.Env) (*exec.Row, error) {
@@ -156,6 +173,9 @@ func (o *bucketAutoOp) load(env *mql.Env) error {
 			}
 		}
 		key = keystring.Append(key[:0], v, keystring.Ascending, env.Order(), nil)
+		if o.inputOrder {
+			key = binary.BigEndian.AppendUint64(key, uint64(o.count))
+		}
 		if err := o.rows.add(env, key, r.Doc, o.metas.metaToStore(r)); err != nil {
 			return err
 		}
@@ -174,12 +194,11 @@ func (o *bucketAutoOp) load(env *mql.Env) error {
 
 // advance reads the next document and its value.
 func (o *bucketAutoOp) advance(env *mql.Env) (err error) {
-	var meta bson.Raw
-	if _, o.doc, meta, err = o.rows.next(); o.doc == nil || err != nil {
+	if o.key, o.doc, o.meta, err = o.rows.next(); o.doc == nil || err != nil {
 		return err
 	}
 	o.scratch.Reset()
-	o.metas.giveStored(meta, &o.scratch)
+	o.metas.giveStored(o.meta, &o.scratch)
 	o.value, err = o.by.Eval(env, o.doc, &o.scratch)
 	if o.value.IsMissing() {
 		o.value = bson.Null
@@ -201,18 +220,16 @@ func (o *bucketAutoOp) bucket(env *mql.Env) (*exec.Row, error) {
 	lo, hi := o.value.Clone(), o.value.Clone()
 	take := func() error {
 		hi = bson.Value{Type: o.value.Type, Data: append(hi.Data[:0], o.value.Data...)}
-		for _, s := range g.states {
-			grew, err := s.Add(env, o.doc, &o.scratch)
-			if err != nil {
-				return err
-			}
-			if o.held += grew; grew > 0 {
-				if err := env.Memory.GrowRequired(grew, "$bucketAuto"); err != nil {
-					return err
-				}
-			}
+		var err error
+		if o.inputOrder {
+			err = o.members.rows.add(env, o.key[len(o.key)-8:], o.doc, o.meta)
+		} else {
+			err = o.accumulate(env, g, o.doc, &o.scratch)
 		}
-		if err := env.Tick(); err != nil {
+		if err == nil {
+			err = env.Tick()
+		}
+		if err != nil {
 			return err
 		}
 		return o.advance(env)
@@ -247,6 +264,11 @@ func (o *bucketAutoOp) bucket(env *mql.Env) (*exec.Row, error) {
 		}
 		o.min = hi
 	}
+	if o.inputOrder {
+		if err := o.accumulateMembers(env, g); err != nil {
+			return nil, err
+		}
+	}
 	b := o.begin()
 	b.BeginDoc("_id")
 	b.Value("min", lo)
@@ -267,15 +289,68 @@ func (o *bucketAutoOp) bucket(env *mql.Env) (*exec.Row, error) {
 	return o.end(env, nil)
 }
 
+// accumulate adds a document to the accumulators of a bucket.
+func (o *bucketAutoOp) accumulate(env *mql.Env, g *group, doc bson.Raw, s *expr.Scratch) error {
+	for _, state := range g.states {
+		grew, err := state.Add(env, doc, s)
+		if err != nil {
+			return err
+		}
+		if o.held += grew; grew > 0 {
+			if err := env.Memory.GrowRequired(grew, "$bucketAuto"); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// accumulateMembers adds the documents of a bucket to its accumulators, in the order of the input, and empties members.
+func (o *bucketAutoOp) accumulateMembers(env *mql.Env, g *group) error {
+	m := &o.members
+	if err := m.rows.finish(env); err != nil {
+		return err
+	}
+	for {
+		_, doc, meta, err := m.rows.next()
+		if err != nil {
+			return err
+		}
+		if doc == nil {
+			break
+		}
+		m.scratch.Reset()
+		o.metas.giveStored(meta, &m.scratch)
+		if err := o.accumulate(env, g, doc, &m.scratch); err != nil {
+			return err
+		}
+		if err := env.Tick(); err != nil {
+			return err
+		}
+	}
+	m.empty()
+	return nil
+}
+
+// empty releases the documents and keeps the counts for explain: the largest memory, and the sum of what was spilled.
+func (m *bucketMembers) empty() {
+	m.rows.close()
+	m.tracked.Peak = max(m.tracked.Peak, m.rows.Peak)
+	m.tracked.Spilled.Add(m.rows.Spilled)
+	m.rows = rowSorter{what: m.rows.what}
+}
+
 func (o *bucketAutoOp) Close() {
 	o.base.Close()
 	o.scratch.Close()
 	o.rows.close()
+	o.members.rows.close()
+	o.members.scratch.Close()
 	o.loaded, o.doc = true, nil
 }
 
 func (o *bucketAutoOp) explainStats(b *bson.Builder) {
-	o.rows.Append(b)
+	o.rows.Add(o.members.tracked).Append(b)
 }
 
 func (o *bucketAutoOp) Explain(b *bson.Builder, stats bool) { explainStages(b, o, stats) }

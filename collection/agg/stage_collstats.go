@@ -5,15 +5,24 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-var stageCollStats = info(StageDef{Name: "$collStats", Constraints: ofCollection,
+var stageCollStats = info(StageDef{Name: "$collStats", OwnFields: true, Constraints: ofCollection,
 	Privileges: []Privilege{{Action: "collStats", On: OnInput}}, Unstable: moreThanCount, Doc: "reference/operator/aggregation/collStats"}, checkCollStats)
 
+// checkCollStats checks the argument of $collStats. null counts as absent, also beside a value of the same field, so that
+// the stage itself rejects repeated fields.
 func checkCollStats(v bson.Value) error {
 	d, ok := v.Doc()
 	if !ok {
 		return mongoerr.New(5447000, "$collStats must take a nested object but found: %s", v.Type)
 	}
+	given := map[string]bool{}
 	for it := d.Iter(); it.Next(); {
+		if it.Value.Type != bson.TypeNull {
+			if given[string(it.Name)] {
+				return mongoerr.RepeatedField("$collStats." + string(it.Name))
+			}
+			given[string(it.Name)] = true
+		}
 		sub, ok := it.Value.Doc()
 		switch name := string(it.Name); {
 		case name != "latencyStats" && name != "storageStats" && name != "count" && name != "queryExecStats" && name != "operationStats" && name != "targetAllNodes":

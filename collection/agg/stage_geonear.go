@@ -21,7 +21,8 @@ var stageGeoNear = StageDef{Name: "$geoNear", Parse: parseGeoNear,
 
 // geoNearStage is $geoNear: it sorts the documents by their distance from a point.
 type geoNearStage struct {
-	near       *geo.Near
+	near       *geo.Near // nil before the variables of args have values
+	args       *nearArgs
 	geoJSON    bool // near is a GeoJSON point
 	spherical  bool
 	key        string // field of the geometry; "" = the field of the only geospatial index
@@ -32,6 +33,10 @@ type geoNearStage struct {
 	arg        bson.Raw
 }
 
+// nearArgs are the arguments of $geoNear that may be expressions of variables, such as those of the let of a $lookup. A
+// distance that is not given is nil.
+type nearArgs struct{ near, least, most expr.Expr }
+
 func parseGeoNear(p *parser, _ string, arg bson.Value) ([]Stage, error) {
 	d := bson.Raw(arg.Data)
 	if arg.Type != bson.TypeDocument && arg.Type != bson.TypeArray {
@@ -39,7 +44,7 @@ func parseGeoNear(p *parser, _ string, arg bson.Value) ([]Stage, error) {
 	}
 	s := &geoNearStage{multiplier: 1, arg: d}
 	var near bson.Value
-	lo, hi := 0.0, math.Inf(1)
+	s.args = &nearArgs{}
 	var err error
 	for it := d.Iter(); it.Next() && arg.Type == bson.TypeDocument; {
 		v, name := it.Value, string(it.Name)
@@ -67,9 +72,9 @@ func parseGeoNear(p *parser, _ string, arg bson.Value) ([]Stage, error) {
 			_, err = checkField(text)
 			s.key = text
 		case "minDistance":
-			lo, err = p.geoNumber(name, v, 7555701)
+			s.args.least, err = p.withoutFields(v, 7555701, "$geoNear requires a constant 'minDistance' argument")
 		case "maxDistance":
-			hi, err = p.geoNumber(name, v, 7555702)
+			s.args.most, err = p.withoutFields(v, 7555702, "$geoNear requires a constant 'maxDistance' argument")
 		case "distanceMultiplier":
 			if !v.IsNumber() {
 				return nil, mongoerr.New(mongoerr.TypeMismatch, "$geoNear parameter 'distanceMultiplier' must be a number")
@@ -102,55 +107,88 @@ func parseGeoNear(p *parser, _ string, arg bson.Value) ([]Stage, error) {
 	if near.IsMissing() {
 		return nil, mongoerr.New(5860400, "$geoNear requires a 'near' argument")
 	}
-	return []Stage{s}, s.parseNear(p, near, lo, hi)
+	if s.args.near, err = p.withoutFields(near, 5860402, "$geoNear requires a constant near argument"); err != nil {
+		return nil, err
+	}
+	if s.args.unset(p.env) {
+		return []Stage{s}, nil
+	}
+	return []Stage{s}, s.evaluate(p.env)
 }
 
-// geoNumber parses a distance argument of $geoNear: a constant, non-negative number.
-func (p *parser) geoNumber(name string, v bson.Value, code mongoerr.Code) (float64, error) {
+// withoutFields parses an argument that may use variables but no field of the document.
+//
+// Errors: code; errors of expr.Parse.
+func (p *parser) withoutFields(v bson.Value, code mongoerr.Code, text string) (expr.Expr, error) {
 	e, err := expr.Parse(p.env, v)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	c, err := p.constant(e, code, "$geoNear requires a constant '%s' argument", name)
+	e.Paths(func(string) { err = mongoerr.New(code, "%s", text) })
+	return e, err
+}
+
+// unset reports whether an argument uses a variable that has no value yet: one of the let of a $lookup, while its pipeline
+// is parsed.
+func (a *nearArgs) unset(env *mql.Env) bool {
+	unset := false
+	for _, e := range [...]expr.Expr{a.near, a.least, a.most} {
+		if e != nil {
+			expr.Variables(e, func(slot int) { unset = unset || env.Vars.Get(slot).IsMissing() })
+		}
+	}
+	return unset
+}
+
+// evaluate sets near from the values of the arguments.
+//
+// Errors: TypeMismatch, BadValue, 5860401; errors of the evaluation.
+func (s *geoNearStage) evaluate(env *mql.Env) error {
+	lo, hi := 0.0, math.Inf(1)
+	var err error
+	if s.args.least != nil {
+		if lo, err = distance(env, "minDistance", s.args.least); err != nil {
+			return err
+		}
+	}
+	if s.args.most != nil {
+		if hi, err = distance(env, "maxDistance", s.args.most); err != nil {
+			return err
+		}
+	}
+	v, err := constant(env, s.args.near)
+	if err != nil {
+		return err
+	}
+	return s.setNear(v, lo, hi)
+}
+
+// distance evaluates a distance, a number that is not negative.
+func distance(env *mql.Env, name string, e expr.Expr) (float64, error) {
+	v, err := constant(env, e)
 	if err != nil {
 		return 0, err
 	}
-	if !c.IsNumber() {
+	if !v.IsNumber() {
 		return 0, mongoerr.New(mongoerr.TypeMismatch, "$geoNear parameter '%s' must be a number", name)
 	}
-	f, _ := c.AsFloat()
+	f, _ := v.AsFloat()
 	if !(f >= 0) {
 		return 0, mongoerr.New(mongoerr.BadValue, "%s must be nonnegative", name)
 	}
 	return f, nil
 }
 
-// constant returns the value of an argument that may use variables but no field of the document.
-func (p *parser) constant(e expr.Expr, code mongoerr.Code, format string, args ...any) (bson.Value, error) {
-	if c, ok := expr.IsConstant(e); ok {
-		return c, nil
-	}
-	reads := false
-	e.Paths(func(string) { reads = true })
-	if reads {
-		return bson.Value{}, mongoerr.New(code, format, args...)
-	}
+// constant returns the value of an expression that reads no field.
+func constant(env *mql.Env, e expr.Expr) (bson.Value, error) {
 	var s expr.Scratch
 	defer s.Close()
-	v, err := e.Eval(p.env, bson.Empty, &s)
+	v, err := e.Eval(env, bson.Empty, &s)
 	return v.Clone(), err
 }
 
-// parseNear parses the field near of $geoNear, a GeoJSON point or a pair of coordinates. lo and hi are the
-// minimum and maximum distance.
-func (s *geoNearStage) parseNear(p *parser, v bson.Value, lo, hi float64) error {
-	e, err := expr.Parse(p.env, v)
-	if err != nil {
-		return err
-	}
-	if v, err = p.constant(e, 5860402, "$geoNear requires a constant near argument"); err != nil {
-		return err
-	}
+// setNear sets near from a point v, a GeoJSON point or a pair of coordinates, and the minimum and maximum distance.
+func (s *geoNearStage) setNear(v bson.Value, lo, hi float64) (err error) {
 	if v.Type != bson.TypeDocument && v.Type != bson.TypeArray {
 		return mongoerr.New(5860401, "$geoNear requires near argument to be an object or array")
 	}
@@ -189,6 +227,25 @@ func (s *geoNearStage) parseNear(p *parser, v bson.Value, lo, hi float64) error 
 	return nil
 }
 
+// WithNear returns a copy of the pipeline in which the arguments of a leading $geoNear are evaluated with the variables of
+// env. A pipeline that needs no evaluation is returned as it is.
+//
+// Errors: those of wrong values, as when a $geoNear with constants is parsed.
+func (p *Pipeline) WithNear(env *mql.Env) (*Pipeline, error) {
+	if len(p.stages) == 0 {
+		return p, nil
+	}
+	s, ok := p.stages[0].(*geoNearStage)
+	if !ok || s.near != nil {
+		return p, nil
+	}
+	with := *s
+	if err := with.evaluate(env); err != nil {
+		return nil, err
+	}
+	return p.with(splice(p.stages, 0, 1, &with)), nil
+}
+
 // GeoNear describes the leading $geoNear of a pipeline, for the caller that chooses the geospatial index.
 type GeoNear struct {
 	// Key is the field given in the stage; "" means the field of the only geospatial index.
@@ -201,13 +258,13 @@ type GeoNear struct {
 	Query match.Node
 }
 
-// GeoNear returns the description of a leading $geoNear.
+// GeoNear returns the description of a leading $geoNear with evaluated arguments (see WithNear).
 func (p *Pipeline) GeoNear() (GeoNear, bool) {
 	if len(p.stages) == 0 {
 		return GeoNear{}, false
 	}
 	s, ok := p.stages[0].(*geoNearStage)
-	if !ok {
+	if !ok || s.near == nil {
 		return GeoNear{}, false
 	}
 	return GeoNear{s.key, s.spherical, s.geoJSON, s.near, s.query}, true

@@ -12,6 +12,7 @@ import (
 	"github.com/cantledb/cantle/collection/match"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/collection/order"
 )
 
 var stageGraphLookup = reading(StageDef{Name: "$graphLookup",
@@ -124,12 +125,12 @@ func parseGraphLookup(p *parser, a *graphArgs) (stages []Stage, err error) {
 		}
 	}
 	if a.has.connectFrom {
-		if s.from, err = pathArg(a.connectFrom); err != nil {
+		if s.from, err = order.CheckedPath(a.connectFrom); err != nil {
 			return nil, err
 		}
 	}
 	if a.has.connectTo {
-		if s.to, err = pathArg(a.connectTo); err != nil {
+		if s.to, err = order.CheckedPath(a.connectTo); err != nil {
 			return nil, err
 		}
 	}
@@ -217,10 +218,7 @@ func (o *graphOp) search(env *mql.Env, r *exec.Row) error {
 		for it := a.Iter(); it.Next(); {
 			o.addToFrontier(env, it.Value)
 		}
-	} else {
-		if v.IsMissing() {
-			v = bson.Null
-		}
+	} else if !v.IsMissing() { // a missing value selects no documents, null those without the field
 		o.addToFrontier(env, v)
 	}
 	for depth := int64(0); len(o.next.values) > 0 && (o.max < 0 || depth <= o.max); depth++ {

@@ -11,6 +11,7 @@ import (
 	"github.com/cantledb/cantle/collection/match"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/collection/order"
 )
 
 var stageLookup = reading(StageDef{Name: "$lookup",
@@ -83,10 +84,10 @@ func parseLookup(p *parser, a *lookupArgs) ([]Stage, error) {
 		return nil, err
 	}
 	if a.hasLocal {
-		if s.local, err = pathArg(a.local); err != nil {
+		if s.local, err = order.CheckedPath(a.local); err != nil {
 			return nil, err
 		}
-		if s.foreign, err = pathArg(a.foreign); err != nil {
+		if s.foreign, err = order.CheckedPath(a.foreign); err != nil {
 			return nil, err
 		}
 	}
@@ -133,8 +134,11 @@ func (a *lookupArgs) read(name string, v bson.Value) (err error) {
 			return err
 		}
 		a.named, a.from.DB = true, ""
-		a.from.Coll, err = lookupText(name, v)
-		return err
+		if v.Type != bson.TypeString {
+			return lookupFailed("$lookup argument 'from' must be a string or an object, is type %s", v.Type)
+		}
+		a.from.Coll, _ = v.Str()
+		return nil
 	case "as":
 		a.hasAs = true
 		a.as, err = lookupText(name, v)
@@ -160,7 +164,7 @@ func (a *lookupArgs) read(name string, v bson.Value) (err error) {
 // lookupText returns an argument that must be a string.
 func lookupText(name string, v bson.Value) (string, error) {
 	if v.Type != bson.TypeString {
-		return "", lookupFailed("$lookup argument '%s' must be a string, is type %s", name, v.Type)
+		return "", mongoerr.WrongType("$lookup."+name, v.Type.String(), "string")
 	}
 	text, _ := v.Str()
 	return text, nil
@@ -179,7 +183,7 @@ func (a *lookupArgs) check(db string) error {
 	}
 	switch {
 	case !a.hasAs:
-		return lookupFailed("must specify 'as' field for a $lookup")
+		return mongoerr.MissingField("$lookup.as")
 	case a.hasLocal != a.hasForeign:
 		return lookupFailed("$lookup requires both or neither of 'localField' and 'foreignField' to be specified")
 	case !a.hasPipeline && !a.hasLocal:
@@ -189,18 +193,6 @@ func (a *lookupArgs) check(db string) error {
 	}
 	return nil
 }
-
-// pathArg compiles a validated path, which may contain the fields of a DBRef.
-func pathArg(s string) (path.Path, error) {
-	if _, err := checkField(dbRefFields.Replace(s + ".")[:len(s)]); err != nil {
-		return path.Path{}, err
-	}
-	return path.Compile(s)
-}
-
-// dbRefFields replaces the fields $ref, $id and $db of a DBRef by names of the same length, so that a path with
-// them passes the check of field names.
-var dbRefFields = strings.NewReplacer("$ref.", "_ref.", "$id.", "_id.", "$db.", "_db.")
 
 // badCollection reports whether a name cannot be the name of a collection.
 func badCollection(name string) bool {

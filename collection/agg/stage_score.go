@@ -12,7 +12,7 @@ import (
 )
 
 var stageScore = StageDef{Name: "$score", Parse: parseScore, Selects: always, Unstable: always,
-	Constraints: Constraints{NotIn: InUpdate}, Since: "8.2", Doc: "reference/operator/aggregation/score"}
+	Constraints: Constraints{NotIn: InUpdate | InView}, Since: "8.2", Doc: "reference/operator/aggregation/score"}
 
 // scoreStage is $score: it gives each document a score, {$meta: "score"}, and does not change the document.
 type scoreStage struct {

@@ -22,8 +22,10 @@ var stageSetWindowFields = StageDef{Name: "$setWindowFields", Parse: parseSetWin
 type windowStage struct {
 	partition expr.Expr // nil: a single partition
 	by        order.Pattern
+	ordered   bool     // sortBy is given; it may be empty, then the order is that of the input
 	byNames   []string // of a single sort field, for ranges
 	out       []windowOutput
+	dotted    bool // a path of out has several components
 	arg       bson.Raw
 }
 
@@ -60,6 +62,7 @@ func parseSetWindowFields(p *parser, name string, arg bson.Value) ([]Stage, erro
 		if s.by, err = order.Parse(p.env, spec); err != nil {
 			return nil, err
 		}
+		s.ordered = true
 		if len(s.by.Parts) == 1 {
 			s.byNames = strings.Split(s.by.Parts[0].Name, ".")
 		}
@@ -76,20 +79,42 @@ func parseSetWindowFields(p *parser, name string, arg bson.Value) ([]Stage, erro
 			return nil, err
 		}
 	}
+	conflicts := pathConflicts{}
 	for it := outputs.Iter(); it.Next(); {
 		o, err := p.windowOutput(s, string(it.Name), it.Value)
 		if err != nil {
 			return nil, err
 		}
-		for _, other := range s.out {
-			a, b := path.Must(o.field.String()), path.Must(other.field.String())
-			if a.Conflicts(b) {
-				return nil, mongoerr.New(40176, "specification contains two conflicting paths. Cannot specify both '%s' and '%s'", b, a)
-			}
+		if other := conflicts.add(o.field); other != "" {
+			return nil, mongoerr.New(40176, "specification contains two conflicting paths. Cannot specify both '%s' and '%s'", other, name)
+		}
+		if len(o.field) > 1 {
+			s.dotted = true
 		}
 		s.out = append(s.out, o)
 	}
 	return []Stage{s}, nil
+}
+
+// pathConflicts finds paths of which one contains the other.
+type pathConflicts map[string]string // the path that was added first, by itself and by the paths that contain it
+
+// add adds a path. It returns an earlier path that contains it, or that it contains; "" if there is none.
+func (c pathConflicts) add(f fieldName) (other string) {
+	whole := f.String()
+	if first, ok := c[whole]; ok {
+		return first
+	}
+	for i := range f {
+		prefix := f[:i+1].String()
+		if first, ok := c[prefix]; ok && first == prefix {
+			return first
+		}
+		if _, ok := c[prefix]; !ok {
+			c[prefix] = whole
+		}
+	}
+	return ""
 }
 
 // windowOutput reads {field: {$function: argument, window: …}}.
@@ -142,7 +167,7 @@ func (p *parser) isRanking(name string) bool {
 func (s *windowStage) allows(w *window) error {
 	bounded := !w.lo.unbounded || !w.hi.unbounded
 	switch {
-	case w.kind == byDocuments && bounded && s.by.IsEmpty():
+	case w.kind == byDocuments && bounded && !s.ordered:
 		return mongoerr.New(5339901, "Document-based bounds require a sortBy")
 	case w.kind == byRange && len(s.by.Parts) != 1:
 		return mongoerr.New(5339902, "Range-based window require sortBy a single field")
@@ -220,6 +245,8 @@ type windowOp struct {
 	nkey   []byte
 	values bson.Builder
 	vbuf   []byte
+	list   []bson.Value   // the values of vbuf
+	byName map[string]int // positions in out; nil before the first row, and if a path has several components
 	bufs   [2][]byte
 }
 
@@ -349,6 +376,12 @@ func (o *windowOp) compute(env *mql.Env) (*exec.Row, error) {
 	o.vbuf = o.values.Finish()
 	o.at++
 	o.returned++
+	if !o.dotted {
+		if err := o.appendFields(env, doc); err != nil {
+			return nil, err
+		}
+		return o.end(env, &like)
+	}
 	it := bson.Raw(o.vbuf).Iter()
 	for i, out := range o.out {
 		it.Next()
@@ -370,6 +403,37 @@ func (o *windowOp) compute(env *mql.Env) (*exec.Row, error) {
 	}
 	o.begin().Splice(doc.Elements())
 	return o.end(env, &like)
+}
+
+// appendFields begins the row with the fields of doc and the computed values, whose names have one component: the value of
+// a field that doc has takes its place, others follow.
+func (o *windowOp) appendFields(env *mql.Env, doc bson.Raw) error {
+	if o.byName == nil {
+		o.byName = make(map[string]int, len(o.out))
+		for i, out := range o.out {
+			o.byName[out.field[0]] = i
+		}
+	}
+	o.list = o.list[:0]
+	for it := bson.Raw(o.vbuf).Iter(); it.Next(); {
+		o.list = append(o.list, it.Value)
+	}
+	b := o.begin()
+	for it := doc.Iter(); it.Next(); {
+		i, ok := o.byName[string(it.Name)]
+		if !ok || o.list[i].IsMissing() { // computed by no output, or written before
+			b.ValueBytes(it.Name, it.Value)
+			continue
+		}
+		b.ValueBytes(it.Name, o.list[i])
+		o.list[i] = bson.Value{}
+	}
+	for i, out := range o.out {
+		if !o.list[i].IsMissing() {
+			b.Value(out.field[0], o.list[i])
+		}
+	}
+	return env.Spend(len(o.vbuf))
 }
 
 func (o *windowOp) Close() {

@@ -36,5 +36,5 @@ func parseSortByCount(p *parser, _ string, arg bson.Value) ([]Stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return append([]Stage{&groupStage{id: id, out: []output{{"count", count}}}}, sorts...), nil
+	return append([]Stage{&groupStage{id: id, out: []output{{name: "count", fn: count}}}}, sorts...), nil
 }

@@ -81,8 +81,9 @@ type linearFillRun struct {
 	*linearFill
 	p             *partition
 	cursor        spoolCursor
-	left, right   int // indexes of documents; negative = none
+	right         int // index of a document; negative = none
 	some          bool
+	before        bson.Value // sort value of the document before
 	lx, ly        bson.Value
 	rx, ry        bson.Value
 	scratch, seek expr.Scratch
@@ -94,13 +95,14 @@ func (r *linearFillRun) at(env *mql.Env, b *bson.Builder, name string, i int, do
 	if err != nil {
 		return err
 	}
-	if i > 0 && r.some && bson.Equal(x, r.lx, nil) && !y.IsNullish() && r.left != i {
+	if i > 0 && bson.Equal(x, r.before, nil) {
 		return mongoerr.New(6050106, "There can be no repeated values in the sort field")
 	}
+	r.before, _ = copyInto(r.before, x)
 	if !y.IsNullish() {
 		r.lx, _ = copyInto(r.lx, x)
 		r.ly, _ = copyInto(r.ly, y)
-		r.some, r.left = true, i
+		r.some = true
 		b.Value(name, y)
 		return nil
 	}

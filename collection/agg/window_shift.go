@@ -10,7 +10,7 @@ import (
 var winShift = WindowFunctionDef{Name: "$shift", parse: parseShift, Since: "5.0", Doc: "reference/operator/aggregation/shift"}
 
 // shift is $shift: it returns the value of output in the document `by` positions after the current one; absent if
-// there is none.
+// there is none, or no value in it.
 type shift struct {
 	output expr.Expr
 	by     int64
@@ -91,7 +91,10 @@ func (r *shiftRun) at(env *mql.Env, b *bson.Builder, name string, i int, _ bson.
 	}
 	r.scratch.Reset()
 	v, err := r.output.Eval(env, d, &r.scratch)
-	appendOrNull(b, name, v)
+	if v.IsMissing() {
+		v = r.absent
+	}
+	b.Value(name, v)
 	return err
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 // MergeKey checks that the fields of `on` of a $merge (none = _id, unchecked without release.MergeByCollation)
-// identify a document: there must be a ready unique index on exactly these fields, not partial, with the collation by
+// identify a document: there must be a ready unique index on exactly these fields, of the plain kind, not partial, with the collation by
 // which values are compared. If c is nil (the collection does not exist), only _id does. nullable reports whether the
 // fields may be null or missing: the release allows it, and the index is not sparse.
 // Manual: reference/operator/aggregation/merge#on-field. Errors: 51183.
@@ -26,7 +26,7 @@ func (c *Collection) MergeKey(env *mql.Env, on []string) (nullable bool, err err
 	found := false
 	for i, ix := range indexes {
 		fields := ix.Fields()
-		unique := ix.Unique && ix.Partial == nil && len(fields) == len(on) || i == 0 && byID
+		unique := ix.Unique && ix.Partial == nil && ix.Kind.Name == "" && len(fields) == len(on) || i == 0 && byID
 		for _, f := range on {
 			unique = unique && slices.Contains(fields, f)
 		}

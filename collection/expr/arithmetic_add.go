@@ -9,11 +9,13 @@ import (
 // addAll is $add: the sum of any number of numbers and at most one date.
 func addAll(_ *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) {
 	t := sum{widest: 1}
-	for _, v := range a {
+	for i, v := range a {
 		switch {
+		case v.Type == bson.TypeDateTime:
+			return addToDate(s, a, i)
 		case v.IsNullish():
 			return bson.Null, nil
-		case !v.IsNumber() && v.Type != bson.TypeDateTime:
+		case !v.IsNumber():
 			return v, mongoerr.New(mongoerr.TypeMismatch, "$add only supports numeric or date types, not %s", v.Type)
 		}
 		if err := t.add(v); err != nil {
@@ -21,6 +23,34 @@ func addAll(_ *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) {
 		}
 	}
 	return t.value(&s.Arena)
+}
+
+// addToDate is $add with a date, the first of which is a[at]. The numbers are added exactly and their sum is rounded once,
+// to milliseconds: half a millisecond away from zero for doubles, to the even one for decimals.
+//
+// Errors: TypeMismatch, 16612 for a second date, Overflow.
+func addToDate(s *Scratch, a []bson.Value, at int) (bson.Value, error) {
+	var t Summation
+	for i, v := range a {
+		switch {
+		case i == at:
+		case v.IsNullish():
+			return bson.Null, nil
+		case v.Type == bson.TypeDateTime:
+			return v, mongoerr.New(16612, "only one date allowed in an $add expression")
+		case !t.Add(v):
+			return v, mongoerr.New(mongoerr.TypeMismatch, "$add only supports numeric or date types, not %s", v.Type)
+		}
+	}
+	ms, _ := a[at].DateTime()
+	n, ok := t.rounded()
+	if ok {
+		ms, ok = AddInt64(ms, n)
+	}
+	if !ok {
+		return a[at], dateOverflow("$add")
+	}
+	return s.DateTime(ms), nil
 }
 
 // subtract is $subtract.

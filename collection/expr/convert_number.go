@@ -3,7 +3,6 @@ package expr
 import (
 	"encoding/binary"
 	"math"
-	"math/big"
 	"strconv"
 	"strings"
 
@@ -74,11 +73,10 @@ func toDouble(s *Scratch, v bson.Value, o convertOptions) (bson.Value, error) {
 			if err != nil {
 				return v, err
 			}
-			f, _ := new(big.Float).SetInt(n).Float64()
-			if math.IsInf(f, 0) {
+			if !n.IsInt64() {
 				return v, failed("Conversion would overflow target type: %s", show(v))
 			}
-			return s.Double(f), nil
+			return s.Double(float64(n.Int64())), nil
 		}
 		text, err := numberText(v)
 		if err != nil {

@@ -23,7 +23,7 @@ func parseFormatted(text, format string, def *zone) (int64, error) {
 			ok = d.literal(format[i])
 		}
 		if !ok {
-			return 0, badDate(text, "it does not match the format '"+clip(format)+"'")
+			return 0, badDate(text, "it does not match the format '"+format+"'")
 		}
 	}
 	if err := d.check(def); err != nil {
@@ -116,8 +116,9 @@ func (d *formattedDate) monthName() bool {
 	return true
 }
 
-// zone reads a time zone: an offset such as +02:00, or a name.
+// zone reads a time zone, an offset such as +02:00 or a name, after any blanks.
 func (d *formattedDate) zone() (ok bool) {
+	d.rest = strings.TrimLeft(d.rest, " \t")
 	p := dateText{rest: d.rest, c: d.c}
 	p.c.hasDate, p.c.hasTime = true, true
 	switch {

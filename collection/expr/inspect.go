@@ -38,6 +38,15 @@ func VariableOf(e Expr) (name string, ok bool) {
 	return strings.TrimPrefix(f.text, "$$"), true
 }
 
+// Variables calls add with the slot in env.Vars of each variable that e reads.
+func Variables(e Expr, add func(slot int)) {
+	Walk(e, func(e Expr) {
+		if f, ok := e.(*fieldPath); ok && f.from == fromVar {
+			add(f.slot)
+		}
+	})
+}
+
 // Known returns the value of an expression that is the same for all documents of a command: a constant, a variable of
 // env.Vars, or an operator of such operands. ok is false for other expressions, and if the evaluation fails. env may be
 // nil: then only constants have values. The value may alias the expression.

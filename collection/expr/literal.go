@@ -61,7 +61,7 @@ func (p *parser) parseObject(d bson.Raw) (Expr, error) {
 		name := string(it.Name)
 		switch {
 		case name == "":
-			return nil, mongoerr.New(40352, "FieldPath cannot be constructed with empty string")
+			return nil, mongoerr.New(15998, "FieldPath field names may not be empty strings.")
 		case name[0] == '$':
 			return nil, mongoerr.New(16410, "FieldPath field names may not start with '$'. Consider using $getField or $setField.")
 		case strings.IndexByte(name, '.') >= 0:

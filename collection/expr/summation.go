@@ -142,6 +142,20 @@ func (t *Summation) long() (int64, bool) {
 	return AddInt64(n, rest)
 }
 
+// rounded returns the sum as a whole number, rounded once: half away from zero, or half to even if a decimal was added. ok
+// is false if it is no int64.
+func (t *Summation) rounded() (n int64, ok bool) {
+	if t.hasDec {
+		return decimal.ToInt64(t.decimalSum(), decimal.HalfEven)
+	}
+	sum, rest := t.parts()
+	if sum == math.Trunc(sum) && t.special-t.special == 0 {
+		whole := Summation{sum: sum, rest: math.Round(rest)}
+		return whole.long()
+	}
+	return roundAway(t.double())
+}
+
 func (t *Summation) decimalSum() bson.Decimal128 {
 	if t.decimal.IsNaN() {
 		return t.decimal

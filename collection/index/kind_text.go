@@ -134,6 +134,9 @@ func (p *parser) textWeights(t *TextOptions) error {
 			slices.ContainsFunc(t.Weights, func(w TextWeight) bool { return w.Name == name }) {
 			continue
 		}
+		if strings.HasSuffix(name, ".$**") {
+			return cannot("Index key contains an illegal field name: '%s': a text index has $** only for all fields", name)
+		}
 		if err := add(name, 1); err != nil {
 			return err
 		}

@@ -29,7 +29,7 @@ func parseAll(p *parser, a operand) (Node, error) {
 		switch name := firstName(d); {
 		case isDoc && name == "$elemMatch":
 			return nil, badValue("$all/$elemMatch has to be consistent")
-		case isDoc && isOperatorDoc(v, false):
+		case isDoc && p.find(name, Field) != nil: // other names with a dollar sign are compared
 			return nil, badValue("no $ expressions in $all")
 		case v.Type == bson.TypeRegex:
 			n, err = p.regexLeaf(a.path, v)

@@ -7,7 +7,7 @@ import (
 )
 
 // Equalities calls add for each path that a matching document must have equal to one value, in the order of the
-// filter: for plain equalities, also under $and, and for $or, $in and $all of one member. An upsert creates its
+// filter: for plain equalities, also under $and, and for $in and $all of one member, $or of one or of equal clauses. An upsert creates its
 // document from them; the caller checks for paths that are repeated or contain each other. Manual:
 // reference/method/db.collection.update#upsert-with-dotted-_id-query.
 func Equalities(n Node, add func(p string, v bson.Value)) {
@@ -17,7 +17,7 @@ func Equalities(n Node, add func(p string, v bson.Value)) {
 			Equalities(c, add)
 		}
 	case *Or:
-		if len(n.list) == 1 {
+		if sameClauses(n.list) {
 			Equalities(n.list[0], add)
 		}
 	case *Leaf:
@@ -25,6 +25,20 @@ func Equalities(n Node, add func(p string, v bson.Value)) {
 			add(n.path.String(), v)
 		}
 	}
+}
+
+// sameClauses reports whether all clauses of a list are printed alike.
+func sameClauses(list []Node) bool {
+	if len(list) == 0 {
+		return false
+	}
+	printed := func(n Node) string {
+		b := bson.NewBuilder(nil)
+		n.Append(b)
+		return string(b.Finish())
+	}
+	first := printed(list[0])
+	return !slices.ContainsFunc(list[1:], func(n Node) bool { return printed(n) != first })
 }
 
 func singleValue(l *Leaf) (bson.Value, bool) {

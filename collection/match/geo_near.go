@@ -30,7 +30,7 @@ func (p *parser) near(at path.Path, doc bson.Raw) (n Node, ok bool, err error) {
 	if err != nil {
 		return nil, true, err
 	}
-	return &Near{Leaf{path: at, parts: at.Components(), pred: &nearPredicate{near, doc}}}, true, nil
+	return &Near{Leaf: Leaf{path: at, parts: at.Components(), pred: &nearPredicate{near, doc}}}, true, nil
 }
 
 // NewNear returns the node of a $near on a path. The stage $geoNear makes it from its own arguments.
@@ -42,13 +42,17 @@ func NewNear(at path.Path, near *geo.Near) *Near {
 	b.Double("", near.Center.Y)
 	b.End()
 	b.End()
-	return &Near{Leaf{path: at, parts: at.Components(), pred: &nearPredicate{near, b.Doc()}}}
+	return &Near{Leaf: Leaf{path: at, parts: at.Components(), pred: &nearPredicate{near, b.Doc()}}, Stage: true}
 }
 
 // Near is the filter node of $near, which requests documents in the order of their distance from a point. A
 // geospatial index delivers the order; Matches only tests whether a document lies between the minimal and the
 // maximal distance.
-type Near struct{ Leaf }
+type Near struct {
+	Leaf
+	// Stage is set for a search of the stage $geoNear, which may read time-series collections.
+	Stage bool
+}
 
 // Geo returns the parsed arguments.
 func (n *Near) Geo() *geo.Near { return n.pred.(*nearPredicate).near }

@@ -2,6 +2,7 @@ package match
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mongoerr"
@@ -27,11 +28,25 @@ func missing(j *judge, v bson.Value, names []string) []string {
 		if j.spend(len(d)) {
 			break
 		}
-		if _, ok := d.Lookup(name); !ok {
+		if _, ok := propertyAt(d, name); !ok {
 			out = append(out, name)
 		}
 	}
 	return out
+}
+
+// propertyAt returns the value of a property. A name with dots is a path through documents, as in MongoDB.
+func propertyAt(d bson.Raw, name string) (v bson.Value, ok bool) {
+	for {
+		field, rest, dotted := strings.Cut(name, ".")
+		if v, ok = d.Lookup(field); !ok || !dotted {
+			return v, ok
+		}
+		if d, ok = v.Doc(); !ok {
+			return bson.Value{}, false
+		}
+		name = rest
+	}
 }
 
 func (r *requiredRule) explain(j *judge, b *bson.Builder, v bson.Value) {
@@ -77,7 +92,7 @@ func (r *propertiesRule) accepts(j *judge, v bson.Value) bool {
 		if j.spend(len(d)) {
 			return false
 		}
-		if e, ok := d.Lookup(r.list[i].name); ok && !r.list[i].s.accepts(j, e) {
+		if e, ok := propertyAt(d, r.list[i].name); ok && !r.list[i].s.accepts(j, e) {
 			return false
 		}
 	}
@@ -92,7 +107,7 @@ func (r *propertiesRule) explain(j *judge, b *bson.Builder, v bson.Value) {
 		if j.spend(len(d)) {
 			break
 		}
-		if e, ok := d.Lookup(p.name); ok && !p.s.accepts(j, e) {
+		if e, ok := propertyAt(d, p.name); ok && !p.s.accepts(j, e) {
 			b.BeginDoc("")
 			b.String("propertyName", p.name)
 			p.s.annotate(b)

@@ -62,8 +62,8 @@ type Query struct {
 	scans        bool
 
 	text *match.Text // the $text anywhere in the filter
-	// noText forbids text indexes.
-	noText bool
+	// stable forbids text indexes, and sparse indexes as a hint: the client has only version 1 of the stable API.
+	stable bool
 	near   *match.Near // the $near in the filter
 	metas  uint32      // kinds of metadata that caller, sort and projection read, as bits
 
@@ -152,11 +152,11 @@ func ofFilter(env *mql.Env, c *catalog.Collection, n match.Node) (*Query, error)
 	if err != nil {
 		return nil, err
 	}
-	q := &Query{Coll: c, Match: n, collation: env.Collation}
+	q := &Query{Coll: c, Match: n, collation: env.Collation, stable: env.StableOnly}
 	match.Walk(q.Match, func(n match.Node) {
 		switch n := n.(type) {
 		case *match.Text:
-			q.text, q.noText = n, env.StableOnly
+			q.text = n
 		case *match.Near:
 			q.near = n
 		}

@@ -67,7 +67,7 @@ func (q *Query) fullText() ([]*Solution, error) {
 		return nil, mongoerr.New(mongoerr.IndexNotFound, "text index required for $text query, and the one there is is still being built")
 	case ix == nil:
 		return nil, mongoerr.New(mongoerr.IndexNotFound, "text index required for $text query; create one with createIndexes: {key: {<field>: \"text\"}}")
-	case ix.Hidden || q.noText:
+	case ix.Hidden || q.stable:
 		return nil, q.noPlans("need exactly one text index for $text query")
 	}
 	cs := q.conjuncts(q.Match)

@@ -27,8 +27,8 @@ func (q *Query) hinted() (*catalog.Index, error) {
 	}
 	var found *catalog.Index
 	for _, ix := range q.Coll.Indexes {
-		if !usable(ix) || !names(q.Hint, ix) {
-			continue
+		if !usable(ix) || !names(q.Hint, ix) || q.stable && (ix.Sparse || ix.Text != nil) {
+			continue // version 1 of the stable API has no sparse or text indexes
 		}
 		if found != nil {
 			return nil, mongoerr.New(mongoerr.IndexNotFound, "Hint matched multiple indexes, must hint by index name. Matched: %s and %s", found.Name, ix.Name)

@@ -12,7 +12,7 @@ import (
 // hint is the index to use, nil for any.
 // Manual: reference/operator/query/near, reference/operator/query/nearSphere.
 func (q *Query) nearest(hint *catalog.Index) ([]*Solution, error) {
-	if q.Coll != nil && q.Coll.Options.TimeSeries != nil {
+	if !q.near.Stage && q.Coll != nil && q.Coll.Options.TimeSeries != nil {
 		return nil, mongoerr.New(5626500, "$near and $nearSphere are not allowed on a time-series collection: $geoNear and $geoWithin are")
 	}
 	cs := q.conjuncts(q.Match)

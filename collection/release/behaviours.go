@@ -13,7 +13,9 @@ type Changed struct {
 
 // The changes of behaviour, by name. A new one is a line here and a row in Behaviours, both in alphabetical order.
 const (
-	EarlySums Behaviour = iota
+	BucketAutoInputOrder Behaviour = iota
+	DropsKnownIndexes
+	EarlySums
 	EveryTypeToText
 	GeoKeyCodes
 	GroupNamesFields
@@ -31,6 +33,16 @@ const (
 
 // Behaviours is the table, read-only.
 var Behaviours = [behaviours]Changed{
+	BucketAutoInputOrder: {
+		Since:  V8_1,
+		Says:   "Accumulators of $bucketAuto, such as $push and $first, get the documents of a bucket in the order of the input; until then in the order of groupBy.",
+		Source: "reference/operator/aggregation/bucketAuto",
+	},
+	DropsKnownIndexes: {
+		Since:  V8_3,
+		Says:   "dropIndexes with a list of names drops the indexes that exist; until then an unknown name was an error and nothing was dropped.",
+		Source: "reference/command/dropIndexes",
+	},
 	EarlySums: {
 		Since: V8_3,
 		Says: "Adding a unit longer than a millisecond to a date before 1970, or subtracting it, keeps the fraction of a second; " +
