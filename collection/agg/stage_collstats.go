@@ -5,8 +5,9 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-var stageCollStats = info(StageDef{Name: "$collStats", OwnFields: true, Constraints: ofCollection,
-	Privileges: []Privilege{{Action: "collStats", On: OnInput}}, Unstable: moreThanCount, Doc: "reference/operator/aggregation/collStats"}, checkCollStats)
+var stageCollStats = info(StageDef{Name: "$collStats", OwnFields: true,
+	Constraints: Constraints{First: true, Source: true, OfView: true, NotIn: placesOfInfo},
+	Privileges:  []Privilege{{Action: "collStats", On: OnInput}}, Unstable: moreThanCount, Doc: "reference/operator/aggregation/collStats"}, checkCollStats)
 
 // checkCollStats checks the argument of $collStats. null counts as absent, also beside a value of the same field, so that
 // the stage itself rejects repeated fields.

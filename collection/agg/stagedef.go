@@ -67,6 +67,8 @@ type Constraints struct {
 	// BySelf marks a source that reads the pipeline's collection by sub-pipelines, as $rankFusion does. The
 	// stages of a view must then precede the stages of these sub-pipelines.
 	BySelf bool
+	// OfView marks a source that, on a view, describes the view itself and not its collection: $collStats.
+	OfView bool
 	// Watches marks the source that has no end: $changeStream.
 	Watches bool
 	// Collectionless sources run on a database ({aggregate: 1}), AdminOnly sources on the database

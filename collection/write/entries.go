@@ -221,7 +221,7 @@ func (t *Target) set(env *mql.Env, ix *catalog.Index, e entry, doc bson.Raw, h k
 				return err
 			}
 		}
-	} else if ix.PrepareUnique {
+	} else if ix.PrepareUnique && ix.State == catalog.IndexReady { // an index that is being built may have duplicates
 		if err := t.prepareUnique(env, ix, e, doc, h); err != nil {
 			return err
 		}

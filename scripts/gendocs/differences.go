@@ -57,7 +57,7 @@ var differences = []difference{
 	{"plans", "`explain` has MongoDB's form; another index than in MongoDB may be chosen", "another planner; candidates are compared by trials, as in MongoDB"},
 	{"order of unsorted results", "by `_id`, or by hash in a sharded collection", "MongoDB usually returns the order of insertion; neither promises an order"},
 	{"`hashed` sharding", "another hash: documents lie elsewhere than in a MongoDB cluster", "`convertShardKeyToHashed` of mongosh shows MongoDB's hash"},
-	{"legacy opcodes", "OP_MSG and OP_QUERY of `hello` only, as MongoDB since 5.1; `--cosmos-version` 3.6 to 5.0 accepts more", ""},
+	{"legacy opcodes", "OP_MSG, and OP_QUERY of `hello` and logins only, as MongoDB since 5.1; `--cosmos-version` 3.6 to 5.0 accepts more", ""},
 	{"files", "another format: mongod cannot open them, nor this server those of mongod", "[moving in and out](moving.md) by dump and restore"},
 }
 

@@ -50,6 +50,9 @@ func (c *Cluster) openStages(o *Op, v *view, ns collection.Namespace, outline *a
 		if err := useViewCollation(o.Env, view); err != nil {
 			return nil, err
 		}
+		if outline.First != nil && outline.First.OfView {
+			base, prefix = ns, nil
+		}
 	case coll != nil:
 		useCollation(o.Env, coll)
 	}
@@ -210,7 +213,7 @@ func (x *opener) resolve(env *mql.Env, ns collection.Namespace, p *agg.Pipeline)
 // pipeline opens an optimised pipeline on the collection with the given catalog entry; the entry of a missing
 // collection is nil.
 func (x *opener) pipeline(env *mql.Env, coll *catalog.Collection, p *agg.Pipeline, hint bson.Value) (opened, error) {
-	p, err := withGeoKey(coll, p)
+	p, err := withGeoKey(env, coll, p)
 	if err != nil {
 		return opened{}, err
 	}

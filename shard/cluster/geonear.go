@@ -4,15 +4,20 @@ import (
 	"github.com/cantledb/cantle/collection/agg"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/collection/mql"
 )
 
 // withGeoKey sets the field of a leading $geoNear from the geospatial
-// indexes of the collection; other pipelines are returned unchanged.
+// indexes of the collection, and evaluates its arguments with the variables of env; other pipelines are returned unchanged.
 // Manual: reference/operator/aggregation/geoNear#behavior.
 //
 // Errors: NamespaceNotFound, IndexNotFound for none or several candidates,
 // NoQueryExecutionPlans for an index that cannot answer the point.
-func withGeoKey(coll *catalog.Collection, p *agg.Pipeline) (*agg.Pipeline, error) {
+func withGeoKey(env *mql.Env, coll *catalog.Collection, p *agg.Pipeline) (*agg.Pipeline, error) {
+	p, err := p.WithNear(env)
+	if err != nil {
+		return nil, err
+	}
 	g, ok := p.GeoNear()
 	if !ok {
 		return p, nil

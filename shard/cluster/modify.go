@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"bytes"
 	"slices"
 
 	"github.com/cantledb/cantle/bson"
@@ -26,6 +27,8 @@ type Modify struct {
 	Update *update.Program // nil deletes
 	Multi  bool
 	Upsert bool
+	// Supplied is the document that an upsert inserts instead of one that filter and update describe; nil for none.
+	Supplied bson.Raw
 	// Return selects the document before (OldImage) or after (NewImage) the change, for
 	// findAndModify.
 	Return Image
@@ -57,6 +60,9 @@ func (c *Cluster) Modify(o *Op, ns collection.Namespace, m *Modify) (Modified, e
 		return Modified{}, err
 	}
 	if m.Upsert {
+		if err := checkUpsert(o, m); err != nil {
+			return Modified{}, err
+		}
 		if _, err := c.ensure(o, ns); err != nil {
 			return Modified{}, err
 		}
@@ -65,6 +71,19 @@ func (c *Cluster) Modify(o *Op, ns collection.Namespace, m *Modify) (Modified, e
 		return c.modifyMany(o, ns, m)
 	}
 	return c.modifyOne(o, ns, m)
+}
+
+// checkUpsert rejects the filter of an upsert that has $expr. Only a filter that contains the name is parsed for this.
+// Errors: QueryFeatureNotAllowed (224), the errors of match.Parse.
+func checkUpsert(o *Op, m *Modify) error {
+	if !bytes.Contains(m.Find.Filter, []byte("$expr\x00")) {
+		return nil
+	}
+	n, err := match.Parse(o.Env, m.Find.Filter)
+	if err == nil && match.Features(n)&match.UsesExpr != 0 {
+		err = mongoerr.New(mongoerr.QueryFeatureNotAllowed, "$expr is not allowed in the query predicate for an upsert")
+	}
+	return err
 }
 
 // byKey reports whether a filter selects one document by its key. A statement for many
@@ -201,6 +220,11 @@ func (a *attempt) readFirst(sol *plan.Solution, shards []*shard.Descriptor) (*ex
 	if err != nil {
 		return nil, err
 	}
+	if t := a.op.Trace; t != nil && t.RealRead && len(t.Parts) == 0 { // the profiler shows the first statement
+		for i, d := range shards {
+			t.add(d, ops[i])
+		}
+	}
 	in := gather(ops, sol.Pattern)
 	defer in.Close()
 	row, err := in.Next(a.op.Env)
@@ -335,20 +359,28 @@ func (a *attempt) move(row *exec.Row, doc bson.Raw, h keyspace.Hash, field strin
 	return a.target(a.coll.Home(doc, h)).Insert(o.Env, doc, h)
 }
 
-// upsert inserts the document that filter and update describe. It parses the filter as the client wrote it, because
-// the planner's form has lost equal clauses that occur twice.
-func (a *attempt) upsert(m *Modify, r *Modified) error {
-	c, o := a.c, a.op
-	filter, err := match.Parse(o.Env, m.Find.Filter)
+// upserted returns the document that an upsert inserts: the supplied one, or the one that filter and update describe. It
+// parses the filter as the client wrote it, because the planner's form has lost equal clauses that occur twice.
+func (a *attempt) upserted(m *Modify) (bson.Raw, error) {
+	if m.Supplied != nil {
+		return m.Supplied, nil
+	}
+	filter, err := match.Parse(a.op.Env, m.Find.Filter)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var s expr.Scratch
 	defer s.Close()
-	doc, err := m.Update.Upsert(o.Env, filter, &s, func() bson.Value {
+	return m.Update.Upsert(a.op.Env, filter, &s, func() bson.Value {
 		id := bson.NewObjectID()
 		return bson.Value{Type: bson.TypeObjectID, Data: id[:]}
 	})
+}
+
+// upsert inserts the document of an upsert.
+func (a *attempt) upsert(m *Modify, r *Modified) error {
+	c, o := a.c, a.op
+	doc, err := a.upserted(m)
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/cantledb/cantle/bson"
@@ -165,19 +166,38 @@ type mergeSink struct {
 	nullable bool
 }
 
-// Write implements agg.Sink.
+// Write implements agg.Sink. If the write of a document fails, the others of the batch are written, as by an unordered
+// update, and then the first error is returned.
 func (s *mergeSink) Write(_ *mql.Env, docs []bson.Raw) error {
 	if s.spec.WhenMissing != agg.MissDiscard {
 		if _, err := s.c.ensure(s.o, s.ns); err != nil {
 			return err
 		}
 	}
+	var first error
 	for _, d := range docs {
-		if err := s.merge(d); err != nil {
+		err := s.merge(d)
+		switch {
+		case err != nil && !s.ofOneDocument(err):
 			return err
+		case first == nil:
+			first = err
 		}
 	}
-	return nil
+	return first
+}
+
+// ofOneDocument reports whether an error of merge concerns only its document, so that others can be written.
+func (s *mergeSink) ofOneDocument(err error) bool {
+	var e *mongoerr.Error
+	if !errors.As(err, &e) || s.o.Env.Interrupted() != nil {
+		return false
+	}
+	switch e.Code {
+	case mongoerr.DuplicateKey, mongoerr.DocumentValidationFailure, mongoerr.ImmutableField, mongoerr.BSONObjectTooLarge:
+		return true
+	}
+	return false
 }
 
 // byID reports whether the _id is among the fields by which $merge finds a document of the target.
@@ -205,7 +225,7 @@ func (s *mergeSink) key(coll *catalog.Collection, fresh bson.Raw) (bson.Raw, err
 		switch {
 		case v.Type == bson.TypeArray:
 			return nil, mongoerr.New(51185, "$merge write error: 'on' field '%s' cannot be an array", f)
-		case v.IsNullish() && !s.nullable && f != "_id":
+		case v.IsNullish() && !s.nullable:
 			return nil, mongoerr.New(51132, "$merge write error: 'on' field '%s' cannot be missing, null or undefined", f)
 		case v.IsNullish() && f != "_id":
 			v = bson.Null

@@ -144,7 +144,7 @@ func modIndex(o *cluster.Op, coll *catalog.Collection, mod CollMod) (*catalog.Co
 			return nil, none, mongoerr.New(mongoerr.IndexNotFound, "cannot find index %s for ns %s", mod.IndexName, coll.Namespace)
 		}
 	} else {
-		found, err := indexesToDrop(coll, nil, mod.IndexKey)
+		found, err := indexesToDrop(coll, nil, mod.IndexKey, false)
 		if err != nil && mongoerr.CodeOf(err) != mongoerr.InvalidOptions {
 			return nil, none, err
 		}

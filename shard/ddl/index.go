@@ -30,9 +30,12 @@ func (d *Definer) CreateIndexes(o *cluster.Op, ns collection.Namespace, specs []
 	if err := o.MayWrite(ns.DB); err != nil {
 		return IndexesCreated{}, err
 	}
-	create := d.createIndexes
+	create, coll := d.createIndexes, d.catalog.Peek().Collection(ns)
 	if o.Txn != nil {
-		create = d.createIndexesInTxn
+		create, coll = d.createIndexesInTxn, o.Txn.Catalog.Collection(ns)
+	}
+	if err := checkDistinct(o, coll, specs); err != nil {
+		return IndexesCreated{}, err
 	}
 	r, err := create(o, ns, specs)
 	if err != nil {
@@ -42,6 +45,25 @@ func (d *Definer) CreateIndexes(o *cluster.Op, ns collection.Namespace, specs []
 		r.Note = "all indexes already exist"
 	}
 	return r, nil
+}
+
+// checkDistinct rejects a specification that occurs twice, unless the collection, nil if it is missing, has the index.
+// Errors: IndexAlreadyExists (68).
+func checkDistinct(o *cluster.Op, coll *catalog.Collection, specs []bson.Raw) error {
+	seen := map[string]bool{}
+	for _, s := range specs {
+		if !seen[string(s)] {
+			seen[string(s)] = true
+			continue
+		}
+		if coll != nil && !coll.IsView() {
+			if have, err := haveIndexes(o, coll, []bson.Raw{s}); have || err != nil {
+				return err
+			}
+		}
+		return mongoerr.New(mongoerr.IndexAlreadyExists, "Identical index already exists: %s", docText(s))
+	}
+	return nil
 }
 
 // createIndexes is CreateIndexes outside of transactions.

@@ -14,9 +14,10 @@ import (
 const indexesMax = 64
 
 // parseIndex parses the specification of a new index. An index without a collation gets that of its collection, even
-// one that is rejected in new specifications.
+// one that is rejected in new specifications; an index of version 1, which has no collation, does not.
 func parseIndex(o *cluster.Op, coll *catalog.Collection, raw bson.Raw) (*index.Spec, error) {
-	if v := raw.Get("collation"); v.IsMissing() && len(coll.Options.CollationRaw) > 0 {
+	version, _ := raw.Get("v").AsInt64()
+	if v := raw.Get("collation"); v.IsMissing() && len(coll.Options.CollationRaw) > 0 && version != 1 {
 		b := bson.NewBuilder(nil)
 		b.Splice(raw.Elements())
 		b.Raw("collation", coll.Options.CollationRaw)

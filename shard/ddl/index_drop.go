@@ -7,6 +7,7 @@ import (
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/collection/release"
 	"github.com/cantledb/cantle/collection/shard"
 	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/shard/jobs"
@@ -33,7 +34,7 @@ func (d *Definer) DropIndexes(o *cluster.Op, ns collection.Namespace, names []st
 			return mongoerr.ViewNotAllowed(ns.String())
 		}
 		was = len(coll.UnstagedIndexes())
-		gone, err := indexesToDrop(coll, names, key)
+		gone, err := indexesToDrop(coll, names, key, o.Env.Release.Has(release.DropsKnownIndexes))
 		if err == nil && !o.Env.Strict() {
 			gone, err = keepServing(coll, gone, len(names) == 1 && names[0] == "*")
 		}
@@ -110,8 +111,8 @@ func checkServed(coll *catalog.Collection, gone []*catalog.Index, verb string) e
 	return mongoerr.New(mongoerr.IllegalOperation, "Cannot %s the only compatible index for this collection's shard key: %s", verb, last.Name)
 }
 
-// indexesToDrop returns the indexes to drop.
-func indexesToDrop(coll *catalog.Collection, names []string, key bson.Raw) (out []*catalog.Index, err error) {
+// indexesToDrop returns the indexes to drop. With known, names of a list that no index has are left out, unless none has.
+func indexesToDrop(coll *catalog.Collection, names []string, key bson.Raw, known bool) (out []*catalog.Index, err error) {
 	noID := func() error { return mongoerr.New(mongoerr.InvalidOptions, "cannot drop _id index") }
 	if key != nil {
 		for _, ix := range coll.UnstagedIndexes() {
@@ -134,16 +135,24 @@ func indexesToDrop(coll *catalog.Collection, names []string, key bson.Raw) (out 
 		return coll.UnstagedIndexes()[1:], nil
 	}
 	seen := map[string]bool{}
+	var missing error
 	for _, name := range names {
 		ix := coll.Index(name)
 		switch {
 		case ix == nil || seen[name]:
-			return nil, mongoerr.New(mongoerr.IndexNotFound, "index not found with name [%s]", name)
+			missing = mongoerr.New(mongoerr.IndexNotFound, "index not found with name [%s]", name)
+			if !known {
+				return nil, missing
+			}
+			continue
 		case ix.ID == coll.IDIndex().ID:
 			return nil, noID()
 		}
 		seen[name] = true
 		out = append(out, ix)
+	}
+	if len(out) == 0 {
+		return nil, missing
 	}
 	return out, nil
 }

@@ -500,7 +500,7 @@ func (c *Call) nameOr() string {
 func (s *Server) finish(c *Call, err error) {
 	b := c.Reply
 	if err == nil {
-		if c.WriteConcern.Unacknowledged() && c.Def.Statements != "" {
+		if c.WriteConcern.Unacknowledged() && c.Def.Statements != "" && !c.Def.Facts.Has(FullReply) {
 			c.Out.Restart() // the client requested no acknowledgment
 		}
 		if c.ConcernError != nil {
@@ -520,13 +520,18 @@ func (s *Server) finish(c *Call, err error) {
 			appendRecoveryToken(b)
 		}
 	}
+	// An account of Azure Cosmos DB answers commands by OP_QUERY without times, MongoDB the hello and logins with them.
+	timed := c.Msg.Header.OpCode == wire.OpMsg || c.ConnState.Cosmos == nil
 	if c.Def == nil {
+		if timed {
+			c.appendTimes()
+		}
 		return
 	}
 	c.Def.Counter.Total.Add(1)
 	took := s.Cluster.Now().Sub(c.Start)
 	charge := s.recordCharge(c, took)
-	if c.Msg.Header.OpCode == wire.OpMsg {
+	if timed {
 		c.appendTimes()
 	}
 	for _, fn := range s.onEnd {

@@ -157,6 +157,9 @@ const (
 	// client has disconnected. killOp, maxTimeMS and the shutdown of the server can end it.
 	// Manual: core/index-creation, core/sharding-reshard-a-collection.
 	SurvivesDisconnect
+	// FullReply commands reply with their result also without acknowledgement (w: 0), as far as they are answered:
+	// drivers read the cursor of a bulkWrite.
+	FullReply
 )
 
 func (f Facts) Has(g Facts) bool { return f&g != 0 }

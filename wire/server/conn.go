@@ -269,8 +269,8 @@ func (c *Conn) refuse(err error) (*mongoerr.Error, error) {
 			return nil, nil
 		}
 		if f, ok := m.Body.First(); ok && len(m.Namespace) > 5 && string(m.Namespace[len(m.Namespace)-5:]) == ".$cmd" {
-			if c.server.cfg.QueryCommands(c.tag) {
-				return nil, nil
+			if c.server.cfg.QueryCommands(c.tag) || string(f.Name) == "saslStart" || string(f.Name) == "saslContinue" {
+				return nil, nil // old clients log in by OP_QUERY
 			}
 			return mongoerr.New(mongoerr.UnsupportedOpQueryCommand,
 				"Unsupported OP_QUERY command: %s. The client driver may require an upgrade.", f.Name), nil

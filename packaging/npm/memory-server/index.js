@@ -18,6 +18,8 @@ class DryMongoBinary {
   }
 }
 
+// Without this mark, compiled TypeScript takes all exports for the default import.
+Object.defineProperty(exports, '__esModule', { value: true });
 exports.MongoMemoryServer = server.MongoMemoryServer;
 exports.MongoMemoryServerStates = server.MongoMemoryServerStates;
 exports.MongoMemoryServerEvents = server.MongoMemoryServerEvents;

@@ -101,7 +101,7 @@ func (a *bulkArgs) Run(c *command.Call) error {
 		i += n
 	}
 	if c.WriteConcern.Unacknowledged() {
-		return nil // no cursor is opened, because the client would not get its ID
+		r.results = nil // the reply, if the client reads one, has an empty cursor that is not open
 	}
 	if err := c.ReplyList(command.ManyNamespaces, r.results, a.batch); err != nil {
 		return err

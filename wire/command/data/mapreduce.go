@@ -44,7 +44,7 @@ func (a *mapReduceArgs) Run(c *command.Call) error {
 	if err := a.out.check(); err != nil {
 		return err
 	}
-	if coll := c.Cluster.Catalog().Collection(ns); coll != nil && coll.IsView() {
+	if coll := c.Cluster.Catalog().Collection(ns); coll != nil && (coll.IsView() || coll.Options.TimeSeries != nil) {
 		return mongoerr.ViewNotAllowed(ns.String())
 	}
 	c.Server.Stats.Command.Add(1)

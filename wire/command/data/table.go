@@ -10,7 +10,7 @@ func (s *State) Commands() []command.Def {
 			Query: pipelineQuery, Outputs: pipelineOutputs, Explain: explainPipeline, Unstable: []string{"exchange", "explain"}, Doc: "reference/command/aggregate"},
 		{Name: "applyOps", Parse: parseApplyOps, Action: "user", ArgumentActions: []string{"insert", "update", "remove", "appendOplogNote", "useUUID", "forceUUID"}, Facts: command.AdminOnly | command.Writes, Doc: "reference/command/applyOps"},
 		{Name: "bulkWrite", Parse: parseBulk, Namespace: command.SeveralNamespaces, Action: "user", ArgumentActions: []string{"insert", "update", "remove", "bypassDocumentValidation"},
-			Facts: command.AdminOnly | command.InTxn | command.Writes | command.Retryable | command.Stable, Kind: command.KindWrite,
+			Facts: command.AdminOnly | command.InTxn | command.Writes | command.Retryable | command.Stable | command.FullReply, Kind: command.KindWrite,
 			Statements: "ops", Since: "8.0", Doc: "reference/command/bulkWrite"},
 		{Name: "count", Run: runCount, Namespace: command.FirstField, Action: "find",
 			Facts: command.Stable | command.Limited | command.Sampled, Kind: command.KindRead, ReadConcern: command.NotSnapshot,

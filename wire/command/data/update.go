@@ -286,6 +286,11 @@ func runStatement(c *command.Call, ns collection.Namespace, i int, a *statementA
 			return cluster.Modified{}, err
 		}
 		m.Update = p
+		if a.upsertSupply {
+			if m.Supplied, err = supplied(a); err != nil {
+				return cluster.Modified{}, err
+			}
+		}
 		if a.multi && p.IsReplacement() {
 			return cluster.Modified{}, mongoerr.New(mongoerr.FailedToParse, "multi update is not supported for replacement-style update")
 		}
@@ -300,6 +305,17 @@ func runStatement(c *command.Call, ns collection.Namespace, i int, a *statementA
 	}
 	c.Op.Record = c.Recorder([]int{i}, modifyResult)
 	return c.Cluster.Modify(&c.Op, ns, &m)
+}
+
+// supplied returns the document of a statement with upsertSupplied, which an upsert inserts: the constant new.
+//
+// Errors: FailedToParse.
+func supplied(a *statementArgs) (bson.Raw, error) {
+	doc, ok := a.constants.Get("new").Doc()
+	if !a.upsert || !ok {
+		return nil, mongoerr.New(mongoerr.FailedToParse, "upsertSupplied requires upsert: true and the document to insert, in c.new or constants.new")
+	}
+	return doc, nil
 }
 
 // modifyResult returns the result of an update or delete statement as a document for the retryable write record.

@@ -52,7 +52,10 @@ func (s *State) collStatsDocs(o *cluster.Op, ns collection.Namespace, spec bson.
 		return []bson.Raw{s.statsHead(ns, "p0", spec).Doc()}, nil
 	}
 	if coll.IsView() {
-		return nil, mongoerr.ViewNotAllowed(ns.String())
+		if wantStorage || spec.Has("count") || spec.Has("queryExecStats") {
+			return nil, mongoerr.ViewNotAllowed(ns.String())
+		}
+		return []bson.Raw{s.statsHead(ns, "p0", spec).Doc()}, nil
 	}
 	if err := s.Cluster.Recounted(o.Env.Context()); err != nil {
 		return nil, err

@@ -207,21 +207,26 @@ func clientHost(addr string) string {
 }
 
 // profiledCommand returns the command as an entry of the profiler shows it: of an update or delete its first
-// statement, of other commands the whole body. A getMore gets the comment of the command that opened its cursor.
+// statement with its comment, of other commands the whole body. A getMore gets the comment of the command that opened its cursor.
 func profiledCommand(c *command.Call) bson.Raw {
 	if d := c.Statement(); d != nil {
-		return d
+		return withComment(d, c.Body)
 	}
 	body := operations.Redact(c.Body, c.Server)
-	if _, own := body.Lookup("comment"); own || c.Page.Opened == nil {
+	if c.Page.Opened == nil {
 		return body
 	}
-	comment, ok := c.Page.Opened.Lookup("comment")
-	if !ok {
-		return body
+	return withComment(body, c.Page.Opened)
+}
+
+// withComment returns d with the comment of the command that it belongs to, unless it has its own.
+func withComment(d, command bson.Raw) bson.Raw {
+	comment, ok := command.Lookup("comment")
+	if _, own := d.Lookup("comment"); own || !ok {
+		return d
 	}
 	b := bson.NewBuilder(nil)
-	b.Splice(body.Elements())
+	b.Splice(d.Elements())
 	b.Value("comment", comment)
 	return b.Doc()
 }
