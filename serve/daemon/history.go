@@ -19,6 +19,7 @@ func (d *Daemon) startHistory(ctx context.Context, s *command.Server) {
 	}
 	d.history = history.New(history.Config{
 		Catalog: d.catalog.Load(), Budgets: d.cluster.Budgets, Store: store, Now: d.cluster.Now,
+		Shapes:      s.Sharding.TakeShapes,
 		Connections: func() int { return int(d.connections().Current) },
 		Failed:      func(err error) { d.log.Warn().Err(err).Msg("the console's history will have a gap") },
 	})

@@ -43,17 +43,23 @@ type request struct {
 	Metrics   []Metric // of Heats; none for Lines
 	Namespace string
 	From, To  int64
+	Shapes    *ShapeQuery `json:",omitempty"` // neither Lines nor Heats, but Shapes
 }
 
 // reply is the response to a call.
 type reply struct {
-	Lines *Lines   `json:",omitempty"`
-	Heats []Heat   `json:",omitempty"`
-	Sorts [][]byte // the Sort of each row's Part, in order, because it need not be text
+	Lines  *Lines     `json:",omitempty"`
+	Heats  []Heat     `json:",omitempty"`
+	Shapes *ShapeSums `json:",omitempty"`
+	Sorts  [][]byte   // the Sort of each row's Part, in order, because it need not be text
 }
 
 // replyTo computes the reply of a Recorder to a request.
 func (r *Recorder) replyTo(q request) reply {
+	if q.Shapes != nil {
+		sums := r.Shapes(*q.Shapes)
+		return reply{Shapes: &sums}
+	}
 	if len(q.Metrics) == 0 {
 		l := r.Lines(q.Level, q.From, q.To)
 		return reply{Lines: &l}
@@ -76,7 +82,7 @@ func (a *reply) rows(visit func(i int, r *HeatRow)) (n int) {
 func (e *AllServers) handle(ctx context.Context, body []byte) ([]byte, error) {
 	var q request
 	if err := json.Unmarshal(body, &q); err != nil || q.Level < 0 || q.Level >= levelCount || len(q.Metrics) > int(metricCount) ||
-		slices.ContainsFunc(q.Metrics, func(m Metric) bool { return m >= metricCount }) {
+		slices.ContainsFunc(q.Metrics, func(m Metric) bool { return m >= metricCount }) || q.Shapes != nil && !q.Shapes.valid() {
 		return nil, fmt.Errorf("the question about the history cannot be read: %w", storage.ErrCorruption)
 	}
 	if err := e.local.dropTakenOver(ctx); err != nil {
@@ -90,7 +96,8 @@ func (e *AllServers) handle(ctx context.Context, body []byte) ([]byte, error) {
 // readReply decodes the reply of a peer to q; ok is false if it has another form, as that of a peer of another
 // release.
 func readReply(body []byte, q request) (a reply, ok bool) {
-	if json.Unmarshal(body, &a) != nil || len(a.Heats) != len(q.Metrics) || (a.Lines == nil) != (len(q.Metrics) > 0) {
+	if json.Unmarshal(body, &a) != nil || len(a.Heats) != len(q.Metrics) || (a.Shapes == nil) != (q.Shapes == nil) ||
+		(a.Lines == nil) != (len(q.Metrics) > 0 || q.Shapes != nil) {
 		return a, false
 	}
 	ok = true
@@ -183,6 +190,20 @@ func (e *AllServers) Heat(ctx context.Context, level int, m Metric, namespace st
 	list, unreachable, err := e.Heats(ctx, level, namespace, from, to, m)
 	return list[0], unreachable, err
 }
+
+// Shapes returns the work of shapes at all servers, as Recorder.Shapes does for one; unreachable lists the peers whose
+// part is missing. Errors: the errors of the store, ctx.Err().
+func (e *AllServers) Shapes(ctx context.Context, q ShapeQuery) (s ShapeSums, unreachable []string, err error) {
+	list, unreachable, err := e.parts(ctx, request{Shapes: &q})
+	s = e.local.Shapes(q)
+	for _, o := range list {
+		s.add(o.Shapes)
+	}
+	return s, unreachable, err
+}
+
+// ShapeSteps is Recorder.ShapeSteps.
+func (e *AllServers) ShapeSteps(from, to int64) ShapeQuery { return e.local.ShapeSteps(from, to) }
 
 // Events returns the events that this server has recorded: every server sees all changes of the catalog while it
 // lives.

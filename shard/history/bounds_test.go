@@ -1,7 +1,9 @@
 package history
 
 import (
+	"fmt"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -50,6 +52,29 @@ func TestMemory(t *testing.T) {
 			runtime.KeepAlive(r)
 		})
 	}
+}
+
+// The work of more shapes than there are numbers, with long texts, in all steps, takes at most 5 MB.
+func TestShapesMemory(t *testing.T) {
+	before := heap()
+	r := New(Config{})
+	r.begin(1_800_000_000)
+	long := strings.Repeat("x", 590)
+	for l := Tens; l < levelCount; l++ {
+		for n := range levels[l].columns {
+			for i := range shapesOfStep + 2*othersOfStep {
+				s := Shape{Namespace: fmt.Sprintf("test.c%d", i), Command: "find", Filter: fmt.Sprintf("{%s%d: ?}", long, n/40*100+int64(i))}
+				r.rings[l].fillShape(r.shapeID(s), ShapeWork{RU: float64(i), Runs: 1})
+			}
+			r.closeColumn(&r.rings[l], r.open/levels[l].step+n)
+		}
+	}
+	got := heap() - before
+	t.Logf("%.1f MB, %d shapes", float64(got)/1e6, len(r.names.ids))
+	if got > 5e6 || len(r.names.shapes) != shapeIDsMax {
+		t.Errorf("%d bytes, %d numbers", got, len(r.names.shapes))
+	}
+	runtime.KeepAlive(r)
 }
 
 // However many partitions there are, the busy ones share the existing rows (RowsMax), and idle rows go to those that

@@ -10,6 +10,9 @@
 // users create: an idle row is given to a partition that needs one, and the past of the row keeps
 // the partitions that had it, with their times. If all rows are busy, neighbours share a row.
 //
+// The work of query shapes is recorded beside: for each step of ten seconds and of five minutes the shapes with the
+// most work, and the sums of the others by collection (see Shape). That takes at most 5 MB.
+//
 // Every read makes the recorder read the counters first, so that under a clock that stands still
 // (the custom action Clock) the same steps always give the same history.
 package history

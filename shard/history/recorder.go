@@ -17,6 +17,8 @@ type Config struct {
 	Store storage.Store
 	// Now is the clock of the budgets.
 	Now func() time.Time
+	// Shapes visits the work of query shapes since its last call; nil = shapes are not recorded.
+	Shapes TakeShapes
 	// Connections counts open connections; nil = unknown.
 	Connections func() int
 	// Failed is called with errors of storing the history; nil ignores them.
@@ -37,7 +39,9 @@ type Recorder struct {
 	events     []Event                     // the oldest first
 	refused    map[ratelimit.ShardID]int64 // since the last TakeRefused; nil = none
 	deadServer storage.MemberID            // the dead server to which this history belongs; nothing is added to it
-	kept       int64                       // number of the newest column of five minutes that was stored, or failed to be
+	names      shapeNames
+	since      int64 // the second from which on the shapes are recorded
+	kept       int64 // number of the newest column of five minutes that was stored, or failed to be
 
 	// stored is the number of the newest column of five minutes that is stored under this server's ID, with the
 	// columns of ten seconds of its time; 0 = none.
@@ -59,7 +63,7 @@ func New(cfg Config) *Recorder {
 	if cfg.Failed == nil {
 		cfg.Failed = func(error) {}
 	}
-	return &Recorder{Config: cfg, seen: map[ratelimit.ShardID]seen{}, rows: rows{rowOf: map[ratelimit.ShardID]int{}, shared: map[ratelimit.ShardID]bool{}}}
+	return &Recorder{Config: cfg, names: newShapeNames(), seen: map[ratelimit.ShardID]seen{}, rows: rows{rowOf: map[ratelimit.ShardID]int{}, shared: map[ratelimit.ShardID]bool{}}}
 }
 
 // Update reads the counters and brings the history up to now. Work since the update before counts for the second of
@@ -80,6 +84,7 @@ func (r *Recorder) update() {
 	}
 	r.recount()
 	r.collect()
+	r.collectShapes()
 	for second > r.open {
 		r.closeSecond()
 		if r.open++; second-r.open > Span(Seconds) { // nothing happened for longer than the seconds reach back
@@ -90,7 +95,7 @@ func (r *Recorder) update() {
 
 // begin starts the rings of all levels at a second, unless they have started.
 func (r *Recorder) begin(second int64) {
-	r.open = second
+	r.open, r.since = second, second
 	for i := range r.rings {
 		if r.rings[i].columns == nil {
 			r.rings[i].init(i, second/levels[i].step-1)
@@ -194,12 +199,18 @@ func (r *Recorder) TakeRefused() map[ratelimit.ShardID]int64 {
 func (r *Recorder) closeSecond() {
 	for l := range r.rings {
 		if step := levels[l].step; (r.open+1)%step == 0 {
-			r.rings[l].close(r.open / step)
+			r.closeColumn(&r.rings[l], r.open/step)
 		}
 	}
 	if (r.open+1)%idleSeconds == 0 {
 		r.rows.reclaim()
 	}
+}
+
+// closeColumn closes the column n of a level.
+func (r *Recorder) closeColumn(ring *ring, n int64) {
+	ring.close(n)
+	ring.closeShapes(n, r.othersOfShape)
 }
 
 // skipGap skips a time in which nothing was recorded: it closes the columns that end in that time, and leaves those
@@ -208,7 +219,7 @@ func (r *Recorder) skipGap(to int64) {
 	for l := range r.rings {
 		ring, last := &r.rings[l], to/levels[l].step-1
 		if n := r.open / ring.step; n <= last {
-			ring.close(n)
+			r.closeColumn(ring, n)
 			ring.skipTo(last)
 		}
 	}

@@ -110,12 +110,18 @@ type ring struct {
 	filling [RowsMax]work
 	busy    int // number of rows of filling in use
 	sum     sums
+
+	shapes    [][]shapeEntry // of full columns; none of the level Seconds
+	shapesNow map[shapeID]ShapeWork
 }
 
 func (r *ring) init(level int, newest int64) {
 	r.step, r.newest = levels[level].step, newest
 	r.columns = make([]column, levels[level].columns)
 	r.totals = make([]Total, levels[level].columns)
+	if level != Seconds {
+		r.shapes = make([][]shapeEntry, levels[level].columns)
+	}
 }
 
 // slot returns the index of a column number in the ring.
@@ -128,6 +134,22 @@ func (r *ring) slot(n int64) int64 {
 func (r *ring) add(row int, w *work) {
 	r.filling[row].add(w)
 	r.busy = max(r.busy, row+1)
+}
+
+// empty empties the column with number n.
+func (r *ring) empty(n int64) {
+	r.columns[r.slot(n)], r.totals[r.slot(n)] = column{}, Total{}
+	if r.shapes != nil {
+		r.shapes[r.slot(n)] = nil
+	}
+}
+
+// closeShapes stores the shapes of the step that is being filled as those of the column with number n, which is full.
+func (r *ring) closeShapes(n int64, othersOf func(shapeID) shapeID) {
+	if r.shapes != nil {
+		r.shapes[r.slot(n)] = r.shapeEntries(othersOf)
+		clear(r.shapesNow)
+	}
 }
 
 // close stores the sums that are being filled as the column with number n, and begins the next.
@@ -162,14 +184,14 @@ func (r *ring) close(n int64) {
 // forget empties the columns up to n.
 func (r *ring) forget(n int64) {
 	for i := max(r.newest-int64(len(r.columns)), 0) + 1; i <= min(n, r.newest); i++ {
-		r.columns[r.slot(i)], r.totals[r.slot(i)] = column{}, Total{}
+		r.empty(i)
 	}
 }
 
 // skipTo makes the columns up to n empty, as far as they are not full yet.
 func (r *ring) skipTo(n int64) {
 	for i := max(r.newest+1, n-int64(len(r.columns))+1); i <= n; i++ {
-		r.columns[r.slot(i)], r.totals[r.slot(i)] = column{}, Total{}
+		r.empty(i)
 	}
 	r.newest = max(r.newest, n)
 }

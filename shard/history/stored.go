@@ -134,7 +134,10 @@ func (r *Recorder) records(final bool) ([]record, error) {
 			if err := put(columnsName(l, five), r.cut(l, five*idleSeconds, (five+1)*idleSeconds, final)); err != nil {
 				return nil, err
 			}
-			out = append(out, record{columnsName(l, five-Span(l)/idleSeconds), nil})
+			if err := put(shapesName(l, five), r.cutShapes(l, five*idleSeconds, (five+1)*idleSeconds, final)); err != nil {
+				return nil, err
+			}
+			out = append(out, record{columnsName(l, five-Span(l)/idleSeconds), nil}, record{shapesName(l, five-Span(l)/idleSeconds), nil})
 		}
 	}
 	table := storedRows{Version: storedVersion, Events: r.events}
@@ -166,7 +169,7 @@ func (r *Recorder) cut(level int, from, to int64, partial bool) storedColumns {
 	}
 	if partial && n == ring.newest+1 && n < to/ring.step {
 		copied := *ring
-		copied.columns, copied.totals = make([]column, 1), make([]Total, 1)
+		copied.columns, copied.totals, copied.shapes = make([]column, 1), make([]Total, 1), nil
 		copied.close(n)
 		add(copied.columns[0], copied.totals[0])
 	}
@@ -248,6 +251,10 @@ func (r *Recorder) load(ctx context.Context, prefix []byte) (old []record, err e
 		name = name[len(prefix):]
 		if string(name) == rowsName {
 			r.loadRows(it.Value())
+		} else if name[0] == shapesLetter {
+			if !r.loadShapes(it.Value()) {
+				old = append(old, record{bytes.Clone(name), nil})
+			}
 		} else if !r.loadColumns(it.Value()) || name[0] == columnsName(Seconds, 0)[0] {
 			old = append(old, record{bytes.Clone(name), nil})
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/shard/history"
 	"github.com/cantledb/cantle/wire/auth"
 	"github.com/cantledb/cantle/wire/explained"
 )
@@ -91,6 +92,8 @@ type Sharding interface {
 	// UpdateVirtual runs an update of a collection of the database config that is computed when it is read. done is
 	// false for a delete, and if the namespace is no collection that accepts such updates.
 	UpdateVirtual(c *Call, ns collection.Namespace, m *cluster.Modify) (r cluster.Modified, done bool, err error)
+	// TakeShapes visits each query shape that did work since the last call, with that work, for the history.
+	TakeShapes(visit func(history.Shape, history.ShapeWork))
 }
 
 // FailPlace is a place where a fail point can make a command fail.
@@ -112,24 +115,25 @@ var ErrEndless = errors.New("a fail point takes time limits away")
 // absent implements the interfaces of rooms with methods that do nothing, for a server without these rooms.
 type absent struct{}
 
-func (absent) Login(*Call) (*Login, error)                     { return nil, nil }
-func (absent) FirstUser(*Call) bool                            { return false }
-func (absent) Speculate(*Call, bson.Value)                     {}
-func (absent) AppendMechanisms(*Call, auth.Name)               {}
-func (absent) AppendSecurity(*Call, *bson.Builder)             {}
-func (absent) FillConcerns(*Call)                              {}
-func (absent) ReadLimit() time.Duration                        { return 0 }
-func (absent) Parameter(string) float64                        { return 0 }
-func (absent) Attached()                                       {}
-func (absent) Fail(*Call, FailPlace) error                     { return nil }
-func (absent) EnterWrite(*Call) error                          { return nil }
-func (absent) LeaveWrite()                                     {}
-func (absent) Begin(*Call)                                     {}
-func (absent) Profiled(string) bool                            { return false }
-func (absent) HasSettings(collection.Namespace) bool           { return false }
-func (absent) ApplySettings(*Call, *explained.Explained) error { return nil }
-func (absent) Explain(*Call, *explained.Explained) error       { return nil }
-func (absent) Dropped(collection.Namespace)                    {}
+func (absent) Login(*Call) (*Login, error)                       { return nil, nil }
+func (absent) FirstUser(*Call) bool                              { return false }
+func (absent) Speculate(*Call, bson.Value)                       {}
+func (absent) AppendMechanisms(*Call, auth.Name)                 {}
+func (absent) AppendSecurity(*Call, *bson.Builder)               {}
+func (absent) FillConcerns(*Call)                                {}
+func (absent) ReadLimit() time.Duration                          { return 0 }
+func (absent) Parameter(string) float64                          { return 0 }
+func (absent) TakeShapes(func(history.Shape, history.ShapeWork)) {}
+func (absent) Attached()                                         {}
+func (absent) Fail(*Call, FailPlace) error                       { return nil }
+func (absent) EnterWrite(*Call) error                            { return nil }
+func (absent) LeaveWrite()                                       {}
+func (absent) Begin(*Call)                                       {}
+func (absent) Profiled(string) bool                              { return false }
+func (absent) HasSettings(collection.Namespace) bool             { return false }
+func (absent) ApplySettings(*Call, *explained.Explained) error   { return nil }
+func (absent) Explain(*Call, *explained.Explained) error         { return nil }
+func (absent) Dropped(collection.Namespace)                      {}
 func (absent) UpdateVirtual(*Call, collection.Namespace, *cluster.Modify) (cluster.Modified, bool, error) {
 	return cluster.Modified{}, false, nil
 }

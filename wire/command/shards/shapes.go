@@ -12,6 +12,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/ratelimit"
+	"github.com/cantledb/cantle/shard/history"
 	"github.com/cantledb/cantle/storage/keyspace"
 	"github.com/cantledb/cantle/wire/command"
 )
@@ -26,6 +27,7 @@ type shapes struct {
 	parts [shapeParts]struct {
 		mu sync.Mutex
 		by map[string]*shape
+		untaken
 	}
 }
 
@@ -64,6 +66,7 @@ type shape struct {
 	minutes           [shapeMinutes]shapeMinute // of the last hour, at index minute modulo shapeMinutes
 	prices            shapePrices
 	callers           ratelimit.Callers
+	pending           history.ShapeWork // since the last takeShapes
 }
 
 // shapeMinute holds the counts of a shape in one minute.
@@ -129,13 +132,14 @@ func (x *shapes) record(text []byte, ns collection.Namespace, d *command.Def, bo
 			part.by = map[string]*shape{}
 		}
 		if len(part.by) >= shapesMax {
-			evict(part.by)
+			part.keep(evict(part.by))
 		}
 		s = &shape{ns: ns, command: d.Name, filter: string(text[from:to]), sort: strings.TrimSpace(string(text[to:])), fields: filterFields(nil, filter)}
 		s.ns.DB, s.ns.Coll = strings.Clone(ns.DB), strings.Clone(ns.Coll)
 		part.by[string(text)] = s
 	}
 	warn = s.add(r, now)
+	part.busy = true
 	if n := float64(s.runs - s.refused); n > 0 {
 		usual = averageRun{s.charge.Float() / n, float64(s.paid) / n}
 	}
@@ -183,6 +187,7 @@ func (s *shape) add(r shapeRun, now time.Time) (warn *shape) {
 	s.refusedDocs += r.docs
 	s.charge += r.charge
 	s.paid += r.paid
+	s.addPending(&r)
 	s.maxCharge = max(s.maxCharge, r.charge)
 	s.took += r.took
 	s.slowest = max(s.slowest, r.took)
@@ -225,8 +230,8 @@ func (x *shapes) begun() time.Time {
 	return time.Time{}
 }
 
-// evict removes the cheapest of a few shapes.
-func evict(by map[string]*shape) {
+// evict removes the cheapest of a few shapes, and returns it.
+func evict(by map[string]*shape) *shape {
 	cheapest, n := "", 0
 	for k, s := range by {
 		if n == 0 || s.charge < by[cheapest].charge {
@@ -236,7 +241,9 @@ func evict(by map[string]*shape) {
 			break
 		}
 	}
+	s := by[cheapest]
 	delete(by, cheapest)
+	return s
 }
 
 // list returns copies of the shapes in selected namespaces.
@@ -261,6 +268,7 @@ func (x *shapes) forget(wanted func(collection.Namespace) bool) {
 		p.mu.Lock()
 		for k, s := range p.by {
 			if wanted(s.ns) {
+				p.keep(s)
 				delete(p.by, k)
 			}
 		}
