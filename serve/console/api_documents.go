@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/bson/ejson"
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
@@ -19,13 +18,16 @@ type findReply struct {
 	Millis   float64         `json:"millis"`
 	// More reports whether there are documents after these.
 	More bool `json:"more"`
+	// Cursor continues after these documents, see nextPage; "" without the argument cursor, and after the last page.
+	Cursor string `json:"cursor,omitempty"`
 }
 
-// pageBytes bounds the documents of a page.
+// pageBytes bounds the documents of a page that is no batch of a cursor.
 const pageBytes = 8 << 20
 
 // find returns a page of a collection's documents, at most as many as the argument limit and pageBytes allow. If the
-// argument estimate is true, the query does not run, and find returns only its expected cost.
+// argument estimate is true, the query does not run, and find returns only its expected cost. With the argument cursor
+// the page is the first of a cursor, so that the following pages do not read its documents again.
 func find(q *query) (any, error) {
 	ns, err := q.namespace()
 	if err != nil {
@@ -35,23 +37,23 @@ func find(q *query) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	plan, err := q.runCommand(ns.DB, bson.D{{"explain", inner}, {"verbosity", "queryPlanner"}})
-	if err != nil {
+	out := findReply{}
+	if err := q.estimateInto(&out, ns, inner); err != nil {
 		return nil, err
-	}
-	out := findReply{Documents: []json.RawMessage{}, Estimate: json.RawMessage("null")}
-	if d, ok := plan.Get("requestChargeEstimate").Doc(); ok {
-		out.Estimate = json.RawMessage(ejson.String(d))
 	}
 	if q.body.Get("estimate").Truthy() {
 		return out, nil
 	}
 	limit, _ := inner.Get("limit").AsInt64()
-	begun := q.Now()
 	command := slices.DeleteFunc(inner.D(), func(e bson.E) bool { return e[0] == "limit" })
+	command = append(command, bson.E{"maxTimeMS", int64(runMillis)}, charged)
+	if q.body.Get("cursor").Truthy() {
+		err = q.readPage(&out, ns, append(command, bson.E{"batchSize", limit}), limit)
+		return out, err
+	}
+	begun := q.Now()
 	// One more document shows whether there are more.
-	command = append(command, bson.D{{"limit", limit + 1}, {"singleBatch", true}, {"batchSize", limit + 1}, {"maxTimeMS", int64(60_000)}, charged}...)
-	reply, err := q.runCommand(ns.DB, command)
+	reply, err := q.runCommand(ns.DB, append(command, bson.D{{"limit", limit + 1}, {"singleBatch", true}, {"batchSize", limit + 1}}...))
 	if err != nil {
 		return nil, err
 	}
@@ -59,19 +61,7 @@ func find(q *query) (any, error) {
 	out.Charge, _ = reply.Get("requestCharge").AsFloat()
 	cursor, _ := reply.Get("cursor").Doc()
 	list, _ := cursor.Get("firstBatch").Array()
-	bytes := 0
-	for v := range list.Values() {
-		d, _ := v.Doc()
-		if bytes += len(d); int64(len(out.Documents)) >= limit || bytes > pageBytes && len(out.Documents) > 0 {
-			out.More = true
-			break
-		}
-		text := ejson.String
-		if q.body.Get("canonical").Truthy() {
-			text = ejson.Canonical
-		}
-		out.Documents = append(out.Documents, json.RawMessage(text(d)))
-	}
+	q.addDocuments(&out, list, limit, pageBytes)
 	return out, nil
 }
 

@@ -34,7 +34,7 @@ func requests(q *query) (any, error) {
 	return raw(reply), nil
 }
 
-// explain returns the plan of a query and its cost in RU. The cost is estimated; if the argument run is true, the
+// explain returns the plan of a query, or of the argument pipeline, and its cost in RU. The cost is estimated; if the argument run is true, the
 // query runs and the cost is counted. The filter may be a query shape of the request report: it stands for the filter of
 // the shape's costliest run, see fillShape.
 func explain(q *query) (any, error) {
@@ -42,7 +42,14 @@ func explain(q *query) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	inner, err := q.findCommand(ns)
+	var inner bson.Raw
+	if q.body.Has("pipeline") {
+		var command bson.D
+		command, err = q.aggregateCommand(ns)
+		inner = command.Doc()
+	} else {
+		inner, err = q.findCommand(ns)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +57,7 @@ func explain(q *query) (any, error) {
 	if q.body.Get("run").Truthy() {
 		verbosity = "executionStats"
 	}
-	reply, err := q.runCommand(ns.DB, bson.D{{"explain", inner}, {"verbosity", verbosity}})
+	reply, err := q.runCommand(ns.DB, bson.D{{"explain", inner}, {"verbosity", verbosity}, {"maxTimeMS", int64(runMillis)}})
 	if err != nil {
 		return nil, err
 	}

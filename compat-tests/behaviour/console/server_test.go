@@ -28,6 +28,7 @@ type server struct {
 	user    string // name:password, "" for no login
 	cookie  string
 	stopped bool // the server's clock is stopped
+	ended   bool // by end
 }
 
 // start starts a server with a console.
@@ -53,16 +54,23 @@ func startWith(t testing.TB, files func(*pebblekv.Options), flags ...string) *se
 	}
 	s := &server{t: t, daemon: d, url: strings.TrimSuffix(d.ConsoleURL(), "/")}
 	s.client = s.connect("")
-	t.Cleanup(func() {
-		s.client.Disconnect(t.Context())
-		if err := d.Stop(); err != nil {
-			t.Error(err)
-		}
-		if panics, unforeseen := d.Defects(); panics+unforeseen > 0 {
-			t.Errorf("the server met %d panics and answered %d errors that nobody has foreseen", panics, unforeseen)
-		}
-	})
+	t.Cleanup(s.end)
 	return s
+}
+
+// end stops the server, unless it has stopped.
+func (s *server) end() {
+	if s.ended {
+		return
+	}
+	s.ended = true
+	s.client.Disconnect(s.t.Context())
+	if err := s.daemon.Stop(); err != nil {
+		s.t.Error(err)
+	}
+	if panics, unforeseen := s.daemon.Defects(); panics+unforeseen > 0 {
+		s.t.Errorf("the server met %d panics and answered %d errors that nobody has foreseen", panics, unforeseen)
+	}
 }
 
 // connect connects a driver to the server, logged in if user (name:password) is not "".

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/chromedp/chromedp"
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"go.mongodb.org/mongo-driver/v2/bson"
 
@@ -40,33 +39,6 @@ func (s *server) tenants(seconds, quiet int) {
 			}
 		}
 		s.pass(1)
-	}
-}
-
-// TestStory checks that an operator finds the cause of a hot partition, the burst of one tenant, with three clicks
-// from the start page: the value behind the load, a better shard key, and the request that causes the load.
-func TestStory(t *testing.T) {
-	s := start(t)
-	s.stop()
-	s.tenants(90, 30)
-	b := browse(t, s, 1280, 900)
-	clicks := 0
-	click := func(selector string) { clicks++; b.click(selector) }
-
-	b.do(chromedp.Navigate(s.url), chromedp.WaitVisible("nav", chromedp.ByQuery))
-	b.has("the page opens on a warning", "of the load of 4 partitions")
-	b.picture("story-0")
-	click(".warnings li.hot a")
-	b.has("the heat map names the value", `Its most expensive value is {tenant: "t7"}`)
-	b.picture("story-1")
-	click("text=Advise a shard key")
-	b.check("a better shard key is named", `/Best: .*order/.test(document.querySelector('main pre.text').innerText)`)
-	b.picture("story-2")
-	click("text=Which requests?")
-	b.check("the request that causes it is the dearest", `document.querySelector('main tbody tr').innerText.includes('{tenant: ?, status: ?}')`)
-	b.picture("story-3")
-	if clicks > 3 {
-		t.Errorf("%d clicks", clicks)
 	}
 }
 

@@ -134,6 +134,11 @@ func TestUsableWhileThrottled(t *testing.T) {
 	}
 	before := sums()
 	s.post("/api/v1/find", `{"ns": "test.shop", "filter": "{t: 'acme'}", "limit": 10}`).want(200, `"documents":[{"_id"`, `"more":true`)
+	var page struct{ Cursor string }
+	s.post("/api/v1/find", `{"ns": "test.shop", "filter": "{t: 'acme'}", "limit": 10, "cursor": true, "typed": true}`).into(&page)
+	s.post("/api/v1/cursor/next", `{"ns": "test.shop", "limit": 10, "cursor": "`+page.Cursor+`"}`).want(200, `"documents":[{"_id"`, `"more":true`)
+	s.post("/api/v1/cursor/close", `{"ns": "test.shop", "cursor": "`+page.Cursor+`"}`).want(200, `"cursorsKilled":[`)
+	s.post("/api/v1/aggregate", `{"ns": "test.shop", "pipeline": "[{$match: {t: 'acme'}}, {$count: 'n'}]"}`).want(200, `"documents":[{"n":400}]`, `"charge":`)
 	s.post("/api/v1/explain", `{"ns": "test.shop", "filter": "{t: ?}", "run": true}`).want(200, `"executionStats"`, `"t":"acme"`, `"nReturned":400`)
 	s.post("/api/v1/advise", `{"ns": "test.shop"}`).want(200, "distinct")
 	if after := sums(); after != before {

@@ -4,7 +4,7 @@ import { useEffect, useState } from './vendor/htm-preact.js';
 
 const listeners = new Set();
 
-export const ranges = [[900, '15 min'], [3600, '1 h'], [21600, '6 h'], [86400, '24 h'], [604800, '7 d']];
+export const ranges = [[300, '5 min'], [900, '15 min'], [3600, '1 h'], [21600, '6 h'], [86400, '24 h'], [604800, '7 d']];
 
 function read() {
   const [path, query] = location.hash.replace(/^#\/?/, '').split('?');

@@ -22,7 +22,7 @@ export const Cause = ({ w }) => html`<a class="cause" title=${w.text} href=${lin
 function Line({ w, muted, onMute }) {
   return html`<li class=${w.kind + (w.active ? '' : ' past')}>
     <${Cause} w=${w}/>
-    <span class="next">${w.next.map((s) => html`<a key=${s.text} href=${link({ view: s.view, ns: w.ns, extra: s.x ?? '' })}>${s.text}</a> `)}<time class="quiet">${when(w)}</time>
+    <span class="next">${w.next.map((s) => html`<a key=${s.text} href=${link({ view: s.view, ns: w.ns, extra: s.x || (s.view === 'requests' ? 'cause' : '') })}>${s.text}</a> `)}<time class="quiet">${when(w)}</time>
     <button class="small" onClick=${() => onMute(w.id)} title=${muted ? 'Show it in this browser again' : 'Hide it in this browser'}>${muted ? 'Unmute' : 'Mute'}</button></span></li>`;
 }
 

@@ -66,7 +66,7 @@ type shape struct {
 	minutes           [shapeMinutes]shapeMinute // of the last hour, at index minute modulo shapeMinutes
 	prices            shapePrices
 	callers           ratelimit.Callers
-	pending           history.ShapeWork // since the last takeShapes
+	pending           history.ShapeWork // since the last TakeShapes
 }
 
 // shapeMinute holds the counts of a shape in one minute.

@@ -7,7 +7,7 @@ import (
 	"github.com/cantledb/cantle/shard/history"
 )
 
-// untaken is the part of a table of shapes for takeShapes. The mutex of the table guards it.
+// untaken is the part of a table of shapes for TakeShapes. The mutex of the table guards it.
 type untaken struct {
 	busy    bool                                       // shapes have pending work
 	removed map[collection.Namespace]history.ShapeWork // pending work of shapes that were removed
@@ -33,7 +33,7 @@ func (u *untaken) keep(s *shape) {
 	u.removed[ns] = w
 }
 
-// addPending adds one run to the work that takeShapes takes.
+// addPending adds one run to the work that TakeShapes takes.
 func (s *shape) addPending(r *shapeRun) {
 	s.pending.RU += r.charge.Float()
 	s.pending.Refused += r.docs

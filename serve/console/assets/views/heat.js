@@ -71,7 +71,7 @@ export default function Heat() {
     <${Missing} of=${h.incomplete}/>
     <p class=${'pattern ' + h.pattern.kind}><b>${{ nothing: 'No load', one: 'One partition', even: 'Even', hot: 'Hot line', full: 'At the limit', ended: 'No load now', moving: 'Diagonal', waves: 'Waves' }[h.pattern.kind]}</b> ${!p.ns && h.pattern.ns && html`<b>${h.pattern.ns}</b> `}${h.pattern.text}
       ${h.pattern.kind === 'hot' && hotKeys?.[0]?.key && html` Its most expensive value is <code>${short(hotKeys[0].key)}</code>${hotKeys[0].callers?.length > 0 && html`, most of it by <${Who} of=${hotKeys[0].callers}/>`}.`}
-      ${p.ns && h.pattern.kind !== 'nothing' && html` <a href=${link({ view: 'requests' })}>Which requests?</a> <button class="small" onClick=${advise}>Advise a shard key</button>`}</p>
+      ${p.ns && h.pattern.kind !== 'nothing' && html` <a href=${link({ view: 'requests', extra: 'cause' })}>Which requests?</a> <button class="small" onClick=${advise}>Advise a shard key</button>`}</p>
     ${advice?.text && html`<pre class="text" tabindex="0">${advice.text}</pre>`}<${Problem} error=${advice?.error}/>
     ${h.rows.length === 0 ? html`<${Empty}>No load in this time range. Choose a longer one, or another collection.</${Empty}>`
       : html`<${HeatMap} heat=${h} events=${events.data ?? none} keysOf=${keysOf} brush=${p.brush} scale=${scale} limits=${limits} onBrush=${(brush) => (brush && p.brush ? go : visit)({ brush })} pin=${pin} onPin=${(c) => visit({ extra: c ? `${p.ns ? '' : c.row.collection + '/'}${c.row.partition}@${c.second}` : '' })}/>`}

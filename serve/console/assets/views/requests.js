@@ -2,14 +2,22 @@
 import { html, useState } from '../vendor/htm-preact.js';
 import { clock, get, num, percent, post, short } from '../api.js';
 import { Chart } from '../chart.js';
+import { Delta, faint } from '../compare.js';
 import { Bar, Confirm, Empty, Missing, Problem, Table } from '../parts.js';
-import { go, link, useAsk, usePlace } from '../state.js';
+import { go, link, timeWindow, useAsk, usePlace } from '../state.js';
 import { Callers, Who, nameOf } from '../who.js';
 
-// within adds up what a shape did in the minutes of a time.
-const within = (r, [from, to]) => (r.history ?? []).filter((m) => Number(m.at) + 60 > from && Number(m.at) < to).reduce((a, m) => ({ ru: a.ru + m.ru, count: a.count + Number(m.count), throttledDocuments: a.throttledDocuments + Number(m.throttled) }), { ru: 0, count: 0, throttledDocuments: 0 });
-
 const idOf = (r) => `${r.ns} ${r.command} ${r.filter} ${r.sort ?? ''}`;
+
+// unknown is a shape that has not run since the server started.
+const unknown = { fields: [], warnings: [], fanOuts: 0, failed: 0 };
+
+// merged lists the shapes of a time, each with what it did then and before, and what is known about all of its runs.
+function merged(range, report) {
+  const known = new Map(report.map((r) => [idOf(r), r])), all = range.shapes.reduce((a, r) => a + r.now.ru, 0);
+  const each = (w) => (w.count ? w.ru / w.count : undefined);
+  return range.shapes.map((s) => ({ ...unknown, ...known.get(idOf(s)), ...s, ...s.now, throttledDocuments: s.now.refused, ruAverage: each(s.now), averageBefore: each(s.before), ruPercent: all ? (100 * s.now.ru) / all : 0, others: !s.command }));
+}
 
 // indexFor returns the index for a shape: its fields with equality, then its sort, then its ranges.
 export function indexFor(r) {
@@ -23,35 +31,34 @@ export function indexFor(r) {
 
 export default function Requests() {
   const p = usePlace();
-  const { data, error } = useAsk(() => get('requests', { ns: p.ns, history: 1 }), [p.ns], 3);
+  const { data, error } = useAsk(() => get('requests', { ns: p.ns, top: 500 }), [p.ns], 3);
+  const range = useAsk(() => get('requests/range', { ns: p.ns, top: 500, ...timeWindow(p) }), [p.ns, p.range, p.brush?.join()], p.brush ? 0 : 3);
   const [open, setOpen] = useState(p.extra || null);
-  if (!data) return html`<${Problem} error=${error}/>`;
-  const shape = data.requests.find((r) => idOf(r) === open);
-  // A selected time shows what was done then, as far as the last hour is remembered.
-  let list = data.requests;
-  if (p.brush) {
-    list = list.map((r) => { const w = within(r, p.brush); return { ...r, ...w, ruAverage: w.count ? w.ru / w.count : 0 }; }).filter((r) => r.ru > 0 || r.count > 0);
-    const all = list.reduce((a, r) => a + r.ru, 0);
-    list.forEach((r) => { r.ruPercent = all ? (100 * r.ru) / all : 0; });
-  }
+  if (!data || !range.data) return html`<${Problem} error=${error ?? range.error}/>`;
+  const list = merged(range.data, data.requests), cause = range.data.shapes.find((r) => r.command);
+  // Without a choice of the user, a link to the cause opens the shape with the most work and refusals.
+  const chosen = open === 'cause' ? cause && idOf(cause) : open;
+  const shape = list.find((r) => idOf(r) === chosen) ?? data.requests.find((r) => idOf(r) === chosen);
+  const old = range.data.compared;
+  const delta = (now, before, grows) => old && html`<${Delta} now=${now ?? 0} before=${before ?? 0} grows=${grows}/>`;
   return html`
-    ${p.brush && html`<p class="pattern" data-selected>In the minutes from ${clock(p.brush[0])} to ${clock(p.brush[1])}: <b>${num(list.reduce((a, r) => a + r.ru, 0))} RU</b> in ${list.length} shapes. Data by the minute reaches back one hour; milliseconds, partitions and documents refer to all runs.</p>`}
+    <p class="quiet" data-selected>${clock(range.data.from)} – ${clock(range.data.to)}: <b>${num(list.reduce((a, r) => a + r.ru, 0))} RU</b> in ${list.filter((r) => !r.others && (r.count || r.ru || r.throttledDocuments)).length} shapes${old ? `, beside ${num(list.reduce((a, r) => a + r.before.ru, 0))} RU in the same time before` : `; the time before is not recorded as a whole (the record begins at ${clock(range.data.since)})`}. A shape is a command without its values; milliseconds, partitions and documents are averages since ${data.since ? clock(Date.parse(data.since.$date) / 1000) : 'the server started'}${data.ruOperators > 0 ? html`; since then operators (this console, diagnosis) used ${num(data.ruOperators)} RU outside of the budgets` : ''}.</p>
     <${Missing} of=${data.incomplete}/>
-    <p class="quiet">Cost of commands since ${data.since ? clock(Date.parse(data.since.$date) / 1000) : 'the server started'}: <b>${num(data.ruTotal)} RU</b> in ${data.shapes} shapes${data.ruOperators > 0 ? html`, and ${num(data.ruOperators)} RU of operators (this console, diagnosis) outside of the budgets` : ''}. A shape is a command without its values.</p>
-    ${list.length === 0 ? html`<${Empty}>No requests have been counted yet.</${Empty}>` : html`<${Table} caption="Request shapes" rows=${list} sort=${['ru', -1]} keyOf=${idOf} chosen=${open} onRow=${(r) => setOpen(open === idOf(r) ? null : idOf(r))} columns=${[
-      { name: 'shape', title: 'Shape', value: idOf, show: (r) => html`<span class="shape"><b>${r.command}</b> <code>${r.filter}${r.sort ? ` sort ${r.sort}` : ''}</code>${!p.ns && html` <span class="quiet">${r.ns}</span>`}${r.warnings.map((w) => html` <span key=${w} class="flag" title=${w}>${w.split(':')[0]}</span>`)}</span>` },
-      { name: 'ru', title: 'RU', right: true, value: (r) => r.ru, show: (r) => html`<${Bar} share=${(r.ruPercent ?? 0) / 100} text=${`${num(r.ru)} · ${percent(r.ruPercent ?? 0)}`} hot=${r.warnings.length > 0}/>` },
-      { name: 'count', title: 'Runs', right: true, value: (r) => r.count, show: (r) => num(r.count) },
-      { name: 'average', title: 'RU each', right: true, value: (r) => r.ruAverage, show: (r) => num(r.ruAverage) },
+    ${list.length > 0 && html`<${History} title=${p.ns ? `Request units per second, ${p.ns}` : 'Request units per second'} of=${range.data}/>`}
+    ${list.length === 0 ? html`<${Empty}>No requests in this time.</${Empty}>` : html`<${Table} caption="Request shapes" rows=${list} sort=${['ru', -1]} keyOf=${idOf} chosen=${chosen} onRow=${(r) => setOpen(r.others || chosen === idOf(r) ? null : idOf(r))} columns=${[
+      { name: 'shape', title: 'Shape', value: idOf, show: (r) => r.others ? html`<span class="quiet">others${r.ns ? ` of ${r.ns}` : ''}</span>` : html`<span class="shape"><b>${r.command}</b> <code>${r.filter}${r.sort ? ` sort ${r.sort}` : ''}</code>${!p.ns && html` <span class="quiet">${r.ns}</span>`}${r.warnings.map((w) => html` <span key=${w} class="flag" title=${w}>${w.split(':')[0]}</span>`)}</span>` },
+      { name: 'ru', title: 'RU', right: true, value: (r) => r.ru, show: (r) => html`<${Bar} share=${(r.ruPercent ?? 0) / 100} text=${`${num(r.ru)} · ${percent(r.ruPercent ?? 0)}`} hot=${r.warnings.length > 0}/>${delta(r.ru, r.before.ru, 1)}` },
+      { name: 'count', title: 'Runs', right: true, value: (r) => r.count, show: (r) => html`${num(r.count)}${delta(r.count, r.before.count, 0)}` },
+      { name: 'average', title: 'RU each', right: true, value: (r) => r.ruAverage, show: (r) => html`${num(r.ruAverage)}${r.count > 0 && r.before.count > 0 && delta(r.ruAverage, r.averageBefore, 1)}` },
       { name: 'ms', title: 'ms each', right: true, value: (r) => r.millisAverage, show: (r) => num(r.millisAverage) },
       { name: 'p99', title: 'p99 ms', right: true, value: (r) => r.millisP99, show: (r) => num(r.millisP99) },
       { name: 'slowest', title: 'Max ms', right: true, value: (r) => r.millisMax, show: (r) => num(r.millisMax) },
       { name: 'visited', title: 'Partitions', right: true, value: (r) => r.partitionsVisited ?? 0, show: (r) => num(r.partitionsVisited) },
       { name: 'loaded', title: 'Documents', right: true, value: (r) => r.documentsLoaded, show: (r) => num(r.documentsLoaded) },
       ...(list.some((r) => r.callers?.length) ? [{ name: 'who', title: 'Most RU by', value: (r) => (r.callers?.[0] ? nameOf(r.callers[0]) : ''), show: (r) => html`<${Who} of=${r.callers}/>` }] : []),
-      { name: 'throttled', title: 'Refused', right: true, value: (r) => r.throttledDocuments, show: (r) => html`<span class=${r.throttledDocuments ? 'bad' : ''}>${num(r.throttledDocuments)}</span>` },
+      { name: 'throttled', title: 'Refused', right: true, value: (r) => r.throttledDocuments, show: (r) => html`<span class=${r.throttledDocuments ? 'bad' : ''}>${num(r.throttledDocuments)}</span>${delta(r.throttledDocuments, r.before.refused, 1)}` },
     ]}/>`}
-    ${shape && html`<${Shape} key=${open} r=${shape}/>`}
+    ${shape && html`<${Shape} key=${chosen} r=${shape}/>`}
     ${data.account && html`<${Refusals} of=${data.account}/>`}`;
 }
 
@@ -77,7 +84,7 @@ function Shape({ r }) {
   const key = indexFor(r), findable = ['find', 'aggregate', 'count', 'distinct', 'update', 'delete', 'findAndModify'].includes(r.command);
   return html`<section class="detail" aria-label="One shape"><header><h2>${r.command} <code>${r.filter}</code></h2></header>
     ${r.warnings.map((w) => html`<p class="problem" key=${w}>${w}</p>`)}
-    <p>Filters by ${r.fields.length ? r.fields.map((f) => html`<code key=${f.path}>${f.path} (${f.by})</code> `) : 'no field'}; last run ${clock(Date.parse(r.last.$date) / 1000)}; most expensive run ${num(r.ruMax)} RU; ${num(r.fanOuts)} fan-outs; ${num(r.failed)} failed.</p>
+    <p>Filters by ${r.fields.length ? r.fields.map((f) => html`<code key=${f.path}>${f.path} (${f.by})</code> `) : 'no field'}; ${r.last ? html`last run ${clock(Date.parse(r.last.$date) / 1000)}` : html`not run since the server started`}; most expensive run ${num(r.ruMax)} RU; ${num(r.fanOuts)} fan-outs; ${num(r.failed)} failed.</p>
     <${Past} r=${r}/>
     <${Callers} of=${r.callers}/>
     <div class="actions">
@@ -91,14 +98,17 @@ function Shape({ r }) {
     ${asked && html`<${Confirm} title="Create an index" action=${() => post('collection/index', { ns: r.ns, key })} onDone=${() => go({ view: 'collections', ns: r.ns })} onClose=${() => ask(false)}><p>An index ${short(key)} on ${r.ns} is built while the collection stays in use. Afterwards each write costs about 0.4 RU more per index entry.</p></${Confirm}>`}</section>`;
 }
 
-// Past is what a shape did in each minute of the last hour.
+// History is a chart of what all shapes did, or one shape, in a time and before.
+function History({ title, of, height = 150 }) {
+  const times = of.ru.map((_, i) => of.from + i * of.step), before = of.compared && faint(of.ruBefore);
+  return html`<${Chart} title=${title} height=${height} times=${times} series=${[{ label: 'RU/s', colour: '--c1', fill: '--c1-soft', values: of.ru }, { label: 'refused/s', colour: '--bad', values: of.refused }, before].filter(Boolean)}/>`;
+}
+
+// Past is what one shape did in the time and before.
 function Past({ r }) {
-  if (!r.history?.length) return null;
-  const by = new Map(r.history.map((m) => [Number(m.at), m])), end = Math.floor(Date.now() / 60000) * 60;
-  const last = Math.max(end, Number(r.history.at(-1).at)), times = Array.from({ length: 60 }, (_, i) => last - (59 - i) * 60);
-  return html`<${Chart} title="Request units per minute, last hour" height=${130} times=${times} series=${[
-    { label: 'RU', colour: '--c1', fill: '--c1-soft', values: times.map((t) => by.get(t)?.ru ?? 0) },
-    { label: 'refused', colour: '--bad', values: times.map((t) => Number(by.get(t)?.throttled ?? 0)) }]}/>`;
+  const p = usePlace();
+  const { data } = useAsk(() => get('requests/range', { ns: r.ns, command: r.command, filter: r.filter, sort: r.sort, ...timeWindow(p) }), [p.range, p.brush?.join()], p.brush ? 0 : 5);
+  return data && html`<${History} title="Request units per second of this shape" of=${data} height=${130}/>`;
 }
 
 // steps lists the stages of a plan from the last to the first, each once with how many shards run it.
@@ -114,15 +124,27 @@ function steps(plan, depth = 0, out = []) {
   return out;
 }
 
+// stagesOf lists the stages of a plan, or of a pipeline's explain output, from the last to the first.
+function stagesOf(plan, depth = 0) {
+  if (plan.queryPlanner) return steps(plan.queryPlanner.winningPlan, depth);
+  const named = (s) => { const [stage, detail] = Object.entries(s)[0]; return stage === '$cursor' ? stagesOf(detail, depth) : [{ depth, stage, detail }]; };
+  if (plan.stages) return [...plan.stages].reverse().flatMap(named);
+  const parts = Object.values(plan.shards ?? {});
+  if (!parts.length) return [];
+  const below = stagesOf(parts[0], depth + 1);
+  if (below.length) below[0].shards = parts.length;
+  return [...(plan.splitPipeline?.mergerPart ?? []).slice().reverse().flatMap(named), ...below];
+}
+
 export function Plan({ plan }) {
-  const list = steps(plan.queryPlanner?.winningPlan), bill = plan.requestCharge ?? plan.executionStats?.requestCharge ?? plan.requestChargeEstimate, estimate = plan.requestChargeEstimate;
+  const list = stagesOf(plan), bill = plan.requestCharge ?? plan.executionStats?.requestCharge ?? plan.requestChargeEstimate, estimate = plan.requestChargeEstimate;
   const charges = Object.entries((typeof bill === 'object' ? bill : estimate)?.charges ?? {});
   const most = Math.max(1e-9, ...charges.map(([, v]) => v));
   const stats = plan.executionStats;
   return html`<div class="columns">
     <section><h3>Plan</h3><ol class="plan">${list.map((s, i) => html`<li key=${i} class=${'depth' + Math.min(6, s.depth)}><b>${s.stage}</b>${s.shards ? html` on ${s.shards} partition${s.shards > 1 ? 's' : ''}` : ''} ${s.index && html`<code>${s.index}</code>`} ${s.detail && html`<code class="quiet">${short(s.detail)}</code>`}</li>`)}</ol>
       ${stats && html`<p>${num(stats.nReturned)} returned, ${num(stats.totalDocsExamined)} documents and ${num(stats.totalKeysExamined)} keys examined, ${num(stats.executionTimeMillis)} ms.</p>`}</section>
-    <section><h3>Charge</h3><p><b data-bill>${num(typeof bill === 'object' ? bill.total : bill)} RU</b>${stats ? ` charged, ${num(estimate?.total)} estimated` : ' estimated'}; price list ${estimate?.prices}</p>
+    <section><h3>Charge</h3><p><b data-bill>${num(typeof bill === 'object' ? bill.total : bill)} RU</b>${plan.requestCharge !== undefined || stats ? ` charged, ${num(estimate?.total)} estimated` : ' estimated'}; price list ${estimate?.prices}</p>
       <ol class="hot">${charges.map(([name, v]) => html`<li key=${name}><span>${name}</span><${Bar} share=${v / most} text=${`${num(v)} RU`}/></li>`)}</ol></section></div>
     <details><summary>Full explain output</summary><pre class="text" tabindex="0">${JSON.stringify(plan, null, 1)}</pre></details>`;
 }
