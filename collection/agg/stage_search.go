@@ -15,5 +15,6 @@ var (
 )
 
 func parseSearch(_ *parser, _ string, _ bson.Value) ([]Stage, error) {
-	return nil, mongoerr.New(mongoerr.SearchNotEnabled, "Using $search and $vectorSearch aggregation stages requires additional configuration. Please connect to Atlas or an AtlasCLI local deployment to enable.")
+	return nil, mongoerr.New(mongoerr.SearchNotEnabled, "Using $search and $vectorSearch aggregation stages requires additional configuration. Please connect to Atlas or an AtlasCLI local deployment to enable. "+
+		"This server has no search engine: search with $text and a text index, or with a regular expression.")
 }

@@ -10,5 +10,6 @@ import (
 // Manual: reference/command/createSearchIndexes. Spec: index-management.
 func runSearchIndexes(*command.Call) error {
 	return mongoerr.New(mongoerr.SearchNotEnabled, "Using Atlas Search Database Commands and the $listSearchIndexes aggregation stage requires additional configuration. "+
-		"Please connect to Atlas or an AtlasCLI local deployment to enable.")
+		"Please connect to Atlas or an AtlasCLI local deployment to enable. "+
+		"This server has no search engine: create a text index with createIndexes, and search with $text.")
 }
