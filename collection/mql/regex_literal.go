@@ -25,7 +25,7 @@ func (r *Regex) decide(text []byte) (matches, decided bool) {
 	switch {
 	case l.text == nil:
 		return false, false
-	case r.dollar && len(text) > 0 && text[len(text)-1] == '\n': // the match may end before the newline
+	case r.finalLine && len(text) > 0 && text[len(text)-1] == '\n': // the match may end before the newline
 		return false, !bytes.Contains(text, l.text)
 	case l.atEnd:
 		matches = bytes.HasSuffix(text, l.text)

@@ -8,10 +8,13 @@ import (
 // longText is the length of a text in bytes from which on its match can be interrupted.
 const longText = 1 << 20
 
-// MatchWithin is Match for a command: on the linear engine, a match in a text of 1 MiB or more is interrupted when
+// MatchWithin is Match for a command: a match by backtracking, and one in a text of 1 MiB or more, is interrupted when
 // the command must end. Errors: the context's cause; 51156 if the match takes too long.
 func (r *Regex) MatchWithin(e *Env, text []byte) (bool, error) {
-	if len(text) < longText || r.engine(text) != nil {
+	switch {
+	case r.engine(text) != nil:
+		return r.match(text, e.Interrupted)
+	case len(text) < longText:
 		return r.Match(text)
 	}
 	if ok, decided := r.decide(text); decided {
@@ -34,23 +37,23 @@ func (r *Regex) MatchLinear(text []byte) (ok, known bool) {
 	return r.linear.Match(text), true
 }
 
-// FindWithin finds the first match in text, as FindIndex does, for a command: on the linear engine, the search in a
-// text of 1 MiB or more is interrupted when the command must end. Errors: the context's cause; 51156 if the match
+// FindWithin finds the first match in text, as FindIndex does, for a command: a search by backtracking, and one in
+// a text of 1 MiB or more, is interrupted when the command must end. Errors: the context's cause; 51156 if the match
 // takes too long.
 func (r *Regex) FindWithin(e *Env, text []byte) ([]int, error) {
-	if len(text) < longText || r.engine(text) != nil {
-		return r.FindIndex(text, 0)
+	if len(text) < longText || r.placer(text) != nil {
+		return r.findIndex(text, 0, e.Interrupted)
 	}
 	in := &interruptibleText{Reader: bytes.NewReader(text), env: e}
 	m := r.linear.FindReaderSubmatchIndex(in)
 	return m, in.err
 }
 
-// EachWithin is Each for a command: on the linear engine, the search in a text of 1 MiB or more is interrupted when
-// the command must end, unless the pattern may match the empty text. Errors: the context's cause; the errors of Each.
+// EachWithin is Each for a command: a search by backtracking, and one in a text of 1 MiB or more, is interrupted when
+// the command must end. Errors: the context's cause; the errors of Each.
 func (r *Regex) EachWithin(e *Env, text []byte, f func(m []int) error) error {
-	if len(text) < longText || r.engine(text) != nil || r.empty {
-		return r.Each(text, f)
+	if len(text) < longText || r.placer(text) != nil || r.empty {
+		return r.each(text, f, e.Interrupted)
 	}
 	m, err := r.FindWithin(e, text)
 	for n := 0; err == nil && m != nil && n < matchesMax; n++ {

@@ -1,9 +1,12 @@
 package mql
 
 import (
+	"bufio"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -117,7 +120,7 @@ func TestRegexErrors(t *testing.T) {
 		want             mongoerr.Code
 	}{
 		{"(", "", 51091}, {")", "", 51091}, {"[a", "", 51091}, {"*a", "", 51091}, {"a{2,1}", "", 51091}, {`\`, "", 51091},
-		{"(?<=a+)b", "", 51091}, {`(a)\2`, "", 51091}, {"[[:nope:]]", "", 51091}, {"(?<1>a)", "", 51091}, {"(?R)", "", 51091},
+		{"(?<=a+)b", "", 51091}, {`(a)\2`, "", 51091}, {"[[:nope:]]", "", 51091}, {"(?<1>a)", "", 51091}, {`\C`, "", 51091}, {"(?J)a", "", 51091},
 		{"a**", "", 51091}, {"(*NOPE)a", "", 51091}, {"a(*LF)", "", 51091}, {"(*LF", "", 51091}, {"[b-a]", "", 51091}, {`\p{Nope}`, "", 51091}, {"\xff", "", 51091}, {strings.Repeat("a", 20000), "", 51091},
 		{"a", "g", 51108}, {"a\x00b", "", mongoerr.BadValue},
 	} {
@@ -236,9 +239,9 @@ func FuzzRegex(f *testing.F) {
 // character.
 func TestEnginesAgree(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 1))
-	atoms := []string{"a", "b", "k", ".", "[^a]", "[^-a]", "[^ab]", "[ab]", "c", `\n`, `\N`, "(?s:.)"}
+	atoms := []string{"a", "b", "k", ".", "[^a]", "[^-a]", "[^ab]", "[ab]", "c", `\n`, `\N`, "(?s:.)", `(?:\b)`, `(?:\B)`, "\ufffd", `(?:^)`, `(?:$)`}
 	repeats := []string{"", "", "", "?", "*", "+", "{2}", "??", "*?"}
-	texts := []string{"", "a", "b", "bob", "abk", "xk", "b\n", "ac", "aac", "-", "-k", "\n", "k\nb", "\xff", "�b"}
+	texts := []string{"", "a", "b", "bob", "abk", "xk", "b\n", "ac", "aac", "-", "-k", "\n", "k\nb", "\xff", "�b", "K", "ſa", "a\n\n"}
 	for range 4000 {
 		var p strings.Builder
 		for range 1 + rng.IntN(4) {
@@ -263,5 +266,54 @@ func TestEnginesAgree(t *testing.T) {
 				t.Errorf("/%s/%s on %q: %v by the linear engine, %v by the backtracking one, %v, %v", p.String(), options, text, want, got, err1, err2)
 			}
 		}
+	}
+}
+
+// TestRegexAsPCRE2 compares the engine that CompileRegex chooses with what PCRE2 has answered, and Match with
+// FindIndex.
+func TestRegexAsPCRE2(t *testing.T) {
+	f, err := os.Open("../regex/testdata/pcre2.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	linear := 0
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		var c [4]string // pattern, options, text, result
+		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
+			t.Fatal(err)
+		}
+		r, err := CompileRegex(c[0], c[1])
+		if err != nil || strings.HasPrefix(c[3], "fail") || c[3] == "error" {
+			continue
+		}
+		m, err := r.FindIndex([]byte(c[2]), 0)
+		if err != nil {
+			continue // a recursion without end that PCRE2 does not come to
+		}
+		got := "none"
+		if m != nil {
+			var parts []string
+			for i := 0; i < len(m); i += 2 {
+				part := "-"
+				if m[i] >= 0 {
+					part = fmt.Sprintf("%d-%d", m[i], m[i+1])
+				}
+				parts = append(parts, part)
+			}
+			got = strings.Join(parts, ",")
+		}
+		if got != c[3] {
+			t.Errorf("%q %s on %q: %s, PCRE2: %s", c[0], c[1], c[2], got, c[3])
+		}
+		if ok, err := r.Match([]byte(c[2])); err != nil || ok != (m != nil) {
+			t.Errorf("%q %s on %q: Match %v, %v", c[0], c[1], c[2], ok, err)
+		}
+		if !r.Backtracks([]byte(c[2])) {
+			linear++
+		}
+	}
+	if linear < 300 {
+		t.Errorf("%d matches on the linear engine", linear)
 	}
 }

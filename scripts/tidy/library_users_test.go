@@ -13,7 +13,6 @@ var libraryUsers = []struct {
 	{"github.com/blugelabs/bluge/analysis", []string{"collection/text"}, "its stop lists belong to the terms"},
 	{"github.com/cespare/xxhash/v2", []string{"collection/expr", "collection/shard"}, "one place decides what a shard key hashes to; $hash names this hash"},
 	{"github.com/cockroachdb/pebble/v2", []string{"storage/pebblekv"}, "only the engine imports it, so that the engine can be exchanged"},
-	{"github.com/dlclark/regexp2/v2", []string{"collection/mql"}, "patterns are compiled in one place, with a time limit"},
 	{"github.com/dop251/goja", []string{"collection/expr"}, "JavaScript runs in one package, with bounded time and memory"},
 	{"github.com/golang/geo", []string{"collection/geo"}, "geometry belongs to one package of the document engine"},
 	{"github.com/klauspost/compress", []string{"storage/backup", "wire"}, "compression belongs to the frames, and to what is kept of the log"},
