@@ -107,12 +107,23 @@ func (f *scriptFunc) Start(env *mql.Env, id bson.Value, s *expr.Scratch) (State,
 }
 
 // scriptState holds the state of an $accumulator for one group: the value that its JavaScript functions return
-// and receive again.
+// and receive again. The arguments of later documents wait in pending, so that the state is converted to a value of
+// JavaScript and back once for many documents: a conversion for each would take time quadratic in the size of a state
+// that grows.
 type scriptState struct {
-	f *scriptFunc
-	v bson.Value
-	s *expr.Scratch // of the operator; its VM is reused
+	f       *scriptFunc
+	v       bson.Value
+	pending []bson.Raw    // lists of arguments of accumulate
+	bytes   int           // memory of pending
+	s       *expr.Scratch // of the operator; its VM is reused
 }
+
+// Limits of the arguments that wait: pendingListsMax lists; pendingBytesMax bytes, or the size of the state if it is larger.
+const (
+	pendingListsMax = 1000
+	pendingBytesMax = 32 << 10
+	pendingBytes    = 32 // memory of a list beside its bytes
+)
 
 // call runs one JavaScript function of the $accumulator and stores its result as the state. grew is the number
 // of bytes by which the state has grown.
@@ -125,11 +136,16 @@ func (t *scriptState) call(env *mql.Env, s *expr.Scratch, script *expr.Script, a
 	if err != nil {
 		return 0, err
 	}
+	return t.keep(v), nil
+}
+
+// keep stores v as the state.
+func (t *scriptState) keep(v bson.Value) (grew int) {
 	if v.IsMissing() {
 		v = bson.Null
 	}
 	t.v, grew = copyInto(t.v, v)
-	return grew, nil
+	return grew
 }
 
 func (t *scriptState) Add(env *mql.Env, doc bson.Raw, s *expr.Scratch) (int, error) {
@@ -141,20 +157,55 @@ func (t *scriptState) Add(env *mql.Env, doc bson.Raw, s *expr.Scratch) (int, err
 	if !ok {
 		return 0, mongoerr.New(4544712, "accumulateArgs must evaluate to an array, found %s", v.Type)
 	}
-	args := []bson.Value{t.v}
-	for it := a.Iter(); it.Next(); {
-		args = append(args, it.Value)
+	t.pending = append(t.pending, a.Clone())
+	size := len(a) + pendingBytes
+	t.bytes += size
+	if len(t.pending) < pendingListsMax && t.bytes < max(pendingBytesMax, len(t.v.Data)) {
+		return size, nil
 	}
-	return t.call(env, s, t.f.accumulate, args...)
+	grew, err := t.accumulate(env, s)
+	return grew + size, err
+}
+
+// accumulate calls accumulate with the arguments that wait.
+func (t *scriptState) accumulate(env *mql.Env, s *expr.Scratch) (grew int, err error) {
+	if len(t.pending) == 0 {
+		return 0, nil
+	}
+	vm, err := s.Script(env)
+	if err != nil {
+		return 0, err
+	}
+	v, err := vm.Fold(env, t.f.accumulate, &s.Arena, t.v, t.pending)
+	if err != nil {
+		return 0, err
+	}
+	grew = t.keep(v) - t.bytes
+	clear(t.pending)
+	t.pending, t.bytes = t.pending[:0], 0
+	return grew, nil
+}
+
+func (t *scriptState) flush(env *mql.Env) error {
+	_, err := t.accumulate(env, t.s)
+	return err
 }
 
 func (t *scriptState) Merge(env *mql.Env, partial bson.Value) (int, error) {
-	return t.call(env, t.s, t.f.merge, t.v, partial)
+	before, err := t.accumulate(env, t.s)
+	if err != nil {
+		return before, err
+	}
+	grew, err := t.call(env, t.s, t.f.merge, t.v, partial)
+	return before + grew, err
 }
 
 func (t *scriptState) Partial(b *bson.Builder, name string) { appendOrNull(b, name, t.v) }
 
 func (t *scriptState) Result(env *mql.Env, b *bson.Builder, name string, s *expr.Scratch) error {
+	if _, err := t.accumulate(env, s); err != nil {
+		return err
+	}
 	if t.f.finalize != nil {
 		if _, err := t.call(env, s, t.f.finalize, t.v); err != nil {
 			return err

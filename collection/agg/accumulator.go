@@ -29,11 +29,14 @@ type State interface {
 	// Merge adds the partial state of a later part of the group's documents, computed by another state of the
 	// same accumulator, such as on another shard.
 	Merge(env *mql.Env, partial bson.Value) (grew int, err error)
-	// Partial appends the state as a BSON value under name, from which Merge of another state can continue.
+	// Partial, before which flush is called on a flusher, appends the state as a BSON value under name, from which Merge of another state can continue.
 	Partial(b *bson.Builder, name string)
 	// Result appends the accumulated value under name.
 	Result(env *mql.Env, b *bson.Builder, name string, s *expr.Scratch) error
 }
+
+// flusher is a State that delays work. flush does that work; Partial requires it.
+type flusher interface{ flush(env *mql.Env) error }
 
 // AccumulatorDef is a row of the table of accumulators.
 type AccumulatorDef struct {

@@ -179,6 +179,11 @@ func (o *groupOp) advance() (err error) {
 func (o *groupOp) deliver(env *mql.Env, g *group) (*exec.Row, error) {
 	o.returned++
 	o.scratch.Reset()
+	if o.mode == groupPartial {
+		if err := g.flush(env); err != nil {
+			return nil, err
+		}
+	}
 	b := o.begin()
 	b.Value("_id", g.id)
 	for i, out := range o.out {

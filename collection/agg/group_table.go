@@ -89,6 +89,9 @@ func (t *groupTable) spill(env *mql.Env) (err error) {
 	start := t.runs.Bytes()
 	t.runs.Begin()
 	for _, g := range t.order {
+		if err := g.flush(env); err != nil {
+			return err
+		}
 		if err := t.runs.Write([]byte(g.key), t.partial(g), nil); err != nil {
 			return err
 		}
@@ -111,6 +114,18 @@ func (t *groupTable) partial(g *group) bson.Raw {
 	}
 	t.wide.buf = b.Finish()
 	return bson.Raw(t.wide.buf)
+}
+
+// flush prepares the states for Partial.
+func (g *group) flush(env *mql.Env) error {
+	for _, s := range g.states {
+		if f, ok := s.(flusher); ok {
+			if err := f.flush(env); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // merge adds the partial states in a document to the group's states. It returns the number of bytes by which

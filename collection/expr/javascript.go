@@ -55,6 +55,7 @@ type VM struct {
 	boxes       prototypes
 	key         *goja.Symbol // of the property that holds an object's box
 	guard       *guard       // of the current call
+	regexps     regexps
 	retained    retainedMemory
 	withoutSlot func(wait func()) error
 	code        func(source string) (goja.Value, error) // makes a function from the source in a BSON value
@@ -112,16 +113,9 @@ func (vm *VM) OnEmit(f func(key, value bson.Value) error) { vm.emit = f }
 func (vm *VM) Call(env *mql.Env, c *Script, a *bson.Arena, this bson.Value, args ...bson.Value) (bson.Value, error) {
 	var out bson.Value
 	err := vm.runUninterruptible(env, func() error {
-		f, ok := vm.funcs[c]
-		if !ok {
-			v, err := vm.rt.RunProgram(c.program)
-			if err != nil {
-				return err
-			}
-			if f, ok = goja.AssertFunction(v); !ok {
-				return mongoerr.New(mongoerr.JSInterpreterFailure, "not a function: %.80s", c.source)
-			}
-			vm.funcs[c] = f
+		f, err := vm.function(c)
+		if err != nil {
+			return err
 		}
 		self := goja.Value(goja.Undefined())
 		if !this.IsMissing() {
@@ -145,6 +139,67 @@ func (vm *VM) Call(env *mql.Env, c *Script, a *bson.Arena, this bson.Value, args
 		err = vm.grow(env, vm.guard.base, heapBytes())
 	}
 	return out, err
+}
+
+// Fold calls a script once for each list of arguments, with the result of the previous call, at first state, before
+// them. It returns the last result in the memory of a. A result is converted only after the last call, or after the
+// calls have grown the heap much, so that a state that grows with each call is not copied each time.
+//
+// Errors: as Call, whose limits apply to each call.
+func (vm *VM) Fold(env *mql.Env, c *Script, a *bson.Arena, state bson.Value, lists []bson.Raw) (bson.Value, error) {
+	for len(lists) > 0 {
+		done := 0
+		var current goja.Value
+		var from, to uint64
+		for last := false; !last; done++ {
+			err := vm.runUninterruptible(env, func() error {
+				f, err := vm.function(c)
+				if err != nil {
+					return err
+				}
+				if done == 0 {
+					current, from = vm.toJS(state), vm.guard.base
+				}
+				values := []goja.Value{current}
+				for v := range lists[done].Values() {
+					values = append(values, vm.toJS(v))
+				}
+				if current, err = f(goja.Undefined(), values...); err != nil {
+					return err
+				}
+				to = heapBytes()
+				if last = done == len(lists)-1 || to > from+scriptHeapMax/4; last {
+					state, err = vm.fromJS(a, current)
+				}
+				return err
+			})
+			if err != nil {
+				return state, err
+			}
+		}
+		if err := vm.grow(env, from, to); err != nil {
+			return state, err
+		}
+		lists = lists[done:]
+	}
+	return state, nil
+}
+
+// function returns the function of a script in this VM.
+func (vm *VM) function(c *Script) (goja.Callable, error) {
+	if f, ok := vm.funcs[c]; ok {
+		return f, nil
+	}
+	v, err := vm.rt.RunProgram(c.program)
+	if err != nil {
+		return nil, err
+	}
+	f, ok := goja.AssertFunction(v)
+	if !ok {
+		return nil, mongoerr.New(mongoerr.JSInterpreterFailure, "not a function: %.80s", c.source)
+	}
+	vm.funcs[c] = f
+	return f, nil
 }
 
 // runUninterruptible runs f, which runs scripts, in an uninterruptible slot (see mql.Env.BeginUninterruptible)

@@ -31,18 +31,14 @@ const sourceBytesMax = 64 << 10
 // parseBytes is the approximate memory for parsing and compiling a byte of the source.
 const parseBytes = 64
 
-// unsafeSource matches constructs of JavaScript that the limits of a call cannot interrupt: regular expressions
-// that need backtracking, and integers of any size.
-var unsafeSource = regexp.MustCompile(`\(\?[=!<]|\\[1-9k]|(?:^|[^\w$.])(?:0[xXoObB])?[0-9a-fA-F_]+n\b`)
-
 // CompileScript compiles a JavaScript function: "function(a) { … }", an arrow function, or statements without a
 // function around them, whose value is that of `return` or of the last expression. Comments may precede it. A
 // source that any command has compiled recently is not compiled again.
 //
 // Errors: JSInterpreterFailure for a syntax error, for more than 64 KiB of source, for code that nests too
-// deep, and for look-around, back-references and big integers, which the limits of a call cannot interrupt;
-// ExceededTimeLimit if compiling the command's scripts takes as long as one call may run; ExceededMemoryLimit;
-// the reason why the command must end.
+// deep, and for big integers, whose arithmetic the limits of a call cannot interrupt; ExceededTimeLimit if
+// compiling the command's scripts takes as long as one call may run; ExceededMemoryLimit; the reason why the
+// command must end.
 func CompileScript(env *mql.Env, source string) (*Script, error) {
 	done, err := env.BeginUninterruptible()
 	if err != nil {
@@ -60,12 +56,8 @@ func compile(env *mql.Env, source string) (*Script, error) {
 	if c := scripts.get(source); c != nil {
 		return c, env.Memory.GrowRequired(c.bytes, "compiled JavaScript")
 	}
-	switch {
-	case len(source) > sourceBytesMax:
+	if len(source) > sourceBytesMax {
 		return nil, mongoerr.New(mongoerr.JSInterpreterFailure, "JavaScript code is too long: %d bytes, %d are allowed", len(source), sourceBytesMax)
-	case unsafeSource.MatchString(source):
-		return nil, mongoerr.New(mongoerr.JSInterpreterFailure,
-			"JavaScript code must not use look-around, back-references or big integers: %.40q", unsafeSource.FindString(source))
 	}
 	most := scriptTimeMax
 	if env.UninterruptibleWaiting() {

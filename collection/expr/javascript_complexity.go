@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"math/big"
 	"reflect"
 	"regexp/syntax"
 	"strings"
@@ -83,6 +84,9 @@ func (c *measurement) node(n ast.Node, depth int) folded {
 	}
 	switch n := n.(type) {
 	case *ast.NumberLiteral:
+		if _, big := n.Value.(*big.Int); big && c.err == nil {
+			c.err = tooComplex("must not use big integers, as %.40s: their arithmetic has no bound; use NumberLong or NumberDecimal", n.Literal)
+		}
 		return foldedLiteral(n.Value != int64(0) && n.Value != float64(0))
 	case *ast.StringLiteral:
 		return foldedLiteral(n.Value != "")

@@ -3,6 +3,7 @@ package expr
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -43,6 +44,15 @@ func runScript(t *testing.T, ctx context.Context, source string, args ...string)
 	return ejson.ValueCanonical(v)
 }
 
+// numbers returns the canonical text of a list of doubles without fractions.
+func numbers(list ...int) string {
+	var parts []string
+	for _, n := range list {
+		parts = append(parts, fmt.Sprintf(`{"$numberDouble":"%d.0"}`, n))
+	}
+	return "[" + strings.Join(parts, ",") + "]"
+}
+
 func TestScriptValues(t *testing.T) {
 	for _, c := range []struct{ source, arg, want string }{
 		{"function(x) { return x + 1 }", "1", `{"$numberDouble":"2.0"}`},
@@ -80,6 +90,44 @@ func TestScriptValues(t *testing.T) {
 		{"if (true) { return 2 }", `1`, `{"$numberDouble":"2.0"}`},
 		{"function(x) { return Object.bsonsize(x) }", `{a: 1.5}`, `{"$numberDouble":"16.0"}`},
 		{"function(x) { return Array.unique(x) }", `[1, "1", 1, {a: 1}, {a: 1}]`, `[{"$numberDouble":"1.0"},"1",{"a":{"$numberDouble":"1.0"}}]`},
+		{"function(x) { var fn = 1, can = 2; /* an */ return 'Dan been en' + fn + can + {dn: '(?=', a: '\\1'}.dn }", `1`, `"Dan been en12(?="`},
+		{`function(x) { return x.replace(/\B(?=(\d{3})+(?!\d))/g, ',') }`, `"1234567"`, `"1,234,567"`},
+		{`function(x) { return x.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, '-') }`, `"Ünï Çode 5€"`, `"ünï-çode-5-"`},
+		{`function(x) { var m = /(?<y>\d{4})-(?<m>\d\d)/.exec(x); return [m.groups.y, m.groups.m, m.index, m[0]] }`, `"in 2024-05"`, `["2024","05",{"$numberDouble":"3.0"},"2024-05"]`},
+		{`function(x) { return [/(a)\1/.test(x), /(?<=\$)\d+/.exec(x)[0], /(?<!\d)c/.test(x), x.search(/\d/)] }`, `"aa $12c"`, `[true,"12",false,{"$numberDouble":"4.0"}]`},
+		{`function(x) { return x.split(/(-)|,/) }`, `"a-b,c"`, `["a","-","b",{"$undefined":true},"c"]`},
+		{`function(x) { return [x.split(/(?:)/), x.split(/,/, 1), ''.split(/a?/), 'ab'.split(/(?:)/u)] }`, `"x,y"`, `[["x",",","y"],["x"],[],["a","b"]]`},
+		{`function(x) { return x.match(/./gu).concat(x.match(/./g).length, x.replace(/é/, 'e$&$1'), /\u{1F600}/u.exec(x).index) }`, `"aé😀b"`,
+			`["a","é","😀","b",{"$numberDouble":"5.0"},"aeé$1😀b",{"$numberDouble":"2.0"}]`},
+		{`function(x) { return [/(?:(a)|b)*/.exec(x)[1] === undefined, /\k<a>(?<a>x)?/.test(x), /^[^]{2}$/.test(x), /[]/.test(x), /^b$/m.test("a\nb\n")] }`, `"ab"`, `[true,true,true,false,true]`},
+		{`function(x) { var r = /a/y, out = [r.test(x), r.lastIndex, r.test(x), r.lastIndex]; return out.concat(Array.from(x.matchAll(/(?<c>[ab])/g)).map(function(m) { return m.groups.c + m.index })) }`, `"aba"`,
+			`[true,{"$numberDouble":"1.0"},false,{"$numberDouble":"0.0"},"a0","b1","a2"]`},
+		{`function(x) { return x.replace(/(?<first>\w+) (\w+)/, '$2 $<first>').replace(/o/g, function(m, at) { return at }) }`, `"foo bar"`, `"bar f56"`},
+		{"function(x) { return x.sort(function(a, b) { return a > b }) }", `[3, 1, 2, 5, 4]`, numbers(1, 2, 3, 4, 5)},
+		{"function(x) { return x.sort(function(a, b) { return a < b }) }", `[3, 1, 2]`, numbers(3, 2, 1)},
+		{"function(x) { return x.sort(function(a, b) { return a - b }).concat([10, 9].sort()) }", `[3, 1, 2]`, numbers(1, 2, 3, 10, 9)},
+		{"function(x) { return x.sort(function(a, b) { return NaN }) }", `[3, 1, 2]`, numbers(3, 1, 2)},
+		{"function(x) { var a = [3, undefined, , 1]; a.sort(function(a, b) { return a - b }); return [a.length, 2 in a, 3 in a, a[0], a[1]] }", `1`,
+			`[{"$numberDouble":"4.0"},true,false,{"$numberDouble":"1.0"},{"$numberDouble":"3.0"}]`},
+		{"function(x) { return x.map(function(v, i) { return {k: v % 2, i: i} }).sort(function(a, b) { return a.k - b.k }).map(function(v) { return v.i }) }",
+			`[1, 2, 3, 4]`, numbers(1, 3, 0, 2)},
+		{"function(x) { return x.flat() }", `[1, [2, [3]]]`, `[{"$numberDouble":"1.0"},{"$numberDouble":"2.0"},[{"$numberDouble":"3.0"}]]`},
+		{"function(x) { return x.flat(Infinity).concat([[4]].flat(0)[0], [, 5].flat()) }", `[1, [2, [3]]]`, numbers(1, 2, 3, 4, 5)},
+		{"function(x) { return x.flatMap(function(v, i) { return v > 1 ? [v, i] : v }) }", `[1, 2]`, numbers(1, 2, 1)},
+		{"function(x) { var a = new Uint8Array([1, 300]), b = Float64Array.from(x), c = new Int16Array(new ArrayBuffer(4)); c[1] = 7; " +
+			"return [a[1], b[0], c[1], c.length, new Uint8Array(c.buffer)[2], a instanceof Uint8Array, b.map(function(v) { return v + 1 })[0], new DataView(c.buffer).getInt16(2, true)] }", `[1.5]`,
+			`[{"$numberDouble":"44.0"},{"$numberDouble":"1.5"},{"$numberDouble":"7.0"},{"$numberDouble":"2.0"},{"$numberDouble":"7.0"},true,{"$numberDouble":"2.5"},{"$numberDouble":"7.0"}]`},
+		{"function(x) { return Array.prototype.slice.call(new Uint8Array(new Set([3, 1, 2])).sort(function(a, b) { return a < b })) }", `1`, numbers(3, 2, 1)},
+		{"function(x) { return tojson(x) }", `{a: 1, b: [1, "x", null, true], c: {}, d: []}`, `"{ \"a\" : 1, \"b\" : [ 1, \"x\", null, true ], \"c\" : { }, \"d\" : [ ] }"`},
+		{"function(x) { return tojson(x) + tojson('a') + tojson(undefined) + tojson([1.5]) }", `1`, `"1\"a\"undefined[ 1.5 ]"`},
+		{"function(x) { return tojson(x) }", `[ObjectId("0123456789abcdef01234567"), ISODate("2020-01-02T03:04:05Z"), ISODate("2020-01-02T03:04:05.070Z")]`,
+			`"[\n\tObjectId(\"0123456789abcdef01234567\"),\n\tISODate(\"2020-01-02T03:04:05Z\"),\n\tISODate(\"2020-01-02T03:04:05.070Z\")\n]"`},
+		{"function(x) { return tojson(x) + tojson(/a/i) + tojson(NumberLong(5)) + tojson(DBRef('c', 1)) }", `{a: MinKey, b: Timestamp(1, 2)}`,
+			`"{ \"a\" : { \"$minKey\" : 1 }, \"b\" : Timestamp(1, 2) }/a/iNumberLong(5)DBRef(\"c\", 1)"`},
+		{"function(x) { return tojson(x) }", `{a: "0123456789012345678901234567890123456789", b: {c: [1, 2], d: "0123456789012345678901234567890"}}`,
+			`"{\n\t\"a\" : \"0123456789012345678901234567890123456789\",\n\t\"b\" : {\n\t\t\"c\" : [\n\t\t\t1,\n\t\t\t2\n\t\t],\n\t\t\"d\" : \"0123456789012345678901234567890\"\n\t}\n}"`},
+		{"function(x) { return tojsononeline(x) }", `{a: "0123456789012345678901234567890123456789", b: {c: [1, 2], d: "0123456789012345678901234567890"}}`,
+			`"{ \"a\" : \"0123456789012345678901234567890123456789\", \"b\" : { \"c\" : [ 1, 2 ], \"d\" : \"0123456789012345678901234567890\" } }"`},
 		{"function(x) { return Array.shuffle(x).sort() }", `[3, 1, 2]`, `[{"$numberDouble":"1.0"},{"$numberDouble":"2.0"},{"$numberDouble":"3.0"}]`},
 		{"function(x) { return Array.stdDev(x) }", `[1, 3]`, `{"$numberDouble":"1.0"}`},
 		{"function(x) { var r = new DBRef('c', x); return [r, DBRef('c', x, 'd'), r.getCollection(), r.getId()] }", `1`,
@@ -140,7 +188,6 @@ func TestScriptLimits(t *testing.T) {
 		strings.Repeat("(", 1000),
 		strings.Repeat("!", 70000) + "1",
 		strings.Repeat("(", 20000) + "1" + strings.Repeat(")", 20000),
-		"/(?=(a+)+b)/.test('aaaa')",
 		"2n ** 1000000000n",
 		"function( {",
 	} {
@@ -164,9 +211,14 @@ func TestScriptLimits(t *testing.T) {
 		"Function('return 1')()",
 		"(function(){}).constructor('return 1')()",
 		"Object.getPrototypeOf(function*(){}).constructor('return 1')()",
-		"new RegExp('(?' + '=a)')",
-		"'aaaa'.match('(a+)' + String.fromCharCode(92) + '1')",
+		"/([\\S]+)+\\d/.test('a'.repeat(60))", "/^(?=(a+)+c)b/.test('a'.repeat(60))", "/(a+)+b/.exec('a'.repeat(60))",
+		"function() { var r = /(a+)+b/g; r.lastIndex = 1; return r.exec('a'.repeat(60)) }", "'a'.repeat(60).replace(/(a+)+b/, '')",
 		"require('fs')",
+		"new Uint8Array(1e9)", "new Float64Array({length: 1e9})", "new ArrayBuffer(1e9)",
+		"Uint8Array.from({length: 1e9})", "new (new Uint8Array(1)).constructor(1e9)", "new Uint8Array({valueOf: 0, get length() { return 1e9 }})",
+		"Uint8Array(1)", "BigInt(1)", "new BigInt64Array(1)", "new DataView(new ArrayBuffer(8)).getBigInt64(0)",
+		"function() { var a = [1]; a.push(a); return a.flat(Infinity) }", "[1].flatMap(1)", "[2, 1].sort(1)",
+		"Array.prototype.sort.call({length: 4e9}, function(a, b) { return a - b })",
 		"function() { var s = 'x', a = []; for (;;) { s += s; a.push(s + a.length) } }",
 		"throw new Error('no')",
 	} {

@@ -51,7 +51,7 @@ var differences = []difference{
 	{"encryption in use", "encrypted fields are stored and indexed by drivers with explicit encryption; `encryptedFields` with `queries` is refused with code 238", "not implemented"},
 	{"encryption at rest, audit log, LDAP, Kerberos, OpenID", "none; SCRAM and X.509", "[security](security.md#trust-model) lists what the server does not do"},
 	{"collations", "some hundred locales; others are refused by name", "their order would differ: [collations](collations.md)"},
-	{"server-side JavaScript", "ECMAScript as goja implements it, with bounded time and memory", "the engine is written in Go"},
+	{"server-side JavaScript", "ECMAScript as goja implements it, with bounded time and memory: [what is there](javascript.md)", "the engine is written in Go"},
 	{"storage engine", "Pebble; valid options of WiredTiger are accepted without effect; `serverStatus.wiredTiger` has the numbers that tools read", "another engine"},
 	{"server parameters", "a parameter that the server does not have is refused with code 72, as in MongoDB; many are accepted for tools and have no effect", "parameters of WiredTiger and of the internals of mongod have no counterpart"},
 	{"plans", "`explain` has MongoDB's form; another index than in MongoDB may be chosen", "another planner; candidates are compared by trials, as in MongoDB"},
