@@ -7,17 +7,20 @@ import (
 
 	"github.com/chromedp/chromedp"
 	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
 // shopLoad is the load of the story of docs/console.md: many tenants send cheap requests to shop.orders, which has two
-// partitions and a budget, and from some second on one tenant an expensive query, more often than its partition allows.
+// partitions and a budget, and from some second on a report of one tenant sends an expensive query, more often than its
+// partition allows.
 type shopLoad struct {
 	*server
-	second           int
-	sent, refused    int // queries of the hot tenant
-	othersRefused    int
-	hot, application string
+	reports       *mongo.Client // sends the query
+	hot           string        // the tenant
+	second        int
+	sent, refused int // queries of the report
+	othersRefused int
 }
 
 // prepare creates the collection, without an index for the query.
@@ -54,7 +57,7 @@ func (l *shopLoad) next(burst bool) {
 		}
 		l.sent++
 		command := bson.D{{Key: "find", Value: "orders"}, {Key: "filter", Value: bson.D{{Key: "tenant", Value: l.hot}, {Key: "status", Value: "open"}}}}
-		if db.RunCommand(l.t.Context(), command).Err() != nil {
+		if l.reports.Database("shop").RunCommand(l.t.Context(), command).Err() != nil {
 			l.refused++
 		}
 	}
@@ -66,9 +69,10 @@ func (l *shopLoad) next(burst bool) {
 // The page names the hot value; the cause of the load and its remedy are three clicks away; and the remedy works.
 func TestStory(t *testing.T) {
 	s := start(t)
-	s.client.Disconnect(t.Context())
-	l := &shopLoad{server: s, hot: "acme", application: "checkout"}
-	s.client = s.connect("", options.Client().SetRetryReads(false).SetRetryWrites(false).SetAppName(l.application))
+	s.withoutRetries()
+	l := &shopLoad{server: s, hot: "acme"}
+	l.reports = s.connect("", options.Client().SetRetryReads(false).SetAppName("nightly-report"))
+	t.Cleanup(func() { l.reports.Disconnect(t.Context()) })
 	s.stop()
 	l.prepare()
 	for i := range 120 {
@@ -86,11 +90,13 @@ func TestStory(t *testing.T) {
 	b.check("it is live", "document.querySelector('.live.on')")
 	b.check("the page opens on a hot partition at its limit", "/of the load of 2 partitions and is at its limit of 200 RU.s/.test(document.querySelector('.warnings li.hot').innerText)")
 	b.check("with the value behind it, and what was refused", "/[0-9]+ requests refused in the last minute; acme takes [0-9]+ %/.test(document.querySelector('.warnings li.hot').innerText)")
+	b.has("and the application from which they come", "by application nightly-report")
 	b.check("all of it is in sight", "(() => { const e = document.querySelector('.warnings li.hot .cause'); return e.scrollHeight <= e.clientHeight + 1; })()")
 	picture("story-1")
 
 	click("text=Which requests?")
 	b.check("the cause is open", "document.querySelector('.detail h2').innerText.includes('{tenant: ?, status: ?}') && document.querySelector('.detail .chart canvas')")
+	b.check("with the application that sends it", "document.querySelector('.callers').innerText.includes('nightly-report')")
 	b.check("it was refused", "parseInt(document.querySelector('tr.chosen td:last-child').innerText.replace(/\\D/g, '')) > 100")
 	b.check("and is new, beside the time before", "document.querySelector('tr.chosen .delta').innerText === 'new'")
 	picture("story-2")

@@ -85,8 +85,6 @@ function Shape({ r }) {
   return html`<section class="detail" aria-label="One shape"><header><h2>${r.command} <code>${r.filter}</code></h2></header>
     ${r.warnings.map((w) => html`<p class="problem" key=${w}>${w}</p>`)}
     <p>Filters by ${r.fields.length ? r.fields.map((f) => html`<code key=${f.path}>${f.path} (${f.by})</code> `) : 'no field'}; ${r.last ? html`last run ${clock(Date.parse(r.last.$date) / 1000)}` : html`not run since the server started`}; most expensive run ${num(r.ruMax)} RU; ${num(r.fanOuts)} fan-outs; ${num(r.failed)} failed.</p>
-    <${Past} r=${r}/>
-    <${Callers} of=${r.callers}/>
     <div class="actions">
       <button class="primary" disabled=${!findable || state.busy} onClick=${() => explain(true)} data-explain title=${r.costliest ? `with the values of its most expensive run, ${num(r.costliest.ru)} RU` : 'with values of a document'}>Explain and run</button>
       <button disabled=${!findable || state.busy} onClick=${() => explain(false)}>Explain only</button>
@@ -95,6 +93,8 @@ function Shape({ r }) {
       <a class="button" href=${link({ view: 'whatif', ns: r.ns, extra: 'advise' })}>Advise a shard key</a></div>
     <${Problem} error=${state.error}/>
     ${state.plan && html`${state.plan.command?.filter && html`<p class="quiet" data-explained>Explained with ${r.costliest ? 'the filter of the most expensive recorded run' : 'values of a document'}: <code>${short(state.plan.command.filter)}</code></p>`}<${Plan} plan=${state.plan}/>`}
+    <${Past} r=${r}/>
+    <${Callers} of=${r.callers}/>
     ${asked && html`<${Confirm} title="Create an index" action=${() => post('collection/index', { ns: r.ns, key })} onDone=${() => go({ view: 'collections', ns: r.ns })} onClose=${() => ask(false)}><p>An index ${short(key)} on ${r.ns} is built while the collection stays in use. Afterwards each write costs about 0.4 RU more per index entry.</p></${Confirm}>`}</section>`;
 }
 
