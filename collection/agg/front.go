@@ -21,7 +21,7 @@ type Front struct {
 	Projection bson.Raw
 	// Count reports that Remaining uses only the number of rows.
 	Count bool
-	// Tally reports that Remaining can read an exec.Tally, which has only the number of rows, in place of a
+	// Tally reports that Remaining can read a plan.FastCount, which has only the number of rows, in place of a
 	// scan.
 	Tally bool
 	// AnyOrder reports that Remaining reads all rows first, and that its result does not depend on their order.

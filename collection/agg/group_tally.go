@@ -7,7 +7,7 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// A stage that needs only the number of rows takes that number from an exec.Tally, without reading rows, or counts the
+// A stage that needs only the number of rows takes that number from a plan.FastCount, without reading rows, or counts the
 // rows: $count, and $group with a constant _id and sums of constant integers, which drivers send for countDocuments.
 
 // addendMax limits the constant that a $sum adds per row, so that the sum over all possible documents fits into
@@ -42,7 +42,7 @@ func addend(f Func) (v bson.Value, ok bool) {
 	return v, -addendMax <= n && n <= addendMax
 }
 
-// takeTally adds all rows to their group at once: those that an exec.Tally counts, or those of another input, which it
+// takeTally adds all rows to their group at once: those that a plan.FastCount counts, or those of another input, which it
 // counts itself. ok is false if the stage needs rows.
 func (o *groupOp) takeTally(env *mql.Env) (ok bool, err error) {
 	if !o.tallies() {

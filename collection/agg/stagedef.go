@@ -47,6 +47,9 @@ type StageDef struct {
 	// ShapesPlan reports that the stage can become part of the query that the planner sees, so that pipelines
 	// with and without the stage have different plans.
 	ShapesPlan bool
+	// InPlan is the name under which explain shows the stage, if it is directly behind the query, as a stage of the plan of
+	// the query, such as GROUP; "" if the stage is always in the list of the pipeline's stages.
+	InPlan string
 	// NoSettings reports that a pipeline which begins with the stage ignores query settings, so that no
 	// setting can block it.
 	NoSettings bool

@@ -103,14 +103,10 @@ func AfterMerge(s *plan.Solution, src Source, in Operator, parts []*ShardPart) O
 	for i := len(above) - 1; i >= 0; i-- {
 		switch n := above[i].(type) {
 		case *plan.Fetch, *plan.Limit:
-		case *plan.Project:
-			op = &projection{node: n, in: op}
-		case *plan.ReturnKey:
-			op = &returnKey{node: n, in: op}
-		case *plan.RecordID:
-			op = &recordID{node: n, in: op}
 		default:
-			mongoerr.Bug("no operator for %s after a merge", n.Stage())
+			if op = present(n, op); op == nil {
+				mongoerr.Bug("no operator for %s after a merge", n.Stage())
+			}
 		}
 	}
 	if s.Limit > 0 {

@@ -17,6 +17,8 @@ func Build(n plan.Node, src Source) (Operator, error) {
 		return &pointRead{node: n, src: src}, nil
 	case *plan.RecordScan:
 		return newRecordScan(n, src), nil
+	case *plan.FastCount:
+		return newTally(n, src), nil
 	case *plan.Sample:
 		p, err := NewSampleShard(n, src, nil)
 		return NewSample(n, src, []*SampleShard{p}, nil), err
@@ -62,18 +64,25 @@ func Build(n plan.Node, src Source) (Operator, error) {
 	case *plan.Limit:
 		in, err := Build(n.Input, src)
 		return &limit{node: n, in: in, left: n.N}, err
-	case *plan.Project:
-		in, err := Build(n.Input, src)
-		return &projection{node: n, in: in}, err
-	case *plan.ReturnKey:
-		in, err := Build(n.Input, src)
-		return &returnKey{node: n, in: in}, err
-	case *plan.RecordID:
-		in, err := Build(n.Input, src)
-		return &recordID{node: n, in: in}, err
+	case *plan.Project, *plan.ReturnKey, *plan.RecordID:
+		in, err := Build(n.Inputs()[0], src)
+		return present(n, in), err
 	}
 	mongoerr.Bug("no operator for %s", fmt.Sprintf("%T", n))
 	return nil, nil
+}
+
+// present returns the operator of a node that gives the rows of an operator their final form; nil for other nodes.
+func present(n plan.Node, in Operator) Operator {
+	switch n := n.(type) {
+	case *plan.Project:
+		return &projection{node: n, in: in}
+	case *plan.ReturnKey:
+		return &returnKey{node: n, in: in}
+	case *plan.RecordID:
+		return &recordID{node: n, in: in}
+	}
+	return nil
 }
 
 func buildAll(ns []plan.Node, src Source) ([]Operator, error) {

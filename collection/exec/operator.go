@@ -49,6 +49,9 @@ type Source struct {
 	From keyspace.Hash
 	// Trial limits the work of a trial run; nil outside of trials.
 	Trial *trial
+	// Counts holds the exact numbers of documents of shards in the state that Reader reads; nil or without a shard where
+	// these are not known.
+	Counts map[shard.ID]int64
 	// Memory is a buffer for the document of a point read. It is for callers that copy the document before the
 	// buffer is reused. If Memory is nil, each document has its own memory.
 	Memory *RowMemory

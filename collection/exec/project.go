@@ -50,6 +50,10 @@ func (p *projection) Next(env *mql.Env) (*Row, error) {
 }
 
 func (p *projection) Explain(b *bson.Builder, stats bool) {
+	if p.node.IsExpress() {
+		p.in.Explain(b, stats)
+		return
+	}
 	explainStage(b, p.node, &p.Counters, stats, p.in)
 }
 func (p *projection) Close() {

@@ -81,7 +81,8 @@ type recordScan struct {
 	keys     *metaBuilder // index keys of the rows, if requested
 	filter   filter
 	charged  bool
-	bare     bool // rows are only counted: see rowDropper
+	bare     bool  // rows are only counted: see rowDropper
+	counted  int64 // rows that were counted and not read: see countRows
 }
 
 func newRecordScan(n *plan.RecordScan, src Source) (s *recordScan) {
@@ -130,15 +131,7 @@ func recordRanges(n *plan.RecordScan, src Source) []storage.Range {
 }
 
 func (s *recordScan) Next(env *mql.Env) (*Row, error) {
-	if !s.charged {
-		s.charged = true
-		seeks := s.node.Seeks
-		if s.node.Bounds.Ranges != nil {
-			seeks = len(s.ranges) // the other ranges belong to other shards
-		}
-		env.Meter.Visit(int(s.src.Shard.ID), max(1, seeks))
-		env.Meter.Add(int(s.src.Shard.ID), ratelimit.Predicate, int64(s.node.Predicates))
-	}
+	s.visit(env)
 	for !s.Done {
 		if s.it == nil {
 			if err := s.open(env); err != nil {
@@ -171,6 +164,20 @@ func (s *recordScan) Next(env *mql.Env) (*Row, error) {
 		}
 	}
 	return nil, nil
+}
+
+// visit charges the visit of the shard, once.
+func (s *recordScan) visit(env *mql.Env) {
+	if s.charged {
+		return
+	}
+	s.charged = true
+	seeks := s.node.Seeks
+	if s.node.Bounds.Ranges != nil {
+		seeks = len(s.ranges) // the other ranges belong to other shards
+	}
+	env.Meter.Visit(int(s.src.Shard.ID), max(1, seeks))
+	env.Meter.Add(int(s.src.Shard.ID), ratelimit.Predicate, int64(s.node.Predicates))
 }
 
 // step moves to the next record. In a forward scan of several ranges of positions, one iterator reads them all
@@ -281,6 +288,9 @@ func (s *recordScan) Explain(b *bson.Builder, stats bool) {
 		b.Int("keysExamined", s.KeysExamined)
 	} else if stats {
 		b.Int("docsExamined", s.DocsExamined)
+	}
+	if stats && s.counted > 0 {
+		b.Int("nCounted", s.counted)
 	}
 	if s.node.ByID != nil && !s.node.Count {
 		b.BeginDoc("inputStage")

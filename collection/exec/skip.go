@@ -58,16 +58,14 @@ func (s *skip) drop(env *mql.Env) (ended bool, err error) {
 	return false, nil
 }
 
-// dropCounted is drop for an input that counts its rows without delivering them; ok is false for others.
+// dropCounted is drop for an input that counts its rows without delivering them; ok is false if rows must be dropped one
+// by one, perhaps after others were counted.
 func (s *skip) dropCounted(env *mql.Env) (ok, ended bool, err error) {
-	c, ok := s.in.(rowCounter)
-	if !ok {
-		return false, false, nil
-	}
-	n, shard, ok, err := c.countRows(env, s.left)
-	if s.node.Charged && n > 0 {
-		env.Meter.Add(shard, ratelimit.CountEntry, n)
-	}
+	n, ok, err := countRowsOf(env, s.in, s.left, func(shard int, n int64) {
+		if s.node.Charged {
+			env.Meter.Add(shard, ratelimit.CountEntry, n)
+		}
+	})
 	s.Works += n
 	s.left -= n
 	s.Done = ok && s.left > 0

@@ -3,52 +3,72 @@ package exec
 import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/collection/plan"
 	"github.com/cantledb/cantle/ratelimit"
 )
 
-// Tally is an operator that replaces the scan of one shard, if a query needs only the number of rows and the
-// server has this number already. It charges the request units that the scan would cost.
-type Tally struct {
+// tally is an operator that replaces the scan of one shard, if a query needs only the number of rows and the
+// server has this number already.
+type tally struct {
+	node    *plan.FastCount
 	shard   int
-	rows    int64
+	rows    int64 // all
+	left    int64 // not delivered yet
 	charged bool
 	row     Row
 }
 
-// NewTally makes a Tally.
-func NewTally(shard int, rows int64) *Tally { return &Tally{shard: shard, rows: rows} }
+func newTally(n *plan.FastCount, src Source) *tally {
+	rows := src.Counts[src.Shard.ID]
+	return &tally{node: n, shard: int(src.Shard.ID), rows: rows, left: rows}
+}
 
-// Take returns the number of rows that are left, and takes them. The first call charges the request units of
-// the scan.
-func (t *Tally) Take(env *mql.Env) int64 {
-	if !t.charged {
-		t.charged = true
-		env.Meter.Visit(t.shard, 1)
-		if t.rows > 0 {
-			env.Meter.Add(t.shard, ratelimit.CountEntry, t.rows)
-		}
+// charge charges the request units, once: the visit of the shard, and for a priced node those of a scan.
+func (t *tally) charge(env *mql.Env) {
+	if t.charged {
+		return
 	}
-	n := t.rows
-	t.rows = 0
-	return n
+	t.charged = true
+	env.Meter.Visit(t.shard, 1)
+	if t.node.Priced && t.rows > 0 {
+		env.Meter.Add(t.shard, ratelimit.CountEntry, t.rows)
+	}
+}
+
+// countRows implements rowCounter.
+func (t *tally) countRows(env *mql.Env, most int64, _ func(shard int, n int64)) (n int64, ok bool, err error) {
+	t.charge(env)
+	n = min(most, t.left)
+	t.left -= n
+	return n, true, nil
 }
 
 // Next implements Operator. It returns rows without a document.
-func (t *Tally) Next(env *mql.Env) (*Row, error) {
-	n := t.Take(env)
-	if n == 0 {
+func (t *tally) Next(env *mql.Env) (*Row, error) {
+	t.charge(env)
+	if t.left <= 0 {
 		return nil, nil
 	}
-	t.rows = n - 1
+	t.left--
 	t.row = Row{Shard: t.shard}
 	return &t.row, nil
 }
 
 // Explain implements Operator.
-func (t *Tally) Explain(b *bson.Builder, _ bool) { b.String("stage", "TALLY") }
+func (t *tally) Explain(b *bson.Builder, stats bool) {
+	c := Counters{Done: t.charged}
+	if t.charged {
+		c.Works = 1
+	}
+	explainNode(b, t.node, &c, stats)
+	if stats && t.charged {
+		b.Int("nCounted", plan.Window(t.rows, t.node.Skip, t.node.Limit))
+		b.Int("nSkipped", min(t.rows, t.node.Skip))
+	}
+}
 
 // Close implements Operator.
-func (t *Tally) Close() { t.rows = 0 }
+func (t *tally) Close() { t.left = 0 }
 
-// Park implements Operator. A Tally holds nothing.
-func (t *Tally) Park() (int, bool) { return 0, true }
+// Park implements Operator. A tally holds nothing.
+func (t *tally) Park() (int, bool) { return 0, true }

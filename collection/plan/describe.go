@@ -17,6 +17,11 @@ func Append(b *bson.Builder, n Node) {
 			Append(b, x.Input)
 			return
 		}
+	case *Project:
+		if x.IsExpress() {
+			Append(b, x.Input)
+			return
+		}
 	}
 	b.String("stage", n.Stage())
 	n.Describe(b)

@@ -232,6 +232,13 @@ type Skip struct {
 	Merged bool
 }
 
+// IsExpress reports whether the projection keeps or drops whole fields of a document that is read by its key. MongoDB has
+// no stage for it, so that explain shows the read only.
+func (n *Project) IsExpress() bool {
+	_, ok := n.Input.(*PointRead)
+	return ok && n.Simple
+}
+
 // Limit ends after N rows.
 type Limit struct {
 	Input Node

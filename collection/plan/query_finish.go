@@ -28,6 +28,9 @@ func (q *Query) finish(n Node, sorted bool, index string, covered bool) *Solutio
 	} else {
 		s.Skip, s.Limit = q.Skip, q.Limit
 	}
+	if _, ok := n.(*PointRead); ok && q.Skip == 0 && q.Pattern == nil {
+		limit, s.Limit = 0, 0 // one row at most
+	}
 	limited := false
 	switch {
 	case q.Pattern != nil:

@@ -101,3 +101,21 @@ func (s *Solution) AfterMerge() (above []Node, skip *Skip) {
 	}
 	return nil, nil
 }
+
+// SkippedRecords returns the number of records that the plan drops at the beginning of a scan of a whole collection
+// without a filter; 0 for another plan.
+func (s *Solution) SkippedRecords() int64 {
+	for n := s.Shards; n != nil; n = n.Inputs()[0] {
+		if x, ok := n.(*Skip); ok {
+			scan, ok := x.Input.(*RecordScan)
+			if !ok || scan.Filter != nil || scan.Bounds.Ranges != nil || scan.Bounds.IDs != nil {
+				return 0
+			}
+			return x.N
+		}
+		if len(n.Inputs()) != 1 {
+			break
+		}
+	}
+	return 0
+}

@@ -325,11 +325,7 @@ func (x *opener) byEdges(q *plan.Query, p *agg.Pipeline, hint bson.Value) (*agg.
 // runOnOneShard runs the whole pipeline on the one shard that can hold matches.
 func (x *opener) runOnOneShard(env *mql.Env, q *plan.Query, p *agg.Pipeline, hint bson.Value, shards []*shard.Descriptor) (opened, error) {
 	f := p.Front()
-	sol, err := x.choose(q, f, hint)
-	if err != nil {
-		return opened{}, err
-	}
-	ops, err := x.openShards(q.Coll, sol, f, hint, shards, func(in exec.Operator) (exec.Operator, error) {
+	ops, sol, err := x.openShards(q, f, hint, shards, func(sol *plan.Solution, in exec.Operator) (exec.Operator, error) {
 		return f.Remaining.Open(env, skipAndLimit(sol, in), x)
 	})
 	if err != nil {
@@ -343,11 +339,7 @@ func (x *opener) runOnOneShard(env *mql.Env, q *plan.Query, p *agg.Pipeline, hin
 func (x *opener) runDivided(env *mql.Env, q *plan.Query, p *agg.Pipeline, hint bson.Value, shards []*shard.Descriptor) (opened, error) {
 	part, rest, by := p.Divide()
 	f := part.Front()
-	sol, err := x.choose(q, f, hint)
-	if err != nil {
-		return opened{}, err
-	}
-	ops, err := x.openShards(q.Coll, sol, f, hint, shards, func(in exec.Operator) (exec.Operator, error) {
+	ops, sol, err := x.openShards(q, f, hint, shards, func(_ *plan.Solution, in exec.Operator) (exec.Operator, error) {
 		return f.Remaining.Open(env, in, x)
 	})
 	if err != nil {
@@ -360,28 +352,52 @@ func (x *opener) runDivided(env *mql.Env, q *plan.Query, p *agg.Pipeline, hint b
 	return opened{op, sol, shards}, err
 }
 
-// openShards opens a plan (sol) for the front of a pipeline on each shard; where counters suffice, see tallies, a
-// counter replaces the scan. top adds the further stages that run on the shard.
-func (x *opener) openShards(coll *catalog.Collection, sol *plan.Solution, f agg.Front, hint bson.Value, shards []*shard.Descriptor, top func(in exec.Operator) (exec.Operator, error)) ([]exec.Operator, error) {
-	tallies, err := x.tallies(coll, f, hint, shards)
+// openShards plans the front of a pipeline and opens its plan on each shard. top adds the further stages that run on the
+// shard.
+func (x *opener) openShards(q *plan.Query, f agg.Front, hint bson.Value, shards []*shard.Descriptor, top func(sol *plan.Solution, in exec.Operator) (exec.Operator, error)) ([]exec.Operator, *plan.Solution, error) {
+	sol, counts, err := x.planFront(q, f, hint, shards)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return onShards(sol, rowsWanted(sol), exec.Source{Coll: coll, Reader: x.v.reader}, shards, func(d *shard.Descriptor, in exec.Operator) (exec.Operator, error) {
-		if t := tallies[d.ID]; t != nil {
-			in.Close()
-			in = t
-		}
+	src := exec.Source{Coll: q.Coll, Reader: x.v.reader, Counts: counts}
+	ops, err := onShards(sol, rowsWanted(sol), src, shards, func(d *shard.Descriptor, in exec.Operator) (exec.Operator, error) {
 		if f.SortKey() {
 			in = exec.WithSortKey(in, f.Sort)
 		}
-		op, err := top(in)
+		op, err := top(sol, in)
 		if err != nil {
 			return nil, err
 		}
 		x.trace.add(d, op)
 		return exec.CountReturnedAt(op, int(d.ID)), nil
 	})
+	return ops, sol, err
+}
+
+// planFront picks the plan for the front of a pipeline. Where counters replace a scan (tallies), or a part of it
+// (skipCounts), counts holds the number of documents of each shard; else it is nil.
+func (x *opener) planFront(q *plan.Query, f agg.Front, hint bson.Value, shards []*shard.Descriptor) (sol *plan.Solution, counts map[shard.ID]int64, err error) {
+	if counts, err = x.tallies(q.Coll, f, hint, shards); err != nil {
+		return nil, nil, err
+	}
+	if counts != nil {
+		sol = &plan.Solution{Shards: &plan.FastCount{Priced: true}, Certain: true}
+		x.c.chosen(x.o, q, sol)
+		return sol, counts, nil
+	}
+	if sol, err = x.choose(q, f, hint); err != nil {
+		return nil, nil, err
+	}
+	counts, err = x.skipCounts(q.Coll, sol, shards)
+	return sol, counts, err
+}
+
+// skipCounts is Cluster.skipCounts for a pipeline that makes no other reads, which use one state.
+func (x *opener) skipCounts(coll *catalog.Collection, sol *plan.Solution, shards []*shard.Descriptor) (map[shard.ID]int64, error) {
+	if !x.singleRead {
+		return nil, nil
+	}
+	return x.c.skipCounts(x.o, x.v, coll, sol, shards)
 }
 
 // Info implements agg.Opener.

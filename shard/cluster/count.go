@@ -6,9 +6,11 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/exec"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/plan"
+	"github.com/cantledb/cantle/collection/shard"
 	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/storage"
 )
@@ -24,9 +26,7 @@ func (c *Cluster) Recounted(ctx context.Context) error {
 	return c.recount(ctx)
 }
 
-// Count returns the number of documents that match f, after its skip and up to its limit. Without a filter and a hint
-// it sums the counters of the shards instead of reading, unless peers may write as well, or the read is in a
-// transaction or at a past time.
+// Count returns the number of documents that match f, after its skip and up to its limit. See FindCount.
 func (c *Cluster) Count(o *Op, ns collection.Namespace, f plan.Find) (int64, error) {
 	coll := c.catalog.Peek().Collection(ns)
 	if coll == nil {
@@ -38,26 +38,7 @@ func (c *Cluster) Count(o *Op, ns collection.Namespace, f plan.Find) (int64, err
 	if coll.IsView() {
 		return 0, mongoerr.ViewNotAllowed(ns.String())
 	}
-	if f.Filter.IsEmpty() && o.Txn == nil && o.At == 0 && f.Hint.IsMissing() && c.exclusive {
-		if err := c.ExpireDue(o, ns); err != nil {
-			return 0, err
-		}
-		o.begin(coll)
-		if err := c.admit(o, coll, coll.Map.Shards(), ratelimit.ReadKind); err != nil {
-			return 0, err
-		}
-		for _, d := range coll.Map.Shards() {
-			o.meter.Visit(int(d.ID), 1)
-		}
-		c.settle(o)
-		return window(c.tally.Of(coll.ID).Total(coll.Map).Docs, f.Skip, f.Limit), nil
-	}
-	skip, limit := f.Skip, f.Limit
-	if limit > 0 {
-		f.Limit = skip + limit
-	}
-	f.Skip = 0
-	s, err := c.FindKeys(o, ns, f, nil)
+	s, err := c.FindCount(o, ns, f)
 	if err != nil {
 		return 0, err
 	}
@@ -67,16 +48,58 @@ func (c *Cluster) Count(o *Op, ns collection.Namespace, f plan.Find) (int64, err
 		return 0, err
 	}
 	c.settle(o)
-	return window(n, skip, limit), nil
+	return plan.Window(n, f.Skip, f.Limit), nil
 }
 
-// window returns the number of rows that are left of n rows after a skip and a limit.
-func window(n, skip, limit int64) int64 {
-	n = max(0, n-skip)
-	if limit > 0 {
-		n = min(n, limit)
+// FindCount opens a find whose rows are only counted; the caller applies the skip of f, and its limit. Without a filter
+// and a hint the rows are those of the shards' counters, and nothing is read, unless peers may write as well, or the
+// read is in a transaction or at a past time. The caller closes the stream. Errors: the errors of FindKeys.
+func (c *Cluster) FindCount(o *Op, ns collection.Namespace, f plan.Find) (*Stream, error) {
+	coll := c.catalog.Peek().Collection(ns)
+	if coll != nil && !coll.IsView() && f.Filter.IsEmpty() && o.Txn == nil && o.At == 0 && f.Hint.IsMissing() && c.exclusive {
+		return c.countAll(o, coll, f)
 	}
-	return n
+	if f.Limit > 0 {
+		f.Limit += f.Skip
+	}
+	f.Skip = 0
+	return c.FindKeys(o, ns, f, nil)
+}
+
+// countAll opens a count of all documents of a collection, whose rows are those of the shards' counters. While writes
+// commit, their number may be that of no single state.
+func (c *Cluster) countAll(o *Op, coll *catalog.Collection, f plan.Find) (*Stream, error) {
+	if err := c.ExpireDue(o, coll.Namespace); err != nil {
+		return nil, err
+	}
+	o.begin(coll)
+	shards := coll.Map.Shards()
+	if err := c.admit(o, coll, shards, ratelimit.ReadKind); err != nil {
+		return nil, err
+	}
+	node := &plan.FastCount{}
+	if len(shards) == 1 {
+		node.Skip, node.Limit = f.Skip, f.Limit
+	}
+	sol := &plan.Solution{Shards: node, Certain: true}
+	if o.Planned != nil {
+		o.Planned.Store(sol)
+	}
+	tally := c.tally.Of(coll.ID)
+	counts, rest := make(map[shard.ID]int64, len(shards)), tally.Total(coll.Map).Docs
+	for _, d := range shards {
+		counts[d.ID] = min(tally.Shard(d.ID).Get().Docs, rest)
+		rest -= counts[d.ID]
+	}
+	counts[shards[0].ID] += rest // during a split, only the sum is exact
+	ops, err := onShards(sol, 0, exec.Source{Coll: coll, Counts: counts}, shards, func(d *shard.Descriptor, op exec.Operator) (exec.Operator, error) {
+		o.Trace.add(d, op)
+		return op, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &Stream{Operator: exec.Concat(ops), Coll: coll, Solution: sol, Shards: shards, c: c, op: o, v: &view{snap: c.catalog.Peek()}, internal: true}, nil
 }
 
 // FindKeys opens a find that reads only the named fields, for count and distinct. For a single field, the plan may

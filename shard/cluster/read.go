@@ -201,7 +201,11 @@ func (c *Cluster) openQuery(o *Op, v *view, q *plan.Query, inside bool) (*Stream
 
 // scatter opens a solution on every shard and combines the rows.
 func (c *Cluster) scatter(o *Op, v *view, coll *catalog.Collection, sol *plan.Solution, shards []*shard.Descriptor, inside bool) (exec.Operator, error) {
-	src := exec.Source{Coll: coll, Reader: v.reader}
+	counts, err := c.skipCounts(o, v, coll, sol, shards)
+	if err != nil {
+		return nil, err
+	}
+	src := exec.Source{Coll: coll, Reader: v.reader, Counts: counts}
 	if _, skip := sol.AfterMerge(); skip != nil {
 		op, err := c.skipMerged(o, o.Trace, sol, src, shards)
 		if err == nil && len(shards) == 1 {

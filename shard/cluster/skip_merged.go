@@ -54,7 +54,11 @@ func (x *opener) runSkipping(env *mql.Env, q *plan.Query, p *agg.Pipeline, hint 
 		return opened{}, false, nil
 	}
 	x.c.chosen(x.o, r, sol)
-	op, err := x.c.skipMerged(x.o, x.trace, sol, exec.Source{Coll: q.Coll, Reader: x.v.reader}, shards)
+	counts, err := x.skipCounts(q.Coll, sol, shards)
+	if err != nil {
+		return opened{}, false, err
+	}
+	op, err := x.c.skipMerged(x.o, x.trace, sol, exec.Source{Coll: q.Coll, Reader: x.v.reader, Counts: counts}, shards)
 	if err != nil {
 		return opened{}, false, err
 	}

@@ -8,21 +8,36 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
 // TestCounts runs transactions that each delete as many documents as they insert. Meanwhile every count, with and
-// without a filter, must return the same number.
+// without a filter, must return the same number, and a find that skips all but the last few documents these few.
 func TestCounts(t *testing.T) { each(t, counts) }
 
 func counts(f *fixture) {
-	const documents, ids = 60, 1 << 16
+	const documents, rest, ids = 1200, 9, 1 << 16
+	var all bson.A
 	for i := range documents {
-		_, err := f.coll.InsertOne(f.ctx, id(i*ids/documents)) // spread, so that the first ids are used too
-		f.ok(err)
+		all = append(all, id(i*ids/documents)) // spread, so that the first ids are used too
 	}
-	var exchanged, counted atomic.Int64
+	_, err := f.coll.InsertMany(f.ctx, all)
+	f.ok(err)
+	var exchanged, counted, skipped atomic.Int64
 	f.run(func(client int, rng *rand.Rand) error {
-		if client%4 == 0 {
+		switch {
+		case client%4 == 0 && rng.IntN(2) == 0: // the counters of the partitions replace most of the scan
+			skipped.Add(1)
+			cursor, err := f.coll.Find(f.ctx, bson.D{}, options.Find().SetSkip(documents-rest))
+			if err != nil {
+				return err
+			}
+			var found []bson.Raw
+			if err := cursor.All(f.ctx, &found); err == nil && len(found) != rest {
+				f.Errorf("%d documents after a skip of %d, want %d", len(found), documents-rest, rest)
+			}
+			return err
+		case client%4 == 0:
 			counted.Add(1)
 			filter := bson.D{}
 			if client%8 == 0 {
@@ -53,8 +68,8 @@ func counts(f *fixture) {
 		}
 		return err
 	})
-	f.Logf("%d counts while %d documents were exchanged", counted.Load(), exchanged.Load())
-	if counted.Load() == 0 || exchanged.Load() == 0 {
+	f.Logf("%d counts and %d skips while %d documents were exchanged", counted.Load(), skipped.Load(), exchanged.Load())
+	if counted.Load() == 0 || skipped.Load() == 0 || exchanged.Load() == 0 {
 		f.Error("nothing happened")
 	}
 }

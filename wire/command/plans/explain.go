@@ -113,6 +113,11 @@ func (s *State) Explain(c *command.Call, x *explained.Explained) error {
 	switch {
 	case x.Pipeline != nil:
 		stream, err = c.Cluster.Aggregate(&c.Op, x.Ns, x.Pipeline, x.Find.Hint)
+	case x.Stage == "COUNT" && c.Cluster.Catalog().Collection(x.Ns) != nil:
+		f := x.Find
+		f.Skip = x.Skipped
+		f.Limit = max(0, f.Limit-f.Skip)
+		stream, err = c.Cluster.FindCount(&c.Op, x.Ns, f)
 	case x.Only && c.Cluster.Catalog().Collection(x.Ns) != nil:
 		stream, err = c.Cluster.FindKeys(&c.Op, x.Ns, x.Find, x.Keys)
 	case x.Stage != "":

@@ -43,6 +43,11 @@ func (r *report) run() error {
 		return nil
 	}
 	start := r.c.Cluster.Now()
+	if r.isFastCount() {
+		n, err := exec.CountRows(r.c.Env(), r.s.Operator)
+		r.returned, r.took = n, r.c.Cluster.Now().Sub(start)
+		return err
+	}
 	for {
 		row, err := r.s.Next(r.c.Env())
 		if r.failed = r.queryError(err); r.failed != nil {
@@ -61,6 +66,15 @@ func (r *report) run() error {
 	return nil
 }
 
+// isFastCount reports whether the command is a count that reads the counters of the partitions only.
+func (r *report) isFastCount() bool {
+	if r.x.Pipeline != nil || r.s.Solution == nil {
+		return false
+	}
+	_, ok := r.s.Solution.Shards.(*plan.FastCount)
+	return ok
+}
+
 // queryError returns err if the query itself fails with it, such as a division by zero; nil for an interrupt and
 // other errors.
 func (r *report) queryError(err error) (e *mongoerr.Error) {
@@ -72,7 +86,7 @@ func (r *report) queryError(err error) (e *mongoerr.Error) {
 
 // print appends the reply.
 func (r *report) print(b *bson.Builder) {
-	b.String("explainVersion", "1")
+	b.String("explainVersion", r.version(r.whole()))
 	if r.x.Pipeline != nil {
 		r.printPipeline(b)
 	} else {
@@ -236,7 +250,7 @@ func (r *report) plan(b *bson.Builder) {
 // wrap appends the stage of a write or count, such as UPDATE, around the plan that inside appends; stats adds the
 // stage's counters. Without stats, the plan of a sharded collection gets no such stage.
 func (r *report) wrap(b *bson.Builder, stats bool, inside func(b *bson.Builder)) {
-	if r.x.Stage == "" || r.s.Coll != nil && r.s.Coll.Sharded() && !stats {
+	if r.x.Stage == "" || r.s.Coll != nil && r.s.Coll.Sharded() && !stats || r.isFastCount() && !r.s.Coll.Sharded() {
 		inside(b)
 		return
 	}
@@ -363,16 +377,22 @@ func (r *report) printPipeline(b *bson.Builder) {
 		r.printDivided(b)
 		return
 	}
-	op := r.s.Operator
+	r.printStages(b, r.whole())
+}
+
+// whole returns the operators of the command, or those of its only partition.
+func (r *report) whole() exec.Operator {
 	if len(r.trace.Parts) == 1 {
-		op = r.trace.Parts[0].Operator
+		return r.trace.Parts[0].Operator
 	}
-	r.printStages(b, op)
+	return r.s.Operator
 }
 
 // printStages appends the stages that run in one place.
 func (r *report) printStages(b *bson.Builder, op exec.Operator) {
 	bare, full := stagesOf(op, false), stagesOf(op, true)
+	groups := r.groupsInQuery(bare)
+	bare, full = withGroups(bare, groups), withGroups(full, groups)
 	first, _ := bare.Index(0)
 	head, _ := first.Doc()
 	tree, fromCursor := head.Get("$cursor").Doc()
@@ -400,7 +420,13 @@ func stagesOf(op exec.Operator, stats bool) bson.Raw {
 
 // cursor appends the part of a pipeline that is a query.
 func (r *report) cursor(b *bson.Builder, tree, stats bson.Raw) {
-	r.queryPlanner(b, func(b *bson.Builder) { b.Splice(tree.Elements()) })
+	r.queryPlanner(b, func(b *bson.Builder) {
+		if inQueryPlan(tree) {
+			b.Raw("queryPlan", tree)
+		} else {
+			b.Splice(tree.Elements())
+		}
+	})
 	if r.x.Level == explained.PlanOnly {
 		return
 	}
@@ -466,7 +492,7 @@ func (r *report) printDivided(b *bson.Builder) {
 	for _, p := range r.trace.Parts {
 		b.BeginDoc(command.ShardName(p.Shard.ID))
 		b.String("host", r.c.Server.Address())
-		b.String("explainVersion", "1")
+		b.String("explainVersion", r.version(p.Operator))
 		r.printStages(b, p.Operator)
 		b.End()
 	}
