@@ -91,7 +91,7 @@ func seat(seats []callerSeat, who *Caller, load float32) (at int, fresh bool) {
 // CallerUse is the load of one caller, since it has been among those with most of the load.
 type CallerUse struct {
 	*Caller
-	RU      float64
+	RU      MicroRU
 	Runs    int64
 	Refused int64 // documents or statements
 	// RecentRU and RecentRefused are sums in which what happened 15 minutes earlier has half of its weight.
@@ -108,13 +108,14 @@ type Callers struct {
 	uses                    [callersMax]CallerUse
 }
 
-// Add counts runs of a caller with their charge in RU and the number of refused documents or statements. A refusal has
+// Add counts runs of a caller with their charge and the number of refused documents or statements. A refusal has
 // the weight of one RU.
-func (x *Callers) Add(who *Caller, runs, refused int64, ru float64, now time.Time) {
+func (x *Callers) Add(who *Caller, runs, refused int64, charge MicroRU, now time.Time) {
 	if who == nil {
 		return
 	}
 	x.age(int32(now.Unix() / 60))
+	ru := charge.Float()
 	x.recentRU += ru
 	x.recentRefused += float64(refused)
 	at, fresh := seat(x.seats[:], who, float32(ru)+float32(refused))
@@ -125,7 +126,7 @@ func (x *Callers) Add(who *Caller, runs, refused int64, ru float64, now time.Tim
 	if fresh {
 		*u = CallerUse{Caller: who}
 	}
-	u.RU, u.Runs, u.Refused = u.RU+ru, u.Runs+runs, u.Refused+refused
+	u.RU, u.Runs, u.Refused = u.RU+charge, u.Runs+runs, u.Refused+refused
 	u.RecentRU, u.RecentRefused, u.Last = u.RecentRU+ru, u.RecentRefused+float64(refused), now.Unix()
 }
 

@@ -16,23 +16,23 @@ func TestCallers(t *testing.T) {
 	var x Callers
 	shop, batch := table.Of("shop", "go", "ada@admin"), table.Of("batch", "java", "")
 	for i := range 3000 {
-		x.Add(shop, 1, 0, 6, now)
-		x.Add(batch, 1, 2, 1, now)
-		x.Add(table.Of(fmt.Sprint("other-", i%1000), "", ""), 1, 0, 1, now)
+		x.Add(shop, 1, 0, 6*RU, now)
+		x.Add(batch, 1, 2, RU, now)
+		x.Add(table.Of(fmt.Sprint("other-", i%1000), "", ""), 1, 0, RU, now)
 	}
-	x.Add(nil, 1, 0, 1000, now)
+	x.Add(nil, 1, 0, 1000*RU, now)
 	list := x.List(now)
 	if len(list) > callersMax || list[0].App != "shop" || list[0].User != "ada@admin" || list[1].App != "batch" {
 		t.Fatalf("%+v", list)
 	}
-	if u := list[0]; u.Runs != 3000 || u.RU != 18000 || u.Last != now.Unix() {
+	if u := list[0]; u.Runs != 3000 || u.RU != 18000*RU || u.Last != now.Unix() {
 		t.Errorf("%+v", u)
 	}
-	if u := list[1]; u.Refused != 6000 || u.RecentRefused != 6000 || u.RU != 3000 {
+	if u := list[1]; u.Refused != 6000 || u.RecentRefused != 6000 || u.RU != 3000*RU {
 		t.Errorf("%+v", u)
 	}
 	for _, u := range list[2:] {
-		if u.RU > 3 {
+		if u.RU > 3*RU {
 			t.Errorf("%+v has more than it sent", u)
 		}
 	}
@@ -43,11 +43,11 @@ func TestCallers(t *testing.T) {
 	if ru, refused := x.Recent(later); math.Abs(ru-12000) > 1 || math.Abs(refused-3000) > 1 {
 		t.Errorf("after the half-life %v RU, %v refused", ru, refused)
 	}
-	if u := x.List(later)[0]; u.RU != 18000 || math.Abs(u.RecentRU-9000) > 1 {
+	if u := x.List(later)[0]; u.RU != 18000*RU || math.Abs(u.RecentRU-9000) > 1 {
 		t.Errorf("%+v", u)
 	}
 	much := later.Add(24 * time.Hour)
-	x.Add(table.Of("new", "", ""), 1, 0, 3, much)
+	x.Add(table.Of("new", "", ""), 1, 0, 3*RU, much)
 	if u := x.List(much)[0]; u.App != "new" {
 		t.Errorf("a day later most comes from %+v", u)
 	}
@@ -58,14 +58,14 @@ func TestCallersMerge(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)
 	var a, b Callers
 	for i := range callersMax {
-		a.Add(&Caller{App: fmt.Sprint("a", i)}, 1, 0, 10, now)
-		b.Add(&Caller{App: fmt.Sprint("b", i)}, 1, 0, 10, now)
+		a.Add(&Caller{App: fmt.Sprint("a", i)}, 1, 0, 10*RU, now)
+		b.Add(&Caller{App: fmt.Sprint("b", i)}, 1, 0, 10*RU, now)
 	}
-	a.Add(&Caller{App: "both"}, 1, 1, 100, now)
-	b.Add(&Caller{App: "both"}, 2, 0, 100, now)
+	a.Add(&Caller{App: "both"}, 1, 1, 100*RU, now)
+	b.Add(&Caller{App: "both"}, 2, 0, 100*RU, now)
 	ru, refused := b.Recent(now)
 	a.Merge(ru, refused, b.List(now), now)
-	if list := a.List(now); len(list) != callersMax || list[0].App != "both" || list[0].RU != 200 || list[0].Runs != 3 || list[0].Refused != 1 {
+	if list := a.List(now); len(list) != callersMax || list[0].App != "both" || list[0].RU != 200*RU || list[0].Runs != 3 || list[0].Refused != 1 {
 		t.Errorf("%+v", list)
 	}
 	if ru, refused := a.Recent(now); ru != 2*(10*callersMax+100) || refused != 1 {
@@ -122,6 +122,6 @@ func BenchmarkCallers(b *testing.B) {
 	var x Callers
 	shop, now := &Caller{App: "shop", Driver: "go", User: "ada@admin"}, time.Unix(1_700_000_000, 0)
 	for b.Loop() {
-		x.Add(shop, 1, 0, 2.5, now)
+		x.Add(shop, 1, 0, 5*RU/2, now)
 	}
 }

@@ -121,6 +121,10 @@ func TestSums(t *testing.T) {
 						minutes += m["count"].(int64)
 					}
 					want(t, "runs in minutes", minutes, s["count"])
+					by := list(s["callers"])
+					want(t, "callers", len(by), 1)
+					want(t, "runs of the caller", by[0]["count"], s["count"])
+					want(t, "RU of the caller", by[0]["ru"], s["ru"])
 				}
 				want(t, "runs", counts, map[string]any{"insert": 2 * n * inserts, "find": runs})
 				replay := one.custom(t, "GetRecordedTraffic", bson.E{Key: "shardKey", Value: bson.M{"v": "hashed"}})

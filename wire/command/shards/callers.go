@@ -19,14 +19,14 @@ const (
 
 // load holds the sums of which callers have shares.
 type load struct {
-	ru                      float64
+	ru                      ratelimit.MicroRU
 	recentRU, recentRefused float64
 }
 
 // add adds the load of a shape.
 func (l *load) add(s *shape, now time.Time) {
 	ru, refused := s.callers.Recent(now)
-	l.ru, l.recentRU, l.recentRefused = l.ru+s.charge.Float(), l.recentRU+ru, l.recentRefused+refused
+	l.ru, l.recentRU, l.recentRefused = l.ru+s.charge, l.recentRU+ru, l.recentRefused+refused
 }
 
 // appendCallers appends the callers of a shape, those with most of its recent load and refusals first, each with its
@@ -47,8 +47,8 @@ func appendCallers(b *bson.Builder, s *shape, now time.Time) {
 func appendCaller(b *bson.Builder, u *ratelimit.CallerUse, all *load) {
 	appendOrigin(b, u.Caller)
 	b.Int64("count", u.Runs)
-	b.Double("ru", tenths(u.RU))
-	b.Double("ruPercent", percentOf(u.RU, all.ru))
+	b.Double("ru", u.RU.Float())
+	b.Double("ruPercent", percentOf(u.RU.Float(), all.ru.Float()))
 	b.Double("recentPercent", percentOf(u.RecentRU, all.recentRU))
 	b.Int64("throttledDocuments", u.Refused)
 	b.Double("recentThrottledPercent", percentOf(u.RecentRefused, all.recentRefused))
@@ -64,15 +64,12 @@ func appendOrigin(b *bson.Builder, c *ratelimit.Caller) {
 	}
 }
 
-// tenths rounds RU for people.
-func tenths(ru float64) float64 { return float64(int64(ru*10+0.5)) / 10 }
-
 // percentOf returns a percentage with one decimal, at most 100; 0 of nothing.
 func percentOf(part, all float64) float64 {
 	if all <= 0 {
 		return 0
 	}
-	return min(100, tenths(100*part/all))
+	return min(100, float64(int64(1000*part/all+0.5))/10)
 }
 
 // appendCollectionCallers appends the callers of each collection of a report, summed over its shapes, the collections
@@ -124,7 +121,7 @@ func (s *shape) appendCallersForPeer(b *bson.Builder, now time.Time) {
 	for _, u := range s.callers.List(now) {
 		b.BeginDoc("")
 		appendOrigin(b, u.Caller)
-		b.Double("ru", u.RU)
+		b.Int64("ru", int64(u.RU))
 		b.Int64("runs", u.Runs)
 		b.Int64("refused", u.Refused)
 		b.Double("recentRU", u.RecentRU)
@@ -140,7 +137,7 @@ func (s *shape) parseCallers(d bson.Raw, now time.Time) {
 	number := func(d bson.Raw, name string) float64 { n, _ := d.Get(name).AsFloat(); return n }
 	var list []ratelimit.CallerUse
 	each(d, "callers", func(d bson.Raw) {
-		list = append(list, ratelimit.CallerUse{Caller: parseOrigin(d), RU: number(d, "ru"), Runs: whole(d, "runs"), Refused: whole(d, "refused"),
+		list = append(list, ratelimit.CallerUse{Caller: parseOrigin(d), RU: ratelimit.MicroRU(whole(d, "ru")), Runs: whole(d, "runs"), Refused: whole(d, "refused"),
 			RecentRU: number(d, "recentRU"), RecentRefused: number(d, "recentRefused"), Last: whole(d, "last")})
 	})
 	s.callers.Merge(number(d, "recentRU"), number(d, "recentRefused"), list, now)

@@ -194,7 +194,7 @@ func (s *shape) add(r shapeRun, now time.Time) (warn *shape) {
 	s.loaded += r.loaded
 	s.last = now
 	s.times.add(r.took)
-	s.callers.Add(r.caller, r.queries(), r.docs, r.charge.Float(), now)
+	s.callers.Add(r.caller, r.queries(), r.docs, r.charge, now)
 	at := int32(now.Unix() / 60)
 	m := &s.minutes[uint32(at)%shapeMinutes]
 	if m.at != at {
