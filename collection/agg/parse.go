@@ -155,6 +155,9 @@ func (p *parser) check(out *Pipeline) error {
 	if out.metas.has(expr.MetaTextScore) && !startsWithText(out.stages) {
 		return unavailable(expr.MetaTextScore.String())
 	}
+	if out.metas.has(expr.MetaScore) && startsWithText(out.stages) {
+		out.metas |= 1 << expr.MetaTextScore // it is the score until $score sets another
+	}
 	return p.checkSource(out)
 }
 

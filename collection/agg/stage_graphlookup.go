@@ -99,8 +99,8 @@ func readGraphLookup(arg bson.Value) (*graphArgs, error) {
 
 func parseGraphLookup(p *parser, a *graphArgs) (stages []Stage, err error) {
 	s := &graphStage{arg: a.arg, max: a.max, ns: collection.Namespace{DB: p.ns.DB, Coll: a.from}}
-	if a.has.from && a.from == "" {
-		return nil, mongoerr.BadNamespace(s.ns.DB + ".")
+	if a.has.from && badCollection(a.from) {
+		return nil, mongoerr.BadNamespace(s.ns.DB + "." + a.from)
 	}
 	if a.has.start {
 		if s.start, err = expr.Parse(p.env, a.start); err != nil {

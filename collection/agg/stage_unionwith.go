@@ -70,6 +70,9 @@ func parseUnionWith(p *parser, a *unionArgs) ([]Stage, error) {
 	if a.named && s.ns.Coll == "" {
 		return nil, mongoerr.BadNamespace(s.ns.String() + ".")
 	}
+	if s.ns.Coll != "" && badCollection(s.ns.Coll) {
+		return nil, mongoerr.BadNamespace(s.ns.String())
+	}
 	sub, err := p.sub(p.env, s.ns, InUnion, a.pipeline)
 	if err != nil {
 		return nil, err

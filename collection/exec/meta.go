@@ -31,8 +31,8 @@ func (m *metaBuilder) end() bson.Raw {
 }
 
 // SetMeta sets in s the metadata of a row that expressions read by $meta. kinds are the MetaKinds that may be
-// read, as bits; of these, only MetaRecordID must be requested, because it is computed. The values alias the
-// row and s.
+// read, as bits; of these, only MetaRecordID must be requested, because it is computed. Without a score of its own, a row
+// of $text has its textScore as score. The values alias the row and s.
 func (r *Row) SetMeta(s *expr.Scratch, kinds uint32) {
 	for k := range s.Meta {
 		s.Meta[k] = bson.Value{}
@@ -41,6 +41,9 @@ func (r *Row) SetMeta(s *expr.Scratch, kinds uint32) {
 		if k, ok := expr.ParseMetaKind(string(it.Name)); ok {
 			s.Meta[k] = it.Value
 		}
+	}
+	if s.Meta[expr.MetaScore].IsMissing() {
+		s.Meta[expr.MetaScore] = s.Meta[expr.MetaTextScore]
 	}
 	if kinds&(1<<expr.MetaRecordID) != 0 && r.ID != nil {
 		s.Meta[expr.MetaRecordID] = s.Int64(RecordNumber(r.Hash, r.ID))
@@ -71,7 +74,11 @@ func AppendKey(env *mql.Env, p *order.Pattern, dst []byte, r *Row) ([]byte, erro
 			env.NoteRandom()
 			return a.Double(rand.Float64())
 		}
-		return r.Meta.Get(name)
+		v, ok := r.Meta.Lookup(name)
+		if !ok && name == expr.MetaScore.String() {
+			v = r.Meta.Get(expr.MetaTextScore.String())
+		}
+		return v
 	})
 }
 

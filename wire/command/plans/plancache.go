@@ -20,7 +20,7 @@ func runPlanCacheClear(c *command.Call) error {
 	}
 	var q *plan.Query
 	if v := c.Body.Get("query"); v.Type == bson.TypeDocument {
-		if q, _, err = queryShapeArgs(c, coll); err != nil {
+		if q, _, err = queryShapeArgs(c, coll, false); err != nil {
 			return err
 		}
 	}
@@ -49,16 +49,20 @@ func plannedCollection(c *command.Call) (*catalog.Collection, error) {
 }
 
 // queryShapeArgs reads the arguments that describe a query shape: query, sort, projection and collation. If coll is
-// nil, it only checks them, and q is nil.
+// nil, it only checks them, and q is nil. Unless strict, a sort or projection that is no object counts as absent.
 // Errors: BadValue (2), errors of parsing the query.
-func queryShapeArgs(c *command.Call, coll *catalog.Collection) (q *plan.Query, f plan.Find, err error) {
+func queryShapeArgs(c *command.Call, coll *catalog.Collection, strict bool) (q *plan.Query, f plan.Find, err error) {
 	if f.Filter, err = shapeArg(c, "query"); err == nil && f.Filter == nil {
 		err = mongoerr.New(mongoerr.BadValue, "required field query missing")
 	}
-	if err == nil {
+	given := func(name string) bool {
+		t := c.Body.Get(name).Type
+		return strict || t == bson.TypeDocument || t == bson.TypeArray
+	}
+	if err == nil && given("sort") {
 		f.Sort, err = shapeArg(c, "sort")
 	}
-	if err == nil {
+	if err == nil && given("projection") {
 		f.Projection, err = shapeArg(c, "projection")
 	}
 	var collation bson.Raw
@@ -101,7 +105,7 @@ func runPlanCacheSetFilter(c *command.Call) error {
 	if err != nil {
 		return err
 	}
-	q, f, err := queryShapeArgs(c, coll)
+	q, f, err := queryShapeArgs(c, coll, true)
 	if err != nil {
 		return err
 	}
