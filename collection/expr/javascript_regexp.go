@@ -39,15 +39,17 @@ type searchedText struct {
 	unit    int // in UTF-16 code units
 }
 
-// regexpSource is JavaScript that each new VM runs after preludeSource, a function of match: the function exec of
+// regexpSource is JavaScript that each new VM runs after preludeSource, a function of the functions exec and test of
 // regular expressions.
 const regexpSource = `
-(function(global, exec) {
+(function(global, exec, test) {
 	"use strict";
 	var proto = global.RegExp.prototype;
 	function define(o, name, f) { Object.defineProperty(o, name, {value: f, writable: true, configurable: true}); }
 	define(proto, "exec", exec);
-	define(proto, "test", function(text) { return this.exec(text) !== null; });
+	define(proto, "test", function(text) {
+		return this.exec === exec ? test.call(this, text) : this.exec(text) !== null;
+	});
 	define(proto, Symbol.split, function(text, limit) {
 		var s = String(text), size = s.length, out = [], p = 0, q = 0, z;
 		var most = limit === undefined ? 4294967295 : limit >>> 0;
@@ -84,26 +86,39 @@ func (vm *VM) addRegexps() error {
 		return err
 	}
 	define, _ := goja.AssertFunction(v)
-	_, err = define(goja.Undefined(), vm.rt.GlobalObject(), vm.rt.ToValue(vm.exec))
+	_, err = define(goja.Undefined(), vm.rt.GlobalObject(), vm.rt.ToValue(vm.exec), vm.rt.ToValue(vm.test))
 	return err
 }
 
 // exec is RegExp.prototype.exec.
 // Source: ECMA-262, RegExpBuiltinExec.
 func (vm *VM) exec(call goja.FunctionCall) goja.Value {
+	re, s, m := vm.searched(call)
+	if m == nil {
+		return goja.Null()
+	}
+	return vm.matchOf(re, s, m)
+}
+
+// test is RegExp.prototype.test of a regular expression whose exec is the one above: it makes no result of a match.
+func (vm *VM) test(call goja.FunctionCall) goja.Value {
+	_, _, m := vm.searched(call)
+	return vm.rt.ToValue(m != nil)
+}
+
+// searched searches the text of a call of exec or test, and sets lastIndex. m has the offsets of the match, nil if there
+// is none.
+func (vm *VM) searched(call goja.FunctionCall) (re *scriptRegexp, s goja.String, m []int) {
 	o, ok := call.This.(*goja.Object)
 	if !ok || o.ClassName() != "RegExp" {
 		panic(vm.rt.NewTypeError("exec: the receiver is no regular expression"))
 	}
-	s := call.Argument(0).ToString().(goja.String)
-	re := vm.regexpOf(o)
+	s = call.Argument(0).ToString().(goja.String)
+	re = vm.regexpOf(o)
 	from := 0
 	if re.uses {
-		if from = int(o.Get("lastIndex").ToInteger()); from < 0 {
-			from = 0
-		}
+		from = max(0, int(o.Get("lastIndex").ToInteger()))
 	}
-	m := []int(nil)
 	if from <= s.Length() {
 		t := vm.regexps.text.set(s, re.unicode)
 		find := re.program.Find
@@ -115,13 +130,14 @@ func (vm *VM) exec(call goja.FunctionCall) goja.Value {
 			panic(vm.rt.NewGoError(err))
 		}
 	}
-	if m == nil {
-		if re.uses {
-			_ = o.Set("lastIndex", 0)
+	if re.uses {
+		last := 0
+		if m != nil {
+			last = vm.regexps.text.unitOf(m[1])
 		}
-		return goja.Null()
+		_ = o.Set("lastIndex", last)
 	}
-	return vm.matchOf(o, re, s, m)
+	return re, s, m
 }
 
 // ended returns the reason why the current call must end, nil if it need not.
@@ -133,7 +149,7 @@ func (vm *VM) ended() error {
 }
 
 // matchOf returns the result of exec for a match.
-func (vm *VM) matchOf(o *goja.Object, re *scriptRegexp, s goja.String, m []int) goja.Value {
+func (vm *VM) matchOf(re *scriptRegexp, s goja.String, m []int) goja.Value {
 	t := &vm.regexps.text
 	groups := make([]any, len(m)/2)
 	for i := range groups {
@@ -141,9 +157,6 @@ func (vm *VM) matchOf(o *goja.Object, re *scriptRegexp, s goja.String, m []int) 
 		if m[2*i] >= 0 {
 			groups[i] = s.Substring(t.unitOf(m[2*i]), t.unitOf(m[2*i+1]))
 		}
-	}
-	if re.uses {
-		_ = o.Set("lastIndex", t.unitOf(m[1]))
 	}
 	out := vm.rt.NewArray(groups...)
 	_ = out.Set("index", t.unitOf(m[0]))
