@@ -119,8 +119,8 @@ func TestLintAccounts(t *testing.T) {
 	if status, out, errs := lintOf(t, map[string]string{"a.json": `{find: "c", filter: {a: {$gt: 1}}, limit: 5}`}, "a.json"); status != 0 || errs != "" || out != "Azure Cosmos DB for MongoDB 7.0 refuses nothing; checked: 1 command\n" {
 		t.Errorf("status %d: %s%s", status, out, errs)
 	}
-	for _, x := range []struct{ name, capabilities string }{{"mongodb", ""}, {"cosmos-4.1", ""}, {"cosmos-7.0", "EnableNothing"}} {
-		if status, _, errs := lintOf(t, nil, "--for", x.name, "--capabilities", x.capabilities, "a.json"); status != 2 || !strings.Contains(errs, "choose") {
+	for _, x := range []struct{ name, capabilities, want string }{{"mongodb", "", "--for is one of cosmos-3.6, "}, {"cosmos-4.1", "", `not "cosmos-4.1"`}, {"cosmos-7.0", "EnableNothing", "choose"}} {
+		if status, _, errs := lintOf(t, nil, "--for", x.name, "--capabilities", x.capabilities, "a.json"); status != 2 || !strings.Contains(errs, x.want) {
 			t.Errorf("%v: status %d, %s", x, status, errs)
 		}
 	}
