@@ -116,8 +116,8 @@ func (r *regexCall) Eval(env *mql.Env, doc bson.Raw, s *Scratch) (bson.Value, er
 	}
 	none := c == nil || input.IsNullish()
 	text, _ := input.Text()
-	if !none && c.Backtracks(text) {
-		done, err := env.BeginUninterruptible()
+	if !none {
+		done, err := c.Begin(env, text)
 		if err != nil {
 			return re, err
 		}

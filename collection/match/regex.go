@@ -118,13 +118,11 @@ func (r *regex) holds(env *mql.Env, v bson.Value, _ *expr.Scratch) (bool, error)
 		if ok, known := r.re.MatchLinear(text); known {
 			return ok, nil
 		}
-		if r.re.Backtracks(text) {
-			done, err := env.BeginUninterruptible()
-			if err != nil {
-				return false, err
-			}
-			defer done()
+		done, err := r.re.Begin(env, text)
+		if err != nil {
+			return false, err
 		}
+		defer done()
 		return r.re.MatchWithin(env, text)
 	case bson.TypeRegex:
 		return bson.Equal(v, r.source, nil), nil

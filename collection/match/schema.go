@@ -74,14 +74,12 @@ func (j *judge) matches(re *mql.Regex, text []byte) bool {
 	if j.mustStop() {
 		return false
 	}
-	if re.Backtracks(text) {
-		done, err := j.env.BeginUninterruptible()
-		if err != nil {
-			j.err = err
-			return false
-		}
-		defer done()
+	done, err := re.Begin(j.env, text)
+	if err != nil {
+		j.err = err
+		return false
 	}
+	defer done()
 	ok, err := re.MatchWithin(j.env, text)
 	if err != nil {
 		j.err = err

@@ -52,6 +52,15 @@ func (r *Regex) placer(text []byte) *regex.Program {
 // command does such a match after Env.BeginUninterruptible.
 func (r *Regex) Backtracks(text []byte) bool { return r.placer(text) != nil }
 
+// Begin is called before a command matches text: if the match may take long (Backtracks), it waits with
+// Env.BeginUninterruptible. The caller calls done after the match. Errors: the errors of Env.BeginUninterruptible.
+func (r *Regex) Begin(env *Env, text []byte) (done func(), err error) {
+	if !r.Backtracks(text) {
+		return func() {}, nil
+	}
+	return env.BeginUninterruptible()
+}
+
 // Match reports whether the pattern matches somewhere in text. On the linear engine it does not allocate.
 //
 // Errors: 51156 if the match takes too many steps. The limit does not depend on the speed of the machine.
