@@ -74,15 +74,14 @@ func percentOf(part, all float64) float64 {
 
 // appendCollectionCallers appends the callers of each collection of a report, summed over its shapes, the collections
 // with most of the recent load first.
-func appendCollectionCallers(b *bson.Builder, list []shape, now time.Time) {
+func appendCollectionCallers(b *bson.Builder, list []*shape, now time.Time) {
 	type one struct {
 		ns  collection.Namespace
 		all load
 		by  []ratelimit.CallerUse
 	}
 	sums := map[collection.Namespace]*one{}
-	for i := range list {
-		s := &list[i]
+	for _, s := range list {
 		x := sums[s.ns]
 		if x == nil {
 			x = &one{ns: s.ns}

@@ -53,17 +53,17 @@ func (s *State) getRequestReport(c *command.Call, a *customArgs) error {
 	b.Int32("shapes", int32(sum.shapes))
 	who, now := c.Server.MaySeeCallers(c.ConnState.Login), c.Cluster.Now()
 	b.BeginArray("requests")
-	for i := range sum.list[:min(len(sum.list), int(a.top))] {
+	for _, one := range sum.list[:min(len(sum.list), int(a.top))] {
 		b.BeginDoc("")
-		appendRequest(c, b, &sum.list[i], sum.total)
+		appendRequest(c, b, one, sum.total)
 		if a.values {
-			sum.list[i].prices.costliest.appendTo(b, c.Server.MaySeeValues(c.ConnState.Login, sum.list[i].ns))
+			one.prices.costliest.appendTo(b, c.Server.MaySeeValues(c.ConnState.Login, one.ns))
 		}
 		if who {
-			appendCallers(b, &sum.list[i], now)
+			appendCallers(b, one, now)
 		}
 		if a.history {
-			appendMinutes(b, &sum.list[i])
+			appendMinutes(b, one)
 		}
 		b.End()
 	}

@@ -247,13 +247,14 @@ func evict(by map[string]*shape) *shape {
 }
 
 // list returns copies of the shapes in selected namespaces.
-func (x *shapes) list(wanted func(collection.Namespace) bool) (out []shape) {
+func (x *shapes) list(wanted func(collection.Namespace) bool) (out []*shape) {
 	for i := range x.parts {
 		p := &x.parts[i]
 		p.mu.Lock()
 		for _, s := range p.by {
 			if wanted(s.ns) {
-				out = append(out, *s)
+				own := *s
+				out = append(out, &own)
 			}
 		}
 		p.mu.Unlock()

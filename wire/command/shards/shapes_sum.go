@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/cantledb/cantle/bson"
@@ -19,7 +18,7 @@ type reportSum struct {
 	since  time.Time // the earliest of the servers
 	total  ratelimit.MicroRU
 	shapes int
-	list   []shape // the most expensive first
+	list   []*shape // the most expensive first
 }
 
 // reportFilter selects the shapes of a report.
@@ -54,8 +53,8 @@ func parseReportFilter(d bson.Raw) (w reportFilter) {
 // localReport returns the sums of this server.
 func (s *State) localReport(w *reportFilter) *reportSum {
 	sum := &reportSum{since: s.shapes.begun(), list: s.shapes.list(w.matches)}
-	for i := range sum.list {
-		sum.total += sum.list[i].charge
+	for _, one := range sum.list {
+		sum.total += one.charge
 	}
 	sum.shapes = len(sum.list)
 	sum.sort()
@@ -67,12 +66,9 @@ func (s *State) localReport(w *reportFilter) *reportSum {
 
 // sort sorts the shapes, the most expensive first.
 func (r *reportSum) sort() {
-	name := func(s *shape) string { return s.ns.String() + s.command + s.filter }
-	slices.SortFunc(r.list, func(a, b shape) int {
-		if a.charge != b.charge {
-			return cmp.Compare(b.charge, a.charge)
-		}
-		return strings.Compare(name(&a), name(&b))
+	slices.SortFunc(r.list, func(a, b *shape) int {
+		return cmp.Or(cmp.Compare(b.charge, a.charge), cmp.Compare(a.ns.DB, b.ns.DB), cmp.Compare(a.ns.Coll, b.ns.Coll),
+			cmp.Compare(a.command, b.command), cmp.Compare(a.filter, b.filter), cmp.Compare(a.sort, b.sort))
 	})
 }
 
@@ -129,7 +125,7 @@ func (r *reportSum) add(others []bson.Raw, now time.Time) {
 	keyOf := func(s *shape) key { return key{s.ns, s.command, s.filter, s.sort} }
 	at := map[key]int{}
 	for i := range r.list {
-		at[keyOf(&r.list[i])] = i
+		at[keyOf(r.list[i])] = i
 	}
 	for _, d := range others {
 		if ms, ok := d.Get("since").DateTime(); ok && (r.since.IsZero() || ms < r.since.UnixMilli()) {
@@ -145,7 +141,7 @@ func (r *reportSum) add(others []bson.Raw, now time.Time) {
 				return
 			}
 			at[keyOf(&s)] = len(r.list)
-			r.list = append(r.list, s)
+			r.list = append(r.list, &s)
 		})
 	}
 	r.sort()
