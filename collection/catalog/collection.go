@@ -172,6 +172,14 @@ func (c *Collection) IDIndex() *Index { return c.Indexes[0] }
 // _id order and _id_ needs no entries, except where OwnOrder is true.
 func (c *Collection) PhysicalID() bool { return c.Sharded() || c.Options.OwnOrder() }
 
+// KeepsInsertionOrder reports whether reads without a sort and without an index return the documents in the order of
+// their insertion where that differs from the order of their records: see write.Target and exec. The order of records
+// is that of insertion in capped collections, and that of the _id in clustered ones. Reads of several partitions have
+// no order.
+func (c *Collection) KeepsInsertionOrder() bool {
+	return !c.Sharded() && !c.Options.OwnOrder() && !c.Options.Clustered && !c.IsView()
+}
+
 // Index finds an index by name, ignoring staged indexes.
 func (c *Collection) Index(name string) *Index {
 	for _, ix := range c.Indexes {

@@ -25,6 +25,7 @@ type Collection struct {
 	Records, Invalid, NonCompliant int64
 	Indexes                        []Index    // as in Coll.Indexes
 	Corrupt                        []bson.Raw // keys of invalid records
+	Places                         Places
 	// Damages are the parts of files whose records or entries could not be read.
 	Damages []storage.Damage
 	// PerShard is the number of valid records of each shard, by the shard's index in the map.
@@ -56,7 +57,7 @@ func (v *Collection) Valid() bool {
 			return false
 		}
 	}
-	return v.Invalid == 0 && len(v.Damages) == 0
+	return v.Invalid == 0 && v.Places.Wrong == 0 && len(v.Damages) == 0
 }
 
 // findingsMax bounds the listed differences of one kind.
@@ -80,6 +81,9 @@ func Check(env *mql.Env, r storage.Reader, coll *catalog.Collection, progress fu
 		x.v.Indexes = append(x.v.Indexes, Index{Index: ix, ledger: newLedger()})
 	}
 	if err := x.records(x.account); err != nil {
+		return nil, err
+	}
+	if err := x.places(); err != nil {
 		return nil, err
 	}
 	wrong := false

@@ -18,8 +18,8 @@ import (
 // Part is a part of a range of keys that is described for operators: documents of a collection, an index, or
 // internal data.
 type Part struct {
-	What      string // documents, index, catalog or change log
-	Namespace string // of documents and indexes
+	What      string // documents, index, insertion order, catalog or change log
+	Namespace string // of documents, indexes and insertion orders
 	Index     string
 	// From and To are the _ids (under a ranged shard key: its values and the _id) between which the documents are;
 	// "" is the first or the last one.
@@ -63,6 +63,9 @@ func Parts(r storage.Range, snap *catalog.Snapshot) (parts []Part) {
 			if overlap(r, keyspace.IndexRange(coll.ID, ix.ID)) && (ix.ID != coll.IDIndex().ID || coll.PhysicalID()) {
 				parts = append(parts, Part{What: "index", Namespace: coll.Namespace.String(), Index: ix.Name})
 			}
+		}
+		if coll.KeepsInsertionOrder() && overlap(r, keyspace.InsertionRange(coll.ID)) {
+			parts = append(parts, Part{What: "insertion order", Namespace: coll.Namespace.String()})
 		}
 	}
 	return parts
@@ -148,6 +151,8 @@ func (p Part) String() string {
 		return "entries of the change log"
 	case "catalog":
 		return "entries of the catalog (collections, users, settings)"
+	case "insertion order":
+		return "the insertion order of " + p.Namespace
 	case "index":
 		return "entries of the index " + p.Index + " of " + p.Namespace
 	}

@@ -41,9 +41,15 @@ type Target struct {
 	// Silent suppresses log records: of a copy of a collection that is filled, and of writes that are never committed.
 	Silent bool
 
+	// Placeable is the number of documents that may be added in insertion order, see place; 0 for a collection without
+	// one, and for a copy. Frontier is the collection's; nil if other servers write to the store.
+	Placeable int64
+	Frontier  *Frontier
+
 	// Docs and Bytes are the growth of the shard's documents.
 	Docs, Bytes int64
 
+	insertion
 	memory
 	scratch expr.Scratch
 	log     changelog.Record
@@ -53,6 +59,8 @@ type Target struct {
 type memory struct {
 	id, key []byte
 	record  []byte
+	last    []byte // the id behind which the next document is placed: see insertion
+	placed  []byte // an encoded place
 	undo    []byte
 	docKey  *bson.Builder // for the document key
 	oldKeys entrySet
@@ -67,6 +75,9 @@ func (t *Target) Reset() {
 	m := t.memory
 	if cap(m.record) > keepBytes {
 		m.record = nil
+	}
+	if cap(m.last) > keepBytes {
+		m.last = nil
 	}
 	if cap(m.undo) > keepBytes {
 		m.undo = nil
@@ -107,6 +118,9 @@ func (t *Target) Insert(env *mql.Env, doc bson.Raw, h keyspace.Hash) error {
 			}
 		}
 		return t.duplicate(t.Coll.IDIndex(), doc, entry{})
+	}
+	if err := t.place(env); err != nil {
+		return err
 	}
 	if err := t.Txn.Set(t.key, doc); err != nil {
 		return err
@@ -164,6 +178,9 @@ func (t *Target) Delete(env *mql.Env, old bson.Raw, h keyspace.Hash) error {
 		return err
 	}
 	if err := t.Txn.Delete(t.key); err != nil {
+		return err
+	}
+	if err := t.removePlace(env); err != nil {
 		return err
 	}
 	removed, err := t.removeEntries(env, old, h)

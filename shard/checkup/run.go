@@ -119,6 +119,9 @@ func (r *Report) collection(v *verify.Collection, board *tally.Board) {
 			r.add("index", where, x.Multikey, "documents with arrays in an index that is not marked multikey")
 		}
 	}
+	if v.Places.Wrong > 0 {
+		r.add("records", ns, v.Places.Wrong, "places in the insertion order that do not belong to one document each")
+	}
 	carried := board.Of(v.Coll.ID).Carried()
 	if len(v.Damages) > 0 { // counts are then compared for the whole collection, not by partition
 		missing := -v.Records

@@ -292,6 +292,9 @@ func (a *attempt) target(d *shard.Descriptor) *write.Target {
 	t.Session, t.TxnNumber, t.StmtID = a.op.Session, a.op.TxnNumber, a.op.Statement(0)
 	t.Multi, t.Owner = a.multi, a.op.Owner
 	t.Bypass = a.op.BypassValidation
+	if a.c.exclusive && a.coll.KeepsInsertionOrder() {
+		t.Frontier = a.c.frontier(a.coll.ID)
+	}
 	return t
 }
 
@@ -339,7 +342,20 @@ func (a *attempt) insert(doc bson.Raw, h keyspace.Hash, d *shard.Descriptor) err
 		return err
 	}
 	a.op.touchDoc(a.coll, d, doc, len(doc))
-	return a.target(d).Insert(a.op.Env, doc, h)
+	t := a.target(d)
+	if t.Placeable == 0 && a.coll.KeepsInsertionOrder() { // an approximation of the count is enough
+		t.Placeable = write.InsertionOrderDocs - a.c.tally.Of(a.coll.ID).Total(a.coll.Map).Docs
+	}
+	return t.Insert(a.op.Env, doc, h)
+}
+
+// frontier returns the frontier of a collection's insertion order, made on first use.
+func (c *Cluster) frontier(id keyspace.CollectionID) *write.Frontier {
+	if f, ok := c.frontiers.Load(id); ok {
+		return f.(*write.Frontier)
+	}
+	f, _ := c.frontiers.LoadOrStore(id, &write.Frontier{})
+	return f.(*write.Frontier)
 }
 
 // attempts is a pool of attempts that have ended, whose memory (documents, keys) new ones reuse.

@@ -70,6 +70,7 @@ type Cluster struct {
 	// txnLockTimeout is a time.Duration; see SetTxnLockTimeout.
 	txnLockTimeout atomic.Int64
 	cappedLocks    sync.Map // keyspace.CollectionID → *cappedLock, of capped collections
+	frontiers      sync.Map // keyspace.CollectionID → *write.Frontier; used only if exclusive
 
 	definer   Definer
 	upper     Upper // see Attach

@@ -46,6 +46,7 @@ func (c *Cluster) ForgetCollection(coll *catalog.Collection) {
 	c.Budgets.Drop(uint64(coll.ID))
 	c.tally.Drop(coll.ID)
 	c.cappedLocks.Delete(coll.ID)
+	c.frontiers.Delete(coll.ID)
 	c.Uses.Drop(coll.ID)
 	c.NamespaceGone(coll.Namespace)
 }

@@ -180,6 +180,30 @@ func TestValidateFindsDamage(t *testing.T) {
 	}
 }
 
+// TestValidateFindsWrongPlaces: each key of the insertion order that is removed alone is a wrong place, and so is a place
+// whose record is removed.
+func TestValidateFindsWrongPlaces(t *testing.T) {
+	d := newNode(t)
+	d.create(ddl.CreateOptions{})
+	d.insert(`{_id: 3}`, `{_id: 1}`, `{_id: 2}`)
+	coll := d.Catalog().Collection(ac)
+	check := func(what string, wrong int64) {
+		t.Helper()
+		v, err := d.Validate(d.op(), ac)
+		if err != nil || v.Places.Wrong != wrong || v.Valid() != (wrong == 0) || len(v.Places.Listed) != int(wrong) {
+			t.Errorf("%s: %+v, %v, want %d", what, v, err, wrong)
+		}
+	}
+	check("healthy", 0)
+	for _, r := range []storage.Range{keyspace.PlacedRange(coll.ID), keyspace.PlaceOfRange(coll.ID), keyspace.RecordRange(coll.ID)} {
+		key, value := d.firstKey(r)
+		d.damage(func(txn storage.Txn) error { return txn.Delete(key) })
+		check(keyspace.Pretty(key)+" removed", 1)
+		d.damage(func(txn storage.Txn) error { return txn.Set(key, value) })
+	}
+	check("mended", 0)
+}
+
 // Validate shows the sort key that a collation made of a string as a binary, in the missing entry of an index: it is
 // not text, and clients would reject it as a string.
 func TestValidateShowsCollationKeys(t *testing.T) {

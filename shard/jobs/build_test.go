@@ -126,10 +126,14 @@ func TestBuildResumes(t *testing.T) {
 func TestDropIsFinished(t *testing.T) {
 	virtually(t, func(t *testing.T, make func() storage.Store) {
 		n := open(t, make)
-		n.fill(0, 300)
+		n.fill(200, 300)
+		n.fill(0, 200)
 		_, err := n.index(`{key: {a: 1}, name: "a"}`)
 		n.must(err)
 		id := n.coll().ID
+		if k := n.keys(keyspace.InsertionRange(id)); k != 400 {
+			t.Errorf("%d keys of the insertion order, want two for each document that came later with a lower _id", k)
+		}
 		if ok, err := n.Drop(n.op(), shop); !ok || err != nil {
 			t.Fatal(ok, err)
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/batchrepr"
 
 	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/keyspace"
 	"github.com/cantledb/cantle/storage/pebblekv/filescan"
 )
 
@@ -73,7 +74,7 @@ func copyBatch(to *pebble.Batch, batch []byte, documentsOnly bool) error {
 		if !ok {
 			return nil
 		}
-		if documentsOnly && kind != pebble.InternalKeyKindRangeDelete && len(key) > 1 && (key[0] == 'i' || key[0] == 0 && key[1] == 'l') {
+		if documentsOnly && kind != pebble.InternalKeyKindRangeDelete && !ofDocuments(key) {
 			continue
 		}
 		switch kind {
@@ -91,4 +92,16 @@ func copyBatch(to *pebble.Batch, batch []byte, documentsOnly bool) error {
 			return translate(err)
 		}
 	}
+}
+
+// ofDocuments reports whether a key is needed to read documents: it is neither an index entry, except of the insertion
+// order, nor a change-log record.
+func ofDocuments(key []byte) bool {
+	switch {
+	case len(key) < 2:
+		return true
+	case key[0] == 'i':
+		return keyspace.OfInsertionOrder(key)
+	}
+	return key[0] != 0 || key[1] != 'l'
 }

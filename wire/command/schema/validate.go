@@ -167,6 +167,10 @@ func verdict(v *verify.Collection) (errs, warnings []string) {
 			warnings = append(warnings, "Index "+x.Index.Name+" is still being built and was not checked.")
 		}
 	}
+	if v.Places.Wrong > 0 {
+		say("Detected %d wrong places in the insertion order: reads in natural order may leave out documents or return them twice. "+
+			"Copy the collection by an aggregation with the stages $sort by _id and $out, and rename the copy.", v.Places.Wrong)
+	}
 	if v.NonCompliant > 0 {
 		warnings = append(warnings, "Detected one or more documents not compliant with the collection's schema. Check logs for log id 5363500.")
 	}
