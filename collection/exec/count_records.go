@@ -19,6 +19,9 @@ func (s *recordScan) countRows(env *mql.Env, most int64, counted func(shard int,
 	case left <= 0:
 		s.ranges, s.Done = nil, true
 	case left < most:
+		if placed, err := s.openPlaces(env); placed || err != nil {
+			return 0, false, err // the last rows are not those with the last keys
+		}
 		if ok, err := s.startBeforeLast(env, left); !ok || err != nil {
 			return 0, false, err
 		}

@@ -47,6 +47,9 @@ func (*geoNear) Park() (int, bool)   { return 0, true }
 func (p *pointRead) Park() (int, bool) { p.row = Row{}; return 0, true }
 
 func (s *recordScan) Park() (int, bool) {
+	if s.inserted != nil {
+		s.inserted.park()
+	}
 	if s.it != nil {
 		s.unread, s.resume = remaining(s.it, s.current, s.node.Reverse), true
 		if s.onRecord { // not delivered yet

@@ -62,7 +62,7 @@ func (p *pointRead) Explain(b *bson.Builder, stats bool) {
 }
 func (p *pointRead) Close() { p.Done = true }
 
-// recordScan reads records in key order.
+// recordScan reads records in key order, or all records of an unsharded collection in insertion order.
 type recordScan struct {
 	Counters
 	node   *plan.RecordScan
@@ -83,6 +83,10 @@ type recordScan struct {
 	charged  bool
 	bare     bool  // rows are only counted: see rowDropper
 	counted  int64 // rows that were counted and not read: see countRows
+	// natural: all records are read in insertion order, and nothing has been read yet. inserted then reads them, unless
+	// it is nil because their keys have the same order.
+	natural  bool
+	inserted *insertionOrder
 }
 
 func newRecordScan(n *plan.RecordScan, src Source) (s *recordScan) {
@@ -96,6 +100,7 @@ func newRecordScan(n *plan.RecordScan, src Source) (s *recordScan) {
 		s, x.filter.scratch = &x.recordScan, &x.scratch
 	}
 	s.node, s.src, s.ranges, s.charged = n, src, recordRanges(n, src), n.Sibling
+	s.natural = n.ByID == nil && n.Bounds.Ranges == nil && n.Bounds.IDs == nil && !n.Count && src.Coll.KeepsInsertionOrder()
 	return s
 }
 
@@ -133,6 +138,9 @@ func recordRanges(n *plan.RecordScan, src Source) []storage.Range {
 func (s *recordScan) Next(env *mql.Env) (*Row, error) {
 	s.visit(env)
 	for !s.Done {
+		if s.inserted != nil {
+			return s.nextInserted(env)
+		}
 		if s.it == nil {
 			if err := s.open(env); err != nil {
 				return nil, err
@@ -180,6 +188,37 @@ func (s *recordScan) visit(env *mql.Env) {
 	env.Meter.Add(int(s.src.Shard.ID), ratelimit.Predicate, int64(s.node.Predicates))
 }
 
+// nextInserted is Next of a scan in insertion order.
+func (s *recordScan) nextInserted(env *mql.Env) (*Row, error) {
+	for {
+		if err := env.Tick(); err != nil {
+			return nil, err
+		}
+		if ready, err := s.inserted.advance(env); err != nil {
+			return nil, err
+		} else if !ready {
+			continue
+		}
+		s.Works++
+		if err := s.src.Trial.spend(1); err != nil {
+			return nil, err
+		}
+		if s.inserted.ended() {
+			s.inserted.close()
+			s.inserted, s.Done = nil, true
+			return nil, nil
+		}
+		id, doc, err := s.inserted.take(s.bare)
+		if err != nil {
+			return nil, err
+		}
+		row, err := s.filterRecord(env, s.inserted.hash, id, doc)
+		if row != nil || err != nil {
+			return row, err
+		}
+	}
+}
+
 // step moves to the next record. In a forward scan of several ranges of positions, one iterator reads them all
 // and jumps from each to the next. found is false after a jump, and at the end; ended reports that no records are
 // left in the ranges.
@@ -211,7 +250,24 @@ func (s *recordScan) step() (found, ended bool) {
 // iterator per range.
 func (s *recordScan) hops() bool { return s.node.Bounds.Ranges != nil && !s.node.Reverse }
 
+// openPlaces opens the scan in insertion order, unless that was done. It reports whether the order differs from that of
+// the keys.
+func (s *recordScan) openPlaces(env *mql.Env) (placed bool, err error) {
+	if s.natural {
+		if s.inserted, err = openInsertionOrder(env, s.src, s.node.Reverse); err != nil {
+			return false, err
+		}
+		if s.natural = false; s.inserted != nil {
+			s.ranges = nil
+		}
+	}
+	return s.inserted != nil, nil
+}
+
 func (s *recordScan) open(env *mql.Env) error {
+	if placed, err := s.openPlaces(env); placed || err != nil {
+		return err
+	}
 	r := s.unread
 	if !s.resume {
 		if len(s.ranges) == 0 {
@@ -234,20 +290,34 @@ func (s *recordScan) open(env *mql.Env) error {
 
 // filterCurrent applies the filter to the current record.
 func (s *recordScan) filterCurrent(env *mql.Env) (*Row, error) {
-	var doc bson.Raw
 	if s.bare {
+		return s.filterRecord(env, 0, nil, nil)
+	}
+	var doc bson.Raw
+	if !s.node.Count {
+		if doc = bson.Raw(s.it.Value()); doc == nil {
+			return nil, s.it.Err()
+		}
+	}
+	_, h, id, ok := keyspace.SplitRecord(s.it.Key())
+	if !ok {
+		return nil, storage.ErrCorruption
+	}
+	return s.filterRecord(env, h, id, doc)
+}
+
+// filterRecord applies the filter to a record.
+func (s *recordScan) filterRecord(env *mql.Env, h keyspace.Hash, id []byte, doc bson.Raw) (*Row, error) {
+	switch {
+	case s.bare:
 		s.KeysExamined++
 		s.Returned++
 		s.row = Row{Shard: int(s.src.Shard.ID)}
 		return &s.row, nil
-	}
-	if s.node.Count {
+	case s.node.Count:
 		s.KeysExamined++
 		env.Meter.Add(int(s.src.Shard.ID), ratelimit.CountEntry, 1)
-	} else {
-		if doc = bson.Raw(s.it.Value()); doc == nil {
-			return nil, s.it.Err()
-		}
+	default:
 		if err := env.Row(len(doc)); err != nil {
 			return nil, err
 		}
@@ -262,10 +332,6 @@ func (s *recordScan) filterCurrent(env *mql.Env) (*Row, error) {
 		if !ok || err != nil {
 			return nil, err
 		}
-	}
-	_, h, id, ok := keyspace.SplitRecord(s.it.Key())
-	if !ok {
-		return nil, storage.ErrCorruption
 	}
 	s.Returned++
 	s.row = Row{Doc: doc, Hash: h, ID: id, Shard: int(s.src.Shard.ID)}
@@ -306,6 +372,10 @@ func (s *recordScan) Explain(b *bson.Builder, stats bool) {
 func (s *recordScan) Close() {
 	s.filter.close()
 	s.Done = true
+	if s.inserted != nil {
+		s.inserted.close()
+		s.inserted = nil
+	}
 	if s.it != nil {
 		s.it.Close()
 		s.it = nil

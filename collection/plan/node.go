@@ -41,8 +41,8 @@ type PointRead struct {
 	Filter match.Node
 }
 
-// RecordScan reads records in key order: a whole collection, or the ranges of a
-// RecordBounds.
+// RecordScan reads records in key order: a whole collection, or the ranges of a RecordBounds. A whole unsharded
+// collection is read in insertion order (catalog.Collection.KeepsInsertionOrder), unless its rows are only counted.
 type RecordScan struct {
 	Bounds  RecordBounds
 	Reverse bool

@@ -14,6 +14,9 @@ import (
 	"github.com/cantledb/cantle/cmd/cantle/dumps"
 	"github.com/cantledb/cantle/cmd/cantle/progress"
 	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/exec"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/collection/plan"
 	"github.com/cantledb/cantle/collection/release"
 	"github.com/cantledb/cantle/serve/daemon"
 	"github.com/cantledb/cantle/storage"
@@ -262,7 +265,7 @@ func countRecords(ctx context.Context, at storage.Reader, coll *catalog.Collecti
 	return n, it.Err()
 }
 
-// fromCollection loads one collection.
+// fromCollection loads one collection, in insertion order.
 func (r *restoring) fromCollection(ctx context.Context, t *transfer, at storage.Reader, snap *catalog.Snapshot, coll *catalog.Collection) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -271,23 +274,24 @@ func (r *restoring) fromCollection(ctx context.Context, t *transfer, at storage.
 		return err
 	}
 	defer l.abandon()
-	it, err := at.Iter(ctx, keyspace.RecordRange(coll.ID), storage.IterOptions{})
-	if err != nil {
-		return err
-	}
-	defer it.Close()
-	for it.Next() {
-		doc, err := bson.Parse(it.Value(), bson.Limits{Bytes: bson.MaxInternalBytes})
+	env := mql.NewEnv(ctx)
+	for _, d := range coll.Map.Shards() {
+		scan, err := exec.Build(&plan.RecordScan{}, exec.Source{Coll: coll, Shard: d, Reader: at})
 		if err != nil {
-			return fmt.Errorf("the backup contains an invalid document: %w", err)
-		}
-		if err := l.add(ctx, doc, false); err != nil {
 			return err
 		}
-		r.shows.Add(1)
-	}
-	if err := it.Err(); err != nil {
-		return err
+		err = exec.Drain(env, scan, func(row *exec.Row) error {
+			doc, err := bson.Parse(row.Doc, bson.Limits{Bytes: bson.MaxInternalBytes})
+			if err != nil {
+				return fmt.Errorf("the backup contains an invalid document: %w", err)
+			}
+			r.shows.Add(1)
+			return l.add(ctx, doc, false)
+		})
+		scan.Close()
+		if err != nil {
+			return err
+		}
 	}
 	return r.finish(ctx, t, l)
 }
