@@ -376,7 +376,7 @@ func (o *windowOp) compute(env *mql.Env) (*exec.Row, error) {
 	o.vbuf = o.values.Finish()
 	o.at++
 	o.returned++
-	if !o.dotted {
+	if !o.dotted && len(o.out) > 1 {
 		if err := o.appendFields(env, doc); err != nil {
 			return nil, err
 		}
