@@ -44,28 +44,29 @@ func TestKeptVariant(t *testing.T) {
 }
 
 // TestCollatorVersion: the collations of a stored catalog entry keep the version of the rules by which its index keys
-// were made. They are equal to the same collation of a command, unless the version is the first and the newest orders
-// some strings otherwise.
+// were made. They are equal to the same collation of a command, unless a later version orders some strings otherwise.
 func TestCollatorVersion(t *testing.T) {
 	env := mql.NewEnv(t.Context())
 	for _, c := range []struct {
 		collation   string
-		changed     bool
-		first, then string // first sorts before then in the first version, and after it in the newest
+		changed     mql.CollatorVersion // the first version that orders as the newest
+		first, then string              // first sorts before then in the first version, and after it in the newest
 	}{
-		{`{locale: "nb"}`, true, "å", "z"},
-		{`{locale: "bs"}`, true, "dž", "dza"},
-		{`{locale: "en", strength: 1, caseLevel: true, caseFirst: "upper"}`, true, "a", "A"},
-		{`{locale: "en", strength: 2}`, false, "", ""},
-		{`{locale: "de@collation=phonebook"}`, false, "", ""},
-		{`{locale: "da"}`, false, "", ""},
+		{`{locale: "nb"}`, mql.SecondCollator, "å", "z"},
+		{`{locale: "bs"}`, mql.SecondCollator, "dž", "dza"},
+		{`{locale: "en", strength: 1, caseLevel: true, caseFirst: "upper"}`, mql.SecondCollator, "a", "A"},
+		{`{locale: "en", strength: 2}`, mql.FirstCollator, "", ""},
+		{`{locale: "de@collation=phonebook"}`, mql.FirstCollator, "", ""},
+		{`{locale: "ru"}`, mql.NewestCollator, "z", "д"},
+		{`{locale: "da"}`, mql.NewestCollator, "æb", "Æb"},
+		{`{locale: "haw"}`, mql.NewestCollator, "h", "b"},
 	} {
 		options := bsontest.Doc(t, `{collation: `+c.collation+`}`)
 		command, err := mql.ParseCollation(options.Get("collation"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, by := range []mql.CollatorVersion{mql.FirstCollator, mql.NewestCollator} {
+		for by := mql.FirstCollator; by <= mql.NewestCollator; by++ {
 			o, err := ParseOptions(env, options, by)
 			if err != nil {
 				t.Fatal(err)
@@ -79,12 +80,12 @@ func TestCollatorVersion(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			old := by == mql.FirstCollator && c.changed
+			old := by < c.changed
 			for _, kept := range []*mql.Collation{back.Options.Collation, back.Indexes[0].Collation} {
 				if kept.Equal(command) == old {
 					t.Errorf("%s by version %d: equal to a command's is %v", c.collation, by, !old)
 				}
-				if c.changed && (kept.CompareText([]byte(c.first), []byte(c.then)) < 0) != old {
+				if c.first != "" && (kept.CompareText([]byte(c.first), []byte(c.then)) < 0) != old {
 					t.Errorf("%s by version %d: another order than its keys", c.collation, by)
 				}
 			}

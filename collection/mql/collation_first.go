@@ -18,6 +18,9 @@ const (
 	// without tables as English, or as the language that the locale is based on. A collation in the catalog without a
 	// version has FirstCollator.
 	FirstCollator CollatorVersion = iota
+	// SecondCollator refuses locales and variants without tables in x/text/collate. It does not order the script of a
+	// language before others, and has the rules of CLDR 23.
+	SecondCollator
 	// NewestCollator is described in docs/collations.md.
 	NewestCollator
 )

@@ -2,12 +2,15 @@ package mql
 
 import (
 	"bytes"
+	"encoding/binary"
 	"sync"
 	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/text/collate"
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/cantledb/cantle/collection/tailoring"
 )
 
 // The engine below (x/text/collate) computes the weights of three levels and applies the tailorings of
@@ -27,6 +30,7 @@ type collateState struct {
 	buf                            collate.Buffer
 	primary, secondary, tertiary   []byte
 	caseLevel, quaternary, rewrite []byte
+	cases, tailored                []byte // see collation_tailored.go
 	a, b                           []byte
 }
 
@@ -42,9 +46,9 @@ const (
 
 func (c *Collation) appendKey(dst, s []byte, st *collateState) []byte {
 	st.primary, st.secondary, st.tertiary = st.primary[:0], st.secondary[:0], st.tertiary[:0]
-	st.caseLevel, st.quaternary = st.caseLevel[:0], st.quaternary[:0]
+	st.caseLevel, st.quaternary, st.cases = st.caseLevel[:0], st.quaternary[:0], st.cases[:0]
 	switch {
-	case c.lang.posix:
+	case c.lang.posix && c.lang.table == nil:
 		c.posixWeights(s, st)
 	case c.lang.plain && !c.spec.numericOrdering && c.asciiWeights(s, st):
 	default:
@@ -64,7 +68,8 @@ func (c *Collation) assemble(dst, s []byte, st *collateState) []byte {
 				w[i], w[i+1], w[j], w[j+1] = w[j], w[j+1], w[i], w[i+1]
 			}
 		}
-		for len(w) > 0 && w[len(w)-1] == commonSecondary && w[len(w)-2] == 0 {
+		common, trim := c.commonSecondary(), c.lang.table == nil || c.lang.table.TrimsSecondary()
+		for trim && len(w) > 0 && w[len(w)-1] == byte(common) && w[len(w)-2] == byte(common>>8) {
 			w = w[:len(w)-2]
 		}
 		dst = append(append(dst, w...), 0, 0)
@@ -80,13 +85,18 @@ func (c *Collation) assemble(dst, s []byte, st *collateState) []byte {
 	}
 	if sp.strength >= 3 {
 		w := st.tertiary
-		if sp.caseFirst == "upper" {
+		switch {
+		case sp.caseFirst == "upper" && c.lang.table != nil:
+			dst = append(appendCases(dst, st.cases, w), 0)
+		case sp.caseFirst == "upper":
 			for i, t := range w {
 				w[i] = upperFirst(t)
 			}
 			dst = append(append(dst, w...), 0)
-		} else {
-			dst = append(appendCommonTrimmed(dst, w, commonTertiary), 0)
+		case c.lang.table != nil && !c.lang.table.TrimsTertiary():
+			dst = append(append(dst, w...), 0)
+		default:
+			dst = append(appendCommonTrimmed(dst, w, c.commonTertiary()), 0)
 		}
 	}
 	if c.hasQuaternary() {
@@ -114,9 +124,12 @@ func appendCommonTrimmed(dst, w []byte, common byte) []byte {
 	return append(dst, w[:n]...)
 }
 
+// isUpper reports whether a third-level weight of the engine is that of a capital.
+func isUpper(t byte) bool { return t >= 8 && t <= 12 }
+
 // upperFirst moves the third-level weights of capitals before the others.
 func upperFirst(t byte) byte {
-	if t >= 8 && t <= 12 {
+	if isUpper(t) {
 		return t - 6
 	}
 	return t + 16
@@ -163,6 +176,9 @@ func (c *Collation) variable(r rune) bool {
 	if r == 0xa0 {
 		return c.spec.maxVariable == "punct"
 	}
+	if c.lang.table != nil && c.lang.table.Variable(r) {
+		return c.spec.maxVariable == "punct"
+	}
 	return unicode.IsSpace(r) || unicode.Is(unicode.Z, r) || c.spec.maxVariable == "punct" && unicode.IsPunct(r)
 }
 
@@ -185,6 +201,10 @@ func (c *Collation) plainText(s []byte, st *collateState) {
 	}
 	if st.engine == nil {
 		st.engine = c.lang.newCollator()
+	}
+	if c.lang.table != nil {
+		c.tailoredText(s, st)
+		return
 	}
 	st.buf.Reset()
 	n := st.split(st.engine.Key(&st.buf, s))
@@ -269,8 +289,9 @@ func (c *Collation) number(s []byte, st *collateState) (size int) {
 	zero := rootASCII()['0']
 	begin := func() int {
 		st.primary = append(st.primary, zero.primary[0], zero.primary[1], numberMark, 0)
-		st.secondary = append(st.secondary, 0, commonSecondary)
-		st.tertiary = append(st.tertiary, commonTertiary)
+		st.secondary = binary.BigEndian.AppendUint16(st.secondary, c.commonSecondary())
+		st.tertiary = append(st.tertiary, c.commonTertiary())
+		st.cases = append(st.cases, byte(tailoring.LowerCase))
 		c.addQuaternaries(1, st)
 		return len(st.primary) - 1
 	}

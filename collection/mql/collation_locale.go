@@ -7,11 +7,15 @@ import (
 
 	"golang.org/x/text/collate"
 	xlanguage "golang.org/x/text/language"
+
+	"github.com/cantledb/cantle/collection/tailoring"
 )
 
 // language holds the ordering rules of a locale.
 type language struct {
 	tag xlanguage.Tag
+	// table completes the root order by the rules of the locale; nil if the engine orders by tag.
+	table *tailoring.Table
 	// Defaults that differ from those of other locales.
 	upperFirst, shifted, backwards bool
 	plain                          bool // orders ASCII as the root does, without contractions
@@ -38,18 +42,13 @@ var plainASCII = [...]string{"de", "en", "fr", "ga", "id", "it", "ms", "nl", "pt
 // sameAs maps locales without tables of their own in the engine to others with the same rules, which have tables.
 var sameAs = map[string]string{"bs": "hr", "gl": "es", "nb": "nn", "sr_Latn": "hr"}
 
-// withoutTables are locales for which the engine has no tables. ParseCollation refuses them, as their strings would
-// be ordered as English.
-var withoutTables = [...]string{"bo", "dsb", "fa_AF", "hsb", "lkt", "lo", "ne", "smn", "ug", "uz", "yi"}
-
-// variants are the supported variants of locales, each with its key in a language tag ("phonebk"). The key "" means
-// the locale's default order, an empty map no variant. Locales that are not in variants have only "standard", their
-// default order.
+// variants are the supported variants of locales whose order comes from the engine, each with its key in a language tag
+// ("phonebk"). The key "" means the locale's default order. Locales that are not in variants have only "standard", their
+// default order. Package tailoring has further variants.
 var variants = map[string]map[string]string{
 	"de":      {"phonebook": "phonebk", "standard": ""},
-	"fi":      {},
 	"ln":      {"phonetic": "phonetic", "standard": ""},
-	"sv":      {},
+	"sv":      {"reformed": ""},
 	"zh":      {"pinyin": "", "stroke": "stroke"},
 	"zh_Hant": {"pinyin": "pinyin", "stroke": ""},
 }
@@ -99,7 +98,7 @@ func languageOf(locale string) (l *language, known, here bool) {
 		}
 		of = base
 	} else {
-		here = !slices.Contains(withoutTables[:], of)
+		here = true
 	}
 	bcp := strings.ReplaceAll(of, "_", "-")
 	switch {
@@ -108,10 +107,14 @@ func languageOf(locale string) (l *language, known, here bool) {
 	case sameAs[of] != "":
 		bcp = sameAs[of]
 	}
+	var table *tailoring.Table
+	if here {
+		table = tableOf(of, variant)
+	}
 	if hasVariant {
 		own, listed := variants[of]
 		key, has := own[variant]
-		here = here && (has || !listed && variant == "standard")
+		here = here && (table != nil || has || !listed && variant == "standard")
 		if key != "" {
 			bcp += "-u-co-" + key
 		}
@@ -120,7 +123,32 @@ func languageOf(locale string) (l *language, known, here bool) {
 	if err != nil {
 		return nil, false, false
 	}
-	return newLanguage(tag, of, hasVariant), true, here
+	l = newLanguage(tag, of, hasVariant)
+	if l.table = table; table != nil {
+		l.plain = false
+	}
+	if variant == "search" {
+		l.upperFirst = false
+	}
+	return l, true, here
+}
+
+// tableOf returns the table of a locale and variant from package tailoring; nil if it has none.
+func tableOf(of, variant string) *tailoring.Table {
+	switch {
+	case variant == "standard" && !tailoring.Has(of, variant):
+		variant = ""
+	case (variant == "search" || variant == "eor") && !tailoring.Has(of, variant):
+		of = "und" // the same for all languages without their own
+	}
+	return tailoring.Of(of, variant)
+}
+
+// withoutTable returns l as SecondCollator has it: all weights come from the engine.
+func (l *language) withoutTable() *language {
+	second := *l
+	second.table = nil
+	return &second
 }
 
 // newLanguage returns the language of a locale, with its defaults. A locale that is not in locales has those of its
@@ -139,16 +167,15 @@ func newLanguage(tag xlanguage.Tag, locale string, hasVariant bool) *language {
 	}
 }
 
-// supportedLocales lists the supported locales and variants, for an error.
+// supportedLocales lists the supported locales and variants, for an error. It leaves out the variants that every locale
+// has.
 func supportedLocales() string {
 	var list []string
 	for _, l := range locales {
-		if slices.Contains(withoutTables[:], l) {
-			continue
-		}
 		list = append(list, l)
-		for _, v := range slices.Sorted(maps.Keys(variants[l])) {
-			if v != "standard" {
+		for _, v := range slices.Sorted(maps.Keys(variantKeys)) {
+			_, engine := variants[l][v]
+			if v != "standard" && v != "search" && (engine || tailoring.Has(l, v)) {
 				list = append(list, l+"@collation="+v)
 			}
 		}
@@ -158,4 +185,9 @@ func supportedLocales() string {
 
 // newCollator returns a new engine of x/text/collate, which computes the weights of the first three levels. Not safe
 // for concurrent use.
-func (l *language) newCollator() *collate.Collator { return collate.New(l.tag) }
+func (l *language) newCollator() *collate.Collator {
+	if l.table != nil {
+		return tailoring.NewRoot()
+	}
+	return collate.New(l.tag)
+}

@@ -128,8 +128,11 @@ func (p *collationParser) finish() (*Collation, error) {
 	}
 	l, known, here := languageOf(s.locale)
 	newest := l
-	if s.version == FirstCollator {
+	switch {
+	case s.version == FirstCollator:
 		l, known = firstLanguageOf(s.locale)
+	case s.version == SecondCollator && known:
+		l = l.withoutTable()
 	}
 	switch {
 	case !known:
@@ -154,7 +157,7 @@ func (p *collationParser) finish() (*Collation, error) {
 	if p.hasBackwards && s.backwards && s.strength == 1 {
 		return nil, mongoerr.New(mongoerr.BadValue, "'backwards' is invalid with 'strength' of 1")
 	}
-	if here && *l == *newest && !(s.caseLevel && s.caseFirst == "upper") {
+	if here && *l == *newest && !(s.version == FirstCollator && s.caseLevel && s.caseFirst == "upper") {
 		s.version = NewestCollator // the order is the same, so commands may use the stored keys
 	}
 	return &Collation{spec: *s, lang: l}, nil

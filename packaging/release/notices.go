@@ -18,6 +18,9 @@ import (
 // require that their text accompanies each copy.
 const noticesName = "THIRD_PARTY_LICENSES"
 
+// dataLicences are the licences of data of others inside this repository that is embedded in the binaries.
+var dataLicences = []string{"collection/tailoring/LICENSE"}
+
 // noticesFile returns the path of that file.
 func (r *release) noticesFile() string { return filepath.Join(r.out, "binaries", noticesName) }
 
@@ -30,6 +33,13 @@ func (r *release) notices() error {
 	text, err := noticesOf(modules)
 	if err != nil {
 		return err
+	}
+	for _, name := range dataLicences {
+		licence, err := os.ReadFile(filepath.Join(r.root, filepath.FromSlash(name)))
+		if err != nil {
+			return err
+		}
+		text = fmt.Appendf(text, "\n%s\n%s\n\n%s\n", strings.Repeat("=", 80), name, licence)
 	}
 	if err := os.MkdirAll(filepath.Dir(r.noticesFile()), 0o755); err != nil {
 		return err

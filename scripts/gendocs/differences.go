@@ -50,7 +50,7 @@ var differences = []difference{
 	{"time-series collections", "not sharded: code 238", "not implemented; one partition stores them in the order of their time"},
 	{"encryption in use", "encrypted fields are stored and indexed by drivers with explicit encryption; `encryptedFields` with `queries` is refused with code 238", "not implemented"},
 	{"encryption at rest, audit log, LDAP, Kerberos, OpenID", "none; SCRAM and X.509", "[security](security.md#trust-model) lists what the server does not do"},
-	{"collations", "some hundred locales; others are refused by name", "their order would differ: [collations](collations.md)"},
+	{"collations", "all locales; some variants of Chinese, Japanese and Korean are refused by name", "their order would differ: [collations](collations.md)"},
 	{"server-side JavaScript", "ECMAScript as goja implements it, with bounded time and memory: [what is there](javascript.md)", "the engine is written in Go"},
 	{"storage engine", "Pebble; valid options of WiredTiger are accepted without effect; `serverStatus.wiredTiger` has the numbers that tools read", "another engine"},
 	{"server parameters", "a parameter that the server does not have is refused with code 72, as in MongoDB; many are accepted for tools and have no effect", "parameters of WiredTiger and of the internals of mongod have no counterpart"},
@@ -82,7 +82,7 @@ refused(() => db.adminCommand({ aggregate: 1, pipeline: [{ $listCatalog: {} }], 
 refused(() => db.items.insertOne({ a: 1 }, { writeConcern: { w: 3 } })) // 100 Not enough data-bearing nodes
 refused(() => db.adminCommand({ replSetInitiate: {} })) // 76 This server is not a member of a replica set: it was started without --replica-set
 refused(() => db.adminCommand({ shardCollection: "test.series", key: { m: 1 }, timeseries: { timeField: "t", metaField: "m" } })) // 238 option timeseries of shardCollection is not implemented
-refused(() => db.items.find().collation({ locale: "hsb" }).toArray()) // 2 The collation of locale 'hsb' is not supported…
+refused(() => db.items.find().collation({ locale: "zh@collation=unihan" }).toArray()) // 2 The collation of locale 'zh@collation=unihan' is not supported…
 db.createCollection("tuned", { storageEngine: { wiredTiger: { configString: "block_compressor=zlib" } } }).ok // 1
 ` + "```" + `
 

@@ -35,7 +35,7 @@ var libraryUsers = []struct {
 	{"go.uber.org/zap", []string{"storage/tikvkv"}, "the client of a cluster logs through it, and the server does not"},
 	{"golang.org/x/sys", []string{"cmd/cantle/doctor", "serve/daemon", "wire/server"}, "system calls belong to the edge"},
 	{"golang.org/x/term", []string{"cmd/cantle/top"}, "only one verb reads keys from the terminal"},
-	{"golang.org/x/text", []string{"collection/mql", "collection/text"}, "one package implements collation, one text search"},
+	{"golang.org/x/text", []string{"collection/mql", "collection/tailoring", "collection/text"}, "collations, the rules that they apply, and text search"},
 	{"google.golang.org/grpc", []string{"storage/tikvkv"}, "the protocol of a cluster belongs to its engine"},
 }
 
