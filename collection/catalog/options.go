@@ -109,6 +109,6 @@ func ParseOptions(env *mql.Env, raw bson.Raw, by mql.CollatorVersion) (Options, 
 		return o, nil
 	}
 	var err error
-	o.Validator, err = match.Parse(env.ForCatalog().WithCollation(o.Collation), validator)
+	o.Validator, err = match.Parse(env.ForCatalog().WithCollation(o.Collation).WithLateConstants(), validator)
 	return o, err
 }

@@ -135,8 +135,12 @@ func (op *Operator) arity(n int) error {
 	return mongoerr.New(28667, "Expression %s takes at least %d arguments, and at most %d, but %d were passed in.", op.Name, op.Min, op.Max, n)
 }
 
-// fold returns e, or its value as a constant if all its arguments are constants. In a lazy operand, errors are
-// ignored.
+// late reports whether errors of constants are left to the evaluation: in operands that may never be evaluated, and under
+// Env.LateConstants.
+func (p *parser) late() bool { return p.lazy > 0 || p.env.LateConstants }
+
+// fold returns e, or its value as a constant if all its arguments are constants. An error of the value is that of the
+// document that meets it if late is true.
 func (p *parser) fold(e Expr) (Expr, error) {
 	constant := true
 	e.(parent).children(func(c Expr) {
@@ -150,7 +154,7 @@ func (p *parser) fold(e Expr) (Expr, error) {
 	p.scratch.Reset()
 	v, err := e.Eval(p.env, bson.Empty, &p.scratch)
 	if err != nil {
-		if p.lazy > 0 {
+		if p.late() {
 			return e, nil
 		}
 		return nil, err

@@ -38,7 +38,7 @@ func parseRegex(p *parser, op *Operator, v bson.Value) (Expr, error) {
 			opt, ok = IsConstant(r.options)
 		}
 		if ok {
-			if r.fixed, err = r.compile(re, opt); err != nil && p.lazy == 0 {
+			if r.fixed, err = r.compile(re, opt); err != nil && !p.late() {
 				return nil, err
 			}
 		}

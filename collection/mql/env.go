@@ -58,6 +58,10 @@ type Env struct {
 	// the SlotHolder, forks have their own.
 	Slot *SlotHolder
 
+	// LateConstants leaves the errors of constant parts of an expression to its evaluation. It is set where a definition is
+	// parsed that may never be evaluated: an update that may match nothing, a validator, a view.
+	LateConstants bool
+
 	compiling   *atomic.Int64 // see Compiling; nil: nothing was compiled yet
 	ticks       uint
 	randomDrawn *atomic.Bool // see WithRandomFlag; nil: not recorded
@@ -131,6 +135,13 @@ func (e *Env) WithCollation(c *Collation) *Env {
 func (e *Env) WithMemory(m *Memory) *Env {
 	f := *e
 	f.Memory = m
+	return &f
+}
+
+// WithLateConstants returns a copy of e with LateConstants set.
+func (e *Env) WithLateConstants() *Env {
+	f := *e
+	f.LateConstants = true
 	return &f
 }
 

@@ -18,6 +18,7 @@ import (
 // allowed in updates), the errors of Cosmos.Check and of the stages.
 func parsePipeline(env *mql.Env, list bson.Raw) (*Program, error) {
 	p := &Program{pipeline: true}
+	parse := env.WithLateConstants() // no document may match
 	for v := range list.Values() {
 		d, ok := v.Doc()
 		if !ok {
@@ -37,7 +38,7 @@ func parsePipeline(env *mql.Env, list bson.Raw) (*Program, error) {
 		if err := env.Cosmos.Check(cosmos.Stage, name); err != nil {
 			return nil, err
 		}
-		t, err := project.ParseStage(env, name, f.Value)
+		t, err := project.ParseStage(parse, name, f.Value)
 		if err != nil {
 			return nil, err
 		}

@@ -110,6 +110,6 @@ func checkView(o *cluster.Op, snap *catalog.Snapshot, coll *catalog.Collection) 
 	if _, _, _, err := snap.Resolve(coll.Namespace); err != nil {
 		return err
 	}
-	_, err := agg.Parse(o.Env, coll.Options.Pipeline, agg.Options{NS: on, In: agg.InView})
+	_, err := agg.Parse(o.Env.WithLateConstants(), coll.Options.Pipeline, agg.Options{NS: on, In: agg.InView})
 	return err
 }

@@ -209,7 +209,7 @@ func checkValidator(c *command.Call, v bson.Raw) error {
 	if err := match.RefuseInValidator(v); err != nil {
 		return err
 	}
-	_, err := match.Parse(c.Env(), v)
+	_, err := match.Parse(c.Env().WithLateConstants(), v)
 	return err
 }
 

@@ -28,7 +28,7 @@ func checkView(c *command.Call, ns collection.Namespace, viewOn string, pipeline
 			return mongoerr.New(s.NoView, "%s is not allowed in a view definition", s.Name)
 		}
 	}
-	if _, err := agg.Parse(c.Env(), outline.Stages, agg.Options{NS: base, In: agg.InView}); err != nil {
+	if _, err := agg.Parse(c.Env().WithLateConstants(), outline.Stages, agg.Options{NS: base, In: agg.InView}); err != nil {
 		return err
 	}
 	g := viewGraph{snap: c.Cluster.Catalog(), ns: ns, under: map[collection.Namespace]extent{}, over: map[collection.Namespace]extent{}}
