@@ -65,8 +65,8 @@ func (q *Query) fullText() ([]*Solution, error) {
 	switch {
 	case ix == nil && textIndexBuilding(q.Coll):
 		return nil, mongoerr.New(mongoerr.IndexNotFound, "text index required for $text query, and the one there is is still being built")
-	case ix == nil:
-		return nil, mongoerr.New(mongoerr.IndexNotFound, "text index required for $text query; create one with createIndexes: {key: {<field>: \"text\"}}")
+	case ix == nil: // programs compare the whole text
+		return nil, mongoerr.New(mongoerr.IndexNotFound, "text index required for $text query")
 	case ix.Hidden || q.stable:
 		return nil, q.noPlans("need exactly one text index for $text query")
 	}

@@ -1,10 +1,13 @@
 package plan
 
 import (
+	"fmt"
 	"math"
+	"strconv"
 
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/geo"
+	"github.com/cantledb/cantle/collection/match"
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
@@ -32,10 +35,39 @@ func (q *Query) nearest(hint *catalog.Index) ([]*Solution, error) {
 		}
 	}
 	if len(out) == 0 {
-		return nil, q.noPlans("unable to find index for $geoNear query")
+		return nil, q.noGeoIndex(cs)
 	}
 	sortByScore(out)
 	return out, nil
+}
+
+// noGeoIndex returns the error for a search by distance without an index. Its text has the query between the namespace and
+// the reason, in MongoDB's form: programs read the name of the field from it (Parse Server: /field=([A-Za-z_0-9]+) /) and
+// create the index.
+func (q *Query) noGeoIndex(cs []conjunct) error {
+	g, sphere, most := q.near.Geo(), 0, math.MaxFloat64
+	if g.Sphere {
+		sphere = 1
+	}
+	if !math.IsInf(g.Max, 0) {
+		most = g.Max
+	}
+	tree := fmt.Sprintf("GEONEAR  field=%s maxdist=%s isNearSphere=%d\n", q.near.Path(), strconv.FormatFloat(most, 'g', 6, 64), sphere)
+	if len(cs) > 1 {
+		list := ""
+		for _, c := range cs {
+			if c.node != match.Node(q.near) {
+				list += "    " + match.String(c.node).String() + "\n"
+			}
+		}
+		tree = "$and\n" + list + "    " + tree
+	}
+	limit := ""
+	if q.Limit > 0 {
+		limit = fmt.Sprintf(" limit=%d", q.Limit)
+	}
+	return mongoerr.New(mongoerr.NoQueryExecutionPlans, "error processing query: ns=%s%sTree: %sSort: %s\nProj: %s\n"+
+		" planner returned error :: caused by :: unable to find index for $geoNear query", q.Coll.Namespace, limit, tree, q.Sort, q.Projection)
 }
 
 // byDistance plans a search by distance with field i of one geospatial index; nil if the index does not fit.

@@ -146,9 +146,9 @@ func (c *Cluster) modifyOne(o *Op, ns collection.Namespace, m *Modify) (r Modifi
 			if m.Find.Metas != 0 {
 				r.Found = &exec.Row{Hash: row.Hash, ID: slices.Clone(row.ID), Meta: row.Meta.Clone()}
 			}
-			err = a.change(w.filter, m, row, &r)
+			err = m.executing(a.change(w.filter, m, row, &r))
 		case m.Upsert:
-			err = a.upsert(m, &r)
+			err = m.executing(a.upsert(m, &r))
 		}
 		if byKey {
 			o.meter.WaiveLocate()
@@ -159,6 +159,16 @@ func (c *Cluster) modifyOne(o *Op, ns collection.Namespace, m *Modify) (r Modifi
 		return err
 	})
 	return r, err
+}
+
+// executing returns an error of the execution of a findAndModify with MongoDB's context in front of the text, which
+// programs match. Errors that make the attempt repeat, and those of budgets, stay as they are.
+func (m *Modify) executing(err error) error {
+	e, ok := err.(*mongoerr.Error)
+	if m.Return == NoImage || !ok || e.Code.Transient() || e.Code == mongoerr.TooManyRequests {
+		return err
+	}
+	return e.Prefix("Plan executor error during findAndModify :: caused by :: ")
 }
 
 // located is the plan by which a single-document statement finds its document.
