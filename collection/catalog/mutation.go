@@ -183,7 +183,7 @@ func (m *Mutation) NewCollection(env *mql.Env, ns collection.Namespace, options 
 	if err != nil {
 		return nil, err
 	}
-	c := &Collection{Namespace: ns, ID: keyspace.CollectionID(n), UUID: NewUUID(), Options: o, NextIndex: 2}
+	c := &Collection{Namespace: ns, ID: keyspace.CollectionID(n), UUID: bson.NewUUID(), Options: o, NextIndex: 2}
 	if c.IsView() {
 		return c, nil
 	}

@@ -2,20 +2,11 @@ package catalog
 
 import (
 	"crypto/md5"
-	"crypto/rand"
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
-
-// NewUUID makes a random (version 4) UUID.
-func NewUUID() (u [16]byte) {
-	rand.Read(u[:])
-	u[6] = u[6]&0x0f | 0x40
-	u[8] = u[8]&0x3f | 0x80
-	return u
-}
 
 // VirtualUUID returns the UUID derived from a name; the same name always gives the same UUID.
 func VirtualUUID(name string) [16]byte {

@@ -17,7 +17,7 @@ import (
 // from the document.
 var (
 	infallible = []string{"$avg", "$const", "$isArray", "$isNumber", "$literal", "$max", "$min", "$stdDevPop", "$stdDevSamp", "$sum", "$toHashedIndexKey", "$type"}
-	constants  = []string{"$const", "$createObjectId", "$currentDate", "$literal", "$meta", "$rand"}
+	constants  = []string{"$const", "$createObjectId", "$createUUID", "$currentDate", "$literal", "$meta", "$rand"}
 )
 
 // seen records which kinds of cases an operator has.

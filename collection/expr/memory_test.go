@@ -52,6 +52,7 @@ var worst = map[string]string{
 	"$cos":                  `{$cos: "$n"}`,
 	"$cosh":                 `{$cosh: "$n"}`,
 	"$createObjectId":       `{$createObjectId: {}}`,
+	"$createUUID":           `{$createUUID: {}}`,
 	"$currentDate":          `{$currentDate: {}}`,
 	"$dateAdd":              `{$dateAdd: {startDate: "$t", unit: "day", amount: 1}}`,
 	"$dateDiff":             `{$dateDiff: {startDate: "$t", endDate: "$t", unit: "day"}}`,

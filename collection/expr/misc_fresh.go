@@ -7,7 +7,7 @@ import (
 )
 
 // volatile is an operator without arguments that has a new value at each evaluation, and so is not folded:
-// $rand, $createObjectId or $currentDate.
+// $rand, $createObjectId, $createUUID or $currentDate.
 type volatile struct {
 	name  string // operator
 	value func(*mql.Env, *Scratch) bson.Value

@@ -56,6 +56,7 @@ var Operators = []Operator{
 	{Name: "$cos", Min: 1, Max: 1, Parse: positional(trig("$cos", exactCos, decimal.Cos, finite, "(-inf,inf)")), Since: "4.2", Doc: "reference/operator/aggregation/cos"},
 	{Name: "$cosh", Min: 1, Max: 1, Parse: positional(trig("$cosh", math.Cosh, decimal.Cosh, anything, "[-inf,inf]")), Since: "4.2", Doc: "reference/operator/aggregation/cosh"},
 	{Name: "$createObjectId", Parse: parseVolatile(newObjectID), Since: "8.3", Doc: "reference/operator/aggregation/createObjectId"},
+	{Name: "$createUUID", Parse: parseVolatile(newUUID), Since: "9.0", Doc: "reference/operator/aggregation/createUUID"},
 	{Name: "$currentDate", Parse: parseVolatile(currentDate), Since: "8.2", Doc: "reference/operator/aggregation/currentDate"},
 	{Name: "$dateAdd", Parse: named(dateAddSignature, dateAdd("$dateAdd", 1)), Since: "5.0", Doc: "reference/operator/aggregation/dateAdd"},
 	{Name: "$dateDiff", Parse: named(dateDiffSignature, dateDiff), Since: "5.0", Doc: "reference/operator/aggregation/dateDiff"},

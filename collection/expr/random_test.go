@@ -34,7 +34,7 @@ func randomValue(r *rand.Rand, b *bson.Builder, name string, depth int, parsed [
 		return
 	}
 	op := expr.Operators[r.IntN(len(expr.Operators))]
-	for slices.Contains([]string{"$function", "$rand", "$createObjectId"}, op.Name) {
+	for slices.Contains([]string{"$function", "$rand", "$createObjectId", "$createUUID"}, op.Name) {
 		op = expr.Operators[r.IntN(len(expr.Operators))]
 	}
 	b.BeginDoc(name)

@@ -243,7 +243,7 @@ func logIndexes(o *cluster.Op, txn storage.Txn, coll *catalog.Collection, indexe
 	if built {
 		return logCommand(o, txn, coll.Namespace.DB, coll, nil, func(b *bson.Builder) {
 			b.String("commitIndexBuild", coll.Namespace.Coll)
-			id := catalog.NewUUID()
+			id := bson.NewUUID()
 			b.Binary("indexBuildUUID", 4, id[:])
 			b.BeginArray("indexes")
 			for _, ix := range indexes {

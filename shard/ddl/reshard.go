@@ -143,7 +143,7 @@ func (d *Definer) CleanupReshard(ctx context.Context, ns collection.Namespace) e
 func describeReshard(b *bson.Builder, command string, was, is *catalog.Collection) {
 	b.String(command, is.Namespace.String())
 	if command == "reshardCollection" {
-		id := catalog.NewUUID()
+		id := bson.NewUUID()
 		b.Binary("reshardUUID", 4, id[:])
 	}
 	b.Raw("shardKey", is.Key.Spec())
