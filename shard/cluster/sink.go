@@ -194,7 +194,7 @@ func (s *mergeSink) ofOneDocument(err error) bool {
 		return false
 	}
 	switch e.Code {
-	case mongoerr.DuplicateKey, mongoerr.DocumentValidationFailure, mongoerr.ImmutableField, mongoerr.BSONObjectTooLarge:
+	case mongoerr.DuplicateKey, mongoerr.DocumentValidationFailure, mongoerr.ImmutableField, mongoerr.BSONObjectTooLarge, mongoerr.MergeStageNoMatchingDocument:
 		return true
 	}
 	return false

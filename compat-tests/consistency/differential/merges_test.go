@@ -132,18 +132,23 @@ func (m *merges) answer(on string) string {
 	for _, d := range m.target {
 		docs = append(docs, maps.Clone(d))
 	}
-	problem := ""
-	for _, d := range m.source {
+	first := ""
+	for _, d := range m.source { // all in one batch, whose other documents are written if one fails
 		fresh := maps.Clone(d)
 		if !m.ids {
 			delete(fresh, "_id")
 		}
-		if problem, docs = m.merge(docs, fresh, on); problem != "" {
-			problem += "\n"
+		var problem string
+		problem, docs = m.merge(docs, fresh, on)
+		noKey := strings.HasPrefix(problem, "error 51132") // which ends the batch
+		if problem != "" && (first == "" || noKey) {
+			first = problem + "\n"
+		}
+		if noKey {
 			break
 		}
 	}
-	return problem + mergeLines(docs)
+	return first + mergeLines(docs)
 }
 
 // merge merges one document.
