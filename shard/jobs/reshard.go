@@ -290,7 +290,7 @@ func (c *copying) replace(m *catalog.Mutation) error {
 	for _, gone := range []struct {
 		id keyspace.CollectionID
 		ix keyspace.IndexID
-	}{{now.ID, 0}, {c.to.ID, originIndex}} {
+	}{{now.ID, 0}, {c.to.ID, keyspace.OriginIndex}} {
 		if err := Delete(m, gone.id, gone.ix); err != nil {
 			return err
 		}

@@ -19,12 +19,8 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// originIndex is the index of a copy that maps, while the copy is filled, the place of a document
-// in the old collection to its place in the copy: the change log contains only the old place.
-const originIndex keyspace.IndexID = math.MaxUint32
-
 // originValue encodes the position (hash) and the id of a record: the place of a document, as the entries of
-// originIndex hold it.
+// keyspace.OriginIndex hold it.
 func originValue(h keyspace.Hash, id []byte) []byte {
 	return keyspace.AppendUniqueValue(nil, h, id, nil)
 }
@@ -34,8 +30,10 @@ func recordAt(id keyspace.CollectionID, place []byte) []byte {
 	return keyspace.RecordSpan(id, place, nil).Start
 }
 
+// originKey returns the key of the entry that maps, while the copy is filled, a place in the old collection to one in the
+// copy: the change log contains only the old place.
 func (c *copying) originKey(place []byte) []byte {
-	return keyspace.AppendUnique(nil, c.to.ID, originIndex, 0, place)
+	return keyspace.AppendUnique(nil, c.to.ID, keyspace.OriginIndex, 0, place)
 }
 
 // copy inserts all documents of one snapshot into the copy.
@@ -274,7 +272,7 @@ func (f *filling) target(d *shard.Descriptor) *write.Target {
 	return t
 }
 
-// insert inserts into the copy the document at a place of the old collection, and an entry of originIndex that maps
+// insert inserts into the copy the document at a place of the old collection, and an entry of keyspace.OriginIndex that maps
 // this place to the new one. doc may alias an iterator.
 func (f *filling) insert(place []byte, doc bson.Raw) error {
 	to := f.c.to

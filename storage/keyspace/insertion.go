@@ -8,9 +8,14 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// insertionIndex is the number under which a collection stores its insertion order, like an index: no index has it.
-// So all that deletes, measures or compacts the index entries of a collection includes the insertion order.
-const insertionIndex IndexID = math.MaxUint32
+// Numbers that no index of the catalog has. What is stored under them lies beside the index entries of a collection, so
+// all that deletes, measures or compacts these includes it.
+const (
+	// OriginIndex holds, in the copy of a collection that is resharded, the places of its documents in the old collection.
+	OriginIndex IndexID = math.MaxUint32
+	// insertionIndex holds the insertion order of a collection.
+	insertionIndex IndexID = math.MaxUint32 - 1
+)
 
 // The two parts of a collection's insertion order, in the place of index partitions. A placed document has one key in
 // each.

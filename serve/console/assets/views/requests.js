@@ -126,7 +126,8 @@ function steps(plan, depth = 0, out = []) {
 
 // stagesOf lists the stages of a plan, or of a pipeline's explain output, from the last to the first.
 function stagesOf(plan, depth = 0) {
-  if (plan.queryPlanner) return steps(plan.queryPlanner.winningPlan, depth);
+  const winning = plan.queryPlanner?.winningPlan;
+  if (winning) return steps(winning.queryPlan ?? winning, depth);
   const named = (s) => { const [stage, detail] = Object.entries(s)[0]; return stage === '$cursor' ? stagesOf(detail, depth) : [{ depth, stage, detail }]; };
   if (plan.stages) return [...plan.stages].reverse().flatMap(named);
   const parts = Object.values(plan.shards ?? {});
