@@ -77,15 +77,14 @@ func runKillCursors(c *command.Call) error {
 	return nil
 }
 
-// mayKill refuses to close a cursor of another user, unless the command's user has killAnyCursor on the cluster or
-// killCursors on the cursor's namespace.
+// mayKill refuses to close a cursor of another user, unless the command's user has killAnyCursor on the cluster. The
+// action killCursors has no effect, as since MongoDB 4.2: the role read contains it.
 // Errors: Unauthorized (13).
 func mayKill(c *command.Call, o *cursor.Options) error {
 	if !c.Server.RequireAuth || o.User == c.ConnState.User {
 		return nil
 	}
-	g := c.ConnState.Login.Grants
-	if g.MayCluster(auth.KillAnyCursor) || g.May(auth.KillCursors, o.Namespace) {
+	if c.ConnState.Login.Grants.MayCluster(auth.KillAnyCursor) {
 		return nil
 	}
 	return c.Unauthorized(c.Body)
