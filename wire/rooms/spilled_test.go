@@ -23,7 +23,7 @@ func TestSpilled(t *testing.T) {
 	for _, x := range []struct{ name, cmd, at string }{
 		{"sort", `{find: "c", sort: {a: 1}}`, "executionStats.executionStages"},
 		{"sort", `{aggregate: "c", pipeline: [{$addFields: {b: {$add: ["$a", 1]}}}, {$sort: {b: 1}}, {$unwind: "$b"}], cursor: {}}`, "stages.2"},
-		{"group", `{aggregate: "c", pipeline: [{$group: {_id: "$_id", all: {$push: "$text"}}}], cursor: {}}`, "stages.1"},
+		{"group", `{aggregate: "c", pipeline: [{$group: {_id: "$_id", all: {$push: "$text"}}}], cursor: {}}`, "executionStats.executionStages"},
 		{"bucketAuto", `{aggregate: "c", pipeline: [{$bucketAuto: {groupBy: "$a", buckets: 3}}], cursor: {}}`, "stages.1"},
 		{"setWindowFields", `{aggregate: "c", pipeline: [{$setWindowFields: {sortBy: {a: 1}, output: {n: {$sum: "$a"}}}}], cursor: {}}`, "stages.1"},
 		{"lookup", `{aggregate: "one", pipeline: [{$lookup: {from: "c", pipeline: [], as: "all"}}, {$project: {_id: 1}}], cursor: {}}`, "stages.1"},
