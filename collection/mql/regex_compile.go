@@ -126,10 +126,10 @@ func badPattern(why string) error {
 func matchError(err error) error {
 	switch {
 	case errors.Is(err, regex.ErrSteps), errors.Is(err, regex.ErrMemory):
-		return mongoerr.New(51156, "Error occurred while executing the regular expression: %w; "+
+		return mongoerr.New(51156, "Error occurred while executing the regular expression: %v; "+
 			"repeated groups in repeated groups, as (a+)+, take time that doubles with each character: write the pattern without them", err)
 	case errors.Is(err, regex.ErrRecursion):
-		return mongoerr.New(51156, "Error occurred while executing the regular expression: %w; "+
+		return mongoerr.New(51156, "Error occurred while executing the regular expression: %v; "+
 			"let a group that calls itself match a character first", err)
 	}
 	return err
