@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
@@ -51,13 +52,15 @@ func TestDemoVerb(t *testing.T) {
 			}
 		}
 	}
-	answer, err := http.Get(page + "api/v1/heat?ns=shop.orders")
-	if err != nil {
-		t.Fatal(err)
+	heat := ""
+	for range 100 { // the history records a second when it has passed
+		if heat = pageText(t, page+"api/v1/heat?ns=shop.orders"); strings.Count(heat, `"partition":`) >= 4 {
+			break
+		}
+		<-time.After(50 * time.Millisecond)
 	}
-	defer answer.Body.Close()
-	if heat, _ := io.ReadAll(answer.Body); answer.StatusCode != http.StatusOK || strings.Count(string(heat), `"partition":`) < 4 {
-		t.Errorf("%s: %s", answer.Status, heat)
+	if strings.Count(heat, `"partition":`) < 4 {
+		t.Errorf("the heat map has no partitions: %s", heat)
 	}
 	if page, err := http.Get(page + "docs/console.html"); err != nil || page.StatusCode != http.StatusOK {
 		t.Errorf("the documentation of the console's menu: %v %v", page, err)
@@ -107,4 +110,19 @@ func connectTo(t *testing.T, uri string) *mongo.Client {
 	}
 	t.Cleanup(func() { client.Disconnect(context.Background()) })
 	return client
+}
+
+// pageText returns the body of a page, which must exist.
+func pageText(t *testing.T, address string) string {
+	t.Helper()
+	answer, err := http.Get(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	body, err := io.ReadAll(answer.Body)
+	if err != nil || answer.StatusCode != http.StatusOK {
+		t.Fatalf("%s: %s %s", address, answer.Status, body)
+	}
+	return string(body)
 }
