@@ -4,12 +4,15 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/shard/ddl"
+	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/keyspace"
+	"github.com/cantledb/cantle/storage/memkv"
 )
 
 // rewritings holds the commands that rewrite a sharded collection, and the end of the key that each one leaves.
@@ -71,6 +74,31 @@ func TestRewritingAgain(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Reads and writes of an unsharded copy meet only its own insertion order, both before and after the entries that were
+// needed to fill the copy are deleted.
+func TestUnshardedIsUsedAtOnce(t *testing.T) {
+	n := open(t, func() storage.Store { return memkv.Open(memkv.Options{Clock: time.Now}) })
+	n.sharded(2)
+	n.fill(100, 200)
+	n.must(n.UnshardCollection(n.op(), shop, 0))
+	reads := func(docs int) {
+		t.Helper()
+		if got := n.check(`{a: {$gte: 0}}`); got != docs {
+			t.Errorf("%d documents, want %d", got, docs)
+		}
+		v, err := n.Validate(n.op(), shop)
+		n.must(err)
+		if want := int64(docs - 100); !v.Valid() || v.Places.Placed != want {
+			t.Errorf("places %+v, want %d", v.Places, want)
+		}
+	}
+	reads(100)
+	n.fill(0, 50)
+	reads(150)
+	n.must(n.jobs.DeleteRecorded(t.Context()))
+	reads(150)
 }
 
 // A rewriting that fails at the next start, that has begun three times, or whose command is unknown, is given up:
