@@ -113,7 +113,9 @@ func (r *Recorder) freeShapes() {
 	}
 	victims := make([]shapeID, 0, len(n.shapes))
 	for id := firstShapeID; id < len(n.shapes); id++ {
-		victims = append(victims, shapeID(id))
+		if n.shapes[id] != (Shape{}) { // else it is free already
+			victims = append(victims, shapeID(id))
+		}
 	}
 	slices.SortFunc(victims, func(a, b shapeID) int { return cmp.Or(cmp.Compare(weight[a], weight[b]), cmp.Compare(a, b)) })
 	victims = victims[:min(len(victims), shapesFreed)]

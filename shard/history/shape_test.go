@@ -138,6 +138,39 @@ func TestManyShapes(t *testing.T) {
 	}
 }
 
+// If the records of a store have more shapes than there are numbers, some become others at a start, and no shape has the
+// work of another one.
+func TestLoadOfManyShapes(t *testing.T) {
+	w := newWorld(t)
+	pending := map[history.Shape]history.ShapeWork{}
+	w.shapesOf(pending)
+	w.Update()
+	want := map[history.Shape]float64{}
+	for _, distinct := range []int{900, 200, 100, 100, 100, 100, 300, 100, 150} { // in five minutes each
+		for range 30 {
+			for range distinct / 30 {
+				s := find(fmt.Sprintf("{f%d: ?}", len(want)))
+				want[s] = float64(len(want) + 1)
+				pending[s] = history.ShapeWork{RU: want[s], Runs: 1}
+			}
+			w.clock.Advance(10 * time.Second)
+			w.Update()
+		}
+		w.StoreFullColumns(t.Context())
+	}
+	w.Save(t.Context())
+	w.shapesOf(pending)
+	sums := w.Shapes(history.ShapeQuery{Level: history.Tens, First: start.Unix() / 10, Steps: 300})
+	for _, r := range sums.Rows {
+		if !r.Others() && (r.RU != want[r.Shape] || r.Runs != 1) {
+			t.Fatalf("%s: %+v, want %v RU", r.Filter, r.ShapeWork, want[r.Shape])
+		}
+	}
+	if len(sums.Rows) < 800 {
+		t.Errorf("%d rows", len(sums.Rows))
+	}
+}
+
 // The work of shapes at a server that is gone counts until another takes its history over, and then there.
 func TestShapesOfAllServers(t *testing.T) {
 	o := newOwners(t)
