@@ -65,7 +65,7 @@ func (x *syncTimes) end(begun time.Time) (text string, isError bool) {
 	}
 	text = fmt.Sprintf("the disk is slow: it took %v to sync the log, for which the writes of that time waited", took.Round(time.Millisecond))
 	if x.suppressed > 0 {
-		text += fmt.Sprintf(" (and more than %v another %d times since the last message)", slowSync, x.suppressed)
+		text += fmt.Sprintf(" (slow syncs since the last message: %d)", x.suppressed)
 	}
 	*last, x.suppressed = now, 0
 	return text, isError

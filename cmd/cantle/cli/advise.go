@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -266,7 +267,11 @@ func (s *server) scan(ctx context.Context, db, coll string, a *adviseArgs, parti
 	if s.waits != nil {
 		s.waits.showBy(p.Logf)
 	}
-	return s.eachDocument(ctx, db, coll, command, take)
+	err := s.eachDocument(ctx, db, coll, command, take)
+	if errors.As(err, new(*refusedError)) {
+		return fmt.Errorf("the user may not read the documents of %s.%s: grant it the role read on the database %[1]s", db, coll)
+	}
+	return err
 }
 
 // scanBatch is the number of documents in each reply while cantle advise scans a collection.

@@ -145,6 +145,10 @@ func TestLintServerRights(t *testing.T) {
 		!strings.Contains(errs, "a part of "+address.Redact(as("lists"))+" was not checked, because the user may not read it: this requires the role readAnyDatabase") {
 		t.Errorf("clusterMonitor: status %d, %s", status, errs)
 	}
+	var advice strings.Builder
+	if code := verbStatus(t, "advise", "", &advice, &advice, as("lists"), "test.orders"); code != 1 || !strings.Contains(advice.String(), "documents of test.orders: grant it the role read on the database test\n") {
+		t.Errorf("advise: status %d, %s", code, advice.String())
+	}
 
 	run(t, admin, `{configureFailPoint: "failCommand", mode: {times: 2}, data: {failCommands: ["listIndexes"], errorCode: 16500}}`)
 	if status, out, errs := lintOf(t, nil, as("all")); status != 1 || !strings.HasSuffix(errs, "throttled 2 times, waited 200ms\n") {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 )
@@ -45,6 +46,9 @@ func (b *tab) now() {
 	b.has("the fan-out is warned of", "fan-out")
 	b.has("a hot partition is warned of", "of the load of 4 partitions")
 	b.has("the scaling has happened", "4000 RU/s (manual)")
+	b.do(emulation.SetDeviceMetricsOverride(1920, 1000, 1, false))
+	b.check("on a wide screen they stand in two columns", "new Set([...document.querySelectorAll('.charts > *')].map((c) => c.offsetLeft)).size === 2")
+	b.do(emulation.SetDeviceMetricsOverride(1400, 1000, 1, false))
 	b.picture("now")
 	b.s.run("test", `{"find": "orders"}`)
 	b.s.pass(1)
@@ -106,6 +110,9 @@ func (b *tab) partitions() {
 	b.check("four partitions", "document.querySelectorAll('tbody tr').length === 4")
 	b.has("their throughput", "1\u202f000")
 	b.check("the hottest is first", "parseInt(document.querySelector('tbody .bar.hot').innerText) > 50")
+	b.do(emulation.SetDeviceMetricsOverride(390, 800, 1, true))
+	b.check("share and refusals are in sight on a phone", "(() => { const h = [...document.querySelectorAll('thead th')]; return ['Share', 'Refused'].every((w) => h.find((x) => x.innerText.includes(w)).getBoundingClientRect().right <= 390); })()")
+	b.do(emulation.SetDeviceMetricsOverride(1400, 1000, 1, false))
 	b.click("tbody tr button.plain")
 	b.has("its costliest values", `{customer: "c7"}`)
 	b.picture("partitions")

@@ -43,16 +43,16 @@ export default function Partitions() {
     </div>
     <${Table} caption=${`Partitions of ${p.ns}`} rows=${data.partitions} sort=${['share', -1]} keyOf=${(x) => x.id} chosen=${open} onRow=${(x) => setOpen(open === x.id ? null : x.id)} columns=${[
       { name: 'id', title: 'Partition', value: (x) => Number(x.id), show: (x) => x.id },
-      { name: 'range', title: 'From', value: (x) => (x.min ? short(x.min) : ''), show: (x) => html`<span class="mono">${x.min ? short(x.min) : sharded ? '–' : 'all'}</span>` },
-      { name: 'documents', title: 'Documents', right: true, value: (x) => x.documents, show: (x) => num(x.documents) },
-      { name: 'bytes', title: 'Size', right: true, value: (x) => x.bytes, show: (x) => html`<${Bar} share=${x.bytes / most} text=${bytes(x.bytes)}/>` },
       { name: 'share', title: p.brush ? 'Share of RU, selected' : 'Share of RU', right: true, value: shareOf, show: (x) => html`<${Bar} share=${shareOf(x)} text=${percent(100 * shareOf(x))} hot=${data.load?.kind === 'hot' && String(data.load.partition) === x.id}/>` },
+      { name: 'throttled', title: 'Refused last minute', right: true, value: (x) => x.throttledLastMinute, show: (x) => html`<span class=${x.throttledLastMinute ? 'bad' : ''}>${num(x.throttledLastMinute)}</span>` },
       { name: 'now', title: 'RU/s now', right: true, value: (x) => x.ruLastSecond, show: (x) => num(x.ruLastSecond) },
       { name: 'minute', title: 'RU last minute', right: true, value: (x) => x.ruLastMinute, show: (x) => num(x.ruLastMinute) },
       { name: 'throughput', title: 'Provisioned RU/s', right: true, value: (x) => x.throughput ?? 0, show: (x) => (x.throughput ? num(x.throughput) : '∞') },
       { name: 'normalized', title: 'Peak, % of RU/s', right: true, value: (x) => x.normalizedPercent, show: (x) => (x.throughput ? percent(x.normalizedPercent) : '–') },
-      { name: 'throttled', title: 'Refused last minute', right: true, value: (x) => x.throttledLastMinute, show: (x) => html`<span class=${x.throttledLastMinute ? 'bad' : ''}>${num(x.throttledLastMinute)}</span>` },
       { name: 'waiting', title: 'Waiting', right: true, value: (x) => x.waiting, show: (x) => x.waiting },
+      { name: 'range', title: 'From', value: (x) => (x.min ? short(x.min) : ''), show: (x) => html`<span class="mono">${x.min ? short(x.min) : sharded ? '–' : 'all'}</span>` },
+      { name: 'documents', title: 'Documents', right: true, value: (x) => x.documents, show: (x) => num(x.documents) },
+      { name: 'bytes', title: 'Size', right: true, value: (x) => x.bytes, show: (x) => html`<${Bar} share=${x.bytes / most} text=${bytes(x.bytes)}/>` },
     ]}/>
     ${chosen && html`<section class="detail" aria-label=${`Partition ${chosen.id}`}><header><h2>Partition ${chosen.id}</h2><span class="grow"></span>
         <button disabled=${!sharded} onClick=${() => act(`Split partition ${chosen.id}`, html`<p>Partition ${chosen.id} with ${num(chosen.documents)} documents (${bytes(chosen.bytes)}) becomes two partitions with half of its range each. No documents are moved.${chosen.throughput ? html` Each gets ${num(chosen.throughput / 2)} RU/s at first.` : ''}</p>`, () => post('partitions/split', { ns: p.ns, id: chosen.id }))}>Split…</button></header>
