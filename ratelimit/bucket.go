@@ -106,16 +106,23 @@ func (b *Bucket) Admit(now time.Time) (wait time.Duration) { return b.AdmitAs(no
 
 // AdmitAs is Admit for a class of requests.
 func (b *Bucket) AdmitAs(now time.Time, c Class) (wait time.Duration) {
+	_, wait = b.admit(now, c)
+	return wait
+}
+
+// admit is AdmitAs, and returns for a refusal also the state of the bucket.
+func (b *Bucket) admit(now time.Time, c Class) (by Standing, wait time.Duration) {
 	if !b.limited.Load() {
-		return 0
+		return by, 0
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.roll(now)
 	if wait = b.wait(now, c); wait > 0 {
+		by = b.standing(c)
 		b.countRefusalLocked()
 	}
-	return wait
+	return by, wait
 }
 
 // Charge subtracts the true price of a request that ran.

@@ -118,32 +118,26 @@ func (b *Budgets) Metadata() *Bucket { return &b.metadata }
 
 // AdmitMetadata returns nil if a metadata command may start now, otherwise the refusal, which names no partition.
 func (b *Budgets) AdmitMetadata(now time.Time) *Throttled {
-	wait := b.metadata.Admit(now)
+	by, wait := b.metadata.admit(now, Class{})
 	if wait == 0 {
 		return nil
 	}
-	at := b.metadata.standing(now, Class{})
-	at.Limit = MetadataLimit
-	return b.refuse(ShardID{}, at, wait)
+	by.Limit = MetadataLimit
+	return b.refuse(ShardID{}, by, wait)
 }
 
 // Admit returns nil if a request may start now, otherwise the refusal with the time to wait. It charges nothing: the
 // price is charged after the request, with Charge. A refusal is counted at its shard.
 func (b *Budgets) Admit(now time.Time, s Scope, c Class) *Throttled {
 	p := b.Collection(s.Collection)
-	if shard, wait := p.admit(now, s.Shards, c); wait > 0 {
-		return b.refuse(ShardID{s.Collection, shard}, p.set.Load().at(shard).standing(now, c), wait)
+	shard, by, wait := p.admit(now, s.Shards, c)
+	if parent := p.parent.Load(); parent != nil && wait == 0 {
+		shard, by, wait = parent.admit(now, p, s.Shards, c)
 	}
-	if parent := p.parent.Load(); parent != nil {
-		if shard, wait := parent.admit(now, p, s.Shards, c); wait > 0 {
-			at := parent.at(shard).standing(now, c)
-			if at.Limit == PartitionLimit {
-				at.Limit = DatabaseLimit
-			}
-			return b.refuse(ShardID{s.Collection, shard}, at, wait)
-		}
+	if wait == 0 {
+		return nil
 	}
-	return nil
+	return b.refuse(ShardID{s.Collection, shard}, by, wait)
 }
 
 // Charge takes the price of everything that a meter counted from the budgets of the collections and shards where it

@@ -43,16 +43,8 @@ type Standing struct {
 	Balance MicroRU // left of this second; negative is a debt of requests that ran
 }
 
-// standing returns the bucket's state as it applies to a class of requests.
-func (b *Bucket) standing(now time.Time, c Class) Standing {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.roll(now)
-	return b.standingLocked(c)
-}
-
-// standingLocked is standing for a caller that holds b.mu and has rolled the bucket.
-func (b *Bucket) standingLocked(c Class) Standing {
+// standing returns the bucket's state as it applies to a class of requests. The caller has rolled the bucket, and holds b.mu.
+func (b *Bucket) standing(c Class) Standing {
 	if c.Group > 0 && c.Group <= GroupsMax {
 		if g := &b.groups[c.Group-1]; g.rate > 0 && g.balance <= 0 && b.balance > 0 {
 			return Standing{BucketLimit, g.rate, g.balance}

@@ -24,10 +24,10 @@ func (p *parent) at(shard int) *Bucket { return p.set.Load().at(p.home(shard)) }
 
 // admit decides as Pool.admit does, but by the database's partitions on which the shards of a collection lie. child
 // is the pool of the collection; the returned shard is one of its shards.
-func (p *parent) admit(now time.Time, child *Pool, shards []int, c Class) (shard int, wait time.Duration) {
+func (p *parent) admit(now time.Time, child *Pool, shards []int, c Class) (shard int, by Standing, wait time.Duration) {
 	set := p.set.Load()
 	if !set.limited {
-		return 0, 0
+		return 0, by, 0
 	}
 	routed := len(shards) > 0
 	if !routed {
@@ -36,14 +36,16 @@ func (p *parent) admit(now time.Time, child *Pool, shards []int, c Class) (shard
 	for i, s := range shards {
 		w := set.at(p.home(s)).peek(now, c)
 		if !routed && w == 0 {
-			return s, 0
+			return s, by, 0
 		}
 		if i == 0 || routed && w > wait || !routed && w < wait {
 			shard, wait = s, w
 		}
 	}
 	if wait > 0 {
-		set.at(p.home(shard)).countRefusal()
+		if by = set.at(p.home(shard)).countRefusal(c); by.Limit == PartitionLimit {
+			by.Limit = DatabaseLimit
+		}
 	}
-	return shard, wait
+	return shard, by, wait
 }

@@ -186,28 +186,28 @@ func (p *Pool) Shares() []Share {
 
 // admit returns 0 if a request may start on all the given shards, otherwise the time that it has to wait and the
 // shard that causes it. Without shards (the request is not routed yet) one shard that can admit the request is
-// enough. A refusal is counted at the returned shard.
-func (p *Pool) admit(now time.Time, shards []int, c Class) (shard int, wait time.Duration) {
+// enough. A refusal is counted at the returned shard, whose bucket has the state by.
+func (p *Pool) admit(now time.Time, shards []int, c Class) (shard int, by Standing, wait time.Duration) {
 	set := p.set.Load()
 	if !set.limited {
-		return 0, 0
+		return 0, by, 0
 	}
 	if len(shards) == 1 {
-		return shards[0], set.at(shards[0]).AdmitAs(now, c)
+		by, wait = set.at(shards[0]).admit(now, c)
+		return shards[0], by, wait
 	}
 	if len(shards) == 0 {
 		deny := 0
 		for i, b := range set.buckets {
 			w := b.peek(now, c)
 			if w == 0 {
-				return set.shards[i], 0
+				return set.shards[i], by, 0
 			}
 			if i == 0 || w < wait {
 				wait, deny = w, i
 			}
 		}
-		set.buckets[deny].countRefusal()
-		return set.shards[deny], wait
+		return set.shards[deny], set.buckets[deny].countRefusal(c), wait
 	}
 	for _, s := range shards {
 		if w := set.at(s).peek(now, c); w > wait {
@@ -215,9 +215,9 @@ func (p *Pool) admit(now time.Time, shards []int, c Class) (shard int, wait time
 		}
 	}
 	if wait > 0 {
-		set.at(shard).countRefusal()
+		by = set.at(shard).countRefusal(c)
 	}
-	return shard, wait
+	return shard, by, wait
 }
 
 // Stats returns the statistics of each shard, by shard number.
@@ -288,11 +288,12 @@ func (b *Bucket) peek(now time.Time, c Class) time.Duration {
 	return b.wait(now, c)
 }
 
-// countRefusal counts a refusal that was decided elsewhere.
-func (b *Bucket) countRefusal() {
+// countRefusal counts a refusal after peek, and returns the state of the bucket.
+func (b *Bucket) countRefusal(c Class) Standing {
 	b.mu.Lock()
+	defer b.mu.Unlock()
 	b.countRefusalLocked()
-	b.mu.Unlock()
+	return b.standing(c)
 }
 
 // Shared reports whether the pool's collection also pays from its database's throughput.
