@@ -2,8 +2,6 @@ package main
 
 import (
 	"errors"
-	"os"
-	"strings"
 )
 
 // releasedSuites are the suites that run only on the release build of the server: they compare answers, and the
@@ -30,13 +28,4 @@ func (r *run) released() error {
 		r.testPackages(among("cases"), []string{"-run", "^TestCases$/^memory$"}),
 		r.testPackages(among("differential"), []string{"-run", "^TestMetamorphic$"}),
 		r.testPackages(among(releasedSuites...), nil))
-}
-
-// toolFlags returns the environment variables of all commands. Go compiles as for a release, without C and without the
-// path of the folder, except that the race detector needs C: so the released program is tested, no C compiler is
-// needed, and steps, as well as clones, share compiled packages. The garbage collector of compilers and tests runs at
-// five times the live heap instead of twice: tests take 12 to 20 percent less CPU, compilers 7 to 15. Servers that
-// tests start do not inherit this (internal/testenv), because a server sets its own goal.
-func toolFlags() []string {
-	return []string{"CGO_ENABLED=0", "GOFLAGS=" + strings.TrimSpace(os.Getenv("GOFLAGS")+" -trimpath"), "GOGC=400"}
 }
