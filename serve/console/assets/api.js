@@ -8,7 +8,7 @@ export class Failure extends Error {
   }
 }
 
-// parse reads JSON; whole numbers that JavaScript cannot hold stay what they are.
+// parse reads JSON; whole numbers that JavaScript cannot represent become {$numberLong}.
 function parse(text) {
   if (!/\d{16}/.test(text)) return JSON.parse(text);
   return JSON.parse(text.replace(/"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g, (m) => (/^-?\d{16,}$/.test(m) ? `{"$numberLong":"${m}"}` : m)));
@@ -75,7 +75,11 @@ export function clock(second, withSeconds = true) {
   return d.toDateString() === new Date().toDateString() ? time : `${d.getDate()} ${d.toLocaleString('en-GB', { month: 'short' })} ${time}`;
 }
 
-// short writes a value of Extended JSON as people do.
+// whole is a whole number of Extended JSON as a number, 0 without one; second is a date of it in seconds since 1970.
+export const whole = (v) => Number(v?.$numberLong ?? v ?? 0);
+export const second = (v) => Date.parse(v?.$date ?? '') / 1000;
+
+// short writes a value of Extended JSON in the syntax of the shell.
 export function short(v) {
   if (v && typeof v === 'object') {
     if ('$oid' in v) return `ObjectId("${v.$oid}")`;

@@ -2,7 +2,7 @@
 import { html } from './vendor/htm-preact.js';
 import { num } from './api.js';
 
-// Delta is the change of a number: ▲ or ▼ with per cent, "new" or "gone". grows says whether a larger number is worse (1),
+// Delta is the change of a number: ▲ or ▼ with per cent, "new" or "gone". grows states whether a larger number is worse (1),
 // better (-1), or neither (0).
 export function Delta({ now, before, grows = 1 }) {
   if (now === undefined || before === undefined || now === before) return null;

@@ -7,24 +7,30 @@ import { usePlace } from './state.js';
 import { Results, plain, useForm } from './typed.js';
 import { Plan } from './views/requests.js';
 
+// useEstimate returns the estimated charge of a request to POST /find or /aggregate while the user types, null without a
+// body or if the request is wrong. wait is the pause after the last change, in milliseconds.
+function useEstimate(path, body, wait) {
+  const [estimate, set] = useState(null);
+  useEffect(() => {
+    const timer = setTimeout(() => (body ? post(path, { ...body, estimate: true }).then((r) => set(r.estimate), () => set(null)) : set(null)), wait);
+    return () => clearTimeout(timer);
+  }, [JSON.stringify(body)]);
+  return estimate;
+}
+
 export function Documents({ about, ns }) {
   const p = usePlace();
   const [form, setForm] = useState({ filter: p.extra.startsWith('find:') ? p.extra.slice(5) : '', sort: '', projection: '', limit: 20 });
-  const [before, setBefore] = useState(null), [asked, ask] = useState(null), [edit, setEdit] = useState(null), [plan, setPlan] = useState(null);
+  const [asked, ask] = useState(null), [edit, setEdit] = useState(null), [plan, setPlan] = useState(null);
   const pages = usePages(ns), [as, buttons] = useForm();
-  const body = () => ({ ...form, limit: Number(form.limit) });
-  const run = () => { setPlan(null); return pages.run('find', body()); };
+  const body = { ...form, limit: Number(form.limit) }, before = useEstimate('find', { ns, ...body }, 250);
+  const run = () => { setPlan(null); return pages.run('find', body); };
   // change reads the document again, whole and with all its types, so that fields that are not edited keep their type.
   const change = async (r) => {
     try { setEdit({ text: JSON.stringify((await post('find', { ns, filter: { _id: r.id }, limit: 1, canonical: true })).documents[0], null, 2), id: r.id }); } catch (error) { pages.fail(error); }
   };
-  const explain = async () => { try { setPlan(await post('explain', { ns, ...body(), run: false })); pages.fail(null); } catch (error) { pages.fail(error); } };
+  const explain = async () => { try { setPlan(await post('explain', { ns, ...body, run: false })); pages.fail(null); } catch (error) { pages.fail(error); } };
   useEffect(() => { run(); }, [ns]);
-  // What it will cost is said while one types.
-  useEffect(() => {
-    const timer = setTimeout(() => post('find', { ns, ...body(), estimate: true }).then((r) => setBefore(r.estimate), () => setBefore(null)), 250);
-    return () => clearTimeout(timer);
-  }, [form.filter, form.sort, form.projection, form.limit]);
   const field = (name, title, hint) => html`<label class=${'field ' + name}>${title}<input value=${form[name]} placeholder=${hint} spellcheck=${false} autocomplete="off" onInput=${(e) => setForm({ ...form, [name]: e.target.value })}/></label>`;
   const actions = about.write ? (r) => r.id !== null && html`<div class="actions"><button class="small" onClick=${() => change(r)}>Edit…</button><button class="small" onClick=${() => ask(r)}>Delete…</button></div>` : undefined;
   return html`
@@ -47,17 +53,13 @@ const example = '[\n  {$match: {}},\n  {$group: {_id: "$customer", n: {$sum: 1}}
 // Aggregation runs a pipeline that reads, and shows its plan, its charge and its results.
 export function Aggregation({ ns }) {
   const [text, setText] = useState(sessionStorage.getItem('pipeline') ?? ''), [limit, setLimit] = useState(20);
-  const [before, setBefore] = useState(null), [plan, setPlan] = useState(null);
+  const [plan, setPlan] = useState(null);
   const pages = usePages(ns), [as, buttons] = useForm();
-  const body = () => ({ pipeline: text, limit: Number(limit) });
-  const explain = async (run) => { try { setPlan(await post('explain', { ns, ...body(), run })); pages.fail(null); } catch (error) { setPlan(null); pages.fail(error); } };
+  const body = { pipeline: text, limit: Number(limit) }, before = useEstimate('aggregate', text.trim() ? { ns, pipeline: text } : null, 400);
+  const explain = async (run) => { try { setPlan(await post('explain', { ns, ...body, run })); pages.fail(null); } catch (error) { setPlan(null); pages.fail(error); } };
   const type = (t) => { sessionStorage.setItem('pipeline', t); setText(t); };
-  useEffect(() => {
-    const timer = setTimeout(() => (text.trim() ? post('aggregate', { ns, ...body(), estimate: true }).then((r) => setBefore(r.estimate), () => setBefore(null)) : setBefore(null)), 400);
-    return () => clearTimeout(timer);
-  }, [text, ns]);
   return html`
-    <form class="query" onSubmit=${(e) => { e.preventDefault(); setPlan(null); pages.run('aggregate', body()); }}>
+    <form class="query" onSubmit=${(e) => { e.preventDefault(); setPlan(null); pages.run('aggregate', body); }}>
       <label class="field pipeline">Pipeline<textarea rows="7" value=${text} placeholder=${example} spellcheck=${false} onInput=${(e) => type(e.target.value)}></textarea></label>
       <label class="field limit">Page size<input type="number" min="1" max="1000" value=${limit} onInput=${(e) => setLimit(e.target.value)}/></label>
       <button class="primary" disabled=${pages.busy}>Run</button><button type="button" onClick=${() => explain(false)}>Explain</button><button type="button" onClick=${() => explain(true)}>Explain and run</button>

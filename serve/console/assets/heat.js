@@ -33,11 +33,14 @@ function cellOf(heat, plan, row, column) {
   return { row, column, value, share: all ? value / all : 0, second: heat.from + column * heat.step };
 }
 
+// isPinned reports whether a row is one of the pinned partition.
+export const isPinned = (pin, r) => String(r.partition) === pin.partition && (!pin.collection || String(r.collection) === pin.collection);
+
 // pinnedCell is the cell of a partition at a second, null if the heat map does not have it.
 function pinnedCell(heat, plan, pin) {
   if (!pin?.second) return null;
   const column = Math.floor((pin.second - heat.from) / heat.step);
-  const row = plan.rows.find((r) => String(r.partition) === pin.partition && (!pin.collection || String(r.collection) === pin.collection) && column >= r.at && column < r.at + r.cells.length);
+  const row = plan.rows.find((r) => isPinned(pin, r) && column >= r.at && column < r.at + r.cells.length);
   return row ? cellOf(heat, plan, row, column) : null;
 }
 

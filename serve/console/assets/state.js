@@ -31,11 +31,16 @@ export function link(change) {
   return `#/${p.view}${q.size ? '?' + q : ''}`;
 }
 
-// go changes the place without a new entry in the browser's history, for what follows from another change.
-export function go(change) {
-  history.replaceState(null, '', link(change));
+// moved reads the place from the address again, and renders what depends on it.
+function moved() {
   place = read();
   listeners.forEach((f) => f());
+}
+
+// go changes the place without a new entry in the browser's history, for changes that follow from another one.
+export function go(change) {
+  history.replaceState(null, '', link(change));
+  moved();
 }
 
 // visit changes the place such that the back button returns to the one before.
@@ -43,11 +48,10 @@ export function visit(change) {
   const to = link(change);
   if (to === location.hash) return;
   history.pushState(null, '', to);
-  place = read();
-  listeners.forEach((f) => f());
+  moved();
 }
 
-addEventListener('hashchange', () => { place = read(); listeners.forEach((f) => f()); });
+addEventListener('hashchange', moved);
 
 export function usePlace() {
   const [, again] = useState(0);
@@ -81,9 +85,9 @@ export function useAsk(ask, depends, seconds) {
   return { ...state, again: () => again((n) => n + 1) };
 }
 
-// pollSeconds is the pause between two requests about a time: what is about a long time changes slowly, and a selected
-// time does not change.
+// pollSeconds is the pause between two requests about a time range: data of a long range change slowly, and data of a
+// selected time do not change.
 export const pollSeconds = (p) => (p.brush ? 0 : Math.min(60, Math.max(5, p.range / 360)));
 
-// window is the time that is looked at, as the API takes it.
+// timeWindow is the shown time in the arguments of the API.
 export const timeWindow = (p) => (p.brush ? { from: Math.round(p.brush[0]), to: Math.round(p.brush[1]) } : { from: -p.range });

@@ -4,8 +4,10 @@ import { num } from './api.js';
 
 const columnsMax = 60;
 
-// whole is the note on a value of which only a part was sent.
-const whole = (v) => (v.n ? ` … (${num(v.n)} bytes)` : '');
+// cutNote is the length of a value of which only a part was sent, for the place behind this part; "" for a complete value.
+const cutNote = (v) => (v.n ? ` … (${num(v.n)} bytes)` : '');
+
+const isText = (v) => v.t === 'String' || v.t === 'BSONSymbol';
 
 // plain is a value on one line, without its type.
 export function plain(v, most = 80) {
@@ -39,7 +41,7 @@ function line(v, most) {
 const count = (n, one) => `${num(n)} ${one}${n === 1 ? '' : 's'}`;
 
 // Scalar is a value without members: its text, and its type at the edge.
-const Scalar = ({ v }) => html`<span class=${'value ' + v.t}>${['String', 'BSONSymbol'].includes(v.t) ? `"${v.v}"` : v.v}${whole(v)}</span>`;
+const Scalar = ({ v }) => html`<span class=${'value ' + v.t}>${isText(v) ? `"${v.v}"` : v.v}${cutNote(v)}</span>`;
 
 // Node is a field or element with its value; one with members opens.
 function Node({ name, v, open: first }) {
@@ -88,7 +90,7 @@ function columnsOf(rows, opened) {
 function Cell({ v, open }) {
   if (!v) return html`<td></td>`;
   const text = v.t === 'Object' ? (open ? '' : `{${count(v.n, 'field')}}`) : v.t === 'Array' ? `[${count(v.n, 'element')}]` : null;
-  return html`<td title=${`${v.t}: ${plain(v, 300)}${whole(v)}`} class=${['Int32', 'Int64', 'Double', 'Decimal128'].includes(v.t) ? 'right' : ''}>${text === null ? html`<span class=${'value ' + v.t}>${['String', 'BSONSymbol'].includes(v.t) ? plain(v, 60).slice(1, -1) : plain(v, 60)}</span>` : html`<span class="quiet">${text}</span>`}</td>`;
+  return html`<td title=${`${v.t}: ${plain(v, 300)}${cutNote(v)}`} class=${['Int32', 'Int64', 'Double', 'Decimal128'].includes(v.t) ? 'right' : ''}>${text === null ? html`<span class=${'value ' + v.t}>${isText(v) ? plain(v, 60).slice(1, -1) : plain(v, 60)}</span>` : html`<span class="quiet">${text}</span>`}</td>`;
 }
 
 // Grid shows documents as a table: a column for each field, with its types.

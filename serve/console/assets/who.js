@@ -1,6 +1,6 @@
 // The applications and users from which a load comes.
 import { html } from './vendor/htm-preact.js';
-import { clock, num, percent } from './api.js';
+import { clock, num, percent, second } from './api.js';
 import { Table } from './parts.js';
 
 // nameOf is the application of a caller or, without a name, its driver.
@@ -9,7 +9,7 @@ export const nameOf = (c) => c.appName || c.driver || 'unnamed client';
 const shareOf = (c) => c.recentPercent ?? c.ruPercent ?? 0;
 const line = (c) => `${nameOf(c)}${c.user ? `, user ${c.user}` : ''}: ${percent(shareOf(c))} of the RU`;
 
-// Who names the caller with most of the load, with its share; its title has the others.
+// Who shows the caller with most of the load, and its share; the title lists all callers.
 export const Who = ({ of = [] }) => of.length > 0 && html`<span class="who" title=${of.map(line).join('\n')}>${nameOf(of[0])}${of[0].user && html` <span class="quiet">${of[0].user}</span>`} ${percent(shareOf(of[0]))}</span>`;
 
 // Callers lists the callers of a query shape.
@@ -23,6 +23,6 @@ export function Callers({ of = [] }) {
     { name: 'ru', title: 'RU', right: true, value: (c) => c.ru, show: (c) => `${num(c.ru)} · ${percent(c.ruPercent)}` },
     { name: 'count', title: 'Runs', right: true, value: (c) => c.count, show: (c) => num(c.count) },
     { name: 'refused', title: 'Refused', right: true, value: (c) => c.throttledDocuments, show: (c) => html`<span class=${c.throttledDocuments ? 'bad' : ''}>${num(c.throttledDocuments)}</span>` },
-    { name: 'last', title: 'Last', value: (c) => c.last.$date, show: (c) => clock(Date.parse(c.last.$date) / 1000) },
+    { name: 'last', title: 'Last', value: (c) => c.last.$date, show: (c) => clock(second(c.last)) },
   ]}/></div>`;
 }

@@ -1,6 +1,6 @@
 // Collections: the catalogue; of one collection its indexes, and its documents.
 import { html, useState } from '../vendor/htm-preact.js';
-import { bytes, get, num, short } from '../api.js';
+import { bytes, get, num, short, whole } from '../api.js';
 import { Aggregation, Documents } from '../documents.js';
 import { Empty, Problem, Table } from '../parts.js';
 import { link, useAsk, usePlace } from '../state.js';
@@ -42,7 +42,7 @@ export default function Collections({ about, list, disk }) {
 function One({ about, ns }) {
   const { data, error, again } = useAsk(() => get('collection', { ns }), [ns], 10);
   const [tab, setTab] = useState('documents');
-  const uses = (name) => (data?.uses ?? []).filter((u) => u.name === name).reduce((a, u) => a + Number(u.accesses?.ops?.$numberLong ?? u.accesses?.ops ?? 0), 0);
+  const uses = (name) => (data?.uses ?? []).filter((u) => u.name === name).reduce((a, u) => a + whole(u.accesses?.ops), 0);
   const size = (name) => data?.indexDisk?.[name];
   return html`
     <div class="bar-of-controls"><a href=${link({ ns: '' })}>← All collections</a><span class="grow"></span>

@@ -1,7 +1,7 @@
 // Heat map: a collection's partitions over time, with the pattern seen and what to do.
 import { html, useMemo, useState } from '../vendor/htm-preact.js';
 import { clock, get, getHeat, num, percent, post, short } from '../api.js';
-import { HeatMap, scales } from '../heat.js';
+import { HeatMap, isPinned, scales } from '../heat.js';
 import { live } from '../live.js';
 import { Bar, Empty, Missing, Problem, Table } from '../parts.js';
 import { go, link, useAsk, usePlace, visit } from '../state.js';
@@ -29,7 +29,7 @@ export function sums(heat, brush) {
 }
 
 // pinOf reads a partition, or a cell, from the address: 3, 3@1700000000, and with the number of the collection 12/3@1700000000.
-export function pinOf(extra) {
+function pinOf(extra) {
   const m = /^(?:(\d+)\/)?(\d+)(?:@(\d+))?$/.exec(extra);
   return m && { collection: m[1] ?? '', partition: m[2], second: Number(m[3] ?? 0) };
 }
@@ -61,7 +61,7 @@ export default function Heat() {
     setAdvice({ busy: true });
     try { setAdvice(await post('advise', { ns: p.ns })); } catch (error) { setAdvice({ error }); }
   };
-  const chosen = pin && list.find((r) => String(r.partition) === pin.partition && (!pin.collection || String(r.collection) === pin.collection));
+  const chosen = pin && list.find((r) => isPinned(pin, r));
   const average = (r) => num(r.sum / (p.brush ? p.brush[1] - p.brush[0] : h.columns * h.step));
   return html`
     <div class="bar-of-controls" role="group" aria-label="Metric">

@@ -5,7 +5,7 @@ import { Chart } from '../chart.js';
 import { faint, shifted } from '../compare.js';
 import { live, names } from '../live.js';
 import { Bar, Empty, Missing, Problem } from '../parts.js';
-import { link, useAsk, usePlace } from '../state.js';
+import { link, timeWindow, useAsk, usePlace } from '../state.js';
 import { Warnings } from '../warnings.js';
 
 const sum = (list) => list.reduce((a, b) => a + b, 0);
@@ -13,7 +13,7 @@ const sum = (list) => list.reduce((a, b) => a + b, 0);
 export default function Now({ about }) {
   const p = usePlace();
   const [, again] = useState(0);
-  const past = useAsk(() => (p.range > 900 || p.brush ? get('lines', p.brush ? { from: p.brush[0], to: p.brush[1] } : { from: -p.range }) : null), [p.range, p.brush?.join()], p.brush ? 0 : 10);
+  const past = useAsk(() => (p.range > 900 || p.brush ? get('lines', timeWindow(p)) : null), [p.range, p.brush?.join()], p.brush ? 0 : 10);
   const length = p.brush ? p.brush[1] - p.brush[0] : p.range;
   // The time of the same length before is drawn as a faint line.
   const older = useAsk(() => { if (!about.load) return null; const to = Math.round(p.brush ? p.brush[0] : (live.times.at(-1) ?? Date.now() / 1000) + 1 - length); return get('lines', { from: Math.round(to - length), to }); }, [p.range, p.brush?.join(), live.times.length > 0], p.brush ? 0 : 10).data;

@@ -1,6 +1,6 @@
 // Operations: the running operations, those that wait, and a way to end one.
 import { html, useState } from '../vendor/htm-preact.js';
-import { get, num, percent, post, short } from '../api.js';
+import { get, num, percent, post, short, whole } from '../api.js';
 import { Confirm, Empty, Problem, Table } from '../parts.js';
 import { link, useAsk, usePlace } from '../state.js';
 import { Cause } from '../warnings.js';
@@ -10,7 +10,7 @@ const who = (o) => (o.effectiveUsers ?? []).map((u) => `${u.user}@${u.db}`).join
 const what = (o) => { const c = { ...(o.command ?? o.originatingCommand ?? o.cursor?.originatingCommand ?? {}) }; for (const k of ['$db', 'lsid', '$clusterTime', 'cursor']) delete c[k]; return short(c); };
 // waits reports the hello with which drivers wait for news: every client has one.
 const waits = (o) => ['hello', 'isMaster', 'ismaster'].some((k) => o.command && k in o.command);
-const seconds = (o) => (o.microsecs_running !== undefined ? Number(o.microsecs_running?.$numberLong ?? o.microsecs_running) / 1e6 : o.secs_running ?? 0);
+const seconds = (o) => (o.microsecs_running !== undefined ? whole(o.microsecs_running) / 1e6 : o.secs_running ?? 0);
 
 export default function Operations() {
   const p = usePlace();
@@ -42,16 +42,16 @@ export default function Operations() {
     <${Throttled} shapes=${report.data?.requests ?? []} warnings=${(told.data?.warnings ?? []).filter((w) => w.refused > 0 && w.kind !== 'request' && (!p.ns || w.ns === p.ns))}/>
     <div class="columns">
       <section><h2>Idle cursors <span class="quiet">${cursors.length}</span></h2>${cursors.length === 0 ? html`<${Empty}>None.</${Empty}>` : html`<${Table} caption="Idle cursors" rows=${cursors} keyOf=${(o) => short(o.cursor?.cursorId)} columns=${[
-        { name: 'ns', title: 'Collection', value: (o) => o.ns }, { name: 'n', title: 'Returned', right: true, value: (o) => Number(o.cursor?.nDocsReturned?.$numberLong ?? o.cursor?.nDocsReturned ?? 0) },
+        { name: 'ns', title: 'Collection', value: (o) => o.ns }, { name: 'n', title: 'Returned', right: true, value: (o) => whole(o.cursor?.nDocsReturned) },
         { name: 'command', title: 'Command', value: what, show: (o) => html`<code class="clip">${what(o)}</code>` }]}/>`}</section>
       <section><h2>Idle sessions and transactions <span class="quiet">${sessions.length}</span></h2>${sessions.length === 0 ? html`<${Empty}>None.</${Empty}>` : html`<${Table} caption="Idle sessions" rows=${sessions} keyOf=${(o) => short(o.lsid)} columns=${[
         { name: 'app', title: 'Application', value: (o) => o.appName ?? '' }, { name: 'client', title: 'Client', value: (o) => o.client ?? '' },
-        { name: 'txn', title: 'Transaction open', right: true, value: (o) => Number(o.transaction?.timeOpenMicros?.$numberLong ?? o.transaction?.timeOpenMicros ?? 0) / 1e6, show: (o) => (o.transaction ? `${num(Number(o.transaction.timeOpenMicros?.$numberLong ?? o.transaction.timeOpenMicros ?? 0) / 1e6)} s` : '–') }]}/>`}</section>
+        { name: 'txn', title: 'Transaction open', right: true, value: (o) => whole(o.transaction?.timeOpenMicros) / 1e6, show: (o) => (o.transaction ? `${num(whole(o.transaction.timeOpenMicros) / 1e6)} s` : '–') }]}/>`}</section>
     </div>
     ${asked && html`<${Confirm} danger title="Kill an operation" action=${() => post('operations/kill', { id: asked.opid })} onDone=${again} onClose=${() => ask(null)}><p>Operation ${String(asked.opid)} of ${asked.appName || 'an unnamed application'} ends with Interrupted:</p><pre class="text">${what(asked)}</pre></${Confirm}>`}`;
 }
 
-// refusedBy is the caller with most of the recent refusals of a shape.
+// refusedBy is the caller with most of the recent refusals of a shape, undefined if there is none.
 const refusedBy = (r) => (r.callers ?? []).filter((c) => c.recentThrottledPercent > 0).sort((a, b) => b.recentThrottledPercent - a.recentThrottledPercent)[0];
 
 // Throttled shows the partitions that refused requests for lack of request units, and the shapes of
@@ -59,12 +59,12 @@ const refusedBy = (r) => (r.callers ?? []).filter((c) => c.recentThrottledPercen
 function Throttled({ shapes, warnings }) {
   const newest = Math.max(0, ...shapes.flatMap((r) => (r.history ?? []).map((m) => Number(m.at))));
   const lately = (r) => (r.history ?? []).filter((m) => Number(m.at) >= newest - 60).reduce((a, m) => a + Number(m.throttled), 0);
-  const list = shapes.map((r) => ({ ...r, lately: lately(r) })).filter((r) => r.lately > 0).sort((a, b) => b.lately - a.lately).slice(0, 20);
+  const list = shapes.map((r) => ({ ...r, lately: lately(r), by: refusedBy(r) })).filter((r) => r.lately > 0).sort((a, b) => b.lately - a.lately).slice(0, 20);
   return html`<section aria-label="Throttled"><h2>Throttled <span class="quiet">${list.length}</span></h2>
     ${warnings.length > 0 && html`<ul class="warnings">${warnings.map((w) => html`<li key=${w.id} class="throttled"><${Cause} w=${w}/></li>`)}</ul>`}
     ${list.length === 0 ? html`<${Empty}>No requests were refused in the last minutes.</${Empty}>` : html`<${Table} caption="Requests refused in the last minutes" rows=${list} keyOf=${(r) => `${r.ns} ${r.command} ${r.filter}`} columns=${[
       { name: 'request', title: 'Request', value: (r) => r.command, show: (r) => html`<b>${r.command}</b> <code class="clip">${r.filter}</code>` },
       { name: 'ns', title: 'Collection', value: (r) => r.ns, show: (r) => html`<a href=${link({ view: 'requests', ns: r.ns })}>${r.ns}</a>` },
-      ...(list.some((r) => refusedBy(r)) ? [{ name: 'who', title: 'Most refusals of', value: (r) => (refusedBy(r) ? nameOf(refusedBy(r)) : ''), show: (r) => refusedBy(r) && html`${nameOf(refusedBy(r))} <span class="quiet">${refusedBy(r).user}</span> ${percent(refusedBy(r).recentThrottledPercent)}` }] : []),
+      ...(list.some((r) => r.by) ? [{ name: 'who', title: 'Most refusals of', value: (r) => (r.by ? nameOf(r.by) : ''), show: ({ by }) => by && html`${nameOf(by)} <span class="quiet">${by.user}</span> ${percent(by.recentThrottledPercent)}` }] : []),
       { name: 'n', title: 'Refused', right: true, value: (r) => r.lately, show: (r) => num(r.lately) }]}/>`}</section>`;
 }

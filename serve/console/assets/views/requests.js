@@ -1,10 +1,10 @@
-// Requests: what commands cost by their shape; for one shape its plan and its bill.
+// Requests: the cost of commands by their shape; for one shape its plan and its bill.
 import { html, useState } from '../vendor/htm-preact.js';
-import { clock, get, num, percent, post, short } from '../api.js';
+import { clock, get, num, percent, post, second, short } from '../api.js';
 import { Chart } from '../chart.js';
 import { Delta, faint } from '../compare.js';
 import { Bar, Confirm, Empty, Missing, Problem, Table } from '../parts.js';
-import { go, link, timeWindow, useAsk, usePlace } from '../state.js';
+import { go, link, pollSeconds, timeWindow, useAsk, usePlace } from '../state.js';
 import { Callers, Who, nameOf } from '../who.js';
 
 const idOf = (r) => `${r.ns} ${r.command} ${r.filter} ${r.sort ?? ''}`;
@@ -12,7 +12,7 @@ const idOf = (r) => `${r.ns} ${r.command} ${r.filter} ${r.sort ?? ''}`;
 // unknown is a shape that has not run since the server started.
 const unknown = { fields: [], warnings: [], fanOuts: 0, failed: 0 };
 
-// merged lists the shapes of a time, each with what it did then and before, and what is known about all of its runs.
+// merged lists the shapes of a time, each with its work in this time and before, and the averages of all of its runs.
 function merged(range, report) {
   const known = new Map(report.map((r) => [idOf(r), r])), all = range.shapes.reduce((a, r) => a + r.now.ru, 0);
   const each = (w) => (w.count ? w.ru / w.count : undefined);
@@ -20,7 +20,7 @@ function merged(range, report) {
 }
 
 // indexFor returns the index for a shape: its fields with equality, then its sort, then its ranges.
-export function indexFor(r) {
+function indexFor(r) {
   const key = {};
   for (const f of r.fields) if (f.by === 'equal' || f.by === 'in') key[f.path] = 1;
   for (const m of (r.sort ?? '').matchAll(/([\w.$]+): (-?1)/g)) key[m[1]] ??= Number(m[2]);
@@ -32,7 +32,7 @@ export function indexFor(r) {
 export default function Requests() {
   const p = usePlace();
   const { data, error } = useAsk(() => get('requests', { ns: p.ns, top: 500 }), [p.ns], 3);
-  const range = useAsk(() => get('requests/range', { ns: p.ns, top: 500, ...timeWindow(p) }), [p.ns, p.range, p.brush?.join()], p.brush ? 0 : 3);
+  const range = useAsk(() => get('requests/range', { ns: p.ns, top: 500, ...timeWindow(p) }), [p.ns, p.range, p.brush?.join()], pollSeconds(p));
   const [open, setOpen] = useState(p.extra || null);
   if (!data || !range.data) return html`<${Problem} error=${error ?? range.error}/>`;
   const list = merged(range.data, data.requests), cause = range.data.shapes.find((r) => r.command);
@@ -42,7 +42,7 @@ export default function Requests() {
   const old = range.data.compared;
   const delta = (now, before, grows) => old && html`<${Delta} now=${now ?? 0} before=${before ?? 0} grows=${grows}/>`;
   return html`
-    <p class="quiet" data-selected>${clock(range.data.from)} – ${clock(range.data.to)}: <b>${num(list.reduce((a, r) => a + r.ru, 0))} RU</b> in ${list.filter((r) => !r.others && (r.count || r.ru || r.throttledDocuments)).length} shapes${old ? `, beside ${num(list.reduce((a, r) => a + r.before.ru, 0))} RU in the same time before` : `; the time before is not recorded as a whole (the record begins at ${clock(range.data.since)})`}. A shape is a command without its values; milliseconds, partitions and documents are averages since ${data.since ? clock(Date.parse(data.since.$date) / 1000) : 'the server started'}${data.ruOperators > 0 ? html`<span data-operators>; since then operators (this console, diagnosis) used ${num(data.ruOperators)} RU outside of the budgets</span>` : ''}.</p>
+    <p class="quiet" data-selected>${clock(range.data.from)} – ${clock(range.data.to)}: <b>${num(list.reduce((a, r) => a + r.ru, 0))} RU</b> in ${list.filter((r) => !r.others && (r.count || r.ru || r.throttledDocuments)).length} shapes${old ? `, beside ${num(list.reduce((a, r) => a + r.before.ru, 0))} RU in the same time before` : `; the time before is not recorded as a whole (the record begins at ${clock(range.data.since)})`}. A shape is a command without its values; milliseconds, partitions and documents are averages since ${data.since ? clock(second(data.since)) : 'the server started'}${data.ruOperators > 0 ? html`<span data-operators>; since then operators (this console, diagnosis) used ${num(data.ruOperators)} RU outside of the budgets</span>` : ''}.</p>
     <${Missing} of=${data.incomplete}/>
     ${list.length > 0 && html`<${History} title=${p.ns ? `Request units per second, ${p.ns}` : 'Request units per second'} of=${range.data}/>`}
     ${list.length === 0 ? html`<${Empty}>No requests in this time.</${Empty}>` : html`<${Table} caption="Request shapes" rows=${list} sort=${['ru', -1]} keyOf=${idOf} chosen=${chosen} onRow=${(r) => setOpen(r.others || chosen === idOf(r) ? null : idOf(r))} columns=${[
@@ -62,7 +62,7 @@ export default function Requests() {
     ${data.account && html`<${Refusals} of=${data.account}/>`}`;
 }
 
-// Refusals lists what clients used and an account of Azure Cosmos DB does not have.
+// Refusals lists the features that clients used and an account of Azure Cosmos DB does not have.
 function Refusals({ of }) {
   return html`<section class="detail" aria-label="Features that an account refuses"><header><h2>Features that an Azure Cosmos DB ${of.version} account refuses</h2></header>
     <p class="quiet">${of.lenient ? 'This server accepted them, because --cosmos-lenient is set.' : 'This server refused them, too; with --cosmos-lenient it accepts and counts them.'}</p>
@@ -71,7 +71,7 @@ function Refusals({ of }) {
       { name: 'kind', title: 'Kind', value: (r) => r.kind },
       { name: 'app', title: 'Application', value: (r) => r.appName || '-' },
       { name: 'count', title: 'Uses', right: true, value: (r) => Number(r.count), show: (r) => num(Number(r.count)) },
-      { name: 'last', title: 'Last used', value: (r) => r.last.$date, show: (r) => clock(Date.parse(r.last.$date) / 1000) },
+      { name: 'last', title: 'Last used', value: (r) => r.last.$date, show: (r) => clock(second(r.last)) },
     ]}/></section>`;
 }
 
@@ -84,7 +84,7 @@ function Shape({ r }) {
   const key = indexFor(r), findable = ['find', 'aggregate', 'count', 'distinct', 'update', 'delete', 'findAndModify'].includes(r.command);
   return html`<section class="detail" aria-label="One shape"><header><h2>${r.command} <code>${r.filter}</code></h2></header>
     ${r.warnings.map((w) => html`<p class="problem" key=${w}>${w}</p>`)}
-    <p>Filters by ${r.fields.length ? r.fields.map((f) => html`<code key=${f.path}>${f.path} (${f.by})</code> `) : 'no field'}; ${r.last ? html`last run ${clock(Date.parse(r.last.$date) / 1000)}` : html`not run since the server started`}; most expensive run ${num(r.ruMax)} RU; ${num(r.fanOuts)} fan-outs; ${num(r.failed)} failed.</p>
+    <p>Filters by ${r.fields.length ? r.fields.map((f) => html`<code key=${f.path}>${f.path} (${f.by})</code> `) : 'no field'}; ${r.last ? html`last run ${clock(second(r.last))}` : html`not run since the server started`}; most expensive run ${num(r.ruMax)} RU; ${num(r.fanOuts)} fan-outs; ${num(r.failed)} failed.</p>
     <div class="actions">
       <button class="primary" disabled=${!findable || state.busy} onClick=${() => explain(true)} data-explain title=${r.costliest ? `with the values of its most expensive run, ${num(r.costliest.ru)} RU` : 'with values of a document'}>Explain and run</button>
       <button disabled=${!findable || state.busy} onClick=${() => explain(false)}>Explain only</button>
@@ -98,16 +98,16 @@ function Shape({ r }) {
     ${asked && html`<${Confirm} title="Create an index" action=${() => post('collection/index', { ns: r.ns, key })} onDone=${() => go({ view: 'collections', ns: r.ns })} onClose=${() => ask(false)}><p>An index ${short(key)} on ${r.ns} is built while the collection stays in use. Afterwards each write costs about 0.4 RU more per index entry.</p></${Confirm}>`}</section>`;
 }
 
-// History is a chart of what all shapes did, or one shape, in a time and before.
+// History is a chart of the work of all shapes, or of one, in a time and in the time of the same length before.
 function History({ title, of, height = 150 }) {
   const times = of.ru.map((_, i) => of.from + i * of.step), before = of.compared && faint(of.ruBefore);
   return html`<${Chart} title=${title} height=${height} times=${times} series=${[{ label: 'RU/s', colour: '--c1', fill: '--c1-soft', values: of.ru }, { label: 'refused/s', colour: '--bad', values: of.refused }, before].filter(Boolean)}/>`;
 }
 
-// Past is what one shape did in the time and before.
+// Past shows the history of one shape in the shown time.
 function Past({ r }) {
   const p = usePlace();
-  const { data } = useAsk(() => get('requests/range', { ns: r.ns, command: r.command, filter: r.filter, sort: r.sort, ...timeWindow(p) }), [p.range, p.brush?.join()], p.brush ? 0 : 5);
+  const { data } = useAsk(() => get('requests/range', { ns: r.ns, command: r.command, filter: r.filter, sort: r.sort, ...timeWindow(p) }), [p.range, p.brush?.join()], pollSeconds(p));
   return data && html`<${History} title="Request units per second of this shape" of=${data} height=${130}/>`;
 }
 

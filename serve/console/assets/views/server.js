@@ -1,6 +1,6 @@
-// Server: the process that answers: memory, processors, disk, cache, connections, backups, jobs, and the end of the log.
+// Server: the state of the queried process: memory, processors, disk, cache, connections, backups, jobs, and the end of the log.
 import { html, useEffect, useRef, useState } from '../vendor/htm-preact.js';
-import { bytes, clock, get, num, percent } from '../api.js';
+import { bytes, clock, get, num, percent, second, whole } from '../api.js';
 import { Chart } from '../chart.js';
 import { live } from '../live.js';
 import { Bar, Empty, Problem, Table } from '../parts.js';
@@ -15,20 +15,19 @@ let before = null;
 // note adds a sample. The processor time is that of the process as a share of all processors.
 function note(s) {
   const now = performance.now(), micros = s.cpu.userMicros + s.cpu.systemMicros;
-  if (before && now - before.now > 500) {
+  if (before && now - before.now <= 500) return;
+  if (before) {
     const values = { times: (performance.timeOrigin + now) / 1000, cpu: Math.max(0, (micros - before.micros) / (now - before.now) / 10 / (s.cpu.processors || 1)), resident: s.memory.residentBytes / 1048576, heap: s.memory.heapBytes / 1048576 };
     for (const [name, v] of Object.entries(values)) {
       samples[name].push(v);
       if (samples[name].length > samplesMax) samples[name].shift();
     }
   }
-  if (!before || now - before.now > 500) before = { now, micros };
+  before = { now, micros };
 }
 
 const owners = { total: 'All for clients', queries: 'Queries', messages: 'Messages', replies: 'Replies', writes: 'Uncommitted writes', sessions: 'Sessions', users: 'Users and roles', catalog: 'Catalog' };
 const long = (s) => (s >= 172800 ? `${Math.floor(s / 86400)} days` : s >= 7200 ? `${Math.floor(s / 3600)} h` : s >= 120 ? `${Math.floor(s / 60)} min` : `${Math.round(s)} s`);
-const whole = (v) => Number(v?.$numberLong ?? v ?? 0);
-const when = (v) => Date.parse(v?.$date ?? '') / 1000;
 
 export default function Server({ about }) {
   const { data: s, error } = useAsk(() => (about.load ? get('status').then((x) => { note(x); return x; }) : null), [], every);
@@ -106,10 +105,10 @@ function Backups({ b }) {
   const covered = b.coveredTo?.$timestamp?.t, made = whole(b.made);
   return html`<section aria-label="Backups"><h2>Backups</h2>
     ${b.policy ? html`<p>Every ${long(b.policy.intervalSeconds)} to <code>${b.policy.to}</code>, kept for ${long(b.policy.retentionSeconds)}.</p>` : html`<p class="quiet">No automatic backups: <code>--backup-to</code> turns them on.</p>`}
-    ${b.running && html`<p><b>Running</b> since ${clock(when(b.since))}: ${b.phase} ${num(whole(b.done))} of ${num(whole(b.total))} ${b.unit}</p>`}
+    ${b.running && html`<p><b>Running</b> since ${clock(second(b.since))}: ${b.phase} ${num(whole(b.done))} of ${num(whole(b.total))} ${b.unit}</p>`}
     ${covered ? html`<p>Every moment up to <b data-covered>${clock(covered)}</b> is covered${b.lastTo ? html` in <code>${b.lastTo}</code>` : ''}.</p>` : made > 0 ? '' : html`<p class="quiet">No backup since the start.</p>`}
-    ${b.lastBackup && html`<p class="quiet">Last backup ${clock(when(b.lastBackup))}; ${num(made)} made, ${num(whole(b.logCopies))} copies of the log, ${num(whole(b.failed))} failed.</p>`}
-    ${b.error && html`<p class="problem">${clock(when(b.failedAt))}: ${b.error}</p>`}</section>`;
+    ${b.lastBackup && html`<p class="quiet">Last backup ${clock(second(b.lastBackup))}; ${num(made)} made, ${num(whole(b.logCopies))} copies of the log, ${num(whole(b.failed))} failed.</p>`}
+    ${b.error && html`<p class="problem">${clock(second(b.failedAt))}: ${b.error}</p>`}</section>`;
 }
 
 function Jobs({ jobs = [] }) {
@@ -128,7 +127,7 @@ function parsed(line) {
   } catch { return { level: '', time: '', message: line, rest: '' }; }
 }
 
-// Log shows the end of the log, and asks only for the lines that are new.
+// Log shows the end of the log, and requests only new lines.
 function Log() {
   const state = useRef({ total: 0, lines: [] }), [only, setOnly] = useState(false), box = useRef(null), [down, setDown] = useState(true);
   const { error } = useAsk(async () => {
