@@ -3,6 +3,7 @@ package pages
 import (
 	"flag"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -31,6 +32,17 @@ func TestPages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	for _, p := range allPages(t, root) {
+		t.Run(strings.TrimSuffix(path.Base(p.name), ".md"), func(t *testing.T) {
+			t.Parallel()
+			follow(t, p)
+		})
+	}
+}
+
+// allPages parses the README and the pages of docs. A page that cannot be parsed fails the test, and is left out.
+func allPages(t *testing.T, root string) (out []*page) {
+	t.Helper()
 	files, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
 	if err != nil {
 		t.Fatal(err)
@@ -46,11 +58,9 @@ func TestPages(t *testing.T) {
 			t.Error(err)
 			continue
 		}
-		t.Run(strings.TrimSuffix(filepath.Base(name), ".md"), func(t *testing.T) {
-			t.Parallel()
-			follow(t, p)
-		})
+		out = append(out, p)
 	}
+	return out
 }
 
 // follow runs the blocks of a page in their order. After a block that fails, no further one is run.

@@ -71,27 +71,6 @@ func TestYAML(t *testing.T) {
 	}
 }
 
-// allPages returns the README and the pages of docs.
-func allPages(t *testing.T, root string) (out []*page) {
-	t.Helper()
-	files, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, file := range append([]string{filepath.Join(root, "README.md")}, files...) {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		p, err := parse(strings.TrimPrefix(filepath.ToSlash(file), filepath.ToSlash(root)+"/"), string(text))
-		if err != nil {
-			t.Fatal(err)
-		}
-		out = append(out, p)
-	}
-	return out
-}
-
 // object is a mapping of YAML.
 type object = map[string]any
 
