@@ -3,6 +3,7 @@ package insertion
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -101,10 +102,7 @@ func (m *model) group() int32 { return int32(m.r.IntN(groups)) }
 // clone returns a model in the same state, for a transaction.
 func (m *model) clone() *model {
 	c := *m
-	c.ids, c.gone, c.docs = slices.Clone(m.ids), slices.Clone(m.gone), map[any]doc{}
-	for id, d := range m.docs {
-		c.docs[id] = d
-	}
+	c.ids, c.gone, c.docs = slices.Clone(m.ids), slices.Clone(m.gone), maps.Clone(m.docs)
 	return &c
 }
 
