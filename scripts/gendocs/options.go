@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -91,6 +92,9 @@ var readBelow = map[string]string{"data/insert.go": "documents", "data/bulkwrite
 func optionsWithoutEffect(root string) (map[string][]string, error) {
 	out := map[string][]string{}
 	files, err := filepath.Glob(filepath.Join(root, "wire", "command", "*", "*.go"))
+	if err != nil {
+		return nil, err
+	}
 	for _, path := range files {
 		if strings.HasSuffix(path, "_test.go") {
 			continue
@@ -101,12 +105,9 @@ func optionsWithoutEffect(root string) (map[string][]string, error) {
 		}
 		name := filepath.Base(filepath.Dir(path)) + "/" + filepath.Base(path)
 		add := func(option string) {
-			for _, other := range strings.Fields(readBelow[name]) {
-				if option == other {
-					return
-				}
+			if !slices.Contains(strings.Fields(readBelow[name]), option) {
+				out[name] = append(out[name], option)
 			}
-			out[name] = append(out[name], option)
 		}
 		for _, m := range rowWithoutDestination.FindAllSubmatch(text, -1) {
 			add(string(m[1]))
@@ -117,20 +118,20 @@ func optionsWithoutEffect(root string) (map[string][]string, error) {
 			}
 		}
 	}
-	return out, err
+	return out, nil
 }
 
 // renderOptions appends the sections of options.
 func renderOptions(b *bytes.Buffer) {
-	for _, section := range []struct {
+	for _, part := range []struct {
 		head string
 		rows []options
 	}{
 		{"## Options that are refused\n\nThe error states the reason. Options that a command does not have are refused with code 40415, as in MongoDB.\n\n", refusedOptions},
 		{"## Options without effect\n\nThey are accepted, because drivers, tools or other servers send them, and change nothing.\n\n", withoutEffect},
 	} {
-		b.WriteString("\n" + section.head + "| command | options | why |\n|---|---|---|\n")
-		for _, o := range section.rows {
+		b.WriteString("\n" + part.head + "| command | options | why |\n|---|---|---|\n")
+		for _, o := range part.rows {
 			fmt.Fprintf(b, "| `%s` | `%s` | %s |\n", strings.ReplaceAll(o.commands, ", ", "`, `"), strings.ReplaceAll(o.names, " ", "`, `"), o.why)
 		}
 	}
