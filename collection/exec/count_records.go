@@ -1,8 +1,6 @@
 package exec
 
 import (
-	"bytes"
-
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/storage"
 )
@@ -62,12 +60,6 @@ func (s *recordScan) startBeforeLast(env *mql.Env, n int64) (bool, error) {
 			return false, err
 		}
 	}
-	key := bytes.Clone(it.Key())
-	if s.node.Reverse {
-		r.End = append(key, 0) // the first key behind
-	} else {
-		r.Start = key
-	}
-	s.ranges[0] = r
+	s.ranges[0] = from(r, it.Key(), s.node.Reverse)
 	return true, nil
 }

@@ -329,22 +329,6 @@ func (o *insertionOrder) parkRecords() {
 	o.at, o.moved = recordDelivered, false
 }
 
-// from returns the part of a range that begins with a key, in the direction of a scan.
-func from(of storage.Range, key []byte, reverse bool) storage.Range {
-	if reverse {
-		return storage.Range{Start: of.Start, End: append(bytes.Clone(key), 0)}
-	}
-	return storage.Range{Start: bytes.Clone(key), End: of.End}
-}
-
-// beyond is from without the key itself.
-func beyond(of storage.Range, key []byte, reverse bool) storage.Range {
-	if reverse {
-		return storage.Range{Start: of.Start, End: bytes.Clone(key)}
-	}
-	return storage.Range{Start: append(bytes.Clone(key), 0), End: of.End}
-}
-
 func (o *insertionOrder) close() {
 	o.records.release()
 	o.ids.release()

@@ -1,6 +1,10 @@
 package exec
 
-import "github.com/cantledb/cantle/storage"
+import (
+	"bytes"
+
+	"github.com/cantledb/cantle/storage"
+)
 
 // parkAll parks several operators.
 func parkAll(ops []Operator) (bytes int, done bool) {
@@ -12,15 +16,24 @@ func parkAll(ops []Operator) (bytes int, done bool) {
 	return bytes, done
 }
 
-// remaining returns the key range at which a scan continues after it was parked: the part of its range beyond
-// the entry at the iterator, which has been delivered.
-func remaining(it storage.Iterator, of storage.Range, reverse bool) storage.Range {
-	key := it.Key()
+// from returns the part of a range that begins with a key, in the direction of a scan. It does not alias the key.
+func from(of storage.Range, key []byte, reverse bool) storage.Range {
 	if reverse {
-		return storage.Range{Start: of.Start, End: append([]byte(nil), key...)}
+		return storage.Range{Start: of.Start, End: behind(key)}
 	}
-	return storage.Range{Start: append(append(make([]byte, 0, len(key)+1), key...), 0), End: of.End}
+	return storage.Range{Start: bytes.Clone(key), End: of.End}
 }
+
+// beyond is from without the key itself, which has been delivered.
+func beyond(of storage.Range, key []byte, reverse bool) storage.Range {
+	if reverse {
+		return storage.Range{Start: of.Start, End: bytes.Clone(key)}
+	}
+	return storage.Range{Start: behind(key), End: of.End}
+}
+
+// behind returns the first key behind a key.
+func behind(key []byte) []byte { return append(append(make([]byte, 0, len(key)+1), key...), 0) }
 
 func (s *skip) Park() (int, bool)       { return s.in.Park() }
 func (l *limit) Park() (int, bool)      { return l.in.Park() }
@@ -51,10 +64,11 @@ func (s *recordScan) Park() (int, bool) {
 		s.inserted.park()
 	}
 	if s.it != nil {
-		s.unread, s.resume = remaining(s.it, s.current, s.node.Reverse), true
+		rest := beyond
 		if s.onRecord { // not delivered yet
-			s.unread.Start, s.onRecord = append([]byte(nil), s.it.Key()...), false
+			rest, s.onRecord = from, false
 		}
+		s.unread, s.resume = rest(s.current, s.it.Key(), s.node.Reverse), true
 		s.it.Close()
 		s.it = nil
 	}
@@ -63,7 +77,7 @@ func (s *recordScan) Park() (int, bool) {
 
 func (s *indexScan) Park() (int, bool) {
 	if s.it != nil {
-		s.unread, s.resume = remaining(s.it, s.current, s.node.Reverse), true
+		s.unread, s.resume = beyond(s.current, s.it.Key(), s.node.Reverse), true
 	}
 	s.release()
 	if s.made != nil {
