@@ -4,7 +4,6 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/collection/plan"
-	"github.com/cantledb/cantle/ratelimit"
 )
 
 // tally is an operator that replaces the scan of one shard, if a query needs only the number of rows and the
@@ -23,16 +22,13 @@ func newTally(n *plan.FastCount, src Source) *tally {
 	return &tally{node: n, shard: int(src.Shard.ID), rows: rows, left: rows}
 }
 
-// charge charges the request units, once: the visit of the shard, and for a priced node those of a scan.
+// charge charges the request units, once.
 func (t *tally) charge(env *mql.Env) {
 	if t.charged {
 		return
 	}
 	t.charged = true
-	env.Meter.Visit(t.shard, 1)
-	if t.node.Priced && t.rows > 0 {
-		env.Meter.Add(t.shard, ratelimit.CountEntry, t.rows)
-	}
+	t.node.Charge(env.Meter, t.shard, t.rows)
 }
 
 // countRows implements rowCounter.

@@ -1,6 +1,9 @@
 package plan
 
-import "github.com/cantledb/cantle/bson"
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/ratelimit"
+)
 
 // FastCount delivers one row without a document for each record of a shard. Their number comes from the counters of
 // the shard, and nothing is read.
@@ -12,6 +15,14 @@ type FastCount struct {
 	// Skip and Limit are those of a count on one shard. The rows are delivered nevertheless; explain applies them to
 	// its numbers.
 	Skip, Limit int64
+}
+
+// Charge charges what a shard costs whose counter has a number of rows.
+func (n *FastCount) Charge(m *ratelimit.Meter, shard int, rows int64) {
+	m.Visit(shard, 1)
+	if n.Priced && rows > 0 {
+		m.Add(shard, ratelimit.CountEntry, rows)
+	}
 }
 
 // Stage implements Node.

@@ -100,7 +100,9 @@ func (s *Stream) meterFor(m *ratelimit.Meter) {
 // the scaled number of rows; atLeast is true if the scale is not known.
 func (s *Stream) estimateOn(env *mql.Env, d *shard.Descriptor, to *ratelimit.Meter, t *trial, n int, left int64) (rows int64, atLeast bool, err error) {
 	if n, ok := s.Solution.Shards.(*plan.FastCount); ok {
-		return s.estimateCounted(n, d, to), false, nil
+		rows = s.c.tally.Of(s.Coll.ID).Shard(d.ID).Get().Docs
+		n.Charge(to, int(d.ID), rows)
+		return rows, false, nil
 	}
 	var m ratelimit.Meter
 	s.meterFor(&m)
@@ -158,16 +160,6 @@ func (s *Stream) estimateOn(env *mql.Env, d *shard.Descriptor, to *ratelimit.Met
 		}
 	}
 	return rows * times / of, atLeast, nil
-}
-
-// estimateCounted is estimateOn for a plan that reads nothing but the counter of the shard.
-func (s *Stream) estimateCounted(n *plan.FastCount, d *shard.Descriptor, to *ratelimit.Meter) (rows int64) {
-	rows = s.c.tally.Of(s.Coll.ID).Shard(d.ID).Get().Docs
-	to.Visit(int(d.ID), 1)
-	if n.Priced && rows > 0 {
-		to.Add(int(d.ID), ratelimit.CountEntry, rows)
-	}
-	return rows
 }
 
 // scansAll reports whether a plan reads every document of a shard.
