@@ -67,11 +67,8 @@ func parseUnionWith(p *parser, a *unionArgs) ([]Stage, error) {
 	if s.ns.DB == "" {
 		s.ns.DB = p.ns.DB
 	}
-	if a.named && s.ns.Coll == "" {
-		return nil, mongoerr.BadNamespace(s.ns.String() + ".")
-	}
-	if s.ns.Coll != "" && badCollection(s.ns.Coll) {
-		return nil, mongoerr.BadNamespace(s.ns.String())
+	if (a.named || s.ns.Coll != "") && badCollection(s.ns.Coll) {
+		return nil, mongoerr.BadNamespace(s.ns.DB + "." + s.ns.Coll)
 	}
 	sub, err := p.sub(p.env, s.ns, InUnion, a.pipeline)
 	if err != nil {

@@ -26,7 +26,7 @@ func (c *Collection) MergeKey(env *mql.Env, on []string) (nullable bool, err err
 	found := false
 	for i, ix := range indexes {
 		fields := ix.Fields()
-		unique := ix.Unique && ix.Partial == nil && ix.Kind.Name == "" && len(fields) == len(on) || i == 0 && byID
+		unique := ix.Unique && ix.Partial == nil && ix.IsOrdered() && len(fields) == len(on) || i == 0 && byID
 		for _, f := range on {
 			unique = unique && slices.Contains(fields, f)
 		}

@@ -1,6 +1,7 @@
 package match
 
 import (
+	"bytes"
 	"slices"
 
 	"github.com/cantledb/cantle/bson"
@@ -32,13 +33,8 @@ func sameClauses(list []Node) bool {
 	if len(list) == 0 {
 		return false
 	}
-	printed := func(n Node) string {
-		b := bson.NewBuilder(nil)
-		n.Append(b)
-		return string(b.Finish())
-	}
-	first := printed(list[0])
-	return !slices.ContainsFunc(list[1:], func(n Node) bool { return printed(n) != first })
+	first := String(list[0])
+	return !slices.ContainsFunc(list[1:], func(n Node) bool { return !bytes.Equal(String(n), first) })
 }
 
 func singleValue(l *Leaf) (bson.Value, bool) {

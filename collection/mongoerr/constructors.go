@@ -23,6 +23,11 @@ func BadNamespace(ns string) *Error {
 	return New(InvalidNamespace, "Invalid namespace specified '%s'", ns)
 }
 
+// DollarInID returns the error for an _id that contains a field whose name begins with a dollar sign.
+func DollarInID(name string) *Error {
+	return New(DollarPrefixedFieldName, "_id fields may not contain '$'-prefixed fields: %s is not valid for storage.", name)
+}
+
 // NoCursor returns the error for a getMore with a cursor id that is unknown, closed or timed out. If another server
 // opened the cursor, owner describes that server, in words that can begin a sentence; else it is "".
 func NoCursor(id int64, owner string) *Error {

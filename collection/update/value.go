@@ -32,7 +32,7 @@ func CheckID(v bson.Value) error {
 
 func checkDollars(v bson.Value) error {
 	if name, ok := bson.DollarField(v); ok {
-		return mongoerr.New(mongoerr.DollarPrefixedFieldName, "_id fields may not contain '$'-prefixed fields: %s is not valid for storage.", name)
+		return mongoerr.DollarInID(name)
 	}
 	return nil
 }

@@ -91,7 +91,7 @@ func CheckID(id bson.Value) error {
 		return mongoerr.New(mongoerr.InvalidIdField, "The '_id' value cannot be of type undefined")
 	case bson.TypeDocument:
 		if name, ok := bson.DollarField(id); ok {
-			return mongoerr.New(mongoerr.DollarPrefixedFieldName, "_id fields may not contain '$'-prefixed fields: %s is not valid for storage.", name)
+			return mongoerr.DollarInID(name)
 		}
 	}
 	return nil
