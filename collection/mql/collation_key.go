@@ -35,8 +35,8 @@ type collateState struct {
 }
 
 const (
-	commonSecondary = 0x20
-	commonTertiary  = 2
+	commonSecondary = tailoring.CommonSecondary
+	commonTertiary  = tailoring.CommonTertiary
 	// numberMark follows the weight of the digit zero, in front of a number's digits; no weight begins with this
 	// byte.
 	numberMark = 0xff
@@ -223,25 +223,10 @@ func (c *Collation) addQuaternaries(n int, st *collateState) {
 	}
 }
 
-// split copies the three levels of a key of the engine into the state. The key has primary weights of two bytes, or
-// three if the first has its high bit set; 0 0; secondary weights of two; 0 0; tertiary weights. It returns the
-// number of primary weights.
+// split copies the three levels of a key of the engine into the state. It returns the number of primary weights.
 func (st *collateState) split(key []byte) (primaries int) {
-	i := 0
-	for i+1 < len(key) && (key[i] != 0 || key[i+1] != 0) {
-		if i += 2; key[i-2]&0x80 != 0 {
-			i++
-		}
-		primaries++
-	}
-	st.primary = append(st.primary, key[:i]...)
-	key = key[min(i+2, len(key)):]
-	i = 0
-	for i+1 < len(key) && (key[i] != 0 || key[i+1] != 0) {
-		i += 2
-	}
-	st.secondary = append(st.secondary, key[:i]...)
-	st.tertiary = append(st.tertiary, key[min(i+2, len(key)):]...)
+	p, s, t, primaries := tailoring.Levels(key)
+	st.primary, st.secondary, st.tertiary = append(st.primary, p...), append(st.secondary, s...), append(st.tertiary, t...)
 	return primaries
 }
 

@@ -40,7 +40,7 @@ var specials = map[string]struct {
 	before int
 	root   element
 }{
-	"last primary ignorable":   {lastPrimaryIgnorable, element{0, 0xffe, commonTertiary}},
+	"last primary ignorable":   {lastPrimaryIgnorable, element{0, 0xffe, CommonTertiary}},
 	"last secondary ignorable": {lastSecondaryIgnorable, element{0, 0, 0x18}},
 	"last tertiary ignorable":  {lastTertiaryIgnorable, element{}},
 }
@@ -199,7 +199,7 @@ func (c *compiler) place(strength int) error {
 		}
 	case c.before != 0:
 		k := listKey{primary: last.root.primary, before: strength}
-		e := element{last.root.primary, commonSecondary, commonTertiary}
+		e := element{last.root.primary, CommonSecondary, CommonTertiary}
 		if strength == secondary {
 			k.secondary, e.secondary = last.root.secondary, last.root.secondary
 		}

@@ -51,15 +51,15 @@ func (o *order) list(k listKey, e element) *list {
 
 // at returns the node of a root element, and makes it if needed.
 func (o *order) at(e element) *node {
-	base := element{e.primary, commonSecondary, commonTertiary}
+	base := element{e.primary, CommonSecondary, CommonTertiary}
 	if e.primary == 0 {
 		base.secondary = 0
 	}
 	n := o.list(listKey{primary: e.primary}, base).first
 	if e.secondary != base.secondary && e.secondary != 0 {
-		n = n.rootBelow(secondary, element{e.primary, e.secondary, commonTertiary})
+		n = n.rootBelow(secondary, element{e.primary, e.secondary, CommonTertiary})
 	}
-	if e.tertiary != commonTertiary {
+	if e.tertiary != CommonTertiary {
 		n = n.rootBelow(tertiary, e)
 	}
 	return n
@@ -160,9 +160,9 @@ func (l *list) weigh(encode func(uint32) []byte) error {
 			}
 			count++
 			bytes = append(append([]byte(nil), root...), tailoredMark, byte(count>>8)+1, byte(count))
-			s, t = commonSecondary*secondaryStep, commonTertiary*tertiaryStep
+			s, t = CommonSecondary*secondaryStep, CommonTertiary*tertiaryStep
 		case n.strength == secondary:
-			s, t = s+1, commonTertiary*tertiaryStep
+			s, t = s+1, CommonTertiary*tertiaryStep
 		default:
 			t++
 		}

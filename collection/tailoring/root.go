@@ -15,8 +15,8 @@ type element struct {
 
 // The weights that most characters have on the second and third level.
 const (
-	commonSecondary = 0x20
-	commonTertiary  = 2
+	CommonSecondary = 0x20
+	CommonTertiary  = 2
 )
 
 // strength returns the greatest difference that the element makes.
@@ -47,24 +47,39 @@ func (r *root) levels(s string) (p []uint32, sec []uint16, ter []byte) {
 	return p, sec, ter
 }
 
-// Split calls one function per level for each weight in a key of x/text/collate: primary weights of two bytes, or three
-// if the first has its high bit set; 0 0; secondary weights of two; 0 0; tertiary weights.
-func Split(key []byte, p func(uint32), s func(uint16), t func(byte)) {
+// Levels divides a key of x/text/collate: primary weights of two bytes, or three if the first has its high bit set; 0 0;
+// secondary weights of two; 0 0; tertiary weights. primaries is the number of primary weights.
+func Levels(key []byte) (p, s, t []byte, primaries int) {
 	i := 0
 	for i+1 < len(key) && (key[i] != 0 || key[i+1] != 0) {
-		if key[i]&0x80 != 0 {
-			p(uint32(key[i]&0x7f)<<16 | uint32(key[i+1])<<8 | uint32(key[i+2]))
-			i += 3
-			continue
+		if i += 2; key[i-2]&0x80 != 0 {
+			i++
 		}
-		p(uint32(key[i])<<8 | uint32(key[i+1]))
+		primaries++
+	}
+	p, key = key[:i], key[min(i+2, len(key)):]
+	for i = 0; i+1 < len(key) && (key[i] != 0 || key[i+1] != 0); {
 		i += 2
 	}
-	key = key[min(i+2, len(key)):]
-	for i = 0; i+1 < len(key) && (key[i] != 0 || key[i+1] != 0); i += 2 {
-		s(uint16(key[i])<<8 | uint16(key[i+1]))
+	return p, key[:i], key[min(i+2, len(key)):], primaries
+}
+
+// Split calls one function per level for each weight in a key of x/text/collate.
+func Split(key []byte, p func(uint32), s func(uint16), t func(byte)) {
+	primary, secondary, tertiary, _ := Levels(key)
+	for w := primary; len(w) > 0; {
+		if w[0]&0x80 != 0 {
+			p(uint32(w[0]&0x7f)<<16 | uint32(w[1])<<8 | uint32(w[2]))
+			w = w[3:]
+			continue
+		}
+		p(uint32(w[0])<<8 | uint32(w[1]))
+		w = w[2:]
 	}
-	for _, w := range key[min(i+2, len(key)):] {
+	for w := secondary; len(w) > 0; w = w[2:] {
+		s(uint16(w[0])<<8 | uint16(w[1]))
+	}
+	for _, w := range tertiary {
 		t(w)
 	}
 }

@@ -51,10 +51,10 @@ func (t *Table) define(s string, w *Weights) {
 	}
 	b.weights = w
 	for i := 0; i < len(w.Secondary); i += 2 {
-		t.lowSecondary = t.lowSecondary || binary.BigEndian.Uint16(w.Secondary[i:]) < Secondary(commonSecondary)
+		t.lowSecondary = t.lowSecondary || binary.BigEndian.Uint16(w.Secondary[i:]) < Secondary(CommonSecondary)
 	}
 	for _, x := range w.Tertiary {
-		t.lowTertiary = t.lowTertiary || x < Tertiary(commonTertiary)
+		t.lowTertiary = t.lowTertiary || x < Tertiary(CommonTertiary)
 	}
 	if r, n := utf8.DecodeRuneInString(s); n == len(s) && w.Count == 1 && w.Primary[0] < punctuationEnd {
 		t.variable[r] = true
