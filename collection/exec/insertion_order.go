@@ -21,6 +21,7 @@ type insertionOrder struct {
 	reverse bool
 	hash    keyspace.Hash // of all records
 	rest    insertionRest
+	opened  bool // open has been called since the last park
 
 	records walk
 	at      recordState
@@ -68,8 +69,11 @@ type placedItem struct {
 }
 
 // openInsertionOrder returns the scan of all records of a source, nil if the order of the records is that of their
-// insertion.
+// insertion. With a frontier that already excludes places, it reads nothing.
 func openInsertionOrder(env *mql.Env, src Source, reverse bool) (*insertionOrder, error) {
+	if src.Frontier.NonePlaced() {
+		return nil, nil
+	}
 	id := src.Coll.ID
 	entries := walk{}
 	err := entries.begin(env, src.Reader, keyspace.PlacedRange(id), storage.IterOptions{Reverse: reverse})
@@ -79,6 +83,9 @@ func openInsertionOrder(env *mql.Env, src Source, reverse bool) (*insertionOrder
 	if !entries.it.Next() {
 		err := entries.it.Err()
 		entries.release()
+		if err == nil {
+			src.Frontier.Noted(false)
+		}
 		return nil, err
 	}
 	o := &insertionOrder{src: src, reverse: reverse, entries: entries, rest: insertionRest{
@@ -110,14 +117,17 @@ func (o *insertionOrder) open(env *mql.Env) error {
 			return err
 		}
 	}
+	o.opened = true
 	return nil
 }
 
 // advance makes one step towards the next document, and reports whether it is determined, which is also so at the end.
 // Errors: storage errors; after one, a further call continues.
 func (o *insertionOrder) advance(env *mql.Env) (ready bool, err error) {
-	if err := o.open(env); err != nil {
-		return false, err
+	if !o.opened {
+		if err := o.open(env); err != nil {
+			return false, err
+		}
 	}
 	for _, w := range [...]*walk{&o.records, &o.ids, &o.entries} {
 		if w.it != nil {
@@ -311,6 +321,7 @@ func (o *insertionOrder) park() {
 	}
 	*b = placedBatch{size: b.size, end: b.end}
 	o.close()
+	o.opened = false
 }
 
 func (o *insertionOrder) parkRecords() {

@@ -6,6 +6,7 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/collection/plan"
 	"github.com/cantledb/cantle/collection/shard"
+	"github.com/cantledb/cantle/collection/write"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/keyspace"
 )
@@ -50,8 +51,11 @@ type Source struct {
 	// Trial limits the work of a trial run; nil outside of trials.
 	Trial *trial
 	// Counts holds the exact numbers of documents of shards in the state that Reader reads; nil or without a shard where
-	// these are not known.
+	// these are not available.
 	Counts map[shard.ID]int64
+	// Frontier is that of the collection, if Reader has a state of the store that is not older than the Frontier, and no
+	// other server writes to the store; else nil.
+	Frontier *write.Frontier
 	// Memory is a buffer for the document of a point read. It is for callers that copy the document before the
 	// buffer is reused. If Memory is nil, each document has its own memory.
 	Memory *RowMemory

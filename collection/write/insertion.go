@@ -27,12 +27,12 @@ const InsertionOrderDocs = 10_000
 const placedIDMax = 512
 
 // Frontier is a bound in memory of the places of all documents of a collection: no place is beyond it. So the insert of
-// a rising _id needs no read, nor does a delete if no document is placed. It is for a server that has the store
+// a rising _id needs no read, and a delete or a scan looks for no place if no document is placed. It is for a server that has the store
 // exclusively; every insert there, also one that is not committed, moves the frontier first. The zero Frontier has no
 // bound yet. Safe for concurrent use.
 type Frontier struct {
 	mu     sync.Mutex
-	known  bool   // the bound includes all that was committed before the first insert
+	whole  bool   // the bound includes all that was committed before the first insert
 	bound  []byte // of ids; a prefix of a longer id, extended to be beyond it
 	placed atomic.Int32
 }
@@ -45,8 +45,12 @@ const (
 	placedSome
 )
 
-// noted notes whether a transaction has read places. A place that another transaction makes meanwhile was noted before.
-func (f *Frontier) noted(some bool) {
+// NonePlaced reports whether it has been noted that no document is placed. It is false for nil.
+func (f *Frontier) NonePlaced() bool { return f != nil && f.placed.Load() == placedNone }
+
+// Noted notes whether a transaction or a snapshot has read places. A place that another transaction makes meanwhile was
+// noted before. For nil it does nothing.
+func (f *Frontier) Noted(some bool) {
 	switch {
 	case f == nil:
 	case some:
@@ -60,15 +64,15 @@ func (f *Frontier) noted(some bool) {
 func (f *Frontier) pass(id []byte) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.raise(id) && f.known
+	return f.raise(id) && f.whole
 }
 
-// learn adds the last place that a transaction has read.
-func (f *Frontier) learn(last []byte) {
+// include adds the last place that a transaction has read.
+func (f *Frontier) include(last []byte) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.raise(last)
-	f.known = true
+	f.whole = true
 }
 
 func (f *Frontier) raise(id []byte) bool {
@@ -88,7 +92,7 @@ type insertion struct {
 	read   bool   // memory.last and number are set: the place that the next document gets, if it gets one
 	number uint64 // of that place
 	looked bool   // some is set
-	some   bool   // the transaction sees places
+	some   bool   // places exist in the state of the transaction
 }
 
 // place gives the document with t.id, which is about to be inserted, its place in the insertion order.
@@ -101,7 +105,7 @@ func (t *Target) place(env *mql.Env) error {
 		t.last, o.number, o.read = append(t.last[:0], t.id...), 0, true
 		return nil
 	}
-	if t.Docs >= t.Placeable || len(t.id) > placedIDMax {
+	if t.Placeable == nil || len(t.id) > placedIDMax || t.Docs >= t.Placeable() {
 		return nil
 	}
 	if !o.read {
@@ -136,7 +140,7 @@ func (t *Target) place(env *mql.Env) error {
 	}
 	o.number++
 	o.looked, o.some = true, true
-	t.Frontier.noted(true)
+	t.Frontier.Noted(true)
 	return nil
 }
 
@@ -172,7 +176,7 @@ func (t *Target) deletePlace(env *mql.Env) error {
 // hasPlaces reports whether any document of the collection has a place of its own. It reads once per transaction.
 func (t *Target) hasPlaces(env *mql.Env) (bool, error) {
 	o := &t.insertion
-	if !o.looked && t.Frontier != nil && t.Frontier.placed.Load() == placedNone {
+	if !o.looked && t.Frontier.NonePlaced() {
 		return false, nil
 	}
 	if !o.looked {
@@ -186,12 +190,12 @@ func (t *Target) hasPlaces(env *mql.Env) (bool, error) {
 			return false, err
 		}
 		o.looked = true
-		t.Frontier.noted(o.some)
+		t.Frontier.Noted(o.some)
 	}
 	return o.some, nil
 }
 
-// readFrontier reads the frontier that the transaction sees, and with it the next place behind it.
+// readFrontier reads the frontier in the state of the transaction, and with it the next place behind it.
 func (t *Target) readFrontier(env *mql.Env) error {
 	record, key, value, err := t.lastKeys(env)
 	if err != nil {
@@ -207,7 +211,7 @@ func (t *Target) readFrontier(env *mql.Env) error {
 		t.last = append(t.last, id...)
 	}
 	o.looked, o.some = true, key != nil
-	t.Frontier.noted(o.some)
+	t.Frontier.Noted(o.some)
 	if key != nil {
 		encoded, _, ok := keyspace.SplitPlaced(key, value)
 		p, also := keyspace.SplitPlace(encoded)
@@ -220,7 +224,7 @@ func (t *Target) readFrontier(env *mql.Env) error {
 	}
 	o.read = true
 	if t.Frontier != nil {
-		t.Frontier.learn(t.last)
+		t.Frontier.include(t.last)
 	}
 	return nil
 }

@@ -41,9 +41,10 @@ type Target struct {
 	// Silent suppresses log records: of a copy of a collection that is filled, and of writes that are never committed.
 	Silent bool
 
-	// Placeable is the number of documents that may be added in insertion order, see place; 0 for a collection without
-	// one, and for a copy. Frontier is the collection's; nil if other servers write to the store.
-	Placeable int64
+	// Placeable returns the number of documents that may be added in insertion order, see place. It is called only for a
+	// document that would be placed, and is nil for a copy, in which none is. Frontier is the collection's; nil if other
+	// servers write to the store.
+	Placeable func() int64
 	Frontier  *Frontier
 
 	// Docs and Bytes are the growth of the shard's documents.
@@ -70,7 +71,7 @@ type memory struct {
 // keepBytes limits each kind of memory that is kept by Reset.
 const keepBytes = 64 << 10
 
-// Reset empties the target for the next transaction, but keeps Multikey, Claim and its memory.
+// Reset empties the target for the next transaction, but keeps Multikey, Claim, Placeable and its memory.
 func (t *Target) Reset() {
 	m := t.memory
 	if cap(m.record) > keepBytes {
@@ -88,7 +89,7 @@ func (t *Target) Reset() {
 	t.scratch.Close()
 	m.oldKeys.reset()
 	m.newKeys.reset()
-	*t = Target{Multikey: t.Multikey, Claim: t.Claim, memory: m}
+	*t = Target{Multikey: t.Multikey, Claim: t.Claim, Placeable: t.Placeable, memory: m}
 }
 
 // Insert adds the document doc, which Prepare has returned, at position h. Errors: DuplicateKey (11000),

@@ -359,7 +359,7 @@ func (x *opener) openShards(q *plan.Query, f agg.Front, hint bson.Value, shards 
 	if err != nil {
 		return nil, nil, err
 	}
-	src := exec.Source{Coll: q.Coll, Reader: x.v.reader, Counts: counts}
+	src := x.c.source(x.o, x.v, q.Coll, counts)
 	ops, err := onShards(sol, rowsWanted(sol), src, shards, func(d *shard.Descriptor, in exec.Operator) (exec.Operator, error) {
 		if f.SortKey() {
 			in = exec.WithSortKey(in, f.Sort)

@@ -287,14 +287,12 @@ func (a *attempt) target(d *shard.Descriptor) *write.Target {
 	}
 	t.Coll, t.Shard, t.Txn = a.coll, d, a.txn
 	if t.Multikey == nil {
-		t.Multikey, t.Claim = a.markMultikey, a.claim
+		t.Multikey, t.Claim, t.Placeable = a.markMultikey, a.claim, a.placeable
 	}
 	t.Session, t.TxnNumber, t.StmtID = a.op.Session, a.op.TxnNumber, a.op.Statement(0)
 	t.Multi, t.Owner = a.multi, a.op.Owner
 	t.Bypass = a.op.BypassValidation
-	if a.c.exclusive && a.coll.KeepsInsertionOrder() {
-		t.Frontier = a.c.frontier(a.coll.ID)
-	}
+	t.Frontier = a.c.frontier(a.coll)
 	return t
 }
 
@@ -342,19 +340,24 @@ func (a *attempt) insert(doc bson.Raw, h keyspace.Hash, d *shard.Descriptor) err
 		return err
 	}
 	a.op.touchDoc(a.coll, d, doc, len(doc))
-	t := a.target(d)
-	if t.Placeable == 0 && a.coll.KeepsInsertionOrder() { // an approximation of the count is enough
-		t.Placeable = write.InsertionOrderDocs - a.c.tally.Of(a.coll.ID).Total(a.coll.Map).Docs
-	}
-	return t.Insert(a.op.Env, doc, h)
+	return a.target(d).Insert(a.op.Env, doc, h)
 }
 
-// frontier returns the frontier of a collection's insertion order, made on first use.
-func (c *Cluster) frontier(id keyspace.CollectionID) *write.Frontier {
-	if f, ok := c.frontiers.Load(id); ok {
+// placeable is write.Target.Placeable. An approximation of the count is enough.
+func (a *attempt) placeable() int64 {
+	return write.InsertionOrderDocs - a.c.tally.Of(a.coll.ID).Total(a.coll.Map).Docs
+}
+
+// frontier returns the frontier of a collection's insertion order, made on first use; nil if the collection has no such
+// order, and if other servers write to the store.
+func (c *Cluster) frontier(coll *catalog.Collection) *write.Frontier {
+	if !c.exclusive || !coll.KeepsInsertionOrder() {
+		return nil
+	}
+	if f, ok := c.frontiers.Load(coll.ID); ok {
 		return f.(*write.Frontier)
 	}
-	f, _ := c.frontiers.LoadOrStore(id, &write.Frontier{})
+	f, _ := c.frontiers.LoadOrStore(coll.ID, &write.Frontier{})
 	return f.(*write.Frontier)
 }
 

@@ -107,7 +107,9 @@ func (s *Stream) estimateOn(env *mql.Env, d *shard.Descriptor, to *ratelimit.Met
 	var m ratelimit.Meter
 	s.meterFor(&m)
 	env.Meter = &m
-	op, err := exec.Build(s.Solution.Shards, exec.Source{Coll: s.Coll, Shard: d, Reader: s.v.reader})
+	src := s.c.source(s.op, s.v, s.Coll, nil)
+	src.Shard = d
+	op, err := exec.Build(s.Solution.Shards, src)
 	if err != nil {
 		return 0, false, err
 	}

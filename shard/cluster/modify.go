@@ -226,7 +226,11 @@ func point(sol *plan.Solution) (*plan.PointRead, bool) {
 // there is none. It reads through the attempt's transaction and closes its iterators before the row is written. The
 // copy is valid until the attempt ends.
 func (a *attempt) readFirst(sol *plan.Solution, shards []*shard.Descriptor) (*exec.Row, error) {
-	ops, err := onShards(sol, 1, exec.Source{Coll: a.coll, Reader: a.txn}, shards, nil)
+	src := exec.Source{Coll: a.coll, Reader: a.txn}
+	if !a.multi { // such a transaction may be at a past time
+		src.Frontier = a.c.frontier(a.coll)
+	}
+	ops, err := onShards(sol, 1, src, shards, nil)
 	if err != nil {
 		return nil, err
 	}

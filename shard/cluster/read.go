@@ -205,7 +205,7 @@ func (c *Cluster) scatter(o *Op, v *view, coll *catalog.Collection, sol *plan.So
 	if err != nil {
 		return nil, err
 	}
-	src := exec.Source{Coll: coll, Reader: v.reader, Counts: counts}
+	src := c.source(o, v, coll, counts)
 	if _, skip := sol.AfterMerge(); skip != nil {
 		op, err := c.skipMerged(o, o.Trace, sol, src, shards)
 		if err == nil && len(shards) == 1 {

@@ -58,7 +58,7 @@ func (x *opener) runSkipping(env *mql.Env, q *plan.Query, p *agg.Pipeline, hint 
 	if err != nil {
 		return opened{}, false, err
 	}
-	op, err := x.c.skipMerged(x.o, x.trace, sol, exec.Source{Coll: q.Coll, Reader: x.v.reader, Counts: counts}, shards)
+	op, err := x.c.skipMerged(x.o, x.trace, sol, x.c.source(x.o, x.v, q.Coll, counts), shards)
 	if err != nil {
 		return opened{}, false, err
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/shard/jobs"
 	"github.com/cantledb/cantle/shard/tally"
+	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/memkv"
 )
 
@@ -35,6 +36,12 @@ func newScene(t *testing.T) *scene {
 	t.Helper()
 	store := memkv.Open(memkv.Options{})
 	t.Cleanup(func() { store.Close() })
+	return openScene(t, store)
+}
+
+// openScene is newScene over the store of another scene.
+func openScene(t *testing.T, store storage.Store) *scene {
+	t.Helper()
 	cat, err := catalog.Open(t.Context(), store, release.Default)
 	if err != nil {
 		t.Fatal(err)

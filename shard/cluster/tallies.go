@@ -15,7 +15,7 @@ import (
 // sufficient, see Board.Exact, or the collection has changed. The state is as late as the view v or later.
 // Errors: the errors of the store.
 func (c *Cluster) exactCounts(o *Op, v *view, coll *catalog.Collection) (counts map[shard.ID]int64, state storage.Reader, err error) {
-	if o.Txn != nil || o.At != 0 || v.rewound != nil || !v.ownsReader {
+	if !v.readsNewest(o) {
 		return nil, nil, nil
 	}
 	ctx := o.Env.Context()

@@ -6,6 +6,8 @@ import (
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/agg"
 	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/exec"
+	"github.com/cantledb/cantle/collection/shard"
 	"github.com/cantledb/cantle/storage"
 )
 
@@ -24,6 +26,21 @@ func (v *view) close() {
 		v.reader.Close()
 	}
 	v.reader = nil
+}
+
+// readsNewest reports whether the view of a command has the state that was the newest when it was opened, and not a past
+// one or that of a transaction.
+func (v *view) readsNewest(o *Op) bool {
+	return o.Txn == nil && o.At == 0 && v.rewound == nil && v.ownsReader
+}
+
+// source returns the source of a read of a collection at a view. counts are exec.Source.Counts.
+func (c *Cluster) source(o *Op, v *view, coll *catalog.Collection, counts map[shard.ID]int64) exec.Source {
+	src := exec.Source{Coll: coll, Reader: v.reader, Counts: counts}
+	if v.readsNewest(o) {
+		src.Frontier = c.frontier(coll)
+	}
+	return src
 }
 
 // latest returns the catalog that a command uses: its transaction's, or the newest.
