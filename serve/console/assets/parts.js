@@ -1,5 +1,6 @@
 // Small parts that views are made of.
 import { html, useEffect, useRef, useState } from './vendor/htm-preact.js';
+import { num } from './api.js';
 
 // Problem shows an error in place of the data.
 export const Problem = ({ error }) => error && html`<p class="problem" role="alert"><strong>${error.codeName || 'Error'}</strong> ${error.message}</p>`;
@@ -15,6 +16,9 @@ export function Bar({ share, text, hot }) {
   useEffect(() => { ref.current.style.width = `${Math.max(0, Math.min(100, share * 100))}%`; });
   return html`<span class=${hot ? 'bar hot' : 'bar'}><i ref=${ref}></i><span>${text}</span></span>`;
 }
+
+// Refused is a number of refusals, in red if there are any.
+export const Refused = ({ n }) => html`<span class=${n ? 'bad' : ''}>${num(n)}</span>`;
 
 // Table sorts by a click on the head of a column. columns: {name, title, value, show, right}.
 export function Table({ columns, rows, sort: first, keyOf, onRow, chosen, caption, max = 500 }) {

@@ -1,7 +1,7 @@
 // The applications and users from which a load comes.
 import { html } from './vendor/htm-preact.js';
 import { clock, num, percent, second } from './api.js';
-import { Table } from './parts.js';
+import { Refused, Table } from './parts.js';
 
 // nameOf is the application of a caller or, without a name, its driver.
 export const nameOf = (c) => c.appName || c.driver || 'unnamed client';
@@ -22,7 +22,7 @@ export function Callers({ of = [] }) {
     { name: 'recent', title: 'Recent share of RU', right: true, value: (c) => c.recentPercent, show: (c) => percent(c.recentPercent) },
     { name: 'ru', title: 'RU', right: true, value: (c) => c.ru, show: (c) => `${num(c.ru)} · ${percent(c.ruPercent)}` },
     { name: 'count', title: 'Runs', right: true, value: (c) => c.count, show: (c) => num(c.count) },
-    { name: 'refused', title: 'Refused', right: true, value: (c) => c.throttledDocuments, show: (c) => html`<span class=${c.throttledDocuments ? 'bad' : ''}>${num(c.throttledDocuments)}</span>` },
+    { name: 'refused', title: 'Refused', right: true, value: (c) => c.throttledDocuments, show: (c) => html`<${Refused} n=${c.throttledDocuments}/>` },
     { name: 'last', title: 'Last', value: (c) => c.last.$date, show: (c) => clock(second(c.last)) },
   ]}/></div>`;
 }

@@ -1,7 +1,7 @@
 // Partitions: what each holds and what its throughput is spent on, and what can be done.
 import { html, useState } from '../vendor/htm-preact.js';
 import { bytes, get, getHeat, num, percent, post, short } from '../api.js';
-import { Bar, Confirm, Empty, Missing, Problem, Table } from '../parts.js';
+import { Bar, Confirm, Empty, Missing, Problem, Refused, Table } from '../parts.js';
 import { link, timeWindow, useAsk, usePlace } from '../state.js';
 import { sums } from './heat.js';
 import { Who } from '../who.js';
@@ -44,7 +44,7 @@ export default function Partitions() {
     <${Table} caption=${`Partitions of ${p.ns}`} rows=${data.partitions} sort=${['share', -1]} keyOf=${(x) => x.id} chosen=${open} onRow=${(x) => setOpen(open === x.id ? null : x.id)} columns=${[
       { name: 'id', title: 'Partition', value: (x) => Number(x.id), show: (x) => x.id },
       { name: 'share', title: p.brush ? 'Share of RU, selected' : 'Share of RU', right: true, value: shareOf, show: (x) => html`<${Bar} share=${shareOf(x)} text=${percent(100 * shareOf(x))} hot=${data.load?.kind === 'hot' && String(data.load.partition) === x.id}/>` },
-      { name: 'throttled', title: 'Refused last minute', right: true, value: (x) => x.throttledLastMinute, show: (x) => html`<span class=${x.throttledLastMinute ? 'bad' : ''}>${num(x.throttledLastMinute)}</span>` },
+      { name: 'throttled', title: 'Refused last minute', right: true, value: (x) => x.throttledLastMinute, show: (x) => html`<${Refused} n=${x.throttledLastMinute}/>` },
       { name: 'now', title: 'RU/s now', right: true, value: (x) => x.ruLastSecond, show: (x) => num(x.ruLastSecond) },
       { name: 'minute', title: 'RU last minute', right: true, value: (x) => x.ruLastMinute, show: (x) => num(x.ruLastMinute) },
       { name: 'throughput', title: 'Provisioned RU/s', right: true, value: (x) => x.throughput ?? 0, show: (x) => (x.throughput ? num(x.throughput) : '∞') },

@@ -3,7 +3,7 @@ import { html, useState } from '../vendor/htm-preact.js';
 import { clock, get, num, percent, post, second, short } from '../api.js';
 import { Chart } from '../chart.js';
 import { Delta, faint } from '../compare.js';
-import { Bar, Confirm, Empty, Missing, Problem, Table } from '../parts.js';
+import { Bar, Confirm, Empty, Missing, Problem, Refused, Table } from '../parts.js';
 import { go, link, pollSeconds, timeWindow, useAsk, usePlace } from '../state.js';
 import { Callers, Who, nameOf } from '../who.js';
 
@@ -56,7 +56,7 @@ export default function Requests() {
       { name: 'visited', title: 'Partitions', right: true, value: (r) => r.partitionsVisited ?? 0, show: (r) => num(r.partitionsVisited) },
       { name: 'loaded', title: 'Documents', right: true, value: (r) => r.documentsLoaded, show: (r) => num(r.documentsLoaded) },
       ...(list.some((r) => r.callers?.length) ? [{ name: 'who', title: 'Most RU by', value: (r) => (r.callers?.[0] ? nameOf(r.callers[0]) : ''), show: (r) => html`<${Who} of=${r.callers}/>` }] : []),
-      { name: 'throttled', title: 'Refused', right: true, value: (r) => r.throttledDocuments, show: (r) => html`<span class=${r.throttledDocuments ? 'bad' : ''}>${num(r.throttledDocuments)}</span>${delta(r.throttledDocuments, r.before.refused, 1)}` },
+      { name: 'throttled', title: 'Refused', right: true, value: (r) => r.throttledDocuments, show: (r) => html`<${Refused} n=${r.throttledDocuments}/>${delta(r.throttledDocuments, r.before.refused, 1)}` },
     ]}/>`}
     ${shape && html`<${Shape} key=${chosen} r=${shape}/>`}
     ${data.account && html`<${Refusals} of=${data.account}/>`}`;

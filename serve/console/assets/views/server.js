@@ -3,7 +3,7 @@ import { html, useEffect, useRef, useState } from '../vendor/htm-preact.js';
 import { bytes, clock, get, num, percent, second, whole } from '../api.js';
 import { Chart } from '../chart.js';
 import { live } from '../live.js';
-import { Bar, Empty, Problem, Table } from '../parts.js';
+import { Bar, Empty, Problem, Refused, Table } from '../parts.js';
 import { link, useAsk } from '../state.js';
 
 const every = 5, samplesMax = 360, linesMax = 300;
@@ -70,7 +70,7 @@ function Memory({ m, cache, limit }) {
       { name: 'name', title: 'Owner', value: (o) => owners[o.name] ?? o.name },
       { name: 'used', title: 'Used of limit', right: true, value: (o) => o.bytes, show: (o) => html`<${Bar} share=${o.maxBytes > 0 ? o.bytes / o.maxBytes : 0} text=${`${bytes(o.bytes)} of ${o.maxBytes > 0 ? bytes(o.maxBytes) : '∞'}`} hot=${o.refused > 0}/>` },
       { name: 'peak', title: 'Peak', right: true, value: (o) => o.peakBytes, show: (o) => bytes(o.peakBytes) },
-      { name: 'refused', title: 'Refused', right: true, value: (o) => o.refused ?? 0, show: (o) => html`<span class=${o.refused ? 'bad' : ''}>${num(o.refused)}</span>` },
+      { name: 'refused', title: 'Refused', right: true, value: (o) => o.refused ?? 0, show: (o) => html`<${Refused} n=${o.refused}/>` },
     ]}/></section>`;
 }
 
