@@ -66,7 +66,7 @@ func (b *tab) pipeline() {
 	b.open("#/collections?ns=test.orders")
 	b.click("#tab-aggregation")
 	b.fill(".pipeline textarea", "[{$match: {total: {$gte: 50}}}, {$group: {_id: '$customer', n: {$sum: 1}}}, {$sort: {_id: 1}}]")
-	b.check("what it will cost is said before", "parseFloat(document.querySelector('[data-before]').innerText.replace(/[^0-9.]/g, '')) > 1")
+	b.check("the estimate is there before the run", "parseFloat(document.querySelector('[data-before]').innerText.replace(/[^0-9.]/g, '')) > 1")
 	b.click("text=Explain")
 	b.check("the plan has its stages", "/\\$sort[^]*\\$group[^]*(IXSCAN|COLLSCAN)/.test(document.querySelector('.plan').innerText)")
 	b.check("and its bill", "parseFloat(document.querySelector('[data-bill]').innerText) > 1")

@@ -124,7 +124,7 @@ func TestWarningLines(t *testing.T) {
 	b := browse(t, s, 1440, 900)
 	b.open("#/now")
 	b.has("the value is named", "acme takes ")
-	b.has("and who uses it", "100 % of the RU by a client of the driver mongo-go-driver")
+	b.has("and the client that uses it", "100 % of the RU by a client of the driver mongo-go-driver")
 	b.check("the charts are above the fold", "document.querySelector('.charts').getBoundingClientRect().top < 450")
 	b.check("it has next steps", "[...document.querySelectorAll('.warnings li.hot .next a')].map(a => a.textContent).join() === 'Advise a shard key,Which requests?,Scale'")
 	b.picture("warnings")

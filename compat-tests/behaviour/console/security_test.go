@@ -160,11 +160,11 @@ func TestPrivileges(t *testing.T) {
 	}
 	const values, callers = `"key":{"customer":`, `"callers":[{"driver":"mongo-go-driver"`
 	if a := s.get("/api/v1/partitions?ns=test.orders"); !strings.Contains(a.text, values) || strings.Contains(a.text, callers) {
-		t.Errorf("who may read the documents sees values, and not who uses them: %.600s", a.text)
+		t.Errorf("a user that may read the documents must see values, and no applications: %.600s", a.text)
 	}
 	s.user = "watcher:w"
 	if a := s.get("/api/v1/partitions?ns=test.orders"); strings.Contains(a.text, values) || !strings.Contains(a.text, callers) {
-		t.Errorf("who watches the server sees who uses values, and not the values: %.600s", a.text)
+		t.Errorf("a user that watches the server must see applications, and no values: %.600s", a.text)
 	}
 	s.get("/api/v1/requests?ns=test.orders").want(200, callers, `"user":"root@admin"`)
 	s.get("/api/v1/status").want(200, `"driver":"mongo-go-driver"`, `"user":"root"`)

@@ -145,7 +145,7 @@ func (b *tab) requests() {
 	b.open("#/requests?ns=test.orders")
 	b.has("the dearest shape", "{customer: ?, total: {$gte: ?}}")
 	b.has("the fan-out", "fan-out")
-	b.has("who sends most of it", "mongo-go-driver")
+	b.has("the client with most of its load", "mongo-go-driver")
 	b.click("text=find {total: ?}")
 	b.has("what would help", "the filter does not specify the shard key field customer")
 	b.click("[data-explain]")
