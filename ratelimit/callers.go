@@ -59,21 +59,21 @@ func callerText(s string) string {
 // callerSeat is a place in a list of callers. credit decides how long the caller keeps it: its own load adds to it, and
 // the load of callers without a place takes from the least.
 type callerSeat struct {
-	who    *Caller
+	caller *Caller
 	credit float32
 }
 
 // seat finds the place of a caller with some load. fresh means that the place is new to this caller; -1 means that the
 // caller has none. Source: J. Misra, D. Gries, "Finding repeated elements".
-func seat(seats []callerSeat, who *Caller, load float32) (at int, fresh bool) {
+func seat(seats []callerSeat, caller *Caller, load float32) (at int, fresh bool) {
 	least := 0
 	for i := range seats {
 		s := &seats[i]
 		switch {
-		case s.who == nil: // places are taken in order, so the caller has none behind this one
-			*s = callerSeat{who, load}
+		case s.caller == nil: // places are filled in order: all after this one are empty
+			*s = callerSeat{caller, load}
 			return i, true
-		case s.who == who || *s.who == *who:
+		case s.caller == caller || *s.caller == *caller:
 			s.credit += load
 			return i, false
 		case s.credit < seats[least].credit:
@@ -84,7 +84,7 @@ func seat(seats []callerSeat, who *Caller, load float32) (at int, fresh bool) {
 	if s.credit -= load; s.credit > 0 {
 		return -1, false
 	}
-	*s = callerSeat{who, load}
+	*s = callerSeat{caller, load}
 	return least, true
 }
 
@@ -110,21 +110,21 @@ type Callers struct {
 
 // Add counts runs of a caller with their charge and the number of refused documents or statements. A refusal has
 // the weight of one RU.
-func (x *Callers) Add(who *Caller, runs, refused int64, charge MicroRU, now time.Time) {
-	if who == nil {
+func (x *Callers) Add(caller *Caller, runs, refused int64, charge MicroRU, now time.Time) {
+	if caller == nil {
 		return
 	}
 	x.age(int32(now.Unix() / 60))
 	ru := charge.Float()
 	x.recentRU += ru
 	x.recentRefused += float64(refused)
-	at, fresh := seat(x.seats[:], who, float32(ru)+float32(refused))
+	at, fresh := seat(x.seats[:], caller, float32(ru)+float32(refused))
 	if at < 0 {
 		return
 	}
 	u := &x.uses[at]
 	if fresh {
-		*u = CallerUse{Caller: who}
+		*u = CallerUse{Caller: caller}
 	}
 	u.RU, u.Runs, u.Refused = u.RU+charge, u.Runs+runs, u.Refused+refused
 	u.RecentRU, u.RecentRefused, u.Last = u.RecentRU+ru, u.RecentRefused+float64(refused), now.Unix()
@@ -215,8 +215,8 @@ type keyCallers struct {
 	weights [keyCallersMax]int64
 }
 
-func (x *keyCallers) add(who *Caller, weight int64) {
-	at, fresh := seat(x.seats[:], who, float32(weight))
+func (x *keyCallers) add(caller *Caller, weight int64) {
+	at, fresh := seat(x.seats[:], caller, float32(weight))
 	if at < 0 {
 		return
 	}
@@ -236,8 +236,8 @@ func (x *keyCallers) halve() {
 // list returns the callers, the one with the greatest weight first.
 func (x *keyCallers) list() (out []CallerWeight) {
 	for i := range x.seats {
-		if who := x.seats[i].who; who != nil && x.weights[i] > 0 {
-			out = append(out, CallerWeight{who, x.weights[i]})
+		if caller := x.seats[i].caller; caller != nil && x.weights[i] > 0 {
+			out = append(out, CallerWeight{caller, x.weights[i]})
 		}
 	}
 	return heaviestCallers(out)

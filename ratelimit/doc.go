@@ -13,9 +13,9 @@
 // delays the next one. A charge is computed from the counted work and the consistency level alone, whatever the cache
 // or the clock.
 //
-// Invariants: arithmetic on the request units of budgets is integer, in millionths; no method reads the machine's clock (the caller
-// passes now, or the clock that a VirtualClock follows), but waits use timers; nothing here imports any other package of
-// this module.
+// Invariants: arithmetic on the request units of budgets is integer, in millionths; no method reads the machine's clock
+// (the caller passes now, or the clock that a VirtualClock follows), but waits use timers; nothing here imports any
+// other package of this module.
 //
 // Glossary. Request unit (RU): the currency of work. Request charge: the RU of one request. Provisioned throughput:
 // RU/s bought for a collection or database. Physical partition: here a shard, one range of positions with a share of

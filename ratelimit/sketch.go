@@ -44,7 +44,7 @@ func NewSketch(k int) *Sketch { return &Sketch{room: max(1, k)} }
 func (s *Sketch) Add(key []byte, weight int64) { s.AddBy(key, weight, nil) }
 
 // AddBy adds weight to a key, as Add does, and counts it for a caller; nil for none.
-func (s *Sketch) AddBy(key []byte, weight int64, who *Caller) {
+func (s *Sketch) AddBy(key []byte, weight int64, caller *Caller) {
 	if weight <= 0 {
 		return
 	}
@@ -71,8 +71,8 @@ func (s *Sketch) AddBy(key []byte, weight int64, who *Caller) {
 		s.index[h.Key] = h
 	}
 	h.Weight = int64(addSaturating(MicroRU(h.Weight), MicroRU(weight)))
-	if who != nil {
-		h.callers.add(who, weight)
+	if caller != nil {
+		h.callers.add(caller, weight)
 	}
 	heap.Fix(&s.heap, h.at)
 }

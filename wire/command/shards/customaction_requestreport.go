@@ -51,7 +51,7 @@ func (s *State) getRequestReport(c *command.Call, a *customArgs) error {
 	b.Double("ruOperators", c.Cluster.Budgets.OperatorCharge().Float())
 	b.String("prices", c.Cluster.Budgets.PriceList().String())
 	b.Int32("shapes", int32(sum.shapes))
-	who, now := c.Server.MaySeeCallers(c.ConnState.Login), c.Cluster.Now()
+	callers, now := c.Server.MaySeeCallers(c.ConnState.Login), c.Cluster.Now()
 	b.BeginArray("requests")
 	for _, one := range sum.list[:min(len(sum.list), int(a.top))] {
 		b.BeginDoc("")
@@ -59,7 +59,7 @@ func (s *State) getRequestReport(c *command.Call, a *customArgs) error {
 		if a.values {
 			one.prices.costliest.appendTo(b, c.Server.MaySeeValues(c.ConnState.Login, one.ns))
 		}
-		if who {
+		if callers {
 			appendCallers(b, one, now)
 		}
 		if a.history {
@@ -69,7 +69,7 @@ func (s *State) getRequestReport(c *command.Call, a *customArgs) error {
 	}
 	b.End()
 	cluster.AppendSkewed(b, "load", c.Cluster.Skewed(func(coll *catalog.Collection) bool { return w.matches(coll.Namespace) }))
-	if who {
+	if callers {
 		appendCollectionCallers(b, sum.list, now)
 	}
 	appendAccount(c, a.reset)

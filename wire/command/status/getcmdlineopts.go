@@ -7,7 +7,8 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// runGetCmdLineOpts replies with the program's arguments, without secrets, and with the addresses of its console and its metrics.
+// runGetCmdLineOpts replies with the program's arguments, without secrets, and with the addresses of its console and its
+// metrics.
 // Manual: reference/command/getCmdLineOpts.
 func (s *State) runGetCmdLineOpts(c *command.Call) error {
 	if err := c.NoArguments(); err != nil {

@@ -207,7 +207,8 @@ func clientHost(addr string) string {
 }
 
 // profiledCommand returns the command as an entry of the profiler shows it: of an update or delete its first
-// statement with its comment, of other commands the whole body. A getMore gets the comment of the command that opened its cursor.
+// statement with its comment, of other commands the whole body. A getMore gets the comment of the command that opened
+// its cursor.
 func profiledCommand(c *command.Call) bson.Raw {
 	if d := c.Statement(); d != nil {
 		return withComment(d, c.Body)
