@@ -9,7 +9,6 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/storage/keyspace"
-	"github.com/cantledb/cantle/wire/auth"
 )
 
 // throttled returns the error of a command that was refused for lack of request units as the client's listener sends it;
@@ -56,7 +55,7 @@ func (c *Call) ThrottledStatement(e *mongoerr.Error) *mongoerr.Error {
 // appendHottest appends the shard key value with the highest charges on the partition that refused the request, once for
 // a command.
 func (c *Call) appendHottest(b *bson.Builder, coll *catalog.Collection, t *ratelimit.Throttled) {
-	if c.hottestNamed || !coll.Sharded() || c.Server.RequireAuth && !c.ConnState.Login.Allows().May(auth.Find, coll.Namespace) {
+	if c.hottestNamed || !coll.Sharded() || !c.Server.MaySeeValues(c.ConnState.Login, coll.Namespace) {
 		return
 	}
 	c.hottestNamed = true
