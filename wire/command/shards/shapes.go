@@ -175,9 +175,8 @@ type averageRun struct{ ru, visits float64 }
 
 // add counts one run.
 func (s *shape) add(r shapeRun, now time.Time) (warn *shape) {
-	if !r.more {
-		s.runs++
-	}
+	queries, ru := r.queries(), r.charge.Float()
+	s.runs += queries
 	if r.failed {
 		s.failed++
 	}
@@ -187,23 +186,21 @@ func (s *shape) add(r shapeRun, now time.Time) (warn *shape) {
 	s.refusedDocs += r.docs
 	s.charge += r.charge
 	s.paid += r.paid
-	s.addPending(&r)
+	s.pending.Add(history.ShapeWork{RU: ru, Runs: queries, Refused: r.docs})
 	s.maxCharge = max(s.maxCharge, r.charge)
 	s.took += r.took
 	s.slowest = max(s.slowest, r.took)
 	s.loaded += r.loaded
 	s.last = now
 	s.times.add(r.took)
-	s.callers.Add(r.caller, r.queries(), r.docs, r.charge, now)
+	s.callers.Add(r.caller, queries, r.docs, r.charge, now)
 	at := int32(now.Unix() / 60)
 	m := &s.minutes[uint32(at)%shapeMinutes]
 	if m.at != at {
 		*m = shapeMinute{at: at}
 	}
-	m.ru += float32(r.charge.Float())
-	if !r.more {
-		m.runs++
-	}
+	m.ru += float32(ru)
+	m.runs += uint32(queries)
 	m.refused += uint32(min(r.docs, math.MaxUint32-int64(m.refused)))
 	if r.visited > 0 {
 		s.visited += int64(r.visited)

@@ -33,15 +33,6 @@ func (u *untaken) keep(s *shape) {
 	u.removed[ns] = w
 }
 
-// addPending adds one run to the work that TakeShapes takes.
-func (s *shape) addPending(r *shapeRun) {
-	s.pending.RU += r.charge.Float()
-	s.pending.Refused += r.docs
-	if !r.more {
-		s.pending.Runs++
-	}
-}
-
 // take visits each shape that did work since the last call, with that work. Shapes that were removed meanwhile count as
 // others of their collection.
 func (x *shapes) take(visit func(history.Shape, history.ShapeWork)) {
