@@ -64,7 +64,7 @@ func TestShapesMemory(t *testing.T) {
 		for n := range levels[l].columns {
 			for i := range shapesOfStep + 2*othersOfStep {
 				s := Shape{Namespace: fmt.Sprintf("test.c%d", i), Command: "find", Filter: fmt.Sprintf("{%s%d: ?}", long, n/40*100+int64(i))}
-				r.rings[l].fillShape(r.shapeID(s), ShapeWork{RU: float64(i), Runs: 1})
+				r.rings[l].shapesNow.add(r.shapeID(s), ShapeWork{RU: float64(i), Runs: 1})
 			}
 			r.closeColumn(&r.rings[l], r.open/levels[l].step+n)
 		}

@@ -112,7 +112,7 @@ type ring struct {
 	sum     sums
 
 	shapes    [][]shapeEntry // of full columns; none of the level Seconds
-	shapesNow map[shapeID]ShapeWork
+	shapesNow shapeWorks     // of the step that is being filled; nil for the level Seconds
 }
 
 func (r *ring) init(level int, newest int64) {
@@ -120,7 +120,7 @@ func (r *ring) init(level int, newest int64) {
 	r.columns = make([]column, levels[level].columns)
 	r.totals = make([]Total, levels[level].columns)
 	if level != Seconds {
-		r.shapes = make([][]shapeEntry, levels[level].columns)
+		r.shapes, r.shapesNow = make([][]shapeEntry, levels[level].columns), shapeWorks{}
 	}
 }
 

@@ -33,6 +33,15 @@ func (w *ShapeWork) Add(o ShapeWork) {
 // is refused keeps its entry.
 func (w *ShapeWork) weight() float64 { return w.RU + float64(w.Refused) }
 
+// shapeWorks holds sums by the number of a shape.
+type shapeWorks map[shapeID]ShapeWork
+
+func (m shapeWorks) add(id shapeID, w ShapeWork) {
+	sum := m[id]
+	sum.Add(w)
+	m[id] = sum
+}
+
 // TakeShapes visits each shape that did work since the last call, with that work.
 type TakeShapes func(visit func(Shape, ShapeWork))
 
@@ -92,17 +101,8 @@ func (s *Shape) compare(o *Shape) int {
 // addShape adds work to the steps that are being filled.
 func (r *Recorder) addShape(id shapeID, w ShapeWork) {
 	for l := Tens; l < levelCount; l++ {
-		r.rings[l].fillShape(id, w)
+		r.rings[l].shapesNow.add(id, w)
 	}
-}
-
-func (r *ring) fillShape(id shapeID, w ShapeWork) {
-	if r.shapesNow == nil {
-		r.shapesNow = map[shapeID]ShapeWork{}
-	}
-	sum := r.shapesNow[id]
-	sum.Add(w)
-	r.shapesNow[id] = sum
 }
 
 // shapeEntries returns the entries of the step that is being filled: the shapes with the largest weight, and the sums of
@@ -119,22 +119,17 @@ func (r *ring) shapeEntries(othersOf func(shapeID) shapeID) []shapeEntry {
 		return cmp.Or(cmp.Compare(b.weight(), a.weight()), cmp.Compare(a.id, b.id))
 	}
 	var list, rest []one
-	others := map[shapeID]ShapeWork{}
+	others := shapeWorks{}
 	for id, w := range r.shapesNow {
 		if id < firstShapeID {
-			sum := others[id]
-			sum.Add(w)
-			others[id] = sum
+			others.add(id, w)
 		} else {
 			list = append(list, one{id, w})
 		}
 	}
 	slices.SortFunc(list, byWeight)
 	for _, x := range list[min(len(list), shapesOfStep):] {
-		id := othersOf(x.id)
-		sum := others[id]
-		sum.Add(x.ShapeWork)
-		others[id] = sum
+		others.add(othersOf(x.id), x.ShapeWork)
 	}
 	list = list[:min(len(list), shapesOfStep)]
 	all := others[0]

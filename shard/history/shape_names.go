@@ -10,9 +10,9 @@ import (
 type shapeID uint16
 
 const (
-	firstShapeID = 64                     // so many numbers are for others
-	shapeIDsMax  = firstShapeID + 1024    // all numbers
-	shapesFreed  = (shapeIDsMax - 64) / 8 // numbers that become free when all are in use
+	firstShapeID = 64                               // so many numbers are for others
+	shapeIDsMax  = firstShapeID + 1024              // all numbers
+	shapesFreed  = (shapeIDsMax - firstShapeID) / 8 // numbers that become free when all are in use
 )
 
 // shapeNames assigns numbers to shapes. Its size is bounded: when no number is free, the shapes with the smallest weight
@@ -141,7 +141,7 @@ func (r *Recorder) renumberShapes(becomes map[shapeID]shapeID) {
 		for id, w := range ring.shapesNow {
 			if to, ok := becomes[id]; ok {
 				delete(ring.shapesNow, id)
-				ring.fillShape(to, w)
+				ring.shapesNow.add(to, w)
 			}
 		}
 	}
@@ -149,7 +149,7 @@ func (r *Recorder) renumberShapes(becomes map[shapeID]shapeID) {
 
 func renumbered(step []shapeEntry, becomes map[shapeID]shapeID) []shapeEntry {
 	out := step[:0]
-	var moved map[shapeID]ShapeWork
+	var moved shapeWorks
 	for _, e := range step {
 		to, ok := becomes[e.id]
 		if !ok {
@@ -157,11 +157,9 @@ func renumbered(step []shapeEntry, becomes map[shapeID]shapeID) []shapeEntry {
 			continue
 		}
 		if moved == nil {
-			moved = map[shapeID]ShapeWork{}
+			moved = shapeWorks{}
 		}
-		w := moved[to]
-		w.Add(e.work())
-		moved[to] = w
+		moved.add(to, e.work())
 	}
 	for i := range out {
 		if w, ok := moved[out[i].id]; ok {

@@ -22,7 +22,7 @@ func (q *ShapeQuery) valid() bool {
 
 // ShapeSums is the work of shapes in the steps of a ShapeQuery.
 type ShapeSums struct {
-	// Since is the second from which on work is known, the earliest of all servers. It may lie before the oldest step.
+	// Since is the first second of the records, the earliest of all servers. It may lie before the oldest step.
 	Since int64
 	// Steps has the work of all selected shapes in each step.
 	Steps []ShapeWork
@@ -57,16 +57,14 @@ func (r *Recorder) Shapes(q ShapeQuery) ShapeSums {
 	r.update()
 	out := ShapeSums{Since: r.since, Steps: make([]ShapeWork, q.Steps)}
 	ring := &r.rings[q.Level]
-	sums := map[shapeID]ShapeWork{}
+	sums := shapeWorks{}
 	add := func(at int, id shapeID, w ShapeWork) {
 		s := &r.names.shapes[id]
 		if q.Namespace != "" && s.Namespace != q.Namespace || q.Only != nil && *s != *q.Only {
 			return
 		}
 		out.Steps[at].Add(w)
-		sum := sums[id]
-		sum.Add(w)
-		sums[id] = sum
+		sums.add(id, w)
 	}
 	for at := range out.Steps {
 		n := q.First + int64(at)

@@ -98,7 +98,7 @@ func (r *Recorder) loadShapes(value []byte) (young bool) {
 			}
 			e := shapeEntry{ids[w.Shape], w.Runs, w.Refused, w.RU}
 			if n == ring.newest+1 {
-				ring.fillShape(e.id, e.work())
+				ring.shapesNow.add(e.id, e.work())
 			} else {
 				entries = append(entries, e)
 			}
