@@ -48,21 +48,12 @@ func find(q *query) (any, error) {
 	command := slices.DeleteFunc(inner.D(), func(e bson.E) bool { return e[0] == "limit" })
 	command = append(command, bson.E{"maxTimeMS", int64(runMillis)}, charged)
 	if q.body.Get("cursor").Truthy() {
-		err = q.readPage(&out, ns, append(command, bson.E{"batchSize", limit}), limit)
+		err = q.readPage(&out, ns, append(command, bson.E{"batchSize", limit}), limit, wholeBatch)
 		return out, err
 	}
-	begun := q.Now()
 	// One more document shows whether there are more.
-	reply, err := q.runCommand(ns.DB, append(command, bson.D{{"limit", limit + 1}, {"singleBatch", true}, {"batchSize", limit + 1}}...))
-	if err != nil {
-		return nil, err
-	}
-	out.Millis = float64(q.Now().Sub(begun).Microseconds()) / 1000
-	out.Charge, _ = reply.Get("requestCharge").AsFloat()
-	cursor, _ := reply.Get("cursor").Doc()
-	list, _ := cursor.Get("firstBatch").Array()
-	q.addDocuments(&out, list, limit, pageBytes)
-	return out, nil
+	err = q.readPage(&out, ns, append(command, bson.D{{"limit", limit + 1}, {"singleBatch", true}, {"batchSize", limit + 1}}...), limit, pageBytes)
+	return out, err
 }
 
 // mayWrite refuses a change of documents unless the server was started with --console-write.

@@ -39,7 +39,7 @@ func aggregate(q *query) (any, error) {
 		return out, nil
 	}
 	command[2] = bson.E{"cursor", bson.D{{"batchSize", limit}}}
-	err = q.readPage(&out, ns, append(command, bson.E{"maxTimeMS", int64(runMillis)}, charged), limit)
+	err = q.readPage(&out, ns, append(command, bson.E{"maxTimeMS", int64(runMillis)}, charged), limit, wholeBatch)
 	return out, err
 }
 

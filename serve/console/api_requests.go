@@ -34,9 +34,9 @@ func requests(q *query) (any, error) {
 	return raw(reply), nil
 }
 
-// explain returns the plan of a query, or of the argument pipeline, and its cost in RU. The cost is estimated; if the argument run is true, the
-// query runs and the cost is counted. The filter may be a query shape of the request report: it stands for the filter of
-// the shape's costliest run, see fillShape.
+// explain returns the plan of a query, or of the argument pipeline, and its cost in RU. The cost is estimated; if the
+// argument run is true, the query runs and the cost is counted. The filter may be a query shape of the request report:
+// it stands for the filter of the shape's costliest run, see fillShape.
 func explain(q *query) (any, error) {
 	ns, err := q.namespace()
 	if err != nil {
@@ -85,7 +85,7 @@ func (q *query) findCommand(ns collection.Namespace) (bson.Raw, error) {
 	for _, x := range []struct {
 		name            string
 		otherwise, most int64
-	}{{"skip", 0, 1 << 40}, {"limit", defaultLimit, 1000}} {
+	}{{"skip", 0, 1 << 40}, {"limit", defaultLimit, pageMax}} {
 		n, err := q.number(x.name, x.otherwise, 0, max(x.most, x.otherwise))
 		if err != nil {
 			return nil, err

@@ -54,13 +54,13 @@ func shapes(q *query) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	ask, db, report := history.ShapeQuery{}, "admin", bson.D{{"customAction", "GetRequestReport"}, {"top", 1}}
+	name, db, report := "", "admin", bson.D{{"customAction", "GetRequestReport"}, {"top", 1}}
 	if q.text("ns") != "" {
 		ns, err := q.namespace()
 		if err != nil {
 			return nil, err
 		}
-		ask.Namespace, db, report = ns.String(), ns.DB, append(report, bson.E{"collection", ns.Coll})
+		name, db, report = ns.String(), ns.DB, append(report, bson.E{"collection", ns.Coll})
 	}
 	if _, err := q.runCommand(db, report); err != nil {
 		return nil, err
@@ -70,9 +70,9 @@ func shapes(q *query) (any, error) {
 		return nil, err
 	}
 	steps := q.History.ShapeSteps(max(0, from), to)
-	steps.Namespace = ask.Namespace
+	steps.Namespace = name
 	if c := q.text("command"); c != "" {
-		steps.Only = &history.Shape{Namespace: steps.Namespace, Command: c, Filter: q.text("filter"), Sort: q.text("sort")}
+		steps.Only = &history.Shape{Namespace: name, Command: c, Filter: q.text("filter"), Sort: q.text("sort")}
 	}
 	now, unreachable, err := q.History.Shapes(q.Context(), steps)
 	if err != nil {

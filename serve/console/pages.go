@@ -2,6 +2,7 @@ package console
 
 import (
 	"encoding/json"
+	"math"
 	"strconv"
 
 	"github.com/cantledb/cantle/bson"
@@ -32,9 +33,12 @@ func (q *query) estimateInto(out *findReply, ns collection.Namespace, command bs
 	return nil
 }
 
-// readPage runs a command that opens or continues a cursor, and fills its documents, its charge and the cursor into the
-// reply. All documents of the batch are in the reply, because the cursor does not return them again.
-func (q *query) readPage(out *findReply, ns collection.Namespace, command bson.D, limit int64) error {
+// wholeBatch as the bytes of a page stands for all documents of a batch: its cursor does not return them again.
+const wholeBatch = math.MaxInt
+
+// readPage runs a command that opens or continues a cursor, and fills its documents, as far as addDocuments takes them,
+// its charge and the cursor into the reply.
+func (q *query) readPage(out *findReply, ns collection.Namespace, command bson.D, limit int64, most int) error {
 	begun := q.Now()
 	reply, err := q.runCommand(ns.DB, command)
 	if err != nil {
@@ -50,7 +54,7 @@ func (q *query) readPage(out *findReply, ns collection.Namespace, command bson.D
 	if !ok {
 		list, _ = cursor.Get("nextBatch").Array()
 	}
-	q.addDocuments(out, list, limit, 1<<30)
+	q.addDocuments(out, list, limit, most)
 	return nil
 }
 
@@ -98,7 +102,7 @@ func nextPage(q *query) (any, error) {
 		return nil, err
 	}
 	out := findReply{Documents: []json.RawMessage{}, Estimate: json.RawMessage("null")}
-	err = q.readPage(&out, ns, bson.D{{"getMore", id}, {"collection", ns.Coll}, {"batchSize", limit}, charged}, limit)
+	err = q.readPage(&out, ns, bson.D{{"getMore", id}, {"collection", ns.Coll}, {"batchSize", limit}, charged}, limit, wholeBatch)
 	if err != nil && mongoerr.From(err).Code == mongoerr.CursorNotFound {
 		err = mongoerr.New(mongoerr.CursorNotFound, "The server has closed the cursor, as after ten minutes without use: run the query again")
 	}

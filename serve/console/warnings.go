@@ -67,9 +67,6 @@ const (
 // warnings returns the problems of the server and its collections in a time, as far as the user may see them, the
 // worst first. The default of the time are the last 15 minutes.
 func warnings(q *query) (any, error) {
-	if _, _, _, err := q.window(); err != nil {
-		return nil, err
-	}
 	return q.shared(q.text("from")+" "+q.text("to"), currentWarnings)
 }
 

@@ -2,8 +2,10 @@ package console
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/ejson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/shard"
 	"github.com/cantledb/cantle/shard/history"
@@ -108,3 +110,40 @@ func (q *query) addValue(w *warning) {
 
 // valuesOfShare is the number of values of a partition whose RU are summed to compute the share of the largest.
 const valuesOfShare = 64
+
+// addValue adds the most expensive shard key value of a hot partition, with the application and user that use it most,
+// to the partition's warning, as far as the user may see them.
+func (w *warning) addValue(hottest bson.Value) {
+	all, most, top := 0.0, 0.0, bson.Raw(nil)
+	list, _ := hottest.Array()
+	for v := range list.Values() {
+		d, _ := v.Doc()
+		ru, _ := d.Get("ru").AsFloat()
+		if all += ru; ru > most {
+			most, top = ru, d
+		}
+	}
+	if top == nil {
+		return
+	}
+	w.Share = most / all
+	if key, ok := top.Get("key").Doc(); ok {
+		w.Value = ejson.String(key)
+		w.Text += fmt.Sprintf("; %s takes %.0f %% of it", shortValue(key), 100*w.Share)
+	} else {
+		w.Text += fmt.Sprintf("; one value takes %.0f %% of it", 100*w.Share)
+	}
+	w.attribute(originOf(top.Get("callers"), "", "ruPercent", "RU"))
+}
+
+// shortValue prints the shard key of a value, in at most 60 bytes: the value alone if the key has one field.
+func shortValue(key bson.Raw) string {
+	text := ejson.String(key)
+	if first, ok := key.First(); ok && key.Len() == 1 {
+		text = strings.Trim(ejson.ValueString(first.Value), `"`)
+	}
+	if len(text) > 60 {
+		text = strings.ToValidUTF8(text[:57], "") + "…"
+	}
+	return text
+}

@@ -95,7 +95,7 @@ func (s *shapeUse) warning(d bson.Raw, from, to int64, live bool) (w warning, ok
 		Since: s.first, Last: s.last + 59, Active: !live || s.last+2*lastMinute > to, weight: s.ru, Refused: float64(s.refused)}
 	w.Text = fmt.Sprintf("%s %s %s (%s RU in this time)", command, filter, strings.Join(reasons, "; "), skew.Number(s.ru))
 	if w.Active {
-		w.attribute(originOf(d.Get("callers"), "recentPercent", "RU"))
+		w.attribute(originOf(d.Get("callers"), "", "recentPercent", "RU"))
 	}
 	w.Next = []step{{"Plan and index", "requests", shape}}
 	if strings.HasPrefix(reasons[0], "fan-out") {
