@@ -30,7 +30,7 @@ type server struct {
 // Errors: usageError for a bad connection string, and for errors of adjust; errors of the DNS.
 func connect(uri, verb string, adjust ...func(*options.ClientOptions) error) (*server, error) {
 	uri = address.URI(uri)
-	o := options.Client().ApplyURI(uri).SetAppName(verb)
+	o := address.Client(uri, verb)
 	for _, change := range adjust {
 		if err := change(o); err != nil {
 			return nil, badURI(uri, err)

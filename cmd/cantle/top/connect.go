@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/mongo"
-	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/cmd/cantle/address"
@@ -48,7 +47,7 @@ type page struct {
 // getCmdLineOpts.
 // Errors: AddressError; errors of the connection.
 func pageOf(ctx context.Context, uri, name string) (*page, error) {
-	o := options.Client().ApplyURI(address.URI(uri)).SetAppName("cantle top").SetServerSelectionTimeout(connectTime)
+	o := address.Client(uri, "cantle top").SetServerSelectionTimeout(connectTime)
 	client, err := mongo.Connect(o)
 	if err != nil {
 		return nil, &AddressError{address.WithoutSecrets(uri, err)}
