@@ -9,7 +9,6 @@ import (
 	"regexp"
 	"strings"
 
-	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/topology"
 )
 
@@ -38,13 +37,6 @@ func URI(text string) string {
 		hosts += "?" + options
 	}
 	return "mongodb://" + hosts
-}
-
-// Client returns the options of the driver's client of a verb. uri is an argument as for URI; verb is the application
-// name that the server sees. The client polls the state of servers: closing a client that streams it sometimes waits
-// for the server's next heartbeat, which is up to 10 s.
-func Client(uri, verb string) *options.ClientOptions {
-	return options.Client().ApplyURI(URI(uri)).SetAppName(verb).SetServerMonitoringMode(options.ServerMonitoringModePoll)
 }
 
 // NoAnswer returns the error of a verb that found no server in time. err is the driver's error: its reason is added if

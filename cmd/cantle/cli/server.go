@@ -13,6 +13,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/cmd/cantle/address"
 	"github.com/cantledb/cantle/cmd/cantle/remote"
+	"github.com/cantledb/cantle/cmd/cantle/top"
 	"github.com/cantledb/cantle/serve/console"
 )
 
@@ -30,7 +31,7 @@ type server struct {
 // Errors: usageError for a bad connection string, and for errors of adjust; errors of the DNS.
 func connect(uri, verb string, adjust ...func(*options.ClientOptions) error) (*server, error) {
 	uri = address.URI(uri)
-	o := address.Client(uri, verb)
+	o := top.ClientOptions(uri, verb)
 	for _, change := range adjust {
 		if err := change(o); err != nil {
 			return nil, badURI(uri, err)

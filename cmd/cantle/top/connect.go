@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/cmd/cantle/address"
@@ -35,6 +36,13 @@ func Connect(ctx context.Context, uri string) (*Client, error) {
 	return NewClient(p.at, p.login, p.config, p.hosts...)
 }
 
+// ClientOptions returns the options of the driver's client of a verb. uri is an argument as for address.URI; verb is the
+// application name that the server sees. The client polls the state of servers: closing a client that streams it
+// sometimes waits for the server's next heartbeat, which is up to 10 s.
+func ClientOptions(uri, verb string) *options.ClientOptions {
+	return options.Client().ApplyURI(address.URI(uri)).SetAppName(verb).SetServerMonitoringMode(options.ServerMonitoringModePoll)
+}
+
 // page is a page that a server serves by HTTP, and by which credentials its clients read it.
 type page struct {
 	at     string // its address, "" if the server does not have the page
@@ -47,7 +55,7 @@ type page struct {
 // getCmdLineOpts.
 // Errors: AddressError; errors of the connection.
 func pageOf(ctx context.Context, uri, name string) (*page, error) {
-	o := address.Client(uri, "cantle top").SetServerSelectionTimeout(connectTime)
+	o := ClientOptions(uri, "cantle top").SetServerSelectionTimeout(connectTime)
 	client, err := mongo.Connect(o)
 	if err != nil {
 		return nil, &AddressError{address.WithoutSecrets(uri, err)}
