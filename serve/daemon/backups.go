@@ -12,14 +12,15 @@ import (
 // backupPolicy returns the settings of backups: the folder, the interval, the retention and the rate.
 // Errors: values that make no sense; an engine without files.
 func (c *Config) backupPolicy() (backup.Policy, error) {
-	p := backup.Policy{Folder: c.BackupTo, Interval: c.BackupInterval, Retention: c.BackupRetention}
-	if p.Folder == "" {
+	p := backup.Policy{Interval: c.BackupInterval, Retention: c.BackupRetention}
+	if c.BackupTo == "" {
 		return p, nil
 	}
-	var err error
-	if p.Folder, err = filepath.Abs(p.Folder); err != nil {
+	folder, err := filepath.Abs(c.BackupTo)
+	if err != nil {
 		return p, fmt.Errorf("--backup-to: %w", err)
 	}
+	p.To = backup.InFolder(folder)
 	if c.BackupRate != "0" {
 		if p.Rate, err = parseSize(c.BackupRate); err != nil {
 			return p, fmt.Errorf("--backup-rate: %w", err)
@@ -61,7 +62,7 @@ func (d *Daemon) openBackups() error {
 	}
 	d.backups = backup.NewRunner(src, policy, Version, time.Now, func(what string, err error) {
 		if err != nil {
-			d.log.Warn().Err(err).Str("to", policy.Folder).Msg(what)
+			d.log.Warn().Err(err).Str("to", policy.To.Location()).Msg(what)
 			return
 		}
 		d.log.Info().Msg(what)

@@ -4,8 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -60,27 +63,27 @@ type backupRun struct {
 	t   *Timeline
 }
 
-// start opens the backup folder dir for writing, removes the remains of interrupted backups, and finds the
+// start opens a backup folder for writing, removes the remains of interrupted backups, and finds the
 // timeline of the store's folder. If the identity does not show that the store's folder has written the timeline's
 // last segment, perhaps because a copy of it has, start begins a new timeline.
-func start(ctx context.Context, src Source, dir string, o Options) (*backupRun, error) {
+func start(ctx context.Context, src Source, a Archive, o Options) (*backupRun, error) {
 	kept, err := src.KeepWrites()
 	if err != nil {
 		return nil, err
 	}
 	id, err := readIdentity(kept)
 	if err == nil {
-		err = id.checkMounted(dir)
+		err = id.checkMounted(ctx, a)
 	}
 	if err != nil {
 		return nil, err
 	}
-	f, err := openForWriting(dir)
+	f, err := openForWriting(ctx, a)
 	if err != nil {
 		return nil, err
 	}
 	x := &backupRun{ctx: ctx, src: src, o: o, f: f, id: id}
-	if err = x.f.clean(); err != nil {
+	if err = x.f.clean(ctx); err != nil {
 		return nil, errors.Join(err, f.close())
 	}
 	x.t = f.timeline(x.id.Timeline)
@@ -102,19 +105,16 @@ func (t *Timeline) last() *Segment {
 	return t.Segments[len(t.Segments)-1]
 }
 
-// Take makes a base in the backup folder dir, for which it copies no tables that the previous base has, and a segment
+// Take makes a base in a backup folder, for which it copies no tables that the previous base has, and a segment
 // up to its end. Then it merges small segments, unless a restore is running. Only one process at a time can do so.
 // Errors: ErrBusy, ErrForeign, ErrFormat, ErrNoParent, ErrGone; storage.DamagedError if a file of the store is damaged;
 // errors of ctx, of the source and of the file system.
-func Take(ctx context.Context, src Source, dir string, o Options) (base *Base, err error) {
-	x, err := start(ctx, src, dir, o)
+func Take(ctx context.Context, src Source, a Archive, o Options) (base *Base, err error) {
+	x, err := start(ctx, src, a, o)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, x.f.close()) }()
-	if err := x.t.makeFolders(); err != nil {
-		return nil, err
-	}
 	b := &Base{Format: formatVersion, Program: o.Program, Timeline: x.t.ID, Number: 1, Begun: o.Now().UTC()}
 	if last := x.t.newest(); last != nil {
 		b.Number, b.Previous = last.Number+1, last.Number
@@ -143,14 +143,14 @@ func Take(ctx context.Context, src Source, dir string, o Options) (base *Base, e
 	if err != nil {
 		return nil, err
 	}
-	if err := writeWhole(filepath.Join(x.t.baseDir(b), manifestName), withChecksum(text)); err != nil {
+	if err := writeFile(ctx, a, path.Join(x.t.baseDir(b), manifestName), withChecksum(text)); err != nil {
 		return nil, err
 	}
-	if err := x.t.unmark(b); err != nil {
+	if err := x.t.unmark(ctx, b); err != nil {
 		return nil, err
 	}
 	x.t.Bases = append(x.t.Bases, b)
-	if held, err := x.f.restoreInProgress(); err == nil && !held {
+	if held, err := a.Held(ctx); err == nil && !held {
 		_ = x.t.merge(ctx) // if the merge fails, the small segments stay
 	}
 	return b, nil
@@ -163,11 +163,11 @@ func Clear(src Source) error { return os.RemoveAll(filepath.Join(src.Folder(), c
 // errNoBase is the error of Ship if the timeline has no base or no segment yet that a new segment could follow.
 var errNoBase = errors.New("there is no backup of this server in the folder yet")
 
-// Ship writes a segment with all writes since the previous segment into the backup folder dir, so that moments up to
-// now can be restored. Errors: as Take; storage.ErrLogTruncated if some of these writes are gone, and errNoBase, so
+// Ship writes a segment with all writes since the previous segment into a backup folder, so that moments up to now
+// can be restored. Errors: as Take; storage.ErrLogTruncated if some of these writes are gone, and errNoBase, so
 // that a Take is needed first.
-func Ship(ctx context.Context, src Source, dir string) (segment *Segment, err error) {
-	x, err := start(ctx, src, dir, Options{})
+func Ship(ctx context.Context, src Source, a Archive) (segment *Segment, err error) {
+	x, err := start(ctx, src, a, Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -208,7 +208,7 @@ func (x *backupRun) segment(from uint64, behind pebblekv.LogPosition) (*Segment,
 	if err != nil {
 		return nil, err
 	}
-	w, err := newSegment(filepath.Join(x.t.dir, logName), from, nonce)
+	w, err := x.t.newSegment(x.ctx, from, behind.Next, nonce)
 	if err != nil {
 		return nil, err
 	}
@@ -220,7 +220,7 @@ func (x *backupRun) segment(from uint64, behind pebblekv.LogPosition) (*Segment,
 		w.abandon()
 		return nil, err
 	}
-	return w.finish(behind.Time)
+	return w.finish(x.t, behind.Time)
 }
 
 // immutable reports whether a file of a store, a table or a file of values, never changes under its name, so that
@@ -238,8 +238,12 @@ func (x *backupRun) copyFiles(checkpoint string, b *Base) error {
 	}
 	have := map[string]File{}
 	if last := x.t.newest(); last != nil {
+		there, err := x.t.tableSizes(x.ctx)
+		if err != nil {
+			return err
+		}
 		for _, f := range last.Files {
-			if info, err := os.Stat(x.t.path(last, &f)); f.Table && err == nil && info.Size() == f.Size {
+			if f.Table && there[f.Name] == f.Size {
 				have[f.Name] = f
 			}
 		}
@@ -257,10 +261,7 @@ func (x *backupRun) copyFiles(checkpoint string, b *Base) error {
 		missing = append(missing, e.Name())
 		b.Copied += info.Size()
 	}
-	if err := x.t.mark(b); err != nil {
-		return err
-	}
-	if err := os.MkdirAll(x.t.baseDir(b), 0o700); err != nil {
+	if err := x.t.mark(x.ctx, b); err != nil {
 		return err
 	}
 	files := x.o.Files
@@ -277,12 +278,37 @@ func (x *backupRun) copyFiles(checkpoint string, b *Base) error {
 	defer pace.stop()
 	for _, name := range missing {
 		f := File{Name: name, Table: immutable(name)}
-		c := copier{ctx: x.ctx, report: advance, pace: pace, check: func(part string) error { return examine(tables, name, part) }}
-		if f.Size, f.Sum, err = c.file(files, filepath.Join(checkpoint, name), x.t.path(b, &f)); err != nil {
+		c := copier{ctx: x.ctx, report: advance, pace: pace, check: func(local string) error { return examine(tables, name, local) }}
+		in, err := files.Open(filepath.Join(checkpoint, name))
+		if err != nil {
+			return err
+		}
+		out, err := x.f.archive.Create(x.ctx, x.t.path(b, &f))
+		if err != nil {
+			return errors.Join(err, in.Close())
+		}
+		if f.Size, f.Sum, err = c.file(in, out); err != nil {
 			return err
 		}
 		b.Copied += f.Size
 		b.Files = append(b.Files, f)
 	}
-	return errors.Join(syncFolder(filepath.Join(x.t.dir, tablesName)), syncFolder(x.t.baseDir(b)), syncFolder(x.t.dir))
+	dirs := []string{x.t.baseDir(b), x.t.ID}
+	if slices.ContainsFunc(missing, immutable) {
+		dirs = append(dirs, x.t.rel(tablesName))
+	}
+	return x.f.archive.Settle(dirs...)
+}
+
+// tableSizes returns the sizes of the tables of the timeline, by name.
+func (t *Timeline) tableSizes(ctx context.Context) (map[string]int64, error) {
+	entries, err := t.archive.List(ctx, t.rel(tablesName))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	sizes := map[string]int64{}
+	for _, e := range entries {
+		sizes[e.Name] = e.Size
+	}
+	return sizes, nil
 }

@@ -114,7 +114,7 @@ func (w *world) src() Source { return w.store.(Source) }
 // restored restores a moment and returns its content.
 func restored(t *testing.T, dir string, at storage.Timestamp, documentsOnly bool) map[string]string {
 	t.Helper()
-	f, err := Open(dir)
+	f, err := Open(t.Context(), InFolder(dir))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,13 +186,13 @@ func TestMoments(t *testing.T) {
 	w.write(200)
 	first, little := 0, 0
 	for round := range 6 {
-		if _, err := Take(ctx, w.src(), dir, Options{Program: "test", Now: time.Now}); err != nil {
+		if _, err := Take(ctx, w.src(), InFolder(dir), Options{Program: "test", Now: time.Now}); err != nil {
 			t.Fatal(err)
 		}
 		if round == 0 {
 			first = len(w.times)
 		}
-		b, err := Take(ctx, w.src(), dir, Options{Program: "test", Now: time.Now})
+		b, err := Take(ctx, w.src(), InFolder(dir), Options{Program: "test", Now: time.Now})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -205,7 +205,7 @@ func TestMoments(t *testing.T) {
 		}
 		w.write(150)
 		if round%3 == 0 {
-			if _, err := Ship(ctx, w.src(), dir); err != nil {
+			if _, err := Ship(ctx, w.src(), InFolder(dir)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -214,10 +214,10 @@ func TestMoments(t *testing.T) {
 	if little == 0 {
 		t.Error("each backup has copied again what nobody had changed")
 	}
-	if _, err := Ship(ctx, w.src(), dir); err != nil {
+	if _, err := Ship(ctx, w.src(), InFolder(dir)); err != nil {
 		t.Fatal(err)
 	}
-	if f, err := Open(dir); err != nil || len(f.Timelines) != 1 || len(f.Timelines[0].Covered()) != 1 {
+	if f, err := Open(t.Context(), InFolder(dir)); err != nil || len(f.Timelines) != 1 || len(f.Timelines[0].Covered()) != 1 {
 		t.Fatalf("one span should be covered: %v %+v", err, f)
 	}
 	for i := range 40 {
@@ -236,7 +236,7 @@ func TestMoments(t *testing.T) {
 // kind.
 func verified(t *testing.T, dir, kind string) {
 	t.Helper()
-	f, err := Open(dir)
+	f, err := Open(t.Context(), InFolder(dir))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -264,7 +264,7 @@ func TestVerify(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "backups")
 	w.write(300)
 	for range 2 {
-		if _, err := Take(ctx, w.src(), dir, Options{Program: "test", Now: time.Now}); err != nil {
+		if _, err := Take(ctx, w.src(), InFolder(dir), Options{Program: "test", Now: time.Now}); err != nil {
 			t.Fatal(err)
 		}
 		w.write(100)
@@ -292,7 +292,7 @@ func TestVerify(t *testing.T) {
 			} else if err := os.WriteFile(path, damaged, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			f, err := Open(dir)
+			f, err := Open(t.Context(), InFolder(dir))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -326,7 +326,7 @@ func TestCopiedFolder(t *testing.T) {
 	ctx := context.Background()
 	dir := filepath.Join(t.TempDir(), "backups")
 	w.write(100)
-	if _, err := Take(ctx, w.src(), dir, Options{Program: "test", Now: time.Now}); err != nil {
+	if _, err := Take(ctx, w.src(), InFolder(dir), Options{Program: "test", Now: time.Now}); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.store.Close(); err != nil {
@@ -338,7 +338,7 @@ func TestCopiedFolder(t *testing.T) {
 	}
 	w.open()
 	w.write(50)
-	if _, err := Ship(ctx, w.src(), dir); err != nil {
+	if _, err := Ship(ctx, w.src(), InFolder(dir)); err != nil {
 		t.Fatal(err)
 	}
 	at := w.times[len(w.times)-1]
@@ -346,13 +346,13 @@ func TestCopiedFolder(t *testing.T) {
 	twin.open()
 	defer twin.store.Close()
 	twin.write(50)
-	if _, err := Ship(ctx, twin.src(), dir); !errors.Is(err, errNoBase) {
+	if _, err := Ship(ctx, twin.src(), InFolder(dir)); !errors.Is(err, errNoBase) {
 		t.Fatalf("the copy went on: %v", err)
 	}
-	if _, err := Take(ctx, twin.src(), dir, Options{Program: "test", Now: time.Now}); err != nil {
+	if _, err := Take(ctx, twin.src(), InFolder(dir), Options{Program: "test", Now: time.Now}); err != nil {
 		t.Fatal(err)
 	}
-	f, err := Open(dir)
+	f, err := Open(t.Context(), InFolder(dir))
 	if err != nil || len(f.Timelines) != 2 {
 		t.Fatalf("two timelines: %v %v", err, f)
 	}
@@ -369,10 +369,10 @@ func TestMerge(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "backups")
 	take := func() *Timeline {
 		t.Helper()
-		if _, err := Take(ctx, w.src(), dir, Options{Program: "test", Now: time.Now}); err != nil {
+		if _, err := Take(ctx, w.src(), InFolder(dir), Options{Program: "test", Now: time.Now}); err != nil {
 			t.Fatal(err)
 		}
-		f, err := Open(dir)
+		f, err := Open(t.Context(), InFolder(dir))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -381,11 +381,11 @@ func TestMerge(t *testing.T) {
 	before := take()
 	for range 5 {
 		w.write(50)
-		if _, err := Ship(ctx, w.src(), dir); err != nil {
+		if _, err := Ship(ctx, w.src(), InFolder(dir)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	logs := filepath.Join(before.dir, logName)
+	logs := filepath.Join(dir, before.ID, logName)
 	old := t.TempDir()
 	if err := os.CopyFS(old, os.DirFS(logs)); err != nil {
 		t.Fatal(err)
@@ -426,18 +426,18 @@ func TestPrune(t *testing.T) {
 	var begun []storage.Timestamp
 	for range 4 {
 		w.write(200)
-		b, err := Take(ctx, w.src(), dir, Options{Program: "test", Now: time.Now})
+		b, err := Take(ctx, w.src(), InFolder(dir), Options{Program: "test", Now: time.Now})
 		if err != nil {
 			t.Fatal(err)
 		}
 		begun = append(begun, b.Time)
 	}
-	p, err := Prune(dir, begun[2])
+	p, err := Prune(t.Context(), InFolder(dir), begun[2])
 	if err != nil || p.Bases != 2 {
 		t.Fatalf("%+v %v", p, err)
 	}
 	verified(t, dir, "")
-	f, err := Open(dir)
+	f, err := Open(t.Context(), InFolder(dir))
 	if err != nil {
 		t.Fatal(err)
 	}

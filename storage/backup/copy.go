@@ -4,10 +4,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/pebblekv"
@@ -18,35 +16,24 @@ import (
 type copier struct {
 	ctx    context.Context
 	report progress
-	pace   *pace                   // nil = no limit
-	check  func(part string) error // checks the finished copy before it gets its final name; nil = no check
+	pace   *pace                    // nil = no limit
+	check  func(local string) error // checks the finished copy before it gets its name: see Writer.Local; nil = no check
 }
 
-// file copies the file from to the path to, and returns its size and SHA-256. It syncs the copy before giving it
-// its final name, so that under that name the file is complete or absent. It reads the original once.
-func (c *copier) file(files pebblekv.FS, from, to string) (size int64, sum string, err error) {
-	in, err := files.Open(from)
-	if err != nil {
-		return 0, "", err
-	}
+// file copies in, the file of a store, to out, and returns its size and SHA-256. Under its name the copy is complete
+// and durable, or absent. It reads the original once. It closes in and ends out.
+func (c *copier) file(in io.ReadCloser, out Writer) (size int64, sum string, err error) {
 	defer in.Close()
-	part := to + partSuffix
-	out, err := filescan.CreatePart(part)
-	if err != nil {
-		return 0, "", err
-	}
 	h := sha256.New()
 	size, err = pump(c.ctx, io.MultiWriter(out, h), in, c.report, c.pace)
 	if err == nil && c.check != nil {
-		err = c.check(part)
+		err = c.check(out.Local())
 	}
 	if err != nil {
-		return 0, "", errors.Join(err, out.Close())
-	}
-	if err := errors.Join(out.Sync(), out.Close()); err != nil {
+		out.Abandon()
 		return 0, "", err
 	}
-	return size, hex.EncodeToString(h.Sum(nil)), os.Rename(part, to)
+	return size, hex.EncodeToString(h.Sum(nil)), out.Commit()
 }
 
 // listed reads the list of tables of a checkpoint, with which copies of its tables are checked. Errors:
@@ -62,15 +49,21 @@ func listed(files pebblekv.FS, checkpoint string) (*filescan.Folder, error) {
 	return f, err
 }
 
-// examine compares the checksums inside the copy of the table name, at the path part, before the copy gets its
-// name, so that a damaged table does not replace a good copy. The copy is still in the page cache. Errors:
+// examine compares the checksums inside the copy of the table name, at the path part of this machine, before the copy
+// gets its name, so that a damaged table does not replace a good copy. The copy is still in the page cache. Without a
+// part, the copy is on another machine, which has compared its checksum: then examine reads the table. Errors:
 // storage.DamagedError if the table is damaged; another error if only the copy is.
 func examine(tables *filescan.Folder, name, part string) error {
-	if found, _ := tables.VerifyCopy(name, filescan.Disk, part); len(found) == 0 {
-		return nil
+	if part != "" {
+		if found, _ := tables.VerifyCopy(name, filescan.Disk, part); len(found) == 0 {
+			return nil
+		}
 	}
 	if found, _ := tables.VerifyTable(name); len(found) > 0 {
 		return &storage.DamagedError{Damages: found}
+	}
+	if part == "" {
+		return nil
 	}
 	return fmt.Errorf("the copy %s is damaged and the table is not: look at the disk of the backups", part)
 }

@@ -19,9 +19,9 @@ const copyStep = 1 << 20
 // work ends with it.
 type progress func(n int64) error
 
-// sumFile reads a whole file and returns its size and its SHA-256 in hexadecimal.
-func sumFile(ctx context.Context, path string, advance progress) (size int64, sum string, err error) {
-	in, err := os.Open(path)
+// sumFile reads a whole file of an archive and returns its size and its SHA-256 in hexadecimal.
+func sumFile(ctx context.Context, a Archive, name string, advance progress) (size int64, sum string, err error) {
+	in, err := a.Open(ctx, name, 0)
 	if err != nil {
 		return 0, "", err
 	}

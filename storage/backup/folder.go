@@ -2,25 +2,25 @@ package backup
 
 import (
 	"cmp"
+	"context"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
-	"path/filepath"
+	"path"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/cantledb/cantle/storage"
-	"github.com/cantledb/cantle/storage/pebblekv"
 )
 
 // Names in a folder of backups.
 const (
 	markerName   = "CANTLE-BACKUP"
+	lockName     = "LOCK"
 	tablesName   = "tables"
 	logName      = "log"
 	manifestName = "backup.json"
@@ -91,21 +91,24 @@ type Timeline struct {
 	ID         string
 	Bases      []*Base    // complete ones, by number
 	Segments   []*Segment // complete ones, by first sequence number
-	dir        string
+	archive    Archive
 	findings   []Finding // files that are incomplete or cannot be read
 	superseded []string  // names of segments whose writes a merged segment has too, because a merge was interrupted
-	// unusable has the paths of missing and damaged files, as far as Verify or Restore have found them; moments that
+	// unusable has the names of missing and damaged files, as far as Verify or Restore have found them; moments that
 	// need them are not covered.
 	unusable map[string]bool
 }
 
 // Folder is a backup folder, with the timelines of one or more data folders.
 type Folder struct {
-	Dir       string
 	ID        string
 	Timelines []*Timeline // in the order of their newest moments
+	archive   Archive
 	lock      io.Closer
 }
+
+// Location returns the path or the URL of the folder.
+func (f *Folder) Location() string { return f.archive.Location() }
 
 // marker is the content of the file CANTLE-BACKUP, by which a backup folder is recognized.
 type marker struct {
@@ -116,56 +119,58 @@ type marker struct {
 
 // Open reads the lists of bases and segments in a backup folder. It does not lock the folder. Errors: ErrNoBackup,
 // ErrFormat; an error for a damaged marker; errors of the file system.
-func Open(dir string) (*Folder, error) {
-	f := &Folder{Dir: dir}
-	data, err := os.ReadFile(filepath.Join(dir, markerName))
+func Open(ctx context.Context, a Archive) (*Folder, error) {
+	f := &Folder{archive: a}
+	data, err := readFile(ctx, a, markerName)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("the folder %s: %w", dir, ErrNoBackup)
+		return nil, fmt.Errorf("the folder %s: %w", a.Location(), ErrNoBackup)
 	}
 	if err != nil {
 		return nil, err
 	}
 	var m marker
 	if err := json.Unmarshal(data, &m); err != nil {
-		return nil, fmt.Errorf("%s is damaged: %w", filepath.Join(dir, markerName), err)
+		return nil, fmt.Errorf("%s is damaged: %w", shown(a, markerName), err)
 	}
 	if m.Format > formatVersion {
-		return nil, fmt.Errorf("the folder %s: %w", dir, ErrFormat)
+		return nil, fmt.Errorf("the folder %s: %w", a.Location(), ErrFormat)
 	}
 	f.ID = m.ID
-	entries, err := os.ReadDir(dir)
+	entries, err := a.List(ctx, "")
 	if err != nil {
 		return nil, err
 	}
 	for _, e := range entries {
-		if !e.IsDir() || e.Name() == lostFound || strings.HasPrefix(e.Name(), scratchPrefix) || isFolder(filepath.Join(dir, e.Name())) {
+		if !e.Folder || e.Name == lostFound || strings.HasPrefix(e.Name, scratchPrefix) {
 			continue
 		}
-		t, err := openTimeline(filepath.Join(dir, e.Name()))
+		if inner, err := isFolder(ctx, a.Within(e.Name)); err != nil {
+			return nil, err
+		} else if inner {
+			continue
+		}
+		t, err := openTimeline(ctx, a, e.Name)
 		if err != nil {
 			return nil, err
 		}
 		f.Timelines = append(f.Timelines, t)
 	}
 	slices.SortStableFunc(f.Timelines, func(a, b *Timeline) int { return cmp.Compare(a.end(), b.end()) })
-	f.dropIncompleteIfLocked()
+	f.dropIncompleteIfLocked(ctx)
 	return f, nil
 }
 
-// isFolder reports whether dir is a backup folder. One may lie inside another, and is not read as a timeline.
-func isFolder(dir string) bool {
-	_, err := os.Stat(filepath.Join(dir, markerName))
-	return err == nil
-}
+// isFolder reports whether an archive is a backup folder. One may lie inside another, and is not read as a timeline.
+func isFolder(ctx context.Context, a Archive) (bool, error) { return exists(ctx, a, markerName) }
 
 // dropIncompleteIfLocked drops the findings of incomplete files if a process is writing into the folder, because
 // that process may be completing them.
-func (f *Folder) dropIncompleteIfLocked() {
+func (f *Folder) dropIncompleteIfLocked(ctx context.Context) {
 	incomplete := func(x Finding) bool { return x.Kind == "incomplete" }
 	if !slices.ContainsFunc(f.Timelines, func(t *Timeline) bool { return slices.ContainsFunc(t.findings, incomplete) }) {
 		return
 	}
-	if locked(f.Dir) {
+	if f.archive.Locked(ctx) {
 		for _, t := range f.Timelines {
 			t.findings = slices.DeleteFunc(t.findings, incomplete)
 		}
@@ -173,35 +178,23 @@ func (f *Folder) dropIncompleteIfLocked() {
 }
 
 // openForWriting locks a backup folder and reads it, and creates it if necessary. The caller closes it. Errors:
-// ErrBusy, ErrForeign, ErrFormat, ErrNoParent; errors of the file system.
-func openForWriting(dir string) (*Folder, error) {
-	if err := makeFolder(dir); err != nil {
+// ErrBusy, ErrForeign, ErrFormat, ErrNoParent; errors of the archive.
+func openForWriting(ctx context.Context, a Archive) (*Folder, error) {
+	if err := a.Prepare(ctx); err != nil {
 		return nil, err
 	}
-	_, err := os.Stat(filepath.Join(dir, markerName))
-	if errors.Is(err, fs.ErrNotExist) {
-		entries, err := os.ReadDir(dir)
-		if err != nil {
-			return nil, err
-		}
-		for _, e := range entries {
-			if e.Name() != "LOCK" && e.Name() != markerName+partSuffix && e.Name() != lostFound && !isFolder(filepath.Join(dir, e.Name())) {
-				return nil, fmt.Errorf("the folder %s: %w", dir, ErrForeign)
-			}
-		}
-		text, _ := json.MarshalIndent(marker{formatVersion, hex.EncodeToString(random()), "backups of a Cantle server; see cantle backup list, cantle restore --from"}, "", " ")
-		if err := writeWhole(filepath.Join(dir, markerName), text); err != nil {
+	if there, err := isFolder(ctx, a); err != nil {
+		return nil, err
+	} else if !there {
+		if err := begin(ctx, a); err != nil {
 			return nil, err
 		}
 	}
-	lock, err := pebblekv.LockFolder(dir)
-	if errors.Is(err, storage.ErrLocked) {
-		return nil, fmt.Errorf("the folder %s: %w", dir, ErrBusy)
-	}
+	lock, err := a.Lock(ctx)
 	if err != nil {
 		return nil, err
 	}
-	f, err := Open(dir)
+	f, err := Open(ctx, a)
 	if err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
@@ -209,17 +202,23 @@ func openForWriting(dir string) (*Folder, error) {
 	return f, nil
 }
 
-// makeFolder creates the folder for backups, but no parents: if the parent is missing, a disk is likely not
-// mounted, and the backups would lie on the disk of the data. Errors: ErrNoParent; errors of the file system.
-func makeFolder(dir string) error {
-	err := os.Mkdir(dir, 0o700)
-	switch {
-	case errors.Is(err, fs.ErrExist):
-		return nil // openForWriting checks whether it is a backup folder
-	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("the folder %s: %w", dir, ErrNoParent)
+// begin makes a backup folder of an archive that has no files but other backup folders. Errors: ErrForeign; errors of
+// the archive.
+func begin(ctx context.Context, a Archive) error {
+	entries, err := a.List(ctx, "")
+	if err != nil {
+		return err
 	}
-	return err
+	for _, e := range entries {
+		if e.Name == lockName || e.Name == markerName+partSuffix || e.Name == lostFound {
+			continue
+		}
+		if inner, err := isFolder(ctx, a.Within(e.Name)); err != nil || !inner {
+			return errors.Join(err, fmt.Errorf("the folder %s: %w", a.Location(), ErrForeign))
+		}
+	}
+	text, _ := json.MarshalIndent(marker{formatVersion, hex.EncodeToString(random()), "backups of a Cantle server; see cantle backup list, cantle restore --from"}, "", " ")
+	return writeFile(ctx, a, markerName, text)
 }
 
 // close unlocks the folder.
@@ -233,57 +232,50 @@ func (f *Folder) timeline(id string) *Timeline {
 			return t
 		}
 	}
-	return &Timeline{ID: id, dir: filepath.Join(f.Dir, id)}
+	return &Timeline{ID: id, archive: f.archive}
 }
 
-// makeFolders creates and syncs the folders of a timeline, for tables and for segments.
-func (t *Timeline) makeFolders() error {
-	for _, name := range []string{tablesName, logName} {
-		if err := os.MkdirAll(filepath.Join(t.dir, name), 0o700); err != nil {
-			return err
-		}
-	}
-	return errors.Join(syncFolder(t.dir), syncFolder(filepath.Dir(t.dir)))
-}
-
-// openTimeline reads the manifests of the bases, and the list of the segments, of the timeline in the folder dir.
-// Unreadable ones become findings.
-func openTimeline(dir string) (*Timeline, error) {
-	t := &Timeline{ID: filepath.Base(dir), dir: dir}
-	entries, err := os.ReadDir(dir)
+// openTimeline reads the manifests of the bases, and the list of the segments, of the timeline id. Unreadable ones
+// become findings.
+func openTimeline(ctx context.Context, a Archive, id string) (*Timeline, error) {
+	t := &Timeline{ID: id, archive: a}
+	entries, err := a.List(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	for _, e := range entries {
-		if !e.IsDir() || !strings.HasPrefix(e.Name(), basePrefix) {
+		if !e.Folder || !strings.HasPrefix(e.Name, basePrefix) {
 			continue
 		}
-		b, err := readBase(filepath.Join(dir, e.Name()))
-		if errors.Is(err, fs.ErrNotExist) && lostManifest(filepath.Join(dir, e.Name())) {
-			t.addFinding("missing", t.rel(e.Name(), manifestName), "no moment can be restored from this backup: copy the file back, or delete the folder of the backup")
+		b, err := t.readBase(ctx, e.Name)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if errors.Is(err, fs.ErrNotExist) && t.lostManifest(ctx, t.rel(e.Name)) {
+			t.addFinding("missing", t.rel(e.Name, manifestName), "no moment can be restored from this backup: copy the file back, or delete the folder of the backup")
 			continue
 		}
 		if errors.Is(err, fs.ErrNotExist) {
-			t.addFinding("incomplete", t.rel(e.Name()), "an unfinished backup; the next one removes it")
+			t.addFinding("incomplete", t.rel(e.Name), "an unfinished backup; the next one removes it")
 			continue
 		}
-		if err == nil && filepath.Base(t.baseDir(b)) != e.Name() {
+		if err == nil && t.baseDir(b) != t.rel(e.Name) {
 			err = errors.New("it belongs to another folder")
 		}
 		if err != nil {
-			t.addFinding("damaged", t.rel(e.Name(), manifestName), reason(err))
+			t.addFinding("damaged", t.rel(e.Name, manifestName), reason(err))
 			continue
 		}
 		t.Bases = append(t.Bases, b)
 	}
 	slices.SortFunc(t.Bases, func(a, b *Base) int { return cmp.Compare(a.Number, b.Number) })
-	return t, t.openSegments()
+	return t, t.openSegments(ctx)
 }
 
-// readBase reads and checks the manifest of the base in the folder dir. Errors: fs.ErrNotExist if the base is
-// incomplete, ErrFormat, an error that describes the damage.
-func readBase(dir string) (*Base, error) {
-	data, err := os.ReadFile(filepath.Join(dir, manifestName))
+// readBase reads and checks the manifest of the base in the folder dir of the timeline. Errors: fs.ErrNotExist if the
+// base is incomplete, ErrFormat, an error that describes the damage.
+func (t *Timeline) readBase(ctx context.Context, dir string) (*Base, error) {
+	data, err := readFile(ctx, t.archive, t.rel(dir, manifestName))
 	if err != nil {
 		return nil, err
 	}
@@ -301,21 +293,20 @@ func readBase(dir string) (*Base, error) {
 	return b, nil
 }
 
-func (t *Timeline) baseDir(b *Base) string {
-	return filepath.Join(t.dir, fmt.Sprintf("%s%06d", basePrefix, b.Number))
-}
+// baseDir returns the folder of a base in the archive.
+func (t *Timeline) baseDir(b *Base) string { return t.rel(fmt.Sprintf("%s%06d", basePrefix, b.Number)) }
 
-// path returns the path of a file of a base.
+// path returns the name of a file of a base in the archive.
 func (t *Timeline) path(b *Base, f *File) string {
 	if f.Table {
-		return filepath.Join(t.dir, tablesName, f.Name)
+		return t.rel(tablesName, f.Name)
 	}
-	return filepath.Join(t.baseDir(b), f.Name)
+	return path.Join(t.baseDir(b), f.Name)
 }
 
-// rel returns a path inside the timeline, relative to the backup folder, for messages.
+// rel returns the name in the archive of a file of the timeline.
 func (t *Timeline) rel(parts ...string) string {
-	return filepath.Join(append([]string{t.ID}, parts...)...)
+	return path.Join(append([]string{t.ID}, parts...)...)
 }
 
 func (t *Timeline) newest() *Base {

@@ -16,7 +16,7 @@ func TestVerifyBesideWriter(t *testing.T) {
 	w := newWorld(t, 1)
 	dir := filepath.Join(t.TempDir(), "backups")
 	take := func() {
-		if _, err := Take(t.Context(), w.src(), dir, Options{Program: "test", Now: time.Now}); err != nil {
+		if _, err := Take(t.Context(), w.src(), InFolder(dir), Options{Program: "test", Now: time.Now}); err != nil {
 			t.Error(err)
 		}
 	}
@@ -28,14 +28,14 @@ func TestVerifyBesideWriter(t *testing.T) {
 		defer close(done)
 		for i := range 24 {
 			w.write(20)
-			if _, err := Ship(t.Context(), w.src(), dir); err != nil {
+			if _, err := Ship(t.Context(), w.src(), InFolder(dir)); err != nil {
 				t.Error(err)
 			}
 			if i%3 == 0 {
 				take()
 			}
 			if i%6 == 5 {
-				if _, err := Prune(dir, storage.Timestamp(w.times[len(w.times)-1])); err != nil {
+				if _, err := Prune(t.Context(), InFolder(dir), storage.Timestamp(w.times[len(w.times)-1])); err != nil {
 					t.Error(err)
 				}
 			}
@@ -43,7 +43,7 @@ func TestVerifyBesideWriter(t *testing.T) {
 	})
 	harmful := func() {
 		t.Helper()
-		f, err := Open(dir)
+		f, err := Open(t.Context(), InFolder(dir))
 		if err != nil {
 			t.Error(err)
 			return
@@ -67,11 +67,11 @@ func TestVerifyBesideWriter(t *testing.T) {
 		}
 	}
 	group.Wait()
-	f, err := Open(dir)
+	f, err := Open(t.Context(), InFolder(dir))
 	if err != nil {
 		t.Fatal(err)
 	}
-	line := f.Timelines[0].dir
+	line := filepath.Join(dir, f.Timelines[0].ID)
 	if err := os.WriteFile(filepath.Join(line, logName, "0000000000000001-0000000000000009.log"+partSuffix), []byte("half"), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -2,8 +2,6 @@ package backup
 
 import (
 	"context"
-	"os"
-	"path/filepath"
 
 	"github.com/cantledb/cantle/storage/pebblekv"
 )
@@ -38,7 +36,7 @@ func (t *Timeline) join(ctx context.Context, group []*Segment) error {
 		return nil
 	}
 	last := group[len(group)-1]
-	w, err := newSegment(filepath.Join(t.dir, logName), group[0].First, last.Nonce)
+	w, err := t.newSegment(ctx, group[0].First, last.Next, last.Nonce)
 	if err != nil {
 		return err
 	}
@@ -48,11 +46,11 @@ func (t *Timeline) join(ctx context.Context, group []*Segment) error {
 			return err
 		}
 	}
-	if _, err := w.finish(last.Time); err != nil {
+	if _, err := w.finish(t, last.Time); err != nil {
 		return err
 	}
 	for _, s := range group {
-		if err := os.Remove(filepath.Join(t.dir, logName, s.Name)); err != nil {
+		if err := t.archive.Remove(ctx, t.segmentPath(s)); err != nil {
 			return err
 		}
 	}

@@ -69,7 +69,7 @@ func TestTablesAreReadOnce(t *testing.T) {
 		}
 	}
 	files := &counted{FS: filescan.Disk, read: map[string]int64{}}
-	b, err := Take(ctx, w.src(), dir, Options{Program: "test", Now: time.Now, Files: files})
+	b, err := Take(ctx, w.src(), InFolder(dir), Options{Program: "test", Now: time.Now, Files: files})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,11 +96,11 @@ func TestDamagedTableIsNoCopy(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "backups")
 	o := Options{Program: "test", Now: time.Now}
 	w.write(50)
-	if _, err := Take(ctx, w.src(), dir, o); err != nil {
+	if _, err := Take(ctx, w.src(), InFolder(dir), o); err != nil {
 		t.Fatal(err)
 	}
 	w.write(20)
-	if _, err := Ship(ctx, w.src(), dir); err != nil {
+	if _, err := Ship(ctx, w.src(), InFolder(dir)); err != nil {
 		t.Fatal(err)
 	}
 	kept := w.times[len(w.times)-1]
@@ -110,12 +110,12 @@ func TestDamagedTableIsNoCopy(t *testing.T) {
 		}
 	}
 	w.reopen() // so that all data are in tables
-	f, err := Open(dir)
+	f, err := Open(t.Context(), InFolder(dir))
 	if err != nil {
 		t.Fatal(err)
 	}
 	hurt := hurtNewTable(t, w.data, f.Timelines[0].newest())
-	_, err = Take(ctx, w.src(), dir, o)
+	_, err = Take(ctx, w.src(), InFolder(dir), o)
 	var damaged *storage.DamagedError
 	if !errors.As(err, &damaged) || damaged.Damages[0].File != hurt {
 		t.Fatalf("%s is damaged, and the backup: %v", hurt, err)
@@ -123,7 +123,7 @@ func TestDamagedTableIsNoCopy(t *testing.T) {
 	if copies, _ := filepath.Glob(filepath.Join(dir, "*", tablesName, hurt)); len(copies) > 0 {
 		t.Errorf("the damaged table is a copy: %v", copies)
 	}
-	if f, err = Open(dir); err != nil || len(f.Timelines[0].Bases) != 1 {
+	if f, err = Open(t.Context(), InFolder(dir)); err != nil || len(f.Timelines[0].Bases) != 1 {
 		t.Fatalf("the bases: %v, %v", f.Timelines[0].Bases, err)
 	}
 	if got := restored(t, dir, kept, false); len(got) != len(w.state(kept)) {

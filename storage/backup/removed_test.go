@@ -16,7 +16,7 @@ func TestGone(t *testing.T) {
 	dir := filepath.Join(share, "x")
 	take := func(dir string) error {
 		w.write(3)
-		_, err := Take(t.Context(), w.src(), dir, Options{Program: "test", Now: time.Now})
+		_, err := Take(t.Context(), w.src(), InFolder(dir), Options{Program: "test", Now: time.Now})
 		return err
 	}
 	if err := take(dir); !errors.Is(err, ErrNoParent) {
@@ -45,14 +45,14 @@ func TestGone(t *testing.T) {
 		if err := take(dir); !errors.Is(err, ErrGone) {
 			t.Errorf("its backups are gone: %v", err)
 		}
-		if _, err := Ship(t.Context(), w.src(), dir); !errors.Is(err, ErrGone) {
+		if _, err := Ship(t.Context(), w.src(), InFolder(dir)); !errors.Is(err, ErrGone) {
 			t.Errorf("its backups are gone: %v", err)
 		}
 	}
 	if err := errors.Join(os.Remove(dir), os.Rename(dir+"-elsewhere", dir)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Ship(t.Context(), w.src(), dir); err != nil {
+	if _, err := Ship(t.Context(), w.src(), InFolder(dir)); err != nil {
 		t.Errorf("they are back: %v", err)
 	}
 	if err := take(filepath.Join(share, "y")); err != nil {

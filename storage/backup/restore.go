@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 
 	"github.com/cantledb/cantle/storage/pebblekv"
@@ -24,21 +23,21 @@ func (p *Plan) Restore(ctx context.Context, dir string, documentsOnly bool, repo
 	for i := range p.Base.Files {
 		f := &p.Base.Files[i]
 		from, to := p.timeline.path(p.Base, f), filepath.Join(dir, f.Name)
-		if documentsOnly && f.Table && link(from, to, f.Size) {
+		if documentsOnly && f.Table && p.timeline.archive.Link(from, to, f.Size) {
 			if err := advance(f.Size); err != nil {
 				return err
 			}
 			continue
 		}
-		size, sum, err := (&copier{ctx: ctx, report: advance}).file(filescan.Disk, from, to)
+		size, sum, err := p.fetch(ctx, from, to, advance)
 		if errors.Is(err, fs.ErrNotExist) {
-			return p.damaged(from, fmt.Errorf("%s is missing", from))
+			return p.damaged(from, fmt.Errorf("%s is missing", shown(p.timeline.archive, from)))
 		}
 		if err != nil {
 			return err
 		}
 		if size != f.Size || sum != f.Sum {
-			return p.damaged(from, fmt.Errorf("%s is damaged: it has %d of %d bytes, or fails its checksum", from, size, f.Size))
+			return p.damaged(from, fmt.Errorf("%s is damaged: it has %d of %d bytes, or fails its checksum", shown(p.timeline.archive, from), size, f.Size))
 		}
 	}
 	if err := syncFolder(dir); err != nil {
@@ -67,9 +66,9 @@ func (p *Plan) Restore(ctx context.Context, dir string, documentsOnly bool, repo
 			case errors.Is(err, errStopVisit):
 				return nil
 			case errors.As(err, &damaged):
-				return p.damaged(p.timeline.segmentPath(s), fmt.Errorf("the part %s of the log is damaged: %w", p.timeline.segmentPath(s), err))
+				return p.damaged(p.timeline.segmentPath(s), fmt.Errorf("the part %s of the log is damaged: %w", shown(p.timeline.archive, p.timeline.segmentPath(s)), err))
 			case errors.Is(err, fs.ErrNotExist):
-				return p.damaged(p.timeline.segmentPath(s), fmt.Errorf("the part %s of the log is missing", p.timeline.segmentPath(s)))
+				return p.damaged(p.timeline.segmentPath(s), fmt.Errorf("the part %s of the log is missing", shown(p.timeline.archive, p.timeline.segmentPath(s))))
 			case err != nil:
 				return err
 			}
@@ -83,41 +82,20 @@ func (p *Plan) Restore(ctx context.Context, dir string, documentsOnly bool, repo
 type DamagedError struct{ error }
 
 // damaged returns the error for a file of the backup folder, after which no plan uses the file.
-func (p *Plan) damaged(path string, err error) error {
-	p.timeline.lose(path)
+func (p *Plan) damaged(name string, err error) error {
+	p.timeline.lose(name)
 	return &DamagedError{err}
 }
 
-// link creates a hard link, or else a symbolic link, to the file from at the path to, instead of a copy; ok is
-// false if that is not possible, or the file does not have the expected size.
-func link(from, to string, size int64) (ok bool) {
-	info, err := os.Stat(from)
-	if err != nil || info.Size() != size {
-		return false
-	}
-	if os.Link(from, to) == nil {
-		return true
-	}
-	whole, err := filepath.Abs(from)
-	return err == nil && os.Symlink(whole, to) == nil
-}
-
-// Hold creates and locks a temporary folder for a restore: inside the backup folder, where tables can be linked,
-// or else among the system's temporary files. While a temporary folder inside the backup folder is locked, backups
-// there are neither deleted nor merged; so call Hold before Open. release removes the temporary folder.
-func Hold(folder string) (dir string, release func(), err error) {
-	if dir, err = os.MkdirTemp(folder, scratchPrefix); err != nil {
-		dir, err = os.MkdirTemp("", "cantle-"+scratchPrefix)
-	}
+// fetch copies the file from of the archive to the path to.
+func (p *Plan) fetch(ctx context.Context, from, to string, advance progress) (size int64, sum string, err error) {
+	in, err := p.timeline.archive.Open(ctx, from, 0)
 	if err != nil {
-		return "", nil, err
+		return 0, "", err
 	}
-	lock, err := pebblekv.LockFolder(dir)
+	part, err := filescan.CreatePart(to + partSuffix)
 	if err != nil {
-		return "", nil, errors.Join(err, os.RemoveAll(dir))
+		return 0, "", errors.Join(err, in.Close())
 	}
-	return dir, func() {
-		_ = lock.Close()
-		_ = os.RemoveAll(dir)
-	}, nil
+	return (&copier{ctx: ctx, report: advance}).file(in, &folderWriter{part, to})
 }

@@ -12,7 +12,7 @@ import (
 // Policy holds a server's settings for backups: the folder, and the intervals of automatic backups. Without a
 // folder no backups are made.
 type Policy struct {
-	Folder    string
+	To        Archive       // nil = none
 	Data      string        // the data folder; backups must not lie in it
 	Interval  time.Duration // time between two bases; 0 = only on request
 	Retention time.Duration // the age up to which moments can be restored; 0 = no limit
@@ -20,7 +20,7 @@ type Policy struct {
 }
 
 // Automatic reports whether the server makes backups without a request, at the policy's interval.
-func (p *Policy) Automatic() bool { return p.Folder != "" && p.Interval > 0 }
+func (p *Policy) Automatic() bool { return p.To != nil && p.Interval > 0 }
 
 // Maximum intervals of automatic backups: of copying the log between two bases, and of retries after a failure.
 const (
@@ -82,25 +82,26 @@ func (r *Runner) Status() Status {
 
 // TakeOnRequest makes a base in the folder that a client requests, and returns that folder, which must be the
 // policy's folder or one directly in it. Errors: FolderError, ErrRunning; as Take.
-func (r *Runner) TakeOnRequest(ctx context.Context, to string) (dir string, b *Base, err error) {
-	if dir, err = r.requestedFolder(to); err != nil {
+func (r *Runner) TakeOnRequest(ctx context.Context, to string) (location string, b *Base, err error) {
+	a, err := r.requested(to)
+	if err != nil {
 		return "", nil, &FolderError{err}
 	}
-	b, err = r.take(ctx, dir)
-	return dir, b, err
+	b, err = r.take(ctx, a)
+	return a.Location(), b, err
 }
 
 // FolderError is the error for a backup folder that a client requests and the policy does not allow.
 type FolderError struct{ error }
 
-// take makes a base in the folder dir, and records it in the status. Errors: ErrRunning; as Take.
-func (r *Runner) take(ctx context.Context, dir string) (b *Base, err error) {
-	if err := r.begin(dir); err != nil {
+// take makes a base in an archive, and records it in the status. Errors: ErrRunning; as Take.
+func (r *Runner) take(ctx context.Context, a Archive) (b *Base, err error) {
+	if err := r.begin(a); err != nil {
 		return nil, err
 	}
 	defer func() { r.end(err) }()
-	if dir != r.policy.Folder {
-		if err := makeFolder(r.policy.Folder); err != nil { // the parent of dir
+	if a.Location() != r.policy.To.Location() {
+		if err := r.policy.To.Prepare(ctx); err != nil { // the parent of the archive
 			return nil, err
 		}
 	}
@@ -109,41 +110,41 @@ func (r *Runner) take(ctx context.Context, dir string) (b *Base, err error) {
 		r.status.Progress = p
 		r.mu.Unlock()
 	}
-	b, err = Take(ctx, r.src, dir, Options{Program: r.program, Now: r.now, Report: report, Rate: r.policy.Rate})
+	b, err = Take(ctx, r.src, a, Options{Program: r.program, Now: r.now, Report: report, Rate: r.policy.Rate})
 	if err != nil {
 		return nil, err
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.status.Made++
-	r.status.LastEnd, r.status.LastTo, r.status.Covered = b.Ended, dir, b.Time
+	r.status.LastEnd, r.status.LastTo, r.status.Covered = b.Ended, a.Location(), b.Time
 	return b, nil
 }
 
-// ship writes a segment, the log since the last one, into the policy's folder. Errors: ErrRunning; as Ship.
+// ship writes a segment, the log since the last one, into the policy's archive. Errors: ErrRunning; as Ship.
 func (r *Runner) ship(ctx context.Context) (err error) {
-	if err := r.begin(r.policy.Folder); err != nil {
+	if err := r.begin(r.policy.To); err != nil {
 		return err
 	}
 	defer func() { r.end(err) }()
-	s, err := Ship(ctx, r.src, r.policy.Folder)
+	s, err := Ship(ctx, r.src, r.policy.To)
 	if err != nil {
 		return err
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.status.Shipped++
-	r.status.LastTo, r.status.Covered = r.policy.Folder, s.Time
+	r.status.LastTo, r.status.Covered = r.policy.To.Location(), s.Time
 	return nil
 }
 
-func (r *Runner) begin(dir string) error {
+func (r *Runner) begin(a Archive) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.status.Running {
 		return ErrRunning
 	}
-	r.status.Running, r.status.To, r.status.Since, r.status.Progress = true, dir, r.now(), Progress{}
+	r.status.Running, r.status.To, r.status.Since, r.status.Progress = true, a.Location(), r.now(), Progress{}
 	return nil
 }
 
@@ -166,7 +167,7 @@ func (r *Runner) Run(ctx context.Context) {
 		r.watchRetention(ctx)
 		return
 	}
-	r.findLast()
+	r.findLast(ctx)
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -180,8 +181,8 @@ func (r *Runner) Run(ctx context.Context) {
 }
 
 // findLast sets in the status when the last backup of this data folder was made, perhaps by an earlier process.
-func (r *Runner) findLast() {
-	f, err := Open(r.policy.Folder)
+func (r *Runner) findLast(ctx context.Context) {
+	f, err := Open(ctx, r.policy.To)
 	if err != nil {
 		return // the first attempt reports the error
 	}
@@ -197,7 +198,7 @@ func (r *Runner) findLast() {
 	defer r.mu.Unlock()
 	for _, t := range f.Timelines {
 		if b := t.newest(); t.ID == id.Timeline && b != nil && t.restorable(b) {
-			r.status.LastEnd, r.status.LastTo, r.status.Covered = b.Ended, r.policy.Folder, t.end()
+			r.status.LastEnd, r.status.LastTo, r.status.Covered = b.Ended, r.policy.To.Location(), t.end()
 		}
 	}
 }
@@ -216,11 +217,11 @@ func (r *Runner) step(ctx context.Context) time.Duration {
 	}
 	if due {
 		var b *Base
-		if b, err = r.take(ctx, r.policy.Folder); err == nil {
-			r.report("a backup was made: "+r.policy.Folder, nil)
+		if b, err = r.take(ctx, r.policy.To); err == nil {
+			r.report("a backup was made: "+r.policy.To.Location(), nil)
 			if r.policy.Retention > 0 {
 				before := max(0, b.Ended.Add(-r.policy.Retention).Unix())
-				_, err = Prune(r.policy.Folder, storage.MakeTimestamp(uint32(before), 0))
+				_, err = Prune(ctx, r.policy.To, storage.MakeTimestamp(uint32(before), 0))
 			}
 		}
 	}

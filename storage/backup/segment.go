@@ -10,10 +10,10 @@ import (
 	"hash/crc32"
 	"io"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"github.com/klauspost/compress/snappy"
 
@@ -70,21 +70,28 @@ func (s *Segment) appendEnd(dst []byte) []byte {
 
 // segmentWriter writes a segment.
 type segmentWriter struct {
-	file    *os.File
+	file    Writer
 	out     *bufio.Writer
 	block   []byte
 	packed  []byte
 	segment Segment
 }
 
-// newSegment creates a segment file in a folder, under a temporary name until finish. first is the sequence number
-// of its first write.
-func newSegment(dir string, first, nonce uint64) (*segmentWriter, error) {
-	file, err := os.OpenFile(filepath.Join(dir, "next"+partSuffix), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+// segmentName returns the name of the file of a segment.
+func segmentName(first, next uint64) string {
+	return fmt.Sprintf("%016x-%016x%s", first, next, segmentSuffix)
+}
+
+// newSegment begins the file of a segment of the timeline. first is the sequence number of its first write, next that
+// after its last write.
+func (t *Timeline) newSegment(ctx context.Context, first, next, nonce uint64) (*segmentWriter, error) {
+	s := Segment{Name: segmentName(first, next), First: first, Next: first, Nonce: nonce}
+	file, err := t.archive.Create(ctx, t.segmentPath(&s))
 	if err != nil {
 		return nil, err
 	}
-	w := &segmentWriter{file: file, out: bufio.NewWriterSize(file, blockBytes), segment: Segment{First: first, Next: first, Nonce: nonce}}
+	s.Size = int64(len(segmentMagic))
+	w := &segmentWriter{file: file, out: bufio.NewWriterSize(file, blockBytes), segment: s}
 	_, err = w.out.WriteString(segmentMagic)
 	return w, err
 }
@@ -130,6 +137,7 @@ func (w *segmentWriter) put(length int, b []byte) error {
 	binary.BigEndian.PutUint32(h[:], uint32(length))
 	binary.BigEndian.PutUint32(h[4:], uint32(len(b)))
 	binary.BigEndian.PutUint32(h[8:], crc32.Checksum(b, castagnoli))
+	w.segment.Size += int64(len(h) + len(b))
 	_, err := w.out.Write(h[:])
 	if err == nil {
 		_, err = w.out.Write(b)
@@ -137,54 +145,54 @@ func (w *segmentWriter) put(length int, b []byte) error {
 	return err
 }
 
-// finish writes the end of the segment, syncs the file and gives it its final name. ts is the timestamp of its
-// last write, if later than those stored.
-func (w *segmentWriter) finish(ts storage.Timestamp) (*Segment, error) {
+// finish writes the end of the segment and gives the file its name. ts is the timestamp of its last write, if later
+// than those stored. It ends the writer.
+func (w *segmentWriter) finish(t *Timeline, ts storage.Timestamp) (*Segment, error) {
 	s := &w.segment
 	s.Time = max(s.Time, ts)
-	err := errors.Join(w.flush(), w.put(0, s.appendEnd(nil)), w.out.Flush(), w.file.Sync())
-	if info, statErr := w.file.Stat(); statErr == nil {
-		s.Size = info.Size()
+	err := errors.Join(w.flush(), w.put(0, s.appendEnd(nil)), w.out.Flush())
+	if name := segmentName(s.First, s.Next); err == nil && name != s.Name {
+		err = fmt.Errorf("the log ends at another write: its part would be %s, not %s", name, s.Name)
 	}
-	if err = errors.Join(err, w.file.Close()); err != nil {
+	if err != nil {
+		w.file.Abandon()
 		return nil, err
 	}
-	s.Name = fmt.Sprintf("%016x-%016x%s", s.First, s.Next, segmentSuffix)
-	dir := filepath.Dir(w.file.Name())
-	if err := os.Rename(w.file.Name(), filepath.Join(dir, s.Name)); err != nil {
+	if err := w.file.Commit(); err != nil {
 		return nil, err
 	}
-	return s, syncFolder(dir)
+	return s, t.archive.Settle(t.rel(logName))
 }
 
 // abandon deletes the unfinished segment file.
-func (w *segmentWriter) abandon() {
-	_ = w.file.Close()
-	_ = os.Remove(w.file.Name())
-}
+func (w *segmentWriter) abandon() { w.file.Abandon() }
 
 // openSegments reads the list of the timeline's segments, and adds findings for incomplete and damaged ones.
 // Segments covered by a merged one are left out.
-func (t *Timeline) openSegments() error {
-	entries, err := os.ReadDir(filepath.Join(t.dir, logName))
+func (t *Timeline) openSegments(ctx context.Context) error {
+	entries, err := t.archive.List(ctx, t.rel(logName))
 	if err != nil {
 		t.addFinding("missing", t.rel(logName), reason(err))
-		return nil
+		return ctx.Err()
 	}
+	var files []Entry
 	for _, e := range entries {
 		switch {
-		case strings.HasSuffix(e.Name(), partSuffix):
-			t.addFinding("incomplete", t.rel(logName, e.Name()), "an unfinished copy of the log; the next backup removes it")
-		case strings.HasSuffix(e.Name(), segmentSuffix):
-			s, err := readEnd(filepath.Join(t.dir, logName, e.Name()))
-			if errors.Is(err, fs.ErrNotExist) {
-				continue // it was merged since the folder was listed
-			}
-			if err != nil {
-				t.addFinding("damaged", t.rel(logName, e.Name()), reason(err))
-				continue
-			}
-			t.Segments = append(t.Segments, s)
+		case strings.HasSuffix(e.Name, partSuffix):
+			t.addFinding("incomplete", t.rel(logName, e.Name), "an unfinished copy of the log; the next backup removes it")
+		case strings.HasSuffix(e.Name, segmentSuffix):
+			files = append(files, e)
+		}
+	}
+	for i, end := range t.readEnds(ctx, files) {
+		switch {
+		case errors.Is(end.err, fs.ErrNotExist): // it was merged since the folder was listed
+		case end.err != nil && ctx.Err() != nil:
+			return ctx.Err()
+		case end.err != nil:
+			t.addFinding("damaged", t.rel(logName, files[i].Name), reason(end.err))
+		default:
+			t.Segments = append(t.Segments, end.segment)
 		}
 	}
 	// Of segments with the same start only the longest is used, and none that others cover.
@@ -203,29 +211,53 @@ func (t *Timeline) openSegments() error {
 	return nil
 }
 
-// readEnd reads the end of the segment file at path, which describes the segment, and compares it with the file's
-// name. Errors: errDamaged, errors of the file system.
-func readEnd(path string) (*Segment, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
+// endReaders is the number of segments whose ends are read at the same time.
+const endReaders = 16
+
+// segmentEnd has the results of readEnd.
+type segmentEnd struct {
+	segment *Segment
+	err     error
+}
+
+// readEnds reads the ends of segment files, in their order.
+func (t *Timeline) readEnds(ctx context.Context, files []Entry) []segmentEnd {
+	ends := make([]segmentEnd, len(files))
+	var next atomic.Int64
+	var group sync.WaitGroup
+	for range min(endReaders, len(files)) {
+		group.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(files)); i = next.Add(1) - 1 {
+				ends[i].segment, ends[i].err = t.readEnd(ctx, files[i])
+			}
+		})
 	}
-	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return nil, err
-	}
+	group.Wait()
+	return ends
+}
+
+// readEnd reads the end of a segment file, which describes the segment, and compares it with the file's name. Errors:
+// errDamaged, errors of the archive.
+func (t *Timeline) readEnd(ctx context.Context, e Entry) (*Segment, error) {
 	buf := make([]byte, blockHeader+endBytes)
-	if _, err := file.ReadAt(buf, info.Size()-int64(len(buf))); err != nil {
+	if e.Size < int64(len(buf)) {
 		return nil, errDamaged("it is cut off")
+	}
+	file, err := t.archive.Open(ctx, t.rel(logName, e.Name), e.Size-int64(len(buf)))
+	if err != nil {
+		return nil, err
+	}
+	_, err = io.ReadFull(file, buf)
+	if err = errors.Join(err, file.Close()); err != nil {
+		return nil, cutOff(err)
 	}
 	end := buf[blockHeader:]
 	if binary.BigEndian.Uint32(buf) != 0 || binary.BigEndian.Uint32(buf[4:]) != endBytes || binary.BigEndian.Uint32(buf[8:]) != crc32.Checksum(end, castagnoli) {
 		return nil, errDamaged("its end is cut off or damaged")
 	}
 	at := func(i int) uint64 { return binary.BigEndian.Uint64(end[8*i:]) }
-	s := &Segment{Name: filepath.Base(path), Size: info.Size(), First: at(0), Next: at(1), Time: storage.Timestamp(at(2)), Nonce: at(3), Count: int64(at(4))}
-	if want := fmt.Sprintf("%016x-%016x%s", s.First, s.Next, segmentSuffix); s.Name != want {
+	s := &Segment{Name: e.Name, Size: e.Size, First: at(0), Next: at(1), Time: storage.Timestamp(at(2)), Nonce: at(3), Count: int64(at(4))}
+	if want := segmentName(s.First, s.Next); s.Name != want {
 		return nil, errDamaged("its name should be " + want)
 	}
 	return s, nil
@@ -301,7 +333,7 @@ const batchBytesMax = 1 << 30
 // each calls visit with each write of a segment, in order, and checks that none is missing. advance is called with the
 // number of bytes read. Errors: errDamaged; errors of visit, advance and ctx; those of opening and reading the file.
 func (t *Timeline) each(ctx context.Context, s *Segment, advance progress, visit func(pebblekv.Write) error) error {
-	file, err := os.Open(filepath.Join(t.dir, logName, s.Name))
+	file, err := t.archive.Open(ctx, t.segmentPath(s), 0)
 	if err != nil {
 		return err
 	}

@@ -44,7 +44,7 @@ type identity struct {
 // destination is a backup folder to which the data folder was backed up.
 type destination struct {
 	ID   string `json:"id"`
-	Path string `json:"path,omitempty"` // the folder's path at that time
+	Path string `json:"path,omitempty"` // the folder's location at that time
 	// Nonces are the nonces of the last segment written there, and of the one that was about to follow. If the
 	// backup folder ends with another segment, a copy of this data folder has written to it.
 	Nonces [2]uint64 `json:"nonces"`
@@ -90,8 +90,8 @@ func (id *identity) wroteLast(dir string, last *Segment) bool {
 // recordNext stores that a segment is about to be written to the backup folder f after the segment last, and
 // returns the new segment's nonce.
 func (id *identity) recordNext(f *Folder, last *Segment) (nonce uint64, err error) {
-	p := destination{ID: f.ID, Path: f.Dir}
-	id.Destinations = slices.DeleteFunc(id.Destinations, func(p destination) bool { return p.ID == f.ID || p.Path == f.Dir })
+	p := destination{ID: f.ID, Path: f.Location()}
+	id.Destinations = slices.DeleteFunc(id.Destinations, func(p destination) bool { return p.ID == f.ID || p.Path == f.Location() })
 	if last != nil {
 		p.Nonces[0] = last.Nonce
 	}
@@ -118,11 +118,14 @@ type Span struct{ From, To storage.Timestamp }
 // Holds reports whether the moment ts lies in the span.
 func (s Span) Holds(ts storage.Timestamp) bool { return s.From <= ts && ts <= s.To }
 
-// checkMounted returns ErrGone for a folder that had backups of this data folder and now is no backup folder at
+// checkMounted returns ErrGone for an archive that had backups of this data folder and now is no backup folder at
 // all: likely a disk is not mounted, and the folder is the mount point.
-func (id *identity) checkMounted(dir string) error {
-	if !slices.ContainsFunc(id.Destinations, func(p destination) bool { return p.Path == dir }) || isFolder(dir) {
+func (id *identity) checkMounted(ctx context.Context, a Archive) error {
+	if !slices.ContainsFunc(id.Destinations, func(p destination) bool { return p.Path == a.Location() }) {
 		return nil
 	}
-	return fmt.Errorf("the folder %s: %w", dir, ErrGone)
+	if there, err := isFolder(ctx, a); there || err != nil {
+		return err
+	}
+	return fmt.Errorf("the folder %s: %w", a.Location(), ErrGone)
 }

@@ -3,7 +3,6 @@ package backup
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -23,8 +22,8 @@ func (t *Timeline) chain(b *Base) (out []*Segment) {
 	return out
 }
 
-// segmentPath returns the path of a segment.
-func (t *Timeline) segmentPath(s *Segment) string { return filepath.Join(t.dir, logName, s.Name) }
+// segmentPath returns the name of the file of a segment in the archive.
+func (t *Timeline) segmentPath(s *Segment) string { return t.rel(logName, s.Name) }
 
 // lose records that a file is missing or damaged.
 func (t *Timeline) lose(path string) {
@@ -105,9 +104,9 @@ func (f *Folder) Find(at storage.Timestamp) (*Plan, error) {
 	}
 	switch {
 	case text == "":
-		return nil, fmt.Errorf("%w: the folder %s has no complete backup", ErrNotCovered, f.Dir)
+		return nil, fmt.Errorf("%w: the folder %s has no complete backup", ErrNotCovered, f.Location())
 	default:
-		return nil, fmt.Errorf("%w, %s; the folder %s has:%s", ErrNotCovered, MomentText(at), f.Dir, text)
+		return nil, fmt.Errorf("%w, %s; the folder %s has:%s", ErrNotCovered, MomentText(at), f.Location(), text)
 	}
 }
 

@@ -1,10 +1,10 @@
 package backup
 
 import (
+	"context"
 	"errors"
 	"io/fs"
-	"os"
-	"path/filepath"
+	"path"
 	"strings"
 )
 
@@ -13,51 +13,56 @@ import (
 const unfinishedSuffix = ".unfinished"
 
 // mark creates the file that marks a base as unfinished, before its folder is created or its manifest is deleted.
-func (t *Timeline) mark(b *Base) error {
-	file, err := os.OpenFile(t.baseDir(b)+unfinishedSuffix, os.O_CREATE|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	return errors.Join(file.Close(), syncFolder(t.dir))
+func (t *Timeline) mark(ctx context.Context, b *Base) error {
+	return writeFile(ctx, t.archive, t.baseDir(b)+unfinishedSuffix, nil)
 }
 
 // unmark removes the mark of a base whose manifest exists.
-func (t *Timeline) unmark(b *Base) error { return os.Remove(t.baseDir(b) + unfinishedSuffix) }
+func (t *Timeline) unmark(ctx context.Context, b *Base) error {
+	return t.archive.Remove(ctx, t.baseDir(b)+unfinishedSuffix)
+}
 
 // lostManifest reports whether a base in the folder dir, whose manifest does not exist, is not one that is being made or
-// deleted: its manifest was lost.
-func lostManifest(dir string) bool {
-	if _, err := os.Stat(dir + unfinishedSuffix); err == nil {
+// deleted: its manifest was lost. If the archive cannot be read, it returns true, so that nothing is deleted.
+func (t *Timeline) lostManifest(ctx context.Context, dir string) bool {
+	if there, err := exists(ctx, t.archive, dir+unfinishedSuffix); there || err != nil {
+		return err != nil
+	}
+	if there, err := exists(ctx, t.archive, path.Join(dir, manifestName)); there || err != nil {
+		return err != nil // or it was completed meanwhile
+	}
+	entries, err := t.archive.List(ctx, dir)
+	if errors.Is(err, fs.ErrNotExist) {
 		return false
 	}
-	if _, err := os.Stat(filepath.Join(dir, manifestName)); err == nil {
-		return false // it was completed meanwhile
-	}
-	entries, err := os.ReadDir(dir)
-	return err == nil && len(entries) > 0
+	return err != nil || len(entries) > 0
 }
 
 // removeUnfinished removes unfinished bases with their marks. Bases that have lost their manifest stay, because the
 // manifest may be copied back.
-func (t *Timeline) removeUnfinished() error {
-	entries, err := os.ReadDir(t.dir)
+func (t *Timeline) removeUnfinished(ctx context.Context) error {
+	entries, err := t.archive.List(ctx, t.ID)
 	if err != nil {
 		return err
 	}
 	for _, e := range entries {
-		path := filepath.Join(t.dir, e.Name())
-		if !e.IsDir() || !strings.HasPrefix(e.Name(), basePrefix) || lostManifest(path) {
+		dir := t.rel(e.Name)
+		if !e.Folder || !strings.HasPrefix(e.Name, basePrefix) || t.lostManifest(ctx, dir) {
 			continue
 		}
-		if _, err := os.Stat(filepath.Join(path, manifestName)); errors.Is(err, fs.ErrNotExist) {
-			if err := os.RemoveAll(path); err != nil {
+		there, err := exists(ctx, t.archive, path.Join(dir, manifestName))
+		if err != nil {
+			return err
+		}
+		if !there {
+			if err := t.archive.RemoveAll(ctx, dir); err != nil {
 				return err
 			}
 		}
 	}
 	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), basePrefix) && strings.HasSuffix(e.Name(), unfinishedSuffix) {
-			if err := os.Remove(filepath.Join(t.dir, e.Name())); err != nil {
+		if strings.HasPrefix(e.Name, basePrefix) && strings.HasSuffix(strings.TrimSuffix(e.Name, partSuffix), unfinishedSuffix) {
+			if err := t.archive.Remove(ctx, t.rel(e.Name)); err != nil {
 				return err
 			}
 		}

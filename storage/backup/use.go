@@ -2,8 +2,9 @@ package backup
 
 import (
 	"context"
-	"os"
-	"path/filepath"
+	"errors"
+	"io/fs"
+	"slices"
 	"time"
 )
 
@@ -16,7 +17,7 @@ func (r *Runner) watchRetention(ctx context.Context) {
 	tick := time.NewTicker(retentionCheckEvery)
 	defer tick.Stop()
 	for {
-		if ended, err := r.endUnusedRetention(); err != nil {
+		if ended, err := r.endUnusedRetention(ctx); err != nil {
 			r.report("the log that is kept for a backup cannot be let go", err)
 		} else if ended {
 			r.report("the log is kept for backups no more: none of this server is in the folder of --backup-to, or that was not given", nil)
@@ -31,39 +32,47 @@ func (r *Runner) watchRetention(ctx context.Context) {
 
 // endUnusedRetention stops keeping logs if the server has no folder for backups, or that folder has no backup that
 // could be continued with them, and reports whether it did. While a backup is running it does nothing.
-func (r *Runner) endUnusedRetention() (ended bool, err error) {
+func (r *Runner) endUnusedRetention(ctx context.Context) (ended bool, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	kept, on := r.src.Keeping()
 	if !on || r.status.Running {
 		return false, nil
 	}
-	if r.policy.Folder != "" {
+	if r.policy.To != nil {
 		id, err := readIdentity(kept)
-		if err != nil || hasBackups(r.policy.Folder, id.Timeline) {
+		if err != nil || hasBackups(ctx, r.policy.To, id.Timeline) {
 			return false, err
 		}
 	}
 	return true, r.src.EndKeeping()
 }
 
-// hasBackups reports whether the folder dir, or a backup folder directly in it, has backups of a timeline. If dir
-// exists and cannot be read, it returns true, so that logs are kept.
-func hasBackups(dir, timeline string) bool {
-	entries, err := os.ReadDir(dir)
+// hasBackups reports whether an archive, or a backup folder directly in it, has backups of a timeline. If it exists and
+// cannot be read, hasBackups returns true, so that logs are kept.
+func hasBackups(ctx context.Context, a Archive, timeline string) bool {
+	entries, err := a.List(ctx, "")
 	if err != nil {
-		return !os.IsNotExist(err)
+		return !errors.Is(err, fs.ErrNotExist)
 	}
 	for _, e := range entries {
-		inside := filepath.Join(dir, e.Name())
-		if e.Name() == timeline && isFolder(dir) || isFolder(inside) && isDir(filepath.Join(inside, timeline)) {
+		if !e.Folder {
+			continue
+		}
+		if e.Name == timeline {
+			if there, err := isFolder(ctx, a); there || err != nil {
+				return true
+			}
+		}
+		inner := a.Within(e.Name)
+		there, err := isFolder(ctx, inner)
+		if err == nil && !there {
+			continue
+		}
+		list, bad := inner.List(ctx, "")
+		if err != nil || bad != nil || slices.ContainsFunc(list, func(e Entry) bool { return e.Folder && e.Name == timeline }) {
 			return true
 		}
 	}
 	return false
-}
-
-func isDir(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
 }

@@ -19,11 +19,15 @@ func TestRetentionEndsWithItsBackups(t *testing.T) {
 	w := newWorld(t, 5)
 	dir := filepath.Join(t.TempDir(), "backups")
 	runner := func(folder string) *Runner {
-		return NewRunner(w.src(), Policy{Folder: folder, Data: filepath.Dir(w.data)}, "test", time.Now, nil)
+		var to Archive
+		if folder != "" {
+			to = InFolder(folder)
+		}
+		return NewRunner(w.src(), Policy{To: to, Data: filepath.Dir(w.data)}, "test", time.Now, nil)
 	}
 	ends := func(folder string, want bool) {
 		t.Helper()
-		ended, err := runner(folder).endUnusedRetention()
+		ended, err := runner(folder).endUnusedRetention(ctx)
 		if err != nil || ended != want {
 			t.Errorf("it ended: %v, %v", ended, err)
 		}
@@ -68,17 +72,17 @@ func TestRetentionEndsWithItsBackups(t *testing.T) {
 	w.write(4000)
 	ends("", true)
 	w.write(100)
-	if _, err := Ship(ctx, w.src(), dir); !errors.Is(err, storage.ErrLogTruncated) {
+	if _, err := Ship(ctx, w.src(), InFolder(dir)); !errors.Is(err, storage.ErrLogTruncated) {
 		t.Errorf("a segment over a gap: %v", err)
 	}
 	if _, _, err := runner(dir).TakeOnRequest(ctx, ""); err != nil {
 		t.Fatal(err)
 	}
 	w.write(50)
-	if _, err := Ship(ctx, w.src(), dir); err != nil {
+	if _, err := Ship(ctx, w.src(), InFolder(dir)); err != nil {
 		t.Fatal(err)
 	}
-	f, err := Open(dir)
+	f, err := Open(t.Context(), InFolder(dir))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 
 	"github.com/cantledb/cantle/storage/pebblekv"
@@ -41,7 +39,7 @@ func (f *Folder) Verify(ctx context.Context, report Report) ([]Finding, error) {
 		if err != nil || try == verifyTries || !slices.ContainsFunc(all, func(x Finding) bool { return !x.Harmless() }) {
 			return all, err
 		}
-		now, err := Open(f.Dir)
+		now, err := Open(ctx, f.archive)
 		if err != nil || now.same(f) {
 			return all, err
 		}
@@ -125,7 +123,7 @@ func (t *Timeline) verify(ctx context.Context, advance progress) error {
 			t.addFinding("missing", t.rel(fmt.Sprintf("%s%06d", basePrefix, b.Previous)), "a backup between two others is missing")
 		}
 		if !t.restorable(b) {
-			t.addFinding("gap", t.rel(filepath.Base(t.baseDir(b))), "the log that belongs to this backup is missing: no moment can be restored from it")
+			t.addFinding("gap", t.baseDir(b), "the log that belongs to this backup is missing: no moment can be restored from it")
 		}
 	}
 	for i, s := range t.Segments {
@@ -163,26 +161,22 @@ func (t *Timeline) needed(s *Segment) bool {
 // verifyFile compares the size and the SHA-256 of one file of a base with its manifest, and adds a finding if they
 // differ or the file is missing.
 func (t *Timeline) verifyFile(ctx context.Context, b *Base, f *File, advance progress) error {
-	path := t.path(b, f)
-	where, err := filepath.Rel(filepath.Dir(t.dir), path)
-	if err != nil {
-		return err
-	}
-	info, err := os.Stat(path)
+	where := t.path(b, f)
+	size, err := t.archive.Size(ctx, where)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		t.addFinding("missing", where, fmt.Sprintf("the backup of %s needs it", b.Ended.Format("2006-01-02 15:04:05 MST")))
 		return nil
 	case err != nil:
 		return err
-	case info.Size() < f.Size:
-		t.addFinding("truncated", where, fmt.Sprintf("the file has %d bytes instead of %d", info.Size(), f.Size))
+	case size < f.Size:
+		t.addFinding("truncated", where, fmt.Sprintf("the file has %d bytes instead of %d", size, f.Size))
 		return nil
-	case info.Size() != f.Size:
-		t.addFinding("damaged", where, fmt.Sprintf("the file has %d bytes instead of %d", info.Size(), f.Size))
+	case size != f.Size:
+		t.addFinding("damaged", where, fmt.Sprintf("the file has %d bytes instead of %d", size, f.Size))
 		return nil
 	}
-	_, sum, err := sumFile(ctx, path, advance)
+	_, sum, err := sumFile(ctx, t.archive, where, advance)
 	if err == nil && sum != f.Sum {
 		t.addFinding("damaged", where, "the checksum does not match")
 	}

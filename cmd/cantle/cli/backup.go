@@ -46,7 +46,7 @@ func backupVerb(f *pflag.FlagSet) action {
 			if f.NArg() != 2 || *to != "" {
 				return usageErrorf("expected a folder of backups, as in\n\n  cantle backup %s /backups/shop", verb)
 			}
-			folder, err := backup.Open(f.Arg(1))
+			folder, err := backup.Open(ctx, backup.InFolder(f.Arg(1)))
 			if err != nil {
 				return usageError{err}
 			}

@@ -27,14 +27,15 @@ import (
 
 // holdBackups opens the backup folder from. Until release is called, its files are not deleted, and the folder dir,
 // which is empty, exists for the caller.
-func holdBackups(from string) (dir string, folder *backup.Folder, release func(), err error) {
-	if _, err := backup.Open(from); err != nil { // before anything is made in it
+func holdBackups(ctx context.Context, from string) (dir string, folder *backup.Folder, release func(), err error) {
+	archive := backup.InFolder(from)
+	if _, err := backup.Open(ctx, archive); err != nil { // before anything is made in it
 		return "", nil, nil, err
 	}
-	if dir, release, err = backup.Hold(from); err != nil {
+	if dir, release, err = archive.Hold(ctx); err != nil {
 		return "", nil, nil, err
 	}
-	if folder, err = backup.Open(from); err != nil {
+	if folder, err = backup.Open(ctx, archive); err != nil {
 		release()
 	}
 	return dir, folder, release, err
@@ -72,7 +73,7 @@ func restoreWhole(ctx context.Context, a restoreArgs, s Streams) error {
 	if list, err := os.ReadDir(a.data); err == nil && slices.ContainsFunc(list, func(e os.DirEntry) bool { return e.Name() != daemon.UnfinishedName }) {
 		return usageErrorf("the folder %s is not empty", a.data)
 	}
-	_, folder, release, err := holdBackups(a.from)
+	_, folder, release, err := holdBackups(ctx, a.from)
 	if err != nil {
 		return err
 	}
@@ -91,7 +92,7 @@ func restoreWhole(ctx context.Context, a restoreArgs, s Streams) error {
 
 // fromBackup loads collections as of a moment into a running server.
 func (r *restoring) fromBackup(ctx context.Context, s Streams) error {
-	dir, folder, release, err := holdBackups(r.from)
+	dir, folder, release, err := holdBackups(ctx, r.from)
 	if err != nil {
 		return err
 	}

@@ -11,9 +11,9 @@ import (
 // counts, the last backup and the last failure.
 func (s *State) statusBackup(_ *command.Call, b *bson.Builder) {
 	st := s.Backups.Status()
-	if p := st.Policy; p.Folder != "" {
+	if p := st.Policy; p.To != nil {
 		b.BeginDoc("policy")
-		b.String("to", p.Folder)
+		b.String("to", p.To.Location())
 		b.Double("intervalSeconds", p.Interval.Seconds())
 		b.Double("retentionSeconds", p.Retention.Seconds())
 		b.End()
