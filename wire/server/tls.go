@@ -72,10 +72,12 @@ func (c *Conn) secure() error {
 	if err := c.deadline(handshakeMax); err != nil {
 		return err
 	}
-	t := tls.Server(first, s.cfg.TLSConfig())
+	h := &handshakeConn{prefixedConn: first}
+	t := tls.Server(h, s.cfg.TLSConfig())
 	if err := t.HandshakeContext(c.ctx); err != nil {
-		return fmt.Errorf("TLS handshake: %w", err)
+		return fmt.Errorf("TLS handshake: %w", h.explain(err))
 	}
+	h.ended = true
 	c.stream = t
 	return c.deadline(0)
 }
