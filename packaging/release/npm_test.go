@@ -148,7 +148,7 @@ func TestNpm(t *testing.T) {
 			t.Log(strings.TrimSpace(line))
 		}
 	}
-	if out := p.run(t, "node", "first.mjs"); !strings.Contains(out, "acknowledged: true") {
+	if out := p.run(t, "node", "first.mjs"); out != "1\n" {
 		t.Errorf("the first program prints %s", out)
 	}
 	for runner, passed := range map[string]string{"jest": "Tests:       4 passed, 4 total", "vitest": "Tests  2 passed (2)"} {

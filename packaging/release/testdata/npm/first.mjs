@@ -1,8 +1,12 @@
 import { MongoMemoryServer } from "cantle-memory-server"
-import { MongoClient } from "mongodb"
+import mongoose from "mongoose"
 
 const server = await MongoMemoryServer.create()
-const client = new MongoClient(server.getUri())
-console.log(await client.db("shop").collection("orders").insertOne({ total: 3 }))
-await client.close()
+await mongoose.connect(server.getUri())
+
+const Order = mongoose.model("Order", new mongoose.Schema({ customer: String, total: Number }))
+await Order.create({ customer: "c7", total: 3 })
+console.log(await Order.countDocuments({ customer: "c7" }))
+
+await mongoose.disconnect()
 await server.stop()
