@@ -138,10 +138,11 @@ func (h hotHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i]; h[i].at, h[j].at
 func (h *hotHeap) Push(x any)        { k := x.(*hotKey); k.at = len(*h); *h = append(*h, k) }
 func (h *hotHeap) Pop() any          { k := (*h)[len(*h)-1]; *h = (*h)[:len(*h)-1]; return k }
 
-// HotKeys are the heaviest shard key values of one shard.
+// HotKeys are the heaviest shard key values of one shard, and the callers with most of its load.
 type HotKeys struct {
 	ByRU    Sketch // weights in MicroRU
 	ByBytes Sketch // weights in bytes written
+	callers sharedCallers
 }
 
 // CountKey adds a charge and the bytes written to one shard key value, so that HotKeys finds the hot keys of a

@@ -11,7 +11,7 @@ import (
 
 // settle charges the cost that the op's meter has counted since the last call to the budgets and the touched shard
 // key values, adds it to the command's receipt, and clears the meter. For an unmetered op it does nothing. The shard key
-// values of an operator's statement are not charged: it is no load of the application.
+// values and the caller of an operator's statement are not charged: it is no load of the application.
 func (c *Cluster) settle(o *Op) {
 	if o.Unmetered || o.meter.Empty() && len(o.touches.list) == 0 {
 		return
@@ -19,8 +19,10 @@ func (c *Cluster) settle(o *Op) {
 	class := o.class
 	class.Operator = o.Class.Operator
 	c.Budgets.Charge(c.Now(), class, &o.meter)
-	if len(o.touches.list) > 0 && !class.Operator {
-		o.touches.charge(c.Budgets.Collection(o.meter.Collection()), &o.meter, o.Caller)
+	if !class.Operator && o.meter.Collection() != 0 {
+		pool := c.Budgets.Collection(o.meter.Collection())
+		o.touches.charge(pool, &o.meter, o.Caller)
+		pool.CountCaller(&o.meter, o.Caller, c.Now())
 	}
 	o.Receipt.Merge(&o.meter)
 	o.meter.Reset(o.meter.Collection(), nil)

@@ -15,7 +15,7 @@ func (w *world) named(app string) *client {
 }
 
 // TestCallers checks that the request report has the applications from which the load of a shape and of a collection
-// comes, and GetPartitions those of a hot value; the idle connections of $currentOp have their users.
+// comes, and GetPartitions those of a partition and of a hot value; the idle connections of $currentOp have their users.
 func TestCallers(t *testing.T) {
 	w := newWorld(t, nil)
 	shop, batch := w.named("shop"), w.named("batch")
@@ -44,7 +44,7 @@ func TestCallers(t *testing.T) {
 	}
 	r = shop.ok(`{customAction: "GetPartitions", collection: "c"}`)
 	parts, _ := r.Get("partitions").Array()
-	found := ""
+	found, byPartition := "", ""
 	for v := range parts.Values() {
 		p, _ := v.Doc()
 		hot, _ := p.Get("hottestByRU").Array()
@@ -52,11 +52,19 @@ func TestCallers(t *testing.T) {
 			h, _ := x.Doc()
 			if key, _ := h.Get("key").Doc(); number(key.Get("k")) == 1 {
 				found = callers(h.Get("callers"))
+				list, _ := p.Get("callers").Array()
+				for x := range list.Values() {
+					u, _ := x.Doc()
+					byPartition += fmt.Sprintf("%s over 90%%: %t ", u.Get("appName"), number(u.Get("recentPercent")) > 90)
+				}
 			}
 		}
 	}
 	if found != `missing "shop" 92% missing "batch" 8% ` {
 		t.Errorf("the hot value: %s in %v", found, r)
+	}
+	if byPartition != `"shop" over 90%: true "batch" over 90%: false ` { // with k: 2 or without, which the hash decides
+		t.Errorf("the partition of the hot value: %s in %v", byPartition, r)
 	}
 	r = shop.ok(`{aggregate: 1, pipeline: [{$currentOp: {allUsers: true, idleConnections: true}}, {$match: {appName: "batch"}}], cursor: {}, $db: "admin"}`)
 	if fmt.Sprint(at(r, "cursor.firstBatch.0.effectiveUsers")) != "[]" {

@@ -4,6 +4,7 @@
 import { html, useEffect, useMemo, useRef, useState } from './vendor/htm-preact.js';
 import { clock, num, percent, short } from './api.js';
 import { css, heatColours } from './palette.js';
+import { Shares } from './who.js';
 
 const pictureHeight = 1024;
 
@@ -65,8 +66,8 @@ function shadesOf(heat, most, scale, full) {
 }
 
 // paint draws the cells. limits has the RU/s of each partition by its number, for the scale of the
-// limit; a partition without a limit has the linear scale instead.
-function paint(heat, plan, scale, limits) {
+// limit; a partition without a limit has the linear scale instead. Partitions that usedBy does not accept are pale.
+function paint(heat, plan, scale, limits, usedBy) {
   const width = Math.max(1, heat.columns);
   const picture = new OffscreenCanvas(width, pictureHeight);
   const c = picture.getContext('2d'), image = c.createImageData(width, pictureHeight);
@@ -78,15 +79,19 @@ function paint(heat, plan, scale, limits) {
     const top = Math.round(r.y0 * pictureHeight), end = Math.max(top + 1, Math.round(r.y1 * pictureHeight));
     const one = new Uint32Array(r.cells.length);
     for (let i = 0; i < one.length; i++) one[i] = colours[r.cells[i] ? shade[r.cells[i]] : 0];
+    if (!usedBy(r)) for (let i = 0; i < one.length; i++) one[i] = ((one[i] & 0xffffff) | (pale << 24)) >>> 0;
     for (let y = top; y < end && y < pictureHeight; y++) pixels.set(one.subarray(0, width - r.at), y * width + r.at);
   }
   c.putImageData(image, 0, 0);
   return picture;
 }
 
+// pale is the opacity, of 255, of partitions that the chosen application does not use.
+const pale = 40;
+
 const unit = { ru: 'RU/s', reads: 'reads/s', writes: 'documents/s', refused: 'refused/s', failed: 'failed/s', kib: 'KiB/s', latency: 'ms' };
 
-export function HeatMap({ heat, events, keysOf, brush, onBrush, pin, onPin, scale, limits }) {
+export function HeatMap({ heat, events, keysOf, callersOf, usedBy, app, brush, onBrush, pin, onPin, scale, limits }) {
   const base = useRef(null), top = useRef(null), boxes = useRef(null), tell = useRef(() => {}), state = useRef({ cursor: null, drag: null });
   const plan = useMemo(() => layout(heat), [heat]), pinned = useMemo(() => pinnedCell(heat, plan, pin), [heat, pin?.partition, pin?.collection, pin?.second]);
   const [theme, setTheme] = useState(0);
@@ -144,11 +149,12 @@ export function HeatMap({ heat, events, keysOf, brush, onBrush, pin, onPin, scal
   };
 
   useEffect(() => {
-    const picture = paint(heat, plan, scale, limits);
+    const picture = paint(heat, plan, scale, limits, usedBy);
     const fit = () => {
       const w = base.current.clientWidth, h = base.current.clientHeight, ratio = devicePixelRatio || 1, c = base.current.getContext('2d');
       base.current.width = Math.round(w * ratio); base.current.height = Math.round(h * ratio);
       c.imageSmoothingEnabled = false;
+      c.clearRect(0, 0, base.current.width, base.current.height);
       c.drawImage(picture, 0, 0, base.current.width, base.current.height);
       if (!performance.getEntriesByName('heat').length) performance.mark('heat'); // when it was first seen
     };
@@ -156,7 +162,7 @@ export function HeatMap({ heat, events, keysOf, brush, onBrush, pin, onPin, scal
     const observer = new ResizeObserver(fit);
     observer.observe(base.current);
     return () => observer.disconnect();
-  }, [heat, theme, scale, scale === 'limit' ? limits : null]);
+  }, [heat, theme, scale, scale === 'limit' ? limits : null, app && heat.rows.filter(usedBy).map((r) => r.partition).join()]);
   useEffect(() => {
     const fit = () => { mark(); placed.current(); };
     fit();
@@ -218,21 +224,21 @@ export function HeatMap({ heat, events, keysOf, brush, onBrush, pin, onPin, scal
     </div>
     <div class="heat-times" aria-hidden="true"><span>${clock(heat.from)}</span><span>${clock(heat.from + (heat.columns * heat.step) / 2)}</span><span>${clock(end)}</span></div>
     <${Scale} heat=${heat} most=${plan.most} scale=${scale} theme=${theme}/>
-    <${Tip} heat=${heat} keysOf=${keysOf} tell=${tell} pinned=${pinned} onClose=${() => onPin(null)}/>
+    <${Tip} heat=${heat} keysOf=${keysOf} callersOf=${callersOf} tell=${tell} pinned=${pinned} onClose=${() => onPin(null)}/>
   </div>`;
 }
 
 // Tip shows the cell under the pointer, or the pinned one. It gets the cell by a call of tell, so
 // that nothing else is rendered again while the pointer moves.
-function Tip({ heat, keysOf, tell, pinned, onClose }) {
+function Tip({ heat, keysOf, callersOf, tell, pinned, onClose }) {
   const [tip, setTip] = useState(null);
   tell.current = setTip;
   const told = pinned ?? tip;
-  return html`<div class="heat-tip" aria-live="polite">${told ? html`<${Told} cell=${told} heat=${heat} keys=${keysOf?.(told.row)} pinned=${!!pinned} onClose=${onClose}/>` : html`<span class="quiet">Point at a cell to see its partition; drag to select a time range; click to pin.</span>`}</div>`;
+  return html`<div class="heat-tip" aria-live="polite">${told ? html`<${Told} cell=${told} heat=${heat} keys=${keysOf?.(told.row)} callers=${callersOf?.(told.row)} pinned=${!!pinned} onClose=${onClose}/>` : html`<span class="quiet">Point at a cell to see its partition; drag to select a time range; click to pin.</span>`}</div>`;
 }
 
 // Told shows the data of one cell.
-function Told({ cell, heat, keys, pinned, onClose }) {
+function Told({ cell, heat, keys, callers, pinned, onClose }) {
   const r = cell.row;
   const range = r.lo ? `${short(JSON.parse(r.lo))} … ${short(JSON.parse(r.hi))}` : r.to - r.from === 1 ? 'the whole collection' : 'its range of the shard key';
   const text = `${r.ns} partition ${r.partition} (${range}) ${clock(cell.second)}: ${num(cell.value)} ${unit[heat.metric]}, ${percent(cell.share * 100)}`;
@@ -241,6 +247,7 @@ function Told({ cell, heat, keys, pinned, onClose }) {
     <span>${percent(cell.share * 100)} of the total</span> ${r.others > 0 && html`<span>together with ${r.others} neighbours</span>`}
     <span class="quiet range">${range}</span>
     ${keys?.[0]?.key && html`<span>most expensive values: ${keys.slice(0, 3).map((k) => html`<code key=${short(k.key)}>${short(k.key)} <b>${num(k.ru)} RU</b></code>`)}</span>`}
+    <${Shares} of=${callers}/>
     ${pinned && html`<span class="actions"><button onClick=${() => navigator.clipboard?.writeText(location.href)} title="The address of the page holds the collection, the time range and this cell">Copy link</button><button onClick=${() => navigator.clipboard?.writeText(text)}>Copy</button><button onClick=${onClose}>Unpin</button></span>`}
   </div>`;
 }

@@ -12,7 +12,7 @@ function read() {
   const brush = (q.get('brush') || '').split('-').map(Number);
   return {
     view: path || 'now', ns: q.get('ns') || '', range: Number(q.get('range')) || 900, metric: q.get('metric') || 'ru', scale: q.get('scale') || 'log',
-    brush: brush.length === 2 && brush[0] < brush[1] ? brush : null, extra: q.get('x') || '',
+    brush: brush.length === 2 && brush[0] < brush[1] ? brush : null, app: q.get('app') || '', extra: q.get('x') || '',
   };
 }
 
@@ -27,6 +27,7 @@ export function link(change) {
   if (p.metric !== 'ru') q.set('metric', p.metric);
   if (p.scale !== 'log') q.set('scale', p.scale);
   if (p.brush) q.set('brush', p.brush.map(Math.round).join('-'));
+  if (p.app) q.set('app', p.app);
   if (p.extra) q.set('x', p.extra);
   return `#/${p.view}${q.size ? '?' + q : ''}`;
 }

@@ -111,13 +111,29 @@ func appendCollectionCallers(b *bson.Builder, list []*shape, now time.Time) {
 	b.End()
 }
 
-// appendCallersForPeer appends the callers of a shape in the form of an answer to a peer.
-func (s *shape) appendCallersForPeer(b *bson.Builder, now time.Time) {
-	ru, refused := s.callers.Recent(now)
+// appendPartitionCallers appends the callers of a partition, those with most of its recent load first, each with its
+// share of the load.
+func appendPartitionCallers(b *bson.Builder, of *ratelimit.Callers, now time.Time) {
+	recent, _ := of.Recent(now)
+	b.BeginArray("callers")
+	for _, u := range of.List(now) {
+		b.BeginDoc("")
+		appendOrigin(b, u.Caller)
+		b.Double("ru", u.RU.Float())
+		b.Double("recentPercent", percentOf(u.RecentRU, recent))
+		b.DateTime("last", u.Last*1000)
+		b.End()
+	}
+	b.End()
+}
+
+// appendCallersForPeer appends the callers of a shape or a partition in the form of an answer to a peer.
+func appendCallersForPeer(b *bson.Builder, of *ratelimit.Callers, now time.Time) {
+	ru, refused := of.Recent(now)
 	b.Double("recentRU", ru)
 	b.Double("recentRefused", refused)
 	b.BeginArray("callers")
-	for _, u := range s.callers.List(now) {
+	for _, u := range of.List(now) {
 		b.BeginDoc("")
 		appendOrigin(b, u.Caller)
 		b.Int64("ru", int64(u.RU))
@@ -131,15 +147,15 @@ func (s *shape) appendCallersForPeer(b *bson.Builder, now time.Time) {
 	b.End()
 }
 
-// parseCallers reads the form of appendCallersForPeer from the document of a shape.
-func (s *shape) parseCallers(d bson.Raw, now time.Time) {
+// mergeCallers adds to callers those of a peer, in the form of appendCallersForPeer.
+func mergeCallers(to *ratelimit.Callers, d bson.Raw, now time.Time) {
 	number := func(d bson.Raw, name string) float64 { n, _ := d.Get(name).AsFloat(); return n }
 	var list []ratelimit.CallerUse
 	each(d, "callers", func(d bson.Raw) {
 		list = append(list, ratelimit.CallerUse{Caller: parseOrigin(d), RU: ratelimit.MicroRU(whole(d, "ru")), Runs: whole(d, "runs"), Refused: whole(d, "refused"),
 			RecentRU: number(d, "recentRU"), RecentRefused: number(d, "recentRefused"), Last: whole(d, "last")})
 	})
-	s.callers.Merge(number(d, "recentRU"), number(d, "recentRefused"), list, now)
+	to.Merge(number(d, "recentRU"), number(d, "recentRefused"), list, now)
 }
 
 // parseOrigin reads the form of appendOrigin.

@@ -52,7 +52,7 @@ func (s *State) getPartitions(c *command.Call, a *customArgs) error {
 		return err
 	}
 	counts := c.Cluster.Counts(coll.ID)
-	callers := c.Server.MaySeeCallers(c.ConnState.Login)
+	callers, now := c.Server.MaySeeCallers(c.ConnState.Login), c.Cluster.Now()
 	bounds, values := coll.Sharded() && c.Server.MaySeeBounds(c.ConnState.Login, a.ns), c.Server.MaySeeValues(c.ConnState.Login, a.ns)
 	var stats []ratelimit.BucketStats
 	b.BeginArray("partitions")
@@ -77,6 +77,9 @@ func (s *State) getPartitions(c *command.Call, a *customArgs) error {
 		appendLoad(b, p.BucketStats)
 		appendHot(b, "hottestByRU", coll, p.byRU[:min(len(p.byRU), int(a.top))], true, values, callers)
 		appendHot(b, "hottestByBytes", coll, p.byBytes[:min(len(p.byBytes), int(a.top))], false, values, false)
+		if callers {
+			appendPartitionCallers(b, &p.callers, now)
+		}
 		b.End()
 		if err := c.CheckReplySize(); err != nil {
 			return err

@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/catalog"
@@ -21,10 +22,11 @@ type partitionsSum struct {
 	heavy              map[string]heavySum // by shard key value
 }
 
-// partitionSum holds the measurements of one partition: its RU consumption and its hot keys.
+// partitionSum holds the measurements of one partition: its RU consumption, its hot keys, and its callers.
 type partitionSum struct {
 	ratelimit.BucketStats
 	byRU, byBytes []ratelimit.Hot
+	callers       ratelimit.Callers
 }
 
 // heavySum is a large shard key value.
@@ -55,7 +57,7 @@ func (s *State) localPartitions(coll *catalog.Collection, keys int) *partitionsS
 	}
 	for _, d := range coll.Map.Shards() {
 		p, hot := sum.part(int(d.ID)), pool.Hot(int(d.ID))
-		p.byRU, p.byBytes = hot.ByRU.Top(keys), hot.ByBytes.Top(keys)
+		p.byRU, p.byBytes, p.callers = hot.ByRU.Top(keys), hot.ByBytes.Top(keys), pool.Callers(int(d.ID))
 	}
 	for _, k := range s.Cluster.Counts(coll.ID).Heavy.List() {
 		sum.heavy[k.Key] = heavySum{k.Key, k.Shard(), k.Bytes()}
@@ -74,13 +76,14 @@ func (s *State) clusterPartitions(ctx context.Context, coll *catalog.Collection)
 	}
 	sum = s.localPartitions(coll, hotKeysMax)
 	for _, d := range others {
-		sum.add(d)
+		sum.add(d, s.Cluster.Now())
 	}
 	return sum, incomplete, nil
 }
 
 // hotKeysAnswerMax is the maximum number of hot keys of one kind, of all partitions of a collection together, in an
-// answer to a peer. If all keys and their callers have the maximum length, both kinds take three megabytes.
+// answer to a peer. If all keys and their callers have the maximum length, both kinds take three megabytes; the callers of
+// 512 partitions take one more.
 const hotKeysAnswerMax = 1536
 
 // answerPartitions answers the call of a peer with the measurements that this server has of a collection's
@@ -94,11 +97,11 @@ func (s *State) answerPartitions(_ context.Context, question []byte) ([]byte, er
 	if coll == nil || coll.Map == nil {
 		return bson.Empty, nil
 	}
-	return s.localPartitions(coll, max(1, min(hotKeysMax, hotKeysAnswerMax/coll.Map.Len()))).doc(), nil
+	return s.localPartitions(coll, max(1, min(hotKeysMax, hotKeysAnswerMax/coll.Map.Len()))).doc(s.Cluster.Now()), nil
 }
 
 // doc returns the measurements as a document for a peer. Partitions without any are left out.
-func (s *partitionsSum) doc() bson.Raw {
+func (s *partitionsSum) doc(now time.Time) bson.Raw {
 	b := bson.NewBuilder(nil)
 	b.Int64("thisHour", s.thisHour)
 	b.Int64("lastHour", s.lastHour)
@@ -118,6 +121,7 @@ func (s *partitionsSum) doc() bson.Raw {
 		}
 		appendHotKeys(b, "byRU", p.byRU)
 		appendHotKeys(b, "byBytes", p.byBytes)
+		appendCallersForPeer(b, &p.callers, now)
 		b.End()
 	}
 	b.End()
@@ -148,7 +152,7 @@ func appendHotKeys(b *bson.Builder, name string, keys []ratelimit.Hot) {
 
 // add adds the measurements of a peer, in its answer d, to the sum. Of the RU/s to which autoscale rose, which
 // already include the use at peers, and of the bytes of a large shard key value, the larger measurement is taken.
-func (s *partitionsSum) add(d bson.Raw) {
+func (s *partitionsSum) add(d bson.Raw, now time.Time) {
 	s.thisHour = max(s.thisHour, whole(d, "thisHour"))
 	s.lastHour = max(s.lastHour, whole(d, "lastHour"))
 	each(d, "parts", func(d bson.Raw) {
@@ -159,6 +163,7 @@ func (s *partitionsSum) add(d bson.Raw) {
 		})
 		p.byRU = ratelimit.MergeHot(len(p.byRU)+hotKeysMax, p.byRU, parseHotKeys(d, "byRU"))
 		p.byBytes = ratelimit.MergeHot(len(p.byBytes)+hotKeysMax, p.byBytes, parseHotKeys(d, "byBytes"))
+		mergeCallers(&p.callers, d, now)
 	})
 	each(d, "heavy", func(d bson.Raw) {
 		_, key, _ := d.Get("key").Binary()

@@ -207,7 +207,7 @@ func (s *shape) appendForPeer(b *bson.Builder, history bool, now time.Time) {
 		b.DateTime("lastFanOut", s.lastFanOut.UnixMilli())
 	}
 	s.prices.costliest.appendTo(b, true)
-	s.appendCallersForPeer(b, now)
+	appendCallersForPeer(b, &s.callers, now)
 	var packed []byte
 	for at, n := range s.times {
 		if n > 0 {
@@ -251,7 +251,7 @@ func parseFromPeer(d bson.Raw, now time.Time) (s shape) {
 		s.lastFanOut = time.UnixMilli(ms)
 	}
 	s.prices.costliest = parseCostliest(d)
-	s.parseCallers(d, now)
+	mergeCallers(&s.callers, d, now)
 	_, packed, _ := d.Get("times").Binary()
 	for ; len(packed) >= 5; packed = packed[5:] {
 		s.times[packed[0]%byte(len(s.times))] = binary.BigEndian.Uint32(packed[1:])

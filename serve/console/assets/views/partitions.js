@@ -4,7 +4,7 @@ import { bytes, get, getHeat, num, percent, post, short } from '../api.js';
 import { Bar, Confirm, Empty, Missing, Problem, Refused, Table } from '../parts.js';
 import { link, timeWindow, useAsk, usePlace } from '../state.js';
 import { sums } from './heat.js';
-import { Who } from '../who.js';
+import { Shares, Who } from '../who.js';
 
 export default function Partitions() {
   const p = usePlace();
@@ -57,6 +57,7 @@ export default function Partitions() {
     ${chosen && html`<section class="detail" aria-label=${`Partition ${chosen.id}`}><header><h2>Partition ${chosen.id}</h2><span class="grow"></span>
         <button disabled=${!sharded} onClick=${() => act(`Split partition ${chosen.id}`, html`<p>Partition ${chosen.id} with ${num(chosen.documents)} documents (${bytes(chosen.bytes)}) becomes two partitions with half of its range each. No documents are moved.${chosen.throughput ? html` Each gets ${num(chosen.throughput / 2)} RU/s at first.` : ''}</p>`, () => post('partitions/split', { ns: p.ns, id: chosen.id }))}>Split…</button></header>
       <p class="mono">${chosen.min ? `${short(chosen.min)} … ${short(chosen.max)}` : sharded ? '' : 'the whole collection'}</p>
+      <p><${Shares} of=${chosen.callers}/></p>
       <div class="columns"><${Keys} title="Most expensive values" list=${chosen.hottestByRU} of="ru" show=${(v) => `${num(v)} RU`}/><${Keys} title="Largest values" list=${chosen.hottestByBytes} of="bytes" show=${bytes}/></div></section>`}
     ${asked && html`<${Confirm} title=${asked.kind} action=${asked.action} onDone=${again} onClose=${() => ask(null)}>${asked.text}</${Confirm}>`}`;
 }
