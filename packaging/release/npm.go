@@ -18,7 +18,7 @@ const unreleased = "0.0.0-unreleased"
 // that is installed as a program ("" for none).
 var npmParts = []struct{ folder, name, program string }{
 	{"cantle", "cantle", "cantle.js"},
-	{"memory-server", "cantle-memory-server", ""},
+	{"memory-server", "cantle-memory-server", "cli.js"},
 }
 
 // npmScope holds the packages with the binaries, one for each platform.

@@ -134,7 +134,7 @@ func TestNpm(t *testing.T) {
 	}
 	tarballs := npmTarballs(t, ready(t))
 	p := newProject(t, "npm")
-	p.run(t, "npm", append([]string{"install", "--ignore-scripts", "--no-audit", "--no-fund", "--no-package-lock", "--prefer-offline", "--loglevel=error"}, tarballs...)...)
+	p.run(t, "npm", npmInstall(tarballs...)...)
 	if t.Failed() {
 		return
 	}

@@ -46,7 +46,7 @@ export interface MongoMemoryInstanceOpts extends MongoMemoryInstanceOptsBase {
 export interface CreateUser {
   createUser: string;
   pwd: string;
-  roles: (string | { role: string; db: string })[];
+  roles: string | { role: string; db: string } | (string | { role: string; db: string })[];
   /** Where the user is made; admin unless given. */
   database?: string;
   customData?: Record<string, unknown>;
@@ -122,6 +122,8 @@ export declare class MongoMemoryServer extends EventEmitter implements AsyncDisp
   stop(cleanupOptions?: Cleanup): Promise<boolean>;
   /** Forgets the server that was stopped, and with force: true removes its dbPath. */
   cleanup(options?: Cleanup): Promise<void>;
+  /** Creates the users of opts.auth on a server that has none; start does. */
+  createAuth(data: { port: number }): Promise<void>;
   /** Starts the server if it does not run, waits if it is about to. */
   ensureInstance(): Promise<MongoInstanceData>;
   /** The connection string, of a database if one is named. */
@@ -181,10 +183,34 @@ export declare class MongoMemoryReplSet extends EventEmitter implements AsyncDis
   [Symbol.asyncDispose](): Promise<void>;
 }
 
+export interface MongodOpts {
+  instance: MongoMemoryInstanceOpts;
+  binary: MongoBinaryOpts;
+  spawn: SpawnOptions;
+}
+
+export declare enum MongoInstanceEvents {
+  /** Never emitted: the one member is the primary from the start. */
+  instanceReplState = "instanceReplState",
+  instancePrimary = "instancePrimary",
+  instanceReady = "instanceReady",
+  /** Never emitted: the log is in instanceSTDERR. */
+  instanceSTDOUT = "instanceSTDOUT",
+  instanceSTDERR = "instanceSTDERR",
+  instanceClosed = "instanceClosed",
+  /** Never emitted: errors are in instanceError. */
+  instanceRawError = "instanceRawError",
+  instanceError = "instanceError",
+  /** Never emitted: the server ends with this process, and no third process watches them. */
+  killerLaunched = "killerLaunched",
+  instanceLaunched = "instanceLaunched",
+  instanceStarted = "instanceStarted",
+}
+
 /** One server process. Most users want MongoMemoryServer. */
 export declare class MongoInstance extends EventEmitter {
-  constructor(opts?: { instance?: MongoMemoryInstanceOpts; binary?: MongoBinaryOpts; spawn?: SpawnOptions });
-  static create(opts?: { instance?: MongoMemoryInstanceOpts; binary?: MongoBinaryOpts; spawn?: SpawnOptions }): Promise<MongoInstance>;
+  constructor(opts?: Partial<MongodOpts>);
+  static create(opts?: Partial<MongodOpts>): Promise<MongoInstance>;
   instanceOpts: MongoMemoryInstanceOpts;
   readonly mongodProcess?: ChildProcess;
   readonly isInstanceReady: boolean;
@@ -193,26 +219,66 @@ export declare class MongoInstance extends EventEmitter {
   prepareCommandArgs(): string[];
   start(): Promise<void>;
   stop(): Promise<boolean>;
+  [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** The binary is there already: this only says where. */
+/** The path of the program, which is installed already. */
 export declare class MongoBinary {
   static getPath(opts?: MongoBinaryOpts): Promise<string>;
+  static download(opts?: MongoBinaryOpts): Promise<string>;
 }
+/** The other methods of mongodb-memory-server's class throw errors.NoDownloadError. */
 export declare class DryMongoBinary {
+  static binaryCache: Map<string, string>;
   static locateBinary(opts?: MongoBinaryOpts): Promise<string | undefined>;
+  static getSystemPath(systemBinary?: string): Promise<string | undefined>;
 }
 
 export declare namespace errors {
-  class StateError extends Error {
+  class GenericMMSError extends Error {}
+  class StateError extends GenericMMSError {
     wantedStates: string[];
     gotState: string;
+    constructor(wantedStates: string[], gotState: string);
   }
-  class ReplsetCountLowError extends Error {
+  class ReplsetCountLowError extends GenericMMSError {
     count: number;
   }
-  class InstanceInfoError extends Error {}
-  class NoDriverError extends Error {}
+  class InstanceInfoError extends GenericMMSError {
+    where: string;
+  }
+  class AuthNotObjectError extends GenericMMSError {}
+  class NoDriverError extends GenericMMSError {}
+  /** The server did not start. */
+  class StdoutInstanceError extends GenericMMSError {
+    code?: string;
+  }
+  /** The server ended by itself. */
+  class UnexpectedCloseError extends GenericMMSError {
+    code: number | null;
+    signal: string | null;
+  }
+  class NoDownloadError extends GenericMMSError {
+    method: string;
+  }
+  // Never thrown.
+  class AssertionFallbackError extends GenericMMSError {}
+  class BinaryNotFoundError extends GenericMMSError {}
+  class DownloadError extends GenericMMSError {}
+  class InsufficientPermissionsError extends GenericMMSError {}
+  class KeyFileMissingError extends GenericMMSError {}
+  class KnownVersionIncompatibilityError extends GenericMMSError {}
+  class Md5CheckFailedError extends GenericMMSError {}
+  class NoRegexMatchError extends GenericMMSError {}
+  class ParseArchiveRegexError extends GenericMMSError {}
+  class StartBinaryFailedError extends GenericMMSError {}
+  class UnableToUnlockLockfileError extends GenericMMSError {}
+  class UnknownArchitectureError extends GenericMMSError {}
+  class UnknownLinuxDistro extends GenericMMSError {}
+  class UnknownLockfileStatusError extends GenericMMSError {}
+  class UnknownPlatformError extends GenericMMSError {}
+  class UnknownVersionError extends GenericMMSError {}
+  class WaitForPrimaryTimeoutError extends GenericMMSError {}
 }
 
 export default MongoMemoryServer;

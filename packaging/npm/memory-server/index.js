@@ -2,24 +2,11 @@
 const errors = require("./lib/errors.js");
 const server = require("./lib/server.js");
 const replset = require("./lib/replset.js");
-const { MongoInstance } = require("./lib/instance.js");
-const { binary } = require("cantle");
-
-// MongoBinary and DryMongoBinary are asked by those who fetch the binary ahead of the
-// tests; it is there already.
-class MongoBinary {
-  static async getPath() {
-    return binary();
-  }
-}
-class DryMongoBinary {
-  static async locateBinary() {
-    return binary();
-  }
-}
+const { MongoInstance, MongoInstanceEvents } = require("./lib/instance.js");
+const { MongoBinary, DryMongoBinary } = require("./lib/binary.js");
 
 // Without this mark, compiled TypeScript takes all exports for the default import.
-Object.defineProperty(exports, '__esModule', { value: true });
+Object.defineProperty(exports, "__esModule", { value: true });
 exports.MongoMemoryServer = server.MongoMemoryServer;
 exports.MongoMemoryServerStates = server.MongoMemoryServerStates;
 exports.MongoMemoryServerEvents = server.MongoMemoryServerEvents;
@@ -27,6 +14,7 @@ exports.MongoMemoryReplSet = replset.MongoMemoryReplSet;
 exports.MongoMemoryReplSetStates = replset.MongoMemoryReplSetStates;
 exports.MongoMemoryReplSetEvents = replset.MongoMemoryReplSetEvents;
 exports.MongoInstance = MongoInstance;
+exports.MongoInstanceEvents = MongoInstanceEvents;
 exports.MongoBinary = MongoBinary;
 exports.DryMongoBinary = DryMongoBinary;
 exports.errors = errors;

@@ -2,6 +2,13 @@
 const { EventEmitter } = require("node:events");
 const { serve } = require("cantle");
 const { argumentsOf } = require("./options.js");
+const { enabled } = require("./settings.js");
+const { StdoutInstanceError, UnexpectedCloseError } = require("./errors.js");
+const { asyncDispose } = require("./dispose.js");
+
+const MongoInstanceEvents = Object.freeze(Object.fromEntries(["instanceReplState", "instancePrimary", "instanceReady", "instanceSTDOUT", "instanceSTDERR",
+  "instanceClosed", "instanceRawError", "instanceError", "killerLaunched", "instanceLaunched", "instanceStarted"].map((name) => [name, name])));
+const Events = MongoInstanceEvents;
 
 /** One server process. Most users want MongoMemoryServer. */
 class MongoInstance extends EventEmitter {
@@ -43,20 +50,43 @@ class MongoInstance extends EventEmitter {
 
   /** Starts the process; resolves when it serves. Sets instanceOpts.port. */
   async start() {
-    const options = { spawn: this.spawnOpts, timeout: this.instanceOpts.launchTimeout };
-    if (process.env.MONGOMS_DEBUG && process.env.MONGOMS_DEBUG !== "0") {
-      options.log = (text) => process.stderr.write(text);
+    const options = { spawn: this.spawnOpts, timeout: this.instanceOpts.launchTimeout, log: (text) => this.#log(text) };
+    try {
+      this.server = await this.#serve(options);
+    } catch (e) {
+      const error = new StdoutInstanceError(e.message, { cause: e });
+      this.emit(Events.instanceError, error);
+      throw error;
     }
+    const { server } = this;
+    this.instanceOpts.port = Number(new URL(server.uri).port);
+    server.closed.then(() => this.#ended(server));
+    for (const event of [Events.instanceLaunched, Events.instanceReady, ...(this.isReplSet ? [Events.instancePrimary] : []), Events.instanceStarted]) {
+      this.emit(event);
+    }
+  }
+
+  async #serve(options) {
     const wanted = this.instanceOpts.port || 0;
     try {
-      this.server = await serve(this.#args(wanted), options);
+      return await serve(this.#args(wanted), options);
     } catch (e) {
       if (e.code !== "EADDRINUSE" || !this.instanceOpts.portGeneration) throw e;
-      this.server = await serve(this.#args(0), options);
+      return serve(this.#args(0), options);
     }
-    this.instanceOpts.port = Number(new URL(this.server.uri).port);
-    this.server.closed.then(() => this.emit("instanceClosed"));
-    this.emit("instanceReady");
+  }
+
+  #log(text) {
+    this.emit(Events.instanceSTDERR, text);
+    if (enabled("DEBUG")) process.stderr.write(text);
+  }
+
+  #ended(server) {
+    const { exitCode, signalCode } = server.process;
+    if (this.server === server && exitCode !== 0) { // nothing has stopped it
+      this.emit(Events.instanceError, new UnexpectedCloseError(exitCode, signalCode));
+    }
+    this.emit(Events.instanceClosed, exitCode, signalCode);
   }
 
   /** Ends the process; resolves with false if there was none. */
@@ -69,6 +99,14 @@ class MongoInstance extends EventEmitter {
     await server.stop();
     return true;
   }
+
+  async [asyncDispose]() {
+    await this.stop();
+  }
 }
 
-module.exports = { MongoInstance };
+// Without this mark, compiled TypeScript takes all exports for the default import.
+Object.defineProperty(exports, "__esModule", { value: true });
+exports.MongoInstance = MongoInstance;
+exports.MongoInstanceEvents = MongoInstanceEvents;
+exports.default = MongoInstance;

@@ -1,4 +1,5 @@
 "use strict";
+const { setting } = require("./settings.js");
 
 // Options of mongod that say nothing to this server, with whether a value follows.
 const meaningless = new Map(Object.entries({
@@ -61,7 +62,7 @@ function argumentsOf(instance, { port, auth, version }) {
   if (instance.replSet) args.push("--replica-set", instance.replSet);
   if (auth) args.push("--auth");
   else if (!/^(127\.|::1$|localhost$)/.test(ip)) args.push("--allow-open"); // as was asked for
-  const release = compat(version || process.env.MONGOMS_VERSION);
+  const release = compat(version || setting("VERSION"));
   if (release) args.push("--compat", release);
   return [...args, ...translate(instance.args)];
 }

@@ -1,6 +1,7 @@
 "use strict";
 const { EventEmitter } = require("node:events");
-const { MongoMemoryServer, completeAuth, cleanupOf, pathOf, asyncDispose } = require("./server.js");
+const { MongoMemoryServer, completeAuth, cleanupOf, pathOf } = require("./server.js");
+const { asyncDispose } = require("./dispose.js");
 const { StateError, ReplsetCountLowError } = require("./errors.js");
 
 const MongoMemoryReplSetStates = Object.freeze({ init: "init", running: "running", stopped: "stopped" });
@@ -161,4 +162,6 @@ class MongoMemoryReplSet extends EventEmitter {
   }
 }
 
-module.exports = { MongoMemoryReplSet, MongoMemoryReplSetStates, MongoMemoryReplSetEvents };
+// Without this mark, compiled TypeScript takes all exports for the default import.
+Object.defineProperty(exports, "__esModule", { value: true });
+Object.assign(exports, { MongoMemoryReplSet, MongoMemoryReplSetStates, MongoMemoryReplSetEvents, default: MongoMemoryReplSet });

@@ -3,16 +3,18 @@ const { EventEmitter } = require("node:events");
 const { rm } = require("node:fs/promises");
 const { MongoInstance } = require("./instance.js");
 const { createUsers } = require("./users.js");
-const { StateError, InstanceInfoError } = require("./errors.js");
+const { asyncDispose } = require("./dispose.js");
+const { StateError, InstanceInfoError, AuthNotObjectError } = require("./errors.js");
 
 const MongoMemoryServerStates = Object.freeze({ new: "new", starting: "starting", running: "running", stopped: "stopped" });
 const MongoMemoryServerEvents = Object.freeze({ stateChange: "stateChange" });
 const States = MongoMemoryServerStates;
 
-const asyncDispose = Symbol.asyncDispose ?? Symbol.for("Symbol.asyncDispose");
-
-/** What auth asks for, with all fields; undefined if it asks for nothing. */
+/** The option auth with all fields; undefined if it is absent or disabled. */
 function completeAuth(auth) {
+  if (auth !== undefined && auth !== null && typeof auth !== "object") {
+    throw new AuthNotObjectError();
+  }
   if (!auth || auth.enable === false) {
     return undefined;
   }
@@ -99,12 +101,17 @@ class MongoMemoryServer extends EventEmitter {
     };
     if (this.auth && (this.auth.force || !before || !asked.dbPath)) {
       try {
-        await createUsers(this._instanceInfo.port, this.auth);
+        await this.createAuth(this._instanceInfo);
       } catch (e) {
         await instance.stop();
         throw e;
       }
     }
+  }
+
+  /** Creates the users of the option auth on a server that has none. */
+  async createAuth(data) {
+    await createUsers(data.port, this.auth);
   }
 
   /** Ends the server; resolves with false if it was never started. Does what cleanup does, too, unless told not to. */
@@ -165,4 +172,4 @@ class MongoMemoryServer extends EventEmitter {
   }
 }
 
-module.exports = { MongoMemoryServer, MongoMemoryServerStates, MongoMemoryServerEvents, completeAuth, cleanupOf, pathOf, asyncDispose };
+module.exports = { MongoMemoryServer, MongoMemoryServerStates, MongoMemoryServerEvents, completeAuth, cleanupOf, pathOf };

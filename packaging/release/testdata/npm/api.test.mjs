@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import test from "node:test";
 import { MongoClient } from "mongodb";
-import Default, { MongoBinary, MongoMemoryReplSet, MongoMemoryServer, errors } from "cantle-memory-server";
+import Default, { DryMongoBinary, MongoBinary, MongoMemoryReplSet, MongoMemoryServer, errors } from "cantle-memory-server";
 
 const required = createRequire(import.meta.url)("cantle-memory-server");
 
@@ -124,7 +124,7 @@ test("a port that is taken", async () => {
 });
 
 test("what is refused is refused with a sentence", async () => {
-  await assert.rejects(MongoMemoryServer.create({ instance: { args: ["--shardsvr"] } }), /there is no flag --shardsvr/);
+  await assert.rejects(MongoMemoryServer.create({ instance: { args: ["--shardsvr"] } }), (e) => e instanceof errors.StdoutInstanceError && /there is no flag --shardsvr/.test(e.message));
 });
 
 test("stop does not wait for clients that stay", async () => {
@@ -141,6 +141,26 @@ test("stop does not wait for clients that stay", async () => {
   await client.close(true);
   await ended;
   assert.ok(took < 2500, `stop took ${took} ms`);
+});
+
+test("events of the instance", async () => {
+  const set = new MongoMemoryReplSet();
+  await set.start();
+  const { instance } = set.servers[0].instanceInfo;
+  const heard = [];
+  for (const event of ["instanceReady", "instancePrimary", "instanceError", "instanceClosed"]) instance.on(event, (...args) => heard.push([event, ...args]));
+  instance.mongodProcess.kill("SIGKILL");
+  await new Promise((closed) => instance.once("instanceClosed", closed));
+  assert.deepEqual(heard.map(([event]) => event), ["instanceError", "instanceClosed"]);
+  assert.ok(heard[0][1] instanceof errors.UnexpectedCloseError);
+  assert.equal(instance.isInstanceReady, false);
+  await set.stop();
+});
+
+test("what makes no sense here", () => {
+  assert.throws(() => new MongoMemoryServer({ auth: true }), errors.AuthNotObjectError);
+  assert.throws(() => DryMongoBinary.generateDownloadPath({}), /downloads nothing: DryMongoBinary.generateDownloadPath/);
+  assert.ok(!(new Error() instanceof errors.DownloadError));
 });
 
 test("await using", async () => {

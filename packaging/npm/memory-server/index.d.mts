@@ -1,0 +1,2 @@
+export * from "./index.js";
+export { MongoMemoryServer as default } from "./index.js";

@@ -1,0 +1,1 @@
+export { MongoBinary, DryMongoBinary, MongoBinary as default, type MongoBinaryOpts } from "../index.js";

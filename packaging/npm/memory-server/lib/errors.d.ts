@@ -1,0 +1,3 @@
+import { errors } from "../index.js";
+
+export = errors;

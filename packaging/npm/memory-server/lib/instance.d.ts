@@ -1,0 +1,2 @@
+export * from "../index.js";
+export { MongoInstance as default } from "../index.js";

@@ -1,0 +1,2 @@
+export * from "../index.js";
+export { MongoMemoryReplSet as default } from "../index.js";

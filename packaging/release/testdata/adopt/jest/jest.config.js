@@ -1,0 +1,1 @@
+module.exports = { preset: "@shelf/jest-mongodb", watchPathIgnorePatterns: ["globalConfig"] };

@@ -1,0 +1,3 @@
+import { setDefaultValue } from "mongodb-memory-server-core/lib/util/resolveConfig";
+
+export { setDefaultValue };
