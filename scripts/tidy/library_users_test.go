@@ -16,6 +16,7 @@ var libraryUsers = []struct {
 	{"github.com/dop251/goja", []string{"collection/expr"}, "JavaScript runs in one package, with bounded time and memory"},
 	{"github.com/golang/geo", []string{"collection/geo"}, "geometry belongs to one package of the document engine"},
 	{"github.com/klauspost/compress", []string{"storage/backup", "wire"}, "compression belongs to the frames, and to what is kept of the log"},
+	{"github.com/minio/minio-go/v7", []string{"cmd/cantle/s3archive"}, "only the program is a client of object stores, so that programs that embed a server do not link the library"},
 	{"github.com/pingcap", []string{"storage/tikvkv"}, "only the engine imports it, so that the engine can be exchanged"},
 	{"github.com/prometheus/client_golang", []string{"cmd/cantle/tikvengine", "serve/daemon", "storage/tikvkv", "wire/command"}, "metrics are collected as counts below and exposed at the edge; TiKV's client collects its own"},
 	{"github.com/prometheus/client_model", []string{"storage/tikvkv"}, "the counts of TiKV's client are read out of its collectors"},

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/cantledb/cantle/storage/backup"
@@ -16,11 +17,10 @@ func (c *Config) backupPolicy() (backup.Policy, error) {
 	if c.BackupTo == "" {
 		return p, nil
 	}
-	folder, err := filepath.Abs(c.BackupTo)
-	if err != nil {
+	var err error
+	if p.To, err = c.openArchive(c.BackupTo); err != nil {
 		return p, fmt.Errorf("--backup-to: %w", err)
 	}
-	p.To = backup.InFolder(folder)
 	if c.BackupRate != "0" {
 		if p.Rate, err = parseSize(c.BackupRate); err != nil {
 			return p, fmt.Errorf("--backup-rate: %w", err)
@@ -44,6 +44,21 @@ func (c *Config) backupPolicy() (backup.Policy, error) {
 		return p, fmt.Errorf("--backup-to: %w", err)
 	}
 	return p, nil
+}
+
+// openArchive returns the archive in a folder or at a URL.
+func (c *Config) openArchive(to string) (backup.Archive, error) {
+	if strings.Contains(to, "://") {
+		if c.OpenArchive == nil {
+			return nil, errors.New("this program keeps backups in folders only")
+		}
+		return c.OpenArchive(to)
+	}
+	folder, err := filepath.Abs(to)
+	if err != nil {
+		return nil, err
+	}
+	return backup.InFolder(folder), nil
 }
 
 // openBackups makes the runner of backups, if the store has files and is not read-only.

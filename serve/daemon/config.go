@@ -12,6 +12,7 @@ import (
 	"github.com/cantledb/cantle/collection/release"
 	"github.com/cantledb/cantle/serve/console"
 	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/backup"
 	"github.com/cantledb/cantle/storage/pebblekv"
 )
 
@@ -143,6 +144,10 @@ type Config struct {
 	// Remotes are further engines that the setting Storage can name, in addition to those of every server. Not a
 	// setting.
 	Remotes []Remote
+
+	// OpenArchive opens the place of backups that the setting BackupTo names by a URL; nil: backups are kept only in
+	// folders. A program that embeds the server omits it with the libraries of object stores. Not a setting.
+	OpenArchive func(url string) (backup.Archive, error)
 
 	// engines replaces the table of engines in tests; nil = the table. Not a setting.
 	engines []engine

@@ -110,6 +110,3 @@ func exists(ctx context.Context, a Archive, name string) (bool, error) {
 	}
 	return err == nil, err
 }
-
-// shown returns the name of a file with the location of its archive, for messages.
-func shown(a Archive, name string) string { return a.Location() + "/" + name }

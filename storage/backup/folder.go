@@ -130,7 +130,7 @@ func Open(ctx context.Context, a Archive) (*Folder, error) {
 	}
 	var m marker
 	if err := json.Unmarshal(data, &m); err != nil {
-		return nil, fmt.Errorf("%s is damaged: %w", shown(a, markerName), err)
+		return nil, fmt.Errorf("%s is damaged: %w", a.Within(markerName).Location(), err)
 	}
 	if m.Format > formatVersion {
 		return nil, fmt.Errorf("the folder %s: %w", a.Location(), ErrFormat)

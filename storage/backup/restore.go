@@ -31,13 +31,13 @@ func (p *Plan) Restore(ctx context.Context, dir string, documentsOnly bool, repo
 		}
 		size, sum, err := p.fetch(ctx, from, to, advance)
 		if errors.Is(err, fs.ErrNotExist) {
-			return p.damaged(from, fmt.Errorf("%s is missing", shown(p.timeline.archive, from)))
+			return p.damaged(from, fmt.Errorf("%s is missing", p.shown(from)))
 		}
 		if err != nil {
 			return err
 		}
 		if size != f.Size || sum != f.Sum {
-			return p.damaged(from, fmt.Errorf("%s is damaged: it has %d of %d bytes, or fails its checksum", shown(p.timeline.archive, from), size, f.Size))
+			return p.damaged(from, fmt.Errorf("%s is damaged: it has %d of %d bytes, or fails its checksum", p.shown(from), size, f.Size))
 		}
 	}
 	if err := syncFolder(dir); err != nil {
@@ -66,9 +66,9 @@ func (p *Plan) Restore(ctx context.Context, dir string, documentsOnly bool, repo
 			case errors.Is(err, errStopVisit):
 				return nil
 			case errors.As(err, &damaged):
-				return p.damaged(p.timeline.segmentPath(s), fmt.Errorf("the part %s of the log is damaged: %w", shown(p.timeline.archive, p.timeline.segmentPath(s)), err))
+				return p.damaged(p.timeline.segmentPath(s), fmt.Errorf("the part %s of the log is damaged: %w", p.shown(p.timeline.segmentPath(s)), err))
 			case errors.Is(err, fs.ErrNotExist):
-				return p.damaged(p.timeline.segmentPath(s), fmt.Errorf("the part %s of the log is missing", shown(p.timeline.archive, p.timeline.segmentPath(s))))
+				return p.damaged(p.timeline.segmentPath(s), fmt.Errorf("the part %s of the log is missing", p.shown(p.timeline.segmentPath(s))))
 			case err != nil:
 				return err
 			}
@@ -86,6 +86,9 @@ func (p *Plan) damaged(name string, err error) error {
 	p.timeline.lose(name)
 	return &DamagedError{err}
 }
+
+// shown returns the path or the URL of a file of the archive.
+func (p *Plan) shown(name string) string { return p.timeline.archive.Within(name).Location() }
 
 // fetch copies the file from of the archive to the path to.
 func (p *Plan) fetch(ctx context.Context, from, to string, advance progress) (size int64, sum string, err error) {

@@ -15,6 +15,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/cmd/cantle/columns"
 	"github.com/cantledb/cantle/cmd/cantle/progress"
+	"github.com/cantledb/cantle/cmd/cantle/s3archive"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/backup"
 )
@@ -29,6 +30,7 @@ last can be restored.
   cantle backup --to weekly mongodb://127.0.0.1:27017/
   cantle backup list /backups/shop                   list backups and restorable moments
   cantle backup verify /backups/shop                 read all files, compare checksums
+  cantle backup list 's3://bucket/shop?endpoint=https://minio.example.com:9000'
   cantle restore --from /backups/shop --at '10 minutes ago' --data ./restored
 
 An interrupted backup does not affect earlier ones; the next backup removes it. A server
@@ -46,7 +48,7 @@ func backupVerb(f *pflag.FlagSet) action {
 			if f.NArg() != 2 || *to != "" {
 				return usageErrorf("expected a folder of backups, as in\n\n  cantle backup %s /backups/shop", verb)
 			}
-			folder, err := backup.Open(ctx, backup.InFolder(f.Arg(1)))
+			folder, err := openBackups(ctx, f.Arg(1))
 			if err != nil {
 				return usageError{err}
 			}
@@ -65,7 +67,7 @@ func backupVerb(f *pflag.FlagSet) action {
 			return usageErrorf("expected a connection string, as in\n\n  cantle backup mongodb://127.0.0.1:27017/")
 		}
 		dir := *to
-		if strings.ContainsAny(dir, `/\`) || dir == "." || dir == ".." { // a path on this machine, which may be the server's
+		if !strings.HasPrefix(dir, s3archive.Scheme) && strings.ContainsAny(dir, `/\`) || dir == "." || dir == ".." { // a path on this machine, which may be the server's
 			var err error
 			if dir, err = filepath.Abs(dir); err != nil {
 				return err
@@ -73,6 +75,23 @@ func backupVerb(f *pflag.FlagSet) action {
 		}
 		return requestBackup(ctx, f.Arg(0), dir, s)
 	}
+}
+
+// openArchive returns the archive in a folder of this machine, or in an object store.
+func openArchive(location string) (backup.Archive, error) {
+	if strings.Contains(location, "://") {
+		return s3archive.Open(location)
+	}
+	return backup.InFolder(location), nil
+}
+
+// openBackups reads the lists of a folder of backups.
+func openBackups(ctx context.Context, location string) (*backup.Folder, error) {
+	a, err := openArchive(location)
+	if err != nil {
+		return nil, err
+	}
+	return backup.Open(ctx, a)
 }
 
 // requestBackup makes a server back up its data into a folder, and shows the progress of the backup.

@@ -35,7 +35,7 @@ The exit status is 1 if there is a problem to repair (FAULT), and 0 otherwise.
 `
 
 func doctorVerb(f *pflag.FlagSet) action {
-	cfg := daemon.Config{Remotes: []daemon.Remote{tikvengine.Engine()}}
+	cfg := daemon.Config{Remotes: []daemon.Remote{tikvengine.Engine()}, OpenArchive: openArchive}
 	cfg.Flags(f)
 	f.VisitAll(func(x *pflag.Flag) { x.Hidden, x.Annotations = x.Name != "config" && x.Name != "data", nil }) // without the topics of serve
 	asJSON := f.Bool("json", false, "print a JSON object instead of a table")

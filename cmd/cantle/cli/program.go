@@ -44,7 +44,7 @@ func Program(run Serve) *cobra.Command {
 // serveCommand returns the command "cantle serve". It calls run even if flags are wrong, because --check-config
 // reports all errors at once.
 func serveCommand(run Serve) *cobra.Command {
-	cfg := &daemon.Config{Remotes: []daemon.Remote{tikvengine.Engine()}}
+	cfg := &daemon.Config{Remotes: []daemon.Remote{tikvengine.Engine()}, OpenArchive: openArchive}
 	serve := func(c *cobra.Command, wrong error) error {
 		if status := run(cfg, c.Flags(), wrong, Streams{c.InOrStdin(), c.OutOrStdout(), c.ErrOrStderr()}); status != 0 {
 			return exitStatus(status)

@@ -77,7 +77,7 @@ func restoreVerb(f *pflag.FlagSet) action {
 	f.StringVar(&a.archive, "archive", "", "read one archive `file`, - for standard input")
 	f.StringVar(&a.db, "db", "", "only this `database`, by its name in the dump")
 	f.StringVar(&a.coll, "collection", "", "only this `collection` of --db")
-	f.StringVar(&a.from, "from", "", "restore from this `folder` of cantle backup")
+	f.StringVar(&a.from, "from", "", "restore from this `folder` of cantle backup, or s3://bucket/path")
 	at := f.String("at", "latest", "with --from, the `moment` to restore: 2026-11-23T12:00:00Z (without that second), a timestamp such as 1795435200,1 (inclusive), \"10 minutes ago\"")
 	f.StringVar(&a.data, "data", "", "with --from, restore the whole server into this new `folder`")
 	ns := f.String("ns", "", "only this `database` or database.collection")

@@ -28,7 +28,10 @@ import (
 // holdBackups opens the backup folder from. Until release is called, its files are not deleted, and the folder dir,
 // which is empty, exists for the caller.
 func holdBackups(ctx context.Context, from string) (dir string, folder *backup.Folder, release func(), err error) {
-	archive := backup.InFolder(from)
+	archive, err := openArchive(from)
+	if err != nil {
+		return "", nil, nil, usageError{err}
+	}
 	if _, err := backup.Open(ctx, archive); err != nil { // before anything is made in it
 		return "", nil, nil, err
 	}
