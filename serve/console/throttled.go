@@ -2,11 +2,13 @@ package console
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/ratelimit"
+	"github.com/cantledb/cantle/shard/skew"
 	"github.com/cantledb/cantle/wire/command"
 )
 
@@ -30,6 +32,14 @@ func pause(ctx context.Context, refusal bson.Raw, began time.Time) bool {
 
 // throttled returns the error of a command that the server refused for lack of request units. tries is the number of refusals.
 func throttled(tries int, took time.Duration) error {
-	return mongoerr.New(ratelimit.CodeThrottled, "The request units of the collection are used up: the server refused this %d times in %.0f seconds. "+
-		"Try again when there is less load, or raise the throughput. For users with the role clusterMonitor the console reads outside of the budget.", tries, took.Seconds())
+	return mongoerr.New(ratelimit.CodeThrottled, "The request units of the collection are used up: the server refused this %s in %s. "+
+		"Try again when there is less load, or raise the throughput. For users with the role clusterMonitor the console reads outside of the budget.", times(tries), skew.Duration(int64(took.Seconds()+0.5)))
+}
+
+// times prints how often something happened.
+func times[N ~int | ~int64](n N) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
 }

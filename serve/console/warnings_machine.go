@@ -34,7 +34,7 @@ func (q *query) machine() (out []warning) {
 			w.weight = weightMachine
 			out = append(out, w)
 		case left < certificates.ExpiryWarning:
-			w.Text = fmt.Sprintf("The server's certificate expires on %s, in %d days: replace it and send the server SIGHUP.", day, int(left.Hours()/24))
+			w.Text = fmt.Sprintf("The server's certificate expires on %s, in %s: replace it and send the server SIGHUP.", day, certificates.Days(left))
 			out = append(out, w)
 		}
 	}

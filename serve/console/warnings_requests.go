@@ -121,7 +121,7 @@ func refusals(report bson.Raw) (out []warning) {
 			by = " by " + app
 		}
 		out = append(out, warning{ID: "account " + name + " " + app, Kind: "account", View: "requests", Partition: -1, Active: true, Last: last / 1000, weight: weightAccount,
-			Next: []step{}, Text: fmt.Sprintf("An Azure Cosmos DB %s account would refuse %s: used %d times%s.", version, name, count, by)})
+			Next: []step{}, Text: fmt.Sprintf("An Azure Cosmos DB %s account would refuse %s: used %s%s.", version, name, times(count), by)})
 	}
 	return out
 }

@@ -37,7 +37,11 @@ func beside(n float64) string {
 	if n < 0.5 {
 		return ""
 	}
-	return fmt.Sprintf(" %s requests were refused, by a throughput bucket, the database's shared throughput, or in single seconds.", Number(n))
+	were := "were"
+	if n < 1.5 {
+		were = "was"
+	}
+	return fmt.Sprintf(" %s %s refused, by a throughput bucket, the database's shared throughput, or in single seconds.", Requests(n), were)
 }
 
 // hot describes a hot partition.
@@ -116,6 +120,8 @@ func Number(v float64) string {
 // Duration prints seconds in a readable unit.
 func Duration(seconds int64) string {
 	switch {
+	case seconds == 1:
+		return "1 second"
 	case seconds < 120:
 		return fmt.Sprintf("%d seconds", seconds)
 	case seconds < 7200:

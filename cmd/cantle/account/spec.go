@@ -5,6 +5,7 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/ejson"
+	"github.com/cantledb/cantle/cmd/cantle/columns"
 	"github.com/cantledb/cantle/collection/index"
 )
 
@@ -88,7 +89,7 @@ func ForMongoDB(spec bson.Raw, lastWrite bool) (out bson.Raw, left string) {
 	case lastWrite && seconds == -1:
 		return nil, fmt.Sprintf("the index %s, which expires documents by their own ttl", name)
 	case lastWrite:
-		return nil, fmt.Sprintf("the index %s, which expires documents %d seconds after their last write", name, seconds)
+		return nil, fmt.Sprintf("the index %s, which expires documents %s after their last write", name, columns.Plural(seconds, "second"))
 	}
 	return append(bson.D{{"v", 2}}, plain(spec).D()...).Doc(), ""
 }

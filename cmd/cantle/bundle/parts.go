@@ -13,6 +13,7 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/ejson"
+	"github.com/cantledb/cantle/cmd/cantle/columns"
 	"github.com/cantledb/cantle/serve/daemon"
 	"github.com/cantledb/cantle/wire/command/status"
 )
@@ -180,7 +181,7 @@ func logLines(ctx context.Context, b *Bundle) ([]byte, error) {
 		}
 	}
 	if cut > 0 {
-		fmt.Fprintf(&out, "%d lines are left out: they were cut, or are not JSON\n", cut)
+		fmt.Fprintf(&out, "left out: %s that were cut, or are not JSON\n", columns.Plural(cut, "line"))
 	}
 	if out.Len() == 0 {
 		out.WriteString("the log has no lines\n")

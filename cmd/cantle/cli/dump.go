@@ -297,10 +297,10 @@ func (a *dumping) one(ctx context.Context, t *transfer, d *dumps.Collection, to 
 		return err
 	}
 	a.noteShared(d, twice.n)
-	what := "documents"
+	what := "document"
 	if d.Data != d.Coll {
-		what = "buckets"
+		what = "bucket"
 	}
-	p.Logf("%s: %d %s", d.NS(), n, what)
+	p.Logf("%s: %s", d.NS(), columns.Plural(n, what))
 	return out.End()
 }

@@ -3,7 +3,6 @@ package doctor
 import (
 	"crypto/x509"
 	"encoding/pem"
-	"fmt"
 	"os"
 	"strings"
 	"time"
@@ -58,7 +57,7 @@ func Certificate(from string, cert *x509.Certificate, now time.Time) Finding {
 	case now.Before(cert.NotBefore):
 		return newFinding("certificates", Fault, "%s: %s is not valid before %s; clients reject it", from, subject, day(cert.NotBefore)).do("wait, or check the clock of this machine")
 	case cert.NotAfter.Sub(now) < certificates.ExpiryWarning:
-		return newFinding("certificates", Warning, "%s: %s expires on %s, in %s", from, subject, day(cert.NotAfter), days(cert.NotAfter.Sub(now))).do(renew)
+		return newFinding("certificates", Warning, "%s: %s expires on %s, in %s", from, subject, day(cert.NotAfter), certificates.Days(cert.NotAfter.Sub(now))).do(renew)
 	}
 	return newFinding("certificates", Good, "%s: %s is valid until %s", from, subject, day(cert.NotAfter))
 }
@@ -69,14 +68,6 @@ func addressesOf(cert *x509.Certificate) (out []string) {
 		out = append(out, ip.String())
 	}
 	return out
-}
-
-// days prints a time in days.
-func days(d time.Duration) string {
-	if n := int(d.Hours() / 24); n != 1 {
-		return fmt.Sprintf("%d days", n)
-	}
-	return "1 day"
 }
 
 // revocations checks that the certificate revocation lists are current.

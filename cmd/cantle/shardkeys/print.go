@@ -23,7 +23,7 @@ func (r *Ranking) Print(out io.Writer) {
 		fmt.Fprint(out, ", not sharded")
 	}
 	if r.Docs.Seen < r.Docs.Stored {
-		fmt.Fprintf(out, "; %d documents read", r.Docs.Seen)
+		fmt.Fprintf(out, "; %s read", columns.Plural(int(r.Docs.Seen), "document"))
 	}
 	fmt.Fprint(out, "\n\n")
 	if len(r.list) == 0 {
@@ -58,7 +58,7 @@ func (r *Ranking) Print(out io.Writer) {
 	if r.currentKey() != nil {
 		fmt.Fprintln(out, "* is the current key")
 	}
-	fmt.Fprintf(out, "\nsimulated on %d partitions\n\n", r.Partitions)
+	fmt.Fprintf(out, "\nsimulated on %s\n\n", columns.Plural(r.Partitions, "partition"))
 	load, _ := r.Current.Get("load").Doc()
 	if kind, _ := load.Get("kind").Str(); skew.Kind(kind).Strained() {
 		text, _ := load.Get("text").Str()
@@ -104,8 +104,8 @@ func (r *Ranking) unsure() string {
 
 // reasons returns sentences on the merits of a key.
 func (r *Ranking) reasons(c *candidate) (out []string) {
-	out = append(out, fmt.Sprintf("It has %s, of which the largest has %s of the bytes: the largest of %d partitions gets %.1f times the average.",
-		columns.Plural(int(c.distinct), "value"), percent(c.spread.largest()), r.Partitions, c.fullest(&c.spread, r.Partitions)))
+	out = append(out, fmt.Sprintf("It has %s, of which the largest has %s of the bytes: the largest of %s gets %.1f times the average.",
+		columns.Plural(int(c.distinct), "value"), percent(c.spread.largest()), columns.Plural(r.Partitions, "partition"), c.fullest(&c.spread, r.Partitions)))
 	if c.newest.docs > 0 {
 		out = append(out, fmt.Sprintf("One value has %s of the newest documents: writes can use about %s.", percent(c.newest.largest()), rate(c.reach())))
 	}
@@ -125,7 +125,7 @@ func (r *Ranking) objections(c *candidate) (out []string) {
 	case c.distinct <= 1:
 		out = append(out, "all documents have the same value")
 	case c.distinct < int64(2*n):
-		out = append(out, fmt.Sprintf("only %s for %d partitions", columns.Plural(int(c.distinct), "value"), n))
+		out = append(out, fmt.Sprintf("only %s for %s", columns.Plural(int(c.distinct), "value"), columns.Plural(n, "partition")))
 	}
 	if c.present < 0.999 {
 		out = append(out, fmt.Sprintf("%s of the documents lack it; they would all be in one partition", percent(1-c.present)))

@@ -100,7 +100,7 @@ func TestSearch(t *testing.T) {
 		"what differs from MongoDB": "differences.html",
 		"restore to a moment":       "backup.html",
 		"hot dates":                 "partition-recipes.html#hot-dates-all-writes-go-to-today",
-		"jest":                      "test-suites.html#node",
+		"jest":                      "test-suites.html#jest-and-vitest",
 		"privilege of dropDatabase": "privileges.html",
 	} {
 		asked, _ := json.Marshal(question)

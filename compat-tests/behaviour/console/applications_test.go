@@ -67,7 +67,7 @@ func TestApplications(t *testing.T) {
 	b.picture("heat-applications")
 	b.do(chromedp.SetValue("[data-apps]", "billing"), chromedp.Evaluate("document.querySelector('[data-apps]').dispatchEvent(new Event('change'))", nil))
 	b.check("the address has the application", "location.hash.includes('app=billing')")
-	b.has("the number of partitions that it uses", "1 of 4 partitions have recent load of billing")
+	b.has("the number of partitions that it uses", "1 of 4 partitions has recent load of billing")
 	b.check("only these are listed", fmt.Sprintf("document.querySelectorAll('tbody tr').length === 1 && document.querySelector('tbody tr').innerText.startsWith('%s')", hot))
 	b.check("the others are pale", solid+" > 0.1 && "+solid+" < 0.5")
 	b.picture("heat-application")

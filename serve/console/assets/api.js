@@ -64,6 +64,9 @@ export function bytes(v) {
   return `${v >= 100 || i === 0 ? Math.round(v) : Math.round(v * 10) / 10} ${units[i]}`;
 }
 
+// count writes a number with its noun, whose plural ends in s.
+export const count = (n, noun) => `${num(n)} ${noun}${n === 1 ? '' : 's'}`;
+
 export const percent = (v) => `${v >= 10 || v === 0 ? Math.round(v) : Math.round(v * 10) / 10} %`;
 
 const two = (n) => String(n).padStart(2, '0');

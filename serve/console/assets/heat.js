@@ -2,7 +2,7 @@
 // cells are painted once into a picture, and splits once above it; moving and brushing only
 // move boxes over both, which redraws nothing.
 import { html, useEffect, useMemo, useRef, useState } from './vendor/htm-preact.js';
-import { clock, num, percent, short } from './api.js';
+import { clock, count, num, percent, short } from './api.js';
 import { css, heatColours } from './palette.js';
 import { Shares } from './who.js';
 
@@ -218,7 +218,7 @@ export function HeatMap({ heat, events, keysOf, callersOf, usedBy, app, brush, o
       <div class="heat-box">
         <canvas ref=${base}></canvas>
         <div class="heat-over" ref=${boxes} aria-hidden="true"><i class="shade" hidden></i><i class="shade" hidden></i><i class="chosen" hidden></i><i class="cell" hidden></i></div>
-        <canvas ref=${top} tabindex="0" role="application" aria-label=${`Heat map of ${plan.rows.length} partitions over ${heat.columns} columns. ${heat.pattern.text} Arrow keys move, shift selects a time range, enter pins.`}
+        <canvas ref=${top} tabindex="0" role="application" aria-label=${`Heat map of ${count(plan.rows.length, 'partition')} over ${count(heat.columns, 'column')}. ${heat.pattern.text} Arrow keys move, shift selects a time range, enter pins.`}
           onPointerMove=${move} onPointerDown=${down} onPointerUp=${up} onPointerLeave=${() => state.current.from === undefined && show(null)} onKeyDown=${key}></canvas>
       </div>
     </div>
@@ -244,7 +244,7 @@ function Told({ cell, heat, keys, callers, pinned, onClose }) {
   const text = `${r.ns} partition ${r.partition} (${range}) ${clock(cell.second)}: ${num(cell.value)} ${unit[heat.metric]}, ${percent(cell.share * 100)}`;
   return html`<div class=${pinned ? 'told pinned' : 'told'}>
     <strong>partition ${r.partition}</strong> <span>${clock(cell.second)}</span> <b>${num(cell.value)} ${unit[heat.metric]}</b>
-    <span>${percent(cell.share * 100)} of the total</span> ${r.others > 0 && html`<span>together with ${r.others} neighbours</span>`}
+    <span>${percent(cell.share * 100)} of the total</span> ${r.others > 0 && html`<span>together with ${count(r.others, 'neighbour')}</span>`}
     <span class="quiet range">${range}</span>
     ${keys?.[0]?.key && html`<span>most expensive values: ${keys.slice(0, 3).map((k) => html`<code key=${short(k.key)}>${short(k.key)} <b>${num(k.ru)} RU</b></code>`)}</span>`}
     <${Shares} of=${callers}/>

@@ -71,7 +71,7 @@ export default function Heat() {
       <label>Colours <select value=${scale} onChange=${(e) => go({ scale: e.target.value })}>${mayScale.map(([name, title]) => html`<option key=${name} value=${name} selected=${name === scale}>${title}</option>`)}</select></label>
       <${Apps} parts=${parts.data?.partitions ?? none}/>
     </div>
-    ${p.app && html`<p class="quiet" data-app>${shown.length} of ${list.length} partitions have recent load of ${p.app}. The others are pale.</p>`}
+    ${p.app && html`<p class="quiet" data-app>${shown.length} of ${list.length} ${list.length === 1 ? 'partition' : 'partitions'} ${shown.length === 1 ? 'has' : 'have'} recent load of ${p.app}. The others are pale.</p>`}
     <${Missing} of=${h.incomplete}/>
     <p class=${'pattern ' + h.pattern.kind}><b>${{ nothing: 'No load', one: 'One partition', even: 'Even', hot: 'Hot line', full: 'At the limit', ended: 'No load now', moving: 'Diagonal', waves: 'Waves' }[h.pattern.kind]}</b> ${!p.ns && h.pattern.ns && html`<b>${h.pattern.ns}</b> `}${h.pattern.text}
       ${h.pattern.kind === 'hot' && hotKeys?.[0]?.key && html` Its most expensive value is <code>${short(hotKeys[0].key)}</code>${hotKeys[0].callers?.length > 0 && html`, most of it by <${Who} of=${hotKeys[0].callers}/>`}.`}

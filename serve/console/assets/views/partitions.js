@@ -1,6 +1,6 @@
 // Partitions: what each holds and what its throughput is spent on, and what can be done.
 import { html, useState } from '../vendor/htm-preact.js';
-import { bytes, get, getHeat, num, percent, post, short } from '../api.js';
+import { bytes, count, get, getHeat, num, percent, post, short } from '../api.js';
 import { Bar, Confirm, Empty, Missing, Problem, Refused, Table } from '../parts.js';
 import { link, timeWindow, useAsk, usePlace } from '../state.js';
 import { sums } from './heat.js';
@@ -22,12 +22,12 @@ export default function Partitions() {
   const mergePreview = async () => {
     try {
       const plan = await post('partitions/merge', { ns: p.ns, whatIf: true });
-      act('Merge cold neighbours', html`<p>${plan.before} partitions would become <b>${plan.after}</b>.</p>${plan.after === plan.before ? html`<p>No neighbouring partitions are cold and small enough to merge.</p>` : html`<ul>${plan.merges.map((m) => html`<li key=${m.join()}>${m.join(' and ')}</li>`)}</ul>`}`, () => post('partitions/merge', { ns: p.ns }));
+      act('Merge cold neighbours', html`<p>${count(plan.before, 'partition')} would become <b>${plan.after}</b>.</p>${plan.after === plan.before ? html`<p>No neighbouring partitions are cold and small enough to merge.</p>` : html`<ul>${plan.merges.map((m) => html`<li key=${m.join()}>${m.join(' and ')}</li>`)}</ul>`}`, () => post('partitions/merge', { ns: p.ns }));
     } catch (e) { act('Merge cold neighbours', html`<${Problem} error=${e}/>`, async () => {}); }
   };
   const scale = () => {
     const n = Number(ru);
-    act(`Scale to ${num(n)} RU/s`, html`<p>${p.ns} gets ${num(n)} RU/s (manual). Each of its ${data.partitions.length} partitions gets ${num(n / data.partitions.length)} of them.</p><p class="quiet"><a href=${link({ view: 'whatif', extra: `replay:${n}` })}>What if</a> shows what would have been refused at this throughput.</p>`, () => post('throughput', { ns: p.ns, manual: n }));
+    act(`Scale to ${num(n)} RU/s`, html`<p>${p.ns} gets ${num(n)} RU/s (manual). Each of its ${count(data.partitions.length, 'partition')} gets ${num(n / data.partitions.length)} of them.</p><p class="quiet"><a href=${link({ view: 'whatif', extra: `replay:${n}` })}>What if</a> shows what would have been refused at this throughput.</p>`, () => post('throughput', { ns: p.ns, manual: n }));
   };
   return html`
     <${Problem} error=${error}/>
@@ -55,7 +55,7 @@ export default function Partitions() {
       { name: 'bytes', title: 'Size', right: true, value: (x) => x.bytes, show: (x) => html`<${Bar} share=${x.bytes / most} text=${bytes(x.bytes)}/>` },
     ]}/>
     ${chosen && html`<section class="detail" aria-label=${`Partition ${chosen.id}`}><header><h2>Partition ${chosen.id}</h2><span class="grow"></span>
-        <button disabled=${!sharded} onClick=${() => act(`Split partition ${chosen.id}`, html`<p>Partition ${chosen.id} with ${num(chosen.documents)} documents (${bytes(chosen.bytes)}) becomes two partitions with half of its range each. No documents are moved.${chosen.throughput ? html` Each gets ${num(chosen.throughput / 2)} RU/s at first.` : ''}</p>`, () => post('partitions/split', { ns: p.ns, id: chosen.id }))}>Split…</button></header>
+        <button disabled=${!sharded} onClick=${() => act(`Split partition ${chosen.id}`, html`<p>Partition ${chosen.id} with ${count(chosen.documents, 'document')} (${bytes(chosen.bytes)}) becomes two partitions with half of its range each. No documents are moved.${chosen.throughput ? html` Each gets ${num(chosen.throughput / 2)} RU/s at first.` : ''}</p>`, () => post('partitions/split', { ns: p.ns, id: chosen.id }))}>Split…</button></header>
       <p class="mono">${chosen.min ? `${short(chosen.min)} … ${short(chosen.max)}` : sharded ? '' : 'the whole collection'}</p>
       <p><${Shares} of=${chosen.callers}/></p>
       <div class="columns"><${Keys} title="Most expensive values" list=${chosen.hottestByRU} of="ru" show=${(v) => `${num(v)} RU`}/><${Keys} title="Largest values" list=${chosen.hottestByBytes} of="bytes" show=${bytes}/></div></section>`}

@@ -1,6 +1,6 @@
 // Requests: the cost of commands by their shape; for one shape its plan and its bill.
 import { html, useState } from '../vendor/htm-preact.js';
-import { clock, get, num, percent, post, second, short } from '../api.js';
+import { clock, count, get, num, percent, post, second, short } from '../api.js';
 import { Chart } from '../chart.js';
 import { Delta, faint } from '../compare.js';
 import { Bar, Confirm, Empty, Missing, Problem, Refused, Table } from '../parts.js';
@@ -144,7 +144,7 @@ export function Plan({ plan }) {
   const stats = plan.executionStats;
   return html`<div class="columns">
     <section><h3>Plan</h3><ol class="plan">${list.map((s, i) => html`<li key=${i} class=${'depth' + Math.min(6, s.depth)}><b>${s.stage}</b>${s.shards ? html` on ${s.shards} partition${s.shards > 1 ? 's' : ''}` : ''} ${s.index && html`<code>${s.index}</code>`} ${s.detail && html`<code class="quiet">${short(s.detail)}</code>`}</li>`)}</ol>
-      ${stats && html`<p>${num(stats.nReturned)} returned, ${num(stats.totalDocsExamined)} documents and ${num(stats.totalKeysExamined)} keys examined, ${num(stats.executionTimeMillis)} ms.</p>`}</section>
+      ${stats && html`<p>${num(stats.nReturned)} returned, ${count(stats.totalDocsExamined, 'document')} and ${count(stats.totalKeysExamined, 'key')} examined, ${num(stats.executionTimeMillis)} ms.</p>`}</section>
     <section><h3>Charge</h3><p><b data-bill>${num(typeof bill === 'object' ? bill.total : bill)} RU</b>${plan.requestCharge !== undefined || stats ? ` charged, ${num(estimate?.total)} estimated` : ' estimated'}; price list ${estimate?.prices}</p>
       <ol class="hot">${charges.map(([name, v]) => html`<li key=${name}><span>${name}</span><${Bar} share=${v / most} text=${`${num(v)} RU`}/></li>`)}</ol></section></div>
     <details><summary>Full explain output</summary><pre class="text" tabindex="0">${JSON.stringify(plan, null, 1)}</pre></details>`;

@@ -1,6 +1,6 @@
 // Server: the state of the queried process: memory, processors, disk, cache, connections, backups, jobs, and the end of the log.
 import { html, useEffect, useRef, useState } from '../vendor/htm-preact.js';
-import { bytes, clock, get, num, percent, second, whole } from '../api.js';
+import { bytes, clock, count, get, num, percent, second, whole } from '../api.js';
 import { Chart } from '../chart.js';
 import { live } from '../live.js';
 import { Bar, Empty, Problem, Refused, Table } from '../parts.js';
@@ -138,7 +138,7 @@ function Log() {
   }, [], every);
   const lines = state.current.lines.map(parsed).filter((l) => !only || !['info', 'debug', 'trace'].includes(l.level));
   useEffect(() => { if (down && box.current) box.current.scrollTop = box.current.scrollHeight; }, [lines.length, down]);
-  return html`<section class="detail" aria-label="Log"><header><h2>Log <span class="quiet">the last ${num(lines.length)} lines</span></h2><span class="grow"></span>
+  return html`<section class="detail" aria-label="Log"><header><h2>Log <span class="quiet">the last ${count(lines.length, 'line')}</span></h2><span class="grow"></span>
       <label><input type="checkbox" checked=${only} onChange=${(e) => setOnly(e.target.checked)}/> warnings and errors only</label></header>
     ${error ? html`<${Problem} error=${error}/>` : lines.length === 0 ? html`<${Empty}>Nothing.</${Empty}>` : html`<pre class="text log" tabindex="0" ref=${box} onScroll=${(e) => setDown(e.target.scrollTop + e.target.clientHeight >= e.target.scrollHeight - 8)}>${lines.map((l, i) => html`<div key=${i} class=${['error', 'fatal', 'panic'].includes(l.level) ? 'bad' : l.level === 'warn' ? 'warn' : ''}>${l.time} ${l.level.toUpperCase().slice(0, 5).padEnd(5)} ${l.message} <span class="quiet">${l.rest}</span></div>`)}</pre>`}</section>`;
 }

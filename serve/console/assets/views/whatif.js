@@ -1,7 +1,7 @@
 // What if: recorded traffic against another throughput or shard key, the keys there could be,
 // and what a workload would cost that there is not yet.
 import { html, useEffect, useRef, useState } from '../vendor/htm-preact.js';
-import { get, num, percent, post, short } from '../api.js';
+import { count, get, num, percent, post, short } from '../api.js';
 import { Chart } from '../chart.js';
 import { Bar, Empty, Problem } from '../parts.js';
 import { go, timeWindow, useAsk, usePlace } from '../state.js';
@@ -43,7 +43,7 @@ function Replay() {
     ${d && html`<section class="numbers" aria-label="Result">
         <div class=${d.refused > 0 ? 'bad' : ''}><b data-refused>${range(100 * d.refusedLeast, 100 * d.refused, percent)}</b><span>of the RU refused, in ${num(d.refusedColumns)} of ${num(d.columns)} time steps</span></div>
         <div><b data-enough>${range(d.enoughLeast, d.enough, num)}</b><span>RU/s needed to refuse nothing</span></div>
-        <div class=${isHot(d) ? 'bad' : ''}><b>${num(d.balance)}×</b><span>the average load, on the busiest of ${d.partitions} partitions</span></div>
+        <div class=${isHot(d) ? 'bad' : ''}><b>${num(d.balance)}×</b><span>the average load, on the busiest of ${count(d.partitions, 'partition')}</span></div>
         <div><b>$${num(monthly(d, d.manualRUHours))}</b><span>per month, manual</span></div>
         <div><b>$${num(1.5 * monthly(d, d.autoscaleRUHours))}</b><span>per month at this load, autoscale</span></div></section>
       <${Chart} title="RU/s requested and served" height=${220} times=${d.demand.map((_, i) => d.from + i * d.step)} series=${[
@@ -85,7 +85,7 @@ function OtherKey() {
     <form class="another" onSubmit=${(e) => { e.preventDefault(); setKey(typed.trim()); }}>
       <label>Shard key <input value=${typed} placeholder="tenant, order" size="28" spellcheck=${false} onInput=${(e) => type(e.target.value)} data-key/></label>
       <button class="primary" data-replay>Replay</button>
-      ${list.length > 0 && html`<span class="chips" role="group" aria-label="Fields that requests filter by">${list.map((f) => html`<button type="button" class="small" key=${f.path} aria-pressed=${key === f.path} onClick=${() => choose(f.path)} title=${`${f.values} values in the sample; the busiest has ${percent(100 * f.largest)} of the RU of these requests`}>${f.path} <span class="quiet">${percent(100 * f.fixed)}</span></button>`)}</span>`}
+      ${list.length > 0 && html`<span class="chips" role="group" aria-label="Fields that requests filter by">${list.map((f) => html`<button type="button" class="small" key=${f.path} aria-pressed=${key === f.path} onClick=${() => choose(f.path)} title=${`${count(f.values, 'value')} in the sample; the busiest has ${percent(100 * f.largest)} of the RU of these requests`}>${f.path} <span class="quiet">${percent(100 * f.fixed)}</span></button>`)}</span>`}
     </form>
     ${fields.data && list.length === 0 && html`<${Empty}>No requests on ${p.ns} are recorded. The server keeps a sample of each minute in memory for one hour.</${Empty}>`}
     ${list.length > 0 && html`<p class="quiet">The percentage is the share of the RU spent by requests that specify the field, in a filter or a document. Several fields make a hierarchical key; <code>{tenant: "hashed", _id: {buckets: 16}}</code> is a key with a suffix.</p>`}
@@ -107,7 +107,7 @@ function Compared({ was, then, ru, setRU, parts, setParts }) {
   const hot = isHot(then);
   const most = Math.max(...k.shares), even = 1 / k.shares.length, heavy = k.values.filter((v) => v.share > 0.02).slice(0, 3);
   return html`
-    <p class=${'pattern ' + (hot ? 'hot' : '')} data-verdict><b>${hot ? 'A hot partition' : then.balance < was.balance * 0.9 ? 'More even' : 'Not more even'}</b> With <code>${name}</code> the busiest of ${then.partitions} partitions would have ${num(then.balance)} times the average load; now it has ${num(was.balance)} times.
+    <p class=${'pattern ' + (hot ? 'hot' : '')} data-verdict><b>${hot ? 'A hot partition' : then.balance < was.balance * 0.9 ? 'More even' : 'Not more even'}</b> With <code>${name}</code> the busiest of ${count(then.partitions, 'partition')} would have ${num(then.balance)} times the average load; now it has ${num(was.balance)} times.
       ${k.cost > 1.05 ? ` Requests would cost ${num(k.cost)} times as much, because they would visit more partitions.` : k.cost < 0.95 ? ` Requests would cost ${percent(100 * (1 - k.cost))} less.` : ' Requests would cost the same.'}
       ${heavy.length > 0 && html` Busiest values: ${heavy.map((v) => html`<code>${v.value ? `{${Object.entries(v.value).map(([f, x]) => `${f}: ${x}`).join(', ')}}` : 'a value'} <b>${percent(100 * v.share)}</b></code> `)}`}</p>
     <div class="sliders">
@@ -122,7 +122,7 @@ function Compared({ was, then, ru, setRU, parts, setParts }) {
         ${row('Per month, nothing refused', (d) => [d.enoughLeast, d.enough], { show: ([a, b]) => range(a, b, (v) => `$${num((v / 100) * price * 730)}`) })}
         ${row('Per month at this load, autoscale', (d) => 1.5 * monthly(d, d.autoscaleRUHours), { show: (v) => `$${num(v)}` })}</tbody></table></div></section>
     <section><h3>Load by partition</h3><div class="spread" role="img" aria-label=${`Load by partition: the busiest of ${k.shares.length} has ${percent(100 * most)}, an even share would be ${percent(100 * even)}`}>${k.shares.map((s, i) => html`<${Column} key=${i} share=${s / Math.max(most, 1e-9)} hot=${hot && i === then.verdict.partition}/>`)}</div>
-      <p class="quiet">${k.shares.length} partitions; the busiest has ${percent(100 * most)} of the RU.</p>
+      <p class="quiet">${count(k.shares.length, 'partition')}; the busiest has ${percent(100 * most)} of the RU.</p>
       <div class="goes"><${Bar} share=${k.goTo.one} text=${`${percent(100 * k.goTo.one)} of the RU go to one partition`}/> <${Bar} share=${k.goTo.some} text=${`${percent(100 * k.goTo.some)} to some of them`}/> <${Bar} share=${k.goTo.all + k.goTo.unknown} text=${`${percent(100 * (k.goTo.all + k.goTo.unknown))} to all of them`} hot=${k.goTo.all > 0.2}/></div></section></div>
     <${Chart} title="RU/s requested from the busiest partition" height=${180} times=${then.busiest.map((_, i) => then.from + i * then.step)} series=${[
       { label: 'now', colour: '--quiet', values: was.busiest.slice(-then.busiest.length) }, { label: 'other key', colour: '--c1', fill: '--c1-soft', values: then.busiest },
