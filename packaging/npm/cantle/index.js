@@ -22,7 +22,7 @@ function binary() {
     return require.resolve(`${name}/bin/cantle${process.platform === "win32" ? ".exe" : ""}`);
   } catch {
     throw new Error(`cantle: the package ${name}, which holds the binary, is not installed. It is an optional dependency of cantle: ` +
-      "install again without --omit=optional or --no-optional, and on this platform, not on another one whose node_modules are copied");
+      "install again without --omit=optional or --no-optional, and on this platform, not on another one whose node_modules are copied; or set CANTLE_BINARY to the path of a cantle that you have built");
   }
 }
 

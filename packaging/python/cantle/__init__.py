@@ -39,7 +39,8 @@ def binary() -> str:
         return named
     path = pathlib.Path(__file__).parent / "bin" / ("cantle.exe" if sys.platform == "win32" else "cantle")
     if not path.exists():
-        raise StartError(f"{path} is missing: this package was not installed from a wheel for this platform")
+        raise StartError(f"{path} is missing: this package was not installed from a wheel for this platform; install one, or set "
+                         "CANTLE_BINARY to the path of a cantle that you have built")
     return str(path)
 
 
