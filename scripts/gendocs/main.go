@@ -4,7 +4,8 @@
 // into docs/cosmos-features.md, and what differs from MongoDB into docs/differences.md. From the glossary of
 // ARCHITECTURE.md it prints the words of users into docs/glossary.md; from docs/performance.md, the table of
 // operations into docs/fast.md; from compat-tests/clients/drivers/matrix.txt, the test results of clients into
-// README.md; the environment variables of tests into CONTRIBUTING.md; and the fault programme into FAULTS.md.
+// README.md; from programs.txt and scoreboard.txt of compat-tests/clients/programs, the results of programs into
+// docs/programs.md; the environment variables of tests into CONTRIBUTING.md; and the fault programme into FAULTS.md.
 //
 //	go run ./scripts/gendocs
 //
@@ -76,11 +77,16 @@ func run(root string, check bool) error {
 	if err != nil {
 		return err
 	}
+	programs, err := readPrograms(filepath.Join(root, "compat-tests", "clients", "programs"))
+	if err != nil {
+		return err
+	}
 	all := tables()
 	return errors.Join(insert(filepath.Join(root, "docs", "fast.md"), operationsBegin, operationsEnd, operations, check),
 		insert(filepath.Join(root, "README.md"), clientsBegin, clientsEnd, renderClients(rows, areas), check),
 		insert(filepath.Join(root, "CONTRIBUTING.md"), environmentBegin, environmentEnd, renderEnvironment(), check),
 		write(filepath.Join(root, "compat-tests", "COVERAGE.md"), append(render(all), renderChanges(release.Behaviours[:])...), check),
+		insert(filepath.Join(root, "docs", "programs.md"), programsBegin, programsEnd, renderPrograms(programs), check),
 		write(filepath.Join(root, "docs", "reference.md"), []byte(renderReference()), check),
 		write(filepath.Join(root, "docs", "privileges.md"), renderPrivileges(), check),
 		write(filepath.Join(root, "docs", "cosmos-features.md"), renderCosmos(), check),

@@ -16,8 +16,8 @@ const module = "github.com/cantledb/cantle"
 
 // Packages of tests that start servers, by the last part of their path.
 var (
-	// foreignSuites are the drivers' own tests.
-	foreignSuites = []string{"driverspecs", "nodesuite", "pymongosuite"}
+	// foreignSuites are the own tests of drivers and of programs.
+	foreignSuites = []string{"driverspecs", "nodesuite", "programs", "pymongosuite"}
 	// clusterProcesses run servers as processes over a simulated cluster.
 	clusterProcesses = []string{"processes"}
 	// longest lists the packages whose tests take longest. They are started first, so that none is left alone at the

@@ -137,7 +137,7 @@ func (r *run) clients() error {
 	return r.testPackages(among(clientPrograms), nil)
 }
 
-// suites runs the drivers' own tests.
+// suites runs the own tests of drivers and of programs.
 func (r *run) suites() error {
 	r.use(testedBinary)
 	r.useLength()

@@ -22,8 +22,8 @@ type Source struct {
 	Tests  string            // the folder of the tests, below Folder; "" for Folder itself
 }
 
-// missing returns a message about a prerequisite that this machine lacks, "" if it has all.
-func (s Source) missing() string {
+// Missing returns a message about a prerequisite that this machine lacks, "" if it has all.
+func (s Source) Missing() string {
 	needs := harness.Program{Needs: s.Needs}
 	if name := needs.Missing(); name != "" {
 		return name + " is not installed"
@@ -34,9 +34,9 @@ func (s Source) missing() string {
 	return ""
 }
 
-// install installs the driver and its tests, unless an earlier run did, and returns the folder of the tests.
+// Install installs the driver and its tests, unless an earlier run did, and returns the folder of the tests.
 // Errors: errors of the file system, and those of harness.Install.
-func (s Source) install(ctx context.Context) (dir string, err error) {
+func (s Source) Install(ctx context.Context) (dir string, err error) {
 	root, err := harness.Root()
 	if err != nil {
 		return "", err

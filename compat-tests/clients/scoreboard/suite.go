@@ -77,10 +77,10 @@ type Suite struct {
 // set, and runs that are not Short unless CANTLE_LONG is set.
 func (s Suite) Judge(t *testing.T) {
 	testenv.SkipWithURI(t)
-	if what := s.Source.missing(); what != "" {
+	if what := s.Source.Missing(); what != "" {
 		t.Skip(what)
 	}
-	dir, err := s.Source.install(t.Context())
+	dir, err := s.Source.Install(t.Context())
 	if errors.Is(err, harness.ErrFetch) {
 		t.Skip(err)
 	} else if err != nil {
