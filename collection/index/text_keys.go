@@ -176,7 +176,9 @@ func (s *Spec) TextQuery(search, language string, caseSensitive, diacriticSensit
 	if language != "" {
 		l, _ = text.LanguageOf(language)
 	}
-	return text.ParseQuery(search, l, caseSensitive, diacriticSensitive)
+	// Diacritics are ignored since version 3, in lower and upper case. Manual: core/indexes/index-types/index-text/text-index-properties.
+	old := s.Text.Version < 3
+	return text.ParseQuery(search, l, text.Differ{Case: caseSensitive, Diacritics: diacriticSensitive || old, OtherCase: old})
 }
 
 // TextField returns the position of the term among the keystrings of a text index's entry, -1 for other indexes. The

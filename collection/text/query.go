@@ -15,17 +15,24 @@ type Query struct {
 	// Phrases must all occur, NegatedPhrases must not, as written.
 	Phrases, NegatedPhrases []string
 
-	language                          Language
-	caseSensitive, diacriticSensitive bool
-	words                             []string // positive words as written, for case and diacritics
-	negatedWords                      []string
+	language     Language
+	differ       Differ
+	words        []string // positive words as written, for case and diacritics
+	negatedWords []string
+}
+
+// Differ is the set of properties by which two letters differ for a query.
+type Differ struct {
+	Case       bool // a and A
+	Diacritics bool // e and é
+	OtherCase  bool // é and É: in a text index of version 1 or 2, the case is ignored for the letters of ASCII only
 }
 
 // ParseQuery reads the search string of a $text: words, "phrases" in quotes, and -negations of both. A minus sign
 // inside of a word splits the word.
 // Manual: reference/operator/query/text#-search-field.
-func ParseQuery(search string, l Language, caseSensitive, diacriticSensitive bool) *Query {
-	q := &Query{language: l, caseSensitive: caseSensitive, diacriticSensitive: diacriticSensitive}
+func ParseQuery(search string, l Language, differ Differ) *Query {
+	q := &Query{language: l, differ: differ}
 	for len(search) > 0 {
 		i := strings.IndexByte(search, '"')
 		if i < 0 {
@@ -81,14 +88,14 @@ func (q *Query) addWords(words, terms []string, s string) ([]string, []string) {
 
 // IsSensitive reports whether the index alone cannot determine which documents match.
 func (q *Query) IsSensitive() bool {
-	return q.caseSensitive || q.diacriticSensitive || len(q.Negated)+len(q.Phrases)+len(q.NegatedPhrases) > 0
+	return q.differ != (Differ{}) || len(q.Negated)+len(q.Phrases)+len(q.NegatedPhrases) > 0
 }
 
 // Match reports whether a document that has one of the terms also fulfils the rest of the query: phrases, negations
 // and sensitivity to case and diacritics. texts yields all indexed strings of the document.
 func (q *Query) Match(texts func(yield func(s string) bool)) bool {
 	phrases := make([]bool, len(q.Phrases))
-	found, refused := !(q.caseSensitive || q.diacriticSensitive), false
+	found, refused := q.differ == (Differ{}), false
 	texts(func(s string) bool {
 		folded := q.fold(s)
 		for i, p := range q.Phrases {
@@ -119,20 +126,33 @@ func (q *Query) contains(words []string, token string) bool {
 }
 
 func (q *Query) stemmed(word string) string {
-	if !q.caseSensitive {
-		word = strings.ToLower(word)
+	if !q.differ.Case {
+		word = q.lower(word)
 	}
 	return q.fold(q.language.rules.stemmed(word))
 }
 
 func (q *Query) fold(s string) string {
 	switch {
-	case q.caseSensitive && q.diacriticSensitive:
+	case q.differ.Case && q.differ.Diacritics:
 		return s
-	case q.diacriticSensitive:
-		return strings.ToLower(s)
-	case q.caseSensitive:
+	case q.differ.Diacritics:
+		return q.lower(s)
+	case q.differ.Case:
 		return dropMarks(s)
 	}
 	return Fold(s)
+}
+
+// lower converts to lower case the letters whose case is ignored.
+func (q *Query) lower(s string) string {
+	if !q.differ.OtherCase {
+		return strings.ToLower(s)
+	}
+	return strings.Map(func(r rune) rune {
+		if 'A' <= r && r <= 'Z' {
+			return r - 'A' + 'a'
+		}
+		return r
+	}, s)
 }

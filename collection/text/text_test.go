@@ -90,7 +90,7 @@ func TestTerms(t *testing.T) {
 
 func TestQuery(t *testing.T) {
 	l, _ := LanguageOf("en")
-	q := ParseQuery(`coffee -shop "black Tea" -"green tea" pre-market`, l, false, false)
+	q := ParseQuery(`coffee -shop "black Tea" -"green tea" pre-market`, l, Differ{Case: false, Diacritics: false})
 	if got := strings.Join(q.Terms, " "); got != "coffe black tea pre market" {
 		t.Errorf("terms %q", got)
 	}
@@ -113,11 +113,11 @@ func TestQuery(t *testing.T) {
 			t.Errorf("%q: %v", text, !want)
 		}
 	}
-	q = ParseQuery("Coffee", l, true, false)
+	q = ParseQuery("Coffee", l, Differ{Case: true, Diacritics: false})
 	if match(q, "coffee") || !match(q, "my Coffees") {
 		t.Error("case")
 	}
-	q = ParseQuery("café", l, false, true)
+	q = ParseQuery("café", l, Differ{Case: false, Diacritics: true})
 	if match(q, "cafe") || !match(q, "CAFÉ") {
 		t.Error("diacritics")
 	}
@@ -131,13 +131,13 @@ func TestScores(t *testing.T) {
 	}{{"coffee shop", 0.75}, {"Coffee", 1}, {"tea", 0}, {"coffee coffee", 1.5}} {
 		var s Scores
 		s.Add(l, c.text, 1)
-		if got := s.Of(ParseQuery("coffee", l, false, false)); got != c.score {
+		if got := s.Of(ParseQuery("coffee", l, Differ{Case: false, Diacritics: false})); got != c.score {
 			t.Errorf("%q: %v, want %v", c.text, got, c.score)
 		}
 	}
 	var s Scores
 	s.Add(l, "tea", 10)
-	if got := s.Of(ParseQuery("tea", l, false, false)); got != 11 {
+	if got := s.Of(ParseQuery("tea", l, Differ{Case: false, Diacritics: false})); got != 11 {
 		t.Errorf("whole text: %v", got)
 	}
 }
