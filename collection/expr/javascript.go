@@ -42,6 +42,10 @@ func thrownText(err error) (text string) {
 			text = "a JavaScript exception that cannot be shown"
 		}
 	}()
+	var overflow *goja.StackOverflowError
+	if errors.As(err, &overflow) { // its own text has the place, but no reason
+		return "InternalError: too much recursion :" + err.Error()
+	}
 	return err.Error()
 }
 

@@ -120,7 +120,17 @@ const preludeSource = `
 		return write({"": value}, "", "");
 	};
 
-	global.ISODate = function(s) { return s === undefined ? new Date() : new Date(s); };
+	// A date without a zone is one of UTC. Manual: reference/method/Date.
+	global.ISODate = function(s) {
+		if (!s) return new Date();
+		var p = /^(\d{4})-?(\d\d)-?(\d\d)(?:[T ](\d\d)(?::?(\d\d)(?::?(\d\d)(?:\.(\d+))?)?)?(?:Z|([+-])(\d\d):?(\d\d)?)?)?$/.exec(s);
+		var n = function(i) { return +(p[i] || 0); };
+		if (!p || n(2) < 1 || n(2) > 12 || n(3) < 1 || n(3) > 31 || n(4) > 23 || n(5) > 59 || n(6) > 59) throw new Error("invalid ISO date: " + s);
+		var d = new Date(0);
+		d.setUTCFullYear(n(1), n(2) - 1, n(3));
+		d.setUTCHours(n(4), n(5), n(6), +((p[7] || "") + "000").slice(0, 3));
+		return new Date(d.getTime() + (p[8] === "-" ? 1 : -1) * (n(9) * 60 + n(10)) * 60000);
+	};
 	global.isNumber = function(x) { return typeof x === "number"; };
 	global.isObject = function(x) { return typeof x === "object" && x !== null; };
 	global.isString = function(x) { return typeof x === "string"; };

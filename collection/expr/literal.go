@@ -46,6 +46,9 @@ func parseLiteral(_ *parser, _ *Operator, v bson.Value) (Expr, error) {
 	return Constant(v.Clone()), nil
 }
 
+// parseParentheses reads the operand of $expr, which is the expression itself: as an expression, $expr has no effect.
+func parseParentheses(p *parser, _ *Operator, v bson.Value) (Expr, error) { return p.parse(v) }
+
 // object is {a: expr, b: expr}. Fields with missing values are left out.
 type object struct {
 	names []string

@@ -74,6 +74,7 @@ var Operators = []Operator{
 	{Name: "$divide", Min: 2, Max: 2, Parse: positional(divide), Doc: "reference/operator/aggregation/divide"},
 	{Name: "$eq", Min: 2, Max: 2, Parse: comparing(comparison(isEq)), Doc: "reference/operator/aggregation/eq"},
 	{Name: "$exp", Min: 1, Max: 1, Parse: positional(analytic{op: "$exp", double: math.Exp, dec: decimal.Exp}.eval), Doc: "reference/operator/aggregation/exp"},
+	{Name: "$expr", Parse: parseParentheses, Doc: "reference/operator/query/expr"},
 	{Name: "$filter", Parse: parseLoop(filterSignature), Doc: "reference/operator/aggregation/filter"},
 	{Name: "$first", Min: 1, Max: 1, Parse: positional(first), Since: "4.4", Doc: "reference/operator/aggregation/first"},
 	{Name: "$firstN", Parse: named(nSignature, nOf("$firstN")), Since: "5.2", Doc: "reference/operator/aggregation/firstN"},
