@@ -13,7 +13,7 @@ import (
 // backupPolicy returns the settings of backups: the folder, the interval, the retention and the rate.
 // Errors: values that make no sense; an engine without files.
 func (c *Config) backupPolicy() (backup.Policy, error) {
-	p := backup.Policy{Interval: c.BackupInterval, Retention: c.BackupRetention}
+	p := backup.Policy{Interval: c.BackupInterval, LogInterval: c.BackupLogInterval, Retention: c.BackupRetention}
 	if c.BackupTo == "" {
 		return p, nil
 	}
@@ -37,6 +37,8 @@ func (c *Config) backupPolicy() (backup.Policy, error) {
 		return p, fmt.Errorf("--backup-to copies files, and --storage %s has none", e.name)
 	case p.Interval < time.Second && p.Interval != 0:
 		return p, errors.New("--backup-interval is at least 1s, or 0 for backups only when cantle backup asks for one")
+	case p.LogInterval < time.Second:
+		return p, errors.New("--backup-log-interval is at least 1s")
 	case p.Retention < 0:
 		return p, errors.New("--backup-retention is at least 0")
 	}

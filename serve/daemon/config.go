@@ -92,11 +92,12 @@ type Config struct {
 	LogRetention  time.Duration
 	LogSize       string
 
-	BackupTo        string
-	BackupInterval  time.Duration
-	BackupRetention time.Duration
-	BackupLogSize   string
-	BackupRate      string
+	BackupTo          string
+	BackupInterval    time.Duration
+	BackupLogInterval time.Duration
+	BackupRetention   time.Duration
+	BackupLogSize     string
+	BackupRate        string
 
 	ConfigFile string
 	CheckOnly  bool // check the settings and do not start

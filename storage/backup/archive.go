@@ -40,6 +40,9 @@ type Archive interface {
 
 	// Lock makes the caller the only writer, until it closes the lock. Errors: ErrBusy.
 	Lock(ctx context.Context) (io.Closer, error)
+	// KeepsLock reports whether a server that makes backups by itself keeps the lock between them. Then no other process
+	// writes, and the lists that it has read stay right.
+	KeepsLock() bool
 	// Locked reports whether there is a writer.
 	Locked(ctx context.Context) bool
 	// Clean removes files of interrupted writes and restores that are directly in the archive. The caller has the lock.

@@ -61,6 +61,8 @@ type backupRun struct {
 	f   *Folder
 	id  *identity
 	t   *Timeline
+	// idle has the last segment of the Runner; nil: each ship writes a segment.
+	idle *idleness
 }
 
 // start opens a backup folder for writing, removes the remains of interrupted backups, and finds the
@@ -115,6 +117,12 @@ func Take(ctx context.Context, src Source, a Archive, o Options) (base *Base, er
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, x.f.close()) }()
+	return x.take()
+}
+
+// take is Take in an open backup folder.
+func (x *backupRun) take() (base *Base, err error) {
+	ctx, src, a, o := x.ctx, x.src, x.f.archive, x.o
 	b := &Base{Format: formatVersion, Program: o.Program, Timeline: x.t.ID, Number: 1, Begun: o.Now().UTC()}
 	if last := x.t.newest(); last != nil {
 		b.Number, b.Previous = last.Number+1, last.Number
@@ -172,23 +180,41 @@ func Ship(ctx context.Context, src Source, a Archive) (segment *Segment, err err
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, x.f.close()) }()
+	return x.shipNext()
+}
+
+// shipNext is Ship in an open backup folder.
+func (x *backupRun) shipNext() (*Segment, error) {
 	if len(x.t.Bases) == 0 || len(x.t.Segments) == 0 {
 		return nil, errNoBase
 	}
 	return x.ship(0)
 }
 
+// reload reads the lists of the backup folder again, after files were merged or deleted.
+func (x *backupRun) reload() error {
+	f, err := Open(x.ctx, x.f.archive)
+	if err != nil {
+		return err
+	}
+	f.lock = x.f.lock
+	x.f, x.t = f, f.timeline(x.id.Timeline)
+	return nil
+}
+
 // ship writes a segment with the writes after the timeline's last segment, up to now, and lets the store delete
 // the logs that it has copied. If there is no such segment or the writes after it are gone, the new one starts at
 // sequence number orFrom, unless orFrom is 0.
 func (x *backupRun) ship(orFrom uint64) (*Segment, error) {
-	_, behind, err := x.src.MarkPosition(x.ctx)
+	before, behind, err := x.src.MarkPosition(x.ctx)
 	if err != nil {
 		return nil, err
 	}
 	from := orFrom
 	if last := x.t.last(); last != nil {
-		from = last.Next
+		if from = last.Next; orFrom == 0 && x.idle.skips(before, behind.Next, x.o.Now) {
+			return last, nil
+		}
 	}
 	segment, err := x.segment(from, behind)
 	if errors.Is(err, storage.ErrLogTruncated) && orFrom > from {
@@ -198,6 +224,7 @@ func (x *backupRun) ship(orFrom uint64) (*Segment, error) {
 		return nil, err
 	}
 	x.t.Segments = append(x.t.Segments, segment)
+	x.idle.shipped(behind.Next, x.o.Now)
 	return segment, x.src.DropWrites(behind.Next)
 }
 

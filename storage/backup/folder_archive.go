@@ -148,6 +148,9 @@ func (a folderArchive) Lock(context.Context) (io.Closer, error) {
 	return lock, nil
 }
 
+// KeepsLock implements Archive: reading the lists of a folder again is cheap, and several servers may share one.
+func (a folderArchive) KeepsLock() bool { return false }
+
 // Locked implements Archive.
 func (a folderArchive) Locked(context.Context) bool { return locked(string(a)) }
 

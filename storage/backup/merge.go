@@ -28,6 +28,26 @@ func (t *Timeline) merge(ctx context.Context) error {
 	return nil
 }
 
+// Merging between bases: mergeTail of the newest segments, each smaller than smallBytes, become one, so that a folder
+// with a segment per second has few between two bases.
+const (
+	mergeTail  = 64
+	smallBytes = 1 << 20
+)
+
+// smallTail returns the newest segments, except for the last one, if there are mergeTail small ones without a gap.
+func (t *Timeline) smallTail() []*Segment {
+	end := len(t.Segments) - 1
+	begin := end
+	for begin > 0 && end-begin < mergeTail && t.Segments[begin-1].Size < smallBytes && (begin == end || t.Segments[begin-1].Next == t.Segments[begin].First) {
+		begin--
+	}
+	if end-begin < mergeTail {
+		return nil
+	}
+	return t.Segments[begin:end]
+}
+
 // join writes one segment with the writes of a group of consecutive ones, and then deletes these, the first one
 // first. If the process is killed in between, the merged segment covers the remaining ones, which a later backup
 // removes.

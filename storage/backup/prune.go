@@ -83,6 +83,12 @@ func Prune(ctx context.Context, a Archive, since storage.Timestamp) (p Pruned, e
 		return p, err
 	}
 	defer func() { _ = f.close() }()
+	return f.prune(ctx, since)
+}
+
+// prune is Prune in an open backup folder.
+func (f *Folder) prune(ctx context.Context, since storage.Timestamp) (p Pruned, err error) {
+	a := f.archive
 	if held, err := a.Held(ctx); err != nil || held {
 		return p, err
 	}

@@ -3,6 +3,7 @@ package backup
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -12,21 +13,20 @@ import (
 // Policy holds a server's settings for backups: the folder, and the intervals of automatic backups. Without a
 // folder no backups are made.
 type Policy struct {
-	To        Archive       // nil = none
-	Data      string        // the data folder; backups must not lie in it
-	Interval  time.Duration // time between two bases; 0 = only on request
-	Retention time.Duration // the age up to which moments can be restored; 0 = no limit
-	Rate      int64         // bytes per second at which files are copied; 0 = no limit
+	To       Archive       // nil = none
+	Data     string        // the data folder; backups must not lie in it
+	Interval time.Duration // time between two bases; 0 = only on request
+	// LogInterval is the time between two segments, which copy the log since the last one.
+	LogInterval time.Duration
+	Retention   time.Duration // the age up to which moments can be restored; 0 = no limit
+	Rate        int64         // bytes per second at which files are copied; 0 = no limit
 }
 
 // Automatic reports whether the server makes backups without a request, at the policy's interval.
 func (p *Policy) Automatic() bool { return p.To != nil && p.Interval > 0 }
 
-// Maximum intervals of automatic backups: of copying the log between two bases, and of retries after a failure.
-const (
-	shipEvery  = time.Minute
-	retryEvery = time.Minute
-)
+// retryEvery is the maximum interval of retries after failures; at first it is that of segments.
+const retryEvery = time.Minute
 
 // Runner makes backups of a store, one at a time: on request of a client, and automatically by a policy. A request
 // during a backup gets ErrRunning.
@@ -38,6 +38,11 @@ type Runner struct {
 	// report is called with a message after each automatic base and when kept logs are given up, and with the
 	// error after a failure.
 	report func(what string, err error)
+
+	failures int // consecutive ones of automatic backups; only Run uses it
+
+	kept *backupRun // left open by the last backup; nil = none. Only the running backup uses it
+	idle idleness   // of the policy's archive, likewise
 
 	mu     sync.Mutex
 	status Status
@@ -110,7 +115,7 @@ func (r *Runner) take(ctx context.Context, a Archive) (b *Base, err error) {
 		r.status.Progress = p
 		r.mu.Unlock()
 	}
-	b, err = Take(ctx, r.src, a, Options{Program: r.program, Now: r.now, Report: report, Rate: r.policy.Rate})
+	b, err = r.takeInto(ctx, a, report)
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +132,7 @@ func (r *Runner) ship(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { r.end(err) }()
-	s, err := Ship(ctx, r.src, r.policy.To)
+	s, err := r.shipInto(ctx, r.policy.To)
 	if err != nil {
 		return err
 	}
@@ -161,12 +166,13 @@ func (r *Runner) end(err error) {
 
 // Run makes the automatic backups of the policy until ctx ends. A base is due an interval after the last one, which
 // may be one on request or of an earlier process, or if the log has a gap or the folder no base; in between, segments
-// are written each minute. If the policy is not automatic, Run only stops keeping logs that no backup needs any more.
+// are written. If the policy is not automatic, Run only stops keeping logs that no backup needs any more.
 func (r *Runner) Run(ctx context.Context) {
 	if !r.policy.Automatic() {
 		r.watchRetention(ctx)
 		return
 	}
+	defer r.endKept()
 	r.findLast(ctx)
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -206,7 +212,7 @@ func (r *Runner) findLast(ctx context.Context) {
 // step makes the base or the segment that is due, deletes old backups after a base, and returns the time to wait
 // until the next step.
 func (r *Runner) step(ctx context.Context) time.Duration {
-	every := min(shipEvery, r.policy.Interval)
+	every := min(r.policy.LogInterval, r.policy.Interval)
 	last := r.Status().LastEnd
 	due := last.IsZero() || r.now().Sub(last) >= r.policy.Interval
 	var err error
@@ -221,15 +227,18 @@ func (r *Runner) step(ctx context.Context) time.Duration {
 			r.report("a backup was made: "+r.policy.To.Location(), nil)
 			if r.policy.Retention > 0 {
 				before := max(0, b.Ended.Add(-r.policy.Retention).Unix())
-				_, err = Prune(ctx, r.policy.To, storage.MakeTimestamp(uint32(before), 0))
+				err = r.pruneOld(ctx, storage.MakeTimestamp(uint32(before), 0))
 			}
 		}
 	}
-	if err == nil {
+	if err == nil || errors.Is(err, ErrRunning) {
+		r.failures = 0
 		return every
 	}
-	if ctx.Err() == nil && !errors.Is(err, ErrRunning) {
-		r.report("a backup failed and will be tried again in a minute: moments since the last one cannot be restored until it succeeds", err)
+	wait := min(retryEvery, every<<min(r.failures, 10))
+	r.failures++
+	if ctx.Err() == nil {
+		r.report(fmt.Sprintf("a backup failed and will be tried again in %v: moments since the last one cannot be restored until it succeeds", wait), err)
 	}
-	return min(retryEvery, every)
+	return wait
 }

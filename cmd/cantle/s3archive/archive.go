@@ -34,6 +34,7 @@ type archive struct {
 	bucket string
 	prefix string // of the names of its objects, without slashes at its ends; "" = the whole bucket
 	url    *url.URL
+	terms  terms
 	lease  atomic.Pointer[lease] // the right to write; nil = this process does not write
 }
 
@@ -47,7 +48,7 @@ func (a *archive) Location() string { return a.url.String() }
 func (a *archive) Within(name string) backup.Archive {
 	u := *a.url
 	u.Path = "/" + a.key(name)
-	return &archive{client: a.client, bucket: a.bucket, prefix: a.key(name), url: &u}
+	return &archive{client: a.client, bucket: a.bucket, prefix: a.key(name), url: &u, terms: a.terms}
 }
 
 // Request implements backup.Archive.
@@ -104,10 +105,8 @@ func (a *archive) List(ctx context.Context, dir string) (list []backup.Entry, er
 	if prefix != "" {
 		prefix += "/"
 	}
-	for o, err := range a.objects(ctx, prefix, false) {
-		if err != nil {
-			return nil, err
-		}
+	objects, err := a.objects(ctx, prefix, false)
+	for _, o := range objects {
 		name := strings.TrimPrefix(o.Key, prefix)
 		if name == "" {
 			continue // an object that some tools make for a folder
@@ -115,24 +114,23 @@ func (a *archive) List(ctx context.Context, dir string) (list []backup.Entry, er
 		folder := strings.HasSuffix(name, "/")
 		list = append(list, backup.Entry{Name: strings.TrimSuffix(name, "/"), Folder: folder, Size: o.Size})
 	}
-	return list, nil
+	return list, err
 }
 
-// objects yields the objects whose names have a prefix. Unless recursive is set, those of a folder are one, whose name
+// objects returns the objects whose names have a prefix. Unless recursive is set, those of a folder are one, whose name
 // ends with a slash.
-func (a *archive) objects(ctx context.Context, prefix string, recursive bool) func(yield func(minio.ObjectInfo, error) bool) {
-	return func(yield func(minio.ObjectInfo, error) bool) {
-		ctx, cancel := context.WithCancel(ctx)
-		defer cancel()
+func (a *archive) objects(ctx context.Context, prefix string, recursive bool) (list []minio.ObjectInfo, err error) {
+	err = again(ctx, func() error {
+		list = list[:0]
 		for o := range a.client.ListObjectsIter(ctx, a.bucket, minio.ListObjectsOptions{Prefix: prefix, Recursive: recursive, MaxKeys: listMax}) {
-			if !yield(o, a.failure(o.Err)) || o.Err != nil {
-				return
+			if o.Err != nil {
+				return a.failure(o.Err)
 			}
+			list = append(list, o)
 		}
-		if err := ctx.Err(); err != nil {
-			yield(minio.ObjectInfo{}, err)
-		}
-	}
+		return ctx.Err()
+	})
+	return list, err
 }
 
 // Size implements backup.Archive.
@@ -178,15 +176,15 @@ func (a *archive) RemoveAll(ctx context.Context, dir string) error {
 			}
 		})
 	}
-	for o, err := range a.objects(ctx, a.key(dir)+"/", true) {
-		if err != nil {
-			cancel(err)
-			break
-		}
+	list, err := a.objects(ctx, a.key(dir)+"/", true)
+	for _, o := range list {
 		keys <- o.Key
 	}
 	close(keys)
 	group.Wait()
+	if err != nil {
+		return err
+	}
 	return context.Cause(ctx)
 }
 
@@ -199,14 +197,22 @@ func (a *archive) Clean(ctx context.Context) error {
 	if prefix != "" {
 		prefix += "/"
 	}
-	for u := range a.client.ListIncompleteUploads(ctx, a.bucket, prefix, true) {
-		if u.Err != nil {
-			return a.failure(u.Err)
+	err := again(ctx, func() error {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel() // which ends the listing
+		for u := range a.client.ListIncompleteUploads(ctx, a.bucket, prefix, true) {
+			if u.Err != nil {
+				return a.failure(u.Err)
+			}
+			err := a.failure(a.client.AbortMultipartUpload(ctx, a.bucket, u.Key, u.UploadID))
+			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
 		}
-		err := a.failure(a.client.AbortMultipartUpload(ctx, a.bucket, u.Key, u.UploadID))
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	return a.dropHolds(ctx)
 }

@@ -54,28 +54,24 @@ func (a *archive) hold(ctx context.Context) (end func()) {
 
 // Held implements backup.Archive.
 func (a *archive) Held(ctx context.Context) (bool, error) {
-	for o, err := range a.objects(ctx, a.key(holdPrefix), false) {
-		if err != nil {
-			return false, err
-		}
+	list, err := a.objects(ctx, a.key(holdPrefix), false)
+	for _, o := range list {
 		if time.Since(o.LastModified) < holdMax {
 			return true, nil
 		}
 	}
-	return false, nil
+	return false, err
 }
 
 // dropHolds deletes the holds of restores that were killed.
 func (a *archive) dropHolds(ctx context.Context) error {
-	for o, err := range a.objects(ctx, a.key(holdPrefix), false) {
-		if err != nil {
-			return err
-		}
+	list, err := a.objects(ctx, a.key(holdPrefix), false)
+	for _, o := range list {
 		if time.Since(o.LastModified) > holdForget {
 			if err := a.remove(ctx, o.Key); err != nil {
 				return err
 			}
 		}
 	}
-	return nil
+	return err
 }

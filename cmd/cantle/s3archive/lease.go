@@ -20,18 +20,20 @@ import (
 // lockName is the object whose content names the writer of an archive.
 //
 // A process becomes the writer by a conditional write of the object (If-None-Match, If-Match), so of several only one
-// succeeds, and renews it every renewEvery. Another process takes over only after it has seen no renewal for leaseMax on
-// its own clock: no two clocks are compared. A writer that could not renew for validMax stops writing by itself. Each
+// succeeds, and renews it. Another process takes over only after it has seen no renewal for a time on
+// its own clock: no two clocks are compared. A writer that could not renew for half of that time stops writing by itself. Each
 // takeover raises the epoch, and then the condition of the former writer's next renewal fails.
 const lockName = "LOCK"
 
-// Times of a lease. What a writer has sent shortly before validMax has leaseMax - validMax to arrive.
-const (
-	renewEvery = 5 * time.Second
-	validMax   = 15 * time.Second
-	leaseMax   = 30 * time.Second
-	watchEvery = time.Second
-)
+// terms are the times of a lease. What a writer has sent shortly before valid has ended has the rest of taken to arrive.
+type terms struct {
+	renew time.Duration // between two renewals
+	valid time.Duration // after the last renewal, in which the writer may write
+	taken time.Duration // without a renewal, after which another process takes over
+	watch time.Duration // between two looks at the lock of another process
+}
+
+var usual = terms{renew: 5 * time.Second, valid: 15 * time.Second, taken: 30 * time.Second, watch: time.Second}
 
 // ErrFenced: another process has taken over the archive, or the lease could not be renewed in time.
 var ErrFenced = errors.New("this process writes into it no more: the lease of the archive was lost")
@@ -106,7 +108,7 @@ func (a *archive) Lock(ctx context.Context) (io.Closer, error) {
 	} else if err != nil {
 		return nil, err
 	}
-	l := &lease{a: a, h: h, etag: etag, valid: begun.Add(validMax), done: make(chan struct{})}
+	l := &lease{a: a, h: h, etag: etag, valid: begun.Add(a.terms.valid), done: make(chan struct{})}
 	l.ctx, l.lose = context.WithCancelCause(context.WithoutCancel(ctx))
 	var renewing context.Context
 	renewing, l.stop = context.WithCancel(l.ctx)
@@ -129,14 +131,14 @@ func (a *archive) awaitLock(ctx context.Context) (h holder, etag string, err err
 			return holder{}, "", nil
 		case err != nil:
 			return h, "", err
-		case h.Released || first == etag && time.Since(begun) > leaseMax:
+		case h.Released || first == etag && time.Since(begun) > a.terms.taken:
 			return h, etag, nil
 		case first != "" && first != etag:
 			return h, "", a.busy(h.Writer)
 		}
 		first = etag
 		select {
-		case <-time.After(watchEvery):
+		case <-time.After(a.terms.watch):
 		case <-ctx.Done():
 			return h, "", ctx.Err()
 		}
@@ -150,7 +152,7 @@ func (l *lease) renew(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(renewEvery):
+		case <-time.After(l.a.terms.renew):
 		}
 		begun := time.Now()
 		attempt, cancel := context.WithDeadline(ctx, l.validUntil())
@@ -161,11 +163,11 @@ func (l *lease) renew(ctx context.Context) {
 		switch {
 		case err == nil:
 			l.mu.Lock()
-			l.h, l.etag, l.valid = h, etag, begun.Add(validMax)
+			l.h, l.etag, l.valid = h, etag, begun.Add(l.a.terms.valid)
 			l.mu.Unlock()
 		case ctx.Err() != nil:
 			return
-		case errors.Is(err, fs.ErrExist) || l.expired():
+		case errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrNotExist) || l.expired():
 			l.lose(fmt.Errorf("%s: %w (%w)", l.a.Location(), ErrFenced, err))
 			return
 		}
@@ -222,6 +224,9 @@ func (a *archive) fenced(ctx context.Context) (context.Context, context.CancelFu
 	unlink := context.AfterFunc(l.ctx, func() { cancel(context.Cause(l.ctx)) })
 	return ctx, func() { unlink(); cancel(nil) }, nil
 }
+
+// KeepsLock implements backup.Archive: taking the lock and reading the lists takes many requests.
+func (a *archive) KeepsLock() bool { return true }
 
 // Locked implements backup.Archive. It compares the clocks of this machine and of the store, so it is only a hint.
 func (a *archive) Locked(ctx context.Context) bool {

@@ -57,7 +57,7 @@ func Open(location string) (backup.Archive, error) {
 	}
 	prefix := strings.Trim(path.Clean("/"+u.Path), "/")
 	u.Path = "/" + prefix
-	return &archive{client: client, bucket: u.Host, prefix: prefix, url: u}, nil
+	return &archive{client: client, bucket: u.Host, prefix: prefix, url: u, terms: usual}, nil
 }
 
 // parameters reads the parameters of a URL. Errors: unknown parameters and values.

@@ -70,7 +70,11 @@ func (w *writer) send() error {
 	}
 	defer done()
 	if w.upload == "" {
-		if w.upload, err = w.a.client.NewMultipartUpload(ctx, w.a.bucket, w.key, minio.PutObjectOptions{}); err != nil {
+		err := again(ctx, func() (err error) {
+			w.upload, err = w.a.client.NewMultipartUpload(ctx, w.a.bucket, w.key, minio.PutObjectOptions{})
+			return err
+		})
+		if err != nil {
 			return w.a.failure(err)
 		}
 	}
@@ -117,7 +121,10 @@ func (w *writer) commit() error {
 	defer done()
 	var o minio.PutObjectOptions
 	o.SetMatchETagExcept("*")
-	_, err = w.a.client.CompleteMultipartUpload(ctx, w.a.bucket, w.key, w.upload, w.parts, o)
+	err = again(ctx, func() error {
+		_, err := w.a.client.CompleteMultipartUpload(ctx, w.a.bucket, w.key, w.upload, w.parts, o)
+		return err
+	})
 	if err = w.a.failure(err); errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrNotExist) {
 		return w.a.settled(ctx, w.key, w.size, w.sum.Sum(nil), err)
 	}

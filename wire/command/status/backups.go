@@ -15,6 +15,7 @@ func (s *State) statusBackup(_ *command.Call, b *bson.Builder) {
 		b.BeginDoc("policy")
 		b.String("to", p.To.Location())
 		b.Double("intervalSeconds", p.Interval.Seconds())
+		b.Double("logIntervalSeconds", p.LogInterval.Seconds())
 		b.Double("retentionSeconds", p.Retention.Seconds())
 		b.End()
 	}
@@ -47,6 +48,7 @@ func (s *State) statusBackup(_ *command.Call, b *bson.Builder) {
 var (
 	descBackups       = prometheus.NewDesc("cantle_backups_total", "Backups made.", nil, nil)
 	descBackupsFailed = prometheus.NewDesc("cantle_backup_failures_total", "Backups and copies of the log that failed.", nil, nil)
+	descBackupLogs    = prometheus.NewDesc("cantle_backup_log_copies_total", "Copies of the log of writes into the place of backups.", nil, nil)
 	descBackupLast    = prometheus.NewDesc("cantle_backup_last_timestamp_seconds", "Time of the last backup.", nil, nil)
 	descBackupEvery   = prometheus.NewDesc("cantle_backup_interval_seconds", "Interval of automatic backups.", nil, nil)
 	descBackupCovered = prometheus.NewDesc("cantle_backup_covered_timestamp_seconds", "The newest moment that can be restored.", nil, nil)
@@ -63,6 +65,7 @@ func (m *Metrics) backups(out chan<- prometheus.Metric) {
 	}
 	send(descBackups, prometheus.CounterValue, float64(st.Made))
 	send(descBackupsFailed, prometheus.CounterValue, float64(st.Failed))
+	send(descBackupLogs, prometheus.CounterValue, float64(st.Shipped))
 	if st.Policy.Automatic() {
 		send(descBackupEvery, prometheus.GaugeValue, st.Policy.Interval.Seconds())
 	}

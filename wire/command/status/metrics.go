@@ -87,7 +87,7 @@ func (m *Metrics) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{descUnits, descThrottled, descRefused, descShare, descNormalized, descOperators, descWaiting, descDocuments, descBytes,
 		descCommands, descFailures, descDefects, descConns, descConnsMade, descReceived, descSent, descDisk, descChangeLog, descKeptLog, descCollection, descIndex, descDiskFree, descDiskTotal, descReserve, descBallast, descRefuses, descCommits, descConflicts,
 		descSyncs, descSyncSeconds, descSlowSyncs, descStalls, descCacheHits, descCacheMisses, descInfo,
-		descBackups, descBackupsFailed, descBackupEvery, descBackupLast, descBackupCovered} {
+		descBackups, descBackupsFailed, descBackupLogs, descBackupEvery, descBackupLast, descBackupCovered} {
 		out <- d
 	}
 	m.seconds.Describe(out)

@@ -104,7 +104,7 @@ function Backups({ b }) {
   if (!b) return html`<section aria-label="Backups"><h2>Backups</h2><${Empty}>This server makes no backups.</${Empty}></section>`;
   const covered = b.coveredTo?.$timestamp?.t, made = whole(b.made);
   return html`<section aria-label="Backups"><h2>Backups</h2>
-    ${b.policy ? html`<p>Every ${long(b.policy.intervalSeconds)} to <code>${b.policy.to}</code>, kept for ${long(b.policy.retentionSeconds)}.</p>` : html`<p class="quiet">No automatic backups: <code>--backup-to</code> turns them on.</p>`}
+    ${b.policy ? html`<p>Every ${long(b.policy.intervalSeconds)} to <code>${b.policy.to}</code>, the log every ${long(b.policy.logIntervalSeconds)}, kept for ${long(b.policy.retentionSeconds)}.</p>` : html`<p class="quiet">No automatic backups: <code>--backup-to</code> turns them on.</p>`}
     ${b.running && html`<p><b>Running</b> since ${clock(second(b.since))}: ${b.phase} ${num(whole(b.done))} of ${num(whole(b.total))} ${b.unit}</p>`}
     ${covered ? html`<p>Every moment up to <b data-covered>${clock(covered)}</b> is covered${b.lastTo ? html` in <code>${b.lastTo}</code>` : ''}.</p>` : made > 0 ? '' : html`<p class="quiet">No backup since the start.</p>`}
     ${b.lastBackup && html`<p class="quiet">Last backup ${clock(second(b.lastBackup))}; ${num(made)} made, ${num(whole(b.logCopies))} copies of the log, ${num(whole(b.failed))} failed.</p>`}
