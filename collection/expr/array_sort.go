@@ -32,34 +32,44 @@ func parseSortArray(p *parser, op *Operator, v bson.Value) (Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &sortArray{by: raw[1].Clone()}
+	e := &sortArray{}
 	if e.input, err = p.parse(raw[0]); err != nil {
 		return nil, err
 	}
-	switch d, ok := raw[1].Doc(); {
+	if err = e.setOrder(raw[1]); err != nil {
+		return nil, err
+	}
+	return p.fold(e)
+}
+
+// setOrder reads the argument sortBy.
+// Errors: 2942505, 2942506 and 2942507 for invalid ones.
+func (e *sortArray) setOrder(by bson.Value) error {
+	e.by = by.Clone()
+	switch d, ok := by.Doc(); {
 	case ok:
 		if d.IsEmpty() {
-			return nil, mongoerr.New(2942505, "Invalid sortBy: an empty object")
+			return mongoerr.New(2942505, "Invalid sortBy: an empty object")
 		}
 		for it := d.Iter(); it.Next(); {
 			sign, ok := sortSign(it.Value)
 			if !ok {
-				return nil, mongoerr.New(2942505, "Invalid sortBy: the value of '%s' must be 1 or -1", it.Name)
+				return mongoerr.New(2942505, "Invalid sortBy: the value of '%s' must be 1 or -1", it.Name)
 			}
 			path := string(it.Name)
 			if path == "" {
-				return nil, mongoerr.New(40352, "FieldPath cannot be constructed with empty string")
+				return mongoerr.New(40352, "FieldPath cannot be constructed with empty string")
 			}
 			e.keys = append(e.keys, sortKey{strings.Split(path, "."), sign})
 		}
-	case raw[1].IsNumber():
-		if e.whole, ok = sortSign(raw[1]); !ok {
-			return nil, mongoerr.New(2942506, "Invalid sortBy: must be 1, -1 or an object")
+	case by.IsNumber():
+		if e.whole, ok = sortSign(by); !ok {
+			return mongoerr.New(2942506, "Invalid sortBy: must be 1, -1 or an object")
 		}
 	default:
-		return nil, mongoerr.New(2942507, "sortBy requires either an object or a number, found: %s", raw[1].Type)
+		return mongoerr.New(2942507, "sortBy requires either an object or a number, found: %s", by.Type)
 	}
-	return p.fold(e)
+	return nil
 }
 
 func sortSign(v bson.Value) (int, bool) {

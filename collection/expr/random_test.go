@@ -100,6 +100,7 @@ func TestRandomTrees(t *testing.T) {
 		"$map": {"input", "as", "arrayIndexAs", "in"}, "$filter": {"input", "as", "arrayIndexAs", "cond", "limit"},
 		"$reduce": {"input", "initialValue", "as", "valueAs", "arrayIndexAs", "in"}, "$hash": {"input", "algorithm"}, "$hexHash": {"input", "algorithm"},
 		"$let": {"vars", "in"}, "$switch": {"branches", "default"}, "$cond": {"if", "then", "else"}, "$zip": {"inputs", "useLongestLength", "defaults"},
+		"$top": {"input", "sortBy"}, "$topN": {"n", "input", "sortBy"}, "$bottom": {"input", "sortBy"}, "$bottomN": {"n", "input", "sortBy"},
 		"$sortArray": {"input", "sortBy"}, "$dateTrunc": {"date", "unit", "binSize", "timezone", "startOfWeek"},
 		"$dateAdd": {"startDate", "unit", "amount", "timezone"}, "$dateSubtract": {"startDate", "unit", "amount", "timezone"},
 		"$dateDiff": {"startDate", "endDate", "unit", "timezone", "startOfWeek"}, "$dateToString": {"date", "format", "timezone", "onNull"},

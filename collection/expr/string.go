@@ -160,7 +160,18 @@ func byteOffset(t []byte, n int) int {
 	return len(t)
 }
 
-// split is $split.
+// parseSplit parses $split.
+func parseSplit(p *parser, op *Operator, v bson.Value) (Expr, error) {
+	patterns := &regexCall{name: op.Name}
+	return positional(func(env *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) {
+		if a[0].Type == bson.TypeString && a[1].Type == bson.TypeRegex {
+			return patterns.split(env, s, a)
+		}
+		return split(env, s, a)
+	})(p, op, v)
+}
+
+// split is $split by a text.
 func split(env *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) {
 	if a[0].IsNullish() || a[1].IsNullish() {
 		return bson.Null, nil

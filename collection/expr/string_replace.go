@@ -13,16 +13,27 @@ var replaceSignature = &signature{
 	notObject: 51751, unknown: 51750,
 }
 
-// replace returns the functions of $replaceOne (most 1) and $replaceAll (most -1).
-func replace(op string, most int) namedFunction {
+// parseReplace returns the parse function of $replaceOne (most 1) and $replaceAll (most -1).
+func parseReplace(most int) func(*parser, *Operator, bson.Value) (Expr, error) {
+	return func(p *parser, op *Operator, v bson.Value) (Expr, error) {
+		return named(replaceSignature, replace(op.Name, most, &regexCall{name: op.Name}))(p, op, v)
+	}
+}
+
+// replace returns the functions of $replaceOne (most 1) and $replaceAll (most -1); patterns caches the compiled
+// regular expression.
+func replace(op string, most int, patterns *regexCall) namedFunction {
 	return func(env *mql.Env, s *Scratch, a []bson.Value, _ given) (bson.Value, error) {
 		for i, f := range replaceSignature.fields {
-			if a[i].Type != bson.TypeString && !a[i].IsNullish() {
+			if a[i].Type != bson.TypeString && !a[i].IsNullish() && (f.name != "find" || a[i].Type != bson.TypeRegex) {
 				return a[i], mongoerr.New([]mongoerr.Code{10503904, 10503901, 10503902}[i], "%s requires that '%s' be a string, found: %s", op, f.name, show(a[i]))
 			}
 		}
 		if a[0].IsNullish() || a[1].IsNullish() || a[2].IsNullish() {
 			return bson.Null, nil
+		}
+		if a[1].Type == bson.TypeRegex {
+			return patterns.replace(env, s, a, most)
 		}
 		input, _ := a[0].Text()
 		find, _ := a[1].Text()
