@@ -29,6 +29,11 @@ func pypi(p program) scoreboard.Source {
 func npm(p program) scoreboard.Source {
 	install := "npm install --ignore-scripts --no-audit --no-fund --no-package-lock --legacy-peer-deps --loglevel=error --before=" + released
 	fetch := []string{"rm -rf src && mkdir src && tar xzf $(npm pack --silent " + p.pkg + "@" + p.version + ") -C src --strip-components=1"}
+	if p.adopt {
+		fetch = append(fetch, "npm pack --silent ../../../packaging/npm/cantle ../../../packaging/npm/memory-server",
+			"cd src && npm pkg set overrides.cantle=file:../cantle-0.0.0-unreleased.tgz && "+
+				"node ../../../../packaging/npm/memory-server/cli.js adopt --yes --package file:../cantle-memory-server-0.0.0-unreleased.tgz")
+	}
 	fetch = append(fetch, "cd src && "+install)
 	if len(p.install) > 0 {
 		fetch = append(fetch, "cd src && "+install+" --save-dev "+strings.Join(p.install, " "))

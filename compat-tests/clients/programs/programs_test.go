@@ -96,6 +96,13 @@ func (p program) runner(t *testing.T, dir string, server *harness.Server) scoreb
 	fill := strings.NewReplacer("{uri}", uri, "{addr}", server.Addr)
 	r := runners[p.run]
 	env := []string{"LANG=C.UTF-8", "CI=1", "NO_COLOR=1"}
+	if p.adopt {
+		binary, err := harness.Binary()
+		if err != nil {
+			t.Fatal(err)
+		}
+		env = append(env, "CANTLE_BINARY="+binary)
+	}
 	for _, v := range p.env {
 		env = append(env, fill.Replace(v))
 	}

@@ -17,6 +17,7 @@ type program struct {
 	pkg, version string
 	install      []string // further packages for the tests
 	server       []string // flags of the server
+	adopt        bool     // the tests start mongodb-memory-server, which cantle-memory-server replaces
 	port         bool     // the tests expect the server on port 27017
 	run          string   // the test runner: a key of runners
 	args         []string // of the test runner
@@ -68,6 +69,9 @@ func (p *program) set(field, value string) bool {
 	case "port":
 		p.port = value == "27017"
 		return p.port
+	case "adopt":
+		p.adopt = value == "yes"
+		return p.adopt
 	case "env":
 		p.env = append(p.env, value)
 	case "test": // test runner and arguments
