@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net"
 	"net/http"
 	"os"
@@ -15,6 +14,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/cantledb/cantle/internal/testenv"
 )
 
 // Credentials of every server.
@@ -41,14 +42,24 @@ func Environment() []string {
 	return []string{"AWS_ACCESS_KEY_ID=" + AccessKey, "AWS_SECRET_ACCESS_KEY=" + SecretKey}
 }
 
-// Start starts a server with an empty bucket, which ends with the test. If the program cannot be built because its module
-// is not available, the test is skipped.
-func Start(t *testing.T) *Server {
+// Need skips a test if the program cannot be built because its module is not available, and in a short run that would
+// have to build it. It returns the path of the program.
+func Need(t *testing.T) (program string) {
 	t.Helper()
-	bin, err := program()
+	if !testenv.IsLong() && !isBuilt() {
+		t.Skip("compiles the S3 server versitygw for three minutes, once; ./scripts/test --long does")
+	}
+	program, err := build()
 	if err != nil {
 		t.Skipf("the server versitygw cannot be built: %v", err)
 	}
+	return program
+}
+
+// Start starts a server with an empty bucket, which ends with the test. The test is skipped as by Need.
+func Start(t *testing.T) *Server {
+	t.Helper()
+	bin := Need(t)
 	root := t.TempDir()
 	s := &Server{Bucket: "backups"}
 	s.Dir = filepath.Join(root, "objects", s.Bucket)
@@ -90,26 +101,43 @@ func Start(t *testing.T) *Server {
 	}
 }
 
-// program builds the program, unless it was built before, and returns its path.
-var program = sync.OnceValues(func() (string, error) {
+// folder returns the folder of this package.
+var folder = sync.OnceValues(func() (string, error) {
 	_, file, _, _ := runtime.Caller(0)
-	here := filepath.Dir(file)
-	if !filepath.IsAbs(here) { // built with -trimpath
-		out, err := exec.Command("go", "list", "-f", "{{.Dir}}", "github.com/cantledb/cantle/internal/s3server").Output()
-		if err != nil {
-			return "", err
-		}
-		here = string(bytes.TrimSpace(out))
+	if here := filepath.Dir(file); filepath.IsAbs(here) {
+		return here, nil
+	}
+	out, err := exec.Command("go", "list", "-f", "{{.Dir}}", "github.com/cantledb/cantle/internal/s3server").Output() // built with -trimpath
+	return string(bytes.TrimSpace(out)), err
+})
+
+// cacheOf returns the folder of the built program.
+func cacheOf(here string) string { return filepath.Join(here, "..", "..", ".cache", "versitygw") }
+
+// isBuilt reports whether the program of the pinned version was built before.
+func isBuilt() bool {
+	here, err := folder()
+	if err != nil {
+		return false
 	}
 	pinned, err := os.ReadFile(filepath.Join(here, "gateway", "go.mod"))
+	built, missing := os.ReadFile(filepath.Join(cacheOf(here), "go.mod"))
+	return err == nil && missing == nil && bytes.Equal(built, pinned)
+}
+
+// build builds the program, unless it was built before, and returns its path.
+var build = sync.OnceValues(func() (string, error) {
+	here, err := folder()
 	if err != nil {
 		return "", err
 	}
-	cache := filepath.Join(here, "..", "..", ".cache", "versitygw")
+	cache := cacheOf(here)
 	bin := filepath.Join(cache, "versitygw.exe")
-	if built, err := os.ReadFile(filepath.Join(cache, "go.mod")); err == nil && bytes.Equal(built, pinned) {
+	if isBuilt() {
 		return bin, nil
-	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	}
+	pinned, err := os.ReadFile(filepath.Join(here, "gateway", "go.mod"))
+	if err != nil {
 		return "", err
 	}
 	if err := os.MkdirAll(cache, 0o755); err != nil {

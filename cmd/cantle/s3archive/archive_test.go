@@ -28,6 +28,7 @@ func open(t *testing.T, s *s3server.Server, path, endpoint string) *archive {
 
 // TestConformance runs the tests of archives with an object store, in a bucket of its own and below a path.
 func TestConformance(t *testing.T) {
+	s3server.Need(t)
 	for _, path := range []string{"", "shop/backups"} {
 		t.Run("/"+path, func(t *testing.T) {
 			archivetest.Conformance(t, time.Now, func(t *testing.T) backup.Archive {

@@ -18,6 +18,7 @@ var removal minio.RemoveObjectOptions
 // TestFaults runs the tests of archives while one request of ten fails: with 500 or 503, before or after the store has
 // done it, or after half of a body.
 func TestFaults(t *testing.T) {
+	s3server.Need(t)
 	failed := int64(0)
 	archivetest.Conformance(t, time.Now, func(t *testing.T) backup.Archive {
 		s := s3server.Start(t)
