@@ -19,6 +19,8 @@ type Meter struct {
 	inline     [inlineShards]slot
 	more       []slot          // the shards beyond the inline ones
 	index      map[ShardID]int // by place, indexes into more
+	limit      *RequestCap     // of the command; nil without one
+	reported   MicroRU         // part of Total that limit has counted
 }
 
 // inlineShards is the number of shards whose work a Meter counts without allocating memory.
@@ -56,11 +58,12 @@ type slot struct {
 }
 
 // Reset empties the meter and prepares it to count the work on one collection; if prices is nil, by the list
-// Normative.
+// Normative. The meter then has no cap, and what it had reported to the one before is taken back, except after Charged.
 func (m *Meter) Reset(collection uint64, prices *PriceList) {
 	if m == nil {
 		return
 	}
+	m.uncount()
 	clear(m.inline[:m.n]) // the others are empty
 	clear(m.index)
 	m.prices, m.collection, m.more = prices, collection, m.more[:0]
@@ -115,7 +118,7 @@ func (m *Meter) Fork(collection uint64) *Meter {
 	if m == nil {
 		return nil
 	}
-	return &Meter{prices: m.prices, strong: m.strong, probing: m.probing, collection: collection}
+	return &Meter{prices: m.prices, strong: m.strong, probing: m.probing, collection: collection, limit: m.limit}
 }
 
 // Merge adds everything o counted to m. Either may be nil.
@@ -130,6 +133,9 @@ func (m *Meter) Merge(o *Meter) {
 			to.quantity[i] += q
 		}
 	})
+	if m.limit != nil && m.limit == o.limit { // m reports from now on what o has reported
+		m.reported, o.reported = m.reported+o.reported, 0
+	}
 }
 
 // Cut moves everything that m has counted to the meter to, whose earlier counts are discarded, and empties m. So
@@ -139,11 +145,11 @@ func (m *Meter) Cut(to *Meter) {
 		return
 	}
 	to.Reset(m.collection, m.prices)
-	to.strong = m.strong
+	to.strong, to.limit = m.strong, m.limit
 	to.Merge(m)
-	strong, probing := m.strong, m.probing
+	strong, probing, limit := m.strong, m.probing, m.limit
 	m.Reset(m.collection, m.prices)
-	m.strong, m.probing = strong, probing
+	m.strong, m.probing, m.limit = strong, probing, limit
 }
 
 // Add counts a quantity of an item at one shard. It ignores quantities that are not positive, and items that the batch

@@ -26,7 +26,9 @@ func (s *recordScan) countRows(env *mql.Env, most int64, counted func(shard int,
 	default:
 		return 0, false, nil
 	}
-	s.visit(env)
+	if err := s.visit(env); err != nil {
+		return 0, false, err
+	}
 	n = min(most, all)
 	s.counted += n
 	if counted != nil && n > 0 {

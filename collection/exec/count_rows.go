@@ -58,7 +58,9 @@ func (s *indexScan) countRows(env *mql.Env, most int64, counted func(shard int, 
 			counted(shard, n)
 		}
 	}()
-	s.visit(env)
+	if err := s.visit(env); err != nil {
+		return 0, false, err
+	}
 	for n < most && !s.Done {
 		if s.it == nil {
 			if err := s.open(env); err != nil {

@@ -86,7 +86,9 @@ func newIndexScan(n *plan.IndexScan, src Source, p keyspace.PartitionID, charge 
 }
 
 func (s *indexScan) Next(env *mql.Env) (*Row, error) {
-	s.visit(env)
+	if err := s.visit(env); err != nil {
+		return nil, err
+	}
 	for !s.Done {
 		if s.it == nil {
 			if err := s.open(env); err != nil {
@@ -119,12 +121,14 @@ func (s *indexScan) Next(env *mql.Env) (*Row, error) {
 	return nil, nil
 }
 
-// visit charges the visit of the shard, once.
-func (s *indexScan) visit(env *mql.Env) {
-	if s.charge {
-		s.charge = false
-		env.Meter.Visit(int(s.src.Shard.ID), max(1, s.node.Seeks))
+// visit charges the visit of the shard, once. Errors: *ratelimit.CapReached.
+func (s *indexScan) visit(env *mql.Env) error {
+	if !s.charge {
+		return nil
 	}
+	s.charge = false
+	env.Meter.Visit(int(s.src.Shard.ID), max(1, s.node.Seeks))
+	return env.Meter.CheckCap()
 }
 
 // endRange ends the current range, whose iterator has no more entries. Errors: errors of the iterator.

@@ -98,6 +98,9 @@ func isPointRead(in Operator) bool {
 func (r *returned) Next(env *mql.Env) (*Row, error) {
 	row, err := r.in.Next(env)
 	if row != nil {
+		if err := env.Meter.CheckCapFor(ratelimit.ByteReturned, int64(len(row.Doc))); err != nil {
+			return nil, err
+		}
 		n := r.shard
 		if n < 0 {
 			n = row.Shard

@@ -108,7 +108,11 @@ func (p *prefetch) ahead() {
 			close(p.pages)
 			return
 		}
-		pg.guardedFill(p.env, p.in, rows)
+		if pg.err = p.env.Meter.CheckCap(); pg.err == nil {
+			pg.guardedFill(p.env, p.in, rows)
+		} else {
+			pg.rows, pg.mem, pg.last = pg.rows[:0], pg.mem[:0], false
+		}
 		p.env.ReleaseSlot()
 		p.env.Meter.Cut(&pg.meter)
 		<-p.slots
@@ -214,6 +218,10 @@ func (p *prefetch) Next(env *mql.Env) (*Row, error) {
 		}
 		p.at = 0
 		p.parent.Meter.Merge(&p.cur.meter)
+		if err := p.parent.Meter.CheckCap(); err != nil {
+			p.err = err
+			return nil, err
+		}
 		if p.cur.err == nil && !p.cur.last {
 			p.ahead()
 		}
@@ -275,5 +283,21 @@ func (p *prefetch) Explain(b *bson.Builder, stats bool) { p.in.Explain(b, stats)
 func (p *prefetch) Close() {
 	p.done = true
 	p.join()
+	p.chargeFilled()
 	p.in.Close()
+}
+
+// chargeFilled adds the work of a page that was not taken, if the command was stopped at its cap: it was part of what the
+// cap has counted. The sum does not depend on chance more than the moment of the stop.
+func (p *prefetch) chargeFilled() {
+	if !p.parent.Meter.CapReached() {
+		return
+	}
+	select {
+	case pg := <-p.pages:
+		if pg != nil {
+			p.parent.Meter.Merge(&pg.meter)
+		}
+	default:
+	}
 }

@@ -76,6 +76,7 @@ func (w *cachedPlanOp) settle(env *mql.Env) error {
 	for int64(len(w.heldBack.rows)) < w.rowsUntilTrusted && len(w.heldBack.mem) < pageBytes {
 		r, err := w.op.Next(own)
 		if w.trial.workUsedUp() {
+			own.Meter.Reset(own.Meter.Collection(), nil) // this work is not charged
 			return w.change(env)
 		}
 		if err != nil {

@@ -136,7 +136,9 @@ func recordRanges(n *plan.RecordScan, src Source) []storage.Range {
 }
 
 func (s *recordScan) Next(env *mql.Env) (*Row, error) {
-	s.visit(env)
+	if err := s.visit(env); err != nil {
+		return nil, err
+	}
 	for !s.Done {
 		if s.inserted != nil {
 			return s.nextInserted(env)
@@ -174,10 +176,10 @@ func (s *recordScan) Next(env *mql.Env) (*Row, error) {
 	return nil, nil
 }
 
-// visit charges the visit of the shard, once.
-func (s *recordScan) visit(env *mql.Env) {
+// visit charges the visit of the shard, once. Errors: *ratelimit.CapReached.
+func (s *recordScan) visit(env *mql.Env) error {
 	if s.charged {
-		return
+		return nil
 	}
 	s.charged = true
 	seeks := s.node.Seeks
@@ -186,6 +188,7 @@ func (s *recordScan) visit(env *mql.Env) {
 	}
 	env.Meter.Visit(int(s.src.Shard.ID), max(1, seeks))
 	env.Meter.Add(int(s.src.Shard.ID), ratelimit.Predicate, int64(s.node.Predicates))
+	return env.Meter.CheckCap()
 }
 
 // nextInserted is Next of a scan in insertion order.

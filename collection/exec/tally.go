@@ -4,6 +4,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/collection/plan"
+	"github.com/cantledb/cantle/ratelimit"
 )
 
 // tally is an operator that replaces the scan of one shard, if a query needs only the number of rows and the
@@ -22,18 +23,26 @@ func newTally(n *plan.FastCount, src Source) *tally {
 	return &tally{node: n, shard: int(src.Shard.ID), rows: rows, left: rows}
 }
 
-// charge charges the request units, once.
-func (t *tally) charge(env *mql.Env) {
+// charge charges the request units, once. Errors: *ratelimit.CapReached, before the rows are charged.
+func (t *tally) charge(env *mql.Env) error {
 	if t.charged {
-		return
+		return nil
+	}
+	if t.node.Priced {
+		if err := env.Meter.CheckCapFor(ratelimit.CountEntry, t.rows); err != nil {
+			return err
+		}
 	}
 	t.charged = true
 	t.node.Charge(env.Meter, t.shard, t.rows)
+	return env.Meter.CheckCap()
 }
 
 // countRows implements rowCounter.
 func (t *tally) countRows(env *mql.Env, most int64, _ func(shard int, n int64)) (n int64, ok bool, err error) {
-	t.charge(env)
+	if err := t.charge(env); err != nil {
+		return 0, false, err
+	}
 	n = min(most, t.left)
 	t.left -= n
 	return n, true, nil
@@ -41,7 +50,9 @@ func (t *tally) countRows(env *mql.Env, most int64, _ func(shard int, n int64)) 
 
 // Next implements Operator. It returns rows without a document.
 func (t *tally) Next(env *mql.Env) (*Row, error) {
-	t.charge(env)
+	if err := t.charge(env); err != nil {
+		return nil, err
+	}
 	if t.left <= 0 {
 		return nil, nil
 	}

@@ -318,6 +318,7 @@ const (
 	ReauthenticationRequired                                    Code = 391
 	QueryRejectedBySettings                                     Code = 411
 	GeoKeyExtractionFailed                                      Code = 510
+	RequestUnitsExceeded                                        Code = 8253
 	SocketException                                             Code = 9001
 	CannotGrowDocumentInCappedNamespace                         Code = 10003
 	NotWritablePrimary                                          Code = 10107
@@ -973,6 +974,8 @@ func (c Code) name() string {
 		return "QueryRejectedBySettings"
 	case GeoKeyExtractionFailed:
 		return "GeoKeyExtractionFailed"
+	case RequestUnitsExceeded:
+		return "RequestUnitsExceeded"
 	case SocketException:
 		return "SocketException"
 	case CannotGrowDocumentInCappedNamespace:

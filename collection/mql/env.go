@@ -190,7 +190,7 @@ const (
 )
 
 // Tick counts one step of work, a row or an element. Every 128 steps, with those of Spend and Row, it checks whether
-// the command must end, and returns the context's cause if so. The call may wait while other commands compute, see
+// the command must end, and returns the context's cause if so, or *ratelimit.CapReached. The call may wait while other commands compute, see
 // SlotHolder.
 func (e *Env) Tick() error {
 	if e.ticks++; e.ticks < ticksPerCheck {
@@ -220,6 +220,9 @@ func (e *Env) Row(bytes int) error {
 func (e *Env) checkInterrupt() error {
 	e.ticks = 0
 	if err := e.Interrupted(); err != nil {
+		return err
+	}
+	if err := e.Meter.CheckCap(); err != nil {
 		return err
 	}
 	return e.Slot.reschedule(e)

@@ -74,6 +74,9 @@ func (t *Target) addEntries(env *mql.Env, doc bson.Raw, h keyspace.Hash) (weight
 			if ix.ID != 1 {
 				weight += t.weight(env, ix, e)
 			}
+			if err := t.checkCap(env, weight, 0); err != nil {
+				return 0, err
+			}
 		}
 	}
 	return weight, nil
@@ -115,6 +118,9 @@ func (t *Target) removeEntries(env *mql.Env, doc bson.Raw, h keyspace.Hash) (wei
 			}
 			if ix.ID != 1 {
 				weight += t.weight(env, ix, e)
+			}
+			if err := t.checkCap(env, 0, weight); err != nil {
+				return 0, err
 			}
 		}
 	}
@@ -176,9 +182,22 @@ func (t *Target) changeEntries(env *mql.Env, old, doc bson.Raw, h keyspace.Hash)
 				i++
 				j++
 			}
+			if err := t.checkCap(env, added, removed); err != nil {
+				return 0, 0, err
+			}
 		}
 	}
 	return removed, added, nil
+}
+
+// checkCap ends a write whose index entries so far take the command beyond its cap; they are charged.
+// Errors: *ratelimit.CapReached.
+func (t *Target) checkCap(env *mql.Env, added, removed int64) error {
+	err := env.Meter.CheckCapForTerms(added, removed)
+	if err != nil {
+		env.Meter.Terms(int(t.Shard.ID), added, removed)
+	}
+	return err
 }
 
 // weight returns the weight of one index entry in the price list: its size in units, or the number of its fields if

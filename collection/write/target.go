@@ -93,9 +93,12 @@ func (t *Target) Reset() {
 }
 
 // Insert adds the document doc, which Prepare has returned, at position h. Errors: DuplicateKey (11000),
-// DocumentValidationFailure (121), the errors of validator, Claim and index keys; in a clustered collection 5894900,
+// DocumentValidationFailure (121), *ratelimit.CapReached, the errors of validator, Claim and index keys; in a clustered collection 5894900,
 // 50819 and 50826; storage errors.
 func (t *Target) Insert(env *mql.Env, doc bson.Raw, h keyspace.Hash) error {
+	if err := env.Meter.CheckCapForSized(ratelimit.WriteNew, len(doc)); err != nil {
+		return err
+	}
 	if err := t.validate(env, doc, nil); err != nil {
 		return err
 	}
@@ -143,6 +146,9 @@ func (t *Target) Insert(env *mql.Env, doc bson.Raw, h keyspace.Hash) error {
 // Replace; delta holds the changes of an Update, for change streams. Errors: BSONObjectTooLarge; those of Insert that
 // do not concern the _id.
 func (t *Target) Update(env *mql.Env, old, doc bson.Raw, h keyspace.Hash, op changelog.Op, delta bson.Raw) error {
+	if err := env.Meter.CheckCapForSized(ratelimit.WriteNew, len(doc)); err != nil {
+		return err
+	}
 	if err := t.validate(env, doc, old); err != nil {
 		return err
 	}
@@ -175,6 +181,9 @@ func (t *Target) Update(env *mql.Env, old, doc bson.Raw, h keyspace.Hash, op cha
 
 // Delete removes the document old at position h.
 func (t *Target) Delete(env *mql.Env, old bson.Raw, h keyspace.Hash) error {
+	if err := env.Meter.CheckCapForSized(ratelimit.WriteOld, len(old)); err != nil {
+		return err
+	}
 	if err := t.recordKey(old, h); err != nil {
 		return err
 	}

@@ -25,8 +25,10 @@ func (c *Cluster) settle(o *Op) {
 		pool.CountCaller(&o.meter, o.Caller, c.Now())
 	}
 	o.Receipt.Merge(&o.meter)
+	o.meter.Charged()
 	o.meter.Reset(o.meter.Collection(), nil)
 	o.meter.SetStrong(o.Strong)
+	o.meter.SetCap(o.Cap)
 }
 
 // admit waits until the budgets of a collection and its shards let a statement start, or returns their refusal. A

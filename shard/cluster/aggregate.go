@@ -90,6 +90,7 @@ func (c *Cluster) openStages(o *Op, v *view, ns collection.Namespace, outline *a
 	if coll != nil {
 		o.begin(coll)
 	} else {
+		o.meter.SetCap(o.Cap)
 		o.Env.Meter = &o.meter
 	}
 	s := &Stream{Coll: coll, c: c, op: o, v: v}

@@ -48,6 +48,7 @@ func (c *Cluster) watch(o *Op, ns collection.Namespace, stages []bson.Raw) (*Str
 		o.begin(coll)
 		held = c.Budgets.Injected(ratelimit.ShardID{Collection: uint64(coll.ID)}, ratelimit.ReadKind)
 	} else {
+		o.meter.SetCap(o.Cap)
 		o.Env.Meter = &o.meter
 	}
 	x := &opener{c: c, o: o, v: &view{snap: snap}, trace: o.Trace, events: changestream.NewFilter(o.Env, p.FilterAfterSource())}

@@ -74,6 +74,9 @@ func chargeProbes(env *mql.Env, coll *catalog.Collection, p *agg.Probes, through
 	env.Meter.SetCollection(uint64(coll.ID))
 	defer env.Meter.SetCollection(before)
 	for _, v := range p.Values {
+		if err := env.Meter.CheckCap(); err != nil {
+			return kind, err
+		}
 		shards := coll.Map.Shards()
 		if len(shards) > 1 {
 			b := bson.NewBuilder(nil)

@@ -31,6 +31,8 @@ type Op struct {
 	Waited time.Duration
 	// Receipt sums the charges of the command.
 	Receipt ratelimit.Meter
+	// Cap is the maximum of request units of the command; nil for none.
+	Cap *ratelimit.RequestCap
 	// Durability is the durability that the write concern requires; writes have it after WaitDurable.
 	Durability storage.Durability
 	// Txn is the multi-document transaction the command runs in, or nil.
@@ -100,7 +102,7 @@ type Op struct {
 // command's own counters (Waited, Receipt, Committed, ReadTime), which the command changes meanwhile, and Planned,
 // Row and Trace, which are for the command's own pipeline.
 func (o *Op) forSubPipeline(env *mql.Env) *Op {
-	return &Op{Env: env, Class: o.Class, AppName: o.AppName, Strong: o.Strong, Unmetered: o.Unmetered, Txn: o.Txn, At: o.At, User: o.User, Allowed: o.Allowed}
+	return &Op{Env: env, Class: o.Class, AppName: o.AppName, Strong: o.Strong, Unmetered: o.Unmetered, Cap: o.Cap, Txn: o.Txn, At: o.At, User: o.User, Allowed: o.Allowed}
 }
 
 // MayWrite returns an error for a write to a user's database while such writes are blocked, whether
@@ -126,6 +128,7 @@ func (o *Op) begin(c *catalog.Collection) {
 	o.meter.Reset(uint64(c.ID), nil)
 	o.touches.reset()
 	o.meter.SetStrong(o.Strong)
+	o.meter.SetCap(o.Cap)
 	o.Receipt.SetStrong(o.Strong)
 	if o.Env.Meter = &o.meter; o.Unmetered {
 		o.Env.Meter = nil

@@ -51,7 +51,7 @@ func (c *Cluster) Sink(o *Op, spec *agg.SinkSpec) (agg.Sink, error) {
 // between the writes; Credit adds its charges and commits to those of the command.
 func (x *opener) writer(env *mql.Env) *Op {
 	inner := *env
-	return &Op{Env: &inner, Class: x.o.Class, AppName: x.o.AppName, Strong: x.o.Strong, Unmetered: x.o.Unmetered, Durability: x.o.Durability,
+	return &Op{Env: &inner, Class: x.o.Class, AppName: x.o.AppName, Strong: x.o.Strong, Unmetered: x.o.Unmetered, Cap: x.o.Cap, Durability: x.o.Durability,
 		Writes: x.o.Writes, User: x.o.User, BypassValidation: x.o.BypassValidation, WriteBlock: x.o.WriteBlock}
 }
 
@@ -176,7 +176,10 @@ func (s *mergeSink) Write(_ *mql.Env, docs []bson.Raw) error {
 	}
 	var first error
 	for _, d := range docs {
-		err := s.merge(d)
+		err := s.o.meter.CheckCap()
+		if err == nil {
+			err = s.merge(d)
+		}
 		switch {
 		case err != nil && !s.ofOneDocument(err):
 			return err

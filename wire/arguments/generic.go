@@ -5,7 +5,7 @@ package arguments
 func Generic(name string) bool {
 	switch name {
 	case "$db", "lsid", "txnNumber", "autocommit", "startTransaction", "stmtId", "stmtIds", "$readPreference",
-		"readConcern", "writeConcern", "maxTimeMS", "comment", "apiVersion", "apiStrict", "apiDeprecationErrors",
+		"readConcern", "writeConcern", "maxTimeMS", "maxRequestUnits", "comment", "apiVersion", "apiStrict", "apiDeprecationErrors",
 		"$clusterTime", "$client", "$configServerState", "databaseVersion", "shardVersion", "$audit", "$queryOptions",
 		"maxTimeMSOpOnly", "mayBypassWriteBlocking", "rawData", "$replData", "$oplogQueryData", "expectPrefix",
 		"serialization_context", "$_backpressure", "coordinator", "recoveryToken":

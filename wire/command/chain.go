@@ -201,6 +201,9 @@ func (s *Server) run(c *Call) error {
 	}
 	if err == nil {
 		err = c.Def.perform(c, c.request, c.unread)
+		if err == nil && !c.writes && !c.retained {
+			err = c.Op.Cap.Check()
+		}
 		err = s.waitDurable(c, err)
 	}
 	if err == nil {
@@ -395,6 +398,10 @@ func (s *Server) readGeneric(c *Call) (err error) {
 			if err := concern.CheckReadPreference(it.Value); err != nil {
 				return err
 			}
+		case "maxRequestUnits":
+			if err := c.LimitRequestUnits(it.Value); err != nil {
+				return err
+			}
 		case "comment":
 			c.Comment = it.Value
 			c.Op.Class = arguments.ClassOf(it.Value)
@@ -466,7 +473,7 @@ func (c *Call) AsClientError(err error) *mongoerr.Error {
 
 // reportClientError converts an error for the client, counts timeouts, and reports internal errors as defects.
 func (s *Server) reportClientError(c *Call, err error) *mongoerr.Error {
-	e := c.throttled(c.AsClientError(err))
+	e := c.stoppedAtCap(c.throttled(c.AsClientError(err)))
 	if e.Code == mongoerr.MaxTimeMSExpired {
 		s.Stats.TimedOut.Add(1)
 	}

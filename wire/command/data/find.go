@@ -140,6 +140,11 @@ func (x *streamSource) Append(ctx context.Context, b *bson.Builder, most, maxByt
 	start := b.Len()
 	defer x.s.Settle()
 	defer env.ReleaseSlot()
+	defer func() {
+		if err == nil { // also a read that has ended between two checks
+			err = env.Meter.CheckCap()
+		}
+	}()
 	for most == 0 || n < most {
 		var doc bson.Raw
 		if x.held != nil {

@@ -147,9 +147,11 @@ func checkoutCursor(c *command.Call, id cursor.ID, ns collection.Namespace) (*cu
 // it fails or panics, the cursor is closed.
 func appendBatch(c *command.Call, b *bson.Builder, cur *cursor.Cursor, size int) (n int, more bool, err error) {
 	through := false
+	before := receiptOf(c, cur)
 	defer func() {
 		if !through {
-			cur.Checkin(0, false)
+			cur.Checkin(0, false) // closes the source, which charges the last of its work
+			addReceipt(c, cur, before)
 		}
 	}()
 	began := c.Cluster.Now()
@@ -160,7 +162,6 @@ func appendBatch(c *command.Call, b *bson.Builder, cur *cursor.Cursor, size int)
 		}
 		defer stop()
 	}
-	before := receiptOf(c, cur)
 	if x, ok := cur.Source().(interface{ show(p *operations.Progress) }); ok {
 		x.show(c.Progress())
 	}

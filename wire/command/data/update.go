@@ -348,7 +348,7 @@ func statementError(c *command.Call, errs []mongoerr.WriteError, i int, err erro
 		if t := (*ratelimit.Throttled)(nil); errors.As(e, &t) {
 			e = mongoerr.New(e.Code, "%s", t.WriteMessage()).Because(t)
 		}
-	case e.Code == ratelimit.CodeThrottled, e.Code == mongoerr.MaxTimeMSExpired, e.Code == mongoerr.Interrupted,
+	case e.Code == ratelimit.CodeThrottled, e.Code == mongoerr.MaxTimeMSExpired, e.Code == mongoerr.RequestUnitsExceeded, e.Code == mongoerr.Interrupted,
 		e.Code == mongoerr.NetworkTimeout, e.Code == mongoerr.InternalError, e.Code == mongoerr.ShutdownInProgress, e.Code == mongoerr.IncompleteTransactionHistory:
 		return errs, err
 	}

@@ -79,6 +79,11 @@ func (r *explainRequest) Run(c *command.Call) error {
 	}
 	inner := *c
 	inner.Become(p.Def, p.Body)
+	if v, ok := p.Body.Lookup("maxRequestUnits"); ok {
+		if err := inner.LimitRequestUnits(v); err != nil {
+			return err
+		}
+	}
 	x, err := p.Def.Explain(&inner, p.Request)
 	if err != nil {
 		return err

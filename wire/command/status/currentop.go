@@ -263,7 +263,7 @@ func appendPlan(b *bson.Builder, op *operations.Operation) {
 	if sol := p.Plan.Load(); sol != nil {
 		tree := bson.NewBuilder(nil)
 		plan.Append(tree, sol.Shards)
-		text, _ := planSummary(tree.Doc())
+		text, _ := plan.Summary(tree.Doc())
 		b.String("planSummary", text)
 	}
 	if m := p.Memory.Load(); m != nil {

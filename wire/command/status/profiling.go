@@ -298,7 +298,7 @@ func appendWork(c *command.Call, b *bson.Builder, open bool) {
 			d := tree.Doc()
 			keys += exec.SumOf(d, "keysExamined")
 			seen += exec.SumOf(d, "docsExamined")
-			text, sorted := planSummary(d)
+			text, sorted := plan.Summary(d)
 			summary, sorts = text, sorts || sorted
 		}
 		b.Int("keysExamined", keys)
@@ -313,38 +313,12 @@ func appendWork(c *command.Call, b *bson.Builder, open bool) {
 	if sol := c.Progress().Plan.Load(); sol != nil {
 		tree := bson.NewBuilder(nil)
 		plan.Append(tree, sol.Shards)
-		summary, sorts := planSummary(tree.Doc())
+		summary, sorts := plan.Summary(tree.Doc())
 		if sorts {
 			b.Bool("hasSortStage", true)
 		}
 		b.String("planSummary", summary)
 	}
-}
-
-// planSummary returns the text of a plan's lowest stages with the keys of their indexes, such as IXSCAN {a: 1}, and
-// reports whether a stage of the plan sorts.
-func planSummary(stage bson.Raw) (text string, sorts bool) {
-	name, _ := stage.Get("stage").Str()
-	sorts = name == "SORT"
-	if next, ok := stage.Get("inputStage").Doc(); ok {
-		text, below := planSummary(next)
-		return text, sorts || below
-	}
-	list, _ := stage.Get("inputStages").Array()
-	var texts []string
-	for v := range list.Values() {
-		if next, ok := v.Doc(); ok {
-			one, below := planSummary(next)
-			texts, sorts = append(texts, one), sorts || below
-		}
-	}
-	if texts != nil {
-		return strings.Join(texts, ", "), sorts
-	}
-	if key, ok := stage.Get("keyPattern").Doc(); ok {
-		return name + " " + key.String(), sorts
-	}
-	return name, sorts
 }
 
 // appendMemory appends the bytes that the blocking operators of a command hold now and at most held, and the amounts

@@ -141,7 +141,7 @@ func (s *State) logRunning(op *operations.Operation, took time.Duration, now tim
 	if sol := p.Plan.Load(); sol != nil {
 		tree := bson.NewBuilder(nil)
 		plan.Append(tree, sol.Shards)
-		text, _ := planSummary(tree.Doc())
+		text, _ := plan.Summary(tree.Doc())
 		b.String("planSummary", text)
 	}
 	if m := p.Memory.Load(); m != nil {
