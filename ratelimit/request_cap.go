@@ -8,9 +8,10 @@ import (
 // RequestCap is the maximum of request units that one command may use, with its cursor and in all its goroutines. Each
 // Meter of the command reports what it has counted when it checks the cap. Safe for concurrent use.
 type RequestCap struct {
-	limit  MicroRU
-	prices *PriceList
-	used   atomic.Int64 // reported so far, micro request units
+	limit   MicroRU
+	prices  *PriceList
+	used    atomic.Int64 // reported so far, micro request units
+	stopped atomic.Bool  // a check has returned an error
 }
 
 // NewRequestCap returns a cap of limit, by the price list that the command is charged by; nil means Normative.
@@ -21,9 +22,9 @@ func NewRequestCap(limit MicroRU, prices *PriceList) *RequestCap {
 	return &RequestCap{limit: limit, prices: prices}
 }
 
-// CapReached reports whether the meters of the command have together reported more than its cap.
+// CapReached reports whether the command was stopped at its cap.
 func (m *Meter) CapReached() bool {
-	return m != nil && m.limit != nil && MicroRU(m.limit.used.Load()) > m.limit.limit
+	return m != nil && m.limit != nil && m.limit.stopped.Load()
 }
 
 // Check returns *CapReached if more than the cap has been reported. It is called after a read has ended, which may be between
@@ -100,6 +101,7 @@ func (m *Meter) checkCap(next MicroRU) error {
 	used := MicroRU(m.limit.used.Add(int64(total - m.reported)))
 	m.reported = total
 	if addSaturating(used, next) > m.limit.limit {
+		m.limit.stopped.Store(true)
 		return &CapReached{m.limit}
 	}
 	return nil
