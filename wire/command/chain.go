@@ -200,17 +200,22 @@ func (s *Server) run(c *Call) error {
 		err = c.Cluster.Recounted(c.Ctx)
 	}
 	if err == nil {
-		err = c.Def.perform(c, c.request, c.unread)
-		if err == nil && !c.writes && !c.retained {
-			err = c.Op.Cap.Check()
-		}
-		err = s.waitDurable(c, err)
+		err = s.waitDurable(c, c.perform())
 	}
 	if err == nil {
 		err = c.confirmRead()
 	}
 	err = s.leaveSession(c, err)
 	through = true
+	return err
+}
+
+// perform runs the command. If a read without a cursor has passed its cap between two checks, it fails as well.
+func (c *Call) perform() error {
+	err := c.Def.perform(c, c.request, c.unread)
+	if err == nil && !c.writes && !c.retained {
+		err = c.Op.Cap.Check()
+	}
 	return err
 }
 
