@@ -56,7 +56,7 @@ func (c *Cluster) Insert(o *Op, ns collection.Namespace, docs []bson.Raw, ordere
 			if err := o.Env.Interrupted(); err != nil {
 				return n, errs, err
 			}
-			part := group[:c.groupSize(coll, group)]
+			part := group[:c.groupSize(o, coll, group)]
 			group = group[len(part):]
 			done, werrs, err := c.insertGroup(o, coll, ns, part, ordered)
 			n += done
@@ -119,9 +119,10 @@ func sortErrors(errs []mongoerr.WriteError) {
 }
 
 // groupSize returns how many documents of an insert commit together: one if the collection has a budget, so that each
-// document is admitted by itself; otherwise up to groupDocs and about groupBytes.
-func (c *Cluster) groupSize(coll *catalog.Collection, docs []router.Placed) int {
-	if c.needsAdmission(coll) {
+// document is admitted by itself, or if the command has a cap, so that those before the cap stay; otherwise up to
+// groupDocs and about groupBytes.
+func (c *Cluster) groupSize(o *Op, coll *catalog.Collection, docs []router.Placed) int {
+	if o.Cap != nil || c.needsAdmission(coll) {
 		return 1
 	}
 	size := 0

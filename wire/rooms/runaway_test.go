@@ -93,6 +93,7 @@ func runaways(t *testing.T, prices string, sharded bool) {
 	c.ok(`{insert: "c", documents: [{_id: "warm", k: 1}]}`)
 	for _, command := range zoo {
 		for _, limit := range []float64{3, 40} {
+			c.ok(`{delete: "w", deletes: [{q: {}, limit: 0}]}`) // what the command before has inserted
 			spent := 0.0
 			charged := func() { spent += float64From(c.ok(`{getLastRequestStatistics: 1}`).Get("RequestCharge")) }
 			r := c.run(strings.TrimSuffix(command, "}") + fmt.Sprintf(", maxRequestUnits: %v}", limit))
@@ -140,6 +141,16 @@ func TestMaxRequestUnitsArgument(t *testing.T) {
 	}
 	if r := c.run(`{explain: {find: "c", maxRequestUnits: 1}, verbosity: "executionStats"}`); number(r.Get("code")) != 8253 {
 		t.Errorf("explain: %v", r)
+	}
+	var docs []string
+	for i := range 200 {
+		docs = append(docs, fmt.Sprintf(`{_id: %d}`, i))
+	}
+	if r := c.run(`{insert: "w", documents: [` + strings.Join(docs, ", ") + `], maxRequestUnits: 100}`); number(r.Get("code")) != 8253 {
+		t.Errorf("insert: %v", r)
+	}
+	if n := number(c.ok(`{count: "w"}`).Get("n")); n < 5 || n > 40 {
+		t.Errorf("%d documents of an insert that was stopped stay", n)
 	}
 	txn := `, lsid: {id: UUID("00000000-0000-4000-8000-000000000001")}, txnNumber: NumberLong(1), autocommit: false`
 	c.ok(`{insert: "c", documents: [{_id: 4}], startTransaction: true` + txn + `}`)
