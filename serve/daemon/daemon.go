@@ -422,13 +422,16 @@ func (d *Daemon) serve(ctx context.Context, flag, address, tag string) (net.List
 	return l, nil
 }
 
-// accept serves a listener in the background.
+// accept serves a listener in the background, until Stop.
 func (d *Daemon) accept(ctx context.Context, l net.Listener, tag string) {
-	go func() {
+	d.loops.Go(func() {
 		if err := d.server.Serve(ctx, l, tag); err != nil {
-			d.failed <- err
+			select {
+			case d.failed <- err:
+			default: // the errors of other listeners end the process already
+			}
 		}
-	}()
+	})
 }
 
 // Clock is the clock of budgets, of expiry and of $$NOW, which tests can stop; nil unless test commands are allowed.
