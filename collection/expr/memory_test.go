@@ -72,6 +72,7 @@ var worst = map[string]string{
 	"$divide":               `{$divide: ["$n", "$i"]}`,
 	"$eq":                   `{$eq: ["$a", "$a"]}`,
 	"$exp":                  `{$exp: "$n"}`,
+	"$expr":                 `{$expr: {$concatArrays: ["$a", "$a"]}}`,
 	"$filter":               `{$filter: {input: "$a", cond: true}}`,
 	"$first":                `{$first: "$a"}`,
 	"$firstN":               `{$firstN: {n: 1000000, input: "$a"}}`,
