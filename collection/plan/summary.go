@@ -31,3 +31,10 @@ func Summary(stage bson.Raw) (text string, sorts bool) {
 	}
 	return name, sorts
 }
+
+// SummaryOf is Summary of the plan n.
+func SummaryOf(n Node) (text string, sorts bool) {
+	b := bson.NewBuilder(nil)
+	Append(b, n)
+	return Summary(b.Doc())
+}

@@ -46,9 +46,7 @@ func (c *Call) stoppedAtCap(e *mongoerr.Error) *mongoerr.Error {
 	}
 	summary := ""
 	if sol := c.Progress().Plan.Load(); sol != nil {
-		tree := bson.NewBuilder(nil)
-		plan.Append(tree, sol.Shards)
-		summary, _ = plan.Summary(tree.Doc())
+		summary, _ = plan.SummaryOf(sol.Shards)
 	}
 	b := bson.NewBuilder(nil)
 	b.BeginDoc("errInfo")

@@ -261,9 +261,7 @@ func (s *State) describeOp(op *operations.Operation, body bson.Raw, now time.Tim
 func appendPlan(b *bson.Builder, op *operations.Operation) {
 	p := op.Progress()
 	if sol := p.Plan.Load(); sol != nil {
-		tree := bson.NewBuilder(nil)
-		plan.Append(tree, sol.Shards)
-		text, _ := plan.Summary(tree.Doc())
+		text, _ := plan.SummaryOf(sol.Shards)
 		b.String("planSummary", text)
 	}
 	if m := p.Memory.Load(); m != nil {

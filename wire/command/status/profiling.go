@@ -311,9 +311,7 @@ func appendWork(c *command.Call, b *bson.Builder, open bool) {
 	}
 	b.Int("docsExamined", docs)
 	if sol := c.Progress().Plan.Load(); sol != nil {
-		tree := bson.NewBuilder(nil)
-		plan.Append(tree, sol.Shards)
-		summary, sorts := plan.Summary(tree.Doc())
+		summary, sorts := plan.SummaryOf(sol.Shards)
 		if sorts {
 			b.Bool("hasSortStage", true)
 		}

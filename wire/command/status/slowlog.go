@@ -139,9 +139,7 @@ func (s *State) logRunning(op *operations.Operation, took time.Duration, now tim
 	b.Raw("command", body)
 	b.Int32("opId", int32(op.ID))
 	if sol := p.Plan.Load(); sol != nil {
-		tree := bson.NewBuilder(nil)
-		plan.Append(tree, sol.Shards)
-		text, _ := plan.Summary(tree.Doc())
+		text, _ := plan.SummaryOf(sol.Shards)
 		b.String("planSummary", text)
 	}
 	if m := p.Memory.Load(); m != nil {
