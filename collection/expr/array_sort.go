@@ -85,22 +85,29 @@ func (e *sortArray) Eval(env *mql.Env, doc bson.Raw, s *Scratch) (bson.Value, er
 	if v.IsNullish() {
 		return bson.Null, nil
 	}
-	d, ok := v.Array()
-	if !ok {
-		return v, mongoerr.New(2942504, "The input argument to $sortArray must be an array, but was of type: %s", v.Type)
-	}
 	base := len(s.stack)
 	defer func() { s.stack = s.stack[:base] }()
-	if err = env.Spend(len(d)); err == nil {
-		err = s.pushAll(env, d)
-	}
-	if err == nil {
-		err = e.sort(env, s.stack[base:])
-	}
-	if err != nil {
+	if err = e.push(env, s, v, "$sortArray"); err != nil {
 		return v, err
 	}
 	return s.arrayOf(env, s.stack[base:])
+}
+
+// push pushes the elements of an array, the input of the operator op, in their order onto the stack.
+// Errors: 2942504 for another value, the reason why the command must end.
+func (e *sortArray) push(env *mql.Env, s *Scratch, v bson.Value, op string) error {
+	a, ok := v.Array()
+	if !ok {
+		return mongoerr.New(2942504, "The input argument to %s must be an array, but was of type: %s", op, v.Type)
+	}
+	base := len(s.stack)
+	if err := env.Spend(len(a)); err != nil {
+		return err
+	}
+	if err := s.pushAll(env, a); err != nil {
+		return err
+	}
+	return e.sort(env, s.stack[base:])
 }
 
 // sort sorts the elements.

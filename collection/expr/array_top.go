@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
 )
 
@@ -63,19 +62,9 @@ func (e *topOfArray) Eval(env *mql.Env, doc bson.Raw, s *Scratch) (bson.Value, e
 			return c, err
 		}
 	}
-	a, ok := v.Array()
-	if !ok {
-		return v, mongoerr.New(2942504, "The input argument to %s must be an array, but was of type: %s", e.name, v.Type)
-	}
 	base := len(s.stack)
 	defer func() { s.stack = s.stack[:base] }()
-	if err = env.Spend(len(a)); err == nil {
-		err = s.pushAll(env, a)
-	}
-	if err == nil {
-		err = e.order.sort(env, s.stack[base:])
-	}
-	if err != nil {
+	if err = e.order.push(env, s, v, e.name); err != nil {
 		return v, err
 	}
 	sorted := s.stack[base:]
