@@ -318,6 +318,15 @@ func (m *Meter) EachCharge(yield func(ShardID, MicroRU)) {
 	})
 }
 
+// EachOwnCharge is EachCharge without the places of other collections that the command reads.
+func (m *Meter) EachOwnCharge(yield func(shard int, charge MicroRU)) {
+	m.EachCharge(func(at ShardID, charge MicroRU) {
+		if at.Collection == m.collection {
+			yield(at.Shard, charge)
+		}
+	})
+}
+
 // sized counts one operation on a document of the given size: one of the item base, and the bytes beyond the first
 // KiB as the item that follows base (PointReadByte after PointRead).
 func (m *Meter) sized(shard int, base Item, bytes int) {

@@ -16,11 +16,8 @@ func (p *Pool) CountCaller(meter *Meter, caller *Caller, now time.Time) {
 	if caller == nil {
 		return
 	}
-	meter.EachCharge(func(at ShardID, charge MicroRU) {
-		if at.Collection != meter.Collection() {
-			return // another collection that the command reads
-		}
-		s := &p.Hot(at.Shard).callers
+	meter.EachOwnCharge(func(shard int, charge MicroRU) {
+		s := &p.Hot(shard).callers
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.Add(caller, 1, 0, charge, now)

@@ -27,8 +27,8 @@ func (m *Meter) CapReached() bool {
 	return m != nil && m.limit != nil && m.limit.stopped.Load()
 }
 
-// Check returns *CapReached if more than the cap has been reported. It is called after a read has ended, which may be between
-// two checks of its meters; a write that is made is not refused afterwards.
+// Check returns *CapReached if more than the cap has been reported. It serves reads that have ended between two checks of
+// their meters; a write that is made is not refused afterwards.
 func (c *RequestCap) Check() error {
 	if c == nil || MicroRU(c.used.Load()) <= c.limit {
 		return nil
@@ -67,7 +67,7 @@ func (m *Meter) CheckCap() error {
 }
 
 // CheckCapFor is CheckCap before work of a quantity of an item: it also returns an error if the command would then
-// have used more. So work whose price is known before, such as the write of a large document, is not begun.
+// have used more, so that work of a fixed price, such as the write of a large document, is not begun.
 func (m *Meter) CheckCapFor(i Item, quantity int64) error {
 	if m == nil || m.limit == nil {
 		return nil

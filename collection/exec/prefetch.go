@@ -287,8 +287,8 @@ func (p *prefetch) Close() {
 	p.in.Close()
 }
 
-// chargeFilled adds the work of a page that was not taken, if the command was stopped at its cap: it was part of what the
-// cap has counted. The sum does not depend on chance more than the moment of the stop.
+// chargeFilled adds the work of a page that was not taken, if the command was stopped at its cap, which has counted this
+// work: what is charged is then what the error contains.
 func (p *prefetch) chargeFilled() {
 	if !p.parent.Meter.CapReached() {
 		return

@@ -16,13 +16,13 @@ func (c *Cluster) settle(o *Op) {
 	if o.Unmetered || o.meter.Empty() && len(o.touches.list) == 0 {
 		return
 	}
-	class := o.class
+	class, now := o.class, c.Now()
 	class.Operator = o.Class.Operator
-	c.Budgets.Charge(c.Now(), class, &o.meter)
+	c.Budgets.Charge(now, class, &o.meter)
 	if !class.Operator && o.meter.Collection() != 0 {
 		pool := c.Budgets.Collection(o.meter.Collection())
 		o.touches.charge(pool, &o.meter, o.Caller)
-		pool.CountCaller(&o.meter, o.Caller, c.Now())
+		pool.CountCaller(&o.meter, o.Caller, now)
 	}
 	o.Receipt.Merge(&o.meter)
 	o.meter.Charged()

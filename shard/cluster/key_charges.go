@@ -102,19 +102,16 @@ func (t *touches) charge(pool *ratelimit.Pool, meter *ratelimit.Meter, caller *r
 	if len(t.list) == 0 {
 		return
 	}
-	meter.EachCharge(func(p ratelimit.ShardID, cost ratelimit.MicroRU) {
-		if p.Collection != meter.Collection() {
-			return // another collection that the command reads
-		}
+	meter.EachOwnCharge(func(shard int, cost ratelimit.MicroRU) {
 		n := int64(0)
 		for i := range t.list {
-			if int(t.list[i].shard) == p.Shard {
+			if int(t.list[i].shard) == shard {
 				n++
 			}
 		}
 		for i := range t.list {
-			if x := &t.list[i]; int(x.shard) == p.Shard {
-				pool.CountKey(p.Shard, t.keys[x.from:x.to], cost/ratelimit.MicroRU(n), x.bytes*int64(t.skip+1), caller)
+			if x := &t.list[i]; int(x.shard) == shard {
+				pool.CountKey(shard, t.keys[x.from:x.to], cost/ratelimit.MicroRU(n), x.bytes*int64(t.skip+1), caller)
 				x.bytes = 0 // if the stream continues, it only costs
 			}
 		}
