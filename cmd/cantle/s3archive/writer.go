@@ -28,7 +28,7 @@ type writer struct {
 	part   bytes.Buffer
 	upload string // ID of the upload in parts; "" = none yet
 	parts  []minio.CompletePart
-	sum    hash.Hash // of the whole object
+	sum    hash.Hash // of the parts sent
 	size   int64
 }
 
@@ -45,7 +45,6 @@ func (w *writer) Write(b []byte) (n int, err error) {
 	for len(b) > 0 {
 		k := min(len(b), partBytes-w.part.Len())
 		w.part.Write(b[:k])
-		w.sum.Write(b[:k])
 		b, n, w.size = b[k:], n+k, w.size+int64(k)
 		if w.part.Len() == partBytes {
 			if err := w.send(); err != nil {
@@ -56,10 +55,10 @@ func (w *writer) Write(b []byte) (n int, err error) {
 	return n, nil
 }
 
-// checksum returns the SHA-256 of a body in hexadecimal. Each request is signed with it, and the store compares it.
-func checksum(body []byte) string {
-	sum := sha256.Sum256(body)
-	return hex.EncodeToString(sum[:])
+// checksum returns the SHA-256 of a body, also in hexadecimal, with which the request is signed; the store compares it.
+func checksum(body []byte) (sum [sha256.Size]byte, text string) {
+	sum = sha256.Sum256(body)
+	return sum, hex.EncodeToString(sum[:])
 }
 
 // send uploads the collected part.
@@ -80,12 +79,14 @@ func (w *writer) send() error {
 	}
 	number := len(w.parts) + 1
 	body := w.part.Bytes()
-	o := minio.PutObjectPartOptions{Sha256Hex: checksum(body), DisableContentSha256: true}
+	_, signed := checksum(body)
+	o := minio.PutObjectPartOptions{Sha256Hex: signed, DisableContentSha256: true}
 	p, err := w.a.client.PutObjectPart(ctx, w.a.bucket, w.key, w.upload, number, bytes.NewReader(body), int64(len(body)), o)
 	if err != nil {
 		return w.a.failure(err)
 	}
 	w.parts = append(w.parts, minio.CompletePart{PartNumber: number, ETag: p.ETag})
+	w.sum.Write(body)
 	w.part.Reset()
 	return nil
 }
@@ -136,8 +137,8 @@ func (w *writer) commit() error {
 func (a *archive) put(ctx context.Context, key string, body []byte, condition func(*minio.PutObjectOptions)) (etag string, err error) {
 	o := minio.PutObjectOptions{DisableContentSha256: true} // of parts of the body; that of the whole is given
 	condition(&o)
-	sum := sha256.Sum256(body)
-	info, err := a.client.PutObject(ctx, a.bucket, key, bytes.NewReader(body), int64(len(body)), "", checksum(body), o)
+	sum, signed := checksum(body)
+	info, err := a.client.PutObject(ctx, a.bucket, key, bytes.NewReader(body), int64(len(body)), "", signed, o)
 	if err = a.failure(err); errors.Is(err, fs.ErrExist) {
 		if err := a.settled(ctx, key, int64(len(body)), sum[:], err); err != nil {
 			return "", err
