@@ -47,17 +47,14 @@ func (t *Timeline) removeUnfinished(ctx context.Context) error {
 	}
 	for _, e := range entries {
 		dir := t.rel(e.Name)
-		if !e.Folder || !strings.HasPrefix(e.Name, basePrefix) || t.lostManifest(ctx, dir) {
+		if !e.Folder || !strings.HasPrefix(e.Name, basePrefix) {
 			continue
 		}
-		there, err := exists(ctx, t.archive, path.Join(dir, manifestName))
-		if err != nil {
-			return err
+		if there, err := exists(ctx, t.archive, path.Join(dir, manifestName)); there || err != nil || t.lostManifest(ctx, dir) {
+			continue // complete, or it may be
 		}
-		if !there {
-			if err := t.archive.RemoveAll(ctx, dir); err != nil {
-				return err
-			}
+		if err := t.archive.RemoveAll(ctx, dir); err != nil {
+			return err
 		}
 	}
 	for _, e := range entries {
