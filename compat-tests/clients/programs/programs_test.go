@@ -1,7 +1,6 @@
 package programs
 
 import (
-	"errors"
 	"net"
 	"path/filepath"
 	"strings"
@@ -40,25 +39,14 @@ func TestPrograms(t *testing.T) {
 		names = append(names, p.name)
 		t.Run(p.name, func(t *testing.T) { p.judge(t, score) })
 	}
-	score.End(t, scoreboardHead, names, func(test string) string {
-		name, _, _ := strings.Cut(test, "::")
-		return name
-	})
+	score.End(t, scoreboardHead, names, scoreboard.RowOf)
 }
 
 // judge installs a program, runs its tests against a server of their own, and takes the results.
 func (p program) judge(t *testing.T, score *scoreboard.Scoring) {
 	source := kinds[p.registry](p)
 	source.Folder = filepath.Join("programs", p.name)
-	if what := source.Missing(); what != "" {
-		t.Skip(what)
-	}
-	dir, err := source.Install(t.Context())
-	if errors.Is(err, harness.ErrFetch) {
-		t.Skip(err)
-	} else if err != nil {
-		t.Fatal(err)
-	}
+	dir := source.Ready(t)
 	server := harness.Start(t, harness.Options{Args: append(p.listen(t), p.server...)})
 	results, err := p.runner(t, dir, server).Run(t.Context(), "")
 	if err != nil {

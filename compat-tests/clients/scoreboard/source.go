@@ -2,10 +2,12 @@ package scoreboard
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"testing"
 
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
@@ -32,6 +34,22 @@ func (s Source) Missing() string {
 		return s.Wants
 	}
 	return ""
+}
+
+// Ready installs the driver and its tests for a test, and returns the folder of the tests. It skips the test if a
+// prerequisite is missing or the download fails.
+func (s Source) Ready(t *testing.T) (dir string) {
+	t.Helper()
+	if what := s.Missing(); what != "" {
+		t.Skip(what)
+	}
+	dir, err := s.Install(t.Context())
+	if errors.Is(err, harness.ErrFetch) {
+		t.Skip(err)
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }
 
 // Install installs the driver and its tests, unless an earlier run did, and returns the folder of the tests.

@@ -2,11 +2,9 @@ package scoreboard
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"testing"
 
-	"github.com/cantledb/cantle/compat-tests/rig/harness"
 	"github.com/cantledb/cantle/internal/testenv"
 )
 
@@ -77,15 +75,7 @@ type Suite struct {
 // set, and runs that are not Short unless CANTLE_LONG is set.
 func (s Suite) Judge(t *testing.T) {
 	testenv.SkipWithURI(t)
-	if what := s.Source.Missing(); what != "" {
-		t.Skip(what)
-	}
-	dir, err := s.Source.Install(t.Context())
-	if errors.Is(err, harness.ErrFetch) {
-		t.Skip(err)
-	} else if err != nil {
-		t.Fatal(err)
-	}
+	dir := s.Source.Ready(t)
 	score := Begin(t, "scoreboard.txt")
 	score.Floor = true
 	var rows []string
@@ -101,10 +91,13 @@ func (s Suite) Judge(t *testing.T) {
 			})
 		}
 	})
-	score.End(t, s.Head, rows, func(test string) string {
-		row, _, _ := strings.Cut(test, "::")
-		return row
-	})
+	score.End(t, s.Head, rows, RowOf)
+}
+
+// RowOf returns the row of the scoreboard with which the name of a test begins.
+func RowOf(test string) string {
+	row, _, _ := strings.Cut(test, "::")
+	return row
 }
 
 // takeRun takes the results of a run, part by part.
