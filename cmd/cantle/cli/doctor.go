@@ -13,6 +13,7 @@ import (
 
 	"github.com/cantledb/cantle/cmd/cantle/columns"
 	"github.com/cantledb/cantle/cmd/cantle/doctor"
+	"github.com/cantledb/cantle/cmd/cantle/s3archive"
 	"github.com/cantledb/cantle/cmd/cantle/tikvengine"
 	"github.com/cantledb/cantle/serve/daemon"
 	"github.com/cantledb/cantle/serve/flags"
@@ -35,7 +36,7 @@ The exit status is 1 if there is a problem to repair (FAULT), and 0 otherwise.
 `
 
 func doctorVerb(f *pflag.FlagSet) action {
-	cfg := daemon.Config{Remotes: []daemon.Remote{tikvengine.Engine()}, OpenArchive: openArchive}
+	cfg := daemon.Config{Remotes: []daemon.Remote{tikvengine.Engine()}, OpenArchive: s3archive.Open}
 	cfg.Flags(f)
 	f.VisitAll(func(x *pflag.Flag) { x.Hidden, x.Annotations = x.Name != "config" && x.Name != "data", nil }) // without the topics of serve
 	asJSON := f.Bool("json", false, "print a JSON object instead of a table")

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/cantledb/cantle/cmd/cantle/columns"
+	"github.com/cantledb/cantle/cmd/cantle/s3archive"
 	"github.com/cantledb/cantle/cmd/cantle/tikvengine"
 	"github.com/cantledb/cantle/serve/daemon"
 	"github.com/cantledb/cantle/serve/flags"
@@ -44,7 +45,7 @@ func Program(run Serve) *cobra.Command {
 // serveCommand returns the command "cantle serve". It calls run even if flags are wrong, because --check-config
 // reports all errors at once.
 func serveCommand(run Serve) *cobra.Command {
-	cfg := &daemon.Config{Remotes: []daemon.Remote{tikvengine.Engine()}, OpenArchive: openArchive}
+	cfg := &daemon.Config{Remotes: []daemon.Remote{tikvengine.Engine()}, OpenArchive: s3archive.Open}
 	serve := func(c *cobra.Command, wrong error) error {
 		if status := run(cfg, c.Flags(), wrong, Streams{c.InOrStdin(), c.OutOrStdout(), c.ErrOrStderr()}); status != 0 {
 			return exitStatus(status)
