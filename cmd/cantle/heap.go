@@ -81,6 +81,15 @@ func (h heapState) isIdle(before heapState, kept uint64) bool {
 	return h.allocated-before.allocated < restAllocs && h.held >= kept+restSpare
 }
 
+// freeHeap returns the heap's garbage and the contents of all pools to the operating system, and returns the state of
+// the heap after that. A sync.Pool keeps its buffers, among them those of messages of many megabytes, through one
+// collection, so there are two.
+func freeHeap() heapState {
+	runtime.GC()
+	debug.FreeOSMemory()
+	return readHeap()
+}
+
 // returnHeap starts a timer that returns spare memory of the heap to the operating system whenever the server is
 // idle.
 func returnHeap() {
@@ -89,8 +98,7 @@ func returnHeap() {
 	look = func() {
 		now := readHeap()
 		if now.isIdle(before, kept) {
-			debug.FreeOSMemory()
-			now = readHeap()
+			now = freeHeap()
 			kept = now.held
 		}
 		before, kept = now, min(kept, now.held)

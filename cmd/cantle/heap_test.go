@@ -3,6 +3,7 @@ package main
 import (
 	"runtime"
 	"runtime/debug"
+	"sync"
 	"testing"
 )
 
@@ -44,5 +45,18 @@ func TestIdleHeapIsReleased(t *testing.T) {
 	debug.FreeOSMemory()
 	if after := readHeap(); after.isIdle(after, small.held) {
 		t.Errorf("the heap holds %d bytes, and held %d before", after.held, small.held)
+	}
+}
+
+// freeHeap empties pools: their contents count as used memory in the collection that follows their last use.
+func TestPoolsAreReleased(t *testing.T) {
+	small := freeHeap()
+	var pool sync.Pool
+	pool.Put(new([64 << 20]byte))
+	if now := readHeap(); now.held < small.held+64<<20 {
+		t.Fatalf("the heap holds %d bytes, %d before", now.held, small.held)
+	}
+	if now := freeHeap(); now.held > small.held+restSpare {
+		t.Errorf("the heap holds %d bytes, %d before", now.held, small.held)
 	}
 }
