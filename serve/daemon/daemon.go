@@ -171,6 +171,7 @@ func (d *Daemon) start(ctx context.Context) error {
 		Messages: d.shares.messages, Replies: d.shares.replies, IdleMax: d.cfg.Idle, Lanes: d.processor.Interruptible, AddressConnsMax: d.cfg.AddressConns, AddressRate: rate, RemoteRate: remote, TLS: d.tls.mode, TLSConfig: d.tls.config,
 		QueryCommands: func(tag string) bool { return tag == command.TagCosmos && d.account.Version.QueryCommands() }})
 	d.loop(ctx, d.sampleHistory) // counts the server's connections
+	d.loop(ctx, d.commands.Sharding.RunLedger)
 	if remote, ok := d.store.(storage.Remote); ok {
 		d.loop(ctx, func(ctx context.Context) { d.watchStore(ctx, remote) })
 	}

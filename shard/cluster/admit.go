@@ -21,6 +21,7 @@ func (c *Cluster) settle(o *Op) {
 	c.Budgets.Charge(now, class, &o.meter)
 	if !class.Operator && o.meter.Collection() != 0 {
 		pool := c.Budgets.Collection(o.meter.Collection())
+		o.key.note(&o.touches)
 		o.touches.charge(pool, &o.meter, o.Caller)
 		pool.CountCaller(&o.meter, o.Caller, now)
 	}

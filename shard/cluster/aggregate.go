@@ -265,6 +265,11 @@ func (x *opener) source(p *agg.Pipeline) (exec.Operator, error) {
 // virtualDocs delivers the documents of a namespace that is not stored: those that Upper.Virtual computes
 // (config.chunks, …), or none.
 func (c *Cluster) virtualDocs(o *Op, ns collection.Namespace) (exec.Operator, error) {
+	if c.upper.Pages != nil {
+		if next := c.upper.Pages(o, ns); next != nil {
+			return exec.Pages(o.Env, next), nil
+		}
+	}
 	if c.upper.Virtual != nil {
 		if docs, ok := c.upper.Virtual(o, ns); ok {
 			return exec.Documents(o.Env, docs)

@@ -1,6 +1,8 @@
 package cluster
 
 import (
+	"context"
+
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 )
@@ -15,6 +17,9 @@ type Upper struct {
 	// Virtual computes the documents of collections that are not stored
 	// (config.chunks, …); ok is false for any other namespace.
 	Virtual func(o *Op, ns collection.Namespace) (docs []bson.Raw, ok bool)
+	// Pages returns a function that computes the documents of a collection that is not stored page by page, for
+	// collections too large for memory; nil for any other namespace. The function returns no documents at the end.
+	Pages func(o *Op, ns collection.Namespace) func(context.Context) ([]bson.Raw, error)
 	// Dropped is called for the namespace of a dropped or renamed collection, after Config.Dropped, to release what
 	// the layer above holds of it.
 	Dropped func(ns collection.Namespace)

@@ -53,6 +53,8 @@ type Op struct {
 	Writes storage.Memory
 	// User is the user that runs the command.
 	User collection.User
+	// Viewer decides which values of documents the user may see outside of queries; nil lets the user see all.
+	Viewer Viewer
 	// Caller is the origin of the command, for the statistics of hot keys; nil if it has none.
 	Caller *ratelimit.Caller
 	// BypassValidation skips validators (bypassDocumentValidation).
@@ -90,6 +92,7 @@ type Op struct {
 
 	meter     ratelimit.Meter      // of the running statement
 	touches   touches              // of the running statement
+	key       chargedKey           // the shard key value for which the command was charged
 	refused   *ratelimit.Throttled // the last refusal of a bulk write's statement
 	class     ratelimit.Class      // Class, with the throughput bucket of AppName
 	paid      *ratelimit.Scope     // where the running write has been admitted already
@@ -102,7 +105,7 @@ type Op struct {
 // command's own counters (Waited, Receipt, Committed, ReadTime), which the command changes meanwhile, and Planned,
 // Row and Trace, which are for the command's own pipeline.
 func (o *Op) forSubPipeline(env *mql.Env) *Op {
-	return &Op{Env: env, Class: o.Class, AppName: o.AppName, Strong: o.Strong, Unmetered: o.Unmetered, Cap: o.Cap, Txn: o.Txn, At: o.At, User: o.User, Allowed: o.Allowed}
+	return &Op{Env: env, Class: o.Class, AppName: o.AppName, Strong: o.Strong, Unmetered: o.Unmetered, Cap: o.Cap, Txn: o.Txn, At: o.At, User: o.User, Viewer: o.Viewer, Allowed: o.Allowed}
 }
 
 // MayWrite returns an error for a write to a user's database while such writes are blocked, whether
@@ -120,6 +123,30 @@ func (o *Op) Statement(i int) int32 {
 		return o.StmtIDs[i]
 	}
 	return o.StmtID + int32(i)
+}
+
+// Viewer decides what the user of a command may see.
+type Viewer interface {
+	// SeesValues reports whether the user may read the documents of a collection.
+	SeesValues(ns collection.Namespace) bool
+}
+
+// Paid returns the class by which the command's last statement was admitted, with the throughput bucket of AppName; the
+// class of the command if no statement needed admission.
+func (o *Op) Paid() ratelimit.Class {
+	if o.class.Group != 0 {
+		return o.class
+	}
+	return o.Class
+}
+
+// ChargedKey returns the encoded shard key value for which the command was charged, as KeyPattern.AppendLogical encodes
+// it; nil if there is none, or several. It is valid until the op runs another statement.
+func (o *Op) ChargedKey() []byte {
+	if o.key.several {
+		return nil
+	}
+	return o.key.bytes
 }
 
 // begin clears the op's meter and touched shard key values before a statement on a collection, and makes the

@@ -18,6 +18,7 @@ const (
 	MetaDatabase    MetaKind = 'd' // catalog entry, by name
 	MetaHistory     MetaKind = 'h' // history of the load of partitions, by time
 	MetaJob         MetaKind = 'j' // background jobs and their progress
+	MetaLedger      MetaKind = 'l' // what commands have cost, by hour
 	MetaCounter     MetaKind = 'n' // id generators and statistics
 	MetaQuota       MetaKind = 'q' // how much of shared budgets each server needs, by server
 	MetaRole        MetaKind = 'r'

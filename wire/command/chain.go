@@ -347,6 +347,7 @@ func (c *Call) prepareEnv() {
 		c.Op.Writes = who.writes
 	}
 	c.Op.AppName, c.Op.User, c.Op.Caller = c.ConnState.AppName, c.ConnState.User, c.Server.callerOf(c.ConnState)
+	c.Op.Viewer = c
 	c.Op.Strong = c.strongReads()
 	c.Op.Unmetered = c.Server.Unmetered.Load()
 	c.Op.Durability = c.WriteConcern.Durability(c.Server.Durability)

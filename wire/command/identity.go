@@ -44,6 +44,11 @@ func (s *Server) MaySeeValues(l *Login, ns collection.Namespace) bool {
 	return !s.RequireAuth || l.Allows().May(auth.Find, ns)
 }
 
+// SeesValues reports whether the user of the command may see values of a collection's documents outside of queries.
+func (c *Call) SeesValues(ns collection.Namespace) bool {
+	return c.Server.MaySeeValues(c.ConnState.Login, ns)
+}
+
 // MaySeeBounds reports whether a user may see the bounds of a collection's partitions. Under a ranged shard key the
 // bounds are values of documents: they are visible to users that may read the documents, and to users that may read
 // config.chunks, where MongoDB shows bounds.

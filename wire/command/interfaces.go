@@ -1,6 +1,7 @@
 package command
 
 import (
+	"context"
 	"errors"
 	"time"
 
@@ -94,6 +95,8 @@ type Sharding interface {
 	UpdateVirtual(c *Call, ns collection.Namespace, m *cluster.Modify) (r cluster.Modified, done bool, err error)
 	// TakeShapes visits each query shape that did work since the last call, with that work, for the history.
 	TakeShapes(visit func(history.Shape, history.ShapeWork))
+	// RunLedger stores the ledger of request units every few seconds until ctx ends, and once after that.
+	RunLedger(ctx context.Context)
 }
 
 // FailPlace is a place where a fail point can make a command fail.
@@ -124,6 +127,7 @@ func (absent) FillConcerns(*Call)                                {}
 func (absent) ReadLimit() time.Duration                          { return 0 }
 func (absent) Parameter(string) float64                          { return 0 }
 func (absent) TakeShapes(func(history.Shape, history.ShapeWork)) {}
+func (absent) RunLedger(context.Context)                         {}
 func (absent) Attached()                                         {}
 func (absent) Fail(*Call, FailPlace) error                       { return nil }
 func (absent) EnterWrite(*Call) error                            { return nil }

@@ -27,7 +27,9 @@ func (c *Call) mayOperate() bool {
 }
 
 // PayAs makes a getMore pay as the command that opened its cursor, whose class is given.
-func (c *Call) PayAs(class ratelimit.Class) { c.Op.Class.Operator = class.Operator }
+func (c *Call) PayAs(class ratelimit.Class) {
+	c.Op.Class.Operator, c.Op.Class.Group = class.Operator, class.Group
+}
 
 // enterBudgets admits the command where its price does not depend on the partitions: to the budget of metadata commands,
 // and to the allowance of operators, unless it is a getMore, whose class is that of its cursor.

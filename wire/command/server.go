@@ -196,7 +196,7 @@ func (s *Server) add(d *Def) {
 // a dropped or renamed collection. It is called once, after all rooms have joined and before the first command; New
 // does not attach.
 func (s *Server) Attach() {
-	s.Cluster.Attach(cluster.Upper{Info: s.Stages.Docs, Virtual: s.Virtual.Docs, Dropped: s.Sharding.Dropped})
+	s.Cluster.Attach(cluster.Upper{Info: s.Stages.Docs, Virtual: s.Virtual.Docs, Pages: s.Virtual.Pages, Dropped: s.Sharding.Dropped})
 	s.Settings.Attached()
 }
 

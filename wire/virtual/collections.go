@@ -2,6 +2,7 @@ package virtual
 
 import (
 	"cmp"
+	"context"
 	"slices"
 
 	"github.com/cantledb/cantle/bson"
@@ -17,6 +18,8 @@ import (
 type Collection struct {
 	DB, Coll string
 	Docs     func() []bson.Raw
+	// Pages, if set, computes the documents page by page as cluster.Upper.Pages does, in place of Docs.
+	Pages func(o *cluster.Op) func(context.Context) ([]bson.Raw, error)
 	// WhenFilled means that listCollections shows the collection only while it has documents.
 	WhenFilled bool
 	// OfMembers means that the collection is listed even if the server appears as a member of a replica set and the
@@ -57,10 +60,21 @@ func (v *Collections) Docs(_ *cluster.Op, ns collection.Namespace) (docs []bson.
 	if ns.Coll == "system.views" {
 		return v.viewDocs(ns.DB)
 	}
-	if row := v.find(ns); row != nil {
+	if row := v.find(ns); row != nil && row.Pages != nil {
+		return nil, true
+	} else if row != nil {
 		return row.Docs(), true
 	}
 	return nil, false
+}
+
+// Pages returns the function that computes the documents of a virtual collection page by page; nil if the namespace is
+// none, or is computed at once. The cluster calls Pages to read such a collection.
+func (v *Collections) Pages(o *cluster.Op, ns collection.Namespace) func(context.Context) ([]bson.Raw, error) {
+	if row := v.find(ns); row != nil && row.Pages != nil {
+		return row.Pages(o)
+	}
+	return nil
 }
 
 // IsDerived reports whether the namespace is a view, a time series or a virtual collection, which have no stored

@@ -276,4 +276,4 @@ type charger interface {
 func (x *streamSource) charge() int64 { return int64(x.op.Receipt.Total()) }
 
 // class returns the class of the command that opened the cursor.
-func (x *streamSource) class() ratelimit.Class { return x.op.Class }
+func (x *streamSource) class() ratelimit.Class { return x.op.Paid() }

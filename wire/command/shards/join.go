@@ -2,6 +2,7 @@ package shards
 
 import (
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/wire/command"
 	"github.com/cantledb/cantle/wire/virtual"
 )
 
@@ -14,7 +15,7 @@ func (s *State) join() {
 	s.LoadSetting("config.settings", &s.settings.Setting, configSettingsName, s.settings.apply)
 	s.LoadSetting("the state of the balancer", &s.balancer, balancerName, s.applyBalancer)
 	s.Sharding = s
-	s.OnEnd(s.recordShape)
+	s.OnEnd(func(c *command.Call, e command.Outcome) { s.bill(c, e, s.recordShape(c, e)) })
 	s.publishServer()
 	s.registerCalls()
 	none := func() []bson.Raw { return nil }
@@ -25,6 +26,7 @@ func (s *State) join() {
 		virtual.Collection{DB: "config", Coll: "databases", Docs: s.databaseDocs},
 		virtual.Collection{DB: "config", Coll: "mongos", Docs: s.mongosDocs},
 		virtual.Collection{DB: "config", Coll: "queryAnalyzers", Docs: s.queryAnalyzerDocs},
+		virtual.Collection{DB: "config", Coll: "requestUnits", Docs: none, Pages: s.ledgerPages, OfMembers: true},
 		virtual.Collection{DB: "config", Coll: "settings", Docs: s.settingDocs},
 		virtual.Collection{DB: "config", Coll: "shards", Docs: s.shardDocs},
 		virtual.Collection{DB: "config", Coll: "tags", Docs: s.tagDocs},

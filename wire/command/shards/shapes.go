@@ -67,6 +67,7 @@ type shape struct {
 	prices            shapePrices
 	callers           ratelimit.Callers
 	pending           history.ShapeWork // since the last TakeShapes
+	billed            *history.Shape    // its name in the ledger
 }
 
 // shapeMinute holds the counts of a shape in one minute.
@@ -102,8 +103,8 @@ type shapeRun struct {
 // record counts a run of a command under its shape; for a batch, body is its first statement. text is memory for the
 // text of the shape, which is returned for reuse. usual is the average cost of runs of the shape that were not
 // refused. prices are those of the shape, nil unless r.priced. If the shape has just reached fanOutsWarned, warn is a
-// copy of it.
-func (x *shapes) record(text []byte, ns collection.Namespace, d *command.Def, body bson.Raw, r shapeRun, now time.Time) (_ []byte, usual averageRun, prices *shapePrices, warn *shape) {
+// copy of it. billed is the name of the shape in the ledger.
+func (x *shapes) record(text []byte, ns collection.Namespace, d *command.Def, body bson.Raw, r shapeRun, now time.Time) (_ []byte, usual averageRun, prices *shapePrices, warn *shape, billed *history.Shape) {
 	x.once.Do(func() { x.seed = maphash.MakeSeed(); x.since.Store(now.UnixMilli()) })
 	var filter, sort bson.Raw
 	if d.Query != nil {
@@ -136,6 +137,7 @@ func (x *shapes) record(text []byte, ns collection.Namespace, d *command.Def, bo
 		}
 		s = &shape{ns: ns, command: d.Name, filter: string(text[from:to]), sort: strings.TrimSpace(string(text[to:])), fields: filterFields(nil, filter)}
 		s.ns.DB, s.ns.Coll = strings.Clone(ns.DB), strings.Clone(ns.Coll)
+		s.billed = s.named()
 		part.by[string(text)] = s
 	}
 	warn = s.add(r, now)
@@ -150,7 +152,12 @@ func (x *shapes) record(text []byte, ns collection.Namespace, d *command.Def, bo
 	if r.priced {
 		prices = new(s.prices)
 	}
-	return text, usual, prices, warn
+	return text, usual, prices, warn, s.billed
+}
+
+// named returns the name of a shape.
+func (s *shape) named() *history.Shape {
+	return &history.Shape{Namespace: s.ns.String(), Command: s.command, Filter: strings.ToValidUTF8(s.filter, "\uFFFD"), Sort: s.sort}
 }
 
 // runs returns the number of statements that ran, 0 for a page of a query that was counted.
@@ -390,10 +397,10 @@ func conditionKind(v bson.Value) string {
 }
 
 // recordShape counts a completed read or write by its shape, and passes it to sampleQuery and recordTraffic. Commands of
-// operators are left out: they are no load of the application.
-func (s *State) recordShape(c *command.Call, e command.Outcome) {
+// operators are left out: they are no load of the application. It returns the name of the shape, nil if it counted none.
+func (s *State) recordShape(c *command.Call, e command.Outcome) (billed *history.Shape) {
 	if c.Def.Facts.Has(command.Silent) || c.Op.Unmetered || c.Op.Class.Operator {
-		return
+		return nil
 	}
 	err := e.Err
 	ns := c.Running.NS
@@ -401,7 +408,7 @@ func (s *State) recordShape(c *command.Call, e command.Outcome) {
 		ns = command.ManyNamespaces
 	}
 	if ns.Coll == "" || !c.Def.Costly() {
-		return
+		return nil
 	}
 	s.sampleQuery(c, err)
 	def, body := c.Def, c.Body
@@ -425,7 +432,7 @@ func (s *State) recordShape(c *command.Call, e command.Outcome) {
 	var warn *shape
 	var usual averageRun
 	var prices *shapePrices
-	c.ConnState.Shape, usual, prices, warn = s.shapes.record(c.ConnState.Shape, ns, def, body, r, c.Start.Add(e.Took))
+	c.ConnState.Shape, usual, prices, warn, billed = s.shapes.record(c.ConnState.Shape, ns, def, body, r, c.Start.Add(e.Took))
 	refused := refusalsOf(c)
 	s.recordTraffic(c, def, body, r, usual, prices, refused)
 	s.recordRefusals(c, def, body, prices, refused)
@@ -434,4 +441,5 @@ func (s *State) recordShape(c *command.Call, e command.Outcome) {
 			Int("partitions", warn.partitions).Stringer("ru", warn.fanOutCharge).
 			Msg("a query keeps visiting several partitions, for the shard key is not in its filter: see cantle report and cantle advise")
 	}
+	return billed
 }

@@ -1,8 +1,6 @@
 package shards
 
 import (
-	"strings"
-
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/shard/history"
 )
@@ -42,7 +40,7 @@ func (x *shapes) take(visit func(history.Shape, history.ShapeWork)) {
 		if p.busy {
 			for _, s := range p.by {
 				if s.pending != (history.ShapeWork{}) {
-					visit(history.Shape{Namespace: s.ns.String(), Command: s.command, Filter: strings.ToValidUTF8(s.filter, "\uFFFD"), Sort: s.sort}, s.pending)
+					visit(*s.billed, s.pending)
 					s.pending = history.ShapeWork{}
 				}
 			}

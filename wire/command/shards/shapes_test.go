@@ -27,7 +27,7 @@ func noting() func() {
 		return filter, nil
 	}
 	now, def := time.Unix(1000, 0), &command.Def{Name: "find", Query: query}
-	return func() { text, _, _, _ = x.record(text, ns, def, d, shapeRun{charge: 5, ran: 1}, now) }
+	return func() { text, _, _, _, _ = x.record(text, ns, def, d, shapeRun{charge: 5, ran: 1}, now) }
 }
 
 // TestAllocsShape checks that counting a command allocates nothing, except for the first command of its shape.

@@ -3,6 +3,7 @@ package shards
 import (
 	"sync/atomic"
 
+	"github.com/cantledb/cantle/shard/ledger"
 	"github.com/cantledb/cantle/shard/traffic"
 	"github.com/cantledb/cantle/storage/backup"
 	"github.com/cantledb/cantle/wire/command"
@@ -34,11 +35,13 @@ type State struct {
 	dearest     dearest               // of the shapes of each collection
 	opsRate     opsRate               // operations per second of this server
 	settings    configSettings        // the documents of config.settings except the balancer's
+	ledger      *ledger.Ledger        // what commands have cost, by hour
 }
 
 // New returns the room, and joins it to the server.
 func New(server *command.Server, cfg Config) *State {
 	s := &State{Server: server, Config: cfg}
+	s.ledger = s.newLedger()
 	s.join()
 	return s
 }

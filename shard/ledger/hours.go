@@ -1,0 +1,220 @@
+package ledger
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/ejson"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/shard/history"
+)
+
+// Kind is the kind of a row.
+type Kind byte
+
+// The kinds of rows, by the letters under which they are stored.
+const (
+	User        Kind = 'u'
+	Application Kind = 'a'
+	Bucket      Kind = 'b'
+	Collection  Kind = 'c'
+	Shape       Kind = 's'
+	Value       Kind = 'v'
+)
+
+// Kinds lists the kinds with their names.
+var Kinds = []struct {
+	Kind Kind
+	Name string
+}{{User, "user"}, {Application, "application"}, {Bucket, "bucket"}, {Collection, "collection"}, {Shape, "shape"}, {Value, "value"}}
+
+// Name returns the name of a kind.
+func (k Kind) Name() string {
+	for _, x := range Kinds {
+		if x.Kind == k {
+			return x.Name
+		}
+	}
+	return "?"
+}
+
+// rowID identifies a row of an hour.
+type rowID struct {
+	kind   Kind
+	others bool
+	name   string
+}
+
+// Row is the sum of one user, application, … in one hour.
+type Row struct {
+	Kind   Kind
+	Others bool   // the row is the sum of all that have no row of their own
+	Name   string // unique among the rows of a kind
+	// Namespace is the collection of a row by bucket, collection, shape or value; the others are of shapes and values.
+	Namespace             string
+	Command, Filter, Sort string
+	Value                 bson.Raw // the fields of the shard key
+	Hundredths            int64    // of a request unit
+	Commands              int64
+}
+
+func (r *Row) id() rowID { return rowID{r.Kind, r.Others, r.Name} }
+
+// hour holds this server's rows of one hour.
+type hour struct {
+	rows    map[rowID]*heldRow
+	removed []rowID // stored, but folded into the row of the others meanwhile
+}
+
+type heldRow struct {
+	Row
+	changed bool // since it was stored
+}
+
+// add adds to a row.
+func (h *hour) add(r Row, s sum) {
+	x := h.rows[r.id()]
+	if x == nil {
+		x = &heldRow{Row: r}
+		h.rows[r.id()] = x
+	}
+	x.Hundredths += s.hundredths
+	x.Commands += s.commands
+	x.changed = true
+}
+
+// enter adds an entry to a row of each kind.
+func (l *Ledger) enter(h *hour, k entryKey, s sum) {
+	if k.Caller == nil {
+		h.add(Row{Kind: User, Others: true}, s)
+		h.add(Row{Kind: Application, Others: true}, s)
+	} else {
+		h.add(Row{Kind: User, Name: k.Caller.User}, s)
+		h.add(Row{Kind: Application, Name: k.Caller.App}, s)
+	}
+	if k.Shape == nil {
+		k.Shape = &history.Shape{}
+	}
+	ns := k.Shape.Namespace
+	switch {
+	case k.Bucket == Operator:
+		h.add(Row{Kind: Bucket, Name: "operator"}, s)
+	case k.Bucket != 0 && ns != "":
+		h.add(Row{Kind: Bucket, Name: fmt.Sprintf("%s %d", ns, k.Bucket), Namespace: ns}, s)
+	default:
+		h.add(Row{Kind: Bucket}, s)
+	}
+	h.add(Row{Kind: Collection, Others: ns == "", Name: ns, Namespace: ns}, s)
+	name := ns
+	for _, part := range []string{k.Shape.Command, k.Shape.Filter, k.Shape.Sort} {
+		if part != "" {
+			name += " " + part
+		}
+	}
+	h.add(Row{Kind: Shape, Others: ns == "", Name: name, Namespace: ns, Command: k.Shape.Command, Filter: k.Shape.Filter, Sort: k.Shape.Sort}, s)
+	row := Row{Kind: Value, Others: true}
+	if k.value != "" {
+		if v, ok := l.ValueOf(collection.ParseNamespace(ns), []byte(k.value)); ok {
+			row = Row{Kind: Value, Name: ns + " " + ejson.String(v), Namespace: ns, Value: v}
+		}
+	}
+	h.add(row, s)
+}
+
+// bytes estimates how many bytes the row takes in the store, before compression.
+func (r *Row) bytes() int {
+	return rowBytes + 2*len(r.Name) + len(r.Namespace) + len(r.Value)
+}
+
+// fold leaves the rows of each kind with the highest sums, at most RowsMax with kindBytesMax, and adds the rest to the row
+// of the others, if a kind has more than times as many or as much.
+func (h *hour) fold(times int) {
+	by := map[Kind][]*heldRow{}
+	size := map[Kind]int{}
+	for id, r := range h.rows {
+		if !id.others {
+			by[id.kind] = append(by[id.kind], r)
+			size[id.kind] += r.bytes()
+		}
+	}
+	for kind, list := range by {
+		if len(list) <= times*RowsMax && size[kind] <= times*kindBytesMax {
+			continue
+		}
+		slices.SortFunc(list, func(a, b *heldRow) int {
+			return cmp.Or(cmp.Compare(b.Hundredths, a.Hundredths), cmp.Compare(a.Name, b.Name))
+		})
+		kept, bytes := 0, 0
+		for kept < min(RowsMax, len(list)) && bytes+list[kept].bytes() <= kindBytesMax {
+			bytes += list[kept].bytes()
+			kept++
+		}
+		for _, r := range list[kept:] {
+			h.add(Row{Kind: kind, Others: true}, sum{r.Hundredths, r.Commands})
+			delete(h.rows, r.id())
+			h.removed = append(h.removed, r.id())
+		}
+	}
+}
+
+// collect takes the entries of all lanes and adds them to the rows of their hours. The caller holds l.mu. If the rows
+// of an hour cannot be read, its entries stay pending. Errors: those of the store.
+func (l *Ledger) collect(ctx context.Context) error {
+	for i := range l.lanes {
+		x := &l.lanes[i]
+		x.mu.Lock()
+		for k, s := range x.entries {
+			p := l.pending[k]
+			if p == nil {
+				if len(l.pending) >= pendingMax {
+					k = entryKey{hour: k.hour}
+				}
+				if p = l.pending[k]; p == nil {
+					p = &sum{}
+					l.pending[k] = p
+				}
+			}
+			p.add(*s)
+		}
+		clear(x.entries)
+		x.mu.Unlock()
+	}
+	now := l.Now().Unix() / hourSeconds
+	if _, err := l.hourOf(ctx, now); err != nil {
+		return err
+	}
+	for k, s := range l.pending {
+		h, err := l.hourOf(ctx, k.hour)
+		if err != nil {
+			return err
+		}
+		l.enter(h, k, *s)
+		delete(l.pending, k)
+	}
+	for n, h := range l.hours {
+		if n < now {
+			h.fold(1)
+		} else {
+			h.fold(2)
+		}
+	}
+	return nil
+}
+
+// hourOf returns the rows of an hour, those that this server has stored included.
+func (l *Ledger) hourOf(ctx context.Context, n int64) (*hour, error) {
+	if h := l.hours[n]; h != nil {
+		return h, nil
+	}
+	h := &hour{rows: map[rowID]*heldRow{}}
+	if l.Store != nil {
+		if err := l.load(ctx, n, h); err != nil {
+			return nil, err
+		}
+	}
+	l.hours[n] = h
+	return h, nil
+}
