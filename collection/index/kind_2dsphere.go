@@ -12,7 +12,8 @@ import (
 	"github.com/cantledb/cantle/collection/release"
 )
 
-// SphereOptions are the options of a 2dsphere index.
+// SphereOptions are the options of a 2dsphere index. All versions have the same keys: GeoJSON is tried before legacy
+// pairs, as in version 4. Manual: core/indexes/index-types/geospatial/2dsphere/2dsphere-index-versions.
 type SphereOptions struct{ Version int32 }
 
 // kind2dsphere is the index kind 2dsphere: a document has an entry for every S2 cell that covers the geometry of the
@@ -29,7 +30,11 @@ var kind2dsphere = Kind{
 }
 
 func check2dsphere(p *parser) error {
-	p.s.Sphere = &SphereOptions{Version: 3}
+	newest := int32(3)
+	if p.env.Release.Has(release.SphereVersion4) {
+		newest = 4
+	}
+	p.s.Sphere = &SphereOptions{Version: newest}
 	if err := checkLevels(p.coarsest, p.finest); err != nil {
 		return err
 	}
@@ -38,8 +43,11 @@ func check2dsphere(p *parser) error {
 		return nil
 	}
 	n, _ := v.AsInt64()
-	if v.Type == bson.TypeDecimal128 || n < 1 || n > 3 {
-		return cannot("unsupported geo index version { 2dsphereIndexVersion : %s }, only support versions: [1,2,3]", v)
+	if p.stored {
+		newest = 4
+	}
+	if v.Type == bson.TypeDecimal128 || n < 1 || n > int64(newest) {
+		return cannot("unsupported geo index version { 2dsphereIndexVersion : %s }, only support versions: [%s]", v, "1,2,3,4"[:2*newest-1])
 	}
 	p.s.Sphere.Version = int32(n)
 	return nil

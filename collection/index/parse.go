@@ -20,17 +20,17 @@ import (
 // InvalidIndexSpecificationOption (an unknown option, or one that the _id index cannot have), TypeMismatch,
 // BadValue, InvalidOptions, the errors of match.Parse and mql.ParseCollation, and numbered codes of single kinds.
 func ParseSpec(env *mql.Env, spec bson.Raw) (*Spec, error) {
-	return parseSpec(env, spec, mql.ParseCollation)
+	return parseSpec(env, spec, false, mql.ParseCollation)
 }
 
 // ParseStoredSpec is ParseSpec for an index specification from a catalog, or made from one. by is the version of the
 // rules of its collation, see mql.ParseStoredCollation.
 func ParseStoredSpec(env *mql.Env, spec bson.Raw, by mql.CollatorVersion) (*Spec, error) {
-	return parseSpec(env, spec, func(v bson.Value) (*mql.Collation, error) { return mql.ParseStoredCollation(v, by) })
+	return parseSpec(env, spec, true, func(v bson.Value) (*mql.Collation, error) { return mql.ParseStoredCollation(v, by) })
 }
 
-func parseSpec(env *mql.Env, spec bson.Raw, collation func(bson.Value) (*mql.Collation, error)) (*Spec, error) {
-	p := parser{env: env, raw: spec.Clone(), s: &Spec{}, version: 2, collation: collation}
+func parseSpec(env *mql.Env, spec bson.Raw, stored bool, collation func(bson.Value) (*mql.Collation, error)) (*Spec, error) {
+	p := parser{env: env, raw: spec.Clone(), stored: stored, s: &Spec{}, version: 2, collation: collation}
 	if name, twice := p.raw.Repeated(); twice {
 		return nil, mongoerr.RepeatedField("createIndexes.indexes" + "." + string(name))
 	}
@@ -62,6 +62,7 @@ const specHeld, byteHeld = 1 << 10, 4
 type parser struct {
 	env     *mql.Env
 	raw     bson.Raw
+	stored  bool // raw is from a catalog, or made from one
 	s       *Spec
 	version int64
 	hasName bool

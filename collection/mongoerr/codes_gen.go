@@ -318,6 +318,7 @@ const (
 	ReauthenticationRequired                                    Code = 391
 	QueryRejectedBySettings                                     Code = 411
 	GeoKeyExtractionFailed                                      Code = 510
+	GeoKeyExtractionFailedTimeseries                            Code = 511
 	RequestUnitsExceeded                                        Code = 8253
 	SocketException                                             Code = 9001
 	CannotGrowDocumentInCappedNamespace                         Code = 10003
@@ -974,6 +975,8 @@ func (c Code) name() string {
 		return "QueryRejectedBySettings"
 	case GeoKeyExtractionFailed:
 		return "GeoKeyExtractionFailed"
+	case GeoKeyExtractionFailedTimeseries:
+		return "GeoKeyExtractionFailedTimeseries"
 	case RequestUnitsExceeded:
 		return "RequestUnitsExceeded"
 	case SocketException:

@@ -24,6 +24,7 @@ const (
 	NullSkipsUndefined
 	NullThroughArrays
 	RankNullAsMissing
+	SphereVersion4
 	SubnormalsParse
 	TrimBounded
 	UpsertTooLarge
@@ -56,7 +57,7 @@ var Behaviours = [behaviours]Changed{
 	},
 	GeoKeyCodes: {
 		Since:  V9_0,
-		Says:   "A value that no 2dsphere index can hold fails with 510 instead of 16755.",
+		Says:   "A value that no 2dsphere index can hold fails with 510 instead of 16755, in a measurement of a time-series collection with 511.",
 		Source: "release-notes/9.0-compatibility",
 	},
 	GroupNamesFields: {
@@ -88,6 +89,11 @@ var Behaviours = [behaviours]Changed{
 		Since:  V8_0,
 		Says:   "$rank and $denseRank give null and a missing field the same rank.",
 		Source: "release-notes/8.0-compatibility",
+	},
+	SphereVersion4: {
+		Since:  V8_3,
+		Says:   "A new 2dsphere index has version 4; until then 3, and 4 was refused.",
+		Source: "core/indexes/index-types/geospatial/2dsphere/2dsphere-index-versions",
 	},
 	SubnormalsParse: {
 		Since:  V8_3,

@@ -41,6 +41,9 @@ func (s *entrySet) load(env *mql.Env, t *Target, ix *catalog.Index, doc bson.Raw
 		s.list = append(s.list, entry{s.mem[at : at+len(values)], s.mem[at+len(values):]})
 		return nil
 	})
+	if o := &t.Coll.Options; err != nil && o.TimeSeries != nil {
+		err = index.OfBuckets(err, o.MetaField)
+	}
 	return paths, err
 }
 
