@@ -63,9 +63,6 @@ func (s *Stream) event(env *mql.Env, it *item) (bson.Raw, Token, error) {
 	return doc, t, err
 }
 
-// Expanded reports whether the stream shows expanded events.
-func (s *Stream) Expanded() bool { return s.spec.Expanded }
-
 // tooEarly reports whether the event to be made is before StartAt, a time that may lie between two records of one
 // commit.
 func (s *Stream) tooEarly() bool { return s.spec.HasStartAt && s.time < s.spec.StartAt }

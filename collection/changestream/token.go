@@ -124,7 +124,7 @@ func (t Token) Document() bson.Raw {
 // Location50811, Overflow (15).
 func ParseToken(d bson.Raw) (t Token, err error) {
 	data := d.Get("_data")
-	if _, raw, ok := data.Binary(); ok && len(raw) > 0 {
+	if _, raw, ok := data.Binary(); ok && len(raw) > 0 && raw[0] == tokenFirst {
 		t, err = decodeToken(raw)
 		t.Binary = true
 		return t, err

@@ -99,6 +99,7 @@ func TestSpec(t *testing.T) {
 		`{resumeAfter: []}`:                                     mongoerr.TypeMismatch,
 		`{resumeAfter: {}}`:                                     40647,
 		`{resumeAfter: {_data: 1}}`:                             40647,
+		`{resumeAfter: {_data: BinData(0, "AQ==")}}`:            40647,
 		`{resumeAfter: {_data: ""}}`:                            40649,
 		`{resumeAfter: {_data: "00", _typeBits: 1}}`:            40648,
 		`{resumeAfter: {_data: "xyz"}}`:                         mongoerr.FailedToParse,

@@ -55,6 +55,7 @@ var differences = []difference{
 	{"storage engine", "Pebble; valid options of WiredTiger are accepted without effect; `serverStatus.wiredTiger` has the numbers that tools read", "another engine"},
 	{"server parameters", "a parameter that the server does not have is refused with code 72, as in MongoDB; many are accepted for tools and have no effect", "parameters of WiredTiger and of the internals of mongod have no counterpart"},
 	{"plans", "`explain` has MongoDB's form; another index than in MongoDB may be chosen", "another planner; candidates are compared by trials, as in MongoDB"},
+	{"`$queryStats`", "no documents; `internalQueryStatsSampleRate` and its relatives have no effect", "no statistics are sampled: `customAction: \"GetRequestReport\"` has all commands by shape, with their costs"},
 	{"order of unsorted results", "that of insertion, also in reverse, except of documents inserted while their collection has 10,000 or more: these are at the place of their `_id`; by hash or key in a sharded collection", "only a place that differs from the order of the `_id` is stored: [natural order](operations.md#natural-order)"},
 	{"`hashed` sharding", "another hash: documents lie elsewhere than in a MongoDB cluster", "`convertShardKeyToHashed` of mongosh shows MongoDB's hash"},
 	{"legacy opcodes", "OP_MSG, and OP_QUERY of `hello` and logins only, as MongoDB since 5.1; `--cosmos-version` 3.6 to 5.0 accepts more", ""},

@@ -9,6 +9,6 @@ type Statistics struct {
 	Returned, Loaded                                atomic.Int64 // documents sent; documents read to find them
 	BytesIn, BytesOut, Requests, Unknown            atomic.Int64
 	TimedOut                                        atomic.Int64 // commands that a time limit has ended
-	Expanded                                        atomic.Int64 // change streams opened with showExpandedEvents
 	Awaiting                                        atomic.Int32 // awaitable hellos that are waiting now
+	Changes                                         ChangeCounts
 }

@@ -93,11 +93,13 @@ func streamPipeline(c *command.Call, ns collection.Namespace, pipeline *agg.Outl
 		named.Coll = "$cmd.aggregate"
 	}
 	if s.Changes != nil {
-		if s.Changes.Expanded() {
-			c.Server.Stats.Expanded.Add(1)
-		}
+		first, _ := c.Body.Get("pipeline").Array()
+		stage, _ := first.Get("0").Doc()
+		field, _ := stage.First()
+		arg, _ := field.Value.Doc()
+		countChangeStream(&c.Server.Stats.Changes, ns, arg)
 		o := cursor.Options{Namespace: named, Tailable: true, AwaitData: true, SurvivesDrop: true}
-		return c.OpenCursor(o, newChangeSource(s, &c.Op), size, false)
+		return c.OpenCursor(o, newChangeSource(s, &c.Op, &c.Server.Stats.Changes), size, false)
 	}
 	return c.OpenCursor(cursor.Options{Namespace: named}, &streamSource{s: s, op: &c.Op}, size, false)
 }
@@ -130,6 +132,7 @@ func parseAggregate(c *command.Call) (command.Request, error) {
 		arguments.GivenHint("hint", &a.hint),
 		arguments.By("collation", func(v bson.Value) error { return c.SetCollation(v) }),
 		arguments.By("let", func(v bson.Value) error { return setLet(c, v) }),
+		arguments.StrictBool("allowPartialResults", nil), // a read of several partitions is complete or an error
 		arguments.StrictBool("fromMongos", nil),
 		arguments.StrictBool("needsMerge", nil),
 		arguments.StrictBool("requestResumeToken", nil),

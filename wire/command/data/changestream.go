@@ -9,6 +9,7 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/wire/command"
 )
 
 // changeSource is the source of documents for the cursor of a change stream. Without new events it waits; it ends
@@ -24,11 +25,12 @@ type changeSource struct {
 	// samePoll is true if the next Append belongs to the same poll of the client as the previous Append, so that an
 	// empty poll is counted only once.
 	samePoll bool
+	counts   *command.ChangeCounts
 }
 
-// newChangeSource returns the source of a cursor for a change stream.
-func newChangeSource(s *cluster.Stream, op *cluster.Op) *changeSource {
-	return &changeSource{streamSource: streamSource{s: s, op: op}, token: s.Changes.Token().Document()}
+// newChangeSource returns the source of a cursor for a change stream, which counts its batches in counts.
+func newChangeSource(s *cluster.Stream, op *cluster.Op, counts *command.ChangeCounts) *changeSource {
+	return &changeSource{streamSource: streamSource{s: s, op: op}, token: s.Changes.Token().Document(), counts: counts}
 }
 
 // Append implements cursor.Source.
@@ -44,6 +46,7 @@ func (x *changeSource) Append(ctx context.Context, b *bson.Builder, most, maxByt
 	}
 	again := x.samePoll
 	x.samePoll = false
+	defer func() { countChanges(ctx, x.counts, again, n, b.Len()-start, err) }()
 	defer x.s.Settle()
 	defer func() {
 		if n > 0 || !again {

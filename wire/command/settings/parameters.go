@@ -113,6 +113,8 @@ func paramTable() []paramDef {
 		{name: "internalQueryPlannerGenerateCoveredWholeIndexScans", kind: paramBool, when: always},
 		{name: "internalQueryPlannerMaxIndexedSolutions", kind: paramInt, when: always, num: 64, max: math.MaxInt32},
 		{name: "internalQueryStatsRateLimit", kind: paramInt, when: always, min: -1, max: math.MaxInt32},
+		{name: "internalQueryStatsSampleRate", kind: paramDouble, when: always, num: 0.01, max: 1},
+		{name: "internalQueryStatsWriteCmdSampleRate", kind: paramDouble, when: always, num: 0.01, max: 1},
 		{name: "javascriptProtection", kind: paramBool, when: atStartup},
 		{name: "localLogicalSessionTimeoutMinutes", kind: paramComputed, when: atStartup, value: func(s *State, c *command.Call, name string) {
 			c.Reply.Int32(name, int32(s.Sessions.IdleMax()/time.Minute))
@@ -143,6 +145,7 @@ func paramTable() []paramDef {
 		{name: "ttlMonitorSleepSecs", kind: paramInt, when: always, num: 60, min: 1, max: math.MaxInt32, apply: func(s *State, n float64) {
 			s.Jobs.SetExpireEvery(time.Duration(n) * time.Second)
 		}},
+		{name: "useInternalAuthzForX509", kind: paramBool, when: always},
 	}
 }
 

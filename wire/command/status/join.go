@@ -37,6 +37,7 @@ func (s *State) join() {
 func (s *State) countCommand(c *command.Call, e command.Outcome) {
 	s.observeDuration(c.Name(), e.Took)
 	s.latencies.add(c.Def.Kind, e.Took)
+	s.queryMemory.add(c.Progress().Memory.Load(), e.Err)
 	if c.Running.NS.Coll != "" {
 		s.usage.add(c.Running.NS, c.Def.Op, e.Took)
 	}

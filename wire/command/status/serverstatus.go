@@ -33,7 +33,7 @@ func (s *State) sections() []section {
 		{name: "globalLock", append: statusGlobalLock},
 		{name: "locks", append: s.statusLocks},
 		{name: "logicalSessionRecordCache", append: statusSessions},
-		{name: "metrics", append: statusMetrics},
+		{name: "metrics", append: s.statusMetrics},
 		{name: "mirroredReads", onRequest: true, append: statusNothing},
 		{name: "network", append: statusNetwork},
 		{name: "opLatencies", append: s.statusLatencies},
@@ -225,15 +225,12 @@ func statusSessions(c *command.Call, b *bson.Builder) {
 
 // statusMetrics appends the section metrics, such as how often each command ran and failed, and the counters of
 // cursors and documents.
-func statusMetrics(c *command.Call, b *bson.Builder) {
+func (s *State) statusMetrics(c *command.Call, b *bson.Builder) {
 	b.BeginDoc("changeStreams")
-	moved := c.Release() >= release.V9_0
-	if moved {
-		b.BeginDoc("option")
-	}
-	b.Int64("showExpandedEvents", c.Server.Stats.Expanded.Load())
-	if moved {
-		b.End()
+	if c.Release() >= release.V9_0 {
+		c.Server.Stats.Changes.AppendTo(b)
+	} else {
+		b.Int64("showExpandedEvents", c.Server.Stats.Changes.Load("option.showExpandedEvents"))
 	}
 	b.End()
 	b.BeginDoc("commands")
@@ -284,6 +281,7 @@ func statusMetrics(c *command.Call, b *bson.Builder) {
 		b.Int64("spilledDataStorageSize", x.Storage)
 		b.End()
 	}
+	s.queryMemory.appendTo(c, b)
 	b.End()
 	b.BeginDoc("queryExecutor")
 	b.Int64("scannedObjects", c.Server.Stats.Loaded.Load())

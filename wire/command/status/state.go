@@ -41,6 +41,7 @@ type State struct {
 	Config
 	seconds     *prometheus.HistogramVec // durations by command; nil unless Metrics was called
 	latencies   latencies                // durations by kind of command
+	queryMemory queryMemory              // the memory of commands
 	usage       usages                   // the counters of top for each collection
 	profiler    profiler                 // the settings of the profiler
 	slowWatch   slowWatch                // finds commands that run for long
