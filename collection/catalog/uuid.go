@@ -16,26 +16,43 @@ func VirtualUUID(name string) [16]byte {
 	return u
 }
 
-// CheckUUID compares a collection's UUID with the one that a client expects; if uuid is
-// missing, there is nothing to compare. Errors: CollectionUUIDMismatch (361).
-func (s *Snapshot) CheckUUID(ns collection.Namespace, coll *Collection, uuid bson.Value) error {
-	_, want, ok := uuid.Binary()
-	if !ok || coll != nil && string(coll.UUID[:]) == string(want) {
+// Expected is the collection that a client expects under a namespace (collectionUUID).
+type Expected struct {
+	collection.Namespace
+	UUID bson.Value // missing or null: the client expects none
+}
+
+// CheckUUID returns an error unless the namespace has the UUID that the client expects. A view has no UUID; that of a
+// time-series collection belongs to the namespace of its buckets.
+// Errors: CollectionUUIDMismatch (361).
+func (s *Snapshot) CheckUUID(x Expected) error {
+	_, want, ok := x.UUID.Binary()
+	if !ok {
+		return nil
+	}
+	coll := s.byName.get(x.Namespace)
+	if coll == nil && s.Series(x.Namespace) == nil {
+		if virtual := VirtualUUID(x.Namespace.String()); string(virtual[:]) == string(want) {
+			return nil
+		}
+	}
+	var actual collection.Namespace
+	if found := s.ByUUID([16]byte(want)); found != nil && !found.IsView() {
+		if actual = found.Namespace; found.Options.TimeSeries != nil {
+			actual.Coll = BucketsPrefix + actual.Coll
+		}
+	}
+	if actual == x.Namespace {
 		return nil
 	}
 	b := bson.NewBuilder(nil)
-	b.String("db", ns.DB)
-	b.Value("collectionUUID", uuid)
-	b.String("expectedCollection", ns.Coll)
-	b.Null("actualCollection")
-	for _, other := range s.Collections(ns.DB) {
-		if string(other.UUID[:]) == string(want) {
-			b = bson.NewBuilder(nil)
-			b.String("db", ns.DB)
-			b.Value("collectionUUID", uuid)
-			b.String("expectedCollection", ns.Coll)
-			b.String("actualCollection", other.Namespace.Coll)
-		}
+	b.String("db", x.DB)
+	b.Value("collectionUUID", x.UUID)
+	b.String("expectedCollection", x.Coll)
+	if actual.DB == x.DB && actual.Coll != "" {
+		b.String("actualCollection", actual.Coll)
+	} else {
+		b.Null("actualCollection")
 	}
 	return mongoerr.New(mongoerr.CollectionUUIDMismatch, "Collection UUID does not match that specified").WithFields(b.Doc().Elements())
 }

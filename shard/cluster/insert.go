@@ -28,13 +28,10 @@ const (
 // Errors: only the errors of the whole command.
 func (c *Cluster) Insert(o *Op, ns collection.Namespace, docs []bson.Raw, ordered bool) (n int, errs []mongoerr.WriteError, err error) {
 	if o.MayWrite(ns.DB) != nil {
-		for i := range docs {
-			errs = append(errs, mongoerr.WriteError{Index: int32(i), Err: o.WriteBlock})
-			if ordered {
-				break
-			}
-		}
-		return 0, errs, nil
+		return 0, refuseAll(docs, o.WriteBlock, ordered), nil
+	}
+	if err := c.CheckExpected(o); err != nil {
+		return 0, refuseAll(docs, mongoerr.From(err), ordered), nil
 	}
 	if c.latest(o).Collection(ns) == nil {
 		if errs, none := c.unfit(docs, ordered); none {
@@ -75,6 +72,27 @@ func (c *Cluster) Insert(o *Op, ns collection.Namespace, docs []bson.Raw, ordere
 	}
 	sortErrors(errs)
 	return n, errs, nil
+}
+
+// refuseAll returns an error for each document, with ordered for the first.
+func refuseAll(docs []bson.Raw, e *mongoerr.Error, ordered bool) (errs []mongoerr.WriteError) {
+	for i := range docs {
+		errs = append(errs, mongoerr.WriteError{Index: int32(i), Err: e})
+		if ordered {
+			break
+		}
+	}
+	return errs
+}
+
+// refusePlaced is refuseAll for documents of a group.
+func refusePlaced(docs []router.Placed, e *mongoerr.Error, ordered bool) (errs []mongoerr.WriteError) {
+	for _, p := range docs {
+		if errs = append(errs, mongoerr.WriteError{Index: int32(p.Index), Err: e}); ordered {
+			break
+		}
+	}
+	return errs
 }
 
 // unfit checks documents in order up to the first that may be inserted, with ordered only the first one, and returns
@@ -239,6 +257,9 @@ func (c *Cluster) insertGroup(o *Op, by *catalog.Collection, ns collection.Names
 		}
 		err = nil
 	}
+	if mongoerr.CodeOf(err) == mongoerr.CollectionUUIDMismatch { // another collection has got the name
+		errs, err = append(errs, refusePlaced(docs, mongoerr.From(err), ordered)...), nil
+	}
 	return n, errs, err
 }
 
@@ -312,6 +333,9 @@ func (c *Cluster) refusedWrite(i int, t *ratelimit.Throttled) mongoerr.WriteErro
 // is dropped meanwhile.
 func (c *Cluster) ensure(o *Op, ns collection.Namespace) (*catalog.Collection, error) {
 	for range retriesMax {
+		if err := c.CheckExpected(o); err != nil {
+			return nil, err
+		}
 		coll := c.latest(o).Collection(ns)
 		switch {
 		case coll == nil: // or a concurrent command has dropped what this one created

@@ -56,6 +56,9 @@ type Modified struct {
 // Modify runs one update or delete statement. The collection is created if
 // an upsert needs it.
 func (c *Cluster) Modify(o *Op, ns collection.Namespace, m *Modify) (Modified, error) {
+	if err := c.CheckExpected(o); err != nil {
+		return Modified{}, err
+	}
 	if err := c.checkModify(o, ns, m); err != nil {
 		return Modified{}, err
 	}

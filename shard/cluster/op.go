@@ -57,6 +57,8 @@ type Op struct {
 	Viewer Viewer
 	// Caller is the origin of the command, for the statistics of hot keys; nil if it has none.
 	Caller *ratelimit.Caller
+	// Expected is the collection that the client expects under the command's namespace; the zero value for none.
+	Expected catalog.Expected
 	// BypassValidation skips validators (bypassDocumentValidation).
 	BypassValidation bool
 	// Refusals lists the statements that budgets refused.
@@ -116,6 +118,11 @@ func (o *Op) MayWrite(db string) error {
 	}
 	return o.WriteBlock
 }
+
+// CheckExpected returns an error unless the command's namespace has the UUID that the client expects, in the catalog
+// that the command uses. Reads, writes and changes of the catalog check again in the state that they use.
+// Errors: CollectionUUIDMismatch (361).
+func (c *Cluster) CheckExpected(o *Op) error { return c.latest(o).CheckUUID(o.Expected) }
 
 // Statement returns the number of the i-th statement.
 func (o *Op) Statement(i int) int32 {

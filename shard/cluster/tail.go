@@ -45,7 +45,12 @@ func (c *Cluster) Tail(o *Op, ns collection.Namespace, f plan.Find) (*Tail, erro
 	if err := checkTailSort(ns, f.Sort); err != nil {
 		return nil, err
 	}
-	coll := c.catalog.Peek().Collection(ns)
+	snap := c.catalog.Peek()
+	if err := snap.CheckUUID(o.Expected); err != nil {
+		return nil, err
+	}
+	o.Expected = catalog.Expected{} // a later turn has the error of a dropped collection
+	coll := snap.Collection(ns)
 	if coll == nil {
 		_, err := plan.Canonical(o.Env, &catalog.Collection{}, f)
 		return nil, err

@@ -79,7 +79,10 @@ func (c *Cluster) view(o *Op, nss ...collection.Namespace) (*view, error) {
 				return nil, err
 			}
 		}
-		return v, v.visible(nss)
+		if err := v.visible(nss); err != nil {
+			return nil, err
+		}
+		return v, v.snap.CheckUUID(o.Expected)
 	}
 	for {
 		snap := c.catalog.Peek()
@@ -109,6 +112,9 @@ func (c *Cluster) view(o *Op, nss ...collection.Namespace) (*view, error) {
 		if same {
 			if err = v.visible(nss); err == nil {
 				err = c.rewindView(o, v, nss)
+			}
+			if err == nil {
+				err = v.snap.CheckUUID(o.Expected)
 			}
 			if err != nil {
 				v.close()

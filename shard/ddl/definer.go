@@ -65,8 +65,14 @@ func New(data *cluster.Cluster, c Config) *Definer {
 }
 
 // alter runs one catalog change of a command and records that the command has committed.
+// Errors: CollectionUUIDMismatch (361) unless the command's namespace has the UUID that the client expects.
 func (d *Definer) alter(o *cluster.Op, fn func(m *catalog.Mutation) error) error {
-	err := d.catalog.Change(o.Env.Context(), fn)
+	err := d.catalog.Change(o.Env.Context(), func(m *catalog.Mutation) error {
+		if err := m.Snapshot().CheckUUID(o.Expected); err != nil {
+			return err
+		}
+		return fn(m)
+	})
 	if err == nil {
 		d.committed(o)
 	}

@@ -150,6 +150,9 @@ func (d *Definer) addIndexes(o *cluster.Op, ns collection.Namespace, specs []bso
 		return IndexesCreated{}, err
 	}
 	defer unlock()
+	if err := d.data.CheckExpected(o); err != nil {
+		return IndexesCreated{}, err
+	}
 	id := coll.ID
 	build := &jobs.Build{Collection: id}
 	// This change becomes durable together with the later one that makes the indexes ready. If a crash ends the build

@@ -140,13 +140,29 @@ func parseAggregate(c *command.Call) (command.Request, error) {
 		arguments.StrictBool("fromRouter", nil),
 		arguments.StrictBool("includeQueryStatsMetrics", nil),
 		arguments.Doc("exchange", nil),
-		arguments.UUID("collectionUUID", nil),
+		c.ExpectUUID(collection.Namespace{}), // of the namespace that is read below
 	)
 	c.Op.BypassValidation = a.bypass
 	if err == nil {
 		a.ns, a.byUUID, err = aggregateNamespace(c)
 	}
+	if err == nil && !c.Op.Expected.UUID.IsMissing() {
+		c.Op.Expected.Namespace = a.ns
+		err = checkExpectable(a)
+	}
 	return a, err
+}
+
+// checkExpectable refuses collectionUUID for a pipeline that reads no collection.
+// Errors: 4928900, 4928901. Source: SERVER-49289.
+func checkExpectable(a *aggregateArgs) error {
+	switch {
+	case a.pipeline.Watches():
+		return mongoerr.New(4928900, "collectionUUID is not supported for a change stream")
+	case a.ns.Coll == "":
+		return mongoerr.New(4928901, "collectionUUID is not supported for a collectionless aggregation")
+	}
+	return nil
 }
 
 // aggregateCursor reads the argument cursor of an aggregate, {batchSize: n}: the maximum size of the first batch.

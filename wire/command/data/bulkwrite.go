@@ -3,6 +3,7 @@ package data
 import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/collection/update"
@@ -144,29 +145,21 @@ func (r *bulkRun) insert(i, n int) error {
 	}
 	var errs []mongoerr.WriteError
 	if len(docs) > 0 {
-		if err := r.expectUUID(target); err != nil {
-			for _, at := range todo {
-				errs = append(errs, mongoerr.WriteError{Index: int32(at), Err: mongoerr.From(err)})
-				if r.ordered {
-					break
+		r.Env().DB = target.ns.DB
+		r.Op.Expected = catalog.Expected{Namespace: target.ns, UUID: target.uuid}
+		r.Op.Record = r.Recorder(todo, func(*cluster.Modified) bson.Raw { return oneInserted })
+		var err error
+		var inserted int
+		if inserted, errs, err = r.Cluster.Insert(&r.Op, target.ns, docs, r.ordered); err == nil {
+			if i == 0 && len(todo) == n {
+				if err := r.Op.WhollyRefused(inserted, n, errs, r.ordered); err != nil {
+					r.CountRefused(errs)
+					return err
 				}
 			}
-		} else {
-			r.Env().DB = target.ns.DB
-			r.Op.Record = r.Recorder(todo, func(*cluster.Modified) bson.Raw { return oneInserted })
-			var err error
-			var inserted int
-			if inserted, errs, err = r.Cluster.Insert(&r.Op, target.ns, docs, r.ordered); err == nil {
-				if i == 0 && len(todo) == n {
-					if err := r.Op.WhollyRefused(inserted, n, errs, r.ordered); err != nil {
-						r.CountRefused(errs)
-						return err
-					}
-				}
-				command.Renumber(errs, todo)
-			} else if errs, err = statementError(r.Call, nil, todo[0], err); err != nil {
-				return err
-			}
+			command.Renumber(errs, todo)
+		} else if errs, err = statementError(r.Call, nil, todo[0], err); err != nil {
+			return err
 		}
 		if len(errs) > 0 && abortsTxn(r.Call, errs[0].Err) {
 			return errs[0].Err
@@ -200,11 +193,8 @@ func (r *bulkRun) modify(i int) error {
 		r.Call.Server.Stats.Delete.Add(1)
 	}
 	r.Env().DB = target.ns.DB
-	err := r.expectUUID(target)
-	var m cluster.Modified
-	if err == nil {
-		m, err = runStatement(r.Call, target.ns, i, &op.statementArgs, parse)
-	}
+	r.Op.Expected = catalog.Expected{Namespace: target.ns, UUID: target.uuid}
+	m, err := runStatement(r.Call, target.ns, i, &op.statementArgs, parse)
 	if err != nil {
 		errs, err := statementError(r.Call, nil, i, err)
 		if err != nil {
@@ -227,13 +217,6 @@ func (r *bulkRun) modify(i int) error {
 	}
 	r.succeed(i, n, &m)
 	return nil
-}
-
-// expectUUID checks the collectionUUID of a namespace.
-// Errors: CollectionUUIDMismatch (361).
-func (r *bulkRun) expectUUID(t bulkTarget) error {
-	snap := r.Cluster.Catalog()
-	return snap.CheckUUID(t.ns, snap.Collection(t.ns), t.uuid)
 }
 
 // succeed appends the result of operation i to the results of the bulkWrite, with n affected documents, unless

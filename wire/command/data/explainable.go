@@ -15,7 +15,7 @@ func explainFind(c *command.Call, _ command.Request) (x *explained.Explained, er
 	if x.Ns, err = c.ReadNamespace(); err != nil {
 		return nil, err
 	}
-	a, err := parseFind(c)
+	a, err := parseFind(c, x.Ns)
 	x.Find = a.Find
 	return x, err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/plan"
 	"github.com/cantledb/cantle/shard/cluster"
@@ -32,7 +33,7 @@ func runFind(c *command.Call) error {
 	if err != nil {
 		return err
 	}
-	a, err := parseFind(c)
+	a, err := parseFind(c, ns)
 	if err != nil {
 		return err
 	}
@@ -69,7 +70,7 @@ func (a *findArgs) batchSize(c *command.Call) int {
 }
 
 // parseFind reads the arguments of find.
-func parseFind(c *command.Call) (a findArgs, err error) {
+func parseFind(c *command.Call, ns collection.Namespace) (a findArgs, err error) {
 	env := c.Env()
 	err = c.ReadArgs(
 		arguments.Doc("filter", &a.Filter),
@@ -94,6 +95,7 @@ func parseFind(c *command.Call) (a findArgs, err error) {
 		arguments.StrictBool("includeQueryStatsMetrics", nil),
 		arguments.By("collation", func(v bson.Value) error { return c.SetCollation(v) }),
 		arguments.By("let", func(v bson.Value) error { return setLet(c, v) }),
+		c.ExpectUUID(ns),
 		arguments.Ignored("term", "resumeAfter", "startAt", "options"),
 	)
 	if err == nil && a.awaitData && !a.tailable {

@@ -51,6 +51,7 @@ func parseInsert(c *command.Call) (command.Request, error) {
 		arguments.StrictBool("ordered", &r.ordered),
 		arguments.Bool("bypassDocumentValidation", &r.bypass),
 		arguments.Bool("bypassEmptyTsReplacement", nil),
+		c.ExpectUUID(r.ns),
 	)
 	if err != nil {
 		return nil, err

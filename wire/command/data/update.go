@@ -58,6 +58,7 @@ func parseStatements(c *command.Call, list string, read func(bson.Raw) (statemen
 		arguments.StrictBool("ordered", &s.ordered),
 		arguments.Bool("bypassDocumentValidation", &s.bypass),
 		arguments.Bool("bypassEmptyTsReplacement", nil),
+		c.ExpectUUID(s.ns),
 	)
 	if err != nil {
 		return s, err

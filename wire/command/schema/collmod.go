@@ -71,6 +71,9 @@ func (a *collModArgs) Needs(q *command.PrivilegeCheck) {
 // Run answers collMod. Manual: reference/command/collMod.
 func (a *collModArgs) Run(c *command.Call) error {
 	ns := a.ns
+	if err := c.Cluster.CheckExpected(&c.Op); err != nil {
+		return err
+	}
 	coll := c.Cluster.Catalog().Collection(ns)
 	if coll == nil && a.capped && ns.DB == "local" && strings.HasPrefix(ns.Coll, "oplog.") {
 		return mongoerr.New(mongoerr.InvalidOptions, "The size of the oplog cannot be changed by collMod: %s", ns)
@@ -156,7 +159,7 @@ func (a *collModArgs) read(c *command.Call) error {
 		arguments.By("changeStreamPreAndPostImages", func(v bson.Value) error { return a.readImages(c, v) }),
 		arguments.By("timeseries", func(v bson.Value) (err error) { a.series, err = seriesChangeArg(c, "timeseries", v); return err }),
 		arguments.Bool("dryRun", &a.dryRun),
-		arguments.UUID("collectionUUID", nil),
+		c.ExpectUUID(a.ns),
 		arguments.Bool("isTimeseriesNamespace", nil),
 	)
 	a.validates = validator || level || action

@@ -3,11 +3,9 @@ package schema
 import (
 	"strings"
 
-	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/mongoerr"
-	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/command"
 )
 
@@ -17,8 +15,7 @@ func runDrop(c *command.Call) error {
 	if err != nil {
 		return err
 	}
-	var uuid bson.Value
-	err = c.ReadArgs(arguments.UUID("collectionUUID", &uuid))
+	err = c.ReadArgs(c.ExpectUUID(ns))
 	if err != nil {
 		return err
 	}
@@ -32,7 +29,7 @@ func runDrop(c *command.Call) error {
 		return dropViews(c, ns)
 	}
 	coll := c.Cluster.Catalog().Collection(ns)
-	if err := c.Cluster.Catalog().CheckUUID(ns, coll, uuid); err != nil {
+	if err := c.Cluster.CheckExpected(&c.Op); err != nil {
 		return err
 	}
 	found, err := c.Server.DDL.Drop(&c.Op, ns)

@@ -34,6 +34,7 @@ func runCreateIndexes(c *command.Call) error {
 		arguments.Bool("ignoreUnknownIndexOptions", nil),
 		arguments.Bool("returnOnStart", nil),
 		arguments.Bool("background", nil),
+		c.ExpectUUID(ns),
 		arguments.Ignored("v", "isTimeseriesNamespace"), // old tools send the version here too
 	)
 	switch {
@@ -55,6 +56,9 @@ func runCreateIndexes(c *command.Call) error {
 		if specs[i], err = indexSpec(c, s); err != nil {
 			return err
 		}
+	}
+	if err := c.Cluster.CheckExpected(&c.Op); err != nil {
+		return err
 	}
 	c.Respond("CreateIndexesResponse")
 	made, err := c.Server.DDL.CreateIndexes(&c.Op, ns, specs)
@@ -251,7 +255,7 @@ func runDropIndexes(c *command.Call) error {
 			names, key, err = indexChoice(c, index)
 			return err
 		}).WithNull(),
-		arguments.UUID("collectionUUID", nil),
+		c.ExpectUUID(ns),
 		arguments.Bool("isTimeseriesNamespace", nil),
 	)
 	if err != nil {
@@ -259,6 +263,9 @@ func runDropIndexes(c *command.Call) error {
 	}
 	if !given {
 		return mongoerr.MissingField(c.Field("index"))
+	}
+	if err := c.Cluster.CheckExpected(&c.Op); err != nil {
+		return err
 	}
 	c.Respond("DropIndexesResponse")
 	coll := c.Cluster.Catalog().Collection(ns)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/auth"
@@ -13,9 +14,9 @@ import (
 
 // renameArgs holds the arguments of renameCollection.
 type renameArgs struct {
-	from, to       collection.Namespace
-	drop           bool       // drop the target, if it exists
-	dropUUID, uuid bson.Value // expected UUIDs of the target and the source; missing for any
+	from, to collection.Namespace
+	drop     bool       // drop the target, if it exists
+	dropUUID bson.Value // expected UUID of the target; missing for any
 }
 
 // parseRename reads the arguments of renameCollection.
@@ -28,17 +29,17 @@ func parseRename(c *command.Call) (command.Request, error) {
 	}
 	source, _ := c.Value.Str()
 	var target string
-	a := &renameArgs{}
+	a := &renameArgs{from: collection.ParseNamespace(source)}
 	err := c.ReadArgs(
 		arguments.String("to", &target).Required(),
 		arguments.By("dropTarget", func(v bson.Value) error { return a.readDropTarget(c, v) }).WithNull(),
 		arguments.StrictBool("stayTemp", nil),
-		arguments.UUID("collectionUUID", &a.uuid),
+		c.ExpectUUID(a.from),
 	)
 	if err != nil {
 		return nil, err
 	}
-	a.from, a.to = collection.ParseNamespace(source), collection.ParseNamespace(target)
+	a.to = collection.ParseNamespace(target)
 	return a, nil
 }
 
@@ -84,15 +85,14 @@ func (a *renameArgs) Run(c *command.Call) error {
 			return err
 		}
 	}
-	snap := c.Cluster.Catalog()
-	if err := snap.CheckUUID(a.from, snap.Collection(a.from), a.uuid); err != nil {
+	if err := c.Cluster.CheckExpected(&c.Op); err != nil {
 		return err
 	}
 	if !a.dropUUID.IsMissing() {
 		if a.from.DB != a.to.DB {
 			return mongoerr.New(mongoerr.InvalidOptions, "The `dropTarget` parameter must not be a UUID when renaming across databases")
 		}
-		if err := snap.CheckUUID(a.to, snap.Collection(a.to), a.dropUUID); err != nil {
+		if err := c.Cluster.Catalog().CheckUUID(catalog.Expected{Namespace: a.to, UUID: a.dropUUID}); err != nil {
 			return err
 		}
 	}
