@@ -77,7 +77,7 @@ func checkChangeStream(d bson.Raw) error {
 		option{"allChangesForCluster", bson.TypeBool}, option{"showExpandedEvents", bson.TypeBool}, option{"showMigrationEvents", bson.TypeBool},
 		option{"showSystemEvents", bson.TypeBool}, option{"showRawUpdateDescription", bson.TypeBool}, option{"allowToRunOnConfigDB", bson.TypeBool},
 		option{"allowToRunOnSystemNS", bson.TypeBool}, option{"matchCollectionUUIDForUpdateLookup", bson.TypeBool},
-		option{"ignoreRemovedShards", bson.TypeBool})
+		option{"ignoreRemovedShards", bson.TypeBool}, option{"version", bson.TypeString})
 	if err != nil {
 		return err
 	}
@@ -92,6 +92,7 @@ func checkChangeStream(d bson.Raw) error {
 	}{
 		{"fullDocument", [4]string{"default", "updateLookup", "whenAvailable", "required"}},
 		{"fullDocumentBeforeChange", [4]string{"off", "whenAvailable", "required"}},
+		{"version", [4]string{"v1", "v2"}},
 	} {
 		text, ok := d.Get(o.name).Str()
 		if ok && (text == "" || !slices.Contains(o.values[:], text)) {

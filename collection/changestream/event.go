@@ -68,7 +68,7 @@ func (s *Stream) event(env *mql.Env, it *item) (bson.Raw, Token, error) {
 func (s *Stream) tooEarly() bool { return s.spec.HasStartAt && s.time < s.spec.StartAt }
 
 // head begins an event with the fields that events of all kinds have; uuid, the collection's or nil, is shown only
-// with Expanded. Manual: reference/change-events/create#example.
+// with Described. Manual: reference/change-events/create#example.
 func (s *Stream) head(t Token, operation string, uuid []byte, rec *changelog.Record) *eventBuilder {
 	b := &s.out
 	b.begin()
@@ -78,7 +78,7 @@ func (s *Stream) head(t Token, operation string, uuid []byte, rec *changelog.Rec
 	t.Append(&b.Builder, "_id")
 	b.String("operationType", operation)
 	b.Timestamp("clusterTime", s.time.Seconds(), s.time.Increment())
-	if s.spec.Expanded && uuid != nil {
+	if s.spec.Described && uuid != nil {
 		b.Binary("collectionUUID", 4, uuid)
 	}
 	wall := rec.Wall
@@ -117,25 +117,39 @@ func (s *Stream) documentEvent(env *mql.Env, e *entry, rec *changelog.Record, t 
 	appendDocumentKey(b, e, rec)
 	b.End()
 	if rec.Op == changelog.Update {
-		b.BeginDoc("updateDescription")
-		for it := rec.Delta.Iter(); it.Next(); {
-			if string(it.Name) != "disambiguatedPaths" {
-				b.ValueBytes(it.Name, it.Value)
-			}
-		}
-		if s.spec.Expanded {
-			d, _ := rec.Delta.Get("disambiguatedPaths").Doc()
-			if d == nil {
-				d = bson.Empty
-			}
-			b.Raw("disambiguatedPaths", d)
-		}
-		b.End()
+		s.describeUpdate(rec.Delta)
 	}
 	if err := s.before(rec, t); err != nil {
 		return nil, err
 	}
 	return b.end(), nil
+}
+
+// describeUpdate appends the changes of an update to an event, with RawUpdates as they stand in the oplog.
+// Manual: reference/change-events/update.
+func (s *Stream) describeUpdate(delta bson.Raw) {
+	b := &s.out
+	if s.spec.RawUpdates {
+		b.BeginDoc("rawUpdateDescription")
+		b.Int32("$v", 2)
+		b.Raw("diff", diff(delta))
+		b.End()
+		return
+	}
+	b.BeginDoc("updateDescription")
+	for it := delta.Iter(); it.Next(); {
+		if string(it.Name) != "disambiguatedPaths" {
+			b.ValueBytes(it.Name, it.Value)
+		}
+	}
+	if s.spec.Described {
+		d, _ := delta.Get("disambiguatedPaths").Doc()
+		if d == nil {
+			d = bson.Empty
+		}
+		b.Raw("disambiguatedPaths", d)
+	}
+	b.End()
 }
 
 // fullDocument appends the field fullDocument to an event: with Latest the present version, else the new document of

@@ -111,14 +111,28 @@ func (s *Stream) ddlEvent(c *command, t Token) bson.Raw {
 	if c.name == "renameCollection" {
 		appendNamespace(b, "to", c.to)
 	}
-	if s.spec.Expanded {
+	if s.spec.Described {
 		describe(b, c)
+	}
+	if c.name == "create" && s.spec.Kinds {
+		b.String("nsType", c.kind())
 	}
 	return b.end()
 }
 
-// describe appends operationDescription and the other fields that an event with showExpandedEvents has for its
-// command; none for drop and dropDatabase.
+// kind returns the type of what a create has made, as listCollections names it.
+func (c *command) kind() string {
+	switch {
+	case c.series:
+		return "timeseries"
+	case c.view:
+		return "view"
+	}
+	return "collection"
+}
+
+// describe appends operationDescription and the other fields that a described event has for its command; none for drop
+// and dropDatabase.
 func describe(b *eventBuilder, c *command) {
 	switch c.name {
 	case "drop", "dropDatabase":

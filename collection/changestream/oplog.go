@@ -30,7 +30,7 @@ func (o *Oplog) Time() storage.Timestamp { return o.time }
 // is later.
 // Errors: storage errors.
 func OpenOplog(env *mql.Env, src Source, from storage.Timestamp) (*Oplog, error) {
-	spec := &Spec{System: true, Expanded: true, oldest: from <= 1}
+	spec := &Spec{System: true, Expanded: true, Described: true, oldest: from <= 1}
 	if !spec.oldest {
 		_, err := src.Store.ReadLog(env.Context(), changelog.Stream, from-1, func(_, _ storage.Timestamp, _ []byte) bool { return false })
 		if spec.oldest = errors.Is(err, storage.ErrLogTruncated); err != nil && !spec.oldest {

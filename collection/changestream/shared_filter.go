@@ -24,21 +24,22 @@ type question struct {
 
 // form holds the settings that determine the contents of a record's event, for a filter.
 type form struct {
-	full     FullDocument
-	before   Before
-	expanded bool
+	full      FullDocument
+	before    Before
+	described bool
+	raw       bool // RawUpdates
 }
 
 // newQuestion makes the question of a stream; nil if every record passes.
 func newQuestion(s *Spec) *question {
-	q := &question{filter: s.Filter, form: form{s.FullDocument, s.Before, s.Expanded}}
+	q := &question{filter: s.Filter, form: form{s.FullDocument, s.Before, s.Described, s.RawUpdates}}
 	if r := s.Resume; r != nil && r.Partition {
 		q.partition = &r.Range
 	}
 	if q.filter == nil && q.partition == nil {
 		return nil
 	}
-	q.key = string([]byte{byte(s.FullDocument), byte(s.Before), boolByte(s.Expanded), boolByte(q.partition != nil)})
+	q.key = string([]byte{byte(s.FullDocument), byte(s.Before), boolByte(s.Described), boolByte(s.RawUpdates), boolByte(q.partition != nil)})
 	if q.partition != nil {
 		q.key += string(Token{Partition: true, Range: *q.partition}.encode(nil))
 	}
@@ -224,7 +225,7 @@ func (l *logPass) event(f form, e *entry, rec *changelog.Record, ts storage.Time
 	i := slices.IndexFunc(l.events, func(d formEvent) bool { return d.form == f })
 	if i < 0 {
 		i = len(l.events)
-		l.events = append(l.events, formEvent{form: f, stream: Stream{spec: &Spec{FullDocument: f.full, Before: f.before, Expanded: f.expanded}}})
+		l.events = append(l.events, formEvent{form: f, stream: Stream{spec: &Spec{FullDocument: f.full, Before: f.before, Described: f.described, RawUpdates: f.raw}}})
 	}
 	d := &l.events[i]
 	// Two filters may have the entry of a collection at different times, with different names: then the event is made

@@ -3,6 +3,7 @@ package changestream
 import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/collection/release"
 	"github.com/cantledb/cantle/storage"
 )
 
@@ -33,7 +34,13 @@ type Spec struct {
 	Before       Before
 	Cluster      bool // allChangesForCluster
 	Expanded     bool // showExpandedEvents
-	System       bool // showSystemEvents
+	// Described adds collectionUUID, disambiguatedPaths and operationDescription to the events.
+	Described bool
+	// Kinds adds nsType to the events of create.
+	Kinds bool
+	// RawUpdates is showRawUpdateDescription: updates are described as in the oplog.
+	RawUpdates bool
+	System     bool // showSystemEvents
 	// Resume is the token after which to continue; nil = not given. StartAfter means that it was given as
 	// startAfter, which may name the event that ended a stream.
 	Resume     *Token
@@ -52,11 +59,11 @@ type Spec struct {
 	oldest bool // begin with the oldest record: see Oplog
 }
 
-// ParseSpec parses the argument of $changeStream. Manual: reference/operator/aggregation/changeStream. Errors:
+// ParseSpec parses the argument of $changeStream, for a client of release r. Manual: reference/operator/aggregation/changeStream. Errors:
 // TypeMismatch (14), BadValue (2), IDLUnknownField (40415), IDLDuplicateField (40413), Location50865, Location40674,
 // InvalidResumeToken (260), errors of ParseToken.
-func ParseSpec(d bson.Raw) (*Spec, error) {
-	s := &Spec{}
+func ParseSpec(d bson.Raw, r release.Release) (*Spec, error) {
+	s := &Spec{Described: r.Has(release.DescribedEvents), Kinds: r.Has(release.CreatedKind)}
 	var resume, start bson.Raw
 	seen := map[string]bool{}
 	for name, v := range d.Fields() {
@@ -75,11 +82,16 @@ func ParseSpec(d bson.Raw) (*Spec, error) {
 			s.Cluster, err = boolean(v, n)
 		case "showExpandedEvents":
 			s.Expanded, err = boolean(v, n)
+			s.Described = s.Described || s.Expanded
 		case "showSystemEvents":
 			s.System, err = boolean(v, n)
-		case "showMigrationEvents", "allowToRunOnConfigDB", "allowToRunOnSystemNS", "showRawUpdateDescription",
+		case "showMigrationEvents", "allowToRunOnConfigDB", "allowToRunOnSystemNS",
 			"matchCollectionUUIDForUpdateLookup", "ignoreRemovedShards":
 			_, err = boolean(v, n)
+		case "showRawUpdateDescription":
+			s.RawUpdates, err = boolean(v, n)
+		case "version": // of the reader that a mongos chooses
+			err = enum(v, n, []string{"v1", "v2"}, func(int) {})
 		case "resumeAfter":
 			resume, err = object(v, n)
 		case "startAfter":

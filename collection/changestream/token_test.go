@@ -7,6 +7,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/ejson"
 	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/collection/release"
 	"github.com/cantledb/cantle/collection/shard"
 	"github.com/cantledb/cantle/storage"
 )
@@ -118,7 +119,7 @@ func TestSpec(t *testing.T) {
 		if err != nil {
 			t.Fatal(text, err)
 		}
-		_, err = ParseSpec(bson.Raw(d))
+		_, err = ParseSpec(bson.Raw(d), release.Default)
 		got := mongoerr.Code(0)
 		if err != nil {
 			got = mongoerr.CodeOf(err)

@@ -14,6 +14,8 @@ type Changed struct {
 // The changes of behaviour, by name. A new one is a line here and a row in Behaviours, both in alphabetical order.
 const (
 	BucketAutoInputOrder Behaviour = iota
+	CreatedKind
+	DescribedEvents
 	DropsKnownIndexes
 	EarlySums
 	EveryTypeToText
@@ -38,6 +40,16 @@ var Behaviours = [behaviours]Changed{
 		Since:  V8_1,
 		Says:   "Accumulators of $bucketAuto, such as $push and $first, get the documents of a bucket in the order of the input; until then in the order of groupBy.",
 		Source: "reference/operator/aggregation/bucketAuto",
+	},
+	CreatedKind: {
+		Since:  V8_1,
+		Says:   "The event of a create has nsType: collection, view or timeseries.",
+		Source: "reference/change-events/create",
+	},
+	DescribedEvents: {
+		Since:  V8_2,
+		Says:   "Events have collectionUUID, disambiguatedPaths and operationDescription in every change stream; until then only with showExpandedEvents.",
+		Source: "SERVER-86688",
 	},
 	DropsKnownIndexes: {
 		Since:  V8_3,

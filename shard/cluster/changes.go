@@ -101,7 +101,7 @@ func checkWatch(o *Op, p *agg.Pipeline) error {
 
 // Changes implements agg.Opener.
 func (x *opener) Changes(env *mql.Env, ns collection.Namespace, arg bson.Raw) (exec.Operator, error) {
-	spec, err := changestream.ParseSpec(arg)
+	spec, err := changestream.ParseSpec(arg, env.Release)
 	if err != nil {
 		return nil, err
 	}
