@@ -66,28 +66,36 @@ func (r *Row) id() rowID { return rowID{r.Kind, r.Others, r.Name} }
 // hour holds this server's rows of one hour.
 type hour struct {
 	rows    map[rowID]*heldRow
-	removed []rowID // stored, but folded into the row of the others meanwhile
+	values  map[valueKey]*heldRow // the rows of values that had charges since the start of the server
+	removed []rowID               // stored, but folded into the row of the others meanwhile
 }
 
 type heldRow struct {
 	Row
+	value   valueKey
 	changed bool // since it was stored
+	stored  bool // perhaps: the outcome of a commit may be unknown
 }
 
 // add adds to a row.
-func (h *hour) add(r Row, s sum) {
+func (h *hour) add(r Row, s sum) *heldRow {
 	x := h.rows[r.id()]
 	if x == nil {
 		x = &heldRow{Row: r}
 		h.rows[r.id()] = x
 	}
+	x.add(s)
+	return x
+}
+
+func (x *heldRow) add(s sum) {
 	x.Hundredths += s.hundredths
 	x.Commands += s.commands
 	x.changed = true
 }
 
-// enter adds an entry to a row of each kind.
-func (l *Ledger) enter(h *hour, k entryKey, s sum) {
+// enter adds the charges of an origin to a row of each kind, without that of a value.
+func (h *hour) enter(k originKey, s sum) {
 	if k.Caller == nil {
 		h.add(Row{Kind: User, Others: true}, s)
 		h.add(Row{Kind: Application, Others: true}, s)
@@ -115,13 +123,41 @@ func (l *Ledger) enter(h *hour, k entryKey, s sum) {
 		}
 	}
 	h.add(Row{Kind: Shape, Others: ns == "", Name: name, Namespace: ns, Command: k.Shape.Command, Filter: k.Shape.Filter, Sort: k.Shape.Sort}, s)
-	row := Row{Kind: Value, Others: true}
-	if k.value != "" {
-		if v, ok := l.ValueOf(collection.ParseNamespace(ns), []byte(k.value)); ok {
-			row = Row{Kind: Value, Name: ns + " " + ejson.String(v), Namespace: ns, Value: v}
+}
+
+// enterValues adds the charges of values to their rows, and the rest of all charges to the row of the others. New rows are
+// made for the RowsMax values with the highest sums, so that a flush does not decode more.
+func (l *Ledger) enterValues(h *hour, values map[valueKey]*sum, all sum) {
+	type newcomer struct {
+		key valueKey
+		sum
+	}
+	var list []newcomer
+	rest := all
+	for k, s := range values {
+		if r := h.values[k]; r != nil {
+			r.add(*s)
+			rest.sub(*s)
+		} else {
+			list = append(list, newcomer{k, *s})
 		}
 	}
-	h.add(row, s)
+	slices.SortFunc(list, func(a, b newcomer) int {
+		return cmp.Or(cmp.Compare(b.hundredths, a.hundredths), cmp.Compare(a.key.value, b.key.value))
+	})
+	for _, x := range list[:min(RowsMax, len(list))] {
+		v, ok := l.ValueOf(collection.ParseNamespace(x.key.namespace), []byte(x.key.value))
+		if !ok {
+			continue
+		}
+		r := h.add(Row{Kind: Value, Name: x.key.namespace + " " + ejson.String(v), Namespace: x.key.namespace, Value: v}, x.sum)
+		r.value = x.key
+		h.values[x.key] = r
+		rest.sub(x.sum)
+	}
+	if rest != (sum{}) {
+		h.add(Row{Kind: Value, Others: true}, rest)
+	}
 }
 
 // bytes estimates how many bytes the row takes in the store, before compression.
@@ -155,44 +191,36 @@ func (h *hour) fold(times int) {
 		for _, r := range list[kept:] {
 			h.add(Row{Kind: kind, Others: true}, sum{r.Hundredths, r.Commands})
 			delete(h.rows, r.id())
-			h.removed = append(h.removed, r.id())
+			delete(h.values, r.value)
+			if r.stored {
+				h.removed = append(h.removed, r.id())
+			}
 		}
 	}
 }
 
-// collect takes the entries of all lanes and adds them to the rows of their hours. The caller holds l.mu. If the rows
-// of an hour cannot be read, its entries stay pending. Errors: those of the store.
+// collect takes the charges of all lanes and adds them to the rows of their hours. The caller holds l.mu. If the rows of an
+// hour cannot be read, its charges stay pending. Errors: those of the store.
 func (l *Ledger) collect(ctx context.Context) error {
 	for i := range l.lanes {
-		x := &l.lanes[i]
-		x.mu.Lock()
-		for k, s := range x.entries {
-			p := l.pending[k]
-			if p == nil {
-				if len(l.pending) >= pendingMax {
-					k = entryKey{hour: k.hour}
-				}
-				if p = l.pending[k]; p == nil {
-					p = &sum{}
-					l.pending[k] = p
-				}
-			}
-			p.add(*s)
-		}
-		clear(x.entries)
-		x.mu.Unlock()
+		l.take(&l.lanes[i])
 	}
 	now := l.Now().Unix() / hourSeconds
 	if _, err := l.hourOf(ctx, now); err != nil {
 		return err
 	}
-	for k, s := range l.pending {
-		h, err := l.hourOf(ctx, k.hour)
+	for n, p := range l.pending {
+		h, err := l.hourOf(ctx, n)
 		if err != nil {
 			return err
 		}
-		l.enter(h, k, *s)
-		delete(l.pending, k)
+		var all sum
+		for k, s := range p.origins {
+			h.enter(k, *s)
+			all.add(*s)
+		}
+		l.enterValues(h, p.values, all)
+		delete(l.pending, n)
 	}
 	for n, h := range l.hours {
 		if n < now {
@@ -204,12 +232,55 @@ func (l *Ledger) collect(ctx context.Context) error {
 	return nil
 }
 
+// take moves the charges of a lane to l.pending. Values that have rows keep their entries in the lane, without a sum, so that
+// new ones cannot take their places.
+func (l *Ledger) take(x *lane) {
+	held := 0
+	for _, p := range l.pending {
+		held += max(len(p.origins), len(p.values))
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	of := func(hour int64) *taken {
+		p := l.pending[hour]
+		if p == nil {
+			p = new(newTaken())
+			l.pending[hour] = p
+		}
+		return p
+	}
+	for k, s := range x.origins {
+		p := of(k.hour)
+		if p.origins[k] == nil && held+len(x.origins) > pendingMax {
+			k = originKey{hour: k.hour}
+		}
+		if p.origins[k] == nil {
+			p.origins[k] = &sum{}
+		}
+		p.origins[k].add(*s)
+	}
+	clear(x.origins)
+	for k, s := range x.values {
+		if p := of(k.hour); s.commands != 0 && p.values[k] != nil {
+			p.values[k].add(*s)
+		} else if s.commands != 0 && held+len(x.values) <= pendingMax {
+			p.values[k] = new(*s)
+		}
+		if h := l.hours[k.hour]; h != nil && h.values[k] != nil {
+			*s = sum{}
+		} else {
+			delete(x.values, k)
+		}
+	}
+	x.fresh = 0
+}
+
 // hourOf returns the rows of an hour, those that this server has stored included.
 func (l *Ledger) hourOf(ctx context.Context, n int64) (*hour, error) {
 	if h := l.hours[n]; h != nil {
 		return h, nil
 	}
-	h := &hour{rows: map[rowID]*heldRow{}}
+	h := &hour{rows: map[rowID]*heldRow{}, values: map[valueKey]*heldRow{}}
 	if l.Store != nil {
 		if err := l.load(ctx, n, h); err != nil {
 			return nil, err

@@ -23,11 +23,12 @@ const (
 	rowBytes     = 100      // of a row without names
 
 	flushEvery   = 2 * time.Second
-	lanes        = 16   // tables of entries, each with a mutex of its own
-	entriesMax   = 1024 // of a lane, between two flushes
-	valueMax     = 512  // bytes of an encoded shard key value; a longer one has no row
-	commandsMax  = 1024 // commands without a shape, by namespace
-	pendingMax   = 8 * lanes * entriesMax
+	lanes        = 16                     // tables of entries, each with a mutex of its own
+	originsMax   = 1024                   // of a lane, between two flushes
+	valuesMax    = 256                    // of a lane, between two flushes, besides those that have rows
+	valueMax     = 512                    // bytes of an encoded shard key value; a longer one has no row
+	commandsMax  = 1024                   // commands without a shape, by namespace
+	pendingMax   = 8 * lanes * originsMax // origins, and values
 	hourSeconds  = 3600
 	removedAtOne = 5000 // old rows that one flush removes
 )
@@ -59,18 +60,27 @@ type Ledger struct {
 	}
 
 	mu      sync.Mutex
-	pending map[entryKey]*sum // taken from the lanes, not yet in an hour
-	hours   map[int64]*hour   // those that can still change
-	pruned  int64             // the hour in which old rows were last removed
+	pending map[int64]*taken // by hour: taken from the lanes, not yet in rows
+	hours   map[int64]*hour  // those that can still change
+	pruned  int64            // the hour in which old rows were last removed
 	failing bool
 }
 
-// lane holds the entries of some connections.
+// lane holds the charges of some connections since the last flush.
 type lane struct {
-	mu      sync.Mutex
-	entries map[entryKey]*sum
-	_       [40]byte // keeps the mutexes of two lanes off one cache line
+	mu sync.Mutex
+	taken
+	fresh int      // values without a row
+	_     [32]byte // keeps the mutexes of two lanes off one cache line
 }
+
+// taken holds charges by origin, and those of shard key values, which are a part of them.
+type taken struct {
+	origins map[originKey]*sum
+	values  map[valueKey]*sum
+}
+
+func newTaken() taken { return taken{map[originKey]*sum{}, map[valueKey]*sum{}} }
 
 // Origin identifies the rows of a charge, without that of the shard key value.
 type Origin struct {
@@ -79,17 +89,25 @@ type Origin struct {
 	Bucket uint8             // throughput bucket, 0 for none, or Operator
 }
 
-// entryKey identifies an entry of a lane.
-type entryKey struct {
+// originKey identifies the charges of an origin in an hour.
+type originKey struct {
 	Origin
-	hour  int64
-	value string // encoded shard key value; "" if the command has none, or several
+	hour int64
+}
+
+// valueKey identifies the charges of a shard key value in an hour, by its collection and its encoded form.
+type valueKey struct {
+	namespace string
+	hour      int64
+	value     string
 }
 
 type sum struct {
 	hundredths int64
 	commands   int64
 }
+
+func (s *sum) sub(o sum) { s.hundredths, s.commands = s.hundredths-o.hundredths, s.commands-o.commands }
 
 func (s *sum) add(o sum) { s.hundredths, s.commands = s.hundredths+o.hundredths, s.commands+o.commands }
 
@@ -101,7 +119,7 @@ type command struct {
 
 // New makes a Ledger.
 func New(cfg Config) *Ledger {
-	l := &Ledger{Config: cfg, pending: map[entryKey]*sum{}, hours: map[int64]*hour{}}
+	l := &Ledger{Config: cfg, pending: map[int64]*taken{}, hours: map[int64]*hour{}}
 	if l.Failed == nil {
 		l.Failed = func(error) {}
 	}
@@ -109,7 +127,7 @@ func New(cfg Config) *Ledger {
 		l.ValueOf = func(collection.Namespace, []byte) (bson.Raw, bool) { return nil, false }
 	}
 	for i := range l.lanes {
-		l.lanes[i].entries = map[entryKey]*sum{}
+		l.lanes[i].taken = newTaken()
 	}
 	l.unshaped.by = map[command]*history.Shape{}
 	return l
@@ -124,26 +142,39 @@ func (l *Ledger) Add(conn int64, at time.Time, o Origin, value []byte, hundredth
 	hour := at.Unix() / hourSeconds
 	x := &l.lanes[uint64(conn)%lanes]
 	x.mu.Lock()
-	s := x.entries[entryKey{o, hour, string(value)}]
+	defer x.mu.Unlock()
+	s := x.origins[originKey{o, hour}]
 	if s == nil {
-		s = x.enter(o, hour, value)
+		s = x.enter(o, hour)
 	}
 	s.hundredths += hundredths
 	s.commands++
-	x.mu.Unlock()
+	if len(value) == 0 || o.Shape == nil {
+		return
+	}
+	if s = x.values[valueKey{o.Shape.Namespace, hour, string(value)}]; s == nil {
+		if x.fresh >= valuesMax {
+			return // a part of the others
+		}
+		x.fresh++
+		s = &sum{}
+		x.values[valueKey{o.Shape.Namespace, hour, string(value)}] = s
+	}
+	s.hundredths += hundredths
+	s.commands++
 }
 
-// enter returns the sum of a new entry; that of the hour's others if the lane is full.
-func (x *lane) enter(o Origin, hour int64, value []byte) *sum {
-	k := entryKey{o, hour, string(value)}
-	if len(x.entries) >= entriesMax {
-		k = entryKey{hour: hour}
-		if s := x.entries[k]; s != nil {
+// enter returns the sum of a new origin; that of the hour's others if the lane is full.
+func (x *lane) enter(o Origin, hour int64) *sum {
+	k := originKey{o, hour}
+	if len(x.origins) >= originsMax {
+		k = originKey{hour: hour}
+		if s := x.origins[k]; s != nil {
 			return s
 		}
 	}
 	s := &sum{}
-	x.entries[k] = s
+	x.origins[k] = s
 	return s
 }
 

@@ -175,34 +175,41 @@ func TestEntries(t *testing.T) {
 	w := newWorld(t, faults)
 	broken := errors.New("broken")
 	faults.SetRules(faultkv.Rule{Op: faultkv.Begin, Err: broken}, faultkv.Rule{Op: faultkv.Snapshot, Err: broken})
-	for i := range pendingMax - 3*entriesMax { // without a sum, in place of an hour of load
-		w.pending[entryKey{hour: 1, value: fmt.Sprint(i)}] = &sum{}
+	full := newTaken() // without sums, in place of hours of load
+	for i := range pendingMax - 3*originsMax {
+		full.origins[originKey{Origin{Shape: &history.Shape{}, Bucket: uint8(i)}, 1}] = &sum{}
+		full.values[valueKey{"test.c", 1, fmt.Sprint(i)}] = &sum{}
 	}
+	w.pending[1] = &full
 	var want sum
+	got := 0
 	for n := range 5 {
 		shape := w.Unshaped(collection.Namespace{DB: "test", Coll: fmt.Sprint("c", n)}, "count")
-		for i := range 2 * entriesMax {
-			w.Add(3, w.now, Origin{Shape: shape}, fmt.Append(nil, n, i), 2)
+		for i := range 2 * originsMax {
+			w.Add(3, w.now, Origin{Shape: shape, Caller: &ratelimit.Caller{}}, fmt.Append(nil, n, i), 2)
 			want.add(sum{2, 1})
 		}
-		if got := len(w.lanes[3].entries); got > entriesMax+1 {
-			t.Fatalf("%d entries in a lane", got)
+		if got := w.lanes[3].taken; len(got.origins) > originsMax+1 || len(got.values) > valuesMax {
+			t.Fatalf("%d origins and %d values in a lane", len(got.origins), len(got.values))
 		}
 		if err := w.Flush(t.Context()); !errors.Is(err, broken) {
 			t.Fatal(err)
 		}
-		if got := len(w.pending); got > pendingMax+1 {
-			t.Fatalf("%d pending entries", got)
+		got = 0
+		for _, p := range w.pending {
+			if len(p.values) > pendingMax {
+				t.Fatalf("%d pending values", len(p.values))
+			}
+			got += len(p.origins)
+		}
+		if got > pendingMax+2 {
+			t.Fatalf("%d pending origins", got)
 		}
 	}
-	if len(w.pending) < pendingMax {
-		t.Errorf("%d pending entries do not reach the bound", len(w.pending))
+	if got < pendingMax-originsMax {
+		t.Errorf("%d pending origins do not reach the bound", got)
 	}
-	for k := range w.pending {
-		if k.hour == 1 {
-			delete(w.pending, k)
-		}
-	}
+	delete(w.pending, 1)
 	for i := range 3 * commandsMax {
 		w.Unshaped(collection.Namespace{DB: "test", Coll: fmt.Sprint("c", i)}, "count")
 		if got := len(w.unshaped.by); got > commandsMax {
@@ -341,4 +348,29 @@ func BenchmarkAdd(b *testing.B) {
 	for b.Loop() {
 		l.Add(5, now, o, value, 100)
 	}
+}
+
+// BenchmarkFlush measures a flush after charges for many values, with the calls of Add before it.
+func BenchmarkFlush(b *testing.B) {
+	now := time.Now()
+	values := map[string]bson.Raw{}
+	l := New(Config{Store: memkv.Open(memkv.Options{}), Now: func() time.Time { return now }, ValueOf: func(_ collection.Namespace, key []byte) (bson.Raw, bool) {
+		return values[string(key)], true
+	}})
+	o := origins(4, "{a: ?}")
+	var keys [lanes * originsMax][]byte
+	for i := range keys {
+		keys[i] = fmt.Append(nil, "tenant", i)
+		values[string(keys[i])] = bson.D{{"tenant", string(keys[i])}}.Doc()
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		for i, k := range keys {
+			l.Add(int64(i), now, o[i%4], k, 100)
+		}
+		if err := l.Flush(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.N), "flushes")
 }

@@ -124,7 +124,7 @@ func (l *Ledger) load(ctx context.Context, n int64, h *hour) error {
 		if !bytes.Equal(server, own) {
 			return true, nil
 		}
-		h.rows[id] = &heldRow{Row: decodeRow(id, value)}
+		h.rows[id] = &heldRow{Row: decodeRow(id, value), stored: true}
 		return true, nil
 	})
 }
@@ -186,7 +186,7 @@ func (l *Ledger) write(ctx context.Context, now int64) error {
 			if !r.changed {
 				continue
 			}
-			wrote = true
+			wrote, r.stored = true, true
 			if err := t.Set(rowKey(n, own, id), r.encode()); err != nil {
 				return err
 			}
