@@ -27,6 +27,7 @@ type route struct {
 // routes are the addresses of the API, below /api/v1.
 func (c *Console) routes() []route {
 	return []route{
+		{"GET", "/bill", bill, "what users, applications, buckets, collections, shapes or values have cost (by, month or from and to, top, format=csv)"},
 		{"GET", "/collections", collections, "every database and collection: shard key, throughput, partitions, documents, bytes, sizes on disk"},
 		{"GET", "/collection", oneCollection, "one collection (ns): options, indexes with use and size on disk, statistics"},
 		{"GET", "/disk", disk, "disk usage of the server, and whether writes are refused for lack of space"},
@@ -123,6 +124,12 @@ func (c *Console) answer(w http.ResponseWriter, r *http.Request, to route) {
 	}
 	if err != nil {
 		failed(w, err)
+		return
+	}
+	if f, ok := out.(download); ok {
+		w.Header().Set("Content-Type", f.kind)
+		w.Header().Set("Content-Disposition", `attachment; filename="`+f.name+`"`)
+		_ = f.write(w)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")

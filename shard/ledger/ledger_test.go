@@ -3,6 +3,7 @@ package ledger
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
@@ -166,6 +167,42 @@ func TestBytesOfAnHour(t *testing.T) {
 	w.check(want)
 	if n, bytes := w.stored(); n <= RowsMax || bytes > 6*kindBytesMax*3/2 {
 		t.Errorf("%d rows of %d bytes are stored", n, bytes)
+	}
+}
+
+// Values that come once cannot crowd out those with most of the load, nor the users.
+func TestManyValues(t *testing.T) {
+	w := newWorld(t, memkv.Open(memkv.Options{}))
+	o := origins(2, "{}")
+	o[1].Shape = o[0].Shape
+	want, n, random := map[string]int64{}, 0, rand.New(rand.NewPCG(1, 1))
+	for range 20 {
+		for i := range 4000 {
+			n++
+			w.Add(1, w.now, o[0], fmt.Append(nil, "once", n), 10)
+			if i%10 == 0 {
+				tenant := random.IntN(40)
+				w.Add(1, w.now, o[1], fmt.Append(nil, "t", tenant), 30)
+				want[fmt.Sprintf(`test.c0 {"tenant":"t%d"}`, tenant)] += 30
+			}
+		}
+		w.flush()
+		w.now = w.now.Add(time.Minute)
+	}
+	w.check(sum{20*4000*10 + 20*400*30, 20 * 4400})
+	counted, users := 0, map[string]int64{}
+	for _, rows := range w.rows() {
+		for _, r := range rows {
+			if r.Kind == User {
+				users[r.Name] += r.Hundredths
+			}
+			if want[r.Name] != 0 && r.Kind == Value && r.Hundredths >= want[r.Name]/2 && r.Hundredths <= want[r.Name] {
+				counted++
+			}
+		}
+	}
+	if counted < len(want)*9/10 || users["user0"] != 20*4000*10 || users["user1"] != 20*400*30 {
+		t.Errorf("%d of %d values are counted, and the users %v", counted, len(want), users)
 	}
 }
 

@@ -101,6 +101,7 @@ func TestEveryTableHasJSON(t *testing.T) {
 	for args, want := range map[string]string{
 		"partitions " + uri + " test.c":              `"partitions":[{"id":"0"`,
 		"report " + uri + " test.c":                  `"command":"insert"`,
+		"bill " + uri:                                `"by":"collection"`,
 		"advise " + uri + " test.c":                  `"keys":[{"shardKey":`,
 		"estimate --shard-key k --reads 5 " + sample: `"operations":[{"operation":"read by key"`,
 		"lint " + uri:                                `"refusedFeatures":0`,

@@ -46,6 +46,7 @@ func TestCompletion(t *testing.T) {
 		{"serve --compat ", "7.0 8.0", "--data", noFiles},
 		{"serve --sync ", "always", "--data", noFiles},
 		{"import --type ", "csv json", "--type", noFiles},
+		{"bill --by ", "user tenant", "--by", noFiles},
 		{"dump --", "--out --gzip --help", "--drop", noFiles},
 		{"dump --nsInclude a --", "--nsInclude --out", "--drop", noFiles},
 		{"dump --out a --", "--nsInclude", "--out", noFiles},

@@ -111,7 +111,7 @@ func TestWrongValues(t *testing.T) {
 // TestWrongURI checks that all verbs with a connection string refuse one that they cannot read with status 2, and that
 // the error has no secret of it.
 func TestWrongURI(t *testing.T) {
-	for args, behind := range map[string]string{"ping": "", "doctor": "", "gateways": "", "partitions": "a.b", "top": "", "report": "", "advise": "a.b", "bench": "", "dump": "",
+	for args, behind := range map[string]string{"ping": "", "doctor": "", "gateways": "", "partitions": "a.b", "top": "", "report": "", "bill": "", "advise": "a.b", "bench": "", "dump": "",
 		"restore": "", "backup": "", "compact": "", "import": "a.b", "export": "a.b", "debug zip": ""} {
 		words := append(strings.Fields(args), "mongodb://u:s3cr3t@h:x/?tlsCertificateKeyFilePassword=s3cr3t")
 		var out strings.Builder

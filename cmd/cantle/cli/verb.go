@@ -73,6 +73,7 @@ func Verbs() []*cobra.Command {
 		newVerb("partitions", "URI db.collection", "show the size, load and cost of each partition", partitionsHelp, partitionsVerb),
 		newVerb("top", "URI", "watch a server live: heat, requests, warnings", top.Help, topVerb),
 		newVerb("report", "URI [db[.collection]]", "show the cost of commands by their shape", reportHelp, reportVerb),
+		newVerb("bill", "URI", "show what users, collections or tenants have cost", billHelp, billVerb),
 		newVerb("advise", "URI db.collection", "rank shard keys for a collection", adviseHelp, adviseVerb),
 		newVerb("bench", "URI", "measure a server with a load, in latencies and request units", benchHelp(), benchVerb),
 		newVerb("lint", "file|folder|URI...", "find what an Azure Cosmos DB account refuses", lintHelp, lintVerb),

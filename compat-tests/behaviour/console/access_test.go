@@ -57,10 +57,10 @@ func TestAccess(t *testing.T) {
 	s.pass(1)
 	s.burst(20)
 	b := browse(t, s, 1400, 1000)
-	for _, view := range []string{"now", "heat", "partitions", "requests", "collections", "collections?ns=test.orders", "operations", "server", "whatif", "whatif?x=key:total&ns=test.orders"} {
+	for _, view := range []string{"now", "heat", "partitions", "requests", "collections", "collections?ns=test.orders", "operations", "server", "whatif", "whatif?x=key:total&ns=test.orders", "bill", "bill?x=value,"} {
 		hash := "#/" + view
-		name := strings.NewReplacer("?ns=test.orders", "-one", "?x=key:total&ns=test.orders", "-key").Replace(view)
-		if !strings.Contains(view, "?") && view != "now" && view != "collections" && view != "operations" && view != "server" {
+		name := strings.NewReplacer("?ns=test.orders", "-one", "?x=key:total&ns=test.orders", "-key", "?x=value,", "-value").Replace(view)
+		if !strings.Contains(view, "?") && view != "now" && view != "collections" && view != "operations" && view != "server" && view != "bill" {
 			hash += "?ns=test.orders"
 		}
 		for _, colours := range []string{"light", "dark"} {

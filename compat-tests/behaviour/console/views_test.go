@@ -33,9 +33,26 @@ func TestViews(t *testing.T) {
 	t.Run("operations", func(t *testing.T) { b.t = t; b.operations() })
 	t.Run("whatif", func(t *testing.T) { b.t = t; b.whatIf() })
 	t.Run("server", func(t *testing.T) { b.t = t; b.server() })
+	t.Run("bill", func(t *testing.T) { b.t = t; b.bill() })
 	t.Run("frame", func(t *testing.T) { b.t = t; b.frame() })
 	t.Run("compared", func(t *testing.T) { b.t = t; b.compared() })
 	b.t = t
+}
+
+// bill checks that the view adds up to what the commands of the test have cost, and that the file for spreadsheets is served.
+func (b *tab) bill() {
+	b.open("#/bill")
+	b.check("the rows add up to the total", "(() => { const n = (s) => Number(s.replace(/[^0-9.]/g, '')); const rows = [...document.querySelectorAll('tbody .bar span')].map((e) => n(e.innerText.split('·')[0])); return rows.length > 0 && Math.abs(rows.reduce((a, x) => a + x, 0) - n(document.querySelector('[data-total]').innerText)) < 0.005; })()")
+	b.has("the collection is there", "test.orders")
+	b.click("text=Shard key value")
+	b.has("values have rows", `customer: "c7"`)
+	b.check("the choice is in the address", "location.hash.includes('x=value')")
+	b.check("four months can be chosen", "document.querySelectorAll('[data-month] option').length === 4")
+	b.picture("bill")
+	link := ask[string](b, "document.querySelector('[data-csv]').getAttribute('href')")
+	b.s.get("/"+link).want(200, "from,to,by,name,others,ns,command,filter,sort,value,commands,requestUnits", "customer")
+	b.do(chromedp.Evaluate("(() => { const s = document.querySelector('[data-month]'); s.selectedIndex = 3; s.dispatchEvent(new Event('change')); })()", nil))
+	b.has("another month is empty", "No command had a charge in this month")
 }
 
 func (b *tab) now() {

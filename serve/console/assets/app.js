@@ -5,6 +5,7 @@ import { live } from './live.js';
 import { isDark } from './palette.js';
 import { Problem } from './parts.js';
 import { go, link, ranges, useAsk, usePlace, visit } from './state.js';
+import Bill from './views/bill.js';
 import Collections from './views/collections.js';
 import Heat from './views/heat.js';
 import Now from './views/now.js';
@@ -16,7 +17,7 @@ import WhatIf from './views/whatif.js';
 
 const views = [
   ['now', 'Now', Now], ['heat', 'Heat map', Heat], ['partitions', 'Partitions', Partitions], ['requests', 'Requests', Requests],
-  ['collections', 'Collections', Collections], ['operations', 'Operations', Operations], ['whatif', 'What if', WhatIf], ['server', 'Server', Server],
+  ['collections', 'Collections', Collections], ['operations', 'Operations', Operations], ['whatif', 'What if', WhatIf], ['server', 'Server', Server], ['bill', 'Bill', Bill],
 ];
 
 const system = (c) => ['admin', 'config', 'local'].includes(c.db) || c.name.startsWith('system.');
