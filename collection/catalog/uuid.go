@@ -6,6 +6,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/collection/release"
 )
 
 // VirtualUUID returns the UUID derived from a name; the same name always gives the same UUID.
@@ -23,22 +24,26 @@ type Expected struct {
 }
 
 // CheckUUID returns an error unless the namespace has the UUID that the client expects. A view has no UUID; that of a
-// time-series collection belongs to the namespace of its buckets.
+// time-series collection belongs to the namespace of its buckets, for a client of a release with SeriesOneNamespace to
+// both.
 // Errors: CollectionUUIDMismatch (361).
-func (s *Snapshot) CheckUUID(x Expected) error {
+func (s *Snapshot) CheckUUID(x Expected, r release.Release) error {
 	_, want, ok := x.UUID.Binary()
 	if !ok {
 		return nil
 	}
-	coll := s.byName.get(x.Namespace)
-	if coll == nil && s.Series(x.Namespace) == nil {
+	series := s.Series(x.Namespace)
+	if s.byName.get(x.Namespace) == nil && series == nil {
 		if virtual := VirtualUUID(x.Namespace.String()); string(virtual[:]) == string(want) {
 			return nil
 		}
 	}
 	var actual collection.Namespace
 	if found := s.ByUUID([16]byte(want)); found != nil && !found.IsView() {
-		if actual = found.Namespace; found.Options.TimeSeries != nil {
+		if found == series {
+			return nil
+		}
+		if actual = found.Namespace; found.Options.TimeSeries != nil && !r.Has(release.SeriesOneNamespace) {
 			actual.Coll = BucketsPrefix + actual.Coll
 		}
 	}

@@ -26,6 +26,7 @@ const (
 	NullSkipsUndefined
 	NullThroughArrays
 	RankNullAsMissing
+	SeriesOneNamespace
 	SphereVersion4
 	SubnormalsParse
 	TrimBounded
@@ -101,6 +102,11 @@ var Behaviours = [behaviours]Changed{
 		Since:  V8_0,
 		Says:   "$rank and $denseRank give null and a missing field the same rank.",
 		Source: "release-notes/8.0-compatibility",
+	},
+	SeriesOneNamespace: {
+		Since:  V9_0,
+		Says:   "Time-series collections are listed with their UUID, and without collections of buckets.",
+		Source: "release-notes/9.0",
 	},
 	SphereVersion4: {
 		Since:  V8_3,

@@ -239,7 +239,7 @@ func (a *attempt) checkExpected() error {
 	if x.UUID.IsMissing() || a.ns != x.Namespace && (a.coll == nil || a.snap.Series(x.Namespace) != a.coll) {
 		return nil
 	}
-	return a.snap.CheckUUID(x)
+	return a.snap.CheckUUID(x, a.op.Env.Release)
 }
 
 // stale reports whether the catalog has changed since the attempt began in such a way that its writes may be in the

@@ -122,7 +122,7 @@ func (o *Op) MayWrite(db string) error {
 // CheckExpected returns an error unless the command's namespace has the UUID that the client expects, in the catalog
 // that the command uses. Reads, writes and changes of the catalog check again in the state that they use.
 // Errors: CollectionUUIDMismatch (361).
-func (c *Cluster) CheckExpected(o *Op) error { return c.latest(o).CheckUUID(o.Expected) }
+func (c *Cluster) CheckExpected(o *Op) error { return c.latest(o).CheckUUID(o.Expected, o.Env.Release) }
 
 // Statement returns the number of the i-th statement.
 func (o *Op) Statement(i int) int32 {

@@ -46,7 +46,7 @@ func (c *Cluster) Tail(o *Op, ns collection.Namespace, f plan.Find) (*Tail, erro
 		return nil, err
 	}
 	snap := c.catalog.Peek()
-	if err := snap.CheckUUID(o.Expected); err != nil {
+	if err := snap.CheckUUID(o.Expected, o.Env.Release); err != nil {
 		return nil, err
 	}
 	o.Expected = catalog.Expected{} // a later turn has the error of a dropped collection

@@ -82,7 +82,7 @@ func (c *Cluster) view(o *Op, nss ...collection.Namespace) (*view, error) {
 		if err := v.visible(nss); err != nil {
 			return nil, err
 		}
-		return v, v.snap.CheckUUID(o.Expected)
+		return v, v.snap.CheckUUID(o.Expected, o.Env.Release)
 	}
 	for {
 		snap := c.catalog.Peek()
@@ -114,7 +114,7 @@ func (c *Cluster) view(o *Op, nss ...collection.Namespace) (*view, error) {
 				err = c.rewindView(o, v, nss)
 			}
 			if err == nil {
-				err = v.snap.CheckUUID(o.Expected)
+				err = v.snap.CheckUUID(o.Expected, o.Env.Release)
 			}
 			if err != nil {
 				v.close()

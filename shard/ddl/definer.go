@@ -68,7 +68,7 @@ func New(data *cluster.Cluster, c Config) *Definer {
 // Errors: CollectionUUIDMismatch (361) unless the command's namespace has the UUID that the client expects.
 func (d *Definer) alter(o *cluster.Op, fn func(m *catalog.Mutation) error) error {
 	err := d.catalog.Change(o.Env.Context(), func(m *catalog.Mutation) error {
-		if err := m.Snapshot().CheckUUID(o.Expected); err != nil {
+		if err := m.Snapshot().CheckUUID(o.Expected, o.Env.Release); err != nil {
 			return err
 		}
 		return fn(m)

@@ -66,6 +66,7 @@ type Call struct {
 		uuid [16]byte
 		ns   collection.Namespace
 	}
+	rawData bool    // the argument rawData: see Namespace
 	request Request // returned by Parse; nil in a row without Parse
 	unread  error   // the error of Parse
 
@@ -155,7 +156,7 @@ func (c *Call) Namespace() (collection.Namespace, error) {
 		return collection.Namespace{}, mongoerr.New(mongoerr.InvalidNamespace, "collection name has invalid type %s", c.Value.Type)
 	}
 	ns := collection.Namespace{DB: c.DB, Coll: s}
-	return ns, collection.CheckNamespace(ns)
+	return c.buckets(ns), collection.CheckNamespace(ns)
 }
 
 // ReadNamespace returns the namespace of a read. It accepts what Namespace accepts, and a collection's UUID.
@@ -172,7 +173,7 @@ func (c *Call) ReadNamespace() (collection.Namespace, error) {
 		_, b, _ := c.Value.Binary()
 		return ns, mongoerr.New(mongoerr.NamespaceNotFound, "Unable to resolve %x", b)
 	}
-	return ns, nil
+	return c.buckets(ns), nil
 }
 
 // isUUID reports whether a value is a UUID, which can name a collection in place of a string.

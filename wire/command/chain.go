@@ -404,8 +404,8 @@ func (s *Server) readGeneric(c *Call) (err error) {
 			if err := concern.CheckReadPreference(it.Value); err != nil {
 				return err
 			}
-		case "maxRequestUnits":
-			if err := c.LimitRequestUnits(it.Value); err != nil {
+		case "maxRequestUnits", "rawData":
+			if err := c.readOption(string(it.Name), it.Value); err != nil {
 				return err
 			}
 		case "comment":

@@ -1,6 +1,19 @@
 package command
 
-import "github.com/cantledb/cantle/collection/mongoerr"
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mongoerr"
+)
+
+// readOption reads a rare argument that every command takes: rawData or maxRequestUnits.
+// Errors: TypeMismatch (14), the errors of LimitRequestUnits.
+func (c *Call) readOption(name string, v bson.Value) (err error) {
+	if name == "rawData" {
+		c.rawData, err = c.StrictBool(name, v)
+		return err
+	}
+	return c.LimitRequestUnits(v)
+}
 
 // checkConcerns refuses a read or write concern on a command that does not accept it. Inside a transaction it does
 // not check the read concern: checkTxn does.

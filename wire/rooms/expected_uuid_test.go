@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/release"
 )
 
 // TestMismatchHasNames checks the fields of the error of a command that expects another collection.
@@ -61,4 +64,33 @@ func uuidOf(c *client, name string) string {
 
 func uuidText(u []byte) string {
 	return fmt.Sprintf(`{$uuid: "%x-%x-%x-%x-%x"}`, u[:4], u[4:6], u[6:8], u[8:10], u[10:])
+}
+
+// TestSeriesHasUUIDInOneNamespace checks which UUID belongs to the name of a time-series collection.
+func TestSeriesHasUUIDInOneNamespace(t *testing.T) {
+	for r, one := range map[release.Release]bool{release.V8_0: false, release.V9_0: true} {
+		w := newWorld(t, nil)
+		w.Release = r
+		c := w.dial()
+		c.ok(`{create: "t", timeseries: {timeField: "at"}}`)
+		_, u, _ := at(c.ok(`{listCollections: 1, filter: {name: "t"}}`), "cursor.firstBatch.0.info.uuid").Binary()
+		if (u != nil) != one {
+			t.Fatalf("%s: the UUID of the collection is %x", r, u)
+		}
+		coll := w.Cluster.Catalog().Collection(collection.Namespace{DB: "test", Coll: "t"})
+		uuid, want := uuidText(coll.UUID[:]), int64(361)
+		if one {
+			want = 0
+		}
+		for _, cmd := range []string{`{find: "t", collectionUUID: %s}`, `{delete: "t", deletes: [{q: {}, limit: 0}], collectionUUID: %s}`, `{collMod: "t", collectionUUID: %s}`} {
+			reply := c.run(fmt.Sprintf(cmd, uuid))
+			code := max(number(reply.Get("code")), number(at(reply, "writeErrors.0.code")))
+			actual := text(reply.Get("actualCollection")) + text(at(reply, "writeErrors.0.actualCollection"))
+			if code != want || !one && actual != "system.buckets.t" {
+				t.Errorf("%s: %s: %v", r, cmd, reply)
+			}
+		}
+		c.ok(fmt.Sprintf(`{find: "system.buckets.t", collectionUUID: %s}`, uuid))
+		c.ok(fmt.Sprintf(`{find: "t", rawData: true, collectionUUID: %s}`, uuid))
+	}
 }

@@ -88,7 +88,7 @@ func streamPipeline(c *command.Call, ns collection.Namespace, pipeline *agg.Outl
 	if err != nil {
 		return err
 	}
-	named := ns
+	named := c.Named(ns)
 	if named.Coll == "" {
 		named.Coll = "$cmd.aggregate"
 	}
@@ -200,7 +200,7 @@ func findOnView(c *command.Call, ns collection.Namespace, a findArgs) error {
 	if err != nil {
 		return err
 	}
-	return c.OpenCursor(cursor.Options{Namespace: ns, NoTimeout: a.noTimeout}, &streamSource{s: s, op: &c.Op, limit: a.Limit}, a.batchSize(c), a.single)
+	return c.OpenCursor(cursor.Options{Namespace: c.Named(ns), NoTimeout: a.noTimeout}, &streamSource{s: s, op: &c.Op, limit: a.Limit}, a.batchSize(c), a.single)
 }
 
 // countOnView answers a count on a view, a time series or a virtual collection with an aggregation.

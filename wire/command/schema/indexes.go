@@ -164,7 +164,7 @@ func runListIndexes(c *command.Call) error {
 	if err != nil {
 		return err
 	}
-	return c.ReplyList(ns, docs, size)
+	return c.ReplyList(c.Named(ns), docs, size)
 }
 
 // indexDocs returns the descriptions of the indexes of a collection, for listIndexes; info adds the state of index

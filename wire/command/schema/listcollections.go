@@ -9,6 +9,7 @@ import (
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/match"
 	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/collection/release"
 	"github.com/cantledb/cantle/collection/shard"
 	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/wire/arguments"
@@ -106,12 +107,12 @@ func collectionInfos(c *command.Call, db string, colls []*catalog.Collection, na
 	var docs []bson.Raw
 	views := false
 	for _, coll := range colls {
-		views = views || coll.IsView()
-		docs = append(docs, collectionInfo(coll, nameOnly))
-		if coll.Options.TimeSeries != nil {
+		docs = append(docs, collectionInfo(coll, nameOnly, c.Release()))
+		buckets := coll.Options.TimeSeries != nil && !c.Release().Has(release.SeriesOneNamespace)
+		if buckets {
 			docs = append(docs, bucketsInfo(coll, nameOnly))
 		}
-		views = views || coll.Options.TimeSeries != nil
+		views = views || coll.IsView() || buckets
 	}
 	if views {
 		docs = append(docs, systemViewsInfo(db, nameOnly))
@@ -122,8 +123,8 @@ func collectionInfos(c *command.Call, db string, colls []*catalog.Collection, na
 	return docs
 }
 
-// collectionInfo returns the description of one collection for listCollections.
-func collectionInfo(coll *catalog.Collection, nameOnly bool) bson.Raw {
+// collectionInfo returns the description of one collection for listCollections, for a client of release r.
+func collectionInfo(coll *catalog.Collection, nameOnly bool, r release.Release) bson.Raw {
 	b := bson.NewBuilder(nil)
 	b.String("name", coll.Namespace.Coll)
 	b.String("type", coll.Kind())
@@ -136,15 +137,13 @@ func collectionInfo(coll *catalog.Collection, nameOnly bool) bson.Raw {
 	}
 	b.Raw("options", options)
 	b.BeginDoc("info")
-	if coll.IsView() || coll.Options.TimeSeries != nil {
-		b.Bool("readOnly", coll.IsView())
-		b.End()
-		return b.Doc()
+	b.Bool("readOnly", coll.IsView())
+	series := coll.Options.TimeSeries != nil
+	if !coll.IsView() && (!series || r.Has(release.SeriesOneNamespace)) {
+		b.Binary("uuid", 4, coll.UUID[:])
 	}
-	b.Bool("readOnly", false)
-	b.Binary("uuid", 4, coll.UUID[:])
 	b.End()
-	if !coll.Options.Clustered {
+	if !coll.IsView() && !series && !coll.Options.Clustered {
 		b.Raw("idIndex", coll.IDIndex().Raw())
 	}
 	return b.Doc()
@@ -191,7 +190,7 @@ func appendIDIndex(b *bson.Builder) {
 
 // clusterCatalogDocs returns the documents of the stage $listClusterCatalog: the collections of a database, or of all
 // databases if it runs on admin. Manual: reference/operator/aggregation/listClusterCatalog.
-func (s *State) clusterCatalogDocs(_ *cluster.Op, ns collection.Namespace, spec bson.Raw) (docs []bson.Raw, err error) {
+func (s *State) clusterCatalogDocs(o *cluster.Op, ns collection.Namespace, spec bson.Raw) (docs []bson.Raw, err error) {
 	db, all := ns.DB, ns.DB == "admin"
 	if all {
 		db = ""
@@ -222,7 +221,7 @@ func (s *State) clusterCatalogDocs(_ *cluster.Op, ns collection.Namespace, spec 
 		if coll.Map != nil {
 			shards = coll.Map.Shards()
 		}
-		add(coll.Namespace.DB, collectionInfo(coll, false), coll.Sharded(), shards)
+		add(coll.Namespace.DB, collectionInfo(coll, false, o.Env.Release), coll.Sharded(), shards)
 	}
 	for _, v := range s.Virtual.All() {
 		if all || v.DB == db {
