@@ -32,7 +32,6 @@ type offer struct {
 	release Release
 	wire    int32  // wire is hello's maxWireVersion
 	lower   string // lower are the feature compatibility versions to which a server of the release can be lowered
-	preview bool   // preview is set while MongoDB has not published the release, so that it may yet change
 }
 
 // offers are the releases of MongoDB that a server can report to clients, in order.
@@ -43,7 +42,7 @@ var offers = []offer{
 	{release: V7_0, wire: 21, lower: "6.0"},
 	{release: V8_0, wire: 25, lower: "7.0"},
 	{release: V8_3, wire: 28, lower: "8.0 8.2"},
-	{release: V9_0, wire: 29, lower: "8.0 8.3", preview: true},
+	{release: V9_0, wire: 29, lower: "8.0 8.3"},
 }
 
 // offer returns the row of offers for r. If servers cannot report r, it is that of the last release before r that
@@ -79,11 +78,7 @@ func Offered() []Release {
 func Names() string {
 	var names []string
 	for _, o := range offers {
-		name := o.release.String()
-		if o.preview {
-			name += " (preview)"
-		}
-		names = append(names, name)
+		names = append(names, o.release.String())
 	}
 	last := len(names) - 1
 	return strings.Join(names[:last], ", ") + " or " + names[last]
@@ -117,9 +112,6 @@ func (r Release) MaxWireVersion() int32 { return r.offer().wire }
 // LowerFeatures returns the feature compatibility versions to which a server of the release can be lowered: that of
 // the last major release, and that of the last minor one after it, if any.
 func (r Release) LowerFeatures() []string { return strings.Fields(r.offer().lower) }
-
-// Preview reports whether MongoDB has not published the release yet, so that its changes are not settled.
-func (r Release) Preview() bool { return r.offer().preview }
 
 // Has reports whether a behaviour holds in r.
 func (r Release) Has(b Behaviour) bool { return r >= Behaviours[b].Since }

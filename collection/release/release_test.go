@@ -13,26 +13,25 @@ func TestOffers(t *testing.T) {
 	for _, x := range []struct {
 		name, version, lower string
 		wire                 int32
-		preview              bool
 	}{
-		{"7.0", "7.0.0", "6.0", 21, false},
-		{"8.0", "8.0.0", "7.0", 25, false},
-		{"8.3", "8.3.0", "8.0 8.2", 28, false},
-		{"9.0", "9.0.0", "8.0 8.3", 29, true},
+		{"7.0", "7.0.0", "6.0", 21},
+		{"8.0", "8.0.0", "7.0", 25},
+		{"8.3", "8.3.0", "8.0 8.2", 28},
+		{"9.0", "9.0.0", "8.0 8.3", 29},
 	} {
 		r, err := release.Parse(x.name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r.String() != x.name || r.Version() != x.version || strings.Join(r.LowerFeatures(), " ") != x.lower || r.MaxWireVersion() != x.wire || r.Preview() != x.preview {
-			t.Errorf("%s: %s, %s, %s, %d, %v", x.name, r, r.Version(), r.LowerFeatures(), r.MaxWireVersion(), r.Preview())
+		if r.String() != x.name || r.Version() != x.version || strings.Join(r.LowerFeatures(), " ") != x.lower || r.MaxWireVersion() != x.wire {
+			t.Errorf("%s: %s, %s, %s, %d", x.name, r, r.Version(), r.LowerFeatures(), r.MaxWireVersion())
 		}
 		if v := r.VersionArray(); int32(x.name[0]-'0') != v[0] || int32(x.name[2]-'0') != v[1] {
 			t.Errorf("%s: %v", x.name, v)
 		}
 	}
 	for _, s := range []string{"", "8", "6.0", "8.1", "8.0.0", "10.0"} {
-		if _, err := release.Parse(s); err == nil || !strings.Contains(err.Error(), "7.0, 8.0, 8.3 or 9.0 (preview)") {
+		if _, err := release.Parse(s); err == nil || !strings.Contains(err.Error(), "7.0, 8.0, 8.3 or 9.0") {
 			t.Errorf("%q: %v", s, err)
 		}
 	}

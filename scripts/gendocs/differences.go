@@ -49,6 +49,7 @@ var differences = []difference{
 	{"shards", "[partitions](throughput.md) of one server with a budget each; `moveChunk` and zones exist, documents are never copied", "a partition is a range of the store"},
 	{"time-series collections", "not sharded: code 238", "not implemented; one partition stores them in the order of their time"},
 	{"buckets of time series", "made of the measurements when they are read, and not compressed; `system.buckets.` names are readable with `--compat 9.0` as well", "measurements are stored one by one; older tools read these names"},
+	{"`releaseMemory`", "refused as an unknown command (59)", "sorts and groups of cursors spill by themselves, and `--work-memory` bounds all of them"},
 	{"encryption in use", "encrypted fields are stored and indexed by drivers with explicit encryption; `encryptedFields` with `queries` is refused with code 238", "not implemented"},
 	{"encryption at rest, audit log, LDAP, Kerberos, OpenID", "none; SCRAM and X.509", "[security](security.md#trust-model) lists what the server does not do"},
 	{"collations", "all locales; some variants of Chinese, Japanese and Korean are refused by name", "their order would differ: [collations](collations.md)"},
