@@ -15,6 +15,7 @@ var stageWords = map[string]string{
 	"collection/project/stages.go":           "package project parses what stages and updates have in common, named as its callers do",
 	"collection/update/array_push.go":        "$push has a $sort of its own",
 	"shard/cluster/cosmos.go":                "Cosmos DB wants $match and $project, in this order, behind $changeStream",
+	"shard/ledger/bill.go":                   "a client of the server makes the bill by a pipeline",
 	"wire/command/data/query_parts.go":       "the column Query of the commands says where an aggregate has its filter and its sort",
 	"wire/command/shards/keydistribution.go": "updates have $set and $unset, and $replaceWith as a stage",
 }
