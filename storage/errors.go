@@ -41,6 +41,9 @@ var (
 	// ErrNotWritable: the store is open for reading only and refuses writes, or was found to be damaged and refuses
 	// those that are not Essential. Nothing was written.
 	ErrNotWritable = errors.New("storage: not writable")
+	// ErrFollower: the store follows another one, and only the writes of that one are applied to it. Nothing was
+	// written.
+	ErrFollower = errors.New("storage: the store follows another one")
 	// ErrDiskFull: the free disk space is below the reserve, so only commits that delete or are Essential are
 	// accepted. Nothing was written. See DiskFullError.
 	ErrDiskFull = errors.New("storage: disk full")

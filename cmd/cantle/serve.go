@@ -70,8 +70,8 @@ func serve(cfg *daemon.Config, f *pflag.FlagSet, wrong error, s cli.Streams) int
 	}
 }
 
-// serveOnce runs a server until it is stopped, and returns the exit status. again means that the disk, which was full
-// at the start, has space now, and that the caller must start the server again.
+// serveOnce runs a server until it is stopped, and returns the exit status. again means that the
+// caller must start the server again (StartAgain).
 func serveOnce(cfg *daemon.Config, places daemon.Origins, s cli.Streams, signals chan os.Signal) (status int, again bool) {
 	d, err := start(*cfg, s, signals)
 	if err != nil {
@@ -193,8 +193,7 @@ func start(cfg daemon.Config, s cli.Streams, signals chan os.Signal) (*daemon.Da
 	}
 }
 
-// waitForEnd waits until the server is stopped, fails, or must be started again because its disk has space now, and
-// returns the exit status. On SIGHUP it reloads the certificates.
+// waitForEnd waits until the server is stopped, fails, or must be started again (StartAgain), and returns the exit status. On SIGHUP it reloads the certificates.
 func waitForEnd(d *daemon.Daemon, s cli.Streams, signals chan os.Signal) (status int, again bool) {
 	reload := make(chan os.Signal, 1)
 	signal.Notify(reload, syscall.SIGHUP)
@@ -205,7 +204,7 @@ func waitForEnd(d *daemon.Daemon, s cli.Streams, signals chan os.Signal) (status
 		case <-signals:
 			go exitOnSecondSignal(s, signals)
 			return 0, false
-		case <-d.SpaceFreed():
+		case <-d.StartAgain():
 			return 0, true
 		case err := <-d.Failed():
 			fmt.Fprintln(s.Err, "cantle serve:", err)

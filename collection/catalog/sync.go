@@ -132,6 +132,13 @@ func (c *Catalog) refresh(ctx context.Context, r storage.Reader) (before *Snapsh
 		o.notes, o.appliedUpTo = notes, at
 		return nil, nil
 	}
+	return c.replace(ctx, r, notes)
+}
+
+// replace reads the catalog from the state of a reader, with the notes of that state, in place of the current
+// snapshot, which it returns. The caller holds mu.
+func (c *Catalog) replace(ctx context.Context, r storage.Reader, notes map[string]string) (before *Snapshot, err error) {
+	o, at := c.peers, r.ReadTimestamp()
 	m, rows, err := c.read(ctx, r, at)
 	if err != nil {
 		return nil, err
@@ -179,6 +186,35 @@ func (c *Catalog) applyPeerChanges(ctx context.Context) error {
 	defer c.mu.Unlock()
 	before, err := c.refresh(storage.NoLeaseWait(ctx), r)
 	if before != nil {
+		c.peers.notifyPeerChange(before, c.current.Load())
+	}
+	return err
+}
+
+// Reload reads the catalog, if entries is true, and the topics, if topics is true, from the newest state of the store. A
+// server whose store follows that of another server calls it after each change of them, before later writes are
+// applied to the store: the other server writes no notes and does not wait for its followers.
+// Errors: errors of the store and of topics.
+func (c *Catalog) Reload(ctx context.Context, entries, topics bool) error {
+	r, err := c.store.Snapshot(ctx, 0)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if topics {
+		for _, load := range c.peers.topics {
+			if err := load(ctx, r); err != nil {
+				return err
+			}
+		}
+	}
+	if !entries {
+		return nil
+	}
+	before, err := c.replace(ctx, r, c.peers.notes)
+	if err == nil {
 		c.peers.notifyPeerChange(before, c.current.Load())
 	}
 	return err

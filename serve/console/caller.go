@@ -125,7 +125,11 @@ func (c *localConn) runCommand(ctx context.Context, db string, body bson.Raw) (b
 
 // send sends a command once, and returns a copy of the reply, also that of a command that failed. Errors: errClosed.
 func (c *localConn) send(ctx context.Context, db string, body bson.Raw) (bson.Raw, error) {
-	doc, err := bson.Parse(append(body.D(), bson.E{"$db", db}).Doc(), bson.Limits{Depth: bson.MaxDepth + 1})
+	fields := append(body.D(), bson.E{"$db", db})
+	if _, given := body.Lookup("$readPreference"); !given && c.server.Follower != nil {
+		fields = append(fields, bson.E{"$readPreference", bson.D{{"mode", "secondaryPreferred"}}})
+	}
+	doc, err := bson.Parse(fields.Doc(), bson.Limits{Depth: bson.MaxDepth + 1})
 	if err != nil {
 		return nil, mongoerr.New(mongoerr.FailedToParse, "%s", err)
 	}

@@ -71,7 +71,7 @@ func (d *Daemon) openBackups() error {
 	}
 	e, err := d.cfg.engine()
 	src, ok := d.files.(backup.Source)
-	if err != nil || !ok || e.location != inFolder || d.cfg.ServeDamaged {
+	if err != nil || !ok || e.location != inFolder || d.cfg.readOnly() {
 		return err
 	}
 	if err := backup.Clear(src); err != nil {

@@ -23,6 +23,7 @@ type Config struct {
 	Data               string
 	Storage            string // name of the engine; "" = defaultEngine
 	ServeDamaged       bool
+	Follow             string // place of the backups of the server that this one follows; "" = none
 	New                bool   // begin a new database even if one was lost
 	MustExist          bool   // begin no new database
 	Memory             bool   // short for Storage "memory"
@@ -150,6 +151,9 @@ type Config struct {
 	// folders. A program that embeds the server omits it with the libraries of object stores. Not a setting.
 	OpenArchive func(url string) (backup.Archive, error)
 
+	// followAnew makes the copy of the followed server again, as RestartConfig requests it. Not a setting.
+	followAnew bool
+
 	// engines replaces the table of engines in tests; nil = the table. Not a setting.
 	engines []engine
 }
@@ -182,6 +186,7 @@ func (c *Config) check() error {
 	if c.New && c.MustExist {
 		faults = append(faults, errors.New("--new begins a new database and --must-exist begins none; give one of them"))
 	}
+	faults = append(faults, c.checkFollow())
 	if c.Profile > 2 {
 		faults = append(faults, errors.New("--profile is 0, 1 or 2"))
 	}

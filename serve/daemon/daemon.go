@@ -91,7 +91,9 @@ type Daemon struct {
 	failed         chan error
 	isNew          bool                   // the database was created by this start
 	noSpace        *storage.DiskFullError // free disk space that opening the store for writing needs; nil = there was enough at the start
-	spaceFreed     chan struct{}          // closed when the disk has that space
+	startAgain     chan struct{}          // closed when the server has to be started again
+	follower       *backup.Follower       // applies the writes of the server that this one follows; nil if it follows none
+	followAnew     atomic.Bool            // the next start makes the copy of that server again
 	stopping       atomic.Bool
 }
 
@@ -117,7 +119,7 @@ func Start(ctx context.Context, cfg Config, out io.Writer) (*Daemon, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Daemon{cfg: cfg, release: shown, account: account, log: log, recent: recent, failed: make(chan error, 4), spaceFreed: make(chan struct{})}
+	d := &Daemon{cfg: cfg, release: shown, account: account, log: log, recent: recent, failed: make(chan error, 4), startAgain: make(chan struct{})}
 	d.defects = &defects.Journal{Log: log, Version: Version}
 	if cfg.KeepsFiles() {
 		d.defects.Folder = filepath.Join(cfg.Data, "defects")
@@ -154,7 +156,7 @@ func (d *Daemon) start(ctx context.Context) error {
 	if err := d.tls.open(&d.cfg, lanes); err != nil {
 		return err
 	}
-	scratch, durability, err := d.openStore()
+	scratch, durability, err := d.openStore(ctx)
 	if err != nil {
 		return err
 	}
@@ -208,7 +210,7 @@ func (d *Daemon) wire(ctx context.Context, scratch string, durability storage.Du
 	board := &tally.Board{}
 	d.runner = jobs.New(jobs.Config{
 		Self: d.jobOwnerName(), Store: d.store, Catalog: cat, Budgets: budgets, Tally: board, Now: now, Release: d.release, CPUSlots: d.processor,
-		LogSeconds: int64(d.cfg.LogRetention / time.Second), LogBytes: size.log, ReadOnly: d.cfg.ServeDamaged,
+		LogSeconds: int64(d.cfg.LogRetention / time.Second), LogBytes: size.log, ReadOnly: d.cfg.readOnly(),
 		Pools:  ratelimit.Options{ServerSideRetry: d.cfg.retriesRequests(d.account), Burst: d.cfg.Burst, ShardMax: perShard},
 		Failed: d.jobFailed, Renewing: d.logRenewal,
 	})
@@ -241,6 +243,7 @@ func (d *Daemon) wire(ctx context.Context, scratch string, durability storage.Du
 		return nil, err
 	}
 	definer.RestoreBudgets()
+	d.openFollower(cat)
 	handler, err := d.handler(ctx, definer, durability)
 	if err != nil {
 		return nil, err
@@ -255,6 +258,7 @@ func (d *Daemon) wire(ctx context.Context, scratch string, durability storage.Du
 	d.peerLoop(ctx, d.comparePrices)
 	d.loop(ctx, d.cursors.Run)
 	d.loop(ctx, d.sessions.Run)
+	d.startFollowing(ctx)
 	if d.checkReadOnly(ctx) {
 		return handler, nil
 	}
@@ -317,7 +321,7 @@ func (d *Daemon) handler(ctx context.Context, definer *ddl.Definer, durability s
 		if users, err = auth.Open(ctx, d.store, d.shares.users); err != nil {
 			return fmt.Errorf("reading the users and roles: %w", err)
 		}
-		if d.cfg.Auth && !d.cfg.ServeDamaged {
+		if d.cfg.Auth && !d.cfg.readOnly() {
 			if err := users.KeepDecoy(ctx); err != nil {
 				return fmt.Errorf("keeping the secret of logins: %w", err)
 			}
@@ -348,7 +352,7 @@ func (d *Daemon) handler(ctx context.Context, definer *ddl.Definer, durability s
 	return rooms.New(rooms.Config{
 		Config: command.Config{
 			Engine: engine.name, Transient: engine.location == nowhere,
-			Auth: users, RequireAuth: d.cfg.Auth, Release: d.release, Account: d.account, ReplicaSet: set, CosmosMember: d.cfg.CosmosAdvertise, AdvertisedAddress: d.advertised, ReadOnly: d.cfg.ServeDamaged, Cluster: d.cluster, DDL: definer,
+			Auth: users, RequireAuth: d.cfg.Auth, Release: d.release, Account: d.account, ReplicaSet: set, CosmosMember: d.cfg.CosmosAdvertise, AdvertisedAddress: d.advertised, ReadOnly: d.cfg.ServeDamaged, Follower: d.follower, Cluster: d.cluster, DDL: definer,
 			Cursors: d.cursors, Sessions: d.sessions, Jobs: d.runner, Log: d.log, Defects: d.defects, Version: Version, Durability: durability,
 			ChargeStrongReads: d.cfg.StrongReads, JavaScript: d.cfg.JavaScript, TestCommands: d.cfg.TestCommands,
 			WorkMemory: d.shares.queries, WriteMemory: d.shares.writes, Processor: d.processor,

@@ -5,9 +5,10 @@ import (
 	"time"
 )
 
-// SpaceFreed returns a channel for a server that is read-only because the disk was full at its start. The channel is
-// closed when the disk has room for writes; the caller then stops the server and starts it again.
-func (d *Daemon) SpaceFreed() <-chan struct{} { return d.spaceFreed }
+// StartAgain returns a channel that is closed when the caller has to stop the server and start it again, with
+// RestartConfig: when the disk, which was full at the start, has room for writes, and when a server that follows another
+// one has to make its copy again.
+func (d *Daemon) StartAgain() <-chan struct{} { return d.startAgain }
 
 // RestartConfig returns the settings for starting this server again. If --listen is one address with port 0, the port
 // becomes the number that the system chose, so that clients find the server again.
@@ -15,11 +16,12 @@ func (d *Daemon) RestartConfig(c Config) Config {
 	if len(d.addrs) == 1 {
 		c.Listen = d.addrs[0].String()
 	}
+	c.followAnew = d.followAnew.Load()
 	return c
 }
 
 // awaitSpace checks each second whether the disk has the free space that opening the store for writing needs, and
-// then closes the channel of SpaceFreed.
+// then closes the channel of StartAgain.
 func (d *Daemon) awaitSpace(ctx context.Context) {
 	look := time.NewTicker(time.Second)
 	defer look.Stop()
@@ -30,7 +32,7 @@ func (d *Daemon) awaitSpace(ctx context.Context) {
 		case <-look.C:
 		}
 		if d.store.Metrics().DiskFree >= d.noSpace.Need {
-			close(d.spaceFreed)
+			close(d.startAgain)
 			return
 		}
 	}
@@ -45,7 +47,7 @@ func (d *Daemon) checkReadOnly(ctx context.Context) bool {
 	case d.cfg.ServeDamaged:
 		d.log.Warn().Msg("--serve-damaged: data is read-only; reads of damaged data fail with DataCorruptionDetected")
 	}
-	return d.cfg.ServeDamaged
+	return d.cfg.readOnly()
 }
 
 // shortenWhenFull makes the store remove the oldest part of the change log when the disk is full, by as much as

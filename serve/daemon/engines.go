@@ -67,6 +67,8 @@ type storeSettings struct {
 	damaged func([]storage.Damage)
 	// readOnly opens the store, even a damaged one, for reading only.
 	readOnly bool
+	// follow opens a store in files that follows that of another server.
+	follow bool
 	// noSpace marks a store that is opened for reading only because the disk is full.
 	noSpace bool
 	// files, if not nil, changes the options with which a store in files is opened.

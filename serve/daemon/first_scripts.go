@@ -88,7 +88,7 @@ func (d *Daemon) syncData() error {
 // otherwise without a login, as a client of this machine does.
 // Errors: errors of the scripts; an earlier start whose scripts did not end.
 func (d *Daemon) runFirstScripts(ctx context.Context, s *command.Server) error {
-	if d.cfg.ServeDamaged {
+	if d.cfg.readOnly() {
 		return nil
 	}
 	mark, marked, waiting := filepath.Join(d.cfg.Data, firstScriptsMark), false, false

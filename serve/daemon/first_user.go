@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,7 +12,12 @@ import (
 )
 
 // complete derives settings from others: if a first user is to be made (RootName), logins are required (Auth).
-func (c *Config) complete() { c.Auth = c.Auth || c.RootName != "" }
+func (c *Config) complete() {
+	c.Auth = c.Auth || c.RootName != ""
+	if c.Follow != "" {
+		c.ReplicaSet = cmp.Or(c.ReplicaSet, followerSet)
+	}
+}
 
 // rootPassword returns the password of the first user, from the setting or from a file; "" if no first user is to be
 // made.
@@ -49,7 +55,7 @@ var iterations = map[auth.Mechanism]int{auth.ScramSHA1: 10_000, auth.ScramSHA256
 // Errors: the errors of rootPassword; storage errors.
 func (d *Daemon) makeFirstUser(ctx context.Context, users *auth.Directory) error {
 	password, err := d.cfg.rootPassword()
-	if err != nil || password == "" || d.cfg.ServeDamaged {
+	if err != nil || password == "" || d.cfg.readOnly() {
 		return err
 	}
 	name := auth.Name{Name: d.cfg.RootName, DB: "admin"}

@@ -14,7 +14,7 @@ import (
 // commands from now on (see recordCommand).
 func (d *Daemon) startHistory(ctx context.Context, s *command.Server) {
 	var store storage.Store
-	if d.cfg.isDurable() && !d.cfg.ServeDamaged {
+	if d.cfg.isDurable() && !d.cfg.readOnly() {
 		store = d.store
 	}
 	d.history = history.New(history.Config{

@@ -19,9 +19,9 @@ import (
 )
 
 // peerLoop runs a loop that exchanges data with peers. A server that has the store exclusively admits no peers, and
-// does not run the loop.
+// does not run the loop; neither does one that follows another server, which is not its peer.
 func (d *Daemon) peerLoop(ctx context.Context, run func(context.Context)) {
-	if !storage.Exclusive(d.store) {
+	if !storage.Exclusive(d.store) && d.cfg.Follow == "" {
 		d.loop(ctx, run)
 	}
 }
@@ -50,9 +50,12 @@ func (d *Daemon) followCatalog(ctx context.Context, cat *catalog.Catalog, define
 	d.peerLoop(ctx, cat.Follow)
 }
 
-// shareBudgets divides the budgets (RU/s) between this server and its peers. It must run before the budgets of the
-// catalog's collections are set.
+// shareBudgets divides the budgets (RU/s) between this server and its peers; a server that follows another one admits
+// whole budgets by itself. It must run before the budgets of the catalog's collections are set.
 func (d *Daemon) shareBudgets(ctx context.Context, cat *catalog.Catalog, budgets *ratelimit.Budgets, now func() time.Time) error {
+	if d.cfg.Follow != "" {
+		return nil
+	}
 	return d.retryStep(ctx, "the budgets", func() error {
 		x, err := peers.NewDivider(ctx, peers.DividerConfig{
 			Store: d.store, Budgets: budgets, Now: now, MachineClock: time.Now, Follow: cat.OnTopic,

@@ -52,7 +52,7 @@ func (c *Config) addressesFlags(f *pflag.FlagSet) {
 	f.BoolVar(&c.CosmosLenient, "cosmos-lenient", false, "accept features at the Cosmos address that the account does not have, and count their uses; cantle report lists them")
 	f.StringVar(&c.CosmosName, "cosmos-account", "cantle", "account `name`, which is the user name at the Cosmos address")
 	f.StringVar(&c.CosmosKey, "cosmos-key", "", "account `key`, which is the password at the Cosmos address; by default a random key is generated and stored")
-	f.StringVar(&c.ReplicaSet, "replica-set", "", "`name` of a replica set: --listen then behaves like the primary of a replica set with one member (replicaSet=name) instead of like a mongos. name/host:port also sets the address that clients are given; the default is the address of their connection")
+	f.StringVar(&c.ReplicaSet, "replica-set", "", "`name` of a replica set: --listen then behaves like the primary of a replica set with one member (replicaSet=name) instead of like a mongos. name/host:port also sets the address that clients are given; the default is the address of their connection. name/host:port,host:port names the other members as well: servers that follow this one, or that this one follows")
 	f.StringVar(&c.Compat, "compat", release.Default.String(), "`release` of MongoDB that --listen emulates, in its version and where releases differ in their answers: "+release.Names()+". --cosmos-listen follows --cosmos-version")
 	for _, r := range release.Offered() {
 		offered = append(offered, r.String())
@@ -74,6 +74,7 @@ func (c *Config) storageFlags(f *pflag.FlagSet) {
 	flags.Choose(f, "storage", engineNames(c.allEngines())...)
 	f.BoolVar(&c.Memory, "memory", false, "short for --storage memory: nothing is written to disk, and all data is lost when the server stops (for test suites)")
 	f.BoolVar(&c.ServeDamaged, "serve-damaged", false, "open a damaged database read-only: serve all data that can still be read, and refuse all writes; nothing in the folder is changed. \"cantle check\" lists the damage, \"cantle salvage\" extracts the readable data")
+	f.StringVar(&c.Follow, "follow", "", "`place` of the backups of another server, its --backup-to: a folder or s3://bucket/path. This server then has a copy of that server's data in --data, applies its writes as they come there, serves reads as a secondary of --replica-set, and refuses writes. \"cantle follow\" is short for it")
 	f.StringVar(&c.Sync, "sync", "always", "`when` writes are synced to disk. always: an acknowledged write survives a power failure; interval:<ms>: a power failure loses at most that many milliseconds of writes")
 	flags.Choose(f, "sync", "always", "interval:100") // completion offers an example of an interval
 	f.DurationVar(&c.Watchdog, "watchdog", 0, "longest time that a write or sync of the data folder may take, at least 10s, before the process exits with status 61 so that a supervisor can act, like mongod's watchdogPeriodSeconds; 0 waits forever")

@@ -16,14 +16,14 @@ import (
 )
 
 // openStore opens the store and makes the folder for spilled data.
-func (d *Daemon) openStore() (scratch string, durability storage.Durability, err error) {
+func (d *Daemon) openStore(ctx context.Context) (scratch string, durability storage.Durability, err error) {
 	e, err := d.cfg.engine()
 	if err != nil {
 		return "", 0, err
 	}
 	s := storeSettings{shares: &d.shares, log: d.logStore, warn: d.warnStore, fatal: func(message string) {
 		d.logStore(true, "the store cannot go on, the server stops: "+message)
-	}, damaged: d.logDamage, readOnly: d.cfg.ServeDamaged, files: d.cfg.Files, clock: d.cfg.clock()}
+	}, damaged: d.logDamage, readOnly: d.cfg.ServeDamaged, files: d.cfg.Files, clock: d.cfg.clock(), follow: d.cfg.Follow != ""}
 	if d.cfg.CacheSize != "" {
 		if s.cache, err = parseSize(d.cfg.CacheSize); err != nil {
 			return "", 0, fmt.Errorf("--cache-size: %w", err)
@@ -51,6 +51,9 @@ func (d *Daemon) openStore() (scratch string, durability storage.Durability, err
 	}
 	if e.location == inFolder {
 		dir, scratch = filepath.Join(d.cfg.Data, storeName), filepath.Join(d.cfg.Data, scratchName)
+		if err := d.beginFollowing(ctx); err != nil {
+			return "", 0, err
+		}
 		if anew, err = d.checkDataFolder(s); err != nil {
 			return "", 0, cannotOpen(d.cfg.Data, err)
 		}
@@ -59,7 +62,7 @@ func (d *Daemon) openStore() (scratch string, durability storage.Durability, err
 		}
 	}
 	d.store, err = e.open(dir, s)
-	if none := (*storage.DiskFullError)(nil); errors.As(err, &none) {
+	if none := (*storage.DiskFullError)(nil); errors.As(err, &none) && !s.follow {
 		d.noSpace, d.cfg.ServeDamaged = none, true
 		s.readOnly, s.noSpace = true, true
 		d.store, err = e.open(dir, s)
@@ -196,6 +199,10 @@ func cannotOpen(data string, err error) error {
 	switch {
 	case errors.Is(err, storage.ErrLocked):
 		return fmt.Errorf("the folder %s is in use by another cantle; stop that one, or give this one a folder of its own with --data", data)
+	case errors.Is(err, storage.ErrFollower):
+		return fmt.Errorf("the folder %s has the copy of a server that it follows, and accepts no writes: start it with cantle follow, or give this server a folder of its own with --data", data)
+	case errors.Is(err, pebblekv.ErrFollowsNone):
+		return fmt.Errorf("the folder %s has a database that follows no other server: give cantle follow a folder of its own with --data", data)
 	case errors.Is(err, storage.ErrDiskFails):
 		reason := err
 		if cause := syscall.Errno(0); errors.As(err, &cause) {

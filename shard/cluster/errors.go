@@ -56,6 +56,8 @@ func Translate(err error) error {
 		return mongoerr.New(mongoerr.Overflow, "Document is nested too deeply").Because(err)
 	case errors.Is(err, bson.ErrInvalid):
 		return mongoerr.New(mongoerr.InvalidBSON, "%s", err.Error())
+	case errors.Is(err, storage.ErrFollower):
+		return mongoerr.New(mongoerr.NotWritablePrimary, "not primary").Because(err)
 	case errors.Is(err, storage.ErrNotWritable):
 		return mongoerr.New(mongoerr.IllegalOperation, "Cannot execute a write operation in read-only mode: the stored data are damaged, as the log of the server says, or it was started with --serve-damaged. Look at the damage with \"cantle check\", save what is left with \"cantle salvage\" and restore that, or a backup, into an empty folder").Because(err)
 	case errors.Is(err, storage.ErrCorruption):

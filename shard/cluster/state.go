@@ -28,6 +28,17 @@ func (c *Cluster) Durable() storage.Timestamp { return c.store.Durable() }
 // call. Errors: the errors of the store.
 func (c *Cluster) StoreTime(ctx context.Context) (storage.Timestamp, error) { return c.store.Now(ctx) }
 
+// WaitReached waits until this server's store has a state at a timestamp or a later one, that is until the writes of the
+// server that it follows are applied up to then. Errors: the errors of the store, ctx.Err().
+func (c *Cluster) WaitReached(ctx context.Context, at storage.Timestamp) error {
+	for c.store.Latest() < at {
+		if err := c.store.WaitLog(ctx, at-1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // StoreMetrics returns the counters of the store.
 func (c *Cluster) StoreMetrics() storage.Metrics { return c.store.Metrics() }
 

@@ -51,8 +51,11 @@ func (r *Runner) asOwner(ctx context.Context, name string) context.Context {
 }
 
 // OwnsLoop reports whether this server owns the job of a loop, after trying to become its owner; false after an error,
-// which it reports.
+// which it reports. With ReadOnly it owns none.
 func (r *Runner) OwnsLoop(ctx context.Context, name string) bool {
+	if r.ReadOnly {
+		return false
+	}
 	ok, err := r.Owners.TryAcquire(ctx, name, nil)
 	r.report(name, err)
 	return ok && err == nil

@@ -49,7 +49,7 @@ type Config struct {
 	CheckpointEvery time.Duration // between two checkpoints of the counts; 2 s
 	TruncateEvery   time.Duration // between two truncations of the change log; 30 s
 	LogSeconds      int64         // age up to which change-log records are kept; 24 h
-	ReadOnly        bool          // count readable documents only, skipping damaged ones
+	ReadOnly        bool          // write nothing, and count readable documents only, skipping damaged ones
 	LogBytes        int64         // bytes of the change log that are kept; 0 = by time only
 	LockWait        time.Duration // maximum wait for a collection that is being resharded; 5 s
 }

@@ -206,15 +206,15 @@ func (x *backupRun) reload() error {
 // the logs that it has copied. If there is no such segment or the writes after it are gone, the new one starts at
 // sequence number orFrom, unless orFrom is 0.
 func (x *backupRun) ship(orFrom uint64) (*Segment, error) {
-	before, behind, err := x.src.MarkPosition(x.ctx)
-	if err != nil {
-		return nil, err
-	}
 	from := orFrom
 	if last := x.t.last(); last != nil {
-		if from = last.Next; orFrom == 0 && x.idle.skips(before, behind.Next, x.o.Now) {
+		if from = last.Next; orFrom == 0 && x.idle.skips(x.src.Written(), x.o.Now) {
 			return last, nil
 		}
+	}
+	_, behind, err := x.src.MarkPosition(x.ctx)
+	if err != nil {
+		return nil, err
 	}
 	segment, err := x.segment(from, behind)
 	if errors.Is(err, storage.ErrLogTruncated) && orFrom > from {

@@ -5,20 +5,18 @@ import "time"
 // idleEvery is the interval of segments while nothing is written: the moments that they add have the same state.
 const idleEvery = time.Minute
 
-// idleness has the position and the time of the last segment of a server, so that a server without writes does not write one every second.
+// idleness has the position and the time of the last segment of a server, so that a server without writes neither
+// writes one every second nor commits a mark for it: then all that it has acknowledged is in the last segment, with the
+// newest timestamp that clients have from it.
 type idleness struct {
-	marked uint64 // the sequence number after the last mark
+	marked uint64 // the sequence number after the mark at the end of the segment
 	at     time.Time
 }
 
-// skips reports whether nothing was written between the last mark and the one at the sequence numbers from before to
-// below next, and the last segment is recent.
-func (i *idleness) skips(before, next uint64, now func() time.Time) bool {
-	if i == nil || i.marked != before || now().Sub(i.at) >= idleEvery {
-		return false
-	}
-	i.marked = next
-	return true
+// skips reports whether nothing was written since the last segment, which is recent; written is the sequence number
+// after the last write.
+func (i *idleness) skips(written uint64, now func() time.Time) bool {
+	return i != nil && i.marked == written && now().Sub(i.at) < idleEvery
 }
 
 // shipped records a segment that ends at the mark before the sequence number next.

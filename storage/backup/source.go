@@ -23,11 +23,12 @@ type Source interface {
 	Checkpoint(ctx context.Context, dir string) error
 	// Folder returns the folder of its files.
 	Folder() string
-	// KeepWrites, Keeping, EndKeeping, MarkPosition, Writes and DropWrites are the methods of pebblekv's store
+	// KeepWrites, Keeping, EndKeeping, Written, MarkPosition, Writes and DropWrites are the methods of pebblekv's store
 	// with which a backup reads the write-ahead log.
 	KeepWrites() (folder string, err error)
 	Keeping() (folder string, on bool)
 	EndKeeping() error
+	Written() uint64
 	MarkPosition(ctx context.Context) (before uint64, behind pebblekv.LogPosition, err error)
 	Writes(ctx context.Context, from, upTo uint64, visit func(pebblekv.Write) error) error
 	DropWrites(before uint64) error

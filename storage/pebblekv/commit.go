@@ -50,7 +50,10 @@ func (t *txn) write(ctx context.Context) (storage.Timestamp, error) {
 		return 0, err
 	}
 	w, s := t.work, t.s
-	if s.o.DiskFull {
+	switch {
+	case s.o.Follow:
+		return 0, storage.ErrFollower
+	case s.o.DiskFull:
 		return 0, storage.ErrDiskFull
 	}
 	if s.o.ReadOnly || s.damaged.Load() && !t.Essential {

@@ -47,7 +47,10 @@ func (s *store) RaiseFormat(ctx context.Context, version int) error {
 	if err != nil || len(stored) == 1 && int(stored[0]) >= version {
 		return err
 	}
-	if s.o.ReadOnly {
+	switch {
+	case s.o.Follow:
+		return storage.ErrFollower
+	case s.o.ReadOnly:
 		return storage.ErrNotWritable
 	}
 	b := s.db.NewBatch()

@@ -14,12 +14,14 @@ import (
 //	00 'f'                                       → format version, 1 byte
 //	00 'l' ‖ len(stream) 2 ‖ stream ‖ ts 8 ‖ n 4  → log record; n of the last record of a commit is 2³²-1
 //	00 'b'                                       → 8 bytes: marks a position for a backup, or the start of a process
+//	00 'p'                                       → FollowPosition of a store that follows another one
 //	00 't'                                       → 8 bytes: no commit has a later timestamp
 //	00 'x' ‖ stream                              → 8 bytes: records up to here were truncated
 var (
 	keyFormat  = []byte{0, 'f'}
 	keyCeiling = []byte{0, 't'}
 	keyMark    = []byte{0, 'b'}
+	keyFollow  = []byte{0, 'p'}
 
 	logStart = []byte{0, 'l'}
 	logEnd   = []byte{0, 'm'}

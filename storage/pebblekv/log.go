@@ -158,6 +158,9 @@ func (s *store) TruncateLog(ctx context.Context, stream []byte, ts storage.Times
 		return err
 	}
 	defer done()
+	if s.o.Follow {
+		return storage.ErrFollower
+	}
 	ts = min(ts, s.Durable())
 	s.commit.Lock()
 	defer s.commit.Unlock()

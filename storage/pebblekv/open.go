@@ -53,6 +53,9 @@ func Open(dir string, o Options) (storage.Store, error) {
 	if !s.o.InMemory && !s.o.ReadOnly {
 		s.stopped.Go(s.reclaim)
 	}
+	if o.Follow {
+		return &follower{s, storage.MembershipOf(s)}, nil
+	}
 	return s, nil
 }
 
@@ -152,7 +155,8 @@ func lockFolder(dir string, files vfs.FS) (*pebble.Lock, error) {
 }
 
 // recover checks the stored format version, and sets the timestamp of the newest state: the stored ceiling or the
-// clock, whichever is later. So no timestamp of an earlier process is assigned again.
+// clock, whichever is later. So no timestamp of an earlier process is assigned again. A store that follows another one
+// has the timestamp of the last write that was applied to it.
 func (s *store) recover() error {
 	if err := s.checkFormat(); err != nil {
 		return err
@@ -167,7 +171,9 @@ func (s *store) recover() error {
 	} else if !errors.Is(err, storage.ErrNotFound) {
 		return err
 	}
-	latest = max(latest, s.clock())
+	if latest, err = s.recoverPosition(max(latest, s.clock())); err != nil {
+		return err
+	}
 	s.latest.Store(uint64(latest))
 	s.conflicts.horizon = latest
 	s.snaps.newest = &snap{ts: latest}

@@ -72,6 +72,10 @@ type Options struct {
 	// then commits that write are refused with ErrDiskFull.
 	DiskFull bool
 
+	// Follow opens a store that follows another one (BeginFollow): Open then returns a Follower. Commits that write
+	// are refused with ErrFollower. Without Follow and ReadOnly such a store is refused with ErrFollower.
+	Follow bool
+
 	// Damaged is called with the damages that an open ReadOnly finds, and once with those of each table that is
 	// found to be damaged while the store is open. From then on commits that are not Essential are refused.
 	Damaged func([]storage.Damage)

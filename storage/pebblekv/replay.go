@@ -18,19 +18,31 @@ import (
 // index entries and change-log records are left out: the documents and the catalog can be read without them. The
 // function writes calls again for each batch. After an error the copy is unusable.
 func Replay(dir string, documentsOnly bool, writes func(again func(batch []byte) error) error) error {
-	o := Options{ReserveBytes: -1, MemtableBytes: 32 << 20, CacheBytes: 16 << 20}.defaults()
-	s := &store{o: o, dir: dir}
-	if err := s.openForReplay(); err != nil {
-		return fmt.Errorf("open store %s: %w", dir, err)
+	s, err := openRestored(dir)
+	if err != nil {
+		return err
 	}
-	err := writes(func(batch []byte) error {
+	return s.closeRestored(writes(func(batch []byte) error {
 		b := s.db.NewBatch()
 		defer func() { _ = b.Close() }()
 		if err := copyBatch(b, batch, documentsOnly); err != nil || b.Empty() {
 			return err
 		}
 		return translate(s.db.Apply(b, pebble.NoSync))
-	})
+	}))
+}
+
+// openRestored opens a copy of the files of a store that no process has open.
+func openRestored(dir string) (*store, error) {
+	s := &store{o: Options{ReserveBytes: -1, MemtableBytes: 32 << 20, CacheBytes: 16 << 20}.defaults(), dir: dir}
+	if err := s.openForReplay(); err != nil {
+		return nil, fmt.Errorf("open store %s: %w", dir, err)
+	}
+	return s, nil
+}
+
+// closeRestored writes everything to tables, unless err is the error of an earlier write, and closes the files.
+func (s *store) closeRestored(err error) error {
 	if err == nil {
 		err = translate(s.db.Flush())
 	}

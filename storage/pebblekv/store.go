@@ -33,6 +33,8 @@ type store struct {
 
 	commit  sync.Mutex        // held during a commit, so that commits run one at a time; locked before mu
 	ceiling storage.Timestamp // copy of the stored upper bound of all timestamps; guarded by commit
+	// position is that of the writes of the followed store that are applied; guarded by commit.
+	position FollowPosition
 
 	mu        sync.Mutex // guards the fields below; never held during disk access
 	snaps     snaps
@@ -178,6 +180,9 @@ func (s *store) DeleteRange(ctx context.Context, r storage.Range) error {
 	if r.Empty() {
 		return nil
 	}
+	if s.o.Follow {
+		return storage.ErrFollower
+	}
 	b := s.db.NewBatch()
 	defer func() { _ = b.Close() }()
 	if err := b.DeleteRange(r.Start, r.End, nil); err != nil {
@@ -261,7 +266,7 @@ func (s *store) Close() error {
 	s.anchor.close(newest)
 	s.anchor.release()
 	s.damages.close()
-	if !s.o.InMemory && !s.o.ReadOnly {
+	if !s.o.InMemory && !s.o.ReadOnly && !s.o.Follow {
 		err = errors.Join(err, s.db.Set(keyCeiling, encodeTimestamp(s.Latest()), pebble.Sync))
 	}
 	return errors.Join(err, translate(s.db.Close()), s.watch.Close(), s.syncer.mark.Close(), s.lock.Close())

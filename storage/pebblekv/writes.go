@@ -44,7 +44,10 @@ func (s *store) KeepWrites() (folder string, err error) {
 	if s.o.InMemory {
 		return "", errNoFiles
 	}
-	if s.o.ReadOnly {
+	switch {
+	case s.o.Follow:
+		return "", storage.ErrFollower
+	case s.o.ReadOnly:
 		return "", storage.ErrNotWritable
 	}
 	return s.retained.folder(), s.retained.begin()
@@ -78,7 +81,10 @@ func (s *store) MarkPosition(ctx context.Context) (before uint64, behind LogPosi
 		return 0, LogPosition{}, err
 	}
 	defer done()
-	if s.o.ReadOnly {
+	switch {
+	case s.o.Follow:
+		return 0, LogPosition{}, storage.ErrFollower
+	case s.o.ReadOnly:
 		return 0, LogPosition{}, storage.ErrNotWritable
 	}
 	b := s.db.NewBatch()
@@ -93,6 +99,9 @@ func (s *store) MarkPosition(ctx context.Context) (before uint64, behind LogPosi
 	first := uint64(b.SeqNum())
 	return first, LogPosition{first + uint64(b.Count()), ts}, s.syncer.wait(ts)
 }
+
+// Written returns the sequence number after the last commit since the store was opened, 0 if there was none.
+func (s *store) Written() uint64 { return s.written.Load() }
 
 // Writes calls visit with each write whose sequence numbers are from from up to below upTo, in order and without a gap.
 // Errors: storage.ErrLogTruncated, possibly after some visits, if a needed log was deleted; ErrClosed; errors of visit,

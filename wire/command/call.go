@@ -38,6 +38,10 @@ type Call struct {
 	Args    session.Args
 	Session *session.Session // checked out: a transaction or retryable write
 	Start   time.Time
+	// secondaryOK: the read preference admits a secondary. awaited is the time that a read of a secondary waits for, 0 =
+	// none.
+	secondaryOK bool
+	awaited     storage.Timestamp
 	// Time is the timestamp of the newest commit when the command arrived: $$CLUSTER_TIME. advanceTime may replace it
 	// by a later timestamp.
 	Time storage.Timestamp

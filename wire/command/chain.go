@@ -171,14 +171,10 @@ func (s *Server) run(c *Call) error {
 	if err := c.read(); err != nil {
 		return err
 	}
-	if c.writes {
-		if err := s.WriteGate.EnterWrite(c); err != nil {
-			return err
-		}
-		c.inWrite = true
+	if err = c.enterGates(); c.inWrite {
 		defer c.LeaveWrite()
 	}
-	if err := c.refuseWhileLeaving(); err != nil {
+	if err != nil {
 		return err
 	}
 	if err := s.enterSession(c); err != nil {
@@ -381,27 +377,15 @@ func (s *Server) readGeneric(c *Call) (err error) {
 				c.WriteConcern = c.WriteConcern.Uncounted()
 			}
 		case "readConcern":
-			level, after, at, err := concern.ParseRead(it.Value)
-			if err != nil {
+			if err := c.takeReadConcern(it.Value); err != nil {
 				return err
-			}
-			if c.Def.Op != OpGetMore { // a getMore ignores this argument: drivers repeat the read concern of the session
-				c.ReadConcern, c.Op.At = level, at
-			}
-			if err := c.advanceTime(max(at, after)); err != nil {
-				return err
-			}
-			if at > c.Time {
-				return concern.AheadOf("atClusterTime", at, c.Time)
-			} else if after > c.Time {
-				return concern.AheadOf("afterClusterTime", after, c.Time)
 			}
 		case "$clusterTime":
 			if err := concern.CheckClusterTime(it.Value, c.Cluster.Now()); err != nil {
 				return err
 			}
 		case "$readPreference":
-			if err := concern.CheckReadPreference(it.Value); err != nil {
+			if c.secondaryOK, err = concern.ParseReadPreference(it.Value); err != nil {
 				return err
 			}
 		case "maxRequestUnits", "rawData":

@@ -1,6 +1,34 @@
 package command
 
-import "github.com/cantledb/cantle/storage"
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/wire/concern"
+)
+
+// takeReadConcern reads a read concern, and refuses times that the store has not reached; a secondary waits for them.
+// Errors: errors of ParseRead; InvalidOptions (72); storage errors.
+func (c *Call) takeReadConcern(v bson.Value) error {
+	level, after, at, err := concern.ParseRead(v)
+	if err != nil {
+		return err
+	}
+	if c.Def.Op != OpGetMore { // a getMore ignores this argument: drivers repeat the read concern of the session
+		c.ReadConcern, c.Op.At = level, at
+	}
+	if c.Server.Follower != nil {
+		return c.postponeTime(at, after)
+	}
+	if err := c.advanceTime(max(at, after)); err != nil {
+		return err
+	}
+	if at > c.Time {
+		return concern.AheadOf("atClusterTime", at, c.Time)
+	} else if after > c.Time {
+		return concern.AheadOf("afterClusterTime", after, c.Time)
+	}
+	return nil
+}
 
 // fixReadTime chooses the timestamp at which a read sees the data. Outside of transactions, the level "snapshot"
 // reads at the client's timestamp, or else at a new one. For the level "linearizable" it fetches a new timestamp from

@@ -3,21 +3,28 @@ package command
 import (
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 
 	"github.com/cantledb/cantle/collection/cosmos"
 )
 
-// ReplicaSet describes the replica set as whose only member the server appears to clients. If it is zero, the server
-// appears as a mongos.
+// ReplicaSet describes the replica set as whose member the server appears to clients. If it is zero, the server appears
+// as a mongos.
 type ReplicaSet struct {
 	Name string
-	// Member is the host:port of the set's only member in replies; if it is "", clients see the address at which they
-	// connected (Call.socketAddress).
+	// Member is the host:port of this server in replies; if it is "", clients see the address at which they connected
+	// (Call.socketAddress).
 	Member string
+	// Others are the host:port of the other members, as they are configured: this server has no connections to them.
+	Others []string
 }
 
-// ParseReplicaSet parses an option of the form "name" or "name/host:port"; "" means no replica set.
+// Hosts returns the host:port of all members, this server's first.
+func (r *ReplicaSet) Hosts() []string { return append([]string{r.Member}, r.Others...) }
+
+// ParseReplicaSet parses an option of the form "name", "name/host:port" or "name/host:port,other:port,…"; "" means no
+// replica set.
 // Errors: a description of the mistake.
 func ParseReplicaSet(s string) (r ReplicaSet, err error) {
 	name, member, found := strings.Cut(s, "/")
@@ -26,12 +33,22 @@ func ParseReplicaSet(s string) (r ReplicaSet, err error) {
 		return r, nil
 	case name == "", strings.ContainsAny(name, ",? &"):
 		return r, fmt.Errorf("%q is not the name of a replica set: expected name or name/host:port, as in a connection string", s)
-	case found:
-		if err := CheckMember(member); err != nil {
-			return r, err
+	}
+	r.Name = name
+	if !found {
+		return r, nil
+	}
+	hosts := strings.Split(member, ",")
+	for i, host := range hosts {
+		if err := CheckMember(host); err != nil {
+			return ReplicaSet{}, err
+		}
+		if slices.Contains(hosts[:i], host) {
+			return ReplicaSet{}, fmt.Errorf("%q is named twice in %q", host, s)
 		}
 	}
-	return ReplicaSet{name, member}, nil
+	r.Member, r.Others = hosts[0], hosts[1:]
+	return r, nil
 }
 
 // CheckMember refuses a text that is not of the form host:port.
@@ -46,7 +63,7 @@ func CheckMember(s string) error {
 // false if the client sees a mongos.
 func (c *Call) ShownSet() (r ReplicaSet, ok bool) {
 	if r = c.Server.ReplicaSet; c.Strict() {
-		r = ReplicaSet{cosmos.ReplicaSet, c.Server.CosmosMember}
+		r = ReplicaSet{Name: cosmos.ReplicaSet, Member: c.Server.CosmosMember}
 	}
 	if r.Name == "" {
 		return r, false

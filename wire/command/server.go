@@ -22,6 +22,7 @@ import (
 	"github.com/cantledb/cantle/shard/ddl"
 	"github.com/cantledb/cantle/shard/jobs"
 	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/backup"
 	"github.com/cantledb/cantle/wire"
 	"github.com/cantledb/cantle/wire/auth"
 	"github.com/cantledb/cantle/wire/cursor"
@@ -71,6 +72,8 @@ type Config struct {
 	Transient bool
 	// ReadOnly is true if the store accepts no writes; hello reports this to clients.
 	ReadOnly bool
+	// Follower applies the writes of another server, which this one follows as a secondary; nil if it follows none.
+	Follower *backup.Follower
 	// ChargeStrongReads doubles the price of reads with read concern majority,
 	// linearizable or snapshot.
 	ChargeStrongReads bool

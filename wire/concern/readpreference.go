@@ -8,17 +8,17 @@ import (
 // stalenessMin is the least maxStalenessSeconds that a client may set. Spec: max-staleness.
 const stalenessMin = 90
 
-// CheckReadPreference returns an error for a $readPreference that a mongos would refuse. A valid one has no effect,
-// because there are no secondaries. Manual: core/read-preference, core/read-preference-staleness. Spec:
+// ParseReadPreference reports whether a $readPreference admits a read from a secondary, which is each mode but primary:
+// the driver has chosen the server. Its tags and its staleness have no effect. Errors are those of a mongos. Manual: core/read-preference, core/read-preference-staleness. Spec:
 // server-selection. Errors: BadValue (2), TypeMismatch (14), MaxStalenessOutOfRange (160), IDLFailedToParse (40414),
 // IDLDuplicateField (40413).
-func CheckReadPreference(v bson.Value) error {
+func ParseReadPreference(v bson.Value) (secondary bool, err error) {
 	d, ok := v.Doc()
 	if !ok || v.Type != bson.TypeDocument {
-		return mongoerr.WrongType("$readPreference", v.Type.String(), "object")
+		return false, mongoerr.WrongType("$readPreference", v.Type.String(), "object")
 	}
 	if name, twice := d.Repeated(); twice {
-		return mongoerr.RepeatedField("$readPreference" + "." + string(name))
+		return false, mongoerr.RepeatedField("$readPreference" + "." + string(name))
 	}
 	var mode string
 	var staleness int64
@@ -28,43 +28,43 @@ func CheckReadPreference(v bson.Value) error {
 		switch string(it.Name) {
 		case "mode":
 			if mode, hasMode = v.Str(); !hasMode {
-				return mongoerr.WrongType("$readPreference.mode", v.Type.String(), "string")
+				return false, mongoerr.WrongType("$readPreference.mode", v.Type.String(), "string")
 			}
 		case "tags":
 			sets, ok := v.Array()
 			if !ok {
-				return mongoerr.WrongType("$readPreference.tags", v.Type.String(), "array")
+				return false, mongoerr.WrongType("$readPreference.tags", v.Type.String(), "array")
 			}
 			for set := range sets.Values() {
 				tags, ok := set.Doc()
 				if !ok || set.Type != bson.TypeDocument {
-					return mongoerr.WrongType("$readPreference.tags", set.Type.String(), "object")
+					return false, mongoerr.WrongType("$readPreference.tags", set.Type.String(), "object")
 				}
 				tagged = tagged || !tags.IsEmpty()
 			}
 		case "maxStalenessSeconds":
 			if staleness, ok = v.TruncInt64(); !ok {
-				return mongoerr.WrongType("$readPreference.maxStalenessSeconds", v.Type.String(), "long", "int", "decimal", "double")
+				return false, mongoerr.WrongType("$readPreference.maxStalenessSeconds", v.Type.String(), "long", "int", "decimal", "double")
 			}
 			switch {
 			case staleness < 0:
-				return mongoerr.New(mongoerr.BadValue, "$readPreference.maxStalenessSeconds must not be negative, but is %d", staleness)
+				return false, mongoerr.New(mongoerr.BadValue, "$readPreference.maxStalenessSeconds must not be negative, but is %d", staleness)
 			case staleness > 0 && staleness < stalenessMin:
-				return mongoerr.New(mongoerr.MaxStalenessOutOfRange, "maxStalenessSeconds value can not be less than %d", stalenessMin)
+				return false, mongoerr.New(mongoerr.MaxStalenessOutOfRange, "maxStalenessSeconds value can not be less than %d", stalenessMin)
 			}
 		}
 	}
 	switch {
 	case !hasMode:
-		return mongoerr.MissingField("$readPreference.mode")
+		return false, mongoerr.MissingField("$readPreference.mode")
 	case mode == "primary" && tagged:
-		return mongoerr.New(mongoerr.BadValue, "Only empty tags are allowed with primary read preference")
+		return false, mongoerr.New(mongoerr.BadValue, "Only empty tags are allowed with primary read preference")
 	case mode == "primary" && staleness > 0:
-		return mongoerr.New(mongoerr.BadValue, "maxStalenessSeconds can not be set for the primary mode")
+		return false, mongoerr.New(mongoerr.BadValue, "maxStalenessSeconds can not be set for the primary mode")
 	}
 	switch mode {
 	case "primary", "primaryPreferred", "secondary", "secondaryPreferred", "nearest":
-		return nil
+		return mode != "primary", nil
 	}
-	return mongoerr.New(mongoerr.BadValue, "Enumeration value '%s' for field '$readPreference.mode' is not a valid value.", mode)
+	return false, mongoerr.New(mongoerr.BadValue, "Enumeration value '%s' for field '$readPreference.mode' is not a valid value.", mode)
 }

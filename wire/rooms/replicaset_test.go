@@ -1,6 +1,7 @@
 package rooms
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,12 +13,13 @@ import (
 func TestParseReplicaSet(t *testing.T) {
 	for text, want := range map[string]command.ReplicaSet{
 		"": {}, "rs0": {Name: "rs0"}, "rs0/db.example:27017": {Name: "rs0", Member: "db.example:27017"}, "a/[::1]:1": {Name: "a", Member: "[::1]:1"},
+		"rs0/a:1,b:2,c:3": {Name: "rs0", Member: "a:1", Others: []string{"b:2", "c:3"}},
 	} {
-		if got, err := command.ParseReplicaSet(text); err != nil || got != want {
+		if got, err := command.ParseReplicaSet(text); err != nil || got.Name != want.Name || got.Member != want.Member || !slices.Equal(got.Others, want.Others) {
 			t.Errorf("%q: %v, %v", text, got, err)
 		}
 	}
-	for _, text := range []string{"/", "/host:1", "rs0/", "rs0/host", "rs0/:1", "rs0/host:", "a,b", "a&b"} {
+	for _, text := range []string{"/", "/host:1", "rs0/", "rs0/host", "rs0/:1", "rs0/host:", "a,b", "a&b", "rs0/a:1,", "rs0/a:1,b", "rs0/a:1,a:1"} {
 		if got, err := command.ParseReplicaSet(text); err == nil {
 			t.Errorf("%q is taken as %v", text, got)
 		}

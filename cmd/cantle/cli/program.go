@@ -37,7 +37,7 @@ func Program(run Serve) *cobra.Command {
 		flags.Print(out, c.Flags())
 	})
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usageError{flags.Explain(c.Flags(), err)} })
-	root.AddCommand(serveCommand(run))
+	root.AddCommand(serveCommand(run), followCommand(run))
 	root.AddCommand(Verbs()...)
 	return root
 }
@@ -56,6 +56,42 @@ func serveCommand(run Serve) *cobra.Command {
 		RunE: func(c *cobra.Command, _ []string) error { return serve(c, nil) }}
 	c.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return serve(c, daemon.ExplainFlag(c.Flags(), err)) })
 	cfg.Flags(c.Flags())
+	return c
+}
+
+const followHelp = `Starts a server that has a copy of another server's data and applies its writes
+as they come: a secondary. PLACE is the --backup-to of the other server, a folder
+or s3://bucket/path. The copy is made from the newest backup there when the folder
+of --data has none yet; later starts continue it.
+
+The server serves reads with the read preferences secondary, secondaryPreferred,
+primaryPreferred and nearest, and refuses writes. It cannot become the primary.
+cantle follow PLACE is the same as cantle serve --follow PLACE, with all its flags.
+
+  cantle follow /backups --data ./copy --listen 127.0.0.1:27018
+
+`
+
+// followCommand returns the command "cantle follow", a short form of "cantle serve --follow".
+func followCommand(run Serve) *cobra.Command {
+	c := serveCommand(run)
+	c.Use, c.Short, c.Long = "follow PLACE [flags]", "start a server that follows the backups of another one", followHelp
+	serve := c.RunE
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return usageErrorf("one place of backups is needed, a folder or s3://bucket/path, and %d are given", len(args))
+		}
+		if c.Flags().Changed("follow") {
+			return usageErrorf("--follow is the place of backups, which is given without it")
+		}
+		if err := c.Flags().Set("follow", args[0]); err != nil {
+			return err
+		}
+		if err := c.Flags().Parse(nil); err != nil { // serve has no arguments
+			return err
+		}
+		return serve(c, nil)
+	}
 	return c
 }
 

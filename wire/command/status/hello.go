@@ -198,9 +198,9 @@ func (s *State) replyHello(c *command.Call, a helloArgs) error {
 		b.Bool("helloOk", true)
 	}
 	if c.Name() == "hello" {
-		b.Bool("isWritablePrimary", true)
+		b.Bool("isWritablePrimary", !isSecondary(c))
 	} else {
-		b.Bool("ismaster", true)
+		b.Bool("ismaster", !isSecondary(c))
 	}
 	if r, ok := c.ShownSet(); ok {
 		appendSet(c, b, r)

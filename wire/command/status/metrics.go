@@ -87,7 +87,8 @@ func (m *Metrics) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{descUnits, descThrottled, descRefused, descShare, descNormalized, descOperators, descWaiting, descDocuments, descBytes,
 		descCommands, descFailures, descDefects, descConns, descConnsMade, descReceived, descSent, descDisk, descChangeLog, descKeptLog, descCollection, descIndex, descDiskFree, descDiskTotal, descReserve, descBallast, descRefuses, descCommits, descConflicts,
 		descSyncs, descSyncSeconds, descSlowSyncs, descStalls, descCacheHits, descCacheMisses, descInfo,
-		descBackups, descBackupsFailed, descBackupLogs, descBackupEvery, descBackupLast, descBackupCovered} {
+		descBackups, descBackupsFailed, descBackupLogs, descBackupEvery, descBackupLast, descBackupCovered,
+		descFollowLag, descFollowWrites, descFollowFailed} {
 		out <- d
 	}
 	m.seconds.Describe(out)
@@ -97,6 +98,7 @@ func (m *Metrics) Describe(out chan<- *prometheus.Desc) {
 func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 	m.partitions(out)
 	m.backups(out)
+	m.follower(out)
 	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
 		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
 	}

@@ -1,6 +1,8 @@
 package status
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/cantledb/cantle/bson"
@@ -10,7 +12,7 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// electionTerm is the term of the only election that the replica set ever has.
+// electionTerm is the term of the only election that the replica set ever has: a secondary never becomes primary.
 const electionTerm = 1
 
 // electionID is the ID of the only election, in MongoDB's form: the bytes 7f ff ff ff, and the term as the last eight.
@@ -25,18 +27,24 @@ const setVersion = 1
 func appendSet(c *command.Call, b *bson.Builder, r command.ReplicaSet) {
 	b.String("setName", r.Name)
 	b.Int32("setVersion", setVersion)
-	b.Bool("secondary", false)
+	b.Bool("secondary", isSecondary(c))
 	b.BeginArray("hosts")
-	b.String("", r.Member)
+	for _, host := range r.Hosts() {
+		b.String("", host)
+	}
 	b.End()
-	b.String("primary", r.Member)
+	if !isSecondary(c) {
+		b.String("primary", r.Member)
+	}
 	b.String("me", r.Member)
 	if c.Strict() {
 		b.BeginDoc("tags")
 		b.String("region", "local")
 		b.End()
 	}
-	b.ObjectID("electionId", electionID)
+	if !isSecondary(c) {
+		b.ObjectID("electionId", electionID)
+	}
 	latest := c.Cluster.Latest() // not c.Time, because an awaitable hello may have waited
 	b.BeginDoc("lastWrite")
 	appendOpTime(b, "opTime", latest)
@@ -46,7 +54,10 @@ func appendSet(c *command.Call, b *bson.Builder, r command.ReplicaSet) {
 	b.End()
 }
 
-// appendOpTime appends an optime with the time of the last commit. The set has one member, so all are equal.
+// isSecondary reports whether the client sees the server as a secondary.
+func isSecondary(c *command.Call) bool { return c.Server.Follower != nil && !c.Strict() }
+
+// appendOpTime appends an optime with the time of the last commit. A primary waits for no secondary, so all are equal.
 func appendOpTime(b *bson.Builder, name string, latest storage.Timestamp) {
 	b.BeginDoc(name)
 	b.Timestamp("ts", latest.Seconds(), latest.Increment())
@@ -77,8 +88,7 @@ func runReplSetInitiate(c *command.Call) error {
 	return mongoerr.New(mongoerr.AlreadyInitialized, "already initialized")
 }
 
-// runReplSetReconfig refuses any configuration of the replica set except one of the same name with one member at the
-// present address.
+// runReplSetReconfig refuses any configuration of the replica set except one of the same name with the present members.
 // Manual: reference/command/replSetReconfig.
 // Errors: NewReplicaSetConfigurationIncompatible (103), TypeMismatch (14), errors of ownSet.
 func runReplSetReconfig(c *command.Call) error {
@@ -94,22 +104,37 @@ func runReplSetReconfig(c *command.Call) error {
 		return mongoerr.New(mongoerr.NewReplicaSetConfigurationIncompatible,
 			"New and old configurations differ in replica set name; old was %s, and new is %s", r.Name, name)
 	}
-	if list, ok := d.Get("members").Array(); ok && list.Len() == 1 {
-		if m, ok := list.Get("0").Doc(); ok {
-			if host, _ := m.Get("host").Str(); host == r.Member {
-				return nil
-			}
+	var hosts []string
+	if list, ok := d.Get("members").Array(); ok {
+		for v := range list.Values() {
+			m, _ := v.Doc()
+			host, _ := m.Get("host").Str()
+			hosts = append(hosts, host)
 		}
+	}
+	if slices.Equal(hosts, r.Hosts()) {
+		return nil
+	}
+	if len(r.Others) > 0 {
+		return mongoerr.New(mongoerr.NewReplicaSetConfigurationIncompatible,
+			"The set has the members %s, which are set by the flag --replica-set name/host:port,host:port", strings.Join(r.Hosts(), ", "))
 	}
 	return mongoerr.New(mongoerr.NewReplicaSetConfigurationIncompatible,
 		"The set has the one member %s, which is set by the flag --replica-set name/host:port", r.Member)
 }
 
 // runReplSetStepDown refuses to step down, because the set has no other member that could become primary.
-// Manual: reference/command/replSetStepDown. Errors: ExceededTimeLimit (262), errors of ownSet.
+// Manual: reference/command/replSetStepDown. Errors: ExceededTimeLimit (262), NotWritablePrimary (10107), errors of
+// ownSet.
 func runReplSetStepDown(c *command.Call) error {
-	if _, err := ownSet(c); err != nil {
+	r, err := ownSet(c)
+	switch {
+	case err != nil:
 		return err
+	case isSecondary(c):
+		return mongoerr.New(mongoerr.NotWritablePrimary, "not primary so can't step down")
+	case len(r.Others) > 0:
+		return mongoerr.New(mongoerr.ExceededTimeLimit, "No electable secondaries caught up: a server that follows this one cannot become primary")
 	}
 	return mongoerr.New(mongoerr.ExceededTimeLimit, "No electable secondaries caught up: the set has one member")
 }
@@ -136,18 +161,20 @@ func config(r command.ReplicaSet) bson.Raw {
 	b.Int32("version", setVersion)
 	b.Int32("term", electionTerm)
 	b.BeginArray("members")
-	b.BeginDoc("")
-	b.Int32("_id", 0)
-	b.String("host", r.Member)
-	b.Bool("arbiterOnly", false)
-	b.Bool("buildIndexes", true)
-	b.Bool("hidden", false)
-	b.Double("priority", 1)
-	b.BeginDoc("tags")
-	b.End()
-	b.Int64("secondaryDelaySecs", 0)
-	b.Int32("votes", 1)
-	b.End()
+	for i, host := range r.Hosts() {
+		b.BeginDoc("")
+		b.Int32("_id", int32(i))
+		b.String("host", host)
+		b.Bool("arbiterOnly", false)
+		b.Bool("buildIndexes", true)
+		b.Bool("hidden", false)
+		b.Double("priority", 1)
+		b.BeginDoc("tags")
+		b.End()
+		b.Int64("secondaryDelaySecs", 0)
+		b.Int32("votes", 1)
+		b.End()
+	}
 	b.End()
 	b.Int64("protocolVersion", 1)
 	b.Bool("writeConcernMajorityJournalDefault", true)
@@ -176,21 +203,26 @@ const (
 	electionMillis  = 10_000
 )
 
-// runReplSetGetStatus replies with the status of the replica set: its only member has been primary since the server
-// was started.
+// runReplSetGetStatus replies with the status of the replica set: this member has been primary, or secondary, since the
+// server was started. The state of the other members is unknown, because servers of a set have no connections to each
+// other.
 // Manual: reference/command/replSetGetStatus.
 func runReplSetGetStatus(c *command.Call) error {
 	r, err := ownSet(c)
 	if err != nil {
 		return err
 	}
-	const primary = 1 // Manual: reference/replica-states
+	state, stateText, source, info := int32(statePrimary), "PRIMARY", "", ""
+	if isSecondary(c) {
+		s := c.Server.Follower.Status()
+		state, stateText, source, info = stateSecondary, "SECONDARY", s.From, s.LastErr
+	}
 	b := c.Reply
 	b.String("set", r.Name)
 	b.DateTime("date", c.Start.UnixMilli())
-	b.Int32("myState", primary)
+	b.Int32("myState", state)
 	b.Int64("term", electionTerm)
-	b.String("syncSourceHost", "")
+	b.String("syncSourceHost", source)
 	b.Int32("syncSourceId", -1)
 	b.Int64("heartbeatIntervalMillis", heartbeatMillis)
 	for _, name := range [...]string{"majorityVoteCount", "writeMajorityCount", "votingMembersCount", "writableVotingMembersCount"} {
@@ -207,32 +239,54 @@ func runReplSetGetStatus(c *command.Call) error {
 	b.DateTime("lastDurableWallTime", written)
 	b.End()
 	b.Timestamp("lastStableRecoveryTimestamp", c.Time.Seconds(), c.Time.Increment())
-	appendElection(c, b)
+	if state == statePrimary {
+		appendElection(c, b)
+	}
 	b.BeginArray("members")
 	b.BeginDoc("")
 	b.Int32("_id", 0)
 	b.String("name", r.Member)
 	b.Double("health", 1)
-	b.Int32("state", primary)
-	b.String("stateStr", "PRIMARY")
+	b.Int32("state", state)
+	b.String("stateStr", stateText)
 	b.Int32("uptime", int32(c.Cluster.Now().Sub(c.Server.Started)/time.Second))
 	appendOpTime(b, "optime", c.Time)
 	b.DateTime("optimeDate", written)
 	b.DateTime("lastAppliedWallTime", written)
 	b.DateTime("lastDurableWallTime", written)
-	b.String("syncSourceHost", "")
+	b.String("syncSourceHost", source)
 	b.Int32("syncSourceId", -1)
-	b.String("infoMessage", "")
-	b.Timestamp("electionTime", uint32(c.Server.Started.Unix()), 1)
-	b.DateTime("electionDate", c.Server.Started.UnixMilli())
+	b.String("infoMessage", info)
+	if state == statePrimary {
+		b.Timestamp("electionTime", uint32(c.Server.Started.Unix()), 1)
+		b.DateTime("electionDate", c.Server.Started.UnixMilli())
+	}
 	b.Int32("configVersion", setVersion)
 	b.Int32("configTerm", electionTerm)
 	b.Bool("self", true)
 	b.String("lastHeartbeatMessage", "")
 	b.End()
+	for i, host := range r.Others {
+		b.BeginDoc("")
+		b.Int32("_id", int32(i+1))
+		b.String("name", host)
+		b.Double("health", 0)
+		b.Int32("state", stateUnknown)
+		b.String("stateStr", "UNKNOWN")
+		b.Int32("configVersion", setVersion)
+		b.String("lastHeartbeatMessage", "this server has no connection to it")
+		b.End()
+	}
 	b.End()
 	return nil
 }
+
+// States of members. Manual: reference/replica-states.
+const (
+	statePrimary   = 1
+	stateSecondary = 2
+	stateUnknown   = 6
+)
 
 // appendElection describes the election, which was won when the server started.
 func appendElection(c *command.Call, b *bson.Builder) {
@@ -265,8 +319,8 @@ func (s *State) setDocs() []bson.Raw {
 func (s *State) statusReplication(c *command.Call, b *bson.Builder) {
 	r, _ := c.ShownSet()
 	s.appendTopologyVersion(c, b)
-	b.Bool("isWritablePrimary", true)
-	b.Bool("ismaster", true) // mongostat reads this field
+	b.Bool("isWritablePrimary", !isSecondary(c))
+	b.Bool("ismaster", !isSecondary(c)) // mongostat reads this field
 	appendSet(c, b, r)
 	b.BeginDoc("primaryOnlyServices")
 	b.End()

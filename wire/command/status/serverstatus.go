@@ -24,6 +24,7 @@ type section struct {
 func (s *State) sections() []section {
 	return []section{
 		{name: "asserts", append: statusAsserts},
+		{name: "follower", when: func(c *command.Call) bool { return c.Server.Follower != nil }, append: statusFollower},
 		{name: "backup", when: func(*command.Call) bool { return s.Backups != nil }, append: s.statusBackup},
 		{name: "catalogStats", append: statusCatalog},
 		{name: "connections", append: s.statusConnections},

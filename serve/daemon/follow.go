@@ -1,0 +1,123 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/storage/backup"
+	"github.com/cantledb/cantle/storage/pebblekv"
+	"github.com/cantledb/cantle/storage/pebblekv/filescan"
+)
+
+// followerSet is the name of the replica set of a server that follows another one, unless --replica-set names it.
+const followerSet = "rs0"
+
+// readOnly reports whether the server writes nothing into its store by itself.
+func (c *Config) readOnly() bool { return c.ServeDamaged || c.Follow != "" }
+
+// checkFollow refuses settings that a server which follows another one does not have.
+func (c *Config) checkFollow() error {
+	if c.Follow == "" {
+		return nil
+	}
+	for _, x := range []struct {
+		name string
+		set  bool
+	}{
+		{"--backup-to", c.BackupTo != ""}, {"--cosmos-listen", c.CosmosListen != ""}, {"--serve-damaged", c.ServeDamaged},
+		{"--new", c.New}, {"--must-exist", c.MustExist}, {"--initdb-root-username", c.RootName != ""}, {"--profile", c.Profile != 0},
+	} {
+		if x.set {
+			return fmt.Errorf("--follow and %s exclude each other", x.name)
+		}
+	}
+	if e, err := c.engine(); err == nil && e.location != inFolder {
+		return errors.New("--follow needs a database in files")
+	}
+	return nil
+}
+
+// beginFollowing makes the copy of the server that this one follows, from its newest backup, if the folder of --data
+// has none yet, or if it has to be made again. The store gets its name only when it is complete.
+// Errors: no backups, or none that this program reads; errors of the archive and of the file system.
+func (d *Daemon) beginFollowing(ctx context.Context) error {
+	if d.cfg.Follow == "" {
+		return nil
+	}
+	state, _ := look(filescan.Disk, d.cfg.Data)
+	if !d.cfg.followAnew && state != filescan.Absent {
+		return nil
+	}
+	a, err := d.cfg.openArchive(d.cfg.Follow)
+	if err != nil {
+		return fmt.Errorf("--follow: %w", err)
+	}
+	if err := makeFolder(d.cfg.Data, d.cfg.Data); err != nil {
+		return err
+	}
+	begun := time.Now()
+	d.log.Info().Str("from", a.Location()).Msg("copying the newest backup of the server to follow")
+	unfinished, dir := filepath.Join(d.cfg.Data, UnfinishedName), filepath.Join(d.cfg.Data, storeName)
+	p, err := backup.Begin(ctx, a, unfinished, nil)
+	if err == nil {
+		err = os.RemoveAll(dir)
+	}
+	if err == nil {
+		err = os.Rename(unfinished, dir)
+	}
+	if err != nil {
+		return fmt.Errorf("--follow: %w", errors.Join(err, os.RemoveAll(unfinished)))
+	}
+	d.log.Info().Str("state", backup.MomentText(p.Time)).Str("took", time.Since(begun).Round(time.Millisecond).String()).Msg("copied the newest backup of the server to follow")
+	return nil
+}
+
+// openFollower makes the Follower of a server that follows another one.
+func (d *Daemon) openFollower(cat *catalog.Catalog) {
+	store, ok := d.files.(pebblekv.Follower)
+	if !ok {
+		return
+	}
+	a, err := d.cfg.openArchive(d.cfg.Follow)
+	if err != nil { // beginFollowing did not need it
+		d.failed <- fmt.Errorf("--follow: %w", err)
+		return
+	}
+	d.follower = backup.NewFollower(a, store, d.cfg.clock(), func(ctx context.Context, what pebblekv.Applied) error {
+		return cat.Reload(ctx, what.Catalog, what.Topics)
+	}, func(what string, err error) {
+		if err != nil {
+			d.log.Error().Err(err).Str("from", a.Location()).Msg(what)
+			return
+		}
+		d.log.Warn().Str("from", a.Location()).Msg(what)
+	})
+}
+
+// startFollowing applies the writes of the server that this one follows, from now on. If that is impossible without a new
+// copy, it requests a restart, which makes one; after other errors the server ends.
+func (d *Daemon) startFollowing(ctx context.Context) {
+	if d.follower == nil {
+		return
+	}
+	s := d.follower.Status()
+	d.log.Info().Str("from", s.From).Str("state", backup.MomentText(s.Applied)).Str("behind", s.Lag(time.Now()).Round(time.Second).String()).
+		Msg("this server follows another one: it serves reads, and refuses writes")
+	d.loop(ctx, func(ctx context.Context) {
+		err := d.follower.Run(ctx)
+		switch {
+		case err == nil:
+		case errors.Is(err, backup.ErrBehind), errors.Is(err, backup.ErrTimeline):
+			d.log.Warn().Err(err).Msg("the copy of the followed server is made again")
+			d.followAnew.Store(true)
+			close(d.startAgain)
+		default:
+			d.failed <- fmt.Errorf("--follow: %w", err)
+		}
+	})
+}

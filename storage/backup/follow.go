@@ -1,0 +1,305 @@
+package backup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/pebblekv"
+)
+
+// followEvery is the interval at which a Follower lists the segments of the archive: as often as a server may write
+// them.
+const followEvery = time.Second
+
+// lookEvery is the number of listings after which a Follower also looks for newer timelines in the archive.
+const lookEvery = 60
+
+// Errors of a Follower.
+var (
+	// ErrBehind: the archive has no segment any more with the next write, so a store can only follow it from a newer
+	// base.
+	ErrBehind = errors.New("the next part of the log is not in the folder of backups any more")
+	// ErrTimeline: another timeline of the archive has newer moments: the server was restored, or replaced.
+	ErrTimeline = errors.New("another server, or the same one after a restore, writes the newest backups")
+)
+
+// Begin makes the files of a store that follows the server of an archive, with its newest state there, in the folder
+// dir, which must not exist. Damaged files of the archive are avoided, if other files have the same state. Errors: ErrNoBackup, ErrFormat, ErrNotCovered, *DamagedError; errors of the archive
+// and of the file system.
+func Begin(ctx context.Context, a Archive, dir string, report Report) (p pebblekv.FollowPosition, err error) {
+	if _, err = Open(ctx, a); err != nil { // before anything is made in it
+		return p, err
+	}
+	_, release, err := a.Hold(ctx)
+	if err != nil {
+		return p, err
+	}
+	defer release()
+	f, err := Open(ctx, a)
+	if err != nil {
+		return p, err
+	}
+	for at := storage.Timestamp(0); ; {
+		plan, err := f.Find(at)
+		if err != nil {
+			return p, err
+		}
+		at = plan.At // a damaged file must not turn the newest moment into an older one
+		if err := errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o700)); err != nil {
+			return p, err
+		}
+		err = plan.Restore(ctx, dir, false, report)
+		var damaged *DamagedError
+		switch {
+		case errors.As(err, &damaged):
+			continue
+		case err != nil:
+			return p, err
+		}
+		p = pebblekv.FollowPosition{Timeline: plan.timeline.ID, Next: plan.segments[len(plan.segments)-1].Next, Time: plan.At}
+		return p, pebblekv.BeginFollow(dir, p)
+	}
+}
+
+// FollowStatus is the state of a Follower.
+type FollowStatus struct {
+	From     string            // location of the archive
+	Applied  storage.Timestamp // timestamp of the newest applied write
+	Writes   int64             // applied writes
+	Segments int64             // segments that were read
+	// CaughtUp is the last time at which the archive was listed and had no further segment.
+	CaughtUp time.Time
+	LastErr  string // of the last attempt, "" if it succeeded
+	FailedAt time.Time
+	Failed   int64 // failed attempts
+}
+
+// Lag returns by how much the applied writes are behind the clock, at least 0: all that is missing was written in that
+// time. While the followed server writes nothing, it is up to the interval of its segments without writes, a minute.
+func (s *FollowStatus) Lag(now time.Time) time.Duration {
+	return max(0, now.Sub(time.Unix(int64(s.Applied.Seconds()), 0)))
+}
+
+// Follower applies the segments of an archive to a store, as they come.
+type Follower struct {
+	archive Archive
+	store   pebblekv.Follower
+	// changed is called after each Commit that has changed data which the server keeps in memory, before later writes
+	// are applied.
+	changed func(ctx context.Context, what pebblekv.Applied) error
+	now     func() time.Time
+	log     func(what string, err error)
+
+	// unseen has the changes of Commits since changed succeeded last.
+	unseen pebblekv.Applied
+
+	mu     sync.Mutex
+	status FollowStatus
+	failed bool // the last attempt
+}
+
+// NewFollower makes a Follower. It logs with log, errors with err.
+func NewFollower(a Archive, store pebblekv.Follower, now func() time.Time, changed func(context.Context, pebblekv.Applied) error, log func(what string, err error)) *Follower {
+	return &Follower{archive: a, store: store, changed: changed, now: now, log: log,
+		status: FollowStatus{From: a.Location(), Applied: store.Position().Time}}
+}
+
+// Status returns the present state.
+func (f *Follower) Status() FollowStatus {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.status
+}
+
+// Run applies segments until ctx ends; then it returns nil. After an error of the archive it tries again. Errors:
+// ErrBehind and ErrTimeline, after which the store has to be made again (Begin); storage.ErrFormat and ErrUndetermined,
+// after which the store must be closed.
+func (f *Follower) Run(ctx context.Context) error {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	gaps := 0
+	for n := 0; ; n++ {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-timer.C:
+		}
+		var err error
+		if n%lookEvery == 0 {
+			if err = f.lookForTimelines(ctx); errors.Is(err, ErrTimeline) {
+				if n == 0 {
+					return err
+				}
+				f.log("the folder of backups has a newer timeline than the one that this server follows; start it again to follow that", nil)
+				err = nil
+			}
+		}
+		if err == nil {
+			err = f.step(ctx)
+		}
+		if ctx.Err() != nil {
+			return nil
+		}
+		gaps++
+		if !errors.Is(err, ErrBehind) {
+			gaps = 0
+		}
+		f.record(err)
+		switch {
+		case gaps > 1: // a merge of segments in between was excluded by the second listing
+			return err
+		case errors.Is(err, storage.ErrFormat), errors.Is(err, ErrFormat), errors.Is(err, storage.ErrUndetermined), errors.Is(err, storage.ErrClosed):
+			return err
+		}
+		timer.Reset(followEvery)
+	}
+}
+
+// record adds the result of an attempt to the status, and logs the first of several failures, and their end.
+func (f *Follower) record(err error) {
+	f.mu.Lock()
+	was := f.failed
+	f.failed = err != nil
+	if err != nil {
+		f.status.LastErr, f.status.FailedAt = err.Error(), f.now()
+		f.status.Failed++
+	} else {
+		f.status.LastErr, f.status.CaughtUp = "", f.now()
+	}
+	f.mu.Unlock()
+	switch {
+	case err != nil && !was:
+		f.log("the followed server's writes cannot be read; reads return older and older states until a retry succeeds", err)
+	case err == nil && was:
+		f.log("the followed server's writes can be read again", nil)
+	}
+}
+
+// lookForTimelines returns ErrTimeline if another timeline of the archive has newer moments than the followed one.
+func (f *Follower) lookForTimelines(ctx context.Context) error {
+	folder, err := Open(ctx, f.archive)
+	if err != nil {
+		return err
+	}
+	followed := f.store.Position()
+	for _, t := range folder.Timelines {
+		if t.ID != followed.Timeline && t.end() > max(followed.Time, folder.timeline(followed.Timeline).end()) {
+			return fmt.Errorf("the folder %s: %w", f.archive.Location(), ErrTimeline)
+		}
+	}
+	return nil
+}
+
+// step applies all segments that the archive has. Errors: ErrBehind; errors of apply.
+func (f *Follower) step(ctx context.Context) error {
+	t := &Timeline{ID: f.store.Position().Timeline, archive: f.archive}
+	entries, err := f.archive.List(ctx, t.rel(logName))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for {
+		next := f.store.Position().Next
+		e, later := segmentWith(entries, next)
+		switch {
+		case e == nil && later:
+			return fmt.Errorf("the folder %s: %w", f.archive.Location(), ErrBehind)
+		case e == nil:
+			return nil
+		}
+		s, err := t.readEnd(ctx, *e)
+		if err == nil {
+			err = f.apply(ctx, t, s)
+		}
+		switch {
+		case errors.Is(err, fs.ErrNotExist): // it was merged since it was listed
+			return nil
+		case err != nil:
+			return fmt.Errorf("%s: %w", f.archive.Within(t.rel(logName, e.Name)).Location(), err)
+		}
+	}
+}
+
+// segmentWith returns the file, of several the longest, that has the write with a sequence number, nil if there is
+// none. later reports whether there are files of later writes.
+func segmentWith(entries []Entry, number uint64) (found *Entry, later bool) {
+	longest := uint64(0)
+	for i, e := range entries {
+		var first, next uint64
+		name, ok := strings.CutSuffix(e.Name, segmentSuffix)
+		if n, err := fmt.Sscanf(name, "%16x-%16x", &first, &next); !ok || err != nil || n != 2 {
+			continue
+		}
+		switch {
+		case first > number:
+			later = true
+		case next > number && next > longest:
+			found, longest = &entries[i], next
+		}
+	}
+	return found, later
+}
+
+// apply applies the writes of a segment that were not applied yet. Errors: errDamaged; errors of the archive, of the
+// store and of changed.
+func (f *Follower) apply(ctx context.Context, t *Timeline, s *Segment) error {
+	a := f.store.Applier()
+	defer a.Close()
+	writes := int64(0)
+	commit := func() error {
+		what, err := a.Commit(ctx)
+		if err != nil {
+			return err
+		}
+		f.mu.Lock()
+		f.status.Writes += writes
+		f.status.Applied = f.store.Position().Time
+		f.mu.Unlock()
+		writes = 0
+		f.unseen.Catalog, f.unseen.Topics = f.unseen.Catalog || what.Catalog, f.unseen.Topics || what.Topics
+		return f.show(ctx)
+	}
+	if err := f.show(ctx); err != nil {
+		return err
+	}
+	from := f.store.Position().Next
+	err := t.each(ctx, s, func(int64) error { return nil }, func(w pebblekv.Write) error {
+		if err := a.Add(w); err != nil {
+			return err
+		}
+		if w.Next() > from {
+			writes++
+		}
+		if a.Full() {
+			return commit()
+		}
+		return nil
+	})
+	if err == nil && writes > 0 {
+		err = commit()
+	}
+	if err == nil {
+		f.mu.Lock()
+		f.status.Segments++
+		f.mu.Unlock()
+	}
+	return err
+}
+
+// show calls changed, unless nothing has changed since the last call that succeeded.
+func (f *Follower) show(ctx context.Context) error {
+	if !f.unseen.Any() {
+		return nil
+	}
+	err := f.changed(ctx, f.unseen)
+	if err == nil {
+		f.unseen = pebblekv.Applied{}
+	}
+	return err
+}
