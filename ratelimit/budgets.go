@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -25,6 +26,7 @@ type Budgets struct {
 
 	collections  [16]pools // by number
 	active       activePools
+	capped       atomic.Bool
 	dbMu         sync.Mutex
 	databases    map[string]*Pool
 	metadata     Bucket
@@ -56,7 +58,7 @@ func (b *Budgets) Collection(id uint64) *Pool {
 		if s.m == nil {
 			s.m = make(map[uint64]*Pool)
 		}
-		p = newPool(id, &b.serverShares)
+		p = newPool(id, &b.serverShares, &b.capped)
 		p.active = &b.active
 		s.m[id] = p
 	}
@@ -72,7 +74,7 @@ func (b *Budgets) Database(name string) *Pool {
 		if b.databases == nil {
 			b.databases = make(map[string]*Pool)
 		}
-		p = newPool(0, &b.serverShares)
+		p = newPool(0, &b.serverShares, &b.capped)
 		b.databases[name] = p
 	}
 	return p

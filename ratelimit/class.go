@@ -30,8 +30,9 @@ type Class struct {
 
 // Group is one throughput bucket of a collection: a limit for the requests that belong to it, not a reservation.
 type Group struct {
-	Percent uint8  // of each shard's RU/s, 1..100; 0 leaves the group undefined, so it does not limit
-	AppName string // clients that connect with this appName belong to the group unless they choose another
+	Percent    uint8   // of each shard's RU/s, 1..100; 0 leaves the group undefined, so it does not limit
+	AppName    string  // clients that connect with this appName belong to the group unless they choose another
+	RequestMax MicroRU // the default cap of a command of the group; 0 = none
 }
 
 // Groups are the throughput buckets 1..GroupsMax.

@@ -9,10 +9,11 @@ import (
 
 // Options are the settings of a collection or database besides its throughput.
 type Options struct {
-	Burst           bool  // burst credit, see Bucket
-	RUPerMinute     bool  // the retired RU-per-minute add-on
-	ServerSideRetry bool  // queue throttled requests instead of refusing them
-	ShardMax        int64 // maximum RU/s of one shard, 0 = no maximum; throughput above it is usable after splits
+	Burst           bool    // burst credit, see Bucket
+	RUPerMinute     bool    // the retired RU-per-minute add-on
+	ServerSideRetry bool    // queue throttled requests instead of refusing them
+	ShardMax        int64   // maximum RU/s of one shard, 0 = no maximum; throughput above it is usable after splits
+	RequestMax      MicroRU // the default cap of a command; 0 = none
 	Groups          Groups
 }
 
@@ -32,8 +33,10 @@ type Pool struct {
 	set          atomic.Pointer[bucketSet]
 	retry        atomic.Bool
 	named        atomic.Pointer[Groups] // the groups, if one is chosen by appName
-	active       *activePools           // of the Budgets; nil for that of a database
-	isActive     atomic.Bool            // the pool is in active
+	caps         atomic.Pointer[defaultCaps]
+	capped       *atomic.Bool // of the Budgets: a pool has had defaultCaps
+	active       *activePools // of the Budgets; nil for that of a database
+	isActive     atomic.Bool  // the pool is in active
 	dropped      atomic.Bool
 
 	mu            sync.Mutex // guards the fields below and changes of set
@@ -67,8 +70,8 @@ func (s *bucketSet) at(shard int) *Bucket {
 }
 
 // newPool creates an unlimited pool of one shard.
-func newPool(collection uint64, d *serverShares) *Pool {
-	p := &Pool{collection: collection, serverShares: d}
+func newPool(collection uint64, d *serverShares, capped *atomic.Bool) *Pool {
+	p := &Pool{collection: collection, serverShares: d, capped: capped}
 	p.set.Store(&bucketSet{shards: []int{0}, buckets: []*Bucket{d.newBucket()}})
 	return p
 }
@@ -98,6 +101,11 @@ func (p *Pool) Set(now time.Time, t Throughput, o Options) {
 	p.throughput, p.options, p.redistributed = t, o, nil
 	p.retry.Store(o.ServerSideRetry)
 	p.named.Store(o.Groups.named())
+	d := o.defaultCaps()
+	p.caps.Store(d)
+	if d != nil {
+		p.capped.Store(true)
+	}
 	p.divide(now, p.set.Load().shards)
 }
 

@@ -2,24 +2,102 @@ package ratelimit
 
 import (
 	"fmt"
+	"math"
 	"sync/atomic"
 )
 
 // RequestCap is the maximum of request units that one command may use, with its cursor and in all its goroutines. Each
 // Meter of the command reports what it has counted when it checks the cap. Safe for concurrent use.
 type RequestCap struct {
-	limit   MicroRU
+	bound   atomic.Pointer[capBound]
+	fixed   bool // Lower does nothing
 	prices  *PriceList
 	used    atomic.Int64 // reported so far, micro request units
+	reached atomic.Int64 // the time at which a check found more than the maximum, in nanoseconds; 0 before
 	stopped atomic.Bool  // a check has returned an error
+
+	then      RunawayRule // for a default
+	onReached func(*CapReached)
 }
 
-// NewRequestCap returns a cap of limit, by the price list that the command is charged by; nil means Normative.
-func NewRequestCap(limit MicroRU, prices *PriceList) *RequestCap {
+// capBound is a maximum, and where it was set. Immutable.
+type capBound struct {
+	limit  MicroRU
+	origin CapOrigin
+}
+
+// CapOrigin is the place where the maximum of a command was set.
+type CapOrigin uint8
+
+// The places: the command's argument, and those of a default.
+const (
+	CapOfCommand CapOrigin = iota
+	CapOfServer
+	CapOfApplication
+	CapOfUser
+	CapOfRole
+	CapOfCollection
+	CapOfDatabase
+	CapOfBucket
+)
+
+// String returns the name of the place in errors.
+func (o CapOrigin) String() string {
+	return [...]string{"command", "server", "application", "user", "role", "collection", "database", "bucket"}[o]
+}
+
+// uncapped is the maximum of a command that has no default yet.
+var uncapped = &capBound{limit: math.MaxInt64}
+
+// NewRequestCap returns a cap without a maximum, by the price list that the command is charged by; nil means Normative.
+func NewRequestCap(prices *PriceList) *RequestCap {
 	if prices == nil {
 		prices = &normative
 	}
-	return &RequestCap{limit: limit, prices: prices}
+	c := &RequestCap{prices: prices}
+	c.bound.Store(uncapped)
+	return c
+}
+
+// Fix sets the maximum to limit for good: no default lowers it.
+func (c *RequestCap) Fix(limit MicroRU) {
+	c.bound.Store(&capBound{limit, CapOfCommand})
+	c.fixed = true
+}
+
+// Lower sets the maximum to limit if it is larger. A limit of 0 is none. c may be nil.
+func (c *RequestCap) Lower(limit MicroRU, origin CapOrigin) {
+	if c == nil || c.fixed || limit <= 0 {
+		return
+	}
+	for {
+		was := c.bound.Load()
+		if was.limit <= limit || c.bound.CompareAndSwap(was, &capBound{limit, origin}) {
+			return
+		}
+	}
+}
+
+// Left returns what the command may still use.
+func (c *RequestCap) Left() MicroRU {
+	if c == nil {
+		return math.MaxInt64
+	}
+	return c.bound.Load().limit - MicroRU(c.used.Load())
+}
+
+// entryBytes is the least that an index entry takes in its document, in bytes: an element of an array.
+const entryBytes = 3
+
+// WriteAtMost returns an upper bound of the price of storing, or of removing, a document of the given bytes with the entries of
+// indexes that have so many fields together.
+func (c *RequestCap) WriteAtMost(bytes, fields int) MicroRU {
+	if c == nil {
+		return 0
+	}
+	first := max(c.prices.priceFor(WriteNew, 1, false), c.prices.priceFor(WriteOld, 1, false))
+	further := max(c.prices.priceFor(WriteNew+1, int64(bytes), false), c.prices.priceFor(WriteOld+1, int64(bytes), false))
+	return addSaturating(addSaturating(first, further), c.prices.priceFor(TermAdded, int64(fields)*int64(bytes/entryBytes+1), false))
 }
 
 // CapReached reports whether the command was stopped at its cap.
@@ -30,20 +108,32 @@ func (m *Meter) CapReached() bool {
 // Check returns *CapReached if more than the cap has been reported. It serves reads that have ended between two checks of
 // their meters; a write that is made is not refused afterwards.
 func (c *RequestCap) Check() error {
-	if c == nil || MicroRU(c.used.Load()) <= c.limit {
+	if c == nil {
 		return nil
 	}
-	return &CapReached{c}
+	if b := c.bound.Load(); MicroRU(c.used.Load()) > b.limit {
+		return c.exceeded(b)
+	}
+	return nil
 }
 
 // CapReached is the error of a command that has used more request units than its cap, or would with its next write.
-type CapReached struct{ limit *RequestCap }
+type CapReached struct {
+	cap   *RequestCap
+	bound *capBound
+}
 
 // Limit returns the cap.
-func (e *CapReached) Limit() MicroRU { return e.limit.limit }
+func (e *CapReached) Limit() MicroRU { return e.bound.limit }
+
+// Origin returns the place where the cap was set.
+func (e *CapReached) Origin() CapOrigin { return e.bound.origin }
 
 // Used returns what the command has used until now.
-func (e *CapReached) Used() MicroRU { return MicroRU(e.limit.used.Load()) }
+func (e *CapReached) Used() MicroRU { return MicroRU(e.cap.used.Load()) }
+
+// Action returns what happens to the command.
+func (e *CapReached) Action() RunawayAction { return e.cap.actionAt(e.bound) }
 
 // Error implements error.
 func (e *CapReached) Error() string {
@@ -100,9 +190,8 @@ func (m *Meter) checkCap(next MicroRU) error {
 	total := m.totalForCap()
 	used := MicroRU(m.limit.used.Add(int64(total - m.reported)))
 	m.reported = total
-	if addSaturating(used, next) > m.limit.limit {
-		m.limit.stopped.Store(true)
-		return &CapReached{m.limit}
+	if b := m.limit.bound.Load(); addSaturating(used, next) > b.limit {
+		return m.limit.exceeded(b)
 	}
 	return nil
 }

@@ -46,12 +46,16 @@ type Switches struct {
 	// Buckets limit groups of clients to a part of the RU/s. Source: Azure Cosmos DB,
 	// "throughput-buckets".
 	Buckets [BucketsMax]Bucket
+	// RequestMax is the default maximum of a command, in millionths of a request unit; 0 is none, in a change it leaves
+	// the setting, and -1 removes it.
+	RequestMax int64
 }
 
 // Bucket is one throughput bucket; Percent 0 means none. See Switches.With.
 type Bucket struct {
-	Percent int32
-	AppName string // of the clients that the bucket limits
+	Percent    int32
+	AppName    string // of the clients that the bucket limits
+	RequestMax int64  // as Switches.RequestMax, of a command of the bucket; 0 is none
 }
 
 // Share is the part of a collection's RU/s assigned to one shard.
@@ -69,6 +73,9 @@ func (s Switches) With(change Switches) Switches {
 		if *x.from != Inherit {
 			*x.to = *x.from
 		}
+	}
+	if change.RequestMax != 0 {
+		s.RequestMax = max(0, change.RequestMax)
 	}
 	if change.Buckets != ([BucketsMax]Bucket{}) {
 		s.Buckets = change.Buckets
@@ -89,11 +96,17 @@ func (s Switches) append(b *bson.Builder) {
 	b.Int64("retry", int64(s.ServerSideRetry))
 	b.Int64("burst", int64(s.Burst))
 	b.Int64("minute", int64(s.PerMinute))
+	if s.RequestMax != 0 {
+		b.Int64("requestMax", s.RequestMax)
+	}
 	b.BeginArray("buckets")
 	for _, k := range s.Buckets {
 		b.BeginDoc("")
 		b.Int64("percent", int64(k.Percent))
 		b.String("app", k.AppName)
+		if k.RequestMax != 0 {
+			b.Int64("requestMax", k.RequestMax)
+		}
 		b.End()
 	}
 	b.End()
@@ -106,6 +119,7 @@ func decodeSwitches(throughput bson.Raw) (s Switches) {
 		return s
 	}
 	s.ServerSideRetry, s.Burst, s.PerMinute = Switch(number(d, "retry")), Switch(number(d, "burst")), Switch(number(d, "minute"))
+	s.RequestMax = number(d, "requestMax")
 	list, _ := d.Get("buckets").Array()
 	it := list.Iter()
 	for i := range s.Buckets {
@@ -113,7 +127,7 @@ func decodeSwitches(throughput bson.Raw) (s Switches) {
 			break
 		}
 		k, _ := it.Value.Doc()
-		s.Buckets[i] = Bucket{int32(number(k, "percent")), text(k, "app")}
+		s.Buckets[i] = Bucket{int32(number(k, "percent")), text(k, "app"), number(k, "requestMax")}
 	}
 	return s
 }

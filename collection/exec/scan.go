@@ -48,6 +48,9 @@ func (p *pointRead) Next(env *mql.Env) (*Row, error) {
 			return nil, err
 		}
 	}
+	if err := env.Meter.CheckCapForSized(ratelimit.PointRead, len(v)); err != nil {
+		return nil, err
+	}
 	env.Meter.PointRead(int(p.src.Shard.ID), len(v))
 	p.Returned = 1
 	p.row = Row{Doc: bson.Raw(v), Hash: p.node.Hash, ID: p.node.ID, Shard: int(p.src.Shard.ID)}

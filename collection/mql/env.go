@@ -225,7 +225,23 @@ func (e *Env) checkInterrupt() error {
 	if err := e.Meter.CheckCap(); err != nil {
 		return err
 	}
+	if d := e.Meter.Pause(); d > 0 {
+		return e.pause(d)
+	}
 	return e.Slot.reschedule(e)
+}
+
+// pause waits without a processor slot. Errors: the reason why the command must end.
+func (e *Env) pause(d time.Duration) error {
+	e.ReleaseSlot()
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-e.ctx.Done():
+		return context.Cause(e.ctx)
+	case <-t.C:
+		return nil
+	}
 }
 
 // Interrupted returns the reason why the command must end, or nil.

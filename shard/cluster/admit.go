@@ -18,6 +18,7 @@ func (c *Cluster) settle(o *Op) {
 	}
 	class, now := o.class, c.Now()
 	class.Operator = o.Class.Operator
+	o.Cap.Reclass(&class)
 	c.Budgets.Charge(now, class, &o.meter)
 	if !class.Operator && o.meter.Collection() != 0 {
 		pool := c.Budgets.Collection(o.meter.Collection())
@@ -80,6 +81,7 @@ func (c *Cluster) classify(o *Op, coll *catalog.Collection, shards []*shard.Desc
 	}
 	pool := c.Budgets.Collection(uint64(coll.ID))
 	o.class = pool.ClassOf(o.Class, o.AppName)
+	o.Cap.Reclass(&o.class)
 	return pool.Limited() || pool.Shared(), nil
 }
 

@@ -88,7 +88,7 @@ func (c *Cluster) openStages(o *Op, v *view, ns collection.Namespace, outline *a
 	op := &opener{c: c, o: o, v: v, trace: o.Trace, span: oplogSpan(outline)}
 	op.singleRead = ns == base && len(outline.Involved) == 0
 	if coll != nil {
-		o.begin(coll)
+		c.begin(o, coll)
 	} else {
 		o.meter.SetCap(o.Cap)
 		o.Env.Meter = &o.meter
@@ -154,6 +154,9 @@ func (x *opener) Open(env *mql.Env, ns collection.Namespace, p *agg.Pipeline) (e
 	coll, p, throughView, err := x.resolve(env, ns, p)
 	if err != nil {
 		return nil, err
+	}
+	if coll != nil {
+		x.c.Budgets.LowerCap(x.o.Cap, uint64(coll.ID), x.o.Class, x.o.AppName)
 	}
 	probing, err := chargeProbes(env, coll, probes, throughView)
 	if err != nil {

@@ -45,7 +45,7 @@ func (c *Cluster) watch(o *Op, ns collection.Namespace, stages []bson.Raw) (*Str
 	}
 	var held *ratelimit.Throttled
 	if coll != nil { // a throttled stream is opened too; its first page is empty
-		o.begin(coll)
+		c.begin(o, coll)
 		held = c.Budgets.Injected(ratelimit.ShardID{Collection: uint64(coll.ID)}, ratelimit.ReadKind)
 	} else {
 		o.meter.SetCap(o.Cap)

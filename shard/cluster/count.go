@@ -72,7 +72,7 @@ func (c *Cluster) countAll(o *Op, coll *catalog.Collection, f plan.Find) (*Strea
 	if err := c.ExpireDue(o, coll.Namespace); err != nil {
 		return nil, err
 	}
-	o.begin(coll)
+	c.begin(o, coll)
 	shards := coll.Map.Shards()
 	if err := c.admit(o, coll, shards, ratelimit.ReadKind); err != nil {
 		return nil, err

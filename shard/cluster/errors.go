@@ -37,7 +37,7 @@ func Translate(err error) error {
 	case errors.As(err, &throttled):
 		return Refused(throttled)
 	case errors.As(err, &reached):
-		return mongoerr.New(mongoerr.RequestUnitsExceeded, "operation exceeded its limit of request units: it used %s RU, and maxRequestUnits is %s", reached.Used(), reached.Limit()).Because(reached)
+		return mongoerr.New(mongoerr.RequestUnitsExceeded, "operation exceeded its limit of request units: it used %s RU, and the limit of the %s is %s", reached.Used(), reached.Origin(), reached.Limit()).Because(reached)
 	case errors.As(err, &bad):
 		return mongoerr.New(mongoerr.BadValue, "%s", bad.Error())
 	case errors.Is(err, ratelimit.ErrRetryTimeout):

@@ -137,20 +137,31 @@ func sortErrors(errs []mongoerr.WriteError) {
 }
 
 // groupSize returns how many documents of an insert commit together: one if the collection has a budget, so that each
-// document is admitted by itself, or if the command has a cap, so that those before the cap stay; otherwise up to
-// groupDocs and about groupBytes.
+// document is admitted by itself; otherwise up to groupDocs and about groupBytes, and below the command's cap, so that the
+// documents before the cap stay.
 func (c *Cluster) groupSize(o *Op, coll *catalog.Collection, docs []router.Placed) int {
-	if o.Cap != nil || c.needsAdmission(coll) {
+	if c.needsAdmission(coll) {
 		return 1
 	}
-	size := 0
+	size, left, fields := 0, o.Cap.Left(), indexedFields(coll)
 	for i, d := range docs {
 		size += len(d.Doc)
+		if left -= o.Cap.WriteAtMost(len(d.Doc), fields); left < 0 && i > 0 {
+			return i
+		}
 		if i+1 == groupDocs || size > groupBytes {
 			return i + 1
 		}
 	}
 	return len(docs)
+}
+
+// indexedFields returns the number of fields of all indexes together.
+func indexedFields(coll *catalog.Collection) (n int) {
+	for _, ix := range coll.Indexes {
+		n += len(ix.Fields())
+	}
+	return n
 }
 
 // prepare checks each document, gives it an _id, and computes its position unless the collection is capped. With
@@ -194,7 +205,7 @@ func (c *Cluster) insertGroup(o *Op, by *catalog.Collection, ns collection.Names
 		if a.coll.IsView() {
 			return mongoerr.ViewNotAllowed(ns.String())
 		}
-		o.begin(a.coll)
+		a.c.begin(o, a.coll)
 		own := a.coll.Options.OwnOrder() || a.coll.ID != by.ID // or the collection was sharded or replaced meanwhile
 		d := docs[0].Shard
 		if a.coll != by {

@@ -16,6 +16,7 @@ import (
 	"github.com/cantledb/cantle/collection/shard"
 	"github.com/cantledb/cantle/collection/update"
 	"github.com/cantledb/cantle/collection/write"
+	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/shard/router"
 	"github.com/cantledb/cantle/storage/keyspace"
 )
@@ -120,7 +121,7 @@ func (c *Cluster) modifyOne(o *Op, ns collection.Namespace, m *Modify) (r Modifi
 		if err != nil {
 			return err
 		}
-		o.begin(a.coll)
+		a.c.begin(o, a.coll)
 		if err := a.admit(w.shards); err != nil {
 			return err
 		}
@@ -264,6 +265,9 @@ func (a *attempt) readByID(p *plan.PointRead, d *shard.Descriptor) (*exec.Row, e
 		return nil, nil
 	}
 	if err != nil {
+		return nil, err
+	}
+	if err := env.Meter.CheckCapForSized(ratelimit.PointRead, len(doc)); err != nil {
 		return nil, err
 	}
 	env.Meter.PointRead(int(d.ID), len(doc))

@@ -3,7 +3,6 @@ package cluster
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/cantledb/cantle/collection"
@@ -26,19 +25,27 @@ const (
 	batchBytes = 4 << 20
 )
 
-// commits returns how many documents of an updateMany or deleteMany commit together, or share a savepoint in a
-// transaction.
-func (c *Cluster) commits(o *Op) int {
+// commits returns how many documents of a batch of an updateMany or deleteMany commit together, or share a savepoint in a
+// transaction. Outside of a transaction they are below the command's cap, so that the changes before the cap stay.
+func (c *Cluster) commits(o *Op, coll *catalog.Collection, batch []matchKey) int {
 	if o.Txn != nil {
-		return batchRows
+		return min(batchRows, len(batch))
 	}
-	return storage.CommitRows(c.store, batchRows)
+	n := min(storage.CommitRows(c.store, batchRows), len(batch))
+	left, fields := o.Cap.Left(), indexedFields(coll)
+	for i, k := range batch[:n] {
+		if left -= 2 * o.Cap.WriteAtMost(k.size, fields); left < 0 && i > 0 {
+			return i
+		}
+	}
+	return n
 }
 
 // matchKey holds the position and the id of a document that an updateMany or deleteMany has matched.
 type matchKey struct {
 	hash keyspace.Hash
 	id   []byte
+	size int // bytes of the document
 }
 
 // modifyMany changes every match, in batches: keys are collected from a snapshot; each document is then read
@@ -107,7 +114,9 @@ func (c *Cluster) modifyMatches(o *Op, ns collection.Namespace, m *Modify) (r Mo
 			return r, err
 		}
 		c.settle(o)
-		for part := range slices.Chunk(batch, c.commits(o)) {
+		for len(batch) > 0 {
+			part := batch[:c.commits(o, s.Coll, batch)]
+			batch = batch[len(part):]
 			done, err := c.changeBatch(o, s, ns, m, part)
 			r.Matched += done.Matched
 			r.Changed += done.Changed
@@ -150,7 +159,7 @@ func (c *Cluster) collect(o *Op, s *Stream) (out []matchKey, more bool, err erro
 		if row == nil {
 			return out, false, nil
 		}
-		out = append(out, matchKey{row.Hash, append([]byte(nil), row.ID...)})
+		out = append(out, matchKey{row.Hash, append([]byte(nil), row.ID...), len(row.Doc)})
 		size += len(row.Doc)
 	}
 	return out, true, nil
@@ -180,7 +189,7 @@ func (s *Stream) placesIn(now *catalog.Collection, ns collection.Namespace, batc
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, matchKey{h, now.AppendID(nil, doc)})
+		out = append(out, matchKey{h, now.AppendID(nil, doc), f.size})
 	}
 	return out, nil
 }
@@ -203,7 +212,7 @@ func (c *Cluster) changeBatch(o *Op, from *Stream, ns collection.Namespace, m *M
 			return err
 		}
 		filter = plan.BindText(a.coll, filter)
-		o.begin(a.coll)
+		a.c.begin(o, a.coll)
 		if err := a.admit(c.shardsOf(a.coll, batch)); err != nil {
 			return err
 		}

@@ -156,10 +156,11 @@ func (o *Op) ChargedKey() []byte {
 	return o.key.bytes
 }
 
-// begin clears the op's meter and touched shard key values before a statement on a collection, and makes the
-// environment count on that meter.
-func (o *Op) begin(c *catalog.Collection) {
-	o.meter.Reset(uint64(c.ID), nil)
+// begin clears the op's meter and touched shard key values before a statement on a collection, makes the environment
+// count on that meter, and lowers the op's cap to the defaults of the collection.
+func (c *Cluster) begin(o *Op, coll *catalog.Collection) {
+	c.Budgets.LowerCap(o.Cap, uint64(coll.ID), o.Class, o.AppName)
+	o.meter.Reset(uint64(coll.ID), nil)
 	o.touches.reset()
 	o.meter.SetStrong(o.Strong)
 	o.meter.SetCap(o.Cap)

@@ -117,7 +117,7 @@ func (c *Cluster) openExpress(o *Op, v *view, coll *catalog.Collection, n *plan.
 	d := coll.Map.Find(n.Hash, n.ID)
 	s := &express{shards: [1]*shard.Descriptor{d}, solution: plan.Solution{Shards: n, Point: true, Index: "_id_"}}
 	shards := s.shards[:]
-	o.begin(coll)
+	c.begin(o, coll)
 	o.touchKey(coll, d, n.ID)
 	c.Uses.Count(coll, n)
 	if err := c.admit(o, coll, shards, ratelimit.ReadKind); err != nil {
@@ -187,7 +187,7 @@ func (c *Cluster) openQuery(o *Op, v *view, q *plan.Query, inside bool) (*Stream
 		return nil, err
 	}
 	shards := router.Targets(q.Coll, q.Match, o.Env.Collation == nil)
-	o.begin(q.Coll)
+	c.begin(o, q.Coll)
 	o.touchQuery(q, shards)
 	if err := c.admit(o, q.Coll, shards, ratelimit.ReadKind); err != nil {
 		return nil, err

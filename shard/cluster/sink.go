@@ -291,7 +291,7 @@ func (s *mergeSink) merge(fresh bson.Raw) error {
 
 // open admits an attempt of a write to the target's shards and begins its transaction, unless it has one.
 func (s *mergeSink) open(a *attempt, shards []*shard.Descriptor) error {
-	s.o.begin(a.coll)
+	a.c.begin(s.o, a.coll)
 	if err := a.admit(shards); err != nil {
 		return err
 	}

@@ -116,7 +116,7 @@ func (t *Tail) open() (err error) {
 		return err
 	}
 	shards := coll.Map.Shards()[:1]
-	t.op.begin(coll)
+	t.c.begin(t.op, coll)
 	if err := t.c.admit(t.op, coll, shards, ratelimit.ReadKind); err != nil {
 		return err
 	}

@@ -154,7 +154,7 @@ func (d *Definer) addIndexes(o *cluster.Op, ns collection.Namespace, specs []bso
 		return IndexesCreated{}, err
 	}
 	id := coll.ID
-	build := &jobs.Build{Collection: id}
+	build := &jobs.Build{Collection: id, Cap: o.Cap}
 	// This change becomes durable together with the later one that makes the indexes ready. If a crash ends the build
 	// before, the indexes may be missing.
 	err = d.catalog.ChangeSoon(ctx, func(m *catalog.Mutation) error {

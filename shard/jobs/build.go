@@ -18,7 +18,8 @@ type Build struct {
 	Collection keyspace.CollectionID
 	Namespace  collection.Namespace
 	Indexes    []keyspace.IndexID
-	Command    bson.Raw // for Progress; may be nil
+	Command    bson.Raw              // for Progress; may be nil
+	Cap        *ratelimit.RequestCap // of the command; nil for none
 	// Finish, if set, runs inside the catalog change that makes the indexes ready. It gets the catalog entry with the
 	// ready indexes and returns the entry to store.
 	Finish func(m *catalog.Mutation, c *catalog.Collection) (*catalog.Collection, error)
@@ -30,7 +31,7 @@ type Build struct {
 // BuildIndexes fills indexes that were published as Building, and makes them ready. On an error, or if ctx ends, it
 // drops them; with Resumed, only on an error of the documents. If the server stops, they stay in state Building. The
 // caller holds the collection's Lock and no catalog pin.
-// Errors: DuplicateKey (11000); NamespaceNotFound (26) and IndexNotFound (27) if they were dropped meanwhile; the
+// Errors: DuplicateKey (11000); *ratelimit.CapReached; NamespaceNotFound (26) and IndexNotFound (27) if they were dropped meanwhile; the
 // errors of index keys.
 func (r *Runner) BuildIndexes(ctx context.Context, b *Build) error {
 	ctx = r.structure(ctx, b.Collection)
@@ -87,6 +88,7 @@ func (r *Runner) fill(ctx context.Context, b *Build, p *Progress) error {
 			if err != nil {
 				return err
 			}
+			t.env.Meter.SetCap(b.Cap)
 			if err := rows.read(t, storage.Range{Start: from, End: all.End}); err != nil {
 				return err
 			}
@@ -100,6 +102,9 @@ func (r *Runner) fill(ctx context.Context, b *Build, p *Progress) error {
 			}
 			return nil
 		})
+		if reached := (*ratelimit.CapReached)(nil); errors.As(err, &reached) {
+			r.Budgets.Charge(r.Now(), background, &meter) // the work of the batch that is not committed
+		}
 		if err != nil {
 			return err
 		}
@@ -146,7 +151,7 @@ func (b *batch) build(ixs []*catalog.Index, row *row) error {
 		}
 		b.env.Meter.Terms(int(d.ID), weight, 0)
 	}
-	return nil
+	return b.env.Meter.CheckCap()
 }
 
 // ready publishes the indexes for readers.

@@ -134,6 +134,7 @@ func (r *Runner) try(ctx context.Context, id keyspace.CollectionID, meter *ratel
 	if !eager(ctx) {
 		r.Budgets.Charge(r.Now(), background, meter)
 	}
+	meter.Charged()
 	return nil
 }
 

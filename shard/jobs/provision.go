@@ -30,9 +30,10 @@ func (r *Runner) options(s catalog.Switches) ratelimit.Options {
 	o.ServerSideRetry = s.ServerSideRetry.Or(o.ServerSideRetry)
 	o.Burst = s.Burst.Or(o.Burst)
 	o.RUPerMinute = s.PerMinute.Or(o.RUPerMinute)
+	o.RequestMax = ratelimit.MicroRU(s.RequestMax)
 	for i, b := range s.Buckets {
 		if b.Percent > 0 {
-			o.Groups[i] = ratelimit.Group{Percent: uint8(b.Percent), AppName: b.AppName}
+			o.Groups[i] = ratelimit.Group{Percent: uint8(b.Percent), AppName: b.AppName, RequestMax: ratelimit.MicroRU(b.RequestMax)}
 		}
 	}
 	return o

@@ -224,6 +224,18 @@ func (d *Directory) Restrictions(env *mql.Env, u *User) (all []Restrictions, err
 	return all, err
 }
 
+// RoleRequestMax returns the smallest default cap of commands of the given roles and the roles that they inherit; 0 for
+// none. Errors: errors of env, which end the command.
+func (d *Directory) RoleRequestMax(env *mql.Env, roles []Name) (least ratelimit.MicroRU, err error) {
+	err = d.walk(env, map[Name]bool{}, roles, func(_ Name, r *Role) error {
+		if r != nil && r.RequestMax != 0 && (least == 0 || r.RequestMax < least) {
+			least = r.RequestMax
+		}
+		return nil
+	})
+	return least, err
+}
+
 // Edit is a change of the directory in progress.
 type Edit struct {
 	*Directory

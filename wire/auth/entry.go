@@ -5,12 +5,14 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"math"
 	"slices"
 	"strings"
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/storage"
 )
 
@@ -44,8 +46,9 @@ type User struct {
 	ID           [16]byte // a UUID, new with each createUser
 	Credentials  map[Mechanism]Credential
 	Roles        []Name
-	CustomData   bson.Raw     // nil without
-	Restrictions Restrictions // on the addresses of a connection, both the client's and the server's
+	CustomData   bson.Raw          // nil without
+	Restrictions Restrictions      // on the addresses of a connection, both the client's and the server's
+	RequestMax   ratelimit.MicroRU // the default cap of the user's commands; 0 for none
 
 	bytes int64 // bytes that the user counts for
 }
@@ -56,6 +59,7 @@ type Role struct {
 	Privileges   []Privilege // each resource once
 	Roles        []Name
 	Restrictions Restrictions
+	RequestMax   ratelimit.MicroRU // as that of a user, for every user that has the role
 
 	bytes int64 // bytes that the role counts for
 }
@@ -112,6 +116,7 @@ func (u *User) Doc() bson.Raw {
 	if u.Restrictions != nil {
 		u.Restrictions.Append(b, "authenticationRestrictions")
 	}
+	AppendRequestMax(b, u.RequestMax)
 	return b.Doc()
 }
 
@@ -156,6 +161,7 @@ func (r *Role) Doc() bson.Raw {
 	if r.Restrictions != nil {
 		r.Restrictions.Append(b, "authenticationRestrictions")
 	}
+	AppendRequestMax(b, r.RequestMax)
 	return b.Doc()
 }
 
@@ -168,6 +174,7 @@ func parseUser(d bson.Raw) (*User, error) {
 	_, id, _ := d.Get("userId").Binary()
 	copy(u.ID[:], id)
 	u.Roles = parseNames(d.Get("roles"), "role")
+	u.RequestMax = parseRequestMax(d)
 	if c, ok := d.Get("customData").Doc(); ok {
 		u.CustomData = c.Clone()
 	}
@@ -198,6 +205,7 @@ func parseRole(d bson.Raw) (*Role, error) {
 	r.Name.Name, _ = d.Get("role").Str()
 	r.DB, _ = d.Get("db").Str()
 	r.Roles = parseNames(d.Get("roles"), "role")
+	r.RequestMax = parseRequestMax(d)
 	list, _ := d.Get("privileges").Array()
 	var err error
 	if r.Privileges, err = ParsePrivileges(mql.NewEnv(context.Background()), list); err != nil {
@@ -210,6 +218,21 @@ func parseRole(d bson.Raw) (*Role, error) {
 		return nil, storage.ErrCorruption
 	}
 	return r, nil
+}
+
+// requestMaxField is the field of a user or role with the default cap of commands, in request units.
+const requestMaxField = "defaultMaxRequestUnits"
+
+// AppendRequestMax writes a default cap of commands, if there is one.
+func AppendRequestMax(b *bson.Builder, m ratelimit.MicroRU) {
+	if m != 0 {
+		b.Double(requestMaxField, float64(m)/float64(ratelimit.RU))
+	}
+}
+
+func parseRequestMax(d bson.Raw) ratelimit.MicroRU {
+	n, _ := d.Get(requestMaxField).AsFloat()
+	return ratelimit.MicroRU(math.Round(max(0, min(n, 1e9)) * float64(ratelimit.RU)))
 }
 
 func parseNames(v bson.Value, kind string) (names []Name) {

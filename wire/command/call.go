@@ -10,6 +10,7 @@ import (
 	"github.com/cantledb/cantle/collection/exec"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/wire"
@@ -34,10 +35,11 @@ type Call struct {
 	Reply *bson.Builder
 	Out   *wire.Reply
 
-	Op      cluster.Op
-	Args    session.Args
-	Session *session.Session // checked out: a transaction or retryable write
-	Start   time.Time
+	Op           cluster.Op
+	requestUnits ratelimit.MicroRU // the argument maxRequestUnits; 0 without it
+	Args         session.Args
+	Session      *session.Session // checked out: a transaction or retryable write
+	Start        time.Time
 	// secondaryOK: the read preference admits a secondary. awaited is the time that a read of a secondary waits for, 0 =
 	// none.
 	secondaryOK bool

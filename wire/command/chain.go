@@ -171,6 +171,7 @@ func (s *Server) run(c *Call) error {
 	if err := c.read(); err != nil {
 		return err
 	}
+	c.CapRequestUnits(c.Running.NS)
 	if err = c.enterGates(); c.inWrite {
 		defer c.LeaveWrite()
 	}

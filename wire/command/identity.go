@@ -5,6 +5,7 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/wire/auth"
 )
 
@@ -18,6 +19,9 @@ type Login struct {
 	Version   uint64
 	Roles     []auth.Name // direct and inherited roles, sorted
 	Grants    *auth.Grants
+	// RequestMax and RoleRequestMax are the default caps of the user's commands: the user's own, and the smallest of the
+	// roles; 0 for none.
+	RequestMax, RoleRequestMax ratelimit.MicroRU
 	// RolesValue is the value of $$USER_ROLES.
 	RolesValue bson.Value
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/shard/history"
 	"github.com/cantledb/cantle/wire/auth"
@@ -40,6 +41,9 @@ type Settings interface {
 	// ReadLimit returns the time limit of Limited commands without maxTimeMS, except on the Cosmos listener; 0 for no
 	// limit.
 	ReadLimit() time.Duration
+	// RequestUnits returns the default caps of commands: of all, and of those of an application; 0 for none. then is what
+	// happens at a default cap.
+	RequestUnits(appName string) (all, app ratelimit.MicroRU, then ratelimit.RunawayRule)
 	// Parameter returns the value of a numeric or boolean server parameter; true is 1.
 	Parameter(name string) float64
 	// Attached is called when the server has been attached to its cluster. It applies the stored cluster parameters.
@@ -138,6 +142,9 @@ func (absent) HasSettings(collection.Namespace) bool             { return false 
 func (absent) ApplySettings(*Call, *explained.Explained) error   { return nil }
 func (absent) Explain(*Call, *explained.Explained) error         { return nil }
 func (absent) Dropped(collection.Namespace)                      {}
+func (absent) RequestUnits(string) (all, app ratelimit.MicroRU, then ratelimit.RunawayRule) {
+	return 0, 0, then
+}
 func (absent) UpdateVirtual(*Call, collection.Namespace, *cluster.Modify) (cluster.Modified, bool, error) {
 	return cluster.Modified{}, false, nil
 }

@@ -5,9 +5,11 @@ import (
 	"math"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/plan"
 	"github.com/cantledb/cantle/ratelimit"
+	"github.com/cantledb/cantle/wire/auth"
 )
 
 // requestUnitsMax is the largest maxRequestUnits, in RU.
@@ -23,18 +25,89 @@ func (c *Call) LimitRequestUnits(v bson.Value) error {
 	if v.IsNullish() {
 		return nil
 	}
-	if !v.IsNumber() {
-		return mongoerr.WrongType(c.Field("maxRequestUnits"), v.Type.String(), "long", "int", "decimal", "double")
-	}
-	if c.Def.Op == OpGetMore {
+	if v.IsNumber() && c.Def.Op == OpGetMore {
 		return mongoerr.New(mongoerr.BadValue, "cannot set maxRequestUnits on getMore command: that of the command that opened the cursor counts for the whole cursor")
 	}
-	n, ok := v.AsFloat()
-	if !ok || math.IsNaN(n) || n <= 0 || n > requestUnitsMax {
-		return mongoerr.New(mongoerr.BadValue, "%v value for maxRequestUnits is out of range (0, %d]", v, int64(requestUnitsMax))
+	n, err := c.RequestUnitsArg("maxRequestUnits", v)
+	if err == nil && n == 0 {
+		err = outOfRequestUnits("maxRequestUnits", v, "(")
 	}
-	c.Op.Cap = ratelimit.NewRequestCap(max(1, ratelimit.MicroRU(n*float64(ratelimit.RU))), c.Cluster.Budgets.Prices)
-	return nil
+	c.requestUnits = n
+	return err
+}
+
+// RequestUnitsArg reads an argument with the maximum of request units that a command may use; 0 for none.
+// Errors: BadValue (2), TypeMismatch (14).
+func (c *Call) RequestUnitsArg(name string, v bson.Value) (ratelimit.MicroRU, error) {
+	if !v.IsNumber() {
+		return 0, mongoerr.WrongType(c.Field(name), v.Type.String(), "long", "int", "decimal", "double")
+	}
+	n, ok := v.AsFloat()
+	if !ok || math.IsNaN(n) || n < 0 || n > requestUnitsMax {
+		return 0, outOfRequestUnits(name, v, "[")
+	}
+	if n == 0 {
+		return 0, nil
+	}
+	return max(1, ratelimit.MicroRU(n*float64(ratelimit.RU))), nil
+}
+
+// outOfRequestUnits returns the error for a number outside of the range that begins with 0, included ("[") or not ("(").
+// Errors: BadValue (2).
+func outOfRequestUnits(name string, v bson.Value, from string) error {
+	return mongoerr.New(mongoerr.BadValue, "%v value for %s is out of range %s0, %d]", v, name, from, int64(requestUnitsMax))
+}
+
+// CapRequestUnits sets the cap of a command on ns by its argument and the defaults of the server, the application and the user; the
+// defaults of the collection follow when the command begins to work there (cluster.Op). The smallest holds. If the user may set
+// the RU/s of ns, an argument holds alone. Defaults are for commands that read or write documents, except those of
+// operators.
+func (c *Call) CapRequestUnits(ns collection.Namespace) {
+	defaults := (c.Def.Costly() || c.Def.Explain != nil) && c.Def.Op != OpGetMore && !c.Op.Class.Operator
+	if c.requestUnits != 0 {
+		c.Op.Cap = ratelimit.NewRequestCap(c.Cluster.Budgets.Prices)
+		if !defaults || c.maySetThroughput(ns) {
+			c.Op.Cap.Fix(c.requestUnits)
+			c.Op.Cap.Rule(ratelimit.RunawayRule{}, c.noteRunaway(ns))
+			return
+		}
+		c.Op.Cap.Lower(c.requestUnits, ratelimit.CapOfCommand)
+	}
+	if !defaults {
+		return
+	}
+	all, app, then := c.Server.Settings.RequestUnits(c.ConnState.AppName)
+	var user, role ratelimit.MicroRU
+	if l := c.ConnState.Login; l != nil {
+		user, role = l.RequestMax, l.RoleRequestMax
+	}
+	if c.Op.Cap == nil {
+		if all|app|user|role == 0 && !c.Cluster.Budgets.HasDefaultCaps() {
+			return
+		}
+		c.Op.Cap = ratelimit.NewRequestCap(c.Cluster.Budgets.Prices)
+	}
+	c.Op.Cap.Rule(then, c.noteRunaway(ns))
+	c.Op.Cap.Lower(all, ratelimit.CapOfServer)
+	c.Op.Cap.Lower(app, ratelimit.CapOfApplication)
+	c.Op.Cap.Lower(user, ratelimit.CapOfUser)
+	c.Op.Cap.Lower(role, ratelimit.CapOfRole)
+}
+
+// noteRunaway returns a function that counts and logs the command when it reaches its cap. It may be called after the command,
+// by a getMore.
+func (c *Call) noteRunaway(ns collection.Namespace) func(*ratelimit.CapReached) {
+	s, name, user, app := c.Server, c.Name(), c.ConnState.User, c.ConnState.AppName
+	return func(e *ratelimit.CapReached) {
+		s.Stats.Runaways[e.Action()].Add(1)
+		s.runawayLog.Warn().Str("command", name).Stringer("ns", ns).Str("user", user.String()).Str("app_name", app).Stringer("action", e.Action()).
+			Stringer("limit_of", e.Origin()).Float64("limit", e.Limit().Float()).Float64("used", e.Used().Float()).Msg("runaway command")
+	}
+}
+
+// maySetThroughput reports whether the user may set the RU/s of ns.
+func (c *Call) maySetThroughput(ns collection.Namespace) bool {
+	return !c.Server.RequireAuth || c.ConnState.Login.Allows().May(auth.SetThroughput, ns)
 }
 
 // stoppedAtCap returns the error of a command that was stopped at its cap, with what it had used, the summary of its plan
@@ -51,8 +124,9 @@ func (c *Call) stoppedAtCap(e *mongoerr.Error) *mongoerr.Error {
 	b := bson.NewBuilder(nil)
 	b.BeginDoc("errInfo")
 	b.BeginDoc("runaway")
-	b.String("action", "stop")
+	b.String("action", t.Action().String())
 	b.Double("limit", t.Limit().Float())
+	b.String("limitOf", t.Origin().String())
 	b.Double("used", t.Used().Float())
 	if summary != "" {
 		b.String("planSummary", summary)
@@ -63,5 +137,9 @@ func (c *Call) stoppedAtCap(e *mongoerr.Error) *mongoerr.Error {
 	if summary != "" {
 		text += ". Its plan was " + summary
 	}
-	return mongoerr.New(e.Code, "%s. Run explain, then add an index, narrow the filter or the batch, or raise maxRequestUnits", text).WithFields(b.Doc().Elements())
+	raise := "maxRequestUnits"
+	if t.Origin() != ratelimit.CapOfCommand {
+		raise = "the default of the " + t.Origin().String()
+	}
+	return mongoerr.New(e.Code, "%s. Run explain, then add an index, narrow the filter or the batch, or raise %s", text, raise).WithFields(b.Doc().Elements())
 }

@@ -124,6 +124,7 @@ type Server struct {
 	Unmetered      atomic.Bool            // noMeteringPoint
 	firstAddress   atomic.Value           // string: the address of the first connection
 	unavailableLog zerolog.Logger         // for errors of a store that does not answer: at most 3 lines per second
+	runawayLog     zerolog.Logger         // for commands that reach their cap: at most 3 lines per second
 	conns          sync.Map               // int64 → *Connection
 
 	leaving       context.Context // done when Leave has begun
@@ -168,6 +169,7 @@ func New(cfg Config) *Server {
 		s.Defects = &defects.Journal{Log: cfg.Log}
 	}
 	s.leaving, s.leave = context.WithCancel(context.Background())
+	s.runawayLog = s.Log.Sample(&zerolog.BurstSampler{Burst: 3, Period: time.Second})
 	s.unavailableLog = s.Log.Sample(&zerolog.BurstSampler{Burst: 3, Period: time.Second})
 	return s
 }

@@ -1,6 +1,10 @@
 package command
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+
+	"github.com/cantledb/cantle/ratelimit"
+)
 
 // Statistics holds counters of all commands since the start, which serverStatus shows. Insert counts documents;
 // Update and Delete count statements.
@@ -8,7 +12,8 @@ type Statistics struct {
 	Insert, Query, Update, Delete, Getmore, Command atomic.Int64
 	Returned, Loaded                                atomic.Int64 // documents sent; documents read to find them
 	BytesIn, BytesOut, Requests, Unknown            atomic.Int64
-	TimedOut                                        atomic.Int64 // commands that a time limit has ended
-	Awaiting                                        atomic.Int32 // awaitable hellos that are waiting now
+	TimedOut                                        atomic.Int64                           // commands that a time limit has ended
+	Runaways                                        [ratelimit.RunawayActions]atomic.Int64 // commands that reached their cap, by action
+	Awaiting                                        atomic.Int32                           // awaitable hellos that are waiting now
 	Changes                                         ChangeCounts
 }

@@ -253,6 +253,9 @@ func offerOf(t catalog.Throughput) bson.D {
 			offer = append(offer, bson.E{x.name, x.value == catalog.On})
 		}
 	}
+	if most := t.Switches.RequestMax; most != 0 {
+		offer = append(offer, bson.E{"defaultMaxRequestUnits", float64(most) / 1e6})
+	}
 	return offer
 }
 

@@ -69,6 +69,10 @@ func (s *State) newLogin(c *command.Call, u *auth.User, m auth.Mechanism, versio
 	if l.Roles, err = c.Server.Auth.Inherited(c.Env(), u.Roles); err != nil {
 		return nil, err
 	}
+	l.RequestMax = u.RequestMax
+	if l.RoleRequestMax, err = c.Server.Auth.RoleRequestMax(c.Env(), u.Roles); err != nil {
+		return nil, err
+	}
 	privileges, err := c.Server.Auth.Privileges(c.Env(), u.Roles)
 	if err != nil {
 		return nil, err

@@ -29,6 +29,14 @@ func onPrivileges(q *command.PrivilegeCheck, a auth.Action, list []auth.Privileg
 	}
 }
 
+// onRequestMax notes the privilege to set the default cap of the commands of a user or role, if the command does that
+// (caps).
+func onRequestMax(q *command.PrivilegeCheck, n auth.Name, caps bool) {
+	if caps {
+		q.Need(auth.SetThroughput, collection.Namespace{DB: n.DB})
+	}
+}
+
 // onRestrictions notes the privilege to set the addresses from which a user or role may log in, if the command does
 // that (restricts).
 func onRestrictions(q *command.PrivilegeCheck, n auth.Name, restricts bool) {

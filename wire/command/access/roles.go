@@ -15,6 +15,7 @@ import (
 type roleArgs struct {
 	role                                     auth.Role
 	hasPrivileges, hasRoles, hasRestrictions bool
+	hasRequestMax                            bool
 }
 
 // parseRoleArgs reads the arguments of createRole and updateRole.
@@ -36,6 +37,7 @@ func parseRoleArgs(c *command.Call) (a *roleArgs, err error) {
 			a.role.Restrictions, err = auth.ParseRestrictions(v)
 			return err
 		}).Given(&a.hasRestrictions),
+		requestMaxArg(c, &a.role.RequestMax, &a.hasRequestMax),
 	)
 	return a, err
 }
@@ -112,6 +114,7 @@ func (a *roleArgs) grants(q *command.PrivilegeCheck) {
 	onRoles(q, auth.GrantRole, a.role.Roles)
 	onPrivileges(q, auth.GrantRole, a.role.Privileges)
 	onRestrictions(q, a.role.Name, a.hasRestrictions)
+	onRequestMax(q, a.role.Name, a.hasRequestMax)
 }
 
 // Run creates the role. Manual: reference/command/createRole.
@@ -183,8 +186,8 @@ func (a *updateRoleRequest) Needs(q *command.PrivilegeCheck) {
 // Run changes the given fields.
 // Manual: reference/command/updateRole.
 func (a *updateRoleRequest) Run(c *command.Call) error {
-	if !a.hasPrivileges && !a.hasRoles && !a.hasRestrictions {
-		return mongoerr.New(mongoerr.BadValue, "updateRole requires at least one of \"roles\", \"privileges\" and \"authenticationRestrictions\"")
+	if !a.hasPrivileges && !a.hasRoles && !a.hasRestrictions && !a.hasRequestMax {
+		return mongoerr.New(mongoerr.BadValue, "updateRole requires at least one of \"roles\", \"privileges\", \"authenticationRestrictions\" and \"defaultMaxRequestUnits\"")
 	}
 	return changeRole(c, a.role.Name, func(_ *auth.Edit, r *auth.Role) error {
 		if a.hasPrivileges {
@@ -195,6 +198,9 @@ func (a *updateRoleRequest) Run(c *command.Call) error {
 		}
 		if a.hasRestrictions {
 			r.Restrictions = a.role.Restrictions
+		}
+		if a.hasRequestMax {
+			r.RequestMax = a.role.RequestMax
 		}
 		return nil
 	})

@@ -163,6 +163,7 @@ func roleInfo(c *command.Call, n auth.Name, privileges, restrictions bool) error
 	b.Bool("isBuiltin", builtin)
 	auth.AppendNames(b, "roles", "role", r.Roles)
 	auth.AppendNames(b, "inheritedRoles", "role", inherited)
+	auth.AppendRequestMax(b, r.RequestMax)
 	if privileges {
 		appendPrivileges(b, "privileges", r.Privileges)
 		appendPrivileges(b, "inheritedPrivileges", all)

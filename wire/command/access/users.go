@@ -7,6 +7,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/auth"
 	"github.com/cantledb/cantle/wire/command"
@@ -23,6 +24,8 @@ type userArgs struct {
 	restrictions                   auth.Restrictions
 	hasPwd, hasRoles, hasData      bool
 	hasMechanisms, hasRestrictions bool
+	requestMax                     ratelimit.MicroRU
+	hasRequestMax                  bool
 }
 
 // entryName reads the first field of a command on a user or role: its name in the command's database.
@@ -71,10 +74,19 @@ func parseUserArgs(c *command.Call) (a *userArgs, err error) {
 			a.restrictions, err = auth.ParseRestrictions(v)
 			return err
 		}).Given(&a.hasRestrictions),
+		requestMaxArg(c, &a.requestMax, &a.hasRequestMax),
 	)
 	a.digested = digestGiven && !digest
 	a.customData = a.customData.Clone()
 	return a, err
+}
+
+// requestMaxArg is the argument with the default cap of the commands of a user or role.
+func requestMaxArg(c *command.Call, to *ratelimit.MicroRU, given *bool) arguments.Arg {
+	return arguments.By("defaultMaxRequestUnits", func(v bson.Value) (err error) {
+		*to, err = c.RequestUnitsArg("defaultMaxRequestUnits", v)
+		return err
+	}).Given(given)
 }
 
 // namesArg reads an argument with an array of user or role names. A string is a name in the command's database, a
@@ -233,6 +245,7 @@ func parseCreateUser(c *command.Call) (command.Request, error) {
 func (r *createRequest) Needs(q *command.PrivilegeCheck) {
 	onRoles(q, auth.GrantRole, r.roles)
 	onRestrictions(q, r.name, r.hasRestrictions)
+	onRequestMax(q, r.name, r.hasRequestMax)
 }
 
 // Run creates the user. Manual: reference/command/createUser.
@@ -252,7 +265,7 @@ func (r *createRequest) Run(c *command.Call) (err error) {
 	case c.DB != auth.External && !a.hasPwd:
 		return mongoerr.New(mongoerr.BadValue, "Must provide a 'pwd' field for all user documents, except those with '$external' as the user's source db")
 	}
-	u := &auth.User{Name: a.name, ID: auth.NewUserID(), Roles: a.roles, CustomData: a.customData, Restrictions: a.restrictions}
+	u := &auth.User{Name: a.name, ID: auth.NewUserID(), Roles: a.roles, CustomData: a.customData, Restrictions: a.restrictions, RequestMax: a.requestMax}
 	if a.hasPwd {
 		if u.Credentials, err = parseCredentials(c, a); err != nil {
 			return err
@@ -299,6 +312,7 @@ func (r *updateRequest) Needs(q *command.PrivilegeCheck) {
 		onRoles(q, auth.GrantRole, r.roles)
 	}
 	onRestrictions(q, r.name, r.hasRestrictions)
+	onRequestMax(q, r.name, r.hasRequestMax)
 }
 
 // Run changes the fields of a user that the command contains.
@@ -306,7 +320,7 @@ func (r *updateRequest) Needs(q *command.PrivilegeCheck) {
 func (r *updateRequest) Run(c *command.Call) (err error) {
 	a := r.userArgs
 	switch {
-	case !a.hasPwd && !a.hasRoles && !a.hasData && !a.hasMechanisms && !a.hasRestrictions:
+	case !a.hasPwd && !a.hasRoles && !a.hasData && !a.hasMechanisms && !a.hasRestrictions && !a.hasRequestMax:
 		return mongoerr.New(mongoerr.BadValue, "Must specify at least one field to update in updateUser")
 	case c.DB == auth.External && (a.hasPwd || a.hasMechanisms):
 		return mongoerr.New(mongoerr.BadValue, "Cannot set the password for users defined on the '$external' database")
@@ -340,6 +354,9 @@ func (r *updateRequest) Run(c *command.Call) (err error) {
 		}
 		if a.hasRestrictions {
 			u.Restrictions = a.restrictions
+		}
+		if a.hasRequestMax {
+			u.RequestMax = a.requestMax
 		}
 		if a.hasRoles {
 			u.Roles = a.roles

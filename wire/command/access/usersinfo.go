@@ -164,6 +164,7 @@ func userInfo(c *command.Call, u *auth.User, a *usersInfoArgs) (bson.Raw, error)
 		b.Raw("customData", u.CustomData)
 	}
 	auth.AppendNames(b, "roles", "role", u.Roles)
+	auth.AppendRequestMax(b, u.RequestMax)
 	if a.privileges {
 		if err := appendInherited(c, b, u.Roles); err != nil {
 			return nil, err

@@ -88,6 +88,7 @@ func (r *explainRequest) Run(c *command.Call) error {
 	if err != nil {
 		return err
 	}
+	inner.CapRequestUnits(x.Ns)
 	x.Command, x.Level = p.Body, r.level
 	if r.level != explained.PlanOnly {
 		if err := inner.EnterOperator(); err != nil {

@@ -19,35 +19,42 @@ import (
 type clusterKind uint8
 
 // The types of cluster parameters: a boolean, a number of at least 1, a number of at least 0, and
-// {expireAfterSeconds: number or "off"}.
+// {expireAfterSeconds: number or "off"}. A clusterDocument has several fields, which its row reads and prints.
 const (
 	clusterBool clusterKind = iota
 	clusterPositive
 	clusterNatural
 	clusterImages
+	clusterDocument
 )
 
-// clusterParam describes a parameter that all servers over the store share. Each parameter has one field.
+// clusterParam describes a parameter that all servers over the store share. Each parameter has one field, unless it is a
+// clusterDocument.
 type clusterParam struct {
 	name, field string
 	kind        clusterKind
 	num         int64 // the default; 1 is true, and -1 "off"
+	// parseDoc checks a value of a clusterDocument, whose default is standard, and returns it with all fields.
+	parseDoc func(c *command.Call, v bson.Raw) (bson.Raw, error)
+	standard bson.Raw
 }
 
 // clusterParams lists the parameters in alphabetical order.
 // Manual: reference/cluster-parameters.
 func clusterParams() []clusterParam {
 	return []clusterParam{
-		{"changeStreamOptions", "preAndPostImages", clusterImages, -1},
-		{"changeStreams", "expireAfterSeconds", clusterPositive, 3600},
-		{"defaultMaxTimeMS", "readOperations", clusterNatural, 0},
-		{"pauseMigrationsDuringMultiUpdates", "enabled", clusterBool, 0},
+		{name: "changeStreamOptions", field: "preAndPostImages", kind: clusterImages, num: -1},
+		{name: "changeStreams", field: "expireAfterSeconds", kind: clusterPositive, num: 3600},
+		{name: requestCapsName, kind: clusterDocument, parseDoc: parseRequestCaps, standard: requestCaps{}.doc()},
+		{name: "defaultMaxTimeMS", field: "readOperations", kind: clusterNatural},
+		{name: "pauseMigrationsDuringMultiUpdates", field: "enabled", kind: clusterBool},
 	}
 }
 
 // clusterSettings holds the current values. Safe for concurrent use.
 type clusterSettings struct {
 	readMillis atomic.Int64 // defaultMaxTimeMS.readOperations
+	caps       atomic.Pointer[requestCaps]
 
 	savedsettings.Setting
 	values map[string]clusterSetting // only values that were set
@@ -56,6 +63,7 @@ type clusterSettings struct {
 // clusterSetting holds the value of a cluster parameter, and the timestamp at which it was set.
 type clusterSetting struct {
 	num int64
+	doc bson.Raw // of a clusterDocument
 	at  storage.Timestamp
 }
 
@@ -69,24 +77,29 @@ func (p *clusterSettings) apply(doc bson.Raw) {
 		d, _ := it.Value.Doc()
 		n, _ := d.Get("n").Int64()
 		t, i, _ := d.Get("at").Timestamp()
-		p.values[string(it.Name)] = clusterSetting{n, storage.MakeTimestamp(t, i)}
+		v, _ := d.Get("doc").Doc()
+		p.values[string(it.Name)] = clusterSetting{n, v.Clone(), storage.MakeTimestamp(t, i)}
 	}
+	p.caps.Store(requestCapsOf(p.values[requestCapsName].doc))
 	p.readMillis.Store(p.values["defaultMaxTimeMS"].num)
 }
 
 // put stores a value.
-func (p *clusterSettings) put(ctx context.Context, latest func() storage.Timestamp, d clusterParam, num int64) error {
+func (p *clusterSettings) put(ctx context.Context, latest func() storage.Timestamp, d clusterParam, num int64, doc bson.Raw) error {
 	return p.Change(ctx, func() (bson.Raw, error) {
 		at := max(latest(), p.values[d.name].at+1)
 		b := bson.NewBuilder(nil)
 		for _, q := range clusterParams() {
 			v, ok := p.values[q.name]
 			if q.name == d.name {
-				v, ok = clusterSetting{num, at}, true
+				v, ok = clusterSetting{num, doc, at}, true
 			}
 			if ok {
 				b.BeginDoc(q.name)
 				b.Int64("n", v.num)
+				if v.doc != nil {
+					b.Raw("doc", v.doc)
+				}
 				b.Timestamp("at", v.at.Seconds(), v.at.Increment())
 				b.End()
 			}
@@ -105,7 +118,7 @@ func (p *clusterSettings) applyTo(c *cluster.Cluster) {
 func (p *clusterSettings) append(b *bson.Builder, d clusterParam) {
 	v, ok := p.values[d.name]
 	if !ok {
-		v.num = d.num
+		v.num, v.doc = d.num, d.standard
 	}
 	b.BeginDoc("")
 	b.String("_id", d.name)
@@ -123,6 +136,8 @@ func (p *clusterSettings) append(b *bson.Builder, d clusterParam) {
 			b.Int64("expireAfterSeconds", v.num)
 		}
 		b.End()
+	case clusterDocument:
+		b.Splice(v.doc.Elements())
 	default:
 		b.Int64(d.field, v.num)
 	}
@@ -216,11 +231,18 @@ func (s *State) runSetClusterParameter(c *command.Call) error {
 	if !ok || first.Value.Type != bson.TypeDocument {
 		return mongoerr.New(mongoerr.BadValue, "Cluster parameter value must be an object")
 	}
+	if d.kind == clusterDocument {
+		doc, err := d.parseDoc(c, v)
+		if err != nil {
+			return err
+		}
+		return s.clusterSettings.put(c.Ctx, c.Cluster.Latest, d, 0, doc)
+	}
 	num, set, err := d.parse(v)
 	if err != nil || !set {
 		return err
 	}
-	return s.clusterSettings.put(c.Ctx, c.Cluster.Latest, d, num)
+	return s.clusterSettings.put(c.Ctx, c.Cluster.Latest, d, num, nil)
 }
 
 // parse reads the new value of a cluster parameter from the document v; set is false if v lacks the parameter's

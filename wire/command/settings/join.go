@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/wire/command"
 )
 
@@ -33,6 +34,16 @@ func (s *State) FillConcerns(c *command.Call) { s.rwDefaults.fill(c) }
 // The Cosmos listener does not use it.
 func (s *State) ReadLimit() time.Duration {
 	return time.Duration(s.clusterSettings.readMillis.Load()) * time.Millisecond
+}
+
+// RequestUnits returns the default caps of commands and what happens there, from the cluster parameters: the caps of all
+// commands, and of those of an application; 0 for none.
+func (s *State) RequestUnits(appName string) (all, app ratelimit.MicroRU, then ratelimit.RunawayRule) {
+	p := s.clusterSettings.caps.Load()
+	if p == nil {
+		return 0, 0, then
+	}
+	return p.commands, p.applications[appName], p.then
 }
 
 // Attached applies the stored cluster parameters to the cluster, to which the server has just been attached. From now

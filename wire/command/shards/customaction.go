@@ -236,7 +236,7 @@ func customArg(c *command.Call, a *customArgs, name string, v bson.Value) (err e
 			err = mongoerr.WrongType(c.Field(name), v.Type.String(), "timestamp")
 		}
 		a.startAt = v
-	case "serverSideRetry", "burst", "ruPerMinute", "throughputBuckets":
+	case "serverSideRetry", "burst", "ruPerMinute", "throughputBuckets", "defaultMaxRequestUnits":
 		err = switchArg(c, &a.throughput.Switches, name, v)
 	case "nth", "count", "every", "kind", "retryAfterMs":
 		err = injectArg(c, &a.rule, name, v)

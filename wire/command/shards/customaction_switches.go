@@ -4,13 +4,14 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/command"
 )
 
 // switchFields are the arguments that set the switches of a throughput in CreateCollection and similar actions. Azure
 // Cosmos DB does not have these arguments.
-var switchFields = []string{"serverSideRetry", "burst", "ruPerMinute", "throughputBuckets"}
+var switchFields = []string{"serverSideRetry", "burst", "ruPerMinute", "throughputBuckets", "defaultMaxRequestUnits"}
 
 // switchArg reads one switch.
 func switchArg(c *command.Call, s *catalog.Switches, name string, v bson.Value) error {
@@ -19,6 +20,13 @@ func switchArg(c *command.Call, s *catalog.Switches, name string, v bson.Value) 
 	}
 	if name == "throughputBuckets" {
 		return bucketsArg(c, s, name, v)
+	}
+	if name == "defaultMaxRequestUnits" {
+		n, err := c.RequestUnitsArg(name, v)
+		if s.RequestMax = int64(n); n == 0 {
+			s.RequestMax = -1
+		}
+		return err
 	}
 	on, err := c.BoolArg(name, v)
 	switch name {
@@ -44,7 +52,7 @@ func bucketsArg(c *command.Call, s *catalog.Switches, name string, v bson.Value)
 		s.Buckets[i].Percent = -1
 	}
 	for _, d := range list {
-		id, percent, app := int64(0), int64(0), ""
+		id, percent, app, most := int64(0), int64(0), "", ratelimit.MicroRU(0)
 		whole := func(field string, to *int64, most int64) arguments.Arg {
 			return arguments.By(field, func(v bson.Value) (err error) {
 				if *to, err = wholeArg(c, name+"."+field, v); err == nil {
@@ -57,6 +65,10 @@ func bucketsArg(c *command.Call, s *catalog.Switches, name string, v bson.Value)
 			whole("id", &id, catalog.BucketsMax),
 			whole("maxThroughputPercentage", &percent, 100),
 			arguments.String("appName", &app),
+			arguments.By("defaultMaxRequestUnits", func(v bson.Value) (err error) {
+				most, err = c.RequestUnitsArg(name+".defaultMaxRequestUnits", v)
+				return err
+			}),
 		)
 		switch {
 		case err != nil:
@@ -64,7 +76,7 @@ func bucketsArg(c *command.Call, s *catalog.Switches, name string, v bson.Value)
 		case s.Buckets[id-1].Percent > 0:
 			return mongoerr.New(mongoerr.BadValue, "throughput bucket %d is given twice", id)
 		}
-		s.Buckets[id-1] = catalog.Bucket{Percent: int32(percent), AppName: app}
+		s.Buckets[id-1] = catalog.Bucket{Percent: int32(percent), AppName: app, RequestMax: int64(most)}
 	}
 	return nil
 }
@@ -79,6 +91,9 @@ func appendSwitches(b *bson.Builder, s catalog.Switches) {
 			b.Bool(x.name, x.value == catalog.On)
 		}
 	}
+	if s.RequestMax != 0 {
+		b.Double("defaultMaxRequestUnits", ratelimit.MicroRU(s.RequestMax).Float())
+	}
 	if s.Buckets == ([catalog.BucketsMax]catalog.Bucket{}) {
 		return
 	}
@@ -92,6 +107,9 @@ func appendSwitches(b *bson.Builder, s catalog.Switches) {
 		b.Int32("maxThroughputPercentage", k.Percent)
 		if k.AppName != "" {
 			b.String("appName", k.AppName)
+		}
+		if k.RequestMax != 0 {
+			b.Double("defaultMaxRequestUnits", ratelimit.MicroRU(k.RequestMax).Float())
 		}
 		b.End()
 	}

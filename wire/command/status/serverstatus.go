@@ -8,6 +8,7 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/release"
+	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/wire"
 	"github.com/cantledb/cantle/wire/command"
 )
@@ -101,6 +102,11 @@ func process(c *command.Call) string {
 // statusRequestUnits appends the section requestUnits of serverStatus: the name and version of the price list.
 func statusRequestUnits(c *command.Call, b *bson.Builder) {
 	b.String("prices", c.Cluster.Budgets.PriceList().String())
+	b.BeginDoc("runaways")
+	for a := range ratelimit.RunawayActions {
+		b.Int64(a.String(), c.Server.Stats.Runaways[a].Load())
+	}
+	b.End()
 }
 
 // statusNothing appends nothing, for a section that is always empty.
