@@ -13,7 +13,8 @@ type RequestCap struct {
 	fixed   bool // Lower does nothing
 	prices  *PriceList
 	used    atomic.Int64 // reported so far, micro request units
-	reached atomic.Int64 // the time at which a check found more than the maximum, in nanoseconds; 0 before
+	reached atomic.Bool  // a check has found more than the maximum
+	cooled  atomic.Int64 // the time of the first Pause, in nanoseconds since 1970; 0 before
 	stopped atomic.Bool  // a check has returned an error
 
 	then      RunawayRule // for a default
@@ -24,6 +25,7 @@ type RequestCap struct {
 type capBound struct {
 	limit  MicroRU
 	origin CapOrigin
+	rule   *RunawayRule // instead of that of the cap; nil for the same
 }
 
 // CapOrigin is the place where the maximum of a command was set.
@@ -39,11 +41,12 @@ const (
 	CapOfCollection
 	CapOfDatabase
 	CapOfBucket
+	CapOfQuerySettings
 )
 
 // String returns the name of the place in errors.
 func (o CapOrigin) String() string {
-	return [...]string{"command", "server", "application", "user", "role", "collection", "database", "bucket"}[o]
+	return [...]string{"command", "server", "application", "user", "role", "collection", "database", "bucket", "querySettings"}[o]
 }
 
 // uncapped is the maximum of a command that has no default yet.
@@ -61,18 +64,27 @@ func NewRequestCap(prices *PriceList) *RequestCap {
 
 // Fix sets the maximum to limit for good: no default lowers it.
 func (c *RequestCap) Fix(limit MicroRU) {
-	c.bound.Store(&capBound{limit, CapOfCommand})
+	c.bound.Store(&capBound{limit: limit, origin: CapOfCommand})
 	c.fixed = true
 }
 
 // Lower sets the maximum to limit if it is larger. A limit of 0 is none. c may be nil.
 func (c *RequestCap) Lower(limit MicroRU, origin CapOrigin) {
-	if c == nil || c.fixed || limit <= 0 {
+	c.lower(capBound{limit: limit, origin: origin})
+}
+
+// LowerBy is Lower with a rule of its own for that maximum.
+func (c *RequestCap) LowerBy(limit MicroRU, origin CapOrigin, r RunawayRule) {
+	c.lower(capBound{limit, origin, &r})
+}
+
+func (c *RequestCap) lower(b capBound) {
+	if c == nil || c.fixed || b.limit <= 0 {
 		return
 	}
 	for {
 		was := c.bound.Load()
-		if was.limit <= limit || c.bound.CompareAndSwap(was, &capBound{limit, origin}) {
+		if was.limit <= b.limit || c.bound.CompareAndSwap(was, &b) {
 			return
 		}
 	}
@@ -133,7 +145,7 @@ func (e *CapReached) Origin() CapOrigin { return e.bound.origin }
 func (e *CapReached) Used() MicroRU { return MicroRU(e.cap.used.Load()) }
 
 // Action returns what happens to the command.
-func (e *CapReached) Action() RunawayAction { return e.cap.actionAt(e.bound) }
+func (e *CapReached) Action() RunawayAction { return e.cap.ruleAt(e.bound).Action }
 
 // Error implements error.
 func (e *CapReached) Error() string {

@@ -4,7 +4,7 @@ import (
 	"time"
 )
 
-// RunawayAction is what happens to a command that reaches a default cap. The words are TiDB's, whose resource groups have such
+// RunawayAction is the effect of a default cap on a command that reaches it. The words are TiDB's, whose resource groups have such
 // limits; a throughput bucket takes the place of a group.
 // Source: TiDB, "tidb-resource-control-runaway-queries".
 type RunawayAction uint8
@@ -50,22 +50,25 @@ func (c *RequestCap) Rule(r RunawayRule, onReached func(*CapReached)) {
 	c.then, c.onReached = r, onReached
 }
 
-// actionAt returns the action at a bound.
-func (c *RequestCap) actionAt(b *capBound) RunawayAction {
-	if b.origin == CapOfCommand {
-		return Kill
+// ruleAt returns the rule at a bound.
+func (c *RequestCap) ruleAt(b *capBound) RunawayRule {
+	switch {
+	case b.rule != nil:
+		return *b.rule
+	case b.origin == CapOfCommand:
+		return RunawayRule{}
 	}
-	return c.then.Action
+	return c.then
 }
 
 // exceeded returns the error of a command that has reached its cap, nil if it may go on.
 func (c *RequestCap) exceeded(b *capBound) error {
-	action := c.actionAt(b)
-	if action != Kill && c.reached.Load() != 0 {
+	action := c.ruleAt(b).Action
+	if action != Kill && c.reached.Load() {
 		return nil
 	}
 	e := &CapReached{c, b}
-	if c.reached.CompareAndSwap(0, time.Now().UnixNano()) && c.onReached != nil {
+	if c.reached.CompareAndSwap(false, true) && c.onReached != nil {
 		c.onReached(e)
 	}
 	if action != Kill {
@@ -77,10 +80,11 @@ func (c *RequestCap) exceeded(b *capBound) error {
 
 // rule returns the action of a cap that the command has reached, if it may go on; false before and without a cap.
 func (c *RequestCap) rule() (RunawayRule, bool) {
-	if c == nil || c.reached.Load() == 0 || c.actionAt(c.bound.Load()) == Kill {
+	if c == nil || !c.reached.Load() {
 		return RunawayRule{}, false
 	}
-	return c.then, true
+	r := c.ruleAt(c.bound.Load())
+	return r, r.Action != Kill
 }
 
 // Reclass changes the class of further work of a command that has reached its cap, as its action requires.
@@ -94,9 +98,9 @@ func (c *RequestCap) Reclass(class *Class) {
 }
 
 // Pause returns the time that a read which is cooled down waits before it goes on, so that it stays within the rate; 0 for
-// other commands.
-func (m *Meter) Pause() time.Duration {
-	if m == nil || m.limit == nil {
+// other commands. clock returns the current time.
+func (m *Meter) Pause(clock func() time.Time) time.Duration {
+	if m == nil || m.limit == nil || clock == nil {
 		return 0
 	}
 	c := m.limit
@@ -104,7 +108,9 @@ func (m *Meter) Pause() time.Duration {
 	if r.Action != CoolDown || r.Rate <= 0 {
 		return 0
 	}
+	now := clock().UnixNano()
+	c.cooled.CompareAndSwap(0, now)
 	beyond := float64(MicroRU(c.used.Load())-c.bound.Load().limit) / float64(r.Rate)
 	due := time.Duration(min(beyond, 1e6) * float64(time.Second))
-	return min(pauseMax, due-time.Duration(time.Now().UnixNano()-c.reached.Load()))
+	return min(pauseMax, due-time.Duration(now-c.cooled.Load()))
 }

@@ -127,6 +127,9 @@ func (s *indexScan) visit(env *mql.Env) error {
 		return nil
 	}
 	s.charge = false
+	if err := env.Meter.CheckCapFor(ratelimit.ExtraSeek, int64(s.node.Seeks)-1); err != nil {
+		return err
+	}
 	env.Meter.Visit(int(s.src.Shard.ID), max(1, s.node.Seeks))
 	return env.Meter.CheckCap()
 }

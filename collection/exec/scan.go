@@ -189,6 +189,9 @@ func (s *recordScan) visit(env *mql.Env) error {
 	if s.node.Bounds.Ranges != nil {
 		seeks = len(s.ranges) // the other ranges belong to other shards
 	}
+	if err := env.Meter.CheckCapFor(ratelimit.ExtraSeek, int64(seeks)-1); err != nil {
+		return err
+	}
 	env.Meter.Visit(int(s.src.Shard.ID), max(1, seeks))
 	env.Meter.Add(int(s.src.Shard.ID), ratelimit.Predicate, int64(s.node.Predicates))
 	return env.Meter.CheckCap()

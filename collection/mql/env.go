@@ -225,7 +225,7 @@ func (e *Env) checkInterrupt() error {
 	if err := e.Meter.CheckCap(); err != nil {
 		return err
 	}
-	if d := e.Meter.Pause(); d > 0 {
+	if d := e.Meter.Pause(e.Clock); d > 0 {
 		return e.pause(d)
 	}
 	return e.Slot.reschedule(e)

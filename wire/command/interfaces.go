@@ -41,9 +41,12 @@ type Settings interface {
 	// ReadLimit returns the time limit of Limited commands without maxTimeMS, except on the Cosmos listener; 0 for no
 	// limit.
 	ReadLimit() time.Duration
-	// RequestUnits returns the default caps of commands: of all, and of those of an application; 0 for none. then is what
-	// happens at a default cap.
+	// RequestUnits returns the default caps of commands: of all, and of those of an application; 0 for none. then is the
+	// effect of a default cap.
 	RequestUnits(appName string) (all, app ratelimit.MicroRU, then ratelimit.RunawayRule)
+	// RunawayWatch returns the number of killed commands of one query shape after which the shape is rejected, 0 for never,
+	// and for how long.
+	RunawayWatch() (after int64, d time.Duration)
 	// Parameter returns the value of a numeric or boolean server parameter; true is 1.
 	Parameter(name string) float64
 	// Attached is called when the server has been attached to its cluster. It applies the stored cluster parameters.
@@ -84,6 +87,9 @@ type Planner interface {
 	// ApplySettings applies to a read the query settings that are stored for its shape. Errors:
 	// QueryRejectedBySettings (411).
 	ApplySettings(c *Call, x *explained.Explained) error
+	// NoteRunaway counts a read that was killed at its cap, by its query shape, and rejects the shape for some time if that
+	// happened often (Settings.RunawayWatch).
+	NoteRunaway(c *Call, e *ratelimit.CapReached)
 	// Explain replies with the plan of a command.
 	Explain(c *Call, x *explained.Explained) error
 }
@@ -140,6 +146,8 @@ func (absent) Begin(*Call)                                       {}
 func (absent) Profiled(string) bool                              { return false }
 func (absent) HasSettings(collection.Namespace) bool             { return false }
 func (absent) ApplySettings(*Call, *explained.Explained) error   { return nil }
+func (absent) NoteRunaway(*Call, *ratelimit.CapReached)          {}
+func (absent) RunawayWatch() (int64, time.Duration)              { return 0, 0 }
 func (absent) Explain(*Call, *explained.Explained) error         { return nil }
 func (absent) Dropped(collection.Namespace)                      {}
 func (absent) RequestUnits(string) (all, app ratelimit.MicroRU, then ratelimit.RunawayRule) {

@@ -94,6 +94,19 @@ func (c *Call) CapRequestUnits(ns collection.Namespace) {
 	c.Op.Cap.Lower(role, ratelimit.CapOfRole)
 }
 
+// CapByQuerySettings lowers the cap of a read to that of the query settings of its shape. An argument that holds alone
+// stays.
+func (c *Call) CapByQuerySettings(ns collection.Namespace, limit ratelimit.MicroRU, r ratelimit.RunawayRule) {
+	if limit <= 0 || c.Op.Class.Operator {
+		return
+	}
+	if c.Op.Cap == nil {
+		c.Op.Cap = ratelimit.NewRequestCap(c.Cluster.Budgets.Prices)
+		c.Op.Cap.Rule(ratelimit.RunawayRule{}, c.noteRunaway(ns))
+	}
+	c.Op.Cap.LowerBy(limit, ratelimit.CapOfQuerySettings, r)
+}
+
 // noteRunaway returns a function that counts and logs the command when it reaches its cap. It may be called after the command,
 // by a getMore.
 func (c *Call) noteRunaway(ns collection.Namespace) func(*ratelimit.CapReached) {

@@ -3,11 +3,13 @@ package plans
 import (
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/plan"
+	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/command"
@@ -24,11 +26,17 @@ type querySetting struct {
 
 	allowed []plan.Allowed // from settings
 	reject  bool
+	cap     ratelimit.MicroRU // of a read of the shape; 0 for none
+	rule    ratelimit.RunawayRule
+	expires int64 // the time from which on the settings have no effect, in milliseconds since 1970; 0 for never
 }
 
 // newQuerySetting evaluates the settings once for all queries of the shape.
 func newQuerySetting(hash string, query, shape, settings bson.Raw) *querySetting {
 	q := &querySetting{hash: hash, query: query, shape: shape, settings: settings, reject: settings.Get("reject").Truthy()}
+	runaway, _ := settings.Get("runaway").Doc()
+	q.cap, q.rule = command.RequestUnitsOf(runaway.Get("maxRequestUnits")), command.RunawayOf(runaway)
+	q.expires, _ = settings.Get("expireAt").DateTime()
 	hints, _ := settings.Get("indexHints").Array()
 	for v := range hints.Values() {
 		d, _ := v.Doc()
@@ -122,6 +130,11 @@ func (s *querySettings) all() []*querySetting {
 	return nil
 }
 
+// unexpired returns a copy of the current settings, without those that have expired.
+func (s *querySettings) unexpired(now time.Time) []*querySetting {
+	return slices.DeleteFunc(slices.Clone(s.all()), func(q *querySetting) bool { return q.expired(now) })
+}
+
 // printQuerySettings returns the document in which the store keeps all query settings.
 // Errors: BSONObjectTooLarge (10334) for more settings than a document can hold.
 func printQuerySettings(list []*querySetting) (bson.Raw, error) {
@@ -152,7 +165,7 @@ func (s *State) HasSettings(ns collection.Namespace) bool {
 
 // of returns the settings for the shape of a read, whose hash is given; nil if there are none. A pipeline that shows
 // query settings never has any: otherwise settings that reject it would be hidden.
-func (s *querySettings) of(x *explained.Explained, hash string) *querySetting {
+func (s *querySettings) of(x *explained.Explained, hash string, now time.Time) *querySetting {
 	t := s.table.Load()
 	if t == nil {
 		return nil
@@ -160,18 +173,26 @@ func (s *querySettings) of(x *explained.Explained, hash string) *querySetting {
 	if x.Pipeline != nil && x.Pipeline.First != nil && x.Pipeline.First.NoSettings {
 		return nil
 	}
-	return t.byHash[hash]
+	if q := t.byHash[hash]; q != nil && !q.expired(now) {
+		return q
+	}
+	return nil
+}
+
+// expired reports whether the settings have no effect any more.
+func (q *querySetting) expired(now time.Time) bool {
+	return q.expires != 0 && now.UnixMilli() >= q.expires
 }
 
 // querySettingsDocs returns the documents of the stage $querySettings: all query settings.
 // Manual: reference/operator/aggregation/querySettings.
 func (s *State) querySettingsDocs(_ *cluster.Op, _ collection.Namespace, spec bson.Raw) ([]bson.Raw, error) {
-	return s.querySettings.docs(spec.Get("showDebugQueryShape").Truthy()), nil
+	return s.querySettings.docs(spec.Get("showDebugQueryShape").Truthy(), s.Cluster.Now()), nil
 }
 
 // docs describes all settings, with their shapes if debug is true.
-func (s *querySettings) docs(debug bool) (out []bson.Raw) {
-	for _, q := range s.all() {
+func (s *querySettings) docs(debug bool, now time.Time) (out []bson.Raw) {
+	for _, q := range s.unexpired(now) {
 		b := bson.NewBuilder(nil)
 		q.append(b)
 		if debug && q.shape != nil {
@@ -190,7 +211,7 @@ func (s *State) ApplySettings(c *command.Call, x *explained.Explained) error {
 	if err != nil {
 		return nil // the read itself returns the error
 	}
-	q := s.querySettings.of(x, shapeHash(shape))
+	q := s.querySettings.of(x, shapeHash(shape), c.Cluster.Now())
 	if q == nil {
 		return nil
 	}
@@ -198,6 +219,7 @@ func (s *State) ApplySettings(c *command.Call, x *explained.Explained) error {
 		return mongoerr.New(mongoerr.QueryRejectedBySettings, "the query settings of shape %s reject this query: see setQuerySettings", q.hash)
 	}
 	c.Op.Allowed = q.allowed
+	c.CapByQuerySettings(x.Ns, q.cap, q.rule)
 	return nil
 }
 
@@ -221,9 +243,19 @@ func (s *State) runSetQuerySettings(c *command.Call) error {
 	if err != nil {
 		return err
 	}
-	var q *querySetting
+	q, err := s.putSettings(c, hash, query, shape, change)
+	if err != nil {
+		return err
+	}
+	q.append(c.Reply)
+	return nil
+}
+
+// putSettings stores settings for a query shape, whose given fields are merged into the existing ones, and returns the result.
+// Settings that have expired are removed.
+func (s *State) putSettings(c *command.Call, hash string, query, shape, change bson.Raw) (q *querySetting, err error) {
 	err = s.querySettings.Change(c.Ctx, func() (bson.Raw, error) {
-		list := slices.Clone(s.querySettings.all())
+		list := s.querySettings.unexpired(c.Cluster.Now())
 		at := slices.IndexFunc(list, func(q *querySetting) bool { return q.hash == hash })
 		merged, query, shape := change, query, shape
 		if at >= 0 {
@@ -244,11 +276,7 @@ func (s *State) runSetQuerySettings(c *command.Call) error {
 		}
 		return printQuerySettings(list)
 	})
-	if err != nil {
-		return err
-	}
-	q.append(c.Reply)
-	return nil
+	return q, err
 }
 
 // runRemoveQuerySettings removes the settings of a query shape; it also succeeds if the shape has none.

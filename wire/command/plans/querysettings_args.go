@@ -1,12 +1,14 @@
 package plans
 
 import (
+	"math"
 	"strings"
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/agg"
 	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/command"
 	"github.com/cantledb/cantle/wire/explained"
@@ -126,7 +128,7 @@ func findsByID(x *explained.Explained) bool {
 // Errors: 8727502 without any setting, BadValue (2), FailedToParse (9), TypeMismatch (14), errors of indexHintArg.
 func settingsArg(c *command.Call, d bson.Raw) (bson.Raw, error) {
 	if d.IsEmpty() {
-		return nil, mongoerr.New(8727502, "settings names nothing to be set: give indexHints, queryFramework or reject")
+		return nil, mongoerr.New(8727502, "settings names nothing to be set: give indexHints, queryFramework, reject or runaway")
 	}
 	b := bson.NewBuilder(nil)
 	err := c.ReadFields("settings", d,
@@ -147,6 +149,15 @@ func settingsArg(c *command.Call, d bson.Raw) (bson.Raw, error) {
 			b.Bool("reject", reject)
 			return nil
 		}).WithNull(),
+		arguments.By("runaway", func(v bson.Value) error { return runawayArg(c, b, v) }),
+		arguments.By("durationSecs", func(v bson.Value) error {
+			n, err := c.LongArg("settings.durationSecs", v)
+			if err == nil {
+				err = arguments.Between("settings.durationSecs", n, 1, math.MaxInt32)
+			}
+			b.DateTime("expireAt", c.Cluster.Now().UnixMilli()+n*1000)
+			return err
+		}),
 		arguments.By("comment", func(bson.Value) error {
 			b.Value("comment", d.Get("comment")) // may be null
 			return nil
@@ -154,6 +165,25 @@ func settingsArg(c *command.Call, d bson.Raw) (bson.Raw, error) {
 		arguments.Ignored("serialization_context"),
 	)
 	return b.Doc(), err
+}
+
+// runawayArg reads the setting runaway: the maximum of request units of a read, and what happens there.
+func runawayArg(c *command.Call, b *bson.Builder, v bson.Value) error {
+	const field = "settings.runaway"
+	d, err := c.DocArg(field, v)
+	if err != nil {
+		return err
+	}
+	limit, rule := ratelimit.MicroRU(0), ratelimit.RunawayRule{}
+	args := append(c.RunawayFields(field, &rule), c.RequestUnitsField(field, "maxRequestUnits", &limit).Required())
+	if err = c.ReadFields(field, d, args...); err == nil {
+		err = command.CheckRunaway(field, rule)
+	}
+	b.BeginDoc("runaway")
+	b.Double("maxRequestUnits", float64(limit)/float64(ratelimit.RU))
+	command.AppendRunaway(b, rule)
+	b.End()
+	return err
 }
 
 // indexHintsArg reads the setting indexHints, one hint or an array of hints, and appends it to b as an array.
@@ -245,7 +275,7 @@ func indexHintArg(c *command.Call, v bson.Value) (ns collection.Namespace, index
 }
 
 // settingsFields lists the fields of query settings in the order in which the reply shows them.
-var settingsFields = [...]string{"indexHints", "queryFramework", "reject", "comment"}
+var settingsFields = [...]string{"indexHints", "queryFramework", "reject", "runaway", "expireAt", "comment"}
 
 // mergedSettings returns earlier settings with the fields of a change replaced.
 func mergedSettings(old, change bson.Raw) bson.Raw {
@@ -288,7 +318,7 @@ func effectiveSettings(d bson.Raw) (bson.Raw, error) {
 			}
 			v = hints.Doc().ArrayValue()
 		}
-		says = says || name != "comment"
+		says = says || name != "comment" && name != "expireAt"
 		b.Value(name, v)
 	}
 	if !says {

@@ -6,6 +6,7 @@ import "github.com/cantledb/cantle/wire/command"
 type State struct {
 	*command.Server
 	querySettings querySettings // the settings of all shapes
+	watch         runawayWatch
 }
 
 // New returns the room, and joins it to the server.

@@ -46,6 +46,16 @@ func (s *State) RequestUnits(appName string) (all, app ratelimit.MicroRU, then r
 	return p.commands, p.applications[appName], p.then
 }
 
+// RunawayWatch returns the number of killed commands of one query shape after which the shape is rejected, 0 for never, and for how
+// long, from the cluster parameters.
+func (s *State) RunawayWatch() (after int64, d time.Duration) {
+	p := s.clusterSettings.caps.Load()
+	if p == nil {
+		return 0, 0
+	}
+	return p.watchAfter, time.Duration(p.watchSecs) * time.Second
+}
+
 // Attached applies the stored cluster parameters to the cluster, to which the server has just been attached. From now
 // on, each change of a parameter is applied too.
 func (s *State) Attached() {

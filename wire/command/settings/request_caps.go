@@ -22,6 +22,8 @@ type requestCaps struct {
 	commands     ratelimit.MicroRU            // of every command
 	applications map[string]ratelimit.MicroRU // of those whose client has an appName
 	then         ratelimit.RunawayRule
+	watchAfter   int64 // the number of killed commands of one query shape after which the shape is rejected; 0 for never
+	watchSecs    int64 // for so many seconds
 }
 
 // doc returns the value with all fields.
@@ -36,12 +38,12 @@ func (p requestCaps) doc() bson.Raw {
 		b.End()
 	}
 	b.End()
-	b.String("action", p.then.Action.String())
-	switch p.then.Action {
-	case ratelimit.CoolDown:
-		b.Double("coolDownThroughput", p.then.Rate.Float())
-	case ratelimit.SwitchBucket:
-		b.Int32("bucket", int32(p.then.Bucket))
+	command.AppendRunaway(b, p.then)
+	if p.watchAfter > 0 {
+		b.BeginDoc("watch")
+		b.Int64("after", p.watchAfter)
+		b.Int64("durationSecs", p.watchSecs)
+		b.End()
 	}
 	return b.Doc()
 }
@@ -51,19 +53,16 @@ func requestCapsOf(d bson.Raw) *requestCaps {
 	if d == nil {
 		return nil
 	}
-	units := func(v bson.Value) ratelimit.MicroRU {
-		n, _ := v.AsFloat()
-		return ratelimit.MicroRU(n * float64(ratelimit.RU))
-	}
-	p := &requestCaps{commands: units(d.Get("commands")), applications: map[string]ratelimit.MicroRU{}}
-	action, _ := d.Get("action").Str()
-	bucket, _ := d.Get("bucket").AsInt64()
-	p.then = ratelimit.RunawayRule{Action: ratelimit.RunawayActionNamed(action), Bucket: uint8(bucket), Rate: units(d.Get("coolDownThroughput"))}
+	p := &requestCaps{commands: command.RequestUnitsOf(d.Get("commands")), applications: map[string]ratelimit.MicroRU{}}
+	p.then = command.RunawayOf(d)
+	watch, _ := d.Get("watch").Doc()
+	p.watchAfter, _ = watch.Get("after").AsInt64()
+	p.watchSecs, _ = watch.Get("durationSecs").AsInt64()
 	list, _ := d.Get("applications").Array()
 	for v := range list.Values() {
 		a, _ := v.Doc()
 		name, _ := a.Get("appName").Str()
-		p.applications[name] = units(a.Get("maxRequestUnits"))
+		p.applications[name] = command.RequestUnitsOf(a.Get("maxRequestUnits"))
 	}
 	return p
 }
@@ -72,65 +71,56 @@ func requestCapsOf(d bson.Raw) *requestCaps {
 // Errors: BadValue (2), TypeMismatch (14), IDLFailedToParse (40414), IDLUnknownField (40415).
 func parseRequestCaps(c *command.Call, v bson.Raw) (bson.Raw, error) {
 	p := requestCaps{applications: map[string]ratelimit.MicroRU{}}
-	units := func(name, field string, to *ratelimit.MicroRU) arguments.Arg {
-		return arguments.By(field, func(v bson.Value) (err error) {
-			*to, err = c.RequestUnitsArg(name+"."+field, v)
-			return err
-		})
-	}
-	err := c.ReadFields(requestCapsName, v,
-		units(requestCapsName, "commands", &p.commands),
-		arguments.By("applications", func(v bson.Value) error {
-			field := requestCapsName + ".applications"
-			list, err := c.DocArray(field, v, applicationsMax)
-			if err != nil {
-				return err
-			}
-			for _, d := range list {
-				name, most := "", ratelimit.MicroRU(0)
-				err := c.ReadFields(field, d, arguments.String("appName", &name).Required(), units(field, "maxRequestUnits", &most).Required())
-				if err != nil {
-					return err
-				}
-				if _, twice := p.applications[name]; twice {
-					return mongoerr.New(mongoerr.BadValue, "%s has the application %q twice", field, name)
-				}
-				p.applications[name] = most
-			}
-			return nil
-		}),
-		arguments.By("action", func(v bson.Value) error {
-			name, err := c.EnumArg(requestCapsName+".action", v, ratelimit.Kill.String(), ratelimit.DryRun.String(), ratelimit.CoolDown.String(), ratelimit.SwitchBucket.String())
-			p.then.Action = ratelimit.RunawayActionNamed(name)
-			return err
-		}),
-		units(requestCapsName, "coolDownThroughput", &p.then.Rate),
-		arguments.By("bucket", func(v bson.Value) error {
-			n, err := c.LongArg(requestCapsName+".bucket", v)
-			if err == nil {
-				err = arguments.Between(requestCapsName+".bucket", n, 1, ratelimit.GroupsMax)
-			}
-			p.then.Bucket = uint8(n)
-			return err
-		}),
+	args := append(c.RunawayFields(requestCapsName, &p.then),
+		c.RequestUnitsField(requestCapsName, "commands", &p.commands),
+		arguments.By("applications", func(v bson.Value) error { return p.parseApplications(c, v) }),
+		arguments.By("watch", func(v bson.Value) error { return p.parseWatch(c, v) }),
 		arguments.Ignored("_id", "clusterParameterTime"),
 	)
+	err := c.ReadFields(requestCapsName, v, args...)
 	if err == nil {
-		err = p.checkAction()
+		err = command.CheckRunaway(requestCapsName, p.then)
 	}
 	return p.doc(), err
 }
 
-// checkAction refuses an action without its setting, and a setting of another action. Errors: BadValue (2).
-func (p *requestCaps) checkAction() error {
-	for _, x := range [...]struct {
-		field  string
-		given  bool
-		action ratelimit.RunawayAction
-	}{{"coolDownThroughput", p.then.Rate != 0, ratelimit.CoolDown}, {"bucket", p.then.Bucket != 0, ratelimit.SwitchBucket}} {
-		if x.given != (p.then.Action == x.action) {
-			return mongoerr.New(mongoerr.BadValue, "%s.%s belongs to the action %s, which needs it", requestCapsName, x.field, x.action)
+// parseApplications reads the field applications.
+func (p *requestCaps) parseApplications(c *command.Call, v bson.Value) error {
+	field := requestCapsName + ".applications"
+	list, err := c.DocArray(field, v, applicationsMax)
+	if err != nil {
+		return err
+	}
+	for _, d := range list {
+		name, most := "", ratelimit.MicroRU(0)
+		if err := c.ReadFields(field, d, arguments.String("appName", &name).Required(), c.RequestUnitsField(field, "maxRequestUnits", &most).Required()); err != nil {
+			return err
 		}
+		if _, twice := p.applications[name]; twice {
+			return mongoerr.New(mongoerr.BadValue, "%s has the application %q twice", field, name)
+		}
+		p.applications[name] = most
 	}
 	return nil
+}
+
+// watchSecsMax is the longest time for which a query shape is rejected: a year.
+const watchSecsMax = 365 * 24 * 3600
+
+// parseWatch reads the field watch.
+func (p *requestCaps) parseWatch(c *command.Call, v bson.Value) error {
+	field := requestCapsName + ".watch"
+	d, err := c.DocArg(field, v)
+	if err != nil {
+		return err
+	}
+	number := func(name string, to *int64, most int64) arguments.Arg {
+		return arguments.By(name, func(v bson.Value) (err error) {
+			if *to, err = c.LongArg(field+"."+name, v); err == nil {
+				err = arguments.Between(field+"."+name, *to, 1, most)
+			}
+			return err
+		}).Required()
+	}
+	return c.ReadFields(field, d, number("after", &p.watchAfter, 1000), number("durationSecs", &p.watchSecs, watchSecsMax))
 }

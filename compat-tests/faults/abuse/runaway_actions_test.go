@@ -1,0 +1,163 @@
+package abuse
+
+import (
+	"fmt"
+	"math"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"github.com/cantledb/cantle/compat-tests/rig/harness"
+)
+
+// runawayServer starts a server with a collection whose scan costs well over 100 RU, and returns a connection to it.
+func runawayServer(t *testing.T) *zoo {
+	t.Helper()
+	s := harness.Start(t, harness.Options{Args: []string{"--prices", "normative", "--enable-test-commands"}})
+	z := &zoo{t, s.Dial(t)}
+	z.ok(`{create: "c"}`)
+	for i := range 3 {
+		docs := ""
+		for k := range 1000 {
+			docs += fmt.Sprintf(`{_id: %d}, `, i*1000+k)
+		}
+		z.ok(`{insert: "c", documents: [` + docs[:len(docs)-2] + `]}`)
+	}
+	return z
+}
+
+const scan = `{find: "c", filter: {nothing: 1}}`
+
+// caps sets the cluster parameter defaultMaxRequestUnits.
+func (z *zoo) caps(fields string) {
+	z.Helper()
+	z.ok(`{setClusterParameter: {defaultMaxRequestUnits: {` + fields + `}}, $db: "admin"}`)
+}
+
+// code runs a command and returns the code of its error, 0 without one.
+func (z *zoo) code(cmd string) int {
+	z.Helper()
+	n := number(z.run(cmd), "code")
+	if math.IsNaN(n) {
+		return 0
+	}
+	return int(n)
+}
+
+// runawaysOf returns how many commands had an action.
+func (z *zoo) runawaysOf(action string) float64 {
+	z.Helper()
+	return number(z.ok(`{serverStatus: 1}`), "requestUnits", "runaways", action)
+}
+
+// TestRunawayActions checks what happens to a command at a default cap, by the action of the cluster parameter; the argument
+// maxRequestUnits always kills.
+func TestRunawayActions(t *testing.T) {
+	z := runawayServer(t)
+	for _, refused := range []string{`action: "coolDown"`, `action: "switchBucket"`, `action: "no"`, `coolDownThroughput: 5`, `action: "switchBucket", bucket: 6`, `action: "kill", bucket: 1`} {
+		if z.code(`{setClusterParameter: {defaultMaxRequestUnits: {`+refused+`}}, $db: "admin"}`) != 2 {
+			t.Errorf("accepted: %s", refused)
+		}
+	}
+
+	z.caps(`commands: 5, action: "dryRun"`)
+	z.ok(scan)
+	if n := z.runawaysOf("dryRun"); n != 1 {
+		t.Errorf("%v commands had the action dryRun", n)
+	}
+	if z.code(`{find: "c", filter: {nothing: 1}, maxRequestUnits: 3}`) != 8253 || z.runawaysOf("kill") != 1 {
+		t.Error("the argument does not kill")
+	}
+	z.ok(`{update: "c", updates: [{q: {_id: {$lt: 20}}, u: {$set: {x: 1}}, multi: true}]}`)
+	if n := z.runawaysOf("dryRun"); n != 2 {
+		t.Errorf("%v commands had the action dryRun", n)
+	}
+
+	z.caps(`commands: 5, action: "coolDown", coolDownThroughput: 100`)
+	begun := time.Now()
+	z.ok(scan) // 145 RU
+	if took := time.Since(begun); took < time.Second {
+		t.Errorf("a read of 140 RU beyond its limit took %v at 100 RU/s", took)
+	}
+	if code := z.code(`{find: "c", filter: {nothing: 1}, maxTimeMS: 200}`); code != 50 {
+		t.Errorf("a read that is cooled down ends with code %d at its time limit", code)
+	}
+
+	z.caps(`commands: 5, action: "switchBucket", bucket: 3`)
+	z.ok(`{customAction: "UpdateCollection", collection: "c", offerThroughput: 10000, throughputBuckets: [{id: 3, maxThroughputPercentage: 1}]}`)
+	z.ok(`{customAction: "Clock", stop: true}`)
+	z.ok(`{customAction: "Clock", advanceMs: 2000}`)
+	z.ok(`{find: "c", filter: {_id: 1}, comment: {bucket: 3}}`)
+	z.ok(scan)
+	if code := z.code(`{find: "c", filter: {_id: 1}, comment: {bucket: 3}}`); code != 16500 {
+		t.Errorf("a read of the bucket that paid for a runaway command: code %d", code)
+	}
+	z.ok(`{find: "c", filter: {_id: 1}}`)
+}
+
+// TestRunawayWatch checks that query settings limit the reads of a shape for some time, and that a shape of which several
+// reads were killed is rejected.
+func TestRunawayWatch(t *testing.T) {
+	z := runawayServer(t)
+	other := `{find: "c", filter: {else: 1}}`
+	set := func(settings string) {
+		z.ok(`{setQuerySettings: {find: "c", filter: {nothing: 7}, $db: "abuse"}, settings: {` + settings + `}, $db: "admin"}`)
+	}
+	remove := func() { z.ok(`{removeQuerySettings: {find: "c", filter: {nothing: 7}, $db: "abuse"}, $db: "admin"}`) }
+
+	set(`runaway: {maxRequestUnits: 5}, durationSecs: 1000`)
+	r := z.run(scan)
+	if number(r, "errInfo", "runaway", "limit") != 5 || r.Lookup("errInfo", "runaway", "limitOf").StringValue() != "querySettings" {
+		t.Errorf("a read of a shape with a limit: %s", r)
+	}
+	z.ok(other)
+	plan := z.ok(`{explain: ` + scan + `, verbosity: "queryPlanner"}`)
+	if number(plan, "queryPlanner", "querySettings", "runaway", "maxRequestUnits") != 5 {
+		t.Errorf("explain: %s", plan)
+	}
+	set(`runaway: {maxRequestUnits: 5, action: "dryRun"}`)
+	z.ok(scan)
+	remove()
+	z.ok(scan)
+	set(`reject: true, durationSecs: 1`)
+	deadline := time.Now().Add(time.Minute)
+	rejected := 0
+	for z.code(scan) == 411 && time.Now().Before(deadline) {
+		rejected++
+	}
+	if rejected == 0 || z.code(scan) != 0 {
+		t.Errorf("rejected for a second: %d times, then code %d", rejected, z.code(scan))
+	}
+
+	z.caps(`commands: 5, watch: {after: 3, durationSecs: 1000}`)
+	for i := range 3 {
+		if code := z.code(fmt.Sprintf(`{find: "c", filter: {nothing: %d}, maxTimeMS: 60000}`, i)); code != 8253 {
+			t.Errorf("read %d: code %d", i, code)
+		}
+	}
+	if code := z.code(scan); code != 411 {
+		t.Errorf("a read of a shape of which three were killed: code %d", code)
+	}
+	if code := z.code(other); code != 8253 {
+		t.Errorf("a read of another shape: code %d", code)
+	}
+	all := z.ok(`{aggregate: 1, pipeline: [{$querySettings: {}}], cursor: {}, $db: "admin"}`)
+	values, err := all.Lookup("cursor", "firstBatch").Array().Values()
+	if err != nil || len(values) != 1 {
+		t.Fatalf("the settings: %s", all)
+	}
+	shown := values[0].Document()
+	if !shown.Lookup("settings", "reject").Boolean() || number(shown, "settings", "comment", "runaways") != 3 || shown.Lookup("settings", "expireAt").DateTime() < time.Now().UnixMilli() {
+		t.Errorf("the settings: %s", shown)
+	}
+	var query bson.D
+	if err := bson.Unmarshal(shown.Lookup("representativeQuery").Document(), &query); err != nil || len(query) != 3 {
+		t.Errorf("the query in the settings: %v", query)
+	}
+	z.caps(`commands: 5`)
+	remove()
+	if code := z.code(scan); code != 8253 {
+		t.Errorf("a read of a shape that is not rejected any more: code %d", code)
+	}
+}

@@ -1,0 +1,93 @@
+package plans
+
+import (
+	"sync"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/ratelimit"
+	"github.com/cantledb/cantle/wire/arguments"
+	"github.com/cantledb/cantle/wire/command"
+)
+
+// watchedMax is the maximum number of query shapes that are counted. At the maximum, all counts begin again.
+const watchedMax = 1000
+
+// rejectedMax is the number of query settings above which no shape is rejected automatically. representativeMax bounds the
+// bytes of a query, and of its shape, that such settings keep.
+const (
+	rejectedMax       = 200
+	representativeMax = 16 << 10
+)
+
+// representativeOf returns the query of a command for its query settings: without the arguments of every command except $db;
+// nil if it is long.
+func representativeOf(c *command.Call) bson.Raw {
+	b := bson.NewBuilder(nil)
+	for name, v := range c.Body.Fields() {
+		if n := string(name); n == "$db" || !arguments.Generic(n) {
+			b.Value(n, v)
+		}
+	}
+	if b.Len() > representativeMax {
+		return nil
+	}
+	return b.Doc()
+}
+
+// runawayWatch counts the reads that were killed at their cap, by the hash of their query shape. Safe for concurrent use.
+type runawayWatch struct {
+	mu     sync.Mutex
+	killed map[string]int64
+}
+
+// count counts a kill, and reports whether it was the n-th of its shape. Then the count begins again.
+func (w *runawayWatch) count(hash string, n int64) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.killed == nil || len(w.killed) >= watchedMax {
+		w.killed = map[string]int64{}
+	}
+	w.killed[hash]++
+	if w.killed[hash] < n {
+		return false
+	}
+	delete(w.killed, hash)
+	return true
+}
+
+// NoteRunaway counts a read that was killed at a default cap, by its query shape. After as many as the cluster parameter
+// defaultMaxRequestUnits.watch has, it rejects the shape by query settings that expire.
+func (s *State) NoteRunaway(c *command.Call, e *ratelimit.CapReached) {
+	after, duration := s.Settings.RunawayWatch()
+	if after == 0 || e.Origin() == ratelimit.CapOfCommand || !c.Def.Facts.Has(command.Settable) {
+		return
+	}
+	meter := c.Op.Env.Meter
+	c.Op.Env.Meter = nil // it has reached its cap
+	defer func() { c.Op.Env.Meter = meter }()
+	x, err := c.ExplainSelf()
+	if err != nil || mayHaveSettings(c.Def, x) != nil {
+		return
+	}
+	shape, err := queryShape(c, x)
+	if err != nil {
+		return
+	}
+	hash := shapeHash(shape)
+	if !s.watch.count(hash, after) || len(shape) > representativeMax || len(s.querySettings.all()) >= rejectedMax {
+		return
+	}
+	b := bson.NewBuilder(nil)
+	b.Bool("reject", true)
+	b.DateTime("expireAt", c.Cluster.Now().Add(duration).UnixMilli())
+	b.BeginDoc("comment")
+	b.Int64("runaways", after)
+	b.String("limitOf", e.Origin().String())
+	b.Double("limit", e.Limit().Float())
+	b.End()
+	if _, err := s.putSettings(c, hash, representativeOf(c), shape, b.Doc()); err != nil {
+		s.Log.Warn().Err(err).Str("query_shape_hash", hash).Msg("a query shape with runaway commands could not be rejected")
+		return
+	}
+	s.Log.Warn().Str("query_shape_hash", hash).Stringer("ns", x.Ns).Dur("duration", duration).Msg("a query shape is rejected after runaway commands")
+}
