@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/cantledb/cantle/bson"
@@ -37,4 +38,16 @@ func SummaryOf(n Node) (text string, sorts bool) {
 	b := bson.NewBuilder(nil)
 	Append(b, n)
 	return Summary(b.Doc())
+}
+
+// ScansCollection reports whether the plan has a stage that reads the whole collection (COLLSCAN).
+func (s *Solution) ScansCollection() bool {
+	return !s.Point && s.Index == "" && s.Shards != nil && scansCollection(s.Shards)
+}
+
+func scansCollection(n Node) bool {
+	if n.Stage() == "COLLSCAN" {
+		return true
+	}
+	return slices.ContainsFunc(n.Inputs(), scansCollection)
 }

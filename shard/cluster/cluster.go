@@ -72,11 +72,13 @@ type Cluster struct {
 	cappedLocks    sync.Map // keyspace.CollectionID → *cappedLock, of capped collections
 	frontiers      sync.Map // keyspace.CollectionID → *write.Frontier; used only if exclusive
 
-	definer   Definer
-	upper     Upper // see Attach
-	intents   intents.Table
-	states    states
-	exclusive bool // no peer can write: counts and states of capped collections in memory are complete
+	definer Definer
+	upper   Upper // see Attach
+	intents intents.Table
+	// claimsLost counts the writes of transactions that lost to another write of the same key.
+	claimsLost atomic.Int64
+	states     states
+	exclusive  bool // no peer can write: counts and states of capped collections in memory are complete
 }
 
 // New makes a Cluster.

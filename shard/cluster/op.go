@@ -15,6 +15,12 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
+// LockWait observes the time for which a command waits for others, for currentOp.
+type LockWait interface {
+	Begin(now time.Time)
+	End(now time.Time)
+}
+
 // Op is one command on its way through the cluster. Not safe for concurrent
 // use.
 type Op struct {
@@ -29,6 +35,8 @@ type Op struct {
 	Unmetered bool
 	// Waited is the time that the command spent in server-side retry.
 	Waited time.Duration
+	// LockWait observes the waits of DDL for the transactions that have written to its collection; nil for no observer.
+	LockWait LockWait
 	// Receipt sums the charges of the command.
 	Receipt ratelimit.Meter
 	// Cap is the maximum of request units of the command; nil for none.

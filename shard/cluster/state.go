@@ -39,6 +39,10 @@ func (c *Cluster) WaitReached(ctx context.Context, at storage.Timestamp) error {
 	return nil
 }
 
+// WriteConflicts returns the number of conflicts of writes: commits that the store refused, and writes of transactions that
+// lost to another write.
+func (c *Cluster) WriteConflicts() int64 { return c.store.Metrics().Conflicts + c.claimsLost.Load() }
+
 // StoreMetrics returns the counters of the store.
 func (c *Cluster) StoreMetrics() storage.Metrics { return c.store.Metrics() }
 

@@ -51,10 +51,14 @@ type tallied struct {
 // claim records that a transaction writes a key. Errors: storage.ErrConflict if another open
 // transaction has written it, or a commit since t began; storage errors.
 func (c *Cluster) claim(ctx context.Context, t *Txn, key []byte) error {
-	if err := t.Store.Claim(ctx, key); err != nil {
-		return err
+	err := t.Store.Claim(ctx, key)
+	if err == nil {
+		err = c.intents.Claim(t.holder, key)
 	}
-	return c.intents.Claim(t.holder, key)
+	if errors.Is(err, storage.ErrConflict) {
+		c.claimsLost.Add(1)
+	}
+	return err
 }
 
 // AwaitTxns waits for the end of the transactions that have written to a collection by now:
@@ -63,6 +67,10 @@ func (c *Cluster) claim(ctx context.Context, t *Txn, key []byte) error {
 func (c *Cluster) AwaitTxns(o *Op, coll *catalog.Collection) error {
 	if coll == nil || o.Txn != nil { // the caller refuses a statement in a transaction anyway
 		return nil
+	}
+	if o.LockWait != nil {
+		o.LockWait.Begin(c.Now())
+		defer func() { o.LockWait.End(c.Now()) }()
 	}
 	return c.intents.Await(o.Env.Context(), coll.ID)
 }

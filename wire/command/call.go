@@ -61,6 +61,7 @@ type Call struct {
 	hasOK   bool             // the reply already contains ok: see respond
 	writes  bool             // the command writes, or puts what it reads into a collection
 	inWrite bool             // fsync and other locks against writes wait for the command
+	began   bool             // its checks have passed: an error may have a writeConcernError beside it
 	// hottestNamed is true once an error of the command names the shard key value with the highest charges.
 	hottestNamed bool
 	Page         Page // the batch that a getMore returns

@@ -182,6 +182,7 @@ func (s *Server) run(c *Call) error {
 		return err
 	}
 	s.Profiler.Begin(c)
+	c.began = true
 	through := false
 	defer func() {
 		if !through { // it panicked
@@ -349,6 +350,7 @@ func (c *Call) prepareEnv() {
 	}
 	c.Op.AppName, c.Op.User, c.Op.Caller = c.ConnState.AppName, c.ConnState.User, c.Server.callerOf(c.ConnState)
 	c.Op.Viewer = c
+	c.Op.LockWait = &c.Progress().Locked
 	c.Op.Strong = c.strongReads()
 	c.Op.Unmetered = c.Server.Unmetered.Load()
 	c.Op.Durability = c.WriteConcern.Durability(c.Server.Durability)
@@ -438,6 +440,18 @@ func (s *Server) fail(c *Call, err error) {
 	c.Out.Fail()
 	// The error is appended as elements: ok, errmsg, code, codeName, labels.
 	c.Reply.Splice(e.AppendTo(nil))
+	if c.began && c.writes && c.ConnState.Cosmos == nil {
+		c.appendConcernFailure()
+	}
+}
+
+// appendConcernFailure appends a writeConcernError if the write concern of the command cannot be satisfied.
+func (c *Call) appendConcernFailure() {
+	if e := c.WriteConcern.Failure(); e != nil {
+		c.Reply.BeginDoc("writeConcernError")
+		c.Reply.Splice(e.AppendWriteConcernError(nil))
+		c.Reply.End()
+	}
 }
 
 // ShutDown returns the error of a command that the shutdown of the server interrupts.
@@ -509,11 +523,7 @@ func (s *Server) finish(c *Call, err error) {
 			b.Value("writeConcernError", c.ConcernError.Value())
 			c.appendLabels(c.concernLabels(c.ConcernError))
 		} else if c.writes {
-			if e := c.WriteConcern.Failure(); e != nil {
-				b.BeginDoc("writeConcernError")
-				b.Splice(e.AppendWriteConcernError(nil))
-				b.End()
-			}
+			c.appendConcernFailure()
 		}
 		if !c.hasOK {
 			b.Double("ok", 1)

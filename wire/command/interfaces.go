@@ -79,6 +79,15 @@ type Profiler interface {
 	Profiled(db string) bool
 }
 
+// Usage counts the use of collections. Implemented by status.State.
+type Usage interface {
+	// AppendLatencies appends the number and the durations of the commands on a collection or view, with histograms on
+	// demand: the field latencyStats of $collStats.
+	AppendLatencies(b *bson.Builder, ns collection.Namespace, histograms bool)
+	// CollectionScans returns how many commands have scanned a collection, and how many of them without a tailable cursor.
+	CollectionScans(ns collection.Namespace) (total, nonTailable int64)
+}
+
 // Planner explains commands and applies query settings. Implemented by plans.State.
 type Planner interface {
 	// HasSettings reports whether reads of a collection may have query settings. If not, the shape of a read need not
@@ -153,6 +162,9 @@ func (absent) Dropped(collection.Namespace)                      {}
 func (absent) RequestUnits(string) (all, app ratelimit.MicroRU, then ratelimit.RunawayRule) {
 	return 0, 0, then
 }
+func (absent) AppendLatencies(*bson.Builder, collection.Namespace, bool) {
+}
+func (absent) CollectionScans(collection.Namespace) (int64, int64) { return 0, 0 }
 func (absent) UpdateVirtual(*Call, collection.Namespace, *cluster.Modify) (cluster.Modified, bool, error) {
 	return cluster.Modified{}, false, nil
 }

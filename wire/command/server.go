@@ -100,6 +100,7 @@ type Server struct {
 	FailPoints    FailPoints
 	WriteGate     WriteGate
 	Profiler      Profiler
+	Usage         Usage
 	Planner       Planner
 	Sharding      Sharding
 	onEnd         []func(c *Call, e Outcome)
@@ -160,7 +161,7 @@ type Room interface {
 func New(cfg Config) *Server {
 	s := &Server{Config: cfg, users: ratelimit.NewUserShares(cfg.WorkMemory), writers: ratelimit.NewUserShares(cfg.WriteMemory), Started: time.Now(), byName: map[string]*Def{}, Virtual: virtual.Collections{Cluster: cfg.Cluster}}
 	s.Authenticator, s.Settings, s.FailPoints, s.WriteGate = absent{}, absent{}, absent{}, absent{}
-	s.Profiler, s.Planner, s.Sharding = absent{}, absent{}, absent{}
+	s.Profiler, s.Usage, s.Planner, s.Sharding = absent{}, absent{}, absent{}, absent{}
 	s.Memory.Init()
 	if s.Account == nil {
 		s.Account = cosmos.NewAccount()

@@ -15,7 +15,8 @@ type Progress struct {
 	Plan atomic.Pointer[plan.Solution]
 	// Memory is the memory that its blocking operators share.
 	Memory atomic.Pointer[mql.Memory]
-	// Locked is the time for which the command waited for the lock against writes that the command fsync sets.
+	// Locked is the time for which the command waited for the lock against writes that the command fsync sets, or, as DDL,
+	// for the transactions that have written to its collection.
 	Locked Wait
 	// Idle is the time for which the command waited for new documents or events; it does not count as work.
 	Idle Wait

@@ -65,6 +65,29 @@ func TestKillOpArguments(t *testing.T) {
 	}
 }
 
+// TestDropWaits checks that a drop that waits for an open transaction is listed as an operation that waits for a lock.
+func TestDropWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil)
+		c := w.dial()
+		c.ok(`{insert: "c", documents: [{_id: 1}]}`)
+		const txn = `lsid: {id: {$binary: {base64: "AAAAAAAAAAAAAAAAAAAAAQ==", subType: "04"}}}, txnNumber: {$numberLong: "1"}, autocommit: false`
+		c.ok(`{delete: "c", deletes: [{q: {_id: 1}, limit: 1}], startTransaction: true, ` + txn + `}`)
+		done := make(chan int64, 1)
+		dropper := w.dial()
+		go func() { done <- dropper.code(`{drop: "c"}`) }()
+		synctest.Wait()
+		op, _ := at(c.ok(`{currentOp: 1, "command.drop": "c", $db: "admin"}`), "inprog.0").Doc()
+		if !op.Get("waitingForLock").Truthy() || text(at(op, "locks.Global")) != "w" {
+			t.Errorf("the drop that waits is listed as %v", op)
+		}
+		c.ok(`{commitTransaction: 1, $db: "admin", ` + txn + `}`)
+		if code := <-done; code != 0 {
+			t.Errorf("the drop failed with %d", code)
+		}
+	})
+}
+
 // TestFsyncLock checks that, after fsync with lock, writes wait until fsyncUnlock has run as often as fsync, and
 // that reads do not wait.
 func TestFsyncLock(t *testing.T) {

@@ -79,6 +79,10 @@ func TestReplicaSet(t *testing.T) {
 	if number(at(r, "writeConcernError.code")) != 100 {
 		t.Errorf("w: 2 on one member: %v", r)
 	}
+	r = c.run(`{findAndModify: "c", query: {_id: 1}, update: {$inc: {_id: 1}}, writeConcern: {w: 2}}`)
+	if number(r.Get("code")) != 66 || number(at(r, "writeConcernError.code")) != 100 {
+		t.Errorf("an error and w: 2 on one member: %v", r)
+	}
 	r = c.ok(`{find: "c", lsid: {id: {$binary: {base64: "AAAAAAAAAAAAAAAAAAAAAQ==", subType: "04"}}}, txnNumber: {$numberLong: "1"}, startTransaction: true, autocommit: false}`)
 	if !r.Get("recoveryToken").IsMissing() {
 		t.Errorf("a transaction of a replica set: %v", r)

@@ -103,21 +103,17 @@ func (s *State) statsHead(ns collection.Namespace, name string, spec bson.Raw) *
 	b.String("shard", name)
 	b.String("host", s.Address())
 	b.DateTime("localTime", s.Cluster.Now().UnixMilli())
-	if spec.Has("latencyStats") {
+	if of, ok := spec.Get("latencyStats").Doc(); ok {
 		b.BeginDoc("latencyStats")
-		for _, kind := range []string{"reads", "writes", "commands", "transactions"} {
-			b.BeginDoc(kind)
-			b.Int64("latency", 0)
-			b.Int64("ops", 0)
-			b.End()
-		}
+		s.Usage.AppendLatencies(b, ns, of.Get("histograms").Truthy())
 		b.End()
 	}
 	if spec.Has("queryExecStats") {
+		total, nonTailable := s.Usage.CollectionScans(ns)
 		b.BeginDoc("queryExecStats")
 		b.BeginDoc("collectionScans")
-		b.Int64("total", 0)
-		b.Int64("nonTailable", 0)
+		b.Int64("total", total)
+		b.Int64("nonTailable", nonTailable)
 		b.End()
 		b.End()
 	}

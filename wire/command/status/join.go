@@ -6,10 +6,10 @@ import (
 	"github.com/cantledb/cantle/wire/virtual"
 )
 
-// join registers the room at the server: as WriteGate and Profiler, with its stored setting, calls of peers,
+// join registers the room at the server: as WriteGate, Profiler and Usage, with its stored setting, calls of peers,
 // observers, virtual collections and stages.
 func (s *State) join() {
-	s.WriteGate, s.Profiler = s, s
+	s.WriteGate, s.Profiler, s.Usage = s, s, s
 	s.LoadSetting("the block of users' writes", &s.writeBlock.Setting, writeBlockName, s.writeBlock.apply)
 	s.Cluster.Peers.Handle(killKind, s.answerKill)
 	s.Cluster.Peers.Handle(currentOpKind, s.answerCurrentOp)
@@ -39,6 +39,6 @@ func (s *State) countCommand(c *command.Call, e command.Outcome) {
 	s.latencies.add(c.Def.Kind, e.Took)
 	s.queryMemory.add(c.Progress().Memory.Load(), e.Err)
 	if c.Running.NS.Coll != "" {
-		s.usage.add(c.Running.NS, c.Def.Op, e.Took)
+		s.usage.of(c.Running.NS).add(c, e.Took)
 	}
 }

@@ -276,7 +276,7 @@ func (s *State) statusMetrics(c *command.Call, b *bson.Builder) {
 	b.End()
 	b.BeginDoc("operation")
 	b.Int64("killedDueToMaxTimeMSExpired", c.Server.Stats.TimedOut.Load())
-	b.Int64("writeConflicts", c.Cluster.StoreMetrics().Conflicts)
+	b.Int64("writeConflicts", c.Cluster.WriteConflicts())
 	b.End()
 	b.BeginDoc("query")
 	for _, stage := range [...]string{"bucketAuto", "group", "lookup", "setWindowFields", "sort"} {

@@ -16,8 +16,13 @@ var usageNames = [...]struct {
 	name string
 }{{command.OpQuery, "queries"}, {command.OpGetMore, "getmore"}, {command.OpInsert, "insert"}, {command.OpUpdate, "update"}, {command.OpRemove, "remove"}, {command.OpCommand, "commands"}}
 
-// usage counts the commands on one collection, and their durations in microseconds, by the type of operation.
-type usage [command.OpTypes]struct{ micros, count atomic.Int64 }
+// usage counts the commands on one collection: for top their number and durations in microseconds by the type of
+// operation, for $collStats their latencies by kind and those that scan the collection. Safe for concurrent use.
+type usage struct {
+	ops                [command.OpTypes]struct{ micros, count atomic.Int64 }
+	latencies          [command.Kinds]atomic.Pointer[latencyHistogram] // nil before the first command of the kind
+	scans, nonTailable atomic.Int64
+}
 
 // usages counts the commands on all collections. Safe for concurrent use.
 type usages struct {
@@ -25,28 +30,55 @@ type usages struct {
 	m  map[collection.Namespace]*usage
 }
 
-// usagesMax is the maximum number of namespaces that top counts. At the next namespace, add drops all counters. The
+// usagesMax is the maximum number of namespaces that are counted. At the next namespace, of drops all counters. The
 // bound is needed because clients can name collections that do not exist, which are counted too.
 const usagesMax = 10_000
 
-// add counts a command.
-func (u *usages) add(ns collection.Namespace, op command.OpType, d time.Duration) {
+// of returns the counters of a collection.
+func (u *usages) of(ns collection.Namespace) *usage {
 	u.mu.RLock()
 	x := u.m[ns]
 	u.mu.RUnlock()
-	if x == nil {
-		u.mu.Lock()
-		if x = u.m[ns]; x == nil {
-			if u.m == nil || len(u.m) >= usagesMax {
-				u.m = map[collection.Namespace]*usage{}
-			}
-			x = &usage{}
-			u.m[ns] = x
-		}
-		u.mu.Unlock()
+	if x != nil {
+		return x
 	}
-	x[op].count.Add(1)
-	x[op].micros.Add(max(d.Microseconds(), 1))
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if x = u.m[ns]; x == nil {
+		if u.m == nil || len(u.m) >= usagesMax {
+			u.m = map[collection.Namespace]*usage{}
+		}
+		x = &usage{}
+		u.m[ns] = x
+	}
+	return x
+}
+
+// lookup returns the counters of a collection, nil if it has none.
+func (u *usages) lookup(ns collection.Namespace) *usage {
+	u.mu.RLock()
+	defer u.mu.RUnlock()
+	return u.m[ns]
+}
+
+// add counts a completed command with its duration.
+func (x *usage) add(c *command.Call, d time.Duration) {
+	micros := max(d.Microseconds(), 1)
+	op := &x.ops[c.Def.Op]
+	op.count.Add(1)
+	op.micros.Add(micros)
+	h := x.latencies[c.Def.Kind].Load()
+	if h == nil {
+		x.latencies[c.Def.Kind].CompareAndSwap(nil, &latencyHistogram{})
+		h = x.latencies[c.Def.Kind].Load()
+	}
+	h.add(micros)
+	if sol := c.Progress().Plan.Load(); sol != nil && c.Def.Op != command.OpGetMore && sol.ScansCollection() {
+		x.scans.Add(1)
+		if !c.Body.Get("tailable").Truthy() {
+			x.nonTailable.Add(1)
+		}
+	}
 }
 
 // runTop replies with the number of the commands on each existing collection, and their total duration in microseconds.
@@ -78,8 +110,8 @@ func (s *State) runTop(c *command.Call) error {
 // of writes, then each type of operation.
 func (u *usage) append(b *bson.Builder) {
 	var micros, count [command.OpTypes]int64
-	for k := range u {
-		micros[k], count[k] = u[k].micros.Load(), u[k].count.Load()
+	for k := range u.ops {
+		micros[k], count[k] = u.ops[k].micros.Load(), u.ops[k].count.Load()
 	}
 	entry := func(name string, ops ...command.OpType) {
 		var t, n int64
