@@ -7,9 +7,17 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-var accMergeObjects = AccumulatorDef{Name: "$mergeObjects", Parse: unary(startMergeObjects), Ordered: true, Since: "3.6", Doc: "reference/operator/aggregation/mergeObjects"}
+var accMergeObjects = AccumulatorDef{Name: "$mergeObjects", Parse: parseMergeObjects, Ordered: true, Since: "3.6", Doc: "reference/operator/aggregation/mergeObjects"}
 
-func startMergeObjects(*mql.Env) valueState { return &mergeObjectsState{doc: bson.Empty} }
+// parseMergeObjects parses the argument. A value that is no document fails with 5911200, in a window with 40400, the code of
+// the expression. Observed: mongod 8.2, which runs accumulators of groups in another engine.
+func parseMergeObjects(p *parser, name string, v bson.Value) (Func, error) {
+	code := mongoerr.Code(5911200)
+	if p.window {
+		code = 40400
+	}
+	return unary(func(*mql.Env) valueState { return &mergeObjectsState{doc: bson.Empty, wrong: code} })(p, name, v)
+}
 
 // mergeObjectsState is the state of $mergeObjects: the merged document, in which fields of later documents
 // replace earlier ones. A small document is encoded anew for each merged one. A document beyond encodedMergeMax is kept
@@ -18,6 +26,7 @@ type mergeObjectsState struct {
 	doc    bson.Raw
 	spare  []byte
 	fields *mergedFields // nil while the document is small
+	wrong  mongoerr.Code // of the error for a value that is no document
 }
 
 // encodedMergeMax is the length in bytes up to which the document of a mergeObjectsState stays encoded.
@@ -29,7 +38,7 @@ func (t *mergeObjectsState) take(env *mql.Env, v bson.Value) (int, error) {
 	}
 	d, ok := v.Doc()
 	if !ok {
-		return 0, mongoerr.New(40400, "$mergeObjects requires object inputs, but input is of type %s", v.Type)
+		return 0, mongoerr.New(t.wrong, "$mergeObjects requires object inputs, but input is of type %s", v.Type)
 	}
 	if t.fields != nil {
 		if err := env.Spend(len(d)); err != nil {

@@ -48,9 +48,11 @@ func Parse(env *mql.Env, stages []bson.Raw, opts Options) (*Pipeline, error) {
 // parser holds the state of parsing one pipeline: its place, and the tables of names. A sub-pipeline has its
 // own parser.
 type parser struct {
-	env   *mql.Env
-	ns    collection.Namespace
-	in    Surroundings
+	env *mql.Env
+	ns  collection.Namespace
+	in  Surroundings
+	// place is the part of in that the innermost pipeline adds; its errors come first.
+	place Surroundings
 	depth int
 	tables
 	// window is set for the accumulators of $setWindowFields.
@@ -121,13 +123,18 @@ func findStage(table []StageDef, name string) *StageDef {
 
 // sub parses a sub-pipeline on the collection ns. in is added to the kinds of place of the enclosing pipeline.
 func (p *parser) sub(env *mql.Env, ns collection.Namespace, in Surroundings, stages []bson.Raw) (*Pipeline, error) {
-	q := parser{env: env, ns: ns, in: p.in | in, depth: p.depth + 1, tables: p.tables}
+	q := parser{env: env, ns: ns, in: p.in | in, place: in, depth: p.depth + 1, tables: p.tables}
 	return q.pipeline(stages)
 }
 
 // check rejects stages in places where they are not allowed and, outside of $facet, metadata that no stage provides
 // and a first stage that does not fit the namespace.
 func (p *parser) check(out *Pipeline) error {
+	if p.in&InFacet == 0 {
+		if err := p.checkSource(out); err != nil {
+			return err
+		}
+	}
 	detailed := false // whether an earlier stage makes scoreDetails
 	for i, s := range out.stages {
 		c, name := s.Constraints(), s.Name()
@@ -158,7 +165,7 @@ func (p *parser) check(out *Pipeline) error {
 	if out.metas.has(expr.MetaScore) && startsWithText(out.stages) {
 		out.metas |= 1 << expr.MetaTextScore // it is the score until $score sets another
 	}
-	return p.checkSource(out)
+	return nil
 }
 
 // checkNeighbours returns an error if stage i may not follow the stages before it or precede the stages after
@@ -255,7 +262,11 @@ func (p *parser) checkSource(out *Pipeline) error {
 // checkPlace returns an error if a stage is not allowed in this kind of pipeline, such as a sub-pipeline of
 // $facet or a view.
 func (p *parser) checkPlace(c Constraints, name string) error {
-	switch no := c.NotIn & p.in; {
+	no := c.NotIn & p.place
+	if no == 0 {
+		no = c.NotIn & p.in
+	}
+	switch {
 	case no&InFacet != 0:
 		return mongoerr.New(40600, "%s is not allowed to be used within a $facet stage", name)
 	case no&InLookup != 0:

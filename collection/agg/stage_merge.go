@@ -114,7 +114,7 @@ func mergeTarget(v bson.Value) (ns collection.Namespace, err error) {
 	switch v.Type {
 	case bson.TypeString:
 		if ns.Coll, _ = v.Str(); ns.Coll == "" {
-			return ns, mongoerr.New(5786800, "$merge 'into' field cannot be an empty string")
+			return ns, mongoerr.New(mongoerr.InvalidNamespace, "$merge 'into' field cannot be an empty string")
 		}
 		return ns, nil
 	case bson.TypeDocument:

@@ -101,6 +101,9 @@ func (s *Stream) ddlEvent(c *command, t Token) bson.Raw {
 		operation = "dropDatabase"
 	case "renameCollection":
 		operation = "rename"
+		if s.copiedAway(c) {
+			operation = "drop"
+		}
 	}
 	var uuid []byte
 	if c.name != "dropDatabase" && !c.view { // a view has no UUID
@@ -108,6 +111,9 @@ func (s *Stream) ddlEvent(c *command, t Token) bson.Raw {
 	}
 	b := s.head(t, operation, uuid, &c.rec)
 	appendNamespace(b, "ns", c.ns)
+	if operation == "drop" {
+		return b.end()
+	}
 	if c.name == "renameCollection" {
 		appendNamespace(b, "to", c.to)
 	}
@@ -129,6 +135,13 @@ func (c *command) kind() string {
 		return "view"
 	}
 	return "collection"
+}
+
+// copiedAway reports whether a command renames a collection of the stream's scope into another database. MongoDB copies
+// such a collection and drops it, and its streams have the event drop.
+// Manual: reference/command/renameCollection#behavior.
+func (s *Stream) copiedAway(c *command) bool {
+	return c.name == "renameCollection" && c.ns.DB != c.to.DB && s.inScope(c.ns)
 }
 
 // describe appends operationDescription and the other fields that a described event has for its command; none for drop

@@ -144,6 +144,20 @@ func (w *world) history() (ofC, ofDB []string) {
 		[]string{"insert:1", "insert:2", "insert:3", "insert:4", "rename", "insert:5", "drop", "insert:6", "insert:7", "drop", "dropDatabase", "invalidate"}
 }
 
+// TestRenameIntoOtherDatabase checks that a collection that is renamed into another database is dropped, for streams that
+// include its old name.
+func TestRenameIntoOtherDatabase(t *testing.T) {
+	w := newWorld(t)
+	start := w.commit(ddl(1, `{ns: "db.$cmd", o: {create: "c"}}`))
+	w.commit(ddl(1, `{ns: "db.$cmd", o: {renameCollection: "db.c", to: "far.c"}}`))
+	for scope, want := range map[string][]string{"c": {"drop", "invalidate"}, "": {"drop"}} {
+		s := w.open(scope, Spec{HasStartAt: true, StartAt: start})
+		if got, _ := w.drain(s, 100); !reflect.DeepEqual(got, want) {
+			t.Errorf("scope %q: %v, want %v", scope, got, want)
+		}
+	}
+}
+
 // TestResumeAnywhere checks that a stream that is stopped after any event and resumed by its token misses
 // nothing and repeats nothing, although names of collections changed meanwhile.
 func TestResumeAnywhere(t *testing.T) {

@@ -84,7 +84,12 @@ func ScriptSource(v bson.Value) (string, error) {
 
 // Eval calls the function. It is not folded with constant arguments, because the function may return a
 // different result each time.
+//
+// Errors: 4649200 beside $where; those of the arguments and of VM.Call.
 func (e *functionCall) Eval(env *mql.Env, doc bson.Raw, s *Scratch) (bson.Value, error) {
+	if env.Where {
+		return bson.Value{}, mongoerr.New(4649200, "A single operation cannot use both JavaScript aggregation expressions and $where.")
+	}
 	var args []bson.Value
 	for _, a := range e.args {
 		v, err := a.Eval(env, doc, s)

@@ -28,6 +28,9 @@ func parseWhere(p *parser, a operand) (Node, error) {
 	if err != nil {
 		return nil, err
 	}
+	if !p.env.Where {
+		p.env.Where = true
+	}
 	return &Where{script}, nil
 }
 

@@ -40,6 +40,8 @@ type Env struct {
 	UserRoles bson.Value
 	// JavaScript permits $where, $function and $accumulator.
 	JavaScript bool
+	// Where is set once the $where of the running statement was parsed: then $function fails.
+	Where bool
 	// Stored holds the JavaScript functions that the database stores, which scripts can call; nil means none.
 	Stored StoredScripts
 	// Cosmos returns errors for features that an account of Azure Cosmos DB does not support. It is nil on addresses

@@ -61,6 +61,10 @@ var differences = []difference{
 	{"order of unsorted results", "that of insertion, also in reverse, except of documents inserted while their collection has 10,000 or more: these are at the place of their `_id`; by hash or key in a sharded collection", "only a place that differs from the order of the `_id` is stored: [natural order](operations.md#natural-order)"},
 	{"`hashed` sharding", "another hash: documents lie elsewhere than in a MongoDB cluster", "`convertShardKeyToHashed` of mongosh shows MongoDB's hash"},
 	{"legacy opcodes", "OP_MSG, and OP_QUERY of `hello` and logins only, as MongoDB since 5.1; `--cosmos-version` 3.6 to 5.0 accepts more", ""},
+	{"transactions over dropped collections", "a transaction at a past snapshot cannot read a collection that was dropped after the snapshot: code 246, and the client tries again", "a drop deletes the documents at once"},
+	{"oplog entries of updates", "new fields stand under `u`, as changed ones, and not under `i`", "readers of the oplog treat both alike; an update does not note which fields were there"},
+	{"log of slow operations", "JSON with MongoDB's names of fields in `attr`, in a form of its own", "[monitoring](monitoring.md) describes it"},
+	{"events of a rename into another database", "streams of the old database have `drop`, those of the new one `rename` from the old name", "the documents are not copied"},
 	{"files", "another format: mongod cannot open them, nor this server those of mongod", "[moving in and out](moving.md) by dump and restore"},
 }
 

@@ -34,11 +34,11 @@ func withGeoKey(env *mql.Env, coll *catalog.Collection, p *agg.Pipeline) (*agg.P
 		fields = flat
 	}
 	switch {
-	case len(flat)+len(sphere) == 0:
+	case len(flat)+len(sphere) == 0 && g.Key == "":
 		return nil, mongoerr.New(mongoerr.IndexNotFound, "unable to find index for $geoNear query")
 	case len(fields) > 1:
 		return nil, mongoerr.New(mongoerr.IndexNotFound, "There is more than one geospatial index on %s; unsure which to use for $geoNear", p.NS)
-	case len(sphere) == 0 && g.GeoJSON, len(flat) == 0 && !g.Spherical && !g.GeoJSON:
+	case len(flat)+len(sphere) == 0, len(sphere) == 0 && g.GeoJSON, len(flat) == 0 && !g.Spherical && !g.GeoJSON:
 		return nil, mongoerr.New(mongoerr.NoQueryExecutionPlans, "error processing query: unable to find index for $geoNear query")
 	}
 	return p.WithGeoKey(fields[0]), nil

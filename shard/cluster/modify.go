@@ -60,6 +60,7 @@ func (c *Cluster) Modify(o *Op, ns collection.Namespace, m *Modify) (Modified, e
 	if err := c.CheckExpected(o); err != nil {
 		return Modified{}, err
 	}
+	o.Env.Where = false // of the statement before
 	if err := c.checkModify(o, ns, m); err != nil {
 		return Modified{}, err
 	}

@@ -213,9 +213,24 @@ func modOptions(o *cluster.Op, coll *catalog.Collection, change bson.Raw) (*cata
 			}
 		}
 	}
+	if change.Has("validator") || change.Has("validationLevel") || change.Has("validationAction") {
+		storeValidation(b, coll, change)
+	}
 	options, err := catalog.ParseOptions(o.Env, b.Doc(), coll.Options.Collation.Version())
 	if err != nil {
 		return nil, err
 	}
 	return coll.With(func(d *catalog.Collection) { d.Options = options }), nil
+}
+
+// storeValidation appends the level and the action of the validation that neither the collection nor a change of its
+// validation names: then listCollections shows all of it, as in MongoDB.
+func storeValidation(b *bson.Builder, coll *catalog.Collection, change bson.Raw) {
+	for _, x := range [...]struct{ name, value string }{
+		{"validationLevel", coll.Options.ValidationLevel}, {"validationAction", coll.Options.ValidationAction},
+	} {
+		if !change.Has(x.name) && (coll.Options.Raw.IsEmpty() || !coll.Options.Raw.Has(x.name)) {
+			b.String(x.name, x.value)
+		}
+	}
 }

@@ -44,7 +44,7 @@ func parseApplyOps(c *command.Call) (command.Request, error) {
 			}
 			return nil
 		}),
-		arguments.StrictBool("allowAtomic", nil), // entries need not be atomic
+		arguments.Ignored("allowAtomic"), // entries need not be atomic; of any type, as in MongoDB
 		arguments.Bool("bypassDocumentValidation", &c.Op.BypassValidation),
 		arguments.Enum("oplogApplicationMode", nil, "ApplyOps", "InitialSync", "Secondary"),
 		arguments.Long("count", nil),
@@ -242,7 +242,7 @@ func parseEntry(d bson.Raw, secrets operations.Secrets) (e entry, err error) {
 		case "ns":
 			var s string
 			s, hasNS = v.Str()
-			e.ns, ok = collection.ParseNamespace(s), hasNS
+			e.ns = collection.ParseNamespace(s)
 		case "ui":
 			e.uuid = v
 			ok = v.Type == bson.TypeBinary
@@ -260,9 +260,11 @@ func parseEntry(d bson.Raw, secrets operations.Secrets) (e entry, err error) {
 	default:
 		return e, malformed("a field op of i, u, d, c or n")
 	}
+	if !hasNS || e.op != "n" && e.ns.Coll == "" {
+		return e, mongoerr.New(mongoerr.IllegalOperation, "An entry of applyOps needs the namespace of a collection in its field ns: %s",
+			shownEntry(operations.Redact(d, secrets)))
+	}
 	switch {
-	case !hasNS:
-		return e, malformed("a field ns")
 	case e.o == nil:
 		return e, malformed("a field o")
 	case e.op == "c" && e.ns.Coll != "$cmd":

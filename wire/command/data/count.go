@@ -35,8 +35,11 @@ func parseCount(c *command.Call) (f plan.Find, err error) {
 	err = c.ReadArgs(
 		arguments.Doc("query", &f.Filter),
 		arguments.By("limit", func(v bson.Value) (err error) {
-			if v.IsMissing() {
+			if !v.IsNumber() {
 				return mongoerr.New(mongoerr.BadValue, "limit value is not a valid number")
+			}
+			if n, _ := v.AsFloat(); n != n {
+				return mongoerr.New(mongoerr.FailedToParse, "Expected an integer, but found NaN in: limit: %s", v)
 			}
 			f.Limit, err = c.IntArg("limit", v)
 			f.Limit = max(f.Limit, -f.Limit) // a negative limit counts as positive

@@ -103,6 +103,9 @@ func prepareIndexChange(c *command.Call, ns collection.Namespace, coll *catalog.
 	if !x.hasHidden && !x.hasExpire && !x.hasPrepareUnique && !x.hasUnique {
 		return false, mongoerr.New(mongoerr.InvalidOptions, "no expireAfterSeconds, hidden, unique, or prepareUnique field")
 	}
+	if x.hasHidden && ix.IsID() && coll.Options.Clustered {
+		return false, mongoerr.New(6011800, "The 'hidden' option is not supported for a clusteredIndex")
+	}
 	if x.hasHidden && ix.IsID() {
 		return false, mongoerr.New(mongoerr.BadValue, "can't hide _id index")
 	}

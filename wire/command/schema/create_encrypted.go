@@ -26,7 +26,10 @@ func encryptedFieldsArg(c *command.Call, name string, v bson.Value) (bson.Raw, e
 		arguments.String("eccCollection", nil),
 		arguments.String("ecocCollection", nil),
 		arguments.Long("strEncodeVersion", nil),
-		arguments.Docs("fields", &fields, math.MaxInt32).Required(),
+		arguments.By("fields", func(v bson.Value) (err error) {
+			fields, err = c.DocArray(name+".fields", withoutNullElements(v), math.MaxInt32)
+			return err
+		}).Required(),
 	)
 	if err != nil {
 		return nil, err
@@ -57,6 +60,24 @@ func encryptedFieldsArg(c *command.Call, name string, v bson.Value) (bson.Raw, e
 	return d.Clone(), nil
 }
 
+// withoutNullElements returns an array without the elements that are null, which count as absent; another value as it is.
+// Observed: MongoDB 8.2.
+func withoutNullElements(v bson.Value) bson.Value {
+	a, ok := v.Array()
+	if !ok {
+		return v
+	}
+	b := bson.NewBuilder(nil)
+	b.BeginArray("")
+	for x := range a.Values() {
+		if !x.IsNullish() {
+			b.Value("", x)
+		}
+	}
+	b.End()
+	return b.Doc().Get("")
+}
+
 // encrypted is a field that clients encrypt.
 type encrypted struct {
 	path, key, kind string
@@ -69,7 +90,13 @@ func encryptedField(c *command.Call, at string, d bson.Raw) (e encrypted, err er
 	var queries []encryptedQuery
 	var key bson.Value
 	err = c.ReadFields(at, d,
-		arguments.UUID("keyId", &key).Required(),
+		arguments.By("keyId", func(v bson.Value) error {
+			if sub, _, ok := v.Binary(); ok && sub != 4 {
+				return mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s' is the wrong binData type, expected type 'UUID'", c.Field(at+".keyId"))
+			}
+			key = v
+			return c.CheckUUIDArg(at+".keyId", v)
+		}).Required(),
 		arguments.String("path", &e.path).Required(),
 		arguments.String("bsonType", &e.kind),
 		arguments.By("queries", func(v bson.Value) (err error) {
