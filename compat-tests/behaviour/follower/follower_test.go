@@ -51,6 +51,13 @@ func startPair(t *testing.T) *pair {
 		return err
 	})
 	p.startFollower()
+	p.await(func() error { // its first backup may be older than the documents and the index
+		coll := p.direct(p.follower).Database("shop").Collection("orders", options.Collection().SetReadPreference(readpref.Secondary()))
+		if list, err := coll.Indexes().ListSpecifications(harness.Context(t)); err != nil || len(list) != 2 {
+			return fmt.Errorf("the copy has the indexes %v: %v", list, err)
+		}
+		return nil
+	})
 	t.Cleanup(func() {
 		for _, s := range []*harness.Server{p.follower, p.primary} {
 			if err := s.Stop(); err != nil {
