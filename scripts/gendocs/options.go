@@ -56,6 +56,7 @@ var withoutEffect = []options{
 	{file: "schema/renamecollection.go", commands: "renameCollection", names: "stayTemp", why: "there are no temporary collections"},
 	{file: "schema/validatedbmetadata.go", commands: "validateDBMetadata", names: "deprecationErrors", why: "version 1 of the stable API deprecates nothing"},
 	{file: "plans/querysettings_args.go", commands: "setQuerySettings", names: "serialization_context", why: "a message from a mongos to its shards"},
+	{file: "settings/request_caps.go", commands: "setClusterParameter", names: "_id clusterParameterTime", why: "`getClusterParameter` returns them with a value, which can be set again; MongoDB ignores them as well"},
 	{file: "settings/setfcv.go", commands: "setFeatureCompatibilityVersion", names: "fromConfigServer phase changeTimestamp downgradeOnDiskChanges", why: "the change has no phases: there is one server, and its files do not change"},
 	{file: "shards/balancer.go", commands: "balancerStart, balancerStop", names: "maxTimeMS", why: "the balancer stops at once"},
 	{file: "shards/configurebalancing.go", commands: "configureCollectionBalancing", names: "defragmentCollection", why: "partitions are not fragmented; `merge-partitions` merges small ones"},

@@ -108,7 +108,9 @@ func (s *Server) Handle(ctx context.Context, conn wire.Conn, m *wire.Message, ou
 	p.slot.Reset()
 	if !c.retained {
 		c.memory.Release()
-		*c = Call{memory: c.memory, scripts: c.scripts, row: c.row}
+		kept, scripts, row := c.memory, c.scripts, c.row
+		*c = Call{} // without fields: one made of c's own would take its size, 4 KB, of every connection's stack
+		c.memory, c.scripts, c.row = kept, scripts, row
 		s.calls.Put(c)
 	} else { // a cursor must not keep references to objects of the connection
 		c.Conn, c.Msg, c.Out, c.Reply, c.ConnState = nil, nil, nil, nil, nil

@@ -8,8 +8,8 @@ import (
 	"github.com/cantledb/cantle/collection"
 )
 
-// The ranges of a latencyHistogram: each power of two begins one, from halfStepsFrom to halfStepsTo microseconds also one
-// and a half times each power. The first range begins at 0, the last at latencyTopBits bits and has no end.
+// The ranges of a latencyHistogram: each power of two begins one, from halfStepsFromBits to halfStepsToBits bits also
+// one and a half times each power. The first range begins at 0, the last at latencyTopBits bits and has no end.
 // Manual: reference/operator/aggregation/collStats#latencystats-document.
 const (
 	halfStepsFromBits = 11 // 2048 µs
