@@ -201,7 +201,10 @@ func (f *Follower) lookForTimelines(ctx context.Context) error {
 func (f *Follower) step(ctx context.Context) error {
 	t := &Timeline{ID: f.store.Position().Timeline, archive: f.archive}
 	entries, err := f.archive.List(ctx, t.rel(logName))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) { // without a log yet, unless the timeline is gone
+		_, err = f.archive.List(ctx, t.rel())
+	}
+	if err != nil {
 		return err
 	}
 	for {

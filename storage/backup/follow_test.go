@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -216,6 +217,32 @@ func TestFollowRefuses(t *testing.T) {
 	w.open()
 	c.open(a)
 	c.check()
+}
+
+// TestFollowMissesPlace checks that an attempt fails while the place of the backups, or the followed timeline in it, is gone,
+// and succeeds when it is back.
+func TestFollowMissesPlace(t *testing.T) {
+	w := newWorld(t, 1)
+	dir := filepath.Join(t.TempDir(), "backups")
+	a := InFolder(dir)
+	w.write(10)
+	w.ship(a)
+	c := follow(t, w, a)
+	c.step()
+	for _, gone := range []string{dir, filepath.Join(dir, c.store.Position().Timeline)} {
+		if err := os.Rename(gone, dir+".gone"); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.f.step(t.Context()); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("without %s: %v", gone, err)
+		}
+		if err := os.Rename(dir+".gone", gone); err != nil {
+			t.Fatal(err)
+		}
+		w.write(10)
+		w.ship(a)
+		c.step()
+	}
 }
 
 // TestFollowNotices checks that a copy reports changes of the catalog and of users once, before later writes are

@@ -160,4 +160,15 @@ func TestRunawayWatch(t *testing.T) {
 	if code := z.code(scan); code != 8253 {
 		t.Errorf("a read of a shape that is not rejected any more: code %d", code)
 	}
+
+	// Settings by hand stay, and those without a duration have no end.
+	set(`runaway: {maxRequestUnits: 4}, durationSecs: 1`)
+	set(`runaway: {maxRequestUnits: 4}`)
+	z.caps(`commands: 5, watch: {after: 1, durationSecs: 1}`)
+	for deadline := time.Now().Add(1500 * time.Millisecond); time.Now().Before(deadline); {
+		if code := z.code(scan); code != 8253 {
+			t.Fatalf("a read that its settings limit: code %d", code)
+		}
+	}
+	remove()
 }

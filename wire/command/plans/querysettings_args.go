@@ -277,12 +277,12 @@ func indexHintArg(c *command.Call, v bson.Value) (ns collection.Namespace, index
 // settingsFields lists the fields of query settings in the order in which the reply shows them.
 var settingsFields = [...]string{"indexHints", "queryFramework", "reject", "runaway", "expireAt", "comment"}
 
-// mergedSettings returns earlier settings with the fields of a change replaced.
+// mergedSettings returns earlier settings with the fields of a change replaced. They expire only if the change does.
 func mergedSettings(old, change bson.Raw) bson.Raw {
 	b := bson.NewBuilder(nil)
 	for _, name := range settingsFields {
 		v, ok := change.Lookup(name)
-		if !ok {
+		if !ok && name != "expireAt" {
 			v, ok = old.Lookup(name)
 		}
 		if ok {

@@ -55,11 +55,13 @@ func (w *runawayWatch) count(hash string, n int64) bool {
 	return true
 }
 
-// NoteRunaway counts a read that was killed at a default cap, by its query shape. After as many as the cluster parameter
-// defaultMaxRequestUnits.watch has, it rejects the shape by query settings that expire.
+// NoteRunaway counts a read that was killed at the default cap of the server or of its collection, by its query shape. After
+// as many as the cluster parameter defaultMaxRequestUnits.watch has, it rejects the shape by query settings that expire,
+// unless the shape has settings. Caps of an application, a bucket, a user or a role do not count: a client chooses
+// the first two itself, and a rejected shape is rejected for all clients.
 func (s *State) NoteRunaway(c *command.Call, e *ratelimit.CapReached) {
 	after, duration := s.Settings.RunawayWatch()
-	if after == 0 || e.Origin() == ratelimit.CapOfCommand || !c.Def.Facts.Has(command.Settable) {
+	if o := e.Origin(); after == 0 || o != ratelimit.CapOfServer && o != ratelimit.CapOfCollection || !c.Def.Facts.Has(command.Settable) {
 		return
 	}
 	meter := c.Op.Env.Meter
@@ -74,6 +76,9 @@ func (s *State) NoteRunaway(c *command.Call, e *ratelimit.CapReached) {
 		return
 	}
 	hash := shapeHash(shape)
+	if s.querySettings.of(x, hash, c.Cluster.Now()) != nil {
+		return
+	}
 	if !s.watch.count(hash, after) || len(shape) > representativeMax || len(s.querySettings.all()) >= rejectedMax {
 		return
 	}

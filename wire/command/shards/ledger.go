@@ -22,7 +22,7 @@ func (s *State) newLedger() *ledger.Ledger {
 	if s.Cluster != nil {
 		cfg.Now = s.Cluster.Now
 		_ = s.Cluster.WithStore(func(store storage.Store, cat *catalog.Catalog) error {
-			if !s.ReadOnly {
+			if !s.ReadOnly && s.Follower == nil {
 				cfg.Store = store
 			}
 			return nil
