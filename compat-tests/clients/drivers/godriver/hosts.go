@@ -12,7 +12,7 @@ import (
 
 // hosts checks the area of several servers.
 func hosts(a *area) {
-	list := strings.Split(strings.Trim(strings.TrimPrefix(uri, "mongodb://"), "/"), ",")
+	list := options.Client().ApplyURI(uri).Hosts
 	if len(list) == 1 {
 		panic(stopped{skipped("there is one server")})
 	}
