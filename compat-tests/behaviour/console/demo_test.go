@@ -3,7 +3,6 @@ package console
 import (
 	"bytes"
 	"context"
-	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -61,7 +60,5 @@ func TestDemoPicture(t *testing.T) {
 	if !bytes.Equal(first, second) {
 		t.Fatal("a second run makes another picture: " + difference(t, "demo", first, second))
 	}
-	if err := os.WriteFile(filepath.Join(docsDir, "demo.png"), first, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	writeSmall(t, filepath.Join(docsDir, "demo.png"), first)
 }

@@ -111,9 +111,7 @@ func keep(t *testing.T, name string, picture []byte) {
 	if _, err := os.Stat(file); err != nil || !*shown {
 		return // not shown in the page
 	}
-	if err := os.WriteFile(file, picture, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	writeSmall(t, file, picture)
 }
 
 // difference returns a description of how two pictures of a view differ, and stores the second one for inspection.
